@@ -1,0 +1,7 @@
+"""`python -m dpjax`, the command line without the script."""
+
+import sys
+
+from dpjax.cli import main
+
+sys.exit(main())

@@ -1,0 +1,56 @@
+"""Checks of values at construction. Arguments come by keyword, to be named in errors.
+
+Values that JAX is tracing pass through: they have no value to check yet.
+"""
+
+__all__ = ["one_of", "positive", "typed_key", "whole"]
+
+import operator
+from collections.abc import Sequence
+
+import jax
+import jax.numpy as jnp
+
+
+def positive(**values: object) -> None:
+    """Raise `ValueError` unless every concrete value is > 0 and finite everywhere."""
+    for name, value in values.items():
+        array = jnp.asarray(value)
+        try:
+            valid = bool(jnp.all((array > 0) & jnp.isfinite(array)))
+        except jax.errors.TracerBoolConversionError:
+            continue
+        if not valid:
+            raise ValueError(f"`{name}` must be positive and finite, got {value}.")
+
+
+def whole(least: int, **values: object) -> None:
+    """Raise `ValueError` unless every value is an integer of at least `least`."""
+    for name, value in values.items():
+        try:
+            valid = not isinstance(value, bool) and operator.index(value) >= least  # pyright: ignore[reportArgumentType]  (that is the question)
+        except TypeError:
+            valid = False
+        if not valid:
+            raise ValueError(
+                f"`{name}` must be an integer of at least {least}, got {value!r}."
+            )
+
+
+def one_of(choices: Sequence[str], **values: object) -> None:
+    """Raise `ValueError` unless every value is among `choices`."""
+    for name, value in values.items():
+        if value not in choices:
+            options = " or ".join(repr(choice) for choice in choices)
+            raise ValueError(f"`{name}` must be {options}, got {value!r}.")
+
+
+def typed_key(**keys: object) -> None:
+    """Raise `ValueError` unless every value is a typed JAX key."""
+    for name, key in keys.items():
+        dtype = getattr(key, "dtype", None)
+        if dtype is None or not jnp.issubdtype(dtype, jax.dtypes.prng_key):
+            raise ValueError(
+                f"`{name}` must be a typed key, such as `dpjax.random.study_key(seed)` "
+                f"or `jax.random.key(seed)`, not a seed or a legacy uint32 array."
+            )

@@ -1,0 +1,21 @@
+"""Array annotations shared by the whole package, with the letters of their axes.
+
+n records, d variables, m numbers of a statistic, f families, k levels, e budgets,
+r repeats. Annotations are documentation here; the test-suite also checks them.
+"""
+
+__all__ = ["Flat", "Integers", "Key", "Records", "Scalar"]
+
+from typing import TYPE_CHECKING
+
+from jaxtyping import Array, ArrayLike, Int, Integer, Key as _Key, Real
+
+Key = _Key[Array, ""]
+Records = Integer[ArrayLike, "n d"]
+Integers = Int[Array, "*batch m"]
+Flat = Real[Array, "*batch m"]
+
+if TYPE_CHECKING:
+    Scalar = int | float | Array
+else:
+    Scalar = Real[ArrayLike, ""]

@@ -1,0 +1,65 @@
+"""Structure of Bayesian networks from BIF files, the format of the usual repositories.
+
+Reads names, states and parents; probabilities are left to those who need them.
+"""
+
+__all__ = ["parse_bif"]
+
+import re
+
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_NAME = r"(\"[^\"]*\"|[^\s{}()|,;\"]+)"
+_VARIABLE = re.compile(
+    rf"\bvariable\s+{_NAME}\s*{{[^{{}}]*?\btype\s+discrete\s*\[\s*(\d+)\s*\]\s*"
+    r"{([^{}]*)}\s*;[^{}]*}"
+)
+_PROBABILITY = re.compile(
+    rf"\bprobability\s*\(\s*{_NAME}\s*(?:\|([^()]*))?\)\s*{{[^{{}}]*}}"
+)
+_BLOCK = re.compile(r"\b(variable|probability)\b[^{}()]*[{(]")
+
+
+def parse_bif(text: str) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
+    """Read the structure of a network.
+
+    Returns:
+        The states of every variable and the parents of every variable, by name, in the
+        file's order.
+
+    Raises:
+        ValueError: if a block cannot be read, a name is declared twice, or the number
+            of states is not the number declared.
+    """
+    text = _COMMENT.sub(" ", text)
+    variables, tables = _VARIABLE.findall(text), _PROBABILITY.findall(text)
+    kinds = _BLOCK.findall(text)
+    if not variables or kinds.count("variable") != len(variables):
+        raise ValueError(
+            "`network` must be BIF with blocks "
+            "`variable X { type discrete [k] {...}; }`."
+        )
+    if kinds.count("probability") != len(tables):
+        raise ValueError(
+            "`network` must be BIF with blocks `probability ( X | Y, Z ) {...}`."
+        )
+    states = {}
+    for name, size, listed in variables:
+        names = _names(listed)
+        if len(names) != int(size):
+            raise ValueError(
+                f"`network` must list as many states of {_bare(name)!r} as it "
+                f"declares, {size}, got {len(names)}."
+            )
+        states[_bare(name)] = names
+    parents = {_bare(name): _names(given) for name, given in tables}
+    if len(states) != len(variables) or len(parents) != len(tables):
+        raise ValueError("`network` must declare every variable and table once.")
+    return states, {name: parents.get(name, []) for name in states | parents}
+
+
+def _names(listed: str) -> list[str]:
+    return [_bare(name) for name in re.split(r"[,\s]\s*", listed.strip()) if name]
+
+
+def _bare(name: str) -> str:
+    return name.strip().strip('"')

@@ -1,0 +1,94 @@
+"""Counting records into contingency tables, exactly.
+
+On the device in 32-bit integers, a cacheful of records at a time; on the host in 64
+bits across batches, for more than 2^31 records.
+"""
+
+__all__ = ["check_records", "count", "count_batches"]
+
+from collections.abc import Iterable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jaxtyping import Array, Int32, Int64
+
+from dpjax._types import Records
+from dpjax.layout import TableLayout
+
+_CELLS_AT_ONCE = 1 << 18  # 1 MiB of addresses: stays in cache, and off the page tables
+
+
+def check_records(records: Records, sizes: tuple[int, ...]) -> None:
+    """Raise `ValueError` unless `records` are level indices of variables of `sizes`.
+
+    The message never shows an index. Records that JAX is tracing pass through.
+    """
+    shape, dtype = jnp.shape(records), jnp.result_type(records)
+    if len(shape) != 2 or shape[1] != len(sizes):
+        raise ValueError(
+            f"`records` must have shape (n, {len(sizes)}), a column for each variable "
+            f"of the network, got {shape}: encode them with `schema.select(net.names)`."
+        )
+    if not jnp.issubdtype(dtype, jnp.integer):
+        raise ValueError(f"`records` must be integers, level indices, got {dtype}.")
+    try:
+        records = np.asarray(records)
+    except jax.errors.TracerArrayConversionError:
+        return
+    if records.size and (records.min() < 0 or np.any(records.max(axis=0) >= sizes)):
+        raise ValueError(
+            "`records` must hold indices of levels, each at least 0 and below the "
+            "variable's number of levels: encode them with the schema."
+        )
+
+
+def count(records: Records, layout: TableLayout) -> Int32[Array, " m"]:
+    """Count every table of `layout` in one pass over the records.
+
+    Args:
+        records: level indices, fewer than 2^31 rows; those of column i are in
+            [0, layout.sizes[i]).
+        layout: static under `jit`.
+
+    Returns:
+        All tables in one flat vector; each sums to n.
+
+    Privacy:
+        None: these are the exact counts. A record touches at most one cell of each
+        table, whatever integers it holds, so that no input moves the vector by more
+        than its sensitivity.
+    """
+    records = jnp.asarray(records)
+    n = records.shape[0]
+    chunk = max(1, min(n, _CELLS_AT_ONCE // max(1, len(layout.groups))))
+    rest = n % chunk
+
+    def add(counts, part):
+        return counts.at[layout.cells(part).reshape(-1)].add(1, mode="drop")
+
+    def add_chunk(i, counts):
+        return add(counts, lax.dynamic_slice_in_dim(records, i * chunk, chunk))
+
+    counts = jnp.zeros(layout.length, jnp.int32)
+    counts = lax.fori_loop(0, n // chunk, add_chunk, counts)
+    return add(counts, records[n - rest :]) if rest else counts
+
+
+def count_batches(
+    batches: Iterable[Records], layout: TableLayout
+) -> Int64[np.ndarray, " m"]:
+    """Sum of the counts of many batches, exact beyond 2^31 records.
+
+    Each batch is counted on the device; their sum is kept on the host. Batches of one
+    size share one compiled program.
+
+    Privacy:
+        None: these are the exact counts.
+    """
+    compiled = jax.jit(lambda records: count(records, layout))
+    total = np.zeros(layout.length, np.int64)
+    for batch in batches:
+        total += np.asarray(compiled(jnp.asarray(batch)))
+    return total

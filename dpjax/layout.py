@@ -1,0 +1,128 @@
+"""Many contingency tables in one flat vector, with offsets known before any data.
+
+One vector means one draw of noise and one scatter of counts, however many tables there
+are; a compiled program does not grow with their number.
+"""
+
+__all__ = ["TableLayout"]
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Int, Real
+
+from dpjax._types import Flat, Records
+
+MOST_CELLS = 2**28
+
+
+@dataclass(frozen=True)
+class TableLayout:
+    """Contingency tables over groups of variables, end to end in C order.
+
+    Static: it is hashed, compared and compiled against, never traced.
+
+    Args:
+        sizes: number of levels of each variable.
+        groups: for each table, the indices of the variables on its axes, in order.
+
+    Raises:
+        ValueError: if all tables together have more than 2^28 cells.
+    """
+
+    sizes: tuple[int, ...]
+    groups: tuple[tuple[int, ...], ...]
+
+    def __post_init__(self):
+        if self.length > MOST_CELLS:
+            largest = max(math.prod(self.shape(group)) for group in self.groups)
+            raise ValueError(
+                f"`network` must have at most {MOST_CELLS} cells in all tables, got "
+                f"{self.length}; the largest has {largest}: use fewer parents."
+            )
+
+    def shape(self, group: tuple[int, ...]) -> tuple[int, ...]:
+        """Shape of a table over `group`."""
+        return tuple(self.sizes[i] for i in group)
+
+    @cached_property
+    def offsets(self) -> tuple[int, ...]:
+        """Where each table starts, and, last, the length of the vector."""
+        cells = (math.prod(self.shape(group)) for group in self.groups)
+        return tuple(itertools.accumulate(cells, initial=0))
+
+    @property
+    def length(self) -> int:
+        """Number of cells of all tables."""
+        return self.offsets[-1]
+
+    def split(self, vector: Flat) -> list[Array]:
+        """The tables of `vector`, with its leading axes before their own."""
+        return [
+            vector[..., start:stop].reshape(*vector.shape[:-1], *self.shape(group))
+            for group, start, stop in zip(
+                self.groups, self.offsets[:-1], self.offsets[1:], strict=True
+            )
+        ]
+
+    def cells(
+        self, records: Records, tables: Sequence[int] | None = None
+    ) -> Int[Array, "n f"]:
+        """The cell that each record falls into, in each table (or in those named)."""
+        members, strides, offsets = self.addresses
+        chosen = slice(None) if tables is None else np.asarray(tables, np.int32)
+        members, strides, cell = members[chosen], strides[chosen], offsets[chosen][None]
+        columns = jnp.asarray(records)
+        for axis in range(members.shape[1]):
+            levels = columns[:, members[:, axis]].astype(jnp.int32)
+            cell = cell + levels * strides[None, :, axis]
+        return jnp.broadcast_to(cell, (columns.shape[0], members.shape[0]))
+
+    @cached_property
+    def strides(self) -> tuple[dict[int, int], ...]:
+        """For each table, by how much its cell moves when a variable's level does."""
+        strides = []
+        for group in self.groups:
+            steps = np.cumprod((1, *self.shape(group)[:0:-1]), dtype=np.int64)[::-1]
+            strides.append(dict(zip(group, map(int, steps), strict=True)))
+        return tuple(strides)
+
+    @cached_property
+    def rows(self) -> Int[np.ndarray, " m"]:
+        """The row that each cell is in; a row runs along the last axis of a table."""
+        widths = [self.sizes[group[-1]] for group in self.groups]
+        cells = np.diff(self.offsets)
+        widths_by_row = np.repeat(widths, cells // widths)
+        return np.repeat(np.arange(widths_by_row.size, dtype=np.int32), widths_by_row)
+
+    def row_sums(self, vector: Real[Array, " m"]) -> Real[Array, " m"]:
+        """For each cell, the sum of its row."""
+        return _over_rows(jax.ops.segment_sum, vector, self.rows)
+
+    def row_maxima(self, vector: Real[Array, " m"]) -> Real[Array, " m"]:
+        """For each cell, the largest entry of its row."""
+        return _over_rows(jax.ops.segment_max, vector, self.rows)
+
+    @cached_property
+    def addresses(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Members and strides of every table, padded with stride 0, and its offset."""
+        width = max((len(group) for group in self.groups), default=0)
+        members = np.zeros((len(self.groups), width), np.int32)
+        strides = np.zeros((len(self.groups), width), np.int32)
+        for table, (group, steps) in enumerate(
+            zip(self.groups, self.strides, strict=True)
+        ):
+            members[table, : len(group)] = group
+            strides[table, : len(group)] = [steps[i] for i in group]
+        return members, strides, np.asarray(self.offsets[:-1], np.int32)
+
+
+def _over_rows(reduce, vector: Array, rows: np.ndarray) -> Array:
+    number = int(rows[-1]) + 1
+    return reduce(vector, rows, number, indices_are_sorted=True)[rows]

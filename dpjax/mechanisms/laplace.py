@@ -1,0 +1,56 @@
+"""The Laplace mechanism in floating point: for studies, not for release."""
+
+__all__ = ["Laplace"]
+
+from jaxtyping import Array, Float, Int, Real
+
+from dpjax._checks import positive, typed_key
+from dpjax._types import Key, Scalar
+from dpjax.mechanisms.base import MechanismWithLaw
+from dpjax.noise import laplace
+from dpjax.privacy import PureDP, Sensitivity, exact_epsilon
+
+
+class Laplace(MechanismWithLaw):
+    r"""Simulate $T(D) + \eta$ with $\eta_i \sim \mathrm{Lap}(\Delta / \epsilon)$ i.i.d.
+
+    Args:
+        epsilon: privacy loss in nats, > 0. Traced, so that `vmap` can sweep it.
+        sensitivity: $\Delta$ of the statistic, with its adjacency.
+
+    Privacy:
+        ε-DP for real numbers. The floats that stand for them leak the data in their
+        low-order bits: to publish, use `DiscreteLaplace`.
+
+    Raises:
+        ValueError: if `epsilon` is not positive and finite.
+
+    Reference:
+        Zhang, Rubinstein & Dimitrakakis (AAAI-16), Algorithm 1, line 3.
+    """
+
+    epsilon: Scalar
+    sensitivity: Sensitivity
+
+    def __check_init__(self):
+        positive(epsilon=self.epsilon)
+
+    @property
+    def scale(self) -> Scalar:
+        """Noise scale, in the units of the statistic."""
+        return self.sensitivity.value / self.epsilon
+
+    def sample(self, key: Key, exact: Int[Array, "*shape"]) -> Float[Array, "*shape"]:
+        """`exact` plus one draw of noise a number."""
+        typed_key(key=key)
+        return exact.astype(float) + laplace.sample(key, self.scale, exact.shape)
+
+    def log_prob(
+        self, released: Real[Array, "*shape"], exact: Real[Array, "*shape"]
+    ) -> Float[Array, "*shape"]:
+        """Log-density of each released number."""
+        return laplace.log_prob(released - exact.astype(released.dtype), self.scale)
+
+    def guarantee(self) -> PureDP:
+        """ε for the sensitivity's adjacency; of a mechanism that is not traced."""
+        return PureDP(exact_epsilon(float(self.epsilon)), self.sensitivity.adjacency)

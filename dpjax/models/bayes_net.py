@@ -1,0 +1,254 @@
+"""Dirichlet posteriors of the conditional probability tables of a Bayesian network."""
+
+__all__ = ["BayesNetPosterior", "posterior"]
+
+from collections.abc import Mapping
+from functools import partial
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+import numpyro.distributions as dist
+from jax import lax
+from jax.scipy.special import gammaln
+from jaxtyping import Array, Float, Int, Real
+
+from dpjax._checks import positive, typed_key, whole
+from dpjax._types import Flat, Key, Records, Scalar
+from dpjax.columns import Table
+from dpjax.counts import count
+from dpjax.distributions import dirichlet_rows
+from dpjax.graph import BayesNet
+from dpjax.released import Released
+from dpjax.schema import as_records
+
+Prior = Scalar | Mapping[str, Array]
+
+_RECORDS_AT_ONCE = 4096
+
+
+class BayesNetPosterior(eqx.Module):
+    r"""Independent Dirichlet laws of all rows of all conditional probability tables.
+
+    A row is the law of a variable given one configuration of its parents. Tables are
+    arrays by variable: the parents on the first axes in order, it on the last.
+
+    Args:
+        net: the network.
+        concentration: Dirichlet parameters of every row, laid out as `net.layout`.
+        clamped: how many noisy counts were outside the possible range; None for exact
+            counts.
+
+    Privacy:
+        Post-processing of whatever counts it is made from: free for a release.
+
+    Reference:
+        Zhang, Rubinstein & Dimitrakakis (AAAI-16), Example 1 (there with Beta rows).
+    """
+
+    net: BayesNet = eqx.field(static=True)
+    concentration: Float[Array, " m"]
+    clamped: Int[Array, ""] | None = None
+
+    @classmethod
+    def from_counts(
+        cls, net: BayesNet, counts: Real[Array, " m"], prior: Prior = 1.0
+    ) -> "BayesNetPosterior":
+        """Prior plus exact counts, laid out as `net.layout`: not private.
+
+        Args:
+            net: the network.
+            counts: of every family.
+            prior: Dirichlet parameter of every cell, > 0; or, by variable, of each.
+
+        Raises:
+            ValueError: if the prior is not positive or has the wrong shape.
+        """
+        return cls(net, _flat_prior(net, prior) + counts.astype(float))
+
+    def mean(self) -> dict[str, Array]:
+        """Expected tables: the exact predictive law of one record."""
+        return self._by_name(self._flat_mean())
+
+    def sample(self, key: Key) -> dict[str, Array]:
+        """One draw of all tables."""
+        typed_key(key=key)
+        return self._by_name(self._flat_sample(key))
+
+    def log_prob(self, tables: Mapping[str, Array]) -> Float[Array, ""]:
+        """Joint log-density of all tables, as returned by `sample` or `mean`."""
+        theta = _flatten(self.net, tables, "tables")
+        alpha, layout = self.concentration, self.net.layout
+        first_of_row = np.flatnonzero(np.diff(layout.rows, prepend=-1))
+        normaliser = gammaln(layout.row_sums(alpha))[first_of_row].sum()
+        return normaliser + ((alpha - 1) * jnp.log(theta) - gammaln(alpha)).sum()
+
+    def distributions(self) -> dict[str, dist.Dirichlet]:
+        """The law of every table as a NumPyro distribution over its rows."""
+        tables = self._by_name(self.concentration)
+        return {name: dirichlet_rows(table) for name, table in tables.items()}
+
+    def predict_proba(self, rows: Records | Table, target: str) -> Float[Array, "n k"]:
+        """The law of `target` in each record, given all other variables.
+
+        Args:
+            rows: encoded records, or a table (see `Schema.encode`) in which the target
+                may be missing. What stands in the target's column is not used.
+            target: any variable of the network.
+
+        Returns:
+            Probabilities of the target's levels, in the schema's order. They are the
+            posterior predictive ones: no parameter is plugged in.
+
+        Raises:
+            ValueError: if there is no such variable or the rows do not fit the network.
+        """
+        index = self.net.index(target)
+        records = self._encode(rows, absent=target)
+        return _predict(jnp.log(self._flat_mean()), records, self.net, index)
+
+    def log_likelihood(self, rows: Records | Table) -> Float[Array, " n"]:
+        """Log of the predictive probability of each record."""
+        return _log_likelihood(jnp.log(self._flat_mean()), self._encode(rows), self.net)
+
+    def sample_records(self, key: Key, n: int) -> Int[Array, "n d"]:
+        """A synthetic data set: one draw of the tables, then n records by ancestry.
+
+        Returns:
+            Level indices; `Schema.decode` shows the levels.
+        """
+        typed_key(key=key)
+        whole(0, n=n)
+        key_tables, key_records = jr.split(key)
+        return _sample_records(key_records, self._flat_sample(key_tables), self.net, n)
+
+    def update(self, rows: Records | Table) -> "BayesNetPosterior":
+        """This posterior as the prior for more records.
+
+        Privacy:
+            What is already here costs nothing more. The new records are not protected:
+            the result is for those who may see them.
+        """
+        counts = _count(self._encode(rows), self.net)
+        concentration = self.concentration + counts.astype(float)
+        return BayesNetPosterior(self.net, concentration, self.clamped)
+
+    def _encode(self, rows: Records | Table, absent: str | None = None) -> Array:
+        return as_records(rows, self.net.variables, absent)
+
+    def _by_name(self, vector: Flat) -> dict[str, Array]:
+        return dict(zip(self.net.names, self.net.layout.split(vector), strict=True))
+
+    def _flat_mean(self) -> Float[Array, " m"]:
+        return self.concentration / self.net.layout.row_sums(self.concentration)
+
+    def _flat_sample(self, key: Key) -> Float[Array, " m"]:
+        """Gamma variables, normalised in logs: small parameters do not underflow."""
+        layout, logs = self.net.layout, jr.loggamma(key, self.concentration)
+        gammas = jnp.exp(logs - layout.row_maxima(logs))
+        return gammas / layout.row_sums(gammas)
+
+
+def posterior(released: Released, prior: Prior = 1.0) -> BayesNetPosterior:
+    """The posterior that takes the released counts at their word.
+
+    Each count is clamped to what is possible, [0, n] where n is public and [0, ∞) where
+    it is not. Nothing is renormalised; `clamped` says how many cells were outside.
+
+    Args:
+        released: a release for a Bayesian network.
+        prior: Dirichlet parameter of every cell, > 0; or, by variable, of each.
+
+    Privacy:
+        Post-processing: costs nothing, and may be repeated with other priors.
+
+    Raises:
+        ValueError: if the prior is not positive or has the wrong shape.
+
+    Reference:
+        Zhang, Rubinstein & Dimitrakakis (AAAI-16), Algorithm 1, lines 4-5.
+    """
+    counts, n = released.counts(), released.n
+    valid = jnp.clip(counts, 0, None if n is None else jnp.asarray(n, counts.dtype))
+    concentration = _flat_prior(released.net, prior) + valid.astype(float)
+    return BayesNetPosterior(released.net, concentration, jnp.sum(valid != counts))
+
+
+def _flat_prior(net: BayesNet, prior: Prior) -> Float[Array, " m"]:
+    if isinstance(prior, Mapping):
+        flat = _flatten(net, prior, "prior")
+    else:
+        flat = jnp.full(net.layout.length, prior, float)
+    positive(prior=flat)
+    return flat
+
+
+def _flatten(net: BayesNet, tables: Mapping[str, Array], argument: str) -> Array:
+    """Tables by variable as one vector, laid out as `net.layout`."""
+    shapes = [net.layout.shape(group) for group in net.layout.groups]
+    for name, shape in zip(net.names, shapes, strict=True):
+        if name not in tables or jnp.shape(tables[name]) != shape:
+            came = jnp.shape(tables[name]) if name in tables else "none"
+            raise ValueError(
+                f"`{argument}` must hold a table of shape {shape} for {name!r}, "
+                f"got {came}."
+            )
+    flat = [jnp.ravel(jnp.asarray(tables[name], float)) for name in net.names]
+    return jnp.concatenate(flat)
+
+
+@partial(jax.jit, static_argnames="net")
+def _count(records: Array, net: BayesNet) -> Array:
+    return count(records, net.layout)
+
+
+@partial(jax.jit, static_argnames=("net", "target"))
+def _predict(log_theta: Array, records: Array, net: BayesNet, target: int) -> Array:
+    """Only the tables that the target takes part in tell its levels apart."""
+    tables = [t for t, group in enumerate(net.families) if target in group]
+    steps = np.array([net.layout.strides[t][target] for t in tables])
+    moves = np.outer(np.arange(net.sizes[target]), steps).astype(np.int32)
+
+    def predict_one(record):
+        base = net.layout.cells(record[None].at[0, target].set(0), tables)
+        return jax.nn.softmax(log_theta[base + moves].sum(axis=1))
+
+    return lax.map(predict_one, records, batch_size=_RECORDS_AT_ONCE)
+
+
+@partial(jax.jit, static_argnames="net")
+def _log_likelihood(log_theta: Array, records: Array, net: BayesNet) -> Array:
+    def score_one(record):
+        return log_theta[net.layout.cells(record[None])].sum()
+
+    return lax.map(score_one, records, batch_size=_RECORDS_AT_ONCE)
+
+
+@partial(jax.jit, static_argnames=("net", "n"))
+def _sample_records(key: Key, theta: Array, net: BayesNet, n: int) -> Array:
+    """One variable after the other, parents first, by inversion of its row's law.
+
+    A scan over variables padded to equal size: the program does not grow with their
+    number. Padded levels have probability zero.
+    """
+    layout, widest = net.layout, max(net.sizes)
+    order = np.array(net.order, np.int32)
+    members, strides, offsets = (jnp.asarray(x) for x in layout.addresses)
+    levels = jnp.arange(widest, dtype=jnp.int32)
+    sizes = jnp.array(net.sizes, jnp.int32)
+
+    def add_variable(records, inputs):
+        variable, uniform = inputs
+        parents = records[:, members[variable]] * strides[variable][None]
+        row = offsets[variable] + parents.sum(axis=1, dtype=jnp.int32)
+        cells = jnp.minimum(row[:, None] + levels[None], layout.length - 1)
+        law = jnp.where(levels[None] < sizes[variable], theta[cells], 0)
+        above = uniform[:, None] >= jnp.cumsum(law, axis=1)
+        level = jnp.minimum(above.sum(axis=1, dtype=jnp.int32), sizes[variable] - 1)
+        return records.at[:, variable].set(level), None
+
+    uniforms = jr.uniform(key, (len(order), n))
+    start = jnp.zeros((n, len(order)), jnp.int32)
+    return lax.scan(add_variable, start, (order, uniforms))[0]

@@ -1,0 +1,116 @@
+r"""The exact discrete Laplace law $P(Z = z) \propto e^{-\rho|z|}$, in integers.
+
+Every released number gets its noise here. No floating-point operation comes between the
+random bits and the result, under `jit` and `vmap` alike, with or without x64.
+"""
+
+__all__ = ["LARGEST", "add", "log_prob", "sample"]
+
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+from jax import lax
+from jaxtyping import Array, Bool, Float, Int32, Real, UInt32
+
+from dpjax._types import Key, Scalar
+from dpjax.noise.tables import BASE_BITS, LIMBS, Table
+
+LARGEST = 1 << 29  # of a count and of a released number
+_SATURATION = 1 << 30  # of the noise: a count plus this still fits int32
+
+Words = UInt32[Array | np.ndarray, "..."]
+
+
+def sample(key: Key, table: Table, shape: tuple[int, ...]) -> Int32[Array, "..."]:
+    """Independent draws of the table's law; beyond ±2^30 they stay there.
+
+    One 32-bit word a digit decides all but one draw in 2^26, for which more are drawn.
+    """
+    digits = table.largest.shape[-1]
+    key_words, key_redraw, *key_ties = jr.split(key, digits + 2)
+    words = jr.bits(key_words, (digits, *shape), jnp.uint32)
+    negative = (words[0] & jnp.uint32(1)) == 1
+    low = _category(key_ties[0], words[0] >> jnp.uint32(1), table.low)
+    low = jnp.minimum(low, table.largest[0])
+    magnitude, overflow = low, (low == table.top_values + 1) & (table.top == 0)
+    for j, thresholds in enumerate(table.high, start=1):
+        digit = _category(key_ties[j], words[j], thresholds)
+        digit = jnp.minimum(digit, table.largest[j])
+        magnitude = magnitude + (digit << (BASE_BITS * j))
+        overflow = overflow | ((digit == table.top_values) & (table.top == j))
+    overflow = overflow & (low > 0)
+    magnitude = _redraw(key_redraw, table, magnitude, overflow)
+    return jnp.where(low > 0, jnp.where(negative, -magnitude, magnitude), 0)
+
+
+def add(key: Key, table: Table, exact: Int32[Array, "..."]) -> Int32[Array, "..."]:
+    """`exact` plus noise, clipped to the public range ±2^29.
+
+    The sum is clipped, never the noise alone. Since |exact| ≤ 2^29, noise that stopped
+    at ±2^30 gives the same clipped sum as noise that did not, so nothing can be told
+    from where it stops.
+    """
+    noisy = exact + sample(key, table, exact.shape)
+    return jnp.clip(noisy, -LARGEST, LARGEST)
+
+
+def log_prob(noise: Real[Array, "..."], rho: Scalar) -> Float[Array, "..."]:
+    """Log-probability of every entry of `noise`."""
+    rho = jnp.asarray(rho, float)
+    return jnp.log(jnp.tanh(rho / 2)) - rho * jnp.abs(noise.astype(float))
+
+
+def _category(key: Key, first: Words, thresholds: Words) -> Int32[Array, "..."]:
+    """How many thresholds a uniform word with the leading limb `first` reaches.
+
+    The other limbs are drawn only if a leading limb ties with a threshold's. By a loop
+    that runs once, not by `cond`, of which `vmap` would run both branches.
+    """
+    count = jnp.zeros(first.shape, jnp.int32)
+    tie = jnp.zeros(first.shape, bool)
+    for k in range(thresholds.shape[-2]):
+        count = count + (first > thresholds[k, 0])
+        tie = tie | (first == thresholds[k, 0])
+
+    def resolve(_):
+        rest = jr.bits(key, (LIMBS - 1, *first.shape), jnp.uint32)
+        return _count_reached([first, *rest], thresholds), jnp.asarray(False)
+
+    return lax.while_loop(lambda state: state[1], resolve, (count, jnp.any(tie)))[0]
+
+
+def _count_reached(limbs: list[Words], thresholds: Words) -> Int32[Array, "..."]:
+    """How many thresholds are ≤ the number whose limbs are given, limb by limb."""
+    count = jnp.zeros(limbs[0].shape, jnp.int32)
+    for k in range(thresholds.shape[-2]):
+        reached = limbs[-1] >= thresholds[k, LIMBS - 1]
+        for place in reversed(range(LIMBS - 1)):
+            limb, threshold = limbs[place], thresholds[k, place]
+            reached = (limb > threshold) | ((limb == threshold) & reached)
+        count = count + reached
+    return count
+
+
+def _redraw(
+    key: Key,
+    table: Table,
+    magnitude: Int32[Array, "..."],
+    overflow: Bool[Array, "..."],
+) -> Int32[Array, "..."]:
+    """Draw the top digit anew wherever it overflowed, until it nowhere does."""
+    place = BASE_BITS * table.top
+
+    def again(state):
+        key, magnitude, overflow = state
+        key, key_words = jr.split(key)
+        words = jr.bits(key_words, (LIMBS, *magnitude.shape), jnp.uint32)
+        digit = jnp.minimum(_count_reached([*words], table.redraw), table.top_values)
+        larger = jnp.minimum(magnitude + (digit << place), _SATURATION)
+        return (
+            key,
+            jnp.where(overflow, larger, magnitude),
+            overflow & (digit == table.top_values),
+        )
+
+    state = (key, magnitude, overflow)
+    return lax.while_loop(lambda state: jnp.any(state[2]), again, state)[1]

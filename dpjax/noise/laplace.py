@@ -1,0 +1,23 @@
+"""The continuous Laplace law, in floating point: for studies, never to publish.
+
+Its samples live on an uneven grid of floats, from which an attacker reads the data.
+"""
+
+__all__ = ["log_prob", "sample"]
+
+import jax.numpy as jnp
+import jax.random as jr
+from jaxtyping import Array, Float, Real
+
+from dpjax._types import Key, Scalar
+
+
+def sample(key: Key, scale: Scalar, shape: tuple[int, ...]) -> Float[Array, "..."]:
+    """Independent draws with density exp(-|x| / scale) / (2 scale)."""
+    return jnp.asarray(scale, float) * jr.laplace(key, shape)
+
+
+def log_prob(noise: Real[Array, "..."], scale: Scalar) -> Float[Array, "..."]:
+    """Log-density of every entry of `noise`."""
+    scale = jnp.asarray(scale, float)
+    return -jnp.abs(noise.astype(float)) / scale - jnp.log(2 * scale)

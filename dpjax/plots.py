@@ -1,0 +1,77 @@
+"""Figures: the one module that touches matplotlib."""
+
+__all__ = ["privacy_utility"]
+
+import importlib.util
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+_INSTALLED = importlib.util.find_spec("matplotlib") is not None
+if TYPE_CHECKING or _INSTALLED:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_COLOURS = (
+    "#0072B2",
+    "#D55E00",
+    "#009E73",
+    "#CC79A7",
+)  # Okabe & Ito: colour-blind safe
+
+
+def privacy_utility(
+    results: Sequence[Mapping],
+    path: str | os.PathLike,
+    *,
+    majority: float,
+    title: str,
+) -> None:
+    """AUC and accuracy against ε, as a PNG, with the lines that need no data.
+
+    Args:
+        results: one entry a mechanism and ε (None: not private), with `auc`,
+            `accuracy` and their standard errors under `auc_se` and `accuracy_se`.
+        path: of the file to write.
+        majority: accuracy of always answering the most frequent level.
+        title: of the figure.
+
+    Raises:
+        ImportError: if matplotlib is not installed.
+    """
+    if not _INSTALLED:
+        raise ImportError('plots need matplotlib: pip install "dpjax[plots]"')
+    figure = Figure(figsize=(9, 3.8), layout="constrained")
+    auc, accuracy = figure.subplots(1, 2)
+    _panel(auc, results, "auc", 0.5, "chance")
+    auc.set_ylabel("area under the ROC curve")
+    _panel(accuracy, results, "accuracy", majority, "always the majority level")
+    accuracy.set_ylabel("accuracy")
+    figure.suptitle(title)
+    figure.savefig(path, dpi=150)
+
+
+def _panel(
+    axes: "Axes", results: Sequence[Mapping], score: str, floor: float, label: str
+) -> None:
+    """One score against ε, a line a mechanism, bands of ± 2 standard errors."""
+    private = [row for row in results if row["epsilon"] is not None]
+    mechanisms = list(dict.fromkeys(row["mechanism"] for row in private))
+    for name, colour in zip(mechanisms, _COLOURS, strict=False):
+        rows = [row for row in private if row["mechanism"] == name]
+        epsilons = [row["epsilon"] for row in rows]
+        means = [row[score] for row in rows]
+        low = [row[score] - 2 * row[f"{score}_se"] for row in rows]
+        high = [row[score] + 2 * row[f"{score}_se"] for row in rows]
+        axes.fill_between(epsilons, low, high, color=colour, alpha=0.2, linewidth=0)
+        axes.plot(epsilons, means, "o-", color=colour, label=f"{name} (± 2 s.e.)")
+    for row in results:
+        if row["epsilon"] is None:
+            axes.axhline(row[score], color="black", label=row["mechanism"])
+    axes.axhline(floor, color="grey", linestyle=":", label=label)
+    axes.set_xscale("log")
+    ticks = sorted({row["epsilon"] for row in private})
+    axes.set_xticks(ticks, [f"{epsilon:g}" for epsilon in ticks], minor=False)
+    axes.minorticks_off()
+    axes.set_xlabel("privacy loss ε (nats, replace one record)")
+    axes.legend(frameon=False, fontsize="small")

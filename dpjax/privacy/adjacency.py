@@ -1,0 +1,14 @@
+"""Which data sets are neighbours: the question that comes before any ε.
+
+It has no default anywhere, since an ε means something else under each answer.
+"""
+
+__all__ = ["ADD_REMOVE", "ADJACENCIES", "REPLACE_ONE"]
+
+REPLACE_ONE = "replace-one"
+"""One record changes its values. The number of records n is public."""
+
+ADD_REMOVE = "add-remove"
+"""One record appears or disappears. n is private; the empty table is a data set."""
+
+ADJACENCIES = (REPLACE_ONE, ADD_REMOVE)

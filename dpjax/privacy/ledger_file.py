@@ -1,0 +1,81 @@
+"""The ledger's file: JSON Lines, appended to under a lock that processes share."""
+
+__all__ = ["LedgerFile"]
+
+import os
+import pathlib
+from fractions import Fraction
+from typing import Any
+
+from filelock import FileLock
+
+from dpjax._documents import canonical_json, parse_json, read_text, write_atomically
+from dpjax.privacy.guarantee import exact_epsilon
+
+_FORMAT = "dpjax-ledger-1"
+
+
+class LedgerFile:
+    """A budget and an adjacency on the first line, a charge on every other one.
+
+    Args:
+        path: of the file; the lock is a file beside it, named `path` + ".lock".
+    """
+
+    def __init__(self, path: str | os.PathLike) -> None:
+        self.path = pathlib.Path(path)
+
+    def lock(self) -> FileLock:
+        """A lock to be held, in a `with` block, from reading to appending.
+
+        Raises:
+            ValueError: if it cannot be made where the file is.
+        """
+        if not self.path.parent.is_dir() or not os.access(self.path.parent, os.W_OK):
+            raise ValueError(
+                f"`ledger` must be in a folder that can be written, got {self.path}."
+            )
+        return FileLock(f"{self.path}.lock")
+
+    def create(self, budget: Fraction, adjacency: str) -> None:
+        """Start the file, unless it is there already."""
+        header = {"format": _FORMAT, "budget": str(budget), "adjacency": adjacency}
+        with self.lock():
+            if not self.path.exists():
+                write_atomically(self.path, canonical_json(header) + "\n")
+
+    def append(self, epsilon: Fraction, purpose: str) -> None:
+        """Add a charge; it is on the disk when this returns."""
+        line = canonical_json({"epsilon": str(epsilon), "purpose": purpose})
+        with open(self.path, "a", encoding="utf-8") as file:
+            file.write(line + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+    def read(self) -> tuple[Fraction, str, list[Fraction]]:
+        """Budget, adjacency and charges.
+
+        Raises:
+            ValueError: if the file cannot be accounted for to the last byte.
+        """
+        text = read_text(self.path, "ledger")
+        try:
+            if not text.endswith("\n"):
+                raise ValueError("the last line is not whole")
+            header, *lines = [_parse_line(line) for line in text.splitlines()]
+            if header["format"] != _FORMAT:
+                raise ValueError("another format")
+            charges = [exact_epsilon(line["epsilon"]) for line in lines]
+            return exact_epsilon(header["budget"]), header["adjacency"], charges
+        except (ValueError, TypeError, KeyError):
+            raise ValueError(
+                f"`ledger` must be an undamaged file of format {_FORMAT}, {self.path} "
+                "is not: nothing is charged until it is mended."
+            ) from None
+
+
+def _parse_line(line: str) -> dict[str, Any]:
+    parsed = parse_json(line, "ledger")
+    if not isinstance(parsed, dict):
+        raise ValueError("a line that is not an object")
+    return parsed

@@ -1,0 +1,135 @@
+"""ChaCha20 (RFC 8439) as a JAX key implementation: 256-bit keys, for what is published.
+
+Bits, splits and folds use nonces of their own, so that no bit drawn from a key is ever
+part of a key derived from it.
+"""
+
+__all__ = ["CHACHA20", "block", "release_key"]
+
+import math
+import os
+
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+from jax import lax
+from jax.extend.random import define_prng_impl
+from jaxtyping import Array, UInt32
+
+from dpjax._types import Key
+
+Words = UInt32[Array, "..."]
+
+_ROUNDS = 20
+_CONSTANTS = np.frombuffer(b"expand 32-byte k", np.uint32)
+_BITS, _SPLIT, _FOLD = (
+    np.frombuffer(x, np.uint32)[0] for x in (b"bits", b"splt", b"fold")
+)
+_QUARTERS = (
+    *((0, 4, 8, 12), (1, 5, 9, 13), (2, 6, 10, 14), (3, 7, 11, 15)),
+    *((0, 5, 10, 15), (1, 6, 11, 12), (2, 7, 8, 13), (3, 4, 9, 14)),
+)
+_BLOCKS_AT_ONCE = 4096  # keeps the sixteen words of state in cache
+_WORDS = 16  # of 32 bits in a block
+_MOST_WORDS = _WORDS << 32  # the block counter has 32 bits
+
+
+def block(
+    key: UInt32[Array, "8"], counter: Words, nonce: tuple[int, int, int]
+) -> tuple[Words, ...]:
+    """The sixteen words of every block that `counter` numbers.
+
+    Reference: RFC 8439, section 2.3.
+    """
+    public = [jnp.full_like(counter, word) for word in _CONSTANTS]
+    secret = [jnp.broadcast_to(key[i], counter.shape) for i in range(8)]
+    nonces = [jnp.full_like(counter, np.uint32(word)) for word in nonce]
+    start = (*public, *secret, counter, *nonces)
+    end = lax.fori_loop(0, _ROUNDS // 2, lambda _, state: _double_round(state), start)
+    return tuple(a + b for a, b in zip(start, end, strict=True))
+
+
+def _double_round(state: tuple[Words, ...]) -> tuple[Words, ...]:
+    words = list(state)
+    for a, b, c, d in _QUARTERS:
+        for x, y, z, distance in (
+            (a, b, d, 16),
+            (c, d, b, 12),
+            (a, b, d, 8),
+            (c, d, b, 7),
+        ):
+            words[x] = words[x] + words[y]
+            words[z] = _rotate(words[z] ^ words[x], distance)
+    return tuple(words)
+
+
+def _rotate(word: Words, distance: int) -> Words:
+    return (word << np.uint32(distance)) | (word >> np.uint32(32 - distance))
+
+
+def _seed(seed: Array) -> Words:
+    """A key with the seed in its first words: for tests, an integer is not a secret."""
+    seed = jnp.asarray(seed)
+    wide = seed.dtype.itemsize == 8
+    high = seed >> jnp.asarray(32, seed.dtype) if wide else jnp.zeros_like(seed)
+    words = jnp.stack([seed, high]).astype(jnp.uint32)
+    return jnp.concatenate([words, jnp.zeros(6, jnp.uint32)])
+
+
+def _random_bits(key: Words, bit_width: int, shape: tuple[int, ...]) -> Array:
+    dtype = jnp.dtype(f"uint{bit_width}")
+    count = math.prod(shape)
+    needed = -(-count * bit_width // 32)
+    if needed > _MOST_WORDS:
+        raise ValueError(f"`shape` must need at most 2^36 words a key, got {shape}.")
+    words = _stream(key, -(-needed // _WORDS), (_BITS, bit_width, 0))
+    if bit_width == 64:
+        pairs = words[: 2 * count].reshape(count, 2).astype(jnp.uint64)
+        return ((pairs[:, 0] << np.uint64(32)) | pairs[:, 1]).reshape(shape)
+    if bit_width < 32:
+        words = lax.bitcast_convert_type(words, dtype).reshape(-1)
+    return words[:count].reshape(shape)
+
+
+def _stream(key: Words, blocks: int, nonce: tuple[int, int, int]) -> Words:
+    """The words of so many blocks (rounded up), a cacheful at a time."""
+
+    def part(first):
+        counter = first + lax.iota(jnp.uint32, min(blocks, _BLOCKS_AT_ONCE))
+        return jnp.stack(block(key, counter, nonce))
+
+    if blocks <= _BLOCKS_AT_ONCE:
+        return part(jnp.uint32(0)).reshape(-1)
+    parts = lax.iota(jnp.uint32, -(-blocks // _BLOCKS_AT_ONCE))
+    return lax.map(part, parts * np.uint32(_BLOCKS_AT_ONCE)).reshape(-1)
+
+
+def _split(key: Words, shape: tuple[int, ...]) -> Words:
+    counter = lax.iota(jnp.uint32, math.prod(shape))
+    children = block(key, counter, (_SPLIT, 0, 0))[:8]
+    return jnp.stack(children, axis=-1).reshape(*shape, 8)
+
+
+def _fold_in(key: Words, data: Array | int) -> Words:
+    counter = jnp.asarray(data).astype(jnp.uint32)
+    return jnp.stack(block(key, counter, (_FOLD, 0, 0))[:8], axis=-1)
+
+
+CHACHA20 = define_prng_impl(
+    key_shape=(8,),
+    seed=_seed,
+    split=_split,
+    random_bits=_random_bits,
+    fold_in=_fold_in,
+    name="chacha20",
+    tag="cc20",
+)
+
+
+def release_key() -> Key:
+    """A key of 256 bits from the operating system, different at every call.
+
+    Its `repr` shows the key, as that of every JAX key does: never print or store it.
+    """
+    secret = np.frombuffer(os.urandom(32), np.uint32)
+    return jr.wrap_key_data(jnp.asarray(secret), impl=CHACHA20)

@@ -1,0 +1,113 @@
+"""What leaves the house: noisy integers, the law that made them, and public facts.
+
+Everything computed from a release is post-processing, and costs nothing more.
+"""
+
+__all__ = ["Released", "load"]
+
+import os
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array
+
+from dpjax import release_format
+from dpjax._documents import read_text, write_atomically
+from dpjax._types import Integers, Scalar
+from dpjax.graph import BayesNet
+from dpjax.mechanisms import DiscreteLaplace, Mechanism
+from dpjax.privacy import PureDP
+from dpjax.schema import Schema
+from dpjax.statistics import Statistic
+
+
+class Released(eqx.Module):
+    """One release of a statistic.
+
+    Arrays may carry leading axes, so that releases stack and `vmap`.
+
+    Args:
+        values: the raw noisy integers, unclamped.
+        statistic: what was measured.
+        mechanism: how it was made private; only an exact one can be saved.
+        n: the public number of records under replace-one; None under add-remove, where
+            it is private.
+
+    Privacy:
+        Holds nothing but the mechanism's output and public facts. `repr` shows neither
+        arrays nor keys, since there are none to show.
+    """
+
+    values: Integers
+    statistic: Statistic = eqx.field(static=True)
+    mechanism: Mechanism
+    n: Scalar | None
+
+    @property
+    def net(self) -> BayesNet:
+        """The network whose posterior this release is for."""
+        return self.statistic.net
+
+    @property
+    def schema(self) -> Schema:
+        """The variables and their levels."""
+        return Schema(self.net.variables)
+
+    @property
+    def adjacency(self) -> str:
+        """Which data sets are neighbours."""
+        return self.guarantee().adjacency
+
+    def guarantee(self) -> PureDP:
+        """What the release cost."""
+        return self.mechanism.guarantee()
+
+    def counts(self) -> Integers:
+        """Noisy counts of every family, unclamped, laid out as `net.layout`."""
+        return self.statistic.tables(self.values)
+
+    def tables(self) -> dict[str, Array]:
+        """Noisy counts of every family by variable, its parents on the first axes."""
+        tables = self.net.layout.split(self.counts())
+        return dict(zip(self.net.names, tables, strict=True))
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Write the release to a JSON file, whole or not at all.
+
+        The file holds a SHA-256 of its content, against accidents. It is no signature:
+        to rule out forgery, compare the hash over another channel.
+
+        Raises:
+            ValueError: if the noise is not exact, but of a study.
+        """
+        if not isinstance(self.mechanism, DiscreteLaplace):
+            raise ValueError(
+                "`mechanism` must be exact to be saved, got "
+                f"{type(self.mechanism).__name__}, which is for studies."
+            )
+        n = None if self.n is None else int(self.n)
+        text = release_format.dump(self.values, self.statistic, self.mechanism, n)
+        write_atomically(path, text)
+
+    def __repr__(self) -> str:
+        cost = self.guarantee()
+        return (
+            f"Released({self.statistic.describe()['kind']} of {len(self.net.names)} "
+            f"variables, {self.statistic.length} integers, ε={cost.epsilon}, "
+            f"{cost.adjacency})"
+        )
+
+
+def load(path: str | os.PathLike) -> Released:
+    """Read a release file, deriving again everything that it states.
+
+    Raises:
+        UnreadableRelease: if the file is damaged, truncated, not a release, or newer.
+        InconsistentRelease: if what it states is not what is derived, or was altered.
+    """
+    try:
+        text = read_text(path, "release")
+    except ValueError as error:
+        raise release_format.UnreadableRelease(str(error)) from None
+    values, statistic, mechanism, n = release_format.parse(text)
+    return Released(jnp.asarray(values), statistic, mechanism, n)

@@ -1,0 +1,121 @@
+"""Categorical variables: a name and the public list of its levels.
+
+Levels are declared, never inferred from data, for the list itself could tell who is in
+the table. A cell of a table is matched to a level here and nowhere else.
+"""
+
+__all__ = ["Level", "Variable"]
+
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+
+import numpy as np
+
+Level = str | int | float | bool
+
+_NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?\s*", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A categorical variable.
+
+    Args:
+        name: not empty.
+        levels: at least two different labels (text, finite numbers or booleans), in
+            the order in which tables and files show them.
+        other: the level that stands for every value outside the list; None (the
+            default) refuses such values.
+
+    Raises:
+        ValueError: if a level is given twice, if a number and a text look alike, if
+            there are fewer than two levels, or if `other` is not one of them.
+    """
+
+    name: str
+    levels: tuple[Level, ...]
+    other: Level | None = None
+
+    def __post_init__(self):
+        name, levels = self.name, self.levels
+        if not isinstance(name, str) or not name:
+            raise ValueError("`name` of a variable must be text that is not empty.")
+        if not all(_is_level(level) for level in levels):
+            raise ValueError(
+                f"`levels` of {name!r} must be text, finite numbers or booleans."
+            )
+        if len(levels) < 2:
+            raise ValueError(
+                f"`levels` of {name!r} must list at least two, got {len(levels)}: "
+                "leave a constant out of the schema."
+            )
+        twice = _first_repeated(_texts(levels)) or _first_repeated(_numbers(levels))
+        if twice:
+            raise ValueError(
+                f"`levels` of {name!r} must all differ, got {twice} twice."
+            )
+        if self.other is not None and self.code(self.other) is None:
+            raise ValueError(
+                f"`other` of {name!r} must be one of its levels, got {self.other!r}."
+            )
+
+    @property
+    def size(self) -> int:
+        """Number of levels."""
+        return len(self.levels)
+
+    def code(self, value: object) -> int | None:
+        """Index of the level that equals `value` as text or, if both are, as a number.
+
+        Returns:
+            None for a value outside the list, a missing one (None, NaN) included.
+        """
+        if not _is_level(value):
+            return None
+        by_text = self._codes_by_text.get(str(value))
+        return self._codes_by_number.get(_number(value)) if by_text is None else by_text
+
+    @cached_property
+    def _codes_by_text(self) -> dict[str, int]:
+        return dict(_texts(self.levels))
+
+    @cached_property
+    def _codes_by_number(self) -> dict[Decimal | None, int]:
+        return dict(_numbers(self.levels))
+
+
+def _is_level(value: object) -> bool:
+    if isinstance(value, float | np.floating):
+        return math.isfinite(value)
+    return isinstance(value, str | bool | int | np.bool_ | np.integer)
+
+
+def _texts(levels: Iterable[Level]) -> list[tuple[str, int]]:
+    """Every text that stands for a level, with the level's index."""
+    pairs = [(str(level), code) for code, level in enumerate(levels)]
+    lower = [(str(x).lower(), i) for i, x in enumerate(levels) if isinstance(x, bool)]
+    return pairs + lower
+
+
+def _numbers(levels: Iterable[Level]) -> list[tuple[Decimal, int]]:
+    """The value of every level that is a number, with the level's index."""
+    return [
+        (Decimal(str(level)), code)
+        for code, level in enumerate(levels)
+        if not isinstance(level, str | bool)
+    ]
+
+
+def _number(value: object) -> Decimal | None:
+    """The number that a cell shows; exact, so that 0.1 in a file is 0.1 in a schema."""
+    text = str(value)
+    return Decimal(text.strip()) if _NUMBER.fullmatch(text) else None
+
+
+def _first_repeated(pairs: list[tuple]) -> str | None:
+    keys = [key for key, _ in pairs]
+    return next((repr(str(key)) for key in keys if keys.count(key) > 1), None)
