@@ -1,10 +1,10 @@
 """Array annotations shared by the whole package, with the letters of their axes.
 
-n records, d variables, m numbers of a statistic, f families, k levels, e budgets,
-r repeats. Annotations are documentation here; the test-suite also checks them.
+n records, d variables, m numbers of a statistic, c cells of all families, k levels,
+e budgets, r repeats. Annotations document; the test-suite checks them.
 """
 
-__all__ = ["Flat", "Integers", "Key", "Records", "Scalar"]
+__all__ = ["Cells", "Flat", "Integers", "Key", "Records", "Scalar"]
 
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ Key = _Key[Array, ""]
 Records = Integer[ArrayLike, "n d"]
 Integers = Int[Array, "*batch m"]
 Flat = Real[Array, "*batch m"]
+Cells = Real[Array, "*batch c"]
 
 if TYPE_CHECKING:
     Scalar = int | float | Array

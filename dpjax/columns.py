@@ -85,6 +85,8 @@ def read_column(table: Table, name: str) -> Column:
     column = table[name]
     if _INSTALLED and isinstance(column, pyarrow.ChunkedArray):
         return _from_arrow(column, name)
+    if isinstance(column, list | tuple):  # NumPy would turn NaN among text into text
+        return _from_objects(list(column), name)
     if np.ma.is_masked(column):
         column = column.astype(object).filled(None)
     array = np.asarray(column)

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jaxtyping import Array, Int32, Int64
+from jaxtyping import Array, ArrayLike, Int32, Int64, Integer
 
 from dpjax._types import Records
 from dpjax.layout import TableLayout
@@ -20,7 +20,7 @@ from dpjax.layout import TableLayout
 _CELLS_AT_ONCE = 1 << 18  # 1 MiB of addresses: stays in cache, and off the page tables
 
 
-def check_records(records: Records, sizes: tuple[int, ...]) -> None:
+def check_records(records: ArrayLike, sizes: tuple[int, ...]) -> None:
     """Raise `ValueError` unless `records` are level indices of variables of `sizes`.
 
     The message never shows an index. Records that JAX is tracing pass through.
@@ -72,12 +72,13 @@ def count(records: Records, layout: TableLayout) -> Int32[Array, " m"]:
         return add(counts, lax.dynamic_slice_in_dim(records, i * chunk, chunk))
 
     counts = jnp.zeros(layout.length, jnp.int32)
-    counts = lax.fori_loop(0, n // chunk, add_chunk, counts)
+    if n >= chunk:
+        counts = lax.fori_loop(0, n // chunk, add_chunk, counts)
     return add(counts, records[n - rest :]) if rest else counts
 
 
 def count_batches(
-    batches: Iterable[Records], layout: TableLayout
+    batches: Iterable[Integer[ArrayLike, "_ d"]], layout: TableLayout
 ) -> Int64[np.ndarray, " m"]:
     """Sum of the counts of many batches, exact beyond 2^31 records.
 

@@ -10,7 +10,7 @@ def accuracy(
     probabilities: Float[Array, "n k"], levels: Integer[Array, " n"]
 ) -> Float[Array, ""]:
     """Fraction of records whose most probable level is the true one."""
-    return jnp.mean(jnp.argmax(probabilities, axis=1) == levels)
+    return jnp.mean(jnp.argmax(probabilities, axis=1) == levels.astype(int))
 
 
 def log_loss(

@@ -6,8 +6,10 @@ which is what everything else in the library works on.
 
 __all__ = ["Schema", "as_records"]
 
+import json
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from importlib import resources
 
 import jax
 import jax.numpy as jnp
@@ -65,6 +67,12 @@ class Schema(Mapping[str, Variable]):
     def to_json(self) -> dict[str, object]:
         """What `from_json` reads, as plain data."""
         return {"variables": {v.name: _describe(v) for v in self._variables.values()}}
+
+    @staticmethod
+    def json_schema() -> dict[str, object]:
+        """JSON Schema (draft 2020-12) of the files that `from_json` reads."""
+        text = resources.files("dpjax").joinpath("table_schema.json").read_text("utf-8")
+        return json.loads(text)
 
     def __getitem__(self, name: str) -> Variable:
         return self._variables[name]

@@ -139,7 +139,7 @@ class BayesNetPosterior(eqx.Module):
         return as_records(rows, self.net.variables, absent)
 
     def _by_name(self, vector: Flat) -> dict[str, Array]:
-        return dict(zip(self.net.names, self.net.layout.split(vector), strict=True))
+        return dict(zip(self.net.names, _split(vector, self.net), strict=True))
 
     def _flat_mean(self) -> Float[Array, " m"]:
         return self.concentration / self.net.layout.row_sums(self.concentration)
@@ -197,6 +197,12 @@ def _flatten(net: BayesNet, tables: Mapping[str, Array], argument: str) -> Array
             )
     flat = [jnp.ravel(jnp.asarray(tables[name], float)) for name in net.names]
     return jnp.concatenate(flat)
+
+
+@partial(jax.jit, static_argnames="net")
+def _split(vector: Array, net: BayesNet) -> list[Array]:
+    """In one program: slicing hundreds of tables one by one is slow to compile."""
+    return net.layout.split(vector)
 
 
 @partial(jax.jit, static_argnames="net")

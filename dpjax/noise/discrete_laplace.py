@@ -69,7 +69,7 @@ def _category(key: Key, first: Words, thresholds: Words) -> Int32[Array, "..."]:
     count = jnp.zeros(first.shape, jnp.int32)
     tie = jnp.zeros(first.shape, bool)
     for k in range(thresholds.shape[-2]):
-        count = count + (first > thresholds[k, 0])
+        count = count + (first > thresholds[k, 0]).astype(jnp.int32)
         tie = tie | (first == thresholds[k, 0])
 
     def resolve(_):
@@ -87,7 +87,7 @@ def _count_reached(limbs: list[Words], thresholds: Words) -> Int32[Array, "..."]
         for place in reversed(range(LIMBS - 1)):
             limb, threshold = limbs[place], thresholds[k, place]
             reached = (limb > threshold) | ((limb == threshold) & reached)
-        count = count + reached
+        count = count + reached.astype(jnp.int32)
     return count
 
 

@@ -23,7 +23,7 @@ Words = UInt32[Array, "..."]
 _ROUNDS = 20
 _CONSTANTS = np.frombuffer(b"expand 32-byte k", np.uint32)
 _BITS, _SPLIT, _FOLD = (
-    np.frombuffer(x, np.uint32)[0] for x in (b"bits", b"splt", b"fold")
+    int.from_bytes(x, "little") for x in (b"bits", b"splt", b"fold")
 )
 _QUARTERS = (
     *((0, 4, 8, 12), (1, 5, 9, 13), (2, 6, 10, 14), (3, 7, 11, 15)),

@@ -6,7 +6,7 @@ import abc
 
 from jaxtyping import Array, Int32
 
-from dpjax._types import Flat, Records
+from dpjax._types import Cells, Flat, Records
 from dpjax.graph import BayesNet
 from dpjax.privacy import Sensitivity
 
@@ -31,7 +31,7 @@ class Statistic(abc.ABC):
         """By how much, in L1, one record can move the statistic."""
 
     @abc.abstractmethod
-    def tables(self, vector: Flat) -> Flat:
+    def tables(self, vector: Flat) -> Cells:
         """The counts of every family of the network, laid out as `net.layout`.
 
         Args:

@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Array, Int32
 
 from dpjax._checks import one_of
-from dpjax._types import Flat, Records
+from dpjax._types import Cells, Flat, Records
 from dpjax.counts import count
 from dpjax.graph import BayesNet, maximal_groups
 from dpjax.layout import TableLayout
@@ -78,7 +78,7 @@ class FamilyCounts(Statistic):
             cells_a_table * len(self.layout.groups), adjacency, tight=True
         )
 
-    def tables(self, vector: Flat) -> Flat:
+    def tables(self, vector: Flat) -> Cells:
         """One table per variable: measured, or summed from the smallest around it."""
         sources, targets = self._summation
         shape = (*vector.shape[:-1], self.net.layout.length)

@@ -1,0 +1,41 @@
+"""Strictness that the library must live under, but never sets itself."""
+
+import os
+import zlib
+
+import jax
+import jax.random as jr
+import numpy as np
+import pytest
+
+from dpjax.random import study_key
+
+jax.config.update("jax_enable_x64", os.environ.get("DPJAX_X64", "0") == "1")
+
+
+def pytest_addoption(parser):
+    parser.addoption("--seed", type=int, default=0, help="re-roll every random test")
+
+
+@pytest.fixture(autouse=True)
+def strict(request):
+    """No silent change of dtype or rank; `relaxed` is for tests that call NumPyro."""
+    if request.node.get_closest_marker("relaxed"):
+        yield
+        return
+    with jax.numpy_dtype_promotion("strict"), jax.numpy_rank_promotion("raise"):
+        yield
+
+
+@pytest.fixture
+def key(request):
+    """A key of the test's own: reproducible, and independent of the tests' order."""
+    seed = study_key(request.config.getoption("--seed"))
+    return jr.fold_in(seed, zlib.crc32(request.node.nodeid.encode()))
+
+
+@pytest.fixture
+def rng(request):
+    """A NumPy generator of the test's own."""
+    seed = request.config.getoption("--seed")
+    return np.random.default_rng([seed, zlib.crc32(request.node.nodeid.encode())])

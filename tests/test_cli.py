@@ -1,0 +1,261 @@
+"""The commands as a user types them; each test runs `main` in this process."""
+
+import csv
+import io
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dpjax as dp
+from dpjax.cli import main
+
+SCHEMA = {
+    "variables": {
+        "t": {"levels": ["no", "yes"]},
+        "x": {"levels": [1, 2, 3]},
+        "y": {"levels": [0, 1]},
+    }
+}
+SECRET = "777"
+
+
+@pytest.fixture
+def folder(tmp_path, rng, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    y = rng.integers(0, 2, 200)
+    frame = pd.DataFrame(
+        {"t": np.array(["no", "yes"])[y], "x": rng.integers(1, 4, 200), "y": y}
+    )
+    frame.to_csv("data.csv", index=False)
+    frame.to_csv("data.csv.gz", index=False)
+    frame.to_parquet("data.parquet")
+    frame.drop(columns="t").to_csv("blind.csv", index=False)
+    frame.iloc[:0].to_csv("empty.csv", index=False)
+    frame.replace({"x": {1: int(SECRET)}}).to_csv("outside.csv", index=False)
+    frame.drop(columns="y").to_csv("narrow.csv", index=False)
+    frame.assign(id=1).to_csv("wide.csv", index=False)
+    (tmp_path / "ragged.csv").write_text(f"t,x,y\nno,1,0\n{SECRET},1,0,5,6\n")
+    (tmp_path / "schema.json").write_text(json.dumps(SCHEMA))
+    (tmp_path / "net.json").write_text('{"parents": {"t": ["y"], "x": ["t", "y"]}}')
+    (tmp_path / "cycle.json").write_text('{"parents": {"t": ["x"], "x": ["t"]}}')
+    (tmp_path / "lost.json").write_text('{"parents": {"t": ["z"]}}')
+    (tmp_path / "broken.json").write_text("{")
+    return tmp_path
+
+
+def release(
+    *more, data="data.csv", network="naive-bayes:t", epsilon="60", out="r.json"
+):
+    arguments = ["release", data, "--schema", "schema.json", "--network", network]
+    arguments += ["--epsilon", epsilon, "--out", out]
+    if "--adjacency" not in more:
+        arguments += ["--adjacency", "replace-one"]
+    return main([*arguments, *more])
+
+
+@pytest.mark.parametrize("data", ["data.csv", "data.csv.gz", "data.parquet"])
+@pytest.mark.parametrize("network", ["naive-bayes:t", "net.json"])
+def test_release_predict_verify(folder, data, network, capsys):
+    assert release(data=data, network=network) == 0
+    assert main(["predict", "r.json", "blind.csv", "--target", "t"]) == 0
+    output = capsys.readouterr()
+    rows = list(csv.DictReader(io.StringIO(output.out.partition("\n")[2])))
+    assert output.out.startswith("r.json: Released")
+    assert len(rows) == 200
+    assert list(rows[0]) == ["p_no", "p_yes"]
+    truth = pd.read_csv("data.csv").t == "yes"
+    answers = np.array([float(row["p_yes"]) for row in rows]) > 0.5
+    assert (answers == truth).mean() > 0.99
+    assert main(["verify", "r.json"]) == 0
+    assert "r.json: consistent" in capsys.readouterr().out
+
+
+def test_predictions_equal_pythons(folder, capsys):
+    release(epsilon="1")
+    main(["predict", "r.json", "data.csv", "--target", "x", "--prior", "2"])
+    text = capsys.readouterr().out.partition("\n")[2]
+    fitted = dp.posterior(dp.load("r.json"), prior=2.0)
+    expected = fitted.predict_proba("data.csv", "x")
+    printed = np.loadtxt(io.StringIO(text), delimiter=",", skiprows=1)
+    np.testing.assert_allclose(printed, expected, rtol=1e-6)
+    assert text.splitlines()[0] == "p_1,p_2,p_3"
+
+
+def test_only_the_networks_columns_are_read(folder):
+    (folder / "net.json").write_text('{"parents": {"y": ["t"]}}')
+    assert release(data="outside.csv", network="net.json") == 0
+    assert list(dp.load("r.json").schema) == ["t", "y"]
+
+
+def test_json_output(folder, capsys):
+    release("--json", "--ledger", "l.jsonl", "--budget", "100")
+    summary = json.loads(capsys.readouterr().out)
+    assert summary["epsilon"] == summary["spent"] == "60"
+    assert summary["scale"] == "1/15"
+    assert (summary["sensitivity"], summary["records"]) == (4, 200)
+    main(["verify", "r.json", "--json"])
+    assert json.loads(capsys.readouterr().out)["consistent"] is True
+
+
+def test_a_ledger_stops_overspending(folder, capsys):
+    ledger = ("--ledger", "l.jsonl", "--budget", "1")
+    assert release(*ledger, epsilon="0.7") == 0
+    assert release(*ledger, epsilon="0.7", out="second.json") == 2
+    assert "has left, 3/10 of 1, got 7/10" in capsys.readouterr().err
+    assert not (folder / "second.json").exists()
+    assert release("--ledger", "l.jsonl", epsilon="0.3", out="second.json") == 0
+
+
+BAD = {
+    "no data": ({"data": "none.csv"}, "none.csv"),
+    "a column too few": ({"data": "narrow.csv"}, "got no 'y'"),
+    "a column too many": ({"data": "wide.csv"}, "got 'id'"),
+    "a level outside": ({"data": "outside.csv"}, "column 'x'"),
+    "a ragged table": ({"data": "ragged.csv"}, "must be CSV"),
+    "an empty table": ({"data": "empty.csv"}, "must not be empty under replace-one"),
+    "no such target": ({"network": "naive-bayes:z"}, "'z'"),
+    "a cycle": ({"network": "cycle.json"}, "acyclic"),
+    "no such parent": ({"network": "lost.json"}, "'z'"),
+    "no network": ({"network": "none.bif"}, "none.bif"),
+    "a broken network": ({"network": "broken.json"}, "must be JSON"),
+    "a network of another kind": ({"network": "net.xml"}, "naive-bayes:TARGET"),
+    "ε = 0": ({"epsilon": "0"}, "`epsilon`"),
+    "ε < 0": ({"epsilon": "-1"}, "epsilon"),
+    "ε = nan": ({"epsilon": "nan"}, "`epsilon`"),
+    "ε not a number": ({"epsilon": "much"}, "`epsilon`"),
+    "ε too large": ({"epsilon": "1e6"}, "between 2^-23 and 30"),
+    "ε too small": ({"epsilon": "1e-8"}, "between 2^-23 and 30"),
+    "out nowhere": ({"out": "none/r.json"}, "`out`"),
+    "out a folder": ({"out": "."}, "`out`"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_is_one_clear_line_and_nothing_is_written(name, folder, capsys):
+    change, message = BAD[name]
+    before = sorted(folder.iterdir())
+    try:
+        status = release("--ledger", "l.jsonl", "--budget", "1e9", **change)
+    except SystemExit as stop:  # what the parser of arguments itself refuses
+        status = stop.code
+    output = capsys.readouterr()
+    assert status == 2
+    assert output.out == ""
+    assert output.err.count("\n") == 1
+    assert message in output.err
+    assert SECRET not in output.err
+    after = [p for p in sorted(folder.iterdir()) if not p.name.startswith("l.jsonl")]
+    assert after == before
+    if (folder / "l.jsonl").exists():
+        assert dp.Ledger(adjacency="replace-one", path="l.jsonl").spent == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--adjacency", "bounded"], "invalid choice: 'bounded'"),
+        (
+            ["--adjacency", "add-remove", "--mechanism", "gauss"],
+            "invalid choice: 'gauss'",
+        ),
+        (["--adjacency"], "expected one argument"),
+        (["--colour", "red"], "unrecognized arguments"),
+    ],
+)
+def test_bad_arguments_are_one_clear_line(arguments, message, folder, capsys):
+    with pytest.raises(SystemExit) as stop:
+        release(*arguments)
+    error = capsys.readouterr().err
+    assert stop.value.code == 2
+    assert error.count("\n") == 1
+    assert message in error
+
+
+def test_an_adjacency_must_be_given(folder, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(
+            ["release", "data.csv", "--schema", "s", "--network", "n", "--epsilon", "1"]
+        )
+    assert stop.value.code == 2
+    assert "--adjacency, --out" in capsys.readouterr().err
+
+
+def test_ledgers_that_do_not_fit(folder, capsys):
+    assert release("--budget", "1") == 2
+    assert "`budget` must come with a ledger" in capsys.readouterr().err
+    assert release("--ledger", "l.jsonl") == 2
+    assert "`budget` must be given" in capsys.readouterr().err
+    release("--ledger", "l.jsonl", "--budget", "100", epsilon="1")
+    assert release("--ledger", "l.jsonl", "--adjacency", "add-remove", epsilon="1") == 2
+    assert "`adjacency` must be that of the ledger" in capsys.readouterr().err
+
+
+def test_verify_tells_an_altered_file_from_one_that_cannot_be_read(folder, capsys):
+    release()
+    text = (folder / "r.json").read_text()
+    capsys.readouterr()
+    (folder / "altered.json").write_text(text.replace('"records":200', '"records":201'))
+    (folder / "truncated.json").write_text(text[:300])
+    (folder / "newer.json").write_text(text.replace('"version":1', '"version":9'))
+    expected = {"altered": 1, "truncated": 2, "newer": 2, "none": 2, "schema": 2}
+    for name, status in expected.items():
+        assert main(["verify", f"{name}.json"]) == status
+        output = capsys.readouterr()
+        assert output.err.count("\n") == 1
+        assert output.out == ""
+        assert main(["predict", f"{name}.json", "data.csv", "--target", "t"]) == 2
+        capsys.readouterr()
+
+
+@pytest.mark.parametrize(
+    ("data", "more", "message"),
+    [
+        ("outside.csv", ["--target", "t"], "column 'x'"),
+        ("narrow.csv", ["--target", "t"], "got no 'y'"),
+        ("wide.csv", ["--target", "t"], "got 'id'"),
+        ("data.csv", ["--target", "z"], "'z'"),
+        ("data.csv", ["--target", "t", "--prior", "0"], "`prior` must be positive"),
+    ],
+)
+def test_a_table_that_does_not_fit_is_not_predicted(
+    data, more, message, folder, capsys
+):
+    release()
+    capsys.readouterr()
+    assert main(["predict", "r.json", data, *more]) == 2
+    output = capsys.readouterr()
+    assert message in output.err
+    assert output.err.count("\n") == 1
+    assert output.out == ""
+
+
+def test_extra_columns_may_be_ignored(folder):
+    assert release("--ignore", "id", data="wide.csv") == 0
+    assert (
+        main(["predict", "r.json", "wide.csv", "--target", "t", "--ignore", "id"]) == 0
+    )
+
+
+@pytest.mark.parametrize(
+    "command", [[], ["demo"], ["release"], ["predict"], ["verify"]]
+)
+def test_every_command_has_help(command, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main([*command, "--help"])
+    assert stop.value.code == 0
+    assert "usage: dpjax" in capsys.readouterr().out
+
+
+def test_levels_that_are_no_labels_are_refused_outside_the_type_checker(folder):
+    (folder / "schema.json").write_text('{"variables": {"t": {"levels": [0, null]}}}')
+    command = [sys.executable, "-m", "dpjax", "release", "data.csv"]
+    command += ["--schema", "schema.json", "--network", "naive-bayes:t", "--epsilon"]
+    command += ["1", "--adjacency", "replace-one", "--out", "r.json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "must be text, finite numbers or booleans" in done.stderr

@@ -1,0 +1,142 @@
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from dpjax import counts as counting
+from dpjax.counts import check_records, count, count_batches
+from dpjax.layout import TableLayout
+from dpjax.statistics import FamilyCounts
+
+from .networks import TINY, random_network, random_records
+
+
+def brute_force(records, net, families):
+    """One table per family, a record at a time."""
+    tables = []
+    for family in families:
+        table = np.zeros([net.sizes[i] for i in family], int)
+        for record in np.asarray(records):
+            table[tuple(record[list(family)])] += 1
+        tables.append(table.ravel())
+    return np.concatenate(tables)
+
+
+@pytest.mark.parametrize("trial", range(12))
+@pytest.mark.parametrize("families", ["maximal", "all"])
+def test_counts_equal_brute_force(trial, families, rng):
+    net = random_network(rng, variables=int(rng.integers(1, 9)))
+    records = random_records(rng, net, n=int(rng.integers(0, 60)))
+    statistic = FamilyCounts(net, families)
+    measured = statistic.measure(records)
+    groups = statistic.layout.groups
+    np.testing.assert_array_equal(measured, brute_force(records, net, groups))
+    np.testing.assert_array_equal(
+        statistic.tables(measured), brute_force(records, net, net.families)
+    )
+
+
+@pytest.mark.parametrize("n", [1, 7, 8, 9, 64, 65])
+def test_chunks_and_remainders_are_all_counted(n, rng, monkeypatch):
+    monkeypatch.setattr(counting, "_CELLS_AT_ONCE", 24)
+    net = random_network(rng)
+    records = random_records(rng, net, n)
+    np.testing.assert_array_equal(
+        jax.jit(lambda x: count(x, net.layout))(records),
+        brute_force(records, net, net.families),
+    )
+
+
+def test_counting_batches_with_vmap(rng):
+    net = random_network(rng)
+    many = jnp.stack([random_records(rng, net, 20) for _ in range(5)])
+    batched = jax.vmap(lambda x: count(x, net.layout))(many)
+    for one, records in zip(batched, many, strict=True):
+        np.testing.assert_array_equal(one, brute_force(records, net, net.families))
+
+
+def test_a_family_of_a_million_cells(rng):
+    layout = TableLayout((2,) * 20, (tuple(range(20)),))
+    records = rng.integers(0, 2, (1000, 20)).astype(np.uint8)
+    cells = records @ (2 ** np.arange(19, -1, -1))
+    np.testing.assert_array_equal(
+        count(records, layout), np.bincount(cells, minlength=2**20)
+    )
+
+
+def test_batches_add_up_beyond_32_bits(monkeypatch):
+    layout = TableLayout((2,), ((0,),))
+    nearly = jnp.array([2**31 - 1, 7], jnp.int32)
+    monkeypatch.setattr(counting, "count", lambda records, layout: nearly)
+    total = count_batches([np.zeros((1, 1), np.uint8)] * 5, layout)
+    np.testing.assert_array_equal(total, [5 * (2**31 - 1), 35])
+
+
+def test_batches_of_any_size_add_up(rng):
+    net = random_network(rng)
+    records = random_records(rng, net, 100)
+    parts = np.split(records, [10, 10, 55])
+    np.testing.assert_array_equal(
+        count_batches(parts, net.layout), brute_force(records, net, net.families)
+    )
+
+
+@pytest.mark.parametrize("name", TINY)
+@pytest.mark.parametrize("families", ["maximal", "all"])
+def test_sensitivity_equals_brute_force_over_all_pairs_of_records(name, families):
+    statistic = FamilyCounts(TINY[name], families)
+    records = list(itertools.product(*map(range, TINY[name].sizes)))
+    one = [np.asarray(statistic.measure(np.array([x], np.uint8))) for x in records]
+    replaced = max(np.abs(a - b).sum() for a in one for b in one)
+    added = max(np.abs(a).sum() for a in one)
+    assert statistic.sensitivity("replace-one").value == replaced
+    assert statistic.sensitivity("add-remove").value == added
+    assert statistic.sensitivity("add-remove").tight
+
+
+def test_sensitivities_of_the_paper_and_ours():
+    net = TINY["naive Bayes"]
+    assert FamilyCounts(net, "all").sensitivity("replace-one").value == 2 * 3
+    assert FamilyCounts(net).sensitivity("replace-one").value == 2 * 2
+    with pytest.raises(ValueError, match="`adjacency` must be 'replace-one' or"):
+        FamilyCounts(net).sensitivity("bounded")
+    with pytest.raises(ValueError, match="`families` must be 'maximal' or 'all'"):
+        FamilyCounts(net, "some")
+
+
+@pytest.mark.parametrize("bad", [-1, -(2**31), 2**31 - 1, 2, 255])
+def test_no_integer_moves_the_counts_by_more_than_the_sensitivity(bad, rng):
+    net = random_network(rng, most_levels=2)
+    statistic = FamilyCounts(net)
+    records = random_records(rng, net, 30).astype(np.int32)
+    broken = records.copy()
+    broken[3] = bad
+    moved = np.abs(statistic.measure(records) - statistic.measure(broken)).sum()
+    assert moved <= statistic.sensitivity("replace-one").value
+    with pytest.raises(ValueError, match="must hold indices of levels"):
+        check_records(broken, net.sizes)
+
+
+def test_the_order_of_records_does_not_matter(rng):
+    net = random_network(rng)
+    records = random_records(rng, net, 50)
+    np.testing.assert_array_equal(
+        count(records, net.layout), count(rng.permutation(records), net.layout)
+    )
+
+
+def test_records_of_the_wrong_form_are_refused():
+    with pytest.raises(ValueError, match=r"must have shape \(n, 2\)"):
+        check_records(np.zeros((3, 3), int), (2, 2))
+    with pytest.raises(ValueError, match="must be integers"):
+        check_records(np.zeros((3, 2)), (2, 2))
+
+
+def test_records_are_arguments_of_the_compiled_program_not_part_of_it():
+    statistic = FamilyCounts(TINY["chain"])
+    canary = np.array([[1, 2], [0, 1], [1, 0]], np.uint8)
+    text = jax.jit(statistic.measure).lower(canary).as_text()
+    assert "tensor<3x2xui8>" in text
+    assert "[1, 2], [0, 1], [1, 0]" not in text

@@ -1,0 +1,155 @@
+"""The compiled sampler against big integers, bit for bit, and against its law."""
+
+import bisect
+from fractions import Fraction
+
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+import pytest
+
+from dpjax.noise import discrete_laplace, tables
+from dpjax.random import study_key
+from dpjax.random.chacha import CHACHA20
+
+from .statistical import ALPHA, chi_square_pvalue
+
+RATES = [Fraction(21), Fraction(1), Fraction(1, 2), Fraction(1, 40), Fraction(1, 10**5)]
+
+
+def big(rows):
+    """Rows of limbs, most significant first, as Python integers."""
+    return [sum(int(w) << 32 * (3 - i) for i, w in enumerate(row)) for row in rows]
+
+
+def reference(key, table, size):
+    """The same draws in Python integers, every comparison with all 128 bits."""
+    digits = table.largest.shape[-1]
+    key_words, key_redraw, *key_ties = jr.split(key, digits + 2)
+    words = np.asarray(jr.bits(key_words, (digits, size), jnp.uint32)).astype(object)
+    ties = [np.asarray(jr.bits(k, (3, size), jnp.uint32)) for k in key_ties]
+    parts = [table.low, *table.high]
+    result = np.zeros(size, object)
+    overflowed = []
+    for lane in range(size):
+        categories = []
+        for j, part in enumerate(parts):
+            first = int(words[j, lane]) >> (j == 0)
+            number = big([[first, *ties[j][:, lane]]])[0]
+            reached = bisect.bisect_right(big(np.asarray(part)), number)
+            categories.append(min(reached, int(table.largest[j])))
+        magnitude = categories[0] + sum(
+            c << 4 * j for j, c in enumerate(categories) if j
+        )
+        top = int(table.top)
+        is_top = categories[top] - (top == 0) == int(table.top_values)
+        if categories[0] > 0 and is_top:
+            overflowed.append(lane)
+        sign = -1 if int(words[0, lane]) & 1 else 1
+        result[lane] = [sign, magnitude if categories[0] > 0 else 0]
+    while overflowed:
+        key_redraw, key_now = jr.split(key_redraw)
+        limbs = np.asarray(jr.bits(key_now, (4, size), jnp.uint32))
+        again = []
+        for lane in overflowed:
+            reached = bisect.bisect_right(
+                big(np.asarray(table.redraw)), big([limbs[:, lane]])[0]
+            )
+            digit = min(reached, int(table.top_values))
+            result[lane][1] = min(
+                result[lane][1] + (digit << 4 * int(table.top)), 1 << 30
+            )
+            again += [lane] if digit == int(table.top_values) else []
+        overflowed = again
+    return np.array([sign * magnitude for sign, magnitude in result])
+
+
+@pytest.mark.parametrize("rho", RATES, ids=str)
+def test_the_sampler_equals_big_integers_bit_for_bit(rho, key):
+    table = tables.build(rho)
+    draw = jax.jit(lambda k, t: discrete_laplace.sample(k, t, (400,)))
+    drawn = draw(key, table)
+    assert drawn.dtype == np.int32
+    np.testing.assert_array_equal(drawn, reference(key, table, 400))
+
+
+def test_the_sampler_equals_big_integers_under_vmap(key):
+    rhos = [Fraction(4), Fraction(1, 10), Fraction(1, 3000)]
+    lengths = tables.lengths_needed(*rhos)
+    padded = [tables.build(rho, lengths) for rho in rhos]
+    stacked = jax.tree.map(lambda *leaves: np.stack(leaves), *padded)
+    keys = jr.split(key, 3)
+    draw = jax.vmap(lambda k, t: discrete_laplace.sample(k, t, (200,)))
+    for drawn, k, table in zip(draw(keys, stacked), keys, padded, strict=True):
+        np.testing.assert_array_equal(drawn, reference(k, table, 200))
+
+
+def test_the_sampler_equals_big_integers_with_release_keys():
+    key = jr.key(5, impl=CHACHA20)
+    table = tables.build(Fraction(1, 40))
+    drawn = discrete_laplace.sample(key, table, (200,))
+    np.testing.assert_array_equal(drawn, reference(key, table, 200))
+
+
+def test_overflows_are_redrawn_bit_for_bit(key, monkeypatch):
+    """Made so rare that they never happen: here the top digit mostly overflows."""
+    monkeypatch.setattr(tables, "MOST_TOP_VALUES", 2)
+    monkeypatch.setattr(tables, "OVERFLOW_EXPONENT", Fraction(1, 25))
+    table = tables.build(Fraction(1, 50))
+    drawn = discrete_laplace.sample(key, table, (400,))
+    assert np.abs(drawn).max() > 10 * 16 * int(table.top_values)
+    np.testing.assert_array_equal(drawn, reference(key, table, 400))
+
+
+def test_ties_of_the_first_word_are_resolved_by_the_other_limbs(key):
+    """A tie has chance 2^-26 a draw: here every lane has one."""
+    table = tables.build(Fraction(3, 10))
+    for part in (table.low, table.high[0]):
+        first = np.repeat(part[:, 0], 50)
+        chosen = jax.jit(discrete_laplace._category)(key, first, part)
+        rest = np.asarray(jr.bits(key, (3, first.size), jnp.uint32))
+        numbers = big(np.stack([first, *rest], axis=1))
+        expected = [bisect.bisect_right(big(part), number) for number in numbers]
+        np.testing.assert_array_equal(chosen, expected)
+        assert len({*expected}) > part.shape[0] / 2
+
+
+@pytest.mark.parametrize("rho", [Fraction(2), Fraction(1, 3), Fraction(1, 60)], ids=str)
+def test_the_draws_follow_the_law_and_would_show_a_tenth_more(rho, key):
+    table, other = tables.build(rho), tables.build(rho * Fraction(11, 10))
+    reach = int(12 / rho)
+    support = range(-reach, reach + 1)
+    drawn = jax.jit(lambda k, t: discrete_laplace.sample(k, t, (200_000,)))(key, table)
+    pvalue = chi_square_pvalue(drawn, lambda z: tables.probability(table, z), support)
+    power = chi_square_pvalue(drawn, lambda z: tables.probability(other, z), support)
+    assert pvalue > ALPHA > power
+
+
+def test_sums_are_clipped_where_saturation_cannot_show(key):
+    table = tables.build(Fraction(1, 2**23))
+    edge = discrete_laplace.LARGEST
+    add = jax.jit(discrete_laplace.add)
+    draw = jax.jit(lambda k, t: discrete_laplace.sample(k, t, (20_000,)))
+    noise = np.asarray(draw(key, table)).astype(int)
+    for count in (edge, -edge, 0):
+        exact = jnp.full(20_000, count, jnp.int32)
+        noisy = np.asarray(add(key, table, exact)).astype(int)
+        assert np.abs(noisy).max() <= edge
+        np.testing.assert_array_equal(noisy, np.clip(count + noise, -edge, edge))
+
+
+def test_no_two_draws_share_randomness():
+    table = tables.build(Fraction(1, 2**20))
+    draws = [discrete_laplace.sample(study_key(seed), table, (100,)) for seed in (0, 1)]
+    assert len(np.unique(np.concatenate(draws))) == 200
+
+
+def test_log_prob_is_the_log_of_the_law():
+    rho = Fraction(1, 3)
+    table = tables.build(rho)
+    noise = jnp.arange(-20, 21)
+    expected = [np.log(float(tables.probability(table, int(z)))) for z in noise]
+    np.testing.assert_allclose(
+        discrete_laplace.log_prob(noise, float(rho)), expected, rtol=1e-5
+    )

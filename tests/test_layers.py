@@ -1,0 +1,94 @@
+"""Imports point down: a module uses only rooms on lower floors than its own."""
+
+import ast
+import graphlib
+import pathlib
+
+import pytest
+
+FLOORS = [
+    {"_types", "_checks", "_documents", "_version"},
+    {"variables", "bif", "layout"},
+    {"graph", "noise", "random", "columns"},
+    {"counts", "privacy", "distributions"},
+    {"schema"},
+    {"statistics", "mechanisms"},
+    {"release_format"},
+    {"released"},
+    {"models"},
+    {"sweep", "bounds", "metrics"},
+    {"release", "datasets", "plots"},
+    {"demo"},
+    {"cli", "__init__"},
+    {"__main__"},
+]
+ROOT = pathlib.Path(__file__).parents[1] / "dpjax"
+MODULES = sorted(ROOT.rglob("*.py"))
+
+
+def name_of(path):
+    parts = path.relative_to(ROOT.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 2 else parts)
+
+
+def imported(path):
+    """Full names of the modules of the package that a file imports, in any form."""
+    known = {name_of(p) for p in MODULES}
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "relative imports hide the floor"
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        for name in names:
+            if name.split(".")[0] == "dpjax":
+                yield name if name in known else name.rpartition(".")[0]
+
+
+def floor(module):
+    room = module.split(".")[1] if "." in module else "__init__"
+    return next(i for i, rooms in enumerate(FLOORS) if room in rooms)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_imports_point_down(path):
+    here = name_of(path)
+    for module in imported(path):
+        same_room = module.split(".")[1:2] == here.split(".")[1:2]
+        assert same_room or floor(module) < floor(here), f"{here} imports {module}"
+
+
+def test_there_are_no_cycles():
+    graph = {name_of(path): set(imported(path)) - {name_of(path)} for path in MODULES}
+    graphlib.TopologicalSorter(graph).prepare()
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_nothing_is_imported_inside_a_function(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.FunctionDef):
+            inside = [
+                x for x in ast.walk(node) if isinstance(x, ast.Import | ast.ImportFrom)
+            ]
+            assert not inside, f"{node.name} imports"
+
+
+@pytest.mark.parametrize(
+    ("package", "rooms"),
+    [
+        ("numpyro", {"distributions", "models"}),
+        ("matplotlib", {"plots"}),
+        ("pyarrow", {"columns"}),
+        ("statsmodels", {"datasets"}),
+    ],
+)
+def test_each_package_has_one_room(package, rooms):
+    users = {
+        name_of(p).split(".")[1]
+        for p in MODULES
+        if f" {package}" in p.read_text()
+        and (f"import {package}" in p.read_text() or f"from {package}" in p.read_text())
+    }
+    assert users <= rooms

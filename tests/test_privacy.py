@@ -1,0 +1,148 @@
+"""Privacy without chance: every data set, every neighbour, every output, exactly.
+
+The noise on different numbers is independent, so the largest loss over all outputs is
+the sum of the largest losses of the numbers; one case enumerates joint outputs as well.
+Probabilities are the exact ones of the implemented table, clipped to a small range so
+that "every output" is a finite list.
+"""
+
+import functools
+import itertools
+import math
+from fractions import Fraction
+
+import jax
+import numpy as np
+import pytest
+
+from dpjax.mechanisms import DiscreteLaplace
+from dpjax.noise import tables
+from dpjax.privacy import Sensitivity
+from dpjax.statistics import FamilyCounts
+
+from .networks import TINY
+
+REACH = 12  # outputs are clipped to [-12, 12]: all of them are enumerated
+MOST_RECORDS = 2
+
+
+def clipped_law(mechanism):
+    """P(output | exact count) for every output and every count up to MOST_RECORDS."""
+    noise = {
+        z: tables.probability(mechanism.table, z)
+        for z in range(-REACH - MOST_RECORDS, REACH + MOST_RECORDS + 1)
+    }
+    law = {}
+    for count in range(MOST_RECORDS + 1):
+        inside = [noise[y - count] for y in range(-REACH + 1, REACH)]
+        below = (
+            1 - sum(noise[z] for z in range(-REACH - count + 1, REACH + count))
+        ) / 2
+        above = 1 - below - sum(inside)
+        law[count] = [below, *inside, above]
+    return law
+
+
+def test_the_enumerated_law_is_a_law():
+    law = clipped_law(mechanism_for(TINY["coin"], "1", "replace-one"))
+    for row in law.values():
+        assert sum(row) == 1
+        assert min(row) > 0
+
+
+def mechanism_for(net, epsilon, adjacency, factor=1, families="maximal"):
+    sensitivity = FamilyCounts(net, families).sensitivity(adjacency)
+    wrong = Sensitivity(int(sensitivity.value * factor), adjacency)
+    return DiscreteLaplace.calibrate(epsilon, wrong)
+
+
+def data_sets(net):
+    records = list(itertools.product(*map(range, net.sizes)))
+    for n in range(MOST_RECORDS + 1):
+        yield from itertools.combinations_with_replacement(records, n)
+
+
+def neighbours(data, net, adjacency):
+    records = list(itertools.product(*map(range, net.sizes)))
+    if adjacency == "add-remove":
+        if len(data) < MOST_RECORDS:
+            yield from ((*data, record) for record in records)
+        yield from ((*data[:i], *data[i + 1 :]) for i in range(len(data)))
+    else:
+        for i, record in itertools.product(range(len(data)), records):
+            yield (*data[:i], record, *data[i + 1 :])
+
+
+@functools.cache
+def changes(net, adjacency, families):
+    """How neighbours' counts differ: every set of pairs (count, neighbour's count)."""
+    statistic = FamilyCounts(net, families)
+    count = jax.jit(statistic.measure)
+    measured = {
+        data: count(np.array(data, np.uint8).reshape(-1, len(net.sizes))).tolist()
+        for data in data_sets(net)
+    }
+    return {
+        tuple(sorted(zip(exact, measured[tuple(sorted(other))], strict=True)))
+        for data, exact in measured.items()
+        for other in neighbours(data, net, adjacency)
+    }
+
+
+def largest_loss(net, mechanism, adjacency, families="maximal"):
+    """Exact factor by which an output's probability differs between neighbours."""
+    law = clipped_law(mechanism)
+    factor = {
+        (a, b): max(p / q for p, q in zip(law[a], law[b], strict=True))
+        for a, b in itertools.product(law, law)
+    }
+    return max(
+        math.prod(factor[a, b] for a, b in pairs if a != b)
+        for pairs in changes(net, adjacency, families)
+    )
+
+
+def assert_spends_exactly(epsilon, worst):
+    bound = Fraction(epsilon)
+    assert worst <= tables._exp_lower_bound(bound), "more than ε is lost"
+    assert worst >= tables._exp(bound * Fraction(99, 100)), "noise is wasted"
+
+
+@pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
+@pytest.mark.parametrize("families", ["maximal", "all"])
+@pytest.mark.parametrize("name", TINY)
+@pytest.mark.parametrize("epsilon", ["1/10", "1", "3"])
+def test_the_loss_is_epsilon_and_no_less(name, adjacency, families, epsilon):
+    net = TINY[name]
+    mechanism = mechanism_for(net, epsilon, adjacency, families=families)
+    worst = largest_loss(net, mechanism, adjacency, families)
+    assert_spends_exactly(epsilon, worst)
+
+
+@pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
+@pytest.mark.parametrize("factor", [Fraction(1, 2), 2])
+def test_a_sensitivity_wrong_by_a_factor_is_noticed(adjacency, factor):
+    net = TINY["naive Bayes"]
+    mechanism = mechanism_for(net, "1", adjacency, factor)
+    with pytest.raises(AssertionError):
+        assert_spends_exactly("1", largest_loss(net, mechanism, adjacency))
+
+
+def test_the_wrong_adjacency_is_noticed():
+    net = TINY["chain"]
+    mechanism = mechanism_for(net, "1", "add-remove")
+    with pytest.raises(AssertionError, match="more than ε"):
+        assert_spends_exactly("1", largest_loss(net, mechanism, "replace-one"))
+
+
+def test_joint_outputs_lose_what_the_numbers_lose_one_by_one():
+    net, adjacency = TINY["coin"], "replace-one"
+    mechanism = mechanism_for(net, "1", adjacency)
+    law = clipped_law(mechanism)
+    one, other = [law[1], law[0]], [law[0], law[1]]  # the one record, replaced
+    outputs = list(itertools.product(range(2 * REACH + 1), repeat=2))
+    joint = max(one[0][y] * one[1][z] / (other[0][y] * other[1][z]) for y, z in outputs)
+    separate = max(p / q for p, q in zip(law[1], law[0], strict=True)) * max(
+        p / q for p, q in zip(law[0], law[1], strict=True)
+    )
+    assert joint == separate <= largest_loss(net, mechanism, adjacency)

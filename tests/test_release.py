@@ -1,0 +1,176 @@
+import json
+import re
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import dpjax as dp
+from dpjax import release as door
+from dpjax.noise import tables
+
+from .networks import TINY, random_network, random_records
+from .statistical import ALPHA, chi_square_pvalue
+
+SCHEMA = dp.Schema({"t": [0, 1], "x": ["a", "b", "c"]})
+NET = dp.BayesNet.naive_bayes(SCHEMA, "t")
+TABLE = {"t": [0, 1, 1, 0, 1], "x": ["a", "b", "b", "c", "a"]}
+
+
+def test_a_release_is_the_statistic_plus_noise_of_the_stated_law():
+    records = np.tile([[1, 2]], (1000, 1)).astype(np.uint8)
+    released = dp.release(NET, records, epsilon="1/2", adjacency="replace-one")
+    exact = released.statistic.measure(records)
+    draws = [
+        dp.release(NET, records, epsilon="1/2", adjacency="replace-one").values - exact
+        for _ in range(400)
+    ]
+    law = released.mechanism.table
+    assert released.mechanism.sensitivity.value == 2
+    pvalue = chi_square_pvalue(
+        np.stack(draws), lambda z: tables.probability(law, z), range(-20, 21)
+    )
+    assert pvalue > ALPHA
+
+
+def test_every_release_has_noise_of_its_own():
+    """Two releases of 442 tables share a noise vector with chance below e^-1000."""
+    net = TINY["naive Bayes"]
+    empty = np.zeros((0, 3), np.uint8)
+    draws = [
+        tuple(
+            dp.release(
+                net, empty, epsilon="1/1000", adjacency="add-remove"
+            ).values.tolist()
+        )
+        for _ in range(20)
+    ]
+    assert len({*draws}) == 20
+
+
+@pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
+def test_with_epsilon_as_large_as_can_be_nothing_changes(adjacency, rng):
+    """Noise differs from 0 with probability below 1e-12 a number."""
+    net = random_network(rng)
+    records = random_records(rng, net, 200)
+    statistic = dp.statistics.FamilyCounts(net)
+    epsilon = 30 * int(statistic.sensitivity(adjacency).value)
+    released = dp.release(net, records, epsilon=epsilon, adjacency=adjacency)
+    private = dp.posterior(released, prior=0.5)
+    counts = statistic.tables(statistic.measure(records))
+    exact = dp.BayesNetPosterior.from_counts(net, counts, prior=0.5)
+    np.testing.assert_array_equal(private.concentration, exact.concentration)
+    assert private.clamped == 0
+
+
+def test_unseen_configurations_get_noise_like_all_others():
+    records = np.zeros((50, 2), np.uint8)
+    draws = np.stack(
+        [
+            dp.release(NET, records, epsilon="1/100", adjacency="replace-one").values
+            for _ in range(30)
+        ]
+    )
+    assert (draws.std(axis=0) > 30).all()
+
+
+def test_tables_of_any_kind_are_accepted(tmp_path):
+    (tmp_path / "t.csv").write_text("x,t\na,0\nb,1\n")
+    for table in (TABLE, tmp_path / "t.csv", SCHEMA.encode(TABLE)):
+        assert dp.release(NET, table, epsilon=1, adjacency="add-remove").n is None
+
+
+def test_algorithm_1_as_printed_stays_available():
+    statistic = dp.statistics.FamilyCounts(NET, "all")
+    released = dp.release(statistic, TABLE, epsilon=1, adjacency="replace-one")
+    assert released.mechanism.sensitivity.value == 2 * 2
+    assert released.statistic.length == 2 + 6
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"epsilon": 0}, "`epsilon` must be a finite number > 0"),
+        ({"epsilon": "nan"}, "`epsilon` must be a finite number > 0"),
+        ({"epsilon": 1000}, "between 2"),
+        ({"adjacency": "bounded"}, "`adjacency` must be 'replace-one' or 'add-remove'"),
+        ({"mechanism": "gauss"}, "`mechanism` must be 'laplace'"),
+    ],
+)
+def test_bad_arguments_are_named(change, message):
+    arguments = {"epsilon": 1, "adjacency": "replace-one"} | change
+    with pytest.raises(ValueError, match=message):
+        dp.release(NET, TABLE, **arguments)
+
+
+def test_an_adjacency_must_be_given():
+    with pytest.raises(TypeError, match="adjacency"):
+        dp.release(NET, TABLE, epsilon=1)
+
+
+def test_an_empty_table_is_a_data_set_only_where_its_size_is_private():
+    empty = {"t": [], "x": []}
+    dp.release(NET, empty, epsilon=1, adjacency="add-remove")
+    with pytest.raises(ValueError, match="must not be empty under replace-one"):
+        dp.release(NET, empty, epsilon=1, adjacency="replace-one")
+
+
+def test_the_ledger_is_charged_before_the_draw_and_before_data_is_touched(monkeypatch):
+    ledger = dp.Ledger(1, adjacency="replace-one")
+
+    def crash(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(door, "_draw", crash)
+    with pytest.raises(KeyboardInterrupt):
+        dp.release(NET, TABLE, epsilon="0.6", adjacency="replace-one", ledger=ledger)
+    assert ledger.spent == dp.privacy.exact_epsilon("0.6")
+    monkeypatch.setattr(door, "as_records", crash)
+    with pytest.raises(dp.BudgetExceeded):
+        dp.release(NET, TABLE, epsilon="0.6", adjacency="replace-one", ledger=ledger)
+
+
+def test_a_release_that_is_refused_is_not_charged():
+    ledger = dp.Ledger(1, adjacency="replace-one")
+    with pytest.raises(ValueError, match="declared levels"):
+        dp.release(
+            NET,
+            TABLE | {"t": [7] * 5},
+            epsilon=1,
+            adjacency="replace-one",
+            ledger=ledger,
+        )
+    assert ledger.spent == 0
+
+
+def test_a_private_number_of_records_enters_no_shape_scale_or_clamp(tmp_path):
+    """Two tables of different sizes: all that is released has the same form."""
+    forms = []
+    for n in (0, 7, 5000):
+        records = np.zeros((n, 2), np.uint8)
+        released = dp.release(NET, records, epsilon=1, adjacency="add-remove")
+        released.save(tmp_path / "r.json")
+        document = json.loads((tmp_path / "r.json").read_text())
+        document["content"]["values"] = len(document["content"]["values"])
+        document.pop("sha256")
+        forms.append(json.dumps(document))
+        big = jnp.full(released.values.shape, 10**6, jnp.int32)
+        huge = dp.Released(big, released.statistic, released.mechanism, released.n)
+        assert dp.posterior(huge).clamped == 0
+    assert len({*forms}) == 1
+
+
+def test_neither_records_nor_keys_are_in_the_compiled_programs():
+    statistic = dp.statistics.FamilyCounts(NET)
+    records = np.array([[1, 2], [0, 1], [1, 0]], np.uint8)
+    text = door._measure.lower(records, statistic).as_text()
+    assert not re.search(r"dense<\[\[1, 2\]", text)
+    noise = dp.mechanisms.DiscreteLaplace.calibrate(
+        1, statistic.sensitivity("add-remove")
+    )
+    key = dp.random.release_key()
+    words = [str(word) for word in np.asarray(jax.random.key_data(key))]
+    program = door._draw.lower(key, noise, jnp.array([123457, 765431, 1, 1, 1, 1]))
+    assert "123457" not in program.as_text()
+    assert not any(word in program.as_text() for word in words)

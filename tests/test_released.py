@@ -1,0 +1,182 @@
+import copy
+import hashlib
+import json
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import dpjax as dp
+from dpjax._documents import canonical_json
+from dpjax.release_format import InconsistentRelease, UnreadableRelease
+
+from .networks import random_records
+
+
+@pytest.fixture
+def net():
+    schema = {
+        "t": dp.Variable("t", ("no", "yes")),
+        "é": dp.Variable("é", (0.5, 1, True), other=1),
+        "z": dp.Variable("z", (0, 1)),
+    }
+    return dp.BayesNet.from_parents(schema, {"z": ["é", "t"], "é": ["t"]})
+
+
+@pytest.fixture(params=["replace-one", "add-remove"])
+def released(request, net, rng):
+    records = random_records(rng, net, 40)
+    return dp.release(net, records, epsilon="1/3", adjacency=request.param)
+
+
+def test_a_release_goes_through_its_file(released, tmp_path):
+    path = tmp_path / "release.json"
+    released.save(path)
+    loaded = dp.load(path)
+    np.testing.assert_array_equal(loaded.values, released.values)
+    assert loaded.net == released.net
+    assert list(loaded.schema) == ["t", "é", "z"]
+    assert loaded.net.variables[1].other == 1
+    assert loaded.guarantee() == released.guarantee()
+    assert (
+        loaded.n == released.n == (40 if released.adjacency == "replace-one" else None)
+    )
+    first = path.read_text()
+    loaded.save(path)
+    assert path.read_text() == first
+
+
+def test_a_file_shows_no_number_of_records_where_it_is_private(net, rng, tmp_path):
+    records = random_records(rng, net, 1234)
+    dp.release(net, records, epsilon=1, adjacency="add-remove").save(tmp_path / "r")
+    document = json.loads((tmp_path / "r").read_text())
+    assert document["content"]["records"] is None
+    assert "1234" not in json.dumps({**document["content"], "values": []})
+
+
+def alter(content, path, value):
+    *folders, last = path
+    for folder in folders:
+        content = content[folder]
+    content[last] = value
+
+
+ALTERATIONS = {
+    "less noise claimed": (["mechanism", "scale"], "1"),
+    "more privacy claimed": (["guarantee", "epsilon"], "1/4"),
+    "cost in other words": (["guarantee", "epsilon"], "2/6"),
+    "half the sensitivity": (["sensitivity", "value"], 1),
+    "a bound for tight": (["sensitivity", "tight"], False),
+    "other neighbours": (["sensitivity", "adjacency"], "unbounded"),
+    "unknown neighbours": (["guarantee", "adjacency"], "unbounded"),
+    "another kind of guarantee": (["guarantee", "kind"], "zcdp"),
+    "another table": (["mechanism", "table"], "0" * 64),
+    "another law": (["mechanism", "kind"], "gaussian"),
+    "more families": (["statistic", "families"], "all"),
+    "unknown families": (["statistic", "families"], "some"),
+    "unknown statistic": (["statistic", "kind"], "moments"),
+    "statistic with more": (["statistic", "more"], 1),
+    "another parent": (["parents", "z"], []),
+    "a cycle": (["parents", "t"], ["z"]),
+    "one level more": (["variables", 2, "levels"], [0, 1, 2]),
+    "no levels": (["variables", 2, "levels"], None),
+    "a value that is no integer": (["values", 0], 1.5),
+    "a value that is true": (["values", 0], True),
+    "a value beyond the range": (["values", 0], 2**29 + 1),
+    "a value too few": (["values"], [1, 2]),
+    "a number of records": (["records"], 0),
+    "half a record": (["records"], 1.5),
+}
+
+
+@pytest.mark.parametrize("name", ALTERATIONS)
+def test_an_altered_file_is_inconsistent_even_with_a_right_hash(
+    name, released, tmp_path
+):
+    path = tmp_path / "release.json"
+    released.save(path)
+    original = json.loads(path.read_text())
+    content = copy.deepcopy(original["content"])
+    alter(content, *ALTERATIONS[name])
+    path.write_text(json.dumps({**original, "content": content}))
+    with pytest.raises(InconsistentRelease, match="content hash"):
+        dp.load(path)
+    digest = hashlib.sha256(canonical_json(content).encode()).hexdigest()
+    path.write_text(json.dumps({**original, "content": content, "sha256": digest}))
+    with pytest.raises(InconsistentRelease, match="`") as error:
+        dp.load(path)
+    assert "\n" not in str(error.value)
+
+
+def test_a_field_too_few_is_inconsistent(released, tmp_path):
+    path = tmp_path / "release.json"
+    released.save(path)
+    original = json.loads(path.read_text())
+    for field in original["content"]:
+        if field == "library":
+            continue
+        content = {k: v for k, v in original["content"].items() if k != field}
+        digest = hashlib.sha256(canonical_json(content).encode()).hexdigest()
+        path.write_text(json.dumps({**original, "content": content, "sha256": digest}))
+        with pytest.raises(InconsistentRelease):
+            dp.load(path)
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda text: text[: len(text) // 2], "damaged or truncated"),
+        (lambda text: "", "damaged or truncated"),
+        (lambda text: "[]", "must be a file of format"),
+        (
+            lambda text: text.replace("dpjax-release", "other"),
+            "must be a file of format",
+        ),
+        (lambda text: text.replace('"version":1', '"version":2'), "install a newer"),
+        (lambda text: text.replace('"content":{', '"content":[],"x":{'), "content"),
+    ],
+)
+def test_what_is_no_release_file_is_unreadable(damage, message, released, tmp_path):
+    path = tmp_path / "release.json"
+    released.save(path)
+    path.write_text(damage(path.read_text()))
+    with pytest.raises(UnreadableRelease, match=message):
+        dp.load(path)
+    with pytest.raises(UnreadableRelease, match="must be a readable file"):
+        dp.load(tmp_path / "none.json")
+
+
+def test_nothing_half_written_is_left(released, tmp_path):
+    with pytest.raises(OSError, match="No such file"):
+        released.save(tmp_path / "none" / "release.json")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(OSError, match="directory"):
+        released.save(tmp_path / "folder")
+    assert [p.name for p in tmp_path.iterdir()] == ["folder"]
+
+
+def test_simulated_noise_cannot_be_saved(released, tmp_path):
+    simulated = dp.mechanisms.Laplace(1.0, released.mechanism.sensitivity)
+    fake = dp.Released(released.values, released.statistic, simulated, released.n)
+    with pytest.raises(ValueError, match="must be exact to be saved, got Laplace"):
+        fake.save(tmp_path / "release.json")
+    assert not list(tmp_path.iterdir())
+
+
+def test_repr_shows_no_numbers_that_were_released(released):
+    assert "Array" not in repr(released)
+    assert "ε=1/3" in repr(released)
+
+
+def test_releases_are_pytrees_that_stack(released):
+    many = jax.tree.map(lambda leaf: jnp.stack([leaf, leaf]), released)
+    means = jax.vmap(lambda one: dp.posterior(one).mean()["z"])(many)
+    np.testing.assert_allclose(means[1], dp.posterior(released).mean()["z"], rtol=1e-6)
+
+
+def test_tables_carry_the_noise_of_the_families(released):
+    tables = released.tables()
+    assert tables["z"].shape == (3, 2, 2)
+    np.testing.assert_array_equal(tables["z"].sum((0, 2)), tables["t"])
+    np.testing.assert_array_equal(tables["z"].sum(2).T, tables["é"])

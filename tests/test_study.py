@@ -1,0 +1,94 @@
+"""Scores, bounds and sweeps."""
+
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+import pytest
+import sklearn.metrics
+
+import dpjax as dp
+from dpjax.mechanisms import DiscreteLaplace, Laplace
+from dpjax.statistics import FamilyCounts
+
+from .networks import TINY
+from .statistical import assert_at_least
+
+NET = TINY["naive Bayes"]
+RECORDS = np.array([[0, 1, 1], [1, 0, 1], [1, 1, 1]] * 20, np.uint8)
+
+
+def test_scores_equal_scikit_learns(rng):
+    levels = rng.integers(0, 3, 500)
+    probabilities = rng.dirichlet([1, 1, 1], 500).round(2) + 0.001
+    probabilities /= probabilities.sum(1, keepdims=True)
+    args = jnp.asarray(probabilities), jnp.asarray(levels)
+    assert dp.metrics.accuracy(*args) == pytest.approx(
+        sklearn.metrics.accuracy_score(levels, probabilities.argmax(1)), rel=1e-5
+    )
+    assert dp.metrics.log_loss(*args) == pytest.approx(
+        sklearn.metrics.log_loss(levels, probabilities), rel=1e-5
+    )
+    positive = (levels == 2).astype(int)
+    scores = probabilities[:, 2].round(1)  # many ties
+    assert dp.metrics.roc_auc(
+        jnp.asarray(scores), jnp.asarray(positive)
+    ) == pytest.approx(sklearn.metrics.roc_auc_score(positive, scores), rel=1e-5)
+
+
+def test_proposition_1_is_the_printed_formula_where_all_families_are_measured():
+    statistic = FamilyCounts(NET, "all")  # three binary variables, m = 1 + 2 + 2
+    bound = dp.bounds.proposition_1(statistic, "0.5", "replace-one", 0.05)
+    assert bound == pytest.approx(2 * 3 / 0.5 * np.log(2 * 5 / 0.05))
+
+
+@pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
+@pytest.mark.parametrize("families", ["all", "maximal"])
+def test_proposition_1_holds_and_is_not_idle(adjacency, families, key):
+    statistic = FamilyCounts(NET, families)
+    sensitivity = statistic.sensitivity(adjacency)
+    delta, trials = 0.1, 20_000
+    bound = dp.bounds.proposition_1(statistic, "0.5", adjacency, delta)
+    exact = jnp.zeros((trials, statistic.length), jnp.int32)
+    simulated = jnp.abs(Laplace(0.5, sensitivity).sample(key, exact)).max(axis=1)
+    assert_at_least((simulated <= bound).sum(), trials, 1 - delta)
+    assert (simulated <= 0.7 * bound).mean() < 1 - delta
+    released = DiscreteLaplace.calibrate("0.5", sensitivity).sample(key, exact)
+    errors = jnp.abs(released).max(axis=1)
+    assert_at_least((errors <= np.ceil(bound)).sum(), trials, 1 - delta)
+
+
+@pytest.mark.parametrize("delta", [0.0, 1.0, -0.1, float("nan")])
+def test_a_probability_must_be_one(delta):
+    with pytest.raises(ValueError, match="`delta` must be between 0 and 1"):
+        dp.bounds.proposition_1(FamilyCounts(NET), 1, "replace-one", delta)
+
+
+def experiment(key, mechanism, records):
+    return mechanism.sample(key, FamilyCounts(NET).measure(records))
+
+
+@pytest.fixture
+def mechanisms():
+    sensitivity = FamilyCounts(NET).sensitivity("replace-one")
+    return DiscreteLaplace.calibrate_many(["0.1", "1"], sensitivity)
+
+
+def test_a_sweep_equals_a_loop(key, mechanisms):
+    swept = dp.sweep(key, experiment, mechanisms, jnp.asarray(RECORDS), repeats=3)
+    assert swept.shape == (2, 3, 8)
+    for i, r in np.ndindex(2, 3):
+        one = jax.tree.map(lambda leaf, i=i: leaf[i], mechanisms)
+        cell = jr.fold_in(jr.fold_in(key, r), i)
+        np.testing.assert_array_equal(swept[i, r], experiment(cell, one, RECORDS))
+
+
+def test_more_repeats_leave_the_first_ones_as_they_were(key, mechanisms):
+    few = dp.sweep(key, experiment, mechanisms, jnp.asarray(RECORDS), repeats=2)
+    more = dp.sweep(key, experiment, mechanisms, jnp.asarray(RECORDS), repeats=5)
+    np.testing.assert_array_equal(few, more[:, :2])
+
+
+def test_a_sweep_needs_a_typed_key_and_a_repeat(key, mechanisms):
+    with pytest.raises(ValueError, match="`repeats` must be an integer of at least 1"):
+        dp.sweep(key, experiment, mechanisms, RECORDS, repeats=0)
