@@ -20,9 +20,7 @@ def test_charges_are_exact_and_never_overspend(ledger):
     for _ in range(10):
         ledger.charge(tenth, "a tenth")
     assert ledger.spent == ledger.budget == 1
-    with pytest.raises(
-        BudgetExceeded, match="at most what the ledger has left, 0 of 1"
-    ):
+    with pytest.raises(BudgetExceeded, match="what the ledger has left, 0 of 1"):
         ledger.charge(PureDP(Fraction(1, 10**9), "replace-one"))
     assert ledger.spent == 1
 
@@ -57,9 +55,7 @@ def test_a_file_is_shared_and_outlives_its_ledger(tmp_path):
 def test_a_file_keeps_its_budget_and_adjacency(tmp_path):
     path = tmp_path / "ledger.jsonl"
     Ledger(1, adjacency="replace-one", path=path)
-    with pytest.raises(
-        ValueError, match="`budget` must be that of the ledger, 1, got 2"
-    ):
+    with pytest.raises(ValueError, match="must be that of the ledger, 1, got 2"):
         Ledger(2, adjacency="replace-one", path=path)
     with pytest.raises(ValueError, match="`adjacency` must be that of the ledger"):
         Ledger(1, adjacency="add-remove", path=path)

@@ -53,8 +53,8 @@ def test_proposition_1_holds_and_is_not_idle(adjacency, families, key):
     simulated = jnp.abs(Laplace(0.5, sensitivity).sample(key, exact)).max(axis=1)
     assert_at_least((simulated <= bound).sum(), trials, 1 - delta)
     assert (simulated <= 0.7 * bound).mean() < 1 - delta
-    released = DiscreteLaplace.calibrate("0.5", sensitivity).sample(key, exact)
-    errors = jnp.abs(released).max(axis=1)
+    draw = jax.jit(DiscreteLaplace.calibrate("0.5", sensitivity).sample)
+    errors = np.abs(draw(key, exact)).max(axis=1)
     assert_at_least((errors <= np.ceil(bound)).sum(), trials, 1 - delta)
 
 
