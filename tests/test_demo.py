@@ -1,24 +1,29 @@
-"""The demo, end to end, at the size that users see."""
+"""The demo and what the README says, end to end, as users see them."""
 
 import json
+import pathlib
+import re
+import shlex
 
 import numpy as np
 import pytest
 
-import dpjax as dp
 from dpjax.cli import main
 from dpjax.demo import EPSILONS
+
+README = (pathlib.Path(__file__).parents[1] / "README.md").read_text()
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("demo")
+    """A folder with `dpjax-demo` in it."""
+    folder = tmp_path_factory.mktemp("demo")
+    assert main(["demo", "--out", str(folder / "dpjax-demo")]) == 0
+    return folder
 
 
-def test_the_demo_shows_the_trade_off(folder, capsys):
-    assert main(["demo", "--out", str(folder), "--json"]) == 0
-    report = json.loads(capsys.readouterr().out)
-    assert report == json.loads((folder / "results.json").read_text())
+def test_the_demo_shows_the_trade_off(folder):
+    report = json.loads((folder / "dpjax-demo" / "results.json").read_text())
     rows = {(row["mechanism"], row["epsilon"]): row for row in report["results"]}
     exact = rows["non-private", None]
     private = [rows["laplace", float(epsilon)] for epsilon in EPSILONS]
@@ -32,25 +37,39 @@ def test_the_demo_shows_the_trade_off(folder, capsys):
     assert aucs[-1] == pytest.approx(
         exact["auc"], abs=5 * (errors[-1] + exact["auc_se"])
     )
-    assert (folder / "demo.png").read_bytes().startswith(b"\x89PNG")
+    png = (folder / "dpjax-demo" / "demo.png").read_bytes()
+    assert png.startswith(b"\x89PNG")
 
 
-def test_the_demos_files_serve_the_other_commands(folder, capsys):
-    survey, schema = str(folder / "survey.csv"), str(folder / "schema.json")
-    out = str(folder / "again.json")
-    arguments = [
-        "release",
-        survey,
-        "--schema",
-        schema,
-        "--network",
-        "naive-bayes:affair",
-    ]
-    arguments += ["--epsilon", "1", "--adjacency", "add-remove", "--out", out]
-    assert main(arguments) == 0
-    assert main(["predict", out, survey, "--target", "affair"]) == 0
-    assert main(["verify", str(folder / "release.json")]) == 0
-    assert dp.load(folder / "release.json").n == 6366
+def test_results_are_one_json_object_on_request(tmp_path, capsys):
+    assert main(["demo", "--out", str(tmp_path), "--json", "--repeats", "2"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report == json.loads((tmp_path / "results.json").read_text())
+    expected = {"mechanism", "epsilon", "accuracy", "accuracy_se", "auc", "log_loss"}
+    assert all(expected <= set(row) for row in report["results"])
+
+
+def test_the_readmes_commands_work(folder, monkeypatch, capsys):
+    monkeypatch.chdir(folder)
+    blocks = re.findall(r"```bash\n(.*?)```", README, re.DOTALL)
+    text = "".join(blocks).replace("\\\n", " ")
+    commands = [shlex.split(x, comments=True) for x in text.splitlines()]
+    ours = [x[1:] for x in commands if x and x[0] == "dpjax"]
+    assert [x[0] for x in ours] == ["release", "predict", "verify"]
+    for command in ours:
+        command = command[: command.index(">")] if ">" in command else command
+        assert main(command) == 0
+    assert capsys.readouterr().out.count("\n") > 6366
+
+
+def test_the_readmes_python_works(folder, monkeypatch, capsys):
+    monkeypatch.chdir(folder)
+    names = {}
+    for block in re.findall(r"```python\n(.*?)```", README, re.DOTALL):
+        exec(block, names)
+    assert names["probabilities"].shape == (5, 2)
+    assert names["synthetic"].shape == (1000, 9)
+    assert names["noisy"].shape == (3, 1000, names["statistic"].length)
 
 
 def test_a_folder_that_cannot_be_made_is_refused(tmp_path, capsys):

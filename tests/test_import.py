@@ -1,0 +1,63 @@
+"""What importing does not do, and what is missing without the extras."""
+
+import subprocess
+import sys
+
+import pytest
+
+from dpjax import columns, datasets, plots
+
+WITHOUT_EXTRAS = """
+import sys
+for name in ("pyarrow", "pandas", "matplotlib", "statsmodels"):
+    sys.modules[name] = None
+"""
+
+QUIET = """
+import jax, random, numpy
+before = jax.config.values.copy(), random.getstate(), str(numpy.random.get_state())
+import dpjax
+assert before == (jax.config.values, random.getstate(), str(numpy.random.get_state()))
+"""
+
+CORE = """
+import dpjax as dp
+net = dp.BayesNet.naive_bayes({"t": [0, 1], "x": [0, 1]}, "t")
+table = {"t": [0, 1], "x": [1, 1]}
+released = dp.release(net, table, epsilon=1, adjacency="add-remove")
+dp.posterior(released).predict_proba(table, "t")
+"""
+
+
+def run(program):
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout + done.stderr
+
+
+def test_importing_prints_nothing_and_changes_nothing():
+    assert run(QUIET) == ""
+
+
+def test_the_core_works_without_the_extras():
+    assert run(WITHOUT_EXTRAS + CORE) == ""
+
+
+@pytest.mark.parametrize(
+    ("module", "use", "extra"),
+    [
+        (columns, lambda: columns.read_table("table.csv"), "data"),
+        (datasets, datasets.fair, "demo"),
+        (
+            plots,
+            lambda: plots.privacy_utility([], "x.png", majority=0.5, title=""),
+            "plots",
+        ),
+    ],
+)
+def test_a_missing_package_names_its_extra(module, use, extra, monkeypatch):
+    monkeypatch.setattr(module, "_INSTALLED", False)
+    with pytest.raises(ImportError, match=rf'pip install "dpjax\[{extra}\]"'):
+        use()
