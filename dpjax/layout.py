@@ -8,9 +8,10 @@ __all__ = ["TableLayout"]
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -92,6 +93,41 @@ class TableLayout:
             steps = np.cumprod((1, *self.shape(group)[:0:-1]), dtype=np.int64)[::-1]
             strides.append(dict(zip(group, map(int, steps), strict=True)))
         return tuple(strides)
+
+    def map_tables(
+        self,
+        vector: Array | np.ndarray,
+        function: Callable[[Any, tuple[int, ...]], Any],
+    ) -> Any:
+        """Apply `function(tables, shape)` to all tables of one shape at a time.
+
+        The tables have the vector's leading axes and one for their number before their
+        own. A compiled program grows with the number of shapes, not of tables.
+        """
+        parts, order = [], []
+        for shape, tables in self._tables_by_shape.items():
+            cells = np.concatenate([np.arange(*self._span(t)) for t in tables])
+            alone = len(self._tables_by_shape) == 1
+            part = vector if alone else vector[..., cells]
+            batch = vector.shape[:-1]
+            part = function(part.reshape(*batch, len(tables), *shape), shape)
+            parts.append(part.reshape(*batch, -1))
+            order.append(cells)
+            if alone:
+                return parts[0]
+        numpy = np if isinstance(vector, np.ndarray) else jnp
+        back = np.argsort(np.concatenate(order)).astype(np.int32)
+        return numpy.concatenate(parts, axis=-1)[..., back]
+
+    @cached_property
+    def _tables_by_shape(self) -> dict[tuple[int, ...], list[int]]:
+        tables = {}
+        for table, group in enumerate(self.groups):
+            tables.setdefault(self.shape(group), []).append(table)
+        return tables
+
+    def _span(self, table: int) -> tuple[int, int]:
+        return self.offsets[table], self.offsets[table + 1]
 
     @cached_property
     def rows(self) -> Int[np.ndarray, " m"]:

@@ -1,0 +1,189 @@
+"""Fourier coefficients of records: marginal tables rebuilt from them always agree."""
+
+__all__ = ["FourierCoefficients"]
+
+import itertools
+from dataclasses import dataclass
+from functools import cached_property
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Int32
+
+from dpjax._checks import one_of, whole
+from dpjax._types import Cells, Flat, Records, Scalar
+from dpjax.counts import count
+from dpjax.fourier_basis import (
+    DownwardClosure,
+    denominators,
+    from_coefficients,
+    to_coefficients,
+)
+from dpjax.graph import BayesNet, maximal_groups
+from dpjax.layout import TableLayout
+from dpjax.privacy import ADJACENCIES, REPLACE_ONE, Sensitivity
+from dpjax.statistics.base import Statistic
+from dpjax.statistics.fourier_sensitivity import (
+    largest_change_of_order,
+    largest_change_over_groups,
+)
+from dpjax.variables import Variable
+
+
+@dataclass(frozen=True)
+class FourierCoefficients(Statistic):
+    r"""Coefficients $c_\gamma$ of all $\gamma$ in a downward closure, each once.
+
+    Under replace-one n is public: $(n - c_\gamma) / 2$, the number of records of odd
+    parity, is measured where all variables of $\gamma$ have two levels, and $c_\gamma$
+    elsewhere; $c_\emptyset = n$ is not. Under add-remove all $c_\gamma$ are.
+
+    Args:
+        variables: the columns of the records.
+        adjacency: "replace-one" or "add-remove".
+        net: the network whose families are wanted; or None, with
+        order: the largest number of variables of a $\gamma$, from 1 to their number.
+
+    Privacy:
+        `sensitivity` says by how much one record can move the vector, in L1: exactly,
+        by variable elimination over the network's moral graph or by symmetry, or, where
+        neither is possible, as a bound (`tight` is False then).
+
+    Raises:
+        ValueError: if neither or both of `net` and `order` are given, or out of range.
+
+    Reference:
+        Zhang, Rubinstein & Dimitrakakis (AAAI-16), Algorithm 2 (there for binary
+        variables, with sensitivity 2|N| of the coefficients).
+    """
+
+    variables: tuple[Variable, ...]
+    adjacency: str
+    net: BayesNet | None = None
+    order: int | None = None
+
+    def __post_init__(self):
+        one_of(ADJACENCIES, adjacency=self.adjacency)
+        if (self.net is None) == (self.order is None):
+            raise ValueError("`net` or `order` must be given, and not both.")
+        if self.order is not None:
+            whole(1, order=self.order)
+            if self.order > len(self.variables):
+                raise ValueError(
+                    f"`order` must be at most the number of variables, "
+                    f"{len(self.variables)}, got {self.order}."
+                )
+
+    @classmethod
+    def of_network(cls, net: BayesNet, adjacency: str) -> "FourierCoefficients":
+        """What the families of `net` need."""
+        return cls(net.variables, adjacency, net=net)
+
+    @property
+    def layout(self) -> TableLayout:
+        """The tables that can be rebuilt: families, or marginals of the full order."""
+        return self._closure.layout if self.net is None else self.net.layout
+
+    @cached_property
+    def _closure(self) -> DownwardClosure:
+        sizes = tuple(variable.size for variable in self.variables)
+        if self.net is not None:
+            return DownwardClosure(sizes, maximal_groups(self.net.families))
+        groups = itertools.combinations(range(len(sizes)), self.order or 0)
+        return DownwardClosure(sizes, tuple(groups))
+
+    @property
+    def _first(self) -> int:
+        """Of the slots that are measured: under replace-one, the constant is not."""
+        return 1 if self.adjacency == REPLACE_ONE else 0
+
+    @property
+    def length(self) -> int:
+        """Number of coefficients that are measured."""
+        return len(self._closure) - self._first
+
+    def measure(self, records: Records) -> Int32[Array, " m"]:
+        """The exact vector.
+
+        Privacy:
+            None: these are exact.
+        """
+        layout = self._closure.layout
+        coefficients = to_coefficients(layout, count(records, layout))
+        if len(layout.groups) > 1:
+            coefficients = coefficients[self._closure.owners]
+        measured = coefficients[self._first :]
+        if self.adjacency != REPLACE_ONE:
+            return measured
+        odd = (jnp.shape(records)[0] - measured) // 2
+        return self._choose(odd, measured)
+
+    def _choose(self, if_binary: Array, otherwise: Array) -> Array:
+        """By coefficient; without a mask in the program where all are of one kind."""
+        binary = self._closure.binary[self._first :]
+        if binary.all():
+            return if_binary
+        return jnp.where(binary, if_binary, otherwise)
+
+    def sensitivity(self, adjacency: str) -> Sensitivity:
+        """L1 sensitivity of `measure`; exact where `tight`.
+
+        Raises:
+            ValueError: if the statistic was made for the other adjacency.
+        """
+        one_of((self.adjacency,), adjacency=adjacency)
+        if adjacency != REPLACE_ONE:
+            return Sensitivity(len(self._closure), adjacency, tight=True)
+        closure = self._closure
+        if self.order is not None:
+            change, tight = largest_change_of_order(list(closure.sizes), self.order)
+        else:
+            change, tight = largest_change_over_groups(closure.sizes, closure.groups)
+        return Sensitivity(round(change), adjacency, tight)
+
+    def coefficients(self, vector: Flat, n: Scalar | None = None) -> Flat:
+        """All $c_\\gamma$ behind a measured or noisy vector, the constant first."""
+        if self.adjacency != REPLACE_ONE:
+            return vector
+        if n is None:
+            raise ValueError("`n` must be given under replace-one, where it is public.")
+        n = jnp.asarray(n, vector.dtype)
+        decoded = self._choose(n - 2 * vector, vector)
+        constant = jnp.broadcast_to(n, (*vector.shape[:-1], 1))
+        return jnp.concatenate([constant, decoded], axis=-1)
+
+    def tables(self, vector: Flat, n: Scalar | None = None) -> Cells:
+        """Counts of every table, mutually consistent to rounding, possibly negative."""
+        coefficients = self.coefficients(vector, n).astype(float)
+        numerators = from_coefficients(self.layout, self._spread(coefficients))
+        return numerators / denominators(self.layout).astype(numerators.dtype)
+
+    def exact_tables(
+        self, vector: np.ndarray, n: int | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Numerators and denominators of every cell, in 64-bit integers on the host.
+
+        Two tables agree on what they share to the last integer.
+        """
+        values = np.asarray(vector, np.int64)
+        if self.adjacency == REPLACE_ONE:
+            binary = self._closure.binary[1:]
+            values = np.where(binary, n - 2 * values, values)
+            values = np.concatenate([[n], values])
+        numerators = from_coefficients(self.layout, self._spread(values))
+        return numerators, denominators(self.layout)
+
+    def _spread(self, coefficients):
+        places = self._closure.places(self.layout)
+        if self.layout == self._closure.layout and len(self.layout.groups) == 1:
+            return coefficients
+        return coefficients[..., places]
+
+    def describe(self) -> dict[str, object]:
+        """Kind, basis and which coefficients; variables and network come on their own."""
+        which = {} if self.order is None else {"order": self.order}
+        return {
+            "kind": "fourier-coefficients",
+            "basis": "residual contrasts with level 0",
+            **which,
+        }

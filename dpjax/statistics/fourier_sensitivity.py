@@ -1,0 +1,169 @@
+r"""Sensitivities of Fourier coefficients under the replacement of a record.
+
+Replacing record x by x' moves $c_\gamma$ by $p - p'$, where $p, p' \in \{-1, 0, 1\}$ are
+products over variables. On these values $|p - p'| = p^2 + p'^2 - pp' - p^2p'^2$, and each
+term is a product again, so a sum over all $\gamma$ with one support is a difference of
+four products over variables. What is left is a maximum over, for each variable, the five
+ways in which x and x' can lie to each other (two, if it has two levels).
+"""
+
+__all__ = ["States", "largest_change_of_order", "largest_change_over_groups"]
+
+import functools
+import itertools
+import math
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from dpjax.fourier_basis import supports
+
+# Of one variable, with r the number of levels and "r" standing for r - 1: the sums over
+# its contrasts of p², p'², pp' and p²p'², for (x, x') = (0, 0), (1, 1), (0, 1), (1, 0)
+# and (1, 2). Other levels differ from these in name only.
+_SUMS = (("r",) * 4, (1, 1, 1, 1), ("r", 1, -1, 1), (1, "r", -1, 1), (1, 1, 0, 0))
+
+_MOST_STATES = 1 << 22  # of a factor in the elimination
+_MOST_COMPOSITIONS = 1 << 20
+
+States = np.ndarray  # (state, term): the four sums of a variable in each of its states
+
+
+def states(size: int) -> States:
+    """The four sums of a variable with `size` levels, in each of its states."""
+    useful = _SUMS if size > 2 else (_SUMS[1], _SUMS[2])
+    return np.array([[size - 1 if x == "r" else x for x in row] for row in useful])
+
+
+_SIGNS = np.array([1, 1, -1, -1])
+
+
+def largest_change_over_groups(
+    sizes: Sequence[int], groups: Sequence[tuple[int, ...]]
+) -> tuple[float, bool]:
+    r"""Largest $\sum_\gamma w_\gamma |p - p'|$ over the closure of `groups`.
+
+    The weight is ½ where all variables of $\gamma$ have two levels, else 1.
+
+    Returns:
+        The maximum, by variable elimination, and True; or, where an elimination would
+        be too large, the sum of the groups' maxima, and False.
+    """
+    factors, seen = [], set()
+    for group in groups:
+        new = [s for s in supports(group) if s and s not in seen]
+        seen.update(new)
+        factors.append(_factor(sizes, tuple(sorted(group)), new))
+    exact = _eliminate(factors)
+    if exact is not None:
+        return exact, True
+    return sum(float(table.max()) for _, table in factors), False
+
+
+def largest_change_of_order(
+    sizes: Sequence[int], order: int
+) -> tuple[float, bool]:
+    r"""The same over all $\gamma$ with at most `order` variables.
+
+    Variables with equally many levels are exchangeable, so that only how many of them
+    are in each state matters.
+
+    Returns:
+        The maximum and True; or a bound and False, if there are too many cases.
+    """
+    kinds = {size: sizes.count(size) for size in sorted(set(sizes))}
+    cases = math.prod(
+        math.comb(number + len(states(size)) - 1, number)
+        for size, number in kinds.items()
+    )
+    if cases > _MOST_COMPOSITIONS:
+        total = sum(_elementary([size - 1 for size in sizes], order))
+        return 2.0 * (total - 1), False
+    options = [
+        [(states(size), counts) for counts in _compositions(number, len(states(size)))]
+        for size, number in kinds.items()
+    ]
+    return max(_change(chosen, kinds, order) for chosen in itertools.product(*options)), True
+
+
+def _factor(
+    sizes: Sequence[int], group: tuple[int, ...], own: Iterable[tuple[int, ...]]
+) -> tuple[tuple[int, ...], np.ndarray]:
+    """The weighted change of the coefficients on `own` supports, by states of `group`."""
+    shape = [len(states(sizes[i])) for i in group]
+    table = np.zeros(shape)
+    for support in own:
+        weight = 0.5 if all(sizes[i] == 2 for i in support) else 1.0
+        terms = functools.reduce(
+            _outer, (states(sizes[i]) for i in support), np.ones(4)
+        )
+        spread = [n if i in support else 1 for i, n in zip(group, shape, strict=True)]
+        table = table + weight * (terms @ _SIGNS).reshape(spread)
+    return group, table
+
+
+def _outer(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """All products of states, term by term (the last axis)."""
+    return left[..., None, :] * right
+
+
+def _eliminate(
+    factors: list[tuple[tuple[int, ...], np.ndarray]],
+) -> float | None:
+    """Maximum of a sum of tables, one variable out at a time; None if too large."""
+    factors = list(factors)
+    remaining = sorted({i for group, _ in factors for i in group})
+    sizes = {i: t.shape[g.index(i)] for g, t in factors for i in g}
+    while remaining:
+        scopes = {
+            i: set().union(*(g for g, _ in factors if i in g)) for i in remaining
+        }
+        variable = min(remaining, key=lambda i: len(scopes[i]))
+        scope = tuple(sorted(scopes[variable]))
+        if math.prod(sizes[i] for i in scope) > _MOST_STATES:
+            return None
+        total = np.zeros([sizes[i] for i in scope])
+        for group, table in factors:
+            if variable in group:
+                total = total + table.reshape(
+                    [sizes[i] if i in group else 1 for i in scope]
+                )
+        factors = [factor for factor in factors if variable not in factor[0]]
+        rest = tuple(i for i in scope if i != variable)
+        factors.append((rest, total.max(axis=scope.index(variable))))
+        remaining.remove(variable)
+    return float(sum(table for _, table in factors))
+
+
+def _compositions(total: int, parts: int) -> Iterable[tuple[int, ...]]:
+    """All ways to put `total` variables into `parts` states."""
+    for bars in itertools.combinations(range(total + parts - 1), parts - 1):
+        edges = (-1, *bars, total + parts - 1)
+        yield tuple(b - a - 1 for a, b in itertools.pairwise(edges))
+
+
+def _change(
+    chosen: Sequence[tuple[States, tuple[int, ...]]], kinds: dict[int, int], order: int
+) -> float:
+    """The weighted change for given numbers of variables in each state."""
+    change = 0.0
+    for term, sign in enumerate(_SIGNS):
+        values = [
+            int(table[state, term])
+            for table, counts in chosen
+            for state, number in enumerate(counts)
+            for _ in range(number)
+        ]
+        binary = values[: kinds.get(2, 0)]  # kinds are sorted: two levels come first
+        change += sign * sum(_elementary(values, order))
+        change -= sign * 0.5 * sum(_elementary(binary, order))
+    return change
+
+
+def _elementary(values: Sequence[int], order: int) -> list[int]:
+    """Elementary symmetric polynomials of `values`, up to degree `order`."""
+    result = [1] + [0] * order
+    for value in values:
+        for degree in range(order, 0, -1):
+            result[degree] += value * result[degree - 1]
+    return result

@@ -1,0 +1,144 @@
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy.linalg import hadamard
+
+from dpjax import walsh
+from dpjax.walsh import inverse_walsh_hadamard, walsh_hadamard
+
+DTYPES = ["int32", "float32"] + ["int64", "float64"] * jax.config.jax_enable_x64
+FLOATS = [dtype for dtype in DTYPES if dtype.startswith("float")]
+
+
+@pytest.fixture
+def parts(monkeypatch):
+    """Parts of 16 cells, so that tables need not be long to be worked on in parts."""
+    monkeypatch.setattr(walsh, "_MOST_AT_ONCE", 16)
+    walsh._transform.clear_cache()
+    yield
+    walsh._transform.clear_cache()
+
+
+def reference(table):
+    """The transform of integers in int64, level by level."""
+    table, stride = np.array(table, np.int64), 1
+    while stride < table.shape[-1]:
+        pairs = table.reshape(-1, 2, stride)
+        pairs[:] = np.stack([pairs.sum(1), pairs[:, 0] - pairs[:, 1]], axis=1)
+        stride *= 2
+    return table
+
+
+def counts(rng, shape, total=1000, dtype="int32"):
+    """Tables of whole numbers of both signs, of which the sizes sum to `total`."""
+    length = shape[-1]
+    sizes = rng.multinomial(total, np.full(length, 1 / length), size=shape[:-1])
+    return jnp.asarray((sizes * rng.choice([-1, 1], shape)).astype(dtype))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("levels", range(13))
+def test_it_is_multiplication_by_the_hadamard_matrix(levels, dtype, rng):
+    table = counts(rng, (2, 3, 2**levels), dtype=dtype)
+    coefficients = walsh_hadamard(table)
+    dense = hadamard(2**levels, np.float32)
+    np.testing.assert_array_equal(coefficients, np.float32(table) @ dense)
+    assert coefficients.dtype == dtype
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(32,), (256,), (2, 3, 64)])
+@pytest.mark.usefixtures("parts")
+def test_parts_of_a_long_table_fit_together(shape, dtype, rng):
+    table = counts(rng, shape, dtype=dtype)
+    coefficients = walsh_hadamard(table)
+    np.testing.assert_array_equal(coefficients, reference(table))
+    inverse = inverse_walsh_hadamard(coefficients)
+    np.testing.assert_array_equal(inverse, table)
+    assert coefficients.dtype == inverse.dtype == dtype
+
+
+@pytest.mark.parametrize(("dtype", "n"), [("float32", 2**24), ("int32", 2**30)])
+@pytest.mark.parametrize("levels", [16, 20])
+def test_no_error_at_the_largest_number_of_records(levels, dtype, n, rng):
+    table = counts(rng, (2**levels,), n, dtype)
+    coefficients = walsh_hadamard(table)
+    np.testing.assert_array_equal(coefficients, reference(table))
+    np.testing.assert_array_equal(inverse_walsh_hadamard(coefficients), table)
+
+
+@pytest.mark.parametrize(("dtype", "n"), [("float32", 2**24), ("int32", 2**31 - 1)])
+def test_no_error_when_every_record_is_in_one_cell(dtype, n):
+    table = np.zeros((2, 256), dtype)
+    table[:, 77] = n, -n
+    table = jnp.asarray(table)
+    coefficients = walsh_hadamard(table)
+    np.testing.assert_array_equal(coefficients, reference(table))
+    np.testing.assert_array_equal(inverse_walsh_hadamard(coefficients), table)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_twice_it_multiplies_by_the_length(dtype, rng):
+    table = counts(rng, (3, 512), dtype=dtype)
+    np.testing.assert_array_equal(walsh_hadamard(walsh_hadamard(table)), 512 * table)
+
+
+@pytest.mark.parametrize("function", [walsh_hadamard, inverse_walsh_hadamard])
+def test_it_is_linear_and_loses_nothing_of_real_numbers(function, rng):
+    a, b = (jnp.asarray(rng.normal(size=(3, 1024)), float) for _ in range(2))
+    tolerance = 1024 * jnp.finfo(a.dtype).eps
+    expected = 2 * function(a) - function(b)
+    np.testing.assert_allclose(function(2 * a - b), expected, atol=tolerance)
+    dense = hadamard(1024) / (1 if function is walsh_hadamard else 1024)
+    np.testing.assert_allclose(function(a), np.asarray(a) @ dense, atol=tolerance)
+    back = inverse_walsh_hadamard(walsh_hadamard(a))
+    np.testing.assert_allclose(back, a, atol=tolerance)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("function", [walsh_hadamard, inverse_walsh_hadamard])
+@pytest.mark.usefixtures("parts")
+def test_the_gradient_is_the_transform_of_the_cotangent(function, dtype, rng):
+    table, cotangent, tangent = (counts(rng, (2, 64), dtype=dtype) for _ in range(3))
+    _, pullback = jax.vjp(function, table)
+    np.testing.assert_array_equal(pullback(cotangent)[0], function(cotangent))
+    _, pushed = jax.jvp(function, (table,), (tangent,))
+    np.testing.assert_array_equal(pushed, function(tangent))
+
+
+def test_the_gradient_of_each_table_in_a_batch(rng):
+    tables = counts(rng, (3, 64), dtype="float32")
+    gradient = jax.vmap(jax.grad(lambda table: jnp.sum(walsh_hadamard(table) ** 2)))
+    np.testing.assert_array_equal(gradient(tables), 2 * 64 * tables)
+
+
+@pytest.mark.parametrize("function", [walsh_hadamard, inverse_walsh_hadamard])
+@pytest.mark.usefixtures("parts")
+def test_jit_and_vmap_change_nothing(function, rng):
+    tables = walsh_hadamard(counts(rng, (4, 3, 64)))
+    expected = function(tables)
+    np.testing.assert_array_equal(jax.jit(function)(tables), expected)
+    np.testing.assert_array_equal(jax.vmap(function)(tables), expected)
+    swapped = jax.vmap(function, in_axes=1, out_axes=1)(tables)
+    np.testing.assert_array_equal(swapped, expected)
+
+
+def test_a_long_table_takes_little_memory_beside_itself():
+    table = jax.ShapeDtypeStruct((2**24,), jnp.float32)
+    memory = jax.jit(walsh_hadamard).lower(table).compile().memory_analysis()
+    assert memory.temp_size_in_bytes < 4 * 2**24 / 4
+
+
+@pytest.mark.parametrize("function", [walsh_hadamard, inverse_walsh_hadamard])
+@pytest.mark.parametrize("shape", [(), (0,), (3,), (8, 12), (0, 8), (8, 0)])
+def test_shapes_without_a_transform_are_refused(function, shape):
+    with pytest.raises(ValueError, match="must have no empty axis and end in one of"):
+        function(jnp.zeros(shape))
+
+
+@pytest.mark.parametrize("function", [walsh_hadamard, inverse_walsh_hadamard])
+@pytest.mark.parametrize("dtype", ["bool", "uint32", "int8", "float16", "complex64"])
+def test_other_dtypes_are_refused(function, dtype):
+    with pytest.raises(ValueError, match="must be int32, float32 or"):
+        function(jnp.zeros(8, dtype))
