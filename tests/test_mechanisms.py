@@ -138,6 +138,15 @@ def test_mechanisms_are_pytrees_that_stack(key):
     assert jax.tree.unflatten(*jax.tree.flatten(simulated)[::-1]) == simulated
 
 
+def test_exact_noise_is_for_integers_of_any_width(key):
+    mechanism = DiscreteLaplace.calibrate(1, TWO)
+    wide, narrow = jnp.arange(5), jnp.arange(5, dtype=jnp.int8)
+    np.testing.assert_array_equal(
+        mechanism.sample(key, wide), mechanism.sample(key, narrow)
+    )
+    assert mechanism.sample(key, wide).dtype == jnp.int32
+
+
 def test_no_budgets_are_refused():
     with pytest.raises(ValueError, match="at least one budget"):
         DiscreteLaplace.calibrate_many([], TWO)

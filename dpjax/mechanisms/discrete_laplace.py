@@ -91,10 +91,18 @@ class DiscreteLaplace(MechanismWithLaw):
 
         Args:
             key: typed; to publish, from `dpjax.random.release_key`.
-            exact: int32, between -2^29 and 2^29, which must follow from public facts.
+            exact: integers between -2^29 and 2^29, which must follow from public facts.
+
+        Returns:
+            int32, of the shape of `exact`.
+
+        Raises:
+            ValueError: if the key is not typed or `exact` is not an array of integers.
         """
         typed_key(key=key)
-        return discrete_laplace.add(key, self.table, exact)
+        if not jnp.issubdtype(exact.dtype, jnp.integer):
+            raise ValueError(f"`exact` must be integers, got {exact.dtype}.")
+        return discrete_laplace.add(key, self.table, exact.astype(jnp.int32))
 
     def log_prob(
         self, released: Real[Array, "*shape"], exact: Real[Array, "*shape"]
