@@ -9,6 +9,7 @@ __all__ = [
     "Schema",
     "Variable",
     "bounds",
+    "counts",
     "datasets",
     "load",
     "mechanisms",
@@ -22,22 +23,26 @@ __all__ = [
     "sweep",
 ]
 
-from dpjax import (
-    bounds,
-    datasets,
-    mechanisms,
-    metrics,
-    plots,
-    privacy,
-    random,
-    statistics,
-)
+import importlib
+from typing import TYPE_CHECKING
+
+from dpjax import bounds, counts, mechanisms, metrics, privacy, random, statistics
 from dpjax._version import __version__ as __version__
 from dpjax.graph import BayesNet
 from dpjax.models import BayesNetPosterior, posterior
 from dpjax.privacy import BudgetExceeded, Ledger
-from dpjax.release import release
+from dpjax.publish import release
 from dpjax.released import Released, load
 from dpjax.schema import Schema
-from dpjax.sweep import sweep
+from dpjax.sweeps import sweep
 from dpjax.variables import Variable
+
+if TYPE_CHECKING:
+    from dpjax import datasets, plots
+
+
+def __getattr__(name: str) -> object:
+    """Modules with optional packages, when they are first wanted."""
+    if name in ("datasets", "plots"):
+        return importlib.import_module(f"dpjax.{name}")
+    raise AttributeError(f"module 'dpjax' has no attribute {name!r}")

@@ -8,10 +8,14 @@ __all__ = ["canonical_json", "parse_json", "read_text", "write_atomically"]
 
 import gzip
 import json
+import math
 import os
 import pathlib
-import tempfile
+import secrets
 import zlib
+from collections import Counter
+
+_LONGEST_NUMBER = 100  # digits
 
 
 def parse_json(text: str, name: str) -> object:
@@ -22,17 +26,25 @@ def parse_json(text: str, name: str) -> object:
     """
 
     def unique(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next((key for key in keys if keys.count(key) > 1), None)
-        if twice is not None:
+        keys = dict(pairs)
+        if len(keys) < len(pairs):
+            (twice, _), *_ = Counter(key for key, _ in pairs).most_common(1)
             raise ValueError(f"`{name}` must give every key once, got {twice!r} twice.")
-        return dict(pairs)
+        return keys
 
-    def refuse(constant):
-        raise ValueError(f"`{name}` must hold finite numbers, got {constant}.")
+    def finite(digits):
+        if len(digits) > _LONGEST_NUMBER or not math.isfinite(float(digits)):
+            raise ValueError(f"`{name}` must hold finite numbers, of sensible length.")
+        return float(digits) if set(digits) & set(".eENI") else int(digits)
 
     try:
-        return json.loads(text, object_pairs_hook=unique, parse_constant=refuse)
+        return json.loads(
+            text,
+            object_pairs_hook=unique,
+            parse_constant=finite,
+            parse_float=finite,
+            parse_int=finite,
+        )
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
         raise ValueError(f"`{name}` must be JSON: {error.msg} at {place}.") from None
@@ -65,17 +77,23 @@ def canonical_json(document: object) -> str:
 
 
 def write_atomically(path: str | os.PathLike, content: str | bytes) -> None:
-    """Write a file whole or not at all: a reader never sees half of it."""
+    """Write a file whole or not at all: a reader never sees half of it.
+
+    Raises:
+        ValueError: if it cannot be written; then nothing is left behind.
+    """
     path = pathlib.Path(path)
     data = content.encode() if isinstance(content, str) else content
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with open(temporary, "xb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(temporary, 0o644)
         os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    except OSError as error:
+        raise ValueError(
+            f"a file must be possible to write, {path}: {error.strerror}."
+        ) from None
+    finally:
+        temporary.unlink(missing_ok=True)

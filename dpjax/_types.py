@@ -4,7 +4,7 @@ n records, d variables, m numbers of a statistic, c cells of all families, k lev
 e budgets, r repeats. Annotations document; the test-suite checks them.
 """
 
-__all__ = ["Cells", "Flat", "Integers", "Key", "Records", "Scalar"]
+__all__ = ["Cells", "Flat", "Integers", "Key", "Records", "Scalar", "Scalars"]
 
 from typing import TYPE_CHECKING
 
@@ -18,5 +18,7 @@ Cells = Real[Array, "*batch c"]
 
 if TYPE_CHECKING:
     Scalar = int | float | Array
+    Scalars = int | float | Array
 else:
     Scalar = Real[ArrayLike, ""]
+    Scalars = Real[ArrayLike, "*batch"]

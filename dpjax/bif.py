@@ -16,7 +16,7 @@ _VARIABLE = re.compile(
 _PROBABILITY = re.compile(
     rf"\bprobability\s*\(\s*{_NAME}\s*(?:\|([^()]*))?\)\s*{{[^{{}}]*}}"
 )
-_BLOCK = re.compile(r"\b(variable|probability)\b[^{}()]*[{(]")
+_BLOCK = re.compile(r"\b(variable|probability)\b\s*[^\s{}(;|]*\s*[{(]")
 
 
 def parse_bif(text: str) -> tuple[dict[str, list[str]], dict[str, list[str]]]:

@@ -3,15 +3,14 @@
 __all__ = ["proposition_1"]
 
 import math
-from fractions import Fraction
 
-from dpjax.privacy import exact_epsilon
+from dpjax.privacy import Epsilon, exact_epsilon
 from dpjax.statistics import Statistic
 
 
 def proposition_1(
     statistic: Statistic,
-    epsilon: str | int | float | Fraction,
+    epsilon: Epsilon,
     adjacency: str,
     delta: float,
 ) -> float:

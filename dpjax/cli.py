@@ -4,9 +4,11 @@ __all__ = ["main"]
 
 import argparse
 import csv
+import importlib
 import json
 import os
 import pathlib
+import stat
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
@@ -14,17 +16,16 @@ from typing import NoReturn
 import numpy as np
 
 from dpjax._version import __version__
-from dpjax.demo import demo, table_of_results
 from dpjax.graph import BayesNet
 from dpjax.models import posterior
 from dpjax.privacy import ADJACENCIES, Ledger, PureDP, exact_epsilon
-from dpjax.release import MECHANISMS, release
+from dpjax.publish import MECHANISMS, release
 from dpjax.release_format import InconsistentRelease
 from dpjax.released import Released, load
 from dpjax.schema import Schema
 
 DATA_HELP = "table of records: CSV, CSV.gz or Parquet, a column a variable"
-IGNORE_HELP = "a column that is not in the schema, to be left out (may be repeated)"
+IGNORE_HELP = "a column outside the schema to leave out (repeat, or '*' for all)"
 
 
 class _Parser(argparse.ArgumentParser):
@@ -131,7 +132,6 @@ def _add_predict(commands) -> None:
         default=1.0,
         help="Dirichlet parameter of a cell (default: 1)",
     )
-    command.add_argument("--ignore", action="append", default=[], help=IGNORE_HELP)
     command.set_defaults(run=_predict)
 
 
@@ -149,11 +149,12 @@ def _add_verify(commands) -> None:
 
 
 def _demo(options: argparse.Namespace) -> None:
-    report = demo(options.out, repeats=options.repeats)
+    module = importlib.import_module("dpjax.demo")  # the other commands start sooner
+    report = module.demo(options.out, repeats=options.repeats)
     if options.json:
         print(json.dumps(report))
         return
-    print(table_of_results(report))
+    print(module.table_of_results(report))
     print(f"majority level: {report['majority_accuracy']:.4f}; chance AUC: 0.5")
     print(f"figure, results, a release and files to try it on: {options.out}/")
 
@@ -162,7 +163,7 @@ def _release(options: argparse.Namespace) -> None:
     schema = Schema.from_json(options.schema)
     net = _network(options.network, schema)
     cost = PureDP(exact_epsilon(options.epsilon), options.adjacency)
-    _refuse_unwritable(options.out)
+    _refuse_unwritable(options)
     ledger = _ledger(options)
     if ledger is not None:
         ledger.require(cost)  # before the table is touched
@@ -191,14 +192,12 @@ def _release(options: argparse.Namespace) -> None:
 def _predict(options: argparse.Namespace) -> None:
     released = load(options.release)
     target = released.net.variables[released.net.index(options.target)]
-    rows = released.schema.encode(
-        options.data, ignore=options.ignore, absent=options.target
-    )
+    rows = released.schema.encode(options.data, ignore="*", absent=options.target)
     fitted = posterior(released, options.prior)
     probabilities = np.asarray(fitted.predict_proba(rows, options.target))
-    writer = csv.writer(sys.stdout)
+    writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow([f"p_{level}" for level in target.levels])
-    writer.writerows(probabilities.tolist())
+    writer.writerows(probabilities)  # each number as short as its precision allows
     sys.stdout.flush()
 
 
@@ -253,10 +252,22 @@ def _ledger(options: argparse.Namespace) -> Ledger | None:
     return Ledger(options.budget, adjacency=options.adjacency, path=options.ledger)
 
 
-def _refuse_unwritable(path: str) -> None:
-    """Refuse a release that could not be saved before anything is charged for it."""
-    folder = pathlib.Path(path).resolve().parent
-    if pathlib.Path(path).is_dir() or not os.access(folder, os.W_OK):
+def _refuse_unwritable(options: argparse.Namespace) -> None:
+    """Refuse an output that would be lost or destroy an input, before any charge."""
+    out = pathlib.Path(options.out).resolve()
+    ledger = options.ledger and pathlib.Path(options.ledger).resolve()
+    inputs = [options.data, options.schema, options.network, ledger, f"{ledger}.lock"]
+    if out in [pathlib.Path(x).resolve() for x in inputs if x]:
         raise ValueError(
-            f"`out` must be a file in a folder that can be written, got {path}."
+            f"`out` must not be an input or the ledger, got {options.out}."
+        )
+    try:
+        regular = stat.S_ISREG(out.stat().st_mode)
+    except FileNotFoundError:
+        regular = True
+    except OSError:
+        regular = False
+    if not regular or not os.access(out.parent, os.W_OK):
+        raise ValueError(
+            f"`out` must be a file in a folder that can be written, got {options.out}."
         )

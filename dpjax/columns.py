@@ -6,18 +6,24 @@ mappings of arrays do not.
 
 __all__ = ["Column", "Table", "column_names", "read_column", "read_table"]
 
-import importlib.util
+import contextlib
 import os
 import pathlib
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-_INSTALLED = importlib.util.find_spec("pyarrow") is not None
-if TYPE_CHECKING or _INSTALLED:
+if TYPE_CHECKING:
     import pyarrow
     from pyarrow import csv, parquet
+else:
+    try:
+        import pyarrow
+        from pyarrow import csv, parquet
+    except Exception:  # absent or broken: everything else must still work
+        pyarrow = csv = parquet = None
 
 Table = Any  # a file's path, an Arrow table, a DataFrame, or a mapping of arrays
 
@@ -29,38 +35,18 @@ class Column(NamedTuple):
     places: np.ndarray
 
 
-def read_table(table: Table) -> Table:
-    """The table behind a path (CSV, CSV.gz or Parquet); any other table as it is.
+def column_names(table: Table) -> list[str]:
+    """Names of the columns, in order; of a file, from its header alone.
 
     Raises:
-        ValueError: if the file cannot be read as a table. The message never quotes it.
+        ValueError: if a name comes twice, or it is no table, or the file is not. The
+            message never quotes the file.
         ImportError: if a file is given and pyarrow is not installed.
     """
-    if not isinstance(table, str | os.PathLike):
-        return table
-    path = pathlib.Path(table)
-    if not _INSTALLED:
-        raise ImportError(
-            'reading table files needs pyarrow: pip install "dpjax[data]"'
-        )
-    if not path.is_file():
-        raise ValueError(f"`table` must be a readable file, {path} is not.")
-    parquets = path.suffix.lower() in (".parquet", ".pq")
-    try:
-        return parquet.read_table(path) if parquets else _read_csv(path)
-    except (pyarrow.ArrowException, OSError, UnicodeDecodeError):
-        kind = "Parquet" if parquets else "CSV with one header line"
-        raise ValueError(f"`table` must be {kind} throughout, {path} is not.") from None
-
-
-def column_names(table: Table) -> list[str]:
-    """Names of the columns, in order.
-
-    Raises:
-        ValueError: if a name comes twice.
-    """
-    if _INSTALLED and isinstance(table, pyarrow.Table):
-        names = list(table.column_names)
+    if isinstance(table, str | os.PathLike):
+        names = _File(table).names()
+    elif pyarrow and isinstance(table, pyarrow.Table | pyarrow.RecordBatch):
+        names = list(table.schema.names)
     elif isinstance(table, Mapping):
         names = list(table)
     elif hasattr(table, "columns") and hasattr(table, "__getitem__"):
@@ -70,10 +56,26 @@ def column_names(table: Table) -> list[str]:
             "`table` must be a path, an Arrow table, a DataFrame or a mapping of "
             f"arrays, got {type(table).__name__}."
         )
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise ValueError(f"`table` must name every column once, got {twice!r} twice.")
+    (twice, times), *_ = Counter(names).most_common(1) or [("", 0)]
+    if times > 1:  # by position: without a header line, names are a record's values
+        raise ValueError(
+            "`table` must name every column once in a header line; columns "
+            f"{names.index(twice) + 1} and more have the same name."
+        )
     return names
+
+
+def read_table(table: Table, names: Sequence[str]) -> Table:
+    """The columns `names` of a file; any other table as it is.
+
+    Raises:
+        ValueError: if the file cannot be read as a table. The message never quotes it.
+    """
+    if isinstance(table, str | os.PathLike):
+        return _File(table).read(names)
+    if pyarrow and isinstance(table, pyarrow.RecordBatch):
+        return pyarrow.Table.from_batches([table])
+    return table
 
 
 def read_column(table: Table, name: str) -> Column:
@@ -83,10 +85,10 @@ def read_column(table: Table, name: str) -> Column:
         ValueError: if it is not a column of text, numbers or booleans.
     """
     column = table[name]
-    if _INSTALLED and isinstance(column, pyarrow.ChunkedArray):
+    if pyarrow and isinstance(column, pyarrow.ChunkedArray):
         return _from_arrow(column, name)
     if isinstance(column, list | tuple):  # NumPy would turn NaN among text into text
-        return _from_objects(list(column), name)
+        return _from_objects(column)
     if np.ma.is_masked(column):
         column = column.astype(object).filled(None)
     array = np.asarray(column)
@@ -95,45 +97,98 @@ def read_column(table: Table, name: str) -> Column:
             f"`table` must have one-dimensional columns, {name!r} has {array.ndim}."
         )
     if array.dtype.kind in "biufU":
-        values, places = np.unique(array, return_inverse=True)
+        values, places = np.unique(array, return_inverse=True)  # -0.0 is 0.0 here
         return Column(list(values), places.reshape(-1))
-    return _from_objects(array.tolist(), name)
+    return _from_objects(array.tolist())
 
 
-def _read_csv(path: pathlib.Path):
-    """Every cell as text, each column dictionary-encoded: no type is guessed."""
-    with csv.open_csv(path) as reader:
-        names = reader.schema.names
-    text = pyarrow.dictionary(pyarrow.int32(), pyarrow.string())
-    options = csv.ConvertOptions(
-        column_types=dict.fromkeys(names, text), strings_can_be_null=False
-    )
-    return csv.read_csv(path, convert_options=options)
+class _File:
+    """A CSV (possibly compressed) or Parquet file."""
+
+    def __init__(self, path: str | os.PathLike) -> None:
+        if not pyarrow:
+            raise ImportError(
+                'reading table files needs pyarrow: pip install "dpjax[data]"'
+            )
+        self.path = pathlib.Path(path)
+        if not self.path.is_file():
+            raise ValueError(f"`table` must be a readable file, {self.path} is not.")
+        self.is_parquet = self.path.suffix.lower() in (".parquet", ".pq")
+
+    def names(self) -> list[str]:
+        with self._refusing_what_cannot_be_read():
+            if self.is_parquet:
+                return list(parquet.read_schema(self.path).names)
+            with self._stream() as stream, csv.open_csv(stream) as reader:
+                return list(reader.schema.names)
+
+    def read(self, names: Sequence[str]) -> "pyarrow.Table":
+        """Every cell of CSV as text, dictionary-encoded: no type is guessed."""
+        with self._refusing_what_cannot_be_read():
+            if self.is_parquet:
+                return parquet.read_table(self.path, columns=list(names))
+            text = pyarrow.dictionary(pyarrow.int32(), pyarrow.string())
+            options = csv.ConvertOptions(
+                column_types=dict.fromkeys(names, text),
+                include_columns=list(names),
+                strings_can_be_null=False,
+            )
+            # in a table of one column an empty line is a record without a value
+            parsing = csv.ParseOptions(ignore_empty_lines=len(self.names()) > 1)
+            with self._stream() as stream:
+                return csv.read_csv(
+                    stream, convert_options=options, parse_options=parsing
+                )
+
+    def _stream(self) -> "pyarrow.NativeFile":
+        compressed = self.path.suffix.lower() == ".gz"
+        return pyarrow.input_stream(
+            self.path, compression="gzip" if compressed else None
+        )
+
+    @contextlib.contextmanager
+    def _refusing_what_cannot_be_read(self) -> Iterator[None]:
+        try:
+            yield
+        except (pyarrow.ArrowException, OSError, UnicodeDecodeError):
+            kind = "Parquet" if self.is_parquet else "CSV with one header line"
+            raise ValueError(
+                f"`table` must be {kind} throughout, {self.path} is not."
+            ) from None
 
 
 def _from_arrow(column, name: str) -> Column:
     try:
         array = column.combine_chunks()
         if isinstance(array, pyarrow.ChunkedArray):  # no chunk, or too long for one
-            array = pyarrow.concat_arrays(
-                array.chunks or [pyarrow.array([], array.type)]
-            )
+            empty = pyarrow.array([], array.type)
+            array = pyarrow.concat_arrays(array.chunks or [empty])
         if not pyarrow.types.is_dictionary(array.type):
             array = array.dictionary_encode()
+        array.validate(full=True)
         values = list(array.dictionary.to_numpy(zero_copy_only=False))
+        places = array.indices.cast(pyarrow.int64()).fill_null(len(values))
     except pyarrow.ArrowException:
         raise ValueError(
             f"`table` must hold text, numbers or booleans, column {name!r} does not."
         ) from None
-    places = array.indices.fill_null(len(values)).to_numpy(zero_copy_only=False)
-    return Column([*values, None], places)
+    return Column([*values, None], places.to_numpy(zero_copy_only=False))
 
 
-def _from_objects(cells: list, name: str) -> Column:
-    try:
-        index = {cell: place for place, cell in enumerate(dict.fromkeys(cells))}
-    except TypeError:
-        raise ValueError(
-            f"`table` must hold text, numbers or booleans, column {name!r} does not."
-        ) from None
-    return Column(list(index), np.fromiter((index[c] for c in cells), int, len(cells)))
+def _from_objects(cells: Iterable) -> Column:
+    """Equal cells of one type and text share a value: 1, 1.0 and True do not.
+
+    A cell's value must not depend on what other records hold, or one record could move
+    all others.
+    """
+    index: dict[object, int] = {}
+    values, places = [], []
+    for cell in cells:
+        plain = isinstance(cell, str | bool | int | float | np.generic)
+        value = cell if plain else None
+        key = value if type(value) is str else (type(value), str(value))
+        if key not in index:
+            index[key] = len(values)
+            values.append(value)
+        places.append(index[key])
+    return Column(values, np.array(places, int))

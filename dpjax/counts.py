@@ -23,25 +23,35 @@ _CELLS_AT_ONCE = 1 << 18  # 1 MiB of addresses: stays in cache, and off the page
 def check_records(records: ArrayLike, sizes: tuple[int, ...]) -> None:
     """Raise `ValueError` unless `records` are level indices of variables of `sizes`.
 
-    The message never shows an index. Records that JAX is tracing pass through.
+    The message never shows an index. Of records that JAX is tracing, only the form is
+    checked.
     """
-    shape, dtype = jnp.shape(records), jnp.result_type(records)
+    _check_form(records, sizes)
+    numpy = np if isinstance(records, np.ndarray) else jnp
+    array = numpy.asarray(records)  # compared in its own type, whatever its width
+    try:
+        valid = bool(numpy.all(array >= 0)) and all(
+            array.size == 0 or bool(numpy.max(array[:, i]) < size)
+            for i, size in enumerate(sizes)
+        )
+    except jax.errors.TracerBoolConversionError:
+        return
+    if not valid:
+        raise ValueError(
+            "`records` must hold indices of levels, each at least 0 and below the "
+            "variable's number of levels: encode them with the schema."
+        )
+
+
+def _check_form(records: ArrayLike, sizes: tuple[int, ...]) -> None:
+    shape, dtype = np.shape(records), getattr(records, "dtype", None)
     if len(shape) != 2 or shape[1] != len(sizes):
         raise ValueError(
             f"`records` must have shape (n, {len(sizes)}), a column for each variable "
             f"of the network, got {shape}: encode them with `schema.select(net.names)`."
         )
-    if not jnp.issubdtype(dtype, jnp.integer):
+    if dtype is None or dtype.kind not in "iu":
         raise ValueError(f"`records` must be integers, level indices, got {dtype}.")
-    try:
-        records = np.asarray(records)
-    except jax.errors.TracerArrayConversionError:
-        return
-    if records.size and (records.min() < 0 or np.any(records.max(axis=0) >= sizes)):
-        raise ValueError(
-            "`records` must hold indices of levels, each at least 0 and below the "
-            "variable's number of levels: encode them with the schema."
-        )
 
 
 def count(records: Records, layout: TableLayout) -> Int32[Array, " m"]:
@@ -59,7 +69,11 @@ def count(records: Records, layout: TableLayout) -> Int32[Array, " m"]:
         None: these are the exact counts. A record touches at most one cell of each
         table, whatever integers it holds, so that no input moves the vector by more
         than its sensitivity.
+
+    Raises:
+        ValueError: if the records have not one column of integers a variable.
     """
+    _check_form(records, layout.sizes)
     records = jnp.asarray(records)
     n = records.shape[0]
     chunk = max(1, min(n, _CELLS_AT_ONCE // max(1, len(layout.groups))))
@@ -88,8 +102,10 @@ def count_batches(
     Privacy:
         None: these are the exact counts.
     """
-    compiled = jax.jit(lambda records: count(records, layout))
     total = np.zeros(layout.length, np.int64)
     for batch in batches:
-        total += np.asarray(compiled(jnp.asarray(batch)))
+        total += np.asarray(_count(jnp.asarray(batch), layout))
     return total
+
+
+_count = jax.jit(count, static_argnames="layout")

@@ -2,16 +2,19 @@
 
 __all__ = ["fair"]
 
-import importlib.util
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpjax.schema import Schema
 
-_INSTALLED = importlib.util.find_spec("statsmodels") is not None
-if TYPE_CHECKING or _INSTALLED:
+if TYPE_CHECKING:
     from statsmodels.datasets import fair as _fair
+else:
+    try:
+        from statsmodels.datasets import fair as _fair
+    except Exception:  # absent or broken: said when the data are wanted
+        _fair = None
 
 _FAIR_LEVELS = {
     "rate_marriage": (1, 2, 3, 4, 5),
@@ -40,7 +43,7 @@ def fair() -> tuple[Schema, dict[str, np.ndarray]]:
     Reference:
         Fair, "A theory of extramarital affairs" (Journal of Political Economy 1978).
     """
-    if not _INSTALLED:
+    if not _fair:
         raise ImportError('this data set needs statsmodels: pip install "dpjax[demo]"')
     frame: Any = _fair.load_pandas().data
     table = {name: frame[name].to_numpy() for name in _FAIR_LEVELS if name != "affair"}

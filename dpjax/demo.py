@@ -3,6 +3,7 @@
 __all__ = ["EPSILONS", "demo"]
 
 import csv
+import io
 import json
 import os
 import pathlib
@@ -15,17 +16,18 @@ from jaxtyping import Array
 from tqdm import tqdm
 
 from dpjax import datasets, metrics, plots
+from dpjax._checks import whole
 from dpjax._documents import write_atomically
 from dpjax._types import Key
 from dpjax.graph import BayesNet
 from dpjax.mechanisms import DiscreteLaplace, Mechanism
 from dpjax.models import BayesNetPosterior, posterior
 from dpjax.privacy import REPLACE_ONE
+from dpjax.publish import MECHANISMS, release
 from dpjax.random import study_key
-from dpjax.release import MECHANISMS, release
 from dpjax.released import Released
 from dpjax.statistics import Statistic
-from dpjax.sweep import sweep
+from dpjax.sweeps import sweep
 
 EPSILONS = ("0.1", "0.2", "0.5", "1", "2", "5", "10")
 TARGET = "affair"
@@ -46,8 +48,9 @@ def demo(out: str | os.PathLike, *, repeats: int = 50, seed: int = 0) -> dict:
 
     Raises:
         ImportError: if an optional package is missing.
-        ValueError: if the folder cannot be written.
+        ValueError: if the folder cannot be written or there are fewer than 2 repeats.
     """
+    whole(2, repeats=repeats)  # for standard errors
     folder = _make_folder(out)
     schema, table = datasets.fair()
     net, records = BayesNet.naive_bayes(schema, TARGET), schema.encode(table)
@@ -178,13 +181,15 @@ def _write(
     write_atomically(folder / "results.json", json.dumps(report, indent=2) + "\n")
     schema = json.dumps(released.schema.to_json(), indent=2)
     write_atomically(folder / "schema.json", schema + "\n")
-    with open(folder / "survey.csv", "w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(table)
-        writer.writerows(zip(*table.values(), strict=True))
+    survey = io.StringIO()
+    writer = csv.writer(survey, lineterminator="\n")
+    writer.writerow(table)
+    writer.writerows(zip(*table.values(), strict=True))
+    write_atomically(folder / "survey.csv", survey.getvalue())
     plots.privacy_utility(
         report["results"],
         folder / "demo.png",
         majority=report["majority_accuracy"],
+        adjacency=report["adjacency"],
         title=f"Naive Bayes on the {report['data']}, {report['repeats']} repeats",
     )

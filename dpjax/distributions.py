@@ -1,11 +1,11 @@
 """NumPyro distributions of the library's posteriors."""
 
-__all__ = ["dirichlet_rows"]
+__all__ = ["Dirichlet", "dirichlet_rows"]
 
-import numpyro.distributions as dist
 from jaxtyping import Array, Float
+from numpyro.distributions import Dirichlet
 
 
-def dirichlet_rows(concentration: Float[Array, "*rows k"]) -> dist.Dirichlet:
+def dirichlet_rows(concentration: Float[Array, "*rows k"]) -> Dirichlet:
     """Independent Dirichlet laws of the rows of a conditional probability table."""
-    return dist.Dirichlet(concentration)
+    return Dirichlet(concentration)

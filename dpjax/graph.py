@@ -106,7 +106,8 @@ class BayesNet:
             ValueError: if the file is not BIF or its states are not the levels.
         """
         states, parents = parse_bif(read_text(path, "network"))
-        undeclared = [name for name in parents if name not in states]
+        mentioned = [*parents, *(name for group in parents.values() for name in group)]
+        undeclared = [name for name in mentioned if name not in states]
         if undeclared:
             raise ValueError(
                 f"`network` must declare every variable, {undeclared[0]!r} is not."
@@ -205,4 +206,4 @@ def maximal_groups(groups: Sequence[tuple[int, ...]]) -> tuple[tuple[int, ...], 
 
 
 def _as_variable(name: str, levels: Variable | Sequence[Level]) -> Variable:
-    return levels if isinstance(levels, Variable) else Variable(name, tuple(levels))
+    return levels if isinstance(levels, Variable) else Variable.from_json(name, levels)

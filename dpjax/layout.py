@@ -6,6 +6,7 @@ are; a compiled program does not grow with their number.
 
 __all__ = ["TableLayout"]
 
+import contextlib
 import itertools
 import math
 from collections.abc import Callable, Sequence
@@ -65,8 +66,11 @@ class TableLayout:
 
     def split(self, vector: Flat) -> list[Array]:
         """The tables of `vector`, with its leading axes before their own."""
+        source, batch = vector, vector.shape[:-1]
+        with contextlib.suppress(jax.errors.TracerArrayConversionError):
+            source = np.asarray(vector)  # hundreds of slices: on the host, no compiling
         return [
-            vector[..., start:stop].reshape(*vector.shape[:-1], *self.shape(group))
+            jnp.asarray(source[..., start:stop].reshape(*batch, *self.shape(group)))
             for group, start, stop in zip(
                 self.groups, self.offsets[:-1], self.offsets[1:], strict=True
             )

@@ -2,22 +2,26 @@
 
 __all__ = ["privacy_utility"]
 
-import importlib.util
+import io
+import itertools
 import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-_INSTALLED = importlib.util.find_spec("matplotlib") is not None
-if TYPE_CHECKING or _INSTALLED:
+from dpjax._documents import write_atomically
+
+if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+else:
+    try:
+        from matplotlib.axes import Axes
+        from matplotlib.figure import Figure
+    except Exception:  # absent or broken: said when a plot is wanted
+        Axes = Figure = None
 
-_COLOURS = (
-    "#0072B2",
-    "#D55E00",
-    "#009E73",
-    "#CC79A7",
-)  # Okabe & Ito: colour-blind safe
+# Okabe & Ito: told apart by the colour-blind too
+_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
 
 
 def privacy_utility(
@@ -25,6 +29,7 @@ def privacy_utility(
     path: str | os.PathLike,
     *,
     majority: float,
+    adjacency: str,
     title: str,
 ) -> None:
     """AUC and accuracy against ε, as a PNG, with the lines that need no data.
@@ -34,21 +39,26 @@ def privacy_utility(
             `accuracy` and their standard errors under `auc_se` and `accuracy_se`.
         path: of the file to write.
         majority: accuracy of always answering the most frequent level.
+        adjacency: which neighbours ε is for.
         title: of the figure.
 
     Raises:
         ImportError: if matplotlib is not installed.
     """
-    if not _INSTALLED:
+    if not Figure:
         raise ImportError('plots need matplotlib: pip install "dpjax[plots]"')
     figure = Figure(figsize=(9, 3.8), layout="constrained")
     auc, accuracy = figure.subplots(1, 2)
+    for axes in (auc, accuracy):
+        axes.set_xlabel(f"privacy loss ε (nats, {adjacency})")
     _panel(auc, results, "auc", 0.5, "chance")
     auc.set_ylabel("area under the ROC curve")
     _panel(accuracy, results, "accuracy", majority, "always the majority level")
     accuracy.set_ylabel("accuracy")
     figure.suptitle(title)
-    figure.savefig(path, dpi=150)
+    image = io.BytesIO()
+    figure.savefig(image, format="png", dpi=150)
+    write_atomically(path, image.getvalue())
 
 
 def _panel(
@@ -57,7 +67,7 @@ def _panel(
     """One score against ε, a line a mechanism, bands of ± 2 standard errors."""
     private = [row for row in results if row["epsilon"] is not None]
     mechanisms = list(dict.fromkeys(row["mechanism"] for row in private))
-    for name, colour in zip(mechanisms, _COLOURS, strict=False):
+    for name, colour in zip(mechanisms, itertools.cycle(_COLOURS), strict=False):
         rows = [row for row in private if row["mechanism"] == name]
         epsilons = [row["epsilon"] for row in rows]
         means = [row[score] for row in rows]
@@ -73,5 +83,4 @@ def _panel(
     ticks = sorted({row["epsilon"] for row in private})
     axes.set_xticks(ticks, [f"{epsilon:g}" for epsilon in ticks], minor=False)
     axes.minorticks_off()
-    axes.set_xlabel("privacy loss ε (nats, replace one record)")
     axes.legend(frameon=False, fontsize="small")

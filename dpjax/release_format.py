@@ -1,8 +1,8 @@
 """The release file, format 1: what it says, and how each line of it is derived again.
 
 Reading a release *is* verifying it: the network is rebuilt, its sensitivity computed,
-the noise table built and certified from ε and that sensitivity, and every number that
-the file states is compared with the one derived.
+the noise table built and certified from ε and that sensitivity, and the file written
+anew from them must be the file that was read.
 """
 
 __all__ = ["InconsistentRelease", "UnreadableRelease", "dump", "parse"]
@@ -21,11 +21,12 @@ from dpjax.graph import BayesNet
 from dpjax.mechanisms import DiscreteLaplace
 from dpjax.noise import tables
 from dpjax.noise.discrete_laplace import LARGEST
-from dpjax.privacy import REPLACE_ONE, Sensitivity
+from dpjax.privacy import REPLACE_ONE
 from dpjax.statistics import FamilyCounts, Statistic
 from dpjax.variables import Variable
 
 FORMAT, VERSION = "dpjax-release", 1
+_LONGEST_NAME = 40
 
 _STATISTICS: dict[str, Callable[..., Statistic]] = {"family-counts": FamilyCounts}
 
@@ -42,26 +43,7 @@ def dump(
     values: Array, statistic: Statistic, mechanism: DiscreteLaplace, n: int | None
 ) -> str:
     """The text of a release file; the same text for the same release."""
-    guarantee, sensitivity = mechanism.guarantee(), mechanism.sensitivity
-    content = {
-        "library": f"dpjax {__version__}",
-        "guarantee": {
-            "kind": "pure-dp",
-            "epsilon": str(guarantee.epsilon),
-            "adjacency": guarantee.adjacency,
-        },
-        "records": n,
-        "variables": [_describe_variable(v) for v in statistic.net.variables],
-        "parents": statistic.net.parent_names(),
-        "statistic": statistic.describe(),
-        "sensitivity": _describe_sensitivity(sensitivity),
-        "mechanism": {
-            "kind": "discrete-laplace",
-            "scale": str(Fraction(int(sensitivity.value)) / guarantee.epsilon),
-            "table": tables.fingerprint(mechanism.table),
-        },
-        "values": np.asarray(values).tolist(),
-    }
+    content = _describe(values, statistic, mechanism, n)
     document = {
         "format": FORMAT,
         "version": VERSION,
@@ -80,7 +62,12 @@ def parse(text: str) -> tuple[np.ndarray, Statistic, DiscreteLaplace, int | None
     """
     content = _read_content(text)
     try:
-        return _derive(content)
+        derived = _derive(content)
+        library = content["library"]  # the version that made the file, whichever it was
+        if not isinstance(library, str) or len(library) > _LONGEST_NAME:
+            raise InconsistentRelease("`library` must be the name of a version.")
+        _compare(content, {**_describe(*derived), "library": library})
+        return derived
     except InconsistentRelease:
         raise
     except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -96,10 +83,10 @@ def _read_content(text: str) -> dict[str, Any]:
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise UnreadableRelease(f"`release` must be a file of format {FORMAT!r}.")
     version = document.get("version")
-    if not isinstance(version, int) or version > VERSION:
+    if type(version) is not int or not 1 <= version <= VERSION:
         raise UnreadableRelease(
-            f"`release` must have a format version up to {VERSION}, got {version!r}: "
-            "install a newer dpjax."
+            f"`release` must have a format version from 1 to {VERSION}, got "
+            f"{version!r:.20}: if it is newer, install a newer dpjax."
         )
     content = document.get("content")
     if not isinstance(content, dict):
@@ -111,32 +98,71 @@ def _read_content(text: str) -> dict[str, Any]:
 def _derive(
     content: dict[str, Any],
 ) -> tuple[np.ndarray, Statistic, DiscreteLaplace, int | None]:
-    variables = {x["name"]: _parse_variable(x) for x in content["variables"]}
+    """Rebuild the release from the choices that were made, and nothing derived."""
+    variables = {
+        x["name"]: Variable.from_json(
+            x["name"], {key: value for key, value in x.items() if key != "name"}
+        )
+        for x in content["variables"]
+    }
     net = BayesNet.from_parents(variables, content["parents"])
-    _same("variables", [x["name"] for x in content["variables"]], [*net.names])
-    kind, *options = sorted(content["statistic"].items(), key=lambda x: x[0] != "kind")
-    statistic = _STATISTICS[kind[1]](net, **dict(options))
-    stated = content["guarantee"]
-    _same("kind of guarantee", stated["kind"], "pure-dp")
-    sensitivity = statistic.sensitivity(stated["adjacency"])
-    _same("sensitivity", content["sensitivity"], _describe_sensitivity(sensitivity))
-    _same("kind of mechanism", content["mechanism"]["kind"], "discrete-laplace")
-    scale = Fraction(content["mechanism"]["scale"])
-    cost = Fraction(int(sensitivity.value)) / scale
-    _same("total cost ε = sensitivity / scale", stated["epsilon"], str(cost))
-    mechanism = DiscreteLaplace.calibrate(cost, sensitivity)
-    fingerprint = tables.fingerprint(mechanism.table)
-    _same("noise table", content["mechanism"]["table"], fingerprint)
-    n = _parse_number_of_records(content["records"], stated["adjacency"])
+    options = dict(content["statistic"])
+    statistic = _STATISTICS[options.pop("kind")](net, **options)
+    sensitivity = statistic.sensitivity(content["guarantee"]["adjacency"])
+    mechanism = DiscreteLaplace.calibrate(content["guarantee"]["epsilon"], sensitivity)
+    n = _parse_number_of_records(content["records"], sensitivity.adjacency)
     return _parse_values(content["values"], statistic.length), statistic, mechanism, n
 
 
-def _same(what: str, stated: object, derived: object) -> None:
-    if stated != derived:
-        shown = f"stated {stated}, derived {derived}"
+def _describe(
+    values: Array | np.ndarray,
+    statistic: Statistic,
+    mechanism: DiscreteLaplace,
+    n: int | None,
+) -> dict[str, Any]:
+    """All that a file says: the choices that were made, and what follows from them."""
+    guarantee, sensitivity = mechanism.guarantee(), mechanism.sensitivity
+    return {
+        "library": f"dpjax {__version__}",
+        "guarantee": {
+            "kind": "pure-dp",
+            "epsilon": str(guarantee.epsilon),
+            "adjacency": guarantee.adjacency,
+        },
+        "records": n,
+        "variables": [{"name": v.name, **v.to_json()} for v in statistic.net.variables],
+        "parents": statistic.net.parent_names(),
+        "statistic": statistic.describe(),
+        "sensitivity": {
+            "value": int(sensitivity.value),
+            "adjacency": sensitivity.adjacency,
+            "tight": sensitivity.tight,
+        },
+        "mechanism": {
+            "kind": "discrete-laplace",
+            "scale": str(Fraction(int(sensitivity.value)) / guarantee.epsilon),
+            "table": tables.fingerprint(mechanism.table),
+        },
+        "values": np.asarray(values).tolist(),
+    }
+
+
+def _compare(stated: Any, derived: Any, place: str = "content") -> None:
+    """Raise unless two documents are the same, to the type of every entry."""
+    if isinstance(stated, dict) and isinstance(derived, dict):
+        _same(f"entries of {place}", sorted(stated), sorted(derived))
+        for key, entry in derived.items():
+            _compare(stated[key], entry, f"{place}.{key}")
+    else:
+        _same(place, stated, derived)
+
+
+def _same(place: str, stated: object, derived: object) -> None:
+    if canonical_json(stated) != canonical_json(derived):
+        shown = f"stated {stated!r}, derived {derived!r}"
         raise InconsistentRelease(
-            f"`release` must state the {what} that is derived from it; "
-            f"{shown if len(shown) < 200 else 'it does not'}."
+            f"`release` must state what is derived from it, {place} differs"
+            f"{f': {shown}' if len(shown) < 200 else ''}."
         )
 
 
@@ -156,25 +182,6 @@ def _parse_values(values: object, length: int) -> np.ndarray:
     if any(type(x) is not int or abs(x) > LARGEST for x in values):
         raise InconsistentRelease("`values` must be integers between -2^29 and 2^29.")
     return np.array(values, np.int32)
-
-
-def _describe_variable(variable: Variable) -> dict[str, object]:
-    other = {} if variable.other is None else {"other": variable.other}
-    return {"name": variable.name, "levels": list(variable.levels), **other}
-
-
-def _parse_variable(described: dict[str, Any]) -> Variable:
-    return Variable(
-        described["name"], tuple(described["levels"]), described.get("other")
-    )
-
-
-def _describe_sensitivity(sensitivity: Sensitivity) -> dict[str, object]:
-    return {
-        "value": int(sensitivity.value),
-        "adjacency": sensitivity.adjacency,
-        "tight": sensitivity.tight,
-    }
 
 
 def _digest(content: dict[str, Any]) -> str:

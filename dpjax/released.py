@@ -6,14 +6,16 @@ Everything computed from a release is post-processing, and costs nothing more.
 __all__ = ["Released", "load"]
 
 import os
+from functools import partial
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
 from dpjax import release_format
 from dpjax._documents import read_text, write_atomically
-from dpjax._types import Integers, Scalar
+from dpjax._types import Cells, Flat, Scalar
 from dpjax.graph import BayesNet
 from dpjax.mechanisms import DiscreteLaplace, Mechanism
 from dpjax.privacy import PureDP
@@ -38,10 +40,17 @@ class Released(eqx.Module):
         arrays nor keys, since there are none to show.
     """
 
-    values: Integers
+    values: Flat
     statistic: Statistic = eqx.field(static=True)
     mechanism: Mechanism
     n: Scalar | None
+
+    def __check_init__(self):
+        if jnp.shape(self.values)[-1:] != (self.statistic.length,):
+            raise ValueError(
+                f"`values` must be the {self.statistic.length} numbers of the "
+                f"statistic, got shape {jnp.shape(self.values)}."
+            )
 
     @property
     def net(self) -> BayesNet:
@@ -56,15 +65,15 @@ class Released(eqx.Module):
     @property
     def adjacency(self) -> str:
         """Which data sets are neighbours."""
-        return self.guarantee().adjacency
+        return self.mechanism.adjacency
 
     def guarantee(self) -> PureDP:
         """What the release cost."""
         return self.mechanism.guarantee()
 
-    def counts(self) -> Integers:
+    def counts(self) -> Cells:
         """Noisy counts of every family, unclamped, laid out as `net.layout`."""
-        return self.statistic.tables(self.values)
+        return _tables(self.values, self.statistic)
 
     def tables(self) -> dict[str, Array]:
         """Noisy counts of every family by variable, its parents on the first axes."""
@@ -78,7 +87,8 @@ class Released(eqx.Module):
         to rule out forgery, compare the hash over another channel.
 
         Raises:
-            ValueError: if the noise is not exact, but of a study.
+            ValueError: if the noise is not exact, but of a study, or the file cannot
+                be written.
         """
         if not isinstance(self.mechanism, DiscreteLaplace):
             raise ValueError(
@@ -90,12 +100,19 @@ class Released(eqx.Module):
         write_atomically(path, text)
 
     def __repr__(self) -> str:
-        cost = self.guarantee()
+        try:
+            cost = f"ε={self.guarantee().epsilon}"
+        except (ValueError, jax.errors.TracerArrayConversionError):
+            cost = "stacked or traced"
         return (
             f"Released({self.statistic.describe()['kind']} of {len(self.net.names)} "
-            f"variables, {self.statistic.length} integers, ε={cost.epsilon}, "
-            f"{cost.adjacency})"
+            f"variables, {self.statistic.length} integers, {cost}, {self.adjacency})"
         )
+
+
+@partial(jax.jit, static_argnames="statistic")
+def _tables(values: Array, statistic: Statistic) -> Array:
+    return statistic.tables(values)
 
 
 def load(path: str | os.PathLike) -> Released:

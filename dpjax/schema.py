@@ -4,12 +4,14 @@ A schema is declared, never inferred. It turns any table into an array of level 
 which is what everything else in the library works on.
 """
 
-__all__ = ["Schema", "as_records"]
+__all__ = ["Outside", "Schema", "as_records"]
 
 import json
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from importlib import resources
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -20,7 +22,7 @@ from dpjax import columns
 from dpjax._documents import parse_json, read_text
 from dpjax._types import Records
 from dpjax.counts import check_records
-from dpjax.variables import Level, Variable
+from dpjax.variables import Variable
 
 
 class Schema(Mapping[str, Variable]):
@@ -37,10 +39,13 @@ class Schema(Mapping[str, Variable]):
 
     def __init__(
         self,
-        variables: Mapping[str, Sequence[Level] | Mapping] | Sequence[Variable],
+        variables: Mapping[str, Any] | Sequence[Variable],
     ) -> None:
         if isinstance(variables, Mapping):
-            variables = [_variable(name, x) for name, x in variables.items()]
+            variables = [
+                x if isinstance(x, Variable) else Variable.from_json(name, x)
+                for name, x in variables.items()
+            ]
         self._variables = {variable.name: variable for variable in variables}
         if not self._variables or len(self._variables) < len(variables):
             raise ValueError("`schema` must declare variables with different names.")
@@ -66,7 +71,7 @@ class Schema(Mapping[str, Variable]):
 
     def to_json(self) -> dict[str, object]:
         """What `from_json` reads, as plain data."""
-        return {"variables": {v.name: _describe(v) for v in self._variables.values()}}
+        return {"variables": {name: self[name].to_json() for name in self}}
 
     @staticmethod
     def json_schema() -> dict[str, object]:
@@ -83,6 +88,12 @@ class Schema(Mapping[str, Variable]):
     def __len__(self) -> int:
         return len(self._variables)
 
+    def __eq__(self, other: object) -> bool:
+        """Equal variables in the same order, for the order is that of the columns."""
+        if not isinstance(other, Schema):
+            return NotImplemented
+        return list(self.values()) == list(other.values())
+
     def __repr__(self) -> str:
         return f"Schema({', '.join(f'{v.name}: {v.size}' for v in self.values())})"
 
@@ -97,7 +108,7 @@ class Schema(Mapping[str, Variable]):
         self,
         table: columns.Table,
         *,
-        ignore: Collection[str] = (),
+        ignore: str | Collection[str] = (),
         absent: str | None = None,
     ) -> Integer[Array, "n d"]:
         """Level indices of a table's records, one column a variable.
@@ -106,7 +117,7 @@ class Schema(Mapping[str, Variable]):
             table: a path (CSV, CSV.gz, Parquet), an Arrow table, a DataFrame, or a
                 mapping of arrays. Cells match a level as text or, if both are numbers,
                 as numbers.
-            ignore: columns outside the schema that are to be left out.
+            ignore: columns outside the schema that are to be left out; "*" for all.
             absent: a variable whose column is not read; it is encoded as level 0.
 
         Returns:
@@ -120,9 +131,11 @@ class Schema(Mapping[str, Variable]):
             ValueError: if a column is missing, not declared, or of unequal length, or a
                 value is missing or outside the levels of a variable without "other".
         """
-        table = columns.read_table(table)
+        if absent is not None and absent not in self:
+            raise ValueError(f"`absent` must be one of the variables, got {absent!r}.")
         wanted = [name for name in self if name != absent]
         self._refuse_names(columns.column_names(table), wanted, ignore)
+        table = columns.read_table(table, wanted)
         encoded, length = {}, None
         for name in wanted:
             codes, outside = self._encode_column(table, name)
@@ -145,20 +158,30 @@ class Schema(Mapping[str, Variable]):
         return jnp.asarray(records)
 
     def decode(self, records: Records) -> dict[str, np.ndarray]:
-        """The levels behind encoded records: a column for each variable."""
+        """The levels behind encoded records: a column for each variable.
+
+        Raises:
+            ValueError: if the records are not indices of levels.
+        """
+        check_records(records, tuple(variable.size for variable in self.values()))
         records = np.asarray(records)
         return {v.name: _labels(v)[records[:, i]] for i, v in enumerate(self.values())}
 
-    def check(self, table: columns.Table) -> dict[str, list]:
+    def check(
+        self, table: columns.Table, *, ignore: str | Collection[str] = ()
+    ) -> "Outside":
         """The values outside the levels, by variable: for the curator alone.
 
         Privacy:
-            None. The result shows values of records; never publish or log it.
+            None. The result shows values of records, and says so when it is printed.
+
+        Raises:
+            ValueError: if a column is missing or not declared.
         """
-        table = columns.read_table(table)
-        present = set(columns.column_names(table))
-        outside = {n: self._encode_column(table, n)[1] for n in self if n in present}
-        return {name: values for name, values in outside.items() if values}
+        self._refuse_names(columns.column_names(table), list(self), ignore)
+        table = columns.read_table(table, list(self))
+        outside = {name: self._encode_column(table, name)[1] for name in self}
+        return Outside({name: values for name, values in outside.items() if values})
 
     def _encode_column(
         self, table: columns.Table, name: str
@@ -177,60 +200,64 @@ class Schema(Mapping[str, Variable]):
         return np.asarray(filled, np.int32)[places], outside
 
     def _refuse_names(
-        self, present: list[str], wanted: list[str], ignore: Collection[str]
+        self, present: list[str], wanted: list[str], ignore: str | Collection[str]
     ) -> None:
+        ignored = {ignore} if isinstance(ignore, str) else {*ignore}
         missing = [name for name in wanted if name not in present]
         if missing:
             raise ValueError(
                 f"`table` must have a column for each variable, got no {missing[0]!r}."
             )
-        unknown = [name for name in present if name not in self and name not in ignore]
-        if unknown:
+        known = {*self, *ignored}
+        unknown = [i for i, name in enumerate(present, start=1) if name not in known]
+        if unknown and "*" not in ignored:  # not named: see `columns.column_names`
             raise ValueError(
-                f"`table` must have only columns of the schema, got {unknown[0]!r}: "
-                "declare it, or name it in `ignore`."
+                f"`table` must have only columns of the schema, column {unknown[0]} is "
+                "not: declare it, drop it, or have it ignored (`Schema.encode`, "
+                "--ignore)."
             )
+
+
+@dataclass(frozen=True, repr=False)
+class Outside:
+    """Values outside a schema, by variable. Shows values of records: not private."""
+
+    values: dict[str, list]
+
+    def __bool__(self) -> bool:
+        """Whether there are any."""
+        return bool(self.values)
+
+    def __repr__(self) -> str:
+        found = [f"{name!r}: {values}" for name, values in self.values.items()]
+        lines = ["NOT PRIVATE, for the curator alone.", *(found or ["nothing"])]
+        return "\n".join(lines)
 
 
 def as_records(
     rows: Records | columns.Table,
     variables: Sequence[Variable],
     absent: str | None = None,
+    ignore: str | Collection[str] = (),
 ) -> Integer[Array, "n d"]:
     """Encoded records as they are, if valid; any other table encoded.
 
     Raises:
         ValueError: if the rows do not fit the variables.
     """
-    if isinstance(rows, np.ndarray | jax.Array):
-        check_records(rows, tuple(variable.size for variable in variables))
-        return jnp.asarray(rows)
-    return Schema(variables).encode(rows, absent=absent)
-
-
-def _variable(name: str, declared: Sequence[Level] | Mapping | Variable) -> Variable:
-    if isinstance(declared, Variable):
-        return declared
-    if not isinstance(declared, Mapping):
-        return Variable(name, tuple(declared))
-    unknown = sorted(set(declared) - {"levels", "other"})
-    if unknown or not isinstance(declared.get("levels"), list | tuple):
-        raise ValueError(
-            f'`schema` must declare {name!r} by {{"levels": [...]}} and, if need '
-            f'be, "other"{f", got {unknown[0]!r}" if unknown else ""}.'
-        )
-    return Variable(name, tuple(declared["levels"]), declared.get("other"))
-
-
-def _describe(variable: Variable) -> dict[str, object]:
-    other = {} if variable.other is None else {"other": variable.other}
-    return {"levels": list(variable.levels), **other}
+    schema = Schema(variables)
+    if not isinstance(rows, np.ndarray | jax.Array):
+        return schema.encode(rows, absent=absent, ignore=ignore)
+    if absent is not None and rows.shape[1:] == (len(schema),):
+        rows = jnp.asarray(rows).at[:, list(schema).index(absent)].set(0)
+    check_records(rows, tuple(variable.size for variable in variables))
+    return jnp.asarray(rows)
 
 
 def _is_missing(value: object) -> bool:
     """Whether a cell has no value, which "other" does not stand for."""
     plain = isinstance(value, str | bool | int | float | np.generic)
-    return not plain or value != value or value == ""
+    return not plain or bool(value != value) or bool(value == "")
 
 
 def _labels(variable: Variable) -> np.ndarray:

@@ -8,16 +8,19 @@ __all__ = ["Level", "Variable"]
 
 import math
 import re
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 Level = str | int | float | bool
 
-_NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?\s*", re.ASCII)
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,4})?", re.ASCII)
+_LONGEST_NUMBER = 60  # characters
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,31 @@ class Variable:
                 f"`other` of {name!r} must be one of its levels, got {self.other!r}."
             )
 
+    @classmethod
+    def from_json(cls, name: str, declared: Any) -> "Variable":
+        """The variable declared by `[...]` or `{"levels": [...], "other": level}`.
+
+        Raises:
+            ValueError: if the declaration is of neither form.
+        """
+        if not isinstance(declared, Mapping):
+            declared = {"levels": declared}
+        levels = declared.get("levels")
+        if isinstance(levels, np.ndarray):
+            levels = list(levels)
+        if set(declared) - {"levels", "other"} or not isinstance(levels, list | tuple):
+            raise ValueError(
+                f"`schema` must declare {name!r} by a list of levels, or by "
+                '{"levels": [...]} and, if need be, "other".'
+            )
+        other = _plain(declared.get("other"))
+        return cls(name, tuple(map(_plain, levels)), other)
+
+    def to_json(self) -> dict[str, object]:
+        """What `from_json` reads, as plain data."""
+        other = {} if self.other is None else {"other": self.other}
+        return {"levels": list(self.levels), **other}
+
     @property
     def size(self) -> int:
         """Number of levels."""
@@ -71,13 +99,21 @@ class Variable:
     def code(self, value: object) -> int | None:
         """Index of the level that equals `value` as text or, if both are, as a number.
 
+        A number matches a level by what it is worth, also one of text if no other shows
+        the same number: 1 and 1.0 are the same cell, whatever type a table's column was
+        given for the sake of other records.
+
         Returns:
             None for a value outside the list, a missing one (None, NaN) included.
         """
         if not _is_level(value):
             return None
-        by_text = self._codes_by_text.get(str(value))
-        return self._codes_by_number.get(_number(value)) if by_text is None else by_text
+        if isinstance(value, bool | np.bool_):
+            return self._codes_by_text.get(str(value))
+        if isinstance(value, str):
+            code = self._codes_by_text.get(str(value))
+            return self._codes_by_number.get(_number(value)) if code is None else code
+        return self._codes_of_numbers.get(_number(value))
 
     @cached_property
     def _codes_by_text(self) -> dict[str, int]:
@@ -86,6 +122,23 @@ class Variable:
     @cached_property
     def _codes_by_number(self) -> dict[Decimal | None, int]:
         return dict(_numbers(self.levels))
+
+    @cached_property
+    def _codes_of_numbers(self) -> dict[Decimal | None, int | None]:
+        """By the number that a level shows; None for one that several show."""
+        codes = {}
+        for code, level in enumerate(self.levels):
+            number = None if isinstance(level, bool) else _number(level)
+            if number is not None:
+                codes[number] = None if number in codes else code
+        return codes
+
+
+def _plain(level: Any) -> Any:
+    """A level as Python's own type, so that files and hashes can hold it."""
+    if isinstance(level, np.floating):
+        return float(str(level))  # 0.1 stays 0.1, also in single precision
+    return level.item() if isinstance(level, np.generic) else level
 
 
 def _is_level(value: object) -> bool:
@@ -112,10 +165,11 @@ def _numbers(levels: Iterable[Level]) -> list[tuple[Decimal, int]]:
 
 def _number(value: object) -> Decimal | None:
     """The number that a cell shows; exact, so that 0.1 in a file is 0.1 in a schema."""
-    text = str(value)
-    return Decimal(text.strip()) if _NUMBER.fullmatch(text) else None
+    text = str(value)[: _LONGEST_NUMBER + 1].strip()
+    shows = len(text) <= _LONGEST_NUMBER and _NUMBER.fullmatch(text)
+    return Decimal(text) if shows else None
 
 
 def _first_repeated(pairs: list[tuple]) -> str | None:
-    keys = [key for key, _ in pairs]
-    return next((repr(str(key)) for key in keys if keys.count(key) > 1), None)
+    (key, times), *_ = Counter(key for key, _ in pairs).most_common(1) or [(None, 0)]
+    return repr(str(key)) if times > 1 else None

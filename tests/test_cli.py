@@ -113,7 +113,7 @@ def test_a_ledger_stops_overspending(folder, capsys):
 BAD = {
     "no data": ({"data": "none.csv"}, "none.csv"),
     "a column too few": ({"data": "narrow.csv"}, "got no 'y'"),
-    "a column too many": ({"data": "wide.csv"}, "got 'id'"),
+    "a column too many": ({"data": "wide.csv"}, "column 4 is not"),
     "a level outside": ({"data": "outside.csv"}, "column 'x'"),
     "a ragged table": ({"data": "ragged.csv"}, "must be CSV"),
     "an empty table": ({"data": "empty.csv"}, "must not be empty under replace-one"),
@@ -131,6 +131,11 @@ BAD = {
     "ε too small": ({"epsilon": "1e-8"}, "between 2^-23 and 30"),
     "out nowhere": ({"out": "none/r.json"}, "`out`"),
     "out a folder": ({"out": "."}, "`out`"),
+    "out the table": ({"out": "data.csv"}, "`out` must not be an input"),
+    "out the ledger": ({"out": "./l.jsonl"}, "`out` must not be an input"),
+    "out the ledger's lock": ({"out": "l.jsonl.lock"}, "`out` must not be an input"),
+    "out with a name too long": ({"out": "x" * 256}, "`out`"),
+    "out a device": ({"out": "/dev/null"}, "`out`"),
 }
 
 
@@ -148,10 +153,7 @@ def test_bad_input_is_one_clear_line_and_nothing_is_written(name, folder, capsys
     assert output.err.count("\n") == 1
     assert message in output.err
     assert SECRET not in output.err
-    after = [p for p in sorted(folder.iterdir()) if not p.name.startswith("l.jsonl")]
-    assert after == before
-    if (folder / "l.jsonl").exists():
-        assert dp.Ledger(adjacency="replace-one", path="l.jsonl").spent == 0
+    assert sorted(folder.iterdir()) == before
 
 
 @pytest.mark.parametrize(
@@ -216,7 +218,6 @@ def test_verify_tells_an_altered_file_from_one_that_cannot_be_read(folder, capsy
     [
         ("outside.csv", ["--target", "t"], "column 'x'"),
         ("narrow.csv", ["--target", "t"], "got no 'y'"),
-        ("wide.csv", ["--target", "t"], "got 'id'"),
         ("data.csv", ["--target", "z"], "'z'"),
         ("data.csv", ["--target", "t", "--prior", "0"], "`prior` must be positive"),
     ],
@@ -235,9 +236,8 @@ def test_a_table_that_does_not_fit_is_not_predicted(
 
 def test_extra_columns_may_be_ignored(folder):
     assert release("--ignore", "id", data="wide.csv") == 0
-    assert (
-        main(["predict", "r.json", "wide.csv", "--target", "t", "--ignore", "id"]) == 0
-    )
+    assert release("--ignore", "*", data="wide.csv") == 0
+    assert main(["predict", "r.json", "wide.csv", "--target", "t"]) == 0
 
 
 @pytest.mark.parametrize(

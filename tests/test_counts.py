@@ -69,7 +69,7 @@ def test_a_family_of_a_million_cells(rng):
 def test_batches_add_up_beyond_32_bits(monkeypatch):
     layout = TableLayout((2,), ((0,),))
     nearly = jnp.array([2**31 - 1, 7], jnp.int32)
-    monkeypatch.setattr(counting, "count", lambda records, layout: nearly)
+    monkeypatch.setattr(counting, "_count", lambda records, layout: nearly)
     total = count_batches([np.zeros((1, 1), np.uint8)] * 5, layout)
     np.testing.assert_array_equal(total, [5 * (2**31 - 1), 35])
 
@@ -81,6 +81,13 @@ def test_batches_of_any_size_add_up(rng):
     np.testing.assert_array_equal(
         count_batches(parts, net.layout), brute_force(records, net, net.families)
     )
+
+
+@pytest.mark.parametrize("width", [1, 3])
+def test_records_of_another_width_are_never_counted(width):
+    statistic = FamilyCounts(TINY["chain"])
+    with pytest.raises(ValueError, match=r"must have shape \(n, 2\)"):
+        jax.jit(statistic.measure)(np.zeros((4, width), np.uint8))
 
 
 @pytest.mark.parametrize("name", TINY)
@@ -132,6 +139,11 @@ def test_records_of_the_wrong_form_are_refused():
         check_records(np.zeros((3, 3), int), (2, 2))
     with pytest.raises(ValueError, match="must be integers"):
         check_records(np.zeros((3, 2)), (2, 2))
+    with pytest.raises(ValueError, match="must be integers, level indices, got object"):
+        check_records(np.array([["a", 1]], object), (2, 2))
+    for wide in (2**32, 2**63, 2**64 - 1):
+        with pytest.raises(ValueError, match="must hold indices of levels"):
+            check_records(np.array([[wide, 0]], np.uint64), (2, 2))
 
 
 def test_records_are_arguments_of_the_compiled_program_not_part_of_it():

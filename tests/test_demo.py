@@ -72,6 +72,13 @@ def test_the_readmes_python_works(folder, monkeypatch, capsys):
     assert names["noisy"].shape == (3, 1000, names["statistic"].length)
 
 
+@pytest.mark.parametrize("repeats", ["1", "0", "-1"])
+def test_too_few_repeats_are_refused(repeats, tmp_path, capsys):
+    assert main(["demo", "--out", str(tmp_path / "d"), "--repeats", repeats]) == 2
+    assert "`repeats` must be an integer of at least 2" in capsys.readouterr().err
+    assert not (tmp_path / "d").exists()
+
+
 def test_a_folder_that_cannot_be_made_is_refused(tmp_path, capsys):
     (tmp_path / "file").write_text("")
     assert main(["demo", "--out", str(tmp_path / "file")]) == 2

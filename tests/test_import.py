@@ -20,6 +20,16 @@ import dpjax
 assert before == (jax.config.values, random.getstate(), str(numpy.random.get_state()))
 """
 
+BROKEN = """
+import sys, types
+class Broken(types.ModuleType):
+    __path__ = []
+    def __getattr__(self, name):
+        raise RuntimeError("broken")
+for name in ("pyarrow", "matplotlib", "statsmodels"):
+    sys.modules[name] = Broken(name)
+"""
+
 CORE = """
 import dpjax as dp
 net = dp.BayesNet.naive_bayes({"t": [0, 1], "x": [0, 1]}, "t")
@@ -45,19 +55,32 @@ def test_the_core_works_without_the_extras():
     assert run(WITHOUT_EXTRAS + CORE) == ""
 
 
+def test_the_core_works_with_broken_extras():
+    assert run(BROKEN + CORE) == ""
+
+
+def test_importing_leaves_what_is_slow_to_those_who_use_it():
+    slow = ["matplotlib", "statsmodels", "pandas"]
+    program = f"import sys, dpjax; print(*({slow} & sys.modules.keys()))"
+    assert run(program.replace(str(slow), str({*slow}))) == "\n"
+
+
 @pytest.mark.parametrize(
-    ("module", "use", "extra"),
+    ("module", "wrapped", "use", "extra"),
     [
-        (columns, lambda: columns.read_table("table.csv"), "data"),
-        (datasets, datasets.fair, "demo"),
+        (columns, "pyarrow", lambda: columns.column_names("table.csv"), "data"),
+        (datasets, "_fair", datasets.fair, "demo"),
         (
             plots,
-            lambda: plots.privacy_utility([], "x.png", majority=0.5, title=""),
+            "Figure",
+            lambda: plots.privacy_utility(
+                [], "x.png", majority=0.5, adjacency="", title=""
+            ),
             "plots",
         ),
     ],
 )
-def test_a_missing_package_names_its_extra(module, use, extra, monkeypatch):
-    monkeypatch.setattr(module, "_INSTALLED", False)
+def test_a_missing_package_names_its_extra(module, wrapped, use, extra, monkeypatch):
+    monkeypatch.setattr(module, wrapped, None)
     with pytest.raises(ImportError, match=rf'pip install "dpjax\[{extra}\]"'):
         use()

@@ -1,4 +1,7 @@
+import contextlib
 import multiprocessing
+import os
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 
 import pytest
@@ -41,8 +44,8 @@ def test_one_adjacency_a_ledger(ledger):
 def test_a_file_is_shared_and_outlives_its_ledger(tmp_path):
     path = tmp_path / "ledger.jsonl"
     one = Ledger(1, adjacency="replace-one", path=path)
-    other = Ledger(adjacency="replace-one", path=path)
     one.charge(HALF)
+    other = Ledger(adjacency="replace-one", path=path)
     other.charge(HALF)
     assert (
         one.spent == other.spent == Ledger(1, adjacency="replace-one", path=path).spent
@@ -54,15 +57,16 @@ def test_a_file_is_shared_and_outlives_its_ledger(tmp_path):
 
 def test_a_file_keeps_its_budget_and_adjacency(tmp_path):
     path = tmp_path / "ledger.jsonl"
-    Ledger(1, adjacency="replace-one", path=path)
+    Ledger(1, adjacency="replace-one", path=path).charge(HALF)
     with pytest.raises(ValueError, match="must be that of the ledger, 1, got 2"):
         Ledger(2, adjacency="replace-one", path=path)
     with pytest.raises(ValueError, match="`adjacency` must be that of the ledger"):
         Ledger(1, adjacency="add-remove", path=path)
     with pytest.raises(ValueError, match="`budget` must be given to start a ledger"):
         Ledger(adjacency="add-remove", path=tmp_path / "new.jsonl")
+    lost = Ledger(1, adjacency="replace-one", path=tmp_path / "none" / "new.jsonl")
     with pytest.raises(ValueError, match="in a folder that can be written"):
-        Ledger(1, adjacency="add-remove", path=tmp_path / "none" / "new.jsonl")
+        lost.charge(HALF)
     assert not (tmp_path / "new.jsonl").exists()
 
 
@@ -90,8 +94,76 @@ def test_a_damaged_file_stops_everything(damage, tmp_path):
         Ledger(1, adjacency="replace-one", path=path)
 
 
+@pytest.mark.parametrize("epsilon", [Fraction(-1), 0.1, 1])
+def test_a_cost_is_an_exact_fraction_that_is_not_negative(epsilon):
+    with pytest.raises(Exception, match="Fraction"):
+        PureDP(epsilon, "replace-one")
+
+
+def test_a_file_is_made_by_the_first_charge_and_not_by_a_refusal(tmp_path):
+    ledger = Ledger(1, adjacency="replace-one", path=tmp_path / "ledger.jsonl")
+    with pytest.raises(BudgetExceeded):
+        ledger.charge(PureDP(Fraction(2), "replace-one"))
+    assert ledger.spent == 0
+    assert not list(tmp_path.iterdir())
+    ledger.charge(HALF)
+    assert (tmp_path / "ledger.jsonl").exists()
+
+
+def test_whoever_starts_a_file_sets_its_budget(tmp_path):
+    path = tmp_path / "ledger.jsonl"
+    small = Ledger(1, adjacency="replace-one", path=path)
+    large = Ledger(100, adjacency="replace-one", path=path)
+    small.charge(HALF)
+    with pytest.raises(ValueError, match="must be that of the ledger, 1, got 100"):
+        large.charge(HALF)
+
+
+def test_a_budget_that_is_none_is_called_so():
+    with pytest.raises(ValueError, match="`budget` must be a finite number > 0"):
+        Ledger("abc", adjacency="replace-one")
+
+
+def test_all_names_of_a_file_are_one_ledger(tmp_path):
+    path, link = tmp_path / "ledger.jsonl", tmp_path / "link"
+    link.symlink_to(path)  # to nothing, yet
+    Ledger(1, adjacency="replace-one", path=link).charge(HALF)
+    assert Ledger(1, adjacency="replace-one", path=path).spent == HALF.epsilon
+    assert link.is_symlink()
+    os.link(path, tmp_path / "other name")
+    with pytest.raises(ValueError, match="must have one name"):
+        Ledger(1, adjacency="replace-one", path=tmp_path / "other name")
+
+
+def test_a_file_that_has_gone_is_not_started_again(tmp_path):
+    path = tmp_path / "ledger.jsonl"
+    ledger = Ledger(1, adjacency="replace-one", path=path)
+    ledger.charge(HALF)
+    path.unlink()
+    with pytest.raises(ValueError, match="must be a readable file"):
+        ledger.charge(HALF)
+    assert not path.exists()
+
+
+def test_a_compressed_ledger_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="must not be compressed"):
+        Ledger(1, adjacency="replace-one", path=tmp_path / "l.gz")
+
+
+def test_threads_that_share_a_ledger_do_not_overspend_it():
+    ledger = Ledger(10, adjacency="replace-one")
+
+    def charge(_):
+        with contextlib.suppress(BudgetExceeded):
+            ledger.charge(HALF)
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(charge, range(200)))
+    assert ledger.spent == 10
+
+
 def charge_often(path):
-    ledger = Ledger(adjacency="add-remove", path=path)
+    ledger = Ledger(3, adjacency="add-remove", path=path)
     charged = 0
     for _ in range(20):
         try:

@@ -1,3 +1,5 @@
+import subprocess
+import sys
 from fractions import Fraction
 
 import jax
@@ -54,8 +56,9 @@ def test_densities_equal_scipys():
         (0.1, Fraction(1, 10)),
         ("1/3", Fraction(1, 3)),
         (2, Fraction(2)),
+        (np.int64(3), Fraction(3)),
         ("1e-2", Fraction(1, 100)),
-        (Fraction(10**30 + 1, 10**30), Fraction(10**30 + 1, 10**30)),
+        (Fraction(10**25 + 1, 10**25), Fraction(10**25 + 1, 10**25)),
     ],
 )
 def test_the_guarantee_is_the_fraction_that_was_given(epsilon, exact):
@@ -136,6 +139,28 @@ def test_mechanisms_are_pytrees_that_stack(key):
         many.guarantee()
     simulated = Laplace(1.0, TWO)
     assert jax.tree.unflatten(*jax.tree.flatten(simulated)[::-1]) == simulated
+
+
+def test_exact_noise_is_for_integers_of_any_width(key):
+    mechanism = DiscreteLaplace.calibrate(1, TWO)
+    wide, narrow = jnp.arange(5), jnp.arange(5, dtype=jnp.int8)
+    np.testing.assert_array_equal(
+        mechanism.sample(key, wide), mechanism.sample(key, narrow)
+    )
+    assert mechanism.sample(key, wide).dtype == jnp.int32
+
+
+def test_the_fraction_of_a_number_is_never_let_through():
+    program = (
+        "import jax.numpy as jnp, dpjax as dp\n"
+        "s = dp.privacy.Sensitivity(1, 'add-remove')\n"
+        "m = dp.mechanisms.DiscreteLaplace.calibrate(1, s)\n"
+        "m.sample(dp.random.study_key(0), jnp.array([0.25]))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert "`exact` must be integers, got float32" in done.stderr
 
 
 def test_no_budgets_are_refused():

@@ -93,7 +93,7 @@ def test_every_variable_is_predicted_as_the_joint_law_says(net, records, fitted)
 
 def test_the_targets_own_column_is_not_used(net, records, fitted):
     blind = records.copy()
-    blind[:, 2] = 0
+    blind[:, 2] = 255
     np.testing.assert_array_equal(
         fitted.predict_proba(records, net.names[2]),
         fitted.predict_proba(blind, net.names[2]),
@@ -125,6 +125,30 @@ def test_samples_and_densities_are_dirichlet(key):
         (many["b"][:, 1, 0], stats.beta(0.5, 0.5)),
     ):
         assert stats.kstest(np.asarray(draws), law.cdf).pvalue > ALPHA
+
+
+def test_a_zero_has_a_density_under_a_flat_prior():
+    net = dp.BayesNet.from_parents({"a": [0, 1]}, {"a": []})
+    flat = BayesNetPosterior.from_counts(net, jnp.zeros(2))
+    assert flat.log_prob({"a": jnp.array([0.0, 1.0])}) == pytest.approx(0, abs=1e-6)
+
+
+def test_counts_that_are_none_are_refused():
+    net = dp.BayesNet.from_parents({"a": [0, 1]}, {"a": []})
+    with pytest.raises(ValueError, match=r"`counts` must have shape \(2,\)"):
+        BayesNetPosterior.from_counts(net, jnp.ones(1))
+    with pytest.raises(ValueError, match="`concentration` must be positive"):
+        BayesNetPosterior.from_counts(net, jnp.array([-3, 5]))
+
+
+def test_five_hundred_variables(rng, key):
+    net = random_network(rng, variables=500, most_parents=4)
+    records = random_records(rng, net, 30)
+    released = dp.release(net, records, epsilon=50, adjacency="add-remove")
+    fitted = dp.posterior(released)
+    assert len(fitted.mean()) == len(released.tables()) == 500
+    assert fitted.predict_proba(records, "v7").shape == (30, net.sizes[7])
+    assert fitted.log_likelihood(fitted.sample_records(key, 3)).shape == (3,)
 
 
 def test_small_parameters_do_not_underflow(key):
@@ -208,6 +232,7 @@ def test_priors_by_variable():
         (float("nan"), "`prior` must be positive"),
         ({"a": jnp.ones(2)}, r"`prior` must hold a table of shape \(3,\) for 'a'"),
         ({}, "got none"),
+        ({"a": jnp.ones(3), "b": jnp.ones(2)}, "`prior` must name variables, got 'b'"),
     ],
 )
 def test_a_bad_prior_is_refused(prior, message):

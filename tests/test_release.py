@@ -1,4 +1,3 @@
-import importlib
 import json
 import re
 
@@ -8,12 +7,11 @@ import numpy as np
 import pytest
 
 import dpjax as dp
+from dpjax import publish as door
 from dpjax.noise import tables
 
 from .networks import TINY, random_network, random_records
 from .statistical import ALPHA, chi_square_pvalue
-
-door = importlib.import_module("dpjax.release")  # `dp.release` is the function
 
 SCHEMA = dp.Schema({"t": [0, 1], "x": ["a", "b", "c"]})
 NET = dp.BayesNet.naive_bayes(SCHEMA, "t")
@@ -160,6 +158,17 @@ def test_a_private_number_of_records_enters_no_shape_scale_or_clamp(tmp_path):
         huge = dp.Released(big, released.statistic, released.mechanism, released.n)
         assert dp.posterior(huge).clamped == 0
     assert len({*forms}) == 1
+
+
+@pytest.mark.parametrize("transform", [jax.jit, jax.vmap])
+def test_a_release_cannot_be_compiled_where_its_noise_would_be_the_same(transform):
+    ledger = dp.Ledger(10, adjacency="add-remove")
+    arguments = {"epsilon": 1, "adjacency": "add-remove", "ledger": ledger}
+    many = np.zeros((3, 5, 2), np.uint8)
+    records = many[0] if transform is jax.jit else many
+    with pytest.raises(ValueError, match="outside of `jit` and `vmap`"):
+        transform(lambda x: dp.release(NET, x, **arguments).values)(records)
+    assert ledger.spent == 0
 
 
 def test_neither_records_nor_keys_are_in_the_compiled_programs():

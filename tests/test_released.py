@@ -64,6 +64,14 @@ def alter(content, path, value):
 
 ALTERATIONS = {
     "less noise claimed": (["mechanism", "scale"], "1"),
+    "no noise claimed": (["mechanism", "scale"], "0"),
+    "a scale that is none": (["mechanism", "scale"], "1/0"),
+    "a scale of another type": (["mechanism", "scale"], 9.0),
+    "a scale without end": (["mechanism", "scale"], "1e99999999"),
+    "a cost without end": (["guarantee", "epsilon"], "1e99999999"),
+    "one entry more": (["guarantee", "delta"], 0),
+    "something more": (["more"], "approved"),
+    "a library that is none": (["library"], ["approved"]),
     "more privacy claimed": (["guarantee", "epsilon"], "1/4"),
     "cost in other words": (["guarantee", "epsilon"], "2/6"),
     "another sensitivity": (["sensitivity", "value"], 7),
@@ -133,6 +141,10 @@ def test_a_field_too_few_is_inconsistent(released, tmp_path):
         ),
         (lambda text: text.replace('"version":1', '"version":2'), "install a newer"),
         (lambda text: text.replace('"content":{', '"content":[],"x":{'), "content"),
+        (lambda text: text.replace('"version":1', '"version":0'), "version from 1"),
+        (lambda text: text.replace('"version":1', '"version":true'), "version from 1"),
+        (lambda text: text.replace('"version":1', '"version":1e999'), "finite numbers"),
+        (lambda text: text.replace('"version":1', '"version":' + "9" * 9999), "finite"),
     ],
 )
 def test_what_is_no_release_file_is_unreadable(damage, message, released, tmp_path):
@@ -146,10 +158,10 @@ def test_what_is_no_release_file_is_unreadable(damage, message, released, tmp_pa
 
 
 def test_nothing_half_written_is_left(released, tmp_path):
-    with pytest.raises(OSError, match="No such file"):
+    with pytest.raises(ValueError, match=r"none/release.json: No such file"):
         released.save(tmp_path / "none" / "release.json")
     (tmp_path / "folder").mkdir()
-    with pytest.raises(OSError, match="directory"):
+    with pytest.raises(ValueError, match=r"folder: Is a directory"):
         released.save(tmp_path / "folder")
     assert [p.name for p in tmp_path.iterdir()] == ["folder"]
 
@@ -167,8 +179,15 @@ def test_repr_shows_no_numbers_that_were_released(released):
     assert "ε=1/3" in repr(released)
 
 
+def test_a_release_of_another_length_is_none(released):
+    with pytest.raises(ValueError, match="must be the 12 numbers of the statistic"):
+        dp.Released(released.values[:2], released.statistic, released.mechanism, None)
+
+
 def test_releases_are_pytrees_that_stack(released):
     many = jax.tree.map(lambda leaf: jnp.stack([leaf, leaf]), released)
+    assert "stacked" in repr(many)
+    assert many.adjacency == released.adjacency
     means = jax.vmap(lambda one: dp.posterior(one).mean()["z"])(many)
     np.testing.assert_allclose(means[1], dp.posterior(released).mean()["z"], rtol=1e-6)
 

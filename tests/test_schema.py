@@ -1,3 +1,4 @@
+import gzip
 import json
 
 import jsonschema
@@ -100,8 +101,8 @@ SECRET = "s3cret"
         ({"age": [22, 17.5, float("nan"), 22]}, "column 'age' does not"),
         ({"age": [22, 17.5]}, "columns of one length"),
         ({"age": np.full((4, 2), 22)}, "one-dimensional columns, 'age'"),
-        ({"extra": [SECRET] * 4}, "only columns of the schema, got 'extra'"),
-        ({"sex": [{}, "f", "f", "m"]}, "text, numbers or booleans, column 'sex'"),
+        ({"extra": [SECRET] * 4}, "only columns of the schema, column 4 is not"),
+        ({"sex": [{}, "f", "f", "m"]}, "column 'sex' does not"),
     ],
 )
 def test_what_is_not_in_the_schema_is_refused_without_being_shown(change, message):
@@ -116,7 +117,7 @@ def test_missing_and_repeated_columns_are_named():
     with pytest.raises(ValueError, match="got no 'sex'"):
         SCHEMA.encode({"age": [22], "smokes": [True]})
     twice = pd.DataFrame([[22, 22]], columns=["age", "age"])
-    with pytest.raises(ValueError, match="every column once, got 'age' twice"):
+    with pytest.raises(ValueError, match="in a header line; columns 1 and more"):
         SCHEMA.encode(twice)
     with pytest.raises(ValueError, match="a mapping of arrays, got int"):
         SCHEMA.encode(3)
@@ -125,6 +126,119 @@ def test_missing_and_repeated_columns_are_named():
 def test_extra_columns_may_be_ignored_by_name():
     records = SCHEMA.encode(TABLE | {"id": [1, 2, 3, 4]}, ignore=["id"])
     np.testing.assert_array_equal(records, CODES)
+
+
+@pytest.mark.parametrize("ignore", ["id", "*", ["id", "other"]])
+def test_columns_are_ignored_by_their_whole_name(ignore):
+    assert SCHEMA.encode(TABLE | {"id": [1, 2, 3, 4]}, ignore=ignore).shape == (4, 3)
+    with pytest.raises(ValueError, match="column 4 is not"):
+        SCHEMA.encode(TABLE | {"i": [1, 2, 3, 4]}, ignore="id")
+
+
+def test_ignored_columns_are_not_even_read(tmp_path):
+    path = tmp_path / "t.CSV.GZ"
+    path.write_bytes(gzip.compress(b"x,note\na,caf\xe9\nb,\xff\n"))
+    schema = Schema({"x": ["a", "b"]})
+    np.testing.assert_array_equal(schema.encode(path, ignore="note"), [[0], [1]])
+
+
+def test_an_empty_line_in_a_table_of_one_column_is_a_missing_value(tmp_path):
+    (tmp_path / "t.csv").write_text("x\na\n\nb\n")
+    with pytest.raises(ValueError, match="lacks a value"):
+        Schema({"x": ["a", "b"]}).encode(tmp_path / "t.csv")
+
+
+def test_arrow_batches_are_tables():
+    batch = pyarrow.RecordBatch.from_pydict(TABLE)
+    np.testing.assert_array_equal(SCHEMA.encode(batch), CODES)
+
+
+def test_levels_of_numpy_become_plain(tmp_path):
+    levels = [np.arange(3), np.array(["a", "b"]), np.array([0.1, 2], np.float32)]
+    schema = Schema(dict(zip("xyz", levels, strict=True)))
+    assert [v.levels for v in schema.values()] == [(0, 1, 2), ("a", "b"), (0.1, 2.0)]
+    (tmp_path / "s.json").write_text(json.dumps(schema.to_json()))
+    assert Schema.from_json(tmp_path / "s.json") == schema
+
+
+@pytest.mark.parametrize("levels", ["ab", {"a", "b"}, None, 3])
+def test_levels_must_be_a_list(levels):
+    with pytest.raises(ValueError, match="by a list of levels"):
+        Schema({"x": levels})
+
+
+def test_schemas_differ_if_their_columns_are_in_another_order():
+    assert Schema({"a": [0, 1], "b": [0, 1]}) != Schema({"b": [0, 1], "a": [0, 1]})
+
+
+def test_only_a_variable_may_be_absent():
+    with pytest.raises(ValueError, match="`absent` must be one of the variables"):
+        SCHEMA.encode(TABLE, absent="typo")
+
+
+def test_decoding_needs_indices_of_levels():
+    with pytest.raises(ValueError, match="must hold indices of levels"):
+        SCHEMA.decode(np.array([[-1, 0, 0]]))
+
+
+ODD_CELLS = {
+    "numbers and booleans": [1, True, 1.0, 0, False, 0.0, -0.0, "1", "True", 1.5],
+    "numpy's": [np.int64(1), np.bool_(True), np.float32(0.0), np.float64(-0.0), 1],
+    "texts": ["1", "1.0", " 1", "nan", "unk", "None", "0", "-0.0"],
+    "beyond": [2**70, -(2**70), 1e300, float("inf"), "9" * 70, 1e-300, "0"],
+}
+
+
+def as_objects(cells):
+    column = np.empty(len(cells), object)
+    column[:] = cells
+    return column
+
+
+def as_series(cells):
+    return pd.Series(as_objects(cells), dtype=object)
+
+
+@pytest.mark.parametrize("levels", [[0, 1, "unk"], ["0", "1", "unk"], ["0.0", "True"]])
+@pytest.mark.parametrize("cells", ODD_CELLS.values(), ids=ODD_CELLS)
+@pytest.mark.parametrize(
+    "make", [list, as_objects, lambda x: pd.Series(x, dtype=object)]
+)
+def test_a_records_code_does_not_depend_on_other_records(levels, cells, make):
+    """Else one record could move all others, whatever the sensitivity says."""
+    schema = Schema({"x": {"levels": levels, "other": levels[-1]}})
+    alone = [int(schema.encode({"x": make([cell])})[0, 0]) for cell in cells]
+    for order in (1, -1):
+        together = schema.encode({"x": make(cells[::order])})[::order, 0]
+        np.testing.assert_array_equal(together, alone)
+
+
+@pytest.mark.parametrize("levels", [[0, 1, 2], ["0", "1", "2"], [0.0, "1", 2.0]])
+def test_the_type_that_one_record_gives_a_column_does_not_move_the_others(levels):
+    """A table of integers becomes one of floats when one record holds 1.5."""
+    schema = Schema({"x": {"levels": levels, "other": levels[2]}})
+    plain = schema.encode({"x": np.array([0, 1, 1, 0, 2])})
+    for changed in ([0, 1, 1, 0, 1.5], [-0.0, 1, 1, 0, 1e300]):
+        np.testing.assert_array_equal(schema.encode({"x": np.array(changed)}), plain)
+
+
+def test_arrow_dictionaries_of_any_width_are_read(rng):
+    values = [f"v{i}" for i in range(128)]
+    codes = rng.permutation(128).astype(np.int8)
+    column = pyarrow.DictionaryArray.from_arrays(codes, values)
+    table = pyarrow.table({"x": column})
+    np.testing.assert_array_equal(Schema({"x": values}).encode(table)[:, 0], codes)
+
+
+def test_header_lines_are_not_shown_for_they_may_be_records(tmp_path):
+    (tmp_path / "t.csv").write_text(f"{SECRET},{SECRET}\n0,1\n")
+    with pytest.raises(ValueError, match="a header line") as error:
+        SCHEMA.encode(tmp_path / "t.csv")
+    assert SECRET not in str(error.value)
+    (tmp_path / "t.csv").write_text(f"age,sex,smokes,{SECRET}\n22,f,True,1\n")
+    with pytest.raises(ValueError, match="column 4 is not") as error:
+        SCHEMA.encode(tmp_path / "t.csv")
+    assert SECRET not in str(error.value)
 
 
 def test_masked_values_are_missing():
@@ -144,8 +258,12 @@ def test_a_declared_other_level_takes_what_is_not_listed_but_not_what_is_missing
 
 
 def test_check_shows_the_curator_what_is_wrong():
-    assert SCHEMA.check(TABLE) == {}
-    assert SCHEMA.check(TABLE | {"sex": ["m", "x", "f", "y"]}) == {"sex": ["x", "y"]}
+    assert not SCHEMA.check(TABLE)
+    outside = SCHEMA.check(TABLE | {"sex": ["m", "x", "f", "y"]})
+    assert outside.values == {"sex": ["x", "y"]}
+    assert str(outside) == "NOT PRIVATE, for the curator alone.\n'sex': ['x', 'y']"
+    with pytest.raises(ValueError, match="got no 'sex'"):
+        SCHEMA.check({"age": [22], "smokes": [True]})
 
 
 @pytest.mark.parametrize(
@@ -196,6 +314,25 @@ def test_a_bad_schema_file_is_refused_in_one_line(text, tmp_path):
     with pytest.raises(ValueError, match="`") as error:
         Schema.from_json(path)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        [],
+        {"variables": []},
+        {"variables": {}},
+        {"variables": {"x": [0, 1]}},
+        {"variables": {"x": {"levels": [0]}}},
+        {"variables": {"x": {"levels": [0, None]}}},
+        {"variables": {"x": {"levels": [0, 1], "colour": 7}}},
+        {"variables": {"": {"levels": [0, 1]}}},
+        {"variables": {"x": {"levels": [0, 1]}}, "more": 1},
+    ],
+)
+def test_the_json_schema_refuses_what_has_the_wrong_form(document):
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(document, Schema.json_schema())
 
 
 def test_selecting_keeps_the_order():

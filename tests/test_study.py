@@ -90,6 +90,17 @@ def test_more_repeats_leave_the_first_ones_as_they_were(key, mechanisms):
     np.testing.assert_array_equal(few, more[:, :2])
 
 
+def test_simulated_mechanisms_are_swept_too(key):
+    sensitivity = FamilyCounts(NET).sensitivity("replace-one")
+    simulated = Laplace(jnp.array([0.1, 1.0]), sensitivity)
+    swept = dp.sweep(key, experiment, simulated, jnp.asarray(RECORDS), repeats=400)
+    exact = FamilyCounts(NET).measure(RECORDS).astype(float)
+    scales = jnp.abs(swept - exact[None, None]).mean((1, 2))
+    np.testing.assert_allclose(scales, [40, 4], rtol=0.1)  # 3200 draws: 5.6 sd
+    with pytest.raises(ValueError, match="stacked along one leading axis"):
+        dp.sweep(key, experiment, Laplace(1.0, sensitivity), RECORDS, repeats=1)
+
+
 def test_a_sweep_needs_a_typed_key_and_a_repeat(key, mechanisms):
     with pytest.raises(ValueError, match="`repeats` must be an integer of at least 1"):
         dp.sweep(key, experiment, mechanisms, RECORDS, repeats=0)

@@ -3,7 +3,6 @@
 __all__ = ["Mechanism", "MechanismWithLaw"]
 
 import abc
-from typing import ClassVar
 
 import equinox as eqx
 from jaxtyping import Array, Float, Int, Real
@@ -15,8 +14,10 @@ from dpjax.privacy import PureDP
 class Mechanism(eqx.Module):
     """A random map from an exact statistic to something that is private."""
 
-    publishable: ClassVar[bool] = False
-    """Whether samples are exact, so that they may leave the house."""
+    @property
+    @abc.abstractmethod
+    def adjacency(self) -> str:
+        """Which data sets are neighbours."""
 
     @abc.abstractmethod
     def sample(self, key: Key, exact: Int[Array, "*shape"]) -> Real[Array, "*shape"]:

@@ -4,7 +4,6 @@ __all__ = ["DiscreteLaplace"]
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -15,7 +14,7 @@ from dpjax._checks import typed_key, whole
 from dpjax._types import Key, Scalar
 from dpjax.mechanisms.base import MechanismWithLaw
 from dpjax.noise import discrete_laplace, tables
-from dpjax.privacy import PureDP, Sensitivity, exact_epsilon
+from dpjax.privacy import Epsilon, PureDP, Sensitivity, exact_epsilon
 
 _WORDS = 8  # of 32 bits, for the numerator and for the denominator of epsilon
 
@@ -35,17 +34,13 @@ class DiscreteLaplace(MechanismWithLaw):
         Ghosh, Roughgarden & Sundararajan (STOC 2009), section 2, for the law.
     """
 
-    publishable: ClassVar[bool] = True
-
     table: tables.Table
     sensitivity: Sensitivity
     rho: Scalar
     fraction: UInt32[Array | np.ndarray, "*batch two words"]
 
     @classmethod
-    def calibrate(
-        cls, epsilon: str | int | float | Fraction, sensitivity: Sensitivity
-    ) -> "DiscreteLaplace":
+    def calibrate(cls, epsilon: Epsilon, sensitivity: Sensitivity) -> "DiscreteLaplace":
         """The mechanism that spends exactly `epsilon`; on the host, with certificate.
 
         Args:
@@ -61,7 +56,7 @@ class DiscreteLaplace(MechanismWithLaw):
     @classmethod
     def calibrate_many(
         cls,
-        epsilons: Sequence[str | int | float | Fraction],
+        epsilons: Sequence[Epsilon],
         sensitivity: Sensitivity,
     ) -> "DiscreteLaplace":
         """One mechanism a budget, stacked along a leading axis for `vmap`."""
@@ -86,15 +81,28 @@ class DiscreteLaplace(MechanismWithLaw):
             np.stack([_to_words(epsilon.numerator), _to_words(epsilon.denominator)]),
         )
 
+    @property
+    def adjacency(self) -> str:
+        """That of the sensitivity."""
+        return self.sensitivity.adjacency
+
     def sample(self, key: Key, exact: Int[Array, "*shape"]) -> Int[Array, "*shape"]:
         """`exact` plus noise, clipped to ±2^29.
 
         Args:
             key: typed; to publish, from `dpjax.random.release_key`.
-            exact: int32, between -2^29 and 2^29, which must follow from public facts.
+            exact: integers between -2^29 and 2^29, which must follow from public facts.
+
+        Returns:
+            int32, of the shape of `exact`.
+
+        Raises:
+            ValueError: if the key is not typed or `exact` is not an array of integers.
         """
         typed_key(key=key)
-        return discrete_laplace.add(key, self.table, exact)
+        if not jnp.issubdtype(exact.dtype, jnp.integer):
+            raise ValueError(f"`exact` must be integers, got {exact.dtype}.")
+        return discrete_laplace.add(key, self.table, exact.astype(jnp.int32))
 
     def log_prob(
         self, released: Real[Array, "*shape"], exact: Real[Array, "*shape"]

@@ -5,7 +5,7 @@ __all__ = ["Laplace"]
 from jaxtyping import Array, Float, Int, Real
 
 from dpjax._checks import positive, typed_key
-from dpjax._types import Key, Scalar
+from dpjax._types import Key, Scalar, Scalars
 from dpjax.mechanisms.base import MechanismWithLaw
 from dpjax.noise import laplace
 from dpjax.privacy import PureDP, Sensitivity, exact_epsilon
@@ -15,7 +15,8 @@ class Laplace(MechanismWithLaw):
     r"""Simulate $T(D) + \eta$ with $\eta_i \sim \mathrm{Lap}(\Delta / \epsilon)$ i.i.d.
 
     Args:
-        epsilon: privacy loss in nats, > 0. Traced, so that `vmap` can sweep it.
+        epsilon: privacy loss in nats, > 0. Traced, so that `vmap` can sweep it; several
+            along leading axes make a stack of mechanisms, as `sweep` takes it.
         sensitivity: $\Delta$ of the statistic, with its adjacency.
 
     Privacy:
@@ -29,7 +30,7 @@ class Laplace(MechanismWithLaw):
         Zhang, Rubinstein & Dimitrakakis (AAAI-16), Algorithm 1, line 3.
     """
 
-    epsilon: Scalar
+    epsilon: Scalars
     sensitivity: Sensitivity
 
     def __check_init__(self):
@@ -39,6 +40,11 @@ class Laplace(MechanismWithLaw):
     def scale(self) -> Scalar:
         """Noise scale, in the units of the statistic."""
         return self.sensitivity.value / self.epsilon
+
+    @property
+    def adjacency(self) -> str:
+        """That of the sensitivity."""
+        return self.sensitivity.adjacency
 
     def sample(self, key: Key, exact: Int[Array, "*shape"]) -> Float[Array, "*shape"]:
         """`exact` plus one draw of noise a number."""

@@ -10,23 +10,22 @@ import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
-import numpyro.distributions as dist
 from jax import lax
-from jax.scipy.special import gammaln
+from jax.scipy.special import gammaln, xlogy
 from jaxtyping import Array, Float, Int, Real
 
 from dpjax._checks import positive, typed_key, whole
 from dpjax._types import Flat, Key, Records, Scalar
 from dpjax.columns import Table
 from dpjax.counts import count
-from dpjax.distributions import dirichlet_rows
+from dpjax.distributions import Dirichlet, dirichlet_rows
 from dpjax.graph import BayesNet
 from dpjax.released import Released
 from dpjax.schema import as_records
 
 Prior = Scalar | Mapping[str, Array]
 
-_RECORDS_AT_ONCE = 4096
+_NUMBERS_AT_ONCE = 1 << 22  # bounds memory, whatever the number of records and levels
 
 
 class BayesNetPosterior(eqx.Module):
@@ -41,8 +40,14 @@ class BayesNetPosterior(eqx.Module):
         clamped: how many noisy counts were outside the possible range; None for exact
             counts.
 
+    Arrays may be stacked along leading axes, for `vmap` over posteriors. Methods go
+    under `equinox.filter_jit`, such as `filter_jit(posterior.sample)(key)`.
+
     Privacy:
         Post-processing of whatever counts it is made from: free for a release.
+
+    Raises:
+        ValueError: if the concentration is not positive or of the wrong length.
 
     Reference:
         Zhang, Rubinstein & Dimitrakakis (AAAI-16), Example 1 (there with Beta rows).
@@ -51,6 +56,15 @@ class BayesNetPosterior(eqx.Module):
     net: BayesNet = eqx.field(static=True)
     concentration: Float[Array, " m"]
     clamped: Int[Array, ""] | None = None
+
+    def __check_init__(self):
+        length = self.net.layout.length
+        if jnp.shape(self.concentration) != (length,):
+            raise ValueError(
+                f"`concentration` must have shape ({length},), a number a cell, got "
+                f"{jnp.shape(self.concentration)}."
+            )
+        positive(concentration=self.concentration)
 
     @classmethod
     def from_counts(
@@ -64,8 +78,14 @@ class BayesNetPosterior(eqx.Module):
             prior: Dirichlet parameter of every cell, > 0; or, by variable, of each.
 
         Raises:
-            ValueError: if the prior is not positive or has the wrong shape.
+            ValueError: if the prior is not positive or has the wrong shape, or the
+                counts have, or some count is below minus its prior.
         """
+        if jnp.shape(counts) != (net.layout.length,):
+            raise ValueError(
+                f"`counts` must have shape ({net.layout.length},), got "
+                f"{jnp.shape(counts)}."
+            )
         return cls(net, _flat_prior(net, prior) + counts.astype(float))
 
     def mean(self) -> dict[str, Array]:
@@ -83,9 +103,9 @@ class BayesNetPosterior(eqx.Module):
         alpha, layout = self.concentration, self.net.layout
         first_of_row = np.flatnonzero(np.diff(layout.rows, prepend=-1))
         normaliser = gammaln(layout.row_sums(alpha))[first_of_row].sum()
-        return normaliser + ((alpha - 1) * jnp.log(theta) - gammaln(alpha)).sum()
+        return normaliser + (xlogy(alpha - 1, theta) - gammaln(alpha)).sum()
 
-    def distributions(self) -> dict[str, dist.Dirichlet]:
+    def distributions(self) -> dict[str, Dirichlet]:
         """The law of every table as a NumPyro distribution over its rows."""
         tables = self._by_name(self.concentration)
         return {name: dirichlet_rows(table) for name, table in tables.items()}
@@ -95,7 +115,8 @@ class BayesNetPosterior(eqx.Module):
 
         Args:
             rows: encoded records, or a table (see `Schema.encode`) in which the target
-                may be missing. What stands in the target's column is not used.
+                may be missing and further columns are left out. What stands in the
+                target's column is not used.
             target: any variable of the network.
 
         Returns:
@@ -136,10 +157,10 @@ class BayesNetPosterior(eqx.Module):
         return BayesNetPosterior(self.net, concentration, self.clamped)
 
     def _encode(self, rows: Records | Table, absent: str | None = None) -> Array:
-        return as_records(rows, self.net.variables, absent)
+        return as_records(rows, self.net.variables, absent, ignore="*")
 
     def _by_name(self, vector: Flat) -> dict[str, Array]:
-        return dict(zip(self.net.names, _split(vector, self.net), strict=True))
+        return dict(zip(self.net.names, self.net.layout.split(vector), strict=True))
 
     def _flat_mean(self) -> Float[Array, " m"]:
         return self.concentration / self.net.layout.row_sums(self.concentration)
@@ -179,14 +200,29 @@ def posterior(released: Released, prior: Prior = 1.0) -> BayesNetPosterior:
 def _flat_prior(net: BayesNet, prior: Prior) -> Float[Array, " m"]:
     if isinstance(prior, Mapping):
         flat = _flatten(net, prior, "prior")
-    else:
+    elif (
+        isinstance(prior, float | int | np.number | jax.Array) and jnp.ndim(prior) == 0
+    ):
         flat = jnp.full(net.layout.length, prior, float)
+    else:
+        raise ValueError(
+            "`prior` must be a number, or a table for each variable by name, got "
+            f"{type(prior).__name__}."
+        )
     positive(prior=flat)
     return flat
 
 
+def _batch(numbers_a_record: int) -> int:
+    """How many records to treat together."""
+    return max(1, _NUMBERS_AT_ONCE // numbers_a_record)
+
+
 def _flatten(net: BayesNet, tables: Mapping[str, Array], argument: str) -> Array:
     """Tables by variable as one vector, laid out as `net.layout`."""
+    unknown = [name for name in tables if name not in net.names]
+    if unknown:
+        raise ValueError(f"`{argument}` must name variables, got {unknown[0]!r}.")
     shapes = [net.layout.shape(group) for group in net.layout.groups]
     for name, shape in zip(net.names, shapes, strict=True):
         if name not in tables or jnp.shape(tables[name]) != shape:
@@ -197,12 +233,6 @@ def _flatten(net: BayesNet, tables: Mapping[str, Array], argument: str) -> Array
             )
     flat = [jnp.ravel(jnp.asarray(tables[name], float)) for name in net.names]
     return jnp.concatenate(flat)
-
-
-@partial(jax.jit, static_argnames="net")
-def _split(vector: Array, net: BayesNet) -> list[Array]:
-    """In one program: slicing hundreds of tables one by one is slow to compile."""
-    return net.layout.split(vector)
 
 
 @partial(jax.jit, static_argnames="net")
@@ -221,7 +251,7 @@ def _predict(log_theta: Array, records: Array, net: BayesNet, target: int) -> Ar
         base = net.layout.cells(record[None].at[0, target].set(0), tables)
         return jax.nn.softmax(log_theta[base + moves].sum(axis=1))
 
-    return lax.map(predict_one, records, batch_size=_RECORDS_AT_ONCE)
+    return lax.map(predict_one, records, batch_size=_batch(moves.size))
 
 
 @partial(jax.jit, static_argnames="net")
@@ -229,7 +259,7 @@ def _log_likelihood(log_theta: Array, records: Array, net: BayesNet) -> Array:
     def score_one(record):
         return log_theta[net.layout.cells(record[None])].sum()
 
-    return lax.map(score_one, records, batch_size=_RECORDS_AT_ONCE)
+    return lax.map(score_one, records, batch_size=_batch(len(net.families)))
 
 
 @partial(jax.jit, static_argnames=("net", "n"))
@@ -240,21 +270,24 @@ def _sample_records(key: Key, theta: Array, net: BayesNet, n: int) -> Array:
     number. Padded levels have probability zero.
     """
     layout, widest = net.layout, max(net.sizes)
-    order = np.array(net.order, np.int32)
+    order = jnp.array(net.order, jnp.int32)
     members, strides, offsets = (jnp.asarray(x) for x in layout.addresses)
     levels = jnp.arange(widest, dtype=jnp.int32)
     sizes = jnp.array(net.sizes, jnp.int32)
 
-    def add_variable(records, inputs):
-        variable, uniform = inputs
-        parents = records[:, members[variable]] * strides[variable][None]
-        row = offsets[variable] + parents.sum(axis=1, dtype=jnp.int32)
-        cells = jnp.minimum(row[:, None] + levels[None], layout.length - 1)
-        law = jnp.where(levels[None] < sizes[variable], theta[cells], 0)
-        above = uniform[:, None] >= jnp.cumsum(law, axis=1)
-        level = jnp.minimum(above.sum(axis=1, dtype=jnp.int32), sizes[variable] - 1)
-        return records.at[:, variable].set(level), None
+    def sample_one(uniforms):
+        def add_variable(record, inputs):
+            variable, uniform = inputs
+            parents = record[members[variable]] * strides[variable]
+            row = offsets[variable] + parents.sum(dtype=jnp.int32)
+            cells = jnp.minimum(row + levels, layout.length - 1)
+            law = jnp.where(levels < sizes[variable], theta[cells], 0)
+            above = (uniform >= jnp.cumsum(law)).sum(dtype=jnp.int32)
+            level = jnp.minimum(above, sizes[variable] - 1)
+            return record.at[variable].set(level), None
 
-    uniforms = jr.uniform(key, (len(order), n))
-    start = jnp.zeros((n, len(order)), jnp.int32)
-    return lax.scan(add_variable, start, (order, uniforms))[0]
+        start = jnp.zeros(len(net.order), jnp.int32)
+        return lax.scan(add_variable, start, (order, uniforms))[0]
+
+    uniforms = jr.uniform(key, (n, len(net.order)))
+    return lax.map(sample_one, uniforms, batch_size=_batch(widest))

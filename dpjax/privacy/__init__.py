@@ -5,6 +5,7 @@ __all__ = [
     "ADJACENCIES",
     "REPLACE_ONE",
     "BudgetExceeded",
+    "Epsilon",
     "Ledger",
     "PureDP",
     "Sensitivity",
@@ -12,6 +13,6 @@ __all__ = [
 ]
 
 from dpjax.privacy.adjacency import ADD_REMOVE, ADJACENCIES, REPLACE_ONE
-from dpjax.privacy.guarantee import PureDP, exact_epsilon
+from dpjax.privacy.guarantee import Epsilon, PureDP, exact_epsilon
 from dpjax.privacy.ledger import BudgetExceeded, Ledger
 from dpjax.privacy.sensitivity import Sensitivity

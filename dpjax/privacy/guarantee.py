@@ -1,6 +1,6 @@
 """What a release costs, as plain data: an exact ε and the adjacency it is for."""
 
-__all__ = ["PureDP", "exact_epsilon"]
+__all__ = ["Epsilon", "PureDP", "exact_epsilon"]
 
 import numbers
 from dataclasses import dataclass
@@ -11,6 +11,8 @@ import numpy as np
 
 from dpjax._checks import one_of
 from dpjax.privacy.adjacency import ADJACENCIES
+
+Epsilon = str | int | float | Fraction | np.number  # as a user gives it
 
 _LONGEST_TEXT = 60
 _LARGEST_EXPONENT = 30
@@ -24,8 +26,11 @@ class PureDP:
     factor of at most e^ε.
 
     Args:
-        epsilon: the exact loss, ≥ 0.
+        epsilon: the exact loss, a Fraction ≥ 0.
         adjacency: "replace-one" or "add-remove".
+
+    Raises:
+        ValueError: if the loss is not exact, or negative, or the adjacency unknown.
 
     Reference:
         Zhang, Rubinstein & Dimitrakakis (AAAI-16), Definition 1, with δ = 0.
@@ -36,23 +41,29 @@ class PureDP:
 
     def __post_init__(self):
         one_of(ADJACENCIES, adjacency=self.adjacency)
+        if not isinstance(self.epsilon, Fraction) or self.epsilon < 0:
+            raise ValueError(
+                f"`epsilon` must be a Fraction of at least 0, got {self.epsilon!r}."
+            )
 
 
-def exact_epsilon(epsilon: str | int | float | Fraction) -> Fraction:
+def exact_epsilon(epsilon: Epsilon, name: str = "epsilon") -> Fraction:
     """The exact rational that `epsilon` shows: "0.1", "1/3", 1, Fraction(1, 10), 0.1.
 
     A float means its shortest decimal: 0.1 is one tenth, not the binary number nearby.
+    `name` is what errors call it.
 
     Raises:
         ValueError: if it is not a finite number > 0, or not between 1e-30 and 1e30.
     """
     message = (
-        f"`epsilon` must be a finite number > 0, such as '0.5', got {epsilon!r:.80}."
+        f"`{name}` must be a finite number > 0, such as '0.5', got {epsilon!r:.80}."
     )
     if isinstance(epsilon, bool | np.bool_):
         raise ValueError(message)
     if isinstance(epsilon, numbers.Rational):
-        return _within_range(Fraction(epsilon), message)
+        exact = Fraction(int(epsilon.numerator), int(epsilon.denominator))
+        return _within_range(exact, message)
     text = str(epsilon).strip()
     if len(text) > _LONGEST_TEXT:
         raise ValueError(message)
@@ -73,6 +84,7 @@ def exact_epsilon(epsilon: str | int | float | Fraction) -> Fraction:
 
 def _within_range(fraction: Fraction, message: str) -> Fraction:
     limit = 10**_LARGEST_EXPONENT
-    if not Fraction(1, limit) <= fraction <= limit:
+    fits = Fraction(1, limit) <= fraction <= limit
+    if not fits or len(str(fraction)) > _LONGEST_TEXT:  # files hold that text
         raise ValueError(message)
     return fraction

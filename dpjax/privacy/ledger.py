@@ -7,11 +7,12 @@ __all__ = ["BudgetExceeded", "Ledger"]
 
 import contextlib
 import os
+import threading
 from fractions import Fraction
 
 from dpjax._checks import one_of
 from dpjax.privacy.adjacency import ADJACENCIES
-from dpjax.privacy.guarantee import PureDP, exact_epsilon
+from dpjax.privacy.guarantee import Epsilon, PureDP, exact_epsilon
 from dpjax.privacy.ledger_file import LedgerFile
 
 
@@ -26,7 +27,8 @@ class Ledger:
         epsilon: the whole budget; None: that of the file at `path`, which must exist.
         adjacency: "replace-one" or "add-remove", the same for every charge.
         path: of a JSON Lines file, whose first line is the budget and the adjacency,
-            and every other one a charge. Made if it does not exist; None: in memory.
+            and every other one a charge. Made by the first charge, if it is not there
+            yet; None: in memory.
 
     Privacy:
         Charges are exact fractions, on disk before `charge` returns. A crash after
@@ -39,18 +41,21 @@ class Ledger:
 
     def __init__(
         self,
-        epsilon: str | int | float | Fraction | None = None,
+        epsilon: Epsilon | None = None,
         *,
         adjacency: str,
         path: str | os.PathLike | None = None,
     ) -> None:
         one_of(ADJACENCIES, adjacency=adjacency)
-        budget = None if epsilon is None else exact_epsilon(epsilon)
+        budget = None if epsilon is None else exact_epsilon(epsilon, "budget")
         self.adjacency = adjacency
         self._file = None if path is None else LedgerFile(path)
-        self._charges: list[Fraction] = []
-        if self._file is not None:
-            budget = self._open(self._file, budget)
+        self._charges: list[Fraction] = []  # of a ledger in memory
+        self._lock = threading.Lock()
+        self._started = self._file is not None and self._file.path.exists()
+        if self._file is not None and self._started:
+            with self._file.lock():
+                budget, _ = self._agreed(self._file, budget)
         if budget is None:
             raise ValueError("`budget` must be given to start a ledger, got none.")
         self._budget = budget
@@ -63,7 +68,7 @@ class Ledger:
     @property
     def spent(self) -> Fraction:
         """Sum of all charges so far, those of other processes included."""
-        with self._shared():
+        with self._reading():
             return self._spent()
 
     @property
@@ -78,7 +83,7 @@ class Ledger:
             ValueError: if the adjacency is not the ledger's.
             BudgetExceeded: if less is left.
         """
-        with self._shared():
+        with self._reading():
             self._refuse(cost)
 
     def charge(self, cost: PureDP, purpose: str = "") -> None:
@@ -92,24 +97,33 @@ class Ledger:
             ValueError: if the adjacency is not the ledger's.
             BudgetExceeded: if less is left; then nothing is charged.
         """
-        with self._shared():
+        self.require(cost)  # so that a refusal makes no file, not even the lock's
+        with self._charging():
             self._refuse(cost)
             if self._file is None:
                 self._charges.append(cost.epsilon)
             else:
-                self._file.append(cost.epsilon, purpose)
+                self._file.append(self.budget, self.adjacency, cost.epsilon, purpose)
+                self._started = True
 
     def __repr__(self) -> str:
         return f"Ledger(budget={self.budget}, spent={self.spent}, {self.adjacency})"
 
-    def _open(self, file: LedgerFile, budget: Fraction | None) -> Fraction | None:
-        """The budget in the file, made first if it is not there."""
-        if not file.path.exists():
-            if budget is None:
-                return None
-            file.create(budget, self.adjacency)
-        with file.lock():
-            stored, adjacency, _ = file.read()
+    def _charging(self) -> contextlib.AbstractContextManager:
+        """Held from reading to charging, so that nobody else charges in between."""
+        return self._lock if self._file is None else self._file.lock()
+
+    def _reading(self) -> contextlib.AbstractContextManager:
+        """Held while reading, unless there is no file to read yet."""
+        if self._file is not None and not self._file.path.exists():
+            return contextlib.nullcontext()
+        return self._charging()
+
+    def _agreed(
+        self, file: LedgerFile, budget: Fraction | None
+    ) -> tuple[Fraction, list[Fraction]]:
+        """Budget and charges in the file, if that is for this adjacency and budget."""
+        stored, adjacency, charges = file.read()
         if adjacency != self.adjacency:
             raise ValueError(
                 f"`adjacency` must be that of the ledger, {adjacency!r}, got "
@@ -119,14 +133,13 @@ class Ledger:
             raise ValueError(
                 f"`budget` must be that of the ledger, {stored}, got {budget}."
             )
-        return stored
-
-    def _shared(self) -> contextlib.AbstractContextManager:
-        """Held while reading and charging, so that nobody else charges in between."""
-        return contextlib.nullcontext() if self._file is None else self._file.lock()
+        return stored, charges
 
     def _spent(self) -> Fraction:
-        charges = self._charges if self._file is None else self._file.read()[2]
+        charges = self._charges
+        if self._file is not None and (self._started or self._file.path.exists()):
+            _, charges = self._agreed(self._file, self.budget)  # gone: refused
+            self._started = True
         return sum(charges, Fraction(0))
 
     def _refuse(self, cost: PureDP) -> None:

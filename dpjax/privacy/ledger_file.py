@@ -19,11 +19,13 @@ class LedgerFile:
     """A budget and an adjacency on the first line, a charge on every other one.
 
     Args:
-        path: of the file; the lock is a file beside it, named `path` + ".lock".
+        path: of the file, links followed; its lock is beside it, with ".lock" added.
     """
 
     def __init__(self, path: str | os.PathLike) -> None:
-        self.path = pathlib.Path(path)
+        self.path = pathlib.Path(os.path.realpath(path))
+        if self.path.suffix == ".gz":
+            raise ValueError(f"`ledger` must not be compressed, got {self.path}.")
 
     def lock(self) -> FileLock:
         """A lock to be held, in a `with` block, from reading to appending.
@@ -35,17 +37,20 @@ class LedgerFile:
             raise ValueError(
                 f"`ledger` must be in a folder that can be written, got {self.path}."
             )
+        if self.path.exists() and self.path.stat().st_nlink > 1:
+            raise ValueError(
+                f"`ledger` must have one name, {self.path} has several (hard links), "
+                "which could be charged at once."
+            )
         return FileLock(f"{self.path}.lock")
 
-    def create(self, budget: Fraction, adjacency: str) -> None:
-        """Start the file, unless it is there already."""
-        header = {"format": _FORMAT, "budget": str(budget), "adjacency": adjacency}
-        with self.lock():
-            if not self.path.exists():
-                write_atomically(self.path, canonical_json(header) + "\n")
-
-    def append(self, epsilon: Fraction, purpose: str) -> None:
-        """Add a charge; it is on the disk when this returns."""
+    def append(
+        self, budget: Fraction, adjacency: str, epsilon: Fraction, purpose: str
+    ) -> None:
+        """Add a charge, on the disk when this returns; the first makes the file."""
+        if not self.path.exists():
+            header = {"format": _FORMAT, "budget": str(budget), "adjacency": adjacency}
+            write_atomically(self.path, canonical_json(header) + "\n")
         line = canonical_json({"epsilon": str(epsilon), "purpose": purpose})
         with open(self.path, "a", encoding="utf-8") as file:
             file.write(line + "\n")

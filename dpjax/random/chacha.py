@@ -9,6 +9,7 @@ __all__ = ["CHACHA20", "block", "release_key"]
 import math
 import os
 
+import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
@@ -130,6 +131,17 @@ def release_key() -> Key:
     """A key of 256 bits from the operating system, different at every call.
 
     Its `repr` shows the key, as that of every JAX key does: never print or store it.
+
+    Raises:
+        ValueError: inside `jit` or `vmap`, where the key would be part of the program
+            and the same at every call.
     """
-    secret = np.frombuffer(os.urandom(32), np.uint32)
-    return jr.wrap_key_data(jnp.asarray(secret), impl=CHACHA20)
+    words = jnp.asarray(np.frombuffer(os.urandom(32), np.uint32))
+    try:
+        np.asarray(words + np.uint32(0))
+    except jax.errors.TracerArrayConversionError:
+        raise ValueError(
+            "`release_key` must be called outside of `jit` and `vmap`, since compiled "
+            "code would use one key again and again."
+        ) from None
+    return jr.wrap_key_data(words, impl=CHACHA20)

@@ -2,13 +2,11 @@
 
 __all__ = ["FamilyCounts"]
 
-import functools
 import math
 from dataclasses import dataclass
 from functools import cached_property
 
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Int32
 
 from dpjax._checks import one_of
@@ -80,33 +78,29 @@ class FamilyCounts(Statistic):
 
     def tables(self, vector: Flat) -> Cells:
         """One table per variable: measured, or summed from the smallest around it."""
-        sources, targets = self._summation
-        shape = (*vector.shape[:-1], self.net.layout.length)
-        return jnp.zeros(shape, vector.dtype).at[..., targets].add(vector[..., sources])
+        offsets, parts, start = self.layout.offsets, [], 0
+        measured = 0  # tables so far; a run of them is one slice, not many
+        for family in self.net.families:
+            if self.layout.groups[measured : measured + 1] == (family,):
+                measured += 1
+                continue
+            parts += [vector[..., start : offsets[measured]], self._sum(vector, family)]
+            start = offsets[measured]
+        return jnp.concatenate([*parts, vector[..., start:]], axis=-1)
 
     def describe(self) -> dict[str, object]:
         """Kind and which families are measured; the network is described on its own."""
         return {"kind": "family-counts", "families": self.families}
 
-    @cached_property
-    def _summation(self) -> tuple[np.ndarray, np.ndarray]:
-        """Pairs (cell of the vector, cell of the network's tables) to be added up."""
-        layout, wanted = self.layout, self.net.layout
-        members = [set(group) for group in layout.groups]
-        cells = [math.prod(layout.shape(group)) for group in layout.groups]
-        sources, targets = [], []
-        for i, family in enumerate(self.net.families):
-            holding = [t for t, group in enumerate(members) if group.issuperset(family)]
-            table = i if self.families == "all" else min(holding, key=cells.__getitem__)
-            steps = [
-                wanted.strides[i].get(variable, 0) * np.arange(wanted.sizes[variable])
-                for variable in layout.groups[table]
-            ]
-            sources.append(layout.offsets[table] + np.arange(cells[table]))
-            targets.append(
-                wanted.offsets[i] + functools.reduce(np.add.outer, steps).ravel()
-            )
-        return (
-            np.concatenate(sources).astype(np.int32),
-            np.concatenate(targets).astype(np.int32),
-        )
+    def _sum(self, vector: Flat, family: tuple[int, ...]) -> Cells:
+        """The table over `family`, from the smallest measured one that contains it."""
+        layout, batch = self.layout, vector.shape[:-1]
+        holding = [
+            (math.prod(layout.shape(group)), table)
+            for table, group in enumerate(layout.groups)
+            if set(group).issuperset(family)
+        ]
+        _, table = min(holding)
+        group, start, stop = layout.groups[table], *layout.offsets[table : table + 2]
+        cube = vector[..., start:stop].reshape(*batch, *layout.shape(group))
+        return jnp.einsum(cube, [..., *group], [..., *family]).reshape(*batch, -1)

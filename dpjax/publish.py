@@ -3,10 +3,10 @@
 __all__ = ["MECHANISMS", "release"]
 
 from collections.abc import Callable
-from fractions import Fraction
 from functools import partial
 
 import jax
+import numpy as np
 from jaxtyping import Array
 
 from dpjax._checks import one_of
@@ -15,7 +15,7 @@ from dpjax.columns import Table
 from dpjax.graph import BayesNet
 from dpjax.mechanisms import DiscreteLaplace
 from dpjax.noise.discrete_laplace import LARGEST
-from dpjax.privacy import REPLACE_ONE, Ledger
+from dpjax.privacy import REPLACE_ONE, Epsilon, Ledger
 from dpjax.random import release_key
 from dpjax.released import Released
 from dpjax.schema import as_records
@@ -29,7 +29,7 @@ def release(
     what: BayesNet | Statistic,
     records: Records | Table,
     *,
-    epsilon: str | int | float | Fraction,
+    epsilon: Epsilon,
     adjacency: str,
     mechanism: str = "laplace",
     ledger: Ledger | None = None,
@@ -43,7 +43,8 @@ def release(
         epsilon: the privacy loss to spend, > 0: "0.5", Fraction(1, 2), or 0.5, which
             means its shortest decimal.
         adjacency: "replace-one" (n is public) or "add-remove" (n is private).
-        mechanism: "laplace": noise on the posterior updates.
+        mechanism: "laplace": noise on the posterior updates. Of no effect where `what`
+            is a statistic.
         ledger: charged before anything is drawn.
 
     Returns:
@@ -56,7 +57,7 @@ def release(
 
     Raises:
         ValueError: if an argument is not valid, the table is empty under replace-one,
-            or there are more than 2^29 records.
+            there are more than 2^29 records, or this is inside `jit` or `vmap`.
         BudgetExceeded: if the ledger has less left; the records are not touched.
     """
     one_of(tuple(MECHANISMS), mechanism=mechanism)
@@ -65,6 +66,7 @@ def release(
     if ledger is not None:
         ledger.require(noise.guarantee())
     encoded = as_records(records, statistic.net.variables)
+    _refuse_traced(encoded)
     n = encoded.shape[0]
     if n > LARGEST:
         raise ValueError(f"`records` must be at most 2^29 = {LARGEST} for exact noise.")
@@ -74,11 +76,23 @@ def release(
             "record can be replaced; under add-remove they may be."
         )
     if ledger is not None:
+        kind = statistic.describe()["kind"]
         ledger.charge(
-            noise.guarantee(), f"{mechanism} on {len(statistic.net.names)} variables"
+            noise.guarantee(), f"{kind} of {len(statistic.net.names)} variables"
         )
     values = _draw(release_key(), noise, _measure(encoded, statistic))
     return Released(values, statistic, noise, n if adjacency == REPLACE_ONE else None)
+
+
+def _refuse_traced(records: Array) -> None:
+    """Compiled or mapped code would draw once and use that noise again and again."""
+    try:
+        np.asarray(records[:0])
+    except jax.errors.TracerArrayConversionError:
+        raise ValueError(
+            "`release` must be called outside of `jit` and `vmap`: studies draw with "
+            "`mechanism.sample(key, exact)` there."
+        ) from None
 
 
 @partial(jax.jit, static_argnames="statistic")

@@ -30,24 +30,37 @@ def sweep(
             which does not depend on the size of the grid.
         experiment: a pure function. Whatever records it reads come in `data`, as
             arguments: arrays caught in a closure are written into the program's text.
-        mechanisms: with one leading axis, as from `DiscreteLaplace.calibrate_many`.
+        mechanisms: stacked, as from `DiscreteLaplace.calibrate_many` or, simulated,
+            `Laplace(epsilons, sensitivity)`; what is scalar they share.
         data: passed on as it is.
         repeats: at least 1.
 
     Returns:
         The experiment's output with two leading axes, (e, repeats).
 
+    Raises:
+        ValueError: if the key is not typed, or the mechanisms are not stacked, or there
+            is no repeat.
+
     Privacy:
         A simulation on data that the caller may see: nothing here is to be published.
     """
     typed_key(key=key)
     whole(1, repeats=repeats)
+    lengths = {jnp.shape(x)[0] for x in jax.tree.leaves(mechanisms) if jnp.ndim(x)}
+    if len(lengths) != 1:
+        raise ValueError(
+            "`mechanisms` must be stacked along one leading axis, as by "
+            "`DiscreteLaplace.calibrate_many` or `Laplace(epsilons, sensitivity)`."
+        )
     return _sweep(key, mechanisms, data, experiment, repeats)
 
 
 @eqx.filter_jit
 def _sweep(key, mechanisms, data, experiment, repeats):
-    budgets = jnp.arange(jax.tree.leaves(mechanisms)[0].shape[0])
+    axes = jax.tree.map(lambda leaf: 0 if jnp.ndim(leaf) else None, mechanisms)
+    stacked = [leaf for leaf in jax.tree.leaves(mechanisms) if jnp.ndim(leaf)]
+    budgets = jnp.arange(stacked[0].shape[0])
 
     def one_repeat(repeat):
         key_repeat = jr.fold_in(key, repeat)
@@ -55,7 +68,7 @@ def _sweep(key, mechanisms, data, experiment, repeats):
         def one_cell(budget, mechanism):
             return experiment(jr.fold_in(key_repeat, budget), mechanism, data)
 
-        return jax.vmap(one_cell)(budgets, mechanisms)
+        return jax.vmap(one_cell, in_axes=(0, axes))(budgets, mechanisms)
 
     results = lax.map(one_repeat, jnp.arange(repeats))
     return jax.tree.map(lambda leaf: jnp.moveaxis(leaf, 0, 1), results)
