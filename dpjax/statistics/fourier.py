@@ -82,10 +82,11 @@ class FourierCoefficients(Statistic):
     @property
     def layout(self) -> TableLayout:
         """The tables that can be rebuilt: families, or marginals of the full order."""
-        return self._closure.layout if self.net is None else self.net.layout
+        return self.closure.layout if self.net is None else self.net.layout
 
     @cached_property
-    def _closure(self) -> DownwardClosure:
+    def closure(self) -> DownwardClosure:
+        """The index set; its length is the paper's |N|."""
         sizes = tuple(variable.size for variable in self.variables)
         if self.net is not None:
             return DownwardClosure(sizes, maximal_groups(self.net.families))
@@ -100,7 +101,7 @@ class FourierCoefficients(Statistic):
     @property
     def length(self) -> int:
         """Number of coefficients that are measured."""
-        return len(self._closure) - self._first
+        return len(self.closure) - self._first
 
     def measure(self, records: Records) -> Int32[Array, " m"]:
         """The exact vector.
@@ -108,10 +109,10 @@ class FourierCoefficients(Statistic):
         Privacy:
             None: these are exact.
         """
-        layout = self._closure.layout
+        layout = self.closure.layout
         coefficients = to_coefficients(layout, count(records, layout))
         if len(layout.groups) > 1:
-            coefficients = coefficients[self._closure.owners]
+            coefficients = coefficients[self.closure.owners]
         measured = coefficients[self._first :]
         if self.adjacency != REPLACE_ONE:
             return measured
@@ -120,7 +121,7 @@ class FourierCoefficients(Statistic):
 
     def _choose(self, if_binary: Array, otherwise: Array) -> Array:
         """By coefficient; without a mask in the program where all are of one kind."""
-        binary = self._closure.binary[self._first :]
+        binary = self.closure.binary[self._first :]
         if binary.all():
             return if_binary
         return jnp.where(binary, if_binary, otherwise)
@@ -133,8 +134,8 @@ class FourierCoefficients(Statistic):
         """
         one_of((self.adjacency,), adjacency=adjacency)
         if adjacency != REPLACE_ONE:
-            return Sensitivity(len(self._closure), adjacency, tight=True)
-        closure = self._closure
+            return Sensitivity(len(self.closure), adjacency, tight=True)
+        closure = self.closure
         if self.order is not None:
             change, tight = largest_change_of_order(list(closure.sizes), self.order)
         else:
@@ -167,15 +168,15 @@ class FourierCoefficients(Statistic):
         """
         values = np.asarray(vector, np.int64)
         if self.adjacency == REPLACE_ONE:
-            binary = self._closure.binary[1:]
+            binary = self.closure.binary[1:]
             values = np.where(binary, n - 2 * values, values)
             values = np.concatenate([[n], values])
         numerators = from_coefficients(self.layout, self._spread(values))
         return numerators, denominators(self.layout)
 
     def _spread(self, coefficients):
-        places = self._closure.places(self.layout)
-        if self.layout == self._closure.layout and len(self.layout.groups) == 1:
+        places = self.closure.places(self.layout)
+        if self.layout == self.closure.layout and len(self.layout.groups) == 1:
             return coefficients
         return coefficients[..., places]
 
