@@ -1,12 +1,20 @@
 r"""Fourier coefficients of contingency tables, for variables of any number of levels.
 
-Each variable has an integer basis of functions of its level x: $b_0 = 1$ and the residual
-contrasts $b_a(x) = [x = 0] - [x = a]$. A coefficient is a sum over records of a product,
-$c_\gamma = \sum_x \prod_i b_{\gamma_i}(x_i)$; with two levels it is Walsh's. The marginal
-over a group of variables needs just the $\gamma$ that vanish outside the group.
+Each variable has an integer basis of functions of its level x: $b_0 = 1$ and the
+residual contrasts $b_a(x) = [x = 0] - [x = a]$. A coefficient is a sum over records of a
+product, $c_\gamma = \sum_x \prod_i b_{\gamma_i}(x_i)$; with two levels it is Walsh's. The
+marginal over a group of variables needs just the $\gamma$ that vanish outside the group.
 """
 
-__all__ = ["DownwardClosure", "contrasts", "from_coefficients", "to_coefficients"]
+__all__ = [
+    "DownwardClosure",
+    "contrasts",
+    "denominators",
+    "from_coefficients",
+    "raise_total",
+    "supports",
+    "to_coefficients",
+]
 
 import functools
 import itertools
@@ -14,15 +22,17 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int
 
+from dpjax._types import Scalar
 from dpjax.layout import TableLayout
 from dpjax.walsh import walsh_hadamard
 
-AnyArray = Array | np.ndarray
+AnyArray = Any  # of JAX, or of NumPy for 64-bit integers on the host
 
 
 def contrasts(size: int) -> Int[np.ndarray, "k k"]:
@@ -146,9 +156,7 @@ class DownwardClosure:
 
     def _holder(self, wanted: tuple[int, ...]) -> int:
         """The first group that holds all variables of `wanted`."""
-        return next(
-            t for t, group in enumerate(self._sets) if group.issuperset(wanted)
-        )
+        return next(t for t, group in enumerate(self._sets) if group.issuperset(wanted))
 
     @cached_property
     def _sets(self) -> list[frozenset[int]]:
@@ -171,3 +179,11 @@ def denominators(layout: TableLayout) -> Int[np.ndarray, " c"]:
     r"""For each cell of `layout`, the $\prod_i r_i$ of its table."""
     cells = np.diff(layout.offsets)
     return np.repeat([math.prod(layout.shape(group)) for group in layout.groups], cells)
+
+
+def raise_total(layout: TableLayout, counts: Array, increment: Scalar) -> Array:
+    """What a constant coefficient larger by `increment` makes of the tables."""
+    share = jnp.asarray(increment, counts.dtype) / denominators(layout).astype(
+        counts.dtype
+    )
+    return counts + share

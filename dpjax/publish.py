@@ -15,13 +15,16 @@ from dpjax.columns import Table
 from dpjax.graph import BayesNet
 from dpjax.mechanisms import DiscreteLaplace
 from dpjax.noise.discrete_laplace import LARGEST
-from dpjax.privacy import REPLACE_ONE, Epsilon, Ledger
+from dpjax.privacy import ADJACENCIES, REPLACE_ONE, Epsilon, Ledger
 from dpjax.random import release_key
 from dpjax.released import Released
 from dpjax.schema import as_records
-from dpjax.statistics import FamilyCounts, Statistic
+from dpjax.statistics import FamilyCounts, FourierCoefficients, Statistic
 
-MECHANISMS: dict[str, Callable[[BayesNet], Statistic]] = {"laplace": FamilyCounts}
+MECHANISMS: dict[str, Callable[[BayesNet, str], Statistic]] = {
+    "laplace": lambda net, adjacency: FamilyCounts(net),
+    "fourier": FourierCoefficients.of_network,
+}
 """The statistic that each mechanism's name stands for; the noise is the same."""
 
 
@@ -43,8 +46,9 @@ def release(
         epsilon: the privacy loss to spend, > 0: "0.5", Fraction(1, 2), or 0.5, which
             means its shortest decimal.
         adjacency: "replace-one" (n is public) or "add-remove" (n is private).
-        mechanism: "laplace": noise on the posterior updates. Of no effect where `what`
-            is a statistic.
+        mechanism: "laplace", noise on the posterior updates, or "fourier", noise on
+            their Fourier coefficients, so that all tables agree. Of no effect where
+            `what` is a statistic.
         ledger: charged before anything is drawn.
 
     Returns:
@@ -61,11 +65,14 @@ def release(
         BudgetExceeded: if the ledger has less left; the records are not touched.
     """
     one_of(tuple(MECHANISMS), mechanism=mechanism)
-    statistic = MECHANISMS[mechanism](what) if isinstance(what, BayesNet) else what
+    one_of(ADJACENCIES, adjacency=adjacency)
+    statistic = (
+        MECHANISMS[mechanism](what, adjacency) if isinstance(what, BayesNet) else what
+    )
     noise = DiscreteLaplace.calibrate(epsilon, statistic.sensitivity(adjacency))
     if ledger is not None:
         ledger.require(noise.guarantee())
-    encoded = as_records(records, statistic.net.variables)
+    encoded = as_records(records, statistic.variables)
     _refuse_traced(encoded)
     n = encoded.shape[0]
     if n > LARGEST:
@@ -78,7 +85,7 @@ def release(
     if ledger is not None:
         kind = statistic.describe()["kind"]
         ledger.charge(
-            noise.guarantee(), f"{kind} of {len(statistic.net.names)} variables"
+            noise.guarantee(), f"{kind} of {len(statistic.variables)} variables"
         )
     values = _draw(release_key(), noise, _measure(encoded, statistic))
     return Released(values, statistic, noise, n if adjacency == REPLACE_ONE else None)

@@ -22,13 +22,21 @@ from dpjax.mechanisms import DiscreteLaplace
 from dpjax.noise import tables
 from dpjax.noise.discrete_laplace import LARGEST
 from dpjax.privacy import REPLACE_ONE
-from dpjax.statistics import FamilyCounts, Statistic
+from dpjax.statistics import FamilyCounts, FourierCoefficients, Statistic
 from dpjax.variables import Variable
 
 FORMAT, VERSION = "dpjax-release", 1
 _LONGEST_NAME = 40
 
-_STATISTICS: dict[str, Callable[..., Statistic]] = {"family-counts": FamilyCounts}
+# By kind: from the adjacency, the variables, the network and the options of a file.
+_STATISTICS: dict[str, Callable[..., Statistic]] = {
+    "family-counts": lambda adjacency, variables, net, **options: FamilyCounts(
+        net, **options
+    ),
+    "fourier-coefficients": lambda adjacency, variables, net, basis, order=None: (
+        FourierCoefficients(variables, adjacency, net, order)
+    ),
+}
 
 
 class UnreadableRelease(ValueError):
@@ -105,10 +113,12 @@ def _derive(
         )
         for x in content["variables"]
     }
-    net = BayesNet.from_parents(variables, content["parents"])
-    options = dict(content["statistic"])
-    statistic = _STATISTICS[options.pop("kind")](net, **options)
-    sensitivity = statistic.sensitivity(content["guarantee"]["adjacency"])
+    parents = content["parents"]
+    net = None if parents is None else BayesNet.from_parents(variables, parents)
+    adjacency, options = content["guarantee"]["adjacency"], dict(content["statistic"])
+    make = _STATISTICS[options.pop("kind")]
+    statistic = make(adjacency, tuple(variables.values()), net, **options)
+    sensitivity = statistic.sensitivity(adjacency)
     mechanism = DiscreteLaplace.calibrate(content["guarantee"]["epsilon"], sensitivity)
     n = _parse_number_of_records(content["records"], sensitivity.adjacency)
     return _parse_values(content["values"], statistic.length), statistic, mechanism, n
@@ -130,8 +140,8 @@ def _describe(
             "adjacency": guarantee.adjacency,
         },
         "records": n,
-        "variables": [{"name": v.name, **v.to_json()} for v in statistic.net.variables],
-        "parents": statistic.net.parent_names(),
+        "variables": [{"name": v.name, **v.to_json()} for v in statistic.variables],
+        "parents": statistic.net and statistic.net.parent_names(),
         "statistic": statistic.describe(),
         "sensitivity": {
             "value": int(sensitivity.value),

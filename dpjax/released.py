@@ -54,13 +54,19 @@ class Released(eqx.Module):
 
     @property
     def net(self) -> BayesNet:
-        """The network whose posterior this release is for."""
+        """The network whose posterior this release is for.
+
+        Raises:
+            ValueError: if the release is of marginals, not of a network.
+        """
+        if self.statistic.net is None:
+            raise ValueError("`released` must be for a network, got one of marginals.")
         return self.statistic.net
 
     @property
     def schema(self) -> Schema:
         """The variables and their levels."""
-        return Schema(self.net.variables)
+        return Schema(self.statistic.variables)
 
     @property
     def adjacency(self) -> str:
@@ -72,13 +78,19 @@ class Released(eqx.Module):
         return self.mechanism.guarantee()
 
     def counts(self) -> Cells:
-        """Noisy counts of every family, unclamped, laid out as `net.layout`."""
-        return _tables(self.values, self.statistic)
+        """Noisy counts of every table, unclamped, laid out as `statistic.layout`."""
+        return _tables(self.values, self.n, self.statistic)
 
-    def tables(self) -> dict[str, Array]:
-        """Noisy counts of every family by variable, its parents on the first axes."""
-        tables = self.net.layout.split(self.counts())
-        return dict(zip(self.net.names, tables, strict=True))
+    def tables(self) -> dict[str | tuple[str, ...], Array]:
+        """Noisy counts by variable, its parents on the first axes.
+
+        Of a release without a network: by the names of the variables on the axes.
+        """
+        layout = self.statistic.layout
+        names = [variable.name for variable in self.statistic.variables]
+        if self.statistic.net is None:
+            names = [tuple(names[i] for i in group) for group in layout.groups]
+        return dict(zip(names, layout.split(self.counts()), strict=True))
 
     def save(self, path: str | os.PathLike) -> None:
         """Write the release to a JSON file, whole or not at all.
@@ -105,14 +117,14 @@ class Released(eqx.Module):
         except (ValueError, jax.errors.TracerArrayConversionError):
             cost = "stacked or traced"
         return (
-            f"Released({self.statistic.describe()['kind']} of {len(self.net.names)} "
+            f"Released({self.statistic.describe()['kind']} of {len(self.schema)} "
             f"variables, {self.statistic.length} integers, {cost}, {self.adjacency})"
         )
 
 
 @partial(jax.jit, static_argnames="statistic")
-def _tables(values: Array, statistic: Statistic) -> Array:
-    return statistic.tables(values)
+def _tables(values: Array, n: Array | None, statistic: Statistic) -> Array:
+    return statistic.tables(values, n)
 
 
 def load(path: str | os.PathLike) -> Released:

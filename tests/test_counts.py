@@ -31,7 +31,7 @@ def test_counts_equal_brute_force(trial, families, rng):
     records = random_records(rng, net, n=int(rng.integers(0, 60)))
     statistic = FamilyCounts(net, families)
     measured = statistic.measure(records)
-    groups = statistic.layout.groups
+    groups = statistic.measured.groups
     np.testing.assert_array_equal(measured, brute_force(records, net, groups))
     np.testing.assert_array_equal(
         statistic.tables(measured), brute_force(records, net, net.families)

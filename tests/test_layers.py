@@ -9,6 +9,8 @@ import pytest
 FLOORS = [
     {"_types", "_checks", "_documents", "_version"},
     {"variables", "bif", "layout"},
+    {"walsh", "projection"},
+    {"fourier_basis"},
     {"graph", "noise", "random", "columns"},
     {"counts", "privacy", "distributions"},
     {"schema"},
@@ -16,7 +18,7 @@ FLOORS = [
     {"release_format"},
     {"released"},
     {"models"},
-    {"sweeps", "bounds", "metrics"},
+    {"sweeps", "bounds", "metrics", "stealth", "consistency"},
     {"publish", "datasets", "plots"},
     {"demo"},
     {"cli", "__init__"},

@@ -19,12 +19,14 @@ from dpjax._types import Flat, Key, Records, Scalar
 from dpjax.columns import Table
 from dpjax.counts import count
 from dpjax.distributions import Dirichlet, dirichlet_rows
+from dpjax.fourier_basis import raise_total
 from dpjax.graph import BayesNet
 from dpjax.released import Released
 from dpjax.schema import as_records
 
 Prior = Scalar | Mapping[str, Array]
 
+_ROUNDING = 1e-3  # of a rebuilt count, in records
 _NUMBERS_AT_ONCE = 1 << 22  # bounds memory, whatever the number of records and levels
 
 
@@ -172,7 +174,9 @@ class BayesNetPosterior(eqx.Module):
         return gammas / layout.row_sums(gammas)
 
 
-def posterior(released: Released, prior: Prior = 1.0) -> BayesNetPosterior:
+def posterior(
+    released: Released, prior: Prior = 1.0, *, increment: Scalar = 0.0
+) -> BayesNetPosterior:
     """The posterior that takes the released counts at their word.
 
     Each count is clamped to what is possible, [0, n] where n is public and [0, ∞) where
@@ -181,6 +185,8 @@ def posterior(released: Released, prior: Prior = 1.0) -> BayesNetPosterior:
     Args:
         released: a release for a Bayesian network.
         prior: Dirichlet parameter of every cell, > 0; or, by variable, of each.
+        increment: records to add to the total, in equal parts to all cells of a table,
+            before clamping (see `dpjax.stealth`).
 
     Privacy:
         Post-processing: costs nothing, and may be repeated with other priors.
@@ -191,10 +197,12 @@ def posterior(released: Released, prior: Prior = 1.0) -> BayesNetPosterior:
     Reference:
         Zhang, Rubinstein & Dimitrakakis (AAAI-16), Algorithm 1, lines 4-5.
     """
-    counts, n = released.counts(), released.n
-    valid = jnp.clip(counts, 0, None if n is None else jnp.asarray(n, counts.dtype))
-    concentration = _flat_prior(released.net, prior) + valid.astype(float)
-    return BayesNetPosterior(released.net, concentration, jnp.sum(valid != counts))
+    net, n = released.net, released.n
+    counts = raise_total(net.layout, released.counts().astype(float), increment)
+    most = None if n is None else jnp.asarray(n, float) + jnp.asarray(increment, float)
+    valid = jnp.clip(counts, 0, most)
+    clamped = jnp.sum(jnp.abs(valid - counts) > _ROUNDING)
+    return BayesNetPosterior(net, _flat_prior(net, prior) + valid, clamped)
 
 
 def _flat_prior(net: BayesNet, prior: Prior) -> Float[Array, " m"]:

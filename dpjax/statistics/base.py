@@ -6,16 +6,28 @@ import abc
 
 from jaxtyping import Array, Int32
 
-from dpjax._types import Cells, Flat, Records
+from dpjax._types import Cells, Flat, Records, Scalar
 from dpjax.graph import BayesNet
+from dpjax.layout import TableLayout
 from dpjax.privacy import Sensitivity
+from dpjax.variables import Variable
 
 
 class Statistic(abc.ABC):
     """A map from records to one flat vector of integers; static and hashable."""
 
-    net: BayesNet
-    """The network whose variables are the columns of the records."""
+    net: BayesNet | None
+    """The network whose families are wanted, if it is one."""
+
+    @property
+    @abc.abstractmethod
+    def variables(self) -> tuple[Variable, ...]:
+        """The columns of the records."""
+
+    @property
+    @abc.abstractmethod
+    def layout(self) -> TableLayout:
+        """The tables that can be made from the vector: those of the network, if any."""
 
     @property
     @abc.abstractmethod
@@ -31,11 +43,12 @@ class Statistic(abc.ABC):
         """By how much, in L1, one record can move the statistic."""
 
     @abc.abstractmethod
-    def tables(self, vector: Flat) -> Cells:
-        """The counts of every family of the network, laid out as `net.layout`.
+    def tables(self, vector: Flat, n: Scalar | None = None) -> Cells:
+        """The counts of every table of `layout`.
 
         Args:
             vector: exact or noisy, with any leading axes.
+            n: the number of records, where it is public.
         """
 
     @abc.abstractmethod

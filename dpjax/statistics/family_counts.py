@@ -10,12 +10,13 @@ import jax.numpy as jnp
 from jaxtyping import Array, Int32
 
 from dpjax._checks import one_of
-from dpjax._types import Cells, Flat, Records
+from dpjax._types import Cells, Flat, Records, Scalar
 from dpjax.counts import count
 from dpjax.graph import BayesNet, maximal_groups
 from dpjax.layout import TableLayout
 from dpjax.privacy import ADJACENCIES, REPLACE_ONE, Sensitivity
 from dpjax.statistics.base import Statistic
+from dpjax.variables import Variable
 
 
 @dataclass(frozen=True)
@@ -48,8 +49,18 @@ class FamilyCounts(Statistic):
     def __post_init__(self):
         one_of(("maximal", "all"), families=self.families)
 
-    @cached_property
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        """Those of the network."""
+        return self.net.variables
+
+    @property
     def layout(self) -> TableLayout:
+        """Layout of all families of the network."""
+        return self.net.layout
+
+    @cached_property
+    def measured(self) -> TableLayout:
         """Layout of the measured tables."""
         groups = self.net.families
         measured = maximal_groups(groups) if self.families == "maximal" else groups
@@ -58,7 +69,7 @@ class FamilyCounts(Statistic):
     @property
     def length(self) -> int:
         """Number of measured cells."""
-        return self.layout.length
+        return self.measured.length
 
     def measure(self, records: Records) -> Int32[Array, " m"]:
         """The measured tables in one flat vector.
@@ -66,22 +77,22 @@ class FamilyCounts(Statistic):
         Privacy:
             None: these are the exact counts.
         """
-        return count(records, self.layout)
+        return count(records, self.measured)
 
     def sensitivity(self, adjacency: str) -> Sensitivity:
         """Exact L1 sensitivity of `measure` under `adjacency`, in records."""
         one_of(ADJACENCIES, adjacency=adjacency)
         cells_a_table = 2 if adjacency == REPLACE_ONE else 1
         return Sensitivity(
-            cells_a_table * len(self.layout.groups), adjacency, tight=True
+            cells_a_table * len(self.measured.groups), adjacency, tight=True
         )
 
-    def tables(self, vector: Flat) -> Cells:
+    def tables(self, vector: Flat, n: Scalar | None = None) -> Cells:
         """One table per variable: measured, or summed from the smallest around it."""
-        offsets, parts, start = self.layout.offsets, [], 0
+        offsets, parts, start = self.measured.offsets, [], 0
         measured = 0  # tables so far; a run of them is one slice, not many
         for family in self.net.families:
-            if self.layout.groups[measured : measured + 1] == (family,):
+            if self.measured.groups[measured : measured + 1] == (family,):
                 measured += 1
                 continue
             parts += [vector[..., start : offsets[measured]], self._sum(vector, family)]
@@ -94,7 +105,7 @@ class FamilyCounts(Statistic):
 
     def _sum(self, vector: Flat, family: tuple[int, ...]) -> Cells:
         """The table over `family`, from the smallest measured one that contains it."""
-        layout, batch = self.layout, vector.shape[:-1]
+        layout, batch = self.measured, vector.shape[:-1]
         holding = [
             (math.prod(layout.shape(group)), table)
             for table, group in enumerate(layout.groups)

@@ -157,7 +157,8 @@ class FourierCoefficients(Statistic):
         """Counts of every table, mutually consistent to rounding, possibly negative."""
         coefficients = self.coefficients(vector, n).astype(float)
         numerators = from_coefficients(self.layout, self._spread(coefficients))
-        return numerators / denominators(self.layout).astype(numerators.dtype)
+        scale = jnp.asarray(denominators(self.layout), numerators.dtype)
+        return numerators / scale
 
     def exact_tables(
         self, vector: np.ndarray, n: int | None = None
@@ -168,9 +169,11 @@ class FourierCoefficients(Statistic):
         """
         values = np.asarray(vector, np.int64)
         if self.adjacency == REPLACE_ONE:
+            if n is None:
+                raise ValueError("`n` must be given under replace-one.")
             binary = self.closure.binary[1:]
             values = np.where(binary, n - 2 * values, values)
-            values = np.concatenate([[n], values])
+            values = np.concatenate([np.array([n]), values])
         numerators = from_coefficients(self.layout, self._spread(values))
         return numerators, denominators(self.layout)
 
@@ -181,7 +184,7 @@ class FourierCoefficients(Statistic):
         return coefficients[..., places]
 
     def describe(self) -> dict[str, object]:
-        """Kind, basis and which coefficients; variables and network come on their own."""
+        """Kind, basis and which coefficients."""
         which = {} if self.order is None else {"order": self.order}
         return {
             "kind": "fourier-coefficients",

@@ -1,10 +1,10 @@
 r"""Sensitivities of Fourier coefficients under the replacement of a record.
 
-Replacing record x by x' moves $c_\gamma$ by $p - p'$, where $p, p' \in \{-1, 0, 1\}$ are
-products over variables. On these values $|p - p'| = p^2 + p'^2 - pp' - p^2p'^2$, and each
-term is a product again, so a sum over all $\gamma$ with one support is a difference of
-four products over variables. What is left is a maximum over, for each variable, the five
-ways in which x and x' can lie to each other (two, if it has two levels).
+Replacing record x by x' moves $c_\gamma$ by $p - p'$, where $p, p' \in \{-1, 0, 1\}$
+are products over variables. On these values $|p - p'| = p^2 + p'^2 - pp' - p^2p'^2$, and
+each term is a product again, so a sum over all $\gamma$ with one support is a difference
+of four products over variables. What is left is a maximum over, for each variable, the
+five ways in which x and x' can lie to each other (two, if it has two levels).
 """
 
 __all__ = ["States", "largest_change_of_order", "largest_change_over_groups"]
@@ -60,9 +60,7 @@ def largest_change_over_groups(
     return sum(float(table.max()) for _, table in factors), False
 
 
-def largest_change_of_order(
-    sizes: Sequence[int], order: int
-) -> tuple[float, bool]:
+def largest_change_of_order(sizes: Sequence[int], order: int) -> tuple[float, bool]:
     r"""The same over all $\gamma$ with at most `order` variables.
 
     Variables with equally many levels are exchangeable, so that only how many of them
@@ -83,13 +81,15 @@ def largest_change_of_order(
         [(states(size), counts) for counts in _compositions(number, len(states(size)))]
         for size, number in kinds.items()
     ]
-    return max(_change(chosen, kinds, order) for chosen in itertools.product(*options)), True
+    return max(
+        _change(chosen, kinds, order) for chosen in itertools.product(*options)
+    ), True
 
 
 def _factor(
     sizes: Sequence[int], group: tuple[int, ...], own: Iterable[tuple[int, ...]]
 ) -> tuple[tuple[int, ...], np.ndarray]:
-    """The weighted change of the coefficients on `own` supports, by states of `group`."""
+    """The weighted change of the coefficients on `own` supports, by states."""
     shape = [len(states(sizes[i])) for i in group]
     table = np.zeros(shape)
     for support in own:
@@ -115,9 +115,7 @@ def _eliminate(
     remaining = sorted({i for group, _ in factors for i in group})
     sizes = {i: t.shape[g.index(i)] for g, t in factors for i in g}
     while remaining:
-        scopes = {
-            i: set().union(*(g for g, _ in factors if i in g)) for i in remaining
-        }
+        scopes = {i: set().union(*(g for g, _ in factors if i in g)) for i in remaining}
         variable = min(remaining, key=lambda i: len(scopes[i]))
         scope = tuple(sorted(scopes[variable]))
         if math.prod(sizes[i] for i in scope) > _MOST_STATES:
