@@ -1,11 +1,49 @@
-"""Utility theory: how far off a release can be, before any data is seen."""
+r"""Utility theory: how far off a release can be, before any data is seen.
 
-__all__ = ["proposition_1"]
+Theorem 1 and Corollary 3 of the paper do not hold as printed: they are given as printed
+and corrected, side by side. Where no adjacency is asked for, it is replace-one.
+"""
 
+__all__ = [
+    "CellNoise",
+    "corollary_3",
+    "proposition_1",
+    "remark_1",
+    "stealth_probability",
+    "table_1",
+    "theorem_1",
+    "theorem_3",
+]
+
+import functools
 import math
+from typing import NamedTuple
 
-from dpjax.privacy import Epsilon, exact_epsilon
-from dpjax.statistics import Statistic
+import jax.random as jr
+import numpy as np
+
+from dpjax._checks import one_of, positive, typed_key, whole
+from dpjax._types import Key
+from dpjax.fourier_basis import DownwardClosure, from_coefficients
+from dpjax.graph import BayesNet, maximal_groups
+from dpjax.privacy import REPLACE_ONE, Epsilon, exact_epsilon
+from dpjax.statistics import FamilyCounts, FourierCoefficients, Statistic
+
+_MOST_STATES = 1 << 26  # of one table in an elimination, all draws together
+
+
+class CellNoise(NamedTuple):
+    """Standard deviation of one cell of a marginal, in records.
+
+    Attributes:
+        algorithm_1: Laplace noise on the cell itself, all families measured.
+        algorithm_2: Laplace noise on Fourier coefficients, as printed.
+        tight_fourier: the same with the exact sensitivity and n not noised.
+    """
+
+    algorithm_1: float
+    algorithm_2: float
+    tight_fourier: float
 
 
 def proposition_1(
@@ -33,7 +71,271 @@ def proposition_1(
     Reference:
         Zhang, Rubinstein & Dimitrakakis (AAAI-16), Proposition 1.
     """
-    if not 0 < delta < 1:
-        raise ValueError(f"`delta` must be between 0 and 1, got {delta}.")
+    _probability(delta)
     scale = int(statistic.sensitivity(adjacency).value) / exact_epsilon(epsilon)
     return float(scale) * math.log(statistic.length / delta)
+
+
+def theorem_1(
+    net: BayesNet, n: int, delta: float, prior: float = 1.0, printed: bool = False
+) -> float:
+    r"""The KL divergence exceeds its mean by this with probability at most δ.
+
+    $$\sqrt{-\tfrac{1}{2} m c^2 \ln \delta}, \qquad c = (2n + 1) \ln(2\alpha + 2n + 2)$$
+    in nats, for the divergence of Algorithm 1's posterior from the exact one, over the
+    $m = \sum_i 2^{|\pi_i|}$ rows of all families. Whatever ε is, it holds if the noise
+    of the rows is independent ("all" families measured) and the counts are clamped to
+    [0, n]. The paper prints c where McDiarmid's inequality needs c²: that bound, which
+    `printed` gives, is exceeded. So is its other reading, ln[(α+n+1)(β+n+1)] in c.
+
+    c bounds what one row can contribute: a row's derivatives in its two counts are at
+    most ψ(2α+n) - ψ(α), so it moves by at most 2n[ψ(2α+n) - ψ(α)], which is at most c
+    if α ≥ 1. For α = 0.1 and n = 50 it contributes up to 716, and c is 467.
+
+    Args:
+        net: over binary variables.
+        n: number of records, at least 1.
+        delta: probability of a larger deviation, between 0 and 1.
+        prior: α = β of the Beta prior of every row, at least 1.
+        printed: the paper's statement, which does not hold.
+
+    Raises:
+        ValueError: if an argument is outside its range.
+
+    Reference:
+        Zhang, Rubinstein & Dimitrakakis (AAAI-16), Theorem 1.
+    """
+    _binary(net)
+    whole(1, n=n)
+    _probability(delta)
+    if not 1 <= prior < math.inf:
+        raise ValueError(f"`prior` must be at least 1 and finite, got {prior}.")
+    rows = net.layout.length // 2
+    c = (2 * n + 1) * math.log(2 * prior + 2 * n + 2)
+    return math.sqrt(-rows * (c if printed else c * c) * math.log(delta) / 2)
+
+
+def theorem_3(
+    net: BayesNet, epsilon: Epsilon, delta: float, t: float = 0.0
+) -> dict[str, float]:
+    r"""With probability at least 1 - δ no family's table is off by more, in L1.
+
+    $$\frac{4|N|}{\epsilon} \left(2^{|\pi_i|} \ln \frac{|N|}{\delta} + t|N|\right)$$ in
+    records, for Algorithm 2 as printed: noise Lap(2|N|/ε) on every unnormalised
+    coefficient and 4t|N|²/ε added to the constant one, nothing truncated. It holds for
+    all families at once. It is loose: by Cauchy's inequality $2^{(|\pi_i| - 1)/2}$ would
+    do for $2^{|\pi_i|}$.
+
+    Args:
+        net: over binary variables.
+        epsilon: privacy loss, > 0.
+        delta: probability of a larger error, between 0 and 1.
+        t: of the increment, at least 0.
+
+    Returns:
+        The bound of each variable's family, by the variable's name.
+
+    Raises:
+        ValueError: if an argument is outside its range.
+
+    Reference:
+        Zhang, Rubinstein & Dimitrakakis (AAAI-16), Theorem 3.
+    """
+    size = len(_closure(net))
+    _probability(delta)
+    if not 0 <= t < math.inf:
+        raise ValueError(f"`t` must be at least 0 and finite, got {t}.")
+    scale = float(4 * size / exact_epsilon(epsilon))
+    return {
+        name: scale * (2 ** len(group) * math.log(size / delta) + t * size)
+        for name, group in zip(net.names, net.parents, strict=True)
+    }
+
+
+def corollary_3(t: float) -> float:
+    r"""The paper's probability that an increment of t leaves no cell negative.
+
+    $$1 - \exp(-t)$$ for $4t|N|^2 / \epsilon$ more records in Algorithm 2. It does not
+    hold for small t, and is far too low for larger ones: see `stealth_probability`.
+
+    Args:
+        t: > 0.
+
+    Raises:
+        ValueError: if `t` is not positive.
+
+    Reference:
+        Zhang, Rubinstein & Dimitrakakis (AAAI-16), Corollary 3.
+    """
+    positive(t=t)
+    return -math.expm1(-t)
+
+
+def stealth_probability(
+    key: Key, net: BayesNet, t: float, draws: int = 100_000, tables: str = "families"
+) -> float:
+    r"""Simulated probability that an increment of t leaves no cell negative.
+
+    That of Algorithm 2 as printed: noise Lap(2|N|/ε) on every unnormalised coefficient,
+    4t|N|²/ε more on the constant one. ε cancels. Exact up to simulation for an empty
+    data set. Families' tables have no negative cell without noise, so that for them it
+    is a lower bound whatever the data are; the full table, rebuilt from |N| of its
+    coefficients, can have some without any noise.
+
+    Args:
+        key: typed, for the simulation.
+        net: over binary variables.
+        t: > 0.
+        draws: of the simulation; the standard error is at most 1/√(4 draws).
+        tables: "families", or "full" for the one table over all variables.
+
+    Raises:
+        ValueError: if an argument is outside its range, or `tables` is "full" and the
+            network's moral graph is too densely connected for so many draws.
+
+    Reference:
+        Zhang, Rubinstein & Dimitrakakis (AAAI-16), Corollary 3.
+    """
+    typed_key(key=key)
+    positive(t=t)
+    whole(1, draws=draws)
+    one_of(("families", "full"), tables=tables)
+    closure = _closure(net)
+    noise = np.asarray(jr.laplace(key, (draws, len(closure))))
+    lowest = _lowest_of_families if tables == "families" else _lowest_of_all
+    return float(np.mean(lowest(closure, noise) >= -2 * t * len(closure)))
+
+
+def remark_1(net: BayesNet, epsilon: Epsilon) -> dict[str, CellNoise]:
+    r"""Noise per cell of each family's marginal, Laplace against Fourier.
+
+    $$\sqrt{2}\,\frac{2k}{\epsilon}, \qquad \sqrt{2^{1-m}}\,\frac{2|N|}{\epsilon}, \qquad
+    \sqrt{2 (2^m - 1)}\; 2^{-m} \frac{\Delta_1}{\epsilon}$$ records for k variables and a
+    family of m, before any truncation. The paper compares the scale 2|N|/(ε 2^(k/2)) of
+    coefficients that are themselves 2^(k/2) times smaller than counts: that ratio says
+    nothing of the error of a table.
+
+    Args:
+        net: over binary variables.
+        epsilon: privacy loss, > 0.
+
+    Returns:
+        The standard deviations of each variable's family, by the variable's name.
+
+    Raises:
+        ValueError: if an argument is outside its range.
+
+    Reference:
+        Zhang, Rubinstein & Dimitrakakis (AAAI-16), Remark 1.
+    """
+    size, exact = len(_closure(net)), exact_epsilon(epsilon)
+    fourier = FourierCoefficients.of_network(net, REPLACE_ONE)
+    # measured are (n - c) / 2, so c has twice their noise
+    change = 2 * int(fourier.sensitivity(REPLACE_ONE).value)
+    noise = {}
+    for name, group in zip(net.names, net.parents, strict=True):
+        cells = 2 ** (len(group) + 1)
+        noise[name] = CellNoise(
+            math.sqrt(2) * float(2 * len(net.names) / exact),
+            math.sqrt(2 / cells) * float(2 * size / exact),
+            math.sqrt(2 * (cells - 1)) / cells * float(change / exact),
+        )
+    return noise
+
+
+def table_1(
+    net: BayesNet,
+    n: int,
+    epsilon: Epsilon,
+    delta: float,
+    t: float = 1.0,
+    prior: float = 1.0,
+) -> list[dict[str, object]]:
+    """Privacy and utility of the mechanisms as numbers: one row each, fit for JSON.
+
+    Algorithm 1 ("laplace") and Algorithm 2 ("fourier"), both as printed, with (ε, 0)-DP
+    under replace-one. Each entry is named after the function that gives it;
+    "theorem_1_printed" and "corollary_3" are statements of the paper that do not hold.
+
+    Args:
+        net: over binary variables.
+        n: number of records, at least 1.
+        epsilon: privacy loss, > 0.
+        delta: probability with which a bound may be exceeded, between 0 and 1.
+        t: of the Fourier mechanism's increment, > 0.
+        prior: α = β of the Beta prior of every row, at least 1.
+
+    Raises:
+        ValueError: if an argument is outside its range.
+
+    Reference:
+        Zhang, Rubinstein & Dimitrakakis (AAAI-16), Table 1.
+    """
+    privacy = {"epsilon": float(exact_epsilon(epsilon)), "delta": 0.0}
+    counts = FamilyCounts(net, "all")
+    return [
+        {
+            "mechanism": "laplace",
+            "privacy": privacy,
+            "proposition_1": proposition_1(counts, epsilon, REPLACE_ONE, delta),
+            "theorem_1": theorem_1(net, n, delta, prior),
+            "theorem_1_printed": theorem_1(net, n, delta, prior, printed=True),
+        },
+        {
+            "mechanism": "fourier",
+            "privacy": privacy,
+            "theorem_3": theorem_3(net, epsilon, delta, t),
+            "corollary_3": corollary_3(t),
+        },
+    ]
+
+
+def _probability(delta: float) -> None:
+    if not 0 < delta < 1:
+        raise ValueError(f"`delta` must be between 0 and 1, got {delta}.")
+
+
+def _binary(net: BayesNet) -> None:
+    for name, size in zip(net.names, net.sizes, strict=True):
+        if size != 2:
+            raise ValueError(
+                f"`net` must have binary variables only, {name!r} has {size} levels."
+            )
+
+
+def _closure(net: BayesNet) -> DownwardClosure:
+    _binary(net)
+    groups = maximal_groups(net.families)
+    return DownwardClosure(net.sizes, tuple(tuple(sorted(group)) for group in groups))
+
+
+def _lowest_of_families(closure: DownwardClosure, noise: np.ndarray) -> np.ndarray:
+    """For each draw, the lowest numerator of a cell of any family."""
+    return from_coefficients(closure.layout, noise[:, closure.slots]).min(axis=1)
+
+
+def _lowest_of_all(closure: DownwardClosure, noise: np.ndarray) -> np.ndarray:
+    """For each draw, the lowest numerator of the full table, by variable elimination."""
+    layout, axes = closure.layout, set(range(1, len(closure.sizes) + 1))
+    own = np.zeros((len(noise), layout.length), noise.dtype)
+    own[:, closure.owners] = noise  # each in one table: these sum to the full one
+    shares = from_coefficients(layout, own)
+    tables = []
+    for group, *span in zip(
+        layout.groups, layout.offsets[:-1], layout.offsets[1:], strict=True
+    ):
+        shape = [2 if axis - 1 in group else 1 for axis in sorted(axes)]
+        tables.append(shares[:, slice(*span)].reshape(-1, *shape))
+    while axes:
+        scopes = {
+            axis: np.broadcast_shapes(*(x.shape for x in tables if x.shape[axis] == 2))
+            for axis in axes
+        }
+        axis = min(axes, key=lambda axis: math.prod(scopes[axis]))
+        if math.prod(scopes[axis]) > _MOST_STATES:
+            raise ValueError(f"`draws` must be fewer for this `net`, got {len(noise)}.")
+        total = functools.reduce(np.add, (x for x in tables if x.shape[axis] == 2))
+        tables = [x for x in tables if x.shape[axis] == 1]
+        tables.append(total.min(axis=axis, keepdims=True))
+        axes.remove(axis)
+    return functools.reduce(np.add, tables).ravel()

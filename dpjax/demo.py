@@ -19,6 +19,7 @@ from dpjax import datasets, metrics, plots
 from dpjax._checks import whole
 from dpjax._documents import write_atomically
 from dpjax._types import Key
+from dpjax.counts import count
 from dpjax.graph import BayesNet
 from dpjax.mechanisms import DiscreteLaplace, Mechanism
 from dpjax.models import BayesNetPosterior, posterior
@@ -59,9 +60,12 @@ def demo(out: str | os.PathLike, *, repeats: int = 50, seed: int = 0) -> dict:
     for name, statistic in tqdm(
         steps, desc="dpjax demo", unit="mechanism", disable=None
     ):
-        study = _study_private if statistic else _study_exact
-        chosen = (statistic or MECHANISMS["laplace"])(net)
-        results += _summarise(name, study(study_key(seed), chosen, records, repeats))
+        if statistic is None:
+            scores = _study_exact(study_key(seed), net, records, repeats)
+        else:
+            chosen = statistic(net, REPLACE_ONE)
+            scores = _study_private(study_key(seed), chosen, records, repeats)
+        results += _summarise(name, scores)
     released = release(net, records, epsilon="1", adjacency=REPLACE_ONE)
     report = _report(results, table, repeats)
     _write(folder, report, released, table)
@@ -92,13 +96,11 @@ def _study_private(
 
 
 def _study_exact(
-    key: Key, statistic: Statistic, records: Array, repeats: int
+    key: Key, net: BayesNet, records: Array, repeats: int
 ) -> dict[str, Array]:
     keys = jr.split(key, repeats)
     score = jax.jit(
-        lambda keys, records: jax.lax.map(
-            partial(_exact_scores, statistic, records), keys
-        )
+        lambda keys, records: jax.lax.map(partial(_exact_scores, net, records), keys)
     )
     return jax.tree.map(lambda leaf: leaf[None], score(keys, records))
 
@@ -113,10 +115,10 @@ def _private_scores(
     return _scores(posterior(Released(values, statistic, mechanism, len(train))), test)
 
 
-def _exact_scores(statistic: Statistic, records: Array, key: Key) -> dict[str, Array]:
+def _exact_scores(net: BayesNet, records: Array, key: Key) -> dict[str, Array]:
     train, test = _split(key, records)
-    counts = statistic.tables(statistic.measure(train))
-    return _scores(BayesNetPosterior.from_counts(statistic.net, counts), test)
+    counts = count(train, net.layout)
+    return _scores(BayesNetPosterior.from_counts(net, counts), test)
 
 
 def _split(key: Key, records: Array) -> tuple[Array, Array]:

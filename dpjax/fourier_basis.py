@@ -1,9 +1,9 @@
 r"""Fourier coefficients of contingency tables, for variables of any number of levels.
 
 Each variable has an integer basis of functions of its level x: $b_0 = 1$ and the
-residual contrasts $b_a(x) = [x = 0] - [x = a]$. A coefficient is a sum over records of a
-product, $c_\gamma = \sum_x \prod_i b_{\gamma_i}(x_i)$; with two levels it is Walsh's. The
-marginal over a group of variables needs just the $\gamma$ that vanish outside the group.
+residual contrasts $b_a(x) = [x = 0] - [x = a]$. A coefficient is a sum over records of
+a product, $c_\gamma = \sum_x \prod_i b_{\gamma_i}(x_i)$; with two levels it is Walsh's.
+The marginal over a group of variables needs just the $\gamma$ that vanish outside it.
 """
 
 __all__ = [
@@ -70,7 +70,7 @@ def _along_axes(matrix_of, tables: AnyArray, shape: tuple[int, ...]) -> AnyArray
     if all(size == 2 for size in shape) and not isinstance(tables, np.ndarray):
         flat = tables.reshape(*tables.shape[: tables.ndim - len(shape)], -1)
         return walsh_hadamard(flat).reshape(tables.shape)
-    numpy = np if isinstance(tables, np.ndarray) else jnp
+    numpy: Any = np if isinstance(tables, np.ndarray) else jnp
     for axis, size in enumerate(shape, start=tables.ndim - len(shape)):
         matrix = numpy.asarray(matrix_of(size).astype(tables.dtype))
         turned = numpy.tensordot(tables, matrix, axes=((axis,), (1,)))

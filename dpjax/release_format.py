@@ -132,6 +132,7 @@ def _describe(
 ) -> dict[str, Any]:
     """All that a file says: the choices that were made, and what follows from them."""
     guarantee, sensitivity = mechanism.guarantee(), mechanism.sensitivity
+    net = statistic.network
     return {
         "library": f"dpjax {__version__}",
         "guarantee": {
@@ -141,7 +142,7 @@ def _describe(
         },
         "records": n,
         "variables": [{"name": v.name, **v.to_json()} for v in statistic.variables],
-        "parents": statistic.net and statistic.net.parent_names(),
+        "parents": net and net.parent_names(),
         "statistic": statistic.describe(),
         "sensitivity": {
             "value": int(sensitivity.value),

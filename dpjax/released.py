@@ -59,9 +59,10 @@ class Released(eqx.Module):
         Raises:
             ValueError: if the release is of marginals, not of a network.
         """
-        if self.statistic.net is None:
+        net = self.statistic.network
+        if net is None:
             raise ValueError("`released` must be for a network, got one of marginals.")
-        return self.statistic.net
+        return net
 
     @property
     def schema(self) -> Schema:
@@ -88,7 +89,7 @@ class Released(eqx.Module):
         """
         layout = self.statistic.layout
         names = [variable.name for variable in self.statistic.variables]
-        if self.statistic.net is None:
+        if self.statistic.network is None:
             names = [tuple(names[i] for i in group) for group in layout.groups]
         return dict(zip(names, layout.split(self.counts()), strict=True))
 

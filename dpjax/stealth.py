@@ -87,8 +87,8 @@ def calibrated_increment(
 ) -> float:
     r"""The smallest increment that suffices with `probability`, whatever the data.
 
-    A quantile over simulated noise of the largest $\prod_i r_i \cdot
-    (-\text{noise})$ of a cell, an upper confidence bound at 99.9 %. No records are used.
+    A quantile over simulated noise of the largest $-\prod_i r_i \cdot \text{noise}$
+    of a cell, an upper confidence bound at 99.9 %. No records are used.
 
     Args:
         key: typed, for the simulation.

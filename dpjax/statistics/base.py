@@ -16,8 +16,10 @@ from dpjax.variables import Variable
 class Statistic(abc.ABC):
     """A map from records to one flat vector of integers; static and hashable."""
 
-    net: BayesNet | None
-    """The network whose families are wanted, if it is one."""
+    @property
+    @abc.abstractmethod
+    def network(self) -> BayesNet | None:
+        """The network whose families are wanted, if it is one."""
 
     @property
     @abc.abstractmethod

@@ -50,6 +50,11 @@ class FamilyCounts(Statistic):
         one_of(("maximal", "all"), families=self.families)
 
     @property
+    def network(self) -> BayesNet:
+        """The network."""
+        return self.net
+
+    @property
     def variables(self) -> tuple[Variable, ...]:
         """Those of the network."""
         return self.net.variables

@@ -39,7 +39,7 @@ class FourierCoefficients(Statistic):
     elsewhere; $c_\emptyset = n$ is not. Under add-remove all $c_\gamma$ are.
 
     Args:
-        variables: the columns of the records.
+        over: the columns of the records.
         adjacency: "replace-one" or "add-remove".
         net: the network whose families are wanted; or None, with
         order: the largest number of variables of a $\gamma$, from 1 to their number.
@@ -57,7 +57,7 @@ class FourierCoefficients(Statistic):
         variables, with sensitivity 2|N| of the coefficients).
     """
 
-    variables: tuple[Variable, ...]
+    over: tuple[Variable, ...]
     adjacency: str
     net: BayesNet | None = None
     order: int | None = None
@@ -78,6 +78,16 @@ class FourierCoefficients(Statistic):
     def of_network(cls, net: BayesNet, adjacency: str) -> "FourierCoefficients":
         """What the families of `net` need."""
         return cls(net.variables, adjacency, net=net)
+
+    @property
+    def network(self) -> BayesNet | None:
+        """The network, if it is one."""
+        return self.net
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        """The columns of the records."""
+        return self.over
 
     @property
     def layout(self) -> TableLayout:

@@ -1,10 +1,11 @@
 r"""Sensitivities of Fourier coefficients under the replacement of a record.
 
 Replacing record x by x' moves $c_\gamma$ by $p - p'$, where $p, p' \in \{-1, 0, 1\}$
-are products over variables. On these values $|p - p'| = p^2 + p'^2 - pp' - p^2p'^2$, and
-each term is a product again, so a sum over all $\gamma$ with one support is a difference
-of four products over variables. What is left is a maximum over, for each variable, the
-five ways in which x and x' can lie to each other (two, if it has two levels).
+are products over variables. On these values $|p - p'| = p^2 + p'^2 - pp' - p^2p'^2$,
+and each term is a product again, so a sum over all $\gamma$ with one support is a
+difference of four products over variables. What is left is a maximum over, for each
+variable, the five ways in which x and x' can lie to each other (two, if it has two
+levels).
 """
 
 __all__ = ["States", "largest_change_of_order", "largest_change_over_groups"]
