@@ -9,6 +9,7 @@ __all__ = [
     "Schema",
     "Variable",
     "bounds",
+    "consistent",
     "counts",
     "datasets",
     "load",
@@ -20,14 +21,26 @@ __all__ = [
     "random",
     "release",
     "statistics",
+    "stealth",
     "sweep",
+    "walsh_hadamard",
 ]
 
 import importlib
 from typing import TYPE_CHECKING
 
-from dpjax import bounds, counts, mechanisms, metrics, privacy, random, statistics
+from dpjax import (
+    bounds,
+    counts,
+    mechanisms,
+    metrics,
+    privacy,
+    random,
+    statistics,
+    stealth,
+)
 from dpjax._version import __version__ as __version__
+from dpjax.consistency import consistent
 from dpjax.graph import BayesNet
 from dpjax.models import BayesNetPosterior, posterior
 from dpjax.privacy import BudgetExceeded, Ledger
@@ -36,6 +49,7 @@ from dpjax.released import Released, load
 from dpjax.schema import Schema
 from dpjax.sweeps import sweep
 from dpjax.variables import Variable
+from dpjax.walsh import walsh_hadamard
 
 if TYPE_CHECKING:
     from dpjax import datasets, plots

@@ -3,25 +3,35 @@
 Values that JAX is tracing pass through: they have no value to check yet.
 """
 
-__all__ = ["one_of", "positive", "typed_key", "whole"]
+__all__ = ["at_least_zero", "one_of", "positive", "typed_key", "whole"]
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import jax
 import jax.numpy as jnp
+from jaxtyping import Array
 
 
 def positive(**values: object) -> None:
     """Raise `ValueError` unless every concrete value is > 0 and finite everywhere."""
     for name, value in values.items():
-        array = jnp.asarray(value)
-        try:
-            valid = bool(jnp.all((array > 0) & jnp.isfinite(array)))
-        except jax.errors.TracerBoolConversionError:
-            continue
-        if not valid:
+        if not _everywhere(lambda x: (x > 0) & jnp.isfinite(x), value):
             raise ValueError(f"`{name}` must be positive and finite, got {value}.")
+
+
+def at_least_zero(**values: object) -> None:
+    """Raise `ValueError` unless every concrete value is >= 0 and finite everywhere."""
+    for name, value in values.items():
+        if not _everywhere(lambda x: (x >= 0) & jnp.isfinite(x), value):
+            raise ValueError(f"`{name}` must be at least 0 and finite, got {value}.")
+
+
+def _everywhere(condition: Callable[[Array], Array], value: object) -> bool:
+    try:
+        return bool(jnp.all(condition(jnp.asarray(value))))
+    except jax.errors.TracerBoolConversionError:
+        return True
 
 
 def whole(least: int, **values: object) -> None:

@@ -16,6 +16,7 @@ __all__ = [
 ]
 
 import functools
+import itertools
 import math
 from typing import NamedTuple
 
@@ -36,9 +37,9 @@ class CellNoise(NamedTuple):
     """Standard deviation of one cell of a marginal, in records.
 
     Attributes:
-        algorithm_1: Laplace noise on the cell itself, all families measured.
-        algorithm_2: Laplace noise on Fourier coefficients, as printed.
-        tight_fourier: the same with the exact sensitivity and n not noised.
+        algorithm_1: noise on the cell itself, as printed.
+        algorithm_2: noise on Fourier coefficients, as printed.
+        tight_fourier: with `FourierCoefficients`' sensitivity, and n not noised.
     """
 
     algorithm_1: float
@@ -47,10 +48,7 @@ class CellNoise(NamedTuple):
 
 
 def proposition_1(
-    statistic: Statistic,
-    epsilon: Epsilon,
-    adjacency: str,
-    delta: float,
+    statistic: Statistic, epsilon: Epsilon, adjacency: str, delta: float
 ) -> float:
     r"""With probability at least 1 - δ no measured number is off by more than this.
 
@@ -82,22 +80,20 @@ def theorem_1(
     r"""The KL divergence exceeds its mean by this with probability at most δ.
 
     $$\sqrt{-\tfrac{1}{2} m c^2 \ln \delta}, \qquad c = (2n + 1) \ln(2\alpha + 2n + 2)$$
-    in nats, for the divergence of Algorithm 1's posterior from the exact one, over the
-    $m = \sum_i 2^{|\pi_i|}$ rows of all families. Whatever ε is, it holds if the noise
-    of the rows is independent ("all" families measured) and the counts are clamped to
-    [0, n]. The paper prints c where McDiarmid's inequality needs c²: that bound, which
-    `printed` gives, is exceeded. So is its other reading, ln[(α+n+1)(β+n+1)] in c.
+    in nats, for KL(exact ‖ Algorithm 1's posterior) over $m = \sum_i 2^{|\pi_i|}$ rows.
+    Whatever ε is, it holds if the rows' noise is independent ("all" families measured)
+    and counts are clamped to [0, n]. The paper prints c where McDiarmid's inequality
+    needs c²; that bound fails, also if (2n + 1) ln[(α + n + 1)(β + n + 1)] is its c.
 
-    c bounds what one row can contribute: a row's derivatives in its two counts are at
-    most ψ(2α+n) - ψ(α), so it moves by at most 2n[ψ(2α+n) - ψ(α)], which is at most c
-    if α ≥ 1. For α = 0.1 and n = 50 it contributes up to 716, and c is 467.
+    A row's derivative in either count is at most ψ(2α + n) - ψ(α), so that it moves by
+    at most 2n times that: less than c for α ≥ 1, but not for α = 0.1.
 
     Args:
         net: over binary variables.
         n: number of records, at least 1.
         delta: probability of a larger deviation, between 0 and 1.
         prior: α = β of the Beta prior of every row, at least 1.
-        printed: the paper's statement, which does not hold.
+        printed: give the paper's bound, which does not hold.
 
     Raises:
         ValueError: if an argument is outside its range.
@@ -121,19 +117,15 @@ def theorem_3(
     r"""With probability at least 1 - δ no family's table is off by more, in L1.
 
     $$\frac{4|N|}{\epsilon} \left(2^{|\pi_i|} \ln \frac{|N|}{\delta} + t|N|\right)$$ in
-    records, for Algorithm 2 as printed: noise Lap(2|N|/ε) on every unnormalised
-    coefficient and 4t|N|²/ε added to the constant one, nothing truncated. It holds for
-    all families at once. It is loose: by Cauchy's inequality $2^{(|\pi_i| - 1)/2}$ would
-    do for $2^{|\pi_i|}$.
+    records, by the variable's name, for Algorithm 2 as printed: noise Lap(2|N|/ε) on
+    every unnormalised coefficient, 4t|N|²/ε more on the constant one, no truncation.
+    It is loose: by Cauchy's inequality $2^{(|\pi_i| - 1) / 2}$ does for $2^{|\pi_i|}$.
 
     Args:
         net: over binary variables.
         epsilon: privacy loss, > 0.
         delta: probability of a larger error, between 0 and 1.
         t: of the increment, at least 0.
-
-    Returns:
-        The bound of each variable's family, by the variable's name.
 
     Raises:
         ValueError: if an argument is outside its range.
@@ -153,13 +145,10 @@ def theorem_3(
 
 
 def corollary_3(t: float) -> float:
-    r"""The paper's probability that an increment of t leaves no cell negative.
+    """The paper's probability 1 - exp(-t) that an increment of t > 0 gives stealth.
 
-    $$1 - \exp(-t)$$ for $4t|N|^2 / \epsilon$ more records in Algorithm 2. It does not
-    hold for small t, and is far too low for larger ones: see `stealth_probability`.
-
-    Args:
-        t: > 0.
+    That is, that 4t|N|²/ε more records leave no cell of Algorithm 2 negative. It fails
+    for small t and is far too low for larger ones: see `stealth_probability`.
 
     Raises:
         ValueError: if `t` is not positive.
@@ -177,10 +166,9 @@ def stealth_probability(
     r"""Simulated probability that an increment of t leaves no cell negative.
 
     That of Algorithm 2 as printed: noise Lap(2|N|/ε) on every unnormalised coefficient,
-    4t|N|²/ε more on the constant one. ε cancels. Exact up to simulation for an empty
-    data set. Families' tables have no negative cell without noise, so that for them it
-    is a lower bound whatever the data are; the full table, rebuilt from |N| of its
-    coefficients, can have some without any noise.
+    4t|N|²/ε more on the constant one; ε cancels. It is that of an empty data set, and
+    for families' tables a lower bound for any other. A full table is rebuilt from |N|
+    coefficients only, and with data can have negative cells even without noise.
 
     Args:
         key: typed, for the simulation.
@@ -190,8 +178,8 @@ def stealth_probability(
         tables: "families", or "full" for the one table over all variables.
 
     Raises:
-        ValueError: if an argument is outside its range, or `tables` is "full" and the
-            network's moral graph is too densely connected for so many draws.
+        ValueError: if an argument is outside its range, or a "full" table's moral graph
+            too dense for so many draws.
 
     Reference:
         Zhang, Rubinstein & Dimitrakakis (AAAI-16), Corollary 3.
@@ -209,18 +197,10 @@ def stealth_probability(
 def remark_1(net: BayesNet, epsilon: Epsilon) -> dict[str, CellNoise]:
     r"""Noise per cell of each family's marginal, Laplace against Fourier.
 
-    $$\sqrt{2}\,\frac{2k}{\epsilon}, \qquad \sqrt{2^{1-m}}\,\frac{2|N|}{\epsilon}, \qquad
-    \sqrt{2 (2^m - 1)}\; 2^{-m} \frac{\Delta_1}{\epsilon}$$ records for k variables and a
-    family of m, before any truncation. The paper compares the scale 2|N|/(ε 2^(k/2)) of
-    coefficients that are themselves 2^(k/2) times smaller than counts: that ratio says
-    nothing of the error of a table.
-
-    Args:
-        net: over binary variables.
-        epsilon: privacy loss, > 0.
-
-    Returns:
-        The standard deviations of each variable's family, by the variable's name.
+    $$\sqrt{2}\, 2k / \epsilon, \qquad \sqrt{2^{1 - m}}\, 2|N| / \epsilon, \qquad
+    \sqrt{2 (2^m - 1)}\, 2^{-m} \Delta_1 / \epsilon$$ for k binary variables and a
+    family of m, before any truncation; by the name of the family's variable. The paper
+    compares the scale of coefficients divided by $2^{k/2}$ with that of counts instead.
 
     Raises:
         ValueError: if an argument is outside its range.
@@ -230,8 +210,7 @@ def remark_1(net: BayesNet, epsilon: Epsilon) -> dict[str, CellNoise]:
     """
     size, exact = len(_closure(net)), exact_epsilon(epsilon)
     fourier = FourierCoefficients.of_network(net, REPLACE_ONE)
-    # measured are (n - c) / 2, so c has twice their noise
-    change = 2 * int(fourier.sensitivity(REPLACE_ONE).value)
+    change = 2 * int(fourier.sensitivity(REPLACE_ONE).value)  # of c, not (n - c) / 2
     noise = {}
     for name, group in zip(net.names, net.parents, strict=True):
         cells = 2 ** (len(group) + 1)
@@ -244,26 +223,12 @@ def remark_1(net: BayesNet, epsilon: Epsilon) -> dict[str, CellNoise]:
 
 
 def table_1(
-    net: BayesNet,
-    n: int,
-    epsilon: Epsilon,
-    delta: float,
-    t: float = 1.0,
-    prior: float = 1.0,
+    net: BayesNet, n: int, epsilon: Epsilon, delta: float, t: float, prior: float = 1.0
 ) -> list[dict[str, object]]:
-    """Privacy and utility of the mechanisms as numbers: one row each, fit for JSON.
+    """Privacy and utility of Algorithms 1 and 2 as printed: a row each, fit for JSON.
 
-    Algorithm 1 ("laplace") and Algorithm 2 ("fourier"), both as printed, with (ε, 0)-DP
-    under replace-one. Each entry is named after the function that gives it;
-    "theorem_1_printed" and "corollary_3" are statements of the paper that do not hold.
-
-    Args:
-        net: over binary variables.
-        n: number of records, at least 1.
-        epsilon: privacy loss, > 0.
-        delta: probability with which a bound may be exceeded, between 0 and 1.
-        t: of the Fourier mechanism's increment, > 0.
-        prior: α = β of the Beta prior of every row, at least 1.
+    Entries and arguments are named after the functions above; "theorem_1_printed" and
+    "corollary_3" are the paper's statements that do not hold.
 
     Raises:
         ValueError: if an argument is outside its range.
@@ -273,20 +238,18 @@ def table_1(
     """
     privacy = {"epsilon": float(exact_epsilon(epsilon)), "delta": 0.0}
     counts = FamilyCounts(net, "all")
+    laplace = {
+        "proposition_1": proposition_1(counts, epsilon, REPLACE_ONE, delta),
+        "theorem_1": theorem_1(net, n, delta, prior),
+        "theorem_1_printed": theorem_1(net, n, delta, prior, printed=True),
+    }
+    fourier = {
+        "theorem_3": theorem_3(net, epsilon, delta, t),
+        "corollary_3": corollary_3(t),
+    }
     return [
-        {
-            "mechanism": "laplace",
-            "privacy": privacy,
-            "proposition_1": proposition_1(counts, epsilon, REPLACE_ONE, delta),
-            "theorem_1": theorem_1(net, n, delta, prior),
-            "theorem_1_printed": theorem_1(net, n, delta, prior, printed=True),
-        },
-        {
-            "mechanism": "fourier",
-            "privacy": privacy,
-            "theorem_3": theorem_3(net, epsilon, delta, t),
-            "corollary_3": corollary_3(t),
-        },
+        {"mechanism": "laplace", "privacy": privacy, **laplace},
+        {"mechanism": "fourier", "privacy": privacy, **fourier},
     ]
 
 
@@ -296,11 +259,8 @@ def _probability(delta: float) -> None:
 
 
 def _binary(net: BayesNet) -> None:
-    for name, size in zip(net.names, net.sizes, strict=True):
-        if size != 2:
-            raise ValueError(
-                f"`net` must have binary variables only, {name!r} has {size} levels."
-            )
+    if set(net.sizes) != {2}:
+        raise ValueError(f"`net` must have two levels a variable, got {net.sizes}.")
 
 
 def _closure(net: BayesNet) -> DownwardClosure:
@@ -310,22 +270,21 @@ def _closure(net: BayesNet) -> DownwardClosure:
 
 
 def _lowest_of_families(closure: DownwardClosure, noise: np.ndarray) -> np.ndarray:
-    """For each draw, the lowest numerator of a cell of any family."""
+    """For each draw, the lowest numerator of a family's cell."""
     return from_coefficients(closure.layout, noise[:, closure.slots]).min(axis=1)
 
 
 def _lowest_of_all(closure: DownwardClosure, noise: np.ndarray) -> np.ndarray:
-    """For each draw, the lowest numerator of the full table, by variable elimination."""
+    """For each draw, the lowest numerator of the full table: by elimination."""
     layout, axes = closure.layout, set(range(1, len(closure.sizes) + 1))
     own = np.zeros((len(noise), layout.length), noise.dtype)
     own[:, closure.owners] = noise  # each in one table: these sum to the full one
     shares = from_coefficients(layout, own)
     tables = []
-    for group, *span in zip(
-        layout.groups, layout.offsets[:-1], layout.offsets[1:], strict=True
-    ):
+    spans = itertools.pairwise(layout.offsets)
+    for group, (start, stop) in zip(layout.groups, spans, strict=True):
         shape = [2 if axis - 1 in group else 1 for axis in sorted(axes)]
-        tables.append(shares[:, slice(*span)].reshape(-1, *shape))
+        tables.append(shares[:, start:stop].reshape(-1, *shape))
     while axes:
         scopes = {
             axis: np.broadcast_shapes(*(x.shape for x in tables if x.shape[axis] == 2))

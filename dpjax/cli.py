@@ -20,9 +20,11 @@ from dpjax.graph import BayesNet
 from dpjax.models import posterior
 from dpjax.privacy import ADJACENCIES, Ledger, PureDP, exact_epsilon
 from dpjax.publish import MECHANISMS, release
+from dpjax.random import study_key
 from dpjax.release_format import InconsistentRelease
 from dpjax.released import Released, load
 from dpjax.schema import Schema
+from dpjax.stealth import calibrated_increment, paper_increment
 
 DATA_HELP = "table of records: CSV, CSV.gz or Parquet, a column a variable"
 IGNORE_HELP = "a column outside the schema to leave out (repeat, or '*' for all)"
@@ -132,6 +134,13 @@ def _add_predict(commands) -> None:
         default=1.0,
         help="Dirichlet parameter of a cell (default: 1)",
     )
+    command.add_argument(
+        "--increment",
+        default="none",
+        help="records to add to the total, in equal parts to the cells of a table: "
+        "none, a number, paper:T (for Fourier, Zhang et al., Corollary 3) or calibrated:P "
+        "(no cell is negative with probability P; default: none)",
+    )
     command.set_defaults(run=_predict)
 
 
@@ -193,7 +202,8 @@ def _predict(options: argparse.Namespace) -> None:
     released = load(options.release)
     target = released.net.variables[released.net.index(options.target)]
     rows = released.schema.encode(options.data, ignore="*", absent=options.target)
-    fitted = posterior(released, options.prior)
+    increment = _increment(options.increment, released)
+    fitted = posterior(released, options.prior, increment=increment)
     probabilities = np.asarray(fitted.predict_proba(rows, options.target))
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow([f"p_{level}" for level in target.levels])
@@ -228,6 +238,27 @@ def _summary(released: Released, ledger: Ledger | None = None) -> dict[str, obje
             else {"spent": str(ledger.spent), "budget": str(ledger.budget)}
         ),
     }
+
+
+def _increment(spec: str, released: Released) -> float:
+    kind, _, value = spec.partition(":")
+    statistic, cost = released.statistic, released.guarantee()
+    if spec == "none":
+        return 0.0
+    try:
+        number = float(value or kind)
+    except ValueError:
+        number = None
+    if number is None or (value and kind not in ("paper", "calibrated")):
+        raise ValueError(
+            f"`increment` must be none, a number, paper:T or calibrated:P, got {spec}."
+        )
+    if kind == "paper":
+        return paper_increment(statistic, cost.epsilon, number)
+    if kind == "calibrated":
+        key = study_key(0)  # of a simulation without data: no secret
+        return calibrated_increment(key, statistic, released.mechanism, number)
+    return number
 
 
 def _network(spec: str, schema: Schema) -> BayesNet:

@@ -183,7 +183,6 @@ def denominators(layout: TableLayout) -> Int[np.ndarray, " c"]:
 
 def raise_total(layout: TableLayout, counts: Array, increment: Scalar) -> Array:
     """What a constant coefficient larger by `increment` makes of the tables."""
-    share = jnp.asarray(increment, counts.dtype) / denominators(layout).astype(
-        counts.dtype
-    )
-    return counts + share
+    scale = jnp.asarray(denominators(layout), counts.dtype)
+    share = jnp.asarray(increment, counts.dtype) / scale
+    return counts + jnp.broadcast_to(share, counts.shape)

@@ -22,7 +22,7 @@ from dpjax.fourier_basis import denominators, raise_total
 from dpjax.mechanisms import Mechanism
 from dpjax.privacy import Epsilon, exact_epsilon
 from dpjax.released import Released
-from dpjax.statistics import FourierCoefficients
+from dpjax.statistics import FourierCoefficients, Statistic
 
 _CONFIDENCE = 0.999  # that the simulated quantile is not too small
 
@@ -54,9 +54,7 @@ class Stealth(NamedTuple):
         return "\n".join(lines)
 
 
-def paper_increment(
-    statistic: FourierCoefficients, epsilon: Epsilon, t: float
-) -> float:
+def paper_increment(statistic: Statistic, epsilon: Epsilon, t: Scalar) -> float:
     r"""The increment of the paper, $4 t |N|^2 / \epsilon$, in records.
 
     Claimed to make all cells non-negative with probability at least 1 - exp(-t), with
@@ -73,16 +71,19 @@ def paper_increment(
     Reference:
         Zhang, Rubinstein & Dimitrakakis (AAAI-16), Corollary 3.
     """
-    if not t > 0:
-        raise ValueError(f"`t` must be > 0, got {t}.")
-    return float(4 * t * len(statistic.closure) ** 2 / exact_epsilon(epsilon))
+    if not isinstance(statistic, FourierCoefficients):
+        raise ValueError("`statistic` must be Fourier coefficients for this increment.")
+    if not 0 < t < np.inf:
+        raise ValueError(f"`t` must be > 0 and finite, got {t}.")
+    size = len(statistic.closure)
+    return 4 * float(t) * size**2 / float(exact_epsilon(epsilon))
 
 
 def calibrated_increment(
     key: Key,
-    statistic: FourierCoefficients,
+    statistic: Statistic,
     mechanism: Mechanism,
-    probability: float,
+    probability: Scalar,
     draws: int = 10_000,
 ) -> float:
     r"""The smallest increment that suffices with `probability`, whatever the data.

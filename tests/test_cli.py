@@ -213,6 +213,39 @@ def test_verify_tells_an_altered_file_from_one_that_cannot_be_read(folder, capsy
         capsys.readouterr()
 
 
+@pytest.mark.parametrize("increment", ["none", "5", "paper:2.3", "calibrated:0.9"])
+def test_fourier_releases_and_increments(increment, folder, capsys):
+    assert release("--mechanism", "fourier", epsilon="30") == 0
+    assert main(["verify", "r.json"]) == 0
+    capsys.readouterr()
+    command = ["predict", "r.json", "blind.csv", "--target", "t"]
+    assert main([*command, "--increment", increment]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    answers = np.array([float(row["p_yes"]) for row in rows]) > 0.5
+    assert (answers == (pd.read_csv("data.csv").t == "yes")).mean() > 0.95
+
+
+@pytest.mark.parametrize(
+    ("increment", "message"),
+    [
+        ("some", "`increment` must be none, a number, paper:T or calibrated:P"),
+        ("stealth:0.9", "`increment` must be none, a number, paper:T or calibrated:P"),
+        ("-5", "`increment` must be at least 0"),
+        ("nan", "`increment` must be at least 0"),
+        ("paper:0", "`t` must be > 0"),
+        ("calibrated:1", "`probability` must be between 0 and 1"),
+    ],
+)
+def test_bad_increments_are_one_clear_line(increment, message, folder, capsys):
+    release("--mechanism", "fourier", epsilon="30")
+    capsys.readouterr()
+    command = ["predict", "r.json", "blind.csv", "--target", "t"]
+    assert main([*command, f"--increment={increment}"]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+
+
 @pytest.mark.parametrize(
     ("data", "more", "message"),
     [

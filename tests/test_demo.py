@@ -26,6 +26,7 @@ def test_the_demo_shows_the_trade_off(folder):
     report = json.loads((folder / "dpjax-demo" / "results.json").read_text())
     rows = {(row["mechanism"], row["epsilon"]): row for row in report["results"]}
     exact = rows["non-private", None]
+    assert {name for name, _ in rows} == {"non-private", "laplace", "fourier"}
     private = [rows["laplace", float(epsilon)] for epsilon in EPSILONS]
     assert report["records"] == 6366
     assert report["majority_accuracy"] == pytest.approx(0.678, abs=0.001)

@@ -18,7 +18,7 @@ import pytest
 from dpjax.mechanisms import DiscreteLaplace
 from dpjax.noise import tables
 from dpjax.privacy import Sensitivity
-from dpjax.statistics import FamilyCounts
+from dpjax.statistics import FamilyCounts, FourierCoefficients
 
 from .networks import TINY
 
@@ -26,14 +26,21 @@ REACH = 12  # outputs are clipped to [-12, 12]: all of them are enumerated
 MOST_RECORDS = 2
 
 
+STATISTICS = {
+    "maximal families": lambda net, adjacency: FamilyCounts(net),
+    "all families": lambda net, adjacency: FamilyCounts(net, "all"),
+    "fourier": FourierCoefficients.of_network,
+}
+
+
 def clipped_law(mechanism):
-    """P(output | exact count) for every output and every count up to MOST_RECORDS."""
+    """P(output | exact number) for every output and every number that occurs."""
     noise = {
         z: tables.probability(mechanism.table, z)
         for z in range(-REACH - MOST_RECORDS, REACH + MOST_RECORDS + 1)
     }
     law = {}
-    for count in range(MOST_RECORDS + 1):
+    for count in range(-MOST_RECORDS, MOST_RECORDS + 1):
         inside = [noise[y - count] for y in range(-REACH + 1, REACH)]
         below = (
             1 - sum(noise[z] for z in range(-REACH - count + 1, REACH + count))
@@ -50,8 +57,8 @@ def test_the_enumerated_law_is_a_law():
         assert min(row) > 0
 
 
-def mechanism_for(net, epsilon, adjacency, factor=1, families="maximal"):
-    sensitivity = FamilyCounts(net, families).sensitivity(adjacency)
+def mechanism_for(net, epsilon, adjacency, factor=1, kind="maximal families"):
+    sensitivity = STATISTICS[kind](net, adjacency).sensitivity(adjacency)
     wrong = Sensitivity(int(sensitivity.value * factor), adjacency)
     return DiscreteLaplace.calibrate(epsilon, wrong)
 
@@ -74,9 +81,9 @@ def neighbours(data, net, adjacency):
 
 
 @functools.cache
-def changes(net, adjacency, families):
-    """How neighbours' counts differ: every set of pairs (count, neighbour's count)."""
-    statistic = FamilyCounts(net, families)
+def changes(net, adjacency, kind):
+    """How neighbours differ: every set of pairs (number, neighbour's number)."""
+    statistic = STATISTICS[kind](net, adjacency)
     count = jax.jit(statistic.measure)
     measured = {
         data: count(np.array(data, np.uint8).reshape(-1, len(net.sizes))).tolist()
@@ -89,7 +96,7 @@ def changes(net, adjacency, families):
     }
 
 
-def largest_loss(net, mechanism, adjacency, families="maximal"):
+def largest_loss(net, mechanism, adjacency, kind="maximal families"):
     """Exact factor by which an output's probability differs between neighbours."""
     law = clipped_law(mechanism)
     factor = {
@@ -98,7 +105,7 @@ def largest_loss(net, mechanism, adjacency, families="maximal"):
     }
     return max(
         math.prod(factor[a, b] for a, b in pairs if a != b)
-        for pairs in changes(net, adjacency, families)
+        for pairs in changes(net, adjacency, kind)
     )
 
 
@@ -109,23 +116,24 @@ def assert_spends_exactly(epsilon, worst):
 
 
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
-@pytest.mark.parametrize("families", ["maximal", "all"])
+@pytest.mark.parametrize("kind", STATISTICS)
 @pytest.mark.parametrize("name", TINY)
 @pytest.mark.parametrize("epsilon", ["1/10", "1", "3"])
-def test_the_loss_is_epsilon_and_no_less(name, adjacency, families, epsilon):
+def test_the_loss_is_epsilon_and_no_less(name, adjacency, kind, epsilon):
     net = TINY[name]
-    mechanism = mechanism_for(net, epsilon, adjacency, families=families)
-    worst = largest_loss(net, mechanism, adjacency, families)
+    mechanism = mechanism_for(net, epsilon, adjacency, kind=kind)
+    worst = largest_loss(net, mechanism, adjacency, kind)
     assert_spends_exactly(epsilon, worst)
 
 
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
 @pytest.mark.parametrize("factor", [Fraction(1, 2), 2])
-def test_a_sensitivity_wrong_by_a_factor_is_noticed(adjacency, factor):
+@pytest.mark.parametrize("kind", ["maximal families", "fourier"])
+def test_a_sensitivity_wrong_by_a_factor_is_noticed(adjacency, factor, kind):
     net = TINY["naive Bayes"]
-    mechanism = mechanism_for(net, "1", adjacency, factor)
+    mechanism = mechanism_for(net, "1", adjacency, factor, kind)
     with pytest.raises(AssertionError):
-        assert_spends_exactly("1", largest_loss(net, mechanism, adjacency))
+        assert_spends_exactly("1", largest_loss(net, mechanism, adjacency, kind))
 
 
 def test_the_wrong_adjacency_is_noticed():

@@ -14,7 +14,7 @@ from jax import lax
 from jax.scipy.special import gammaln, xlogy
 from jaxtyping import Array, Float, Int, Real
 
-from dpjax._checks import positive, typed_key, whole
+from dpjax._checks import at_least_zero, positive, typed_key, whole
 from dpjax._types import Flat, Key, Records, Scalar
 from dpjax.columns import Table
 from dpjax.counts import count
@@ -192,12 +192,14 @@ def posterior(
         Post-processing: costs nothing, and may be repeated with other priors.
 
     Raises:
-        ValueError: if the prior is not positive or has the wrong shape.
+        ValueError: if the prior is not positive or has the wrong shape, the increment
+            is negative, or the release is not of a network.
 
     Reference:
         Zhang, Rubinstein & Dimitrakakis (AAAI-16), Algorithm 1, lines 4-5.
     """
     net, n = released.net, released.n
+    at_least_zero(increment=increment)
     counts = raise_total(net.layout, released.counts().astype(float), increment)
     most = None if n is None else jnp.asarray(n, float) + jnp.asarray(increment, float)
     valid = jnp.clip(counts, 0, most)

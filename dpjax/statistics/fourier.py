@@ -8,7 +8,7 @@ from functools import cached_property
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Int32
+from jaxtyping import Array, ArrayLike, Int32
 
 from dpjax._checks import one_of, whole
 from dpjax._types import Cells, Flat, Records, Scalar
@@ -134,7 +134,9 @@ class FourierCoefficients(Statistic):
         binary = self.closure.binary[self._first :]
         if binary.all():
             return if_binary
-        return jnp.where(binary, if_binary, otherwise)
+        return jnp.where(
+            jnp.broadcast_to(binary, if_binary.shape), if_binary, otherwise
+        )
 
     def sensitivity(self, adjacency: str) -> Sensitivity:
         """L1 sensitivity of `measure`; exact where `tight`.
@@ -152,7 +154,7 @@ class FourierCoefficients(Statistic):
             change, tight = largest_change_over_groups(closure.sizes, closure.groups)
         return Sensitivity(round(change), adjacency, tight)
 
-    def coefficients(self, vector: Flat, n: Scalar | None = None) -> Flat:
+    def coefficients(self, vector: Flat, n: Scalar | None = None) -> Cells:
         """All $c_\\gamma$ behind a measured or noisy vector, the constant first."""
         if self.adjacency != REPLACE_ONE:
             return vector
@@ -168,10 +170,10 @@ class FourierCoefficients(Statistic):
         coefficients = self.coefficients(vector, n).astype(float)
         numerators = from_coefficients(self.layout, self._spread(coefficients))
         scale = jnp.asarray(denominators(self.layout), numerators.dtype)
-        return numerators / scale
+        return numerators / jnp.broadcast_to(scale, numerators.shape)
 
     def exact_tables(
-        self, vector: np.ndarray, n: int | None = None
+        self, vector: ArrayLike, n: int | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
         """Numerators and denominators of every cell, in 64-bit integers on the host.
 
