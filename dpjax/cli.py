@@ -7,8 +7,6 @@ import csv
 import importlib
 import json
 import os
-import pathlib
-import stat
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
@@ -16,15 +14,18 @@ from typing import NoReturn
 import numpy as np
 
 from dpjax._version import __version__
-from dpjax.graph import BayesNet
+from dpjax.cli_options import (
+    increment_of,
+    ledger_of,
+    network_of,
+    refuse_unwritable,
+)
 from dpjax.models import posterior
 from dpjax.privacy import ADJACENCIES, Ledger, PureDP, exact_epsilon
 from dpjax.publish import MECHANISMS, release
-from dpjax.random import study_key
 from dpjax.release_format import InconsistentRelease
 from dpjax.released import Released, load
 from dpjax.schema import Schema
-from dpjax.stealth import calibrated_increment, paper_increment
 
 DATA_HELP = "table of records: CSV, CSV.gz or Parquet, a column a variable"
 IGNORE_HELP = "a column outside the schema to leave out (repeat, or '*' for all)"
@@ -138,8 +139,8 @@ def _add_predict(commands) -> None:
         "--increment",
         default="none",
         help="records to add to the total, in equal parts to the cells of a table: "
-        "none, a number, paper:T (for Fourier, Zhang et al., Corollary 3) or calibrated:P "
-        "(no cell is negative with probability P; default: none)",
+        "none (default), a number, paper:T (Zhang et al., Corollary 3) or "
+        "calibrated:P (no cell is negative with probability P)",
     )
     command.set_defaults(run=_predict)
 
@@ -170,10 +171,10 @@ def _demo(options: argparse.Namespace) -> None:
 
 def _release(options: argparse.Namespace) -> None:
     schema = Schema.from_json(options.schema)
-    net = _network(options.network, schema)
+    net = network_of(options.network, schema)
     cost = PureDP(exact_epsilon(options.epsilon), options.adjacency)
-    _refuse_unwritable(options)
-    ledger = _ledger(options)
+    refuse_unwritable(options)
+    ledger = ledger_of(options)
     if ledger is not None:
         ledger.require(cost)  # before the table is touched
     unused = [name for name in schema if name not in net.names]
@@ -202,7 +203,7 @@ def _predict(options: argparse.Namespace) -> None:
     released = load(options.release)
     target = released.net.variables[released.net.index(options.target)]
     rows = released.schema.encode(options.data, ignore="*", absent=options.target)
-    increment = _increment(options.increment, released)
+    increment = increment_of(options.increment, released)
     fitted = posterior(released, options.prior, increment=increment)
     probabilities = np.asarray(fitted.predict_proba(rows, options.target))
     writer = csv.writer(sys.stdout, lineterminator="\n")
@@ -238,67 +239,3 @@ def _summary(released: Released, ledger: Ledger | None = None) -> dict[str, obje
             else {"spent": str(ledger.spent), "budget": str(ledger.budget)}
         ),
     }
-
-
-def _increment(spec: str, released: Released) -> float:
-    kind, _, value = spec.partition(":")
-    statistic, cost = released.statistic, released.guarantee()
-    if spec == "none":
-        return 0.0
-    try:
-        number = float(value or kind)
-    except ValueError:
-        number = None
-    if number is None or (value and kind not in ("paper", "calibrated")):
-        raise ValueError(
-            f"`increment` must be none, a number, paper:T or calibrated:P, got {spec}."
-        )
-    if kind == "paper":
-        return paper_increment(statistic, cost.epsilon, number)
-    if kind == "calibrated":
-        key = study_key(0)  # of a simulation without data: no secret
-        return calibrated_increment(key, statistic, released.mechanism, number)
-    return number
-
-
-def _network(spec: str, schema: Schema) -> BayesNet:
-    kind, _, target = spec.partition(":")
-    if kind == "naive-bayes":
-        return BayesNet.naive_bayes(schema, target)
-    suffixes = [suffix.lower() for suffix in pathlib.Path(spec).suffixes]
-    if ".bif" in suffixes:
-        return BayesNet.from_bif(spec, schema)
-    if ".json" in suffixes:
-        return BayesNet.from_json(spec, schema)
-    raise ValueError(
-        f"`network` must be a .bif or .json file or naive-bayes:TARGET, got {spec}."
-    )
-
-
-def _ledger(options: argparse.Namespace) -> Ledger | None:
-    if options.ledger is None:
-        if options.budget is not None:
-            raise ValueError("`budget` must come with a ledger: add --ledger FILE.")
-        return None
-    return Ledger(options.budget, adjacency=options.adjacency, path=options.ledger)
-
-
-def _refuse_unwritable(options: argparse.Namespace) -> None:
-    """Refuse an output that would be lost or destroy an input, before any charge."""
-    out = pathlib.Path(options.out).resolve()
-    ledger = options.ledger and pathlib.Path(options.ledger).resolve()
-    inputs = [options.data, options.schema, options.network, ledger, f"{ledger}.lock"]
-    if out in [pathlib.Path(x).resolve() for x in inputs if x]:
-        raise ValueError(
-            f"`out` must not be an input or the ledger, got {options.out}."
-        )
-    try:
-        regular = stat.S_ISREG(out.stat().st_mode)
-    except FileNotFoundError:
-        regular = True
-    except OSError:
-        regular = False
-    if not regular or not os.access(out.parent, os.W_OK):
-        raise ValueError(
-            f"`out` must be a file in a folder that can be written, got {options.out}."
-        )

@@ -20,7 +20,7 @@ FLOORS = [
     {"models"},
     {"sweeps", "bounds", "metrics", "stealth", "consistency"},
     {"publish", "datasets", "plots"},
-    {"demo"},
+    {"demo", "cli_options"},
     {"cli", "__init__"},
     {"__main__"},
 ]

@@ -10,7 +10,6 @@ import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
-from jax import lax
 from jax.scipy.special import gammaln, xlogy
 from jaxtyping import Array, Float, Int, Real
 
@@ -21,13 +20,13 @@ from dpjax.counts import count
 from dpjax.distributions import Dirichlet, dirichlet_rows
 from dpjax.fourier_basis import raise_total
 from dpjax.graph import BayesNet
+from dpjax.models.prediction import log_likelihood, predict, sample_records
 from dpjax.released import Released
 from dpjax.schema import as_records
 
 Prior = Scalar | Mapping[str, Array]
 
 _ROUNDING = 1e-3  # of a rebuilt count, in records
-_NUMBERS_AT_ONCE = 1 << 22  # bounds memory, whatever the number of records and levels
 
 
 class BayesNetPosterior(eqx.Module):
@@ -130,11 +129,11 @@ class BayesNetPosterior(eqx.Module):
         """
         index = self.net.index(target)
         records = self._encode(rows, absent=target)
-        return _predict(jnp.log(self._flat_mean()), records, self.net, index)
+        return predict(jnp.log(self._flat_mean()), records, self.net, index)
 
     def log_likelihood(self, rows: Records | Table) -> Float[Array, " n"]:
         """Log of the predictive probability of each record."""
-        return _log_likelihood(jnp.log(self._flat_mean()), self._encode(rows), self.net)
+        return log_likelihood(jnp.log(self._flat_mean()), self._encode(rows), self.net)
 
     def sample_records(self, key: Key, n: int) -> Int[Array, "n d"]:
         """A synthetic data set: one draw of the tables, then n records by ancestry.
@@ -145,7 +144,7 @@ class BayesNetPosterior(eqx.Module):
         typed_key(key=key)
         whole(0, n=n)
         key_tables, key_records = jr.split(key)
-        return _sample_records(key_records, self._flat_sample(key_tables), self.net, n)
+        return sample_records(key_records, self._flat_sample(key_tables), self.net, n)
 
     def update(self, rows: Records | Table) -> "BayesNetPosterior":
         """This posterior as the prior for more records.
@@ -223,11 +222,6 @@ def _flat_prior(net: BayesNet, prior: Prior) -> Float[Array, " m"]:
     return flat
 
 
-def _batch(numbers_a_record: int) -> int:
-    """How many records to treat together."""
-    return max(1, _NUMBERS_AT_ONCE // numbers_a_record)
-
-
 def _flatten(net: BayesNet, tables: Mapping[str, Array], argument: str) -> Array:
     """Tables by variable as one vector, laid out as `net.layout`."""
     unknown = [name for name in tables if name not in net.names]
@@ -248,56 +242,3 @@ def _flatten(net: BayesNet, tables: Mapping[str, Array], argument: str) -> Array
 @partial(jax.jit, static_argnames="net")
 def _count(records: Array, net: BayesNet) -> Array:
     return count(records, net.layout)
-
-
-@partial(jax.jit, static_argnames=("net", "target"))
-def _predict(log_theta: Array, records: Array, net: BayesNet, target: int) -> Array:
-    """Only the tables that the target takes part in tell its levels apart."""
-    tables = [t for t, group in enumerate(net.families) if target in group]
-    steps = np.array([net.layout.strides[t][target] for t in tables])
-    moves = np.outer(np.arange(net.sizes[target]), steps).astype(np.int32)
-
-    def predict_one(record):
-        base = net.layout.cells(record[None].at[0, target].set(0), tables)
-        return jax.nn.softmax(log_theta[base + moves].sum(axis=1))
-
-    return lax.map(predict_one, records, batch_size=_batch(moves.size))
-
-
-@partial(jax.jit, static_argnames="net")
-def _log_likelihood(log_theta: Array, records: Array, net: BayesNet) -> Array:
-    def score_one(record):
-        return log_theta[net.layout.cells(record[None])].sum()
-
-    return lax.map(score_one, records, batch_size=_batch(len(net.families)))
-
-
-@partial(jax.jit, static_argnames=("net", "n"))
-def _sample_records(key: Key, theta: Array, net: BayesNet, n: int) -> Array:
-    """One variable after the other, parents first, by inversion of its row's law.
-
-    A scan over variables padded to equal size: the program does not grow with their
-    number. Padded levels have probability zero.
-    """
-    layout, widest = net.layout, max(net.sizes)
-    order = jnp.array(net.order, jnp.int32)
-    members, strides, offsets = (jnp.asarray(x) for x in layout.addresses)
-    levels = jnp.arange(widest, dtype=jnp.int32)
-    sizes = jnp.array(net.sizes, jnp.int32)
-
-    def sample_one(uniforms):
-        def add_variable(record, inputs):
-            variable, uniform = inputs
-            parents = record[members[variable]] * strides[variable]
-            row = offsets[variable] + parents.sum(dtype=jnp.int32)
-            cells = jnp.minimum(row + levels, layout.length - 1)
-            law = jnp.where(levels < sizes[variable], theta[cells], 0)
-            above = (uniform >= jnp.cumsum(law)).sum(dtype=jnp.int32)
-            level = jnp.minimum(above, sizes[variable] - 1)
-            return record.at[variable].set(level), None
-
-        start = jnp.zeros(len(net.order), jnp.int32)
-        return lax.scan(add_variable, start, (order, uniforms))[0]
-
-    uniforms = jr.uniform(key, (n, len(net.order)))
-    return lax.map(sample_one, uniforms, batch_size=_batch(widest))

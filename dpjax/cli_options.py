@@ -1,0 +1,82 @@
+"""From the command line's words to objects, or one line that says what is wrong."""
+
+__all__ = ["increment_of", "ledger_of", "network_of", "refuse_unwritable"]
+
+import argparse
+import os
+import pathlib
+import stat
+
+from dpjax.graph import BayesNet
+from dpjax.privacy import Ledger
+from dpjax.random import study_key
+from dpjax.released import Released
+from dpjax.schema import Schema
+from dpjax.stealth import calibrated_increment, paper_increment
+
+
+def increment_of(spec: str, released: Released) -> float:
+    """The increment in records: none, a number, paper:T or calibrated:P."""
+    kind, _, value = spec.partition(":")
+    statistic, cost = released.statistic, released.guarantee()
+    if spec == "none":
+        return 0.0
+    try:
+        number = float(value or kind)
+    except ValueError:
+        number = None
+    if number is None or (value and kind not in ("paper", "calibrated")):
+        raise ValueError(
+            f"`increment` must be none, a number, paper:T or calibrated:P, got {spec}."
+        )
+    if kind == "paper":
+        return paper_increment(statistic, cost.epsilon, number)
+    if kind == "calibrated":
+        key = study_key(0)  # of a simulation without data: no secret
+        return calibrated_increment(key, statistic, released.mechanism, number)
+    return number
+
+
+def network_of(spec: str, schema: Schema) -> BayesNet:
+    """The network: a BIF file, a JSON file or naive-bayes:TARGET."""
+    kind, _, target = spec.partition(":")
+    if kind == "naive-bayes":
+        return BayesNet.naive_bayes(schema, target)
+    suffixes = [suffix.lower() for suffix in pathlib.Path(spec).suffixes]
+    if ".bif" in suffixes:
+        return BayesNet.from_bif(spec, schema)
+    if ".json" in suffixes:
+        return BayesNet.from_json(spec, schema)
+    raise ValueError(
+        f"`network` must be a .bif or .json file or naive-bayes:TARGET, got {spec}."
+    )
+
+
+def ledger_of(options: argparse.Namespace) -> Ledger | None:
+    """The ledger, if one is named."""
+    if options.ledger is None:
+        if options.budget is not None:
+            raise ValueError("`budget` must come with a ledger: add --ledger FILE.")
+        return None
+    return Ledger(options.budget, adjacency=options.adjacency, path=options.ledger)
+
+
+def refuse_unwritable(options: argparse.Namespace) -> None:
+    """Refuse an output that would be lost or destroy an input, before any charge."""
+    out = pathlib.Path(options.out).resolve()
+    ledger = options.ledger and pathlib.Path(options.ledger).resolve()
+    inputs = [options.data, options.schema, options.network, ledger, f"{ledger}.lock"]
+    if out in [pathlib.Path(x).resolve() for x in inputs if x]:
+        raise ValueError(
+            f"`out` must not be an input or the ledger, got {options.out}."
+        )
+    try:
+        regular = stat.S_ISREG(out.stat().st_mode)
+    except FileNotFoundError:
+        regular = True
+    except OSError:
+        regular = False
+    if not regular or not os.access(out.parent, os.W_OK):
+        raise ValueError(
+            f"`out` must be a file in a folder that can be written, got {options.out}."
+        )
