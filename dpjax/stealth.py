@@ -21,9 +21,11 @@ from dpjax._types import Key, Scalar
 from dpjax.fourier_basis import denominators, raise_total
 from dpjax.mechanisms import Mechanism
 from dpjax.privacy import Epsilon, exact_epsilon
+from dpjax.projection import project
 from dpjax.released import Released
 from dpjax.statistics import FourierCoefficients, Statistic
 
+_ROUNDING = 1e-2  # of a count, in records
 _CONFIDENCE = 0.999  # that the simulated quantile is not too small
 
 
@@ -130,11 +132,14 @@ def stealth(released: Released, increment: Scalar = 0.0) -> Stealth:
     Privacy:
         Post-processing. To release again until the tables look well costs ε each time.
     """
-    layout = released.statistic.layout
-    counts = raise_total(layout, released.counts().astype(float), increment)
+    layout, counts = released.statistic.layout, released.counts().astype(float)
+    agreed = counts  # rebuilt from coefficients, tables cannot but agree
+    if not isinstance(released.statistic, FourierCoefficients):
+        agreed = project(layout, counts, nonnegative=False)
+    raised = raise_total(layout, counts, increment)
     return Stealth(
         float(increment),
-        bool(jnp.all(counts >= 0)),
-        isinstance(released.statistic, FourierCoefficients),
+        bool(jnp.all(raised >= 0)),
+        bool(jnp.all(jnp.abs(agreed - counts) < _ROUNDING)),
         released.n is not None and float(increment) != 0,
     )

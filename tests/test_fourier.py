@@ -309,6 +309,13 @@ def test_an_increment_is_added_in_equal_parts_and_said_to_show(rng):
         dp.posterior(released, increment=-1.0)
 
 
+def test_tables_with_noise_of_their_own_agree_only_if_there_is_one(rng):
+    for net, agree in ((binary(3, range), True), (binary(3, lambda i: [0][:i]), False)):
+        records = random_records(rng, net, 50)
+        released = dp.release(net, records, epsilon="1/10", adjacency="replace-one")
+        assert stealth.stealth(released).consistent == agree
+
+
 def test_bad_increments_are_refused(key):
     with pytest.raises(ValueError, match="must be Fourier coefficients"):
         stealth.paper_increment(FamilyCounts(ASIA), 1, 1.0)
