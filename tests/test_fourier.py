@@ -152,7 +152,8 @@ def test_exact_coefficients_give_the_exact_tables_back(adjacency, trial, rng):
     vector = statistic.measure(records)
     np.testing.assert_allclose(statistic.tables(vector, 70), counts, atol=1e-4)
     numerators, denominators = statistic.exact_tables(vector, 70)
-    np.testing.assert_array_equal(numerators, counts * denominators)
+    exact = np.asarray(counts, np.int64) * denominators
+    np.testing.assert_array_equal(numerators, exact)
 
 
 def assert_tables_agree(statistic, values, n):
