@@ -4,15 +4,14 @@ n records, d variables, m numbers of a statistic, c cells of all families, k lev
 e budgets, r repeats. Annotations document; the test-suite checks them.
 """
 
-__all__ = ["Cells", "Flat", "Integers", "Key", "Records", "Scalar", "Scalars"]
+__all__ = ["Cells", "Flat", "Key", "Records", "Scalar", "Scalars"]
 
 from typing import TYPE_CHECKING
 
-from jaxtyping import Array, ArrayLike, Int, Integer, Key as _Key, Real
+from jaxtyping import Array, ArrayLike, Integer, Key as _Key, Real
 
 Key = _Key[Array, ""]
 Records = Integer[ArrayLike, "n d"]
-Integers = Int[Array, "*batch m"]
 Flat = Real[Array, "*batch m"]
 Cells = Real[Array, "*batch c"]
 

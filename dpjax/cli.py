@@ -219,7 +219,7 @@ def _verify(options: argparse.Namespace) -> None:
         return
     print(f"{options.release}: consistent")
     for name, value in summary.items():
-        print(f"  {name:<12} {value}")
+        print(f"  {name:<12} {'private' if value is None else value}")
 
 
 def _summary(released: Released, ledger: Ledger | None = None) -> dict[str, object]:

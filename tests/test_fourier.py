@@ -16,6 +16,7 @@ from dpjax.fourier_basis import contrasts, from_coefficients, to_coefficients
 from dpjax.layout import TableLayout
 from dpjax.mechanisms import DiscreteLaplace, Laplace
 from dpjax.models import BayesNetPosterior
+from dpjax.privacy import Sensitivity
 from dpjax.statistics import FamilyCounts, FourierCoefficients, fourier_sensitivity
 
 from .networks import random_network, random_records
@@ -119,6 +120,21 @@ def test_where_no_exact_answer_is_within_reach_a_bound_is_given(monkeypatch, rng
     bound = of_order((2,) * 4, 2).sensitivity("replace-one")
     assert not bound.tight
     assert bound.value >= 6
+
+
+def test_large_families_are_bounded_at_once_and_a_single_one_exactly(rng):
+    clique = FourierCoefficients.of_network(binary(14, range), "replace-one")
+    assert clique.sensitivity("replace-one") == Sensitivity(2**13, "replace-one", True)
+    two = binary(15, lambda i: range(i) if i < 14 else [0])
+    bound = FourierCoefficients.of_network(two, "replace-one").sensitivity(
+        "replace-one"
+    )
+    assert bound == Sensitivity(2**13 + 2, "replace-one", tight=False)
+
+
+def test_more_tables_than_can_be_listed_are_refused_at_once():
+    with pytest.raises(ValueError, match="`order` must give at most"):
+        of_order((2,) * 60, 30)
 
 
 def test_a_statistic_knows_its_adjacency():

@@ -174,6 +174,8 @@ def test_a_release_cannot_be_compiled_where_its_noise_would_be_the_same(transfor
 def test_neither_records_nor_keys_are_in_the_compiled_programs():
     statistic = dp.statistics.FamilyCounts(NET)
     records = np.array([[1, 2], [0, 1], [1, 0]], np.uint8)
+    caught = jax.jit(lambda: statistic.measure(records)).lower().as_text()
+    assert re.search(r"dense<\[\[1, 2\]", caught)  # what a closure would show
     text = door._measure.lower(records, statistic).as_text()
     assert not re.search(r"dense<\[\[1, 2\]", text)
     noise = dp.mechanisms.DiscreteLaplace.calibrate(

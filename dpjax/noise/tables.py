@@ -39,7 +39,6 @@ SHORTEST, LONGEST = Fraction(1, 2**23), Fraction(30)  # of rho: the certified ra
 BASE_BITS = 4
 BASE = 1 << BASE_BITS
 LIMBS = 4  # of 32 bits, most significant first, in a threshold
-FULL = (1 << 32 * LIMBS) - 1
 MOST_TOP_VALUES = 32
 OVERFLOW_EXPONENT = 20  # P(overflow) is about exp(-20) a draw
 MARGIN = 1 - Fraction(1, 2**40)  # of rho, so that rounded thresholds still certify

@@ -3,6 +3,7 @@
 __all__ = ["FourierCoefficients"]
 
 import itertools
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -28,6 +29,8 @@ from dpjax.statistics.fourier_sensitivity import (
     largest_change_over_groups,
 )
 from dpjax.variables import Variable
+
+_MOST_TABLES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,11 @@ class FourierCoefficients(Statistic):
                 raise ValueError(
                     f"`order` must be at most the number of variables, "
                     f"{len(self.variables)}, got {self.order}."
+                )
+            if math.comb(len(self.variables), self.order) > _MOST_TABLES:
+                raise ValueError(
+                    f"`order` must give at most {_MOST_TABLES} tables, got "
+                    f"{self.order} of {len(self.variables)} variables: use fewer."
                 )
 
     @classmethod

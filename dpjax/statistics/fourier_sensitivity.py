@@ -25,6 +25,7 @@ from dpjax.fourier_basis import supports
 _SUMS = (("r",) * 4, (1, 1, 1, 1), ("r", 1, -1, 1), (1, "r", -1, 1), (1, 1, 0, 0))
 
 _MOST_STATES = 1 << 22  # of a factor in the elimination
+_MOST_TERMS = 1 << 24  # of a factor: its states times its supports
 _MOST_COMPOSITIONS = 1 << 20
 
 States = np.ndarray  # (state, term): the four sums of a variable in each of its states
@@ -50,6 +51,13 @@ def largest_change_over_groups(
         The maximum, by variable elimination, and True; or, where an elimination would
         be too large, the sum of the groups' maxima, and False.
     """
+    if len(groups) == 1 or any(_terms(sizes, group) > _MOST_TERMS for group in groups):
+        alone = [
+            largest_change_of_order([sizes[i] for i in group], len(group))
+            for group in groups
+        ]
+        exact = len(groups) == 1 and alone[0][1]
+        return sum(change for change, _ in alone), exact
     factors, seen = [], set()
     for group in groups:
         new = [s for s in supports(group) if s and s not in seen]
@@ -85,6 +93,11 @@ def largest_change_of_order(sizes: Sequence[int], order: int) -> tuple[float, bo
     return max(
         _change(chosen, kinds, order) for chosen in itertools.product(*options)
     ), True
+
+
+def _terms(sizes: Sequence[int], group: tuple[int, ...]) -> int:
+    """The work of making a group's factor."""
+    return math.prod(2 * len(states(sizes[i])) for i in group)
 
 
 def _factor(
