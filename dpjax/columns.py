@@ -1,19 +1,30 @@
 """Columns of whatever table a user has, each as its different values and their places.
 
-The one module that touches pyarrow. Files and Arrow tables need it; DataFrames and
-mappings of arrays do not.
+Or as numbers. The one module that touches pyarrow: files and Arrow tables need it;
+DataFrames and mappings of arrays do not.
 """
 
-__all__ = ["Column", "Table", "column_names", "read_column", "read_table"]
+__all__ = [
+    "Column",
+    "Numbers",
+    "Table",
+    "column_names",
+    "read_column",
+    "read_numbers",
+    "read_table",
+]
 
 import contextlib
 import os
 import pathlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+
+from dpjax.intervals import number
 
 if TYPE_CHECKING:
     import pyarrow
@@ -27,12 +38,24 @@ else:
 
 Table = Any  # a file's path, an Arrow table, a DataFrame, or a mapping of arrays
 
+_PLAIN_NUMBERS = {bool, int, float, np.float64, type(None)}
+
 
 class Column(NamedTuple):
     """The different values of a column, and for each record the index of its own."""
 
     values: list
     places: np.ndarray
+
+
+class Numbers(NamedTuple):
+    """The numbers of a column, NaN where there is none, and the cells that show none.
+
+    Missing cells are not among the latter.
+    """
+
+    numbers: np.ndarray
+    others: list
 
 
 def column_names(table: Table) -> list[str]:
@@ -89,17 +112,74 @@ def read_column(table: Table, name: str) -> Column:
         return _from_arrow(column, name)
     if isinstance(column, list | tuple):  # NumPy would turn NaN among text into text
         return _from_objects(column)
-    if np.ma.is_masked(column):
-        column = column.astype(object).filled(None)
-    array = np.asarray(column)
+    array = np.asanyarray(column)
     if array.ndim != 1:
         raise ValueError(
             f"`table` must have one-dimensional columns, {name!r} has {array.ndim}."
         )
+    if array.dtype.kind in "mM":  # dates of some units would become plain integers
+        return _from_objects(iter(array))
+    if isinstance(array, np.ma.MaskedArray):
+        return _from_objects(array.tolist())  # None where masked
     if array.dtype.kind in "biufU":
         values, places = np.unique(array, return_inverse=True)  # -0.0 is 0.0 here
         return Column(list(values), places.reshape(-1))
     return _from_objects(array.tolist())
+
+
+def read_numbers(table: Table, name: str) -> Numbers:
+    """One column as numbers in double precision, each cell as `intervals.number` says.
+
+    A column whose type is numeric is converted at once, which gives the same numbers.
+
+    Raises:
+        ValueError: if it is not a column of text, numbers or booleans.
+    """
+    plain = _plain_numbers(table[name])
+    if plain is not None:
+        return Numbers(plain, [])
+    values, places = read_column(table, name)
+    numbers = [number(value) for value in values]
+    others = []
+    if None in numbers:
+        used = np.unique(places).tolist()
+        others = [values[i] for i in used if numbers[i] is None]
+    return Numbers(np.array(numbers, np.float64)[places], others)
+
+
+def _plain_numbers(column: Any) -> np.ndarray | None:
+    """A column of nothing but numbers and missing cells; None for any other."""
+    if pyarrow and isinstance(column, pyarrow.ChunkedArray):
+        types = pyarrow.types
+        if not (types.is_integer(column.type) or types.is_floating(column.type)):
+            return None
+        column = column.to_numpy()
+    elif _has_numbers_of_pandas(column):
+        column = column.to_numpy(np.float64, na_value=np.nan)
+    if isinstance(column, list | tuple):
+        return _plain_objects(column)
+    array = np.asanyarray(column)
+    if array.ndim == 1 and array.dtype.kind in "biuf":
+        with np.errstate(over="ignore"):  # of wider types: infinite, as in `number`
+            return np.ma.filled(array.astype(np.float64), np.nan)
+    if array.ndim == 1 and array.dtype.kind == "O":
+        return _plain_objects(array.tolist())
+    return None
+
+
+def _has_numbers_of_pandas(column: Any) -> bool:
+    dtype = getattr(column, "dtype", None)
+    own = dtype is not None and not isinstance(dtype, np.dtype)
+    return own and getattr(dtype, "kind", None) in ("b", "i", "u", "f")
+
+
+def _plain_objects(cells: Sequence) -> np.ndarray | None:
+    if not set(map(type, cells)) <= _PLAIN_NUMBERS:
+        return None
+    try:
+        return np.array(cells, np.float64)  # None becomes NaN
+    except OverflowError:  # an integer beyond double precision
+        return None
 
 
 class _File:
@@ -179,16 +259,24 @@ def _from_objects(cells: Iterable) -> Column:
     """Equal cells of one type and text share a value: 1, 1.0 and True do not.
 
     A cell's value must not depend on what other records hold, or one record could move
-    all others.
+    all others. Of cells that are neither text nor numbers, one of each type is kept.
     """
     index: dict[object, int] = {}
     values, places = [], []
     for cell in cells:
-        plain = isinstance(cell, str | bool | int | float | np.generic)
-        value = cell if plain else None
-        key = value if type(value) is str else (type(value), str(value))
+        key = _identity(cell)
         if key not in index:
             index[key] = len(values)
-            values.append(value)
+            values.append(cell)
         places.append(index[key])
     return Column(values, np.array(places, int))
+
+
+def _identity(cell: object) -> object:
+    kind = type(cell)
+    if kind is str:
+        return cell
+    if isinstance(cell, int):  # its text may be too long for Python
+        return kind, cell
+    plain = isinstance(cell, str | float | np.generic | Decimal)
+    return (kind, str(cell)) if plain else kind

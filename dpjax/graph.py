@@ -14,10 +14,11 @@ from functools import cached_property
 
 from dpjax._documents import parse_json, read_text
 from dpjax.bif import parse_bif
+from dpjax.intervals import Interval
 from dpjax.layout import TableLayout
 from dpjax.variables import Level, Variable
 
-Levels = Mapping[str, Variable] | Mapping[str, Sequence[Level]]
+Levels = Mapping[str, Variable | Interval] | Mapping[str, Sequence[Level]]
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ class BayesNet:
                 mentioned as a parent has none.
 
         Raises:
-            ValueError: if a name is not declared in `levels`.
+            ValueError: if a name is not declared in `levels`, or as a numeric variable.
         """
         mentioned = {*parents, *(name for group in parents.values() for name in group)}
         unknown = sorted(mentioned - set(levels))
@@ -205,5 +206,10 @@ def maximal_groups(groups: Sequence[tuple[int, ...]]) -> tuple[tuple[int, ...], 
     )
 
 
-def _as_variable(name: str, levels: Variable | Sequence[Level]) -> Variable:
+def _as_variable(name: str, levels: Variable | Interval | Sequence[Level]) -> Variable:
+    if isinstance(levels, Interval):
+        raise ValueError(
+            f"`network` must have categorical variables only, {name!r} is numeric: "
+            "declare its levels instead of bounds."
+        )
     return levels if isinstance(levels, Variable) else Variable.from_json(name, levels)

@@ -1,7 +1,7 @@
-"""The public facts about a table: its variables and their levels, and the encoding.
+"""The public facts about a table: its variables and their domains, and the encoding.
 
-A schema is declared, never inferred. It turns any table into an array of level indices,
-which is what everything else in the library works on.
+A schema is declared, never inferred. It turns any table into an array of level indices
+or of numbers, which is what everything else in the library works on.
 """
 
 __all__ = ["Outside", "Schema", "as_records"]
@@ -16,22 +16,33 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Integer
+from jaxtyping import Array, ArrayLike, Real
 
 from dpjax import columns
 from dpjax._documents import parse_json, read_text
-from dpjax._types import Records
+from dpjax._types import Scalar
 from dpjax.counts import check_records
+from dpjax.encoding import (
+    AnyVariable,
+    as_numbers,
+    check_numbers,
+    encode_table,
+    of_one_kind,
+    outside_of,
+)
+from dpjax.intervals import Interval
 from dpjax.variables import Variable
 
 
-class Schema(Mapping[str, Variable]):
+class Schema(Mapping[str, AnyVariable]):
     """Variables by name, in the order of the columns of encoded records.
 
     Args:
         variables: for each name, the list of levels, or
             `{"levels": [...], "other": level}` to map every value outside the list to
-            one of its levels instead of refusing it. Or a sequence of `Variable`.
+            one of its levels instead of refusing it; of a numeric variable,
+            `{"lower": 0, "upper": 120}`, and "missing" if cells without a number are
+            not to become the middle. Or a sequence of `Variable` and `Interval`.
 
     Raises:
         ValueError: if a variable or a name is not valid.
@@ -39,13 +50,10 @@ class Schema(Mapping[str, Variable]):
 
     def __init__(
         self,
-        variables: Mapping[str, Any] | Sequence[Variable],
+        variables: Mapping[str, Any] | Sequence[AnyVariable],
     ) -> None:
         if isinstance(variables, Mapping):
-            variables = [
-                x if isinstance(x, Variable) else Variable.from_json(name, x)
-                for name, x in variables.items()
-            ]
+            variables = [_declared(name, x) for name, x in variables.items()]
         self._variables = {variable.name: variable for variable in variables}
         if not self._variables or len(self._variables) < len(variables):
             raise ValueError("`schema` must declare variables with different names.")
@@ -53,6 +61,8 @@ class Schema(Mapping[str, Variable]):
     @classmethod
     def from_json(cls, path: str | os.PathLike) -> "Schema":
         """The schema in a file `{"variables": {"income": {"levels": [0, 1]}}}`.
+
+        A numeric variable is declared by `{"lower": 0, "upper": 120}`.
 
         Raises:
             ValueError: if the file is not of this form.
@@ -66,7 +76,10 @@ class Schema(Mapping[str, Variable]):
         if not isinstance(variables, dict) or not all(
             isinstance(x, dict) for x in variables.values()
         ):
-            raise ValueError('`schema` must map each variable to {"levels": [...]}.')
+            raise ValueError(
+                '`schema` must map each variable to {"levels": [...]} or to '
+                '{"lower": …, "upper": …}.'
+            )
         return cls(variables)
 
     def to_json(self) -> dict[str, object]:
@@ -79,7 +92,7 @@ class Schema(Mapping[str, Variable]):
         text = resources.files("dpjax").joinpath("table_schema.json").read_text("utf-8")
         return json.loads(text)
 
-    def __getitem__(self, name: str) -> Variable:
+    def __getitem__(self, name: str) -> AnyVariable:
         return self._variables[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -95,7 +108,8 @@ class Schema(Mapping[str, Variable]):
         return list(self.values()) == list(other.values())
 
     def __repr__(self) -> str:
-        return f"Schema({', '.join(f'{v.name}: {v.size}' for v in self.values())})"
+        domains = [f"{name}: {_domain(variable)}" for name, variable in self.items()]
+        return f"Schema({', '.join(domains)})"
 
     def select(self, names: Collection[str]) -> "Schema":
         """The schema of some of the variables, in this schema's order."""
@@ -110,67 +124,63 @@ class Schema(Mapping[str, Variable]):
         *,
         ignore: str | Collection[str] = (),
         absent: str | None = None,
-    ) -> Integer[Array, "n d"]:
-        """Level indices of a table's records, one column a variable.
+    ) -> Real[Array, "n d"]:
+        """Level indices or numbers of a table's records, one column a variable.
 
         Args:
             table: a path (CSV, CSV.gz, Parquet), an Arrow table, a DataFrame, or a
                 mapping of arrays. Cells match a level as text or, if both are numbers,
-                as numbers.
+                as numbers. In a numeric column text must show a number in decimal
+                digits, booleans are 0 and 1, and a cell without a value (None, NaN,
+                empty text) becomes the public `missing`.
             ignore: columns outside the schema that are to be left out; "*" for all.
-            absent: a variable whose column is not read; it is encoded as level 0.
+            absent: a variable whose column is not read; it is encoded as level 0, or
+                as its `missing`.
 
         Returns:
-            An array of the smallest unsigned type that holds every index.
+            Of categorical variables, an array of the smallest unsigned type that holds
+            every index. Of numeric ones, numbers clipped to their bounds (infinities
+            too) in double precision, then rounded to JAX's default one: single unless
+            64 bits are enabled, where a value may leave its bounds by that rounding.
 
         Privacy:
-            Not private. The error about a value outside the levels depends on the
-            records: for the curator's eyes only. It never shows a value.
+            Not private. The error about a value outside the levels, or that is no
+            number, depends on the records: for the curator's eyes only. It never shows
+            a value.
 
         Raises:
-            ValueError: if a column is missing, not declared, or of unequal length, or a
-                value is missing or outside the levels of a variable without "other".
+            ValueError: if a column is missing, not declared, or of unequal length, a
+                value is missing or outside the levels of a variable without "other", a
+                cell of a numeric variable holds something else, or the variables are
+                of both kinds.
         """
         if absent is not None and absent not in self:
             raise ValueError(f"`absent` must be one of the variables, got {absent!r}.")
-        wanted = [name for name in self if name != absent]
-        self._refuse_names(columns.column_names(table), wanted, ignore)
-        table = columns.read_table(table, wanted)
-        encoded, length = {}, None
-        for name in wanted:
-            codes, outside = self._encode_column(table, name)
-            if length not in (None, len(codes)):
-                raise ValueError(
-                    f"`table` must have columns of one length, not {name!r}."
-                )
-            if outside:
-                raise ValueError(
-                    f"`table` must hold only declared levels, column {name!r} does not "
-                    '(or lacks a value): mend it, or declare an "other" level; '
-                    "`Schema.check` shows the values."
-                )
-            encoded[name], length = codes, len(codes)
-        largest = max(variable.size for variable in self.values()) - 1
-        records = np.zeros((length or 0, len(self)), np.min_scalar_type(largest))
-        for i, name in enumerate(self):
-            if name in encoded:
-                records[:, i] = encoded[name]
-        return jnp.asarray(records)
+        return jax.device_put(encode_table(table, list(self.values()), ignore, absent))
 
-    def decode(self, records: Records) -> dict[str, np.ndarray]:
-        """The levels behind encoded records: a column for each variable.
+    def decode(self, records: Real[ArrayLike, "n d"]) -> dict[str, np.ndarray]:
+        """The levels, or the numbers, behind encoded records: a column a variable.
 
         Raises:
-            ValueError: if the records are not indices of levels.
+            ValueError: if the records are not indices of levels, or not numbers, or
+                the variables are of both kinds.
         """
-        check_records(records, tuple(variable.size for variable in self.values()))
+        categorical, numeric = of_one_kind(list(self.values()))
+        if numeric:
+            check_numbers(records, len(self))
+            numbers = np.asarray(records, np.float64)
+            return {name: numbers[:, i] for i, name in enumerate(self)}
+        check_records(records, tuple(variable.size for variable in categorical))
         records = np.asarray(records)
-        return {v.name: _labels(v)[records[:, i]] for i, v in enumerate(self.values())}
+        return {v.name: _labels(v)[records[:, i]] for i, v in enumerate(categorical)}
 
     def check(
         self, table: columns.Table, *, ignore: str | Collection[str] = ()
     ) -> "Outside":
-        """The values outside the levels, by variable: for the curator alone.
+        """The cells that `encode` refuses, by variable: for the curator alone.
+
+        They are the values outside the levels, and what is no number. Numbers outside
+        their bounds are none of them, for they are clipped.
 
         Privacy:
             None. The result shows values of records, and says so when it is printed.
@@ -178,44 +188,7 @@ class Schema(Mapping[str, Variable]):
         Raises:
             ValueError: if a column is missing or not declared.
         """
-        self._refuse_names(columns.column_names(table), list(self), ignore)
-        table = columns.read_table(table, list(self))
-        outside = {name: self._encode_column(table, name)[1] for name in self}
-        return Outside({name: values for name, values in outside.items() if values})
-
-    def _encode_column(
-        self, table: columns.Table, name: str
-    ) -> tuple[np.ndarray, list]:
-        """Indices of a column's levels, and its values that are outside them."""
-        variable = self[name]
-        values, places = columns.read_column(table, name)
-        codes = [variable.code(value) for value in values]
-        used = set(np.unique(places).tolist())
-        missing = [i in used and code is None for i, code in enumerate(codes)]
-        outside = [value for value, out in zip(values, missing, strict=True) if out]
-        other = variable.code(variable.other)
-        if other is not None:
-            outside = [value for value in outside if _is_missing(value)]
-        filled = [(other or 0) if code is None else code for code in codes]
-        return np.asarray(filled, np.int32)[places], outside
-
-    def _refuse_names(
-        self, present: list[str], wanted: list[str], ignore: str | Collection[str]
-    ) -> None:
-        ignored = {ignore} if isinstance(ignore, str) else {*ignore}
-        missing = [name for name in wanted if name not in present]
-        if missing:
-            raise ValueError(
-                f"`table` must have a column for each variable, got no {missing[0]!r}."
-            )
-        known = {*self, *ignored}
-        unknown = [i for i, name in enumerate(present, start=1) if name not in known]
-        if unknown and "*" not in ignored:  # not named: see `columns.column_names`
-            raise ValueError(
-                f"`table` must have only columns of the schema, column {unknown[0]} is "
-                "not: declare it, drop it, or have it ignored (`Schema.encode`, "
-                "--ignore)."
-            )
+        return Outside(outside_of(table, list(self.values()), ignore))
 
 
 @dataclass(frozen=True, repr=False)
@@ -235,12 +208,15 @@ class Outside:
 
 
 def as_records(
-    rows: Records | columns.Table,
-    variables: Sequence[Variable],
+    rows: Real[ArrayLike, "n d"] | columns.Table,
+    variables: Sequence[AnyVariable],
     absent: str | None = None,
     ignore: str | Collection[str] = (),
-) -> Integer[Array, "n d"]:
+) -> Real[Array, "n d"]:
     """Encoded records as they are, if valid; any other table encoded.
+
+    An array of numbers is valid if it has a column for each numeric variable. It is not
+    clipped: that is for the statistic to do.
 
     Raises:
         ValueError: if the rows do not fit the variables.
@@ -248,16 +224,43 @@ def as_records(
     schema = Schema(variables)
     if not isinstance(rows, np.ndarray | jax.Array):
         return schema.encode(rows, absent=absent, ignore=ignore)
+    categorical, numeric = of_one_kind(variables)
+    if numeric:
+        rows = as_numbers(rows, len(numeric))
     if absent is not None and rows.shape[1:] == (len(schema),):
-        rows = jnp.asarray(rows).at[:, list(schema).index(absent)].set(0)
-    check_records(rows, tuple(variable.size for variable in variables))
+        index = list(schema).index(absent)
+        rows = _fill(rows, index, numeric[index].missing if numeric else 0)
+    if categorical:
+        check_records(rows, tuple(variable.size for variable in categorical))
     return jnp.asarray(rows)
 
 
-def _is_missing(value: object) -> bool:
-    """Whether a cell has no value, which "other" does not stand for."""
-    plain = isinstance(value, str | bool | int | float | np.generic)
-    return not plain or bool(value != value) or bool(value == "")
+@jax.jit
+def _fill(rows: Array, column: Scalar, value: Scalar) -> Array:
+    """One value in one column, by one program whichever it is."""
+    return rows.at[:, column].set(jnp.asarray(value).astype(rows.dtype))
+
+
+def _declared(name: str, declared: Any) -> AnyVariable:
+    """A variable as it is, or the one of a declaration, whose keys tell its kind."""
+    if isinstance(declared, Variable | Interval):
+        return declared
+    if not isinstance(declared, Mapping):
+        return Variable.from_json(name, declared)
+    numeric = "lower" in declared or "upper" in declared
+    if numeric == ("levels" in declared):
+        raise ValueError(
+            f'`schema` must declare {name!r} either by "levels" or by "lower" and '
+            f'"upper", got {"both" if numeric else "neither"}.'
+        )
+    return (Interval if numeric else Variable).from_json(name, declared)
+
+
+def _domain(variable: AnyVariable) -> str:
+    """What `repr` shows: the number of levels, or the bounds."""
+    if isinstance(variable, Variable):
+        return str(variable.size)
+    return f"[{variable.lower:.12g}, {variable.upper:.12g}]"
 
 
 def _labels(variable: Variable) -> np.ndarray:
