@@ -1,4 +1,4 @@
-"""NumPyro distributions of the library's posteriors."""
+"""Independent Dirichlet laws, as NumPyro knows them."""
 
 __all__ = ["Dirichlet", "dirichlet_rows"]
 

@@ -1,0 +1,18 @@
+"""NumPyro distributions of the library's posteriors: truncated, and tempered."""
+
+__all__ = [
+    "Dirichlet",
+    "GaussianInBall",
+    "TemperedSamples",
+    "TruncatedBeta",
+    "TruncatedDirichlet",
+    "dirichlet_rows",
+    "tempered",
+    "tempered_posterior",
+]
+
+from dpjax.distributions.dirichlet import Dirichlet, dirichlet_rows
+from dpjax.distributions.tempered import TemperedSamples, tempered, tempered_posterior
+from dpjax.distributions.truncated_beta import TruncatedBeta
+from dpjax.distributions.truncated_dirichlet import TruncatedDirichlet
+from dpjax.distributions.truncated_gaussian import GaussianInBall

@@ -1,0 +1,160 @@
+"""Rejection that ends when every lane has accepted, and a hat for log-concave laws.
+
+No number of rounds is fixed, so no lane ever falls back on something else.
+"""
+
+__all__ = ["Hat", "RandomKey", "build_hat", "propose", "until_accepted"]
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+from jax import lax
+from jaxtyping import Array, Bool, Float, PyTree
+
+RandomKey = Array  # typed, or a legacy one: some of NumPyro's handlers make those
+Reals = Float[Array, "..."]
+Function = Callable[[Array], Array]
+Parameters = PyTree[Array]
+
+_MANY = 1024  # lanes, from which it pays to gather those that wait
+_GATHERED = 8  # times fewer
+
+
+def until_accepted(
+    key: RandomKey,
+    draw: Callable[[RandomKey, Parameters], tuple[Array, Bool[Array, " lanes"]]],
+    parameters: Parameters,
+    valid: Bool[Array, " lanes"],
+    event_shape: tuple[int, ...] = (),
+    *,
+    gather: bool = True,
+) -> Float[Array, "lanes ..."]:
+    """Proposals of every lane until one of its own is accepted; NaN where not valid.
+
+    Once few lanes are left, they are gathered, and only they are drawn for.
+
+    Args:
+        key: split anew in every pass.
+        draw: from a key and the parameters of some lanes to a proposal for each, and
+            whether it is accepted: with a positive chance in every valid lane.
+        parameters: arrays whose first axis is the lanes.
+        valid: lanes to draw for.
+        event_shape: of one proposal.
+        gather: not worth it where this is one step of another rejection.
+    """
+    key_all, key_few = jr.split(key)
+    lanes = valid.shape[0]
+    few = lanes // _GATHERED if gather and lanes >= _MANY else 0
+    unset = jnp.full((lanes, *event_shape), jnp.nan)
+    value, waiting = _while_more_wait(key_all, draw, parameters, unset, valid, few)
+    if not few:
+        return value
+    (left,) = jnp.nonzero(waiting, size=few, fill_value=lanes)
+    gathered = jax.tree.map(lambda leaf: leaf.at[left].get(mode="clip"), parameters)
+    drawn, _ = _while_more_wait(key_few, draw, gathered, unset[:few], left < lanes, 0)
+    return value.at[left].set(drawn, mode="drop")
+
+
+def _while_more_wait(
+    key: RandomKey,
+    draw: Callable,
+    parameters: Parameters,
+    value: Array,
+    waiting: Bool[Array, " lanes"],
+    few: int,
+) -> tuple[Array, Bool[Array, " lanes"]]:
+    """Passes over all lanes until at most `few` still wait."""
+
+    def one_pass(state):
+        key, value, waiting = state
+        key, key_now = jr.split(key)
+        proposal, accepted = draw(key_now, parameters)
+        fresh = waiting & accepted
+        chosen = jnp.expand_dims(fresh, range(1, value.ndim))
+        return key, jnp.where(chosen, proposal, value), waiting & ~fresh
+
+    state = lax.while_loop(lambda x: x[2].sum() > few, one_pass, (key, value, waiting))
+    return state[1:]
+
+
+class Hat(NamedTuple):
+    """Above a log-concave function with value 0 at its maximum 0: level, with tails.
+
+    Logarithm of the hat: 0 between `left` and `right`, and outside of them lines with
+    slopes `rise` > 0 and -`fall` < 0, down to the ends of the support.
+    """
+
+    left: Reals
+    right: Reals
+    rise: Reals
+    fall: Reals
+    spent_left: Reals  # 1 - hat(end): share of an endless tail that is inside
+    spent_right: Reals
+    area_left: Reals
+    area_right: Reals
+
+    @property
+    def area(self) -> Reals:
+        """Total mass."""
+        return self.area_left + (self.right - self.left) + self.area_right
+
+
+def build_hat(
+    log_density: Function, slope: Function, low: Reals, high: Reals, width: Reals
+) -> Hat:
+    """Tangents to a concave `log_density` at distance `width` from its maximum, 0.
+
+    Args:
+        log_density: concave, 0 at its maximum over [low, high], which is at 0.
+        slope: its derivative.
+        low: end of the support, <= 0.
+        high: end of the support, >= 0.
+        width: where the function has fallen by about 1: then more than half of all
+            proposals are accepted. Any width > 0 gives a valid hat.
+
+    Reference:
+        Devroye (1986), Non-Uniform Random Variate Generation, chapter VII.2.
+    """
+    left, rise, spent_left, area_left = _tail(
+        lambda h: log_density(-h), lambda h: -slope(-h), -low, width
+    )
+    right, fall, spent_right, area_right = _tail(log_density, slope, high, width)
+    return Hat(-left, right, rise, fall, spent_left, spent_right, area_left, area_right)
+
+
+def _tail(
+    log_density: Function, slope: Function, end: Reals, width: Reals
+) -> tuple[Reals, Reals, Reals, Reals]:
+    """Where a tangent to the right of the maximum leaves the level, and its mass."""
+    point = jnp.minimum(width, end)
+    fall = -slope(point)
+    falls = fall > 0
+    fall = jnp.where(falls, fall, 1)
+    leaves = jnp.clip(point + log_density(point) / fall, 0, end)
+    leaves = jnp.where(falls, leaves, end)
+    spent = -jnp.expm1(-fall * (end - leaves))
+    return leaves, fall, spent, spent / fall
+
+
+def propose(
+    key: RandomKey, hat: Hat
+) -> tuple[Float[Array, "*shape"], Float[Array, "*shape"]]:
+    """Points under the hat: where they are, and the logarithm of how high.
+
+    Those not above the density are draws from it.
+    """
+    shape = hat.left.shape
+    piece, place, luck = (jr.uniform(key_now, shape) for key_now in jr.split(key, 3))
+    piece = piece * hat.area
+    is_left, is_right = piece < hat.area_left, piece > hat.area - hat.area_right
+    spent = jnp.where(is_left, hat.spent_left, hat.spent_right)
+    rate = jnp.where(is_left, hat.rise, hat.fall)
+    fallen = -jnp.log1p(-place * spent)
+    level = hat.left + place * (hat.right - hat.left)
+    tail = jnp.where(is_left, hat.left - fallen / rate, hat.right + fallen / rate)
+    drawn = jnp.where(is_left | is_right, tail, level)
+    log_hat = jnp.where(is_left | is_right, -fallen, 0)
+    return drawn, log_hat + jnp.log1p(-luck)

@@ -1,0 +1,81 @@
+"""The density with which tilted gamma variables sum to 1, by an inverse transform."""
+
+__all__ = ["components", "log_sum_density"]
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Float
+
+from dpjax.distributions.contour import Contour, hyperbola, integrate
+from dpjax.distributions.quadrature import negligible
+from dpjax.distributions.special import as_complex
+from dpjax.distributions.tilted_gamma import (
+    Grid,
+    TiltedGamma,
+    grid,
+    log_transform,
+    tilted_gamma,
+)
+
+Scalar = Float[Array, ""]
+
+_NODES = 40
+_BISECTIONS = 30
+_FARTHEST = 8  # on the hyperbola: nothing but an exponential law needs even 6
+
+
+def components(
+    shapes: Float[Array, " k"], rate: Scalar, least: Scalar
+) -> tuple[TiltedGamma, Grid]:
+    """The tilted law of every entry, and its quadrature."""
+    rates = jnp.broadcast_to(rate, shapes.shape)
+    laws = tilted_gamma(shapes, rates, jnp.broadcast_to(least, shapes.shape))
+    return laws, jax.vmap(grid)(laws)
+
+
+def log_sum_density(
+    laws: TiltedGamma, grids: Grid, spare: Scalar, tilts: Float[Array, " k"]
+) -> Scalar:
+    """Log-density of the sum of all excesses at `spare`.
+
+    Args:
+        laws: of every entry, at one rate for which `spare` is about the expected sum.
+        grids: their quadratures.
+        spare: the sum of the excesses over the bounds that makes the entries sum to 1.
+        tilts: zeros. Minus the derivative is the expectation of each excess, less
+            its mean without the condition on the sum; the second one its variance.
+    """
+    contour = _contour(spare, grids.variance.sum())
+    gap = as_complex(spare - grids.mean.sum())
+
+    def exponent(shift):
+        shifts = shift + as_complex(tilts)
+        return shift * gap + jax.vmap(log_transform)(laws, grids, shifts).sum()
+
+    return jnp.log(integrate(contour, jax.vmap(exponent)(contour.shift)))
+
+
+def _contour(mean: Scalar, variance: Scalar) -> Contour:
+    """A path for sums of this mean and variance, fixed under differentiation.
+
+    It ends where it would for the gamma law that has them, and leans to the left by as
+    much as suits that law: none for a normal law, 27 degrees for an exponential one.
+    """
+    mean, spread = lax.stop_gradient((mean, jnp.sqrt(variance)))
+    ratio = mean / spread
+    lean = jnp.minimum(0.45, 0.7 / ratio)
+    upright = jnp.sqrt(1 - lean * lean)
+
+    def halve(_, bracket):
+        low, high = bracket
+        u = (low + high) / 2
+        back = lean * 2 * jnp.sinh(u / 2) ** 2 / ratio
+        aside = upright * jnp.sinh(u) / ratio
+        log_modulus = jnp.log1p(-2 * back + back * back + aside * aside) / 2
+        beyond = ratio * ratio * (back + log_modulus) > negligible()
+        return jnp.where(beyond, low, u), jnp.where(beyond, u, high)
+
+    bracket = (jnp.zeros_like(ratio), jnp.full_like(ratio, _FARTHEST))
+    end = lax.fori_loop(0, _BISECTIONS, halve, bracket)[1]
+    return hyperbola(1 / spread, lean, end, _NODES)

@@ -1,0 +1,201 @@
+"""Supports of the truncated laws, with bijections from all real vectors for NUTS."""
+
+__all__ = ["Ball", "BallTransform", "SimplexAbove", "SimplexAboveTransform"]
+
+from typing import Any
+
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+from numpyro.distributions import biject_to, constraints
+from numpyro.distributions.transforms import StickBreakingTransform, Transform
+
+Vectors = Float[Array, "*batch k"]
+Numbers = Float[Array, "*batch"]
+
+
+class SimplexAbove(constraints.Constraint):
+    """Vectors that sum to 1 and have no entry below `least`."""
+
+    event_dim = 1
+
+    def __init__(self, least: Numbers):
+        self.least = least
+
+    def __call__(self, x: Any) -> Bool[Array, "*batch"]:
+        """Whether x is in it."""
+        x = jnp.asarray(x)
+        tolerance = jnp.maximum(1e-6, 4 * x.shape[-1] * jnp.finfo(x.dtype).eps)
+        sums_to_one = jnp.abs(x.sum(-1) - 1) <= tolerance.astype(x.dtype)
+        return sums_to_one & (x.min(-1) >= jnp.asarray(self.least, x.dtype))
+
+    def feasible_like(self, prototype: Vectors) -> Vectors:
+        """The middle of the simplex."""
+        return jnp.full_like(prototype, 1 / prototype.shape[-1])
+
+    def eq(self, other: object, static: bool = False) -> Any:
+        """Whether the other support is the same."""
+        if not isinstance(other, SimplexAbove):
+            return False
+        return _same(self.least, other.least, static)
+
+    def tree_flatten(self):
+        """For JAX."""
+        return (self.least,), (("least",), {})
+
+    def __repr__(self) -> str:
+        return "SimplexAbove()"
+
+
+class Ball(constraints.Constraint):
+    """Vectors of Euclidean norm at most `radius`, up to rounding."""
+
+    event_dim = 1
+
+    def __init__(self, radius: Numbers):
+        self.radius = radius
+
+    def __call__(self, x: Any) -> Bool[Array, "*batch"]:
+        """Whether x is in it."""
+        x = jnp.asarray(x)
+        slack = 1 + 4 * jnp.finfo(x.dtype).eps
+        norm = jnp.sqrt((x * x).sum(-1))
+        return norm <= jnp.asarray(self.radius, x.dtype) * slack
+
+    def feasible_like(self, prototype: Vectors) -> Vectors:
+        """The centre."""
+        return jnp.zeros_like(prototype)
+
+    def eq(self, other: object, static: bool = False) -> Any:
+        """Whether the other support is the same."""
+        if not isinstance(other, Ball):
+            return False
+        return _same(self.radius, other.radius, static)
+
+    def tree_flatten(self):
+        """For JAX."""
+        return (self.radius,), (("radius",), {})
+
+    def __repr__(self) -> str:
+        return "Ball()"
+
+
+class SimplexAboveTransform(Transform):
+    """Stick breaking, shrunk towards the middle of the simplex."""
+
+    def __init__(self, least: Numbers):
+        self.least = least
+
+    @property
+    def domain(self) -> constraints.Constraint:
+        """All real vectors."""
+        return constraints.real_vector
+
+    @property
+    def codomain(self) -> SimplexAbove:
+        """The support."""
+        return SimplexAbove(self.least)
+
+    def __call__(self, x: Vectors) -> Float[Array, "*batch j"]:
+        """Onto the support."""
+        least = jnp.asarray(self.least)[..., None]
+        return least + self._spare(x.shape[-1] + 1) * StickBreakingTransform()(x)
+
+    def _inverse(self, y: Vectors) -> Float[Array, "*batch j"]:
+        least = jnp.asarray(self.least)[..., None]
+        stick = (y - least) / self._spare(y.shape[-1])
+        return jnp.asarray(StickBreakingTransform()._inverse(stick))
+
+    def log_abs_det_jacobian(
+        self, x: Vectors, y: Float[Array, "*batch j"], intermediates: object = None
+    ) -> Numbers:
+        """Of the first k - 1 entries, as for stick breaking."""
+        spare = self._spare(y.shape[-1])
+        stick = (y - jnp.asarray(self.least)[..., None]) / spare
+        plain = StickBreakingTransform().log_abs_det_jacobian(x, stick)
+        return jnp.asarray(plain) + x.shape[-1] * jnp.log(spare[..., 0])
+
+    def forward_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """One more entry."""
+        return (*shape[:-1], shape[-1] + 1)
+
+    def inverse_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """One entry less."""
+        return (*shape[:-1], shape[-1] - 1)
+
+    def eq(self, other: object, static: bool = False) -> Any:
+        """Whether the other transform is the same."""
+        if not isinstance(other, SimplexAboveTransform):
+            return False
+        return _same(self.least, other.least, static)
+
+    def tree_flatten(self):
+        """For JAX."""
+        return (self.least,), (("least",), {})
+
+    def _spare(self, size: int) -> Numbers:
+        """What the bounds leave of the total, with an axis for the entries."""
+        return 1 - size * jnp.asarray(self.least)[..., None]
+
+
+class BallTransform(Transform):
+    r"""$x \mapsto r x / \sqrt{1 + |x|^2}$ onto the open ball of radius r."""
+
+    def __init__(self, radius: Numbers):
+        self.radius = radius
+
+    @property
+    def domain(self) -> constraints.Constraint:
+        """All real vectors."""
+        return constraints.real_vector
+
+    @property
+    def codomain(self) -> Ball:
+        """The support."""
+        return Ball(self.radius)
+
+    def __call__(self, x: Vectors) -> Vectors:
+        """Onto the support."""
+        size = jnp.sqrt(1 + (x * x).sum(-1, keepdims=True))
+        return jnp.asarray(self.radius)[..., None] * x / size
+
+    def _inverse(self, y: Vectors) -> Vectors:
+        share = y / jnp.asarray(self.radius)[..., None]
+        left = 1 - (share * share).sum(-1, keepdims=True)
+        return share / jnp.sqrt(jnp.maximum(left, jnp.finfo(y.dtype).eps))
+
+    def log_abs_det_jacobian(
+        self, x: Vectors, y: Float[Array, "*batch j"], intermediates: object = None
+    ) -> Numbers:
+        """One factor for each direction across, three for the one along x."""
+        size = x.shape[-1]
+        stretched = (size / 2 + 1) * jnp.log1p((x * x).sum(-1))
+        return size * jnp.log(jnp.asarray(self.radius)) - stretched
+
+    def eq(self, other: object, static: bool = False) -> Any:
+        """Whether the other transform is the same."""
+        if not isinstance(other, BallTransform):
+            return False
+        return _same(self.radius, other.radius, static)
+
+    def tree_flatten(self):
+        """For JAX."""
+        return (self.radius,), (("radius",), {})
+
+
+@biject_to.register(SimplexAbove)
+def _onto_simplex(constraint: SimplexAbove) -> SimplexAboveTransform:
+    return SimplexAboveTransform(constraint.least)
+
+
+@biject_to.register(Ball)
+def _onto_ball(constraint: Ball) -> BallTransform:
+    return BallTransform(constraint.radius)
+
+
+def _same(one: Array, other: Array, static: bool) -> Any:
+    if one is other:
+        return True
+    if jnp.shape(one) != jnp.shape(other):
+        return False
+    equal = jnp.all(one == other)
+    return bool(equal) if static else equal

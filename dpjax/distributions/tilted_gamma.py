@@ -1,0 +1,225 @@
+r"""Gamma variables above a bound, tilted until they are likely to sum to 1.
+
+A Dirichlet vector with entries above the bound is such independent variables, given
+that they sum to 1, whatever the tilt $\lambda$: densities $x^{a_i - 1} e^{-\lambda x}$.
+"""
+
+__all__ = ["Grid", "TiltedGamma", "grid", "log_transform", "solve_tilt", "tilted_gamma"]
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Bool, Complex, Float
+
+from dpjax.distributions.quadrature import negligible, nodes, reach
+from dpjax.distributions.special import as_complex, expm1_minus, log1p_minus
+
+Reals = Float[Array, "*shape"]
+Scalar = Float[Array, ""]
+
+_STEPS = 8  # of a bracket that shrinks quadratically
+
+
+class TiltedGamma(NamedTuple):
+    """The law of h = log(x / mode) for the density x^(shape-1) e^(-rate x), x >= least.
+
+    Logarithms of densities of h are concave, and relative to the maximum, at h = 0.
+    """
+
+    shape: Reals
+    rate: Reals
+    least: Reals
+    mode: Reals
+    curvature: Reals  # rate * mode
+    start: Reals  # slope at the mode: below 0 where the mode is the bound
+
+    @property
+    def low(self) -> Reals:
+        """The bound, as h <= 0."""
+        return -jnp.log1p((self.mode - self.least) / self.least)
+
+    @property
+    def high(self) -> Reals:
+        """Beyond this, the density is negligible."""
+        drop = negligible() + 10
+        endless = 2 * jnp.log1p(drop / self.curvature) + 1
+        falls = self.start < 0
+        slope = jnp.where(falls, -self.start, 1)
+        return jnp.where(falls, jnp.minimum(drop / slope, endless), endless)
+
+    @property
+    def width(self) -> Reals:
+        """Where the log-density has fallen by about 1."""
+        return 2 / (jnp.sqrt(self.start**2 + 2 * self.curvature) - self.start)
+
+    def log_density(self, h: Reals) -> Reals:
+        """Of h, not normalised."""
+        return self.start * h - self.curvature * expm1_minus(h)
+
+    def slope(self, h: Reals) -> Reals:
+        """Derivative of the log-density."""
+        return self.start - self.curvature * jnp.expm1(h)
+
+    def excess(self, h: Reals) -> Reals:
+        """What x has above the bound."""
+        return (self.mode - self.least) + self.mode * jnp.expm1(h)
+
+    def distance(self, excess: Reals) -> Reals:
+        """Inverse of `excess`."""
+        return jnp.log1p((excess - (self.mode - self.least)) / self.mode)
+
+    def log_weighted(self, excess: Reals) -> Reals:
+        """Logarithm of excess times density of x."""
+        density = self.log_density(self.distance(excess))
+        return density + jnp.log(excess) - jnp.log(excess + self.least)
+
+    def largest_weighted(self) -> Reals:
+        """Where `log_weighted` is largest: the root of a quadratic, without cancelling.
+
+        From 1 / y + (shape - 1) / (least + y) = rate.
+        """
+        bound = self.rate * self.least
+        root = jnp.sqrt((self.shape - bound) ** 2 + 4 * bound)
+        falling = 2 * self.least / (bound - self.shape + root)
+        rising = (self.shape - bound + root) / (2 * self.rate)
+        return jnp.where(self.shape > bound, rising, falling)
+
+
+def tilted_gamma(shape: Reals, rate: Reals, least: Reals) -> TiltedGamma:
+    """The law of these parameters, with rate and mode fixed under differentiation."""
+    fixed_shape, rate, fixed_least = lax.stop_gradient((shape, rate, least))
+    inside = fixed_shape > rate * fixed_least
+    mode = jnp.where(inside, fixed_shape / rate, fixed_least)
+    curvature = jnp.where(inside, fixed_shape, rate * fixed_least)
+    start = jnp.where(inside, 0, fixed_shape - curvature) + (shape - fixed_shape)
+    return TiltedGamma(shape, rate, least, mode, curvature, start)
+
+
+class Grid(NamedTuple):
+    """Nodes of one law's quadrature, on both sides of the peak of its density of x."""
+
+    log_mass: Scalar  # of h
+    excess: Float[Array, " n"]
+    probability: Float[Array, " n"]
+    is_left: Bool[Array, " n"]
+    peak: Scalar  # maximum of the density of x
+    rise: Scalar  # from the bound to there; 1 if it is the bound
+    reaches_bound: Bool[Array, ""]  # whether the left side goes down to the bound
+    mean: Scalar  # of the excess
+    variance: Scalar
+
+
+def grid(law: TiltedGamma) -> Grid:
+    """The nodes of one law, the same in number for all."""
+    fixed = lax.stop_gradient(law)
+    peak = jnp.maximum(fixed.least, (fixed.shape - 1) / fixed.rate)
+    middle = fixed.distance(peak - fixed.least)
+    level = fixed.log_density(middle)
+    down = reach(lambda h: fixed.log_density(middle - h) - level, middle - fixed.low)
+    up = reach(fixed.log_density, fixed.high) - middle
+    reaches_bound = down >= middle - fixed.low
+    down = jnp.where(reaches_bound, middle - law.low, down)
+    h, weights = nodes(down, up)
+    h = middle + h
+    masses = weights * jnp.exp(law.log_density(h))
+    mass, excess = masses.sum(), law.excess(h)
+    probability = masses / mass
+    mean = (probability * excess).sum()
+    variance = (probability * (excess - mean) ** 2).sum()
+    return Grid(
+        log_mass=jnp.log(mass),
+        excess=excess,
+        probability=probability,
+        is_left=h < middle,
+        peak=peak,
+        rise=jnp.where(peak > fixed.least, peak - law.least, 1),
+        reaches_bound=reaches_bound,
+        mean=mean,
+        variance=variance,
+    )
+
+
+def solve_tilt(shapes: Float[Array, " k"], least: Scalar) -> Scalar:
+    """The rate at which the expectations sum to 1, nearly; not to be differentiated.
+
+    Newton's method from one point on the reciprocals of two functions of the rate, the
+    expected sum and the expected excess over the bounds, gives an upper and a lower
+    bound: the one reciprocal is convex, the other concave.
+    """
+    shapes, least = lax.stop_gradient((shapes, least))
+    bounds = shapes.shape[0] * least
+    spare = 1 - bounds
+    leasts = jnp.broadcast_to(least, shapes.shape)
+
+    def narrow(_, bracket):
+        low, high = bracket
+        rate = jnp.sqrt(low * high)
+        rates = jnp.broadcast_to(rate, shapes.shape)
+        found = jax.vmap(grid)(tilted_gamma(shapes, rates, leasts))
+        excess, variance = found.mean.sum(), found.variance.sum()
+        above = excess > spare
+        low, high = jnp.where(above, rate, low), jnp.where(above, high, rate)
+        gap = excess - spare
+        most = rate + gap / variance * (excess / spare)
+        fewest = rate + gap / variance * (excess + bounds)
+        low = jnp.maximum(low, fewest)
+        return low, jnp.maximum(low, jnp.minimum(high, most))
+
+    high = jnp.maximum(shapes, 1).sum() / spare
+    low, high = lax.fori_loop(0, _STEPS, narrow, (shapes.sum(), high))
+    return lax.stop_gradient(jnp.sqrt(low * high))
+
+
+def log_transform(
+    law: TiltedGamma, grid: Grid, shift: Complex[Array, ""]
+) -> Complex[Array, ""]:
+    r"""Logarithm of E exp(-shift (excess - mean)), for a complex shift of the tilt.
+
+    The integral is taken along a complex path of the excess y from 0 on which the
+    integrand does not oscillate. If the density of x falls from the bound on, with
+    slope $-\sigma(y)$ of its logarithm, y becomes $y \sigma / (\sigma + shift)$. If it
+    has a maximum in between, the path goes straight to where that moves, and from there
+    on has x turned by rate / (rate + shift), which gives a closed form.
+    """
+    inside = grid.peak > lax.stop_gradient(law.least)
+    law, grid = as_complex((law, grid))
+    # each path with harmless numbers where the other one serves: nothing overflows
+    falling = law._replace(shape=jnp.where(inside, 1, law.shape))
+    transform = _falling_path(falling, grid, shift)
+    rising = jnp.where(inside, shift, 0)
+    transform = jnp.where(inside, _rising_path(law, grid, rising), transform)
+    return jnp.log(transform)
+
+
+def _falling_path(law: TiltedGamma, grid: Grid, shift: Complex[Array, ""]) -> Array:
+    """E exp(-shift (excess - mean)) where the density of x falls from the bound on."""
+    x = law.least + grid.excess
+    pull = (law.shape - 1) / x
+    slope = law.rate - pull
+    turn = slope / (slope + shift)
+    bend = grid.excess * pull / x * shift / (slope + shift) ** 2
+    moved = -(grid.excess / x) * shift / (slope + shift)
+    exponent = (law.shape - 1) * log1p_minus(moved) + shift * grid.mean
+    return (grid.probability * (turn + bend) * jnp.exp(exponent)).sum()
+
+
+def _rising_path(law: TiltedGamma, grid: Grid, shift: Complex[Array, ""]) -> Array:
+    """The same where the density has a maximum above the bound.
+
+    What is left of it is dropped where it is negligible at the bound.
+    """
+    straight = grid.is_left & grid.reaches_bound
+    left = jnp.where(straight, grid.probability, 0)
+    part = jnp.where(straight, grid.excess, 0) / grid.rise
+    turn = grid.peak * shift / (law.rate + shift)
+    moved = -part * turn / (law.least + grid.excess)
+    exponent = (law.shape - 1) * jnp.log1p(moved) + shift * (
+        part * law.least + grid.mean
+    )
+    steep = (1 - turn / grid.rise) * (left * jnp.exp(exponent)).sum()
+    # the linear parts of -shape log(1 + shift / rate) and of the rest, together
+    linear = law.least + grid.mean - law.shape / law.rate
+    ray = shift * linear - law.shape * log1p_minus(shift / law.rate)
+    return steep + (1 - left.sum()) * jnp.exp(ray)

@@ -1,0 +1,274 @@
+"""The Dirichlet law on the simplex above a bound: exact draws, normalised density."""
+
+__all__ = ["TruncatedDirichlet"]
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+from jaxtyping import Array, ArrayLike, Bool, Float, Real
+from numpyro.distributions import Distribution, constraints
+
+from dpjax.distributions.rejection import (
+    Hat,
+    RandomKey,
+    build_hat,
+    propose,
+    until_accepted,
+)
+from dpjax.distributions.special import over_batches, positive, refuse
+from dpjax.distributions.sum_density import components, log_sum_density
+from dpjax.distributions.supports import SimplexAbove
+from dpjax.distributions.tilted_gamma import (
+    Grid,
+    TiltedGamma,
+    solve_tilt,
+    tilted_gamma,
+)
+
+Vector = Float[Array, " k"]
+Scalar = Float[Array, ""]
+Vectors = Float[Array, "*batch k"]
+Numbers = Float[Array, "*batch"]
+
+
+class TruncatedDirichlet(Distribution):
+    r"""Density proportional to $\prod_i x_i^{a_i - 1}$ where every entry is >= `least`.
+
+    Draws are exact up to rounding, wherever the mode of the Dirichlet law lies. The
+    entries are independent tilted gamma variables above the bound, given that they sum
+    to 1: all are drawn, one is replaced by what the others leave, and the whole is
+    accepted with the chance that makes up for it. Since the shares $(x_j - \omega) /
+    (1 - k\omega)$ sum to 1, the target is a mixture over the replaced entry j in which
+    the replaced entry's density is bounded. At least 15 % are accepted (k up to 40).
+
+    Args:
+        concentration: $a$, > 0, with the k >= 2 entries on the last axis; 0.5 to 1e6 is
+            tested.
+        least: $\omega$, between 0 and 1 / k; broadcasts against the axes before.
+
+    The normaliser, `mean` and `variance` are one-dimensional: an inverse Laplace
+    integral over a hyperbola (40 nodes) of the product of the entries' transforms, each
+    a Gauss-Legendre sum (96 nodes). In float64 the relative error is below 1e-7; in
+    float32 `log_prob` is within 1e-4 up to concentrations of 1e4, and 1e-3 up to 1e6,
+    next to what rounding the value does. Derivatives in both parameters and the value
+    exist.
+
+    Raises:
+        ValueError: if a parameter is out of its range (as far as known while tracing);
+            traced, it gives NaN.
+
+    Privacy:
+        One draw from this law as a posterior is the posterior sample of both papers,
+        with real numbers replaced by floats: for studies, not to be published.
+
+    Reference:
+        Foulds, Geumlek, Welling & Chaudhuri (UAI-16), section 5, for its use.
+    """
+
+    arg_constraints = {  # noqa: RUF012  (as NumPyro has it)
+        "concentration": constraints.independent(constraints.positive, 1),
+        "least": constraints.positive,
+    }
+
+    def __init__(
+        self,
+        concentration: Real[ArrayLike, "... k"],
+        least: Real[ArrayLike, "..."],
+        *,
+        validate_args: bool | None = None,
+    ):
+        shape = jnp.shape(concentration)
+        if len(shape) < 1 or shape[-1] < 2:
+            raise ValueError(
+                f"`concentration` must have two or more entries on its last axis, got "
+                f"shape {shape}."
+            )
+        batch = jnp.broadcast_shapes(shape[:-1], jnp.shape(least))
+        self.concentration = jnp.broadcast_to(
+            jnp.asarray(concentration, float), (*batch, shape[-1])
+        )
+        self.least = jnp.broadcast_to(jnp.asarray(least, float), batch)
+        if validate_args or (validate_args is None and self._validate_args):
+            refuse(
+                ~positive(self.concentration),
+                "`concentration` must be positive and finite.",
+            )
+            refuse(
+                ~_has_room(self.least, shape[-1]),
+                f"`least` must be above 0 and below 1 / {shape[-1]}, one over the "
+                "number of entries.",
+            )
+        super().__init__(batch, shape[-1:], validate_args=validate_args)
+
+    @constraints.dependent_property(is_discrete=False, event_dim=1)  # pyright: ignore[reportArgumentType]
+    def support(self) -> constraints.Constraint:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """The simplex above the bound."""
+        return SimplexAbove(self.least)
+
+    def sample(self, key: Any, sample_shape: tuple[int, ...] = ()) -> Array:
+        """Independent draws: `sample_shape`, the batch shape, then the entries."""
+        return _sample(key, tuple(sample_shape), self.concentration, self.least)
+
+    def log_prob(self, value: Any, intermediates: Any = None) -> Array:
+        """Log-density of the first k - 1 entries; minus infinity off the support."""
+        return _log_prob(jnp.asarray(value, float), self.concentration, self.least)
+
+    @property
+    def mean(self) -> Array:
+        """Expected value."""
+        return _means(self.concentration, self.least)
+
+    @property
+    def variance(self) -> Array:
+        """Variance of each entry."""
+        return _variances(self.concentration, self.least)
+
+
+@partial(jax.jit, static_argnums=1)
+def _sample(
+    key: RandomKey, sample_shape: tuple[int, ...], shapes: Array, least: Array
+) -> Array:
+    shape = (*sample_shape, *shapes.shape)
+    lanes = jax.tree.map(
+        lambda leaf: jnp.broadcast_to(leaf, shape).reshape(-1, shape[-1]),
+        over_batches(_proposals, 1, 0)(shapes, least),
+    )
+    drawn = until_accepted(key, _draw, lanes, lanes.valid[:, 0], shape[-1:])
+    return drawn.reshape(shape)
+
+
+@jax.jit
+def _log_prob(value: Array, shapes: Array, least: Array) -> Array:
+    normalisers = over_batches(_normalise, 1, 0)(shapes, least)
+    density = over_batches(_log_density, 1, 1, 0, 0, 1, 0)
+    return density(value, shapes, least, *normalisers)
+
+
+@jax.jit
+def _means(shapes: Vectors, least: Numbers) -> Vectors:
+    return over_batches(_mean, 1, 0)(shapes, least)
+
+
+@jax.jit
+def _variances(shapes: Vectors, least: Numbers) -> Vectors:
+    return over_batches(_variance, 1, 0)(shapes, least)
+
+
+def _is_valid(shapes: Vector, least: Scalar) -> Bool[Array, ""]:
+    return positive(shapes).all() & _has_room(least, shapes.shape[0])
+
+
+def _has_room(least: Numbers, size: int) -> Bool[Array, "*batch"]:
+    return (least > 0) & (least * size < 1)
+
+
+def _normalise(shapes: Vector, least: Scalar) -> tuple[Scalar, Vector, Scalar]:
+    """The rate, masses of the entries' laws of h, and log-density of their sum."""
+    rate = solve_tilt(shapes, least)
+    laws, grids = components(shapes, rate, least)
+    spare = 1 - shapes.shape[0] * least
+    log_sum = log_sum_density(laws, grids, spare, jnp.zeros_like(shapes))
+    return rate, grids.log_mass, log_sum
+
+
+def _log_density(
+    value: Vector,
+    shapes: Vector,
+    least: Scalar,
+    rate: Scalar,
+    log_masses: Vector,
+    log_sum: Scalar,
+) -> Scalar:
+    """Tilts cancel: that of the density and that of its normaliser."""
+    laws = tilted_gamma(shapes, *_for_each(shapes, rate, least))
+    inside = SimplexAbove(least)(value)
+    safe = jnp.where(inside, value, 1 / shapes.shape[0])
+    terms = laws.log_density(laws.distance(safe - least)) - log_masses - jnp.log(safe)
+    density = jnp.where(inside, terms.sum() - log_sum, -jnp.inf)
+    return jnp.where(_is_valid(shapes, least), density, jnp.nan)
+
+
+def _mean(shapes: Vector, least: Scalar) -> Vector:
+    derivative, grids = _cumulants(shapes, least, jax.grad)
+    mean = least + grids.mean - derivative
+    return jnp.where(_is_valid(shapes, least), mean, jnp.nan)
+
+
+def _variance(shapes: Vector, least: Scalar) -> Vector:
+    derivative, _ = _cumulants(shapes, least, jax.hessian)
+    variance = jnp.diagonal(derivative)
+    return jnp.where(_is_valid(shapes, least), variance, jnp.nan)
+
+
+def _cumulants(
+    shapes: Vector, least: Scalar, derive: Callable
+) -> tuple[Float[Array, "..."], Grid]:
+    """Derivatives of the log-density of the sum in tilts of its terms."""
+    laws, grids = components(shapes, solve_tilt(shapes, least), least)
+    spare = 1 - shapes.shape[0] * least
+    derivative = derive(lambda tilts: log_sum_density(laws, grids, spare, tilts))
+    return derivative(jnp.zeros_like(shapes)), grids
+
+
+def _for_each(shapes: Vector, *numbers: Array) -> list[Array]:
+    return [jnp.broadcast_to(number, shapes.shape) for number in numbers]
+
+
+class _Proposals(NamedTuple):
+    """What it takes to draw."""
+
+    laws: TiltedGamma
+    hats: Hat
+    replaced: Vector  # cumulative chance that one of the entries so far is replaced
+    log_top: Vector  # largest value of what a replaced entry's acceptance rests on
+    spare: Vector  # the same for all entries, as is `valid`
+    valid: Bool[Array, " k"]
+
+
+def _proposals(shapes: Vector, least: Scalar) -> _Proposals:
+    laws, grids = components(shapes, solve_tilt(shapes, least), least)
+    log_top = laws.log_weighted(laws.largest_weighted())
+    spare, valid = _for_each(
+        shapes, 1 - shapes.shape[0] * least, _is_valid(shapes, least)
+    )
+    return _Proposals(
+        laws,
+        build_hat(laws.log_density, laws.slope, laws.low, laws.high, laws.width),
+        jnp.cumsum(jax.nn.softmax(log_top - grids.log_mass)),
+        log_top,
+        spare,
+        valid,
+    )
+
+
+def _draw(
+    key: RandomKey, lanes: _Proposals
+) -> tuple[Float[Array, "lanes k"], Bool[Array, " lanes"]]:
+    """One proposal a lane; see the class."""
+    key_gammas, key_entry, key_luck = jr.split(key, 3)
+    count, size = lanes.valid.shape
+    laws, hats, valid = jax.tree.map(jnp.ravel, (lanes.laws, lanes.hats, lanes.valid))
+    h = until_accepted(key_gammas, _draw_gammas, (laws, hats), valid, gather=False)
+    excess = jnp.maximum(lanes.laws.excess(h.reshape(count, size)), 0)
+    pick = jr.uniform(key_entry, (count, 1)) * lanes.replaced[:, -1:]
+    entry = jnp.sum(jnp.broadcast_to(pick, (count, size)) >= lanes.replaced, axis=1)
+    chosen = jnp.arange(size)[None, :] == entry[:, None]
+    rest = lanes.spare[:, 0] - jnp.where(chosen, 0, excess).sum(1)
+    excess = jnp.where(chosen, rest[:, None], excess)
+    positive_rest = jnp.where(excess > 0, excess, lanes.spare)
+    gain = lanes.laws.log_weighted(positive_rest) - lanes.log_top
+    chance = jnp.where(chosen, gain, 0).sum(1)
+    accepted = (rest > 0) & (jnp.log1p(-jr.uniform(key_luck, (count,))) <= chance)
+    return lanes.laws.least + excess, accepted
+
+
+def _draw_gammas(
+    key: RandomKey, lanes: tuple[TiltedGamma, Hat]
+) -> tuple[Float[Array, " lanes"], Bool[Array, " lanes"]]:
+    laws, hats = lanes
+    h, height = propose(key, hats)
+    return h, laws.log_density(h) >= height

@@ -1,0 +1,263 @@
+"""A multivariate Gaussian law inside a ball: exact draws, normalised density."""
+
+__all__ = ["GaussianInBall"]
+
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jaxtyping import Array, ArrayLike, Float, Real
+from numpyro.distributions import Distribution, constraints
+
+from dpjax.distributions.ball_mass import log_inside, moments, saddle
+from dpjax.distributions.ball_proposal import (
+    BallProposal,
+    draw,
+    proposal,
+    rotate,
+    times,
+)
+from dpjax.distributions.rejection import RandomKey, until_accepted
+from dpjax.distributions.special import over_batches, positive, refuse
+from dpjax.distributions.supports import Ball
+
+Vector = Float[Array, " d"]
+Matrix = Float[Array, "d d"]
+Scalar = Float[Array, ""]
+
+
+class GaussianInBall(Distribution):
+    r"""$N(\mu, \Lambda^{-1})$ given that $\|w\|_2 \le r$.
+
+    Draws are exact up to rounding, wherever the mean lies and whatever the precision.
+    Proposals come from the Gaussian law tilted by $e^{t (\|w\|^2 - r^2)}$, t such that
+    the expected squared norm is the squared radius at most. Either they are accepted
+    with the chance $e^{t (\|w\|^2 - r^2)}$ inside the ball; or, where that would be
+    seldom, one of the squares in the eigenbasis (or what is missing from the squared
+    radius) is replaced by what the others leave, as in `TruncatedDirichlet`. The better
+    is chosen for each law: in 100 dimensions more than 4 % are accepted where fewer
+    than one in 10^30 draws of the Gaussian law lie in the ball.
+
+    Args:
+        location: $\mu$, with the d dimensions on its last axis; anywhere.
+        precision_matrix: $\Lambda$, symmetric and positive definite.
+        radius: r > 0. Axes before these broadcast.
+
+    The normaliser, `mean` and `variance` are one-dimensional: an inverse Laplace
+    integral in closed form over a hyperbola, 48 nodes, relative error below 1e-8 in
+    float64; in float32 `log_prob` is within 1e-4 of the density of the rounded
+    parameters, next to what rounding the value does. First derivatives of `log_prob`
+    exist in the value and all parameters, also where eigenvalues are equal; second ones
+    in the value.
+
+    Raises:
+        ValueError: if a parameter is out of its range (as far as known while tracing);
+            traced, it gives NaN.
+
+    Privacy:
+        One draw from this law as the posterior of a regression is the posterior sample
+        of Z's section 5.2, with real numbers replaced by floats: for studies, not to be
+        published.
+
+    Reference:
+        Zhang, Rubinstein & Dimitrakakis (AAAI-16), section 5.2, for its use.
+    """
+
+    arg_constraints = {  # noqa: RUF012  (as NumPyro has it)
+        "location": constraints.real_vector,
+        "precision_matrix": constraints.positive_definite,
+        "radius": constraints.positive,
+    }
+
+    def __init__(
+        self,
+        location: Real[ArrayLike, "... d"],
+        precision_matrix: Real[ArrayLike, "... d d"],
+        radius: Real[ArrayLike, "..."],
+        *,
+        validate_args: bool | None = None,
+    ):
+        size = jnp.shape(location)[-1]
+        batch = jnp.broadcast_shapes(
+            jnp.shape(location)[:-1],
+            jnp.shape(precision_matrix)[:-2],
+            jnp.shape(radius),
+        )
+        self.location = _wide(location, (*batch, size))
+        self.precision_matrix = _wide(precision_matrix, (*batch, size, size))
+        self.radius = _wide(radius, batch)
+        if validate_args or (validate_args is None and self._validate_args):
+            refuse(~positive(self.radius), "`radius` must be positive and finite.")
+            refuse(~jnp.isfinite(self.location), "`location` must be finite.")
+            refuse(
+                jnp.logical_not(constraints.positive_definite(self.precision_matrix)),
+                "`precision_matrix` must be symmetric and positive definite.",
+            )
+        super().__init__(batch, (size,), validate_args=validate_args)
+
+    @classmethod
+    def from_covariance(
+        cls,
+        location: Real[ArrayLike, "... d"],
+        covariance_matrix: Real[ArrayLike, "... d d"],
+        radius: Real[ArrayLike, "..."],
+        *,
+        validate_args: bool | None = None,
+    ) -> "GaussianInBall":
+        """The law with this covariance matrix before truncation."""
+        inverse = jnp.linalg.inv(jnp.asarray(covariance_matrix, float))
+        symmetric = (inverse + jnp.swapaxes(inverse, -1, -2)) / 2
+        return cls(location, symmetric, radius, validate_args=validate_args)
+
+    @constraints.dependent_property(is_discrete=False, event_dim=1)  # pyright: ignore[reportArgumentType]
+    def support(self) -> constraints.Constraint:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """The ball."""
+        return Ball(self.radius)
+
+    def sample(self, key: Any, sample_shape: tuple[int, ...] = ()) -> Array:
+        """Independent draws: `sample_shape`, the batch shape, then the dimensions."""
+        return _sample(key, tuple(sample_shape), *self._parameters())
+
+    def log_prob(self, value: Any, intermediates: Any = None) -> Array:
+        """Log-density; minus infinity outside of the ball."""
+        return _log_prob(jnp.asarray(value, float), *self._parameters())
+
+    @property
+    def mean(self) -> Array:
+        """Expected value; not differentiable."""
+        return _summaries(*self._parameters())[0]
+
+    @property
+    def variance(self) -> Array:
+        """Variance of each dimension; not differentiable."""
+        return _summaries(*self._parameters())[1]
+
+    def _parameters(self) -> tuple[Array, Array, Array]:
+        return self.location, self.precision_matrix, self.radius
+
+
+def _wide(value: ArrayLike, shape: tuple[int, ...]) -> Array:
+    return jnp.broadcast_to(jnp.asarray(value, float), shape)
+
+
+@partial(jax.jit, static_argnums=1)
+def _sample(key: RandomKey, sample_shape: tuple[int, ...], *parameters: Array) -> Array:
+    batch = parameters[2].shape
+    shape = (*sample_shape, *batch)
+    basis, laws = over_batches(_proposal, 1, 2, 0)(*parameters)
+
+    def to_lanes(leaf):
+        event = leaf.shape[len(batch) :]
+        return jnp.broadcast_to(leaf, (*shape, *event)).reshape(-1, *event)
+
+    lanes = jax.tree.map(to_lanes, laws)
+    drawn = until_accepted(key, draw, lanes, lanes.valid, lanes.mean.shape[1:])
+    drawn = drawn.reshape(*shape, -1)
+    return over_batches(_place, 1, 2, 0)(drawn, basis, parameters[2])
+
+
+def _proposal(
+    location: Vector, precision_matrix: Matrix, radius: Scalar
+) -> tuple[Matrix, BallProposal]:
+    rotated = rotate(location, precision_matrix, radius)
+    return rotated.basis, proposal(rotated)
+
+
+def _place(point: Vector, basis: Matrix, radius: Scalar) -> Vector:
+    """Back from the eigenbasis; rounding may leave the ball by a few units."""
+    turned = times(basis, point)
+    norm = jnp.sqrt((turned * turned).sum())
+    return radius * (turned / jnp.maximum(norm, 1))
+
+
+@jax.jit
+def _log_prob(value: Array, *parameters: Array) -> Array:
+    normalisers = over_batches(_normalise, 1, 2, 0)(*parameters)
+    density = over_batches(_log_density, 1, 1, 2, 0, 2, 1, 1, 0, 0)
+    return density(value, *parameters, *normalisers)
+
+
+def _normalise(
+    location: Vector, precision_matrix: Matrix, radius: Scalar
+) -> tuple[Matrix, Vector, Vector, Scalar, Scalar]:
+    """Basis, tilted precision and mean, tilt and log-normaliser; NaN if not valid."""
+    rotated = rotate(location, precision_matrix, radius)
+    law = saddle(rotated.precision, rotated.pull)
+    log_mass = log_inside(law) - jnp.log(law.precision / (2 * np.pi)).sum() / 2
+    log_mass += law.precision.shape[0] * jnp.log(lax.stop_gradient(radius))
+    log_mass += _growth(location, precision_matrix, radius)
+    log_mass = jnp.where(rotated.valid, log_mass, jnp.nan)
+    return rotated.basis, law.precision, law.mean, law.amount, log_mass
+
+
+def _log_density(
+    value: Vector,
+    location: Vector,
+    precision_matrix: Matrix,
+    radius: Scalar,
+    basis: Matrix,
+    tilted: Vector,
+    mean: Vector,
+    amount: Scalar,
+    log_mass: Scalar,
+) -> Scalar:
+    """In the eigenbasis, where nothing cancels; derivatives in the parameters apart."""
+    inside = Ball(radius)(value)
+    value = jnp.where(inside, value, 0)
+    point = times(basis.T, value) / lax.stop_gradient(radius)
+    gap = point - mean
+    density = amount * ((point * point).sum() - 1) - (tilted * gap * gap).sum() / 2
+    density += _zero(_quadratic(lax.stop_gradient(value), location, precision_matrix))
+    return jnp.where(inside | jnp.isnan(log_mass), density - log_mass, -jnp.inf)
+
+
+def _quadratic(value: Vector, location: Vector, precision_matrix: Matrix) -> Scalar:
+    gap = value - location
+    return -gap @ times(precision_matrix, gap) / 2
+
+
+def _zero(x: Scalar) -> Scalar:
+    """Nothing but the derivative of x."""
+    return x - lax.stop_gradient(x)
+
+
+@jax.custom_jvp
+def _growth(location: Vector, precision_matrix: Matrix, radius: Scalar) -> Scalar:
+    """Zero, with the derivative of the log of the mass, `_quadratic` as log-density.
+
+    It is an expectation. Differentiating eigenvectors instead would divide by the
+    differences of eigenvalues.
+    """
+    return jnp.zeros(())
+
+
+@_growth.defjvp
+def _growth_derivative(primals, tangents):
+    location, precision_matrix, radius = primals
+    d_location, d_precision, d_radius = tangents
+    rotated = rotate(location, precision_matrix, radius)
+    found = moments(rotated.precision, rotated.pull, rotated.basis, location / radius)
+    shift = found.mean * radius - location
+    along = times(precision_matrix, d_location) @ shift
+    across = (found.second * radius * radius * d_precision).sum() / 2
+    return jnp.zeros(()), along - across + 2 * found.growth / radius * d_radius
+
+
+@jax.jit
+def _summaries(*parameters: Array) -> tuple[Array, Array]:
+    return over_batches(_mean_and_variance, 1, 2, 0)(*parameters)
+
+
+def _mean_and_variance(
+    location: Vector, precision_matrix: Matrix, radius: Scalar
+) -> tuple[Vector, Vector]:
+    rotated = rotate(location, precision_matrix, radius)
+    parameters = rotated.precision, rotated.pull, rotated.basis
+    mean = moments(*parameters, jnp.zeros_like(location)).mean
+    second = moments(*parameters, mean).second
+    results = radius * mean, radius * radius * jnp.diagonal(second)
+    mean, variance = (jnp.where(rotated.valid, x, jnp.nan) for x in results)
+    return mean, variance
