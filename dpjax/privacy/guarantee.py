@@ -1,6 +1,6 @@
-"""What a release costs, as plain data: an exact ε and the adjacency it is for."""
+"""What a release costs, as plain data: exact numbers and the adjacency they are for."""
 
-__all__ = ["Epsilon", "PureDP", "exact_epsilon"]
+__all__ = ["ApproximateDP", "Epsilon", "PureDP", "converged_within", "exact_epsilon"]
 
 import numbers
 from dataclasses import dataclass
@@ -11,6 +11,7 @@ import numpy as np
 
 from dpjax._checks import one_of
 from dpjax.privacy.adjacency import ADJACENCIES
+from dpjax.privacy.rounding import exponential_above, rounded_up
 
 Epsilon = str | int | float | Fraction | np.number  # as a user gives it
 
@@ -41,10 +42,75 @@ class PureDP:
 
     def __post_init__(self):
         one_of(ADJACENCIES, adjacency=self.adjacency)
-        if not isinstance(self.epsilon, Fraction) or self.epsilon < 0:
+        _exact_loss(self.epsilon)
+
+
+@dataclass(frozen=True)
+class ApproximateDP:
+    r"""(ε, δ)-differential privacy: ε up to a probability δ about which it is silent.
+
+    $$P(M(D) \in S) \le e^\epsilon P(M(D') \in S) + \delta$$ for all outputs S and all
+    neighbours D, D'. For planning and reporting: a `Ledger` accepts pure losses only.
+
+    Args:
+        epsilon: the loss, a Fraction ≥ 0.
+        delta: the probability, a Fraction of at least 0 and below 1; 1 is no promise.
+        adjacency: "replace-one" or "add-remove".
+
+    Raises:
+        ValueError: if a number is not exact or outside its range, or the adjacency
+            unknown.
+
+    Reference:
+        Zhang, Rubinstein & Dimitrakakis (AAAI-16), Definition 1.
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+    adjacency: str
+
+    def __post_init__(self):
+        one_of(ADJACENCIES, adjacency=self.adjacency)
+        _exact_loss(self.epsilon)
+        if not isinstance(self.delta, Fraction) or not 0 <= self.delta < 1:
             raise ValueError(
-                f"`epsilon` must be a Fraction of at least 0, got {self.epsilon!r}."
+                "`delta` must be a Fraction of at least 0 and below 1 (1 promises "
+                f"nothing), got {_brief(self.delta)}."
             )
+
+
+def converged_within(cost: PureDP, total_variation: Epsilon) -> ApproximateDP:
+    r"""What a sampler costs that is only close to one of known cost.
+
+    $$(\epsilon, (1 + e^\epsilon)\delta)$$ if its law is, on every data set, within δ of
+    the exact one in total variation, $\sup_S |P(S) - P'(S)| = \frac{1}{2}\|P - P'\|_1$.
+    That is attained. The paper writes $\|P - P'\|_1 \le \delta$, which is true too, but
+    twice as dear as need be: pass half of an L1 distance here.
+
+    Args:
+        cost: of one exact sample.
+        total_variation: δ, which the caller states. Nobody can observe it: no
+            diagnostic of a chain bounds it, and it must hold for all data sets alike.
+
+    Returns:
+        The guarantee; its δ is rounded up, by less than one part in 10^12.
+
+    Raises:
+        ValueError: if the distance is not a finite number > 0, or so large that the
+            guarantee would be empty.
+
+    Reference:
+        Foulds, Geumlek, Welling & Chaudhuri (UAI-16), Proposition 3.
+    """
+    distance = exact_epsilon(total_variation, "total_variation")
+    factor = 1 + exponential_above(min(cost.epsilon, Fraction(100)))  # beyond: empty
+    delta = rounded_up(factor * distance)
+    if delta >= 1:
+        raise ValueError(
+            "`total_variation` must be below 1 / (1 + exp(ε)), here "
+            f"{float(1 / factor):.3g}, to promise anything, got {total_variation}."
+        )
+    return ApproximateDP(cost.epsilon, delta, cost.adjacency)
 
 
 def exact_epsilon(epsilon: Epsilon, name: str = "epsilon") -> Fraction:
@@ -80,6 +146,17 @@ def exact_epsilon(epsilon: Epsilon, name: str = "epsilon") -> Fraction:
     for part in denominator:
         fraction /= Fraction(part)
     return _within_range(fraction, message)
+
+
+def _exact_loss(epsilon: object) -> None:
+    if not isinstance(epsilon, Fraction) or epsilon < 0:
+        raise ValueError(
+            f"`epsilon` must be a Fraction of at least 0, got {_brief(epsilon)}."
+        )
+
+
+def _brief(value: object) -> str:
+    return f"{value!r:.80}"
 
 
 def _within_range(fraction: Fraction, message: str) -> Fraction:

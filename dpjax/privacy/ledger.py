@@ -80,7 +80,8 @@ class Ledger:
         """Raise unless `cost` could be charged now: to be asked before touching data.
 
         Raises:
-            ValueError: if the adjacency is not the ledger's.
+            ValueError: if the cost is not pure, or too long a fraction to be written
+                (`rounded_up` shortens it), or the adjacency is not the ledger's.
             BudgetExceeded: if less is left.
         """
         with self._reading():
@@ -94,7 +95,7 @@ class Ledger:
             purpose: a public note for the file.
 
         Raises:
-            ValueError: if the adjacency is not the ledger's.
+            ValueError: as `require` does; then nothing is charged.
             BudgetExceeded: if less is left; then nothing is charged.
         """
         self.require(cost)  # so that a refusal makes no file, not even the lock's
@@ -142,7 +143,13 @@ class Ledger:
             self._started = True
         return sum(charges, Fraction(0))
 
-    def _refuse(self, cost: PureDP) -> None:
+    def _refuse(self, cost: object) -> None:
+        if not isinstance(cost, PureDP):
+            raise ValueError(
+                "`cost` must be pure (PureDP): δs are for planning, no ledger adds "
+                f"them up; got {type(cost).__name__}."
+            )
+        exact_epsilon(str(cost.epsilon))  # as the file will be read
         if cost.adjacency != self.adjacency:
             raise ValueError(
                 f"`adjacency` must be that of the ledger, {self.adjacency!r}, got "

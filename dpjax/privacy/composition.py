@@ -1,0 +1,200 @@
+r"""What several releases cost together, and what releasing from a sample costs.
+
+Exact fractions; where the formula is irrational, one just above. Every theorem is about
+neighbours, so that each function asks for the adjacency for which its own is proved.
+"""
+
+__all__ = ["advanced", "basic", "parallel", "repeated", "subsampled"]
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import overload
+
+from dpjax._checks import one_of, whole
+from dpjax.privacy.adjacency import ADD_REMOVE, ADJACENCIES, REPLACE_ONE
+from dpjax.privacy.guarantee import ApproximateDP, Epsilon, PureDP, exact_epsilon
+from dpjax.privacy.rounding import (
+    exponential_above,
+    logarithm_above,
+    root_above,
+    rounded_up,
+)
+
+_PARTS = {"index": REPLACE_ONE, "value": ADD_REMOVE}  # what a part's cost is for
+_SAMPLING = {"poisson": ADD_REMOVE, "fixed-size": REPLACE_ONE}
+
+
+@overload
+def basic(*costs: PureDP) -> PureDP: ...
+
+
+@overload
+def basic(*costs: PureDP | ApproximateDP) -> PureDP | ApproximateDP: ...
+
+
+def basic(*costs: PureDP | ApproximateDP) -> PureDP | ApproximateDP:
+    r"""Losses add up: $\sum_i \epsilon_i$, and $\sum_i \delta_i$ where there are δs.
+
+    Whatever the releases are, and also if each is chosen after seeing those before it.
+
+    Args:
+        costs: of releases from the same table, at least one.
+
+    Returns:
+        Their sum; pure if all of them are.
+
+    Raises:
+        ValueError: if there is none, the adjacencies differ, or the δs reach 1.
+
+    Reference:
+        Foulds, Geumlek, Welling & Chaudhuri (UAI-16), Theorem 1.
+    """
+    adjacency = _adjacency(costs)
+    epsilon = sum((cost.epsilon for cost in costs), Fraction(0))
+    if all(isinstance(cost, PureDP) for cost in costs):
+        return PureDP(epsilon, adjacency)
+    delta = sum((_delta(cost) for cost in costs), Fraction(0))
+    return ApproximateDP(epsilon, delta, adjacency)
+
+
+def repeated(cost: PureDP, times: int) -> PureDP:
+    """`basic` for `times` releases of the same cost.
+
+    Raises:
+        ValueError: if `times` is not an integer of at least 1.
+    """
+    whole(1, times=times)
+    return PureDP(cost.epsilon * int(times), cost.adjacency)
+
+
+def parallel(costs: Sequence[PureDP], parts: str, adjacency: str) -> PureDP:
+    r"""One release from each of several disjoint parts of the table.
+
+    Parts by "index": a record's place in the table decides. A replaced record stays in
+    its part, so that one part changes: $\max_i \epsilon_i$ under replace-one. If a
+    record appears or disappears all later ones move, and nothing is promised: refused.
+
+    Parts by "value": the record itself decides (a column, a hash of an identifier). The
+    size of a part is then private, so its release must be private under add-remove.
+    Under add-remove one part changes: $\max_i \epsilon_i$. Under replace-one a record
+    leaves a part and enters another or the same: $2 \max_i \epsilon_i$, and not the sum
+    of the two dearest, since both may happen in the dearest.
+
+    Args:
+        costs: of the release from each part, at least one; under replace-one for parts
+            by "index", under add-remove for parts by "value".
+        parts: "index" or "value".
+        adjacency: "replace-one" or "add-remove", of the whole table.
+
+    Returns:
+        The cost of all releases together, under `adjacency`.
+
+    Raises:
+        ValueError: if there is no cost, or an adjacency is one for which it fails.
+    """
+    one_of(tuple(_PARTS), parts=parts)
+    one_of(ADJACENCIES, adjacency=adjacency)
+    if parts == "index" and adjacency == ADD_REMOVE:
+        raise ValueError(
+            "`parts` must be 'value' under 'add-remove', where a record that goes "
+            f"moves all later ones to other places, got {parts!r}."
+        )
+    given = _adjacency(costs)
+    if given != _PARTS[parts]:
+        raise ValueError(
+            f"`costs` must be for {_PARTS[parts]!r}, under which a part by {parts} "
+            f"changes, got {given!r}."
+        )
+    dearest = max(cost.epsilon for cost in costs)
+    return PureDP(dearest if adjacency == given else 2 * dearest, adjacency)
+
+
+def advanced(cost: PureDP, times: int, delta: Epsilon) -> ApproximateDP:
+    r"""`times` releases of the same cost, where a small δ buys a smaller ε.
+
+    $$\epsilon' = \sqrt{2k \ln(1/\delta)}\,\epsilon + k\epsilon(e^\epsilon - 1)$$ at δ,
+    or, where that is no smaller, what `basic` gives: kε at 0.
+
+    Args:
+        cost: of one release; each may be chosen after seeing those before it.
+        times: number of releases k, at least 1.
+        delta: of the whole, > 0 and below 1.
+
+    Returns:
+        The better of the two guarantees; its ε is rounded up.
+
+    Raises:
+        ValueError: if an argument is outside its range.
+
+    Reference:
+        Dwork, Rothblum & Vadhan (FOCS 2010); mentioned by Foulds, Geumlek, Welling &
+        Chaudhuri (UAI-16), section 2.1.3.
+    """
+    simple = repeated(cost, times).epsilon
+    chance = _below_one(exact_epsilon(delta, "delta"), "delta")
+    if cost.epsilon < 1:  # else e^ε - 1 exceeds 1, and with it kε
+        spread = root_above(2 * int(times) * logarithm_above(1 / chance))
+        drift = int(times) * (exponential_above(cost.epsilon) - 1)
+        epsilon = rounded_up(cost.epsilon * (spread + drift))
+        if epsilon < simple:
+            return ApproximateDP(epsilon, chance, cost.adjacency)
+    return ApproximateDP(simple, Fraction(0), cost.adjacency)
+
+
+def subsampled(cost: PureDP, rate: Epsilon, sampling: str) -> PureDP:
+    r"""A release from a secret random sample of the records.
+
+    $$\ln(1 + q(e^\epsilon - 1))$$ if the release sees nothing of the sample but its
+    records, so that its output cannot show who was sampled. A Gibbs sampler's does, if
+    it updates random records' latent variables: its cost is not lowered, whatever
+    Foulds et al. (UAI-16), section 4.1, say.
+
+    Args:
+        cost: of the release from the sample, for the adjacency that belongs to it.
+        rate: q, > 0 and at most 1.
+        sampling: "poisson": each record is taken with chance q on its own; needs a
+            cost under add-remove (the sample's size is random). "fixed-size": qn of n
+            records without replacement; needs one under replace-one (n is public).
+
+    Returns:
+        The cost to the whole table, rounded up, at most `cost`.
+
+    Raises:
+        ValueError: if `rate` is outside its range, or the adjacency not the sampling's.
+
+    Reference:
+        Balle, Barthe & Gaboardi (NeurIPS 2018).
+    """
+    one_of(tuple(_SAMPLING), sampling=sampling)
+    if cost.adjacency != _SAMPLING[sampling]:
+        raise ValueError(
+            f"`cost` must be for {_SAMPLING[sampling]!r} with {sampling} sampling, got "
+            f"{cost.adjacency!r}."
+        )
+    share = exact_epsilon(rate, "rate")
+    if share > 1:
+        raise ValueError(f"`rate` must be at most 1, got {rate}.")
+    unsampled = (1 - share) * exponential_above(-cost.epsilon)  # bounded for any ε
+    loss = rounded_up(cost.epsilon + logarithm_above(share + unsampled))
+    return PureDP(min(loss, cost.epsilon), cost.adjacency)
+
+
+def _adjacency(costs: Sequence[PureDP | ApproximateDP]) -> str:
+    """The one adjacency of all `costs`."""
+    found = sorted({cost.adjacency for cost in costs})
+    if len(found) != 1:
+        raise ValueError(
+            "`costs` must be one or more, all for one adjacency, got "
+            f"{' and '.join(found) or 'none'}."
+        )
+    return found[0]
+
+
+def _delta(cost: PureDP | ApproximateDP) -> Fraction:
+    return cost.delta if isinstance(cost, ApproximateDP) else Fraction(0)
+
+
+def _below_one(value: Fraction, name: str) -> Fraction:
+    if value >= 1:
+        raise ValueError(f"`{name}` must be below 1, got {float(value)}.")
+    return value

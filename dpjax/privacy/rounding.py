@@ -1,0 +1,67 @@
+"""Irrational costs as fractions that are never below them.
+
+`decimal` rounds exp, ln and sqrt to the nearest of 100 digits, so the next decimal
+above is above the true value; each function here increases, so rounding its argument up
+first keeps it so. What `rounded_up` gives is short enough for a ledger's file.
+"""
+
+__all__ = ["exponential_above", "logarithm_above", "root_above", "rounded_up"]
+
+import decimal
+from decimal import Decimal
+from fractions import Fraction
+
+_DIGITS = 13  # relative excess below 1e-12, about 2^-40
+_LARGEST_EXPONENT = 1000  # e^1000 is beyond any budget, e^-1000 below any
+_UP = decimal.Context(prec=100, rounding=decimal.ROUND_CEILING)
+_SHORT = decimal.Context(prec=_DIGITS, rounding=decimal.ROUND_CEILING)
+
+
+def rounded_up(value: Fraction | Decimal) -> Fraction:
+    """The least fraction of 13 decimal digits that is not below `value`."""
+    return _from(_SHORT, Fraction(value))
+
+
+def exponential_above(x: Fraction) -> Fraction:
+    """At least e^x, by less than one part in 10^90 for x above -1000.
+
+    Raises:
+        ValueError: if x is above 1000, where no loss that anyone would spend is.
+    """
+    if x > _LARGEST_EXPONENT:
+        raise ValueError(f"`x` must be at most {_LARGEST_EXPONENT}, got {float(x)}.")
+    return Fraction(_next(_UP.exp(_decimal(max(x, Fraction(-_LARGEST_EXPONENT))))))
+
+
+def logarithm_above(x: Fraction) -> Fraction:
+    """At least ln x, by less than 1e-90 (1 + |ln x|); ln 1 is exactly 0.
+
+    Raises:
+        ValueError: if x is not positive.
+    """
+    if x <= 0:
+        raise ValueError(f"`x` must be positive, got {float(x)}.")
+    return Fraction(0) if x == 1 else Fraction(_next(_UP.ln(_decimal(x))))
+
+
+def root_above(x: Fraction) -> Fraction:
+    """At least the square root of x, by less than one part in 10^90.
+
+    Raises:
+        ValueError: if x is negative.
+    """
+    if x < 0:
+        raise ValueError(f"`x` must be at least 0, got {float(x)}.")
+    return Fraction(_next(_UP.sqrt(_decimal(x)))) if x else Fraction(0)
+
+
+def _decimal(x: Fraction) -> Decimal:
+    return _UP.divide(Decimal(x.numerator), Decimal(x.denominator))
+
+
+def _next(nearest: Decimal) -> Decimal:
+    return _UP.next_plus(nearest)
+
+
+def _from(context: decimal.Context, x: Fraction) -> Fraction:
+    return Fraction(context.divide(Decimal(x.numerator), Decimal(x.denominator)))
