@@ -1,13 +1,14 @@
 """What every statistic must be able to say about itself."""
 
-__all__ = ["Statistic"]
+__all__ = ["Statistic", "TableStatistic"]
 
 import abc
 
-from jaxtyping import Array, Int32
+from jaxtyping import Array, Int32, Real
 
-from dpjax._types import Cells, Flat, Records, Scalar
+from dpjax._types import Cells, Flat, Scalar
 from dpjax.graph import BayesNet
+from dpjax.intervals import Interval
 from dpjax.layout import TableLayout
 from dpjax.privacy import Sensitivity
 from dpjax.variables import Variable
@@ -18,8 +19,34 @@ class Statistic(abc.ABC):
 
     @property
     @abc.abstractmethod
-    def network(self) -> BayesNet | None:
-        """The network whose families are wanted, if it is one."""
+    def variables(self) -> tuple[Variable, ...] | tuple[Interval, ...]:
+        """The columns of the records."""
+
+    @property
+    @abc.abstractmethod
+    def length(self) -> int:
+        """Number of integers that are measured."""
+
+    @abc.abstractmethod
+    def measure(self, records: Real[Array, "n d"]) -> Int32[Array, " m"]:
+        """The exact statistic."""
+
+    @abc.abstractmethod
+    def sensitivity(self, adjacency: str) -> Sensitivity:
+        """By how much, in L1, one record can move the statistic."""
+
+    @abc.abstractmethod
+    def describe(self) -> dict[str, object]:
+        """The statistic as public, plain data, for a file."""
+
+    @property
+    def most_per_record(self) -> int:
+        """The most by which one record can move one number away from 0."""
+        return 1
+
+
+class TableStatistic(Statistic):
+    """A statistic that contingency tables can be made from."""
 
     @property
     @abc.abstractmethod
@@ -28,21 +55,13 @@ class Statistic(abc.ABC):
 
     @property
     @abc.abstractmethod
-    def layout(self) -> TableLayout:
-        """The tables that can be made from the vector: those of the network, if any."""
+    def network(self) -> BayesNet | None:
+        """The network whose families are wanted, if it is one."""
 
     @property
     @abc.abstractmethod
-    def length(self) -> int:
-        """Number of integers that are measured."""
-
-    @abc.abstractmethod
-    def measure(self, records: Records) -> Int32[Array, " m"]:
-        """The exact statistic."""
-
-    @abc.abstractmethod
-    def sensitivity(self, adjacency: str) -> Sensitivity:
-        """By how much, in L1, one record can move the statistic."""
+    def layout(self) -> TableLayout:
+        """The tables that can be made from the vector: those of the network, if any."""
 
     @abc.abstractmethod
     def tables(self, vector: Flat, n: Scalar | None = None) -> Cells:
@@ -52,7 +71,3 @@ class Statistic(abc.ABC):
             vector: exact or noisy, with any leading axes.
             n: the number of records, where it is public.
         """
-
-    @abc.abstractmethod
-    def describe(self) -> dict[str, object]:
-        """The statistic as public, plain data, for a file."""

@@ -15,12 +15,12 @@ from dpjax.counts import count
 from dpjax.graph import BayesNet, maximal_groups
 from dpjax.layout import TableLayout
 from dpjax.privacy import ADJACENCIES, REPLACE_ONE, Sensitivity
-from dpjax.statistics.base import Statistic
+from dpjax.statistics.base import TableStatistic
 from dpjax.variables import Variable
 
 
 @dataclass(frozen=True)
-class FamilyCounts(Statistic):
+class FamilyCounts(TableStatistic):
     r"""Counts $N_i[j, v]$ of a network's families, the updates of its Dirichlet priors.
 
     Args:

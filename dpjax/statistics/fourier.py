@@ -23,7 +23,7 @@ from dpjax.fourier_basis import (
 from dpjax.graph import BayesNet, maximal_groups
 from dpjax.layout import TableLayout
 from dpjax.privacy import ADJACENCIES, REPLACE_ONE, Sensitivity
-from dpjax.statistics.base import Statistic
+from dpjax.statistics.base import TableStatistic
 from dpjax.statistics.fourier_sensitivity import (
     largest_change_of_order,
     largest_change_over_groups,
@@ -34,7 +34,7 @@ _MOST_TABLES = 1 << 20
 
 
 @dataclass(frozen=True)
-class FourierCoefficients(Statistic):
+class FourierCoefficients(TableStatistic):
     r"""Coefficients $c_\gamma$ of all $\gamma$ in a downward closure, each once.
 
     Under replace-one n is public: $(n - c_\gamma) / 2$, the number of records of odd

@@ -1,0 +1,95 @@
+r"""Ranges of the log-likelihood of a normal law over boxes of its mean and variance.
+
+What one sample from a truncated posterior costs. Both suprema are found exactly, among
+the few points where a piecewise smooth function of one number can be largest.
+"""
+
+__all__ = [
+    "largest_normal_range",
+    "normal_likelihood_diameter",
+    "normal_likelihood_radius",
+]
+
+import math
+
+Pair = tuple[float | int, float | int]
+
+
+def normal_likelihood_radius(records: Pair, mean: Pair, variance: Pair) -> float:
+    """Largest range over the box of the log-likelihood of one record.
+
+    Args:
+        records: between what x can be.
+        mean: between what m can be.
+        variance: between what v can be.
+    """
+    middle = (mean[0] + mean[1]) / 2
+    ends = [abs(x - middle) for x in records]
+    nearest = 0.0 if records[0] <= middle <= records[1] else min(ends)
+    return largest_normal_range((nearest, max(ends)), (mean[1] - mean[0]) / 2, variance)
+
+
+def largest_normal_range(distances: Pair, reach: float, variance: Pair) -> float:
+    r"""Largest range of $-\frac12 \log v - \frac{d^2}{2v}$ over d and v.
+
+    A record at distance r from the middle of the means is between $(r - w)_+$ and
+    $r + w$ from them. The range is half of A(r + w) - B((r - w)_+), with A and B the
+    largest and the least of $\log v + d^2/v$ over v. A is convex, B smooth, and the
+    slope of the range falls with r only while A is at the most v and B at the least:
+    it is largest at an end, or where the two slopes are equal there.
+
+    Args:
+        distances: between what r can be.
+        reach: w, half of the range of the mean.
+        variance: between what v can be.
+    """
+    least, most = variance
+    (start, end), candidates = distances, [*distances]
+    if most > least:
+        candidates.append(reach * (most + least) / (most - least))
+
+    def energy(distance: float, v: float) -> float:
+        return math.log(v / least) + distance**2 / v
+
+    def range_at(r: float) -> float:
+        far, near = r + reach, max(r - reach, 0.0)
+        best = min(max(near**2, least), most)
+        return (max(energy(far, v) for v in variance) - energy(near, best)) / 2
+
+    return max(range_at(min(max(r, start), end)) for r in candidates)
+
+
+def normal_likelihood_diameter(records: Pair, mean: Pair, variance: Pair) -> float:
+    r"""Half of the largest range over the box of $\log p(x) - \log p(x')$.
+
+    For $\delta = x' - x$ and s their middle the difference is $\delta (s - m)/v$, so
+    for a given δ the range is largest with s as far to one side as it can be.
+
+    Args:
+        records: between what x can be.
+        mean: between what m can be.
+        variance: between what v can be.
+    """
+    right = _largest_range_on_the_right(records, mean, variance)
+    left = _largest_range_on_the_right(_mirror(records), _mirror(mean), variance)
+    return max(right, left) / 2
+
+
+def _largest_range_on_the_right(records: Pair, mean: Pair, variance: Pair) -> float:
+    """With x' at the upper end: piecewise quadratic in δ."""
+    lower, upper = records
+    steep, flat = (1 / v for v in variance)
+
+    def range_at(delta: float) -> float:
+        middle = upper - delta / 2
+        gaps = middle - mean[0], mean[1] - middle
+        return delta * sum(gap * (steep if gap > 0 else flat) for gap in gaps)
+
+    candidates = [upper - lower, *(2 * (upper - m) for m in mean)]
+    if steep > flat:  # the vertex where the middle is beyond all means
+        candidates.append(upper - (mean[0] * steep - mean[1] * flat) / (steep - flat))
+    return max(range_at(min(max(d, 0.0), upper - lower)) for d in candidates)
+
+
+def _mirror(pair: Pair) -> Pair:
+    return -pair[1], -pair[0]

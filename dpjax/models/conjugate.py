@@ -1,0 +1,88 @@
+"""Conjugate posteriors of exponential families, from exact or noisy statistics."""
+
+__all__ = [
+    "BetaPosterior",
+    "ConjugatePosterior",
+    "DirichletPosterior",
+    "GammaPosterior",
+    "KnownNoisePosterior",
+    "NormalInverseGammaPosterior",
+    "NormalInverseWishartPosterior",
+    "NormalPosterior",
+    "RegressionPosterior",
+    "conjugate_posterior",
+]
+
+from typing import Any
+
+from jaxtyping import Array, Real
+
+from dpjax._types import Scalar
+from dpjax.expfam import (
+    BetaParameters,
+    DirichletParameters,
+    Family,
+    GammaParameters,
+    KnownNoiseParameters,
+    NormalInverseGammaParameters,
+    NormalInverseWishartParameters,
+    NormalParameters,
+    RegressionParameters,
+)
+from dpjax.models.conjugate_base import ConjugatePosterior
+from dpjax.models.conjugate_gaussian import (
+    NormalInverseGammaPosterior,
+    NormalInverseWishartPosterior,
+)
+from dpjax.models.conjugate_regression import KnownNoisePosterior, RegressionPosterior
+from dpjax.models.conjugate_scalar import (
+    BetaPosterior,
+    DirichletPosterior,
+    GammaPosterior,
+    NormalPosterior,
+)
+
+_POSTERIORS: dict[type, Any] = {
+    BetaParameters: BetaPosterior,
+    DirichletParameters: DirichletPosterior,
+    GammaParameters: GammaPosterior,
+    NormalParameters: NormalPosterior,
+    NormalInverseGammaParameters: NormalInverseGammaPosterior,
+    NormalInverseWishartParameters: NormalInverseWishartPosterior,
+    RegressionParameters: RegressionPosterior,
+    KnownNoiseParameters: KnownNoisePosterior,
+}
+
+
+def conjugate_posterior(
+    family: Family, total: Real[Array, " m"], n: Scalar, prior: Any = None
+) -> ConjugatePosterior:
+    """The posterior that takes a total, made a possible one, at its word.
+
+    Args:
+        family: an exponential family.
+        total: of its statistic over all records, exact or noisy, in natural units (see
+            `dpjax.statistics.Sufficient.decode`).
+        n: number of records, exact or noisy.
+        prior: the family's conjugate parameters; None: `family.prior()`, which is weak.
+            Of a regression, `KnownNoiseParameters` make the noise's precision known.
+
+    Privacy:
+        Post-processing: costs nothing more, and may be repeated with other priors.
+
+    Raises:
+        ValueError: if the prior is of another family, or not positive.
+
+    Reference:
+        Foulds, Geumlek, Welling & Chaudhuri (UAI-16), equations 11 and 16.
+    """
+    prior = family.prior() if prior is None else prior
+    if not isinstance(prior, family.priors):
+        expected = " or ".join(kind.__name__ for kind in family.priors)
+        raise ValueError(
+            f"`prior` must be of type {expected} for the {family.name} family, got "
+            f"{type(prior).__name__}."
+        )
+    total, n = family.project(total, n)
+    parameters = family.update(prior, total, n)
+    return _POSTERIORS[type(parameters)](family, parameters)

@@ -1,0 +1,267 @@
+"""Sufficient statistics of an exponential family, as integers on a public grid.
+
+Each record is clipped, scaled, and rounded on its own; only then are records added.
+"""
+
+__all__ = ["Sufficient"]
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, ArrayLike, Float, Int32, Real
+
+from dpjax._checks import one_of, whole
+from dpjax._types import Flat, Scalar
+from dpjax.expfam import FAMILIES, Family
+from dpjax.intervals import Interval
+from dpjax.privacy import ADJACENCIES, REPLACE_ONE, Sensitivity
+from dpjax.statistics.base import Statistic
+from dpjax.variables import Variable
+
+_UNITS = 1 << 10
+_MOST_UNITS = 1 << 16
+
+
+@dataclass(frozen=True)
+class Sufficient(Statistic):
+    r"""By component of S: $T_k = \sum_x \mathrm{round}(units \, S_k(x) / scale_k)$.
+
+    Components have the same range, so that none drowns in the noise of another. Under
+    replace-one n is public and not measured. Under add-remove one more number is:
+    $units \cdot n - T_c$ for a component c in [0, scale], whence n, in the same units.
+    That costs nothing, since a record that adds much to one of the two adds little to
+    the other; n on its own would make every record count for `units` more. Counts of a
+    categorical variable need none: they sum to n.
+
+    Args:
+        family: the family, its bounds those of the variables.
+        over: the columns of the records.
+        adjacency: "replace-one" or "add-remove".
+        units: steps from 0 to the largest value of a component, up to 65536; a multiple
+            of `family.lattice`, if it has one. None: 1024, or the lattice itself, where
+            rounding then loses nothing.
+
+    Privacy:
+        `sensitivity` is that of the rounded records. Whatever a record holds, it moves
+        no number by more than `units`, and all together by no more than that.
+
+    Raises:
+        ValueError: if the bounds, kinds or number of the variables are not those of the
+            family, or `units` is out of range.
+
+    Reference:
+        Foulds, Geumlek, Welling & Chaudhuri (UAI-16), equations 16-17.
+    """
+
+    family: Family
+    over: tuple[Variable, ...] | tuple[Interval, ...]
+    adjacency: str
+    units: int | None = None
+
+    def __post_init__(self):
+        one_of(ADJACENCIES, adjacency=self.adjacency)
+        self._check_variables()
+        lattice = self.family.lattice
+        units = self.units
+        if units is None:
+            units = lattice or _UNITS
+        whole(1, units=units)
+        if units > _MOST_UNITS or units % (lattice or 1):
+            raise ValueError(
+                f"`units` must be at most {_MOST_UNITS} and a multiple of "
+                f"{lattice or 1}, got {units}."
+            )
+        object.__setattr__(self, "units", int(units))
+
+    def _check_variables(self) -> None:
+        kind = Variable if self.family.categorical else Interval
+        if not all(isinstance(variable, kind) for variable in self.over):
+            raise ValueError(
+                f"`over` must be of type {kind.__name__} for a {self.family.name} "
+                f"family, got {[type(variable).__name__ for variable in self.over]}."
+            )
+        lower, upper = _bounds(self.over)
+        if tuple(zip(lower, upper, strict=True)) != self.family.bounds:
+            raise ValueError(
+                f"`over` must have the bounds of the family, {self.family.bounds}, got "
+                f"{tuple(zip(lower, upper, strict=True))}: `Sufficient.of` takes them "
+                "from the variables."
+            )
+
+    @classmethod
+    def of(
+        cls,
+        family: str,
+        variables: tuple[Variable, ...] | tuple[Interval, ...],
+        adjacency: str,
+        units: int | None = None,
+        **options: Any,
+    ) -> "Sufficient":
+        """The statistic of the family of that name, with the variables' bounds.
+
+        Args:
+            family: a key of `dpjax.expfam.FAMILIES`.
+            variables: the columns of the records; of a regression the target last.
+            adjacency: "replace-one" or "add-remove".
+            units: see `Sufficient`.
+            **options: what the family needs besides, such as `variance`.
+
+        Raises:
+            ValueError: if there is no such family or it has no such variables.
+        """
+        one_of(tuple(FAMILIES), family=family)
+        lower, upper = _bounds(variables)
+        made = FAMILIES[family].from_bounds(lower, upper, **options)
+        return cls(made, variables, adjacency, units)
+
+    @classmethod
+    def from_description(
+        cls,
+        variables: tuple[Variable, ...] | tuple[Interval, ...],
+        adjacency: str,
+        *,
+        family: str,
+        units: int,
+        options: dict[str, Any],
+    ) -> "Sufficient":
+        """The statistic that `describe` described, its kind apart."""
+        return cls.of(family, variables, adjacency, units, **options)
+
+    @property
+    def variables(self) -> tuple[Variable, ...] | tuple[Interval, ...]:
+        """The columns of the records."""
+        return self.over
+
+    @property
+    def steps(self) -> int:
+        """`units`, which construction has made a number."""
+        return self.units or _UNITS
+
+    @property
+    def lowest(self) -> int:
+        """The least integer that a record's first component is rounded to."""
+        one = Sufficient(self.family, self.over, REPLACE_ONE, self.units)
+        return self.steps - int(one.sensitivity(REPLACE_ONE).value)
+
+    @property
+    def _measures_complement(self) -> bool:
+        return self.adjacency != REPLACE_ONE and self.family.complement is not None
+
+    @property
+    def length(self) -> int:
+        """Components of S, and under add-remove the number that n follows from."""
+        return self.family.dimension + self._measures_complement
+
+    @property
+    def most_per_record(self) -> int:
+        """`units`: n times it must stay within 2^29 for exact noise."""
+        return self.steps
+
+    def measure(self, records: Real[ArrayLike, "n d"]) -> Int32[Array, " m"]:
+        """The exact sums.
+
+        Args:
+            records: values of intervals, or indices of levels. Anything beyond bounds
+                is clipped; what is no number is the variable's `missing`.
+
+        Privacy:
+            None: these are exact.
+        """
+        return self._round(jnp.asarray(records)).sum(axis=0, dtype=jnp.int32)
+
+    def _round(self, records: Real[Array, "n d"]) -> Int32[Array, "n m"]:
+        """One row of integers a record."""
+        records = records.astype(float)
+        missing = [x.missing for x in self.over if isinstance(x, Interval)]
+        if missing:
+            default = jnp.asarray(missing, records.dtype)[None, :]
+            records = jnp.where(jnp.isnan(records), default, records)
+        scaled = self.family.scaled_statistics(records)
+        rounded = jnp.round(scaled * self.steps).astype(jnp.int32)
+        if not self._measures_complement:
+            return rounded
+        carrier = rounded[:, self.family.complement, None]
+        return jnp.concatenate([rounded, self.steps - carrier], axis=1)
+
+    def sensitivity(self, adjacency: str) -> Sensitivity:
+        r"""L1 sensitivity of `measure`, in units; exact where `tight`.
+
+        Under add-remove it is that of the scaled S, a whole number, attained where all
+        components are largest, for there the last number is 0. Under replace-one it is
+        exact on a lattice and in one dimension, since rounding is monotone. Elsewhere
+        each number is rounded by at most ½ + η, with η what float32 may be wrong by, so
+        K of them move by at most $units \cdot Δ + K (1 + 2η)$.
+
+        Raises:
+            ValueError: if the statistic was made for the other adjacency.
+        """
+        one_of((self.adjacency,), adjacency=adjacency)
+        units, family = self.steps, self.family
+        if adjacency != REPLACE_ONE:
+            radius = round(family.radius(scaled=True).value)
+            return Sensitivity(units * radius, adjacency, tight=True)
+        change, tight = family.diameter(scaled=True)
+        if family.lattice is not None:
+            return Sensitivity(round(units * change), adjacency, tight)
+        error = units * 2.0**-21  # a few roundings, each of 2^-24 at most
+        if family.dimension == 1:
+            lowest = units * (1 - change)  # to the highest, `units`
+            least = math.ceil(lowest - 0.5 - error)
+            exact = least == math.floor(lowest + 0.5 + error)
+            return Sensitivity(units - least, adjacency, exact)
+        slack = family.dimension * (1 + 2 * error)
+        return Sensitivity(math.floor(units * change + slack), adjacency, False)
+
+    def decode(
+        self, vector: Flat, n: Scalar | None = None
+    ) -> tuple[Float[Array, "*batch s"], Float[Array, "*batch"]]:
+        """The total of S, in natural units, and n, behind an exact or noisy vector.
+
+        Args:
+            vector: exact or noisy, with any leading axes.
+            n: the number of records, where it is public.
+
+        Returns:
+            The total of `family.statistics`, and n: neither need be a possible one
+            (see `family.project`).
+
+        Raises:
+            ValueError: if n is missing under replace-one.
+        """
+        scaled = vector.astype(float) / self.steps
+        if self.adjacency == REPLACE_ONE:
+            if n is None:
+                raise ValueError(
+                    "`n` must be given under replace-one, where it is public."
+                )
+            n = jnp.broadcast_to(jnp.asarray(n, float), scaled.shape[:-1])
+        elif self.family.complement is None:
+            n = scaled.sum(axis=-1)
+        else:
+            n = scaled[..., self.family.complement] + scaled[..., -1]
+        scales = np.reshape(self.family.scales(), (1,) * (scaled.ndim - 1) + (-1,))
+        return scaled[..., : scales.shape[-1]] * jnp.asarray(scales, scaled.dtype), n
+
+    def describe(self) -> dict[str, object]:
+        """Kind, family, options and units; variables and adjacency are not repeated."""
+        return {
+            "kind": "sufficient-statistics",
+            "family": self.family.name,
+            "options": self.family.options(),
+            "units": self.units,
+        }
+
+
+def _bounds(
+    variables: tuple[Variable, ...] | tuple[Interval, ...],
+) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Lower and upper ones; levels are numbered from 0."""
+    pairs = [
+        (x.lower, x.upper) if isinstance(x, Interval) else (0.0, x.size - 1.0)
+        for x in variables
+    ]
+    lower, upper = zip(*pairs, strict=True) if pairs else ((), ())
+    return lower, upper

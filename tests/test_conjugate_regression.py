@@ -1,0 +1,98 @@
+"""Regression posteriors: least squares, textbook errors, intervals, ridge."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import stats
+
+from dpjax.expfam import KnownNoiseParameters, LinearRegression
+
+from .families import fit, random_records
+from .statistical import assert_follows
+
+LINE = LinearRegression((0.0, 1.0), (4.0, 2.0), (-1.0, 2.0))
+THROUGH_0 = LinearRegression((0.0, 1.0), (4.0, 2.0), (-1.0, 2.0), intercept=False)
+
+
+@pytest.fixture(scope="module")
+def line():
+    """Many records of a known line, with the least-squares solution."""
+    rng = np.random.default_rng(5)
+    features = rng.uniform(LINE.lower, LINE.upper, (4000, 2))
+    target = -1.5 + 0.4 * features[:, 0] + 0.9 * features[:, 1]
+    target = target + 0.2 * rng.normal(size=4000)
+    records = np.column_stack([features, np.clip(target, -1, 2)]).astype(np.float32)
+    design = np.column_stack([np.ones(4000), records[:, :2]])
+    return records, design, np.linalg.lstsq(design, records[:, 2], rcond=None)
+
+
+def test_much_data_give_least_squares(line):
+    records, design, (solution, residual, *_) = line
+    mean = fit(LINE, records).mean()
+    np.testing.assert_allclose(mean["intercept"], solution[0], rtol=5e-3)
+    np.testing.assert_allclose(mean["weights"], solution[1:], rtol=5e-3)
+    np.testing.assert_allclose(mean["variance"], residual[0] / 4000, rtol=1e-2)
+    predicted = fit(LINE, records).predict(jnp.asarray(records[:5, :2]))
+    np.testing.assert_allclose(predicted, design[:5] @ solution, atol=2e-3)
+
+
+def test_weights_have_the_spread_of_textbooks(line, key):
+    records, design, (_, residual, *_) = line
+    posterior = fit(LINE, records)
+    error = np.sqrt(np.diag(np.linalg.inv(design.T @ design)) * residual[0] / 4000)
+    sd = posterior.sd()
+    np.testing.assert_allclose(sd["intercept"], error[0], rtol=0.02)
+    np.testing.assert_allclose(sd["weights"], error[1:], rtol=0.02)
+    draws = eqx.filter_jit(posterior.sample)(key, (20_000,))
+    p = jax.tree.map(lambda x: np.float64(x), posterior.parameters)
+    assert_follows(draws["variance"], stats.invgamma(p.shape, scale=p.scale))
+    for q in (0.1, 0.8):
+        low = posterior.quantile(q)
+        for name in ("intercept", "weights", "variance"):
+            below = np.mean(np.asarray(draws[name], float) < low[name], axis=0)
+            np.testing.assert_allclose(below, q, atol=0.015)  # 5 standard errors
+
+
+def test_intervals_cover_what_they_say(line):
+    records, _, _ = line
+    for prior in (None, KnownNoiseParameters(np.zeros(3), np.eye(3), 1 / 0.04)):
+        posterior = fit(LINE, records[:2000], prior)
+        for level in (0.5, 0.95):
+            new = jnp.asarray(records[2000:, :2])
+            low, high = posterior.interval(new, level)
+            inside = np.mean((low < records[2000:, 2]) & (records[2000:, 2] < high))
+            assert inside == pytest.approx(level, abs=0.055)  # 5 standard errors
+    with pytest.raises(ValueError, match="`level` must be between 0 and 1"):
+        posterior.interval(jnp.zeros((1, 2)), 1.5)
+
+
+def test_known_noise_is_the_model_of_zhang_et_al(rng):
+    """Weights N(0, I/b), noise precision τ, no intercept: ridge regression."""
+    b, tau = 2.0, 3.0
+    records = random_records(rng, THROUGH_0, 40)
+    x, y = np.asarray(records[:, :2], float), np.asarray(records[:, 2], float)
+    prior = KnownNoiseParameters(np.zeros(2), b * np.eye(2), tau)
+    posterior = fit(THROUGH_0, records, prior)
+    precision = b * np.eye(2) + tau * x.T @ x
+    mean = np.linalg.solve(precision, tau * x.T @ y)
+    covariance = np.linalg.inv(precision)
+    np.testing.assert_allclose(posterior.mean()["weights"], mean, rtol=1e-4)
+    np.testing.assert_allclose(
+        posterior.variance()["weights"], np.diag(covariance), rtol=1e-4
+    )
+    law = stats.norm(mean, np.sqrt(np.diag(covariance)))
+    low = posterior.quantile(0.1)["weights"]
+    np.testing.assert_allclose(low, law.ppf(0.1), rtol=1e-3)
+
+
+def test_centring_loses_nothing_far_from_0(rng):
+    """Years of birth: moments about 0 would leave nothing of the variance."""
+    family = LinearRegression((1900.0,), (2000.0,), (0.0, 10.0))
+    years = rng.uniform(1900, 2000, 20_000)
+    target = 5 + 0.03 * (years - 1950) + 0.5 * rng.normal(size=20_000)
+    records = np.column_stack([years, target]).astype(np.float32)
+    mean = fit(family, records).mean()
+    assert float(mean["weights"][0]) == pytest.approx(0.03, abs=1e-3)
+    assert float(mean["variance"]) == pytest.approx(0.25, rel=0.05)
