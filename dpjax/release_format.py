@@ -5,11 +5,10 @@ the noise table built and certified from ε and that sensitivity, and the file w
 anew from them must be the file that was read.
 """
 
-__all__ = ["InconsistentRelease", "UnreadableRelease", "dump", "parse"]
+__all__ = ["InconsistentRelease", "UnreadableRelease", "dump", "is_for", "parse"]
 
 import hashlib
 from collections.abc import Callable
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -18,15 +17,28 @@ from jaxtyping import Array
 from dpjax._documents import canonical_json, parse_json
 from dpjax._version import __version__
 from dpjax.graph import BayesNet
-from dpjax.mechanisms import DiscreteLaplace
-from dpjax.noise import tables
+from dpjax.intervals import Interval
+from dpjax.mechanisms import (
+    CellMass,
+    DiscreteLaplace,
+    ExactMechanism,
+    FamilyPosterior,
+    GridPosterior,
+)
 from dpjax.noise.discrete_laplace import LARGEST
-from dpjax.privacy import REPLACE_ONE
-from dpjax.statistics import FamilyCounts, FourierCoefficients, Statistic
+from dpjax.privacy import REPLACE_ONE, PureDP, exact_epsilon
+from dpjax.statistics import (
+    FamilyCounts,
+    FourierCoefficients,
+    Statistic,
+    Sufficient,
+    TableStatistic,
+)
 from dpjax.variables import Variable
 
 FORMAT, VERSION = "dpjax-release", 1
 _LONGEST_NAME = 40
+_CELL_OPTIONS = ("omega", "temperature", "prior", "units")
 
 # By kind: from the adjacency, the variables, the network and the options of a file.
 _STATISTICS: dict[str, Callable[..., Statistic]] = {
@@ -35,6 +47,33 @@ _STATISTICS: dict[str, Callable[..., Statistic]] = {
     ),
     "fourier-coefficients": lambda adjacency, variables, net, basis, order=None: (
         FourierCoefficients(variables, adjacency, net, order)
+    ),
+    "sufficient-statistics": lambda adjacency, variables, net, **options: (
+        Sufficient.from_description(variables, adjacency, **options)
+    ),
+}
+
+# By kind: from the content of a file, the statistic, the cost and the public n.
+_MECHANISMS: dict[str, Callable[..., ExactMechanism]] = {
+    "discrete-laplace": lambda described, statistic, cost, n: DiscreteLaplace.calibrate(
+        cost.epsilon, statistic.sensitivity(cost.adjacency)
+    ),
+    "cell-mass": lambda described, statistic, cost, n: CellMass.calibrate(
+        statistic.layout,
+        cost.epsilon,
+        cost.adjacency,
+        **{name: described[name] for name in _CELL_OPTIONS},
+    ),
+    "family-posterior-on-grid": lambda described, statistic, cost, n: (
+        FamilyPosterior.from_description(
+            described, statistic.family, statistic.steps, statistic.lowest, cost, n
+        )
+    ),
+    **dict.fromkeys(
+        ("posterior-on-grid", "map-on-grid"),
+        lambda described, statistic, cost, n: GridPosterior.from_description(
+            described, statistic.layout, cost, n
+        ),
     ),
 }
 
@@ -48,7 +87,7 @@ class InconsistentRelease(ValueError):
 
 
 def dump(
-    values: Array, statistic: Statistic, mechanism: DiscreteLaplace, n: int | None
+    values: Array, statistic: Statistic, mechanism: ExactMechanism, n: int | None
 ) -> str:
     """The text of a release file; the same text for the same release."""
     content = _describe(values, statistic, mechanism, n)
@@ -61,7 +100,7 @@ def dump(
     return canonical_json(document) + "\n"
 
 
-def parse(text: str) -> tuple[np.ndarray, Statistic, DiscreteLaplace, int | None]:
+def parse(text: str) -> tuple[np.ndarray, Statistic, ExactMechanism, int | None]:
     """The parts of a release, each derived again from the file's public facts.
 
     Raises:
@@ -81,6 +120,17 @@ def parse(text: str) -> tuple[np.ndarray, Statistic, DiscreteLaplace, int | None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         reason = f"{type(error).__name__}: {error}".splitlines()[0]
         raise InconsistentRelease(f"`release` must be well formed; {reason}") from None
+
+
+def is_for(mechanism: ExactMechanism, statistic: Statistic) -> bool:
+    """Whether the mechanism's guarantee is for what the statistic measures."""
+    if isinstance(mechanism, FamilyPosterior):
+        return isinstance(statistic, Sufficient) and (
+            statistic.family == mechanism.grid.family
+        )
+    if isinstance(mechanism, GridPosterior | CellMass):  # of all tables, each measured
+        return isinstance(statistic, FamilyCounts) and statistic.families == "all"
+    return True
 
 
 def _read_content(text: str) -> dict[str, Any]:
@@ -105,34 +155,35 @@ def _read_content(text: str) -> dict[str, Any]:
 
 def _derive(
     content: dict[str, Any],
-) -> tuple[np.ndarray, Statistic, DiscreteLaplace, int | None]:
+) -> tuple[np.ndarray, Statistic, ExactMechanism, int | None]:
     """Rebuild the release from the choices that were made, and nothing derived."""
-    variables = {
-        x["name"]: Variable.from_json(
-            x["name"], {key: value for key, value in x.items() if key != "name"}
-        )
-        for x in content["variables"]
-    }
+    variables = {x["name"]: _parse_variable(**x) for x in content["variables"]}
     parents = content["parents"]
     net = None if parents is None else BayesNet.from_parents(variables, parents)
     adjacency, options = content["guarantee"]["adjacency"], dict(content["statistic"])
     make = _STATISTICS[options.pop("kind")]
     statistic = make(adjacency, tuple(variables.values()), net, **options)
-    sensitivity = statistic.sensitivity(adjacency)
-    mechanism = DiscreteLaplace.calibrate(content["guarantee"]["epsilon"], sensitivity)
-    n = _parse_number_of_records(content["records"], sensitivity.adjacency)
-    return _parse_values(content["values"], statistic.length), statistic, mechanism, n
+    cost = PureDP(exact_epsilon(content["guarantee"]["epsilon"]), adjacency)
+    n = _parse_number_of_records(content["records"], adjacency)
+    described = content["mechanism"]
+    mechanism = _MECHANISMS[described["kind"]](described, statistic, cost, n)
+    if not is_for(mechanism, statistic):
+        raise InconsistentRelease("`mechanism` must be one for what was measured.")
+    values = _parse_values(content["values"])
+    if not mechanism.could_draw(values, statistic.length):
+        raise InconsistentRelease("`values` must be what the mechanism could draw.")
+    return values, statistic, mechanism, n
 
 
 def _describe(
     values: Array | np.ndarray,
     statistic: Statistic,
-    mechanism: DiscreteLaplace,
+    mechanism: ExactMechanism,
     n: int | None,
 ) -> dict[str, Any]:
     """All that a file says: the choices that were made, and what follows from them."""
-    guarantee, sensitivity = mechanism.guarantee(), mechanism.sensitivity
-    net = statistic.network
+    guarantee = mechanism.guarantee()
+    net = statistic.network if isinstance(statistic, TableStatistic) else None
     return {
         "library": f"dpjax {__version__}",
         "guarantee": {
@@ -144,18 +195,22 @@ def _describe(
         "variables": [{"name": v.name, **v.to_json()} for v in statistic.variables],
         "parents": net and net.parent_names(),
         "statistic": statistic.describe(),
-        "sensitivity": {
-            "value": int(sensitivity.value),
-            "adjacency": sensitivity.adjacency,
-            "tight": sensitivity.tight,
-        },
-        "mechanism": {
-            "kind": "discrete-laplace",
-            "scale": str(Fraction(int(sensitivity.value)) / guarantee.epsilon),
-            "table": tables.fingerprint(mechanism.table),
-        },
+        **_describe_sensitivity(mechanism),
+        "mechanism": mechanism.describe(),
         "values": np.asarray(values).tolist(),
     }
+
+
+def _describe_sensitivity(mechanism: ExactMechanism) -> dict[str, Any]:
+    if not isinstance(mechanism, DiscreteLaplace):
+        return {}
+    sensitivity = mechanism.sensitivity
+    described = {
+        "value": int(sensitivity.value),
+        "adjacency": sensitivity.adjacency,
+        "tight": sensitivity.tight,
+    }
+    return {"sensitivity": described}
 
 
 def _compare(stated: Any, derived: Any, place: str = "content") -> None:
@@ -177,6 +232,11 @@ def _same(place: str, stated: object, derived: object) -> None:
         )
 
 
+def _parse_variable(name: str, **declared: Any) -> Variable | Interval:
+    kind = Interval if "lower" in declared else Variable
+    return kind.from_json(name, declared)
+
+
 def _parse_number_of_records(n: object, adjacency: str) -> int | None:
     if adjacency != REPLACE_ONE:
         if n is not None:
@@ -187,10 +247,15 @@ def _parse_number_of_records(n: object, adjacency: str) -> int | None:
     return n
 
 
-def _parse_values(values: object, length: int) -> np.ndarray:
-    if not isinstance(values, list) or len(values) != length:
-        raise InconsistentRelease(f"`values` must be a list of {length} integers.")
-    if any(type(x) is not int or abs(x) > LARGEST for x in values):
+def _parse_values(values: object) -> np.ndarray:
+    """Integers, in a list or in lists of equal length."""
+    if not isinstance(values, list) or not values:
+        raise InconsistentRelease("`values` must be a list of integers.")
+    rows = values if isinstance(values[0], list) else [values]
+    lengths = {len(row) if isinstance(row, list) else None for row in rows}
+    if len(lengths) != 1 or None in lengths:
+        raise InconsistentRelease("`values` must be lists of equal length.")
+    if any(type(x) is not int or abs(x) > LARGEST for row in rows for x in row):
         raise InconsistentRelease("`values` must be integers between -2^29 and 2^29.")
     return np.array(values, np.int32)
 

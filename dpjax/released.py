@@ -17,10 +17,10 @@ from dpjax import release_format
 from dpjax._documents import read_text, write_atomically
 from dpjax._types import Cells, Flat, Scalar
 from dpjax.graph import BayesNet
-from dpjax.mechanisms import DiscreteLaplace, Mechanism
+from dpjax.mechanisms import ExactMechanism, Mechanism, ParameterMechanism
 from dpjax.privacy import PureDP
 from dpjax.schema import Schema
-from dpjax.statistics import Statistic
+from dpjax.statistics import Statistic, TableStatistic
 
 
 class Released(eqx.Module):
@@ -29,7 +29,8 @@ class Released(eqx.Module):
     Arrays may carry leading axes, so that releases stack and `vmap`.
 
     Args:
-        values: the raw noisy integers, unclamped.
+        values: the raw noisy integers, unclamped; of a `ParameterMechanism`, the drawn
+            parameters in its units, samples on the first axis.
         statistic: what was measured.
         mechanism: how it was made private; only an exact one can be saved.
         n: the public number of records under replace-one; None under add-remove, where
@@ -46,6 +47,8 @@ class Released(eqx.Module):
     n: Scalar | None
 
     def __check_init__(self):
+        if isinstance(self.mechanism, ParameterMechanism):
+            return
         if jnp.shape(self.values)[-1:] != (self.statistic.length,):
             raise ValueError(
                 f"`values` must be the {self.statistic.length} numbers of the "
@@ -57,11 +60,13 @@ class Released(eqx.Module):
         """The network whose posterior this release is for.
 
         Raises:
-            ValueError: if the release is of marginals, not of a network.
+            ValueError: if the release is of something else.
         """
-        net = self.statistic.network
+        table = self.statistic
+        net = table.network if isinstance(table, TableStatistic) else None
         if net is None:
-            raise ValueError("`released` must be for a network, got one of marginals.")
+            kind = table.describe()["kind"]
+            raise ValueError(f"`released` must be for a network, got one of {kind}.")
         return net
 
     @property
@@ -79,19 +84,44 @@ class Released(eqx.Module):
         return self.mechanism.guarantee()
 
     def counts(self) -> Cells:
-        """Noisy counts of every table, unclamped, laid out as `statistic.layout`."""
-        return _tables(self.values, self.n, self.statistic)
+        """Noisy counts of every table, unclamped, laid out as `statistic.layout`.
+
+        Raises:
+            ValueError: if the release is not of noisy counts.
+        """
+        return _tables(self.values, self.n, self.counted)
 
     def tables(self) -> dict[str | tuple[str, ...], Array]:
         """Noisy counts by variable, its parents on the first axes.
 
         Of a release without a network: by the names of the variables on the axes.
+
+        Raises:
+            ValueError: if the release is not of noisy counts.
         """
-        layout = self.statistic.layout
-        names = [variable.name for variable in self.statistic.variables]
-        if self.statistic.network is None:
+        statistic = self.counted
+        layout = statistic.layout
+        names = [variable.name for variable in statistic.variables]
+        if statistic.network is None:
             names = [tuple(names[i] for i in group) for group in layout.groups]
         return dict(zip(names, layout.split(self.counts()), strict=True))
+
+    @property
+    def counted(self) -> TableStatistic:
+        """The statistic, where noisy counts of it were released.
+
+        Raises:
+            ValueError: if the release is of something else.
+        """
+        if isinstance(self.mechanism, ParameterMechanism) or not isinstance(
+            self.statistic, TableStatistic
+        ):
+            raise ValueError(
+                "`released` must be of noisy counts, got "
+                f"{type(self.mechanism).__name__} of "
+                f"{self.statistic.describe()['kind']}: see `dpjax.posterior`."
+            )
+        return self.statistic
 
     def save(self, path: str | os.PathLike) -> None:
         """Write the release to a JSON file, whole or not at all.
@@ -103,7 +133,7 @@ class Released(eqx.Module):
             ValueError: if the noise is not exact, but of a study, or the file cannot
                 be written.
         """
-        if not isinstance(self.mechanism, DiscreteLaplace):
+        if not isinstance(self.mechanism, ExactMechanism):
             raise ValueError(
                 "`mechanism` must be exact to be saved, got "
                 f"{type(self.mechanism).__name__}, which is for studies."
@@ -124,7 +154,7 @@ class Released(eqx.Module):
 
 
 @partial(jax.jit, static_argnames="statistic")
-def _tables(values: Array, n: Array | None, statistic: Statistic) -> Array:
+def _tables(values: Array, n: Array | None, statistic: TableStatistic) -> Array:
     return statistic.tables(values, n)
 
 

@@ -41,3 +41,14 @@ def assert_follows(samples, law):
 def assert_departs(samples, law):
     """The samples are many enough to tell the law from their own: power."""
     assert stats.kstest(np.ravel(samples), law.cdf).pvalue < ALPHA
+
+
+def assert_counts_follow(seen, law):
+    """How often each of finitely many outcomes came is consistent with its law."""
+    seen, expected = np.asarray(seen, float), np.asarray(law, float) * np.sum(seen)
+    assert not seen[expected == 0].any()
+    enough = expected > 10
+    if not enough.all():  # lumped; a margin where nothing at all is expected
+        seen = np.append(seen[enough], seen[~enough].sum())
+        expected = np.append(expected[enough], expected[~enough].sum() + 1e-6)
+    assert stats.chisquare(seen, expected, sum_check=False).pvalue > ALPHA

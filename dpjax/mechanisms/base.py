@@ -1,10 +1,19 @@
-"""What every mechanism must be able to do."""
+"""What every mechanism must be able to do, in two grades.
 
-__all__ = ["Mechanism", "MechanismWithLaw"]
+Any mechanism can be studied. Only an exact one can be published: floats leak.
+"""
+
+__all__ = [
+    "ExactMechanism",
+    "Mechanism",
+    "MechanismWithLaw",
+    "ParameterMechanism",
+]
 
 import abc
 
 import equinox as eqx
+import numpy as np
 from jaxtyping import Array, Float, Int, Real
 
 from dpjax._types import Key
@@ -20,7 +29,7 @@ class Mechanism(eqx.Module):
         """Which data sets are neighbours."""
 
     @abc.abstractmethod
-    def sample(self, key: Key, exact: Int[Array, "*shape"]) -> Real[Array, "*shape"]:
+    def sample(self, key: Key, exact: Int[Array, "*shape"]) -> Real[Array, "..."]:
         """Draw one release. Pure: `jit`, `vmap` and shard it freely.
 
         Privacy:
@@ -40,3 +49,34 @@ class MechanismWithLaw(Mechanism):
         self, released: Real[Array, "*shape"], exact: Real[Array, "*shape"]
     ) -> Float[Array, "*shape"]:
         """Log-probability of each released number; their sum is that of all."""
+
+
+class ExactMechanism(Mechanism):
+    """A mechanism that keeps its guarantee on a real computer, to the last bit."""
+
+    @abc.abstractmethod
+    def draw(self, exact: Int[Array, " m"]) -> Int[Array, "..."]:
+        """What is published: integers, with randomness from the operating system.
+
+        Not pure, and not under `jit` or `vmap`.
+
+        Privacy:
+            Every call on the same records costs `guarantee()`. The system's randomness
+            makes that computational privacy. Time and memory are not covered.
+        """
+
+    @abc.abstractmethod
+    def describe(self) -> dict[str, object]:
+        """What a file says of it, with its `kind`: plain data that rebuild it."""
+
+    @abc.abstractmethod
+    def could_draw(self, values: np.ndarray, length: int) -> bool:
+        """Whether these integers are a possible release of so many exact numbers."""
+
+
+class ParameterMechanism(ExactMechanism):
+    """An exact mechanism that gives out a model's parameters, not noisy statistics."""
+
+    @abc.abstractmethod
+    def parameters(self, values: Real[Array, "*batch m"]) -> Float[Array, "*batch m"]:
+        """The parameters that the integers of a release stand for."""

@@ -12,14 +12,17 @@ from jaxtyping import Array, Float, Int, Real, UInt32
 
 from dpjax._checks import typed_key, whole
 from dpjax._types import Key, Scalar
-from dpjax.mechanisms.base import MechanismWithLaw
+from dpjax.mechanisms.base import ExactMechanism, MechanismWithLaw
 from dpjax.noise import discrete_laplace, tables
+from dpjax.noise.discrete_laplace import LARGEST
 from dpjax.privacy import Epsilon, PureDP, Sensitivity, exact_epsilon
+from dpjax.random import release_key
 
+_SHORTEST = 4096  # of the vectors that `draw` compiles for: most share one program
 _WORDS = 8  # of 32 bits, for the numerator and for the denominator of epsilon
 
 
-class DiscreteLaplace(MechanismWithLaw):
+class DiscreteLaplace(MechanismWithLaw, ExactMechanism):
     r"""Release $T(D) + Z$ with $P(Z_i = z) \propto e^{-\epsilon |z| / \Delta}$ i.i.d.
 
     Made by `calibrate`. Holds arrays only: mechanisms from one `calibrate_many` are one
@@ -104,6 +107,31 @@ class DiscreteLaplace(MechanismWithLaw):
             raise ValueError(f"`exact` must be integers, got {exact.dtype}.")
         return discrete_laplace.add(key, self.table, exact.astype(jnp.int32))
 
+    def draw(self, exact: Int[Array, " m"]) -> Int[Array, " m"]:
+        """`exact` plus noise, from 256 bits of the operating system's randomness.
+
+        Raises:
+            ValueError: inside `jit` or `vmap`.
+        """
+        length = exact.shape[0]
+        block = max(_SHORTEST, 1 << max(length.bit_length() - 4, 0))
+        padded = jnp.pad(exact.astype(jnp.int32), (0, -length % block))
+        noisy = _add(release_key(), self.padded_table(), padded)
+        return jax.device_put(np.asarray(noisy)[:length])
+
+    def describe(self) -> dict[str, object]:
+        """Kind, scale of the noise, and the fingerprint of its table."""
+        scale = int(self.sensitivity.value) / self.guarantee().epsilon
+        return {
+            "kind": "discrete-laplace",
+            "scale": str(scale),
+            "table": tables.fingerprint(self.table),
+        }
+
+    def could_draw(self, values: np.ndarray, length: int) -> bool:
+        """Integers between -2^29 and 2^29, one for each exact number."""
+        return values.shape == (length,) and bool(np.all(np.abs(values) <= LARGEST))
+
     def log_prob(
         self, released: Real[Array, "*shape"], exact: Real[Array, "*shape"]
     ) -> Float[Array, "*shape"]:
@@ -122,6 +150,14 @@ class DiscreteLaplace(MechanismWithLaw):
         numerator, denominator = (_from_words(row) for row in words)
         return PureDP(Fraction(numerator, denominator), self.sensitivity.adjacency)
 
+    def padded_table(self) -> tables.Table:
+        """The same table, draw by draw, in one of few shapes.
+
+        Tables of one shape share a compiled program.
+        """
+        rho = self.guarantee().epsilon / int(self.sensitivity.value)
+        return tables.build(rho, tables.lengths_shared(rho))
+
     def certify(self) -> Fraction:
         """Prove the guarantee from the table's integers once more.
 
@@ -133,6 +169,9 @@ class DiscreteLaplace(MechanismWithLaw):
         """
         rho = self.guarantee().epsilon / int(self.sensitivity.value)
         return tables.certify(self.table, rho)
+
+
+_add = jax.jit(discrete_laplace.add)
 
 
 def _to_words(integer: int) -> np.ndarray:

@@ -1,6 +1,6 @@
 """Dirichlet posteriors of the conditional probability tables of a Bayesian network."""
 
-__all__ = ["BayesNetPosterior", "posterior"]
+__all__ = ["BayesNetPosterior", "dirichlet_posterior"]
 
 from collections.abc import Mapping
 from functools import partial
@@ -20,6 +20,7 @@ from dpjax.counts import count
 from dpjax.distributions import Dirichlet, dirichlet_rows
 from dpjax.fourier_basis import raise_total
 from dpjax.graph import BayesNet
+from dpjax.layout import TableLayout
 from dpjax.models.prediction import log_likelihood, predict, sample_records
 from dpjax.released import Released
 from dpjax.schema import as_records
@@ -87,7 +88,7 @@ class BayesNetPosterior(eqx.Module):
                 f"`counts` must have shape ({net.layout.length},), got "
                 f"{jnp.shape(counts)}."
             )
-        return cls(net, _flat_prior(net, prior) + counts.astype(float))
+        return cls(net, _add(_flat_prior(net, prior), counts))
 
     def mean(self) -> dict[str, Array]:
         """Expected tables: the exact predictive law of one record."""
@@ -101,10 +102,7 @@ class BayesNetPosterior(eqx.Module):
     def log_prob(self, tables: Mapping[str, Array]) -> Float[Array, ""]:
         """Joint log-density of all tables, as returned by `sample` or `mean`."""
         theta = _flatten(self.net, tables, "tables")
-        alpha, layout = self.concentration, self.net.layout
-        first_of_row = np.flatnonzero(np.diff(layout.rows, prepend=-1))
-        normaliser = gammaln(layout.row_sums(alpha))[first_of_row].sum()
-        return normaliser + (xlogy(alpha - 1, theta) - gammaln(alpha)).sum()
+        return _log_density(self.concentration, theta, self.net.layout)
 
     def distributions(self) -> dict[str, Dirichlet]:
         """The law of every table as a NumPyro distribution over its rows."""
@@ -129,11 +127,11 @@ class BayesNetPosterior(eqx.Module):
         """
         index = self.net.index(target)
         records = self._encode(rows, absent=target)
-        return predict(jnp.log(self._flat_mean()), records, self.net, index)
+        return predict(self._flat_mean(), records, self.net, index)
 
     def log_likelihood(self, rows: Records | Table) -> Float[Array, " n"]:
         """Log of the predictive probability of each record."""
-        return log_likelihood(jnp.log(self._flat_mean()), self._encode(rows), self.net)
+        return log_likelihood(self._flat_mean(), self._encode(rows), self.net)
 
     def sample_records(self, key: Key, n: int) -> Int[Array, "n d"]:
         """A synthetic data set: one draw of the tables, then n records by ancestry.
@@ -153,8 +151,8 @@ class BayesNetPosterior(eqx.Module):
             What is already here costs nothing more. The new records are not protected:
             the result is for those who may see them.
         """
-        counts = _count(self._encode(rows), self.net)
-        concentration = self.concentration + counts.astype(float)
+        counts = count(self._encode(rows), self.net.layout)
+        concentration = _add(self.concentration, counts)
         return BayesNetPosterior(self.net, concentration, self.clamped)
 
     def _encode(self, rows: Records | Table, absent: str | None = None) -> Array:
@@ -164,16 +162,13 @@ class BayesNetPosterior(eqx.Module):
         return dict(zip(self.net.names, self.net.layout.split(vector), strict=True))
 
     def _flat_mean(self) -> Float[Array, " m"]:
-        return self.concentration / self.net.layout.row_sums(self.concentration)
+        return _means(self.concentration, self.net.layout)
 
     def _flat_sample(self, key: Key) -> Float[Array, " m"]:
-        """Gamma variables, normalised in logs: small parameters do not underflow."""
-        layout, logs = self.net.layout, jr.loggamma(key, self.concentration)
-        gammas = jnp.exp(logs - layout.row_maxima(logs))
-        return gammas / layout.row_sums(gammas)
+        return _draw(key, self.concentration, self.net.layout)
 
 
-def posterior(
+def dirichlet_posterior(
     released: Released, prior: Prior = 1.0, *, increment: Scalar = 0.0
 ) -> BayesNetPosterior:
     """The posterior that takes the released counts at their word.
@@ -197,22 +192,22 @@ def posterior(
     Reference:
         Zhang, Rubinstein & Dimitrakakis (AAAI-16), Algorithm 1, lines 4-5.
     """
-    net, n = released.net, released.n
+    net = released.net
     at_least_zero(increment=increment)
-    counts = raise_total(net.layout, released.counts().astype(float), increment)
-    most = None if n is None else jnp.asarray(n, float) + jnp.asarray(increment, float)
-    valid = jnp.clip(counts, 0, most)
-    clamped = jnp.sum(jnp.abs(valid - counts) > _ROUNDING)
-    return BayesNetPosterior(net, _flat_prior(net, prior) + valid, clamped)
+    cells, increment = _flat_prior(net, prior), jnp.asarray(increment, float)
+    n = None if released.n is None else jnp.asarray(released.n, float)
+    updated = _update(cells, released.counts(), increment, n, net.layout)
+    return BayesNetPosterior(net, *updated)
 
 
-def _flat_prior(net: BayesNet, prior: Prior) -> Float[Array, " m"]:
+def _flat_prior(net: BayesNet, prior: Prior) -> Float[Array, " *m"]:
+    """One number, or one a cell."""
     if isinstance(prior, Mapping):
         flat = _flatten(net, prior, "prior")
     elif (
         isinstance(prior, float | int | np.number | jax.Array) and jnp.ndim(prior) == 0
     ):
-        flat = jnp.full(net.layout.length, prior, float)
+        flat = jnp.asarray(prior, float)
     else:
         raise ValueError(
             "`prior` must be a number, or a table for each variable by name, got "
@@ -235,10 +230,50 @@ def _flatten(net: BayesNet, tables: Mapping[str, Array], argument: str) -> Array
                 f"`{argument}` must hold a table of shape {shape} for {name!r}, "
                 f"got {came}."
             )
-    flat = [jnp.ravel(jnp.asarray(tables[name], float)) for name in net.names]
-    return jnp.concatenate(flat)
+    return _join([tables[name] for name in net.names])
 
 
-@partial(jax.jit, static_argnames="net")
-def _count(records: Array, net: BayesNet) -> Array:
-    return count(records, net.layout)
+# Compiled whole, for one program each instead of one for every operation in them.
+
+
+@jax.jit
+def _join(tables: list[Array]) -> Float[Array, " m"]:
+    return jnp.concatenate([jnp.ravel(jnp.asarray(x, float)) for x in tables])
+
+
+@jax.jit
+def _add(concentration: Array, counts: Array) -> Float[Array, " m"]:
+    return concentration + counts.astype(float)
+
+
+@partial(jax.jit, static_argnames="layout")
+def _update(
+    prior: Array, counts: Array, increment: Array, n: Array | None, layout: TableLayout
+) -> tuple[Array, Array]:
+    """The concentration, and how many counts were outside of what is possible."""
+    counts = raise_total(layout, counts.astype(float), increment)
+    valid = jnp.clip(counts, 0, None if n is None else n + increment)
+    return prior + valid, jnp.sum(jnp.abs(valid - counts) > _ROUNDING)
+
+
+@partial(jax.jit, static_argnames="layout")
+def _means(concentration: Array, layout: TableLayout) -> Float[Array, " m"]:
+    return concentration / layout.row_sums(concentration)
+
+
+@partial(jax.jit, static_argnames="layout")
+def _draw(key: Key, concentration: Array, layout: TableLayout) -> Float[Array, " m"]:
+    """Gamma variables, normalised in logs: small parameters do not underflow."""
+    logs = jr.loggamma(key, concentration)
+    gammas = jnp.exp(logs - layout.row_maxima(logs))
+    return gammas / layout.row_sums(gammas)
+
+
+@partial(jax.jit, static_argnames="layout")
+def _log_density(
+    concentration: Array, theta: Array, layout: TableLayout
+) -> Float[Array, ""]:
+    first_of_row = np.flatnonzero(np.diff(layout.rows, prepend=-1))
+    normaliser = gammaln(layout.row_sums(concentration))[first_of_row].sum()
+    terms = xlogy(concentration - 1, theta) - gammaln(concentration)
+    return normaliser + terms.sum()

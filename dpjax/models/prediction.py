@@ -3,7 +3,7 @@
 Compiled functions of the tables' flat vector; the network is static.
 """
 
-__all__ = ["log_likelihood", "predict", "sample_records"]
+__all__ = ["joint", "log_likelihood", "predict", "sample_records"]
 
 from functools import partial
 
@@ -21,13 +21,14 @@ _NUMBERS_AT_ONCE = 1 << 22  # bounds memory, whatever the number of records and 
 
 
 @partial(jax.jit, static_argnames=("net", "target"))
-def predict(log_theta: Array, records: Array, net: BayesNet, target: int) -> Array:
+def predict(theta: Array, records: Array, net: BayesNet, target: int) -> Array:
     """The law of `target` in each record: (n, k).
 
     Only the tables that the target takes part in tell its levels apart.
     """
     tables = [t for t, group in enumerate(net.families) if target in group]
     steps = np.array([net.layout.strides[t][target] for t in tables])
+    log_theta = jnp.log(theta)
     moves = np.outer(np.arange(net.sizes[target]), steps).astype(np.int32)
 
     def predict_one(record):
@@ -37,9 +38,24 @@ def predict(log_theta: Array, records: Array, net: BayesNet, target: int) -> Arr
     return lax.map(predict_one, records, batch_size=_batch(moves.size))
 
 
+@partial(jax.jit, static_argnames=("net", "target"))
+def joint(theta: Array, records: Array, net: BayesNet, target: int) -> Array:
+    """Log-probability of each record with each level of `target`: (n, k)."""
+    log_theta = jnp.log(theta)
+    strides = [steps.get(target, 0) for steps in net.layout.strides]
+    moves = np.outer(np.arange(net.sizes[target]), strides).astype(np.int32)
+
+    def score_one(record):
+        base = net.layout.cells(record[None].at[0, target].set(0))
+        return log_theta[base + moves].sum(axis=1)
+
+    return lax.map(score_one, records, batch_size=_batch(moves.size))
+
+
 @partial(jax.jit, static_argnames="net")
-def log_likelihood(log_theta: Array, records: Array, net: BayesNet) -> Array:
+def log_likelihood(theta: Array, records: Array, net: BayesNet) -> Array:
     """Log-probability of each record: (n,)."""
+    log_theta = jnp.log(theta)
 
     def score_one(record):
         return log_theta[net.layout.cells(record[None])].sum()

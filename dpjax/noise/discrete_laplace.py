@@ -80,15 +80,20 @@ def _category(key: Key, first: Words, thresholds: Words) -> Int32[Array, "..."]:
 
 
 def _count_reached(limbs: list[Words], thresholds: Words) -> Int32[Array, "..."]:
-    """How many thresholds are ≤ the number whose limbs are given, limb by limb."""
-    count = jnp.zeros(limbs[0].shape, jnp.int32)
-    for k in range(thresholds.shape[-2]):
-        reached = limbs[-1] >= thresholds[k, LIMBS - 1]
+    """How many thresholds are ≤ the number whose limbs are given, limb by limb.
+
+    Rarely run: a loop, for a program that is small and soon compiled.
+    """
+
+    def add_one(count, threshold):
+        reached = limbs[-1] >= threshold[LIMBS - 1]
         for place in reversed(range(LIMBS - 1)):
-            limb, threshold = limbs[place], thresholds[k, place]
-            reached = (limb > threshold) | ((limb == threshold) & reached)
-        count = count + reached.astype(jnp.int32)
-    return count
+            limb = limbs[place]
+            reached = (limb > threshold[place]) | ((limb == threshold[place]) & reached)
+        return count + reached.astype(jnp.int32), None
+
+    none = jnp.zeros(limbs[0].shape, jnp.int32)
+    return lax.scan(add_one, none, thresholds)[0]
 
 
 def _redraw(

@@ -21,6 +21,7 @@ __all__ = [
     "certify",
     "fingerprint",
     "lengths_needed",
+    "lengths_shared",
     "probability",
 ]
 
@@ -84,6 +85,16 @@ def lengths_needed(*rhos: Fraction) -> tuple[int, ...]:
     )
     kept = [max(x) for x in digits if max(x) > 0]
     return (*kept, max(redraw))
+
+
+def lengths_shared(rho: Fraction) -> tuple[int, ...]:
+    """Lengths that serve `rho` and all rates with as many digits.
+
+    Compiled programs are shared by tables of one shape.
+    """
+    *lower, _, _ = lengths_needed(rho)
+    # The lowest digit has a category more: zero.
+    return (*lower, MOST_TOP_VALUES + (0 if lower else 1), MOST_TOP_VALUES)
 
 
 def build(rho: Fraction, lengths: tuple[int, ...] | None = None) -> Table:

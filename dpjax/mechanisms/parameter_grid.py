@@ -1,0 +1,143 @@
+"""A public grid of one or two parameters, with integer tables of the log-likelihood.
+
+Likelihoods of whole data sets are then integers, and by how much a record changes them
+is an exact rational: nothing is rounded where privacy depends on it.
+"""
+
+__all__ = ["TABLE_BITS", "ParameterGrid"]
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from dpjax._checks import whole
+from dpjax.expfam import Family
+from dpjax.privacy import REPLACE_ONE
+
+TABLE_BITS = 50  # of the tables' fractions: they are integers in units of 2^-50
+
+_MOST_POINTS = 1 << 20
+_FARTHEST = 1e4  # of a limit, in widths between limits
+_MARGIN = Fraction(1, 10**9)  # far above what doubles and the tables' rounding lose
+_FLOAT_ERROR = Fraction(1, 1 << 20)  # of a scaled statistic before it is rounded, twice
+
+
+@dataclass(frozen=True)
+class ParameterGrid:
+    """All combinations of equally spaced values of a family's parameters.
+
+    Those of a rate or a variance are equally spaced in their logarithm.
+
+    Args:
+        family: an exponential family of one or two parameters.
+        limits: name, least and most of every parameter: the truncation.
+        points: number of values of each parameter, at least 2.
+        units: of the rounded statistics (`Sufficient.units`).
+        lowest: the least integer that a record with one statistic is rounded to.
+
+    Raises:
+        ValueError: if the family has no natural parameters to be listed, or the
+            truncation leaves its likelihood unbounded, or there are too many points.
+    """
+
+    family: Family
+    limits: tuple[tuple[str, float, float], ...]
+    points: int
+    units: int
+    lowest: int
+
+    def __post_init__(self):
+        whole(2, points=self.points)
+        if self.points ** len(self.limits) > _MOST_POINTS:
+            raise ValueError(
+                f"`points` must make at most {_MOST_POINTS} of all parameters, got "
+                f"{self.points} of each of {len(self.limits)}."
+            )
+        self.family.sampling_sensitivity(REPLACE_ONE, self.truncation)
+        centre = sum(self.family.bounds[0]) / 2
+        for name, least, most in self.limits:
+            from_zero = centre if name == "mean" else 0.0
+            far = max(abs(least - from_zero), abs(most - from_zero))
+            if far > _FARTHEST * (most - least):  # doubles would cancel in the tables
+                raise ValueError(
+                    f"`truncation` must be wider for the {name}, got {least} to {most}."
+                )
+
+    @property
+    def truncation(self) -> dict[str, tuple[float, float]]:
+        """The limits by name."""
+        return {name: (least, most) for name, least, most in self.limits}
+
+    @cached_property
+    def parameters(self) -> np.ndarray:
+        """Every point, a line each, a column a parameter."""
+        axes = [self._axis(*limit) for limit in self.limits]
+        return np.array(list(itertools.product(*axes)))
+
+    def _axis(self, name: str, least: float, most: float) -> np.ndarray:
+        space = np.geomspace if name in ("rate", "variance") else np.linspace
+        return np.clip(space(least, most, self.points), least, most)
+
+    @cached_property
+    def tables(self) -> tuple[np.ndarray, np.ndarray]:
+        """At each point what a unit of each statistic adds, and what a record does.
+
+        Natural parameters times the scale of a unit, and log g; as Python's integers.
+        """
+        natural, log_g = self.family.natural(self.parameters)
+        steps = natural * (np.array(self.family.scales()) / self.units)[None, :]
+        return _integers(steps), _integers(log_g)
+
+    def scores(self, totals: Sequence[int], n: int) -> np.ndarray:
+        """Log-likelihood of a data set at each point, in units of 2^-50."""
+        steps, records = self.tables
+        return steps @ np.array(totals, object) + n * records
+
+    def prior_scores(self, mean: Sequence[float], records: float) -> np.ndarray:
+        """Log-prior worth so many records with that mean of the scaled statistics."""
+        natural, log_g = self.family.natural(self.parameters)
+        scaled = natural * np.array(self.family.scales())[None, :]
+        return _integers(records * (scaled @ np.array(mean, float) + log_g))
+
+    def widest(self, adjacency: str) -> Fraction:
+        r"""The largest range over the grid of what one record adds to log-likelihoods.
+
+        That is what one sample at T = 1 costs, for any number of records. With one
+        statistic it is exact, for the range is convex in it. With two it is the
+        supremum over real records, $2\Delta$ or Δ of `Family.sampling_sensitivity`,
+        and what rounding may add to it.
+        """
+        steps, _ = self.tables
+        if steps.shape[1] == 1:
+            return self._widest_of_one(adjacency)
+        exact = self.family.sampling_sensitivity(adjacency, self.truncation).value
+        moved = 2 if adjacency == REPLACE_ONE else 1
+        supremum = Fraction(exact) * moved * (1 + _MARGIN) + _MARGIN
+        if self.family.lattice is not None:
+            return supremum
+        ranges = sum(int(max(column) - min(column)) for column in steps.T)
+        rounded = moved * (Fraction(1, 2) + self.units * _FLOAT_ERROR)
+        return supremum + Fraction(ranges, 1 << TABLE_BITS) * rounded
+
+    def _widest_of_one(self, adjacency: str) -> Fraction:
+        steps, records = self.tables
+        ends = (self.lowest, self.units)
+        if adjacency == REPLACE_ONE:
+            added = [(ends[1] - ends[0]) * steps[:, 0]]
+        else:
+            added = [end * steps[:, 0] + records for end in ends]
+        widest = max(int(max(change) - min(change)) for change in added)
+        return Fraction(widest, 1 << TABLE_BITS)
+
+
+def _integers(numbers: np.ndarray) -> np.ndarray:
+    """In units of 2^-50, as Python's integers."""
+    flat = [round(Fraction(float(x)) * (1 << TABLE_BITS)) for x in numbers.ravel()]
+    if not all(math.isfinite(x) for x in numbers.ravel()):
+        raise ValueError("`truncation` must keep the log-likelihood finite.")
+    return np.array(flat, object).reshape(numbers.shape)

@@ -1,0 +1,101 @@
+r"""Samples from the truncated, tempered posterior of a network, in real arithmetic.
+
+For studies: the floats leak. `GridPosterior` is what can be published.
+"""
+
+__all__ = ["PosteriorSample"]
+
+import math
+from fractions import Fraction
+
+import equinox as eqx
+import jax.numpy as jnp
+import jax.random as jr
+from jaxtyping import Array, Float, Int
+
+from dpjax._checks import one_of, positive, typed_key
+from dpjax._types import Key, Scalar, Scalars
+from dpjax.distributions import TruncatedBeta, TruncatedDirichlet
+from dpjax.layout import TableLayout
+from dpjax.mechanisms.base import Mechanism
+from dpjax.privacy import ADJACENCIES, REPLACE_ONE, PureDP
+
+
+class PosteriorSample(Mechanism):
+    r"""Draw all tables from $\propto \prod \theta^{\alpha - 1 + N/T}$, cut at ω.
+
+    Args:
+        layout: of the tables, a variable's own axis last (`BayesNet.layout`).
+        temperature: T > 0; the likelihood is taken to the power 1/T. Traced; several
+            along a leading axis make a stack of mechanisms, as `sweep` takes it.
+        omega: smallest probability of a level, below 1 over the number of levels: one
+            for all, or one a cell.
+        neighbours: the adjacency, "replace-one" or "add-remove".
+        prior: Dirichlet parameter of every cell, > 0.
+
+    Privacy:
+        For real numbers, $\sum_i 2 C_i / T$ under replace-one and half of that under
+        add-remove, with $C_i = \ln((1 - (r_i - 1)\omega)/\omega)$ for a variable of
+        $r_i$ levels. The support is truncated, and the law renormalised: to clip a draw
+        from the whole simplex would not be private. Floats leak: not to be published.
+
+    Raises:
+        ValueError: if an argument is outside its range.
+
+    Reference:
+        Zhang, Rubinstein & Dimitrakakis (AAAI-16), Theorem 4, part 1, and Appendix C.2;
+        Foulds et al. (UAI-16), Theorem 2 and equations 14 and 15.
+    """
+
+    layout: TableLayout = eqx.field(static=True)
+    temperature: Scalars
+    omega: Scalar | Float[Array, " m"]
+    neighbours: str = eqx.field(static=True)
+    prior: Scalar = 1.0
+
+    def __check_init__(self):
+        one_of(ADJACENCIES, neighbours=self.neighbours)
+        positive(temperature=self.temperature, omega=self.omega, prior=self.prior)
+
+    @property
+    def adjacency(self) -> str:
+        """Which data sets are neighbours."""
+        return self.neighbours
+
+    def sample(self, key: Key, exact: Int[Array, " m"]) -> Float[Array, " m"]:
+        """Tables, laid out as `layout`, given the counts of every family."""
+        typed_key(key=key)
+        counts = exact.astype(float) / jnp.asarray(self.temperature, float)
+        least = jnp.broadcast_to(jnp.asarray(self.omega, float), counts.shape)
+        concentration = jnp.asarray(self.prior, float) + counts
+        shapes = {self.layout.shape(group) for group in self.layout.groups}
+        keys = iter(jr.split(key, len(shapes)))
+
+        def draw(cells, shape):
+            rows = cells.reshape(-1, shape[-1])
+            return _sample_rows(next(keys), concentration[rows], least[rows[:, 0]])
+
+        return self.layout.map_tables(jnp.arange(self.layout.length), draw)
+
+    def guarantee(self) -> PureDP:
+        """The loss in the limit of many records, rounded up; one ω, not traced."""
+        omega, total = float(self.omega), 0.0
+        for group in self.layout.groups:
+            levels = self.layout.sizes[group[-1]]
+            total += math.log((1 - (levels - 1) * omega) / omega)
+        times = 2 if self.adjacency == REPLACE_ONE else 1
+        loss = times * total / float(self.temperature)
+        return PureDP(
+            Fraction(math.ceil(loss * (1 << 30) + 1), 1 << 30), self.adjacency
+        )
+
+
+def _sample_rows(
+    key: Key, concentration: Float[Array, "j k"], least: Float[Array, " j"]
+) -> Float[Array, "j k"]:
+    """Rows of a table; those of two levels by the faster way."""
+    if concentration.shape[1] > 2:
+        return TruncatedDirichlet(concentration, least).sample(key)
+    zero, one = concentration[:, 0], concentration[:, 1]
+    share = TruncatedBeta(one, zero, least, 1 - least).sample(key)
+    return jnp.stack([1 - share, share], axis=1)

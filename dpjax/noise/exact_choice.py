@@ -1,0 +1,156 @@
+"""Indices drawn with probabilities that are exactly proportional to exponentials.
+
+Weights are irrational, so each is known between two integers. A draw compares random
+bits with them, and asks for more of both until no doubt is left: no rounding is ever
+part of the law. On the host, in Python's integers.
+"""
+
+__all__ = [
+    "Bits",
+    "Bounds",
+    "choose",
+    "exponentials",
+    "log_of_sum",
+    "softmax",
+    "system_bits",
+]
+
+import decimal
+import math
+import secrets
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+
+Bits = Callable[[int], int]
+"""From k to an integer of k fair random bits."""
+
+_FIRST_PRECISION = 96  # bits of the weights
+_SPARE = 32  # fewer bits are random than weights are precise: doubt is then rare
+
+
+class Bounds(NamedTuple):
+    """Weights up to one common factor, as arrays of Python's integers.
+
+    Attributes:
+        lower: not above the weights.
+        upper: not below them.
+    """
+
+    lower: np.ndarray
+    upper: np.ndarray
+
+
+def system_bits(k: int) -> int:
+    """Bits from the operating system: for what is published."""
+    return secrets.randbits(k)
+
+
+def choose(bounds_at: Callable[[int], Bounds], bits: Bits) -> int:
+    r"""Draw an index $j$ with probability $w_j / \sum_i w_i$, exactly.
+
+    Args:
+        bounds_at: bounds of the weights to so many bits. They must close in as the
+            precision grows; the common factor may depend on it.
+        bits: source of random bits.
+    """
+    precision, random, drawn = _FIRST_PRECISION, 0, 0
+    while True:
+        wanted = precision - _SPARE
+        random, drawn = (random << (wanted - drawn)) | bits(wanted - drawn), wanted
+        index = _index_without_doubt(bounds_at(precision), random, drawn)
+        if index is not None:
+            return index
+        precision *= 2
+
+
+def _index_without_doubt(bounds: Bounds, random: int, drawn: int) -> int | None:
+    """The index of every point of [random, random + 1) / 2^drawn, if it is known.
+
+    The edge above an index is the weight up to there over that plus the weight after
+    it: smallest with the one's lower and the other's upper bounds, and conversely.
+    """
+    lower, upper = np.cumsum(bounds.lower), np.cumsum(bounds.upper)
+    if lower[-1] == 0:
+        return None
+    index = int(np.searchsorted(lower, (random * lower[-1] >> drawn) + 1))
+    index = min(index, len(lower) - 1)
+    below, above = random, random + 1
+    if index > 0:
+        edge, rest = upper[index - 1], lower[-1] - lower[index - 1]
+        if below * (edge + rest) < edge << drawn:
+            return None
+    edge, rest = lower[index], upper[-1] - upper[index]
+    return None if above * (edge + rest) > edge << drawn else index
+
+
+def exponentials(scores: Sequence[int], unit: Fraction, precision: int) -> Bounds:
+    """Bounds of exp(unit · score), in units of 2^-precision of the largest of them.
+
+    Args:
+        scores: integers of any size.
+        unit: > 0.
+        precision: in bits.
+    """
+    context = decimal.Context(
+        prec=8 + math.ceil(precision * math.log10(2)), Emin=-(10**9), Emax=10**9
+    )
+    one = decimal.Decimal(1 << precision)
+    numerator, denominator = map(decimal.Decimal, unit.as_integer_ratio())
+    largest = max(scores)
+    negligible = -math.ceil((precision + 1) / unit)  # there the weight is below a unit
+    known: dict[int, int] = {}
+    for score in {*scores}:
+        if score - largest > negligible:
+            exact = context.multiply(decimal.Decimal(score - largest), numerator)
+            power = context.exp(context.divide(exact, denominator))
+            known[score] = int(context.multiply(power, one))  # off by less than 2
+    lower = [max(known.get(score, 0) - 1, 0) for score in scores]
+    upper = [known.get(score, 0) + 2 for score in scores]
+    return Bounds(np.array(lower, object), np.array(upper, object))
+
+
+def softmax(
+    scores: Sequence[int],
+    unit: Fraction,
+    bits: Bits,
+    base: Sequence[int] | None = None,
+    draws: int = 1,
+) -> list[int]:
+    r"""Draw indices with probability $\propto b_j \exp(u \cdot s_j)$, exactly.
+
+    Args:
+        scores: integers $s_j$ of any size.
+        unit: the rational $u > 0$ that a unit of the scores is worth.
+        bits: source of random bits.
+        base: integers $b_j \ge 0$, not all 0; None: all 1.
+        draws: how many, independent.
+    """
+    factors = np.array([1] * len(scores) if base is None else base, object)
+    kept: dict[int, Bounds] = {}
+
+    def bounds_at(precision: int) -> Bounds:
+        if precision not in kept:
+            lower, upper = exponentials(scores, unit, precision)
+            kept[precision] = Bounds(lower * factors, upper * factors)
+        return kept[precision]
+
+    return [choose(bounds_at, bits) for _ in range(draws)]
+
+
+def log_of_sum(scores: Sequence[int], unit: Fraction) -> tuple[Fraction, Fraction]:
+    """Bounds of the logarithm of the sum of exp(unit · score), 1e-25 apart."""
+    bounds = exponentials(scores, unit, _FIRST_PRECISION)
+    shift = unit * max(scores) - _log(1 << _FIRST_PRECISION)
+    lower, upper = (_log(int(sum(weights))) for weights in bounds)
+    return lower + shift - _SLACK, upper + shift + _SLACK
+
+
+def _log(integer: int) -> Fraction:
+    """To 60 digits."""
+    return Fraction(decimal.Context(prec=60).ln(decimal.Decimal(integer)))
+
+
+_SLACK = Fraction(1, 10**30)  # far above the error of logarithms to 60 digits

@@ -1,0 +1,176 @@
+"""A row of probabilities on a public grid of the simplex, drawn exactly.
+
+The grid: multiples of 1/units that sum to 1, none below a least one. The law: a product
+of powers of the entries. Levels are drawn one after the other; what is left for the
+others is summed by convolution, in integers.
+"""
+
+__all__ = ["SimplexGrid"]
+
+import decimal
+import functools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from dpjax._checks import whole
+from dpjax.noise.exact_choice import Bits, Bounds, choose, exponentials
+
+_MOST_UNITS = 1 << 14
+LOG_BITS = 40  # of the logarithms' fractions: they are integers in units of 2^-40
+
+
+@dataclass(frozen=True)
+class SimplexGrid:
+    r"""Probabilities of `levels` levels: $g / G$ with integers $g_v \ge a$, sum $G$.
+
+    Logarithms are taken from a public table of integers, so that likelihoods on the
+    grid, and by how much a record changes them, are exact rationals.
+
+    Args:
+        levels: at least 2.
+        units: $G$.
+        least: $a$, at least 1; the truncation is $\omega = a / G$.
+
+    Raises:
+        ValueError: if no row is left to choose from.
+    """
+
+    levels: int
+    units: int
+    least: int
+
+    def __post_init__(self):
+        whole(2, levels=self.levels)
+        whole(1, units=self.units, least=self.least)
+        if self.units > _MOST_UNITS:
+            raise ValueError(
+                f"`units` must be at most {_MOST_UNITS}, got {self.units}."
+            )
+        if self.most <= self.least:
+            raise ValueError(
+                f"`omega` must be below 1/{self.levels} for {self.levels} levels, got "
+                f"{self.least}/{self.units}: truncate less, or take more units."
+            )
+
+    @property
+    def most(self) -> int:
+        """The largest entry, in units."""
+        return self.units - (self.levels - 1) * self.least
+
+    @property
+    def log_range(self) -> Fraction:
+        """Largest minus smallest log-probability of a level: the constant C."""
+        table = log_table(self.units)
+        return Fraction(table[self.most] - table[self.least], 1 << LOG_BITS)
+
+    def draw(
+        self, exponents: Sequence[Fraction], bits: Bits, draws: int = 1
+    ) -> list[list[int]]:
+        r"""Rows with probability $\propto \prod_v (g_v / G)^{e_v}$, exactly.
+
+        Args:
+            exponents: $e_v$, one a level.
+            bits: source of random bits.
+            draws: how many rows, independent.
+
+        Returns:
+            For each row its entries in units.
+        """
+        law = _Law(self, tuple(exponents))
+        return [law.draw(bits) for _ in range(draws)]
+
+
+@functools.lru_cache(maxsize=8)
+def log_table(units: int) -> list[int]:
+    """ln(g / units) for g = 0 … units, rounded to integers, 2^LOG_BITS for one."""
+    context = decimal.Context(prec=50)
+    scale = decimal.Decimal(1 << LOG_BITS)
+    whole_log = context.ln(decimal.Decimal(units))
+    logs = [context.ln(decimal.Decimal(g)) - whole_log for g in range(1, units + 1)]
+    return [0, *(round(context.multiply(x, scale)) for x in logs)]  # 0 is not on a grid
+
+
+class _Law:
+    """One row's law: tilted scores of each level, and sums over what is left."""
+
+    def __init__(self, grid: SimplexGrid, exponents: tuple[Fraction, ...]) -> None:
+        self.grid = grid
+        common = math.lcm(*(e.denominator for e in exponents))
+        self.unit = Fraction(1, common << LOG_BITS)
+        powers = [int(e * common) for e in exponents]
+        tilt = round(_balance(powers, grid) * (1 << LOG_BITS))
+        logs = log_table(grid.units)
+        self.scores = [
+            [p * logs[g] - tilt * g for g in range(grid.least, grid.most + 1)]
+            for p in powers
+        ]
+        self.sums = functools.cache(self._sums)
+
+    def draw(self, bits: Bits) -> list[int]:
+        """Entries in units: each given those before it, the last is what is left."""
+        row, left = [], self.grid.units
+        for level in range(self.grid.levels - 1):
+            later = self.grid.levels - 1 - level
+            spare = left - (later + 1) * self.grid.least  # above the least ones
+            bounds_at = functools.partial(self._conditional, level, spare)
+            entry = self.grid.least + choose(bounds_at, bits)
+            row.append(entry)
+            left -= entry
+        return [*row, left]
+
+    def _conditional(self, level: int, spare: int, precision: int) -> Bounds:
+        """Weights of 0 … spare units above the least, given the levels before."""
+        here, rest = self.sums(precision)[0][level], self.sums(precision)[1][level + 1]
+        return Bounds(
+            here.lower[: spare + 1] * rest.lower[spare::-1],
+            here.upper[: spare + 1] * rest.upper[spare::-1],
+        )
+
+    def _sums(self, precision: int) -> tuple[list[Bounds], list[Bounds]]:
+        """Weights of every level; and for those from each on, of what they sum to."""
+        weights = [exponentials(s, self.unit, precision) for s in self.scores]
+        sums = [weights[-1]]
+        for here in weights[-2:0:-1]:
+            sums.insert(0, _convolve(here, sums[0], precision))
+        return weights, [Bounds(*sums[0]), *sums]  # the first is never looked at
+
+
+def _balance(powers: list[int], grid: SimplexGrid) -> float:
+    """The tilt under which the levels' own modes sum to about one whole.
+
+    It multiplies all rows' weights by the same number. Any tilt is right; with this one
+    the weights that matter are not small beside those that do not.
+    """
+    highest = max(powers)
+    if highest <= 0:
+        return 0.0
+    low, high = highest / grid.units / 2, max(sum(p for p in powers if p > 0), 1) * 2.0
+    for _ in range(60):
+        middle = (low * high) ** 0.5
+        modes = sum(max(grid.least, p / middle) for p in powers)
+        low, high = (middle, high) if modes > grid.units else (low, middle)
+    return low
+
+
+def _convolve(a: Bounds, b: Bounds, precision: int) -> Bounds:
+    """Bounds of the weights of sums, cut to the grid and to `precision` bits."""
+    lower, upper = (_polynomial_product(x, y) for x, y in zip(a, b, strict=True))
+    down = (lower >> precision).astype(object)
+    return Bounds(down, (upper >> precision) + 1)
+
+
+def _polynomial_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Coefficients 0 … len(a) - 1 of a product, by one product of large integers."""
+    largest = int(max(a)) * int(max(b)) * len(a)
+    width = largest.bit_length() // 8 + 1
+    one, other = (
+        int.from_bytes(b"".join(int(x).to_bytes(width, "little") for x in c), "little")
+        for c in (a, b)
+    )
+    product = (one * other).to_bytes(width * 2 * len(a), "little")
+    parts = (product[i * width : (i + 1) * width] for i in range(len(a)))
+    return np.array([int.from_bytes(part, "little") for part in parts], object)

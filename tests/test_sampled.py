@@ -1,0 +1,231 @@
+"""Releases of posterior samples: files, costs, and what can be done with them."""
+
+import itertools
+import json
+from fractions import Fraction
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import dpjax as dp
+from dpjax.models import SampledPosterior
+from dpjax.release_format import InconsistentRelease
+
+from .networks import TINY
+
+NET = TINY["chain"]
+RECORDS = np.array([[0, 1], [1, 2], [0, 0], [1, 1]] * 10, np.uint8)
+
+
+def release(mechanism="posterior-sample", **options):
+    return dp.release(
+        NET, RECORDS, epsilon=4, adjacency="replace-one", mechanism=mechanism, **options
+    )
+
+
+@pytest.fixture(scope="module")
+def released():
+    return release(samples=3, omega="0.05")
+
+
+def test_the_release_holds_tables_of_probabilities(released):
+    posterior = dp.posterior(released)
+    assert isinstance(posterior, SampledPosterior)
+    tables = posterior.tables()
+    assert tables["x"].shape == (3, 2)
+    assert tables["y"].shape == (3, 2, 3)
+    for table in tables.values():
+        assert np.allclose(np.asarray(table).sum(-1), 1)
+        assert np.asarray(table).min() > 0.0499
+    mean = posterior.mean()["y"]
+    assert np.allclose(mean, np.asarray(tables["y"]).mean(0))
+
+
+def joint_by_hand(tables, sample, record):
+    x, y = record
+    return float(tables["x"][sample, x]) * float(tables["y"][sample, x, y])
+
+
+def test_predictions_average_the_joint_law_over_the_samples(released):
+    """Appendix C.2: sum unnormalised probabilities over samples, then normalise."""
+    posterior = dp.posterior(released)
+    tables = {name: np.asarray(table) for name, table in posterior.tables().items()}
+    records = np.array(list(itertools.product(range(2), range(3))), np.uint8)
+    predicted = np.asarray(posterior.predict_proba(records, "x"))
+    likelihood = np.exp(np.asarray(posterior.log_likelihood(records)))
+    for record, row, total in zip(records, predicted, likelihood, strict=True):
+        sums = np.array(
+            [
+                sum(joint_by_hand(tables, s, (x, record[1])) for s in range(3))
+                for x in (0, 1)
+            ]
+        )
+        assert np.allclose(row, sums / sums.sum(), rtol=1e-5)
+        assert np.isclose(total, sums[record[0]] / 3, rtol=1e-5)
+
+
+def test_synthetic_records_come_from_one_of_the_samples(released, key):
+    posterior = dp.posterior(released)
+    records = eqx.filter_jit(posterior.sample_records)(key, 4000)
+    share = np.bincount(np.asarray(records)[:, 0], minlength=2) / 4000
+    tables = np.asarray(posterior.tables()["x"])
+    assert np.abs(tables - share).max(axis=1).min() < 0.05
+    drawn = posterior.sample(key)["x"]
+    assert any(np.allclose(drawn, table) for table in tables)
+
+
+@pytest.mark.parametrize("mechanism", ["posterior-sample", "map", "map-cells"])
+def test_a_file_gives_the_same_release_back(mechanism, tmp_path):
+    options = {"omega": "1/8", "units": 8} if mechanism == "map-cells" else {}
+    released = release(mechanism, **options)
+    released.save(tmp_path / "r.json")
+    loaded = dp.load(tmp_path / "r.json")
+    assert (np.asarray(loaded.values) == np.asarray(released.values)).all()
+    assert loaded.guarantee() == released.guarantee()
+    assert loaded.mechanism == released.mechanism
+    assert "posterior" not in repr(loaded).lower() or "[" not in repr(loaded)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda content: content["guarantee"].update(epsilon="3"),
+        lambda content: content["mechanism"].update(temperature="1/2"),
+        lambda content: content["mechanism"].update(samples=30),
+        lambda content: content["mechanism"].update(least=[1, 1]),
+        lambda content: content["mechanism"].update(units=10),
+        lambda content: content["mechanism"].update(kind="map-on-grid"),
+        lambda content: content["values"][0].__setitem__(0, 1),
+        lambda content: content["values"].pop(),
+        lambda content: content.update(records=10**6),
+        lambda content: content["statistic"].update(families="maximal"),
+    ],
+)
+def test_an_altered_file_is_refused(change, released, tmp_path):
+    path = tmp_path / "r.json"
+    released.save(path)
+    document = json.loads(path.read_text())
+    change(document["content"])
+    canonical = json.dumps(
+        document["content"], sort_keys=True, separators=(",", ":"), ensure_ascii=False
+    )
+    document["sha256"] = dp.release_format._digest(json.loads(canonical))
+    path.write_text(json.dumps(document))
+    with pytest.raises(InconsistentRelease):
+        dp.load(path)
+
+
+def test_samples_are_charged_as_such():
+    ledger = dp.Ledger(epsilon=9, adjacency="replace-one")
+    options = {"ledger": ledger, "omega": "1/10", "temperature": "6"}
+    first = release(samples=1, **options).guarantee().epsilon
+    third = release(samples=3, **options).guarantee().epsilon
+    assert third == 3 * first
+    assert ledger.spent == 4 * first < 9
+    with pytest.raises(ValueError, match="`temperature` must be at least"):
+        release(samples=30, **options)
+    assert ledger.spent == 4 * first
+
+
+def test_a_budget_that_is_too_small_is_refused_before_the_table_is_read():
+    ledger = dp.Ledger(epsilon=1, adjacency="replace-one")
+    with pytest.raises(dp.BudgetExceeded):
+        dp.release(
+            NET, {"x": "never read"}, epsilon=2, adjacency="replace-one",
+            mechanism="posterior-sample", ledger=ledger,
+        )  # fmt: skip
+
+
+def test_under_add_remove_the_empty_table_is_a_table():
+    released = dp.release(
+        NET, RECORDS[:0], epsilon=1, adjacency="add-remove", mechanism="map"
+    )
+    assert released.n is None
+    assert released.values.shape == (1, 8)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"mechanism": "laplace", "omega": "0.1"}, "`omega` must be left out"),
+        ({"mechanism": "map", "samples": 2}, "`samples` must be left out"),
+        ({"omega": "0.4"}, "`omega` must be below 1/3"),
+        ({"omega": "0.1", "temperature": "1"}, "`temperature` must be at least"),
+    ],
+)
+def test_wrong_options_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        release(**options)
+
+
+def test_map_cells_must_be_told_omega():
+    with pytest.raises(ValueError, match="`omega` must be given"):
+        release("map-cells")
+
+
+@pytest.mark.parametrize("mechanism", ["posterior-sample", "map", "map-cells"])
+def test_samples_are_of_all_families_and_of_nothing_else(mechanism, tmp_path):
+    """What another statistic measures may look like counts: ε would be wrong."""
+    net = dp.BayesNet.from_parents({"x": [0, 1]}, {"x": []})
+    ledger = dp.Ledger(9, adjacency="add-remove")
+    for statistic in (
+        dp.statistics.FourierCoefficients.of_network(net, "add-remove"),
+        dp.statistics.FamilyCounts(NET),
+    ):
+        with pytest.raises(ValueError, match="`mechanism` must be one for"):
+            dp.release(
+                statistic, RECORDS[:, :1], epsilon=1, adjacency="add-remove",
+                mechanism=mechanism, ledger=ledger,
+            )  # fmt: skip
+    assert ledger.spent == 0
+    law = dp.mechanisms.GridPosterior.posterior(net.layout, 1, "add-remove")
+    statistic = dp.statistics.FourierCoefficients.of_network(net, "add-remove")
+    values = law.draw(jnp.array([10, 4], jnp.int32))
+    dp.Released(values, statistic, law, None).save(tmp_path / "r.json")
+    with pytest.raises(InconsistentRelease, match="for what was measured"):
+        dp.load(tmp_path / "r.json")
+
+
+def test_samples_have_neither_counts_nor_another_prior(released):
+    with pytest.raises(ValueError, match="must be of noisy counts"):
+        released.counts()
+    with pytest.raises(ValueError, match="`prior` and `increment` must not be given"):
+        dp.posterior(released, 1.0)
+
+
+def test_real_arithmetic_cannot_be_saved(tmp_path, key):
+    exact = dp.statistics.FamilyCounts(NET, "all")
+    law = dp.mechanisms.PosteriorSample(NET.layout, 10.0, 0.1, "replace-one")
+    values = law.sample(key, exact.measure(RECORDS))
+    released = dp.Released(values, exact, law, 40)
+    with pytest.raises(ValueError, match="`mechanism` must be exact to be saved"):
+        released.save(tmp_path / "r.json")
+    assert law.guarantee().epsilon > Fraction(0)
+
+
+def test_inside_jit_nothing_is_released():
+    def traced(records):
+        return dp.release(
+            NET, records, epsilon=1, adjacency="add-remove", mechanism="map"
+        ).values
+
+    with pytest.raises(ValueError, match="outside of `jit`"):
+        jax.jit(traced)(jnp.asarray(RECORDS))
+
+
+@pytest.mark.parametrize("mechanism", ["laplace", "posterior-sample"])
+def test_a_statistic_for_the_other_adjacency_is_refused(mechanism):
+    """Else n would be read off the sums, and the loss exceed ε."""
+    statistic = dp.statistics.Sufficient.of(
+        "poisson", (dp.Interval("x", 0, 3),), "replace-one"
+    )
+    ledger = dp.Ledger(9, adjacency="add-remove")
+    with pytest.raises(ValueError, match="`adjacency` must be 'replace-one'"):
+        dp.release(
+            statistic, np.ones((5, 1)), epsilon=1, adjacency="add-remove",
+            mechanism=mechanism, ledger=ledger,
+        )  # fmt: skip
+    assert ledger.spent == 0
