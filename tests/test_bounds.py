@@ -289,7 +289,8 @@ def test_a_simulation_must_be_possible(key, monkeypatch):
         bounds.stealth_probability(key, NAIVE, 0.1, tables="all")
     with pytest.raises(ValueError, match="`draws` must be an integer of at least 1"):
         bounds.stealth_probability(key, NAIVE, 0.1, 0)
-    monkeypatch.setattr(bounds, "_MOST_STATES", 31)  # 8 draws of a pair's 4 cells: 32
+    states = 31  # one fewer than 8 draws of a pair's 4 cells
+    monkeypatch.setattr(bounds.stealth, "_MOST_STATES", states)
     with pytest.raises(ValueError, match="`draws` must be fewer for this `net`, got 8"):
         bounds.stealth_probability(key, NAIVE, 0.1, 8, "full")
     bounds.stealth_probability(key, NAIVE, 0.1, 7, "full")
