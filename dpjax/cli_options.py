@@ -1,6 +1,13 @@
 """From the command line's words to objects, or one line that says what is wrong."""
 
-__all__ = ["increment_of", "ledger_of", "network_of", "refuse_unwritable"]
+__all__ = [
+    "DATA_HELP",
+    "increment_of",
+    "ledger_of",
+    "network_of",
+    "refuse_unwritable",
+    "summary",
+]
 
 import argparse
 import os
@@ -8,18 +15,22 @@ import pathlib
 import stat
 
 from dpjax.graph import BayesNet
+from dpjax.mechanisms import DiscreteLaplace, ExactMechanism
 from dpjax.privacy import Ledger
 from dpjax.random import study_key
 from dpjax.released import Released
 from dpjax.schema import Schema
+from dpjax.statistics import TableStatistic
 from dpjax.stealth import calibrated_increment, paper_increment
+
+DATA_HELP = "table of records: CSV, CSV.gz or Parquet, a column a variable"
 
 
 def increment_of(spec: str, released: Released) -> float:
     """The increment in records: none, a number, paper:T or calibrated:P."""
     kind, _, value = spec.partition(":")
     statistic, cost = released.statistic, released.guarantee()
-    if spec == "none":
+    if spec == "none" or not isinstance(statistic, TableStatistic):
         return 0.0
     try:
         number = float(value or kind)
@@ -80,3 +91,25 @@ def refuse_unwritable(options: argparse.Namespace) -> None:
         raise ValueError(
             f"`out` must be a file in a folder that can be written, got {options.out}."
         )
+
+
+def summary(released: Released, ledger: Ledger | None = None) -> dict[str, object]:
+    """What a release says of itself, to be shown."""
+    cost, mechanism = released.guarantee(), released.mechanism
+    facts: dict[str, object] = {
+        "epsilon": str(cost.epsilon),
+        "adjacency": cost.adjacency,
+    }
+    if isinstance(mechanism, DiscreteLaplace):
+        sensitivity = int(mechanism.sensitivity.value)
+        facts |= {
+            "sensitivity": sensitivity,
+            "scale": str(sensitivity / cost.epsilon),
+            "certificate": "every ratio of neighbouring probabilities ≤ exp(1 / scale)",
+        }
+    elif isinstance(mechanism, ExactMechanism):
+        facts |= mechanism.describe()
+    facts |= {"integers": released.values.size, "records": released.n}
+    if ledger is not None:
+        facts |= {"spent": str(ledger.spent), "budget": str(ledger.budget)}
+    return facts

@@ -1,0 +1,7 @@
+"""The commands of the command line, one module each: `add` declares, `run` does it."""
+
+__all__ = ["COMMANDS"]
+
+from dpjax.commands import demo, plan, predict, release, verify
+
+COMMANDS = (demo, plan, release, predict, verify)

@@ -1,0 +1,185 @@
+"""`dpjax release`: from a table of sensitive records to a file that anyone may see."""
+
+__all__ = ["add"]
+
+import argparse
+import json
+
+from dpjax.cli_options import (
+    DATA_HELP,
+    ledger_of,
+    network_of,
+    refuse_unwritable,
+    summary,
+)
+from dpjax.encoding import of_one_kind
+from dpjax.expfam import FAMILIES
+from dpjax.graph import BayesNet
+from dpjax.privacy import ADJACENCIES, PureDP, exact_epsilon
+from dpjax.publish import MECHANISMS, release
+from dpjax.schema import Schema
+from dpjax.statistics import Sufficient
+
+_BAYES_NET, _REGRESSION = "bayes-net", "linear-regression"
+_CHOICES = ("omega", "temperature", "samples", "prior", "units", "points")
+
+
+def add(commands) -> None:
+    """Declare the command."""
+    command = commands.add_parser(
+        "release",
+        help="publish a private posterior of a table",
+        description="Measure a table of sensitive records, make that private, write a "
+        "release file that anyone may see. Costs epsilon each time it is run.",
+    )
+    command.add_argument("data", metavar="DATA", help=DATA_HELP)
+    command.add_argument(
+        "--schema",
+        required=True,
+        help='JSON: {"variables": {"x": {"levels": [0, 1]}, "age": {"lower": 0, '
+        '"upper": 120}}}',
+    )
+    command.add_argument(
+        "--model",
+        choices=(_BAYES_NET, *FAMILIES),
+        default=_BAYES_NET,
+        help="default: %(default)s; the others are of all variables of the schema",
+    )
+    command.add_argument(
+        "--network",
+        help="of a bayes-net: a BIF file, a JSON file "
+        '{"parents": {"x": ["y"]}}, or naive-bayes:TARGET',
+    )
+    command.add_argument("--target", help="of linear-regression: what to predict")
+    command.add_argument(
+        "--variance", type=float, help="of gaussian-mean: the public variance"
+    )
+    command.add_argument(
+        "--mechanism",
+        choices=sorted(MECHANISMS),
+        default="laplace",
+        help="default: %(default)s, noise on counts or sums",
+    )
+    command.add_argument("--epsilon", required=True, help="privacy loss: 0.5 or 1/3")
+    command.add_argument(
+        "--adjacency",
+        required=True,
+        choices=ADJACENCIES,
+        help="which tables are neighbours: one record replaced (the number of records "
+        "is public), or one added or removed (it is private)",
+    )
+    command.add_argument("--out", required=True, help="release file to write")
+    command.add_argument("--ledger", help="file of all charges to one table")
+    command.add_argument("--budget", help="whole budget of the ledger, to start it")
+    command.add_argument(
+        "--ignore",
+        action="append",
+        default=[],
+        help="a column outside the schema to leave out (repeat, or '*' for all)",
+    )
+    command.add_argument(
+        "--json", action="store_true", help="print the summary as JSON"
+    )
+    _add_choices(command)
+    command.set_defaults(run=_run)
+
+
+def _add_choices(command: argparse.ArgumentParser) -> None:
+    group = command.add_argument_group(
+        "of posterior-sample, map and map-cells",
+        "public choices, derived from epsilon if left out (map-cells needs omega, its "
+        "temperature is 1 and its grid of 16 units)",
+    )
+    group.add_argument("--temperature", help="T: the likelihood is raised to 1/T")
+    group.add_argument("--samples", type=int, help="number of samples (default: 1)")
+    group.add_argument("--omega", help="of networks: smallest probability of a level")
+    group.add_argument("--prior", help="Dirichlet parameter of a cell (default: 1)")
+    group.add_argument("--units", type=int, help="of the grid (default: 1000, or 16)")
+    group.add_argument(
+        "--truncation",
+        action="append",
+        default=[],
+        metavar="NAME=LEAST:MOST",
+        help="of other models: limits of a parameter (repeat for each)",
+    )
+    group.add_argument("--points", type=int, help="of the grid for each parameter")
+
+
+def _run(options: argparse.Namespace) -> None:
+    schema = Schema.from_json(options.schema)
+    what = _model_of(options, schema)
+    cost = PureDP(exact_epsilon(options.epsilon), options.adjacency)
+    refuse_unwritable(options)
+    ledger = ledger_of(options)
+    if ledger is not None:
+        ledger.require(cost)  # before the table is touched
+    names = [variable.name for variable in what.variables]
+    unused = [name for name in schema if name not in names]
+    records = Schema(what.variables).encode(
+        options.data, ignore=[*unused, *options.ignore]
+    )
+    released = release(
+        what,
+        records,
+        mechanism=options.mechanism,
+        epsilon=cost.epsilon,
+        adjacency=cost.adjacency,
+        ledger=ledger,
+        **_choices_of(options),
+    )
+    released.save(options.out)
+    if options.json:
+        print(json.dumps(summary(released, ledger)))
+        return
+    print(f"{options.out}: {released}")
+    if ledger is not None:
+        print(f"ledger: {ledger.spent} of {ledger.budget} spent")
+
+
+def _model_of(options: argparse.Namespace, schema: Schema) -> BayesNet | Sufficient:
+    """The network, or the statistic of the family over the schema's variables."""
+    model = options.model
+    for name, wanted in (
+        ("network", model == _BAYES_NET),
+        ("target", model == _REGRESSION),
+        ("variance", model == "gaussian-mean"),
+    ):
+        if (getattr(options, name) is not None) != wanted:
+            raise ValueError(
+                f"`{name}` must be {'given' if wanted else 'left out'} for the model "
+                f"{model}."
+            )
+    if options.prior is not None and model != _BAYES_NET:
+        raise ValueError("`prior` must be left out: on this line it is for networks.")
+    if model == _BAYES_NET:
+        return network_of(options.network, schema)
+    names = list(schema)
+    if model == _REGRESSION:
+        if options.target not in names:
+            raise ValueError(
+                f"`target` must be a variable of the schema, got {options.target!r}."
+            )
+        names = [name for name in names if name != options.target]
+        names.append(options.target)
+    levels, numbers = of_one_kind([schema[name] for name in names])
+    given = {} if options.variance is None else {"variance": options.variance}
+    variables = tuple(levels) or tuple(numbers)
+    return Sufficient.of(model, variables, options.adjacency, **given)
+
+
+def _choices_of(options: argparse.Namespace) -> dict[str, object]:
+    given = {name: getattr(options, name) for name in _CHOICES}
+    limits = dict(_limit(spec) for spec in options.truncation)
+    given["truncation"] = limits or None
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _limit(spec: str) -> tuple[str, tuple[float, float]]:
+    name, _, ends = spec.partition("=")
+    try:
+        least, most = map(float, ends.split(":"))
+    except ValueError:
+        raise ValueError(
+            f"`truncation` must be of the form NAME=LEAST:MOST, got {spec}."
+        ) from None
+    return name, (least, most)
