@@ -4,6 +4,7 @@ __all__ = [
     "BayesNet",
     "BayesNetPosterior",
     "BudgetExceeded",
+    "Interval",
     "Ledger",
     "Released",
     "Schema",
@@ -12,9 +13,13 @@ __all__ = [
     "consistent",
     "counts",
     "datasets",
+    "distributions",
+    "expfam",
     "load",
     "mechanisms",
     "metrics",
+    "models",
+    "plan",
     "plots",
     "posterior",
     "privacy",
@@ -23,6 +28,7 @@ __all__ = [
     "statistics",
     "stealth",
     "sweep",
+    "tempered_posterior",
     "walsh_hadamard",
 ]
 
@@ -32,8 +38,11 @@ from typing import TYPE_CHECKING
 from dpjax import (
     bounds,
     counts,
+    distributions,
+    expfam,
     mechanisms,
     metrics,
+    models,
     privacy,
     random,
     statistics,
@@ -41,8 +50,11 @@ from dpjax import (
 )
 from dpjax._version import __version__ as __version__
 from dpjax.consistency import consistent
+from dpjax.distributions import tempered_posterior
 from dpjax.graph import BayesNet
+from dpjax.intervals import Interval
 from dpjax.models import BayesNetPosterior, posterior
+from dpjax.plan import plan
 from dpjax.privacy import BudgetExceeded, Ledger
 from dpjax.publish import release
 from dpjax.released import Released, load

@@ -7,34 +7,41 @@ __all__ = ["at_least_zero", "one_of", "positive", "typed_key", "whole"]
 
 import operator
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array
+import numpy as np
 
 
 def positive(**values: object) -> None:
     """Raise `ValueError` unless every concrete value is > 0 and finite everywhere."""
     for name, value in values.items():
-        if not _everywhere(lambda x: (x > 0) & jnp.isfinite(x), value):
+        if not _everywhere(lambda xp, x: (x > 0) & xp.isfinite(x), value):
             raise ValueError(f"`{name}` must be positive and finite, got {value}.")
 
 
 def at_least_zero(**values: object) -> None:
     """Raise `ValueError` unless every concrete value is >= 0 and finite everywhere."""
     for name, value in values.items():
-        if not _everywhere(lambda x: (x >= 0) & jnp.isfinite(x), value):
+        if not _everywhere(lambda xp, x: (x >= 0) & xp.isfinite(x), value):
             raise ValueError(f"`{name}` must be at least 0 and finite, got {value}.")
 
 
-def _everywhere(condition: Callable[[Array], Array], value: object) -> bool:
+def _everywhere(condition: Callable[[Any, Any], Any], value: object) -> bool:
+    """Whether the condition, in the terms of NumPy or JAX, holds of all entries."""
     try:
-        return bool(jnp.all(condition(jnp.asarray(value))))
+        # On the host, where no shape needs a program of its own.
+        return bool(np.all(condition(np, np.asarray(value))))
+    except jax.errors.TracerArrayConversionError:
+        pass
+    try:
+        return bool(jnp.all(condition(jnp, value)))
     except jax.errors.TracerBoolConversionError:
         return True
 
 
-def whole(least: int, **values: object) -> None:
+def whole(least: int, /, **values: object) -> None:
     """Raise `ValueError` unless every value is an integer of at least `least`."""
     for name, value in values.items():
         try:

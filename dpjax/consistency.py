@@ -2,7 +2,10 @@
 
 __all__ = ["consistent"]
 
-import jax.numpy as jnp
+from functools import partial
+
+import jax
+from jaxtyping import Array
 
 from dpjax._types import Cells
 from dpjax.projection import project
@@ -24,8 +27,12 @@ def consistent(released: Released) -> Cells:
         Post-processing: costs nothing. That a table is consistent and non-negative does
         not make it exact: it still has the noise of the release.
     """
-    statistic, n = released.statistic, released.n
+    statistic, n = released.counted, released.n
     if isinstance(statistic, FamilyCounts):
-        measured = released.values.astype(float)
-        return statistic.tables(project(statistic.measured, measured, n))
-    return jnp.asarray(project(statistic.layout, released.counts(), n))
+        return _tables(project(statistic.measured, released.values, n), statistic)
+    return project(statistic.layout, released.counts(), n)
+
+
+@partial(jax.jit, static_argnames="statistic")
+def _tables(measured: Array, statistic: FamilyCounts) -> Array:
+    return statistic.tables(measured)

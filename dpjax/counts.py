@@ -6,7 +6,10 @@ bits across batches, for more than 2^31 records.
 
 __all__ = ["check_records", "count", "count_batches"]
 
+import operator
 from collections.abc import Iterable
+from functools import partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -27,20 +30,30 @@ def check_records(records: ArrayLike, sizes: tuple[int, ...]) -> None:
     checked.
     """
     _check_form(records, sizes)
-    numpy = np if isinstance(records, np.ndarray) else jnp
-    array = numpy.asarray(records)  # compared in its own type, whatever its width
-    try:
-        valid = bool(numpy.all(array >= 0)) and all(
-            array.size == 0 or bool(numpy.max(array[:, i]) < size)
-            for i, size in enumerate(sizes)
-        )
-    except jax.errors.TracerBoolConversionError:
+    if np.shape(records)[0] == 0:
         return
+    # Compared as Python integers: records may be of any width, and of any sign.
+    on_host = isinstance(records, np.ndarray)
+    extremes = _extremes(records) if on_host else _compiled_extremes(records)
+    try:
+        least, most = (np.asarray(x).tolist() for x in extremes)
+    except jax.errors.TracerArrayConversionError:
+        return
+    valid = all(x >= 0 for x in least) and all(map(operator.lt, most, sizes))
     if not valid:
         raise ValueError(
             "`records` must hold indices of levels, each at least 0 and below the "
             "variable's number of levels: encode them with the schema."
         )
+
+
+def _extremes(records: ArrayLike) -> tuple[Any, Any]:
+    """The smallest and the largest index of every column."""
+    numpy = np if isinstance(records, np.ndarray) else jnp
+    return numpy.min(records, axis=0), numpy.max(records, axis=0)
+
+
+_compiled_extremes = jax.jit(_extremes)
 
 
 def _check_form(records: ArrayLike, sizes: tuple[int, ...]) -> None:
@@ -74,7 +87,11 @@ def count(records: Records, layout: TableLayout) -> Int32[Array, " m"]:
         ValueError: if the records have not one column of integers a variable.
     """
     _check_form(records, layout.sizes)
-    records = jnp.asarray(records)
+    return _count(jnp.asarray(records), layout)
+
+
+@partial(jax.jit, static_argnames="layout")
+def _count(records: Array, layout: TableLayout) -> Array:
     n = records.shape[0]
     chunk = max(1, min(n, _CELLS_AT_ONCE // max(1, len(layout.groups))))
     rest = n % chunk
@@ -106,6 +123,3 @@ def count_batches(
     for batch in batches:
         total += np.asarray(_count(jnp.asarray(batch), layout))
     return total
-
-
-_count = jax.jit(count, static_argnames="layout")

@@ -22,16 +22,17 @@ from dpjax._types import Key
 from dpjax.counts import count
 from dpjax.graph import BayesNet
 from dpjax.mechanisms import DiscreteLaplace, Mechanism
-from dpjax.models import BayesNetPosterior, posterior
+from dpjax.models.bayes_net import BayesNetPosterior, dirichlet_posterior
 from dpjax.privacy import REPLACE_ONE
 from dpjax.publish import MECHANISMS, release
 from dpjax.random import study_key
 from dpjax.released import Released
-from dpjax.statistics import Statistic
+from dpjax.statistics import TableStatistic
 from dpjax.sweeps import sweep
 
 EPSILONS = ("0.1", "0.2", "0.5", "1", "2", "5", "10")
 TARGET = "affair"
+NOISE = ("laplace", "fourier")  # of the mechanisms
 TRAINING_FRACTION = 0.7
 
 
@@ -56,7 +57,10 @@ def demo(out: str | os.PathLike, *, repeats: int = 50, seed: int = 0) -> dict:
     schema, table = datasets.fair()
     net, records = BayesNet.naive_bayes(schema, TARGET), schema.encode(table)
     results = []
-    steps = [("non-private", None), *MECHANISMS.items()]
+    steps = [
+        ("non-private", None),
+        *((name, MECHANISMS[name].statistic) for name in NOISE),
+    ]
     for name, statistic in tqdm(
         steps, desc="dpjax demo", unit="mechanism", disable=None
     ):
@@ -88,7 +92,7 @@ def table_of_results(report: dict) -> str:
 
 
 def _study_private(
-    key: Key, statistic: Statistic, records: Array, repeats: int
+    key: Key, statistic: TableStatistic, records: Array, repeats: int
 ) -> dict[str, Array]:
     sensitivity = statistic.sensitivity(REPLACE_ONE)
     mechanisms = DiscreteLaplace.calibrate_many(EPSILONS, sensitivity)
@@ -106,13 +110,14 @@ def _study_exact(
 
 
 def _private_scores(
-    statistic: Statistic, key: Key, mechanism: Mechanism, records: Array
+    statistic: TableStatistic, key: Key, mechanism: Mechanism, records: Array
 ) -> dict[str, Array]:
     """Split, count, add noise, predict: one cell of the study."""
     key_split, key_noise = jr.split(key)
     train, test = _split(key_split, records)
     values = mechanism.sample(key_noise, statistic.measure(train))
-    return _scores(posterior(Released(values, statistic, mechanism, len(train))), test)
+    released = Released(values, statistic, mechanism, len(train))
+    return _scores(dirichlet_posterior(released), test)
 
 
 def _exact_scores(net: BayesNet, records: Array, key: Key) -> dict[str, Array]:
@@ -139,7 +144,7 @@ def _scores(fitted: BayesNetPosterior, test: Array) -> dict[str, Array]:
 
 def _summarise(name: str, scores: dict[str, Array]) -> list[dict]:
     """One row a budget: means over repeats, and their standard errors."""
-    budgets = [float(e) for e in EPSILONS] if name in MECHANISMS else [None]
+    budgets = [float(e) for e in EPSILONS] if name in NOISE else [None]
     rows = []
     for i, epsilon in enumerate(budgets):
         row = {"mechanism": name, "epsilon": epsilon}

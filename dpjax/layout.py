@@ -69,12 +69,13 @@ class TableLayout:
         source, batch = vector, vector.shape[:-1]
         with contextlib.suppress(jax.errors.TracerArrayConversionError):
             source = np.asarray(vector)  # hundreds of slices: on the host, no compiling
-        return [
-            jnp.asarray(source[..., start:stop].reshape(*batch, *self.shape(group)))
+        tables: list[Any] = [
+            source[..., start:stop].reshape(*batch, *self.shape(group))
             for group, start, stop in zip(
                 self.groups, self.offsets[:-1], self.offsets[1:], strict=True
             )
         ]
+        return jax.device_put(tables) if isinstance(source, np.ndarray) else tables
 
     def cells(
         self, records: Records, tables: Sequence[int] | None = None

@@ -7,6 +7,7 @@ was added at all, from those who do not know n.
 
 __all__ = ["Stealth", "calibrated_increment", "paper_increment", "stealth"]
 
+from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -14,16 +15,18 @@ import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 from jax import lax
+from jaxtyping import Array
 from scipy import stats
 
 from dpjax._checks import typed_key, whole
 from dpjax._types import Key, Scalar
 from dpjax.fourier_basis import denominators, raise_total
+from dpjax.layout import TableLayout
 from dpjax.mechanisms import Mechanism
 from dpjax.privacy import Epsilon, exact_epsilon
 from dpjax.projection import project
 from dpjax.released import Released
-from dpjax.statistics import FourierCoefficients, Statistic
+from dpjax.statistics import FourierCoefficients, TableStatistic
 
 _ROUNDING = 1e-2  # of a count, in records
 _CONFIDENCE = 0.999  # that the simulated quantile is not too small
@@ -56,7 +59,7 @@ class Stealth(NamedTuple):
         return "\n".join(lines)
 
 
-def paper_increment(statistic: Statistic, epsilon: Epsilon, t: Scalar) -> float:
+def paper_increment(statistic: TableStatistic, epsilon: Epsilon, t: Scalar) -> float:
     r"""The increment of the paper, $4 t |N|^2 / \epsilon$, in records.
 
     Claimed to make all cells non-negative with probability at least 1 - exp(-t), with
@@ -83,7 +86,7 @@ def paper_increment(statistic: Statistic, epsilon: Epsilon, t: Scalar) -> float:
 
 def calibrated_increment(
     key: Key,
-    statistic: Statistic,
+    statistic: TableStatistic,
     mechanism: Mechanism,
     probability: Scalar,
     draws: int = 10_000,
@@ -115,6 +118,15 @@ def calibrated_increment(
         raise ValueError(
             f"`draws` must be more for `probability` {probability}, got {draws}."
         )
+    needed = _increments_needed(key, mechanism, statistic, draws)
+    return max(0.0, float(np.sort(needed)[rank]))
+
+
+@partial(jax.jit, static_argnames=("statistic", "draws"))
+def _increments_needed(
+    key: Key, mechanism: Mechanism, statistic: TableStatistic, draws: int
+) -> Array:
+    """By each draw of the noise, where all counts are zero."""
     scale = denominators(statistic.layout)
     zeros = jnp.zeros(statistic.length, jnp.int32)
 
@@ -122,8 +134,7 @@ def calibrated_increment(
         noise = statistic.tables(mechanism.sample(key, zeros), n=0)
         return jnp.max(-noise * scale.astype(noise.dtype))
 
-    worst = jax.jit(lambda keys: lax.map(needed, keys, batch_size=100))
-    return max(0.0, float(np.sort(worst(jr.split(key, draws)))[rank]))
+    return lax.map(needed, jr.split(key, draws), batch_size=100)
 
 
 def stealth(released: Released, increment: Scalar = 0.0) -> Stealth:
@@ -132,14 +143,23 @@ def stealth(released: Released, increment: Scalar = 0.0) -> Stealth:
     Privacy:
         Post-processing. To release again until the tables look well costs ε each time.
     """
-    layout, counts = released.statistic.layout, released.counts().astype(float)
+    layout, counts = released.counted.layout, released.counts().astype(float)
     agreed = counts  # rebuilt from coefficients, tables cannot but agree
     if not isinstance(released.statistic, FourierCoefficients):
         agreed = project(layout, counts, nonnegative=False)
-    raised = raise_total(layout, counts, increment)
+    lowest, furthest = _extremes(counts, agreed, increment, layout)
     return Stealth(
         float(increment),
-        bool(jnp.all(raised >= 0)),
-        bool(jnp.all(jnp.abs(agreed - counts) < _ROUNDING)),
+        bool(lowest >= 0),
+        bool(furthest < _ROUNDING),
         released.n is not None and float(increment) != 0,
     )
+
+
+@partial(jax.jit, static_argnames="layout")
+def _extremes(
+    counts: Array, agreed: Array, increment: Scalar, layout: TableLayout
+) -> tuple[Array, Array]:
+    """The smallest raised count, and the largest distance of a count to its fit."""
+    raised = raise_total(layout, counts, increment)
+    return jnp.min(raised), jnp.max(jnp.abs(agreed - counts))

@@ -34,6 +34,13 @@ def key(request):
     return jr.fold_in(seed, zlib.crc32(request.node.nodeid.encode()))
 
 
+@pytest.fixture(scope="module")
+def module_rng(request):
+    """A NumPy generator for what the tests of a module share: what JAX compiles for."""
+    seed = request.config.getoption("--seed")
+    return np.random.default_rng([seed, zlib.crc32(request.node.nodeid.encode())])
+
+
 @pytest.fixture
 def rng(request):
     """A NumPy generator of the test's own."""

@@ -1,5 +1,8 @@
 """Small and random networks that several tests share."""
 
+from functools import partial
+
+import jax
 import numpy as np
 
 from dpjax import BayesNet
@@ -32,3 +35,15 @@ def random_network(rng, variables=6, most_parents=3, most_levels=4):
 
 def random_records(rng, net, n):
     return rng.integers(0, np.array(net.sizes), (n, len(net.sizes))).astype(np.uint8)
+
+
+@partial(jax.jit, static_argnames="statistic")
+def measure(statistic, records):
+    """The exact statistic, compiled as one program."""
+    return statistic.measure(records)
+
+
+@partial(jax.jit, static_argnames="statistic")
+def tables(statistic, vector, n=None):
+    """Its tables, compiled as one program."""
+    return statistic.tables(vector, n)

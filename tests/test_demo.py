@@ -1,13 +1,17 @@
 """The demo and what the README says, end to end, as users see them."""
 
+import contextlib
+import io
 import json
 import pathlib
 import re
 import shlex
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import dpjax.demo
 from dpjax.cli import main
 from dpjax.demo import EPSILONS
 
@@ -15,11 +19,17 @@ README = (pathlib.Path(__file__).parents[1] / "README.md").read_text()
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """A folder with `dpjax-demo` in it."""
-    folder = tmp_path_factory.mktemp("demo")
-    assert main(["demo", "--out", str(folder / "dpjax-demo")]) == 0
-    return folder
+def demo(tmp_path_factory):
+    """A folder with `dpjax-demo` in it, and what making it printed."""
+    folder, printed = tmp_path_factory.mktemp("demo"), io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        assert main(["demo", "--out", str(folder / "dpjax-demo"), "--json"]) == 0
+    return folder, printed.getvalue()
+
+
+@pytest.fixture
+def folder(demo):
+    return demo[0]
 
 
 def test_the_demo_shows_the_trade_off(folder):
@@ -42,12 +52,43 @@ def test_the_demo_shows_the_trade_off(folder):
     assert png.startswith(b"\x89PNG")
 
 
-def test_results_are_one_json_object_on_request(tmp_path, capsys):
-    assert main(["demo", "--out", str(tmp_path), "--json", "--repeats", "2"]) == 0
-    report = json.loads(capsys.readouterr().out)
-    assert report == json.loads((tmp_path / "results.json").read_text())
+def test_results_are_one_json_object_on_request(demo):
+    folder, printed = demo
+    report = json.loads(printed)
+    assert report == json.loads((folder / "dpjax-demo" / "results.json").read_text())
     expected = {"mechanism", "epsilon", "accuracy", "accuracy_se", "auc", "log_loss"}
     assert all(expected <= set(row) for row in report["results"])
+    assert report["repeats"] == 50
+
+
+def test_results_are_a_table_else(demo, monkeypatch, capsys):
+    report, arguments = json.loads(demo[1]), []
+
+    def recall(out, *, repeats):
+        arguments.append((out, repeats))
+        return report
+
+    monkeypatch.setattr(dpjax.demo, "demo", recall)
+    assert main(["demo", "--out", "folder", "--repeats", "2"]) == 0
+    assert arguments == [("folder", 2)]
+    head, *lines = capsys.readouterr().out.splitlines()
+    assert head.split() == ["mechanism", "ε", "accuracy", "ROC", "AUC", "log", "loss"]
+    for row, line in zip(report["results"], lines[:-2], strict=True):
+        assert line.startswith(row["mechanism"])
+        assert f"{row['accuracy']:.4f} ± {row['accuracy_se']:.4f}" in line
+        assert f"{row['auc']:.4f} ± {row['auc_se']:.4f}" in line
+    assert lines[-2:] == [
+        "majority level: 0.6775; chance AUC: 0.5",
+        "figure, results, a release and files to try it on: folder/",
+    ]
+
+
+def test_two_repeats_have_a_standard_error():
+    scores = {"auc": jnp.array([[0.5, 0.7]])}
+    row, *none = dpjax.demo._summarise("non-private", scores)
+    assert not none
+    assert row["auc"] == pytest.approx(0.6)
+    assert row["auc_se"] == pytest.approx(0.1)
 
 
 def test_the_readmes_commands_work(folder, monkeypatch, capsys):
@@ -56,7 +97,7 @@ def test_the_readmes_commands_work(folder, monkeypatch, capsys):
     text = "".join(blocks).replace("\\\n", " ")
     commands = [shlex.split(x, comments=True) for x in text.splitlines()]
     ours = [x[1:] for x in commands if x and x[0] == "dpjax"]
-    assert [x[0] for x in ours] == ["release", "predict", "verify"]
+    assert [x[0] for x in ours] == ["release", "predict", "verify", "plan"]
     for command in ours:
         command = command[: command.index(">")] if ">" in command else command
         assert main(command) == 0

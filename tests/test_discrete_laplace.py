@@ -2,6 +2,7 @@
 
 import bisect
 from fractions import Fraction
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -23,13 +24,17 @@ def big(rows):
     return [sum(int(w) << 32 * (3 - i) for i, w in enumerate(row)) for row in rows]
 
 
+split = jax.jit(jr.split, static_argnums=1)
+bits = jax.jit(lambda key, shape: jr.bits(key, shape, jnp.uint32), static_argnums=1)
+
+
 def reference(key, table, size):
     """The same draws in Python integers, every comparison with all 128 bits."""
     digits = table.largest.shape[-1]
-    key_words, key_redraw, *key_ties = jr.split(key, digits + 2)
-    words = np.asarray(jr.bits(key_words, (digits, size), jnp.uint32)).astype(object)
-    ties = [np.asarray(jr.bits(k, (3, size), jnp.uint32)) for k in key_ties]
-    parts = [table.low, *table.high]
+    key_words, key_redraw, *key_ties = split(key, digits + 2)
+    words = np.asarray(bits(key_words, (digits, size))).astype(object)
+    ties = [np.asarray(bits(k, (3, size))) for k in key_ties]
+    parts = [big(np.asarray(part)) for part in (table.low, *table.high)]
     result = np.zeros(size, object)
     overflowed = []
     for lane in range(size):
@@ -37,7 +42,7 @@ def reference(key, table, size):
         for j, part in enumerate(parts):
             first = int(words[j, lane]) >> (j == 0)
             number = big([[first, *ties[j][:, lane]]])[0]
-            reached = bisect.bisect_right(big(np.asarray(part)), number)
+            reached = bisect.bisect_right(part, number)
             categories.append(min(reached, int(table.largest[j])))
         magnitude = categories[0] + sum(
             c << 4 * j for j, c in enumerate(categories) if j
@@ -49,8 +54,8 @@ def reference(key, table, size):
         sign = -1 if int(words[0, lane]) & 1 else 1
         result[lane] = [sign, magnitude if categories[0] > 0 else 0]
     while overflowed:
-        key_redraw, key_now = jr.split(key_redraw)
-        limbs = np.asarray(jr.bits(key_now, (4, size), jnp.uint32))
+        key_redraw, key_now = split(key_redraw, 2)
+        limbs = np.asarray(bits(key_now, (4, size)))
         again = []
         for lane in overflowed:
             reached = bisect.bisect_right(
@@ -65,13 +70,31 @@ def reference(key, table, size):
     return np.array([sign * magnitude for sign, magnitude in result])
 
 
+@partial(jax.jit, static_argnums=2)
+def draw(key, table, size):
+    return discrete_laplace.sample(key, table, (size,))
+
+
 @pytest.mark.parametrize("rho", RATES, ids=str)
 def test_the_sampler_equals_big_integers_bit_for_bit(rho, key):
     table = tables.build(rho)
-    draw = jax.jit(lambda k, t: discrete_laplace.sample(k, t, (400,)))
-    drawn = draw(key, table)
+    drawn = draw(key, table, 400)
     assert drawn.dtype == np.int32
     np.testing.assert_array_equal(drawn, reference(key, table, 400))
+
+
+@pytest.mark.parametrize("rho", [Fraction(21), Fraction(1, 40)], ids=str)
+def test_tables_of_a_shared_shape_give_the_same_draws(rho, key):
+    shared = tables.build(rho, tables.lengths_shared(rho))
+    np.testing.assert_array_equal(
+        draw(key, shared, 400), draw(key, tables.build(rho), 400)
+    )
+
+
+def test_rates_with_as_many_digits_share_a_shape():
+    rates = [Fraction(i, 20) for i in range(1, 400)]
+    shapes = {tables.lengths_shared(rho) for rho in rates}
+    assert shapes == {(33, 32), (16, 32, 32)}
 
 
 def test_the_sampler_equals_big_integers_under_vmap(key):
@@ -80,15 +103,15 @@ def test_the_sampler_equals_big_integers_under_vmap(key):
     padded = [tables.build(rho, lengths) for rho in rhos]
     stacked = jax.tree.map(lambda *leaves: np.stack(leaves), *padded)
     keys = jr.split(key, 3)
-    draw = jax.vmap(lambda k, t: discrete_laplace.sample(k, t, (200,)))
-    for drawn, k, table in zip(draw(keys, stacked), keys, padded, strict=True):
+    draws = jax.jit(jax.vmap(lambda k, t: draw(k, t, 200)))(keys, stacked)
+    for drawn, k, table in zip(draws, keys, padded, strict=True):
         np.testing.assert_array_equal(drawn, reference(k, table, 200))
 
 
 def test_the_sampler_equals_big_integers_with_release_keys():
     key = jr.key(5, impl=CHACHA20)
     table = tables.build(Fraction(1, 40))
-    drawn = discrete_laplace.sample(key, table, (200,))
+    drawn = draw(key, table, 200)
     np.testing.assert_array_equal(drawn, reference(key, table, 200))
 
 
@@ -97,7 +120,7 @@ def test_overflows_are_redrawn_bit_for_bit(key, monkeypatch):
     monkeypatch.setattr(tables, "MOST_TOP_VALUES", 2)
     monkeypatch.setattr(tables, "OVERFLOW_EXPONENT", Fraction(1, 25))
     table = tables.build(Fraction(1, 50))
-    drawn = discrete_laplace.sample(key, table, (400,))
+    drawn = draw(key, table, 400)
     assert np.abs(drawn).max() > 10 * 16 * int(table.top_values)
     np.testing.assert_array_equal(drawn, reference(key, table, 400))
 
@@ -108,7 +131,7 @@ def test_ties_of_the_first_word_are_resolved_by_the_other_limbs(key):
     for part in (table.low, table.high[0]):
         first = np.repeat(part[:, 0], 50)
         chosen = jax.jit(discrete_laplace._category)(key, first, part)
-        rest = np.asarray(jr.bits(key, (3, first.size), jnp.uint32))
+        rest = np.asarray(bits(key, (3, first.size)))
         numbers = big(np.stack([first, *rest], axis=1))
         expected = [bisect.bisect_right(big(part), number) for number in numbers]
         np.testing.assert_array_equal(chosen, expected)
@@ -120,7 +143,7 @@ def test_the_draws_follow_the_law_and_would_show_a_tenth_more(rho, key):
     table, other = tables.build(rho), tables.build(rho * Fraction(11, 10))
     reach = int(12 / rho)
     support = range(-reach, reach + 1)
-    drawn = jax.jit(lambda k, t: discrete_laplace.sample(k, t, (200_000,)))(key, table)
+    drawn = draw(key, table, 200_000)
     pvalue = chi_square_pvalue(drawn, lambda z: tables.probability(table, z), support)
     power = chi_square_pvalue(drawn, lambda z: tables.probability(other, z), support)
     assert pvalue > ALPHA > power
@@ -130,8 +153,7 @@ def test_sums_are_clipped_where_saturation_cannot_show(key):
     table = tables.build(Fraction(1, 2**23))
     edge = discrete_laplace.LARGEST
     add = jax.jit(discrete_laplace.add)
-    draw = jax.jit(lambda k, t: discrete_laplace.sample(k, t, (20_000,)))
-    noise = np.asarray(draw(key, table)).astype(int)
+    noise = np.asarray(draw(key, table, 20_000)).astype(int)
     for count in (edge, -edge, 0):
         exact = jnp.full(20_000, count, jnp.int32)
         noisy = np.asarray(add(key, table, exact)).astype(int)
@@ -141,17 +163,16 @@ def test_sums_are_clipped_where_saturation_cannot_show(key):
 
 def test_no_two_draws_share_randomness():
     """Two vectors of 100 draws are equal by chance with probability below 1e-200."""
-    table = tables.build(Fraction(1, 1000))
-    draw = jax.jit(lambda k: discrete_laplace.sample(k, table, (3, 100)))
-    draws = np.concatenate([draw(study_key(seed)) for seed in (0, 1)])
-    assert len(np.unique(draws, axis=0)) == 6
+    table = tables.build(Fraction(1, 40))
+    draws = [np.asarray(draw(study_key(seed), table, 400)) for seed in (0, 1)]
+    assert len(np.unique(np.reshape(draws, (8, 100)), axis=0)) == 8
 
 
 def test_log_prob_is_the_log_of_the_law():
     rho = Fraction(1, 3)
     table = tables.build(rho)
-    noise = jnp.arange(-20, 21)
+    noise = np.arange(-20, 21)
     expected = [np.log(float(tables.probability(table, int(z)))) for z in noise]
     np.testing.assert_allclose(
-        discrete_laplace.log_prob(noise, float(rho)), expected, rtol=1e-5
+        discrete_laplace.log_prob(jnp.asarray(noise), float(rho)), expected, rtol=1e-5
     )

@@ -19,7 +19,7 @@ from dpjax.models import BayesNetPosterior
 from dpjax.privacy import Sensitivity
 from dpjax.statistics import FamilyCounts, FourierCoefficients, fourier_sensitivity
 
-from .networks import random_network, random_records
+from .networks import measure, random_network, random_records, tables
 from .statistical import assert_at_least
 
 BOTH = ["replace-one", "add-remove"]
@@ -77,7 +77,7 @@ def test_sensitivities_of_known_networks(name):
     assert added.sensitivity("add-remove").value == papers / 2
 
 
-@pytest.mark.parametrize("trial", range(6))
+@pytest.mark.parametrize("trial", range(4))
 @pytest.mark.parametrize("most_levels", [2, 4])
 @pytest.mark.parametrize("adjacency", BOTH)
 def test_sensitivities_of_networks_equal_brute_force(
@@ -159,14 +159,14 @@ def test_the_basis_is_walshs_at_two_levels():
 
 
 @pytest.mark.parametrize("adjacency", BOTH)
-@pytest.mark.parametrize("trial", range(4))
+@pytest.mark.parametrize("trial", range(3))
 def test_exact_coefficients_give_the_exact_tables_back(adjacency, trial, rng):
     net = random_network(rng, variables=5, most_levels=3 if trial else 2)
     records = random_records(rng, net, 70)
-    counts = FamilyCounts(net, "all").measure(records)
+    counts = measure(FamilyCounts(net, "all"), records)
     statistic = FourierCoefficients.of_network(net, adjacency)
-    vector = statistic.measure(records)
-    np.testing.assert_allclose(statistic.tables(vector, 70), counts, atol=1e-4)
+    vector = measure(statistic, records)
+    np.testing.assert_allclose(tables(statistic, vector, 70), counts, atol=1e-4)
     numerators, denominators = statistic.exact_tables(vector, 70)
     exact = np.asarray(counts, np.int64) * denominators
     np.testing.assert_array_equal(numerators, exact)
@@ -190,7 +190,7 @@ def assert_tables_agree(statistic, values, n):
 
 
 @pytest.mark.parametrize("adjacency", BOTH)
-@pytest.mark.parametrize("trial", range(3))
+@pytest.mark.parametrize("trial", range(2))
 def test_released_tables_agree_to_the_last_integer(adjacency, trial, rng):
     net = random_network(rng, variables=6, most_levels=3)
     records = random_records(rng, net, 50)
@@ -208,9 +208,9 @@ def test_large_tables_and_many_pairs_in_one_call(rng):
         released = dp.release(statistic, records, epsilon=1, adjacency="replace-one")
         assert released.values.shape == (statistic.length,)
         numerators, _ = statistic.exact_tables(released.values, 500)
-        tables = np.split(numerators, statistic.layout.offsets[1:-1])
-        cells = len(tables[0])
-        assert {int(table.sum()) for table in tables} == {500 * cells}
+        parts = np.split(numerators, statistic.layout.offsets[1:-1])
+        cells = len(parts[0])
+        assert {int(part.sum()) for part in parts} == {500 * cells}
 
 
 def test_pairs_share_their_margins_to_the_last_integer(rng):
@@ -232,7 +232,7 @@ def test_with_epsilon_as_large_as_can_be_the_posterior_is_the_exact_one(adjacenc
     released = dp.release(
         net, records, epsilon=epsilon, adjacency=adjacency, mechanism="fourier"
     )
-    counts = FamilyCounts(net, "all").measure(records)
+    counts = measure(FamilyCounts(net, "all"), records)
     exact = BayesNetPosterior.from_counts(net, counts)
     private = dp.posterior(released)
     np.testing.assert_allclose(private.concentration, exact.concentration, atol=1e-4)
@@ -281,12 +281,17 @@ def test_projected_tables_agree_and_are_not_negative(make, adjacency, rng):
     released = dp.release(statistic, records, epsilon="1/2", adjacency=adjacency)
     counts = np.asarray(consistent(released))
     assert (counts >= 0).all()
-    totals = [float(table.sum()) for table in net.layout.split(jnp.asarray(counts))]
+    totals = [part.sum() for part in np.split(counts, net.layout.offsets[1:-1])]
     np.testing.assert_allclose(totals, totals[0], rtol=1e-4)
     if adjacency == "replace-one":
         np.testing.assert_allclose(totals[0], 30, rtol=1e-4)
     posterior = BayesNetPosterior.from_counts(net, jnp.asarray(counts))
     assert posterior.log_likelihood(records).shape == (30,)
+
+
+@jax.jit
+def draw(key, mechanism, exact):
+    return mechanism.sample(key, exact)
 
 
 @pytest.mark.parametrize("probability", [0.5, 0.9])
@@ -297,11 +302,11 @@ def test_a_calibrated_increment_suffices_as_often_as_it_says(probability, key):
     increment = stealth.calibrated_increment(
         key_calibrate, statistic, noise, probability
     )
-    empty = jnp.zeros(statistic.length, jnp.int32)  # no count is smaller than zero
-    draws = jax.jit(lambda k: noise.sample(k, jnp.tile(empty, (4000, 1))))(key_check)
+    empty = jnp.zeros((4000, statistic.length), jnp.int32)  # none is below zero
+    draws = draw(key_check, noise, empty)
     cells = np.diff(ASIA.layout.offsets)
     raised = increment / np.repeat(cells, cells)
-    counts = np.asarray(statistic.tables(draws, 0), float) + raised[None]
+    counts = np.asarray(tables(statistic, draws, 0), float) + raised[None]
     successes = (counts >= -1e-3).all(axis=1).sum()
     assert_at_least(successes, 4000, probability)
     assert successes < 4000 * (probability + 0.07)  # and is no larger than needed

@@ -150,11 +150,16 @@ def test_without_signs_it_is_constrained_least_squares(rng, total, weighted, cas
     np.testing.assert_allclose(ours, expected, atol=100 * ROUNDING)
 
 
+@pytest.fixture(scope="module")
+def net(module_rng):
+    return random_network(module_rng, variables=4, most_parents=2)
+
+
 @pytest.mark.parametrize("total", [None, 40])
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("case", [0, 1])
-def test_with_signs_it_is_the_quadratic_programme(rng, total, weighted, case):
-    layout = random_layout(rng, variables=4)
+@pytest.mark.parametrize("measured", ["maximal", "all"])
+def test_with_signs_it_is_the_quadratic_programme(rng, net, total, weighted, measured):
+    layout = maximal(net) if measured == "maximal" else net.layout
     vector = noisy_counts(rng, layout)
     vector[:2] += (-100, 100)  # so that the constraint binds
     groups = len(layout.groups)

@@ -38,6 +38,9 @@ VECTORS = [
 ]
 
 
+blocks_of = jax.jit(block, static_argnums=2)
+
+
 @pytest.mark.parametrize(
     ("secret", "counter", "nonce", "stream"),
     [x[1:] for x in VECTORS],
@@ -47,7 +50,7 @@ def test_chacha20_gives_the_vectors_of_the_rfc(secret, counter, nonce, stream):
     key = jnp.asarray(np.frombuffer(secret, np.uint32))
     words = np.frombuffer(bytes.fromhex(nonce), np.uint32)
     nonces = tuple(int(word) for word in words)
-    out = block(key, jnp.full((3,), counter, jnp.uint32), nonces)
+    out = blocks_of(key, jnp.full((3,), counter, jnp.uint32), nonces)
     for lane in np.stack(out, axis=1):
         assert lane.tobytes().hex() == stream
 
@@ -56,11 +59,12 @@ def chacha(seed):
     return jr.key(seed, impl=CHACHA20)
 
 
-@pytest.mark.parametrize("blocks", [1, 3, 4096, 4097])
+@pytest.mark.parametrize("blocks", [1, 4096, 4097])
 def test_bits_are_the_words_of_numbered_blocks(blocks):
     bits = jr.bits(chacha(1), (16 * blocks,), jnp.uint32)
     nonce = (int.from_bytes(b"bits", "little"), 32, 0)
-    words = block(jr.key_data(chacha(1)), jnp.arange(blocks, dtype=jnp.uint32), nonce)
+    counter = jnp.arange(blocks, dtype=jnp.uint32)
+    words = blocks_of(jr.key_data(chacha(1)), counter, nonce)
     parts = np.array_split(np.stack(words), range(4096, blocks, 4096), axis=1)
     if blocks <= 4096:
         np.testing.assert_array_equal(bits, np.concatenate([x.ravel() for x in parts]))
@@ -93,10 +97,11 @@ def test_bits_of_every_width_are_balanced(dtype):
 
 def test_seeds_and_batches_of_keys():
     keys = jax.vmap(chacha)(jnp.arange(3))
-    split = jax.vmap(lambda k: jr.split(k, 2))(keys)
-    assert len(np.unique(jr.key_data(split).reshape(-1, 8), axis=0)) == 6
+    split = jax.jit(lambda k: jr.key_data(jr.split(k, 2)))
+    together = np.asarray(jax.jit(jax.vmap(split))(keys))
+    assert len(np.unique(together.reshape(-1, 8), axis=0)) == 6
     for i in range(3):
-        assert (jr.key_data(jr.split(chacha(i), 2)) == jr.key_data(split[i])).all()
+        np.testing.assert_array_equal(split(chacha(i)), together[i])
 
 
 def test_release_keys_are_fresh_and_whole():
@@ -124,12 +129,15 @@ FUNCTIONS = {
 }
 
 
+COMPILED = {name: jax.jit(function) for name, function in FUNCTIONS.items()}
+
+
 @pytest.mark.relaxed
 @pytest.mark.parametrize("name", FUNCTIONS)
 @pytest.mark.parametrize("seed", [0, 12345, 2**31 - 1])
 def test_unrolled_threefry_equals_jaxs_bit_for_bit(name, seed):
-    ours = FUNCTIONS[name](study_key(seed))
-    jaxs = FUNCTIONS[name](jr.key(seed, impl="threefry2x32"))
+    ours = COMPILED[name](study_key(seed))
+    jaxs = COMPILED[name](jr.key(seed, impl="threefry2x32"))
     np.testing.assert_array_equal(ours, jaxs)
 
 
