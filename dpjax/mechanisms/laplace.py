@@ -5,7 +5,7 @@ __all__ = ["Laplace"]
 from jaxtyping import Array, Float, Int, Real
 
 from dpjax._checks import positive, typed_key
-from dpjax._types import Key, Scalar, Scalars
+from dpjax._types import Key, Scalars
 from dpjax.mechanisms.base import MechanismWithLaw
 from dpjax.noise import laplace
 from dpjax.privacy import PureDP, Sensitivity, exact_epsilon
@@ -37,7 +37,7 @@ class Laplace(MechanismWithLaw):
         positive(epsilon=self.epsilon)
 
     @property
-    def scale(self) -> Scalar:
+    def scale(self) -> Scalars:
         """Noise scale, in the units of the statistic."""
         return self.sensitivity.value / self.epsilon
 

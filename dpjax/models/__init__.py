@@ -9,16 +9,15 @@ __all__ = [
     "SampledParameters",
     "SampledPosterior",
     "conjugate_posterior",
-    "posterior",
+    "dirichlet_posterior",
 ]
 
-from dpjax.models.bayes_net import BayesNetPosterior
+from dpjax.models.bayes_net import BayesNetPosterior, dirichlet_posterior
 from dpjax.models.conjugate import (
     ConjugatePosterior,
     RegressionPosterior,
     conjugate_posterior,
 )
-from dpjax.models.from_release import posterior
 from dpjax.models.gaussian_sample import GaussianSample
 from dpjax.models.regression_sample import RegressionSample
 from dpjax.models.sampled import SampledPosterior

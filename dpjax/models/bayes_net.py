@@ -1,6 +1,6 @@
 """Dirichlet posteriors of the conditional probability tables of a Bayesian network."""
 
-__all__ = ["BayesNetPosterior", "dirichlet_posterior"]
+__all__ = ["BayesNetPosterior", "dirichlet_posterior", "draw_tables"]
 
 from collections.abc import Mapping
 from functools import partial
@@ -22,10 +22,9 @@ from dpjax.fourier_basis import raise_total
 from dpjax.graph import BayesNet
 from dpjax.layout import TableLayout
 from dpjax.models.prediction import log_likelihood, predict, sample_records
+from dpjax.models.priors import Prior, flat_prior, flatten
 from dpjax.released import Released
 from dpjax.schema import as_records
-
-Prior = Scalar | Mapping[str, Array]
 
 _ROUNDING = 1e-3  # of a rebuilt count, in records
 
@@ -88,7 +87,7 @@ class BayesNetPosterior(eqx.Module):
                 f"`counts` must have shape ({net.layout.length},), got "
                 f"{jnp.shape(counts)}."
             )
-        return cls(net, _add(_flat_prior(net, prior), counts))
+        return cls(net, _add(flat_prior(net, prior), counts))
 
     def mean(self) -> dict[str, Array]:
         """Expected tables: the exact predictive law of one record."""
@@ -101,7 +100,7 @@ class BayesNetPosterior(eqx.Module):
 
     def log_prob(self, tables: Mapping[str, Array]) -> Float[Array, ""]:
         """Joint log-density of all tables, as returned by `sample` or `mean`."""
-        theta = _flatten(self.net, tables, "tables")
+        theta = flatten(self.net, tables, "tables")
         return _log_density(self.concentration, theta, self.net.layout)
 
     def distributions(self) -> dict[str, Dirichlet]:
@@ -165,7 +164,7 @@ class BayesNetPosterior(eqx.Module):
         return _means(self.concentration, self.net.layout)
 
     def _flat_sample(self, key: Key) -> Float[Array, " m"]:
-        return _draw(key, self.concentration, self.net.layout)
+        return draw_tables(key, self.concentration, self.net.layout)
 
 
 def dirichlet_posterior(
@@ -194,51 +193,13 @@ def dirichlet_posterior(
     """
     net = released.net
     at_least_zero(increment=increment)
-    cells, increment = _flat_prior(net, prior), jnp.asarray(increment, float)
+    cells, increment = flat_prior(net, prior), jnp.asarray(increment, float)
     n = None if released.n is None else jnp.asarray(released.n, float)
     updated = _update(cells, released.counts(), increment, n, net.layout)
     return BayesNetPosterior(net, *updated)
 
 
-def _flat_prior(net: BayesNet, prior: Prior) -> Float[Array, " *m"]:
-    """One number, or one a cell."""
-    if isinstance(prior, Mapping):
-        flat = _flatten(net, prior, "prior")
-    elif (
-        isinstance(prior, float | int | np.number | jax.Array) and jnp.ndim(prior) == 0
-    ):
-        flat = jnp.asarray(prior, float)
-    else:
-        raise ValueError(
-            "`prior` must be a number, or a table for each variable by name, got "
-            f"{type(prior).__name__}."
-        )
-    positive(prior=flat)
-    return flat
-
-
-def _flatten(net: BayesNet, tables: Mapping[str, Array], argument: str) -> Array:
-    """Tables by variable as one vector, laid out as `net.layout`."""
-    unknown = [name for name in tables if name not in net.names]
-    if unknown:
-        raise ValueError(f"`{argument}` must name variables, got {unknown[0]!r}.")
-    shapes = [net.layout.shape(group) for group in net.layout.groups]
-    for name, shape in zip(net.names, shapes, strict=True):
-        if name not in tables or jnp.shape(tables[name]) != shape:
-            came = jnp.shape(tables[name]) if name in tables else "none"
-            raise ValueError(
-                f"`{argument}` must hold a table of shape {shape} for {name!r}, "
-                f"got {came}."
-            )
-    return _join([tables[name] for name in net.names])
-
-
 # Compiled whole, for one program each instead of one for every operation in them.
-
-
-@jax.jit
-def _join(tables: list[Array]) -> Float[Array, " m"]:
-    return jnp.concatenate([jnp.ravel(jnp.asarray(x, float)) for x in tables])
 
 
 @jax.jit
@@ -262,8 +223,10 @@ def _means(concentration: Array, layout: TableLayout) -> Float[Array, " m"]:
 
 
 @partial(jax.jit, static_argnames="layout")
-def _draw(key: Key, concentration: Array, layout: TableLayout) -> Float[Array, " m"]:
-    """Gamma variables, normalised in logs: small parameters do not underflow."""
+def draw_tables(
+    key: Key, concentration: Array, layout: TableLayout
+) -> Float[Array, " m"]:
+    """Dirichlet rows: gamma variables, normalised in logs, so that none underflows."""
     logs = jr.loggamma(key, concentration)
     gammas = jnp.exp(logs - layout.row_maxima(logs))
     return gammas / layout.row_sums(gammas)

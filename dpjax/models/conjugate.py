@@ -11,6 +11,7 @@ __all__ = [
     "NormalPosterior",
     "RegressionPosterior",
     "conjugate_posterior",
+    "with_parameters",
 ]
 
 from typing import Any
@@ -77,12 +78,25 @@ def conjugate_posterior(
         Foulds, Geumlek, Welling & Chaudhuri (UAI-16), equations 11 and 16.
     """
     prior = family.prior() if prior is None else prior
+    _check_kind(family, prior)
+    total, n = family.project(total, n)
+    return with_parameters(family, family.update(prior, total, n))
+
+
+def with_parameters(family: Family, parameters: Any) -> ConjugatePosterior:
+    """The conjugate law with these parameters, be it a prior or a posterior.
+
+    Raises:
+        ValueError: if the parameters are of another family, or not positive.
+    """
+    _check_kind(family, parameters)
+    return _POSTERIORS[type(parameters)](family, parameters)
+
+
+def _check_kind(family: Family, prior: Any) -> None:
     if not isinstance(prior, family.priors):
         expected = " or ".join(kind.__name__ for kind in family.priors)
         raise ValueError(
             f"`prior` must be of type {expected} for the {family.name} family, got "
             f"{type(prior).__name__}."
         )
-    total, n = family.project(total, n)
-    parameters = family.update(prior, total, n)
-    return _POSTERIORS[type(parameters)](family, parameters)

@@ -65,11 +65,11 @@ class _LinearPosterior(ConjugatePosterior):
             ValueError: if `level` is not between 0 and 1.
         """
         probability(level=level)
-        middle, scale = host(self.predict(features), self._target_scale(features))
+        middle, scale = host(self.predict(features), self.target_scale(features))
         reach = self._standard_quantile((1 + level) / 2) * scale
         return middle - reach, middle + reach
 
-    def _target_scale(self, features: Real[ArrayLike, "n f"]) -> Float[Array, " n"]:
+    def target_scale(self, features: Real[ArrayLike, "n f"]) -> Float[Array, " n"]:
         rows = line.design(self.family, features)
         spread = line.spread(self.parameters.precision, rows)
         return jnp.sqrt(self._noise + self._factor * spread)
@@ -182,7 +182,7 @@ class RegressionPosterior(_LinearPosterior):
     def predictive(self, features: Real[ArrayLike, "n f"]) -> StudentT:
         """The laws of new targets, as if nothing were clipped."""
         degrees = 2 * self.parameters.shape
-        return StudentT(degrees, self.predict(features), self._target_scale(features))
+        return StudentT(degrees, self.predict(features), self.target_scale(features))
 
 
 class KnownNoisePosterior(_LinearPosterior):
@@ -234,4 +234,4 @@ class KnownNoisePosterior(_LinearPosterior):
 
     def predictive(self, features: Real[ArrayLike, "n f"]) -> Normal:
         """The laws of new targets, as if nothing were clipped."""
-        return Normal(self.predict(features), self._target_scale(features))
+        return Normal(self.predict(features), self.target_scale(features))

@@ -9,6 +9,7 @@ __all__ = [
     "gamma_log_density",
     "inverse_gamma_log_density",
     "inverse_wishart_log_density",
+    "log_gamma_ratio",
 ]
 
 import math
@@ -68,6 +69,15 @@ def inverse_wishart_log_density(
     gammas = (shapes - 0.5) * jnp.log1p(-lag / half) - (lag + 0.5) * jnp.log(half)
     gammas = gammas + lag + _HALF_LOG_2_PI + _rest(shapes)
     return around - volume - gammas.sum() - d * (d - 1) / 4 * math.log(math.pi)
+
+
+def log_gamma_ratio(
+    x: Float[Array, "..."], above: Float[Array, "..."], below: Float[Array, "..."]
+) -> Float[Array, "..."]:
+    """log Γ(x + above) - log Γ(x + below), both arguments > 0."""
+    top, bottom, more = x + above, x + below, above - below
+    smooth = (bottom - 0.5) * jnp.log1p(more / bottom) + more * (jnp.log(top) - 1)
+    return smooth + _rest(top) - _rest(bottom)
 
 
 def _rest(x: Float[Array, "..."]) -> Float[Array, "..."]:
