@@ -1,0 +1,1 @@
+"""Sums over all hidden counts: stars, trees and single proportions."""

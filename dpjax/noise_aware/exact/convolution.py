@@ -1,0 +1,65 @@
+"""Direct convolutions of many rows at once: every term is positive, none is lost.
+
+Arrays have time on the axis before the last and rows on the last, where the processor's
+lanes are. Not by Fourier transform, which loses the relative accuracy of tails.
+"""
+
+__all__ = ["full", "take", "valid"]
+
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Float, Int
+
+
+def valid(
+    kernel: Float[Array, "k *many rows"],
+    series: Float[Array, "s rows"],
+    length: int,
+    at_once: int = 32,
+) -> Float[Array, "length *many rows"]:
+    r"""The s - k + 1 = `length` sums $\sum_c kernel_c \, series_{k - 1 + j - c}$.
+
+    With so many shifts in a step: enough to be bound by arithmetic, not by memory.
+    """
+    size = kernel.shape[0]
+    shifts = min(size, at_once)
+    steps = -(-size // shifts)
+    missing = steps * shifts - size
+    more = kernel.ndim - 2  # several kernels for each row of the series
+    kernel = jnp.pad(kernel, ((0, missing), *((0, 0),) * (more + 1)))
+    series = jnp.pad(series, ((missing, 0), (0, 0)))
+
+    def add(step, total):
+        start = (steps - 1 - step) * shifts
+        part = lax.dynamic_slice_in_dim(series, start, length + shifts - 1)
+        weights = lax.dynamic_slice_in_dim(kernel, step * shifts, shifts)
+        for shift in range(shifts):
+            late = shifts - 1 - shift
+            met = jnp.expand_dims(part[late : late + length], range(1, 1 + more))
+            total = total + weights[shift][None] * met
+        return total
+
+    return lax.fori_loop(0, steps, add, jnp.zeros((length, *kernel.shape[1:])))
+
+
+def full(
+    first: Float[Array, "a rows"], second: Float[Array, "b rows"]
+) -> Float[Array, "c rows"]:
+    """The whole convolution, of length a + b - 1."""
+    kernel, series = sorted((first, second), key=lambda x: x.shape[0])
+    around = kernel.shape[0] - 1
+    padded = jnp.pad(series, ((around, around), (0, 0)))
+    length = series.shape[0] + around
+    return valid(kernel, padded, length, at_once=8)  # there are many: sooner compiled
+
+
+def take(
+    series: Float[Array, "s rows"], start: Int[Array, " rows"], length: int
+) -> Float[Array, "length rows"]:
+    """`length` entries of each row from its own `start`; 0 before and after the row."""
+    places = start[None] + jnp.arange(length, dtype=start.dtype)[:, None]
+    inside = (places >= 0) & (places < series.shape[0])
+    found = jnp.take_along_axis(
+        series, jnp.clip(places, 0, series.shape[0] - 1), axis=0
+    )
+    return jnp.where(inside, found, 0)

@@ -1,0 +1,69 @@
+"""Negative binomial and Poisson probabilities, accurate in float32 too."""
+
+__all__ = ["negative_binomial", "poisson", "stirling_error"]
+
+import math
+
+import jax.numpy as jnp
+from jax.scipy.special import gammaln
+from jaxtyping import Array, Float
+
+from dpjax.distributions.special import log1p_minus
+
+_FROM = 10.0  # the series below is accurate from here on
+_SERIES = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
+
+
+def negative_binomial(
+    counts: Float[Array, "..."],
+    alpha: Float[Array, "..."],
+    guess: Float[Array, "..."],
+    whole: Float[Array, "..."],
+) -> Float[Array, "..."]:
+    r"""log NB(count; α, p) with p = guess / (guess + whole); -inf below 0.
+
+    That is $\log Γ(α + c) / (Γ(α) c!) + c \log p + α \log(1 - p)$. The terms cancel, so
+    they are taken together: errors of Stirling's formula, and deviances.
+
+    Reference:
+        Loader, "Fast and accurate computation of binomial probabilities" (2000).
+    """
+    p, rest = guess / (guess + whole), whole / (guess + whole)
+    count = jnp.where(counts > 0, counts, 1)
+    number = alpha + count
+    excess = alpha * p - count * rest
+    deviance = count * log1p_minus(excess / count)
+    deviance += alpha * log1p_minus(-excess / alpha)
+    errors = stirling_error(number) - stirling_error(count) - stirling_error(alpha)
+    root = jnp.log(alpha / (number * count * (2 * math.pi))) / 2
+    return _from_zero(
+        counts, errors + deviance + root, -alpha * jnp.log1p(guess / whole)
+    )
+
+
+def poisson(
+    counts: Float[Array, "..."], mean: Float[Array, "..."]
+) -> Float[Array, "..."]:
+    """log of the Poisson probability of counts; -inf below 0."""
+    count = jnp.where(counts > 0, counts, 1)
+    deviance = count * log1p_minus((mean - count) / count)
+    root = jnp.log(count * (2 * math.pi)) / 2
+    return _from_zero(counts, deviance - stirling_error(count) - root, -mean)
+
+
+def _from_zero(counts: Array, positive: Array, none: Array) -> Array:
+    """The logs for positive counts, for none, and for what is no count."""
+    logs = jnp.where(counts > 0, positive, jnp.broadcast_to(none, positive.shape))
+    return jnp.where(counts >= 0, logs, -jnp.inf)
+
+
+def stirling_error(x: Float[Array, "..."]) -> Float[Array, "..."]:
+    """By how much log Γ(x) exceeds (x - ½) log x - x + ½ log 2π."""
+    large = jnp.maximum(x, _FROM)
+    inverse = 1 / large
+    series = jnp.zeros_like(x)
+    for term in reversed(_SERIES):
+        series = series * inverse * inverse + term
+    small = jnp.minimum(x, _FROM)
+    exact = gammaln(small) - (small - 0.5) * jnp.log(small) + small
+    return jnp.where(x > _FROM, series * inverse, exact - math.log(2 * math.pi) / 2)

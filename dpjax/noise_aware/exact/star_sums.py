@@ -1,0 +1,297 @@
+"""Everything that is asked of the exact posterior of a network of stars, compiled."""
+
+__all__ = [
+    "Sums",
+    "count_laws",
+    "draw",
+    "largest_guess",
+    "log_density",
+    "log_likelihood",
+    "marginal",
+    "moments",
+    "predict",
+    "quantiles",
+    "rank_in",
+]
+
+from functools import partial
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+from jax import lax
+from jax.scipy.special import gammaln, logsumexp, xlogy
+from jaxtyping import Array, Float, Int, Int32, Integer
+
+from dpjax._types import Key
+from dpjax.layout import TableLayout
+from dpjax.models.bayes_net import draw_tables
+from dpjax.noise_aware.exact.cell_laws import CellLaw, cell_law
+from dpjax.noise_aware.exact.forests import Component, stars
+from dpjax.noise_aware.exact.rows import row_law
+from dpjax.noise_aware.exact.star import StarLaw, guess_hub, infer
+from dpjax.noise_aware.exact.star_draws import (
+    conditional_means,
+    draw_counts,
+    hub_weights,
+)
+from dpjax.noise_aware.exact.star_inputs import Windows
+from dpjax.noise_aware.laws import LaplaceLaw
+from dpjax.statistics import FamilyCounts
+
+_RELEASES_AT_ONCE = 4  # of a stack: more leave the cache
+_NUMBERS_AT_ONCE = 1 << 22  # bounds memory, whatever the number of records
+
+
+class Sums(eqx.Module):
+    """What is summed over: a release, its law and a prior.
+
+    Args:
+        values: of the release.
+        law: of its noise.
+        prior: laid out as the network's tables; or probabilities that are `given`.
+        n: the number of records, where it is public.
+        statistic: what was measured.
+        windows: of hidden counts.
+    """
+
+    values: Float[Array, "*batch m"]
+    law: LaplaceLaw
+    prior: Float[Array, " c"]
+    n: Int32[Array, "*batch"] | None
+    statistic: FamilyCounts = eqx.field(static=True)
+    windows: Windows = eqx.field(static=True)
+
+    @property
+    def layout(self) -> TableLayout:
+        """Of the network's tables."""
+        return self.statistic.layout
+
+    @property
+    def components(self) -> tuple[Component, ...]:
+        """The network's stars."""
+        return stars(self.statistic.net) or ()
+
+    def infer(self, component: Component, given: Array | None = None) -> StarLaw:
+        """The law of a star's hidden counts; if tables are given, under these."""
+        prior = self.prior if given is None else given
+        star = component.star(
+            self.statistic, self.values, prior, self.n, given is not None
+        )
+        return infer(star, self.law, self.windows)
+
+
+def rank_in(
+    sums: Sums, place: Int[Array, ""], t: Float[Array, ""]
+) -> tuple[Float[Array, ""], Float[Array, "3"]]:
+    """The distribution function of a probability at a traced place, and the omitted.
+
+    Of many one is evaluated, by `lax.switch`: not under `vmap`.
+    """
+    branches, owner = [], np.zeros(sums.layout.length, np.int32)
+    index = np.zeros((2, sums.layout.length), np.int32)
+    omitted = jnp.zeros(3)
+    for component in sums.components:
+        law = sums.infer(component)
+        omitted = omitted + law.omitted
+        groups = zip(component.places(sums.layout), law.groups(), strict=True)
+        for places, (rows, other, start, ratio) in groups:
+            owner[places] = len(branches)
+            index[:, places] = np.indices((len(places), places[0].size)).reshape(
+                2, *places.shape
+            )
+            stacked = jnp.stack(other)
+
+            def cdf(where, rows=rows, other=stacked, start=start, ratio=ratio):
+                return cell_law(rows, other, start, ratio, *where).cdf(t)
+
+            branches.append(cdf)
+    cell, row = jnp.asarray(index)[:, place]
+    return lax.switch(jnp.asarray(owner)[place], branches, (cell, row)), omitted
+
+
+@eqx.filter_jit
+def moments(sums: Sums) -> tuple[Array, Array, Array, Array]:
+    """First and second moments, log-evidence, and parts of what is omitted."""
+    batch = sums.values.shape[:-1]
+    if not batch:
+        return _moments(sums)
+    stacked = (sums.values, sums.law.rate, sums.n)
+    flat = jax.tree.map(lambda x: x.reshape(-1, *x.shape[len(batch) :]), stacked)
+
+    def one(row):
+        values, rate, n = row
+        law = LaplaceLaw(rate, sums.law.discrete)
+        return _moments(Sums(values, law, sums.prior, n, sums.statistic, sums.windows))
+
+    results = lax.map(one, flat, batch_size=_RELEASES_AT_ONCE)
+    return jax.tree.map(lambda x: x.reshape(*batch, *x.shape[1:]), results)
+
+
+@jax.jit
+def largest_guess(sums: Sums) -> Float[Array, ""]:
+    """The most records that a level of a hub is guessed to have, over a stack."""
+    batch = sums.values.shape[:-1]
+
+    def one(values, n):
+        alone = Sums(values, sums.law, sums.prior, n, sums.statistic, sums.windows)
+        guesses = [
+            guess_hub(component.star(alone.statistic, values, alone.prior, n)).max()
+            for component in alone.components
+        ]
+        return jnp.stack(guesses).max()
+
+    for _ in batch:
+        one = jax.vmap(one)
+    return one(sums.values, sums.n).max()
+
+
+def _moments(sums: Sums) -> tuple[Array, Array, Array, Array]:
+    first = second = jnp.zeros(sums.layout.length)
+    evidence, omitted = jnp.zeros(()), jnp.zeros(3)
+    for component in sums.components:
+        law = sums.infer(component)
+        places = component.places(sums.layout)
+        for place, (once, twice) in zip(places, law.moments(), strict=True):
+            first = first.at[place].set(once.reshape(place.shape))
+            second = second.at[place].set(twice.reshape(place.shape))
+        evidence = evidence + law.log_evidence
+        omitted = omitted + law.omitted
+    return first, second, evidence, omitted
+
+
+@partial(jax.jit, static_argnames="place")
+def marginal(sums: Sums, place: int) -> CellLaw:
+    """The law of the probability at a place of the layout."""
+    for component in sums.components:
+        groups = component.places(sums.layout)
+        for index, places in enumerate(groups):
+            found = np.flatnonzero(places.reshape(-1) == place)
+            if found.size:
+                width = places.shape[1] * places.shape[2]
+                cell, row = divmod(int(found[0]), width)
+                rows, other, start, ratio = sums.infer(component).groups()[index]
+                where = jnp.int32(cell), jnp.int32(row)
+                return cell_law(rows, jnp.stack(other), start, ratio, *where)
+    raise ValueError(f"`place` must be a cell of the layout, got {place}.")
+
+
+@jax.jit
+def quantiles(sums: Sums, q: Float[Array, ""]) -> Float[Array, " c"]:
+    """Of all probabilities, one after the other."""
+    result = jnp.zeros(sums.layout.length)
+    for component in sums.components:
+        groups = sums.infer(component).groups()
+        for places, group in zip(component.places(sums.layout), groups, strict=True):
+            result = result.at[places].set(_quantiles(group, q).reshape(places.shape))
+    return result
+
+
+def _quantiles(group, q: Array) -> Float[Array, "cells rows"]:
+    rows, other, start, ratio = group
+    stacked, (cells, _, width) = jnp.stack(other), rows.weights.shape
+
+    def one(index):
+        cell, row = index // width, index % width
+        return cell_law(rows, stacked, start, ratio, cell, row).quantile(q)
+
+    indices = jnp.arange(cells * width, dtype=jnp.int32)
+    return lax.map(one, indices).reshape(cells, width)
+
+
+@jax.jit
+def count_laws(sums: Sums) -> tuple[Int32[Array, " c"], Float[Array, "c window"]]:
+    """Of every cell, the first count of its window, and the law from there."""
+    lowest = jnp.zeros(sums.layout.length, jnp.int32)
+    width = max(sums.windows.cells, sums.windows.hub)
+    laws = jnp.zeros((sums.layout.length, width))
+    for component in sums.components:
+        groups = sums.infer(component).groups()
+        for places, group in zip(component.places(sums.layout), groups, strict=True):
+            rows, others, start, ratio = group
+            for cell, other in enumerate(others):
+                law = row_law(rows, cell, other, start, ratio).T
+                law = jnp.pad(law, ((0, 0), (0, width - law.shape[1])))
+                place = places[cell].reshape(-1)
+                laws = laws.at[place].set(law)
+                lowest = lowest.at[place].set(rows.lowest[cell])
+    return lowest, laws
+
+
+@jax.jit
+def draw(key: Key, sums: Sums) -> Float[Array, " c"]:
+    """One draw of all tables."""
+    key_counts, key_tables = jr.split(key)
+    counts = jnp.zeros(sums.layout.length)
+    keys = jr.split(key_counts, len(sums.components))
+    for key_star, component in zip(keys, sums.components, strict=True):
+        drawn = draw_counts(key_star, sums.infer(component))
+        for places, cells in zip(component.places(sums.layout), drawn, strict=True):
+            counts = counts.at[places].set(cells.reshape(places.shape).astype(float))
+    return draw_tables(key_tables, sums.prior + counts, sums.layout)
+
+
+@jax.jit
+def log_density(sums: Sums, theta: Array, log_evidence: Array) -> Float[Array, ""]:
+    """Of all tables, by Bayes' rule: the prior's, and the release given the tables."""
+    prior, layout = sums.prior, sums.layout
+    first_of_row = np.flatnonzero(np.diff(layout.rows, prepend=-1))
+    density = gammaln(layout.row_sums(prior))[first_of_row].sum()
+    density = density + (xlogy(prior - 1, theta) - gammaln(prior)).sum()
+    laws = [sums.infer(component, theta) for component in sums.components]
+    return density + sum(law.log_evidence for law in laws) - log_evidence
+
+
+@partial(jax.jit, static_argnames="target")
+def predict(
+    sums: Sums, records: Integer[Array, "n d"], target: int
+) -> Float[Array, "n levels"]:
+    """The law of a variable given all others: those of its own star matter."""
+    for component in sums.components:
+        if target == component.hub or target in sum(component.leaves, ()):
+            score = _scorer(sums, component)
+            levels = jnp.arange(sums.layout.sizes[target], dtype=jnp.int32)
+
+            def one(record, score=score, levels=levels):
+                moved = jax.vmap(lambda level: record.at[target].set(level))(levels)
+                return jax.nn.softmax(jax.vmap(score)(moved))
+
+            batch = _batch(sums, component, len(levels))
+            return lax.map(one, records.astype(jnp.int32), batch_size=batch)
+    raise ValueError(f"`target` must be a variable, got {target}.")
+
+
+@jax.jit
+def log_likelihood(sums: Sums, records: Integer[Array, "n d"]) -> Float[Array, " n"]:
+    """Log-probability of each record."""
+    total = jnp.zeros(len(records))
+    for component in sums.components:
+        batch = _batch(sums, component, 1)
+        score = _scorer(sums, component)
+        total += lax.map(score, records.astype(jnp.int32), batch_size=batch)
+    return total
+
+
+def _batch(sums: Sums, component: Component, levels: int) -> int:
+    leaves = sum(len(group) for group in component.leaves)
+    return max(1, _NUMBERS_AT_ONCE // (sums.windows.kept * (leaves + 1) * levels))
+
+
+def _scorer(sums: Sums, component: Component):
+    """The log-probability of a record's variables of one star, as a function of it."""
+    law = sums.infer(component)
+    log_weights = jnp.log(hub_weights(law))
+    tables = [jnp.log(table) for table in conditional_means(law)]
+
+    def score(record):
+        level = record[component.hub]
+        total = log_weights[level]
+        for leaves, table in zip(component.leaves, tables, strict=True):
+            rows = jnp.arange(len(leaves), dtype=jnp.int32) * len(log_weights) + level
+            cells = record[np.asarray(leaves, np.int32)]
+            total = total + table[:, cells, rows].sum(axis=1)
+        return logsumexp(total)
+
+    return score

@@ -1,0 +1,74 @@
+"""Which releases say how likely they were, given the exact statistic."""
+
+__all__ = ["LaplaceLaw", "laplace_law", "laplace_scale", "law_of"]
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Real
+
+from dpjax._types import Scalars
+from dpjax.mechanisms import DiscreteLaplace, Laplace, MechanismWithLaw
+from dpjax.noise import discrete_laplace, laplace
+from dpjax.released import Released
+
+
+class LaplaceLaw(eqx.Module):
+    """The law of Laplace noise, discrete or not, that falls by `rate` a unit.
+
+    Args:
+        rate: the inverse of the scale, > 0; of stacked mechanisms, one each.
+        discrete: whether released numbers are integers.
+    """
+
+    rate: Scalars
+    discrete: bool = eqx.field(static=True)
+
+    def log_prob(
+        self, released: Real[Array, "*shape"], exact: Real[Array, "*shape"]
+    ) -> Float[Array, "*shape"]:
+        """Log-probability of every released number."""
+        noise = released.astype(float) - exact.astype(float)
+        if self.discrete:
+            return discrete_laplace.log_prob(noise, self.rate)
+        return laplace.log_prob(noise, 1 / jnp.asarray(self.rate, float))
+
+
+def law_of(released: Released) -> MechanismWithLaw:
+    """The mechanism of a release, if the law of its output is known.
+
+    Raises:
+        ValueError: if it is not.
+    """
+    mechanism = released.mechanism
+    if not isinstance(mechanism, MechanismWithLaw):
+        raise ValueError(
+            "`released` must be of a mechanism with a law for its output, "
+            f"DiscreteLaplace or Laplace, got {type(mechanism).__name__}."
+        )
+    return mechanism
+
+
+def laplace_law(released: Released) -> LaplaceLaw:
+    """The law of a release's noise, if it is one of Laplace's.
+
+    Raises:
+        ValueError: if it is not.
+    """
+    mechanism = law_of(released)
+    if isinstance(mechanism, DiscreteLaplace):
+        return LaplaceLaw(mechanism.rho, discrete=True)
+    if isinstance(mechanism, Laplace):
+        return LaplaceLaw(1 / jnp.asarray(mechanism.scale, float), discrete=False)
+    raise ValueError(
+        "`released` must be of DiscreteLaplace or Laplace, got "
+        f"{type(mechanism).__name__}: `gibbs_posterior` takes any law."
+    )
+
+
+def laplace_scale(released: Released) -> Float[Array, "*batch 1"]:
+    """Scale of the noise of each number, with one more axis for the numbers.
+
+    Raises:
+        ValueError: if the noise is not Laplace, discrete or continuous.
+    """
+    return 1 / jnp.asarray(laplace_law(released).rate, float)[..., None]

@@ -1,0 +1,231 @@
+"""Exact noise-aware posteriors against enumeration of all hidden data."""
+
+import itertools
+
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+import pytest
+from scipy import stats
+
+from dpjax.graph import BayesNet
+from dpjax.mechanisms import DiscreteLaplace, Laplace
+from dpjax.noise_aware import Windows, exact_posterior, tree_posterior
+from dpjax.released import Released
+from dpjax.statistics import FamilyCounts
+from tests.enumeration import Enumerated
+
+X64 = jax.config.jax_enable_x64
+CLOSE = 1e-9 if X64 else 1e-4
+BINARY = {"y": [0, 1], "a": [0, 1], "b": [0, 1]}
+STAR = {"y": [], "a": ["y"], "b": ["y"]}
+CASES = {
+    "binary": (BINARY, STAR, "maximal", "1", 4),
+    "categorical": (
+        {"y": [0, 1, 2], "a": [0, 1, 2], "z": [0, 1]},
+        {"y": [], "a": ["y"], "z": []},
+        "all",
+        "3",
+        2,
+    ),
+    "mixed": ({"y": [0, 1], "a": [0, 1, 2]}, {"a": ["y"]}, "all", "2", 5),
+    "chain": (BINARY, {"y": [], "a": ["y"], "b": ["a"]}, "maximal", "2", 5),
+    "tree": (
+        BINARY | {"c": [0, 1]},
+        {"y": [], "a": ["y"], "b": ["a"], "c": ["a"]},
+        "all",
+        "4",
+        3,
+    ),
+}
+
+
+def log_law(rate):
+    constant = np.log(np.tanh(rate / 2))
+    return lambda released, exact: constant - rate * np.abs(released - exact)
+
+
+def case(name, key, rng):
+    """A release, a prior, what is inferred, and what enumeration says."""
+    levels, parents, families, epsilon, n = CASES[name]
+    net = BayesNet.from_parents(levels, parents)
+    statistic = FamilyCounts(net, families)
+    records = rng.integers(0, net.sizes, (n, len(net.sizes))).astype(np.int32)
+    mechanism = DiscreteLaplace.calibrate(epsilon, statistic.sensitivity("replace-one"))
+    values = mechanism.sample(key, statistic.measure(records))
+    released = Released(values, statistic, mechanism, n)
+    prior = rng.uniform(0.5, 3, net.layout.length)
+    tables = net.layout.split(jnp.asarray(prior, float))
+    tables = dict(zip(net.names, tables, strict=True))
+    infer = tree_posterior if name in ("chain", "tree") else exact_posterior
+    law = log_law(float(mechanism.rho))
+    return infer(released, tables), Enumerated(statistic, values, law, prior, [n])
+
+
+# Sums are the same with and without x64, and slow to compile: some with it alone.
+@pytest.mark.parametrize("name", CASES if X64 else ["binary", "chain"])
+def test_posterior_is_the_enumerated_one(name, key, rng):
+    posterior, enumerated = case(name, key, rng)
+    first, second = enumerated.moments()
+    np.testing.assert_allclose(posterior.first, first, atol=CLOSE)
+    np.testing.assert_allclose(posterior.second, second, atol=CLOSE)
+    assert abs(posterior.log_evidence - enumerated.log_evidence) < CLOSE * 10
+    assert posterior.omitted < (1e-12 if X64 else 1e-6)
+    density = enumerated.log_density(np.asarray(posterior.first, float))
+    assert abs(posterior.log_prob(posterior.mean()) - density) < CLOSE * 100
+    offset = 0
+    for lowest, laws in posterior.hidden_counts().values():
+        width = laws.shape[-1]
+        laws, lowest = np.asarray(laws).reshape(-1, width), np.ravel(lowest)
+        for law, first_count in zip(laws, lowest, strict=True):
+            expected = enumerated.law_of_count(offset)
+            seen = np.zeros(max(len(expected), first_count + width))
+            seen[first_count : first_count + width] = law
+            seen[: len(expected)] -= expected
+            assert np.abs(seen).sum() / 2 < CLOSE  # total variation
+            offset += 1
+    if name == "binary":
+        states = np.array(list(itertools.product(*map(range, posterior.net.sizes))))
+        states = states.astype(np.int32)
+        scores = np.exp(posterior.log_likelihood(states))
+        np.testing.assert_allclose(
+            scores, enumerated.predictive(states), atol=CLOSE, rtol=CLOSE
+        )
+        probabilities = posterior.predict_proba(states, "a")
+        pairs = scores.reshape(2, 2, 2) / scores.reshape(2, 2, 2).sum(1, keepdims=True)
+        expected = np.broadcast_to(pairs.transpose(0, 2, 1)[:, None], (2, 2, 2, 2))
+        np.testing.assert_allclose(
+            probabilities, expected.reshape(8, 2), rtol=10 * CLOSE
+        )
+
+
+def naive_bayes(d, key, n, epsilon, adjacency="replace-one", x64=X64):
+    """A network with d binary attributes, and a release for it."""
+    net = BayesNet.naive_bayes({f"x{i}": [0, 1] for i in range(d + 1)}, "x0")
+    statistic = FamilyCounts(net)
+    mechanism = DiscreteLaplace.calibrate(epsilon, statistic.sensitivity(adjacency))
+    records = jr.bernoulli(key, 0.3, (n, d + 1)).astype(jnp.int32)
+    values = mechanism.sample(jr.fold_in(key, 1), statistic.measure(records))
+    known = n if adjacency == "replace-one" else None
+    return Released(values, statistic, mechanism, known)
+
+
+@pytest.fixture(scope="module")
+def large():
+    """n beyond what small windows hold; narrow and wide windows must agree."""
+    return naive_bayes(2, jr.key(7), 600, "2")
+
+
+def test_windows_omit_what_they_say_and_no_more(large):
+    narrow = exact_posterior(large)
+    assert narrow.windows.cells < 601
+    wide = exact_posterior(large, windows=Windows(601, 601, 601))
+    np.testing.assert_allclose(narrow.first, wide.first, atol=CLOSE / 100, rtol=CLOSE)
+    assert abs(narrow.log_evidence - wide.log_evidence) < CLOSE * 10
+    assert narrow.omitted < 1e-12
+    assert wide.omitted == 0 or wide.omitted < 1e-30
+
+
+def test_a_window_too_small_is_refused(large):
+    with pytest.raises(ValueError, match="`windows` must omit at most 1e-12"):
+        exact_posterior(large, windows=Windows(64, 64, 64))
+
+
+def test_what_is_omitted_is_bounded():
+    """The bound, against the evidence that narrow windows do lose."""
+    statistic = FamilyCounts(BayesNet.naive_bayes({"y": [0, 1], "a": [0, 1]}, "y"))
+    noise = Laplace(0.5, statistic.sensitivity("replace-one"))
+    for values in ([20.0, 30.0, 25.0, 25.0], [-8.0, 40.0, 66.0, 1.0]):
+        released = Released(jnp.asarray(values), statistic, noise, 100)
+        whole = exact_posterior(released, windows=Windows(101, 101, 101))
+        for size in (40, 60):
+            windows = Windows(size, size, size)
+            part = exact_posterior(released, windows=windows, tolerance=2.0)
+            lost = -np.expm1(float(part.log_evidence - whole.log_evidence))
+            assert lost <= part.omitted + 10 * CLOSE
+    assert part.omitted < 1
+
+
+def test_many_releases_are_one_call(large, key):
+    noise = DiscreteLaplace.calibrate_many(
+        ["1", "2", "4"], large.statistic.sensitivity("replace-one")
+    )
+    values = jnp.stack([large.values, large.values + 3, large.values - 5])
+    windows = Windows(601, 601, 601)
+    stack = exact_posterior(
+        Released(values, large.statistic, noise, 600), windows=windows
+    )
+    assert stack.mean()["x1"].shape == (3, 2, 2)
+    for i in range(3):
+        one = jax.tree.map(lambda leaf, i=i: leaf[i] if jnp.ndim(leaf) else leaf, noise)
+        alone = Released(values[i], large.statistic, one, 600)
+        first = exact_posterior(alone, windows=windows).first
+        np.testing.assert_allclose(stack.first[i], first, rtol=1e-5)
+
+    def infer(values, mechanism):
+        released = Released(values, large.statistic, mechanism, 600)
+        return exact_posterior(released, windows=windows).first
+
+    axes = jax.tree.map(lambda leaf: 0 if jnp.ndim(leaf) else None, noise)
+    mapped = jax.vmap(infer, in_axes=(0, axes))(values, noise)
+    np.testing.assert_allclose(mapped, stack.first, rtol=1e-5)
+
+
+def test_compiled_code_needs_windows(large):
+    with pytest.raises(ValueError, match="`windows` must be given inside compiled"):
+        jax.jit(lambda values: exact_posterior(
+            Released(values, large.statistic, large.mechanism, 600)
+        ).first)(large.values)  # fmt: skip
+
+
+@pytest.fixture(
+    scope="module", params=["star", "tree", "private n"] if X64 else ["tree"]
+)
+def posterior(request):
+    if request.param == "tree":
+        levels = {"y": [0, 1], "x0": [0, 1], "x1": [0, 1]}
+        parents = {"y": [], "x0": ["y"], "x1": ["x0"]}
+        statistic = FamilyCounts(BayesNet.from_parents(levels, parents))
+        noise = DiscreteLaplace.calibrate("2", statistic.sensitivity("replace-one"))
+        values = jnp.asarray([9, 3, 1, 7, 8, 2, 3, 7], jnp.int32)
+        return tree_posterior(Released(values, statistic, noise, 20))
+    if request.param == "star":
+        return exact_posterior(naive_bayes(2, jr.key(3), 20, "2"), 2.0)
+    return exact_posterior(naive_bayes(1, jr.key(3), 20, "2", "add-remove"), 2.0)
+
+
+def test_draws_follow_the_marginal_laws(posterior, key):
+    draws = jax.vmap(posterior.sample)(jr.split(key, 4000))["x1"]
+    for cell in ((0, 0), (1, 1)):
+        law = posterior.marginal("x1", cell)
+        ranks = jax.vmap(law.cdf)(draws[:, cell[0], cell[1]])
+        assert stats.kstest(np.asarray(ranks, float), "uniform").pvalue > 1e-6
+    np.testing.assert_allclose(draws.sum(axis=-1), 1, rtol=1e-5)
+
+
+def test_marginal_laws_agree_with_moments_and_quantiles(posterior):
+    law = posterior.marginal("x1", (1, 0))
+    grid = np.linspace(0.001, 0.999, 2001)
+    density = np.exp(np.asarray(jax.vmap(law.log_prob)(jnp.asarray(grid, float))))
+    below = np.asarray(jax.vmap(law.cdf)(jnp.asarray(grid, float)), float)
+    inside = np.trapezoid(density, grid)
+    np.testing.assert_allclose(inside, below[-1] - below[0], atol=1e-5 + CLOSE)
+    mean = 0.999 - np.trapezoid(below, grid)  # up to 1e-3 at either end
+    assert abs(mean - posterior.mean()["x1"][1, 0]) < 1.1e-3
+    second = 0.999**2 - 2 * np.trapezoid(grid * below, grid)
+    spread = np.sqrt(second - mean**2)
+    assert abs(spread - posterior.sd()["x1"][1, 0]) < 0.01
+    for q in (0.025, 0.5):
+        found = posterior.quantile(q)["x1"][1, 0]
+        assert abs(law.cdf(found) - q) < 1e-4
+
+
+def test_updates_add_to_the_prior(posterior, rng):
+    d = len(posterior.net.names)
+    records = rng.integers(0, 2, (6, d)).astype(np.int32)
+    updated = posterior.update(records)
+    counts = np.asarray(FamilyCounts(posterior.net, "all").measure(records))
+    expected = np.asarray(posterior.prior) + counts
+    np.testing.assert_allclose(updated.prior, expected, rtol=1e-6)
+    assert np.abs(np.asarray(updated.first - posterior.first)).max() > 1e-3
