@@ -1,0 +1,1 @@
+"""Markov chains: Gibbs over hidden records, and NUTS under a normal approximation."""
