@@ -118,14 +118,14 @@ def divergence(truth: Truth, counts):
     return jnp.sum(xlogy(truth.joint, truth.theta / mean))
 
 
-def draw(truth: Truth, sets: int, seed: int) -> jax.Array:
-    """Data sets by ancestry: (sets, RECORDS, variables)."""
+def draw(truth: Truth, sets: int, seed: int, records: int = RECORDS) -> jax.Array:
+    """Data sets by ancestry: (sets, records, variables)."""
     net, generator = truth.net, np.random.default_rng(seed)
     tables = [np.asarray(table) for table in net.layout.split(truth.theta)]
-    data = np.zeros((sets, RECORDS, len(tables)), np.int32)
+    data = np.zeros((sets, records, len(tables)), np.int32)
     for i in net.order:
         laws = tables[i][tuple(data[..., j] for j in net.parents[i])]
-        above = generator.random((sets, RECORDS, 1)) >= np.cumsum(laws, axis=-1)
+        above = generator.random((sets, records, 1)) >= np.cumsum(laws, axis=-1)
         data[..., i] = np.minimum(above.sum(axis=-1), net.sizes[i] - 1)
     return jnp.asarray(data)
 

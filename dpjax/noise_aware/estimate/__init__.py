@@ -1,0 +1,1 @@
+"""Point estimates of networks that are too large for more."""

@@ -1,0 +1,70 @@
+r"""The law of one released number: sampling variation plus Laplace noise.
+
+A count of n records with mean $\lambda$ is Poisson where $\lambda$ is small, and summed
+over explicitly; it is normal where $\lambda$ is large, and its convolution with the
+Laplace law is in closed form. In between the logarithms are blended smoothly.
+"""
+
+__all__ = ["LEAST_NOISE", "number_log_prob"]
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.scipy.special import gammaln, log_ndtr
+from jaxtyping import Array, Bool, Float
+
+_LOW, _HIGH = 8.0, 20.0  # means between which the two forms are blended
+_TERMS = 48  # of the sum: a Poisson count of mean 20 exceeds it once in 1e7
+_SMALLEST_MEAN = 1e-6
+_SMALLEST_VARIANCE = 0.05
+# Noise below this part of the sampling deviation changes little, and the closed form
+# would lose its digits.
+LEAST_NOISE = 0.125
+
+
+def number_log_prob(
+    values: Float[Array, " m"],
+    mean: Float[Array, " m"],
+    variance: Float[Array, " m"],
+    scale: Float[Array, " m"],
+    counts: Bool[np.ndarray, " m"],
+) -> Float[Array, " m"]:
+    """Log-density of released numbers, each alone.
+
+    Args:
+        values: the released numbers.
+        mean, variance: of the exact numbers.
+        scale: of the Laplace noise, > 0; of a discrete law 1 / rho.
+        counts: which of the exact numbers are counts, so never negative.
+    """
+    large = _normal(values, mean, variance, scale)
+    if not counts.any():
+        return large
+    rising = jnp.log(jnp.maximum(mean, _SMALLEST_MEAN) / _LOW) / np.log(_HIGH / _LOW)
+    part = jnp.clip(rising, 0, 1)
+    weight = part * part * (3 - 2 * part)
+    # Each form is kept where it is good, so that the other's slope is never infinite.
+    floor = jnp.where(counts, jnp.asarray(_LOW, mean.dtype), -jnp.inf)
+    at_least = jnp.maximum(mean, floor)
+    ratio = jnp.where(mean < _LOW, _LOW / jnp.maximum(mean, _SMALLEST_MEAN), 1)
+    spread = jnp.where(counts, variance * ratio, variance)
+    large = _normal(values, at_least, spread, scale)
+    small = _poisson(values, jnp.clip(mean, _SMALLEST_MEAN, _HIGH), scale)
+    return jnp.where(counts, weight * large + (1 - weight) * small, large)
+
+
+def _poisson(values: Array, mean: Array, scale: Array) -> Array:
+    terms = jnp.arange(_TERMS, dtype=mean.dtype)
+    distance = jnp.abs(values[:, None] - terms[None])
+    logs = jnp.log(mean)[:, None] * terms[None] - (gammaln(terms + 1))[None]
+    total = jax.nn.logsumexp(logs - distance / scale[:, None], axis=1)
+    return total - mean - jnp.log(2 * scale)
+
+
+def _normal(values: Array, mean: Array, variance: Array, scale: Array) -> Array:
+    deviation = jnp.sqrt(jnp.maximum(variance, _SMALLEST_VARIANCE))
+    scale = jnp.maximum(scale, LEAST_NOISE * deviation)
+    ratio, off = deviation / scale, (values - mean) / deviation
+    both = jnp.stack([off, -off])
+    sides = jax.nn.logsumexp(log_ndtr(both - ratio[None]) - both * ratio[None], axis=0)
+    return sides + ratio * ratio / 2 - jnp.log(2 * scale)
