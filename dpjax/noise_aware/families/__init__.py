@@ -1,0 +1,1 @@
+"""Chains over the hidden totals of exponential families."""
