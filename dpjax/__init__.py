@@ -10,6 +10,7 @@ __all__ = [
     "Schema",
     "Variable",
     "bounds",
+    "calibrate",
     "consistent",
     "counts",
     "datasets",
@@ -19,6 +20,7 @@ __all__ = [
     "mechanisms",
     "metrics",
     "models",
+    "noise_aware",
     "plan",
     "plots",
     "posterior",
@@ -29,6 +31,7 @@ __all__ = [
     "stealth",
     "sweep",
     "tempered_posterior",
+    "to_arviz",
     "walsh_hadamard",
 ]
 
@@ -43,17 +46,20 @@ from dpjax import (
     mechanisms,
     metrics,
     models,
+    noise_aware,
     privacy,
     random,
     statistics,
     stealth,
 )
 from dpjax._version import __version__ as __version__
+from dpjax.calibration import calibrate
 from dpjax.consistency import consistent
 from dpjax.distributions import tempered_posterior
+from dpjax.from_release import posterior
 from dpjax.graph import BayesNet
 from dpjax.intervals import Interval
-from dpjax.models import BayesNetPosterior, posterior
+from dpjax.models import BayesNetPosterior
 from dpjax.plan import plan
 from dpjax.privacy import BudgetExceeded, Ledger
 from dpjax.publish import release
@@ -65,10 +71,13 @@ from dpjax.walsh import walsh_hadamard
 
 if TYPE_CHECKING:
     from dpjax import datasets, plots
+    from dpjax.arviz_export import to_arviz
 
 
 def __getattr__(name: str) -> object:
     """Modules with optional packages, when they are first wanted."""
     if name in ("datasets", "plots"):
         return importlib.import_module(f"dpjax.{name}")
+    if name == "to_arviz":
+        return importlib.import_module("dpjax.arviz_export").to_arviz
     raise AttributeError(f"module 'dpjax' has no attribute {name!r}")

@@ -1,6 +1,6 @@
 """Figures: the one module that touches matplotlib."""
 
-__all__ = ["privacy_utility"]
+__all__ = ["privacy_utility", "rank_histograms"]
 
 import io
 import itertools
@@ -8,7 +8,11 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+from scipy import stats
+
 from dpjax._documents import write_atomically
+from dpjax.calibration import Calibration, Ranks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,6 +63,54 @@ def privacy_utility(
     image = io.BytesIO()
     figure.savefig(image, format="png", dpi=150)
     write_atomically(path, image.getvalue())
+
+
+def rank_histograms(calibration: Calibration, path: str | os.PathLike) -> None:
+    """How ranks of true values are spread, as a PNG; evenly, if intervals are right.
+
+    Args:
+        calibration: from `dpjax.calibrate`.
+        path: of the file to write.
+
+    Raises:
+        ImportError: if matplotlib is not installed.
+    """
+    if not Figure:
+        raise ImportError('plots need matplotlib: pip install "dpjax[plots]"')
+    figure = Figure(figsize=(9, 3.6), layout="constrained")
+    both = (calibration.noise_aware, calibration.naive)
+    panels = figure.subplots(1, 2, sharey=True)
+    for axes, ranks, colour in zip(panels, both, _COLOURS, strict=False):
+        _ranks(axes, ranks, colour)
+    panels[0].set_ylabel("releases")
+    figure.suptitle(
+        f"n = {calibration.n:,}, ε = {calibration.epsilon:g}, {calibration.adjacency}: "
+        f"{calibration.naive.ranks.size:,} releases"
+    )
+    image = io.BytesIO()
+    figure.savefig(image, format="png", dpi=150)
+    write_atomically(path, image.getvalue())
+
+
+def _ranks(axes: "Axes", ranks: Ranks, colour: str) -> None:
+    """One histogram, and where 19 in 20 bars of a right one are."""
+    counts, bins = ranks.histogram, ranks.histogram.size
+    axes.bar(
+        (np.arange(bins) + 0.5) / bins, counts, width=0.9 / bins, color=colour, zorder=2
+    )
+    band = stats.binom(ranks.ranks.size, 1 / bins)
+    axes.axhspan(
+        band.ppf(0.025), band.ppf(0.975), color="grey", alpha=0.3, linewidth=0,
+        label="95 % of bars, if intervals are right",
+    )  # fmt: skip
+    low, high = ranks.coverage_interval
+    axes.set_title(
+        f"{ranks.posterior}\n{ranks.level:.0%} intervals cover {ranks.coverage:.1%} "
+        f"({low:.1%} to {high:.1%})",
+        fontsize="medium",
+    )
+    axes.set_xlabel("posterior distribution function at the true value")
+    axes.legend(frameon=False, fontsize="small")
 
 
 def _panel(

@@ -219,7 +219,8 @@ def test_fourier_releases_and_increments(increment, folder, capsys):
     assert main(["verify", "r.json"]) == 0
     capsys.readouterr()
     command = ["predict", "r.json", "blind.csv", "--target", "t"]
-    assert main([*command, "--increment", increment]) == 0
+    more = ["--no-noise-aware", "--increment", increment]
+    assert main([*command, *more]) == 0
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     answers = np.array([float(row["p_yes"]) for row in rows]) > 0.5
     assert (answers == (pd.read_csv("data.csv").t == "yes")).mean() > 0.95
@@ -240,7 +241,7 @@ def test_bad_increments_are_one_clear_line(increment, message, folder, capsys):
     release("--mechanism", "fourier", epsilon="30")
     capsys.readouterr()
     command = ["predict", "r.json", "blind.csv", "--target", "t"]
-    assert main([*command, f"--increment={increment}"]) == 2
+    assert main([*command, "--no-noise-aware", f"--increment={increment}"]) == 2
     error = capsys.readouterr().err
     assert message in error
     assert error.count("\n") == 1
@@ -253,6 +254,7 @@ def test_bad_increments_are_one_clear_line(increment, message, folder, capsys):
         ("narrow.csv", ["--target", "t"], "got no 'y'"),
         ("data.csv", ["--target", "z"], "'z'"),
         ("data.csv", ["--target", "t", "--prior", "0"], "`prior` must be positive"),
+        ("data.csv", ["--target", "t", "--increment", "5"], "--no-noise-aware"),
     ],
 )
 def test_a_table_that_does_not_fit_is_not_predicted(

@@ -8,7 +8,7 @@ from scipy import stats
 from sklearn.naive_bayes import CategoricalNB
 
 import dpjax as dp
-from dpjax.models import BayesNetPosterior
+from dpjax.models import BayesNetPosterior, dirichlet_posterior
 from dpjax.statistics import FamilyCounts
 
 from .networks import measure, random_network, random_records, tables
@@ -146,7 +146,9 @@ def test_five_hundred_variables(rng, key):
     net = random_network(rng, variables=500, most_parents=4)
     records = random_records(rng, net, 30)
     released = dp.release(net, records, epsilon=50, adjacency="add-remove")
-    fitted = dp.posterior(released)
+    with pytest.raises(ValueError, match="noise_aware=False"):
+        dp.posterior(released)
+    fitted = dp.posterior(released, noise_aware=False)
     assert len(fitted.mean()) == len(released.tables()) == 500
     assert fitted.predict_proba(records, "v7").shape == (30, net.sizes[7])
     assert fitted.log_likelihood(fitted.sample_records(key, 3)).shape == (3,)
@@ -211,17 +213,17 @@ def released_values(values, adjacency, n):
 
 
 def test_counts_are_clamped_to_what_is_possible():
-    fitted = dp.posterior(released_values([-5, 3, 12], "replace-one", 10))
+    fitted = dirichlet_posterior(released_values([-5, 3, 12], "replace-one", 10))
     np.testing.assert_array_equal(fitted.concentration, [1, 4, 11])
     assert fitted.clamped == 2
-    fitted = dp.posterior(released_values([-5, 3, 12], "add-remove", None), prior=2)
+    fitted = dirichlet_posterior(released_values([-5, 3, 12], "add-remove", None), 2)
     np.testing.assert_array_equal(fitted.concentration, [2, 5, 14])
     assert fitted.clamped == 1
 
 
 def test_priors_by_variable():
     prior = {"a": jnp.array([1.0, 2.0, 3.0])}
-    fitted = dp.posterior(released_values([0, 0, 0], "replace-one", 1), prior)
+    fitted = dirichlet_posterior(released_values([0, 0, 0], "replace-one", 1), prior)
     np.testing.assert_array_equal(fitted.concentration, [1, 2, 3])
 
 
@@ -238,7 +240,7 @@ def test_priors_by_variable():
 )
 def test_a_bad_prior_is_refused(prior, message):
     with pytest.raises(ValueError, match=message):
-        dp.posterior(released_values([0, 0, 0], "replace-one", 1), prior)
+        dirichlet_posterior(released_values([0, 0, 0], "replace-one", 1), prior)
 
 
 def test_rows_that_do_not_fit_are_refused(fitted, net, key):

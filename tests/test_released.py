@@ -9,6 +9,7 @@ import pytest
 
 import dpjax as dp
 from dpjax._documents import canonical_json
+from dpjax.models import dirichlet_posterior
 from dpjax.release_format import InconsistentRelease, UnreadableRelease
 
 from .networks import random_records
@@ -188,8 +189,10 @@ def test_releases_are_pytrees_that_stack(released):
     many = jax.tree.map(lambda leaf: jnp.stack([leaf, leaf]), released)
     assert "stacked" in repr(many)
     assert many.adjacency == released.adjacency
-    means = jax.vmap(lambda one: dp.posterior(one).mean()["z"])(many)
-    np.testing.assert_allclose(means[1], dp.posterior(released).mean()["z"], rtol=1e-6)
+    means = jax.vmap(lambda one: dirichlet_posterior(one).mean()["z"])(many)
+    np.testing.assert_allclose(
+        means[1], dirichlet_posterior(released).mean()["z"], rtol=1e-6
+    )
 
 
 def test_tables_carry_the_noise_of_the_families(released):

@@ -5,17 +5,15 @@ __all__ = ["add"]
 import argparse
 import csv
 import sys
+from typing import Any
 
 import numpy as np
 
 from dpjax.cli_options import DATA_HELP, increment_of
+from dpjax.expfam import LinearRegression
+from dpjax.from_release import Posterior, posterior
 from dpjax.mechanisms import ParameterMechanism
-from dpjax.models import (
-    BayesNetPosterior,
-    RegressionPosterior,
-    SampledPosterior,
-    posterior,
-)
+from dpjax.models import SampledParameters, SampledPosterior
 from dpjax.released import Released, load
 from dpjax.statistics import Sufficient
 
@@ -27,7 +25,8 @@ def add(commands) -> None:
         help="predict a variable of new records from a release",
         description="Write CSV to standard output: a row a record, a column p_<level> "
         "for each level of the target; of a regression, columns mean, lower and upper. "
-        "Costs no privacy of the released table.",
+        "Standard error says what kind of posterior was used. Costs no privacy of the "
+        "released table.",
     )
     command.add_argument("release", metavar="RELEASE", help="release file")
     command.add_argument(
@@ -40,11 +39,16 @@ def add(commands) -> None:
         help="Dirichlet parameter of a cell (default: 1; samples have their own)",
     )
     command.add_argument(
+        "--no-noise-aware",
+        action="store_true",
+        help="take noisy numbers at their word, as the papers do",
+    )
+    command.add_argument(
         "--increment",
         default="none",
-        help="records to add to the total, in equal parts to the cells of a table: "
-        "none (default), a number, paper:T (Zhang et al., Corollary 3) or "
-        "calibrated:P (no cell is negative with probability P)",
+        help="with --no-noise-aware: records to add to the total, in equal parts to "
+        "the cells of a table: none (default), a number, paper:T (Zhang et al., "
+        "Corollary 3) or calibrated:P (no cell is negative with probability P)",
     )
     command.add_argument(
         "--level",
@@ -83,18 +87,36 @@ def _classification(
             "which have a prior of their own."
         )
     increment = increment_of(options.increment, released)
-    fitted = posterior(released, options.prior, increment=increment)
-    assert isinstance(fitted, BayesNetPosterior | SampledPosterior)  # it has a network
+    if increment and not options.no_noise_aware:
+        raise ValueError(
+            "`increment` must come with --no-noise-aware: noise-aware posteriors have "
+            "no use for it."
+        )
+    fitted: Any = posterior(
+        released,
+        options.prior,
+        noise_aware=not options.no_noise_aware,
+        increment=increment,
+    )
+    _say(fitted)
     probabilities = np.asarray(fitted.predict_proba(rows, options.target))
     return [f"p_{level}" for level in target.levels], probabilities
+
+
+def _say(fitted: Posterior) -> None:
+    """Which posterior was used, on standard error."""
+    method = getattr(fitted, "method", None)
+    kind = f"noise-aware, {method}" if method else "noisy numbers taken at their word"
+    if isinstance(fitted, SampledPosterior | SampledParameters):
+        kind = "released samples"
+    print(f"dpjax: posterior: {kind}", file=sys.stderr)
 
 
 def _regression(
     released: Released, statistic: Sufficient, options: argparse.Namespace
 ) -> tuple[list[str], np.ndarray]:
     """The expected target, and where it is with the wanted probability."""
-    fitted = posterior(released)
-    if not isinstance(fitted, RegressionPosterior):
+    if not isinstance(statistic.family, LinearRegression):
         raise ValueError(
             f"`release` must be of a network or a regression to predict, got "
             f"{statistic.family.name}: see dpjax.posterior(dpjax.load(…)).mean() in "
@@ -108,6 +130,8 @@ def _regression(
     if options.target != target:
         raise ValueError(f"`target` must be {target!r}, got {options.target!r}.")
     rows = released.schema.encode(options.data, ignore="*", absent=target)
+    fitted: Any = posterior(released, noise_aware=not options.no_noise_aware)
+    _say(fitted)
     features = np.asarray(rows)[:, :-1]
     level = 0.95 if options.level is None else options.level
     lower, upper = fitted.interval(features, level)

@@ -1,0 +1,82 @@
+"""Simulation-based calibration: noise-aware intervals cover, the papers' do not."""
+
+import json
+
+import jax
+import numpy as np
+import pytest
+
+import dpjax as dp
+from dpjax.calibration import Ranks
+from dpjax.cli import main
+
+NET = dp.BayesNet.naive_bayes({f"x{i}": [0, 1] for i in range(4)}, "x0")
+
+
+# All with x64; without it, whose sums are the same to 1e-4, the quickest.
+CELLS = [(n, epsilon) for n in (50, 1000) for epsilon in ("0.1", "1", "10")]
+
+
+@pytest.mark.parametrize(
+    ("n", "epsilon"), CELLS if jax.config.jax_enable_x64 else CELLS[1:2]
+)
+def test_intervals_cover(n, epsilon, key):
+    found = dp.calibrate(key, NET, n, epsilon, "replace-one")
+    assert 0.93 < found.noise_aware.coverage < 0.97
+    assert found.noise_aware.pvalue > 1e-6
+    if found.naive.coverage <= 0.9:
+        assert found.naive.pvalue < 1e-6
+    if epsilon != "10":
+        assert found.naive.coverage < 0.9
+
+
+def test_ranks_of_known_shape():
+    ranks = Ranks("x", 0.9, (np.arange(1000) + 0.5) / 1000)
+    assert ranks.covered == 900
+    assert ranks.histogram.tolist() == [50] * 20
+    assert ranks.pvalue == 1
+    low, high = ranks.coverage_interval
+    assert low < 0.9 < high
+
+
+def test_other_networks_use_the_point_estimate(key):
+    net = dp.BayesNet.from_parents(
+        {"a": [0, 1], "b": [0, 1], "c": [0, 1]}, {"c": ["a", "b"]}
+    )
+    found = dp.calibrate(key, net, 200, "1", "replace-one", releases=100)
+    assert found.noise_aware.posterior == "noise-aware, point estimate ± sd"
+    assert found.noise_aware.coverage > found.naive.coverage - 0.05
+
+
+def test_the_command(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    schema = {"variables": {"y": {"levels": [0, 1]}, "a": {"levels": [0, 1]}}}
+    (tmp_path / "s.json").write_text(json.dumps(schema))
+    command = ["calibrate", "--network", "naive-bayes:y", "--n", "20"]
+    command += ["--epsilon", "1", "--adjacency", "replace-one", "--releases", "60"]
+    more = ["--schema", "s.json", "--out", "r.png", "--json"]
+    assert main([*command, *more]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["releases"] == sum(facts["noise_aware"]["histogram"]) == 60
+    assert (tmp_path / "r.png").read_bytes().startswith(b"\x89PNG")
+    assert main(command) == 2
+    assert "`schema` must be given" in capsys.readouterr().err
+    assert main([*command, "--schema", "s.json", "--releases", "0"]) == 2
+    assert "`releases` must be an integer of at least 1" in capsys.readouterr().err
+
+
+@pytest.mark.relaxed
+def test_arviz_has_named_axes(key):
+    pytest.importorskip("arviz")
+    statistic = dp.statistics.FamilyCounts(NET)
+    noise = dp.mechanisms.DiscreteLaplace.calibrate(
+        1, statistic.sensitivity("replace-one")
+    )
+    records = np.zeros((20, 4), np.int32)
+    values = noise.sample(key, statistic.measure(records))
+    posterior = dp.posterior(dp.Released(values, statistic, noise, 20))
+    exported = dp.to_arviz(jax.random.key(0), posterior, draws=50)
+    table = exported.posterior["x1"]
+    assert table.dims == ("chain", "draw", "x0_level", "x1_level")
+    assert table.shape == (1, 50, 2, 2)
+    np.testing.assert_allclose(table.sum("x1_level"), 1, rtol=1e-5)
