@@ -139,7 +139,7 @@ def test_what_is_omitted_is_bounded():
     for values in ([20.0, 30.0, 25.0, 25.0], [-8.0, 40.0, 66.0, 1.0]):
         released = Released(jnp.asarray(values), statistic, noise, 100)
         whole = exact_posterior(released, windows=Windows(101, 101, 101))
-        for size in (40, 60):
+        for size in (40, 80):
             windows = Windows(size, size, size)
             part = exact_posterior(released, windows=windows, tolerance=2.0)
             lost = -np.expm1(float(part.log_evidence - whole.log_evidence))

@@ -307,7 +307,7 @@ def _fit(
     first, second, evidence, parts = star_sums.moments(
         sums_of(released, prior, windows)
     )
-    omitted = parts.sum(axis=-1)
+    omitted = jnp.minimum(parts.sum(axis=-1), 1)
     fitted = ExactPosterior(released, prior, windows, first, second, evidence, omitted)
     return fitted, parts
 
