@@ -48,7 +48,7 @@ def first_windows(
     wanted = Windows(
         cells=_length(min(scale * (nats + 15), reach), n),
         hub=hub,
-        kept=_length(scale * ((nats + 8) / tables + 3), n),
+        kept=_length(scale * ((nats + 8) / tables + 0.6 * levels - 0.7), n),
         records=1 if n is not None else _length(scale * ((nats + 20) / tables + 5), n),
     )
     return replace(wanted, kept=min(wanted.kept, wanted.hub))
