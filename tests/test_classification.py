@@ -49,7 +49,8 @@ def gains(keys, statistic, epsilon):
 
 
 def accuracy(fitted, test):
-    return jnp.mean(fitted.predict_proba(test, "x0").argmax(axis=1) == test[:, 0])
+    found = fitted.predict_proba(test, "x0").argmax(axis=1)
+    return jnp.mean(found.astype(jnp.int32) == test[:, 0])
 
 
 def test_noise_aware_classification_is_better(key):
