@@ -150,9 +150,10 @@ def calibrate(
     mechanism = DiscreteLaplace.calibrate(epsilon, statistic.sensitivity(adjacency))
     cells = jnp.broadcast_to(flat_prior(net, prior), (net.layout.length,))
     study = _Study(statistic, mechanism, cells, n, adjacency == REPLACE_ONE)
-    windows = _first_windows(study, key)
+    key_example, key_releases = jr.split(key)
+    windows = _first_windows(study, key_example)
     ranks = []
-    blocks = jr.split(key, (-(-releases // _BLOCK), _BLOCK))
+    blocks = jr.split(key_releases, (-(-releases // _BLOCK), _BLOCK))
     for keys in progress(blocks):
         found, windows = _ranks(study, keys, windows)
         ranks.append(found)

@@ -100,7 +100,7 @@ def test_posterior_is_the_enumerated_one(name, key, rng):
         )
 
 
-def naive_bayes(d, key, n, epsilon, adjacency="replace-one", x64=X64):
+def naive_bayes(d, key, n, epsilon, adjacency="replace-one"):
     """A network with d binary attributes, and a release for it."""
     net = BayesNet.naive_bayes({f"x{i}": [0, 1] for i in range(d + 1)}, "x0")
     statistic = FamilyCounts(net)

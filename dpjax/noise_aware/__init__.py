@@ -49,16 +49,12 @@ from dpjax.noise_aware.estimate.point_estimate import (
     point_estimate,
     point_estimate_of,
 )
-from dpjax.noise_aware.exact.exact_posterior import (
-    ExactPosterior,
-    check_exact,
-    exact_posterior,
-    sums_of,
-)
+from dpjax.noise_aware.exact.exact_posterior import ExactPosterior, exact_posterior
 from dpjax.noise_aware.exact.proportions import (
     ProportionsPosterior,
     proportions_posterior,
 )
+from dpjax.noise_aware.exact.releases import check_exact, sums_of
 from dpjax.noise_aware.exact.star_inputs import Windows
 from dpjax.noise_aware.exact.star_sums import rank_in
 from dpjax.noise_aware.exact.tree_posterior import (

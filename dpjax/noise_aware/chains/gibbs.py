@@ -101,9 +101,6 @@ def gibbs_posterior(
             the mechanism has no law for its output, the release is not for a network,
             or n reached the capacity after warm-up (under `vmap`, see
             `reports["full"]`).
-
-    Reference:
-        Ju, Awan, Gong & Rao (NeurIPS 2022), for the bound on the acceptance.
     """
     typed_key(key=key)
     whole(1, chains=chains, sweeps=sweeps, thin=thin)

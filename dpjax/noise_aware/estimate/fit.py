@@ -14,11 +14,12 @@ Rows are softmaxes of logits. Three steps, each cheap:
 __all__ = ["Fit", "Problem", "fit"]
 
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 from jax import lax
 from jax.scipy.special import ndtri
 from jaxtyping import Array, Float
@@ -27,6 +28,8 @@ from dpjax.graph import BayesNet
 from dpjax.marginals import expected_tables
 from dpjax.noise_aware.estimate.expected_numbers import Moments
 from dpjax.noise_aware.estimate.number_law import LEAST_NOISE, number_log_prob
+
+_Adam = tuple[Array, optax.ScaleByAdamState]
 
 _PAIRS = 4  # of opposite nodes a step
 _RATE = 0.2  # of the first step, in posterior standard deviations
@@ -117,26 +120,24 @@ def _variational(moments, net, problem, public_n, steps):
 def _descend(slope, start: Array, steps: int) -> tuple[Array, Array]:
     """Adam, its rate falling to 0 like a cosine: where it ends, and the mean gradient.
 
-    Written out, since that of optax does not work under strict dtype promotion.
-
     Reference:
         Kingma & Ba (ICLR 2015), Algorithm 1.
     """
+    adam = optax.scale_by_adam()
+    rate = optax.cosine_decay_schedule(_RATE, steps)
 
-    def improve(state, step):
-        position, mean, square = state
+    def improve(state: _Adam, step: Array):
+        position, memory = state
         found = slope(position, step)
-        mean, square = 0.9 * mean + 0.1 * found, 0.999 * square + 0.001 * found**2
-        done = step.astype(start.dtype)
-        rate = _RATE / 2 * (1 + jnp.cos(np.pi * done / steps))
-        deviation = jnp.sqrt(square / (1 - 0.999 ** (done + 1))) + 1e-8
-        move = mean / (1 - 0.9 ** (done + 1)) / deviation
-        return (position - rate * move, mean, square), None
+        with jax.numpy_dtype_promotion("standard"):  # optax mixes dtypes
+            move, memory = cast(_Adam, adam.update(found, memory))
+            position = position - jnp.asarray(rate(step) * move, start.dtype)
+        return (position, memory), None
 
-    still = jnp.zeros_like(start)
+    state = start, cast(optax.ScaleByAdamState, adam.init(start))
     each = jnp.arange(steps, dtype=jnp.uint32)
-    (position, mean, _), _ = lax.scan(improve, (start, still, still), each)
-    return position, mean
+    (position, memory), _ = lax.scan(improve, state, each)
+    return position, cast(Array, memory.mu)
 
 
 def _initial(net: BayesNet, problem: Problem) -> tuple[Array, Array]:

@@ -1,6 +1,6 @@
 """Exact noise-aware posteriors of networks whose components are stars."""
 
-__all__ = ["ExactPosterior", "check_exact", "exact_posterior", "sums_of"]
+__all__ = ["ExactPosterior", "exact_posterior"]
 
 from collections.abc import Mapping
 
@@ -21,23 +21,21 @@ from dpjax.models.prediction import sample_records
 from dpjax.models.priors import Prior, flat_prior, flatten
 from dpjax.noise_aware.exact import star_sums
 from dpjax.noise_aware.exact.cell_laws import CellLaw
-from dpjax.noise_aware.exact.forests import stars
+from dpjax.noise_aware.exact.releases import (
+    check_exact,
+    choose_windows,
+    refuse_dear,
+    sums_of,
+)
 from dpjax.noise_aware.exact.star_inputs import Windows
 from dpjax.noise_aware.exact.star_sums import Sums
 from dpjax.noise_aware.exact.windows import (
     LOSSES,
     TooDear,
-    first_windows,
-    most_work,
     widen,
 )
-from dpjax.noise_aware.laws import LaplaceLaw, laplace_law
 from dpjax.released import Released
 from dpjax.schema import as_records
-from dpjax.statistics import FamilyCounts
-
-_MOST_WORK = 1 << 36  # multiplications: about a minute
-_MOST_COUNTS = 1 << 22  # of a window
 
 
 class ExactPosterior(eqx.Module):
@@ -222,36 +220,17 @@ def exact_posterior(
     return fitted
 
 
-def check_exact(released: Released) -> None:
-    """Whether `exact_posterior` is for releases of this kind.
-
-    Raises:
-        ValueError: if it is not, with the reason.
-    """
-    laplace_law(released)
-    components = None
-    if isinstance(released.statistic, FamilyCounts):
-        components = stars(released.net)
-    if components is None or (released.n is None and len(components) > 1):
-        raise ValueError(
-            "`released` must be of the family counts of stars (with a private n, of "
-            "one) to be summed exactly: use `point_estimate` or `gibbs_posterior`."
-        )
-
-
 def _widened(released: Released, prior: Array, tolerance: float) -> ExactPosterior:
     """With windows that are widened until they omit no more than the tolerance."""
-    windows = _first_windows(released, tolerance)
+    windows = choose_windows(released, tolerance)
     n = None if released.n is None else int(np.max(np.asarray(released.n)))
     while True:
-        _refuse_dear(released, windows)
+        refuse_dear(released, windows)
         fitted, omitted = _fit(released, prior, windows)
         worst = _worst(omitted)
-        wider = windows
-        if worst is not None and worst.sum() > tolerance:
-            wider = widen(windows, worst.tolist(), tolerance, n)
         if worst is None or worst.sum() <= tolerance:
             return fitted
+        wider = widen(windows, worst.tolist(), tolerance, n)
         if wider == windows:
             raise TooDear(
                 "`released` must be within reach of its prior to be summed exactly: up "
@@ -259,45 +238,6 @@ def _widened(released: Released, prior: Array, tolerance: float) -> ExactPosteri
                 "floating-point numbers. Use `gibbs_posterior`, or enable x64."
             )
         windows = wider
-
-
-def _first_windows(released: Released, tolerance: float) -> Windows:
-    components = stars(released.net) or ()
-    try:
-        n = None if released.n is None else int(np.max(np.asarray(released.n)))
-        rate = float(np.min(np.asarray(laplace_law(released).rate)))
-        np.asarray(released.values)
-    except jax.errors.TracerArrayConversionError:
-        raise ValueError(
-            "`windows` must be given inside compiled code: Windows(n + 1, n + 1, n + 1)"
-            " always do, `exact_posterior(example).windows` may be smaller."
-        ) from None
-    tables = [sum(len(group) for group in star.leaves) for star in components]
-    narrow = Windows(1, 1, 1)
-    prior = jnp.ones(released.net.layout.length)
-    largest = star_sums.largest_guess(sums_of(released, prior, narrow))
-    sizes = released.net.sizes
-    levels = max(
-        sizes[leaf] for s in components for g in (*s.leaves, (s.hub,)) for leaf in g
-    )
-    return first_windows(
-        1 / rate, n, min(tables), sum(tables), tolerance,
-        levels=levels, largest=float(largest),
-    )  # fmt: skip
-
-
-def _refuse_dear(released: Released, windows: Windows) -> None:
-    sizes = released.net.sizes
-    shapes = [
-        (len(group), sizes[star.hub], sizes[group[0]])
-        for star in stars(released.net) or ()
-        for group in star.leaves
-    ]
-    if most_work(windows, shapes) > _MOST_WORK or windows.hub > _MOST_COUNTS:
-        raise TooDear(
-            "`released` must have hidden counts that can be summed over at a bounded "
-            "cost, which these cannot: use `point_estimate` or `gibbs_posterior`."
-        )
 
 
 def _fit(
@@ -310,20 +250,6 @@ def _fit(
     omitted = jnp.minimum(parts.sum(axis=-1), 1)
     fitted = ExactPosterior(released, prior, windows, first, second, evidence, omitted)
     return fitted, parts
-
-
-def sums_of(released: Released, prior: Array, windows: Windows) -> Sums:
-    """What compiled code needs of a release: no more of the mechanism than its law."""
-    values = released.values.astype(float)
-    batch = values.shape[:-1]
-    law = laplace_law(released)
-    rate = jnp.broadcast_to(jnp.asarray(law.rate, float), batch)
-    n = released.n
-    if n is not None:
-        n = jnp.broadcast_to(jnp.asarray(n).astype(jnp.int32), batch)
-    law = LaplaceLaw(rate, law.discrete)
-    assert isinstance(released.statistic, FamilyCounts)  # as `check_exact` has it
-    return Sums(values, law, prior, n, released.statistic, windows)
 
 
 def _worst(omitted: Array) -> np.ndarray | None:

@@ -1,0 +1,93 @@
+"""What exact sums need of a release, and whether they are for it at all."""
+
+__all__ = ["check_exact", "choose_windows", "refuse_dear", "sums_of"]
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+
+from dpjax.noise_aware.exact import star_sums
+from dpjax.noise_aware.exact.forests import stars
+from dpjax.noise_aware.exact.star_inputs import Windows
+from dpjax.noise_aware.exact.star_sums import Sums
+from dpjax.noise_aware.exact.windows import TooDear, first_windows, most_work
+from dpjax.noise_aware.laws import LaplaceLaw, laplace_law
+from dpjax.released import Released
+from dpjax.statistics import FamilyCounts
+
+_MOST_WORK = 1 << 36  # multiplications: about a minute
+_MOST_COUNTS = 1 << 22  # of a window
+
+
+def check_exact(released: Released) -> None:
+    """Whether `exact_posterior` is for releases of this kind.
+
+    Raises:
+        ValueError: if it is not, with the reason.
+    """
+    laplace_law(released)
+    components = None
+    if isinstance(released.statistic, FamilyCounts):
+        components = stars(released.net)
+    if components is None or (released.n is None and len(components) > 1):
+        raise ValueError(
+            "`released` must be of the family counts of stars (with a private n, of "
+            "one) to be summed exactly: use `point_estimate` or `gibbs_posterior`."
+        )
+
+
+def choose_windows(released: Released, tolerance: float) -> Windows:
+    """Windows that most likely omit no more than the tolerance.
+
+    Raises:
+        ValueError: if the release is traced.
+    """
+    components = stars(released.net) or ()
+    try:
+        n = None if released.n is None else int(np.max(np.asarray(released.n)))
+        rate = float(np.min(np.asarray(laplace_law(released).rate)))
+        np.asarray(released.values)
+    except jax.errors.TracerArrayConversionError:
+        raise ValueError(
+            "`windows` must be given inside compiled code: Windows(n + 1, n + 1, n + 1)"
+            " always do, `exact_posterior(example).windows` may be smaller."
+        ) from None
+    tables = [sum(len(group) for group in star.leaves) for star in components]
+    narrow = Windows(1, 1, 1)
+    prior = jnp.ones(released.net.layout.length)
+    largest = star_sums.largest_guess(sums_of(released, prior, narrow))
+    levels = max(released.net.sizes)
+    return first_windows(
+        1 / rate, n, min(tables), sum(tables), tolerance,
+        levels=levels, largest=float(largest),
+    )  # fmt: skip
+
+
+def refuse_dear(released: Released, windows: Windows) -> None:
+    """Raise `TooDear` if sums over these windows would cost too much."""
+    sizes = released.net.sizes
+    shapes = [
+        (len(group), sizes[star.hub], sizes[group[0]])
+        for star in stars(released.net) or ()
+        for group in star.leaves
+    ]
+    if most_work(windows, shapes) > _MOST_WORK or windows.hub > _MOST_COUNTS:
+        raise TooDear(
+            "`released` must have hidden counts that can be summed over at a bounded "
+            "cost, which these cannot: use `point_estimate` or `gibbs_posterior`."
+        )
+
+
+def sums_of(released: Released, prior: Array, windows: Windows) -> Sums:
+    """What compiled code needs of a release: no more of the mechanism than its law."""
+    values = released.values.astype(float)
+    batch = values.shape[:-1]
+    law = laplace_law(released)
+    rate = jnp.broadcast_to(jnp.asarray(law.rate, float), batch)
+    n = released.n
+    if n is not None:
+        n = jnp.broadcast_to(jnp.asarray(n).astype(jnp.int32), batch)
+    law = LaplaceLaw(rate, law.discrete)
+    assert isinstance(released.statistic, FamilyCounts)  # as `check_exact` has it
+    return Sums(values, law, prior, n, released.statistic, windows)
