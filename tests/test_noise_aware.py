@@ -100,6 +100,20 @@ def test_posterior_is_the_enumerated_one(name, key, rng):
         )
 
 
+def test_a_private_number_of_records_is_summed_over():
+    """With noise that makes windows grow, if they are bounded badly."""
+    statistic = FamilyCounts(BayesNet.naive_bayes({"y": [0, 1], "a": [0, 1]}, "y"))
+    noise = DiscreteLaplace.calibrate("1", statistic.sensitivity("add-remove"))
+    values = jnp.asarray([-3, 2, -1, 1], jnp.int32)
+    posterior = exact_posterior(Released(values, statistic, noise, None))
+    enumerated = Enumerated(statistic, values, log_law(1.0), 1.0, range(37))
+    first, second = enumerated.moments()
+    np.testing.assert_allclose(posterior.first, first, atol=CLOSE)
+    np.testing.assert_allclose(posterior.second, second, atol=CLOSE)
+    assert abs(posterior.log_evidence - enumerated.log_evidence) < CLOSE * 10
+    assert posterior.windows.hub <= 256
+
+
 def naive_bayes(d, key, n, epsilon, adjacency="replace-one"):
     """A network with d binary attributes, and a release for it."""
     net = BayesNet.naive_bayes({f"x{i}": [0, 1] for i in range(d + 1)}, "x0")

@@ -65,12 +65,21 @@ def _random_bits(key: Words, bit_width: int, shape: tuple[int, ...]) -> Array:
 
 
 def _split(key: Words, shape: tuple[int, ...]) -> Words:
-    return jnp.stack(_threefry(key, *_count(shape)), axis=-1)
+    return _once(jnp.stack(_threefry(key, *_count(shape)), axis=-1))
 
 
 def _fold_in(key: Words, data: Array | int) -> Words:
     low = jnp.asarray(data).astype(jnp.uint32)
-    return jnp.stack(_threefry(key, jnp.zeros_like(low), low))
+    return _once(jnp.stack(_threefry(key, jnp.zeros_like(low), low)))
+
+
+def _once(keys: Words) -> Words:
+    """Keys that are computed once.
+
+    Fused with what they serve, a key would be derived anew from its ancestors at every
+    use: some programs then take XLA hours to compile.
+    """
+    return lax.optimization_barrier(keys)
 
 
 UNROLLED_THREEFRY = define_prng_impl(

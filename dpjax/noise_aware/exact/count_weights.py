@@ -28,17 +28,18 @@ def negative_binomial(
     Reference:
         Loader, "Fast and accurate computation of binomial probabilities" (2000).
     """
+    counts, alpha, guess, whole = jnp.broadcast_arrays(counts, alpha, guess, whole)
     p, rest = guess / (guess + whole), whole / (guess + whole)
     count = jnp.where(counts > 0, counts, 1)
-    number = alpha + count
     excess = alpha * p - count * rest
-    deviance = count * log1p_minus(excess / count)
-    deviance += alpha * log1p_minus(-excess / alpha)
-    errors = stirling_error(number) - stirling_error(count) - stirling_error(alpha)
+    # Stacked: sooner compiled than one after the other.
+    parts = jnp.stack([count, alpha])
+    deviance = (parts * log1p_minus(jnp.stack([excess, -excess]) / parts)).sum(axis=0)
+    number = alpha + count
+    error = stirling_error(jnp.stack([number, count, alpha]))
     root = jnp.log(alpha / (number * count * (2 * math.pi))) / 2
-    return _from_zero(
-        counts, errors + deviance + root, -alpha * jnp.log1p(guess / whole)
-    )
+    positive = error[0] - error[1] - error[2] + deviance + root
+    return _from_zero(counts, positive, -alpha * jnp.log1p(guess / whole))
 
 
 def poisson(

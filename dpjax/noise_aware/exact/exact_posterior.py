@@ -29,13 +29,11 @@ from dpjax.noise_aware.exact.releases import (
 )
 from dpjax.noise_aware.exact.star_inputs import Windows
 from dpjax.noise_aware.exact.star_sums import Sums
-from dpjax.noise_aware.exact.windows import (
-    LOSSES,
-    TooDear,
-    widen,
-)
+from dpjax.noise_aware.exact.windows import LOSSES, TooDear, widen
 from dpjax.released import Released
 from dpjax.schema import as_records
+
+_MOST_TRIES = 16  # windows 50 times as wide as the first
 
 
 class ExactPosterior(eqx.Module):
@@ -224,7 +222,7 @@ def _widened(released: Released, prior: Array, tolerance: float) -> ExactPosteri
     """With windows that are widened until they omit no more than the tolerance."""
     windows = choose_windows(released, tolerance)
     n = None if released.n is None else int(np.max(np.asarray(released.n)))
-    while True:
+    for _ in range(_MOST_TRIES):
         refuse_dear(released, windows)
         fitted, omitted = _fit(released, prior, windows)
         worst = _worst(omitted)
@@ -232,12 +230,13 @@ def _widened(released: Released, prior: Array, tolerance: float) -> ExactPosteri
             return fitted
         wider = widen(windows, worst.tolist(), tolerance, n)
         if wider == windows:
-            raise TooDear(
-                "`released` must be within reach of its prior to be summed exactly: up "
-                f"to {worst.sum():.2g} of the posterior mass is too improbable for "
-                "floating-point numbers. Use `gibbs_posterior`, or enable x64."
-            )
+            break
         windows = wider
+    raise TooDear(
+        "`released` must be within reach of its prior to be summed exactly: too much "
+        "of the posterior mass is too improbable for floating-point numbers. Use "
+        "`gibbs_posterior`, or enable x64."
+    )
 
 
 def _fit(

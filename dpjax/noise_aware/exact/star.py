@@ -92,7 +92,9 @@ def infer(star: Star, noise: LaplaceLaw, windows: Windows) -> StarLaw:
     lowest = _hub_window(star, guess, windows.hub)
     counts = (lowest[:, None] + _steps(windows.hub)[None]).astype(float)
     logs = _log_law(star, noise, counts)
-    hub = lowest[:, None], windows.hub, star.alpha[:, None], guess.sum()[None]
+    first = _first_record(star, windows.records)
+    tilt = _hub_tilt(star, guess.sum()[None], first[None], windows.records)
+    hub = lowest[:, None], windows.hub, star.alpha[:, None], tilt
     logs += window_weights(*hub, star.given)[..., 0]
     leaves, leaf_others, sums = [], [], []
     above = logs
@@ -108,11 +110,10 @@ def infer(star: Star, noise: LaplaceLaw, windows: Windows) -> StarLaw:
     tails = star_bounds.hub_tails(star, noise, lowest, windows.hub)
 
     def as_hub(logs: Array) -> Rows:
-        row = star.alpha[:, None], guess.sum()[None], star.given
+        row = star.alpha[:, None], tilt, star.given
         return Rows.from_logs(logs[..., None], lowest[:, None], tails[:, None], *row)
 
     hub = as_hub(logs)
-    first = _first_record(star, windows.records)
     hub_others, ratio, hub_law, log_evidence, of_records = _infer_hub(
         hub, first, windows.records
     )
@@ -191,6 +192,14 @@ def _first_record(star: Star, length: int) -> Int32[Array, ""]:
         return jnp.asarray(star.n).astype(jnp.int32)
     middle = jnp.round(star_bounds.guess_records(star)).astype(jnp.int32)
     return jnp.maximum(middle - length // 2, 0)
+
+
+def _hub_tilt(star: Star, guess: Array, first: Array, length: int) -> Array:
+    """The hub's guess; of a private n, one that serves all numbers of its window."""
+    if star.n is not None:
+        return guess
+    whole = star.alpha.sum()[None]
+    return even_tilt(whole, guess, first, first + (length - 1), star.given)
 
 
 def _log_law(star: Star, noise: LaplaceLaw, counts: Array) -> Array:
