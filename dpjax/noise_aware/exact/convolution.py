@@ -49,8 +49,7 @@ def full(
     kernel, series = sorted((first, second), key=lambda x: x.shape[0])
     around = kernel.shape[0] - 1
     padded = jnp.pad(series, ((around, around), (0, 0)))
-    length = series.shape[0] + around
-    return valid(kernel, padded, length, at_once=8)  # there are many: sooner compiled
+    return valid(kernel, padded, series.shape[0] + around, at_once=8)
 
 
 def take(

@@ -28,7 +28,7 @@ from dpjax.noise_aware.exact.releases import (
     sums_of,
 )
 from dpjax.noise_aware.exact.star_inputs import Windows
-from dpjax.noise_aware.exact.star_sums import Sums
+from dpjax.noise_aware.exact.star_sums import Inferred, Sums
 from dpjax.noise_aware.exact.windows import LOSSES, TooDear, widen
 from dpjax.released import Released
 from dpjax.schema import as_records
@@ -102,19 +102,21 @@ class ExactPosterior(eqx.Module):
         ):
             raise ValueError(f"`cell` must be a cell of a table {shape}, got {cell}.")
         place = self.net.layout.offsets[table] + int(np.ravel_multi_index(cell, shape))
-        return star_sums.marginal(self._sums(), place)
+        return star_sums.marginal(self._inferred(), place)
 
     def quantile(self, q: float) -> dict[str, Array]:
         """The q-quantile of every probability on its own."""
         probability(q=q)
-        return self._by_name(star_sums.quantiles(self._sums(), jnp.asarray(q, float)))
+        return self._by_name(
+            star_sums.quantiles(self._inferred(), jnp.asarray(q, float))
+        )
 
     def hidden_counts(self) -> dict[str, tuple[Array, Array]]:
         """By table, the first count of each cell's window, and the law from there.
 
         The law of a count is on the last axis, after the axes of the table.
         """
-        lowest, laws = star_sums.count_laws(self._sums())
+        lowest, laws = star_sums.count_laws(self._inferred())
         width = laws.shape[1]
         columns = [self.net.layout.split(laws[:, i]) for i in range(width)]
         tables = [jnp.stack(table, axis=-1) for table in zip(*columns, strict=True)]
@@ -124,7 +126,7 @@ class ExactPosterior(eqx.Module):
     def sample(self, key: Key) -> dict[str, Array]:
         """One draw of all tables: of hidden counts, then of Dirichlet rows."""
         typed_key(key=key)
-        return self._by_name(star_sums.draw(key, self._sums()))
+        return self._by_name(star_sums.draw(key, self._inferred()))
 
     def log_prob(self, tables: Mapping[str, Array]) -> Float[Array, ""]:
         """Joint log-density of all tables, as returned by `sample` or `mean`."""
@@ -139,19 +141,19 @@ class ExactPosterior(eqx.Module):
         """
         index = self.net.index(target)
         records = as_records(rows, self.net.variables, target, ignore="*")
-        return star_sums.predict(self._sums(), jnp.asarray(records), index)
+        return star_sums.predict(self._inferred(), jnp.asarray(records), index)
 
     def log_likelihood(self, rows: Records | Table) -> Float[Array, " n"]:
         """Log of the predictive probability of each record."""
         records = as_records(rows, self.net.variables, ignore="*")
-        return star_sums.log_likelihood(self._sums(), jnp.asarray(records))
+        return star_sums.log_likelihood(self._inferred(), jnp.asarray(records))
 
     def sample_records(self, key: Key, n: int) -> Int[Array, "n d"]:
         """A synthetic data set: one draw of the tables, then n records by ancestry."""
         typed_key(key=key)
         whole(0, n=n)
         key_tables, key_records = jr.split(key)
-        theta = star_sums.draw(key_tables, self._sums())
+        theta = star_sums.draw(key_tables, self._inferred())
         return sample_records(key_records, theta, self.net, n)
 
     def update(self, rows: Records | Table) -> "ExactPosterior":
@@ -166,6 +168,9 @@ class ExactPosterior(eqx.Module):
 
     def _by_name(self, vector: Array) -> dict[str, Array]:
         return dict(zip(self.net.names, self.net.layout.split(vector), strict=True))
+
+    def _inferred(self) -> Inferred:
+        return star_sums.infer_all(self._sums())
 
     def _sums(self) -> Sums:
         return sums_of(self.released, self.prior, self.windows)

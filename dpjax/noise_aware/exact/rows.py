@@ -17,9 +17,11 @@ __all__ = [
     "Rows",
     "count_weights",
     "even_tilt",
+    "later",
     "others",
     "quotient",
     "row_law",
+    "row_laws",
     "row_moments",
     "totals",
     "window_weights",
@@ -27,10 +29,11 @@ __all__ = [
 
 import equinox as eqx
 import jax.numpy as jnp
+from jax import lax
 from jax.scipy.special import logsumexp
 from jaxtyping import Array, Float, Int32
 
-from dpjax.noise_aware.exact.convolution import full, take, valid
+from dpjax.noise_aware.exact.convolution import take, valid
 from dpjax.noise_aware.exact.count_weights import negative_binomial, poisson
 
 
@@ -167,21 +170,36 @@ def even_tilt(
     return whole / jnp.expm1(-log_p)
 
 
-def others(rows: Rows) -> list[Float[Array, "t rows"]]:
+def others(rows: Rows) -> Float[Array, "cells t rows"]:
     """For each cell, the convolution of all other cells of its row."""
-    weights, cells = rows.weights, rows.weights.shape[0]
-    unit = jnp.ones_like(weights[0, :1])
-    before, after = [unit], [unit]
-    for cell in range(cells - 1):
-        before.append(_fold(before[-1], weights[cell]))
-        after.append(_fold(after[-1], weights[cells - 1 - cell]))
-    return [_fold(before[cell], after[cells - 1 - cell]) for cell in range(cells)]
+    weights, (cells, window, _) = rows.weights, rows.weights.shape
+    length = (cells - 1) * (window - 1) + 1
+
+    def of(cell):
+        rest = weights[(cell + 1 + jnp.arange(cells - 1, dtype=cell.dtype)) % cells]
+        first = jnp.pad(rest[0], ((0, length - window), (0, 0)))
+        return lax.scan(_add_cell, first, rest[1:])[0]
+
+    return weights[::-1] if cells == 2 else lax.map(of, _numbers(cells))
 
 
-def _fold(first: Array, second: Array) -> Array:
-    if 1 in (first.shape[0], second.shape[0]):
-        return first * second
-    return full(first, second)
+def later(rows: Rows) -> Float[Array, "cells t rows"]:
+    """For each cell, the convolution of all later cells of its row; of the last, 1."""
+    cells, window, width = rows.weights.shape
+    none = jnp.zeros(((cells - 1) * (window - 1) + 1, width)).at[0].set(1)
+    *_, all_later = lax.scan(_add_cell, none, rows.weights[:0:-1])
+    return jnp.concatenate([none[None], all_later])[::-1]
+
+
+def _numbers(cells: int) -> Int32[Array, " cells"]:
+    return jnp.arange(cells, dtype=jnp.int32)
+
+
+def _add_cell(total: Array, weights: Array) -> tuple[Array, Array]:
+    """The convolution with one more cell, where there is room for it; for `scan`."""
+    padded = jnp.pad(total, ((weights.shape[0] - 1, 0), (0, 0)))
+    total = valid(weights, padded, total.shape[0], at_once=16)
+    return total, total
 
 
 def _meeting(
@@ -216,7 +234,7 @@ def quotient(
 
 def row_law(
     rows: Rows,
-    cell: int,
+    cell: int | Int32[Array, ""],
     other: Array,
     start: Int32[Array, " rows"],
     ratio: Float[Array, "totals *many rows"],
@@ -227,24 +245,33 @@ def row_law(
     return weights * valid(ratio[::-1], meeting, rows.window)[::-1]
 
 
+def row_laws(
+    rows: Rows, other: Array, start: Int32[Array, " rows"], ratio: Array
+) -> Float[Array, "cells window *many rows"]:
+    """`row_law` of every cell."""
+
+    def one(cell):
+        return row_law(rows, cell, other[cell], start, ratio)
+
+    return lax.map(one, _numbers(len(other)))
+
+
 def row_moments(
-    rows: Rows, other: list[Array], start: Int32[Array, " rows"], ratio: Array
+    rows: Rows, other: Array, start: Int32[Array, " rows"], ratio: Array
 ) -> tuple[Float[Array, "cells rows"], Float[Array, "cells rows"]]:
     """First and second moments of every probability of every row."""
-    places = jnp.arange(ratio.shape[0], dtype=start.dtype)[:, None]
+    places = _numbers(ratio.shape[0])[:, None]
     whole = rows.alpha.sum(axis=0)[None] + (start[None] + places).astype(float)
-    cells = rows.weights.shape[0]
-    firsts, seconds = [], []
-    for cell in range(cells if cells != 2 else 1):
-        counts = (
-            rows.lowest[cell][None] + jnp.arange(rows.window, dtype=jnp.int32)[:, None]
-        )
+    both = jnp.stack([ratio / whole, ratio / (whole * (whole + 1))], axis=1)
+
+    def one(cell):
+        counts = rows.lowest[cell][None] + _numbers(rows.window)[:, None]
         a = rows.alpha[cell][None] + counts.astype(float)
-        both = jnp.stack([ratio / whole, ratio / (whole * (whole + 1))], axis=1)
         laws = row_law(rows, cell, other[cell], start, both)
-        firsts.append((laws[:, 0] * a).sum(axis=0))
-        seconds.append((laws[:, 1] * a * (a + 1)).sum(axis=0))
-    if cells == 2:  # the other is the rest
-        firsts.append(1 - firsts[0])
-        seconds.append(1 - 2 * firsts[0] + seconds[0])
-    return jnp.stack(firsts), jnp.stack(seconds)
+        return (laws[:, 0] * a).sum(axis=0), (laws[:, 1] * a * (a + 1)).sum(axis=0)
+
+    if len(other) > 2:
+        return lax.map(one, _numbers(len(other)))
+    first, second = one(jnp.int32(0))  # the other is the rest
+    rest = 1 - 2 * first + second
+    return jnp.stack([first, 1 - first]), jnp.stack([second, rest])

@@ -9,7 +9,7 @@ where DM is the Dirichlet-multinomial law of the hub's counts m, and v runs over
 Every last factor is a convolution (see `rows`); the sum over m is one once more.
 """
 
-__all__ = ["StarLaw", "guess_hub", "infer"]
+__all__ = ["Group", "StarLaw", "guess_hub", "infer"]
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -23,7 +23,7 @@ from dpjax.noise_aware.exact.rows import (
     even_tilt,
     others,
     quotient,
-    row_law,
+    row_laws,
     row_moments,
     totals,
     window_weights,
@@ -32,6 +32,10 @@ from dpjax.noise_aware.exact.star_inputs import Leaves, Star, Windows
 from dpjax.noise_aware.laws import LaplaceLaw
 
 _NEGLIGIBLE = 1e-14  # mass of hub counts that leaves need not look at, on either side
+
+
+# Rows, convolutions, first total of every row, and ratio: see `rows.row_moments`.
+Group = tuple[Rows, Array, Array, Array]
 
 
 class StarLaw(eqx.Module):
@@ -45,7 +49,7 @@ class StarLaw(eqx.Module):
         records_law: law of the number of records.
         records_ratio: that law over the hub's convolution.
         leaves: rows of the groups of leaves.
-        leaf_others: convolutions, by group and cell.
+        leaf_others: convolutions, by group.
         kept: the first of each level's counts that leaves look at.
         leaf_ratios: law of the totals of every row over its convolution.
         log_evidence: log-probability of the release; of a private n, every value has
@@ -55,13 +59,13 @@ class StarLaw(eqx.Module):
     """
 
     hub: Rows
-    hub_others: list[Array]
+    hub_others: Float[Array, "levels t one"]
     hub_law: Float[Array, "levels window"]
     records: Int32[Array, ""]
     records_law: Float[Array, "records one"]
     records_ratio: Float[Array, "records one"]
     leaves: list[Rows]
-    leaf_others: list[list[Array]]
+    leaf_others: list[Array]
     kept: Int32[Array, " levels"]
     leaf_ratios: list[Array]
     log_evidence: Float[Array, ""]
@@ -71,7 +75,7 @@ class StarLaw(eqx.Module):
         """First and second moments of all probabilities, (cells, rows): hub, leaves."""
         return [row_moments(*group) for group in self.groups()]
 
-    def groups(self) -> list[tuple[Rows, list[Array], Array, Array]]:
+    def groups(self) -> list[Group]:
         """Hub and groups of leaves, as arguments of `rows.row_moments`."""
         hub = self.hub, self.hub_others, self.records[None], self.records_ratio
         inputs = zip(self.leaves, self.leaf_others, self.leaf_ratios, strict=True)
@@ -253,7 +257,7 @@ def _message(rows: Rows, sums: Array, start: Array) -> tuple[Array, Array]:
 
 def _infer_hub(
     hub: Rows, first: Array, length: int
-) -> tuple[list[Array], Array, Array, Array, Array]:
+) -> tuple[Array, Array, Array, Array, Array]:
     """Convolutions, ratio, laws of the hub's counts, log-evidence, law of records."""
     other, start = others(hub), first[None]
     sums = totals(hub, other[0], start, length)
@@ -261,8 +265,8 @@ def _infer_hub(
     log_evidence = logsumexp(logs)
     law = jnp.exp(logs - log_evidence)
     ratio = quotient(law, sums)
-    laws = [row_law(hub, a, other[a], start, ratio)[:, 0] for a in range(len(other))]
-    return other, ratio, jnp.stack(laws), log_evidence, law
+    laws = row_laws(hub, other, start, ratio)[..., 0]
+    return other, ratio, laws, log_evidence, law
 
 
 def _keep(law: Array, length: int) -> tuple[Array, Array, Array]:

@@ -4,11 +4,12 @@ __all__ = ["conditional_means", "draw_counts", "hub_weights"]
 
 import jax.numpy as jnp
 import jax.random as jr
+from jax import lax
 from jaxtyping import Array, Float, Int32
 
 from dpjax._types import Key
-from dpjax.noise_aware.exact.convolution import full, take, valid
-from dpjax.noise_aware.exact.rows import Rows, quotient, row_law
+from dpjax.noise_aware.exact.convolution import take, valid
+from dpjax.noise_aware.exact.rows import Rows, later, quotient, row_laws
 from dpjax.noise_aware.exact.star import StarLaw
 
 
@@ -28,15 +29,11 @@ def _draw_rows(
     key: Key, rows: Rows, totals: Int32[Array, " rows"]
 ) -> Int32[Array, "cells rows"]:
     """Counts of all cells given what they sum to, one after the other."""
-    cells = len(rows.weights)
-    after = [jnp.ones_like(rows.weights[0, :1])]
-    for cell in range(cells - 1, 0, -1):
-        one = rows.weights[cell]
-        after.insert(0, one if cell == cells - 1 else full(after[0], one))
+    cells, after = len(rows.weights), later(rows)
     rest, counts = totals, []
     for cell, key_cell in enumerate(jr.split(key, cells)):
-        later = rows.lowest[cell + 1 :].sum(axis=0, dtype=jnp.int32)
-        start = rest - rows.lowest[cell] - later - (rows.window - 1)
+        least = rows.lowest[cell:].sum(axis=0, dtype=jnp.int32)
+        start = rest - least - (rows.window - 1)
         met = take(after[cell], start, rows.window)[::-1]
         place = _draw_place(key_cell, rows.weights[cell] * met)
         counts.append(rows.lowest[cell] + place)
@@ -58,13 +55,10 @@ def hub_weights(law: StarLaw) -> Float[Array, "levels kept"]:
     whole = law.hub.alpha.sum() + (law.records + places).astype(float)
     kept = law.leaf_ratios[0].shape[0] if law.leaves else law.hub.window
     first = law.kept if law.leaves else law.hub.lowest[:, 0]
-    weights = []
-    for level, other in enumerate(law.hub_others):
-        once = row_law(law.hub, level, other, start, ratio / whole)
-        part = take(once, (first[level] - law.hub.lowest[level]), kept)[:, 0]
-        counts = first[level] + jnp.arange(kept, dtype=jnp.int32)
-        weights.append(part * (law.hub.alpha[level] + counts.astype(float)))
-    return jnp.stack(weights)
+    laws = row_laws(law.hub, law.hub_others, start, ratio / whole)[..., 0]
+    laws = take(laws.T, first - law.hub.lowest[:, 0], kept).T
+    counts = first[:, None] + jnp.arange(kept, dtype=jnp.int32)[None]
+    return laws * (law.hub.alpha + counts.astype(float))
 
 
 def conditional_means(law: StarLaw) -> list[Float[Array, "kept cells rows"]]:
@@ -72,14 +66,15 @@ def conditional_means(law: StarLaw) -> list[Float[Array, "kept cells rows"]]:
     return [_means_by_total(*group) for group in law.groups()[1:]]
 
 
-def _means_by_total(rows: Rows, others: list[Array], start: Array, ratio: Array):
-    length = len(ratio)
-    means = []
-    for cell, other in enumerate(others):
-        counts = jnp.arange(rows.window, dtype=jnp.int32)[:, None]
+def _means_by_total(rows: Rows, others: Array, start: Array, ratio: Array) -> Array:
+    length, counts = len(ratio), jnp.arange(rows.window, dtype=jnp.int32)[:, None]
+    first = start - rows.least - (rows.window - 1)
+
+    def one(cell):
         a = rows.alpha[cell][None] + (rows.lowest[cell][None] + counts).astype(float)
-        first = start - rows.least - (rows.window - 1)
-        met = take(other, first, length + rows.window - 1)
-        means.append(valid(rows.weights[cell] * a, met, length))
-    table = jnp.stack(means, axis=1)
+        met = take(others[cell], first, length + rows.window - 1)
+        return valid(rows.weights[cell] * a, met, length)
+
+    cells = jnp.arange(len(others), dtype=jnp.int32)
+    table = jnp.moveaxis(lax.map(one, cells), 0, 1)
     return quotient(table, jnp.broadcast_to(table.sum(axis=1)[:, None], table.shape))

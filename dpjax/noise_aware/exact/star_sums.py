@@ -1,9 +1,11 @@
 """Everything that is asked of the exact posterior of a network of stars, compiled."""
 
 __all__ = [
+    "Inferred",
     "Sums",
     "count_laws",
     "draw",
+    "infer_all",
     "largest_guess",
     "log_density",
     "log_likelihood",
@@ -30,8 +32,8 @@ from dpjax.layout import TableLayout
 from dpjax.models.bayes_net import draw_tables
 from dpjax.noise_aware.exact.cell_laws import CellLaw, cell_law
 from dpjax.noise_aware.exact.forests import Component, stars
-from dpjax.noise_aware.exact.rows import row_law
-from dpjax.noise_aware.exact.star import StarLaw, guess_hub, infer
+from dpjax.noise_aware.exact.rows import row_laws
+from dpjax.noise_aware.exact.star import Group, StarLaw, guess_hub, infer
 from dpjax.noise_aware.exact.star_draws import (
     conditional_means,
     draw_counts,
@@ -83,6 +85,29 @@ class Sums(eqx.Module):
         return infer(star, self.law, self.windows)
 
 
+class Inferred(eqx.Module):
+    """What was summed over, and what came of it: compiled once for all questions.
+
+    Args:
+        sums: the release, its law and a prior.
+        laws: of every star's hidden counts.
+    """
+
+    sums: Sums
+    laws: tuple[StarLaw, ...]
+
+    @property
+    def stars(self) -> list[tuple[Component, StarLaw]]:
+        """Every star and its law."""
+        return list(zip(self.sums.components, self.laws, strict=True))
+
+
+@jax.jit
+def infer_all(sums: Sums) -> Inferred:
+    """The laws of the hidden counts of all stars, of one release."""
+    return Inferred(sums, tuple(map(sums.infer, sums.components)))
+
+
 def rank_in(
     sums: Sums, place: Int[Array, ""], t: Float[Array, ""]
 ) -> tuple[Float[Array, ""], Float[Array, "3"]]:
@@ -93,8 +118,7 @@ def rank_in(
     branches, owner = [], np.zeros(sums.layout.length, np.int32)
     index = np.zeros((2, sums.layout.length), np.int32)
     omitted = jnp.zeros(3)
-    for component in sums.components:
-        law = sums.infer(component)
+    for component, law in infer_all(sums).stars:
         omitted = omitted + law.omitted
         groups = zip(component.places(sums.layout), law.groups(), strict=True)
         for places, (rows, other, start, ratio) in groups:
@@ -102,9 +126,8 @@ def rank_in(
             index[:, places] = np.indices((len(places), places[0].size)).reshape(
                 2, *places.shape
             )
-            stacked = jnp.stack(other)
 
-            def cdf(where, rows=rows, other=stacked, start=start, ratio=ratio):
+            def cdf(where, rows=rows, other=other, start=start, ratio=ratio):
                 return cell_law(rows, other, start, ratio, *where).cdf(t)
 
             branches.append(cdf)
@@ -112,19 +135,23 @@ def rank_in(
     return lax.switch(jnp.asarray(owner)[place], branches, (cell, row)), omitted
 
 
-@eqx.filter_jit
 def moments(sums: Sums) -> tuple[Array, Array, Array, Array]:
     """First and second moments, log-evidence, and parts of what is omitted."""
     batch = sums.values.shape[:-1]
-    if not batch:
-        return _moments(sums)
+    return _many_moments(sums) if batch else _moments(infer_all(sums))
+
+
+@jax.jit
+def _many_moments(sums: Sums) -> tuple[Array, Array, Array, Array]:
+    batch = sums.values.shape[:-1]
     stacked = (sums.values, sums.law.rate, sums.n)
     flat = jax.tree.map(lambda x: x.reshape(-1, *x.shape[len(batch) :]), stacked)
 
     def one(row):
         values, rate, n = row
         law = LaplaceLaw(rate, sums.law.discrete)
-        return _moments(Sums(values, law, sums.prior, n, sums.statistic, sums.windows))
+        alone = Sums(values, law, sums.prior, n, sums.statistic, sums.windows)
+        return _moments(infer_all(alone))
 
     results = lax.map(one, flat, batch_size=_RELEASES_AT_ONCE)
     return jax.tree.map(lambda x: x.reshape(*batch, *x.shape[1:]), results)
@@ -148,13 +175,15 @@ def largest_guess(sums: Sums) -> Float[Array, ""]:
     return one(sums.values, sums.n).max()
 
 
-def _moments(sums: Sums) -> tuple[Array, Array, Array, Array]:
-    first = second = jnp.zeros(sums.layout.length)
+@jax.jit
+def _moments(inferred: Inferred) -> tuple[Array, Array, Array, Array]:
+    layout = inferred.sums.layout
+    first = second = jnp.zeros(layout.length)
     evidence, omitted = jnp.zeros(()), jnp.zeros(3)
-    for component in sums.components:
-        law = sums.infer(component)
-        places = component.places(sums.layout)
-        for place, (once, twice) in zip(places, law.moments(), strict=True):
+    for component, law in inferred.stars:
+        for place, (once, twice) in zip(
+            component.places(layout), law.moments(), strict=True
+        ):
             first = first.at[place].set(once.reshape(place.shape))
             second = second.at[place].set(twice.reshape(place.shape))
         evidence = evidence + law.log_evidence
@@ -162,75 +191,75 @@ def _moments(sums: Sums) -> tuple[Array, Array, Array, Array]:
     return first, second, evidence, omitted
 
 
-@partial(jax.jit, static_argnames="place")
-def marginal(sums: Sums, place: int) -> CellLaw:
+def marginal(inferred: Inferred, place: int) -> CellLaw:
     """The law of the probability at a place of the layout."""
-    for component in sums.components:
-        groups = component.places(sums.layout)
-        for index, places in enumerate(groups):
+    for component, law in inferred.stars:
+        groups = zip(component.places(inferred.sums.layout), law.groups(), strict=True)
+        for places, group in groups:
             found = np.flatnonzero(places.reshape(-1) == place)
             if found.size:
                 width = places.shape[1] * places.shape[2]
                 cell, row = divmod(int(found[0]), width)
-                rows, other, start, ratio = sums.infer(component).groups()[index]
-                where = jnp.int32(cell), jnp.int32(row)
-                return cell_law(rows, jnp.stack(other), start, ratio, *where)
+                return _cell_law(group, jnp.int32(cell), jnp.int32(row))
     raise ValueError(f"`place` must be a cell of the layout, got {place}.")
 
 
 @jax.jit
-def quantiles(sums: Sums, q: Float[Array, ""]) -> Float[Array, " c"]:
+def _cell_law(group: Group, cell: Array, row: Array) -> CellLaw:
+    return cell_law(*group, cell, row)
+
+
+@jax.jit
+def quantiles(inferred: Inferred, q: Float[Array, ""]) -> Float[Array, " c"]:
     """Of all probabilities, one after the other."""
-    result = jnp.zeros(sums.layout.length)
-    for component in sums.components:
-        groups = sums.infer(component).groups()
-        for places, group in zip(component.places(sums.layout), groups, strict=True):
+    layout = inferred.sums.layout
+    result = jnp.zeros(layout.length)
+    for component, law in inferred.stars:
+        for places, group in zip(component.places(layout), law.groups(), strict=True):
             result = result.at[places].set(_quantiles(group, q).reshape(places.shape))
     return result
 
 
-def _quantiles(group, q: Array) -> Float[Array, "cells rows"]:
-    rows, other, start, ratio = group
-    stacked, (cells, _, width) = jnp.stack(other), rows.weights.shape
+def _quantiles(group: Group, q: Array) -> Float[Array, "cells rows"]:
+    cells, _, width = group[0].weights.shape
 
     def one(index):
-        cell, row = index // width, index % width
-        return cell_law(rows, stacked, start, ratio, cell, row).quantile(q)
+        return cell_law(*group, index // width, index % width).quantile(q)
 
     indices = jnp.arange(cells * width, dtype=jnp.int32)
     return lax.map(one, indices).reshape(cells, width)
 
 
 @jax.jit
-def count_laws(sums: Sums) -> tuple[Int32[Array, " c"], Float[Array, "c window"]]:
+def count_laws(inferred: Inferred) -> tuple[Int32[Array, " c"], Float[Array, "c w"]]:
     """Of every cell, the first count of its window, and the law from there."""
-    lowest = jnp.zeros(sums.layout.length, jnp.int32)
-    width = max(sums.windows.cells, sums.windows.hub)
-    laws = jnp.zeros((sums.layout.length, width))
-    for component in sums.components:
-        groups = sums.infer(component).groups()
-        for places, group in zip(component.places(sums.layout), groups, strict=True):
-            rows, others, start, ratio = group
-            for cell, other in enumerate(others):
-                law = row_law(rows, cell, other, start, ratio).T
-                law = jnp.pad(law, ((0, 0), (0, width - law.shape[1])))
-                place = places[cell].reshape(-1)
-                laws = laws.at[place].set(law)
-                lowest = lowest.at[place].set(rows.lowest[cell])
+    layout, windows = inferred.sums.layout, inferred.sums.windows
+    lowest = jnp.zeros(layout.length, jnp.int32)
+    width = max(windows.cells, windows.hub)
+    laws = jnp.zeros((layout.length, width))
+    for component, star_law in inferred.stars:
+        groups = zip(component.places(layout), star_law.groups(), strict=True)
+        for places, group in groups:
+            law = jnp.swapaxes(row_laws(*group), 1, 2)
+            law = jnp.pad(law, ((0, 0), (0, 0), (0, width - law.shape[2])))
+            laws = laws.at[places].set(law.reshape(*places.shape, width))
+            first = group[0].lowest.reshape(places.shape)
+            lowest = lowest.at[places].set(first)
     return lowest, laws
 
 
 @jax.jit
-def draw(key: Key, sums: Sums) -> Float[Array, " c"]:
+def draw(key: Key, inferred: Inferred) -> Float[Array, " c"]:
     """One draw of all tables."""
     key_counts, key_tables = jr.split(key)
-    counts = jnp.zeros(sums.layout.length)
-    keys = jr.split(key_counts, len(sums.components))
-    for key_star, component in zip(keys, sums.components, strict=True):
-        drawn = draw_counts(key_star, sums.infer(component))
-        for places, cells in zip(component.places(sums.layout), drawn, strict=True):
+    layout = inferred.sums.layout
+    counts = jnp.zeros(layout.length)
+    keys = jr.split(key_counts, len(inferred.laws))
+    for key_star, (component, law) in zip(keys, inferred.stars, strict=True):
+        drawn = draw_counts(key_star, law)
+        for places, cells in zip(component.places(layout), drawn, strict=True):
             counts = counts.at[places].set(cells.reshape(places.shape).astype(float))
-    return draw_tables(key_tables, sums.prior + counts, sums.layout)
+    return draw_tables(key_tables, inferred.sums.prior + counts, layout)
 
 
 @jax.jit
@@ -246,12 +275,13 @@ def log_density(sums: Sums, theta: Array, log_evidence: Array) -> Float[Array, "
 
 @partial(jax.jit, static_argnames="target")
 def predict(
-    sums: Sums, records: Integer[Array, "n d"], target: int
+    inferred: Inferred, records: Integer[Array, "n d"], target: int
 ) -> Float[Array, "n levels"]:
     """The law of a variable given all others: those of its own star matter."""
-    for component in sums.components:
+    sums = inferred.sums
+    for component, law in inferred.stars:
         if target == component.hub or target in sum(component.leaves, ()):
-            score = _scorer(sums, component)
+            score = _scorer(component, law)
             levels = jnp.arange(sums.layout.sizes[target], dtype=jnp.int32)
 
             def one(record, score=score, levels=levels):
@@ -264,12 +294,14 @@ def predict(
 
 
 @jax.jit
-def log_likelihood(sums: Sums, records: Integer[Array, "n d"]) -> Float[Array, " n"]:
+def log_likelihood(
+    inferred: Inferred, records: Integer[Array, "n d"]
+) -> Float[Array, " n"]:
     """Log-probability of each record."""
     total = jnp.zeros(len(records))
-    for component in sums.components:
-        batch = _batch(sums, component, 1)
-        score = _scorer(sums, component)
+    for component, law in inferred.stars:
+        batch = _batch(inferred.sums, component, 1)
+        score = _scorer(component, law)
         total += lax.map(score, records.astype(jnp.int32), batch_size=batch)
     return total
 
@@ -279,9 +311,8 @@ def _batch(sums: Sums, component: Component, levels: int) -> int:
     return max(1, _NUMBERS_AT_ONCE // (sums.windows.kept * (leaves + 1) * levels))
 
 
-def _scorer(sums: Sums, component: Component):
+def _scorer(component: Component, law: StarLaw):
     """The log-probability of a record's variables of one star, as a function of it."""
-    law = sums.infer(component)
     log_weights = jnp.log(hub_weights(law))
     tables = [jnp.log(table) for table in conditional_means(law)]
 
