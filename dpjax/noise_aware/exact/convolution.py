@@ -15,7 +15,7 @@ def valid(
     kernel: Float[Array, "k *many rows"],
     series: Float[Array, "s rows"],
     length: int,
-    at_once: int = 32,
+    at_once: int = 16,
 ) -> Float[Array, "length *many rows"]:
     r"""The s - k + 1 = `length` sums $\sum_c kernel_c \, series_{k - 1 + j - c}$.
 

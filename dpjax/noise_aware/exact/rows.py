@@ -198,7 +198,7 @@ def _numbers(cells: int) -> Int32[Array, " cells"]:
 def _add_cell(total: Array, weights: Array) -> tuple[Array, Array]:
     """The convolution with one more cell, where there is room for it; for `scan`."""
     padded = jnp.pad(total, ((weights.shape[0] - 1, 0), (0, 0)))
-    total = valid(weights, padded, total.shape[0], at_once=16)
+    total = valid(weights, padded, total.shape[0])
     return total, total
 
 

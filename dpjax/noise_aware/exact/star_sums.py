@@ -43,7 +43,7 @@ from dpjax.noise_aware.exact.star_inputs import Windows
 from dpjax.noise_aware.laws import LaplaceLaw
 from dpjax.statistics import FamilyCounts
 
-_RELEASES_AT_ONCE = 4  # of a stack: more leave the cache
+_RELEASES_AT_ONCE = 8  # of a stack: more leave the cache
 _NUMBERS_AT_ONCE = 1 << 22  # bounds memory, whatever the number of records
 
 
