@@ -39,6 +39,7 @@ def test_ranks_of_known_shape():
     assert low < 0.9 < high
 
 
+@pytest.mark.thorough
 def test_other_networks_use_the_point_estimate(key):
     net = dp.BayesNet.from_parents(
         {"a": [0, 1], "b": [0, 1], "c": [0, 1]}, {"c": ["a", "b"]}

@@ -193,9 +193,7 @@ def test_compiled_code_needs_windows(large):
         ).first)(large.values)  # fmt: skip
 
 
-@pytest.fixture(
-    scope="module", params=["star", "tree", "private n"] if X64 else ["tree"]
-)
+@pytest.fixture(scope="module", params=["star", "tree", "private n"])
 def posterior(request):
     if request.param == "tree":
         levels = {"y": [0, 1], "x0": [0, 1], "x1": [0, 1]}
@@ -209,6 +207,7 @@ def posterior(request):
     return exact_posterior(naive_bayes(1, jr.key(3), 20, "2", "add-remove"), 2.0)
 
 
+@pytest.mark.thorough
 def test_draws_follow_the_marginal_laws(posterior, key):
     draws = jax.vmap(posterior.sample)(jr.split(key, 4000))["x1"]
     for cell in ((0, 0), (1, 1)):
@@ -218,6 +217,7 @@ def test_draws_follow_the_marginal_laws(posterior, key):
     np.testing.assert_allclose(draws.sum(axis=-1), 1, rtol=1e-5)
 
 
+@pytest.mark.thorough
 def test_marginal_laws_agree_with_moments_and_quantiles(posterior):
     law = posterior.marginal("x1", (1, 0))
     grid = np.linspace(0.001, 0.999, 2001)

@@ -87,8 +87,12 @@ def assert_not_calibrated(cdf):
 @pytest.mark.parametrize(
     ("adjacency", "family"),
     [
-        *(("replace-one", family) for family in CASES),
-        *(("add-remove", family) for family in ("poisson", "linear-regression")),
+        ("replace-one", "bernoulli"),
+        ("replace-one", "poisson"),
+        ("replace-one", "gaussian"),
+        pytest.param("replace-one", "linear-regression", marks=pytest.mark.thorough),
+        ("add-remove", "poisson"),
+        pytest.param("add-remove", "linear-regression", marks=pytest.mark.thorough),
     ],
 )
 def test_calibrated_where_taking_the_release_at_its_word_is_not(

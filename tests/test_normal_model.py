@@ -47,6 +47,7 @@ def assert_agrees(samples, released, prior, most=None):
     return truth
 
 
+@pytest.mark.thorough
 def test_releases_of_public_n_agree_with_enumeration(key, rng):
     net = BayesNet.from_parents({"x": [0, 1], "y": [0, 1]}, {"x": [], "y": ["x"]})
     statistic = FourierCoefficients.of_network(net, REPLACE_ONE)
@@ -61,6 +62,7 @@ def test_releases_of_public_n_agree_with_enumeration(key, rng):
     assert np.all(posteriors.reports["divergences"] < 10)
 
 
+@pytest.mark.thorough
 def test_a_hidden_n_agrees_with_enumeration(key, rng):
     statistic = FamilyCounts(TINY["coin"])
     records = np.repeat([[0], [1], [2]], [20, 10, 15], axis=0)

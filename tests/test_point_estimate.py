@@ -102,6 +102,7 @@ def test_the_slope_of_the_law_is_the_expected_count():
         np.testing.assert_allclose(slopes, expected - mean, rtol=2e-3, atol=1e-4)
 
 
+@pytest.mark.thorough
 def test_slopes_are_finite_differences():
     mask = np.array([True, True, False])
     values = jnp.array([3.0, 80.0, -20.0])

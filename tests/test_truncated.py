@@ -257,6 +257,7 @@ def test_under_vmap_draws_are_the_same():
     assert np.allclose(together[1], alone, atol=1e-6)
 
 
+@pytest.mark.thorough
 @pytest.mark.relaxed
 def test_inside_a_model_nuts_finds_their_means():
     def model():
