@@ -44,9 +44,11 @@ def test_other_networks_use_the_point_estimate(key):
     net = dp.BayesNet.from_parents(
         {"a": [0, 1], "b": [0, 1], "c": [0, 1]}, {"c": ["a", "b"]}
     )
-    found = dp.calibrate(key, net, 200, "1", "replace-one", releases=100)
+    found = dp.calibrate(key, net, 200, "0.2", "replace-one", releases=400)
     assert found.noise_aware.posterior == "noise-aware, point estimate ± sd"
-    assert found.noise_aware.coverage > found.naive.coverage - 0.05
+    # About 92 % and 50 %: five standard errors of room.
+    assert found.noise_aware.coverage > 0.85
+    assert found.naive.coverage < 0.65
 
 
 def test_the_command(tmp_path, monkeypatch, capsys):
