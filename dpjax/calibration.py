@@ -3,6 +3,9 @@
 If tables come from the prior and the release from the tables, then the posterior's
 distribution function at the true value of a probability is uniform: its rank. One rank
 a release, since parameters of one release are dependent.
+
+Where n is private the posterior has a flat prior on it, while data sets here have one
+n: ranks are then uniform only if n is many noise scales above 0.
 """
 
 __all__ = ["Calibration", "Ranks", "calibrate"]
@@ -124,7 +127,8 @@ def calibrate(
     """Draw tables, records and releases; see where true values lie in their posteriors.
 
     The posterior is the exact one where `noise_aware.exact_posterior` applies, else the
-    normal law around the point estimate.
+    normal law around the point estimate, of trees too. Under add-remove give an n that
+    is many noise scales above 0, since the posterior's flat prior of n ends there.
 
     Args:
         key: typed.

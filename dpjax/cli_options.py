@@ -6,13 +6,14 @@ __all__ = [
     "ledger_of",
     "network_of",
     "refuse_unwritable",
+    "refuse_unwritable_file",
     "summary",
 ]
 
 import argparse
-import os
 import pathlib
 import stat
+import tempfile
 
 from dpjax.graph import BayesNet
 from dpjax.mechanisms import DiscreteLaplace, ExactMechanism
@@ -81,15 +82,20 @@ def refuse_unwritable(options: argparse.Namespace) -> None:
         raise ValueError(
             f"`out` must not be an input or the ledger, got {options.out}."
         )
+    refuse_unwritable_file(options.out)
+
+
+def refuse_unwritable_file(path: str) -> None:
+    """Refuse an output that cannot be written, before work that would be lost."""
+    out = pathlib.Path(path).resolve()
     try:
-        regular = stat.S_ISREG(out.stat().st_mode)
-    except FileNotFoundError:
-        regular = True
+        tempfile.TemporaryFile(dir=out.parent).close()  # asking is not enough
+        writable = not out.exists() or stat.S_ISREG(out.stat().st_mode)
     except OSError:
-        regular = False
-    if not regular or not os.access(out.parent, os.W_OK):
+        writable = False
+    if not writable:
         raise ValueError(
-            f"`out` must be a file in a folder that can be written, got {options.out}."
+            f"`out` must be a file in a folder that can be written, got {path}."
         )
 
 

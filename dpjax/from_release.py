@@ -64,19 +64,22 @@ def posterior(
     Where noisy numbers were released, the exact ones are unknown, and are taken to be:
 
     - Of a network of stars (naive Bayes is one), or a small tree of binary variables,
-      under Laplace noise on its counts: exactly, by sums over all hidden counts.
+      under Laplace noise on its counts: exactly, by sums over all hidden counts, unless
+      these would be too dear.
     - Of another network, or of Fourier coefficients: a point estimate with standard
       deviations from its curvature (`noise_aware.gibbs_posterior` has the whole law).
     - Of an exponential family: exactly if it is Bernoulli or categorical, else by a
       Markov chain over the hidden totals.
 
-    `posterior.method` says which it was. Released samples stand for themselves.
+    `posterior.method` says which it was. Released samples stand for themselves, and
+    have none.
 
     Args:
         released: a release.
         prior: of a network, the Dirichlet parameter of every cell, > 0, or, by
             variable, of each (None: 1); of a family, its conjugate parameters (None:
-            weak ones from the public bounds). Samples were drawn under a prior already.
+            weak ones from the public bounds, weaker if noise-aware). Samples were drawn
+            under a prior already.
         noise_aware: False for the form of the papers, which takes noisy numbers at
             their word, clamped to or projected onto what is possible: it claims to
             know more than it does.
@@ -95,6 +98,13 @@ def posterior(
         Zhang, Rubinstein & Dimitrakakis (AAAI-16), Algorithm 1, lines 4-5, and Appendix
         C.2; Foulds et al. (UAI-16), equations 11 and 16: for noise_aware=False.
     """
+    if not isinstance(released, Released):
+        raise ValueError(
+            "`released` must be a release, from `dpjax.release` or `dpjax.load`, got "
+            f"{type(released).__name__}."
+        )
+    if not isinstance(noise_aware, bool):
+        raise ValueError(f"`noise_aware` must be True or False, got {noise_aware!r}.")
     statistic, mechanism = released.statistic, released.mechanism
     at_least_zero(increment=increment)
     if isinstance(mechanism, ParameterMechanism):
@@ -127,16 +137,22 @@ def _of_network(
             return exact_posterior(released, prior)
     except TooDear:
         pass
-    if _suits(check_tree, released):
-        return tree_posterior(released, prior)
+    try:
+        if _suits(check_tree, released):
+            return tree_posterior(released, prior)
+    except TooDear:
+        pass
     return point_estimate(released, prior)
 
 
 def _of_family(
     released: Released, statistic: Sufficient, prior: Any, key: Key | None
 ) -> ProportionsPosterior | NoiseAwareFamilyPosterior:
-    if isinstance(statistic.family, Bernoulli | Categorical):
-        return proportions_posterior(released, prior)
+    try:
+        if isinstance(statistic.family, Bernoulli | Categorical):
+            return proportions_posterior(released, prior)
+    except TooDear:
+        pass
     return family_posterior(study_key(0) if key is None else key, released, prior)
 
 

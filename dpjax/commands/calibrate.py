@@ -9,7 +9,7 @@ import json
 from tqdm import tqdm
 
 from dpjax.calibration import Calibration, Ranks, calibrate
-from dpjax.cli_options import network_of
+from dpjax.cli_options import network_of, refuse_unwritable_file
 from dpjax.graph import BayesNet
 from dpjax.privacy import ADJACENCIES, exact_epsilon
 from dpjax.random import study_key
@@ -47,6 +47,10 @@ def add(commands) -> None:
 
 
 def _run(options: argparse.Namespace) -> None:
+    if options.out is not None:
+        if not options.out.endswith(".png"):
+            raise ValueError(f"`out` must end in .png, got {options.out}.")
+        refuse_unwritable_file(options.out)
     found = calibrate(
         study_key(options.seed),
         _network(options),

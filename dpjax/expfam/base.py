@@ -152,6 +152,15 @@ class Family(abc.ABC):
     def prior(self) -> Any:
         """A weak conjugate prior, worth about one record, from the public bounds."""
 
+    def vague_prior(self) -> Any:
+        """One that says next to nothing even where noise leaves little to go by.
+
+        Where a release says little, a prior worth one record says what a variance is,
+        to a factor: too much, for a default. This one is the same where there is no
+        variance.
+        """
+        return self.prior()
+
     @abc.abstractmethod
     def update(self, prior: Any, total: Real[Array, " m"], n: Scalar) -> Any:
         """The posterior's parameters, for a possible total: equation 11."""

@@ -126,6 +126,12 @@ class Gaussian(Family):
             self.centre, 1.0, 1.5, self.half_width**2 / 8
         )
 
+    def vague_prior(self) -> NormalInverseGammaParameters:
+        """Standard deviation (half width / 10) / |normal|, a mean from anywhere."""
+        return NormalInverseGammaParameters(
+            self.centre, 0.01, 0.5, self.half_width**2 / 200
+        )
+
     def update(
         self, prior: NormalInverseGammaParameters, total: Real[Array, " m"], n: Scalar
     ) -> NormalInverseGammaParameters:

@@ -166,12 +166,21 @@ class LinearRegression(Family):
 
         The expected noise variance is (half width of the target / 2)².
         """
+        return self._prior(1.0, 1.5, self.half_widths[-1] ** 2 / 8)
+
+    def vague_prior(self) -> RegressionParameters:
+        """Weights worth a hundredth of a record at the end of each feature's bounds.
+
+        The noise's standard deviation is (half width of the target / 10) / |normal|.
+        """
+        return self._prior(0.01, 0.5, self.half_widths[-1] ** 2 / 200)
+
+    def _prior(self, records: float, shape: float, scale: float):
         widths = jnp.asarray(self.half_widths[:-1])
         if self.intercept:
             widths = jnp.concatenate([jnp.ones(1), widths])
-        scale = self.half_widths[-1] ** 2 / 8
         return RegressionParameters(
-            jnp.zeros(widths.shape), jnp.diag(widths**2), 1.5, scale
+            jnp.zeros(widths.shape), records * jnp.diag(widths**2), shape, scale
         )
 
     def update(

@@ -124,6 +124,13 @@ class MultivariateGaussian(Family):
             jnp.asarray(self.centre), 1.0, d + 2.0, scale
         )
 
+    def vague_prior(self) -> NormalInverseWishartParameters:
+        """Standard deviations of (half width / 10) / |normal|, means from anywhere."""
+        scale = jnp.diag(jnp.asarray(self.half_widths) ** 2 / 100)
+        return NormalInverseWishartParameters(
+            jnp.asarray(self.centre), 0.01, float(self.columns), scale
+        )
+
     def update(
         self, prior: NormalInverseWishartParameters, total: Real[Array, " m"], n: Scalar
     ) -> NormalInverseWishartParameters:

@@ -5,7 +5,6 @@ __all__ = ["ExactPosterior", "exact_posterior"]
 from collections.abc import Mapping
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
@@ -24,16 +23,22 @@ from dpjax.noise_aware.exact.cell_laws import CellLaw
 from dpjax.noise_aware.exact.releases import (
     check_exact,
     choose_windows,
-    refuse_dear,
+    place_of,
+    shapes_of,
     sums_of,
 )
 from dpjax.noise_aware.exact.star_inputs import Windows
 from dpjax.noise_aware.exact.star_sums import Inferred, Sums
-from dpjax.noise_aware.exact.windows import LOSSES, TooDear, widen
+from dpjax.noise_aware.exact.windows import (
+    MOST_TRIES,
+    TooDear,
+    refuse_dear,
+    refuse_narrow,
+    widen,
+    worst_losses,
+)
 from dpjax.released import Released
 from dpjax.schema import as_records
-
-_MOST_TRIES = 16  # windows 50 times as wide as the first
 
 
 class ExactPosterior(eqx.Module):
@@ -95,13 +100,7 @@ class ExactPosterior(eqx.Module):
         Raises:
             ValueError: if there is no such cell.
         """
-        table = self.net.index(name)
-        shape = self.net.layout.shape(self.net.families[table])
-        if len(cell) != len(shape) or not all(
-            0 <= i < k for i, k in zip(cell, shape, strict=True)
-        ):
-            raise ValueError(f"`cell` must be a cell of a table {shape}, got {cell}.")
-        place = self.net.layout.offsets[table] + int(np.ravel_multi_index(cell, shape))
+        place = place_of(self.net, name, cell)
         return star_sums.marginal(self._inferred(), place)
 
     def quantile(self, q: float) -> dict[str, Array]:
@@ -129,7 +128,10 @@ class ExactPosterior(eqx.Module):
         return self._by_name(star_sums.draw(key, self._inferred()))
 
     def log_prob(self, tables: Mapping[str, Array]) -> Float[Array, ""]:
-        """Joint log-density of all tables, as returned by `sample` or `mean`."""
+        """Joint log-density of all tables, as returned by `sample` or `mean`.
+
+        Far out, where hidden counts outside the windows matter, it is too small.
+        """
         theta = flatten(self.net, tables, "tables")
         return star_sums.log_density(self._sums(), theta, self.log_evidence)
 
@@ -213,24 +215,18 @@ def exact_posterior(
     if windows is None:
         return _widened(released, cells, tolerance)
     fitted, omitted = _fit(released, cells, windows)
-    worst = _worst(omitted)
-    if worst is not None and worst.sum() > tolerance:
-        widest = LOSSES[int(worst.argmax())]
-        raise ValueError(
-            f"`windows` must omit at most {tolerance:g} of the posterior mass, got up "
-            f"to {worst.sum():.2g}: widen `{widest}`, or leave windows out."
-        )
+    refuse_narrow(omitted, tolerance)
     return fitted
 
 
 def _widened(released: Released, prior: Array, tolerance: float) -> ExactPosterior:
     """With windows that are widened until they omit no more than the tolerance."""
-    windows = choose_windows(released, tolerance)
+    windows, shapes = choose_windows(released, tolerance), shapes_of(released)
     n = None if released.n is None else int(np.max(np.asarray(released.n)))
-    for _ in range(_MOST_TRIES):
-        refuse_dear(released, windows)
+    for _ in range(MOST_TRIES):
+        refuse_dear(windows, shapes)
         fitted, omitted = _fit(released, prior, windows)
-        worst = _worst(omitted)
+        worst = worst_losses(omitted)
         if worst is None or worst.sum() <= tolerance:
             return fitted
         wider = widen(windows, worst.tolist(), tolerance, n)
@@ -238,8 +234,8 @@ def _widened(released: Released, prior: Array, tolerance: float) -> ExactPosteri
             break
         windows = wider
     raise TooDear(
-        "`released` must be within reach of its prior to be summed exactly: too much "
-        "of the posterior mass is too improbable for floating-point numbers. Use "
+        "`released` must be within reach of its prior to be summed exactly: no windows "
+        "hold its posterior mass, or floating-point numbers do not. Use "
         "`gibbs_posterior`, or enable x64."
     )
 
@@ -254,11 +250,3 @@ def _fit(
     omitted = jnp.minimum(parts.sum(axis=-1), 1)
     fitted = ExactPosterior(released, prior, windows, first, second, evidence, omitted)
     return fitted, parts
-
-
-def _worst(omitted: Array) -> np.ndarray | None:
-    """The largest of every part over a stack; None while it is traced."""
-    try:
-        return np.asarray(omitted, float).reshape(-1, omitted.shape[-1]).max(axis=0)
-    except jax.errors.TracerArrayConversionError:
-        return None

@@ -14,6 +14,7 @@ from jaxtyping import Array, ArrayLike, Float, Real
 
 from dpjax._checks import positive, typed_key
 from dpjax._types import Key, Scalar
+from dpjax.columns import Table
 from dpjax.expfam import Bernoulli, BetaParameters, Categorical, DirichletParameters
 from dpjax.models.conjugate_base import probability
 from dpjax.models.log_densities import dirichlet_log_density
@@ -21,9 +22,17 @@ from dpjax.noise_aware.exact.cell_laws import CellLaw, cell_law
 from dpjax.noise_aware.exact.star import StarLaw, infer
 from dpjax.noise_aware.exact.star_draws import draw_counts
 from dpjax.noise_aware.exact.star_inputs import Star, Windows
-from dpjax.noise_aware.exact.windows import TooDear, first_windows, widen
+from dpjax.noise_aware.exact.windows import (
+    MOST_TRIES,
+    TooDear,
+    first_windows,
+    refuse_dear,
+    refuse_narrow,
+    widen,
+)
 from dpjax.noise_aware.laws import LaplaceLaw, laplace_law
 from dpjax.released import Released
+from dpjax.schema import as_records
 from dpjax.statistics import Sufficient
 
 Parameters = BetaParameters | DirichletParameters
@@ -117,14 +126,19 @@ class ProportionsPosterior(eqx.Module):
         given = _log_evidence(star, self._law(), self.windows)
         return dirichlet_log_density(theta, self.alpha) + given - self.log_evidence
 
-    def update(self, records: Real[ArrayLike, "n d"]) -> "ProportionsPosterior":
+    def update(
+        self, records: Real[ArrayLike, "n d"] | Table, key: Key | None = None
+    ) -> "ProportionsPosterior":
         """The posterior after more records, which are not protected.
 
-        Their counts join the prior, and the release is inferred from again.
+        Their counts join the prior, and the release is inferred from again. It takes a
+        key as those of other families do, and needs none.
         """
-        total = self.family.statistics(jnp.asarray(records)).sum(axis=0)
+        variables = _statistic(self.released).variables
+        encoded = as_records(records, variables, ignore="*")
+        total = self.family.statistics(encoded).sum(axis=0)
         prior: Any = self.prior
-        prior = self.family.update(prior, total, jnp.shape(records)[0])
+        prior = self.family.update(prior, total, encoded.shape[0])
         return proportions_posterior(self.released, prior)
 
     def _show(self, levels: Array) -> Array:
@@ -151,15 +165,16 @@ def proportions_posterior(
         prior: `BetaParameters` or `DirichletParameters`; None: uniform.
         windows: how many values of the hidden counts to look at (`hub` of them). None:
             as many as the tolerance needs; compiled code needs them given.
-        tolerance: posterior mass that may be outside of windows that are not given;
+        tolerance: posterior mass that may be outside of the windows. What is outside is
             bounded by computation, and reported as `omitted`.
 
     Privacy:
         Post-processing of a release: costs nothing, and may be repeated.
 
     Raises:
-        ValueError: if the release is of something else or has no such law, or the prior
-            is of another family or not positive.
+        ValueError: if the release is of something else or has no such law, the prior is
+            of another family or not positive, given windows omit more than the
+            tolerance, or windows that do not would be too dear.
     """
     law, family = _law(released), _statistic(released).family
     prior = family.prior() if prior is None else prior
@@ -177,26 +192,28 @@ def proportions_posterior(
     star = _star(released, alpha)
     if windows is not None:
         first, second, evidence, omitted = _moments(star, law, windows)
+        refuse_narrow(omitted, tolerance)
         moments = first, second, evidence, omitted.sum()
         return ProportionsPosterior(released, prior, windows, alpha, *moments)
     n = None if released.n is None else int(np.asarray(released.n))
     scale = 1 / float(np.asarray(law.rate)) / star.step
-    windows = first_windows(scale, n, 1, 1, tolerance)
-    while True:
+    levels = len(alpha)
+    windows = first_windows(scale, n, 1, 1, tolerance, levels=levels)
+    for _ in range(MOST_TRIES):
+        refuse_dear(windows, [(levels, [])])
         first, second, evidence, omitted = _moments(star, law, windows)
         losses = np.asarray(omitted, float)
         if losses.sum() <= tolerance:
-            break
+            moments = first, second, evidence, omitted.sum()
+            return ProportionsPosterior(released, prior, windows, alpha, *moments)
         wider = widen(windows, losses.tolist(), tolerance, n)
         if wider == windows:
-            raise TooDear(
-                "`prior` must be within reach of the release to be summed exactly: "
-                "enable x64, or use `family_posterior`."
-            )
+            break
         windows = wider
-    outside = omitted.sum()
-    moments = first, second, evidence, outside
-    return ProportionsPosterior(released, prior, windows, alpha, *moments)
+    raise TooDear(
+        "`prior` must be within reach of the release to be summed exactly: enable x64, "
+        "or use `family_posterior`."
+    )
 
 
 def _statistic(released: Released) -> Sufficient:
@@ -255,7 +272,7 @@ def _marginal(star: Star, law: LaplaceLaw, windows: Windows, level: Array) -> Ce
 
 def _level_law(found: StarLaw, level: Array) -> CellLaw:
     ((rows, other, start, ratio),) = found.groups()
-    return cell_law(rows, jnp.stack(other), start, ratio, level, jnp.int32(0))
+    return cell_law(rows, other, start, ratio, level, jnp.int32(0))
 
 
 @eqx.filter_jit

@@ -1,23 +1,30 @@
 """What exact sums need of a release, and whether they are for it at all."""
 
-__all__ = ["check_exact", "choose_windows", "refuse_dear", "sums_of"]
+__all__ = [
+    "check_exact",
+    "choose_windows",
+    "place_of",
+    "shapes_of",
+    "sums_of",
+]
+
+import operator
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
+from dpjax._checks import one_of
+from dpjax.graph import BayesNet
 from dpjax.noise_aware.exact import star_sums
 from dpjax.noise_aware.exact.forests import stars
 from dpjax.noise_aware.exact.star_inputs import Windows
 from dpjax.noise_aware.exact.star_sums import Sums
-from dpjax.noise_aware.exact.windows import TooDear, first_windows, most_work
+from dpjax.noise_aware.exact.windows import first_windows
 from dpjax.noise_aware.laws import LaplaceLaw, laplace_law
 from dpjax.released import Released
 from dpjax.statistics import FamilyCounts
-
-_MOST_WORK = 1 << 36  # multiplications: about a minute
-_MOST_COUNTS = 1 << 22  # of a window
 
 
 def check_exact(released: Released) -> None:
@@ -51,7 +58,7 @@ def choose_windows(released: Released, tolerance: float) -> Windows:
     except jax.errors.TracerArrayConversionError:
         raise ValueError(
             "`windows` must be given inside compiled code: Windows(n + 1, n + 1, n + 1)"
-            " always do, `exact_posterior(example).windows` may be smaller."
+            " hold all counts, `exact_posterior(example).windows` may be smaller."
         ) from None
     tables = [sum(len(group) for group in star.leaves) for star in components]
     narrow = Windows(1, 1, 1)
@@ -64,19 +71,32 @@ def choose_windows(released: Released, tolerance: float) -> Windows:
     )  # fmt: skip
 
 
-def refuse_dear(released: Released, windows: Windows) -> None:
-    """Raise `TooDear` if sums over these windows would cost too much."""
+def shapes_of(released: Released) -> list[tuple[int, list[tuple[int, int]]]]:
+    """Of every star, the number of levels of its hub, and (leaves, levels) groups."""
     sizes = released.net.sizes
-    shapes = [
-        (len(group), sizes[star.hub], sizes[group[0]])
+    return [
+        (sizes[star.hub], [(len(group), sizes[group[0]]) for group in star.leaves])
         for star in stars(released.net) or ()
-        for group in star.leaves
     ]
-    if most_work(windows, shapes) > _MOST_WORK or windows.hub > _MOST_COUNTS:
-        raise TooDear(
-            "`released` must have hidden counts that can be summed over at a bounded "
-            "cost, which these cannot: use `point_estimate` or `gibbs_posterior`."
-        )
+
+
+def place_of(net: BayesNet, name: str, cell: tuple[int, ...]) -> int:
+    """Where a cell of a variable's table is, in the network's layout.
+
+    Raises:
+        ValueError: if there is no such variable or cell.
+    """
+    one_of(net.names, name=name)
+    table = net.index(name)
+    shape = net.layout.shape(net.families[table])
+    try:
+        place = np.ravel_multi_index(tuple(map(operator.index, cell)), shape)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"`cell` must be indices of a cell of a table {shape}: the levels of the "
+            f"parents of {name!r}, in order, then its own."
+        ) from None
+    return net.layout.offsets[table] + int(place)
 
 
 def sums_of(released: Released, prior: Array, windows: Windows) -> Sums:

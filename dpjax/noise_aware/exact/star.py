@@ -228,7 +228,7 @@ def _leaf_rows(
     cells = group.values.shape[0]
     values, alpha = group.values.reshape(cells, -1), group.alpha.reshape(cells, -1)
     largest = _by_row(lowest_of_hub + (windows.hub - 1), group)[None]
-    middle = jnp.round(values / star.step).astype(jnp.int32)
+    middle = jnp.clip(jnp.round(values / star.step), -(2**30), 2**30).astype(jnp.int32)
     lowest = jnp.minimum(middle - windows.cells // 2, largest + 1 - windows.cells)
     lowest = jnp.maximum(lowest, 0)
     counts = (lowest[:, None] + _steps(windows.cells)[None, :, None]).astype(float)

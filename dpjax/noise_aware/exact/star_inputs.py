@@ -2,11 +2,12 @@
 
 __all__ = ["Leaves", "Star", "Windows"]
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import equinox as eqx
 from jaxtyping import Array, Float
 
+from dpjax._checks import whole
 from dpjax._types import Scalar
 
 
@@ -19,12 +20,18 @@ class Windows:
         hub: of the number of records with a level of the hub.
         kept: of these, once most turned out to be improbable.
         records: of the number of records, where it is private.
+
+    Raises:
+        ValueError: unless all are integers of at least 1.
     """
 
     cells: int
     hub: int
     kept: int
     records: int = 1
+
+    def __post_init__(self):
+        whole(1, **asdict(self))
 
 
 class Leaves(eqx.Module):

@@ -11,7 +11,7 @@ import jax.random as jr
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from dpjax._checks import typed_key, whole
+from dpjax._checks import positive, typed_key, whole
 from dpjax._types import Key, Records
 from dpjax.columns import Table
 from dpjax.counts import count
@@ -21,8 +21,10 @@ from dpjax.models.prediction import log_likelihood, predict, sample_records
 from dpjax.models.priors import Prior, flat_prior, flatten
 from dpjax.noise_aware.exact import tree_sums
 from dpjax.noise_aware.exact.cell_laws import CellLaw
+from dpjax.noise_aware.exact.releases import place_of
 from dpjax.noise_aware.exact.tree_sums import TreeSums
 from dpjax.noise_aware.exact.trees import grow
+from dpjax.noise_aware.exact.windows import TooDear
 from dpjax.noise_aware.laws import LaplaceLaw, laplace_law
 from dpjax.released import Released
 from dpjax.schema import as_records
@@ -43,6 +45,7 @@ class TreePosterior(eqx.Module):
         records: the public number of records.
         first, second: moments of all probabilities, laid out as `net.layout`.
         log_evidence: log-probability (of continuous noise, density) of the release.
+        omitted: bound of the posterior mass that was too small to be summed.
 
     Privacy:
         Post-processing of a release: costs nothing, and may be repeated.
@@ -54,6 +57,7 @@ class TreePosterior(eqx.Module):
     first: Float[Array, " m"]
     second: Float[Array, " m"]
     log_evidence: Float[Array, ""]
+    omitted: Float[Array, ""]
 
     @property
     def net(self) -> BayesNet:
@@ -63,12 +67,7 @@ class TreePosterior(eqx.Module):
     @property
     def method(self) -> str:
         """How it was inferred."""
-        return "exact"
-
-    @property
-    def omitted(self) -> Float[Array, ""]:
-        """No posterior mass: all hidden counts were summed over."""
-        return jnp.zeros(())
+        return "exact, predictions by expected tables"
 
     def mean(self) -> dict[str, Array]:
         """Expected tables, by variable: parents first, it last."""
@@ -80,13 +79,10 @@ class TreePosterior(eqx.Module):
 
     def marginal(self, name: str, cell: tuple[int, ...]) -> CellLaw:
         """The law of one probability: see `ExactPosterior.marginal`."""
+        place = place_of(self.net, name, cell)
         table = self.net.index(name)
-        shape = self.net.layout.shape(self.net.families[table])
-        if not cell or len(cell) != len(shape) or not all(i in (0, 1) for i in cell):
-            raise ValueError(f"`cell` must be a cell of a table {shape}, got {cell}.")
-        *row, level = cell
-        place = jnp.int32(row[0] if row else 0), jnp.int32(level)
-        return tree_sums.marginal(self._sums(), table, *place)
+        row, level = divmod(place - self.net.layout.offsets[table], 2)
+        return tree_sums.marginal(self._sums(), table, jnp.int32(row), jnp.int32(level))
 
     def quantile(self, q: float) -> dict[str, Array]:
         """The q-quantile of every probability on its own."""
@@ -143,7 +139,9 @@ class TreePosterior(eqx.Module):
         return _sums(self.released, self.prior, self.records)
 
 
-def tree_posterior(released: Released, prior: Prior = 1.0) -> TreePosterior:
+def tree_posterior(
+    released: Released, prior: Prior = 1.0, *, tolerance: float = 1e-12
+) -> TreePosterior:
     """The exact posterior of a small tree of binary variables.
 
     Cost: n³ multiplications for every variable with a parent and children; memory for
@@ -152,20 +150,29 @@ def tree_posterior(released: Released, prior: Prior = 1.0) -> TreePosterior:
     Args:
         released: noisy family counts, by DiscreteLaplace or Laplace, with a public n.
         prior: Dirichlet parameter of every cell, > 0; or, by variable, of each.
+        tolerance: posterior mass that may be too small for floating-point numbers,
+            which happens where tables contradict each other or the prior.
 
     Privacy:
         Post-processing of a release: costs nothing, and may be repeated.
 
     Raises:
-        ValueError: if the release is of another kind or n too large, or the prior is
-            not positive or of the wrong shape.
+        ValueError: if the release is of another kind or n too large, the prior is not
+            positive or of the wrong shape, or more than the tolerance is omitted.
     """
+    positive(tolerance=tolerance)
     prior = flat_prior(released.net, prior)
     check_tree(released)
     cells = jnp.broadcast_to(prior, (released.net.layout.length,))
     n = int(np.asarray(released.n))
-    first, second, evidence = tree_sums.moments(_sums(released, cells, n))
-    return TreePosterior(released, cells, n, first, second, evidence)
+    first, second, evidence, omitted = tree_sums.moments(_sums(released, cells, n))
+    if not float(omitted) <= tolerance:
+        raise TooDear(
+            "`released` must have tables that do not contradict each other or the "
+            "prior so much that floating-point numbers cannot sum over what they hide: "
+            "enable x64, or use `point_estimate`."
+        )
+    return TreePosterior(released, cells, n, first, second, evidence, omitted)
 
 
 def check_tree(released: Released) -> None:

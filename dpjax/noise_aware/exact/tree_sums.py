@@ -84,8 +84,8 @@ class TreeSums(eqx.Module):
 
 
 @eqx.filter_jit
-def moments(sums: TreeSums) -> tuple[Array, Array, Array]:
-    """First and second moments of all probabilities, and the log-evidence."""
+def moments(sums: TreeSums) -> tuple[Array, Array, Array, Array]:
+    """First and second moments, log-evidence, and a bound of what is omitted."""
     laws, firsts, seconds = sums.infer(), [], []
     for variable in range(len(sums.statistic.net.names)):
         joint, alpha = sums.joint(laws, variable), sums.alpha(variable)
@@ -99,7 +99,8 @@ def moments(sums: TreeSums) -> tuple[Array, Array, Array]:
         rest = 1 - 2 * first + second
         seconds.append(jnp.stack([rest, second], axis=1).reshape(-1))
     evidence = sum((law.log_evidence for law in laws), jnp.zeros(()))
-    return jnp.concatenate(firsts), jnp.concatenate(seconds), evidence
+    omitted = sum((law.omitted for law in laws), jnp.zeros(()))
+    return jnp.concatenate(firsts), jnp.concatenate(seconds), evidence, omitted
 
 
 @partial(jax.jit, static_argnames="table")

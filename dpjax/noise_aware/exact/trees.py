@@ -8,12 +8,15 @@ $$F(m) = P(s_0 | n - m) P(s_1 | m)
   \sum_{c_0, c_1} P(c_0 | s_0, n - m) P(c_1 | s_1, m) g(c_0 + c_1),$$
 
 with g the product of what its children say of k: n³ terms. Every count takes all n + 1
-values.
+values. Laws given a total are normalised in logs; only g is not, and what is too small
+beside its largest value for a floating-point number is bounded: `missed` below.
 """
 
 __all__ = ["Branch", "Tree", "TreeLaw", "grow", "infer_tree"]
 
+import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -22,12 +25,7 @@ from jaxtyping import Array, Float
 
 from dpjax.graph import BayesNet
 from dpjax.noise_aware.exact.convolution import full, valid
-from dpjax.noise_aware.exact.rows import (
-    Rows,
-    count_weights,
-    even_tilt,
-    quotient,
-)
+from dpjax.noise_aware.exact.rows import count_weights, even_tilt, quotient
 from dpjax.noise_aware.laws import LaplaceLaw
 from dpjax.statistics import FamilyCounts
 
@@ -47,6 +45,7 @@ class Branch(eqx.Module):
         given: law of the count of level 1 given the total, of both rows; a total a
             column, that of row 0 being n less that of row 1.
         message: log of what table and children say of the parent's count.
+        missed: log of a bound of what the message leaves out.
         coupling: what the children say of the variable's own count, scaled.
         reach: for every count of row 0 or 1, what the other row lets it expect of that.
         joint: law of count and total, of both rows; columns as in `given`.
@@ -54,6 +53,7 @@ class Branch(eqx.Module):
 
     given: Float[Array, "rows counts totals"]
     message: Float[Array, " totals"]
+    missed: Float[Array, " totals"]
     coupling: Float[Array, " counts"]
     reach: Float[Array, "rows counts totals"]
     joint: Float[Array, "rows counts totals"]
@@ -66,11 +66,20 @@ class TreeLaw(eqx.Module):
         root: law of the root's count of level 1.
         branches: by variable.
         log_evidence: log-probability of the release.
+        omitted: bound of the posterior mass that was too small to be summed.
     """
 
     root: Float[Array, " counts"]
     branches: dict[int, Branch]
     log_evidence: Float[Array, ""]
+    omitted: Float[Array, ""]
+
+
+class _Table(NamedTuple):
+    """Log-weights of a table's counts, and of the totals of its rows."""
+
+    logs: Float[Array, "levels counts rows"]
+    norm: Float[Array, "totals rows"]
 
 
 def grow(net: BayesNet) -> tuple[Tree, ...] | None:
@@ -107,21 +116,19 @@ def infer_tree(
     """
     branches: dict[int, Branch] = {}
 
-    def climb(node: Tree, parent: int) -> Array:
-        rows = _rows(node.variable, parent, statistic, values, law, prior, n, given)
-        coupling = jnp.zeros(n + 1)
-        for child in node.children:
-            coupling += climb(child, node.variable)
-        branches[node.variable] = _branch(rows, coupling, bool(node.children))
-        return branches[node.variable].message
+    def climb(node: Tree, parent: int) -> Branch:
+        table = _table(node.variable, parent, statistic, values, law, prior, n, given)
+        said = _said([climb(child, node.variable) for child in node.children], n)
+        branches[node.variable] = _branch(table, *said, coupled=bool(node.children))
+        return branches[node.variable]
 
-    root = _rows(tree.variable, None, statistic, values, law, prior, n, given)
-    logs = jnp.log(root.weights[1, :, 0]) + jnp.log(root.weights[0, ::-1, 0])
-    logs -= root.log_norm(jnp.full(1, n, jnp.int32), 1)[0]
-    for child in tree.children:
-        logs += climb(child, tree.variable)
-    log_evidence = logsumexp(logs)
-    weights = jnp.exp(logs - log_evidence)
+    own = _table(tree.variable, None, statistic, values, law, prior, n, given)
+    logs = own.logs[1, :, 0] + own.logs[0, ::-1, 0] - own.norm[n]
+    found, above = _said([climb(child, tree.variable) for child in tree.children], n)
+    log_evidence = logsumexp(logs + found)
+    weights = jnp.exp(logs + found - log_evidence)
+    odds = jnp.expm1(logsumexp(logs + above) - log_evidence)
+    omitted = jnp.where(odds < 1, odds, 1)
 
     def descend(node: Tree, law_of_parent: Array) -> None:
         branch = branches[node.variable]
@@ -135,10 +142,10 @@ def infer_tree(
 
     for child in tree.children:
         descend(child, weights)
-    return TreeLaw(weights, branches, log_evidence)
+    return TreeLaw(weights, branches, log_evidence, omitted)
 
 
-def _rows(
+def _table(
     variable: int,
     parent: int | None,
     statistic: FamilyCounts,
@@ -147,7 +154,7 @@ def _rows(
     prior: Array,
     n: int,
     given: bool,
-) -> Rows:
+) -> _Table:
     """Weights of a variable's hidden counts: one row, or one a level of its parent."""
     group = (variable,) if parent is None else (parent, variable)
     measured = statistic.measured
@@ -158,39 +165,70 @@ def _rows(
     counts = jnp.arange(n + 1, dtype=jnp.int32).astype(float)[None, :, None]
     counts = jnp.broadcast_to(counts, (2, n + 1, shape[0]))
     most = jnp.full(shape[0], n, jnp.int32)
-    guess = jnp.full(shape[0], max(n / shape[0], 0.5))
-    guess = even_tilt(alpha.sum(axis=0), guess, jnp.zeros_like(most), most, given)
-    logs = count_weights(counts, alpha, guess, alpha.sum(axis=0), given)
+    guess, whole = jnp.full(shape[0], max(n / shape[0], 0.5)), alpha.sum(axis=0)
+    guess = even_tilt(whole, guess, jnp.zeros_like(most), most, given)
+    logs = count_weights(counts, alpha, guess, whole, given)
+    norm = count_weights(counts[0], whole, guess, whole, given)
     if group in measured.groups:
         place = measured.offsets[measured.groups.index(group)]
         noisy = values[place : place + size].reshape(shape).T
         logs += law.log_prob(jnp.broadcast_to(noisy[:, None], counts.shape), counts)
-    lowest = jnp.zeros((2, shape[0]), jnp.int32)
-    tail = jnp.full((2, shape[0]), -jnp.inf)
-    return Rows.from_logs(logs, lowest, tail, alpha, guess, given)
+    return _Table(logs, norm)
 
 
-def _branch(rows: Rows, coupling: Array, coupled: bool) -> Branch:
-    """Laws given the totals of both rows, and the message to the parent."""
-    n = rows.window - 1
-    counts = jnp.arange(n + 1, dtype=jnp.int32)
-    rest = counts[None] - counts[:, None]  # of a total, the count of level 0
-    other = jnp.where(
-        rest >= 0, rows.weights[0][jnp.clip(rest, 0, n)].transpose(2, 0, 1), 0
-    )
-    weights = rows.weights[1].T[:, :, None] * other
-    sums = weights.sum(axis=1)
-    given = quotient(weights, jnp.broadcast_to(sums[:, None], weights.shape))
-    message = jnp.log(sums) - rows.log_norm(jnp.zeros(2, jnp.int32), n + 1).T
-    given = jnp.stack([given[0, :, ::-1], given[1]])
-    message = message[0, ::-1] + message[1]
-    largest = coupling.max()
+def _said(branches: list[Branch], n: int) -> tuple[Array, Array]:
+    """What children say together of their parent's count, in logs, and at most."""
+    found = above = jnp.zeros(n + 1)
+    for branch in branches:
+        found += branch.message
+        above += jnp.logaddexp(branch.message, branch.missed)
+    return found, above
+
+
+def _branch(table: _Table, coupling: Array, above: Array, coupled: bool) -> Branch:
+    """Laws given the totals of both rows, and the message to the parent.
+
+    Args:
+        table: of the variable.
+        coupling: what the children say of its count, in logs.
+        above: a bound of the same.
+        coupled: whether there are children.
+    """
+    n = table.logs.shape[1] - 1
+    given, message = _given_totals(table)
+    largest = _finite(coupling.max())
     scaled = jnp.exp(coupling - largest)
-    reach = jnp.ones_like(given)
+    reach, missed = jnp.ones_like(given), jnp.full_like(message, -jnp.inf)
     if coupled:
         reach = jnp.stack([_reach(given[1], scaled), _reach(given[0], scaled)])
+        # Of two laws and what children say, (n + 1)² terms, a factor may be too small.
+        tiny = 3 * float(jnp.finfo(scaled.dtype).tiny) * (n + 1) ** 2
+        lost = above + jnp.log(-jnp.expm1(jnp.minimum(coupling - above, 0)))
+        lost = jnp.where(jnp.isneginf(above), -jnp.inf, lost).max()
+        missed = message + jnp.logaddexp(lost, largest + math.log(tiny))
         message += jnp.log((given[1] * reach[1]).sum(axis=0)) + largest
-    return Branch(given, message, scaled, reach, given)
+    return Branch(given, message, missed, scaled, reach, given)
+
+
+def _given_totals(table: _Table) -> tuple[Array, Array]:
+    """Laws of level 1 of both rows given their totals, and log P(released | totals)."""
+    n = table.logs.shape[1] - 1
+    counts = jnp.arange(n + 1, dtype=jnp.int32)
+    rest = counts[None] - counts[:, None]  # of a total, the count of level 0
+    other = table.logs[0][jnp.clip(rest, 0, n)].transpose(2, 0, 1)
+    logs = table.logs[1].T[:, :, None] + jnp.where(rest >= 0, other, -jnp.inf)
+    most = _finite(logs.max(axis=1))
+    weights = jnp.exp(logs - most[:, None])
+    sums = weights.sum(axis=1)
+    given = quotient(weights, jnp.broadcast_to(sums[:, None], weights.shape))
+    message = jnp.log(sums) + most - table.norm.T
+    given = jnp.stack([given[0, :, ::-1], given[1]])
+    return given, message[0, ::-1] + message[1]
+
+
+def _finite(logs: Array) -> Array:
+    """What logs may be taken relative to."""
+    return jnp.where(jnp.isfinite(logs), logs, 0)
 
 
 def _reach(law: Array, coupling: Array) -> Float[Array, "counts totals"]:

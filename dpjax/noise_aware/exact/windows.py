@@ -1,16 +1,34 @@
 """How wide windows must be: a first guess, widened by what it omits."""
 
-__all__ = ["LOSSES", "TooDear", "first_windows", "most_work", "widen"]
+__all__ = [
+    "MOST_TRIES",
+    "TooDear",
+    "first_windows",
+    "refuse_dear",
+    "refuse_narrow",
+    "widen",
+    "worst_losses",
+]
 
 import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+import jax
+import numpy as np
+from jaxtyping import Array, Float
+
 from dpjax.noise_aware.exact.star_inputs import Windows
 
-LOSSES = ("cells", "hub", "kept")  # what each of the three bounds is about
+MOST_TRIES = 16  # windows 50 times as wide as the first
+_LOSSES = ("cells", "hub", "kept")  # what each of the three bounds is about
+_MOST_WORK = 1 << 36  # multiplications: about a minute
+_MOST_COUNTS = 1 << 22  # of a window
+_ALONE = 8  # a single row has no others to fill the processor's lanes with
 _SMALL = 256  # numbers of records up to which windows hold all counts
 _WIDER = 1.3
+
+Star = tuple[int, Sequence[tuple[int, int]]]
 
 
 class TooDear(ValueError):
@@ -70,12 +88,50 @@ def widen(
     return replace(wider, kept=min(wider.kept, wider.hub))
 
 
-def most_work(windows: Windows, sizes: Sequence[tuple[int, int, int]]) -> int:
-    """Multiplications for tables of these numbers of leaves, levels and cells."""
-    return sum(
-        leaves * levels * cells**2 * windows.cells * (windows.hub + 2 * windows.kept)
-        for leaves, levels, cells in sizes
-    )
+def worst_losses(omitted: Float[Array, "*batch parts"]) -> np.ndarray | None:
+    """The largest of every part over a stack; None while it is traced."""
+    try:
+        return np.asarray(omitted, float).reshape(-1, omitted.shape[-1]).max(axis=0)
+    except jax.errors.TracerArrayConversionError:
+        return None
+
+
+def refuse_narrow(omitted: Float[Array, "*batch parts"], tolerance: float) -> None:
+    """Raise `ValueError` if windows that were given omit more than the tolerance."""
+    worst = worst_losses(omitted)
+    if worst is not None and not worst.sum() <= tolerance:
+        raise ValueError(
+            f"`windows` must omit at most {tolerance:g} of the posterior mass, got up "
+            f"to {worst.sum():.2g}: widen `{_LOSSES[int(worst.argmax())]}`, leave "
+            "windows out, or enable x64."
+        )
+
+
+def refuse_dear(windows: Windows, stars: Sequence[Star]) -> None:
+    """Raise `TooDear` if sums over these windows would cost too much.
+
+    Args:
+        windows: of hidden counts.
+        stars: of each, the number of levels of its hub, and (leaves, levels) groups.
+    """
+    work = 0
+    for levels, leaves in stars:
+        work += _ALONE * _row_work(levels, windows.hub, windows.records)
+        totals = windows.hub + 2 * windows.kept
+        for number, cells in leaves:
+            work += number * levels * _row_work(cells, windows.cells, totals)
+    if work > _MOST_WORK or windows.hub > _MOST_COUNTS:
+        raise TooDear(
+            "`released` must have hidden counts that can be summed over at a bounded "
+            "cost, which these cannot: use `point_estimate` or `gibbs_posterior` (of a "
+            "family `family_posterior`)."
+        )
+
+
+def _row_work(cells: int, window: int, totals: int) -> int:
+    """Multiplications for a row: of the others of each cell, and with each."""
+    others = cells * (cells - 1) * (cells - 2) * window**2
+    return others + cells**2 * window * totals
 
 
 def _length(half: float, n: int | None) -> int:

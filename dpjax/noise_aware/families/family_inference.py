@@ -48,7 +48,7 @@ def infer(
     law_of(released)
     statistic = _family_statistic(released)
     family = statistic.family
-    prior = family.prior() if prior is None else prior
+    prior = family.vague_prior() if prior is None else prior
     prior = with_parameters(family, prior).parameters
     moves = TotalMoves(statistic)
     _check_number(released, moves)

@@ -21,6 +21,7 @@ from numpyro.diagnostics import effective_sample_size, split_gelman_rubin
 
 from dpjax._checks import typed_key, whole
 from dpjax._types import Key
+from dpjax.columns import Table
 from dpjax.expfam import Family
 from dpjax.models.conjugate import ConjugatePosterior, with_parameters
 from dpjax.models.conjugate_base import HostArray, Values, host, probability
@@ -30,6 +31,7 @@ from dpjax.noise_aware.families.marginals import marginals
 from dpjax.noise_aware.families.mixtures import StudentLaw, mixture_quantile
 from dpjax.random import study_key
 from dpjax.released import Released
+from dpjax.schema import as_records
 
 _MOST_COMPONENTS = 1000  # of the mixtures whose quantiles are searched for
 
@@ -164,7 +166,7 @@ class NoiseAwareFamilyPosterior(eqx.Module):
         return mixture_quantile(law, low), mixture_quantile(law, high)
 
     def update(
-        self, records: Real[ArrayLike, "n d"], key: Key | None = None
+        self, records: Real[ArrayLike, "n d"] | Table, key: Key | None = None
     ) -> "NoiseAwareFamilyPosterior":
         """The posterior from the same release and more records.
 
@@ -175,8 +177,9 @@ class NoiseAwareFamilyPosterior(eqx.Module):
         Privacy:
             The new records are not protected: the result is for those who may see them.
         """
-        total = self.family.statistics(records).sum(axis=0)
-        prior = self.family.update(self.prior, total, jnp.shape(records)[0])
+        encoded = as_records(records, self.released.statistic.variables, ignore="*")
+        total = self.family.statistics(encoded).sum(axis=0)
+        prior = self.family.update(self.prior, total, encoded.shape[0])
         chains, draws = self.n.shape
         return family_posterior(
             study_key(0) if key is None else key,
@@ -232,7 +235,7 @@ def family_posterior(
         key: typed.
         released: of `dpjax.statistics.Sufficient`, by a mechanism with a law for its
             output. Stacked releases: `vmap` over them.
-        prior: the family's conjugate parameters; None: `family.prior()`, which is weak.
+        prior: the family's conjugate parameters; None: `family.vague_prior()`.
         chains: independent walks.
         warmup: sweeps a walk that fit the lengths of steps, and are thrown away.
         draws: sweeps a walk that are kept.
