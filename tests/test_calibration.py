@@ -68,6 +68,7 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     assert "`releases` must be an integer of at least 1" in capsys.readouterr().err
 
 
+@pytest.mark.thorough
 @pytest.mark.relaxed
 def test_arviz_has_named_axes(key):
     pytest.importorskip("arviz")

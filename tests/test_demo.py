@@ -91,6 +91,7 @@ def test_two_repeats_have_a_standard_error():
     assert row["auc_se"] == pytest.approx(0.1)
 
 
+@pytest.mark.thorough
 def test_the_readmes_commands_work(folder, monkeypatch, capsys):
     monkeypatch.chdir(folder)
     blocks = re.findall(r"```bash\n(.*?)```", README, re.DOTALL)

@@ -201,6 +201,7 @@ def test_released_tables_agree_to_the_last_integer(adjacency, trial, rng):
     assert stealth.stealth(released).consistent
 
 
+@pytest.mark.thorough
 def test_large_tables_and_many_pairs_in_one_call(rng):
     for sizes, order in (((2,) * 16, 16), ((2,) * 100, 2)):
         statistic = of_order(sizes, order)

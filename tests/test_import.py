@@ -51,6 +51,7 @@ def test_the_core_works_without_the_extras():
     assert run(WITHOUT_EXTRAS + CORE) == ""
 
 
+@pytest.mark.thorough
 def test_the_core_works_with_broken_extras():
     assert run(BROKEN + CORE) == ""
 

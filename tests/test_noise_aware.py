@@ -175,6 +175,7 @@ def test_a_window_too_small_is_refused(large):
         exact_posterior(large, windows=Windows(64, 64, 64))
 
 
+@pytest.mark.thorough
 def test_what_is_omitted_is_bounded():
     """The bound, against the evidence that narrow windows do lose."""
     statistic = FamilyCounts(BayesNet.naive_bayes({"y": [0, 1], "a": [0, 1]}, "y"))
@@ -190,6 +191,7 @@ def test_what_is_omitted_is_bounded():
     assert part.omitted < 1
 
 
+@pytest.mark.thorough
 def test_many_releases_are_one_call(large, key):
     noise = DiscreteLaplace.calibrate_many(
         ["1", "2", "4"], large.statistic.sensitivity("replace-one")

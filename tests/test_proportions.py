@@ -58,6 +58,7 @@ def test_it_is_wider_than_the_papers_and_agrees_without_noise():
     assert abs(exact.sd() - naive.sd()) < 1e-4
 
 
+@pytest.mark.thorough
 def test_quantiles_density_and_draws(key):
     posterior = proportions_posterior(bernoulli(7.0, 3.0, 20), BetaParameters(0.5, 2.0))
     law = posterior.marginal()
