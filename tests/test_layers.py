@@ -11,7 +11,7 @@ FLOORS = [
     {"variables", "intervals", "bif", "layout", "expfam"},
     {"walsh", "projection"},
     {"fourier_basis"},
-    {"graph", "noise", "random", "columns"},
+    {"graph", "noise", "random", "columns", "gibbs"},
     {"counts", "marginals", "privacy", "distributions", "conjugate_laws"},
     {"encoding"},
     {"schema"},

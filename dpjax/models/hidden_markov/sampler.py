@@ -1,0 +1,133 @@
+r"""Gibbs sampling of a hidden Markov model whose events are counted in cells.
+
+A cell is a region in a month. All events of a cell share its hidden state; each field
+of an event is drawn from the state's law of that field (naive Bayes). States move from
+month to month by one transition matrix, each region on a path of its own. All laws have
+Dirichlet priors. Given the paths all tables are Dirichlet; given the tables the paths
+are drawn by forward filtering and backward sampling: two blocks a sweep.
+"""
+
+__all__ = ["CellCounts", "State", "SweepInfo", "begin", "sweep"]
+
+from typing import NamedTuple
+
+import equinox as eqx
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+from jax import lax
+from jaxtyping import Array, Bool, Float, Int32
+
+from dpjax._types import Key
+from dpjax.gibbs import (
+    draw_log_gamma,
+    draw_paths,
+    draw_states,
+    log_normalise,
+    path_counts,
+)
+
+
+class CellCounts(eqx.Module):
+    """What the sampler is given.
+
+    Args:
+        counts: of every level of every field, the fields one after the other, in each
+            region and month; real numbers of at least 0.
+        declared: which months are on a region's path: a range.
+        observed: which cells' counts are used; the states of all others are latent.
+        fields: number of levels of each field.
+        states: number of hidden states.
+        emission: Dirichlet parameter of every level.
+        transition: Dirichlet parameter of every move, and of every first state.
+    """
+
+    counts: Float[Array, "regions times levels"]
+    declared: Bool[Array, "regions times"]
+    observed: Bool[Array, "regions times"]
+    fields: tuple[int, ...] = eqx.field(static=True)
+    states: int = eqx.field(static=True)
+    emission: Float[Array, ""]
+    transition: Float[Array, ""]
+
+
+class State(NamedTuple):
+    """Of all chains: hidden paths, and logs of the tables.
+
+    Attributes:
+        paths: the hidden state of every cell.
+        emission: log-probability of every level, in every state.
+        initial: log-probability of a path's first state.
+        transition: log-probability of the next state, in the rows.
+    """
+
+    paths: Int32[Array, "times chains regions"]
+    emission: Float[Array, "chains states levels"]
+    initial: Float[Array, "chains states"]
+    transition: Float[Array, "chains states states"]
+
+
+class SweepInfo(NamedTuple):
+    """What a sweep says of itself, the same however states are numbered.
+
+    Attributes:
+        log_likelihood: of all observed counts given paths and tables.
+        occupied: how many states any cell is in.
+    """
+
+    log_likelihood: Float[Array, " chains"]
+    occupied: Int32[Array, " chains"]
+
+
+def begin(key: Key, cells: CellCounts, chains: int) -> State:
+    """Paths in states at random, which no data enter; tables as good as their prior."""
+    key_paths, key_tables = jr.split(key)
+    regions, times, _ = cells.counts.shape
+    uniforms = jr.uniform(key_paths, (times, chains, regions))
+    paths = draw_states(uniforms, jnp.ones((*uniforms.shape, cells.states)))
+    return _draw_tables(key_tables, cells, paths)
+
+
+def sweep(key: Key, cells: CellCounts, state: State) -> tuple[State, SweepInfo]:
+    """New tables given the paths, then new paths given the tables."""
+    key_tables, key_paths = jr.split(key)
+    state = _draw_tables(key_tables, cells, state.paths)
+    logs = _log_likelihood(cells, state.emission)
+    scaled = jnp.exp(logs - logs.max(axis=-1, keepdims=True))
+    initial, transition = jnp.exp(state.initial), jnp.exp(state.transition)
+    paths = draw_paths(key_paths, scaled, initial, transition, cells.declared.T)
+    drawn = jnp.take_along_axis(logs, paths[..., None], axis=-1)[..., 0]
+    indicators, _, _ = path_counts(paths, cells.states, cells.declared.T)
+    used = (indicators.max(axis=(0, 2)) > 0).sum(axis=-1, dtype=jnp.int32)
+    info = SweepInfo(drawn.sum(axis=(0, 2)), used)
+    return state._replace(paths=paths), info
+
+
+def _draw_tables(key: Key, cells: CellCounts, paths: Array) -> State:
+    """All tables given the paths."""
+    indicators, starts, moves = path_counts(paths, cells.states, cells.declared.T)
+    totals = jnp.einsum(
+        "tcrk,rtl->ckl", indicators, _used(cells), precision=lax.Precision.HIGHEST
+    )
+    chains = jnp.concatenate([starts[:, None], moves], axis=1)
+    parts = [cells.emission + totals, cells.transition + chains]
+    flat = [part.reshape(part.shape[0], -1) for part in parts]
+    # All at once: sooner compiled, and fewer passes.
+    logs = draw_log_gamma(key, jnp.concatenate(flat, axis=1))
+    emission = logs[:, : flat[0].shape[1]].reshape(parts[0].shape)
+    moved = log_normalise(logs[:, flat[0].shape[1] :].reshape(parts[1].shape))
+    ends = np.cumsum(cells.fields)[:-1]
+    fields = [log_normalise(x) for x in jnp.split(emission, ends, axis=-1)]
+    return State(paths, jnp.concatenate(fields, axis=-1), moved[:, 0], moved[:, 1:])
+
+
+def _used(cells: CellCounts) -> Array:
+    used = cells.observed & cells.declared
+    return jnp.where(used[..., None], cells.counts, 0)
+
+
+def _log_likelihood(cells: CellCounts, emission: Array) -> Array:
+    """Of every cell's counts in every state: (times, chains, regions, states)."""
+    return jnp.einsum(
+        "rtl,ckl->tcrk", _used(cells), emission, precision=lax.Precision.HIGHEST
+    )

@@ -1,0 +1,170 @@
+"""Gibbs sampling of hidden Markov models against enumeration of every hidden path."""
+
+import itertools
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.special import gammaln, logsumexp
+
+from dpjax.gibbs import draw_log_gamma, draw_paths
+from dpjax.models.hidden_markov.sampler import CellCounts, begin, sweep
+from tests.statistical import ALPHA, assert_follows
+
+DECLARED = np.array([[True, True, True], [False, True, True]])
+OBSERVED = np.array([[True, True, False], [True, True, True]])
+
+
+@pytest.mark.parametrize("concentration", [0.05, 0.9, 1.0, 30.0])
+def test_gamma_draws(concentration, key):
+    draws = draw_log_gamma(key, jnp.full(20_000, concentration))
+    assert_follows(np.exp(np.asarray(draws, float)), stats.gamma(concentration))
+
+
+def enumerated(counts, states, emission, transition):
+    """The posterior of all paths of two regions, tables integrated out."""
+    alive = [tuple(x) for x in np.argwhere(DECLARED)]
+    paths = np.array(list(itertools.product(range(states), repeat=len(alive))))
+
+    def dirichlet(totals, prior):
+        whole, size = totals.sum(-1), totals.shape[-1]
+        logs = gammaln(size * prior) - gammaln(size * prior + whole)
+        return logs + (gammaln(prior + totals) - gammaln(prior)).sum(-1)
+
+    logs = []
+    for path in paths:
+        where = dict(zip(alive, path, strict=True))
+        totals = np.zeros((states, counts.shape[-1]))
+        starts, moves = np.zeros(states), np.zeros((states, states))
+        for (region, time), state in where.items():
+            totals[state] += counts[region, time] * OBSERVED[region, time]
+            if (region, time - 1) in where:
+                moves[where[region, time - 1], state] += 1
+            else:
+                starts[state] += 1
+        fields = totals[:, :2], totals[:, 2:]
+        log = sum(dirichlet(field, emission).sum() for field in fields)
+        logs.append(
+            log + dirichlet(starts, transition) + dirichlet(moves, transition).sum()
+        )
+    return alive, paths, np.exp(logs - logsumexp(logs))
+
+
+@partial(jax.jit, static_argnames=("chains", "sweeps"))
+def run(key, cells, chains, sweeps):
+    key_start, key_sweeps = jr.split(key)
+    state = begin(key_start, cells, chains)
+
+    def step(state, key):
+        state, info = sweep(key, cells, state)
+        return state, (state.paths, info)
+
+    return jax.lax.scan(step, state, jr.split(key_sweeps, sweeps))[1]
+
+
+def test_paths_have_the_enumerated_law(key, rng):
+    counts = rng.gamma(2.0, 0.5, (2, 3, 5))
+    cells = CellCounts(
+        *(jnp.asarray(x) for x in (counts.astype(float), DECLARED, OBSERVED)),
+        fields=(2, 3),
+        states=2,
+        emission=jnp.asarray(0.7),
+        transition=jnp.asarray(0.5),
+    )
+    paths, info = run(key, cells, 500, 1000)
+    alive, every, law = enumerated(counts, 2, 0.7, 0.5)
+    regions, times = np.array(alive).T
+    drawn = np.asarray(paths)[20:, times, :, regions]  # (cells, sweeps, chains)
+    numbers = (drawn * 2 ** np.arange(len(alive))[::-1, None, None]).sum(axis=0)
+    seen = np.bincount(numbers.ravel(), minlength=len(every)) / numbers.size
+    assert np.abs(seen - law).sum() / 2 < 0.01
+    used = np.asarray(info.occupied)[-1]
+    assert set(used) <= {1, 2}
+
+
+def prior_draw(rng, many, fields, states, regions, times, events, strengths):
+    """Paths and integer counts from the model; a chain of the sampler each."""
+    emission, transition = strengths
+    tables = [rng.dirichlet([emission] * k, (many, states)) for k in fields]
+    start = rng.dirichlet([transition] * states, many)
+    moves = rng.dirichlet([transition] * states, (many, states))
+    each = np.arange(many)[:, None]
+
+    def draw(laws):
+        return (laws.cumsum(-1) < rng.random((*laws.shape[:-1], 1))).sum(-1)
+
+    paths = [draw(np.repeat(start[:, None], regions, axis=1))]
+    for _ in range(times - 1):
+        paths.append(draw(moves[each, paths[-1]]))
+    paths = np.stack(paths, axis=2)
+    counts = [
+        rng.multinomial(events, table[each[..., None], paths]) for table in tables
+    ]
+    return paths, np.concatenate(counts, axis=-1)
+
+
+def joint_ranks(key, rng, emission):
+    """With data from the prior, tables after some sweeps are from the prior again.
+
+    Args:
+        emission: what the sampler takes for the emission's Dirichlet parameter, 2.
+    """
+    fields, states, many = (2, 3), 2, 10_000
+    paths, counts = prior_draw(rng, many, fields, states, 2, 3, 1, (2.0, 1.5))
+
+    def one(key, counts, paths):
+        every = jnp.ones((2, 3), bool)
+        strengths = jnp.asarray(emission, float), jnp.asarray(1.5, float)
+        cells = CellCounts(
+            counts, every, every, fields, states, strengths[0], strengths[1]
+        )
+        key_start, key_sweeps = jr.split(key)
+        state = begin(key_start, cells, 1)._replace(paths=paths)
+        states_, _ = jax.lax.scan(
+            lambda s, k: sweep(k, cells, s), state, jr.split(key_sweeps, 4)
+        )
+        return states_.emission[0, 0, 0], states_.transition[0, 0, 0]
+
+    paths = np.moveaxis(paths, 2, 1)[:, :, None].astype(np.int32)
+    found = jax.jit(jax.vmap(one))(
+        jr.split(key, many), jnp.asarray(counts, float), jnp.asarray(paths)
+    )
+    share, stay = (np.exp(np.asarray(x, float)) for x in found)
+    return (
+        stats.kstest(share, stats.beta(2, 2).cdf).pvalue,
+        stats.kstest(stay, stats.beta(1.5, 1.5).cdf).pvalue,
+    )
+
+
+def test_data_from_the_prior_give_the_prior_back(key, rng):
+    assert min(joint_ranks(key, rng, 2.0)) > ALPHA
+
+
+def test_a_wrong_dirichlet_update_is_noticed(key, rng):
+    assert joint_ranks(key, rng, 3.0)[0] < ALPHA
+
+
+def test_paths_given_tables_have_the_enumerated_law(key):
+    """The block alone, with a strong likelihood and laws that are not symmetric."""
+    likelihood = np.array([[0.9, 0.2], [0.1, 0.6], [0.5, 0.4]])
+    initial, moves = np.array([0.3, 0.7]), np.array([[0.8, 0.2], [0.4, 0.6]])
+    paths = np.array(list(itertools.product(range(2), repeat=3)))
+    law = initial[paths[:, 0]] * likelihood[np.arange(3), paths].prod(axis=1)
+    law = law * moves[paths[:, 0], paths[:, 1]] * moves[paths[:, 1], paths[:, 2]]
+    chains = 100_000
+    drawn = jax.jit(draw_paths)(
+        key,
+        jnp.broadcast_to(
+            jnp.asarray(likelihood, float)[:, None, None], (3, chains, 1, 2)
+        ),
+        jnp.broadcast_to(jnp.asarray(initial, float), (chains, 2)),
+        jnp.broadcast_to(jnp.asarray(moves, float), (chains, 2, 2)),
+        jnp.ones((3, 1), bool),
+    )
+    numbers = np.asarray(drawn)[:, :, 0].T @ np.array([4, 2, 1])
+    seen = np.bincount(numbers, minlength=8)
+    assert stats.chisquare(seen, law / law.sum() * chains).pvalue > ALPHA
