@@ -12,7 +12,7 @@ from scipy import stats
 from scipy.special import gammaln, logsumexp
 
 from dpjax.gibbs import draw_log_gamma, draw_paths
-from dpjax.models.hidden_markov.sampler import CellCounts, begin, sweep
+from dpjax.hidden_markov.sampler import CellCounts, begin, sweep
 from tests.statistical import ALPHA, assert_follows
 
 DECLARED = np.array([[True, True, True], [False, True, True]])

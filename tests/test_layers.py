@@ -18,7 +18,7 @@ FLOORS = [
     {"statistics", "mechanisms"},
     {"release_format"},
     {"released"},
-    {"models"},
+    {"models", "hidden_markov"},
     {"noise_aware"},
     {"from_release"},
     {
@@ -93,7 +93,10 @@ def test_nothing_is_imported_inside_a_function(path):
 @pytest.mark.parametrize(
     ("package", "rooms"),
     [
-        ("numpyro", {"distributions", "conjugate_laws", "noise_aware"}),
+        (
+            "numpyro",
+            {"distributions", "conjugate_laws", "noise_aware", "hidden_markov"},
+        ),
         ("optax", {"noise_aware"}),
         ("matplotlib", {"plots"}),
         ("arviz", {"arviz_export"}),

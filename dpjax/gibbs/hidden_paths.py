@@ -95,7 +95,7 @@ def path_counts(
     Float[Array, "chains k"],
     Float[Array, "chains k k"],
 ]:
-    """Which state each path is in, and how often paths start in and move between states.
+    """Which state each path is in, and how often paths start in and move to states.
 
     The first is an indicator, 0 for all states where a path does not live.
     """

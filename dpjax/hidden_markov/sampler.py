@@ -7,8 +7,9 @@ Dirichlet priors. Given the paths all tables are Dirichlet; given the tables the
 are drawn by forward filtering and backward sampling: two blocks a sweep.
 """
 
-__all__ = ["CellCounts", "State", "SweepInfo", "begin", "sweep"]
+__all__ = ["CellCounts", "HiddenMarkovState", "SweepInfo", "begin", "sweep"]
 
+import math
 from typing import NamedTuple
 
 import equinox as eqx
@@ -22,7 +23,6 @@ from dpjax._types import Key
 from dpjax.gibbs import (
     draw_log_gamma,
     draw_paths,
-    draw_states,
     log_normalise,
     path_counts,
 )
@@ -51,7 +51,7 @@ class CellCounts(eqx.Module):
     transition: Float[Array, ""]
 
 
-class State(NamedTuple):
+class HiddenMarkovState(NamedTuple):
     """Of all chains: hidden paths, and logs of the tables.
 
     Attributes:
@@ -79,16 +79,20 @@ class SweepInfo(NamedTuple):
     occupied: Int32[Array, " chains"]
 
 
-def begin(key: Key, cells: CellCounts, chains: int) -> State:
-    """Paths in states at random, which no data enter; tables as good as their prior."""
-    key_paths, key_tables = jr.split(key)
-    regions, times, _ = cells.counts.shape
-    uniforms = jr.uniform(key_paths, (times, chains, regions))
-    paths = draw_states(uniforms, jnp.ones((*uniforms.shape, cells.states)))
-    return _draw_tables(key_tables, cells, paths)
+def begin(key: Key, cells: CellCounts, chains: int) -> HiddenMarkovState:
+    """Every cell in a state at random, which no data enter; tables are uniform."""
+    regions, times, levels = cells.counts.shape
+    states = cells.states
+    paths = jr.randint(key, (times, chains, regions), 0, states, jnp.int32)
+    sizes = np.repeat(cells.fields, cells.fields)
+    emission = jnp.broadcast_to(-jnp.log(sizes.astype(float)), (chains, states, levels))
+    even = jnp.full((chains, states, states), -math.log(states))
+    return HiddenMarkovState(paths, emission, even[:, 0], even)
 
 
-def sweep(key: Key, cells: CellCounts, state: State) -> tuple[State, SweepInfo]:
+def sweep(
+    key: Key, cells: CellCounts, state: HiddenMarkovState
+) -> tuple[HiddenMarkovState, SweepInfo]:
     """New tables given the paths, then new paths given the tables."""
     key_tables, key_paths = jr.split(key)
     state = _draw_tables(key_tables, cells, state.paths)
@@ -103,7 +107,7 @@ def sweep(key: Key, cells: CellCounts, state: State) -> tuple[State, SweepInfo]:
     return state._replace(paths=paths), info
 
 
-def _draw_tables(key: Key, cells: CellCounts, paths: Array) -> State:
+def _draw_tables(key: Key, cells: CellCounts, paths: Array) -> HiddenMarkovState:
     """All tables given the paths."""
     indicators, starts, moves = path_counts(paths, cells.states, cells.declared.T)
     totals = jnp.einsum(
@@ -118,7 +122,9 @@ def _draw_tables(key: Key, cells: CellCounts, paths: Array) -> State:
     moved = log_normalise(logs[:, flat[0].shape[1] :].reshape(parts[1].shape))
     ends = np.cumsum(cells.fields)[:-1]
     fields = [log_normalise(x) for x in jnp.split(emission, ends, axis=-1)]
-    return State(paths, jnp.concatenate(fields, axis=-1), moved[:, 0], moved[:, 1:])
+    return HiddenMarkovState(
+        paths, jnp.concatenate(fields, axis=-1), moved[:, 0], moved[:, 1:]
+    )
 
 
 def _used(cells: CellCounts) -> Array:
