@@ -97,7 +97,8 @@ def test_regimes_are_found(rng, key):
     assert moves[early, early] > 0.7
     found = posterior.diagnostics()
     assert found["log_likelihood"]["r_hat"] < 1.1
-    assert found["largest_state"]["effective_size"] > 4
+    assert found["log_likelihood"]["effective_size"] > 4
+    assert set(found) == {"log_likelihood", "largest_state"}
 
 
 def test_one_state_is_naive_bayes(rng, key):

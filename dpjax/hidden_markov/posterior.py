@@ -93,6 +93,9 @@ class HiddenMarkovPosterior(eqx.Module):
     def diagnostics(self) -> dict[str, dict[str, float]]:
         """Split R-hat and effective sample size of what no numbering of states changes.
 
+        Of the log-likelihood, and of the share of cells in the most frequent state; nan
+        where no draw differs from another.
+
         Raises:
             ValueError: if there are fewer than four draws a chain.
         """
@@ -253,7 +256,8 @@ def _largest_shares(paths: Array, declared: Array, states: int) -> Array:
 
 
 def _diagnose(draws: np.ndarray) -> dict[str, float]:
-    return {
-        "r_hat": float(split_gelman_rubin(draws)),
-        "effective_size": float(effective_sample_size(draws)),
-    }
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return {
+            "r_hat": float(split_gelman_rubin(draws)),
+            "effective_size": float(effective_sample_size(draws)),
+        }
