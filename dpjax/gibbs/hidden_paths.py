@@ -101,7 +101,11 @@ def path_counts(
     """
     alive = declared[:, None, :, None].astype(float)
     indicators = jax.nn.one_hot(paths, states, dtype=float) * alive
+    both = (declared[1:] & declared[:-1])[:, None]
+    chains = jnp.arange(paths.shape[1], dtype=jnp.int32)[None, :, None]
+    pairs = (chains * states + paths[:-1]) * states + paths[1:]
+    moves = jnp.zeros(paths.shape[1] * states**2)
+    moves = moves.at[pairs].add(jnp.broadcast_to(both, pairs.shape).astype(float))
     start = declared & ~jnp.concatenate([jnp.zeros_like(declared[:1]), declared[:-1]])
     starts = jnp.einsum("tcrk,tr->ck", indicators, start.astype(float))
-    moves = jnp.einsum("tcrj,tcrk->cjk", indicators[:-1], indicators[1:])
-    return indicators, starts, moves
+    return indicators, starts, moves.reshape(-1, states, states)

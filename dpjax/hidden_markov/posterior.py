@@ -36,7 +36,6 @@ class HiddenMarkovPosterior(eqx.Module):
         initial: law of a path's first state.
         transition: law of the next state, in the rows.
         log_likelihood: of all observed counts given paths and tables.
-        occupied: how many states any cell is in.
         declared: which months are on a region's path.
         fields: number of levels of each field.
     """
@@ -46,7 +45,6 @@ class HiddenMarkovPosterior(eqx.Module):
     initial: Float[Array, "draws chains states"]
     transition: Float[Array, "draws chains states states"]
     log_likelihood: Float[Array, "draws chains"]
-    occupied: Int32[Array, "draws chains"]
     declared: Bool[Array, "regions times"]
     fields: tuple[int, ...] = eqx.field(static=True)
 
@@ -222,7 +220,6 @@ def _sample(
         jnp.exp(drawn.initial),
         jnp.exp(drawn.transition),
         info.log_likelihood,
-        info.occupied,
         cells.declared,
         cells.fields,
     )

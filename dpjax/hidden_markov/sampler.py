@@ -72,11 +72,9 @@ class SweepInfo(NamedTuple):
 
     Attributes:
         log_likelihood: of all observed counts given paths and tables.
-        occupied: how many states any cell is in.
     """
 
     log_likelihood: Float[Array, " chains"]
-    occupied: Int32[Array, " chains"]
 
 
 def begin(key: Key, cells: CellCounts, chains: int) -> HiddenMarkovState:
@@ -101,9 +99,7 @@ def sweep(
     initial, transition = jnp.exp(state.initial), jnp.exp(state.transition)
     paths = draw_paths(key_paths, scaled, initial, transition, cells.declared.T)
     drawn = jnp.take_along_axis(logs, paths[..., None], axis=-1)[..., 0]
-    indicators, _, _ = path_counts(paths, cells.states, cells.declared.T)
-    used = (indicators.max(axis=(0, 2)) > 0).sum(axis=-1, dtype=jnp.int32)
-    info = SweepInfo(drawn.sum(axis=(0, 2)), used)
+    info = SweepInfo(drawn.sum(axis=(0, 2)))
     return state._replace(paths=paths), info
 
 
