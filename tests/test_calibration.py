@@ -13,13 +13,9 @@ from dpjax.cli import main
 NET = dp.BayesNet.naive_bayes({f"x{i}": [0, 1] for i in range(4)}, "x0")
 
 
-# All with x64; without it, whose sums are the same to 1e-4, the quickest.
-CELLS = [(n, epsilon) for n in (50, 1000) for epsilon in ("0.1", "1", "10")]
-
-
-@pytest.mark.parametrize(
-    ("n", "epsilon"), CELLS if jax.config.jax_enable_x64 else CELLS[1:2]
-)
+@pytest.mark.thorough
+@pytest.mark.parametrize("n", [50, 1000])
+@pytest.mark.parametrize("epsilon", ["0.1", "1", "10"])
 def test_intervals_cover(n, epsilon, key):
     found = dp.calibrate(key, NET, n, epsilon, "replace-one")
     assert 0.93 < found.noise_aware.coverage < 0.97

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
+import pytest
 
 import dpjax as dp
 from dpjax.mechanisms import Laplace
@@ -53,6 +54,7 @@ def accuracy(fitted, test):
     return jnp.mean(found.astype(jnp.int32) == test[:, 0])
 
 
+@pytest.mark.thorough
 def test_noise_aware_classification_is_better(key):
     statistic = FamilyCounts(NET, "all")  # as printed: sensitivity 34
     for epsilon in EPSILONS:

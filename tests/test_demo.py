@@ -105,6 +105,7 @@ def test_the_readmes_commands_work(folder, monkeypatch, capsys):
     assert capsys.readouterr().out.count("\n") > 6366
 
 
+@pytest.mark.thorough
 def test_the_readmes_python_works(folder, monkeypatch, capsys):
     monkeypatch.chdir(folder)
     names = {}

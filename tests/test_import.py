@@ -47,6 +47,7 @@ def run(program):
     return done.stdout + done.stderr
 
 
+@pytest.mark.thorough
 def test_the_core_works_without_the_extras():
     assert run(WITHOUT_EXTRAS + CORE) == ""
 

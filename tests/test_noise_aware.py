@@ -266,6 +266,7 @@ def test_marginal_laws_agree_with_moments_and_quantiles(posterior):
         assert abs(law.cdf(found) - q) < 1e-4
 
 
+@pytest.mark.thorough
 def test_updates_add_to_the_prior(posterior, rng):
     d = len(posterior.net.names)
     records = rng.integers(0, 2, (6, d)).astype(np.int32)

@@ -253,6 +253,7 @@ def release(rng, statistic, records, epsilon="2", adjacency="replace-one"):
     return Released(jnp.asarray(exact + noise, jnp.int32), statistic, mechanism, n)
 
 
+@pytest.mark.thorough
 def test_stacks_are_a_loop(rng):
     records, statistic = random_records(rng, MIXED, 300), FamilyCounts(MIXED)
     draws = [release(rng, statistic, records, "5") for _ in range(2)]

@@ -142,6 +142,7 @@ def test_counts_that_are_none_are_refused():
         BayesNetPosterior.from_counts(net, jnp.array([-3, 5]))
 
 
+@pytest.mark.thorough
 def test_five_hundred_variables(rng, key):
     net = random_network(rng, variables=500, most_parents=4)
     records = random_records(rng, net, 30)

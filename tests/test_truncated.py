@@ -140,6 +140,7 @@ def test_dirichlet_densities_integrate_to_one(i, dirichlets):
     assert found == pytest.approx(exact, abs=2e-4)
 
 
+@pytest.mark.thorough
 def test_uniform_rows_have_the_volume_of_their_simplex():
     """Any number of levels: (1 - k ω)^(k-1) / (k - 1)!."""
     for k, least in ((2, 0.1), (3, 0.3), (10, 0.05)):
@@ -244,6 +245,7 @@ def test_in_a_hundred_dimensions_draws_come_where_almost_nothing_is():
     assert drawn.mean() == pytest.approx(float(np.asarray(law.mean)[0]), rel=0.02)
 
 
+@pytest.mark.thorough
 def test_under_vmap_draws_are_the_same():
     keys = jr.split(jr.key(5), 3)
     rows = jnp.asarray(SHAPES[:3], float)
