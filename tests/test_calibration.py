@@ -80,3 +80,12 @@ def test_arviz_has_named_axes(key):
     assert table.dims == ("chain", "draw", "x0_level", "x1_level")
     assert table.shape == (1, 50, 2, 2)
     np.testing.assert_allclose(table.sum("x1_level"), 1, rtol=1e-5)
+
+
+def test_pictures_are_png_and_can_be_written(tmp_path, capsys):
+    command = ["calibrate", "--network", "naive-bayes:y", "--schema", "s.json"]
+    command += ["--n", "20", "--epsilon", "1", "--adjacency", "replace-one", "--out"]
+    assert main([*command, str(tmp_path / "ranks.pdf")]) == 2
+    assert "`out` must end in .png" in capsys.readouterr().err
+    assert main([*command, str(tmp_path / "no folder" / "ranks.png")]) == 2
+    assert "`out` must be a file in a folder that can be" in capsys.readouterr().err

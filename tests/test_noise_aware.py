@@ -217,6 +217,17 @@ def test_many_releases_are_one_call(large, key):
     np.testing.assert_allclose(mapped, stack.first, rtol=1e-5)
 
 
+def test_wrong_arguments_are_named(large):
+    posterior = exact_posterior(large)
+    with pytest.raises(ValueError, match="`name` must be 'x0' or"):
+        posterior.marginal("zz", (0, 0))
+    for cell in ((0,), (0, 2), (0, -1)):
+        with pytest.raises(ValueError, match="`cell` must be indices of a cell"):
+            posterior.marginal("x1", cell)
+    with pytest.raises(ValueError, match="`hub` must be an integer of at least 1"):
+        Windows(5, 0, 5)
+
+
 def test_compiled_code_needs_windows(large):
     with pytest.raises(ValueError, match="`windows` must be given inside compiled"):
         jax.jit(lambda values: exact_posterior(

@@ -93,6 +93,9 @@ def test_a_categorical_family_with_a_private_n():
 def test_more_records_join_the_prior():
     posterior = dp.posterior(bernoulli(7.0, 3.0, 20), BetaParameters(1.0, 1.0))
     updated = posterior.update(np.array([[1], [1], [0]]))
+    for wrong in (np.array([[7]]), np.array([[-1]]), np.ones((3, 2), int)):
+        with pytest.raises(ValueError, match="`records` must"):
+            posterior.update(wrong)
     again = dp.posterior(bernoulli(7.0, 3.0, 20), BetaParameters(3.0, 2.0))
     np.testing.assert_allclose(updated.mean(), again.mean(), rtol=1e-6)
 

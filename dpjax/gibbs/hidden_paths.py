@@ -46,9 +46,6 @@ def draw_paths(
         initial: law of the state at a region's first time.
         transition: law of the next state, in the rows.
         declared: when a region's path lives: a range of times.
-
-    Reference:
-        Scott, "Bayesian methods for hidden Markov models" (2002), section 2.1.
     """
     filtered = _filter(likelihood, initial, transition, declared)
     uniforms = jr.uniform(key, filtered.shape[:-1])

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 from jax import lax
+from jax.scipy.special import xlogy
 from jaxtyping import Array, ArrayLike, Bool, Float, Int8, Int32, Real
 from numpyro.diagnostics import effective_sample_size, split_gelman_rubin
 
@@ -231,8 +232,8 @@ def _held_out(paths: Array, emission: Array, counts: Array) -> Array:
 
     def add(total, draw):
         states, table = draw  # (times, chains, regions), (chains, states, levels)
-        logs = jnp.log(table)[chains, states.astype(jnp.int32)]
-        cell = (logs * counts.swapaxes(0, 1)[:, None]).sum(axis=-1)
+        chosen = table[chains, states.astype(jnp.int32)]
+        cell = xlogy(counts.swapaxes(0, 1)[:, None], chosen).sum(axis=-1)
         return jnp.logaddexp(total, jax.nn.logsumexp(cell, axis=1)), None
 
     start = jnp.full((counts.shape[1], counts.shape[0]), -jnp.inf)

@@ -18,7 +18,7 @@ from dpjax.graph import BayesNet
 from dpjax.models.conjugate_base import probability
 from dpjax.models.prediction import sample_records
 from dpjax.models.priors import Prior, flat_prior, flatten
-from dpjax.noise_aware.exact import star_sums
+from dpjax.noise_aware.exact import star_predictions, star_sums
 from dpjax.noise_aware.exact.cell_laws import CellLaw
 from dpjax.noise_aware.exact.releases import (
     check_exact,
@@ -143,12 +143,12 @@ class ExactPosterior(eqx.Module):
         """
         index = self.net.index(target)
         records = as_records(rows, self.net.variables, target, ignore="*")
-        return star_sums.predict(self._inferred(), jnp.asarray(records), index)
+        return star_predictions.predict(self._inferred(), jnp.asarray(records), index)
 
     def log_likelihood(self, rows: Records | Table) -> Float[Array, " n"]:
         """Log of the predictive probability of each record."""
         records = as_records(rows, self.net.variables, ignore="*")
-        return star_sums.log_likelihood(self._inferred(), jnp.asarray(records))
+        return star_predictions.log_likelihood(self._inferred(), jnp.asarray(records))
 
     def sample_records(self, key: Key, n: int) -> Int[Array, "n d"]:
         """A synthetic data set: one draw of the tables, then n records by ancestry."""

@@ -8,15 +8,11 @@ __all__ = [
     "infer_all",
     "largest_guess",
     "log_density",
-    "log_likelihood",
     "marginal",
     "moments",
-    "predict",
     "quantiles",
     "rank_in",
 ]
-
-from functools import partial
 
 import equinox as eqx
 import jax
@@ -24,8 +20,8 @@ import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 from jax import lax
-from jax.scipy.special import gammaln, logsumexp, xlogy
-from jaxtyping import Array, Float, Int, Int32, Integer
+from jax.scipy.special import gammaln, xlogy
+from jaxtyping import Array, Float, Int, Int32
 
 from dpjax._types import Key
 from dpjax.layout import TableLayout
@@ -34,17 +30,12 @@ from dpjax.noise_aware.exact.cell_laws import CellLaw, cell_law
 from dpjax.noise_aware.exact.forests import Component, stars
 from dpjax.noise_aware.exact.rows import row_laws
 from dpjax.noise_aware.exact.star import Group, StarLaw, guess_hub, infer
-from dpjax.noise_aware.exact.star_draws import (
-    conditional_means,
-    draw_counts,
-    hub_weights,
-)
+from dpjax.noise_aware.exact.star_draws import draw_counts
 from dpjax.noise_aware.exact.star_inputs import Windows
 from dpjax.noise_aware.laws import LaplaceLaw
 from dpjax.statistics import FamilyCounts
 
 _RELEASES_AT_ONCE = 8  # of a stack: more leave the cache
-_NUMBERS_AT_ONCE = 1 << 22  # bounds memory, whatever the number of records
 
 
 class Sums(eqx.Module):
@@ -271,58 +262,3 @@ def log_density(sums: Sums, theta: Array, log_evidence: Array) -> Float[Array, "
     density = density + (xlogy(prior - 1, theta) - gammaln(prior)).sum()
     laws = [sums.infer(component, theta) for component in sums.components]
     return density + sum(law.log_evidence for law in laws) - log_evidence
-
-
-@partial(jax.jit, static_argnames="target")
-def predict(
-    inferred: Inferred, records: Integer[Array, "n d"], target: int
-) -> Float[Array, "n levels"]:
-    """The law of a variable given all others: those of its own star matter."""
-    sums = inferred.sums
-    for component, law in inferred.stars:
-        if target == component.hub or target in sum(component.leaves, ()):
-            score = _scorer(component, law)
-            levels = jnp.arange(sums.layout.sizes[target], dtype=jnp.int32)
-
-            def one(record, score=score, levels=levels):
-                moved = jax.vmap(lambda level: record.at[target].set(level))(levels)
-                return jax.nn.softmax(jax.vmap(score)(moved))
-
-            batch = _batch(sums, component, len(levels))
-            return lax.map(one, records.astype(jnp.int32), batch_size=batch)
-    raise ValueError(f"`target` must be a variable, got {target}.")
-
-
-@jax.jit
-def log_likelihood(
-    inferred: Inferred, records: Integer[Array, "n d"]
-) -> Float[Array, " n"]:
-    """Log-probability of each record."""
-    total = jnp.zeros(len(records))
-    for component, law in inferred.stars:
-        batch = _batch(inferred.sums, component, 1)
-        score = _scorer(component, law)
-        total += lax.map(score, records.astype(jnp.int32), batch_size=batch)
-    return total
-
-
-def _batch(sums: Sums, component: Component, levels: int) -> int:
-    leaves = sum(len(group) for group in component.leaves)
-    return max(1, _NUMBERS_AT_ONCE // (sums.windows.kept * (leaves + 1) * levels))
-
-
-def _scorer(component: Component, law: StarLaw):
-    """The log-probability of a record's variables of one star, as a function of it."""
-    log_weights = jnp.log(hub_weights(law))
-    tables = [jnp.log(table) for table in conditional_means(law)]
-
-    def score(record):
-        level = record[component.hub]
-        total = log_weights[level]
-        for leaves, table in zip(component.leaves, tables, strict=True):
-            rows = jnp.arange(len(leaves), dtype=jnp.int32) * len(log_weights) + level
-            cells = record[np.asarray(leaves, np.int32)]
-            total = total + table[:, cells, rows].sum(axis=1)
-        return logsumexp(total)
-
-    return score
