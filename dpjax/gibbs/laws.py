@@ -1,0 +1,76 @@
+"""Draws from the laws of conjugate blocks, for arrays of any shape at once."""
+
+__all__ = [
+    "draw_beta",
+    "draw_categorical",
+    "draw_dirichlet",
+    "draw_gamma",
+    "draw_gaussian",
+]
+
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+from jaxtyping import Array, Float, Int32
+
+from dpjax._types import Key
+from dpjax.gibbs.gamma import draw_log_gamma, log_normalise
+from dpjax.gibbs.hidden_paths import draw_states
+
+
+def draw_dirichlet(
+    key: Key, concentration: Float[Array, "*shape k"]
+) -> Float[Array, "*shape k"]:
+    """Probabilities with a Dirichlet law; its parameters, > 0, are on the last axis."""
+    return jnp.exp(log_normalise(draw_log_gamma(key, concentration)))
+
+
+def draw_beta(
+    key: Key, shapes: tuple[Float[Array, "*shape"], Float[Array, "*shape"]]
+) -> Float[Array, "*shape"]:
+    """Probabilities of success with a Beta law: parameters of success and failure."""
+    first, second = draw_log_gamma(key, jnp.stack(shapes))
+    return jax.nn.sigmoid(first - second)
+
+
+def draw_gamma(
+    key: Key, parameters: tuple[Float[Array, "*shape"], Float[Array, "*shape"]]
+) -> Float[Array, "*shape"]:
+    """Positive numbers with a Gamma law, such as precisions: its shape and its rate."""
+    shape, rate = parameters
+    return jnp.exp(draw_log_gamma(key, shape)) / rate
+
+
+def draw_gaussian(
+    key: Key,
+    parameters: tuple[Float[Array, "*shape"] | Float[Array, "*shape d d"], Array],
+) -> Array:
+    r"""Numbers, or vectors, with density $\propto e^{-x^T P x / 2 + h^T x}$.
+
+    These parameters add up: of a prior, and of everything that is seen of x.
+
+    Args:
+        key: typed.
+        parameters: P and h, of one shape for independent numbers; or positive definite
+            matrices (..., d, d) and vectors (..., d).
+    """
+    precision, shift = parameters
+    noise = jr.normal(key, shift.shape, shift.dtype)
+    if precision.ndim == shift.ndim:
+        return shift / precision + noise / jnp.sqrt(precision)
+    lower = jnp.linalg.cholesky(precision)
+
+    def solve(vector: Array, transpose: bool) -> Array:
+        return jax.lax.linalg.triangular_solve(
+            lower, vector[..., None], left_side=True, lower=True, transpose_a=transpose
+        )[..., 0]
+
+    return solve(solve(shift, False) + noise, True)
+
+
+def draw_categorical(
+    key: Key, logits: Float[Array, "*shape k"]
+) -> Int32[Array, "*shape"]:
+    """A level each, in proportion to the exponentials of its logits, not all -inf."""
+    scaled = jnp.exp(logits - logits.max(axis=-1, keepdims=True))
+    return draw_states(jr.uniform(key, logits.shape[:-1], logits.dtype), scaled)
