@@ -18,6 +18,7 @@ FLOORS = [
     {"statistics", "mechanisms"},
     {"release_format"},
     {"released"},
+    {"private_chains"},
     {"models", "hidden_markov"},
     {"noise_aware"},
     {"from_release"},

@@ -1,0 +1,158 @@
+r"""What an update costs that is an exponential mechanism, at which temperature.
+
+Let a record's log-likelihood be in [low, high], of width Δ, whatever the value. An
+update draws a value with probability $\propto \pi(v) \exp(\sum_i u_i(v) / T)$.
+
+- If a record appears, the exponent of v changes by u(v)/T, and the log of the
+  normaliser by an average of such changes: the log-probability by at most Δ/T.
+- If it is replaced, one disappears and one appears: by at most 2Δ/T.
+
+So at T = 1 it costs Δ under add-remove and 2Δ under replace-one (Foulds et al., section
+4.1), and at $T = \max(1, \text{that} / \epsilon)$ at most ε.
+"""
+
+__all__ = ["Bounds", "Clip", "Price", "clip_to", "of_each", "price_of", "table_width"]
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array
+
+from dpjax._checks import one_of
+from dpjax.gibbs import State
+from dpjax.privacy import (
+    ADJACENCIES,
+    REPLACE_ONE,
+    Epsilon,
+    PureDP,
+    exact_epsilon,
+    logarithm_above,
+    rounded_up,
+)
+
+Bounds = tuple[Epsilon, Epsilon]
+
+
+class Price(NamedTuple):
+    """Of one update.
+
+    Attributes:
+        cost: of the update.
+        temperature: at which the likelihood is taken; at least 1.
+    """
+
+    cost: PureDP
+    temperature: float
+
+
+def price_of(width: Fraction, epsilon: Epsilon, adjacency: str) -> Price:
+    """The price of an update at ε, or less if T = 1 costs less.
+
+    Args:
+        width: Δ, of the range of a record's log-likelihood, in nats.
+        epsilon: of one update.
+        adjacency: "replace-one" or "add-remove".
+
+    Raises:
+        ValueError: if an argument is out of range.
+    """
+    one_of(ADJACENCIES, adjacency=adjacency)
+    budget = exact_epsilon(epsilon)
+    whole = width * (2 if adjacency == REPLACE_ONE else 1)
+    temperature = float(max(Fraction(1), whole / budget))
+    return Price(PureDP(min(budget, whole), adjacency), temperature)
+
+
+def table_width(size: int, least: Epsilon) -> Fraction:
+    r"""Δ of one observation of k levels whose probabilities are at least `least`.
+
+    $$\ln \frac{1 - (k - 1) a_0}{a_0},$$ rounded up.
+
+    Raises:
+        ValueError: if `least` is not above 0 and below 1 / k.
+    """
+    bound = exact_epsilon(least, "least")
+    if bound * size >= 1:
+        raise ValueError(
+            f"`least` must be below 1 / {size}, one over the number of levels, got "
+            f"{least}."
+        )
+    return rounded_up(logarithm_above((1 - (size - 1) * bound) / bound))
+
+
+class Clip(NamedTuple):
+    """Takes what is outside of public bounds for the nearer one, NaN for the lower.
+
+    Attributes:
+        low: the lower bound.
+        high: the upper bound.
+    """
+
+    low: Fraction
+    high: Fraction
+
+    @property
+    def width(self) -> Fraction:
+        """Δ."""
+        return self.high - self.low
+
+    @property
+    def largest(self) -> Fraction:
+        """Of the magnitudes."""
+        return max(abs(self.low), abs(self.high))
+
+    def __call__(self, log_likelihood: Array) -> Array:
+        """Within the bounds."""
+        low, high = float(self.low), float(self.high)
+        known = jnp.where(jnp.isnan(log_likelihood), low, log_likelihood)
+        return jnp.clip(known, low, high)
+
+
+def clip_to(bounds: Bounds) -> Clip:
+    """The clip to a record's bounds, exact as ε is.
+
+    Raises:
+        ValueError: if the bounds are not two numbers, the lower first.
+    """
+    return Clip(*_numbers(bounds))
+
+
+def of_each(
+    function: Callable[[State, Any, State], Any], latents: Sequence[str] = ()
+) -> Callable[[State, Any], Any]:
+    """The function of every record: it is given one, and that one's latents.
+
+    Args:
+        function: of the state, a record, and its own entries of `latents`.
+        latents: entries of the state that have records on the first axis.
+    """
+
+    def every(state: State, records: Any) -> Any:
+        own = {name: state[name] for name in latents}
+        return jax.vmap(function, (None, 0, 0))(state, records, own)
+
+    return every
+
+
+def _numbers(bounds: Bounds) -> tuple[Fraction, Fraction]:
+    """Exact, as shown: negative numbers and 0 too."""
+    try:
+        low, high = (_signed(str(bound).strip()) for bound in bounds)
+        if low < high:
+            return low, high
+    except (TypeError, ValueError):
+        pass
+    raise ValueError(
+        "`bounds` must be two finite numbers, the lower first, such as (-3, 0), got "
+        f"{bounds!r:.80}."
+    )
+
+
+def _signed(text: str) -> Fraction:
+    magnitude = text.removeprefix("-")
+    if magnitude and not magnitude.strip("0."):
+        return Fraction(0)
+    return exact_epsilon(magnitude, "bounds") * (-1 if text != magnitude else 1)

@@ -1,0 +1,551 @@
+"""Chains that pay for each update: costs against enumeration, and what is refused."""
+
+import itertools
+import math
+from fractions import Fraction
+
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+import jaxtyping
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.special import log_expit, log_softmax, logsumexp
+
+from dpjax import BayesNet, BudgetExceeded, Ledger, Variable, release
+from dpjax.gibbs import block, draw_beta
+from dpjax.privacy import PureDP, advanced
+from dpjax.private_chains import (
+    PaidStep,
+    annealed,
+    barker,
+    choice,
+    collapsed,
+    latents,
+    paid_chain,
+    public_chain,
+    table,
+)
+from tests.statistical import assert_counts_follow, assert_follows
+
+NINE = (math.log(0.1), math.log(0.9))  # log-likelihoods of a record in the toy
+BOUNDS = ("-2.302585093", "-0.105360516")
+DELTA = math.log(9)
+RARE = jnp.log(jnp.asarray([0.999, 0.001]))  # a prior that brings out the whole loss
+
+
+def agrees(label, parameter, record):
+    """log p(x | z, θ): .9 where x = z xor θ, and .1 elsewhere."""
+    return jnp.where((label + parameter) % 2 == record, NINE[1], NINE[0])
+
+
+def label_fit(state, record):
+    return agrees(jnp.arange(2, dtype=jnp.int32), state["parameter"], record)
+
+
+def parameter_fit(state, record, own):
+    return agrees(own["labels"], jnp.arange(2, dtype=jnp.int32), record)
+
+
+def toy(epsilon):
+    """Two records, two states: a label a record, and a parameter of both."""
+    labels = latents("labels", label_fit, BOUNDS, epsilon, log_prior=lambda _: RARE)
+    parameter = choice(
+        "parameter",
+        parameter_fit,
+        BOUNDS,
+        epsilon,
+        adjacency="replace-one",
+        log_prior=lambda _: RARE,
+        latents=("labels",),
+    )
+    return labels, parameter
+
+
+def start(parameter=1):
+    return {
+        "labels": jnp.zeros(2, jnp.int32),
+        "parameter": jnp.asarray(parameter, jnp.int32),
+    }
+
+
+def trajectories(labels, parameter, data, sweeps):
+    """Log-probability of everything that a chain on the toy may show."""
+    records, found = jnp.asarray(data, jnp.int32), {(): 0.0}
+    laws = {
+        state: (
+            log_softmax(np.asarray(labels.law(records, made(state)), float), axis=-1),
+            log_softmax(np.asarray(parameter.law(records, made(state)), float)),
+        )
+        for state in itertools.product((0, 1), repeat=3)
+    }
+    for _ in range(sweeps):
+        longer = {}
+        for path, log in found.items():
+            before = path[-1] if path else (0, 0, 1)
+            of_labels = laws[before][0]
+            for first, second, last in itertools.product((0, 1), repeat=3):
+                chosen = laws[first, second, before[2]][1][last]
+                step = of_labels[0, first] + of_labels[1, second] + chosen
+                longer[(*path, (first, second, last))] = log + step
+        found = longer
+    assert logsumexp(list(found.values())) == pytest.approx(0, abs=1e-5)
+    return found
+
+
+def made(state):
+    *labels, parameter = state
+    return {
+        "labels": jnp.asarray(labels, jnp.int32),
+        "parameter": jnp.asarray(parameter, jnp.int32),
+    }
+
+
+def neighbours(records=2):
+    for data in itertools.product((0, 1), repeat=records):
+        for i in range(records):
+            yield data, (*data[:i], 1 - data[i], *data[i + 1 :])
+
+
+@pytest.mark.parametrize("epsilon", ["1/2", "3", "10"])
+def test_a_chain_costs_what_it_says(epsilon):
+    """Every trajectory, every pair of neighbours: at most the cost, and nearly that."""
+    steps, sweeps = toy(epsilon), 2
+    cost = sum(float(step.cost.epsilon) for step in steps) * sweeps
+    assert cost == pytest.approx(4 * min(float(Fraction(epsilon)), 2 * DELTA))
+    laws = {
+        data: trajectories(*steps, data, sweeps)
+        for data in itertools.product((0, 1), repeat=2)
+    }
+    loss = max(
+        laws[data][path] - laws[other][path]
+        for data, other in neighbours()
+        for path in laws[data]
+    )
+    assert 0.98 * cost <= loss <= cost * (1 + 1e-5)
+
+
+def test_draws_have_the_law_that_was_enumerated(key):
+    labels, parameter = toy("3")
+    data = jnp.asarray([0, 1], jnp.int32)
+
+    @jax.jit
+    @jax.vmap
+    def run(key):
+        chain = paid_chain(key, data, [labels, parameter], start(), sweeps=2)
+        shown = [chain.states["labels"][:, 0], chain.states["labels"][:, 1]]
+        shown.append(chain.states["parameter"])
+        return (
+            jnp.stack(shown, axis=1).reshape(6)
+            * 2 ** jnp.arange(5, -1, -1, dtype=jnp.int32)
+        ).sum()
+
+    law = trajectories(labels, parameter, (0, 1), 2)
+    order = [(path[:3], path[3:]) for path in itertools.product((0, 1), repeat=6)]
+    seen = np.bincount(np.asarray(run(jr.split(key, 50_000))), minlength=64)
+    assert_counts_follow(seen, np.exp([law[path] for path in order]))
+
+
+def random_scan(step, data, before, chosen):
+    """What a random scan may show, over all selections of so many labels."""
+    records = jnp.asarray(data, jnp.int32)
+    state = {**start(0), "labels": jnp.asarray(before, jnp.int32)}
+    each = np.exp(log_softmax(np.asarray(step.law(records, state), float), axis=-1))
+    shown = {}
+    selections = list(itertools.combinations(range(len(data)), chosen))
+    for which in selections:
+        for new in itertools.product((0, 1), repeat=chosen):
+            after = list(before)
+            for i, label in zip(which, new, strict=True):
+                after[i] = label
+            chance = math.prod(each[i, z] for i, z in zip(which, new, strict=True))
+            shown[tuple(after)] = shown.get(tuple(after), 0) + chance / len(selections)
+    return shown
+
+
+@pytest.mark.parametrize(("n", "chosen"), [(2, 1), (4, 1), (5, 2), (20, 1)])
+def test_a_random_scan_is_not_amplified(n, chosen):
+    """E5: the loss is ln 9 whatever the number of records; 4ΔQ/N is wrong."""
+    even = jnp.zeros(2)
+    step = latents(
+        "labels", label_fit, BOUNDS, "10", log_prior=lambda _: even, updates=chosen
+    )
+    before = (0,) * n
+    data = (0,) * n, (1, *(0,) * (n - 1))
+    laws = [random_scan(step, x, before, chosen) for x in data]
+    loss = max(abs(math.log(laws[0][z] / laws[1][z])) for z in laws[0])
+    assert loss == pytest.approx(2.197, abs=1e-3)
+    assert float(step.cost.epsilon) == pytest.approx(2 * DELTA)
+    assert loss <= 2 * DELTA
+    if n == 20:
+        assert 4 * DELTA * chosen / n == pytest.approx(0.439, abs=1e-3)
+        assert loss > 0.439
+
+
+def test_random_scans_draw_as_said(key):
+    def step(**given):
+        return latents(
+            "labels", label_fit, BOUNDS, "10", log_prior=lambda _: jnp.zeros(2), **given
+        )
+
+    data, before = (0, 1, 1), (0, 0, 0)
+    keys, state = jr.split(key, 40_000), {**start(0), "labels": jnp.zeros(3, jnp.int32)}
+
+    def seen(step):
+        move = jax.vmap(step.update, (0, None, None))
+        after = jax.jit(move)(keys, jnp.asarray(data, jnp.int32), state)["labels"]
+        return np.bincount(np.asarray(after) @ np.array([4, 2, 1]), minlength=8)
+
+    law = random_scan(step(), data, before, 2)
+    expected = [law.get(z, 0) for z in itertools.product((0, 1), repeat=3)]
+    assert_counts_follow(seen(step(updates=2)), expected)
+    again = step(updates=2, replacement=True)
+    assert again.cost.epsilon == 2 * step().cost.epsilon  # the same may be drawn twice
+    once, twice = random_scan(step(), data, before, 1), {}
+    for z, chance in once.items():
+        for last, further in random_scan(step(), data, z, 1).items():
+            twice[last] = twice.get(last, 0) + chance * further
+    expected = [twice.get(z, 0) for z in itertools.product((0, 1), repeat=3)]
+    assert_counts_follow(seen(again), expected)
+    with pytest.raises(ValueError, match="`updates` must be an integer"):
+        step(replacement=True)
+
+
+def test_collapsed_updates_are_charged_singly():
+    """Labels given all records: a Pólya urn for each label's chance of success."""
+
+    def conditional(state, records, i):
+        others = (jnp.arange(2, dtype=jnp.int32) != i).astype(float)
+        same = jax.nn.one_hot(state["labels"], 2, dtype=float)
+        same = same * others[:, None]
+        alike = (records == records[i]).astype(float)
+        hits = (same * alike[:, None]).sum(axis=0)
+        return jnp.log((0.05 + hits) / (0.1 + same.sum(axis=0))) + RARE
+
+    bounds = (-11, 0)
+    step = collapsed("labels", conditional, bounds, "1", n=2)
+    assert step.cost == PureDP(Fraction(2), "replace-one")
+
+    def law(data):
+        found = {}
+        for first, second in itertools.product((0, 1), repeat=2):
+            records, state = jnp.asarray(data, jnp.int32), start()
+            one = log_softmax(np.asarray(step.law(records, state), float), axis=-1)
+            state["labels"] = state["labels"].at[0].set(first)
+            two = log_softmax(np.asarray(step.law(records, state), float), axis=-1)
+            found[first, second] = one[0, first] + two[1, second]
+        return found
+
+    laws = {data: law(data) for data in itertools.product((0, 1), repeat=2)}
+    loss = max(abs(laws[x][z] - laws[y][z]) for x, y in neighbours() for z in laws[x])
+    assert 0.01 < loss <= 2
+
+
+@pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
+@pytest.mark.parametrize("epsilon", ["1", "100"])
+def test_a_table_costs_what_it_says(adjacency, epsilon):
+    """The density over all values: a rare level appears among two thousand others."""
+    step = table(
+        "chances",
+        lambda state, record, own: (jnp.zeros((), jnp.int32), record),
+        (1, 2),
+        epsilon,
+        adjacency=adjacency,
+        least="1/50",
+    )
+    many = np.zeros(200_000, np.int32)
+    rare = np.concatenate([many[1:], [1]])
+    if adjacency == "add-remove":
+        rare = np.append(many, np.int32(1))
+    grid = np.linspace(1 / 50, 1 - 1 / 50, 400_001)
+
+    def log_density(records):
+        ((first, second),) = np.asarray(step.law(jnp.asarray(records), {}), float)
+        logs = (first - 1) * np.log(grid) + (second - 1) * np.log1p(-grid)
+        return logs - logsumexp(logs)
+
+    loss = np.abs(log_density(many) - log_density(rare)).max()
+    cost = float(step.cost.epsilon)
+    width = math.log(49) * (2 if adjacency == "replace-one" else 1)
+    assert cost == pytest.approx(min(float(epsilon), width))
+    assert 0.95 * cost <= loss <= cost * (1 + 1e-5)
+
+
+@pytest.mark.relaxed
+def test_tables_are_drawn_from_their_law(key):
+    """Rows by latent; what is outside of the table is not counted."""
+    step = table(
+        "chances",
+        lambda state, record, own: (own["labels"], record),
+        (2, 3),
+        "100",
+        adjacency="replace-one",
+        least="1/100",
+        latents=("labels",),
+    )
+    records = jnp.asarray([0, 0, 1, 2, 7], jnp.int32)
+    state = {"labels": jnp.asarray([0, 0, 0, 1, 1], jnp.int32)}
+    np.testing.assert_allclose(step.law(records, state), [[3, 2, 1], [1, 1, 2]])
+    drawn = step.update(key, records, state)["chances"]
+    np.testing.assert_allclose(drawn.sum(axis=1), 1, rtol=1e-5)
+    assert (np.asarray(drawn) >= 0.01 - 1e-6).all()
+
+
+def candidates(log_prior, epsilon, adjacency="replace-one", **given):
+    """Moves between three chances of success of Bernoulli records."""
+    chances = jnp.asarray([0.1, 0.5, 0.9])
+
+    def fit(state, record, own):
+        p = chances[state["which"]]
+        return jnp.where(record == 1, jnp.log(p), jnp.log1p(-p))
+
+    def propose(key, value):
+        return (value + jr.randint(key, (), 1, 3, jnp.int32)) % 3, jnp.zeros(())
+
+    return barker(
+        "which",
+        propose,
+        fit,
+        BOUNDS,
+        epsilon,
+        adjacency=adjacency,
+        log_prior=lambda state: log_prior[state["which"]],
+        **given,
+    )
+
+
+@pytest.mark.parametrize("epsilon", ["1/2", "10"])
+def test_barkers_moves_cost_what_they_say(epsilon):
+    rare = jnp.log(jnp.asarray([0.9989, 0.001, 0.0001]))
+    step = candidates(rare, epsilon)
+
+    def laws(data, now, proposed):
+        def target(which):
+            state = {"which": jnp.asarray(which, jnp.int32)}
+            return float(step.law(jnp.asarray(data, jnp.int32), state))
+
+        ratio = target(proposed) - target(now)
+        return log_expit(ratio), log_expit(-ratio)  # move, stay
+
+    loss = max(
+        abs(x - y)
+        for data, other in neighbours()
+        for move in itertools.permutations(range(3), 2)
+        for x, y in zip(laws(data, *move), laws(other, *move), strict=True)
+    )
+    cost = float(step.cost.epsilon)
+    assert 0.98 * cost <= loss <= cost * (1 + 1e-5)
+
+
+def test_barkers_moves_lead_to_the_target(key):
+    prior = jnp.log(jnp.asarray([0.2, 0.5, 0.3]))
+    step = candidates(prior, "10")
+    records = jnp.asarray([1, 1, 0], jnp.int32)
+
+    @jax.jit
+    @jax.vmap
+    def last(key):
+        state = {"which": jnp.zeros((), jnp.int32)}
+        return paid_chain(key, records, [step], state, sweeps=40).last["which"]
+
+    chances = np.array([0.1, 0.5, 0.9])
+    law = np.exp(np.asarray(prior)) * chances**2 * (1 - chances)
+    seen = np.bincount(np.asarray(last(jr.split(key, 20_000))), minlength=3)
+    assert_counts_follow(seen, law / law.sum())
+
+
+def test_the_usual_acceptance_has_infinite_loss_and_is_refused():
+    """From .45 to .55: one success is for it, and one failure against."""
+
+    def stay(record):
+        likelihood = {1: (0.45, 0.55), 0: (0.55, 0.45)}[record]
+        return 1 - min(1, likelihood[1] / likelihood[0])
+
+    assert stay(1) == 0
+    assert stay(0) == pytest.approx(0.182, abs=1e-3)
+    with pytest.raises(ValueError, match=r"`acceptance` must be 'barker'.*infinite"):
+        candidates(jnp.zeros(3), "1", acceptance="metropolis")
+
+
+def anneal(key, records, powers, **given):
+    step = {"adjacency": "replace-one", "weight_epsilon": None} | given
+    return annealed(
+        key,
+        records,
+        lambda key: jr.randint(key, (), 0, 3, jnp.int32),
+        lambda key, value: (
+            (value + jr.randint(key, (), 1, 3, jnp.int32)) % 3,
+            jnp.zeros(()),
+        ),
+        annealed_fit,
+        BOUNDS,
+        powers,
+        log_prior=lambda value: jnp.zeros(()),
+        **step,
+    )
+
+
+def annealed_fit(value, record):
+    p = jnp.asarray([0.1, 0.5, 0.9])[value]
+    return jnp.where(record == 1, jnp.log(p), jnp.log1p(-p))
+
+
+def test_annealing_costs_the_sum_of_its_powers(key):
+    records = jnp.asarray([1, 1, 0], jnp.int32)
+    width = Fraction("2.302585093") - Fraction("0.105360516")
+    drawn = anneal(key, records, ["1/4", "1/2", "1"])
+    assert drawn.log_weight is None
+    assert drawn.cost == PureDP(2 * width * Fraction(7, 4), "replace-one")
+    drawn = anneal(key, records, ["1/2"], adjacency="add-remove", weight_epsilon="1/3")
+    assert drawn.cost == PureDP(width / 2 + Fraction(1, 3), "add-remove")
+    ledger = Ledger(1, adjacency="replace-one")
+    with pytest.raises(BudgetExceeded):
+        anneal(key, records, ["1"], ledger=ledger)
+
+
+def test_annealed_weights_average_to_the_evidence(key):
+    """With next to no noise on them; and the last value leans to the posterior."""
+    records = jnp.asarray([1, 1, 0], jnp.int32)
+
+    @jax.jit
+    @jax.vmap
+    def run(key):
+        drawn = anneal(key, records, ["1/4", "1/2", "1"], weight_epsilon="1000000")
+        return drawn.value, drawn.log_weight
+
+    values, logs = run(jr.split(key, 20_000))
+    weights, chances = np.exp(np.asarray(logs, float)), np.array([0.1, 0.5, 0.9])
+    evidence = np.mean(chances**2 * (1 - chances))
+    assert abs(weights.mean() - evidence) < 5 * weights.std() / 20_000**0.5
+    law = chances**2 * (1 - chances) / evidence / 3
+    for value in range(3):
+        terms = weights * ((np.asarray(values) == value) - law[value]) / evidence
+        assert abs(terms.mean()) < 5 * terms.std() / 20_000**0.5
+
+
+@pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
+def test_noise_on_a_weight_is_of_its_sensitivity(adjacency, key):
+    """On one record and one power the log-weight is a log-likelihood, times it."""
+    record = jnp.asarray([1], jnp.int32)
+
+    @jax.jit
+    @jax.vmap
+    def noise(key):
+        drawn = annealed(
+            key,
+            record,
+            lambda key: jnp.ones((), jnp.int32),
+            lambda key, value: (value, jnp.zeros(())),
+            annealed_fit,
+            BOUNDS,
+            ["1/2"],
+            adjacency=adjacency,
+            log_prior=lambda value: jnp.zeros(()),
+            weight_epsilon="1/3",
+        )
+        return drawn.log_weight - math.log(0.5) / 2
+
+    # The weight of a record that appears is up to half of 2.3 in magnitude; of one that
+    # is replaced it changes by up to half of 2.2.
+    sensitivity = {"replace-one": DELTA / 2, "add-remove": -NINE[0] / 2}[adjacency]
+    drawn = np.asarray(noise(jr.split(key, 20_000)), float)
+    assert_follows(drawn, stats.laplace(0, 3 * sensitivity))
+
+
+def test_the_ledger_refuses_to_go_on(key):
+    steps, data = toy("1/2"), jnp.asarray([0, 1], jnp.int32)
+    ledger = Ledger("5", adjacency="replace-one")
+    chain = paid_chain(key, data, steps, start(), sweeps=4, ledger=ledger)
+    assert chain.cost == PureDP(Fraction(4), "replace-one")
+    assert ledger.spent == 4
+    with pytest.raises(BudgetExceeded):
+        paid_chain(key, data, steps, chain.last, sweeps=2, ledger=ledger)
+    assert ledger.spent == 4
+    paid_chain(key, data, steps, chain.last, sweeps=1, ledger=ledger)
+    assert ledger.remaining == 0
+    longer = paid_chain(key, data, toy("1/100"), start(), sweeps=100)
+    assert longer.cost.epsilon == 2
+    expected = advanced(PureDP(Fraction(1, 100), "replace-one"), 200, "1/100000")
+    assert longer.approximate("1/100000") == expected
+    assert expected.epsilon < 1
+
+
+def test_what_is_known_of_a_paid_law_is_not_given_out(key):
+    """A block's info has the parameters of its law: only where it reads no records."""
+    labels, _ = toy("1")
+    size = block(
+        "size",
+        draw_beta,
+        lambda s: (jnp.ones(()), 1.0 + s["labels"].sum().astype(float)),
+    )
+    state = {**start(), "size": jnp.zeros(())}
+    data = jnp.asarray([0, 1], jnp.int32)
+    chain = paid_chain(key, data, [labels, size], state, sweeps=3)
+    assert set(chain.infos) == {"size"}
+    assert chain.costs == (labels.cost,)
+    assert not any(
+        isinstance(leaf, jax.Array) and leaf.shape[:1] != (3,)
+        for leaf in jax.tree.leaves(chain)
+    )
+
+
+def test_a_public_chain_takes_a_release_and_nothing_else(key, monkeypatch):
+    coin = BayesNet.from_parents({"x": Variable("x", (0, 1))}, {"x": []})
+    records = np.repeat([0, 1], [300, 700])[:, None]
+    released = release(coin, records, epsilon=5, adjacency="replace-one")
+
+    def step(key, values, state):
+        failures, successes = 1 + jnp.maximum(values, 0).astype(float)
+        law = successes, failures
+        return {"chance": draw_beta(key, law)}, {"chance": law}
+
+    first = {"chance": jnp.zeros(())}
+    chain = public_chain(key, released, step, first, sweeps=2000)
+    assert np.asarray(chain.states["chance"]).mean() == pytest.approx(0.7, abs=0.02)
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
+    with pytest.raises(ValueError, match=r"`released` must be a release.* got int"):
+        public_chain(key, 5, step, first, sweeps=1)
+
+
+def bounded(bounds, epsilon):
+    return latents("z", label_fit, bounds, epsilon, log_prior=lambda _: RARE)
+
+
+@pytest.mark.parametrize(
+    ("make", "name"),
+    [
+        (lambda: bounded((0, -1), 1), "bounds"),
+        (lambda: bounded((0, "a"), 1), "bounds"),
+        (lambda: bounded((-1, 0), 0), "epsilon"),
+        (lambda: candidates(RARE, 1, adjacency="some"), "adjacency"),
+        (lambda: collapsed("z", label_fit, (-1, 0), 1, n=0), "n"),
+        (
+            lambda: table(
+                "z", label_fit, (1, 2), 1, adjacency="add-remove", least="1/2"
+            ),
+            "least",
+        ),
+        (lambda: anneal(jr.key(0), jnp.ones(1), ["1", "1/2"]), "powers"),
+        (lambda: anneal(jr.key(0), jnp.ones(1), []), "powers"),
+        (lambda: paid_chain(jr.key(0), jnp.ones(1), [], {}, sweeps=1), "steps"),
+        (lambda: paid_chain(jr.key(0), jnp.ones(1), toy(1), {}, sweeps=0), "sweeps"),
+    ],
+)  # fmt: skip
+def test_wrong_arguments_have_one_clear_line(make, name):
+    with pytest.raises(ValueError, match=f"^`{name}` must") as error:
+        make()
+    assert "\n" not in str(error.value)
+
+
+def test_likelihoods_without_a_number_count_as_the_lowest():
+    step = latents(
+        "labels",
+        lambda state, record: jnp.asarray([jnp.nan, 5.0]),
+        (-1, "0.5"),
+        100,
+        log_prior=lambda _: jnp.zeros(2),
+    )
+    assert isinstance(step, PaidStep)
+    law = step.law(jnp.zeros(1), {"labels": jnp.zeros(1, jnp.int32)})
+    np.testing.assert_allclose(law, [[-1, 0.5]])
