@@ -338,6 +338,18 @@ def test_barkers_moves_cost_what_they_say(epsilon):
     assert 0.98 * cost <= loss <= cost * (1 + 1e-5)
 
 
+def test_barkers_moves_are_taken_as_often_as_said(key):
+    """From a chance of .1, on one success and one failure: r = 25/9, and 1."""
+    step = candidates(jnp.zeros(3), "10")
+    records = jnp.asarray([1, 0], jnp.int32)
+    state = {"which": jnp.zeros((), jnp.int32)}
+    move = jax.jit(jax.vmap(step.update, (0, None, None)))
+    after = move(jr.split(key, 20_000), records, state)["which"]
+    middle = 25 / 9 / (1 + 25 / 9) / 2
+    seen = np.bincount(np.asarray(after), minlength=3)
+    assert_counts_follow(seen, [1 - middle - 0.25, middle, 0.25])
+
+
 def test_barkers_moves_lead_to_the_target(key):
     prior = jnp.log(jnp.asarray([0.2, 0.5, 0.3]))
     step = candidates(prior, "10")
@@ -438,7 +450,7 @@ def test_noise_on_a_weight_is_of_its_sensitivity(adjacency, key):
             lambda key: jnp.ones((), jnp.int32),
             lambda key, value: (value, jnp.zeros(())),
             annealed_fit,
-            BOUNDS,
+            ("-2.302585093", "-0.69"),
             ["1/2"],
             adjacency=adjacency,
             log_prior=lambda value: jnp.zeros(()),
@@ -446,9 +458,10 @@ def test_noise_on_a_weight_is_of_its_sensitivity(adjacency, key):
         )
         return drawn.log_weight - math.log(0.5) / 2
 
-    # The weight of a record that appears is up to half of 2.3 in magnitude; of one that
-    # is replaced it changes by up to half of 2.2.
-    sensitivity = {"replace-one": DELTA / 2, "add-remove": -NINE[0] / 2}[adjacency]
+    # A record that appears adds up to half of 2.30; one that is replaced changes half
+    # of a number between -2.30 and -.69.
+    widths = {"replace-one": -NINE[0] - 0.69, "add-remove": -NINE[0]}
+    sensitivity = widths[adjacency] / 2
     drawn = np.asarray(noise(jr.split(key, 20_000)), float)
     assert_follows(drawn, stats.laplace(0, 3 * sensitivity))
 
