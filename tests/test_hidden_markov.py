@@ -13,6 +13,7 @@ from scipy.special import gammaln, logsumexp
 
 from dpjax.gibbs import draw_log_gamma, draw_paths
 from dpjax.hidden_markov.sampler import CellCounts, begin, sweep
+from dpjax.hidden_markov.tables import draw_bounded_tables
 from tests.statistical import ALPHA, assert_follows
 
 DECLARED = np.array([[True, True, True], [False, True, True]])
@@ -25,15 +26,24 @@ def test_gamma_draws(concentration, key):
     assert_follows(np.exp(np.asarray(draws, float)), stats.gamma(concentration))
 
 
-def enumerated(counts, states, emission, transition):
+def dirichlet(totals, prior):
+    """Log-probability of counts, the table integrated out."""
+    whole, size = totals.sum(-1), totals.shape[-1]
+    logs = gammaln(size * prior) - gammaln(size * prior + whole)
+    return logs + (gammaln(prior + totals) - gammaln(prior)).sum(-1)
+
+
+def bounded(totals, prior, truncation=2.0):
+    """The same, up to a constant, where no probability is below 1 / (2 K), K = 2."""
+    grid = np.linspace(1 / (2 * truncation), 1 - 1 / (2 * truncation), 20_001)
+    first, second = (totals + prior - 1).T[..., None]
+    return logsumexp(first * np.log(grid) + second * np.log1p(-grid), axis=-1)
+
+
+def enumerated(counts, states, emission, transition, of_levels=dirichlet):
     """The posterior of all paths of two regions, tables integrated out."""
     alive = [tuple(x) for x in np.argwhere(DECLARED)]
     paths = np.array(list(itertools.product(range(states), repeat=len(alive))))
-
-    def dirichlet(totals, prior):
-        whole, size = totals.sum(-1), totals.shape[-1]
-        logs = gammaln(size * prior) - gammaln(size * prior + whole)
-        return logs + (gammaln(prior + totals) - gammaln(prior)).sum(-1)
 
     logs = []
     for path in paths:
@@ -47,7 +57,7 @@ def enumerated(counts, states, emission, transition):
             else:
                 starts[state] += 1
         fields = totals[:, :2], totals[:, 2:]
-        log = sum(dirichlet(field, emission).sum() for field in fields)
+        log = sum(of_levels(field, emission).sum() for field in fields)
         logs.append(
             log + dirichlet(starts, transition) + dirichlet(moves, transition).sum()
         )
@@ -66,7 +76,8 @@ def run(key, cells, chains, sweeps):
     return jax.lax.scan(step, state, jr.split(key_sweeps, sweeps))[1]
 
 
-def test_paths_have_the_enumerated_law(key, rng):
+@pytest.mark.parametrize("collapsed", [False, True])
+def test_paths_have_the_enumerated_law(collapsed, key, rng):
     counts = rng.gamma(2.0, 0.5, (2, 3, 5))
     cells = CellCounts(
         *(jnp.asarray(x) for x in (counts.astype(float), DECLARED, OBSERVED)),
@@ -74,14 +85,66 @@ def test_paths_have_the_enumerated_law(key, rng):
         states=2,
         emission=jnp.asarray(0.7),
         transition=jnp.asarray(0.5),
+        collapsed=collapsed,
     )
-    paths, info = run(key, cells, 500, 1000)
-    alive, every, law = enumerated(counts, 2, 0.7, 0.5)
+    assert_paths_follow(key, cells, enumerated(counts, 2, 0.7, 0.5))
+
+
+@pytest.mark.thorough
+def test_bounded_tables_have_the_enumerated_law(key, rng):
+    counts = rng.gamma(2.0, 2.0, (2, 3, 4))
+    cells = CellCounts(
+        *(jnp.asarray(x) for x in (counts.astype(float), DECLARED, OBSERVED)),
+        fields=(2, 2),
+        states=2,
+        emission=jnp.asarray(0.7),
+        transition=jnp.asarray(0.5),
+        truncation=2.0,
+    )
+    law = enumerated(counts, 2, 0.7, 0.5, of_levels=bounded)
+    free = enumerated(counts, 2, 0.7, 0.5)
+    assert np.abs(law[2] - free[2]).sum() / 2 > 0.05  # the bound matters
+    assert_paths_follow(key, cells, law, chains=200, sweeps=500, within=0.02)
+
+
+@pytest.mark.relaxed
+def test_bounded_tables_are_drawn_for_their_own_field(key, rng):
+    """Fields of one size are drawn together: each has its own parameters and bound."""
+    fields, chains = (2, 3, 2), 4000
+    parameters = rng.uniform(0.5, 5, sum(fields))
+    emission = jnp.broadcast_to(jnp.asarray(parameters, float), (chains, 1, 7))
+    moves = jnp.broadcast_to(jnp.asarray([2.0, 1.0]), (chains, 1, 2))
+    drawn, moved = draw_bounded_tables(key, emission, moves, fields, 2.0)
+    assert_follows(np.exp(np.asarray(moved, float))[:, 0, 0], stats.beta(2, 1))
+    for start, size in ((0, 2), (2, 3), (5, 2)):
+        field = np.exp(np.asarray(drawn, float))[:, 0, start : start + size]
+        least = 1 / (2 * size)
+        np.testing.assert_allclose(field.sum(axis=1), 1, rtol=1e-5)
+        assert (field >= least - 1e-6).all()
+        expected = bounded_mean(parameters[start : start + size], least)
+        error = field.std(axis=0) / chains**0.5
+        assert (np.abs(field.mean(axis=0) - expected) < 6 * error).all()
+
+
+def bounded_mean(parameters, least):
+    """Expected probabilities above a bound, on a grid over all but the last."""
+    axes = [np.linspace(least, 1, 1001)] * (len(parameters) - 1)
+    first = np.stack(np.meshgrid(*axes), axis=-1).reshape(-1, len(axes))
+    every = np.column_stack([first, 1 - first.sum(axis=1)])
+    every = every[(every >= least - 1e-9).all(axis=1)]
+    weights = (every ** (parameters - 1)).prod(axis=1)
+    return weights @ every / weights.sum()
+
+
+def assert_paths_follow(key, cells, law, chains=500, sweeps=1000, within=0.01):
+    """The chains' paths are near the enumerated law, in total variation."""
+    alive, every, chances = law
+    paths, info = run(key, cells, chains, sweeps)
     regions, times = np.array(alive).T
     drawn = np.asarray(paths)[20:, times, :, regions]  # (cells, sweeps, chains)
     numbers = (drawn * 2 ** np.arange(len(alive))[::-1, None, None]).sum(axis=0)
     seen = np.bincount(numbers.ravel(), minlength=len(every)) / numbers.size
-    assert np.abs(seen - law).sum() / 2 < 0.01
+    assert np.abs(seen - chances).sum() / 2 < within
     assert np.isfinite(np.asarray(info.log_likelihood)).all()
 
 

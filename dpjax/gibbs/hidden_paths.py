@@ -7,6 +7,8 @@ where it is `declared`, a range of times; elsewhere its state is meaningless.
 
 __all__ = ["draw_paths", "draw_states", "path_counts"]
 
+import itertools
+
 import jax
 import jax.numpy as jnp
 import jax.random as jr
@@ -14,6 +16,8 @@ from jax import lax
 from jaxtyping import Array, Bool, Float, Int32
 
 from dpjax._types import Key
+
+_MOST_UNROLLED = 32  # states, so that programs stay small
 
 
 def draw_states(
@@ -25,10 +29,16 @@ def draw_states(
         uniforms: in [0, 1).
         weights: at least 0, not all 0.
     """
-    above = jnp.cumsum(weights, axis=-1)
-    level = (uniforms[..., None] * above[..., -1:]).astype(above.dtype)
-    found = (above <= level).sum(axis=-1, dtype=jnp.int32)
-    return jnp.minimum(found, weights.shape[-1] - 1)
+    if weights.shape[-1] > _MOST_UNROLLED:
+        above = jnp.cumsum(weights, axis=-1)
+        level = (uniforms[..., None] * above[..., -1:]).astype(above.dtype)
+        found = (above <= level).sum(axis=-1, dtype=jnp.int32)
+        return jnp.minimum(found, weights.shape[-1] - 1)
+    # A third of the time of a cumulative sum along so short an axis.
+    *above, whole = itertools.accumulate(jnp.moveaxis(weights, -1, 0))
+    level = (uniforms * whole).astype(whole.dtype)
+    found = [(partial <= level).astype(jnp.int32) for partial in above]
+    return sum(found, jnp.zeros(level.shape, jnp.int32))
 
 
 def draw_paths(
@@ -98,11 +108,16 @@ def path_counts(
     """
     alive = declared[:, None, :, None].astype(float)
     indicators = jax.nn.one_hot(paths, states, dtype=float) * alive
-    both = (declared[1:] & declared[:-1])[:, None]
+    both = declared[1:] & declared[:-1]
+    before = jnp.concatenate([jnp.zeros_like(both[:1]), both])
     chains = jnp.arange(paths.shape[1], dtype=jnp.int32)[None, :, None]
-    pairs = (chains * states + paths[:-1]) * states + paths[1:]
-    moves = jnp.zeros(paths.shape[1] * states**2)
-    moves = moves.at[pairs].add(jnp.broadcast_to(both, pairs.shape).astype(float))
-    start = declared & ~jnp.concatenate([jnp.zeros_like(declared[:1]), declared[:-1]])
-    starts = jnp.einsum("tcrk,tr->ck", indicators, start.astype(float))
-    return indicators, starts, moves.reshape(-1, states, states)
+    places = chains * states + paths
+    starts = _totals(places, declared & ~before, paths.shape[1] * states)
+    moves = _totals(places[:-1] * states + paths[1:], both, paths.shape[1] * states**2)
+    return indicators, starts.reshape(-1, states), moves.reshape(-1, states, states)
+
+
+def _totals(places: Array, counted: Array, length: int) -> Array:
+    """How often each place is named, by all chains, where it is counted."""
+    ones = jnp.broadcast_to(counted[:, None], places.shape).astype(float)
+    return jnp.zeros(length).at[places].add(ones)

@@ -20,12 +20,8 @@ from jax import lax
 from jaxtyping import Array, Bool, Float, Int32
 
 from dpjax._types import Key
-from dpjax.gibbs import (
-    draw_log_gamma,
-    draw_paths,
-    log_normalise,
-    path_counts,
-)
+from dpjax.gibbs import draw_paths, path_counts, update_sites_collapsed
+from dpjax.hidden_markov.tables import draw_bounded_tables, draw_tables
 
 
 class CellCounts(eqx.Module):
@@ -40,6 +36,10 @@ class CellCounts(eqx.Module):
         states: number of hidden states.
         emission: Dirichlet parameter of every level.
         transition: Dirichlet parameter of every move, and of every first state.
+        truncation: M, if a level of a field of K is to have a probability of at least
+            1 / (M K); None: no bound.
+        collapsed: whether states are drawn one by one, transition tables summed over,
+            instead of a path at a time.
     """
 
     counts: Float[Array, "regions times levels"]
@@ -49,6 +49,8 @@ class CellCounts(eqx.Module):
     states: int = eqx.field(static=True)
     emission: Float[Array, ""]
     transition: Float[Array, ""]
+    truncation: float | None = eqx.field(static=True, default=None)
+    collapsed: bool = eqx.field(static=True, default=False)
 
 
 class HiddenMarkovState(NamedTuple):
@@ -96,11 +98,23 @@ def sweep(
     state = _draw_tables(key_tables, cells, state.paths)
     logs = _log_likelihood(cells, state.emission)
     scaled = jnp.exp(logs - logs.max(axis=-1, keepdims=True))
-    initial, transition = jnp.exp(state.initial), jnp.exp(state.transition)
-    paths = draw_paths(key_paths, scaled, initial, transition, cells.declared.T)
+    paths = _draw_paths(key_paths, cells, state, scaled)
     drawn = jnp.take_along_axis(logs, paths[..., None], axis=-1)[..., 0]
     info = SweepInfo(drawn.sum(axis=(0, 2)))
     return state._replace(paths=paths), info
+
+
+def _draw_paths(
+    key: Key, cells: CellCounts, state: HiddenMarkovState, likelihood: Array
+) -> Array:
+    """All paths given the tables, or all states given each other."""
+    alive = cells.declared.T
+    if cells.collapsed:
+        return update_sites_collapsed(
+            key, state.paths, likelihood, cells.transition, alive
+        )
+    tables = jnp.exp(state.initial), jnp.exp(state.transition)
+    return draw_paths(key, likelihood, *tables, alive)
 
 
 def _draw_tables(key: Key, cells: CellCounts, paths: Array) -> HiddenMarkovState:
@@ -109,18 +123,15 @@ def _draw_tables(key: Key, cells: CellCounts, paths: Array) -> HiddenMarkovState
     totals = jnp.einsum(
         "tcrk,rtl->ckl", indicators, _used(cells), precision=lax.Precision.HIGHEST
     )
-    chains = jnp.concatenate([starts[:, None], moves], axis=1)
-    parts = [cells.emission + totals, cells.transition + chains]
-    flat = [part.reshape(part.shape[0], -1) for part in parts]
-    # All at once: sooner compiled, and fewer passes.
-    logs = draw_log_gamma(key, jnp.concatenate(flat, axis=1))
-    emission = logs[:, : flat[0].shape[1]].reshape(parts[0].shape)
-    moved = log_normalise(logs[:, flat[0].shape[1] :].reshape(parts[1].shape))
-    ends = np.cumsum(cells.fields)[:-1]
-    fields = [log_normalise(x) for x in jnp.split(emission, ends, axis=-1)]
-    return HiddenMarkovState(
-        paths, jnp.concatenate(fields, axis=-1), moved[:, 0], moved[:, 1:]
-    )
+    every = jnp.concatenate([starts[:, None], moves], axis=1)
+    laws = cells.emission + totals, cells.transition + every
+    if cells.truncation is None:
+        emission, moved = draw_tables(key, *laws, cells.fields)
+    else:
+        emission, moved = draw_bounded_tables(
+            key, *laws, cells.fields, cells.truncation
+        )
+    return HiddenMarkovState(paths, emission, moved[:, 0], moved[:, 1:])
 
 
 def _used(cells: CellCounts) -> Array:

@@ -1,0 +1,132 @@
+r"""Hidden Markov models whose Gibbs sampler reads the records and pays for it.
+
+"One posterior sample" (OPS) of Foulds et al., section 5, with each draw charged. All
+tables given the paths, and all paths given the tables, are exponential mechanisms: an
+event's log-likelihood is a sum over its fields of logs of probabilities of at least
+$a_f = 1 / (M K_f)$, so that its width is
+
+$$\Delta = \sum_f \ln \frac{1 - (K_f - 1) a_f}{a_f},$$
+
+also if the event moves to another cell. At temperature 1 each draw costs 2Δ under
+replace-one and Δ under add-remove; counts are divided by the temperature that makes it
+ε. A sweep has two draws; 200 sweeps cost 400ε.
+"""
+
+__all__ = ["CLAIM", "PaidHiddenMarkov", "paid_hidden_markov"]
+
+from fractions import Fraction
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+from dpjax._checks import positive, whole
+from dpjax._types import Key, Records, Scalar
+from dpjax.columns import Table
+from dpjax.graph import BayesNet
+from dpjax.hidden_markov.events import cell_counts, fields_of
+from dpjax.hidden_markov.posterior import (
+    HiddenMarkovPosterior,
+    refuse_states,
+    sample_hidden_markov,
+)
+from dpjax.hidden_markov.sampler import CellCounts
+from dpjax.privacy import Epsilon, Ledger, PureDP, repeated
+from dpjax.private_chains import price_of, table_width
+from dpjax.schema import as_records
+from dpjax.statistics import FamilyCounts
+
+CLAIM = (
+    "UNVERIFIED: charged as one exact posterior sample; that the chain has converged "
+    "on every table of records is taken on trust, for nobody can observe it"
+)
+"""What a result says for itself that was charged as if its chain had converged."""
+
+
+class PaidHiddenMarkov(eqx.Module):
+    """Draws of a sampler that read the records, and what they cost.
+
+    Floats, like every chain: for studies. `release` and `save` do not take it.
+
+    Args:
+        posterior: all draws after the burn-in, if each was paid for; else the last.
+        cost: of everything that it shows.
+        temperature: T, at which the likelihood was taken.
+        claim: what the cost rests on beyond the law of each draw; None: nothing.
+    """
+
+    posterior: HiddenMarkovPosterior
+    cost: PureDP = eqx.field(static=True)
+    temperature: float = eqx.field(static=True)
+    claim: str | None = eqx.field(static=True)
+
+
+def paid_hidden_markov(
+    key: Key,
+    net: BayesNet,
+    records: Records | Table,
+    states: int,
+    *,
+    epsilon: Epsilon,
+    adjacency: str,
+    truncation: int = 100,
+    emission: Scalar = 1.0,
+    transition: Scalar = 1.0,
+    chains: int = 1,
+    sweeps: int = 200,
+    burn_in: int = 100,
+    assume_converged: bool = False,
+    ledger: Ledger | None = None,
+) -> PaidHiddenMarkov:
+    """Hidden states of an event log, from the records themselves, each draw charged.
+
+    Args:
+        key: typed.
+        net: an `event_network`.
+        records: of its variables, as for `dpjax.release`.
+        states: how many.
+        epsilon: of one draw of all tables, or of all paths.
+        adjacency: "replace-one" or "add-remove".
+        truncation: M: a level of a field of K has a probability of at least 1 / (M K).
+        emission: Dirichlet parameter of every level.
+        transition: Dirichlet parameter of every move, and of every first state.
+        chains: how many, each charged.
+        sweeps: of each chain; each has two draws that are charged.
+        burn_in: how many of these are left out, but charged.
+        assume_converged: whether to keep the last draw of each chain alone, and charge
+            for it what a sample of the posterior itself would cost, ε. No diagnostic
+            shows that a chain has converged on every table, so that the result is
+            labelled with a claim that nobody can verify; see also
+            `dpjax.privacy.converged_within`.
+        ledger: charged before anything is drawn.
+
+    Privacy:
+        Of the law in real arithmetic: 2ε a sweep and chain; ε a chain under the claim.
+        Less than ε where temperature 1 costs less. The start is random, and depends on
+        no record.
+
+    Raises:
+        ValueError: if an argument is out of range, the network is not of events, or the
+            records do not fit it.
+        BudgetExceeded: if the ledger has less left; nothing is drawn.
+
+    Reference:
+        Foulds, Geumlek, Welling & Chaudhuri (UAI-16), sections 4.1 and 5.
+    """
+    statistic = FamilyCounts(net)
+    fields = tuple(net.sizes[i] for i in fields_of(net))
+    positive(emission=emission, transition=transition)
+    whole(1, chains=chains, sweeps=sweeps)
+    each, temperature = price_of(_width(fields, truncation), epsilon, adjacency)
+    draws = chains if assume_converged else 2 * sweeps * chains
+    cost = repeated(each, draws)
+    if ledger is not None:
+        ledger.require(cost)  # before the records are touched
+    encoded = as_records(records, net.variables)
+    counts = cell_counts(statistic, _measure(encoded, statistic)).astype(float)
+    every = jnp.ones(counts.shape[:2], bool)
+    priors = jnp.asarray(emission, float), jnp.asarray(transition, float)
+    cells = CellCounts(
+        counts / temperature, every, every, fields, states, *priors, float(truncation)
+    )
+    return cells, cost
