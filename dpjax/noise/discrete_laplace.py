@@ -12,7 +12,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int32, Real, UInt32
 
-from dpjax._types import Key, Scalar
+from dpjax._types import Key, Scalars
 from dpjax.noise.tables import BASE_BITS, LIMBS, Table
 
 LARGEST = 1 << 29  # of a count and of a released number
@@ -54,8 +54,8 @@ def add(key: Key, table: Table, exact: Int32[Array, "..."]) -> Int32[Array, "...
     return jnp.clip(noisy, -LARGEST, LARGEST)
 
 
-def log_prob(noise: Real[Array, "..."], rho: Scalar) -> Float[Array, "..."]:
-    """Log-probability of every entry of `noise`."""
+def log_prob(noise: Real[Array, "..."], rho: Scalars) -> Float[Array, "..."]:
+    """Log-probability of every entry of `noise`; one rate, or one for each entry."""
     rho = jnp.asarray(rho, float)
     return jnp.log(jnp.tanh(rho / 2)) - rho * jnp.abs(noise.astype(float))
 
