@@ -180,9 +180,7 @@ class SplitLaplace(MechanismWithLaw, ExactMechanism):
         self._refuse_stacked()
         self._refuse_length(released)
         noise = released - exact.astype(released.dtype)
-        return discrete_laplace.log_prob(
-            noise, jnp.broadcast_to(self.rates, noise.shape)
-        )
+        return discrete_laplace.log_prob(noise, self.rates)
 
     def guarantee(self) -> PureDP:
         """The exact sum of the budgets; of one mechanism that is not traced."""

@@ -55,9 +55,12 @@ def add(key: Key, table: Table, exact: Int32[Array, "..."]) -> Int32[Array, "...
 
 
 def log_prob(noise: Real[Array, "..."], rho: Scalars) -> Float[Array, "..."]:
-    """Log-probability of every entry of `noise`; one rate, or one for each entry."""
+    """Log-probability of every entry of `noise`; the rate has its last axes."""
     rho = jnp.asarray(rho, float)
-    return jnp.log(jnp.tanh(rho / 2)) - rho * jnp.abs(noise.astype(float))
+    peak, rho = (
+        jnp.broadcast_to(x, noise.shape) for x in (jnp.log(jnp.tanh(rho / 2)), rho)
+    )
+    return peak - rho * jnp.abs(noise.astype(float))
 
 
 def _category(key: Key, first: Words, thresholds: Words) -> Int32[Array, "..."]:
