@@ -2,7 +2,7 @@
 
 __all__ = ["MECHANISMS", "Recipe", "release"]
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import NamedTuple
 
@@ -64,6 +64,11 @@ def _noise(
 ) -> DiscreteLaplace | SplitLaplace:
     if split is None:
         return DiscreteLaplace.calibrate(epsilon, statistic.sensitivity(adjacency))
+    if not isinstance(split, Mapping):
+        raise ValueError(
+            "`split` must be a mapping from tables to budgets, such as {'kind': '1/4', "
+            f"'deaths': '3/4'}}, got {type(split).__name__}."
+        )
     one_table = statistic.sensitivity_of_one(adjacency)
     noise = SplitLaplace.calibrate(split, statistic.measured_cells, one_table)
     spent = noise.guarantee().epsilon

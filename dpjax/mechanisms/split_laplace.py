@@ -74,11 +74,10 @@ class SplitLaplace(MechanismWithLaw, ExactMechanism):
                 is not a finite number > 0, or one over the sensitivity is outside the
                 certified range [2^-23, 30].
         """
-        if not isinstance(split, Mapping) or set(split) != set(lengths):
-            named = sorted(map(str, split)) if isinstance(split, Mapping) else split
+        if set(split) != set(lengths):
             raise ValueError(
                 "`split` must give a budget to each measured table and to no other: "
-                f"{', '.join(lengths)}; got {named!r:.200}."
+                f"{', '.join(lengths)}; got {str(list(split)):.200}."
             )
         budgets = [_budget(name, split[name]) for name in lengths]
         stack = DiscreteLaplace.calibrate_many(budgets, sensitivity)

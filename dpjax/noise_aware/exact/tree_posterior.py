@@ -148,7 +148,8 @@ def tree_posterior(
     n² numbers a variable.
 
     Args:
-        released: noisy family counts, by DiscreteLaplace or Laplace, with a public n.
+        released: noisy family counts, by DiscreteLaplace, SplitLaplace or Laplace,
+            with a public n.
         prior: Dirichlet parameter of every cell, > 0; or, by variable, of each.
         tolerance: posterior mass that may be too small for floating-point numbers,
             which happens where tables contradict each other or the prior.
