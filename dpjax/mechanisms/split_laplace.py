@@ -77,7 +77,7 @@ class SplitLaplace(MechanismWithLaw, ExactMechanism):
         if set(split) != set(lengths):
             raise ValueError(
                 "`split` must give a budget to each measured table and to no other: "
-                f"{', '.join(lengths)}; got {str(list(split)):.200}."
+                f"{', '.join(lengths)}; got {list(split)!s:.200}."
             )
         budgets = [_budget(name, split[name]) for name in lengths]
         stack = DiscreteLaplace.calibrate_many(budgets, sensitivity)
@@ -116,8 +116,8 @@ class SplitLaplace(MechanismWithLaw, ExactMechanism):
         typed_key(key=key)
         self._refuse_stacked()
         self._refuse_length(exact)
-        # In rows of equal length, each of one table: one draw of noise to compile, and
-        # with the mean length at most twice the numbers, however uneven the tables.
+        # In rows of equal length, each of one table: one draw of noise to compile. With
+        # the mean length they hold twice the numbers at most, whatever the lengths.
         width = -(-sum(self.lengths) // len(self.lengths))
         owners, places, back = _rows(self.lengths, width)
         owned = jax.tree.map(lambda leaf: leaf[owners], self.stack)
@@ -216,7 +216,7 @@ def _budget(name: str, epsilon: Epsilon) -> Fraction:
         return exact_epsilon(epsilon)
     except ValueError as error:
         raise ValueError(
-            f"`split` must give {name} a budget, such as '1/4'; {error}"
+            f"`split` must give {name!r} a budget, such as '1/4'; {error}"
         ) from None
 
 
