@@ -53,7 +53,7 @@ def law_of(released: Released) -> MechanismWithLaw:
     if not isinstance(mechanism, MechanismWithLaw):
         raise ValueError(
             "`released` must be of a mechanism with a law for its output, "
-            f"DiscreteLaplace or Laplace, got {type(mechanism).__name__}."
+            f"such as DiscreteLaplace or Laplace, got {type(mechanism).__name__}."
         )
     return mechanism
 
