@@ -125,9 +125,9 @@ UNEVEN = {"u": 1, "v": 40, "w": 3, "x": 2}
 ONE = Sensitivity(2, "replace-one")
 
 
-@pytest.mark.parametrize("quiet", ["v", "w"])
-def test_numbers_have_the_noise_of_their_own_table(quiet, key):
+def test_numbers_have_the_noise_of_their_own_table(key):
     """At rate 30 noise is 0 but once in 1e13; at the others' it is not once in 1e3."""
+    quiet = "w"  # the loud ones lie on both sides, one in more than one row
     split = {name: 60 if name == quiet else "1/1000" for name in UNEVEN}
     mechanism = SplitLaplace.calibrate(split, UNEVEN, ONE)
     start = sum(UNEVEN[x] for x in itertools.takewhile(lambda x: x != quiet, UNEVEN))
@@ -525,7 +525,7 @@ def _rates(statistic, split, adjacency):
 
 
 # Sums are the same with and without x64, and slow to compile: some with it alone.
-@pytest.mark.parametrize("case", HIDDEN if X64 else ["star", "tree"])
+@pytest.mark.parametrize("case", HIDDEN if X64 else ["star"])
 def test_exact_posteriors_are_the_enumerated_ones(case, rng):
     released, enumerated = hidden(case, rng)
     posterior = dp.posterior(released)
@@ -551,8 +551,8 @@ def test_what_windows_omit_is_bounded(adjacency):
         released = Released(jnp.asarray(values, jnp.int32), statistic, mechanism, n)
         size = 101 if n else 300
         whole = exact_posterior(released, windows=Windows(size, size, size, records))
-        for size in (24, 40, 56):
-            windows = Windows(size, size, size, min(records, size))
+        for cells, hub in ((40, 40), (56, 56), (size, 16), (size, 24)):
+            windows = Windows(cells, hub, hub, min(records, 40))
             part = exact_posterior(released, windows=windows, tolerance=4.0)
             lost = -np.expm1(float(part.log_evidence - whole.log_evidence))
             assert lost <= part.omitted + 10 * CLOSE
