@@ -7,6 +7,7 @@ __all__ = [
     "network_of",
     "refuse_unwritable",
     "refuse_unwritable_file",
+    "split_of",
     "summary",
 ]
 
@@ -16,7 +17,7 @@ import stat
 import tempfile
 
 from dpjax.graph import BayesNet
-from dpjax.mechanisms import DiscreteLaplace, ExactMechanism
+from dpjax.mechanisms import DiscreteLaplace, ExactMechanism, SplitLaplace
 from dpjax.privacy import Ledger
 from dpjax.random import study_key
 from dpjax.released import Released
@@ -73,6 +74,19 @@ def ledger_of(options: argparse.Namespace) -> Ledger | None:
     return Ledger(options.budget, adjacency=options.adjacency, path=options.ledger)
 
 
+def split_of(specs: list[str]) -> dict[str, str] | None:
+    """The budget of each table, from words of the form TABLE=EPSILON."""
+    split = {}
+    for spec in specs:
+        name, _, epsilon = spec.rpartition("=")  # of an epsilon, none has an =
+        if not name or name in split:
+            raise ValueError(
+                f"`split` must be TABLE=EPSILON, once for each table, got {spec}."
+            )
+        split[name] = epsilon
+    return split or None
+
+
 def refuse_unwritable(options: argparse.Namespace) -> None:
     """Refuse an output that would be lost or destroy an input, before any charge."""
     out = pathlib.Path(options.out).resolve()
@@ -112,6 +126,15 @@ def summary(released: Released, ledger: Ledger | None = None) -> dict[str, objec
             "sensitivity": sensitivity,
             "scale": str(sensitivity / cost.epsilon),
             "certificate": "every ratio of neighbouring probabilities ≤ exp(1 / scale)",
+        }
+    elif isinstance(mechanism, SplitLaplace):
+        parts = mechanism.parts
+        facts |= {
+            "split": {name: str(x.guarantee().epsilon) for name, x in parts.items()},
+            "sensitivity": {
+                name: int(x.sensitivity.value) for name, x in parts.items()
+            },
+            "certificate": "of each table, as of one with its budget alone",
         }
     elif isinstance(mechanism, ExactMechanism):
         facts |= mechanism.describe()

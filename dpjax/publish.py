@@ -2,7 +2,7 @@
 
 __all__ = ["MECHANISMS", "Recipe", "release"]
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import NamedTuple
 
@@ -20,6 +20,7 @@ from dpjax.mechanisms import (
     ExactMechanism,
     FamilyPosterior,
     GridPosterior,
+    SplitLaplace,
 )
 from dpjax.noise.discrete_laplace import LARGEST
 from dpjax.privacy import (
@@ -58,8 +59,24 @@ class Recipe(NamedTuple):
     options: tuple[str, ...] = ()
 
 
-def _noise(statistic: Statistic, epsilon, adjacency, n) -> DiscreteLaplace:
-    return DiscreteLaplace.calibrate(epsilon, statistic.sensitivity(adjacency))
+def _noise(
+    statistic, epsilon, adjacency, n, split=None
+) -> DiscreteLaplace | SplitLaplace:
+    if split is None:
+        return DiscreteLaplace.calibrate(epsilon, statistic.sensitivity(adjacency))
+    if not isinstance(split, Mapping):
+        raise ValueError(
+            "`split` must be a mapping from tables to budgets, such as {'kind': '1/4', "
+            f"'deaths': '3/4'}}, got {type(split).__name__}."
+        )
+    one_table = statistic.sensitivity_of_one(adjacency)
+    noise = SplitLaplace.calibrate(split, statistic.measured_cells, one_table)
+    spent = noise.guarantee().epsilon
+    if spent != epsilon:
+        raise ValueError(
+            f"`split` must add up to `epsilon`, {epsilon}, exactly, got {spent}."
+        )
+    return noise
 
 
 def _posterior_sample(
@@ -90,9 +107,12 @@ def _cell_mass(statistic, epsilon, adjacency, n, **options) -> CellMass:
 
 _GRID_OPTIONS = ("omega", "temperature", "prior", "units")
 _GRID_ONLY, _FAMILY_ONLY = {"omega", "units"}, {"truncation", "points"}
+_COUNTS_ONLY = {"split"}
 
 MECHANISMS = {
-    "laplace": Recipe(lambda net, _: FamilyCounts(net), _noise, (Statistic,)),
+    "laplace": Recipe(
+        lambda net, _: FamilyCounts(net), _noise, (Statistic,), ("split",)
+    ),
     "fourier": Recipe(FourierCoefficients.of_network, _noise, (FourierCoefficients,)),
     "posterior-sample": Recipe(
         lambda net, _: FamilyCounts(net, "all"),
@@ -139,7 +159,11 @@ def release(
             the joint probability; or "map-cells", the same by the posterior mass of
             cells, for a few rows.
         ledger: charged before anything is drawn.
-        options: of the last three, those of `GridPosterior.posterior`,
+        options: of "laplace" on the counts of families, `split`: the budget of each
+            measured table, by the name of the family's child, as {"kind": "1/4",
+            "deaths": "3/4"}; they add up to ε (None: all get the same noise). A table
+            whose family is part of another's is not measured, and has none. Of the
+            last three, those of `GridPosterior.posterior`,
             `GridPosterior.map` and `CellMass.calibrate`: omega, temperature, samples,
             prior, units; of a family's samples those of `FamilyPosterior.calibrate`.
 
@@ -210,6 +234,8 @@ def _refuse_options(
 ) -> None:
     """Refuse options of other mechanisms or models."""
     foreign = _GRID_ONLY if isinstance(what, Sufficient) else _FAMILY_ONLY
+    if not isinstance(what, BayesNet | FamilyCounts):
+        foreign = foreign | _COUNTS_ONLY
     allowed = [x for x in MECHANISMS[mechanism].options if x not in foreign]
     for name in options:
         if name not in allowed:

@@ -24,6 +24,7 @@ from dpjax.mechanisms import (
     ExactMechanism,
     FamilyPosterior,
     GridPosterior,
+    SplitLaplace,
 )
 from dpjax.noise.discrete_laplace import LARGEST
 from dpjax.privacy import REPLACE_ONE, PureDP, exact_epsilon
@@ -55,6 +56,13 @@ _STATISTICS: dict[str, Callable[..., Statistic]] = {
 
 # By kind: from the content of a file, the statistic, the cost and the public n.
 _MECHANISMS: dict[str, Callable[..., ExactMechanism]] = {
+    "split-discrete-laplace": lambda described, statistic, cost, n: (
+        SplitLaplace.calibrate(
+            {part["name"]: part["epsilon"] for part in described["parts"]},
+            statistic.measured_cells,
+            statistic.sensitivity_of_one(cost.adjacency),
+        )
+    ),
     "discrete-laplace": lambda described, statistic, cost, n: DiscreteLaplace.calibrate(
         cost.epsilon, statistic.sensitivity(cost.adjacency)
     ),
@@ -130,6 +138,11 @@ def is_for(mechanism: ExactMechanism, statistic: Statistic) -> bool:
         )
     if isinstance(mechanism, GridPosterior | CellMass):  # of all tables, each measured
         return isinstance(statistic, FamilyCounts) and statistic.families == "all"
+    if isinstance(mechanism, SplitLaplace):
+        tables = zip(mechanism.names, mechanism.lengths, strict=True)
+        return isinstance(statistic, FamilyCounts) and (
+            list(tables) == list(statistic.measured_cells.items())
+        )
     return True
 
 

@@ -54,6 +54,13 @@ class Released(eqx.Module):
                 f"`values` must be the {self.statistic.length} numbers of the "
                 f"statistic, got shape {jnp.shape(self.values)}."
             )
+        if isinstance(self.mechanism, ExactMechanism) and not release_format.is_for(
+            self.mechanism, self.statistic
+        ):
+            raise ValueError(
+                "`mechanism` must be one for what was measured, got "
+                f"{type(self.mechanism).__name__} for other tables."
+            )
 
     @property
     def net(self) -> BayesNet:

@@ -10,6 +10,7 @@ from dpjax.cli_options import (
     ledger_of,
     network_of,
     refuse_unwritable,
+    split_of,
     summary,
 )
 from dpjax.encoding import of_one_kind
@@ -61,6 +62,14 @@ def add(commands) -> None:
         help="default: %(default)s, noise on counts or sums",
     )
     command.add_argument("--epsilon", required=True, help="privacy loss: 0.5 or 1/3")
+    command.add_argument(
+        "--split",
+        action="append",
+        default=[],
+        metavar="TABLE=EPSILON",
+        help="of laplace on networks: the part of epsilon for the table of this "
+        "variable and its parents (repeat for each that is measured)",
+    )
     command.add_argument(
         "--adjacency",
         required=True,
@@ -171,6 +180,7 @@ def _choices_of(options: argparse.Namespace) -> dict[str, object]:
     given = {name: getattr(options, name) for name in _CHOICES}
     limits = dict(_limit(spec) for spec in options.truncation)
     given["truncation"] = limits or None
+    given["split"] = split_of(options.split)
     return {name: value for name, value in given.items() if value is not None}
 
 

@@ -11,6 +11,7 @@ __all__ = [
     "MechanismWithLaw",
     "ParameterMechanism",
     "PosteriorSample",
+    "SplitLaplace",
 ]
 
 from dpjax.mechanisms.base import (
@@ -25,3 +26,4 @@ from dpjax.mechanisms.family_posterior import FamilyPosterior
 from dpjax.mechanisms.grid_posterior import GridPosterior
 from dpjax.mechanisms.laplace import Laplace
 from dpjax.mechanisms.posterior_sample import PosteriorSample
+from dpjax.mechanisms.split_laplace import SplitLaplace

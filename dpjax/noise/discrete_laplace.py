@@ -12,7 +12,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int32, Real, UInt32
 
-from dpjax._types import Key, Scalar
+from dpjax._types import Key, Scalars
 from dpjax.noise.tables import BASE_BITS, LIMBS, Table
 
 LARGEST = 1 << 29  # of a count and of a released number
@@ -54,10 +54,13 @@ def add(key: Key, table: Table, exact: Int32[Array, "..."]) -> Int32[Array, "...
     return jnp.clip(noisy, -LARGEST, LARGEST)
 
 
-def log_prob(noise: Real[Array, "..."], rho: Scalar) -> Float[Array, "..."]:
-    """Log-probability of every entry of `noise`."""
+def log_prob(noise: Real[Array, "..."], rho: Scalars) -> Float[Array, "..."]:
+    """Log-probability of every entry of `noise`; the rate has its last axes."""
     rho = jnp.asarray(rho, float)
-    return jnp.log(jnp.tanh(rho / 2)) - rho * jnp.abs(noise.astype(float))
+    peak, rho = (
+        jnp.broadcast_to(x, noise.shape) for x in (jnp.log(jnp.tanh(rho / 2)), rho)
+    )
+    return peak - rho * jnp.abs(noise.astype(float))
 
 
 def _category(key: Key, first: Words, thresholds: Words) -> Int32[Array, "..."]:

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import jax.random as jr
 from jaxtyping import Array, Float, Real
 
-from dpjax._types import Key, Scalar
+from dpjax._types import Key, Scalar, Scalars
 
 
 def sample(key: Key, scale: Scalar, shape: tuple[int, ...]) -> Float[Array, "..."]:
@@ -17,7 +17,7 @@ def sample(key: Key, scale: Scalar, shape: tuple[int, ...]) -> Float[Array, "...
     return jnp.asarray(scale, float) * jr.laplace(key, shape)
 
 
-def log_prob(noise: Real[Array, "..."], scale: Scalar) -> Float[Array, "..."]:
-    """Log-density of every entry of `noise`."""
-    scale = jnp.asarray(scale, float)
+def log_prob(noise: Real[Array, "..."], scale: Scalars) -> Float[Array, "..."]:
+    """Log-density of every entry of `noise`; the scale has its last axes."""
+    scale = jnp.broadcast_to(jnp.asarray(scale, float), noise.shape)
     return -jnp.abs(noise.astype(float)) / scale - jnp.log(2 * scale)

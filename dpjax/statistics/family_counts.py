@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Int32
 
 from dpjax._checks import one_of
@@ -86,11 +87,24 @@ class FamilyCounts(TableStatistic):
 
     def sensitivity(self, adjacency: str) -> Sensitivity:
         """Exact L1 sensitivity of `measure` under `adjacency`, in records."""
+        one = self.sensitivity_of_one(adjacency)
+        tables = len(self.measured.groups)
+        return Sensitivity(int(one.value) * tables, adjacency, tight=True)
+
+    def sensitivity_of_one(self, adjacency: str) -> Sensitivity:
+        """Exact L1 sensitivity of one measured table: a record is in one of its cells.
+
+        Every table has this one, and a record can move all of them at once.
+        """
         one_of(ADJACENCIES, adjacency=adjacency)
-        cells_a_table = 2 if adjacency == REPLACE_ONE else 1
-        return Sensitivity(
-            cells_a_table * len(self.measured.groups), adjacency, tight=True
-        )
+        return Sensitivity(2 if adjacency == REPLACE_ONE else 1, adjacency, tight=True)
+
+    @cached_property
+    def measured_cells(self) -> dict[str, int]:
+        """Number of cells of each measured table, by the child of its family."""
+        names = [self.net.names[group[-1]] for group in self.measured.groups]
+        cells = np.diff(self.measured.offsets).tolist()
+        return dict(zip(names, cells, strict=True))
 
     def tables(self, vector: Flat, n: Scalar | None = None) -> Cells:
         """One table per variable: measured, or summed from the smallest around it."""

@@ -165,7 +165,7 @@ def _room(released: Released) -> int:
 
 @jax.jit
 def _highest(released: Released) -> Array:
-    return largest_total(released) + _SPARE * law_scale(released)
+    return largest_total(released) + _SPARE * law_scale(released).max()
 
 
 def _refuse_full(full: Array, capacity: int) -> None:

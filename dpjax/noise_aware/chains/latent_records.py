@@ -98,7 +98,7 @@ def gibbs_start(
     theta = draw_tables(key_theta, concentration, net.layout)
     records = sample_records(key_records, theta, net, capacity)
     if released.adjacency == ADD_REMOVE:
-        most = largest_total(released) + 4 * law_scale(released)
+        most = largest_total(released) + 4 * law_scale(released).max()
         highest = jnp.minimum(most, capacity)
         n = jnp.round(highest * jr.uniform(key_n)).astype(jnp.int32)
     else:
@@ -266,8 +266,8 @@ def largest_total(released: Released) -> Float[Array, ""]:
     return jax.ops.segment_sum(jnp.maximum(cells, 0), tables, len(layout.groups)).max()
 
 
-def law_scale(released: Released) -> Float[Array, ""]:
-    """By how much a number must be off, far off, to be less likely by a factor e."""
-    near, far = jnp.zeros(1), jnp.full(1, float(_FAR))
+def law_scale(released: Released) -> Float[Array, " s"]:
+    """By how much each number must be off, far off, to be less likely by a factor e."""
+    near = jnp.zeros(released.statistic.length)
     law = law_of(released)
-    return (_FAR / (law.log_prob(near, near) - law.log_prob(far, near)))[0]
+    return _FAR / (law.log_prob(near, near) - law.log_prob(near + _FAR, near))

@@ -223,7 +223,7 @@ def _number_of_records(released: Released) -> Array:
         n = jnp.asarray(released.n, float)
         numpyro.deterministic("n", n)
         return n
-    guess = largest_total(released) + law_scale(released)
+    guess = largest_total(released) + law_scale(released).max()
     real = dist.ImproperUniform(dist.constraints.real, (), ())
     log_multiple = jnp.asarray(numpyro.sample("log_multiple", real))
     numpyro.factor("flat", log_multiple)

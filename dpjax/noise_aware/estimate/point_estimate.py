@@ -156,8 +156,8 @@ def point_estimate(
 
     Args:
         released: noisy family counts or Fourier coefficients of a network, by
-            `DiscreteLaplace` or `Laplace`; several stacked along leading axes are
-            estimated together.
+            `DiscreteLaplace`, `SplitLaplace` or `Laplace`; several stacked along
+            leading axes are estimated together.
         prior: Dirichlet parameter of every cell, > 0; or, by variable, of each.
         steps: of the search, at least 1.
 

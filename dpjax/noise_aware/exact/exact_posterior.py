@@ -191,8 +191,8 @@ def exact_posterior(
     is one. With a public n a network may have several, or single variables.
 
     Args:
-        released: noisy family counts, by DiscreteLaplace or Laplace; several may be
-            stacked along leading axes.
+        released: noisy family counts, by DiscreteLaplace, SplitLaplace or Laplace;
+            several may be stacked along leading axes.
         prior: Dirichlet parameter of every cell, > 0; or, by variable, of each.
         windows: how many values of each hidden count to look at. None: as many as the
             tolerance needs; compiled code needs them given, as `Windows(n + 1, n + 1,

@@ -13,6 +13,7 @@ from dpjax._types import Scalar
 from dpjax.graph import BayesNet
 from dpjax.layout import TableLayout
 from dpjax.noise_aware.exact.star_inputs import Leaves, Star
+from dpjax.noise_aware.laws import LaplaceLaw
 from dpjax.statistics import FamilyCounts
 
 
@@ -32,6 +33,7 @@ class Component:
         self,
         statistic: FamilyCounts,
         values: Array,
+        noise: LaplaceLaw,
         prior: Array,
         n: Scalar | None,
         given: bool = False,
@@ -41,6 +43,7 @@ class Component:
         Args:
             statistic: what was measured.
             values: the release.
+            noise: its law, number by number: one rate for all of a table.
             prior: laid out as `statistic.layout`; or probabilities that are `given`.
             n: the number of records, where it is public.
             given: whether the prior is that all probabilities are known.
@@ -50,7 +53,7 @@ class Component:
         hub, *places = self.places(statistic.layout)
         hub = hub[:, 0, 0]
         seen = (self.hub,) in tables
-        own = jnp.zeros(len(hub), values.dtype)
+        start, own = 0, jnp.zeros(len(hub), values.dtype)
         if seen:
             start = layout.offsets[tables[self.hub,]]
             own = values[start : start + len(hub)]
@@ -58,9 +61,10 @@ class Component:
         for leaves, alpha in zip(self.leaves, places, strict=True):
             starts = [layout.offsets[tables[self.hub, leaf]] for leaf in leaves]
             noisy = _cells(starts, alpha.shape[2], alpha.shape[0])
-            groups.append(Leaves(values[noisy].astype(float), prior[alpha]))
-        seen = (seen,) * len(hub)
-        return Star(own.astype(float), prior[hub], groups, n, seen, given=given)
+            law = noise.of(np.array(starts, np.int32)[:, None])
+            groups.append(Leaves(values[noisy].astype(float), prior[alpha], law))
+        seen, law = (seen,) * len(hub), noise.of(start)
+        return Star(own.astype(float), prior[hub], groups, n, law, seen, given=given)
 
     def places(self, layout: TableLayout) -> list[np.ndarray]:
         """Where hub and groups of leaves are in a vector: (cells, leaves, levels)."""

@@ -30,7 +30,7 @@ from dpjax.noise_aware.exact.windows import (
     refuse_narrow,
     widen,
 )
-from dpjax.noise_aware.laws import LaplaceLaw, laplace_law
+from dpjax.noise_aware.laws import laplace_law
 from dpjax.released import Released
 from dpjax.schema import as_records
 from dpjax.statistics import Sufficient
@@ -101,19 +101,19 @@ class ProportionsPosterior(eqx.Module):
             raise ValueError(
                 f"`level` must be an index below {len(self.alpha)}, got {level}."
             )
-        return _marginal(self._star(), self._law(), self.windows, jnp.int32(level))
+        return _marginal(self._star(), self.windows, jnp.int32(level))
 
     def quantile(self, q: float) -> Array:
         """The q-quantile of every probability on its own."""
         probability(q=q)
         level = jnp.asarray(q, float)
-        return self._show(_quantiles(self._star(), self._law(), self.windows, level))
+        return self._show(_quantiles(self._star(), self.windows, level))
 
     def sample(self, key: Key, shape: tuple[int, ...] = ()) -> Array:
         """Draws of hidden counts, then of the probabilities."""
         typed_key(key=key)
         keys = jr.split(key, shape)
-        flat = _draw(keys.reshape(-1), self._star(), self._law(), self.windows)
+        flat = _draw(keys.reshape(-1), self._star(), self.windows)
         return self._show(flat.reshape(*shape, -1))
 
     def log_prob(self, values: Real[ArrayLike, "..."]) -> Array:
@@ -122,8 +122,10 @@ class ProportionsPosterior(eqx.Module):
         if isinstance(self.family, Bernoulli):
             theta = jnp.stack([1 - theta, theta])
         star = self._star()
-        star = Star(star.values, theta, [], star.n, star.seen, star.step, True)
-        given = _log_evidence(star, self._law(), self.windows)
+        star = Star(
+            star.values, theta, [], star.n, star.noise, star.seen, star.step, True
+        )
+        given = _log_evidence(star, self.windows)
         return dirichlet_log_density(theta, self.alpha) + given - self.log_evidence
 
     def update(
@@ -146,9 +148,6 @@ class ProportionsPosterior(eqx.Module):
 
     def _star(self) -> Star:
         return _star(self.released, self.alpha)
-
-    def _law(self) -> LaplaceLaw:
-        return _law(self.released)
 
 
 def proportions_posterior(
@@ -176,7 +175,8 @@ def proportions_posterior(
             of another family or not positive, given windows omit more than the
             tolerance, or windows that do not would be too dear.
     """
-    law, family = _law(released), _statistic(released).family
+    laplace_law(released)
+    family = _statistic(released).family
     prior = family.prior() if prior is None else prior
     if prior is None or not isinstance(prior, family.priors):
         raise ValueError(
@@ -191,17 +191,17 @@ def proportions_posterior(
         )
     star = _star(released, alpha)
     if windows is not None:
-        first, second, evidence, omitted = _moments(star, law, windows)
+        first, second, evidence, omitted = _moments(star, windows)
         refuse_narrow(omitted, tolerance)
         moments = first, second, evidence, omitted.sum()
         return ProportionsPosterior(released, prior, windows, alpha, *moments)
     n = None if released.n is None else int(np.asarray(released.n))
-    scale = 1 / float(np.asarray(law.rate)) / star.step
+    scale = 1 / float(np.asarray(star.noise.rate)) / star.step
     levels = len(alpha)
     windows = first_windows(scale, n, 1, 1, tolerance, levels=levels)
     for _ in range(MOST_TRIES):
         refuse_dear(windows, [(levels, [])])
-        first, second, evidence, omitted = _moments(star, law, windows)
+        first, second, evidence, omitted = _moments(star, windows)
         losses = np.asarray(omitted, float)
         if losses.sum() <= tolerance:
             moments = first, second, evidence, omitted.sum()
@@ -228,11 +228,6 @@ def _statistic(released: Released) -> Sufficient:
     return statistic
 
 
-def _law(released: Released) -> LaplaceLaw:
-    law = laplace_law(released)
-    return LaplaceLaw(jnp.asarray(law.rate, float), law.discrete)
-
-
 def _alpha(prior: Parameters) -> Float[Array, " k"]:
     if isinstance(prior, BetaParameters):
         ends = prior.failures, prior.successes
@@ -250,24 +245,25 @@ def _star(released: Released, alpha: Scalar | Array) -> Star:
         seen = (len(values) > 1, True)
         values = jnp.concatenate([zeros, values[:1]])
     n = None if released.n is None else jnp.asarray(released.n).astype(jnp.int32)
-    return Star(values, jnp.asarray(alpha), [], n, seen, statistic.steps)
+    noise = laplace_law(released).of(0)
+    return Star(values, jnp.asarray(alpha), [], n, noise, seen, statistic.steps)
 
 
 @eqx.filter_jit
-def _moments(star: Star, law: LaplaceLaw, windows: Windows):
-    found = infer(star, law, windows)
+def _moments(star: Star, windows: Windows):
+    found = infer(star, windows)
     ((first, second),) = found.moments()
     return first[:, 0], second[:, 0], found.log_evidence, found.omitted
 
 
 @eqx.filter_jit
-def _log_evidence(star: Star, law: LaplaceLaw, windows: Windows) -> Array:
-    return infer(star, law, windows).log_evidence
+def _log_evidence(star: Star, windows: Windows) -> Array:
+    return infer(star, windows).log_evidence
 
 
 @eqx.filter_jit
-def _marginal(star: Star, law: LaplaceLaw, windows: Windows, level: Array) -> CellLaw:
-    return _level_law(infer(star, law, windows), level)
+def _marginal(star: Star, windows: Windows, level: Array) -> CellLaw:
+    return _level_law(infer(star, windows), level)
 
 
 def _level_law(found: StarLaw, level: Array) -> CellLaw:
@@ -276,15 +272,15 @@ def _level_law(found: StarLaw, level: Array) -> CellLaw:
 
 
 @eqx.filter_jit
-def _quantiles(star: Star, law: LaplaceLaw, windows: Windows, q: Array) -> Array:
-    found = infer(star, law, windows)
+def _quantiles(star: Star, windows: Windows, q: Array) -> Array:
+    found = infer(star, windows)
     levels = jnp.arange(len(star.alpha), dtype=jnp.int32)
     return lax.map(lambda level: _level_law(found, level).quantile(q), levels)
 
 
 @eqx.filter_jit
-def _draw(keys: Array, star: Star, law: LaplaceLaw, windows: Windows) -> Array:
-    found = infer(star, law, windows)
+def _draw(keys: Array, star: Star, windows: Windows) -> Array:
+    found = infer(star, windows)
 
     def one(key):
         key_counts, key_values = jr.split(key)

@@ -22,7 +22,7 @@ from dpjax.noise_aware.exact.forests import stars
 from dpjax.noise_aware.exact.star_inputs import Windows
 from dpjax.noise_aware.exact.star_sums import Sums
 from dpjax.noise_aware.exact.windows import first_windows
-from dpjax.noise_aware.laws import LaplaceLaw, laplace_law
+from dpjax.noise_aware.laws import laplace_law
 from dpjax.released import Released
 from dpjax.statistics import FamilyCounts
 
@@ -103,11 +103,9 @@ def sums_of(released: Released, prior: Array, windows: Windows) -> Sums:
     """What compiled code needs of a release: no more of the mechanism than its law."""
     values = released.values.astype(float)
     batch = values.shape[:-1]
-    law = laplace_law(released)
-    rate = jnp.broadcast_to(jnp.asarray(law.rate, float), batch)
     n = released.n
     if n is not None:
         n = jnp.broadcast_to(jnp.asarray(n).astype(jnp.int32), batch)
-    law = LaplaceLaw(rate, law.discrete)
+    law = laplace_law(released)
     assert isinstance(released.statistic, FamilyCounts)  # as `check_exact` has it
     return Sums(values, law, prior, n, released.statistic, windows)

@@ -86,7 +86,7 @@ class StarLaw(eqx.Module):
         return [hub, *leaves]
 
 
-def infer(star: Star, noise: LaplaceLaw, windows: Windows) -> StarLaw:
+def infer(star: Star, windows: Windows) -> StarLaw:
     """Sum over all hidden counts within the windows.
 
     Cost: for every row of a leaf with two levels, cells · (hub + 2 · kept)
@@ -95,7 +95,7 @@ def infer(star: Star, noise: LaplaceLaw, windows: Windows) -> StarLaw:
     guess = guess_hub(star)
     lowest = _hub_window(star, guess, windows.hub)
     counts = (lowest[:, None] + _steps(windows.hub)[None]).astype(float)
-    logs = _log_law(star, noise, counts)
+    logs = _log_law(star, counts)
     first = _first_record(star, windows.records)
     tilt = _hub_tilt(star, guess.sum()[None], first[None], windows.records)
     hub = lowest[:, None], windows.hub, star.alpha[:, None], tilt
@@ -103,7 +103,7 @@ def infer(star: Star, noise: LaplaceLaw, windows: Windows) -> StarLaw:
     leaves, leaf_others, sums = [], [], []
     above = logs
     for group in star.leaves:
-        rows = _leaf_rows(star, group, noise, lowest, guess, windows)
+        rows = _leaf_rows(star, group, lowest, guess, windows)
         other, start = others(rows), _by_row(lowest, group)
         sums.append(totals(rows, other[0], start, windows.hub))
         message, bound = _message(rows, sums[-1], start)
@@ -111,7 +111,7 @@ def infer(star: Star, noise: LaplaceLaw, windows: Windows) -> StarLaw:
         above += _by_level(bound, group)
         leaves.append(rows)
         leaf_others.append(other)
-    tails = star_bounds.hub_tails(star, noise, lowest, windows.hub)
+    tails = star_bounds.hub_tails(star, lowest, windows.hub)
 
     def as_hub(logs: Array) -> Rows:
         row = star.alpha[:, None], tilt, star.given
@@ -127,7 +127,7 @@ def infer(star: Star, noise: LaplaceLaw, windows: Windows) -> StarLaw:
     # law of what may be there; the product misses at most the sum of what each misses.
     missed = jnp.where(law_above > 0, -jnp.expm1(logs - above), 0)
     missed = (law_above * missed).sum()
-    outside = star_bounds.outside(star, noise, bound, first, windows.records)
+    outside = star_bounds.outside(star, bound, first, windows.records)
     offset, kept_law, lost = _keep(hub_law, windows.kept)
     ratios = [
         quotient(
@@ -151,6 +151,10 @@ def _steps(length: int) -> Int32[Array, " length"]:
 def _by_row(of_levels: Array, group: Leaves) -> Array:
     """What each level of the hub has, for every row of the leaves."""
     return jnp.tile(of_levels, group.values.shape[1])
+
+
+def _rates_by_row(group: Leaves) -> Float[Array, " rows"]:
+    return jnp.broadcast_to(group.noise.rate, group.values.shape[1:]).reshape(-1)
 
 
 def _by_level(of_rows: Array, group: Leaves) -> Array:
@@ -206,10 +210,10 @@ def _hub_tilt(star: Star, guess: Array, first: Array, length: int) -> Array:
     return even_tilt(whole, guess, first, first + (length - 1), star.given)
 
 
-def _log_law(star: Star, noise: LaplaceLaw, counts: Array) -> Array:
+def _log_law(star: Star, counts: Array) -> Array:
     """Of the hub's own noisy counts; -inf for more records than there are."""
     values = jnp.broadcast_to(star.values[:, None], counts.shape)
-    logs = noise.log_prob(values, counts * star.step)
+    logs = star.noise.log_prob(values, counts * star.step)
     logs = jnp.where(jnp.asarray(star.seen)[:, None], logs, 0)
     if star.n is None:
         return logs
@@ -219,7 +223,6 @@ def _log_law(star: Star, noise: LaplaceLaw, counts: Array) -> Array:
 def _leaf_rows(
     star: Star,
     group: Leaves,
-    noise: LaplaceLaw,
     lowest_of_hub: Array,
     guess: Array,
     windows: Windows,
@@ -234,6 +237,7 @@ def _leaf_rows(
     counts = (lowest[:, None] + _steps(windows.cells)[None, :, None]).astype(float)
     ends = _by_row(lowest_of_hub, group), largest[0]
     guess = even_tilt(alpha.sum(axis=0), _by_row(guess, group), *ends, star.given)
+    noise = LaplaceLaw(_rates_by_row(group), group.noise.discrete)
     logs = noise.log_prob(
         jnp.broadcast_to(values[:, None], counts.shape), counts * star.step
     )

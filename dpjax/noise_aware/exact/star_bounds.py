@@ -38,21 +38,19 @@ def cell_tails(
     )
 
 
-def hub_tails(
-    star: Star, noise: LaplaceLaw, lowest: Array, length: int
-) -> Float[Array, " levels"]:
+def hub_tails(star: Star, lowest: Array, length: int) -> Float[Array, " levels"]:
     """Log bound of the weight of a hub's count outside its window."""
     seen = jnp.asarray(star.seen)
 
     def bound(count: Array) -> Array:
-        own = noise.log_prob(star.values, count * star.step)
+        own = star.noise.log_prob(star.values, count * star.step)
         total = jnp.where(seen, own, 0)
         for group in star.leaves:
-            cells, leaves, _ = group.values.shape
+            cells = len(group.values)
             sums = group.values.sum(axis=0)
             places = jnp.broadcast_to(count * star.step, sums.shape)
-            total += noise.log_prob(sums, places).sum(axis=0)
-            total += leaves * (cells - 1) * _peak(noise)
+            total += group.noise.log_prob(sums, places).sum(axis=0)
+            total += (cells - 1) * group.noise.peak().sum()
         return total
 
     most = None
@@ -66,14 +64,12 @@ def hub_tails(
     )
 
 
-def outside(
-    star: Star, noise: LaplaceLaw, hub: Rows, first: Array, length: int
-) -> Float[Array, ""]:
+def outside(star: Star, hub: Rows, first: Array, length: int) -> Float[Array, ""]:
     """Log bound of the evidence outside the windows of the hub and of the records."""
     norms = logsumexp(-hub.log_norm(first[None], length))
     if star.n is None:
         missed = hub.omitted()[0] + norms
-        return jnp.logaddexp(missed, _records_tail(star, noise, first, length))
+        return jnp.logaddexp(missed, _records_tail(star, first, length))
     if len(star.seen) == 2:  # one count is outside of its window when the other is
         return hub.tail.sum() + norms
     return hub.omitted()[0] + norms
@@ -81,32 +77,37 @@ def outside(
 
 def guess_records(star: Star) -> Float[Array, ""]:
     """The middle of what the tables sum to."""
-    return jnp.maximum(jnp.median(_table_sums(star)[0]), 0) / star.step
+    sums = [sums for sums, _, _ in _table_sums(star)]
+    return jnp.maximum(jnp.median(jnp.concatenate(sums)), 0) / star.step
 
 
-def _table_sums(star: Star) -> tuple[Float[Array, " tables"], int]:
-    """What every measured table sums to, and the number of all their other cells."""
-    sums = [group.values.sum(axis=(0, 2)) for group in star.leaves]
-    cells = sum(group.values.size for group in star.leaves)
+def _table_sums(star: Star) -> list[tuple[Float[Array, " tables"], LaplaceLaw, int]]:
+    """What measured tables of a shape sum to, their law, and their other cells."""
+    groups = []
+    for leaves in star.leaves:
+        cells, _, levels = leaves.values.shape
+        law = leaves.noise.of(0)
+        groups.append((leaves.values.sum(axis=(0, 2)), law, cells * levels - 1))
     if all(star.seen):
-        sums.append(star.values.sum()[None])
-        cells += star.values.size
-    joined = jnp.concatenate(sums)
-    return joined, cells - joined.size
+        own = star.values.sum()[None], star.noise, star.values.size - 1
+        groups.append(own)
+    return groups
 
 
-def _records_tail(
-    star: Star, noise: LaplaceLaw, first: Array, length: int
-) -> Float[Array, ""]:
+def _records_tail(star: Star, first: Array, length: int) -> Float[Array, ""]:
     """Log of the sum of the bound over all numbers of records outside the window.
 
     Beyond its peak, it falls at least as fast as a geometric series.
     """
-    sums, rest = _table_sums(star)
+    tables = _table_sums(star)
 
     def bound(count: Array) -> Array:
-        places = jnp.broadcast_to(count * star.step, sums.shape)
-        return noise.log_prob(sums, places).sum() + rest * _peak(noise)
+        total = jnp.zeros(())
+        for sums, noise, others in tables:
+            places = jnp.broadcast_to(count * star.step, sums.shape)
+            at_most = noise.log_prob(sums, places) + others * noise.peak()
+            total += at_most.sum()
+        return total
 
     def series(edge: Array, step: int) -> Array:
         start = bound(edge.astype(float))
@@ -131,7 +132,3 @@ def _falling(bound, edge: Array, step: int, value: Array) -> Array:
     """The bound at an edge, if it falls from there on; else no bound."""
     falls = bound((edge + step).astype(float)) <= bound(edge.astype(float))
     return jnp.where(falls | jnp.isneginf(value), value, jnp.inf)
-
-
-def _peak(noise: LaplaceLaw) -> Float[Array, ""]:
-    return noise.log_prob(jnp.zeros(()), jnp.zeros(()))

@@ -9,6 +9,7 @@ from jaxtyping import Array, Float
 
 from dpjax._checks import whole
 from dpjax._types import Scalar
+from dpjax.noise_aware.laws import LaplaceLaw
 
 
 @dataclass(frozen=True)
@@ -40,10 +41,12 @@ class Leaves(eqx.Module):
     Args:
         values: noisy counts.
         alpha: Dirichlet parameters.
+        noise: the law of every leaf's table, with rates (leaves, 1).
     """
 
     values: Float[Array, "cells leaves levels"]
     alpha: Float[Array, "cells leaves levels"]
+    noise: LaplaceLaw
 
 
 class Star(eqx.Module):
@@ -54,6 +57,7 @@ class Star(eqx.Module):
         alpha: Dirichlet parameters of the hub's probabilities.
         leaves: groups of leaves.
         n: the number of records, where it is public.
+        noise: the law of `values`, with one rate.
         seen: which levels of the hub were measured on their own.
         step: by how much one record moves a number of the release.
         given: whether all `alpha` are probabilities, which are not to be inferred.
@@ -63,6 +67,7 @@ class Star(eqx.Module):
     alpha: Float[Array, " levels"]
     leaves: list[Leaves]
     n: Scalar | None
+    noise: LaplaceLaw
     seen: tuple[bool, ...] = eqx.field(static=True)
     step: int = eqx.field(static=True, default=1)
     given: bool = eqx.field(static=True, default=False)

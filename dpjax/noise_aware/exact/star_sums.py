@@ -43,7 +43,7 @@ class Sums(eqx.Module):
 
     Args:
         values: of the release.
-        law: of its noise.
+        law: of every number of it.
         prior: laid out as the network's tables; or probabilities that are `given`.
         n: the number of records, where it is public.
         statistic: what was measured.
@@ -71,9 +71,9 @@ class Sums(eqx.Module):
         """The law of a star's hidden counts; if tables are given, under these."""
         prior = self.prior if given is None else given
         star = component.star(
-            self.statistic, self.values, prior, self.n, given is not None
+            self.statistic, self.values, self.law, prior, self.n, given is not None
         )
-        return infer(star, self.law, self.windows)
+        return infer(star, self.windows)
 
 
 class Inferred(eqx.Module):
@@ -153,17 +153,17 @@ def largest_guess(sums: Sums) -> Float[Array, ""]:
     """The most records that a level of a hub is guessed to have, over a stack."""
     batch = sums.values.shape[:-1]
 
-    def one(values, n):
-        alone = Sums(values, sums.law, sums.prior, n, sums.statistic, sums.windows)
+    def one(values, rate, n):
+        law = LaplaceLaw(rate, sums.law.discrete)
         guesses = [
-            guess_hub(component.star(alone.statistic, values, alone.prior, n)).max()
-            for component in alone.components
+            guess_hub(component.star(sums.statistic, values, law, sums.prior, n)).max()
+            for component in sums.components
         ]
         return jnp.stack(guesses).max()
 
     for _ in batch:
         one = jax.vmap(one)
-    return one(sums.values, sums.n).max()
+    return one(sums.values, sums.law.rate, sums.n).max()
 
 
 @jax.jit

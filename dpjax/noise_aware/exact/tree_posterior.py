@@ -25,7 +25,7 @@ from dpjax.noise_aware.exact.releases import place_of
 from dpjax.noise_aware.exact.tree_sums import TreeSums
 from dpjax.noise_aware.exact.trees import grow
 from dpjax.noise_aware.exact.windows import TooDear
-from dpjax.noise_aware.laws import LaplaceLaw, laplace_law
+from dpjax.noise_aware.laws import laplace_law
 from dpjax.released import Released
 from dpjax.schema import as_records
 from dpjax.statistics import FamilyCounts
@@ -148,7 +148,8 @@ def tree_posterior(
     n² numbers a variable.
 
     Args:
-        released: noisy family counts, by DiscreteLaplace or Laplace, with a public n.
+        released: noisy family counts, by DiscreteLaplace, SplitLaplace or Laplace,
+            with a public n.
         prior: Dirichlet parameter of every cell, > 0; or, by variable, of each.
         tolerance: posterior mass that may be too small for floating-point numbers,
             which happens where tables contradict each other or the prior.
@@ -202,9 +203,7 @@ def check_tree(released: Released) -> None:
 
 
 def _sums(released: Released, prior: Array, n: int) -> TreeSums:
-    law = laplace_law(released)
     statistic = released.statistic
     assert isinstance(statistic, FamilyCounts)  # as `check_tree` has it
-    rate = jnp.asarray(law.rate, float)
-    law = LaplaceLaw(rate, law.discrete)
+    law = laplace_law(released)
     return TreeSums(released.values.astype(float), law, prior, statistic, n)

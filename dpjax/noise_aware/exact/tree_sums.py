@@ -33,7 +33,7 @@ class TreeSums(eqx.Module):
 
     Args:
         values: of the release.
-        law: of its noise.
+        law: of every number of it.
         prior: laid out as the network's tables.
         statistic: what was measured.
         n: the number of records.

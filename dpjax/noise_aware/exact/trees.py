@@ -109,7 +109,7 @@ def infer_tree(
         tree: of the network.
         statistic: what was measured.
         values: the release.
-        law: of its noise.
+        law: of every number of it.
         prior: laid out as `statistic.layout`; or probabilities that are `given`.
         n: the number of records.
         given: whether they are.
@@ -172,7 +172,8 @@ def _table(
     if group in measured.groups:
         place = measured.offsets[measured.groups.index(group)]
         noisy = values[place : place + size].reshape(shape).T
-        logs += law.log_prob(jnp.broadcast_to(noisy[:, None], counts.shape), counts)
+        own = law.of(place)  # one rate for all of a table
+        logs += own.log_prob(jnp.broadcast_to(noisy[:, None], counts.shape), counts)
     return _Table(logs, norm)
 
 

@@ -1,0 +1,240 @@
+"""Discrete Laplace noise with a budget for each table: more noise here, less there."""
+
+__all__ = ["SplitLaplace"]
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+from jaxtyping import Array, Float, Int, Real
+
+from dpjax._checks import typed_key
+from dpjax._types import Key
+from dpjax.mechanisms.base import ExactMechanism, MechanismWithLaw
+from dpjax.mechanisms.discrete_laplace import DiscreteLaplace
+from dpjax.noise import discrete_laplace
+from dpjax.privacy import Epsilon, PureDP, Sensitivity, exact_epsilon
+
+
+class SplitLaplace(MechanismWithLaw, ExactMechanism):
+    r"""Release tables end to end, table f by a `DiscreteLaplace` of its own budget.
+
+    Made by `calibrate`. Mechanisms whose arrays have the same shapes stack along a
+    leading axis, for `vmap`.
+
+    Args:
+        stack: the mechanism of every table, along the leading axis (the last, if more).
+        names: of the tables.
+        lengths: how many numbers each has.
+
+    Privacy:
+        $\sum_f \epsilon_f$-DP, exactly, for the adjacency of the sensitivity, by basic
+        composition. Proof: if neighbours move each table by at most $\Delta$ in L1,
+        noise of rate $\epsilon_f / \Delta$ changes the probability of what is released
+        of table f by a factor of at most $e^{\epsilon_f}$; the noise of the tables is
+        independent, so that the probability of all together is the product, and changes
+        by at most $\prod_f e^{\epsilon_f}$. That is attained where one record can move
+        all tables at once. Otherwise as `DiscreteLaplace`.
+
+    Raises:
+        ValueError: unless there is one mechanism, name and length for each table.
+    """
+
+    stack: DiscreteLaplace
+    names: tuple[str, ...] = eqx.field(static=True)
+    lengths: tuple[int, ...] = eqx.field(static=True)
+
+    def __check_init__(self):
+        if not len(self.names) == len(self.lengths) == self._tables():
+            raise ValueError(
+                "`stack` must hold one mechanism for each name and length, got "
+                f"{self._tables()} for {len(self.names)} and {len(self.lengths)}."
+            )
+
+    @classmethod
+    def calibrate(
+        cls,
+        split: Mapping[str, Epsilon],
+        lengths: Mapping[str, int],
+        sensitivity: Sensitivity,
+    ) -> "SplitLaplace":
+        """The mechanism that spends exactly these budgets; on the host, certified.
+
+        Args:
+            split: privacy loss by table; a float means its shortest decimal.
+            lengths: by table, in the order in which they lie, how many numbers it has.
+            sensitivity: of one table, with its adjacency.
+
+        Raises:
+            ValueError: if `split` does not name each table once and no other, a budget
+                is not a finite number > 0, or one over the sensitivity is outside the
+                certified range [2^-23, 30].
+        """
+        if set(split) != set(lengths):
+            raise ValueError(
+                "`split` must give a budget to each measured table and to no other: "
+                f"{', '.join(lengths)}; got {list(split)!s:.200}."
+            )
+        budgets = [_budget(name, split[name]) for name in lengths]
+        stack = DiscreteLaplace.calibrate_many(budgets, sensitivity)
+        return cls(stack, tuple(lengths), tuple(lengths.values()))
+
+    @property
+    def adjacency(self) -> str:
+        """That of the sensitivity."""
+        return self.stack.adjacency
+
+    @property
+    def parts(self) -> dict[str, DiscreteLaplace]:
+        """The mechanism of every table, by name; of one that is not stacked."""
+        self._refuse_stacked()
+        return {
+            name: jax.tree.map(lambda leaf, i=i: leaf[i], self.stack)
+            for i, name in enumerate(self.names)
+        }
+
+    @property
+    def rates(self) -> Float[Array, "*batch m"]:
+        """By how much the law of every released number falls a unit, in logs."""
+        return jnp.asarray(self.stack.rho, float)[..., self._tables_of_numbers()]
+
+    def sample(self, key: Key, exact: Int[Array, "*shape"]) -> Int[Array, "*shape"]:
+        """`exact` plus noise, clipped to ±2^29; the tables on the last axis.
+
+        Args:
+            key: typed; to publish, from `dpjax.random.release_key`.
+            exact: integers between -2^29 and 2^29, which must follow from public facts.
+
+        Raises:
+            ValueError: if the key is not typed, or `exact` is not an array of integers,
+                one for each number of the tables.
+        """
+        typed_key(key=key)
+        self._refuse_stacked()
+        self._refuse_length(exact)
+        # In rows of equal length, each of one table: one draw of noise to compile. With
+        # the mean length they hold twice the numbers at most, whatever the lengths.
+        width = -(-sum(self.lengths) // len(self.lengths))
+        owners, places, back = _rows(self.lengths, width)
+        owned = jax.tree.map(lambda leaf: leaf[owners], self.stack)
+
+        def one(part: DiscreteLaplace, key: Key, row: Array) -> Array:
+            return part.sample(key, row)
+
+        by_row = jax.vmap(one, in_axes=(0, 0, -2), out_axes=-2)
+        noisy = by_row(owned, jr.split(key, len(owners)), exact[..., places])
+        return noisy.reshape(*exact.shape[:-1], -1)[..., back]
+
+    def draw(self, exact: Int[Array, " m"]) -> Int[Array, " m"]:
+        """`exact` plus noise, every table with 256 bits of the system's randomness.
+
+        Raises:
+            ValueError: inside `jit` or `vmap`.
+        """
+        self._refuse_length(exact)
+        try:
+            counts = np.asarray(exact)
+        except jax.errors.TracerArrayConversionError:
+            raise ValueError(
+                "`exact` must be drawn for outside `jit` and `vmap`."
+            ) from None
+        tables = np.split(counts, np.cumsum(self.lengths)[:-1])
+        drawn = [
+            np.asarray(part.draw(jnp.asarray(table)))
+            for part, table in zip(self.parts.values(), tables, strict=True)
+        ]
+        return jax.device_put(np.concatenate(drawn))
+
+    def describe(self) -> dict[str, object]:
+        """Kind and, table by table, the budget, the scale and the noise table's print.
+
+        Each is what `DiscreteLaplace.calibrate` of that budget says of itself.
+        """
+        parts = []
+        for name, part in self.parts.items():
+            epsilon, value = part.guarantee().epsilon, int(part.sensitivity.value)
+            sensitivity = Sensitivity(value, self.adjacency)
+            alone = DiscreteLaplace.calibrate(epsilon, sensitivity).describe()
+            alone.pop("kind")
+            parts.append({"name": name, "epsilon": str(epsilon), **alone})
+        return {"kind": "split-discrete-laplace", "parts": parts}
+
+    def could_draw(self, values: np.ndarray, length: int) -> bool:
+        """Integers between -2^29 and 2^29, one for each exact number."""
+        possible = all(part.could_draw(values, length) for part in self.parts.values())
+        return possible and length == sum(self.lengths)
+
+    def log_prob(
+        self, released: Real[Array, "*shape"], exact: Real[Array, "*shape"]
+    ) -> Float[Array, "*shape"]:
+        """Log-probability of each released number (before the clip at ±2^29).
+
+        Raises:
+            ValueError: if there is not one for each number of the tables.
+        """
+        self._refuse_stacked()
+        self._refuse_length(released)
+        noise = released - exact.astype(released.dtype)
+        return discrete_laplace.log_prob(noise, self.rates)
+
+    def guarantee(self) -> PureDP:
+        """The exact sum of the budgets; of one mechanism that is not traced."""
+        costs = [part.guarantee().epsilon for part in self.parts.values()]
+        return PureDP(sum(costs, Fraction(0)), self.adjacency)
+
+    def _tables(self) -> int:
+        shape = jnp.shape(self.stack.rho)
+        return shape[-1] if shape else 0
+
+    def _tables_of_numbers(self) -> Int[np.ndarray, " m"]:
+        """Which table every number is of."""
+        return np.repeat(np.arange(len(self.lengths), dtype=np.int32), self.lengths)
+
+    def _refuse_stacked(self) -> None:
+        """Not a stack, and not taken apart: `vmap` of one would map over its tables."""
+        shape = jnp.shape(self.stack.rho)
+        if shape != (len(self.names),):
+            raise ValueError(
+                "`SplitLaplace` must be one mechanism here, of all its tables: several "
+                "stacked along a leading axis go under `vmap`."
+            )
+
+    def _refuse_length(self, numbers: Real[Array, "*shape"]) -> None:
+        if numbers.shape[-1:] != (sum(self.lengths),):
+            raise ValueError(
+                f"`exact` and `released` must have the {sum(self.lengths)} numbers of "
+                f"all tables on the last axis, got shape {numbers.shape}."
+            )
+
+
+def _budget(name: str, epsilon: Epsilon) -> Fraction:
+    try:
+        return exact_epsilon(epsilon)
+    except ValueError as error:
+        raise ValueError(
+            f"`split` must give {name!r} a budget, such as '1/4'; {error}"
+        ) from None
+
+
+def _rows(
+    lengths: tuple[int, ...], width: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Tables cut into rows: the owner of each, its places, and the way back.
+
+    What a table does not fill of its last row is filled with its last number.
+    """
+    ends = np.cumsum(lengths)
+    rows = [-(-length // width) for length in lengths]
+    owners = np.repeat(np.arange(len(lengths), dtype=np.int32), rows)
+    first = [
+        np.arange(n) * width + end - size
+        for n, end, size in zip(rows, ends, lengths, strict=True)
+    ]
+    places = np.concatenate(first)[:, None] + np.arange(width)
+    inside = places < ends[owners][:, None]
+    places = np.minimum(places, ends[owners][:, None] - 1)
+    return owners, places.astype(np.int32), np.flatnonzero(inside).astype(np.int32)
