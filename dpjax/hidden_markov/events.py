@@ -1,16 +1,24 @@
 """Event logs as networks: which fields are counted in which cells."""
 
-__all__ = ["cell_counts", "event_network", "fields_of"]
+__all__ = [
+    "cell_counts",
+    "declared_cells",
+    "event_network",
+    "fields_of",
+    "log_variables",
+]
 
-from collections.abc import Sequence
+import operator
+from collections.abc import Mapping, Sequence
 
 import jax.numpy as jnp
-from jaxtyping import Array, Real
+import numpy as np
+from jaxtyping import Array, Bool, Real
 
 from dpjax._checks import one_of
 from dpjax.graph import BayesNet
 from dpjax.statistics import FamilyCounts
-from dpjax.variables import Variable
+from dpjax.variables import Level, Variable
 
 
 def event_network(variables: Sequence[Variable], region: str, time: str) -> BayesNet:
@@ -40,10 +48,8 @@ def event_network(variables: Sequence[Variable], region: str, time: str) -> Baye
             "`variables` must have a region, a time and at least one further field."
         )
     times = variables[names.index(time)].levels
-    start = times[0]
-    if not isinstance(start, int) or list(times) != list(
-        range(start, start + len(times))
-    ):
+    integers = [level for level in times if type(level) is int]  # a boolean is no time
+    if list(times) != integers or np.any(np.diff(integers) != 1):
         raise ValueError(
             f"`time` must have consecutive integers as levels, such as months since a "
             f"public start: {time!r} has not. Declare all, events or not."
@@ -67,6 +73,65 @@ def fields_of(net: BayesNet) -> tuple[int, ...]:
             "region and time as parents, in this order (see `event_network`)."
         )
     return tuple(fields)
+
+
+def log_variables(net: BayesNet) -> tuple[Variable, Variable, tuple[Variable, ...]]:
+    """Region, time and fields of an event log.
+
+    Raises:
+        ValueError: if the network is not one of `event_network`.
+    """
+    fields = fields_of(net)
+    region, time = net.parents[fields[0]]
+    variables = net.variables
+    return variables[region], variables[time], tuple(variables[i] for i in fields)
+
+
+def declared_cells(
+    net: BayesNet, times: Mapping[Level, tuple] | None
+) -> Bool[np.ndarray, "regions times"]:
+    """Which cells are on a region's path.
+
+    Args:
+        net: of an event log.
+        times: of the regions named the first and the last time, both included; of all
+            others every time is declared.
+
+    Raises:
+        ValueError: if a region is unknown or named twice, or its times are not whole
+            numbers in order among the declared ones.
+    """
+    region, time, _ = log_variables(net)
+    declared = np.ones((region.size, time.size), bool)
+    for level, span in (times or {}).items():
+        row = region.code(level)
+        if row is None or not declared[row].all():
+            raise ValueError(
+                f"`times` must name regions, levels of {region.name!r}, once each, "
+                f"got {level!r}."
+            )
+        first, last = _span(time, level, span)
+        declared[row] = False
+        declared[row, first : last + 1] = True
+    return declared
+
+
+def _span(time: Variable, region: Level, span: tuple) -> tuple[int, int]:
+    """Places of a region's first and last time among the declared ones."""
+    try:
+        first, last = map(operator.index, span)
+    except (TypeError, ValueError):
+        raise ValueError(
+            "`times` must be a first and a last time, whole numbers, got "
+            f"{span!r} for {region!r}."
+        ) from None
+    least, most = time.levels[0], time.levels[-1]
+    if not least <= first <= last <= most:
+        raise ValueError(
+            f"`times` must run from a first to a last {time.name!r} of {least} to "
+            f"{most}, got {first} to {last} for {region!r}."
+        )
+    return first - least, last - least
 
 
 def cell_counts(
