@@ -120,7 +120,7 @@ def test_posterior_samples_are_no_counts(rng, key):
 
 
 def test_a_log_comes_as_any_table(rng, tmp_path):
-    """Noise is 0 but for one run in 1e9: all releases are the exact counts of the same events."""
+    """Noise is 0 but for one run in 1e9: all releases are the exact counts."""
     records = encoded(rng, 300)
     table = columns(records)
     frame = pd.DataFrame(table)
