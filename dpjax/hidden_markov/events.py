@@ -10,6 +10,7 @@ __all__ = [
 
 import operator
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -88,7 +89,7 @@ def log_variables(net: BayesNet) -> tuple[Variable, Variable, tuple[Variable, ..
 
 
 def declared_cells(
-    net: BayesNet, times: Mapping[Level, tuple] | None
+    net: BayesNet, times: Mapping[Any, tuple] | None
 ) -> Bool[np.ndarray, "regions times"]:
     """Which cells are on a region's path.
 
@@ -125,7 +126,7 @@ def _span(time: Variable, region: Level, span: tuple) -> tuple[int, int]:
             "`times` must be a first and a last time, whole numbers, got "
             f"{span!r} for {region!r}."
         ) from None
-    least, most = time.levels[0], time.levels[-1]
+    least, most = int(time.levels[0]), int(time.levels[-1])
     if not least <= first <= last <= most:
         raise ValueError(
             f"`times` must run from a first to a last {time.name!r} of {least} to "

@@ -9,6 +9,7 @@ __all__ = [
 
 from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -26,7 +27,6 @@ from dpjax.hidden_markov.events import cell_counts, declared_cells, fields_of
 from dpjax.hidden_markov.sampler import CellCounts
 from dpjax.released import Released
 from dpjax.statistics import FamilyCounts
-from dpjax.variables import Level
 
 _MOST_STATES = 127  # paths are kept as bytes
 
@@ -130,7 +130,7 @@ def hidden_markov_posterior(
     released: Released,
     states: int,
     *,
-    times: Mapping[Level, tuple] | None = None,
+    times: Mapping[Any, tuple] | None = None,
     emission: Scalar = 1.0,
     transition: Scalar = 1.0,
     chains: int = 8,

@@ -8,13 +8,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from dpjax.hidden_markov import HiddenMarkovPosterior
-from dpjax.plots.figures import Axes, new_figure, save
+from dpjax.plots.figures import Axes, new_figure, save, short
 from dpjax.plots.states import colour_of, shares
 from dpjax.variables import Variable
 
 _MOST_STATES = 20
 _MOST_LEVELS = 30  # whose names can be read
-_LONGEST_NAME = 24  # letters
 
 
 def emission_bars(
@@ -70,6 +69,7 @@ def emission_bars(
     for axes, last, field in zip(panels[0], panels[-1], fields, strict=True):
         axes.set_title(field.name, fontsize="medium")
         _name_levels(last, field)
+    figure.supylabel("expected probability", fontsize="medium")
     if title:
         figure.suptitle(title)
     save(figure, path)
@@ -77,6 +77,7 @@ def emission_bars(
 
 def _bars(axes: "Axes", probabilities: np.ndarray, colour: str) -> None:
     axes.bar(np.arange(probabilities.size), probabilities, width=0.8, color=colour)
+    axes.set_xlim(-0.7, probabilities.size - 0.3)
     axes.set_ylim(0, 1)
     axes.set_yticks([0, 0.5, 1], ["0", ".5", "1"], fontsize="x-small")
     axes.spines[["top", "right"]].set_visible(False)
@@ -87,7 +88,7 @@ def _name_levels(axes: "Axes", field: Variable) -> None:
     if field.size > _MOST_LEVELS:
         axes.set_xticks([])
         return
-    names = [str(level)[:_LONGEST_NAME] for level in field.levels]
+    names = [short(level) for level in field.levels]
     upright = max(map(len, names)) > 3
     axes.set_xticks(
         np.arange(field.size), names, rotation=90 if upright else 0, fontsize="small"

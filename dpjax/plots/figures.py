@@ -8,6 +8,7 @@ __all__ = [
     "new_figure",
     "require_matplotlib",
     "save",
+    "short",
 ]
 
 import io
@@ -41,6 +42,7 @@ COLOURS = (
     "#F0E442",
     "#000000",
 )
+_LONGEST_NAME = 30  # letters
 
 
 def require_matplotlib() -> None:
@@ -53,7 +55,7 @@ def require_matplotlib() -> None:
         raise ImportError('plots need matplotlib: pip install "dpjax[plots]"')
 
 
-def new_figure(width: float, height: float) -> "Figure":
+def new_figure(width: int | float, height: int | float) -> "Figure":
     """An empty figure, in inches, that makes room for its labels.
 
     Raises:
@@ -72,3 +74,9 @@ def save(figure: "Figure", path: str | os.PathLike) -> None:
     image = io.BytesIO()
     figure.savefig(image, format="png", dpi=150)
     write_atomically(path, image.getvalue())
+
+
+def short(level: object) -> str:
+    """The name of a level, cut if it would take the room of the figure."""
+    name = str(level)
+    return name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"

@@ -7,12 +7,11 @@ import os
 import numpy as np
 
 from dpjax.hidden_markov import HiddenMarkovPosterior
-from dpjax.plots.figures import Axes, Locator, Patch, new_figure, save
-from dpjax.plots.states import UNDECLARED, colour_of, shares
+from dpjax.plots.figures import Axes, Locator, Patch, new_figure, save, short
+from dpjax.plots.states import DISTINCT, OTHERS, UNDECLARED, colour_of, shares
 from dpjax.variables import Variable
 
 _MOST_REGIONS = 60  # whose names can be read
-_LONGEST_NAME = 24  # letters
 
 
 def state_map(
@@ -48,18 +47,17 @@ def state_map(
             f"and {time.size}."
         )
     height = 1.6 + 0.24 * min(region.size, _MOST_REGIONS)
-    states = np.unique(found[found >= 0])
-    figure = new_figure(9, max(height, 1.2 + 0.19 * (states.size + 2)))
+    entries = min(posterior.states, DISTINCT + 1) + 2
+    figure = new_figure(9, max(height, 1.2 + 0.19 * entries))
     axes = figure.subplots()
-    first = time.levels[0]
+    first = int(time.levels[0])
     axes.imshow(
-        _pixels(found),
+        _pixels(found, posterior.states),
         aspect="auto",
         interpolation="nearest",
         extent=(first - 0.5, first + time.size - 0.5, region.size - 0.5, -0.5),
     )
     axes.set_xlabel(time.name)
-    axes.set_ylabel(region.name)
     axes.xaxis.set_major_locator(Locator(nbins=12, integer=True, min_n_ticks=1))
     _name_rows(axes, region)
     _legend(axes, found, posterior.states)
@@ -68,34 +66,25 @@ def state_map(
     save(figure, path)
 
 
-def _pixels(found: np.ndarray) -> np.ndarray:
+def _pixels(found: np.ndarray, states: int) -> np.ndarray:
     """Red, green and blue of every cell."""
-    colours = {
-        state: colour_of(state) if state >= 0 else UNDECLARED
-        for state in np.unique(found).tolist()
-    }
-    lookup = {
-        state: [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
-        for state, colour in colours.items()
-    }
-    return np.array(
-        [[lookup[state] for state in row] for row in found.tolist()], np.uint8
-    )
+    colours = [*map(colour_of, range(states)), UNDECLARED]  # the last is that of -1
+    parts = [[int(colour[i : i + 2], 16) for i in (1, 3, 5)] for colour in colours]
+    return np.array(parts, np.uint8)[found]
 
 
 def _name_rows(axes: "Axes", region: Variable) -> None:
     """As many names as can be read, and lines between the rows."""
+    axes.set_ylabel(region.name)
     if region.size > _MOST_REGIONS:
+        axes.set_yticks([])
+        axes.set_ylabel(f"{region.name}, {region.size} in order of the schema")
         return
-    names = [_short(str(level)) for level in region.levels]
+    names = [short(level) for level in region.levels]
     axes.set_yticks(np.arange(region.size), names, fontsize="small")
     axes.tick_params(axis="y", length=0)
     for row in range(1, region.size):
         axes.axhline(row - 0.5, color="white", linewidth=1)
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"
 
 
 def _legend(axes: "Axes", found: np.ndarray, states: int) -> None:
@@ -103,8 +92,11 @@ def _legend(axes: "Axes", found: np.ndarray, states: int) -> None:
     parts = shares(found, states)
     entries = [
         Patch(facecolor=colour_of(state), label=f"{state}  ({parts[state]:.0%})")
-        for state in np.flatnonzero(parts).tolist()
+        for state in np.flatnonzero(parts[:DISTINCT]).tolist()
     ]
+    if parts[DISTINCT:].any():
+        share = parts[DISTINCT:].sum()
+        entries.append(Patch(facecolor=OTHERS, label=f"others  ({share:.0%})"))
     if (found < 0).any():
         entries.append(Patch(facecolor=UNDECLARED, label="not declared"))
     axes.legend(

@@ -1,40 +1,44 @@
-"""Colours and names of hidden states, the same in every figure."""
+"""Colours and shares of hidden states, the same in every figure."""
 
-__all__ = ["UNDECLARED", "colour_of", "shares"]
+__all__ = ["DISTINCT", "OTHERS", "UNDECLARED", "colour_of", "shares"]
 
 import numpy as np
 
 from dpjax.plots.figures import COLOURS
 
 UNDECLARED = "#D9D9D9"
-_MIXED = COLOURS[:-1]  # mixed with white or black, black would be grey, as undeclared
-_OTHERS = "#595959"
+OTHERS = "#8C8C8C"
+# Each the farthest from all before it in CIELAB, by the least distance over normal,
+# deuteranopic and protanopic sight (Machado et al., 2009); of all 16 that is 17.
+_FURTHER = (
+    "#0000FF",
+    "#000044",
+    "#EEFFAA",
+    "#443300",
+    "#110099",
+    "#7766FF",
+    "#663355",
+    "#77BB66",
+)
+_PALETTE = (*COLOURS, *_FURTHER)
+DISTINCT = len(_PALETTE)
 
 
 def colour_of(state: int) -> str:
-    """One colour for each of the eight commonest states, then tints, then shades.
+    """A colour of its own for each of the 16 commonest states, grey for all others.
 
     States are numbered by how many cells they have: the clearest colours are for those
-    that are most seen. From the 23rd on all have the same one.
+    that are most seen.
     """
-    if state < len(COLOURS):
-        return COLOURS[state]
-    turn, place = divmod(state - len(COLOURS), len(_MIXED))
-    return _mix(_MIXED[place], (255, 0)[turn]) if turn < 2 else _OTHERS
+    return _PALETTE[state] if state < DISTINCT else OTHERS
 
 
-def shares(path: np.ndarray, states: int) -> np.ndarray:
+def shares(found: np.ndarray, states: int) -> np.ndarray:
     """Of the declared cells, how many are in each state, as a fraction.
 
     Args:
-        path: the state of every cell, -1 where none is declared.
+        found: the state of every cell, -1 where none is declared.
         states: how many.
     """
-    counts = np.bincount(path[path >= 0], minlength=states)
+    counts = np.bincount(found[found >= 0], minlength=states)
     return counts / counts.sum()
-
-
-def _mix(colour: str, with_level: int) -> str:
-    """Half a colour, half white (255) or black (0)."""
-    parts = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
-    return "#" + "".join(f"{(part + with_level) // 2:02X}" for part in parts)
