@@ -71,7 +71,8 @@ def disagreement(facts: dict) -> str | None:
         return None
     return (
         f"the chains disagree (R-hat of the {worst} is {ratios[worst]:.2f}, above "
-        f"{_MOST_R_HAT}): ask for more --sweeps and --burn-in, or for fewer --states."
+        f"{_MOST_R_HAT}): ask for more --sweeps and --burn-in, or for fewer --states; "
+        "states shown are of the chain with the largest log-likelihood."
     )
 
 
