@@ -111,6 +111,19 @@ def test_times_are_consecutive_integers(levels):
         event_network([*LOG[2:], Variable("month", levels)], "place", "month")
 
 
+def test_the_simulated_log_fits_its_schema():
+    schema, table = dp.datasets.simulated_events(1)
+    records = np.asarray(schema.encode(table))
+    assert (
+        records == np.asarray(schema.encode(dp.datasets.simulated_events(1)[1]))
+    ).all()
+    assert 2500 < len(records) < 3300
+    cells = np.bincount(records[:, 0] * 36 + records[:, 1], minlength=144)
+    assert (cells > 0).all()
+    net = event_network(list(schema.values()), "province", "month")
+    assert net.parents == ((), (), (0, 1), (0, 1))
+
+
 def test_posterior_samples_are_no_counts(rng, key):
     table = columns(encoded(rng, 50))
     options = {"epsilon": 5, "adjacency": "replace-one"}
