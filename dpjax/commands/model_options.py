@@ -13,7 +13,6 @@ from dpjax.graph import BayesNet
 from dpjax.hidden_markov import check_states, declared_cells, event_network
 from dpjax.schema import Schema
 from dpjax.statistics import Sufficient
-from dpjax.variables import Variable
 
 _BAYES_NET, _REGRESSION, _EVENTS = "bayes-net", "linear-regression", "hmm"
 
@@ -83,14 +82,7 @@ def _events(options: argparse.Namespace, schema: Schema) -> BayesNet:
             f"`mechanism` must be laplace for the model {_EVENTS}, got "
             f"{options.mechanism}."
         )
-    variables = [x for x in schema.values() if isinstance(x, Variable)]
-    others = [name for name in schema if not isinstance(schema[name], Variable)]
-    if others:
-        raise ValueError(
-            f"`schema` must have levels for the model {_EVENTS}, got bounds for "
-            f"{others[0]!r}: declare the bins of a number as levels."
-        )
-    net = event_network(variables, options.region, options.time)
+    net = event_network(list(schema.values()), options.region, options.time)
     if options.states is not None:
         check_states(options.states, declared_cells(net, None))
     return net

@@ -125,7 +125,7 @@ def _refuse(options: argparse.Namespace) -> None:
             raise ValueError(
                 f"`{name}` must end in {' or '.join(suffixes)}, got {path}."
             )
-        refuse_unwritable_file(path)
+        refuse_unwritable_file(path, name)
     given = [path for path, _ in outputs.values() if path is not None]
     if len(set(given)) < len(given):
         raise ValueError("`plot` and `emissions-plot` must be different files.")

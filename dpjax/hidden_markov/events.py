@@ -17,12 +17,13 @@ import numpy as np
 from jaxtyping import Array, Bool, Real
 
 from dpjax._checks import one_of
+from dpjax.encoding import AnyVariable
 from dpjax.graph import BayesNet
 from dpjax.statistics import FamilyCounts
 from dpjax.variables import Level, Variable
 
 
-def event_network(variables: Sequence[Variable], region: str, time: str) -> BayesNet:
+def event_network(variables: Sequence[AnyVariable], region: str, time: str) -> BayesNet:
     """The network whose families are the histograms of every field in every cell.
 
     A cell is a region at a time: the public product of all levels of both, whether any
@@ -38,9 +39,16 @@ def event_network(variables: Sequence[Variable], region: str, time: str) -> Baye
         if a record moves to another cell, and 1 a field under add-remove.
 
     Raises:
-        ValueError: if there is no such region or time, no field, or times are not
-            consecutive integers.
+        ValueError: if there is no such region or time, no field, times are not
+            consecutive integers, or a variable is numeric.
     """
+    numeric = [x.name for x in variables if not isinstance(x, Variable)]
+    if numeric:
+        raise ValueError(
+            f"`variables` must have levels in an event log, got bounds for "
+            f"{numeric[0]!r}: declare bins of the numbers as levels."
+        )
+    categorical = tuple(x for x in variables if isinstance(x, Variable))
     names = [variable.name for variable in variables]
     one_of(names, region=region, time=time)
     fields = [name for name in names if name not in (region, time)]
@@ -48,7 +56,7 @@ def event_network(variables: Sequence[Variable], region: str, time: str) -> Baye
         raise ValueError(
             "`variables` must have a region, a time and at least one further field."
         )
-    times = variables[names.index(time)].levels
+    times = categorical[names.index(time)].levels
     integers = [level for level in times if type(level) is int]  # a boolean is no time
     if list(times) != integers or np.any(np.diff(integers) != 1):
         raise ValueError(
@@ -57,7 +65,7 @@ def event_network(variables: Sequence[Variable], region: str, time: str) -> Baye
         )
     pair = names.index(region), names.index(time)
     parents = tuple(pair if name in fields else () for name in names)
-    return BayesNet(tuple(variables), parents)
+    return BayesNet(categorical, parents)
 
 
 def fields_of(net: BayesNet) -> tuple[int, ...]:
