@@ -13,6 +13,7 @@ from dpjax.hidden_markov import (
     declared_cells,
     event_network,
     hidden_markov_posterior,
+    log_variables,
 )
 from dpjax.variables import Variable
 from tests.event_log import LOG, NET, STATISTIC, columns, encoded, released
@@ -109,6 +110,20 @@ def test_states_are_counted_against_declared_cells(rng, key):
 def test_times_are_consecutive_integers(levels):
     with pytest.raises(ValueError, match="`time` must have consecutive integers"):
         event_network([*LOG[2:], Variable("month", levels)], "place", "month")
+
+
+def test_a_network_of_times_first_is_no_event_log():
+    """Every field has two parents, but the second is no time."""
+    fields = {"kind": ["month", "place"], "dead": ["month", "place"]}
+    net = dp.BayesNet.from_parents(dp.Schema(LOG), fields)
+    with pytest.raises(ValueError, match="consecutive integers, got 'place' as time"):
+        log_variables(net)
+
+
+def test_numbers_are_no_fields():
+    dead = dp.Interval("dead", 0, 9)
+    with pytest.raises(ValueError, match="must have levels .*, got bounds for 'dead'"):
+        event_network([*LOG[:3], dead], "place", "month")
 
 
 def test_the_simulated_log_fits_its_schema():

@@ -56,9 +56,7 @@ def event_network(variables: Sequence[AnyVariable], region: str, time: str) -> B
         raise ValueError(
             "`variables` must have a region, a time and at least one further field."
         )
-    times = categorical[names.index(time)].levels
-    integers = [level for level in times if type(level) is int]  # a boolean is no time
-    if list(times) != integers or np.any(np.diff(integers) != 1):
+    if not _has_whole_times(categorical[names.index(time)]):
         raise ValueError(
             f"`time` must have consecutive integers as levels, such as months since a "
             f"public start: {time!r} has not. Declare all, events or not."
@@ -66,6 +64,11 @@ def event_network(variables: Sequence[AnyVariable], region: str, time: str) -> B
     pair = names.index(region), names.index(time)
     parents = tuple(pair if name in fields else () for name in names)
     return BayesNet(categorical, parents)
+
+
+def _has_whole_times(time: Variable) -> bool:
+    integers = [level for level in time.levels if type(level) is int]  # no booleans
+    return list(time.levels) == integers and bool(np.all(np.diff(integers) == 1))
 
 
 def fields_of(net: BayesNet) -> tuple[int, ...]:
@@ -93,6 +96,11 @@ def log_variables(net: BayesNet) -> tuple[Variable, Variable, tuple[Variable, ..
     fields = fields_of(net)
     region, time = net.parents[fields[0]]
     variables = net.variables
+    if not _has_whole_times(variables[time]):
+        raise ValueError(
+            "`released` must be of an event log, whose times are consecutive integers, "
+            f"got {variables[time].name!r} as time (see `event_network`)."
+        )
     return variables[region], variables[time], tuple(variables[i] for i in fields)
 
 
