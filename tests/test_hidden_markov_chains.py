@@ -122,7 +122,7 @@ def test_a_network_of_times_first_is_no_event_log():
 
 def test_numbers_are_no_fields():
     dead = dp.Interval("dead", 0, 9)
-    with pytest.raises(ValueError, match="must have levels .*, got bounds for 'dead'"):
+    with pytest.raises(ValueError, match="got bounds for 'dead'"):
         event_network([*LOG[:3], dead], "place", "month")
 
 
