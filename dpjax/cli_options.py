@@ -99,8 +99,13 @@ def refuse_unwritable(options: argparse.Namespace) -> None:
     refuse_unwritable_file(options.out)
 
 
-def refuse_unwritable_file(path: str) -> None:
-    """Refuse an output that cannot be written, before work that would be lost."""
+def refuse_unwritable_file(path: str, name: str = "out") -> None:
+    """Refuse an output that cannot be written, before work that would be lost.
+
+    Args:
+        path: of the output.
+        name: of the option that asks for it.
+    """
     out = pathlib.Path(path).resolve()
     try:
         tempfile.TemporaryFile(dir=out.parent).close()  # asking is not enough
@@ -109,7 +114,7 @@ def refuse_unwritable_file(path: str) -> None:
         writable = False
     if not writable:
         raise ValueError(
-            f"`out` must be a file in a folder that can be written, got {path}."
+            f"`{name}` must be a file in a folder that can be written, got {path}."
         )
 
 

@@ -27,6 +27,7 @@ from dpjax.privacy import REPLACE_ONE
 from dpjax.publish import MECHANISMS, release
 from dpjax.random import study_key
 from dpjax.released import Released
+from dpjax.schema import Schema
 from dpjax.statistics import TableStatistic
 from dpjax.sweeps import sweep
 
@@ -41,7 +42,8 @@ def demo(out: str | os.PathLike, *, repeats: int = 50, seed: int = 0) -> dict:
 
     Args:
         out: folder for `results.json`, `demo.png`, `release.json`, and the data and
-            schema as files to try the other commands on. Made if it does not exist.
+            schema as files to try the other commands on, and a simulated event log.
+            Made if it does not exist.
         repeats: of random split and noise.
         seed: of splits and simulated noise; not of the release, whose key is fresh.
 
@@ -186,13 +188,9 @@ def _write(
 ) -> None:
     released.save(folder / "release.json")
     write_atomically(folder / "results.json", json.dumps(report, indent=2) + "\n")
-    schema = json.dumps(released.schema.to_json(), indent=2)
-    write_atomically(folder / "schema.json", schema + "\n")
-    survey = io.StringIO()
-    writer = csv.writer(survey, lineterminator="\n")
-    writer.writerow(table)
-    writer.writerows(zip(*table.values(), strict=True))
-    write_atomically(folder / "survey.csv", survey.getvalue())
+    _write_table(folder, "schema.json", released.schema, "survey.csv", table)
+    schema, events = datasets.simulated_events()
+    _write_table(folder, "events.json", schema, "events.csv", events)
     plots.privacy_utility(
         report["results"],
         folder / "demo.png",
@@ -200,3 +198,19 @@ def _write(
         adjacency=report["adjacency"],
         title=f"Naive Bayes on the {report['data']}, {report['repeats']} repeats",
     )
+
+
+def _write_table(
+    folder: pathlib.Path,
+    schema_name: str,
+    schema: Schema,
+    name: str,
+    table: dict[str, np.ndarray],
+) -> None:
+    declared = json.dumps(schema.to_json(), indent=2)
+    write_atomically(folder / schema_name, declared + "\n")
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(table)
+    writer.writerows(zip(*table.values(), strict=True))
+    write_atomically(folder / name, text.getvalue())

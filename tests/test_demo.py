@@ -98,7 +98,9 @@ def test_the_readmes_commands_work(folder, monkeypatch, capsys):
     text = "".join(blocks).replace("\\\n", " ")
     commands = [shlex.split(x, comments=True) for x in text.splitlines()]
     ours = [x[1:] for x in commands if x and x[0] == "dpjax"]
-    assert [x[0] for x in ours] == ["release", "predict", "verify", "calibrate", "plan"]
+    assert [x[0] for x in ours] == [
+        "release", "predict", "verify", "calibrate", "plan", "release", "sample"
+    ]  # fmt: skip
     for command in ours:
         command = command[: command.index(">")] if ">" in command else command
         assert main(command) == 0

@@ -68,7 +68,7 @@ def test_importing_prints_and_changes_nothing_and_leaves_what_is_slow():
         (columns, "pyarrow", lambda: columns.column_names("table.csv"), "data"),
         (datasets, "_fair", datasets.fair, "demo"),
         (
-            plots,
+            plots.figures,
             "Figure",
             lambda: plots.privacy_utility(
                 [], "x.png", majority=0.5, adjacency="", title=""

@@ -2,6 +2,6 @@
 
 __all__ = ["COMMANDS"]
 
-from dpjax.commands import calibrate, demo, plan, predict, release, verify
+from dpjax.commands import calibrate, demo, plan, predict, release, sample, verify
 
-COMMANDS = (calibrate, demo, plan, release, predict, verify)
+COMMANDS = (calibrate, demo, plan, release, predict, sample, verify)

@@ -14,7 +14,8 @@ def add(commands) -> None:
         help="try every mechanism on real sensitive data",
         description="Naive Bayes on the Redbook extramarital-affairs survey (6,366 "
         "respondents, in statsmodels), private and not, at seven ε. Writes a table, a "
-        "figure, a release, and the data as files to try the other commands on.",
+        "figure, a release, and the data, with a simulated event log, as files to try "
+        "the other commands on.",
     )
     command.add_argument(
         "--out", default="dpjax-demo", help="folder (default: %(default)s)"

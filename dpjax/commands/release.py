@@ -8,20 +8,15 @@ import json
 from dpjax.cli_options import (
     DATA_HELP,
     ledger_of,
-    network_of,
     refuse_unwritable,
     split_of,
     summary,
 )
-from dpjax.encoding import of_one_kind
-from dpjax.expfam import FAMILIES
-from dpjax.graph import BayesNet
+from dpjax.commands.model_options import add_model_options, model_of
 from dpjax.privacy import ADJACENCIES, PureDP, exact_epsilon
 from dpjax.publish import MECHANISMS, release
 from dpjax.schema import Schema
-from dpjax.statistics import Sufficient
 
-_BAYES_NET, _REGRESSION = "bayes-net", "linear-regression"
 _CHOICES = ("omega", "temperature", "samples", "prior", "units", "points")
 
 
@@ -40,21 +35,7 @@ def add(commands) -> None:
         help='JSON: {"variables": {"x": {"levels": [0, 1]}, "age": {"lower": 0, '
         '"upper": 120}}}',
     )
-    command.add_argument(
-        "--model",
-        choices=(_BAYES_NET, *FAMILIES),
-        default=_BAYES_NET,
-        help="default: %(default)s; the others are of all variables of the schema",
-    )
-    command.add_argument(
-        "--network",
-        help="of a bayes-net: a BIF file, a JSON file "
-        '{"parents": {"x": ["y"]}}, or naive-bayes:TARGET',
-    )
-    command.add_argument("--target", help="of linear-regression: what to predict")
-    command.add_argument(
-        "--variance", type=float, help="of gaussian-mean: the public variance"
-    )
+    add_model_options(command)
     command.add_argument(
         "--mechanism",
         choices=sorted(MECHANISMS),
@@ -116,7 +97,7 @@ def _add_choices(command: argparse.ArgumentParser) -> None:
 
 def _run(options: argparse.Namespace) -> None:
     schema = Schema.from_json(options.schema)
-    what = _model_of(options, schema)
+    what = model_of(options, schema)
     cost = PureDP(exact_epsilon(options.epsilon), options.adjacency)
     refuse_unwritable(options)
     ledger = ledger_of(options)
@@ -143,37 +124,6 @@ def _run(options: argparse.Namespace) -> None:
     print(f"{options.out}: {released}")
     if ledger is not None:
         print(f"ledger: {ledger.spent} of {ledger.budget} spent")
-
-
-def _model_of(options: argparse.Namespace, schema: Schema) -> BayesNet | Sufficient:
-    """The network, or the statistic of the family over the schema's variables."""
-    model = options.model
-    for name, wanted in (
-        ("network", model == _BAYES_NET),
-        ("target", model == _REGRESSION),
-        ("variance", model == "gaussian-mean"),
-    ):
-        if (getattr(options, name) is not None) != wanted:
-            raise ValueError(
-                f"`{name}` must be {'given' if wanted else 'left out'} for the model "
-                f"{model}."
-            )
-    if options.prior is not None and model != _BAYES_NET:
-        raise ValueError("`prior` must be left out: on this line it is for networks.")
-    if model == _BAYES_NET:
-        return network_of(options.network, schema)
-    names = list(schema)
-    if model == _REGRESSION:
-        if options.target not in names:
-            raise ValueError(
-                f"`target` must be a variable of the schema, got {options.target!r}."
-            )
-        names = [name for name in names if name != options.target]
-        names.append(options.target)
-    levels, numbers = of_one_kind([schema[name] for name in names])
-    given = {} if options.variance is None else {"variance": options.variance}
-    variables = tuple(levels) or tuple(numbers)
-    return Sufficient.of(model, variables, options.adjacency, **given)
 
 
 def _choices_of(options: argparse.Namespace) -> dict[str, object]:

@@ -1,19 +1,29 @@
 """Event logs as networks: which fields are counted in which cells."""
 
-__all__ = ["cell_counts", "event_network", "fields_of"]
+__all__ = [
+    "cell_counts",
+    "declared_cells",
+    "event_network",
+    "fields_of",
+    "log_variables",
+]
 
-from collections.abc import Sequence
+import operator
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import jax.numpy as jnp
-from jaxtyping import Array, Real
+import numpy as np
+from jaxtyping import Array, Bool, Real
 
 from dpjax._checks import one_of
+from dpjax.encoding import AnyVariable
 from dpjax.graph import BayesNet
 from dpjax.statistics import FamilyCounts
-from dpjax.variables import Variable
+from dpjax.variables import Level, Variable
 
 
-def event_network(variables: Sequence[Variable], region: str, time: str) -> BayesNet:
+def event_network(variables: Sequence[AnyVariable], region: str, time: str) -> BayesNet:
     """The network whose families are the histograms of every field in every cell.
 
     A cell is a region at a time: the public product of all levels of both, whether any
@@ -29,9 +39,16 @@ def event_network(variables: Sequence[Variable], region: str, time: str) -> Baye
         if a record moves to another cell, and 1 a field under add-remove.
 
     Raises:
-        ValueError: if there is no such region or time, no field, or times are not
-            consecutive integers.
+        ValueError: if there is no such region or time, no field, times are not
+            consecutive integers, or a variable is numeric.
     """
+    numeric = [x.name for x in variables if not isinstance(x, Variable)]
+    if numeric:
+        raise ValueError(
+            f"`variables` must have levels in an event log, got bounds for "
+            f"{numeric[0]!r}: declare bins of the numbers as levels."
+        )
+    categorical = tuple(x for x in variables if isinstance(x, Variable))
     names = [variable.name for variable in variables]
     one_of(names, region=region, time=time)
     fields = [name for name in names if name not in (region, time)]
@@ -39,18 +56,19 @@ def event_network(variables: Sequence[Variable], region: str, time: str) -> Baye
         raise ValueError(
             "`variables` must have a region, a time and at least one further field."
         )
-    times = variables[names.index(time)].levels
-    start = times[0]
-    if not isinstance(start, int) or list(times) != list(
-        range(start, start + len(times))
-    ):
+    if not _has_whole_times(categorical[names.index(time)]):
         raise ValueError(
             f"`time` must have consecutive integers as levels, such as months since a "
             f"public start: {time!r} has not. Declare all, events or not."
         )
     pair = names.index(region), names.index(time)
     parents = tuple(pair if name in fields else () for name in names)
-    return BayesNet(tuple(variables), parents)
+    return BayesNet(categorical, parents)
+
+
+def _has_whole_times(time: Variable) -> bool:
+    integers = [level for level in time.levels if type(level) is int]  # no booleans
+    return list(time.levels) == integers and bool(np.all(np.diff(integers) == 1))
 
 
 def fields_of(net: BayesNet) -> tuple[int, ...]:
@@ -67,6 +85,70 @@ def fields_of(net: BayesNet) -> tuple[int, ...]:
             "region and time as parents, in this order (see `event_network`)."
         )
     return tuple(fields)
+
+
+def log_variables(net: BayesNet) -> tuple[Variable, Variable, tuple[Variable, ...]]:
+    """Region, time and fields of an event log.
+
+    Raises:
+        ValueError: if the network is not one of `event_network`.
+    """
+    fields = fields_of(net)
+    region, time = net.parents[fields[0]]
+    variables = net.variables
+    if not _has_whole_times(variables[time]):
+        raise ValueError(
+            "`released` must be of an event log, whose times are consecutive integers, "
+            f"got {variables[time].name!r} as time (see `event_network`)."
+        )
+    return variables[region], variables[time], tuple(variables[i] for i in fields)
+
+
+def declared_cells(
+    net: BayesNet, times: Mapping[Any, tuple] | None
+) -> Bool[np.ndarray, "regions times"]:
+    """Which cells are on a region's path.
+
+    Args:
+        net: of an event log.
+        times: of the regions named the first and the last time, both included; of all
+            others every time is declared.
+
+    Raises:
+        ValueError: if a region is unknown or named twice, or its times are not whole
+            numbers in order among the declared ones.
+    """
+    region, time, _ = log_variables(net)
+    declared = np.ones((region.size, time.size), bool)
+    for level, span in (times or {}).items():
+        row = region.code(level)
+        if row is None or not declared[row].all():
+            raise ValueError(
+                f"`times` must name regions, levels of {region.name!r}, once each, "
+                f"got {level!r}."
+            )
+        first, last = _span(time, level, span)
+        declared[row] = False
+        declared[row, first : last + 1] = True
+    return declared
+
+
+def _span(time: Variable, region: Level, span: tuple) -> tuple[int, int]:
+    """Places of a region's first and last time among the declared ones."""
+    try:
+        first, last = map(operator.index, span)
+    except (TypeError, ValueError):
+        raise ValueError(
+            "`times` must be a first and a last time, whole numbers, got "
+            f"{span!r} for {region!r}."
+        ) from None
+    least, most = int(time.levels[0]), int(time.levels[-1])
+    if not least <= first <= last <= most:
+        raise ValueError(
+            f"`times` must run from a first to a last {time.name!r} of {least} to "
+            f"{most}, got {first} to {last} for {region!r}."
+        )
+    return first - least, last - least
 
 
 def cell_counts(

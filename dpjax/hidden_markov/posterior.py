@@ -1,13 +1,19 @@
 """Hidden Markov models of event logs: what chains say of states and emissions."""
 
-__all__ = ["HiddenMarkovPosterior", "hidden_markov_posterior", "sample_hidden_markov"]
+__all__ = [
+    "HiddenMarkovPosterior",
+    "check_states",
+    "hidden_markov_posterior",
+    "sample_hidden_markov",
+]
 
+from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import jax.random as jr
 import numpy as np
 from jax import lax
 from jax.scipy.special import xlogy
@@ -16,8 +22,9 @@ from numpyro.diagnostics import effective_sample_size, split_gelman_rubin
 
 from dpjax._checks import positive, typed_key, whole
 from dpjax._types import Key, Scalar
-from dpjax.hidden_markov.events import cell_counts, fields_of
-from dpjax.hidden_markov.sampler import CellCounts, begin, sweep
+from dpjax.hidden_markov.chains import ChainDraws, Progress, run_chains, run_in_blocks
+from dpjax.hidden_markov.events import cell_counts, declared_cells, fields_of
+from dpjax.hidden_markov.sampler import CellCounts
 from dpjax.released import Released
 from dpjax.statistics import FamilyCounts
 
@@ -123,11 +130,13 @@ def hidden_markov_posterior(
     released: Released,
     states: int,
     *,
+    times: Mapping[Any, tuple] | None = None,
     emission: Scalar = 1.0,
     transition: Scalar = 1.0,
     chains: int = 8,
     sweeps: int = 200,
     burn_in: int = 100,
+    progress: Progress | None = None,
 ) -> HiddenMarkovPosterior:
     """Hidden states of an event log, from released counts, taken at their word.
 
@@ -138,23 +147,27 @@ def hidden_markov_posterior(
         key: typed.
         released: noisy family counts of an `event_network`.
         states: how many.
+        times: of the regions named, the first and the last time of their paths, such as
+            `{"north": (0, 9)}`; public facts. Other cells are ignored.
         emission: Dirichlet parameter of every level.
         transition: Dirichlet parameter of every move, and of every first state.
         chains: how many, from random starts.
         sweeps: of each chain.
         burn_in: how many of these are left out.
+        progress: wraps the blocks of sweeps that are worked through, as `tqdm` does; it
+            changes no draw. None: all sweeps are one program.
 
     Privacy:
         Post-processing: costs nothing, and may be repeated with other states or priors.
 
     Raises:
-        ValueError: if the release is of something else, a number is out of range, or
-            there are more states than cells.
+        ValueError: if the release is of something else, a number is out of range, times
+            are not the regions' own, or there are more states than declared cells.
 
     Reference:
         Foulds et al. (UAI-16), sections 4.2 and 5; there with transitions collapsed.
     """
-    statistic = released.statistic
+    statistic = released.counted  # not samples of its tables
     if not isinstance(statistic, FamilyCounts):
         raise ValueError(
             "`released` must be of family counts of an event log, got "
@@ -162,12 +175,13 @@ def hidden_markov_posterior(
         )
     fields = tuple(statistic.net.sizes[i] for i in fields_of(statistic.net))
     counts = jnp.maximum(cell_counts(statistic, released.values).astype(float), 0)
-    every = jnp.ones(counts.shape[:2], bool)
+    declared = jnp.asarray(declared_cells(statistic.net, times))
     positive(emission=emission, transition=transition)
     priors = jnp.asarray(emission, float), jnp.asarray(transition, float)
-    cells = CellCounts(counts, every, every, fields, states, *priors)
+    every = jnp.ones_like(declared)
+    cells = CellCounts(counts, declared, every, fields, states, *priors)
     return sample_hidden_markov(
-        key, cells, chains=chains, sweeps=sweeps, burn_in=burn_in
+        key, cells, chains=chains, sweeps=sweeps, burn_in=burn_in, progress=progress
     )
 
 
@@ -178,42 +192,57 @@ def sample_hidden_markov(
     chains: int = 8,
     sweeps: int = 200,
     burn_in: int = 100,
+    progress: Progress | None = None,
 ) -> HiddenMarkovPosterior:
     """Gibbs chains on counts, noisy or exact; pure, for `jit` and `vmap`.
 
-    Arguments are those of `hidden_markov_posterior`.
+    Arguments are those of `hidden_markov_posterior`; `progress` is for neither.
 
     Privacy:
         None of its own: on exact counts every draw depends on every record, and no
         budget pays for that. On released ones it costs nothing.
     """
     typed_key(key=key)
-    whole(1, states=cells.states, chains=chains, sweeps=sweeps)
+    whole(1, chains=chains, sweeps=sweeps)
     whole(0, burn_in=burn_in)
-    regions, times, _ = cells.counts.shape
-    if cells.states > min(regions * times, _MOST_STATES):
-        raise ValueError(
-            f"`states` must be at most the number of cells, {regions * times}, and "
-            f"{_MOST_STATES}, got {cells.states}."
-        )
+    check_states(cells.states, cells.declared)
     if burn_in >= sweeps:
         raise ValueError(f"`burn_in` must be below `sweeps`, {sweeps}, got {burn_in}.")
-    return _sample(key, cells, chains, sweeps, burn_in)
+    if progress is None:
+        return _sample(key, cells, chains, sweeps, burn_in)
+    every = run_in_blocks(key, cells, chains, sweeps, progress)
+    return _posterior_of(every, cells, burn_in)
+
+
+def check_states(states: int, declared: Bool[ArrayLike, "regions times"]) -> None:
+    """Refuse fewer states than one, or more than there are declared cells.
+
+    Raises:
+        ValueError: as said.
+    """
+    whole(1, states=states)
+    try:
+        most = int(np.asarray(declared).sum())
+    except jax.errors.TracerArrayConversionError:  # not known here: all of them
+        most = int(np.prod(np.shape(declared)))
+    if states > min(most, _MOST_STATES):
+        raise ValueError(
+            f"`states` must be at most the number of cells, {most}, and "
+            f"{_MOST_STATES}, got {states}."
+        )
 
 
 @partial(jax.jit, static_argnums=(2, 3, 4))
 def _sample(
     key: Key, cells: CellCounts, chains: int, sweeps: int, burn_in: int
 ) -> HiddenMarkovPosterior:
-    key_start, key_sweeps = jr.split(key)
+    return _posterior_of(run_chains(key, cells, chains, sweeps), cells, burn_in)
 
-    def step(state, key):
-        state, info = sweep(key, cells, state)
-        kept = state._replace(paths=state.paths.astype(jnp.int8))
-        return state, (kept, info)
 
-    state = begin(key_start, cells, chains)
-    _, every = lax.scan(step, state, jr.split(key_sweeps, sweeps))  # compiled once
+@partial(jax.jit, static_argnums=2)
+def _posterior_of(
+    every: ChainDraws, cells: CellCounts, burn_in: int
+) -> HiddenMarkovPosterior:
     drawn, info = jax.tree.map(lambda x: x[burn_in:], every)
     return HiddenMarkovPosterior(
         drawn.paths,

@@ -1,0 +1,15 @@
+"""Figures: the one room that touches matplotlib."""
+
+__all__ = [
+    "emission_bars",
+    "privacy_utility",
+    "rank_histograms",
+    "require_matplotlib",
+    "state_map",
+]
+
+from dpjax.plots.bars import emission_bars
+from dpjax.plots.curves import privacy_utility
+from dpjax.plots.figures import require_matplotlib
+from dpjax.plots.histograms import rank_histograms
+from dpjax.plots.maps import state_map
