@@ -13,7 +13,7 @@ import dpjax as dp
 from dpjax.cli import main
 from dpjax.commands import sample
 from dpjax.commands.sample_report import disagreement
-from dpjax.hidden_markov import HiddenMarkovPosterior, hidden_markov_posterior
+from dpjax.hidden_markov import HiddenMarkovPosterior, fit
 from dpjax.plots import figures
 from dpjax.schema import Schema
 from tests.event_log import LOG, NET, columns, encoded
@@ -144,7 +144,7 @@ def test_states_and_figures_are_written(capsys):
     for label in ("log-likelihood", "share of the largest state", "R-hat"):
         assert label in printed.out
     key = dp.random.study_key(3)
-    posterior = hidden_markov_posterior(
+    posterior = fit(
         key, dp.load("log.json"), 2, chains=2, sweeps=20, burn_in=10, progress=iter
     )  # in blocks, which are compiled already
     states = np.asarray(posterior.predict_states())
@@ -264,7 +264,7 @@ def test_what_cannot_be_sampled(release, options, message, folder, capsys):
 
 
 def test_outputs_are_refused_before_the_work(monkeypatch, capsys):
-    monkeypatch.setattr(sample, "hidden_markov_posterior", None)  # work would fail
+    monkeypatch.setattr(sample, "fit", None)  # work would fail
     assert main(["sample", "log.json", *SIZES, "--out", "no/s.csv"]) == 2
     monkeypatch.setattr(figures, "Figure", None)
     assert main(["sample", "log.json", *SIZES, "--plot", "new.png"]) == 2

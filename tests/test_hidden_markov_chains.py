@@ -12,7 +12,7 @@ from dpjax.hidden_markov import (
     check_states,
     declared_cells,
     event_network,
-    hidden_markov_posterior,
+    fit,
     log_variables,
 )
 from dpjax.variables import Variable
@@ -36,10 +36,10 @@ def test_a_progress_bar_changes_no_draw(rng, key):
             seen.append(len(block))
             yield block
 
-    plain = hidden_markov_posterior(key, release, 2, **SIZES)
-    watched = hidden_markov_posterior(key, release, 2, **SIZES, progress=watch)
+    plain = fit(key, release, 2, **SIZES)
+    watched = fit(key, release, 2, **SIZES, progress=watch)
     assert seen == [2] * 12
-    assert plain.log_likelihood.shape == (20, 3)
+    assert plain.log_likelihoods.shape == (20, 3)
     assert_same_draws(plain, watched)
 
 
@@ -52,7 +52,7 @@ def test_cells_outside_a_regions_times_are_ignored(rng, key):
         more = np.array([[2, month, 1, 1]] * 50, np.int32)
         values = release.values + STATISTIC.measure(more)
         changed = dp.Released(values, STATISTIC, release.mechanism, release.n)
-        return hidden_markov_posterior(key, changed, 2, times=times, **SIZES)
+        return fit(key, changed, 2, times=times, **SIZES)
 
     before, after, inside = draws(1), draws(11), draws(3)
     assert_same_draws(before, after)
@@ -84,7 +84,7 @@ def test_declared_cells():
 )
 def test_times_that_are_not_the_regions_own(times, message, rng, key):
     with pytest.raises(ValueError, match=message):
-        hidden_markov_posterior(key, released(rng, key), 2, times=times)
+        fit(key, released(rng, key), 2, times=times)
 
 
 def test_a_region_by_two_names():
@@ -98,7 +98,7 @@ def test_a_region_by_two_names():
 def test_states_are_counted_against_declared_cells(rng, key):
     times = {"north": (7, 7), "south": (7, 8)}
     with pytest.raises(ValueError, match="at most the number of cells, 3, and 127"):
-        hidden_markov_posterior(key, released(rng, key), 4, times=times)
+        fit(key, released(rng, key), 4, times=times)
     check_states(3, declared_cells(NET, times))
     with pytest.raises(ValueError, match="integer of at least 1, got 0"):
         check_states(0, declared_cells(NET, times))
@@ -144,7 +144,7 @@ def test_posterior_samples_are_no_counts(rng, key):
     options = {"epsilon": 5, "adjacency": "replace-one"}
     samples = dp.release(NET, table, mechanism="posterior-sample", **options)
     with pytest.raises(ValueError, match="`released` must be of noisy counts"):
-        hidden_markov_posterior(key, samples, 2)
+        fit(key, samples, 2)
 
 
 def test_a_log_comes_as_any_table(rng, tmp_path):

@@ -12,7 +12,7 @@ from dpjax.hidden_markov import (
     CellCounts,
     cell_counts,
     event_network,
-    hidden_markov_posterior,
+    fit,
     sample_hidden_markov,
 )
 from dpjax.statistics import FamilyCounts
@@ -80,9 +80,7 @@ def released(rng, key, epsilon="50", n=4000):
 
 
 def test_regimes_are_found(rng, key):
-    posterior = hidden_markov_posterior(
-        key, released(rng, key), 2, chains=4, sweeps=60, burn_in=30
-    )
+    posterior = fit(key, released(rng, key), 2, chains=4, sweeps=60, burn_in=30)
     states = np.asarray(posterior.predict_states())
     assert states.shape == (2, 24)
     assert len(np.unique(states[:, :12])) == len(np.unique(states[:, 12:])) == 1
@@ -122,7 +120,7 @@ def test_one_state_is_naive_bayes(rng, key):
     )
     error = emission.std(axis=0) / np.sqrt(len(emission))
     assert (np.abs(emission.mean(axis=0) - expected) < 6 * error).all()
-    scores = posterior.held_out_log_likelihood(counts)
+    scores = posterior.log_likelihood(counts)
     likelihood = np.exp(np.log(emission) @ counts[1, 2])
     assert abs(scores[1, 2] - np.log(likelihood.mean())) < 1e-3
     assert (np.asarray(posterior.predict_states()) == 0).all()
@@ -163,16 +161,16 @@ def test_logs_without_region_or_time(region, time, message):
 def test_what_cannot_be_sampled(rng, key):
     release = released(rng, key)
     with pytest.raises(ValueError, match="`states` must be an integer of at least 1"):
-        hidden_markov_posterior(key, release, 0)
+        fit(key, release, 0)
     with pytest.raises(
         ValueError, match="`states` must be at most the number of cells"
     ):
-        hidden_markov_posterior(key, release, 49)
+        fit(key, release, 49)
     with pytest.raises(ValueError, match="`burn_in` must be below `sweeps`, 5, got 5"):
-        hidden_markov_posterior(key, release, 2, sweeps=5, burn_in=5)
+        fit(key, release, 2, sweeps=5, burn_in=5)
     net = dp.BayesNet.naive_bayes({"y": [0, 1], "x": [0, 1]}, "y")
     statistic = FamilyCounts(net)
     values = jnp.zeros(statistic.length, jnp.int32)
     other = dp.Released(values, statistic, release.mechanism, 5)
     with pytest.raises(ValueError, match="`released` must be of an event log"):
-        hidden_markov_posterior(key, other, 2)
+        fit(key, other, 2)

@@ -17,7 +17,7 @@ from dpjax.cli_options import refuse_unwritable_file
 from dpjax.commands.sample_report import disagreement, facts_of, table_of
 from dpjax.hidden_markov import (
     HiddenMarkovPosterior,
-    hidden_markov_posterior,
+    fit,
     log_variables,
 )
 from dpjax.random import study_key
@@ -84,7 +84,7 @@ def _add_outputs(command: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace) -> None:
     _refuse(options)
     released = load(options.release)
-    posterior = hidden_markov_posterior(
+    posterior = fit(
         study_key(options.seed),
         released,
         options.states,
@@ -197,7 +197,7 @@ def _draws(
     arrays = {
         name: np.asarray(getattr(posterior, name))
         for name in (
-            "paths", "emission", "initial", "transition", "log_likelihood", "declared"
+            "paths", "emission", "initial", "transition", "log_likelihoods", "declared"
         )
     }  # fmt: skip
     data = io.BytesIO()

@@ -109,7 +109,7 @@ def path_counts(
     alive = declared[:, None, :, None].astype(float)
     indicators = jax.nn.one_hot(paths, states, dtype=float) * alive
     both = declared[1:] & declared[:-1]
-    before = jnp.concatenate([jnp.zeros_like(both[:1]), both])
+    before = jnp.concatenate([jnp.zeros_like(declared[:1]), both])
     chains = jnp.arange(paths.shape[1], dtype=jnp.int32)[None, :, None]
     places = chains * states + paths
     starts = _totals(places, declared & ~before, paths.shape[1] * states)

@@ -1,17 +1,21 @@
 """Hidden Markov models of event logs by region and time."""
 
 __all__ = [
+    "CLAIM",
     "CellCounts",
     "HiddenMarkovPosterior",
     "HiddenMarkovState",
+    "PaidHiddenMarkov",
     "SweepInfo",
     "begin",
     "cell_counts",
     "check_states",
     "declared_cells",
+    "event_counts",
     "event_network",
-    "hidden_markov_posterior",
+    "fit",
     "log_variables",
+    "paid_hidden_markov",
     "sample_hidden_markov",
     "sweep",
 ]
@@ -19,13 +23,15 @@ __all__ = [
 from dpjax.hidden_markov.events import (
     cell_counts,
     declared_cells,
+    event_counts,
     event_network,
     log_variables,
 )
+from dpjax.hidden_markov.paid import CLAIM, PaidHiddenMarkov, paid_hidden_markov
 from dpjax.hidden_markov.posterior import (
     HiddenMarkovPosterior,
     check_states,
-    hidden_markov_posterior,
+    fit,
     sample_hidden_markov,
 )
 from dpjax.hidden_markov.sampler import (

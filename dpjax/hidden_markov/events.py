@@ -3,6 +3,7 @@
 __all__ = [
     "cell_counts",
     "declared_cells",
+    "event_counts",
     "event_network",
     "fields_of",
     "log_variables",
@@ -10,15 +11,20 @@ __all__ = [
 
 import operator
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Real
+from jaxtyping import Array, Bool, Int, Real
 
 from dpjax._checks import one_of
+from dpjax._types import Records
+from dpjax.columns import Table
 from dpjax.encoding import AnyVariable
 from dpjax.graph import BayesNet
+from dpjax.schema import as_records
 from dpjax.statistics import FamilyCounts
 from dpjax.variables import Level, Variable
 
@@ -149,6 +155,31 @@ def _span(time: Variable, region: Level, span: tuple) -> tuple[int, int]:
             f"{most}, got {first} to {last} for {region!r}."
         )
     return first - least, last - least
+
+
+def event_counts(
+    net: BayesNet, records: Records | Table
+) -> Int[Array, "regions times levels"]:
+    """Exact counts of all levels of all fields, one after the other, in every cell.
+
+    Args:
+        net: of an event log.
+        records: encoded, or a table whose columns are the variables.
+
+    Privacy:
+        Not private: for evaluation by who may see the records.
+
+    Raises:
+        ValueError: if the records do not fit the network, or it is not of events.
+    """
+    log_variables(net)
+    return _event_counts(net, as_records(records, net.variables))
+
+
+@partial(jax.jit, static_argnums=0)
+def _event_counts(net: BayesNet, records: Array) -> Array:
+    statistic = FamilyCounts(net)
+    return cell_counts(statistic, statistic.measure(records))
 
 
 def cell_counts(

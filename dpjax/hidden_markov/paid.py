@@ -14,27 +14,26 @@ replace-one and Δ under add-remove; counts are divided by the temperature that 
 
 __all__ = ["CLAIM", "PaidHiddenMarkov", "paid_hidden_markov"]
 
+
 from fractions import Fraction
 
 import equinox as eqx
-import jax
-import jax.numpy as jnp
+import numpy as np
 
-from dpjax._checks import positive, whole
+from dpjax._checks import positive, typed_key, whole
 from dpjax._types import Key, Records, Scalar
 from dpjax.columns import Table
 from dpjax.graph import BayesNet
-from dpjax.hidden_markov.events import cell_counts, fields_of
+from dpjax.hidden_markov.events import event_counts, log_variables
 from dpjax.hidden_markov.posterior import (
     HiddenMarkovPosterior,
-    refuse_states,
+    check_run,
+    check_states,
     sample_hidden_markov,
 )
 from dpjax.hidden_markov.sampler import CellCounts
 from dpjax.privacy import Epsilon, Ledger, PureDP, repeated
 from dpjax.private_chains import price_of, table_width
-from dpjax.schema import as_records
-from dpjax.statistics import FamilyCounts
 
 CLAIM = (
     "UNVERIFIED: charged as one exact posterior sample; that the chain has converged "
@@ -113,20 +112,45 @@ def paid_hidden_markov(
     Reference:
         Foulds, Geumlek, Welling & Chaudhuri (UAI-16), sections 4.1 and 5.
     """
-    statistic = FamilyCounts(net)
-    fields = tuple(net.sizes[i] for i in fields_of(net))
+    typed_key(key=key)
+    region, time, variables = log_variables(net)
+    every = np.ones((region.size, time.size), bool)
+    check_run(chains, sweeps, burn_in)
+    check_states(states, every)
     positive(emission=emission, transition=transition)
-    whole(1, chains=chains, sweeps=sweeps)
+    fields = tuple(variable.size for variable in variables)
     each, temperature = price_of(_width(fields, truncation), epsilon, adjacency)
-    draws = chains if assume_converged else 2 * sweeps * chains
-    cost = repeated(each, draws)
+    cost = repeated(each, chains * (1 if assume_converged else 2 * sweeps))
+    claim = CLAIM if assume_converged else None
     if ledger is not None:
         ledger.require(cost)  # before the records are touched
-    encoded = as_records(records, net.variables)
-    counts = cell_counts(statistic, _measure(encoded, statistic)).astype(float)
-    every = jnp.ones(counts.shape[:2], bool)
-    priors = jnp.asarray(emission, float), jnp.asarray(transition, float)
-    cells = CellCounts(
-        counts / temperature, every, every, fields, states, *priors, float(truncation)
+    counts = event_counts(net, records).astype(float)
+    if ledger is not None:
+        ledger.charge(
+            cost, f"{chains} chains of {sweeps} sweeps. {claim or ''}".strip()
+        )
+    cells = CellCounts.of(
+        counts / temperature,
+        fields,
+        states,
+        emission,
+        transition,
+        truncation=float(truncation),
     )
-    return cells, cost
+    posterior = sample_hidden_markov(
+        key,
+        cells,
+        chains=chains,
+        sweeps=sweeps,
+        burn_in=sweeps - 1 if assume_converged else burn_in,
+    )
+    return PaidHiddenMarkov(posterior, cost, temperature, claim)
+
+
+def _width(fields: tuple[int, ...], truncation: int) -> Fraction:
+    """Of the log-likelihood of an event, over all states and tables."""
+    whole(2, truncation=truncation)
+    return sum(
+        (table_width(size, Fraction(1, truncation * size)) for size in fields),
+        Fraction(0),
+    )

@@ -2,8 +2,9 @@
 
 __all__ = [
     "HiddenMarkovPosterior",
+    "check_run",
     "check_states",
-    "hidden_markov_posterior",
+    "fit",
     "sample_hidden_markov",
 ]
 
@@ -16,7 +17,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax.scipy.special import xlogy
 from jaxtyping import Array, ArrayLike, Bool, Float, Int8, Int32, Real
 from numpyro.diagnostics import effective_sample_size, split_gelman_rubin
 
@@ -43,7 +43,7 @@ class HiddenMarkovPosterior(eqx.Module):
         emission: probabilities of the levels of all fields, one after the other.
         initial: law of a path's first state.
         transition: law of the next state, in the rows.
-        log_likelihood: of all observed counts given paths and tables.
+        log_likelihoods: of all observed counts given paths and tables.
         declared: which months are on a region's path.
         fields: number of levels of each field.
     """
@@ -52,7 +52,7 @@ class HiddenMarkovPosterior(eqx.Module):
     emission: Float[Array, "draws chains states levels"]
     initial: Float[Array, "draws chains states"]
     transition: Float[Array, "draws chains states states"]
-    log_likelihood: Float[Array, "draws chains"]
+    log_likelihoods: Float[Array, "draws chains"]
     declared: Bool[Array, "regions times"]
     fields: tuple[int, ...] = eqx.field(static=True)
 
@@ -80,7 +80,7 @@ class HiddenMarkovPosterior(eqx.Module):
         chain, order = self._numbering()
         return self.transition[:, chain].mean(axis=0)[order][:, order]
 
-    def held_out_log_likelihood(
+    def log_likelihood(
         self, counts: Real[ArrayLike, "regions times levels"]
     ) -> Float[Array, "regions times"]:
         """Log of the likelihood of each cell's counts, averaged over all draws.
@@ -105,27 +105,27 @@ class HiddenMarkovPosterior(eqx.Module):
         Raises:
             ValueError: if there are fewer than four draws a chain.
         """
-        if len(self.log_likelihood) < 4:
+        if len(self.log_likelihoods) < 4:
             raise ValueError(
                 "`diagnostics` must have at least 4 draws a chain, got "
-                f"{len(self.log_likelihood)}: ask for more sweeps."
+                f"{len(self.log_likelihoods)}: ask for more sweeps."
             )
         traces = {
-            "log_likelihood": self.log_likelihood,
+            "log_likelihood": self.log_likelihoods,
             "largest_state": _largest_shares(self.paths, self.declared, self.states),
         }
         return {name: _diagnose(np.asarray(x, float).T) for name, x in traces.items()}
 
     def _numbering(self) -> tuple[int, np.ndarray]:
         """The best chain, and its states by how many cells they have."""
-        chain = int(self.log_likelihood.mean(axis=0).argmax())
+        chain = int(self.log_likelihoods.mean(axis=0).argmax())
         alive = np.asarray(self.declared).T
         paths = np.asarray(self.paths)[:, :, chain][:, alive]
         counts = np.bincount(paths.ravel(), minlength=self.states)
         return chain, np.argsort(-counts, kind="stable").astype(np.int32)
 
 
-def hidden_markov_posterior(
+def fit(
     key: Key,
     released: Released,
     states: int,
@@ -136,6 +136,7 @@ def hidden_markov_posterior(
     chains: int = 8,
     sweeps: int = 200,
     burn_in: int = 100,
+    collapsed: bool = False,
     progress: Progress | None = None,
 ) -> HiddenMarkovPosterior:
     """Hidden states of an event log, from released counts, taken at their word.
@@ -154,6 +155,8 @@ def hidden_markov_posterior(
         chains: how many, from random starts.
         sweeps: of each chain.
         burn_in: how many of these are left out.
+        collapsed: whether states are drawn one by one, transition tables summed over,
+            as in the paper; slower, and mixes worse, than a path at a time.
         progress: wraps the blocks of sweeps that are worked through, as `tqdm` does; it
             changes no draw. None: all sweeps are one program.
 
@@ -179,7 +182,9 @@ def hidden_markov_posterior(
     positive(emission=emission, transition=transition)
     priors = jnp.asarray(emission, float), jnp.asarray(transition, float)
     every = jnp.ones_like(declared)
-    cells = CellCounts(counts, declared, every, fields, states, *priors)
+    cells = CellCounts(
+        counts, declared, every, fields, states, *priors, collapsed=collapsed
+    )
     return sample_hidden_markov(
         key, cells, chains=chains, sweeps=sweeps, burn_in=burn_in, progress=progress
     )
@@ -196,22 +201,31 @@ def sample_hidden_markov(
 ) -> HiddenMarkovPosterior:
     """Gibbs chains on counts, noisy or exact; pure, for `jit` and `vmap`.
 
-    Arguments are those of `hidden_markov_posterior`; `progress` is for neither.
+    Arguments are those of `fit`; `progress` is for neither.
 
     Privacy:
         None of its own: on exact counts every draw depends on every record, and no
         budget pays for that. On released ones it costs nothing.
     """
     typed_key(key=key)
-    whole(1, chains=chains, sweeps=sweeps)
-    whole(0, burn_in=burn_in)
+    check_run(chains, sweeps, burn_in)
     check_states(cells.states, cells.declared)
-    if burn_in >= sweeps:
-        raise ValueError(f"`burn_in` must be below `sweeps`, {sweeps}, got {burn_in}.")
     if progress is None:
         return _sample(key, cells, chains, sweeps, burn_in)
     every = run_in_blocks(key, cells, chains, sweeps, progress)
     return _posterior_of(every, cells, burn_in)
+
+
+def check_run(chains: int, sweeps: int, burn_in: int) -> None:
+    """Refuse fewer chains or sweeps than one, or none after the burn-in.
+
+    Raises:
+        ValueError: as said.
+    """
+    whole(1, chains=chains, sweeps=sweeps)
+    whole(0, burn_in=burn_in)
+    if burn_in >= sweeps:
+        raise ValueError(f"`burn_in` must be below `sweeps`, {sweeps}, got {burn_in}.")
 
 
 def check_states(states: int, declared: Bool[ArrayLike, "regions times"]) -> None:
@@ -257,16 +271,19 @@ def _posterior_of(
 
 @jax.jit
 def _held_out(paths: Array, emission: Array, counts: Array) -> Array:
-    chains = jnp.arange(emission.shape[1], dtype=jnp.int32)[None, :, None]
+    logs = jnp.log(jnp.maximum(emission, jnp.finfo(emission.dtype).tiny))
 
     def add(total, draw):
         states, table = draw  # (times, chains, regions), (chains, states, levels)
-        chosen = table[chains, states.astype(jnp.int32)]
-        cell = xlogy(counts.swapaxes(0, 1)[:, None], chosen).sum(axis=-1)
+        every = jnp.einsum(
+            "rtl,ckl->tcrk", counts, table, precision=lax.Precision.HIGHEST
+        )
+        chosen = states.astype(jnp.int32)[..., None]
+        cell = jnp.take_along_axis(every, chosen, axis=-1)[..., 0]
         return jnp.logaddexp(total, jax.nn.logsumexp(cell, axis=1)), None
 
     start = jnp.full((counts.shape[1], counts.shape[0]), -jnp.inf)
-    total, _ = lax.scan(add, start, (paths, emission))
+    total, _ = lax.scan(add, start, (paths, logs))
     return total.T - jnp.log(paths.shape[0] * paths.shape[2])
 
 

@@ -10,7 +10,7 @@ are drawn by forward filtering and backward sampling: two blocks a sweep.
 __all__ = ["CellCounts", "HiddenMarkovState", "SweepInfo", "begin", "sweep"]
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -19,7 +19,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int32
 
-from dpjax._types import Key
+from dpjax._types import Key, Scalar
 from dpjax.gibbs import draw_paths, path_counts, update_sites_collapsed
 from dpjax.hidden_markov.tables import draw_bounded_tables, draw_tables
 
@@ -51,6 +51,21 @@ class CellCounts(eqx.Module):
     transition: Float[Array, ""]
     truncation: float | None = eqx.field(static=True, default=None)
     collapsed: bool = eqx.field(static=True, default=False)
+
+    @classmethod
+    def of(
+        cls,
+        counts: Float[Array, "regions times levels"],
+        fields: tuple[int, ...],
+        states: int,
+        emission: Scalar = 1.0,
+        transition: Scalar = 1.0,
+        **options: Any,
+    ) -> "CellCounts":
+        """All cells, declared and observed; options are the fields with defaults."""
+        every = jnp.ones(counts.shape[:2], bool)
+        priors = jnp.asarray(emission, float), jnp.asarray(transition, float)
+        return cls(counts, every, every, fields, states, *priors, **options)
 
 
 class HiddenMarkovState(NamedTuple):

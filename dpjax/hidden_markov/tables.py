@@ -56,11 +56,12 @@ def draw_bounded_tables(
     parts = jnp.split(emission, np.cumsum(fields)[:-1], axis=-1)
     drawn: dict[int, Array] = {}
     # Fields of one size share a call, and so a program.
-    for size, key_size in zip(sorted(set(fields)), jr.split(key_levels, len(fields))):
+    for size in sorted(set(fields)):
         which = [i for i, k in enumerate(fields) if k == size]
         alike = jnp.stack([parts[i] for i in which])
         law = TruncatedDirichlet(alike, 1 / (truncation * size), validate_args=False)
-        drawn |= dict(zip(which, jnp.log(law.sample(key_size)), strict=True))
+        logs = jnp.log(law.sample(jr.fold_in(key_levels, size)))
+        drawn |= dict(zip(which, logs, strict=True))
     of_moves = log_normalise(draw_log_gamma(key_moves, moves))
     every = [drawn[i] for i in range(len(fields))]
     return jnp.concatenate(every, axis=-1), of_moves
