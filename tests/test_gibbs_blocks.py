@@ -170,7 +170,7 @@ def number(paths):
 def enumerated(likelihood, tables):
     """Law of all paths: of starts and moves by `tables(starts, moves)`."""
     paths = all_paths()
-    _, starts, moves = path_counts(jnp.asarray(paths), 2, jnp.asarray(DECLARED))
+    starts, moves = path_counts(jnp.asarray(paths), 2, jnp.asarray(DECLARED))
     logs = tables(np.asarray(starts, float), np.asarray(moves, float))
     for time, region in ALIVE:
         logs = logs + np.log(likelihood[time, region])[paths[time, :, region]]
@@ -198,7 +198,7 @@ def test_collapsed_weights_are_those_of_brute_force(rng):
         )
         others = DECLARED.copy()
         others[time, region] = False
-        _, starts, moves = path_counts(jnp.asarray(paths), 2, jnp.asarray(others))
+        starts, moves = path_counts(jnp.asarray(paths), 2, jnp.asarray(others))
         # A site cut out of a path makes its next one a start: not a real one.
         if links[1]:
             after = jax.nn.one_hot(paths[time + 1, :, region], 2, dtype=float)

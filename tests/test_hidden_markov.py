@@ -107,6 +107,7 @@ def test_bounded_tables_have_the_enumerated_law(key, rng):
     assert_paths_follow(key, cells, law, chains=200, sweeps=500, within=0.02)
 
 
+@pytest.mark.thorough
 @pytest.mark.relaxed
 def test_bounded_tables_are_drawn_for_their_own_field(key, rng):
     """Fields of one size are drawn together: each has its own parameters and bound."""

@@ -19,7 +19,7 @@ from dpjax.hidden_markov import (
     paid_hidden_markov,
     sample_hidden_markov,
 )
-from dpjax.privacy import PureDP, logarithm_above, rounded_up
+from dpjax.privacy import PureDP, advanced, logarithm_above, rounded_up
 from dpjax.variables import Variable
 
 LOG = [
@@ -47,6 +47,7 @@ def test_every_draw_is_charged(key):
     assert paid.cost == PureDP(Fraction(1, 2) * 2 * 6 * 2, "replace-one")
     assert ledger.spent == paid.cost.epsilon
     assert paid.claim is None
+    assert paid.approximate("1/1000") == advanced(paid.update, 24, "1/1000")
     assert paid.posterior.paths.shape == (4, 2, 2, 2)
     assert paid.temperature == pytest.approx(2 * sum(WIDTHS.values()) / 0.5)
     with pytest.raises(BudgetExceeded):

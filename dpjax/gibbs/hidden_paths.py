@@ -9,7 +9,6 @@ __all__ = ["draw_paths", "draw_states", "path_counts"]
 
 import itertools
 
-import jax
 import jax.numpy as jnp
 import jax.random as jr
 from jax import lax
@@ -81,9 +80,7 @@ def _filter(likelihood, initial, transition, declared) -> Array:
 
     def forward(law, step):
         emitted, before, alive = step
-        moved = jnp.einsum(
-            "crj,cjk->crk", law, transition, precision=lax.Precision.HIGHEST
-        )
+        moved = _moved(law, transition)
         law = jnp.where(before[None, :, None], moved, fresh)
         law = jnp.where(alive[None, :, None], law * emitted, fresh)
         law = law / law.sum(axis=-1, keepdims=True)
@@ -93,28 +90,30 @@ def _filter(likelihood, initial, transition, declared) -> Array:
     return lax.scan(forward, fresh, (likelihood, before, declared))[1]
 
 
+def _moved(law: Array, transition: Array) -> Array:
+    """The law a move later: of all chains and regions."""
+    states = law.shape[-1]
+    if states > _MOST_UNROLLED:
+        return jnp.einsum(
+            "crj,cjk->crk", law, transition, precision=lax.Precision.HIGHEST
+        )
+    terms = [law[..., j, None] * transition[:, None, j] for j in range(states)]
+    return sum(terms[1:], terms[0])  # sooner than so many small products of matrices
+
+
 def path_counts(
     paths: Int32[Array, "times chains regions"],
     states: int,
     declared: Bool[Array, "times regions"],
-) -> tuple[
-    Float[Array, "times chains regions k"],
-    Float[Array, "chains k"],
-    Float[Array, "chains k k"],
-]:
-    """Which state each path is in, and how often paths start in and move to states.
-
-    The first is an indicator, 0 for all states where a path does not live.
-    """
-    alive = declared[:, None, :, None].astype(float)
-    indicators = jax.nn.one_hot(paths, states, dtype=float) * alive
+) -> tuple[Float[Array, "chains k"], Float[Array, "chains k k"]]:
+    """How often paths start in each state, and move from each to each."""
     both = declared[1:] & declared[:-1]
     before = jnp.concatenate([jnp.zeros_like(declared[:1]), both])
     chains = jnp.arange(paths.shape[1], dtype=jnp.int32)[None, :, None]
     places = chains * states + paths
     starts = _totals(places, declared & ~before, paths.shape[1] * states)
     moves = _totals(places[:-1] * states + paths[1:], both, paths.shape[1] * states**2)
-    return indicators, starts.reshape(-1, states), moves.reshape(-1, states, states)
+    return starts.reshape(-1, states), moves.reshape(-1, states, states)
 
 
 def _totals(places: Array, counted: Array, length: int) -> Array:

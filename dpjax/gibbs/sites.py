@@ -70,7 +70,7 @@ def update_sites_collapsed(
     times, _, regions = paths.shape
     states = likelihood.shape[-1]
     before, after = _neighbours(declared)
-    _, starts, moves = path_counts(paths, states, declared)
+    starts, moves = path_counts(paths, states, declared)
 
     def update(carry, step):
         paths, starts, moves = carry

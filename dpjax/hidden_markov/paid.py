@@ -32,7 +32,7 @@ from dpjax.hidden_markov.posterior import (
     sample_hidden_markov,
 )
 from dpjax.hidden_markov.sampler import CellCounts
-from dpjax.privacy import Epsilon, Ledger, PureDP, repeated
+from dpjax.privacy import ApproximateDP, Epsilon, Ledger, PureDP, advanced, repeated
 from dpjax.private_chains import price_of, table_width
 
 CLAIM = (
@@ -49,15 +49,30 @@ class PaidHiddenMarkov(eqx.Module):
 
     Args:
         posterior: all draws after the burn-in, if each was paid for; else the last.
-        cost: of everything that it shows.
+        update: what one draw that is charged costs.
+        updates: how many are.
         temperature: T, at which the likelihood was taken.
         claim: what the cost rests on beyond the law of each draw; None: nothing.
     """
 
     posterior: HiddenMarkovPosterior
-    cost: PureDP = eqx.field(static=True)
+    update: PureDP = eqx.field(static=True)
+    updates: int = eqx.field(static=True)
     temperature: float = eqx.field(static=True)
     claim: str | None = eqx.field(static=True)
+
+    @property
+    def cost(self) -> PureDP:
+        """Of everything that is shown: what the ledger was charged."""
+        return repeated(self.update, self.updates)
+
+    def approximate(self, delta: Epsilon) -> ApproximateDP:
+        """The same with a δ, > 0 and below 1, by advanced composition.
+
+        Raises:
+            ValueError: if `delta` is out of range.
+        """
+        return advanced(self.update, self.updates, delta)
 
 
 def paid_hidden_markov(
@@ -119,8 +134,9 @@ def paid_hidden_markov(
     check_states(states, every)
     positive(emission=emission, transition=transition)
     fields = tuple(variable.size for variable in variables)
-    each, temperature = price_of(_width(fields, truncation), epsilon, adjacency)
-    cost = repeated(each, chains * (1 if assume_converged else 2 * sweeps))
+    update, temperature = price_of(_width(fields, truncation), epsilon, adjacency)
+    updates = chains * (1 if assume_converged else 2 * sweeps)
+    cost = repeated(update, updates)
     claim = CLAIM if assume_converged else None
     if ledger is not None:
         ledger.require(cost)  # before the records are touched
@@ -144,7 +160,7 @@ def paid_hidden_markov(
         sweeps=sweeps,
         burn_in=sweeps - 1 if assume_converged else burn_in,
     )
-    return PaidHiddenMarkov(posterior, cost, temperature, claim)
+    return PaidHiddenMarkov(posterior, update, updates, temperature, claim)
 
 
 def _width(fields: tuple[int, ...], truncation: int) -> Fraction:

@@ -134,10 +134,8 @@ def _draw_paths(
 
 def _draw_tables(key: Key, cells: CellCounts, paths: Array) -> HiddenMarkovState:
     """All tables given the paths."""
-    indicators, starts, moves = path_counts(paths, cells.states, cells.declared.T)
-    totals = jnp.einsum(
-        "tcrk,rtl->ckl", indicators, _used(cells), precision=lax.Precision.HIGHEST
-    )
+    starts, moves = path_counts(paths, cells.states, cells.declared.T)
+    totals = _totals(cells, paths)
     every = jnp.concatenate([starts[:, None], moves], axis=1)
     laws = cells.emission + totals, cells.transition + every
     if cells.truncation is None:
@@ -147,6 +145,15 @@ def _draw_tables(key: Key, cells: CellCounts, paths: Array) -> HiddenMarkovState
             key, *laws, cells.fields, cells.truncation
         )
     return HiddenMarkovState(paths, emission, moved[:, 0], moved[:, 1:])
+
+
+def _totals(cells: CellCounts, paths: Array) -> Array:
+    """Counts of all cells in each state: (chains, states, levels)."""
+    flat = jnp.moveaxis(paths, 1, 0).reshape(paths.shape[1], -1)
+    states = jnp.arange(cells.states, dtype=jnp.int32)
+    member = (flat[:, None] == states[None, :, None]).astype(float)  # laid out for a product
+    counts = jnp.swapaxes(_used(cells), 0, 1).reshape(flat.shape[1], -1)
+    return jnp.einsum("ckn,nl->ckl", member, counts, precision=lax.Precision.HIGHEST)
 
 
 def _used(cells: CellCounts) -> Array:
