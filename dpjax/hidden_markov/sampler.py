@@ -151,7 +151,9 @@ def _totals(cells: CellCounts, paths: Array) -> Array:
     """Counts of all cells in each state: (chains, states, levels)."""
     flat = jnp.moveaxis(paths, 1, 0).reshape(paths.shape[1], -1)
     states = jnp.arange(cells.states, dtype=jnp.int32)
-    member = (flat[:, None] == states[None, :, None]).astype(float)  # laid out for a product
+    member = (flat[:, None] == states[None, :, None]).astype(
+        float
+    )  # laid out for a product
     counts = jnp.swapaxes(_used(cells), 0, 1).reshape(flat.shape[1], -1)
     return jnp.einsum("ckn,nl->ckl", member, counts, precision=lax.Precision.HIGHEST)
 

@@ -11,7 +11,16 @@ So at T = 1 it costs Δ under add-remove and 2Δ under replace-one (Foulds et al
 4.1), and at $T = \max(1, \text{that} / \epsilon)$ at most ε.
 """
 
-__all__ = ["Bounds", "Clip", "Price", "clip_to", "of_each", "price_of", "table_width"]
+__all__ = [
+    "Bounds",
+    "Clip",
+    "Price",
+    "clip_to",
+    "of_each",
+    "price_of",
+    "refuse_latents",
+    "table_width",
+]
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
@@ -24,6 +33,7 @@ from jaxtyping import Array
 from dpjax._checks import one_of
 from dpjax.gibbs import State
 from dpjax.privacy import (
+    ADD_REMOVE,
     ADJACENCIES,
     REPLACE_ONE,
     Epsilon,
@@ -135,6 +145,19 @@ def of_each(
         return jax.vmap(function, (None, 0, 0))(state, records, own)
 
     return every
+
+
+def refuse_latents(adjacency: str, latents: Sequence[str]) -> None:
+    """Refuse latents of records where the number of records is private.
+
+    Raises:
+        ValueError: if there are any under add-remove.
+    """
+    if latents and adjacency == ADD_REMOVE:
+        raise ValueError(
+            f"`latents` must be left out under {ADD_REMOVE!r}, where one a record would "
+            f"give the number of records away, got {latents[0]!r}."
+        )
 
 
 def _numbers(bounds: Bounds) -> tuple[Fraction, Fraction]:
