@@ -533,6 +533,7 @@ def bounded(bounds, epsilon):
         (lambda: bounded((-1, 0), 0), "epsilon"),
         (lambda: candidates(RARE, 1, adjacency="some"), "adjacency"),
         (lambda: collapsed("z", label_fit, (-1, 0), 1, n=0), "n"),
+        (lambda: candidates(RARE, 1, "add-remove", latents=["z"]), "latents"),
         (
             lambda: table(
                 "z", label_fit, (1, 2), 1, adjacency="add-remove", least="1/2"

@@ -52,7 +52,8 @@ def barker(
         epsilon: of one move, accepted or not.
         adjacency: "replace-one" or "add-remove".
         log_prior: of the state, a scalar.
-        latents: entries of the state that have records on the first axis.
+        latents: entries of the state that have records on the first axis; none under
+            add-remove.
         acceptance: "barker"; "metropolis", min(1, r), is refused.
 
     Privacy:
@@ -67,7 +68,7 @@ def barker(
     """
     _refuse(acceptance)
     clip = clip_to(bounds)
-    cost, temperature = price_of(clip.width, epsilon, adjacency)
+    cost, temperature = price_of(clip.width, epsilon, adjacency, latents)
     each = of_each(log_likelihood, latents)
 
     def log_target(records: Any, state: State) -> Array:

@@ -58,18 +58,27 @@ class Price(NamedTuple):
     temperature: float
 
 
-def price_of(width: Fraction, epsilon: Epsilon, adjacency: str) -> Price:
+def price_of(
+    width: Fraction, epsilon: Epsilon, adjacency: str, latents: Sequence[str] = ()
+) -> Price:
     """The price of an update at ε, or less if T = 1 costs less.
 
     Args:
         width: Δ, of the range of a record's log-likelihood, in nats.
         epsilon: of one update.
         adjacency: "replace-one" or "add-remove".
+        latents: entries of the state that have records on the first axis: none under
+            add-remove, where they would give the number of records away.
 
     Raises:
-        ValueError: if an argument is out of range.
+        ValueError: if an argument is out of range, or there are such latents.
     """
     one_of(ADJACENCIES, adjacency=adjacency)
+    if latents and adjacency == ADD_REMOVE:
+        raise ValueError(
+            f"`latents` must be left out under {ADD_REMOVE!r}, where one a record would "
+            f"show the number of records, got {latents[0]!r}."
+        )
     budget = exact_epsilon(epsilon)
     whole = width * (2 if adjacency == REPLACE_ONE else 1)
     temperature = float(max(Fraction(1), whole / budget))
@@ -145,19 +154,6 @@ def of_each(
         return jax.vmap(function, (None, 0, 0))(state, records, own)
 
     return every
-
-
-def refuse_latents(adjacency: str, latents: Sequence[str]) -> None:
-    """Refuse latents of records where the number of records is private.
-
-    Raises:
-        ValueError: if there are any under add-remove.
-    """
-    if latents and adjacency == ADD_REMOVE:
-        raise ValueError(
-            f"`latents` must be left out under {ADD_REMOVE!r}, where one a record would "
-            f"give the number of records away, got {latents[0]!r}."
-        )
 
 
 def _numbers(bounds: Bounds) -> tuple[Fraction, Fraction]:

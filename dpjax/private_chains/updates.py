@@ -163,7 +163,8 @@ def choice(
         epsilon: of one update.
         adjacency: "replace-one" or "add-remove".
         log_prior: of the candidates given the state, (k,).
-        latents: entries of the state that have records on the first axis.
+        latents: entries of the state that have records on the first axis; none under
+            add-remove.
 
     Privacy:
         2Δ under replace-one and Δ under add-remove, at temperature 1.
@@ -175,7 +176,7 @@ def choice(
         Foulds, Geumlek, Welling & Chaudhuri (UAI-16), equation 19.
     """
     clip = clip_to(bounds)
-    cost, temperature = price_of(clip.width, epsilon, adjacency)
+    cost, temperature = price_of(clip.width, epsilon, adjacency, latents)
     each = of_each(log_likelihood, latents)
 
     def law(records: Any, state: State) -> Array:
@@ -213,7 +214,8 @@ def table(
         adjacency: "replace-one" or "add-remove".
         least: smallest probability $a_0$, below 1 / k.
         prior: Dirichlet parameter of every level, > 0.
-        latents: entries of the state that have records on the first axis.
+        latents: entries of the state that have records on the first axis; none under
+            add-remove.
 
     Privacy:
         A record is in one cell, so that Δ is the width of its log-probability,
@@ -231,7 +233,7 @@ def table(
     whole(2, levels=levels)
     positive(prior=prior)
     width = table_width(levels, least)
-    cost, temperature = price_of(width, epsilon, adjacency)
+    cost, temperature = price_of(width, epsilon, adjacency, latents)
     each = of_each(cell, latents)
     bound = float(exact_epsilon(least, "least"))
 
