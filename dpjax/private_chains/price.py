@@ -18,7 +18,6 @@ __all__ = [
     "clip_to",
     "of_each",
     "price_of",
-    "refuse_latents",
     "table_width",
 ]
 
@@ -76,8 +75,8 @@ def price_of(
     one_of(ADJACENCIES, adjacency=adjacency)
     if latents and adjacency == ADD_REMOVE:
         raise ValueError(
-            f"`latents` must be left out under {ADD_REMOVE!r}, where one a record would "
-            f"show the number of records, got {latents[0]!r}."
+            f"`latents` must be left out under {ADD_REMOVE!r}, where one a record "
+            f"would show the number of records, got {latents[0]!r}."
         )
     budget = exact_epsilon(epsilon)
     whole = width * (2 if adjacency == REPLACE_ONE else 1)
