@@ -125,7 +125,7 @@ class Study:
             states,
             1,
             lambda key, e, counts: counts.astype(float) / heat[e],
-            truncation=float(truncation),
+            truncation=jnp.asarray(truncation, float),
         )
 
     def run(self, states, chains, make, truncation=None, budgets=BUDGETS):

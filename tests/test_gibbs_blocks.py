@@ -18,6 +18,8 @@ from dpjax.gibbs import (
     draw_dirichlet,
     draw_gamma,
     draw_gaussian,
+    draw_gaussian_vector,
+    draw_paths,
     in_turn,
     path_counts,
     run,
@@ -46,10 +48,25 @@ def test_draws_have_their_laws(key):
     assert_counts_follow(np.bincount(levels, minlength=3), [0.2, 0.3, 0.5])
 
 
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -1.0, 0.0])
+def test_parameters_without_a_law_give_nan_and_end(wrong, key):
+    drawn = draw_dirichlet(key, jnp.asarray([[1.0, wrong], [1.0, 2.0]]))
+    assert np.isnan(drawn[0]).all()
+    assert np.isfinite(drawn[1]).all()
+
+
+def test_sparse_moves_leave_some_state_possible(key):
+    """Chances of moves and likelihoods that underflow: never a law of nothing."""
+    sure = jnp.asarray([[[1.0, 0.0], [0.0, 1.0]]])
+    likelihood = jnp.asarray([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])[:, None, None]
+    drawn = draw_paths(key, likelihood, sure[:, 0], sure, jnp.ones((3, 1), bool))
+    np.testing.assert_array_equal(drawn[:, 0, 0], [0, 1, 0])
+
+
 def test_gaussian_vectors(key):
     precision = np.array([[2.0, 0.6], [0.6, 1.0]])
     shift = np.array([1.0, -1.0])
-    drawn = draw_gaussian(
+    drawn = draw_gaussian_vector(
         key,
         (
             jnp.broadcast_to(jnp.asarray(precision, float), (MANY, 2, 2)),
@@ -95,7 +112,7 @@ def normal_chain(key, rng, half):
         "precision": jnp.asarray(precision, float),
     }
     states, infos = jax.jit(run, static_argnums=(1, 3))(key, step, start, 5)
-    assert infos["mean"][0].shape == (5, MANY)
+    assert infos[0][0].shape == (5, MANY)
     last = jax.tree.map(lambda x: np.asarray(x[-1], float), states)
     return (
         stats.kstest(last["mean"], stats.norm().cdf).pvalue,

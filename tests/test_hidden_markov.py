@@ -99,7 +99,7 @@ def test_bounded_tables_have_the_enumerated_law(key, rng):
         states=2,
         emission=jnp.asarray(0.7),
         transition=jnp.asarray(0.5),
-        truncation=2.0,
+        truncation=jnp.asarray(2.0),
     )
     law = enumerated(counts, 2, 0.7, 0.5, of_levels=bounded)
     free = enumerated(counts, 2, 0.7, 0.5)
@@ -115,7 +115,7 @@ def test_bounded_tables_are_drawn_for_their_own_field(key, rng):
     parameters = rng.uniform(0.5, 5, sum(fields))
     emission = jnp.broadcast_to(jnp.asarray(parameters, float), (chains, 1, 7))
     moves = jnp.broadcast_to(jnp.asarray([2.0, 1.0]), (chains, 1, 2))
-    drawn, moved = draw_bounded_tables(key, emission, moves, fields, 2.0)
+    drawn, moved = draw_bounded_tables(key, emission, moves, fields, jnp.asarray(2.0))
     assert_follows(np.exp(np.asarray(moved, float))[:, 0, 0], stats.beta(2, 1))
     for start, size in ((0, 2), (2, 3), (5, 2)):
         field = np.exp(np.asarray(drawn, float))[:, 0, start : start + size]

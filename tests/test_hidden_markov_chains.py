@@ -39,7 +39,7 @@ def test_a_progress_bar_changes_no_draw(rng, key):
     plain = fit(key, release, 2, **SIZES)
     watched = fit(key, release, 2, **SIZES, progress=watch)
     assert seen == [2] * 12
-    assert plain.log_likelihoods.shape == (20, 3)
+    assert plain.trace.shape == (20, 3)
     assert_same_draws(plain, watched)
 
 

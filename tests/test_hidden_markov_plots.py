@@ -29,9 +29,9 @@ def posterior_of(found, emission=None, fields=(3, 2)):
         jnp.asarray(emission[None, None], float),
         jnp.asarray(laws[:, :, 0], float),
         jnp.asarray(laws, float),
-        jnp.zeros((1, 1)),
         jnp.asarray(found >= 0),
         fields,
+        jnp.zeros((1, 1)),
     )
 
 

@@ -197,7 +197,7 @@ def _draws(
     arrays = {
         name: np.asarray(getattr(posterior, name))
         for name in (
-            "paths", "emission", "initial", "transition", "log_likelihoods", "declared"
+            "paths", "emission", "initial", "transition", "trace", "declared"
         )
     }  # fmt: skip
     data = io.BytesIO()

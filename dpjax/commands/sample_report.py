@@ -29,7 +29,7 @@ def facts_of(
     counts = np.bincount(found[found >= 0], minlength=posterior.states)
     used = np.flatnonzero(counts).tolist()
     tables = [np.asarray(table, float) for table in posterior.emissions()]
-    draws, chains = posterior.log_likelihoods.shape
+    draws, _, chains, _ = posterior.paths.shape
     diagnostics = {
         name: {key: x if math.isfinite(x) else None for key, x in values.items()}
         for name, values in posterior.diagnostics().items()
@@ -43,7 +43,7 @@ def facts_of(
         "states": posterior.states,
         "states_used": len(used),
         "diagnostics": diagnostics,
-        "log_likelihood": float(posterior.log_likelihoods.mean()),
+        "log_likelihood": float(np.asarray(posterior.trace, float).mean()),
         "most_frequent": [
             {
                 "state": state,

@@ -10,6 +10,7 @@ __all__ = [
     "draw_dirichlet",
     "draw_gamma",
     "draw_gaussian",
+    "draw_gaussian_vector",
     "draw_log_gamma",
     "draw_paths",
     "draw_states",
@@ -30,6 +31,7 @@ from dpjax.gibbs.laws import (
     draw_dirichlet,
     draw_gamma,
     draw_gaussian,
+    draw_gaussian_vector,
 )
 from dpjax.gibbs.sites import (
     collapsed_weights,

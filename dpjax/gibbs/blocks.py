@@ -1,8 +1,9 @@
-"""Steps of Gibbs samplers: one entry of the state drawn given all others.
+"""Steps of Gibbs samplers: a part of the state drawn given all others.
 
-A state is a dictionary of arrays, a step a pure function `step(key, state)` that
-returns the next state and what it drew from. Many chains are one more axis of every
-array. Steps know no records: those that read some are in `dpjax.private_chains`.
+A step is a pure function `step(key, state)` that returns the next state and an info,
+what it has to say of itself. A state is any tree of arrays; that of a `block` is a
+dictionary. Many chains are one more axis of every array. Steps know no records: those
+that read some are in `dpjax.private_chains`.
 """
 
 __all__ = ["State", "Step", "block", "in_turn", "run"]
@@ -16,8 +17,8 @@ from jax import lax
 from dpjax._checks import typed_key, whole
 from dpjax._types import Key
 
-State = dict[str, Any]
-Step = Callable[[Key, State], tuple[State, dict[str, Any]]]
+State = Any
+Step = Callable[[Key, State], tuple[State, Any]]
 
 
 def block(
@@ -25,7 +26,7 @@ def block(
     draw: Callable[[Key, Any], Any],
     conditional: Callable[[State], Any],
 ) -> Step:
-    """The step that draws one entry from its law given the others.
+    """The step that draws one entry of a dictionary from its law given the others.
 
     Args:
         name: of the entry.
@@ -34,34 +35,35 @@ def block(
         conditional: its parameters, given the state.
 
     Returns:
-        A step whose info has these parameters under the same name. Their averages over
-        a chain are smoother than those of the draws (Rao and Blackwell).
+        A step whose info are these parameters. Their averages over a chain are smoother
+        than those of the draws (Rao and Blackwell).
     """
 
-    def step(key: Key, state: State) -> tuple[State, dict[str, Any]]:
+    def step(key: Key, state: State) -> tuple[State, Any]:
         law = conditional(state)
-        return {**state, name: draw(key, law)}, {name: law}
+        return {**state, name: draw(key, law)}, law
 
     return step
 
 
 def in_turn(*steps: Step) -> Step:
-    """One step that takes several, each with a key of its own; infos are merged."""
+    """One step that takes several, each with a key of its own; its info are theirs."""
 
-    def step(key: Key, state: State) -> tuple[State, dict[str, Any]]:
-        infos: dict[str, Any] = {}
+    def step(key: Key, state: State) -> tuple[State, tuple[Any, ...]]:
+        infos = []
         for each, key_now in zip(steps, jr.split(key, len(steps)), strict=True):
             state, info = each(key_now, state)
-            infos |= info
-        return state, infos
+            infos.append(info)
+        return state, tuple(infos)
 
     return step
 
 
-def run(
-    key: Key, step: Step, state: State, sweeps: int
-) -> tuple[State, dict[str, Any]]:
+def run(key: Key, step: Step, state: State, sweeps: int) -> tuple[State, Any]:
     """All states and infos of a chain, sweeps on the first axis; pure.
+
+    Compile it as `jax.jit(run, static_argnums=(1, 3))`, with a step that is built once:
+    each new one is a new program.
 
     Args:
         key: typed.
@@ -75,7 +77,7 @@ def run(
     typed_key(key=key)
     whole(1, sweeps=sweeps)
 
-    def sweep(state: State, key: Key) -> tuple[State, tuple[State, dict[str, Any]]]:
+    def sweep(state: State, key: Key) -> tuple[State, tuple[State, Any]]:
         state, info = step(key, state)
         return state, (state, info)
 

@@ -17,6 +17,7 @@ from jaxtyping import Array, Bool, Float, Int32
 from dpjax._types import Key
 
 _MOST_UNROLLED = 32  # states, so that programs stay small
+_LEAST = 1e-30  # probability of a move
 
 
 def draw_states(
@@ -51,11 +52,13 @@ def draw_paths(
 
     Args:
         key: typed.
-        likelihood: of each state at every time, up to a factor; positive.
+        likelihood: of each state at every time, the largest 1; at least 0.
         initial: law of the state at a region's first time.
-        transition: law of the next state, in the rows.
+        transition: law of the next state, in the rows. Chances below 1e-30 count as
+            that: else sparse ones might underflow until no state is possible.
         declared: when a region's path lives: a range of times.
     """
+    initial, transition = (jnp.maximum(x, _LEAST) for x in (initial, transition))
     filtered = _filter(likelihood, initial, transition, declared)
     uniforms = jr.uniform(key, filtered.shape[:-1])
     last = draw_states(uniforms[-1], filtered[-1])
@@ -111,12 +114,12 @@ def path_counts(
     before = jnp.concatenate([jnp.zeros_like(declared[:1]), both])
     chains = jnp.arange(paths.shape[1], dtype=jnp.int32)[None, :, None]
     places = chains * states + paths
-    starts = _totals(places, declared & ~before, paths.shape[1] * states)
-    moves = _totals(places[:-1] * states + paths[1:], both, paths.shape[1] * states**2)
+    starts = _named(places, declared & ~before, paths.shape[1] * states)
+    moves = _named(places[:-1] * states + paths[1:], both, paths.shape[1] * states**2)
     return starts.reshape(-1, states), moves.reshape(-1, states, states)
 
 
-def _totals(places: Array, counted: Array, length: int) -> Array:
+def _named(places: Array, counted: Array, length: int) -> Array:
     """How often each place is named, by all chains, where it is counted."""
     ones = jnp.broadcast_to(counted[:, None], places.shape).astype(float)
     return jnp.zeros(length).at[places].add(ones)

@@ -6,6 +6,7 @@ __all__ = [
     "draw_dirichlet",
     "draw_gamma",
     "draw_gaussian",
+    "draw_gaussian_vector",
 ]
 
 import jax
@@ -42,22 +43,26 @@ def draw_gamma(
 
 
 def draw_gaussian(
-    key: Key,
-    parameters: tuple[Float[Array, "*shape"] | Float[Array, "*shape d d"], Array],
-) -> Array:
-    r"""Numbers, or vectors, with density $\propto e^{-x^T P x / 2 + h^T x}$.
+    key: Key, parameters: tuple[Float[Array, "*shape"], Float[Array, "*shape"]]
+) -> Float[Array, "*shape"]:
+    r"""Independent numbers with densities $\propto e^{-p x^2 / 2 + h x}$.
 
-    These parameters add up: of a prior, and of everything that is seen of x.
-
-    Args:
-        key: typed.
-        parameters: P and h, of one shape for independent numbers; or positive definite
-            matrices (..., d, d) and vectors (..., d).
+    The precision p and the shift h add up: of a prior, and of all that is seen of x.
     """
     precision, shift = parameters
     noise = jr.normal(key, shift.shape, shift.dtype)
-    if precision.ndim == shift.ndim:
-        return shift / precision + noise / jnp.sqrt(precision)
+    return shift / precision + noise / jnp.sqrt(precision)
+
+
+def draw_gaussian_vector(
+    key: Key, parameters: tuple[Float[Array, "*shape d d"], Float[Array, "*shape d"]]
+) -> Float[Array, "*shape d"]:
+    r"""Vectors with densities $\propto e^{-x^T P x / 2 + h^T x}$, such as coefficients.
+
+    The precision P, positive definite, and the shift h add up, as numbers' do.
+    """
+    precision, shift = parameters
+    noise = jr.normal(key, shift.shape, shift.dtype)
     lower = jnp.linalg.cholesky(precision)
 
     def solve(vector: Array, transpose: bool) -> Array:

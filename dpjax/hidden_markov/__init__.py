@@ -27,13 +27,9 @@ from dpjax.hidden_markov.events import (
     event_network,
     log_variables,
 )
+from dpjax.hidden_markov.fitting import check_states, fit, sample_hidden_markov
 from dpjax.hidden_markov.paid import CLAIM, PaidHiddenMarkov, paid_hidden_markov
-from dpjax.hidden_markov.posterior import (
-    HiddenMarkovPosterior,
-    check_states,
-    fit,
-    sample_hidden_markov,
-)
+from dpjax.hidden_markov.posterior import HiddenMarkovPosterior
 from dpjax.hidden_markov.sampler import (
     CellCounts,
     HiddenMarkovState,

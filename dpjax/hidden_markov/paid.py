@@ -15,25 +15,25 @@ replace-one and Δ under add-remove; counts are divided by the temperature that 
 __all__ = ["CLAIM", "PaidHiddenMarkov", "paid_hidden_markov"]
 
 
+from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import equinox as eqx
-import numpy as np
+import jax.numpy as jnp
 
 from dpjax._checks import positive, typed_key, whole
 from dpjax._types import Key, Records, Scalar
 from dpjax.columns import Table
 from dpjax.graph import BayesNet
-from dpjax.hidden_markov.events import event_counts, log_variables
-from dpjax.hidden_markov.posterior import (
-    HiddenMarkovPosterior,
-    check_run,
-    check_states,
-    sample_hidden_markov,
-)
+from dpjax.hidden_markov.chains import Progress
+from dpjax.hidden_markov.events import declared_cells, event_counts, log_variables
+from dpjax.hidden_markov.fitting import check_run, check_states, sample_hidden_markov
+from dpjax.hidden_markov.posterior import HiddenMarkovPosterior
 from dpjax.hidden_markov.sampler import CellCounts
 from dpjax.privacy import ApproximateDP, Epsilon, Ledger, PureDP, advanced, repeated
-from dpjax.private_chains import price_of, table_width
+from dpjax.private_chains import charge, price_of, table_width
 
 CLAIM = (
     "UNVERIFIED: charged as one exact posterior sample; that the chain has converged "
@@ -48,7 +48,8 @@ class PaidHiddenMarkov(eqx.Module):
     Floats, like every chain: for studies. `release` and `save` do not take it.
 
     Args:
-        posterior: all draws after the burn-in, if each was paid for; else the last.
+        posterior: all draws after the burn-in, if each was paid for; else the last. It
+            has no trace: the likelihood of given draws is a function of the records.
         update: what one draw that is charged costs.
         updates: how many are.
         temperature: T, at which the likelihood was taken.
@@ -58,7 +59,7 @@ class PaidHiddenMarkov(eqx.Module):
     posterior: HiddenMarkovPosterior
     update: PureDP = eqx.field(static=True)
     updates: int = eqx.field(static=True)
-    temperature: float = eqx.field(static=True)
+    temperature: float
     claim: str | None = eqx.field(static=True)
 
     @property
@@ -89,8 +90,10 @@ def paid_hidden_markov(
     chains: int = 1,
     sweeps: int = 200,
     burn_in: int = 100,
+    times: Mapping[Any, tuple] | None = None,
     assume_converged: bool = False,
     ledger: Ledger | None = None,
+    progress: Progress | None = None,
 ) -> PaidHiddenMarkov:
     """Hidden states of an event log, from the records themselves, each draw charged.
 
@@ -107,12 +110,16 @@ def paid_hidden_markov(
         chains: how many, each charged.
         sweeps: of each chain; each has two draws that are charged.
         burn_in: how many of these are left out, but charged.
+        times: of the regions named, the first and the last time of their paths, as in
+            `fit`; public facts. Events in other cells are ignored.
         assume_converged: whether to keep the last draw of each chain alone, and charge
             for it what a sample of the posterior itself would cost, ε. No diagnostic
             shows that a chain has converged on every table, so that the result is
             labelled with a claim that nobody can verify; see also
             `dpjax.privacy.converged_within`.
-        ledger: charged before anything is drawn.
+        ledger: charged before anything is drawn; not inside `jit` or `vmap`, which
+            would draw many times for one charge.
+        progress: wraps the blocks of sweeps that are worked through, as `tqdm` does.
 
     Privacy:
         Of the law in real arithmetic: 2ε a sweep and chain; ε a chain under the claim.
@@ -128,38 +135,37 @@ def paid_hidden_markov(
         Foulds, Geumlek, Welling & Chaudhuri (UAI-16), sections 4.1 and 5.
     """
     typed_key(key=key)
-    region, time, variables = log_variables(net)
-    every = np.ones((region.size, time.size), bool)
-    check_run(chains, sweeps, burn_in)
-    check_states(states, every)
+    kept_out = sweeps - 1 if assume_converged else burn_in
+    check_run(chains, sweeps, kept_out)
     positive(emission=emission, transition=transition)
+    declared = declared_cells(net, times)
+    check_states(states, declared)
+    _, _, variables = log_variables(net)
     fields = tuple(variable.size for variable in variables)
     update, temperature = price_of(_width(fields, truncation), epsilon, adjacency)
     updates = chains * (1 if assume_converged else 2 * sweeps)
-    cost = repeated(update, updates)
     claim = CLAIM if assume_converged else None
     if ledger is not None:
-        ledger.require(cost)  # before the records are touched
+        ledger.require(repeated(update, updates))  # before the records are touched
     counts = event_counts(net, records).astype(float)
     if ledger is not None:
-        ledger.charge(
-            cost, f"{chains} chains of {sweeps} sweeps. {claim or ''}".strip()
-        )
-    cells = CellCounts.of(
+        purpose = claim or f"{chains} hidden Markov chains of {sweeps} sweeps"
+        charge(ledger, repeated(update, updates), purpose, (key, counts))
+    cells = CellCounts(
         counts / temperature,
+        jnp.asarray(declared),
+        jnp.ones_like(declared),
         fields,
         states,
-        emission,
-        transition,
-        truncation=float(truncation),
+        jnp.asarray(emission, float),
+        jnp.asarray(transition, float),
+        jnp.asarray(truncation, float),
     )
-    posterior = sample_hidden_markov(
-        key,
-        cells,
-        chains=chains,
-        sweeps=sweeps,
-        burn_in=sweeps - 1 if assume_converged else burn_in,
+    drawn = sample_hidden_markov(
+        key, cells, chains=chains, sweeps=sweeps, burn_in=kept_out, progress=progress
     )
+    # The trace is of exact counts, and nobody paid for that.
+    posterior = replace(drawn, trace=None)
     return PaidHiddenMarkov(posterior, update, updates, temperature, claim)
 
 

@@ -7,7 +7,15 @@ Dirichlet priors. Given the paths all tables are Dirichlet; given the tables the
 are drawn by forward filtering and backward sampling: two blocks a sweep.
 """
 
-__all__ = ["CellCounts", "HiddenMarkovState", "SweepInfo", "begin", "sweep"]
+__all__ = [
+    "CellCounts",
+    "HiddenMarkovState",
+    "SweepInfo",
+    "begin",
+    "cell_log_likelihoods",
+    "sweep",
+    "table_laws",
+]
 
 import math
 from typing import Any, NamedTuple
@@ -36,8 +44,8 @@ class CellCounts(eqx.Module):
         states: number of hidden states.
         emission: Dirichlet parameter of every level.
         transition: Dirichlet parameter of every move, and of every first state.
-        truncation: M, if a level of a field of K is to have a probability of at least
-            1 / (M K); None: no bound.
+        truncation: M, > 1, if a level of a field of K is to have a probability of at
+            least 1 / (M K); None: no bound.
         collapsed: whether states are drawn one by one, transition tables summed over,
             instead of a path at a time.
     """
@@ -49,7 +57,7 @@ class CellCounts(eqx.Module):
     states: int = eqx.field(static=True)
     emission: Float[Array, ""]
     transition: Float[Array, ""]
-    truncation: float | None = eqx.field(static=True, default=None)
+    truncation: Float[Array, ""] | None = None
     collapsed: bool = eqx.field(static=True, default=False)
 
     @classmethod
@@ -88,7 +96,8 @@ class SweepInfo(NamedTuple):
     """What a sweep says of itself, the same however states are numbered.
 
     Attributes:
-        log_likelihood: of all observed counts given paths and tables.
+        log_likelihood: of all observed counts given paths and tables: a function of the
+            counts without noise of its own.
     """
 
     log_likelihood: Float[Array, " chains"]
@@ -111,7 +120,7 @@ def sweep(
     """New tables given the paths, then new paths given the tables."""
     key_tables, key_paths = jr.split(key)
     state = _draw_tables(key_tables, cells, state.paths)
-    logs = _log_likelihood(cells, state.emission)
+    logs = cell_log_likelihoods(cells, state.emission)
     scaled = jnp.exp(logs - logs.max(axis=-1, keepdims=True))
     paths = _draw_paths(key_paths, cells, state, scaled)
     drawn = jnp.take_along_axis(logs, paths[..., None], axis=-1)[..., 0]
@@ -134,10 +143,7 @@ def _draw_paths(
 
 def _draw_tables(key: Key, cells: CellCounts, paths: Array) -> HiddenMarkovState:
     """All tables given the paths."""
-    starts, moves = path_counts(paths, cells.states, cells.declared.T)
-    totals = _totals(cells, paths)
-    every = jnp.concatenate([starts[:, None], moves], axis=1)
-    laws = cells.emission + totals, cells.transition + every
+    laws = table_laws(cells, paths)
     if cells.truncation is None:
         emission, moved = draw_tables(key, *laws, cells.fields)
     else:
@@ -147,13 +153,21 @@ def _draw_tables(key: Key, cells: CellCounts, paths: Array) -> HiddenMarkovState
     return HiddenMarkovState(paths, emission, moved[:, 0], moved[:, 1:])
 
 
+def table_laws(
+    cells: CellCounts, paths: Int32[Array, "times chains regions"]
+) -> tuple[Float[Array, "chains states levels"], Float[Array, "chains rows states"]]:
+    """Dirichlet parameters given paths: of levels; of first states, then of moves."""
+    starts, moves = path_counts(paths, cells.states, cells.declared.T)
+    every = jnp.concatenate([starts[:, None], moves], axis=1)
+    return cells.emission + _totals(cells, paths), cells.transition + every
+
+
 def _totals(cells: CellCounts, paths: Array) -> Array:
     """Counts of all cells in each state: (chains, states, levels)."""
     flat = jnp.moveaxis(paths, 1, 0).reshape(paths.shape[1], -1)
     states = jnp.arange(cells.states, dtype=jnp.int32)
-    member = (flat[:, None] == states[None, :, None]).astype(
-        float
-    )  # laid out for a product
+    # Laid out for one product of matrices.
+    member = (flat[:, None] == states[None, :, None]).astype(float)
     counts = jnp.swapaxes(_used(cells), 0, 1).reshape(flat.shape[1], -1)
     return jnp.einsum("ckn,nl->ckl", member, counts, precision=lax.Precision.HIGHEST)
 
@@ -163,8 +177,10 @@ def _used(cells: CellCounts) -> Array:
     return jnp.where(used[..., None], cells.counts, 0)
 
 
-def _log_likelihood(cells: CellCounts, emission: Array) -> Array:
-    """Of every cell's counts in every state: (times, chains, regions, states)."""
+def cell_log_likelihoods(
+    cells: CellCounts, emission: Float[Array, "chains states levels"]
+) -> Float[Array, "times chains regions states"]:
+    """Of every cell's counts in every state, given logs of the tables."""
     return jnp.einsum(
         "rtl,ckl->tcrk", _used(cells), emission, precision=lax.Precision.HIGHEST
     )

@@ -41,7 +41,7 @@ def draw_bounded_tables(
     emission: Emission,
     moves: Moves,
     fields: tuple[int, ...],
-    truncation: float,
+    truncation: Float[Array, ""],
 ) -> tuple[Emission, Moves]:
     """The same, each level of a field of K with a probability of at least 1 / (M K).
 

@@ -7,6 +7,7 @@ __all__ = [
     "PublicChain",
     "annealed",
     "barker",
+    "charge",
     "choice",
     "collapsed",
     "latents",
@@ -27,5 +28,6 @@ from dpjax.private_chains.chains import (
     paid_chain,
     public_chain,
 )
+from dpjax.private_chains.charging import charge
 from dpjax.private_chains.price import price_of, table_width
 from dpjax.private_chains.updates import choice, collapsed, latents, table

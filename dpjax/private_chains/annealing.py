@@ -34,6 +34,7 @@ from dpjax.privacy import (
     exact_epsilon,
 )
 from dpjax.private_chains.barker import log_acceptance
+from dpjax.private_chains.charging import charge
 from dpjax.private_chains.price import Bounds, Clip, clip_to, of_each
 
 
@@ -67,6 +68,8 @@ def annealed(
 ) -> AnnealedSample:
     r"""A parameter near the posterior, one Barker's move at each power.
 
+    Functions that are built once share a program; new ones are compiled anew.
+
     Args:
         key: typed.
         records: an array, or a tuple or dictionary of arrays, records on the first
@@ -80,7 +83,7 @@ def annealed(
         adjacency: "replace-one" or "add-remove".
         log_prior: of the parameter, a scalar.
         weight_epsilon: of the noisy log-weight; None: none is given out.
-        ledger: charged before anything is drawn.
+        ledger: charged before anything is drawn; not inside `jit` or `vmap`.
 
     Privacy:
         $2 \Delta \sum_j \beta_j$ under replace-one, half of it under add-remove, and
@@ -98,20 +101,14 @@ def annealed(
     one_of(ADJACENCIES, adjacency=adjacency)
     clip, exact = clip_to(bounds), _rising(powers)
     cost = _cost(clip, exact, adjacency, weight_epsilon)
-    if ledger is not None:
-        ledger.charge(cost, f"annealing with {len(exact)} moves")
-    steps = np.array([float(power) for power in exact])
+    steps = jnp.asarray(np.array([float(power) for power in exact]))
     key_chain, key_noise = jr.split(key)
-    value, log_weight = _anneal(
-        key_chain,
-        records,
-        jnp.asarray(steps),
-        begin,
-        propose,
-        log_likelihood,
-        clip,
-        log_prior,
-    )
+    functions = begin, propose, log_likelihood, clip, log_prior
+    program = partial(_anneal, functions=functions)
+    jax.eval_shape(program, key_chain, records, steps)  # mistakes show before a charge
+    if ledger is not None:
+        charge(ledger, cost, f"annealing with {len(exact)} moves", (key, records))
+    value, log_weight = program(key_chain, records, steps)
     if weight_epsilon is None:
         return AnnealedSample(value, None, cost)
     scale = _weight_sensitivity(clip, exact[-1], adjacency) / exact_epsilon(
@@ -121,17 +118,11 @@ def annealed(
     return AnnealedSample(value, log_weight + noise, cost)
 
 
-@partial(jax.jit, static_argnums=(3, 4, 5, 6, 7))
+@partial(jax.jit, static_argnames="functions")
 def _anneal(
-    key: Key,
-    records: Any,
-    powers: Array,
-    begin: Callable,
-    propose: Callable,
-    log_likelihood: Callable,
-    clip: Clip,
-    log_prior: Callable,
+    key: Key, records: Any, powers: Array, *, functions: tuple
 ) -> tuple[Array, Array]:
+    begin, propose, log_likelihood, clip, log_prior = functions
     each = of_each(lambda state, record, _: log_likelihood(state["value"], record))
 
     def fit(value: Array) -> Array:
@@ -171,13 +162,13 @@ def _rising(powers: Sequence[Epsilon]) -> list[Fraction]:
 def _cost(
     clip: Clip, powers: list[Fraction], adjacency: str, weight_epsilon: Epsilon | None
 ) -> PureDP:
-    whole = clip.width * (2 if adjacency == REPLACE_ONE else 1)
+    full = clip.width * (2 if adjacency == REPLACE_ONE else 1)
     weight = (
         Fraction(0)
         if weight_epsilon is None
         else exact_epsilon(weight_epsilon, "weight_epsilon")
     )
-    return PureDP(whole * sum(powers) + weight, adjacency)
+    return PureDP(full * sum(powers) + weight, adjacency)
 
 
 def _weight_sensitivity(clip: Clip, last: Fraction, adjacency: str) -> Fraction:

@@ -81,7 +81,7 @@ def barker(
         ratio = log_target(records, moved) - log_target(records, state) + log_proposals
         return {**state, name: _choose(key_accept, ratio, proposed, state[name])}
 
-    return PaidStep(update, cost, log_target)
+    return PaidStep(update, cost, law=log_target)
 
 
 def log_acceptance(log_ratio: Array) -> Array:

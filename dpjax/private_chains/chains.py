@@ -31,6 +31,7 @@ from dpjax.privacy import (
     exact_epsilon,
     repeated,
 )
+from dpjax.private_chains.charging import charge
 from dpjax.released import Released
 
 
@@ -42,14 +43,24 @@ class PaidStep(eqx.Module):
     Args:
         update: the next state from a key, the records and the state. Unlike a plain
             step it has no info: what is known of its law depends on the records.
-        cost: of one update, whatever the state.
+        each: cost of one draw that reads records, whatever the state.
+        draws: how many the step has.
         law: parameters of the law that is drawn from, given the records and the state:
             for tests, for it is not private.
     """
 
     update: Callable[[Key, Any, State], State] = eqx.field(static=True)
-    cost: PureDP = eqx.field(static=True)
+    each: PureDP = eqx.field(static=True)
+    draws: int = eqx.field(static=True, default=1)
     law: Callable[[Any, State], Any] | None = eqx.field(static=True, default=None)
+
+    def __hash__(self) -> int:
+        return hash((self.update, self.each, self.draws))
+
+    @property
+    def cost(self) -> PureDP:
+        """Of the whole step."""
+        return repeated(self.each, self.draws)
 
 
 class PublicChain(eqx.Module):
@@ -57,11 +68,11 @@ class PublicChain(eqx.Module):
 
     Args:
         states: after each sweep, on the first axis.
-        infos: of each step, likewise.
+        infos: of the step, likewise.
     """
 
     states: State
-    infos: dict[str, Any]
+    infos: Any
 
 
 class PaidChain(eqx.Module):
@@ -72,20 +83,20 @@ class PaidChain(eqx.Module):
 
     Args:
         states: after each sweep, on the first axis.
-        infos: of the steps that read no records, likewise.
-        costs: of the steps that read some, once a sweep.
+        infos: of the steps that read no records, in turn, likewise.
+        charges: cost of a draw, and how many a sweep has, of each step that reads some.
         sweeps: how many.
     """
 
     states: State
-    infos: dict[str, Any]
-    costs: tuple[PureDP, ...] = eqx.field(static=True)
+    infos: tuple[Any, ...]
+    charges: tuple[tuple[PureDP, int], ...] = eqx.field(static=True)
     sweeps: int = eqx.field(static=True)
 
     @property
     def cost(self) -> PureDP:
-        """All updates of all sweeps, added up: what the ledger was charged."""
-        return repeated(basic(*self.costs), self.sweeps)
+        """All draws of all sweeps, added up: what the ledger was charged."""
+        return _total(self.charges, self.sweeps)
 
     @property
     def last(self) -> State:
@@ -93,7 +104,7 @@ class PaidChain(eqx.Module):
         return jax.tree.map(lambda x: x[-1], self.states)
 
     def approximate(self, delta: Epsilon) -> ApproximateDP:
-        """The same with a δ, by advanced composition of the updates of equal cost.
+        """The same with a δ, by advanced composition of the draws of equal cost.
 
         Args:
             delta: of all together, > 0 and below 1; equal parts for each cost.
@@ -101,13 +112,11 @@ class PaidChain(eqx.Module):
         Raises:
             ValueError: if `delta` is out of range.
         """
-        numbers = collections.Counter(self.costs)
+        numbers: collections.Counter[PureDP] = collections.Counter()
+        for each, draws in self.charges:
+            numbers[each] += draws * self.sweeps
         share = exact_epsilon(delta, "delta") / len(numbers)
-        parts = [
-            advanced(cost, times * self.sweeps, share)
-            for cost, times in numbers.items()
-        ]
-        total = basic(*parts)
+        total = basic(*(advanced(each, k, share) for each, k in numbers.items()))
         if isinstance(total, PureDP):
             return ApproximateDP(total.epsilon, Fraction(0), total.adjacency)
         return total
@@ -116,7 +125,7 @@ class PaidChain(eqx.Module):
 def public_chain(
     key: Key,
     released: Released,
-    step: Callable[[Key, Any, State], tuple[State, dict[str, Any]]],
+    step: Callable[[Key, Any, State], tuple[State, Any]],
     start: State,
     *,
     sweeps: int,
@@ -127,7 +136,8 @@ def public_chain(
         key: typed.
         released: from `dpjax.release` or `dpjax.load`; nothing else is accepted.
         step: `step(key, values, state)` returns the next state and an info, as steps of
-            `dpjax.gibbs` do; `values` are the noisy integers of the release.
+            `dpjax.gibbs` do; `values` are the noisy integers of the release. Built
+            once: each new function is a new program.
         start: the state before the first sweep.
         sweeps: how many.
 
@@ -164,19 +174,22 @@ def paid_chain(
         records: what the paid steps read: an array, or a tuple or dictionary of arrays
             with records on the first axis.
         steps: taken in turn in each sweep; plain steps of `dpjax.gibbs` among them are
-            given the state only, and are free.
+            given the state only, and are free. Built once: new ones are a new program.
         start: the state before the first sweep. It must not depend on the records: one
             that does, such as a fit, breaks the guarantee.
         sweeps: how many.
-        ledger: charged for all sweeps before the first one. To go on, run again from
-            `chain.last`: it is charged again, or refuses.
+        ledger: charged for all sweeps before the first one, once the program is known
+            to be sound. To go on, run again from `chain.last`: it is charged again, or
+            refuses. Not inside `jit` or `vmap`, which would draw many times for one
+            charge; there, the cost that the result states is of one of its chains.
 
     Privacy:
         The sum of the steps' costs times the sweeps, of the law in real arithmetic: all
         states may be shown. Every run on the same records costs that.
 
     Raises:
-        ValueError: if no step is paid, adjacencies differ, or a number is out of range.
+        ValueError: if no step is paid, adjacencies differ, a number is out of range, or
+            a ledger is given inside `jit` or `vmap`.
         BudgetExceeded: if the ledger has less left; nothing is drawn.
 
     Reference:
@@ -184,17 +197,24 @@ def paid_chain(
     """
     typed_key(key=key)
     whole(1, sweeps=sweeps)
-    costs = tuple(step.cost for step in steps if isinstance(step, PaidStep))
-    if not costs:
+    charges = tuple((x.each, x.draws) for x in steps if isinstance(x, PaidStep))
+    if not charges:
         raise ValueError(
             "`steps` must have one that reads records, a PaidStep; got none: a chain "
             "without is `dpjax.gibbs.run`."
         )
-    total = repeated(basic(*costs), sweeps)
+    total, arguments = _total(charges, sweeps), (key, records, start)
+    program = partial(_run_paid, steps=tuple(steps), sweeps=sweeps)
+    jax.eval_shape(program, *arguments)  # mistakes in a step show before any charge
     if ledger is not None:
-        ledger.charge(total, f"chain of {sweeps} sweeps with {len(costs)} paid steps")
-    states, infos = _run_paid(key, records, tuple(steps), start, sweeps)
-    return PaidChain(states, infos, costs, sweeps)
+        purpose = f"chain of {sweeps} sweeps with {len(charges)} paid steps"
+        charge(ledger, total, purpose, arguments)
+    states, infos = program(*arguments)
+    return PaidChain(states, infos, charges, sweeps)
+
+
+def _total(charges: tuple[tuple[PureDP, int], ...], sweeps: int) -> PureDP:
+    return repeated(basic(*(repeated(cost, draws) for cost, draws in charges)), sweeps)
 
 
 @partial(jax.jit, static_argnums=(2, 4))
@@ -202,18 +222,18 @@ def _run_public(key: Key, values: Any, step: Callable, start: State, sweeps: int
     return run(key, lambda key, state: step(key, values, state), start, sweeps)
 
 
-@partial(jax.jit, static_argnums=(2, 4))
+@partial(jax.jit, static_argnames=("steps", "sweeps"))
 def _run_paid(
-    key: Key, records: Any, steps: tuple, start: State, sweeps: int
-) -> tuple[State, dict[str, Any]]:
-    def sweep(state: State, key: Key) -> tuple[State, tuple[State, dict[str, Any]]]:
-        infos: dict[str, Any] = {}
+    key: Key, records: Any, start: State, *, steps: tuple, sweeps: int
+) -> tuple[State, tuple[Any, ...]]:
+    def sweep(state: State, key: Key) -> tuple[State, tuple[State, tuple[Any, ...]]]:
+        infos = []
         for step, key_step in zip(steps, jr.split(key, len(steps)), strict=True):
             if isinstance(step, PaidStep):
                 state = step.update(key_step, records, state)
             else:
                 state, info = step(key_step, state)
-                infos |= info
-        return state, (state, infos)
+                infos.append(info)
+        return state, (state, tuple(infos))
 
     return lax.scan(sweep, start, jr.split(key, sweeps))[1]

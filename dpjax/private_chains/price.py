@@ -79,9 +79,9 @@ def price_of(
             f"would show the number of records, got {latents[0]!r}."
         )
     budget = exact_epsilon(epsilon)
-    whole = width * (2 if adjacency == REPLACE_ONE else 1)
-    temperature = float(max(Fraction(1), whole / budget))
-    return Price(PureDP(min(budget, whole), adjacency), temperature)
+    full = width * (2 if adjacency == REPLACE_ONE else 1)
+    temperature = float(max(Fraction(1), full / budget))
+    return Price(PureDP(min(budget, full), adjacency), temperature)
 
 
 def table_width(size: int, least: Epsilon) -> Fraction:

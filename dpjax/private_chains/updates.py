@@ -19,7 +19,7 @@ from dpjax._checks import positive, whole
 from dpjax._types import Key
 from dpjax.distributions import TruncatedDirichlet
 from dpjax.gibbs import State, draw_categorical
-from dpjax.privacy import REPLACE_ONE, Epsilon, exact_epsilon, repeated
+from dpjax.privacy import REPLACE_ONE, Epsilon, exact_epsilon
 from dpjax.private_chains.chains import PaidStep
 from dpjax.private_chains.price import Bounds, clip_to, of_each, price_of, table_width
 
@@ -35,6 +35,9 @@ def latents(
     replacement: bool = False,
 ) -> PaidStep:
     """One categorical latent variable a record, each given that record and the state.
+
+    All are drawn at once from the state before: that is Gibbs sampling where latents
+    are independent given the other entries, which both functions may look at.
 
     Args:
         name: of the entry: the level of each record's latent, (n,) int32.
@@ -70,12 +73,19 @@ def latents(
     def law(records: Any, state: State) -> Array:
         return log_prior(state)[None] + clip(each(state, records)) / temperature
 
+    def every(key: Key, records: Any, state: State) -> State:
+        return {**state, name: draw_categorical(key, law(records, state))}
+
     def some(key: Key, records: Any, state: State) -> State:
         key_which, key_draw = jr.split(key)
-        drawn = draw_categorical(key_draw, law(records, state))
         old = state[name]
-        count = len(old) if updates is None else updates
-        chosen = jr.permutation(key_which, len(old)) < count
+        if times > len(old):
+            raise ValueError(
+                f"`updates` must be at most the number of records, {len(old)}, got "
+                f"{times}."
+            )
+        drawn = draw_categorical(key_draw, law(records, state))
+        chosen = jr.permutation(key_which, len(old)) < times
         return {**state, name: jnp.where(chosen, drawn, old)}
 
     def repeatedly(key: Key, records: Any, state: State) -> State:
@@ -89,9 +99,11 @@ def latents(
         return lax.scan(update, state, jr.split(key, times))[0]
 
     times = updates or 1
+    if updates is None:
+        return PaidStep(every, cost, law=law)
     if not replacement:
-        return PaidStep(some, cost, law)
-    return PaidStep(repeatedly, repeated(cost, times), law)
+        return PaidStep(some, cost, law=law)
+    return PaidStep(repeatedly, cost, times, law)
 
 
 def collapsed(
@@ -140,7 +152,7 @@ def collapsed(
         steps = jr.split(key, n), jnp.arange(n, dtype=jnp.int32)
         return lax.scan(site, state, steps)[0]
 
-    return PaidStep(update, repeated(cost, n), law)
+    return PaidStep(update, cost, n, law)
 
 
 def choice(
@@ -186,7 +198,7 @@ def choice(
     def update(key: Key, records: Any, state: State) -> State:
         return {**state, name: draw_categorical(key, law(records, state))}
 
-    return PaidStep(update, cost, law)
+    return PaidStep(update, cost, law=law)
 
 
 def table(
@@ -248,4 +260,4 @@ def table(
         drawn = TruncatedDirichlet(law(records, state), bound, validate_args=False)
         return {**state, name: drawn.sample(key)}
 
-    return PaidStep(update, cost, law)
+    return PaidStep(update, cost, law=law)
