@@ -6,7 +6,9 @@ events in them or not, is held out, ten times over. Printed is the log-likelihoo
 held-out cell, on average, at each ε (replace-one; ε split evenly over fields), of naive
 Bayes (one state) and of a hidden Markov model: after noise on the counts, averaged over
 the draws of all chains, and of one posterior sample (OPS) from truncated tables, at the
-ε that it would cost had its chain converged: nobody can check that it has.
+ε that it would cost had its chain converged: nobody can check that it has. Naive Bayes
+is fitted to counts of the whole log, with one noise for each; from the release by cell,
+which has noise in every cell, it is the model of one state.
 
 Every column is one compiled call over all ε and splits.
 """
