@@ -66,6 +66,7 @@ def main(arguments=None):
         for truncation in TRUNCATIONS:
             found = study.sample(states, truncation)
             columns[f"{label}, OPS, M = {truncation}"] = found
+    columns["one state, noise in every cell"] = study.noise(1, options.chains, True)
     for name, (found, seconds) in columns.items():
         print(f"\n{name} ({seconds:.0f} s with compilation)")
         for epsilon, row in zip(EPSILONS, found, strict=False):
@@ -108,14 +109,14 @@ class Study:
             states, chains, lambda key, e, counts: counts.astype(float), budgets=1
         )
 
-    def noise(self, states, chains):
+    def noise(self, states, chains, by_cell=False):
         """Noise on the counts, negative ones taken for 0."""
 
         def make(key, e, counts):
             mechanism = jax.tree.map(lambda leaf: jnp.asarray(leaf)[e], self.mechanisms)
             return jnp.maximum(mechanism.sample(key, counts), 0).astype(float)
 
-        return self.run(states, chains, make)
+        return self.run(states, chains, make, by_cell=by_cell)
 
     def sample(self, states, truncation):
         """The last draw of one chain: truncated tables, a tempered likelihood."""
@@ -130,15 +131,17 @@ class Study:
             truncation=jnp.asarray(truncation, float),
         )
 
-    def run(self, states, chains, make, truncation=None, budgets=BUDGETS):
+    def run(
+        self, states, chains, make, truncation=None, budgets=BUDGETS, by_cell=False
+    ):
         """Average log-likelihood of held-out cells, ε by split, and seconds."""
-        one = jnp.asarray(1.0)
+        one, whole = jnp.asarray(1.0), states == 1 and not by_cell
 
         def fit(key, e, observed):
-            """Where states are one, all cells are one: counts of the whole log."""
+            """Of naive Bayes all cells are one: counts of the whole log."""
             counts = jnp.where(observed[..., None], self.counts, 0)
             seen = observed
-            if states == 1:
+            if whole:
                 counts = counts.sum(axis=(0, 1), keepdims=True, dtype=jnp.int32)
                 seen = jnp.ones((1, 1), bool)
             key_noise, key_chains = jr.split(key)
@@ -159,7 +162,7 @@ class Study:
                 sweeps=SWEEPS,
                 burn_in=SWEEPS // 2 if truncation is None else SWEEPS - 1,
             )
-            if states == 1:
+            if whole:
                 draws, _, _, _ = found.paths.shape
                 shape = (draws, observed.shape[1], chains, observed.shape[0])
                 found = replace(found, paths=jnp.zeros(shape, jnp.int8))

@@ -150,11 +150,11 @@ def test_states_and_figures_are_written(capsys):
     states = np.asarray(posterior.predict_states())
     with open("s.csv") as file:
         rows = list(csv.DictReader(file))
-    assert list(rows[0]) == ["region", "time", "state"]
+    assert list(rows[0]) == ["place", "month", "state"]
     assert len(rows) == 24
     for row in rows:
-        place = ["north", "south"].index(row["region"])
-        assert int(row["state"]) == states[place, int(row["time"]) - 7]
+        place = ["north", "south"].index(row["place"])
+        assert int(row["state"]) == states[place, int(row["month"]) - 7]
     for name in ("s.png", "e.png"):
         with open(name, "rb") as file:
             assert file.read(4) == b"\x89PNG"

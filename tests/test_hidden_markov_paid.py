@@ -52,7 +52,7 @@ def test_every_draw_is_charged(key):
     assert paid.claim is None
     assert paid.approximate("1/1000") == advanced(paid.update, 24, "1/1000")
     assert paid.posterior.paths.shape == (4, 2, 2, 2)
-    assert paid.temperature == pytest.approx(2 * sum(WIDTHS.values()) / 0.5)
+    assert paid.temperature == pytest.approx(2 * sum(WIDTHS.values()) / 0.5, rel=1e-6)
     with pytest.raises(BudgetExceeded):
         run(key, chains=2, ledger=ledger)
     assert ledger.spent == paid.cost.epsilon
@@ -74,22 +74,23 @@ def test_a_claim_that_nobody_can_verify_is_labelled(key, tmp_path):
 @pytest.mark.relaxed
 def test_the_posterior_itself_costs_twice_the_width(key):
     """A large ε buys temperature 1, for what that costs: exact, rounded up."""
+    least = [Fraction(1, 10 * k) * (1 - Fraction(1, 10**6)) for k in (3, 2)]
     exact = sum(
-        rounded_up(logarithm_above((1 - Fraction(k - 1, 10 * k)) * 10 * k))
-        for k in (3, 2)
+        rounded_up(logarithm_above((1 - (k - 1) * a) / a))
+        for k, a in zip((3, 2), least, strict=True)
     )
     for adjacency, factor in (("replace-one", 2), ("add-remove", 1)):
         paid = run(key, epsilon="1000", adjacency=adjacency, assume_converged=True)
         assert paid.cost == PureDP(factor * exact, adjacency)
         assert paid.temperature == 1
-    assert float(exact) == pytest.approx(sum(WIDTHS.values()))
+    assert sum(WIDTHS.values()) <= exact <= sum(WIDTHS.values()) * (1 + 1e-6)
 
 
 @pytest.mark.relaxed
 def test_it_is_the_tempered_sampler_with_truncated_tables(key):
     paid = run(key)
     counts = event_counts(NET, RECORDS).astype(float) / paid.temperature
-    cells = CellCounts.of(counts, (3, 2), 2, truncation=jnp.asarray(10.0))
+    cells = CellCounts.of(NET, counts, 2, truncation=10)
     plain = sample_hidden_markov(key, cells, chains=1, sweeps=6, burn_in=2)
     for name in ("paths", "emission", "initial", "transition"):
         np.testing.assert_array_equal(
@@ -98,6 +99,38 @@ def test_it_is_the_tempered_sampler_with_truncated_tables(key):
     tables = jnp.split(plain.emission, [3], axis=-1)
     for table, size in zip(tables, (3, 2), strict=True):
         assert (np.asarray(table) >= 1 / (10 * size) * (1 - 1e-4)).all()
+
+
+@pytest.mark.relaxed
+def test_cells_outside_a_regions_times_are_not_read(key):
+    """Whatever happened there: the same draws."""
+    moved = RECORDS.copy()
+    moved[0] = [0, 0, 2, 0]  # its cell is north in month 1
+    drawn = [
+        paid_hidden_markov(
+            key, NET, records, 2, epsilon="100", adjacency="add-remove", truncation=10,
+            sweeps=6, burn_in=2, times={"north": (2, 2)},
+        )
+        for records in (RECORDS, moved)
+    ]  # fmt: skip
+    first, second = (paid.posterior for paid in drawn)
+    np.testing.assert_array_equal(first.paths, second.paths)
+    np.testing.assert_array_equal(first.emission, second.emission)
+    assert not first.declared[0, 0]
+
+
+@pytest.mark.relaxed
+def test_a_ledger_is_not_for_mapped_code(key):
+    ledger = Ledger("1000", adjacency="replace-one")
+    for mapped in (
+        lambda x: run(key, emission=x, ledger=ledger).posterior.paths,
+        lambda x: (
+            run(jax.random.fold_in(key, x.astype(int)), ledger=ledger).temperature
+        ),
+    ):
+        with pytest.raises(ValueError, match="`ledger` must be left out inside"):
+            jax.vmap(mapped)(jnp.ones(3))
+    assert ledger.spent == 0
 
 
 @pytest.mark.relaxed
@@ -119,7 +152,7 @@ def cells_of(records, epsilon, adjacency):
     cost, temperature = price_of(_width((3, 2), 10), epsilon, adjacency)
     counts = event_counts(NET, np.array(records, np.int32).reshape(-1, 4))
     counts = counts.astype(float) / temperature
-    return CellCounts.of(counts, (3, 2), 2, truncation=jnp.asarray(10.0)), cost
+    return CellCounts.of(NET, counts, 2, truncation=10), cost
 
 
 @pytest.mark.parametrize("epsilon", ["1/2", "3", "1000"])
@@ -192,6 +225,9 @@ def test_a_draw_of_tables_costs_what_it_says(epsilon):
         ({"burn_in": 6}, "burn_in"),
         ({"sweeps": 0}, "sweeps"),
         ({"emission": -1.0}, "emission"),
+        ({"transition": 1e-40}, "transition"),
+        ({"truncation": 10**8}, "truncation"),
+        ({"times": {"west": (1, 2)}}, "times"),
     ],
 )
 def test_wrong_arguments_cost_nothing(wrong, name, key):

@@ -59,13 +59,16 @@ def model_of(options: argparse.Namespace, schema: Schema) -> BayesNet | Sufficie
             schema.
     """
     model = _MODELS[options.model]
-    for name in _FOR_ONE_MODEL:
-        given = getattr(options, name) is not None
-        if given and name not in (*model.needs, *model.may_have):
+    given = [x for x in _FOR_ONE_MODEL if getattr(options, x) is not None]
+    for name in given:
+        if name not in (*model.needs, *model.may_have):
+            owners = [x for x, m in _MODELS.items() if name in (*m.needs, *m.may_have)]
             raise ValueError(
-                f"`{name}` must be left out for the model {options.model}."
+                f"`{name}` must be left out for the model {options.model}: it is for "
+                f"--model {' or '.join(owners)}."
             )
-        if not given and name in model.needs:
+    for name in model.needs:
+        if name not in given:
             raise ValueError(f"`{name}` must be given for the model {options.model}.")
     if options.prior is not None and options.model != _BAYES_NET:
         raise ValueError("`prior` must be left out: on this line it is for networks.")

@@ -73,7 +73,7 @@ def _add_outputs(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--out",
         help="file to write: .csv, the most frequent state of every cell as "
-        "region,time,state; or .npz, all draws",
+        "columns of region, time and state; or .npz, all draws",
     )
     command.add_argument("--plot", help="PNG file: the state by region and time")
     command.add_argument("--emissions-plot", help="PNG file: what each state does")
@@ -178,7 +178,7 @@ def _states(posterior: HiddenMarkovPosterior, region: Variable, time: Variable) 
     found = np.asarray(posterior.predict_states())
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["region", "time", "state"])
+    writer.writerow([region.name, time.name, "state"])
     writer.writerows(
         (region.levels[row], time.levels[column], found[row, column])
         for row, column in zip(*np.nonzero(found >= 0), strict=True)

@@ -22,12 +22,13 @@ __all__ = [
 
 from dpjax.hidden_markov.events import (
     cell_counts,
+    check_states,
     declared_cells,
     event_counts,
     event_network,
     log_variables,
 )
-from dpjax.hidden_markov.fitting import check_states, fit, sample_hidden_markov
+from dpjax.hidden_markov.fitting import fit, sample_hidden_markov
 from dpjax.hidden_markov.paid import CLAIM, PaidHiddenMarkov, paid_hidden_markov
 from dpjax.hidden_markov.posterior import HiddenMarkovPosterior
 from dpjax.hidden_markov.sampler import (

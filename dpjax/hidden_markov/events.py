@@ -2,10 +2,10 @@
 
 __all__ = [
     "cell_counts",
+    "check_states",
     "declared_cells",
     "event_counts",
     "event_network",
-    "fields_of",
     "log_variables",
 ]
 
@@ -17,9 +17,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Int, Real
+from jaxtyping import Array, ArrayLike, Bool, Int, Real
 
-from dpjax._checks import one_of
+from dpjax._checks import one_of, whole
 from dpjax._types import Records
 from dpjax.columns import Table
 from dpjax.encoding import AnyVariable
@@ -28,15 +28,19 @@ from dpjax.schema import as_records
 from dpjax.statistics import FamilyCounts
 from dpjax.variables import Level, Variable
 
+_MOST_STATES = 127  # paths are kept as bytes
 
-def event_network(variables: Sequence[AnyVariable], region: str, time: str) -> BayesNet:
+
+def event_network(
+    variables: Sequence[AnyVariable] | Mapping[str, AnyVariable], region: str, time: str
+) -> BayesNet:
     """The network whose families are the histograms of every field in every cell.
 
     A cell is a region at a time: the public product of all levels of both, whether any
     event is in it or not. All other variables are fields of an event.
 
     Args:
-        variables: of the log.
+        variables: of the log, or its `Schema`.
         region: name of the variable that tells which path an event is on.
         time: name of the one that tells when; its levels are consecutive integers.
 
@@ -48,6 +52,8 @@ def event_network(variables: Sequence[AnyVariable], region: str, time: str) -> B
         ValueError: if there is no such region or time, no field, times are not
             consecutive integers, or a variable is numeric.
     """
+    if isinstance(variables, Mapping):
+        variables = list(variables.values())
     numeric = [x.name for x in variables if not isinstance(x, Variable)]
     if numeric:
         raise ValueError(
@@ -64,8 +70,9 @@ def event_network(variables: Sequence[AnyVariable], region: str, time: str) -> B
         )
     if not _has_whole_times(categorical[names.index(time)]):
         raise ValueError(
-            f"`time` must have consecutive integers as levels, such as months since a "
-            f"public start: {time!r} has not. Declare all, events or not."
+            "`time` must have consecutive integers as levels, such as range(36) for "
+            f"months since a public start: {time!r} has not. Declare all, with events "
+            "or not."
         )
     pair = names.index(region), names.index(time)
     parents = tuple(pair if name in fields else () for name in names)
@@ -77,37 +84,34 @@ def _has_whole_times(time: Variable) -> bool:
     return list(time.levels) == integers and bool(np.all(np.diff(integers) == 1))
 
 
-def fields_of(net: BayesNet) -> tuple[int, ...]:
-    """Which variables are fields of an event.
-
-    Raises:
-        ValueError: if the network is not one of `event_network`.
-    """
-    fields = [i for i, parents in enumerate(net.parents) if parents]
-    pairs = {net.parents[i] for i in fields}
-    if len(pairs) != 1 or len(*pairs) != 2 or len(fields) + 2 != len(net.names):
-        raise ValueError(
-            "`released` must be of an event log: of a network in which every field has "
-            "region and time as parents, in this order (see `event_network`)."
-        )
-    return tuple(fields)
-
-
-def log_variables(net: BayesNet) -> tuple[Variable, Variable, tuple[Variable, ...]]:
+def log_variables(
+    net: BayesNet, name: str = "net"
+) -> tuple[Variable, Variable, tuple[Variable, ...]]:
     """Region, time and fields of an event log.
 
+    Args:
+        net: of the log.
+        name: of the argument, in errors.
+
     Raises:
         ValueError: if the network is not one of `event_network`.
     """
-    fields = fields_of(net)
-    region, time = net.parents[fields[0]]
     variables = net.variables
-    if not _has_whole_times(variables[time]):
+    fields = _fields_of(net)
+    pairs = {net.parents[i] for i in fields}
+    is_log = len(pairs) == 1 and len(*pairs) == 2 and len(fields) + 2 == len(variables)
+    if not is_log or not _has_whole_times(variables[net.parents[fields[0]][1]]):
         raise ValueError(
-            "`released` must be of an event log, whose times are consecutive integers, "
-            f"got {variables[time].name!r} as time (see `event_network`)."
+            f"`{name}` must be of an event log: of a network in which every field has "
+            "region and time as parents, in this order, times being consecutive "
+            "integers (see `event_network`, or `dpjax release --model hmm`)."
         )
+    region, time = net.parents[fields[0]]
     return variables[region], variables[time], tuple(variables[i] for i in fields)
+
+
+def _fields_of(net: BayesNet) -> list[int]:
+    return [i for i, parents in enumerate(net.parents) if parents]
 
 
 def declared_cells(
@@ -188,5 +192,23 @@ def cell_counts(
     """Counts of all levels of all fields, one after the other, in every cell."""
     tables = statistic.layout.split(statistic.tables(values))
     return jnp.concatenate(
-        [tables[field] for field in fields_of(statistic.net)], axis=-1
+        [tables[field] for field in _fields_of(statistic.net)], axis=-1
     )
+
+
+def check_states(states: int, declared: Bool[ArrayLike, "regions times"]) -> None:
+    """Refuse fewer states than one, or more than there are declared cells.
+
+    Raises:
+        ValueError: as said.
+    """
+    whole(1, states=states)
+    try:
+        most = int(np.asarray(declared).sum())
+    except jax.errors.TracerArrayConversionError:  # not known here: all of them
+        most = int(np.prod(np.shape(declared)))
+    if states > min(most, _MOST_STATES):
+        raise ValueError(
+            f"`states` must be at most the number of cells, {most}, and "
+            f"{_MOST_STATES}, got {states}."
+        )

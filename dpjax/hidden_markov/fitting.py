@@ -1,6 +1,6 @@
 """Hidden Markov models fitted to counts of events, by Gibbs chains."""
 
-__all__ = ["check_run", "check_states", "fit", "sample_hidden_markov"]
+__all__ = ["check_run", "fit", "sample_hidden_markov"]
 
 from collections.abc import Mapping
 from functools import partial
@@ -8,19 +8,16 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import ArrayLike, Bool
 
-from dpjax._checks import positive, typed_key, whole
+from dpjax._checks import typed_key, whole
 from dpjax._types import Key, Scalar
 from dpjax.hidden_markov.chains import ChainDraws, Progress, run_chains, run_in_blocks
-from dpjax.hidden_markov.events import cell_counts, declared_cells, fields_of
+from dpjax.hidden_markov.events import cell_counts, check_states, log_variables
 from dpjax.hidden_markov.posterior import HiddenMarkovPosterior
 from dpjax.hidden_markov.sampler import CellCounts
 from dpjax.released import Released
 from dpjax.statistics import FamilyCounts
-
-_MOST_STATES = 127  # paths are kept as bytes
 
 
 def fit(
@@ -29,11 +26,12 @@ def fit(
     states: int,
     *,
     times: Mapping[Any, tuple] | None = None,
+    observed: Bool[ArrayLike, "regions times"] | None = None,
     emission: Scalar = 1.0,
     transition: Scalar = 1.0,
     chains: int = 8,
     sweeps: int = 200,
-    burn_in: int = 100,
+    burn_in: int | None = None,
     collapsed: bool = False,
     progress: Progress | None = None,
 ) -> HiddenMarkovPosterior:
@@ -48,11 +46,13 @@ def fit(
         states: how many.
         times: of the regions named, the first and the last time of their paths, such as
             `{"north": (0, 9)}`; public facts. Other cells are ignored.
+        observed: which cells' counts are used; the states of all others are predicted
+            from their neighbours'. None: all.
         emission: Dirichlet parameter of every level.
         transition: Dirichlet parameter of every move, and of every first state.
         chains: how many, from random starts.
         sweeps: of each chain.
-        burn_in: how many of these are left out.
+        burn_in: how many of these are left out; None: half.
         collapsed: whether states are drawn one by one, transition tables summed over,
             as in the paper; slower, and mixes worse, than a path at a time.
         progress: wraps the blocks of sweeps that are worked through, as `tqdm` does; it
@@ -68,20 +68,28 @@ def fit(
     Reference:
         Foulds et al. (UAI-16), sections 4.2 and 5; there with transitions collapsed.
     """
+    if not isinstance(released, Released):
+        raise ValueError(
+            "`released` must be a release, from `dpjax.release` or `dpjax.load`, got "
+            f"{type(released).__name__}."
+        )
     statistic = released.counted  # not samples of its tables
     if not isinstance(statistic, FamilyCounts):
         raise ValueError(
-            "`released` must be of family counts of an event log, got "
+            "`released` must be of family counts of an event log, made by "
+            "`event_network` or `dpjax release --model hmm`, got "
             f"{statistic.describe()['kind']}."
         )
-    fields = tuple(statistic.net.sizes[i] for i in fields_of(statistic.net))
-    counts = jnp.maximum(cell_counts(statistic, released.values).astype(float), 0)
-    declared = jnp.asarray(declared_cells(statistic.net, times))
-    positive(emission=emission, transition=transition)
-    priors = jnp.asarray(emission, float), jnp.asarray(transition, float)
-    every = jnp.ones_like(declared)
-    cells = CellCounts(
-        counts, declared, every, fields, states, *priors, collapsed=collapsed
+    log_variables(statistic.net, "released")
+    cells = CellCounts.of(
+        statistic.net,
+        jnp.maximum(cell_counts(statistic, released.values), 0),
+        states,
+        times=times,
+        observed=observed,
+        emission=emission,
+        transition=transition,
+        collapsed=collapsed,
     )
     return sample_hidden_markov(
         key, cells, chains=chains, sweeps=sweeps, burn_in=burn_in, progress=progress
@@ -94,19 +102,20 @@ def sample_hidden_markov(
     *,
     chains: int = 8,
     sweeps: int = 200,
-    burn_in: int = 100,
+    burn_in: int | None = None,
     progress: Progress | None = None,
 ) -> HiddenMarkovPosterior:
     """Gibbs chains on counts, noisy or exact; pure, for `jit` and `vmap`.
 
-    Arguments are those of `fit`; `progress` is for neither.
+    Without privacy: on `CellCounts.of(net, event_counts(net, records), states)`.
+    Arguments are those of `fit`; `progress` is for neither `jit` nor `vmap`.
 
     Privacy:
         None of its own: on exact counts every draw depends on every record, and no
         budget pays for that. On released ones it costs nothing.
     """
     typed_key(key=key)
-    check_run(chains, sweeps, burn_in)
+    burn_in = check_run(chains, sweeps, burn_in)
     check_states(cells.states, cells.declared)
     if progress is None:
         return _sample(key, cells, chains, sweeps, burn_in)
@@ -114,34 +123,19 @@ def sample_hidden_markov(
     return _posterior_of(every, cells, burn_in)
 
 
-def check_run(chains: int, sweeps: int, burn_in: int) -> None:
-    """Refuse fewer chains or sweeps than one, or none after the burn-in.
+def check_run(chains: int, sweeps: int, burn_in: int | None) -> int:
+    """The burn-in, half of the sweeps if it is None.
 
     Raises:
-        ValueError: as said.
+        ValueError: if there are fewer chains or sweeps than one, or no sweep is left.
     """
     whole(1, chains=chains, sweeps=sweeps)
+    if burn_in is None:
+        return sweeps // 2
     whole(0, burn_in=burn_in)
     if burn_in >= sweeps:
         raise ValueError(f"`burn_in` must be below `sweeps`, {sweeps}, got {burn_in}.")
-
-
-def check_states(states: int, declared: Bool[ArrayLike, "regions times"]) -> None:
-    """Refuse fewer states than one, or more than there are declared cells.
-
-    Raises:
-        ValueError: as said.
-    """
-    whole(1, states=states)
-    try:
-        most = int(np.asarray(declared).sum())
-    except jax.errors.TracerArrayConversionError:  # not known here: all of them
-        most = int(np.prod(np.shape(declared)))
-    if states > min(most, _MOST_STATES):
-        raise ValueError(
-            f"`states` must be at most the number of cells, {most}, and "
-            f"{_MOST_STATES}, got {states}."
-        )
+    return burn_in
 
 
 @partial(jax.jit, static_argnums=(2, 3, 4))

@@ -21,19 +21,26 @@ from fractions import Fraction
 from typing import Any
 
 import equinox as eqx
-import jax.numpy as jnp
 
 from dpjax._checks import positive, typed_key, whole
 from dpjax._types import Key, Records, Scalar
 from dpjax.columns import Table
 from dpjax.graph import BayesNet
 from dpjax.hidden_markov.chains import Progress
-from dpjax.hidden_markov.events import declared_cells, event_counts, log_variables
-from dpjax.hidden_markov.fitting import check_run, check_states, sample_hidden_markov
+from dpjax.hidden_markov.events import (
+    check_states,
+    declared_cells,
+    event_counts,
+    log_variables,
+)
+from dpjax.hidden_markov.fitting import check_run, sample_hidden_markov
 from dpjax.hidden_markov.posterior import HiddenMarkovPosterior
 from dpjax.hidden_markov.sampler import CellCounts
 from dpjax.privacy import ApproximateDP, Epsilon, Ledger, PureDP, advanced, repeated
 from dpjax.private_chains import charge, price_of, table_width
+
+_MOST_TRUNCATION = 10_000
+_ROUNDED = 1 - Fraction(1, 10**6)
 
 CLAIM = (
     "UNVERIFIED: charged as one exact posterior sample; that the chain has converged "
@@ -89,7 +96,7 @@ def paid_hidden_markov(
     transition: Scalar = 1.0,
     chains: int = 1,
     sweeps: int = 200,
-    burn_in: int = 100,
+    burn_in: int | None = None,
     times: Mapping[Any, tuple] | None = None,
     assume_converged: bool = False,
     ledger: Ledger | None = None,
@@ -98,7 +105,8 @@ def paid_hidden_markov(
     """Hidden states of an event log, from the records themselves, each draw charged.
 
     Args:
-        key: typed.
+        key: typed. The cost holds only if nobody can guess it: to show the result, from
+            `dpjax.random.release_key`.
         net: an `event_network`.
         records: of its variables, as for `dpjax.release`.
         states: how many.
@@ -109,7 +117,7 @@ def paid_hidden_markov(
         transition: Dirichlet parameter of every move, and of every first state.
         chains: how many, each charged.
         sweeps: of each chain; each has two draws that are charged.
-        burn_in: how many of these are left out, but charged.
+        burn_in: how many of these are left out, but charged; None: half.
         times: of the regions named, the first and the last time of their paths, as in
             `fit`; public facts. Events in other cells are ignored.
         assume_converged: whether to keep the last draw of each chain alone, and charge
@@ -135,14 +143,17 @@ def paid_hidden_markov(
         Foulds, Geumlek, Welling & Chaudhuri (UAI-16), sections 4.1 and 5.
     """
     typed_key(key=key)
-    kept_out = sweeps - 1 if assume_converged else burn_in
-    check_run(chains, sweeps, kept_out)
-    positive(emission=emission, transition=transition)
-    declared = declared_cells(net, times)
-    check_states(states, declared)
+    if not isinstance(assume_converged, bool):
+        raise ValueError(
+            f"`assume_converged` must be True or False, got {assume_converged!r}."
+        )
+    burn_in = sweeps - 1 if assume_converged else check_run(chains, sweeps, burn_in)
+    check_run(chains, sweeps, burn_in)
+    _refuse_priors(emission=emission, transition=transition)
+    check_states(states, declared_cells(net, times))
     _, _, variables = log_variables(net)
-    fields = tuple(variable.size for variable in variables)
-    update, temperature = price_of(_width(fields, truncation), epsilon, adjacency)
+    width = _width(tuple(variable.size for variable in variables), truncation)
+    update, temperature = price_of(width, epsilon, adjacency)
     updates = chains * (1 if assume_converged else 2 * sweeps)
     claim = CLAIM if assume_converged else None
     if ledger is not None:
@@ -150,29 +161,45 @@ def paid_hidden_markov(
     counts = event_counts(net, records).astype(float)
     if ledger is not None:
         purpose = claim or f"{chains} hidden Markov chains of {sweeps} sweeps"
-        charge(ledger, repeated(update, updates), purpose, (key, counts))
-    cells = CellCounts(
+        charge(
+            ledger,
+            repeated(update, updates),
+            purpose,
+            (key, counts, emission, transition),
+        )
+    cells = CellCounts.of(
+        net,
         counts / temperature,
-        jnp.asarray(declared),
-        jnp.ones_like(declared),
-        fields,
         states,
-        jnp.asarray(emission, float),
-        jnp.asarray(transition, float),
-        jnp.asarray(truncation, float),
+        times=times,
+        emission=emission,
+        transition=transition,
+        truncation=truncation,
     )
     drawn = sample_hidden_markov(
-        key, cells, chains=chains, sweeps=sweeps, burn_in=kept_out, progress=progress
+        key, cells, chains=chains, sweeps=sweeps, burn_in=burn_in, progress=progress
     )
     # The trace is of exact counts, and nobody paid for that.
     posterior = replace(drawn, trace=None)
     return PaidHiddenMarkov(posterior, update, updates, temperature, claim)
 
 
+def _refuse_priors(**priors: Scalar) -> None:
+    """With less, empty levels might show in floats."""
+    for name, prior in priors.items():
+        positive(**{name: prior})
+        if isinstance(prior, int | float) and not 1e-6 <= prior <= 1e6:
+            raise ValueError(f"`{name}` must be from 1e-6 to 1e6, got {prior}.")
+
+
 def _width(fields: tuple[int, ...], truncation: int) -> Fraction:
     """Of the log-likelihood of an event, over all states and tables."""
     whole(2, truncation=truncation)
-    return sum(
-        (table_width(size, Fraction(1, truncation * size)) for size in fields),
-        Fraction(0),
-    )
+    if truncation > _MOST_TRUNCATION:
+        raise ValueError(
+            f"`truncation` must be at most {_MOST_TRUNCATION}, so that draws end "
+            f"whatever the counts, got {truncation}."
+        )
+    # A little less, for the bounds are used as floats.
+    least = (Fraction(1, truncation * size) * _ROUNDED for size in fields)
+    return sum(map(table_width, fields, least), Fraction(0))

@@ -74,11 +74,20 @@ class HiddenMarkovPosterior(eqx.Module):
         no multinomial coefficients.
 
         Args:
-            counts: of all levels of all fields, one after the other.
+            counts: of all levels of all fields, one after the other: `event_counts`.
+
+        Raises:
+            ValueError: if the counts are of another shape.
 
         Privacy:
             Of exact counts it is not private: for evaluation by who may see them.
         """
+        shape = (*self.declared.shape, sum(self.fields))
+        if jnp.shape(counts) != shape:
+            raise ValueError(
+                f"`counts` must have shape {shape}, as those of `event_counts`, got "
+                f"{jnp.shape(counts)}."
+            )
         found = _held_out(self.paths, self.emission, jnp.asarray(counts, float))
         return jnp.where(self.declared, found, jnp.nan)
 

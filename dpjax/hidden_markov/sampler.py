@@ -18,6 +18,7 @@ __all__ = [
 ]
 
 import math
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -25,10 +26,13 @@ import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 from jax import lax
-from jaxtyping import Array, Bool, Float, Int32
+from jaxtyping import Array, ArrayLike, Bool, Float, Int32, Real
 
+from dpjax._checks import positive
 from dpjax._types import Key, Scalar
 from dpjax.gibbs import draw_paths, path_counts, update_sites_collapsed
+from dpjax.graph import BayesNet
+from dpjax.hidden_markov.events import check_states, declared_cells, log_variables
 from dpjax.hidden_markov.tables import draw_bounded_tables, draw_tables
 
 
@@ -63,17 +67,61 @@ class CellCounts(eqx.Module):
     @classmethod
     def of(
         cls,
-        counts: Float[Array, "regions times levels"],
-        fields: tuple[int, ...],
+        net: BayesNet,
+        counts: Real[ArrayLike, "regions times levels"],
         states: int,
+        *,
+        times: Mapping[Any, tuple] | None = None,
+        observed: Bool[ArrayLike, "regions times"] | None = None,
         emission: Scalar = 1.0,
         transition: Scalar = 1.0,
-        **options: Any,
+        truncation: Scalar | None = None,
+        collapsed: bool = False,
     ) -> "CellCounts":
-        """All cells, declared and observed; options are the fields with defaults."""
-        every = jnp.ones(counts.shape[:2], bool)
-        priors = jnp.asarray(emission, float), jnp.asarray(transition, float)
-        return cls(counts, every, every, fields, states, *priors, **options)
+        """What the sampler is given of an event log's counts.
+
+        Args:
+            net: of the log; counts are laid out as those of `event_counts`.
+            counts: noisy or exact, at least 0.
+            states: number of hidden states.
+            times: of the regions named, the first and the last time of their paths.
+            observed: which cells' counts are used; None: all.
+            emission: as in the class, as are the others.
+            transition: Dirichlet parameter of every move, and of every first state.
+            truncation: M, or None.
+            collapsed: whether states are drawn one by one.
+
+        Raises:
+            ValueError: if counts or observed have not the log's shape, a parameter is
+                not positive, or there are more states than declared cells.
+        """
+        region, time, fields = log_variables(net)
+        sizes = tuple(field.size for field in fields)
+        shape = region.size, time.size
+        if jnp.shape(counts) != (*shape, sum(sizes)):
+            raise ValueError(
+                f"`counts` must have shape {(*shape, sum(sizes))}, as those of "
+                f"`event_counts`, got {jnp.shape(counts)}."
+            )
+        if observed is not None and jnp.shape(observed) != shape:
+            raise ValueError(
+                f"`observed` must have shape {shape}, a truth value for each region "
+                f"and time, got {jnp.shape(observed)}."
+            )
+        positive(emission=emission, transition=transition)
+        declared = declared_cells(net, times)
+        check_states(states, declared)
+        return cls(
+            jnp.asarray(counts).astype(float),
+            jnp.asarray(declared),
+            jnp.ones(shape, bool) if observed is None else jnp.asarray(observed, bool),
+            sizes,
+            int(states),
+            jnp.asarray(emission, float),
+            jnp.asarray(transition, float),
+            None if truncation is None else jnp.asarray(truncation, float),
+            collapsed,
+        )
 
 
 class HiddenMarkovState(NamedTuple):

@@ -71,6 +71,8 @@ def save(figure: "Figure", path: str | os.PathLike) -> None:
     Raises:
         ValueError: if it cannot be written.
     """
+    if not str(path).lower().endswith(".png"):
+        raise ValueError(f"`path` must end in .png, got {path}.")
     image = io.BytesIO()
     figure.savefig(image, format="png", dpi=150)
     write_atomically(path, image.getvalue())

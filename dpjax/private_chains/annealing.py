@@ -34,8 +34,16 @@ from dpjax.privacy import (
     exact_epsilon,
 )
 from dpjax.private_chains.barker import log_acceptance
-from dpjax.private_chains.charging import charge
-from dpjax.private_chains.price import Bounds, Clip, clip_to, of_each
+from dpjax.private_chains.charging import charge, refuse_traced
+from dpjax.private_chains.price import (
+    Bounds,
+    Clip,
+    clip_to,
+    float_above,
+    float_below,
+    of_each,
+    shaped,
+)
 
 
 class AnnealedSample(eqx.Module):
@@ -71,7 +79,8 @@ def annealed(
     Functions that are built once share a program; new ones are compiled anew.
 
     Args:
-        key: typed.
+        key: typed. The cost holds only if nobody can guess it: to show the result, from
+            `dpjax.random.release_key`.
         records: an array, or a tuple or dictionary of arrays, records on the first
             axis.
         begin: a draw of the prior, from a key: no records.
@@ -101,7 +110,7 @@ def annealed(
     one_of(ADJACENCIES, adjacency=adjacency)
     clip, exact = clip_to(bounds), _rising(powers)
     cost = _cost(clip, exact, adjacency, weight_epsilon)
-    steps = jnp.asarray(np.array([float(power) for power in exact]))
+    steps = jnp.asarray(np.array([float_below(power) for power in exact]))
     key_chain, key_noise = jr.split(key)
     functions = begin, propose, log_likelihood, clip, log_prior
     program = partial(_anneal, functions=functions)
@@ -109,12 +118,14 @@ def annealed(
     if ledger is not None:
         charge(ledger, cost, f"annealing with {len(exact)} moves", (key, records))
     value, log_weight = program(key_chain, records, steps)
+    if ledger is not None:
+        refuse_traced(value, log_weight)
     if weight_epsilon is None:
         return AnnealedSample(value, None, cost)
     scale = _weight_sensitivity(clip, exact[-1], adjacency) / exact_epsilon(
         weight_epsilon, "weight_epsilon"
     )
-    noise = float(scale) * jr.laplace(key_noise, (), log_weight.dtype)
+    noise = float_above(scale) * jr.laplace(key_noise, (), log_weight.dtype)
     return AnnealedSample(value, log_weight + noise, cost)
 
 
@@ -126,7 +137,8 @@ def _anneal(
     each = of_each(lambda state, record, _: log_likelihood(state["value"], record))
 
     def fit(value: Array) -> Array:
-        return clip(each({"value": value}, records)).sum()
+        fits = each({"value": value}, records)
+        return clip(shaped(fits, (len(fits),), "log_likelihood")).sum()
 
     key_begin, key_moves = jr.split(key)
 
@@ -137,7 +149,8 @@ def _anneal(
         now = fit(value)
         log_weight = log_weight + (power - before) * now
         proposed, log_proposals = propose(key_propose, value)
-        ratio = log_prior(proposed) - log_prior(value) + log_proposals
+        ratio = shaped(log_prior(proposed) - log_prior(value), (), "log_prior")
+        ratio = ratio + shaped(log_proposals, (), "propose")
         ratio = ratio + power * (fit(proposed) - now)
         accepted = jnp.log(jr.uniform(key_accept)) < log_acceptance(ratio)
         return (jnp.where(accepted, proposed, value), log_weight, power), None

@@ -25,7 +25,7 @@ from dpjax._types import Key
 from dpjax.gibbs import State
 from dpjax.privacy import Epsilon
 from dpjax.private_chains.chains import PaidStep
-from dpjax.private_chains.price import Bounds, clip_to, of_each, price_of
+from dpjax.private_chains.price import Bounds, clip_to, of_each, price_of, shaped
 
 
 def barker(
@@ -72,13 +72,17 @@ def barker(
     each = of_each(log_likelihood, latents)
 
     def log_target(records: Any, state: State) -> Array:
-        return log_prior(state) + clip(each(state, records)).sum() / temperature
+        fits = each(state, records)
+        shaped(fits, (len(fits),), "log_likelihood")
+        prior = shaped(log_prior(state), (), "log_prior")
+        return prior + clip(fits).sum() / temperature
 
     def update(key: Key, records: Any, state: State) -> State:
         key_propose, key_accept = jr.split(key)
         proposed, log_proposals = propose(key_propose, state[name])
         moved = {**state, name: proposed}
-        ratio = log_target(records, moved) - log_target(records, state) + log_proposals
+        ratio = log_target(records, moved) - log_target(records, state)
+        ratio = ratio + shaped(log_proposals, (), "propose")
         return {**state, name: _choose(key_accept, ratio, proposed, state[name])}
 
     return PaidStep(update, cost, law=log_target)

@@ -31,7 +31,7 @@ from dpjax.privacy import (
     exact_epsilon,
     repeated,
 )
-from dpjax.private_chains.charging import charge
+from dpjax.private_chains.charging import charge, refuse_traced
 from dpjax.released import Released
 
 
@@ -136,8 +136,9 @@ def public_chain(
         key: typed.
         released: from `dpjax.release` or `dpjax.load`; nothing else is accepted.
         step: `step(key, values, state)` returns the next state and an info, as steps of
-            `dpjax.gibbs` do; `values` are the noisy integers of the release. Built
-            once: each new function is a new program.
+            `dpjax.gibbs` do; `values` are the noisy integers of the release, negative
+            ones too: `jnp.maximum(values, 0)` makes counts of them. Built once: each
+            new function is a new program.
         start: the state before the first sweep.
         sweeps: how many.
 
@@ -170,7 +171,8 @@ def paid_chain(
     """Run a chain that pays for each update that reads records.
 
     Args:
-        key: typed.
+        key: typed. The cost holds only if nobody can guess it: to show the result, from
+            `dpjax.random.release_key`.
         records: what the paid steps read: an array, or a tuple or dictionary of arrays
             with records on the first axis.
         steps: taken in turn in each sweep; plain steps of `dpjax.gibbs` among them are
@@ -180,7 +182,8 @@ def paid_chain(
         sweeps: how many.
         ledger: charged for all sweeps before the first one, once the program is known
             to be sound. To go on, run again from `chain.last`: it is charged again, or
-            refuses. Not inside `jit` or `vmap`, which would draw many times for one
+            refuses; with a fresh key, or both runs together show what neither paid for.
+            Not inside `jit` or `vmap`, which would draw many times for one
             charge; there, the cost that the result states is of one of its chains.
 
     Privacy:
@@ -210,6 +213,8 @@ def paid_chain(
         purpose = f"chain of {sweeps} sweeps with {len(charges)} paid steps"
         charge(ledger, total, purpose, arguments)
     states, infos = program(*arguments)
+    if ledger is not None:
+        refuse_traced(states)  # of a step that holds what is mapped
     return PaidChain(states, infos, charges, sweeps)
 
 

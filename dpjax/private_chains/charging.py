@@ -1,6 +1,6 @@
 """The ledger's charge for what is about to be drawn in floats."""
 
-__all__ = ["charge"]
+__all__ = ["charge", "refuse_traced"]
 
 from typing import Any
 
@@ -19,7 +19,17 @@ def charge(ledger: Ledger, cost: PureDP, purpose: str, arguments: Any) -> None:
         ValueError: inside `jit` or `vmap`, which would run many times for one charge.
         BudgetExceeded: if less is left; then nothing is charged.
     """
-    for leaf in jax.tree.leaves(arguments):
+    refuse_traced(arguments)
+    ledger.charge(cost, purpose)
+
+
+def refuse_traced(*trees: Any) -> None:
+    """Refuse what `jit` or `vmap` is tracing, for one charge would be for many draws.
+
+    Raises:
+        ValueError: as said.
+    """
+    for leaf in jax.tree.leaves(trees):
         if not isinstance(leaf, jax.Array):
             continue
         if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
@@ -31,4 +41,3 @@ def charge(ledger: Ledger, cost: PureDP, purpose: str, arguments: Any) -> None:
                 "`ledger` must be left out inside `jit` and `vmap`, which would draw "
                 "many times for one charge: charge it outside, for all."
             ) from None
-    ledger.charge(cost, purpose)

@@ -12,12 +12,16 @@ So at T = 1 it costs Δ under add-remove and 2Δ under replace-one (Foulds et al
 """
 
 __all__ = [
+    "LEAST",
     "Bounds",
     "Clip",
     "Price",
     "clip_to",
+    "float_above",
+    "float_below",
     "of_each",
     "price_of",
+    "shaped",
     "table_width",
 ]
 
@@ -27,6 +31,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array
 
 from dpjax._checks import one_of
@@ -43,6 +48,7 @@ from dpjax.privacy import (
 )
 
 Bounds = tuple[Epsilon, Epsilon]
+LEAST = Fraction(1, 10**7)  # probability in a table, so that draws end
 
 
 class Price(NamedTuple):
@@ -80,8 +86,20 @@ def price_of(
         )
     budget = exact_epsilon(epsilon)
     full = width * (2 if adjacency == REPLACE_ONE else 1)
-    temperature = float(max(Fraction(1), full / budget))
+    temperature = float_above(max(Fraction(1), full / budget))
     return Price(PureDP(min(budget, full), adjacency), temperature)
+
+
+def float_above(exact: Fraction) -> float:
+    """The least number of single precision that is not below: as it will be used."""
+    near = np.float32(float(exact))
+    below = Fraction(float(near)) < exact
+    return float(np.nextafter(near, np.float32(np.inf)) if below else near)
+
+
+def float_below(exact: Fraction) -> float:
+    """The largest number of single precision that is not above."""
+    return -float_above(-exact)
 
 
 def table_width(size: int, least: Epsilon) -> Fraction:
@@ -90,13 +108,13 @@ def table_width(size: int, least: Epsilon) -> Fraction:
     $$\ln \frac{1 - (k - 1) a_0}{a_0},$$ rounded up.
 
     Raises:
-        ValueError: if `least` is not above 0 and below 1 / k.
+        ValueError: if `least` is below 1e-7, or not below 1 / k.
     """
     bound = exact_epsilon(least, "least")
-    if bound * size >= 1:
+    if bound * size >= 1 or bound < LEAST:
         raise ValueError(
-            f"`least` must be below 1 / {size}, one over the number of levels, got "
-            f"{least}."
+            "`least` must be at least 1e-7, so that draws end whatever the counts, "
+            f"and below 1 / {size}, one over the number of levels, got {least}."
         )
     return rounded_up(logarithm_above((1 - (size - 1) * bound) / bound))
 
@@ -124,7 +142,7 @@ class Clip(NamedTuple):
 
     def __call__(self, log_likelihood: Array) -> Array:
         """Within the bounds."""
-        low, high = float(self.low), float(self.high)
+        low, high = float_above(self.low), float_below(self.high)
         known = jnp.where(jnp.isnan(log_likelihood), low, log_likelihood)
         return jnp.clip(known, low, high)
 
@@ -153,6 +171,18 @@ def of_each(
         return jax.vmap(function, (None, 0, 0))(state, records, own)
 
     return every
+
+
+def shaped(array: Any, shape: tuple[int, ...], name: str) -> Array:
+    """The array, if it has the shape for which the price holds.
+
+    Raises:
+        ValueError: if it has another: numbers that are too many would be as many draws,
+            or a likelihood that is larger than its bounds.
+    """
+    if jnp.shape(array) != shape:
+        raise ValueError(f"`{name}` must have shape {shape}, got {jnp.shape(array)}.")
+    return jnp.asarray(array)
 
 
 def _numbers(bounds: Bounds) -> tuple[Fraction, Fraction]:

@@ -15,13 +15,21 @@ import jax.random as jr
 from jax import lax
 from jaxtyping import Array
 
-from dpjax._checks import positive, whole
+from dpjax._checks import whole
 from dpjax._types import Key
 from dpjax.distributions import TruncatedDirichlet
 from dpjax.gibbs import State, draw_categorical
 from dpjax.privacy import REPLACE_ONE, Epsilon, exact_epsilon
 from dpjax.private_chains.chains import PaidStep
-from dpjax.private_chains.price import Bounds, clip_to, of_each, price_of, table_width
+from dpjax.private_chains.price import (
+    Bounds,
+    clip_to,
+    float_above,
+    of_each,
+    price_of,
+    shaped,
+    table_width,
+)
 
 
 def latents(
@@ -71,10 +79,16 @@ def latents(
         whole(1, updates=updates)
 
     def law(records: Any, state: State) -> Array:
-        return log_prior(state)[None] + clip(each(state, records)) / temperature
+        prior = log_prior(state)
+        shaped(prior, jnp.shape(prior)[-1:], "log_prior")
+        fits = each(state, records)
+        shaped(fits, (len(fits), *prior.shape), "log_likelihood")
+        return prior[None] + clip(fits) / temperature
 
     def every(key: Key, records: Any, state: State) -> State:
-        return {**state, name: draw_categorical(key, law(records, state))}
+        logits = law(records, state)
+        shaped(state[name], (len(logits),), name)
+        return {**state, name: draw_categorical(key, logits)}
 
     def some(key: Key, records: Any, state: State) -> State:
         key_which, key_draw = jr.split(key)
@@ -84,11 +98,15 @@ def latents(
                 f"`updates` must be at most the number of records, {len(old)}, got "
                 f"{times}."
             )
-        drawn = draw_categorical(key_draw, law(records, state))
+        logits = law(records, state)
+        shaped(old, (len(logits),), name)
+        drawn = draw_categorical(key_draw, logits)
         chosen = jr.permutation(key_which, len(old)) < times
         return {**state, name: jnp.where(chosen, drawn, old)}
 
     def repeatedly(key: Key, records: Any, state: State) -> State:
+        shaped(state[name], jnp.shape(state[name])[:1], name)
+
         def update(state: State, key: Key) -> tuple[State, None]:
             key_which, key_draw = jr.split(key)
             i = jr.randint(key_which, (), 0, len(state[name]), jnp.int32)
@@ -137,7 +155,10 @@ def collapsed(
     cost, temperature = price_of(clip.width, epsilon, REPLACE_ONE)
 
     def one(records: Any, state: State, i: Array) -> Array:
-        return clip(log_conditional(state, records, i)) / temperature
+        shaped(state[name], (n,), name)
+        found = log_conditional(state, records, i)
+        shaped(found, jnp.shape(found)[-1:], "log_conditional")
+        return clip(found) / temperature
 
     def law(records: Any, state: State) -> Array:
         every = jnp.arange(n, dtype=jnp.int32)
@@ -192,8 +213,11 @@ def choice(
     each = of_each(log_likelihood, latents)
 
     def law(records: Any, state: State) -> Array:
-        fits = clip(each(state, records)).sum(axis=0)
-        return log_prior(state) + fits / temperature
+        prior, fits = log_prior(state), each(state, records)
+        shaped(prior, jnp.shape(prior)[-1:], "log_prior")
+        shaped(fits, (len(fits), *prior.shape), "log_likelihood")
+        shaped(state[name], (), name)
+        return prior + clip(fits).sum(axis=0) / temperature
 
     def update(key: Key, records: Any, state: State) -> State:
         return {**state, name: draw_categorical(key, law(records, state))}
@@ -224,8 +248,9 @@ def table(
         shape: rows and k.
         epsilon: of one update of all rows.
         adjacency: "replace-one" or "add-remove".
-        least: smallest probability $a_0$, below 1 / k.
-        prior: Dirichlet parameter of every level, > 0.
+        least: smallest probability $a_0$, at least 1e-7 and below 1 / k.
+        prior: Dirichlet parameter of every level, at least 1e-6: with less, empty
+            levels might show in floats.
         latents: entries of the state that have records on the first axis; none under
             add-remove.
 
@@ -243,14 +268,16 @@ def table(
     rows, levels = shape
     whole(1, rows=rows)
     whole(2, levels=levels)
-    positive(prior=prior)
+    _refuse_prior(prior)
     width = table_width(levels, least)
     cost, temperature = price_of(width, epsilon, adjacency, latents)
     each = of_each(cell, latents)
-    bound = float(exact_epsilon(least, "least"))
+    bound = float_above(exact_epsilon(least, "least"))
 
     def law(records: Any, state: State) -> Array:
         row, level = (x.astype(jnp.int32) for x in each(state, records))
+        shaped(row, (len(row),), "cell")
+        shaped(level, (len(row),), "cell")
         inside = (row >= 0) & (row < rows) & (level >= 0) & (level < levels)
         places = jnp.where(inside, row * levels + level, rows * levels)
         counts = jnp.zeros(rows * levels).at[places].add(1, mode="drop")
@@ -261,3 +288,10 @@ def table(
         return {**state, name: drawn.sample(key)}
 
     return PaidStep(update, cost, law=law)
+
+
+def _refuse_prior(prior: float) -> None:
+    if not isinstance(prior, int | float) or not 1e-6 <= prior <= 1e6:
+        raise ValueError(
+            f"`prior` must be a number from 1e-6 to 1e6, got {prior!r:.80}."
+        )
