@@ -47,6 +47,7 @@ def test_other_networks_use_the_point_estimate(key):
     assert found.naive.coverage < 0.65
 
 
+@pytest.mark.thorough
 def test_the_command(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     schema = {"variables": {"y": {"levels": [0, 1]}, "a": {"levels": [0, 1]}}}

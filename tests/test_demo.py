@@ -32,6 +32,7 @@ def folder(demo):
     return demo[0]
 
 
+@pytest.mark.thorough
 def test_the_demo_shows_the_trade_off(folder):
     report = json.loads((folder / "dpjax-demo" / "results.json").read_text())
     rows = {(row["mechanism"], row["epsilon"]): row for row in report["results"]}

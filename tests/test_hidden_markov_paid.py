@@ -43,6 +43,7 @@ def run(key, **given):
 
 
 @pytest.mark.relaxed
+@pytest.mark.thorough
 def test_every_draw_is_charged(key):
     """Two a sweep and chain, the burn-in included, before anything is drawn."""
     ledger = Ledger("20", adjacency="replace-one")
@@ -59,6 +60,7 @@ def test_every_draw_is_charged(key):
 
 
 @pytest.mark.relaxed
+@pytest.mark.thorough
 def test_a_claim_that_nobody_can_verify_is_labelled(key, tmp_path):
     ledger = Ledger("1", adjacency="replace-one", path=tmp_path / "ledger.jsonl")
     paid = run(key, assume_converged=True, ledger=ledger)
@@ -72,6 +74,7 @@ def test_a_claim_that_nobody_can_verify_is_labelled(key, tmp_path):
 
 
 @pytest.mark.relaxed
+@pytest.mark.thorough
 def test_the_posterior_itself_costs_twice_the_width(key):
     """A large ε buys temperature 1, for what that costs: exact, rounded up."""
     least = [Fraction(1, 10 * k) * (1 - Fraction(1, 10**6)) for k in (3, 2)]
@@ -87,6 +90,7 @@ def test_the_posterior_itself_costs_twice_the_width(key):
 
 
 @pytest.mark.relaxed
+@pytest.mark.thorough
 def test_it_is_the_tempered_sampler_with_truncated_tables(key):
     paid = run(key)
     counts = event_counts(NET, RECORDS).astype(float) / paid.temperature
@@ -102,6 +106,7 @@ def test_it_is_the_tempered_sampler_with_truncated_tables(key):
 
 
 @pytest.mark.relaxed
+@pytest.mark.thorough
 def test_cells_outside_a_regions_times_are_not_read(key):
     """Whatever happened there: the same draws."""
     moved = RECORDS.copy()

@@ -65,7 +65,10 @@ def case(name, key, rng):
 
 
 # Sums are the same with and without x64, and slow to compile: some with it alone.
-@pytest.mark.parametrize("name", CASES if X64 else ["binary", "chain"])
+@pytest.mark.parametrize(
+    "name",
+    CASES if X64 else ["binary", pytest.param("chain", marks=pytest.mark.thorough)],
+)
 def test_posterior_is_the_enumerated_one(name, key, rng):
     posterior, enumerated = case(name, key, rng)
     first, second = enumerated.moments()
@@ -121,6 +124,7 @@ def test_a_strong_prior_on_a_tree_does_not_underflow():
     assert posterior.omitted < 1e-12
 
 
+@pytest.mark.thorough
 def test_tables_that_contradict_each_other_are_refused():
     """Not even x64 has numbers for both: the sums once were wrong in silence."""
     released = chain([0, 100, 0, 0, 100, 0, 0, 0], 100, "20")
@@ -129,6 +133,7 @@ def test_tables_that_contradict_each_other_are_refused():
     assert dp.posterior(released).method == "point estimate"
 
 
+@pytest.mark.thorough
 def test_a_private_number_of_records_is_summed_over():
     """With noise that makes windows grow, if they are bounded badly."""
     statistic = FamilyCounts(BayesNet.naive_bayes({"y": [0, 1], "a": [0, 1]}, "y"))
@@ -160,6 +165,7 @@ def large():
     return naive_bayes(2, jr.key(7), 600, "2")
 
 
+@pytest.mark.thorough
 def test_windows_omit_what_they_say_and_no_more(large):
     narrow = exact_posterior(large)
     assert narrow.windows.cells < 601

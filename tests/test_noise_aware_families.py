@@ -58,6 +58,7 @@ def assert_chains_average(values, expected):
     assert off < stats.t.isf(ALPHA / 2, len(by_chain) - 1)
 
 
+@pytest.mark.thorough
 def test_the_reference_value(key):
     mean, sd, density = exact_coin(301.02727328, 10.0, 1000, 10.0, 10.0)
     assert (mean, sd) == pytest.approx((0.30811418, 0.02012055), abs=2e-8)
@@ -99,7 +100,12 @@ def measured(rng, name, family, law, n=400):
 
 
 @pytest.mark.parametrize(
-    "name", ["exponential", "multivariate-gaussian", "linear-regression"]
+    "name",
+    [
+        "exponential",
+        pytest.param("multivariate-gaussian", marks=pytest.mark.thorough),
+        pytest.param("linear-regression", marks=pytest.mark.thorough),
+    ],
 )
 def test_without_noise_the_conjugate_posterior(rng, key, name):
     family, prior = FAMILIES[name]

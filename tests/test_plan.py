@@ -49,6 +49,7 @@ def test_choices_are_those_of_the_mechanisms(plans):
     assert added["laplace"] == {"scale": 2.0}
 
 
+@pytest.mark.thorough
 def test_the_error_without_privacy_is_what_theory_says():
     """One binary variable, uniform truth, prior 1: E(p̂ - p)² is 1 / (6 (n + 2))."""
     net = dp.BayesNet.from_parents({"x": [0, 1]}, {"x": []})

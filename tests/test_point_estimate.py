@@ -149,7 +149,11 @@ def dirichlet_mean(net, counts, prior):
 
 @pytest.mark.parametrize(
     ("kind", "adjacency"),
-    [("maximal", "replace-one"), ("all", "replace-one"), ("Fourier", "add-remove")],
+    [
+        ("maximal", "replace-one"),
+        pytest.param("all", "replace-one", marks=pytest.mark.thorough),
+        pytest.param("Fourier", "add-remove", marks=pytest.mark.thorough),
+    ],
 )
 def test_without_noise_it_is_the_dirichlet_posterior_mean(rng, kind, adjacency):
     records = random_records(rng, MIXED, 400)
@@ -194,7 +198,9 @@ def enumerate_posterior(net, statistic, values, scale, n, prior=1.0):
     return mean, np.sqrt(weights @ squares - mean**2)
 
 
-@pytest.mark.parametrize("name", ["chain", "collider"])
+@pytest.mark.parametrize(
+    "name", ["collider", pytest.param("chain", marks=pytest.mark.thorough)]
+)
 def test_it_is_close_to_the_exact_posterior(rng, name):
     """Gap of the mean: .03 on average, .12 at most; of the papers' form .08 and more.
 

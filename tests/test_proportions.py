@@ -33,6 +33,7 @@ def test_the_reference_value():
     assert abs(posterior.sd() - 0.02012055) < CLOSE
 
 
+@pytest.mark.thorough
 def test_prior_and_data_that_disagree():
     """Nearly all mass is 50 noise scales from the release; no window may miss it."""
     posterior = proportions_posterior(

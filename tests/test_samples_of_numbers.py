@@ -53,6 +53,7 @@ def many(key, law, exact, draws):
 
 
 @pytest.mark.relaxed
+@pytest.mark.thorough
 def test_regression_samples_follow_the_tempered_posterior(key, rng):
     x = rng.uniform(-1, 1, 400)
     y = np.clip(0.5 * x + rng.normal(0, 0.3, 400), -1, 1)

@@ -181,6 +181,7 @@ def test_log_probabilities_are_those_of_each_table(key):
     np.testing.assert_allclose(stacked[0], logs, rtol=1e-6)
 
 
+@pytest.mark.thorough
 def test_it_goes_through_jit_vmap_and_sweeps(key):
     statistic = FamilyCounts(BAYES)
     pair = [split_of(statistic, x) for x in (SPLIT, {"a": "3/4", "b": "1/4"})]
@@ -526,6 +527,7 @@ def _rates(statistic, split, adjacency):
 
 # Sums are the same with and without x64, and slow to compile: some with it alone.
 @pytest.mark.parametrize("case", HIDDEN if X64 else ["star"])
+@pytest.mark.thorough
 def test_exact_posteriors_are_the_enumerated_ones(case, rng):
     released, enumerated = hidden(case, rng)
     posterior = dp.posterior(released)

@@ -236,6 +236,7 @@ def test_in_two_dimensions_the_density_integrates_to_one():
     assert np.allclose(np.asarray(law.mean), mean, atol=2e-3)
 
 
+@pytest.mark.thorough
 def test_in_a_hundred_dimensions_draws_come_where_almost_nothing_is():
     """Mean 10 in every direction, radius 1: a naive draw is inside with 1e-2000."""
     law = GaussianInBall(jnp.full(100, 10.0), jnp.eye(100), 1.0)
