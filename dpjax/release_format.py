@@ -86,6 +86,9 @@ _MECHANISMS: dict[str, Callable[..., ExactMechanism]] = {
 }
 
 
+Parts = tuple[np.ndarray, Statistic, ExactMechanism, int | None, int | None]
+
+
 class UnreadableRelease(ValueError):
     """The file is not a whole release file of a format that this version knows."""
 
@@ -95,10 +98,14 @@ class InconsistentRelease(ValueError):
 
 
 def dump(
-    values: Array, statistic: Statistic, mechanism: ExactMechanism, n: int | None
+    values: Array,
+    statistic: Statistic,
+    mechanism: ExactMechanism,
+    n: int | None,
+    hidden_states: int | None = None,
 ) -> str:
     """The text of a release file; the same text for the same release."""
-    content = _describe(values, statistic, mechanism, n)
+    content = _describe(values, statistic, mechanism, n, hidden_states)
     document = {
         "format": FORMAT,
         "version": VERSION,
@@ -108,7 +115,7 @@ def dump(
     return canonical_json(document) + "\n"
 
 
-def parse(text: str) -> tuple[np.ndarray, Statistic, ExactMechanism, int | None]:
+def parse(text: str) -> Parts:
     """The parts of a release, each derived again from the file's public facts.
 
     Raises:
@@ -166,9 +173,7 @@ def _read_content(text: str) -> dict[str, Any]:
     return content
 
 
-def _derive(
-    content: dict[str, Any],
-) -> tuple[np.ndarray, Statistic, ExactMechanism, int | None]:
+def _derive(content: dict[str, Any]) -> Parts:
     """Rebuild the release from the choices that were made, and nothing derived."""
     variables = {x["name"]: _parse_variable(**x) for x in content["variables"]}
     parents = content["parents"]
@@ -182,10 +187,13 @@ def _derive(
     mechanism = _MECHANISMS[described["kind"]](described, statistic, cost, n)
     if not is_for(mechanism, statistic):
         raise InconsistentRelease("`mechanism` must be one for what was measured.")
+    states = content.get("hidden_states")
+    if states is not None and (type(states) is not int or states < 1):
+        raise InconsistentRelease("`hidden_states` must be a number of states.")
     values = _parse_values(content["values"])
     if not mechanism.could_draw(values, statistic.length):
         raise InconsistentRelease("`values` must be what the mechanism could draw.")
-    return values, statistic, mechanism, n
+    return values, statistic, mechanism, n, states
 
 
 def _describe(
@@ -193,6 +201,7 @@ def _describe(
     statistic: Statistic,
     mechanism: ExactMechanism,
     n: int | None,
+    hidden_states: int | None,
 ) -> dict[str, Any]:
     """All that a file says: the choices that were made, and what follows from them."""
     guarantee = mechanism.guarantee()
@@ -211,6 +220,7 @@ def _describe(
         **_describe_sensitivity(mechanism),
         "mechanism": mechanism.describe(),
         "values": np.asarray(values).tolist(),
+        **({} if hidden_states is None else {"hidden_states": hidden_states}),
     }
 
 

@@ -35,6 +35,8 @@ class Released(eqx.Module):
         mechanism: how it was made private; only an exact one can be saved.
         n: the public number of records under replace-one; None under add-remove, where
             it is private.
+        hidden_states: of an event log, how many its steward has in mind: a public
+            suggestion, any other number may be fitted. None: no suggestion.
 
     Privacy:
         Holds nothing but the mechanism's output and public facts. `repr` shows neither
@@ -45,6 +47,7 @@ class Released(eqx.Module):
     statistic: Statistic = eqx.field(static=True)
     mechanism: Mechanism
     n: Scalar | None
+    hidden_states: int | None = eqx.field(static=True, default=None)
 
     def __check_init__(self):
         if isinstance(self.mechanism, ParameterMechanism):
@@ -146,7 +149,9 @@ class Released(eqx.Module):
                 f"{type(self.mechanism).__name__}, which is for studies."
             )
         n = None if self.n is None else int(self.n)
-        text = release_format.dump(self.values, self.statistic, self.mechanism, n)
+        text = release_format.dump(
+            self.values, self.statistic, self.mechanism, n, self.hidden_states
+        )
         write_atomically(path, text)
 
     def __repr__(self) -> str:
@@ -176,5 +181,5 @@ def load(path: str | os.PathLike) -> Released:
         text = read_text(path, "release")
     except ValueError as error:
         raise release_format.UnreadableRelease(str(error)) from None
-    values, statistic, mechanism, n = release_format.parse(text)
-    return Released(jnp.asarray(values), statistic, mechanism, n)
+    values, statistic, mechanism, n, states = release_format.parse(text)
+    return Released(jnp.asarray(values), statistic, mechanism, n, states)

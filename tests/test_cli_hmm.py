@@ -1,8 +1,10 @@
 """Event logs on the command line: `release --model hmm`, then `sample`."""
 
 import csv
+import hashlib
 import io
 import json
+import pathlib
 import sys
 
 import numpy as np
@@ -10,6 +12,7 @@ import pandas as pd
 import pytest
 
 import dpjax as dp
+from dpjax._documents import canonical_json
 from dpjax.cli import main
 from dpjax.commands import sample
 from dpjax.commands.sample_report import disagreement
@@ -73,6 +76,32 @@ def test_an_event_log_is_released_for_any_number_of_states(folder, states, capsy
     assert facts["spent"] == "50"
     assert main(["verify", "o.json"]) == 0
     assert dp.load("o.json").statistic == dp.load("log.json").statistic
+    assert dp.load("o.json").hidden_states == (24 if states else None)
+
+
+def test_the_states_that_a_release_suggests_are_taken(folder, capsys):
+    (folder / "l.jsonl").unlink(missing_ok=True)
+    assert release(*MODEL, "--states", "2", "--json") == 0
+    capsys.readouterr()
+    chains = ("--chains", "2", "--sweeps", "20", "--burn-in", "10", "--json")
+    assert main(["sample", "o.json", *chains]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["states"] == 2
+    assert main(["sample", "o.json", "--states", "1", *chains]) == 0
+    assert json.loads(capsys.readouterr().out)["states"] == 1
+    assert main(["sample", "log.json", *chains]) == 2
+    assert "`states` must be given, such as --states 3" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("wrong", [0, -1, 2.0, True, "2"])
+def test_a_wrong_suggestion_is_inconsistent(wrong, tmp_path):
+    document = json.loads(pathlib.Path("log.json").read_text())
+    content = document["content"] | {"hidden_states": wrong}
+    digest = hashlib.sha256(canonical_json(content).encode()).hexdigest()
+    document |= {"content": content, "sha256": digest}
+    path = tmp_path / "wrong.json"
+    path.write_text(json.dumps(document))
+    assert main(["verify", str(path)]) == 1
 
 
 @pytest.mark.parametrize(
@@ -231,7 +260,7 @@ def test_chains_that_agree_are_not_mentioned():
 @pytest.mark.parametrize(
     ("release", "options", "message"),
     [
-        ("naive.json", (), "`released` must be of an event log"),
+        ("naive.json", (), "`release` must be of an event log"),
         ("log.csv", (), "`release` must be JSON"),
         ("none.json", (), "`release` must be a readable file"),
         ("log.json", ("--states", "25"), "number of cells, 24"),

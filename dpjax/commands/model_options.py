@@ -46,8 +46,8 @@ def add_model_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--states",
         type=int,
-        help="of hmm, and only checked: the release serves any number of hidden "
-        "states, see dpjax sample",
+        help="of hmm: how many hidden states to suggest in the file; the release "
+        "serves any number, see dpjax sample",
     )
 
 

@@ -4,6 +4,7 @@ __all__ = ["add"]
 
 import argparse
 import json
+from dataclasses import replace
 
 from dpjax.cli_options import (
     DATA_HELP,
@@ -117,6 +118,7 @@ def _run(options: argparse.Namespace) -> None:
         ledger=ledger,
         **_choices_of(options),
     )
+    released = replace(released, hidden_states=options.states)
     released.save(options.out)
     if options.json:
         print(json.dumps(summary(released, ledger)))

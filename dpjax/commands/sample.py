@@ -39,7 +39,10 @@ def add(commands) -> None:
     )
     command.add_argument("release", metavar="RELEASE", help="release file")
     command.add_argument(
-        "--states", type=int, required=True, help="how many hidden states"
+        "--states",
+        type=int,
+        help="how many hidden states; 1 is naive Bayes (default: what the release "
+        "suggests)",
     )
     command.add_argument(
         "--sweeps", type=int, default=200, help="of each chain (%(default)s)"
@@ -84,10 +87,17 @@ def _add_outputs(command: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace) -> None:
     _refuse(options)
     released = load(options.release)
+    region, time, fields = log_variables(released.net, "release")
+    states = released.hidden_states if options.states is None else options.states
+    if states is None:
+        raise ValueError(
+            "`states` must be given, such as --states 3: how many hidden states, at "
+            "least 1; the release suggests none."
+        )
     posterior = fit(
         study_key(options.seed),
         released,
-        options.states,
+        states,
         times=_times_of(options.times),
         emission=options.emission,
         transition=options.transition,
@@ -101,7 +111,6 @@ def _run(options: argparse.Namespace) -> None:
             disable=True if options.quiet or options.json else None,
         ),
     )
-    region, time, fields = log_variables(released.net)
     _write(options, posterior, released)
     facts = facts_of(posterior, region, time, fields)
     facts |= {"sweeps": options.sweeps, "burn_in": options.burn_in}
