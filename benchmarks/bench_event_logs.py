@@ -165,7 +165,11 @@ class Study:
             if whole:
                 draws, _, _, _ = found.paths.shape
                 shape = (draws, observed.shape[1], chains, observed.shape[0])
-                found = replace(found, paths=jnp.zeros(shape, jnp.int8))
+                found = replace(
+                    found,
+                    paths=jnp.zeros(shape, jnp.int8),
+                    declared=jnp.ones_like(observed),
+                )
             logs = found.log_likelihood(self.counts)
             return jnp.where(observed, 0, logs).sum() / (~observed).sum()
 
