@@ -17,31 +17,14 @@ from dpjax.hidden_markov import (
 )
 from dpjax.statistics import FamilyCounts
 from dpjax.variables import Variable
-
-LOG = [
-    Variable("kind", ("a", "b", "c")),
-    Variable("month", tuple(range(7, 31))),
-    Variable("place", ("north", "south")),
-    Variable("dead", (0, 1)),
-]
-NET = event_network(LOG, "place", "month")
-
-
-def events(rng, n):
-    """Two regimes: of `kind` a in the first year, of c in the second."""
-    month = rng.integers(0, 24, n)
-    late = month >= 12
-    kind = np.where(rng.random(n) < 0.85, 2 * late, 1)
-    dead = rng.random(n) < np.where(late, 0.8, 0.1)
-    return np.stack([kind, month, rng.integers(0, 2, n), dead], 1).astype(np.int32)
+from tests.event_log import LOG, STATISTIC, encoded, released
 
 
 def test_counts_are_of_every_cell_empty_or_not(rng):
-    records = events(rng, 500)
+    records = encoded(rng, 500)
     records = records[records[:, 1] != 3]
-    statistic = FamilyCounts(NET)
-    counts = np.asarray(cell_counts(statistic, statistic.measure(records)))
-    assert counts.shape == (2, 24, 5)
+    counts = np.asarray(cell_counts(STATISTIC, STATISTIC.measure(records)))
+    assert counts.shape == (2, 12, 5)
     expected = np.zeros_like(counts)
     for kind, month, place, dead in records:
         expected[place, month, kind] += 1
@@ -70,20 +53,11 @@ def test_a_record_moves_two_cells_a_field_wherever_it_goes():
     assert other.min() == other.max() == 4  # both fields, whatever the values
 
 
-def released(rng, key, epsilon="50", n=4000):
-    statistic = FamilyCounts(NET)
-    noise = dp.mechanisms.DiscreteLaplace.calibrate(
-        epsilon, statistic.sensitivity("replace-one")
-    )
-    values = noise.sample(key, statistic.measure(events(rng, n)))
-    return dp.Released(values, statistic, noise, n)
-
-
 def test_regimes_are_found(rng, key):
-    posterior = fit(key, released(rng, key), 2, chains=4, sweeps=60, burn_in=30)
+    posterior = fit(key, released(rng, key, n=4000), 2, chains=4, sweeps=60, burn_in=30)
     states = np.asarray(posterior.predict_states())
-    assert states.shape == (2, 24)
-    assert len(np.unique(states[:, :12])) == len(np.unique(states[:, 12:])) == 1
+    assert states.shape == (2, 12)
+    assert len(np.unique(states[:, :6])) == len(np.unique(states[:, 6:])) == 1
     early, late = states[0, 0], states[0, -1]
     assert early != late
     kind, dead = posterior.emissions()

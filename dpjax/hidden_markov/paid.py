@@ -22,7 +22,7 @@ from typing import Any
 
 import equinox as eqx
 
-from dpjax._checks import positive, typed_key, whole
+from dpjax._checks import typed_key, whole
 from dpjax._types import Key, Records, Scalar
 from dpjax.columns import Table
 from dpjax.graph import BayesNet
@@ -37,7 +37,7 @@ from dpjax.hidden_markov.fitting import check_run, sample_hidden_markov
 from dpjax.hidden_markov.posterior import HiddenMarkovPosterior
 from dpjax.hidden_markov.sampler import CellCounts
 from dpjax.privacy import ApproximateDP, Epsilon, Ledger, PureDP, advanced, repeated
-from dpjax.private_chains import charge, price_of, table_width
+from dpjax.private_chains import charge, price_of, refuse_prior, table_width
 
 _MOST_TRUNCATION = 10_000
 _ROUNDED = 1 - Fraction(1, 10**6)
@@ -149,7 +149,7 @@ def paid_hidden_markov(
         )
     burn_in = sweeps - 1 if assume_converged else check_run(chains, sweeps, burn_in)
     check_run(chains, sweeps, burn_in)
-    _refuse_priors(emission=emission, transition=transition)
+    refuse_prior(emission=emission, transition=transition)
     check_states(states, declared_cells(net, times))
     _, _, variables = log_variables(net)
     width = _width(tuple(variable.size for variable in variables), truncation)
@@ -182,14 +182,6 @@ def paid_hidden_markov(
     # The trace is of exact counts, and nobody paid for that.
     posterior = replace(drawn, trace=None)
     return PaidHiddenMarkov(posterior, update, updates, temperature, claim)
-
-
-def _refuse_priors(**priors: Scalar) -> None:
-    """With less, empty levels might show in floats."""
-    for name, prior in priors.items():
-        positive(**{name: prior})
-        if isinstance(prior, int | float) and not 1e-6 <= prior <= 1e6:
-            raise ValueError(f"`{name}` must be from 1e-6 to 1e6, got {prior}.")
 
 
 def _width(fields: tuple[int, ...], truncation: int) -> Fraction:

@@ -11,16 +11,16 @@ __all__ = [
     "choice",
     "collapsed",
     "latents",
-    "log_acceptance",
     "paid_chain",
     "price_of",
     "public_chain",
+    "refuse_prior",
     "table",
     "table_width",
 ]
 
 from dpjax.private_chains.annealing import AnnealedSample, annealed
-from dpjax.private_chains.barker import barker, log_acceptance
+from dpjax.private_chains.barker import barker
 from dpjax.private_chains.chains import (
     PaidChain,
     PaidStep,
@@ -29,5 +29,5 @@ from dpjax.private_chains.chains import (
     public_chain,
 )
 from dpjax.private_chains.charging import charge
-from dpjax.private_chains.price import price_of, table_width
+from dpjax.private_chains.price import price_of, refuse_prior, table_width
 from dpjax.private_chains.updates import choice, collapsed, latents, table

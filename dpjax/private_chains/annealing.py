@@ -33,7 +33,7 @@ from dpjax.privacy import (
     PureDP,
     exact_epsilon,
 )
-from dpjax.private_chains.barker import log_acceptance
+from dpjax.private_chains.barker import choose
 from dpjax.private_chains.charging import charge, refuse_traced
 from dpjax.private_chains.price import (
     Bounds,
@@ -41,6 +41,7 @@ from dpjax.private_chains.price import (
     clip_to,
     float_above,
     float_below,
+    full_loss,
     of_each,
     shaped,
 )
@@ -152,8 +153,8 @@ def _anneal(
         ratio = shaped(log_prior(proposed) - log_prior(value), (), "log_prior")
         ratio = ratio + shaped(log_proposals, (), "propose")
         ratio = ratio + power * (fit(proposed) - now)
-        accepted = jnp.log(jr.uniform(key_accept)) < log_acceptance(ratio)
-        return (jnp.where(accepted, proposed, value), log_weight, power), None
+        value = choose(key_accept, ratio, proposed, value)
+        return (value, log_weight, power), None
 
     zero = jnp.zeros((), powers.dtype)
     keys = jr.split(key_moves, len(powers))
@@ -175,13 +176,12 @@ def _rising(powers: Sequence[Epsilon]) -> list[Fraction]:
 def _cost(
     clip: Clip, powers: list[Fraction], adjacency: str, weight_epsilon: Epsilon | None
 ) -> PureDP:
-    full = clip.width * (2 if adjacency == REPLACE_ONE else 1)
     weight = (
         Fraction(0)
         if weight_epsilon is None
         else exact_epsilon(weight_epsilon, "weight_epsilon")
     )
-    return PureDP(full * sum(powers) + weight, adjacency)
+    return PureDP(full_loss(clip.width, adjacency) * sum(powers) + weight, adjacency)
 
 
 def _weight_sensitivity(clip: Clip, last: Fraction, adjacency: str) -> Fraction:

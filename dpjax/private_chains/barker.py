@@ -11,7 +11,7 @@ The usual rule, min(1, r), promises nothing: where r ≥ 1 for one table it neve
 and where r < 1 for a neighbour it may, so that staying shows which table it was.
 """
 
-__all__ = ["barker", "log_acceptance"]
+__all__ = ["barker", "choose"]
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -83,18 +83,14 @@ def barker(
         moved = {**state, name: proposed}
         ratio = log_target(records, moved) - log_target(records, state)
         ratio = ratio + shaped(log_proposals, (), "propose")
-        return {**state, name: _choose(key_accept, ratio, proposed, state[name])}
+        return {**state, name: choose(key_accept, ratio, proposed, state[name])}
 
     return PaidStep(update, cost, law=log_target)
 
 
-def log_acceptance(log_ratio: Array) -> Array:
-    """Log-probability of accepting a move with this log-ratio; of staying with less."""
-    return jax.nn.log_sigmoid(log_ratio)
-
-
-def _choose(key: Key, log_ratio: Array, moved: Array, stayed: Array) -> Array:
-    accepted = jnp.log(jr.uniform(key)) < log_acceptance(log_ratio)
+def choose(key: Key, log_ratio: Array, moved: Array, stayed: Array) -> Array:
+    """What Barker's rule takes of the two."""
+    accepted = jnp.log(jr.uniform(key)) < jax.nn.log_sigmoid(log_ratio)
     return jnp.where(accepted, moved, stayed)
 
 

@@ -19,8 +19,10 @@ __all__ = [
     "clip_to",
     "float_above",
     "float_below",
+    "full_loss",
     "of_each",
     "price_of",
+    "refuse_prior",
     "shaped",
     "table_width",
 ]
@@ -34,7 +36,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from dpjax._checks import one_of
+from dpjax._checks import one_of, positive
+from dpjax._types import Scalar
 from dpjax.gibbs import State
 from dpjax.privacy import (
     ADD_REMOVE,
@@ -85,9 +88,27 @@ def price_of(
             f"would show the number of records, got {latents[0]!r}."
         )
     budget = exact_epsilon(epsilon)
-    full = width * (2 if adjacency == REPLACE_ONE else 1)
+    full = full_loss(width, adjacency)
     temperature = float_above(max(Fraction(1), full / budget))
     return Price(PureDP(min(budget, full), adjacency), temperature)
+
+
+def full_loss(width: Fraction, adjacency: str) -> Fraction:
+    """Of an update at temperature 1: Δ if a record appears, 2Δ if it is replaced."""
+    return width * (2 if adjacency == REPLACE_ONE else 1)
+
+
+def refuse_prior(**priors: Scalar) -> None:
+    """Refuse Dirichlet parameters that floats might lose beside a count, or show.
+
+    Raises:
+        ValueError: if one is not a number from 1e-6 to 1e6.
+    """
+    for name, prior in priors.items():
+        shaped(prior, (), name)
+        positive(**{name: prior})
+        if isinstance(prior, int | float) and not 1e-6 <= prior <= 1e6:
+            raise ValueError(f"`{name}` must be from 1e-6 to 1e6, got {prior}.")
 
 
 def float_above(exact: Fraction) -> float:

@@ -1,7 +1,8 @@
 r"""Gibbs updates that read records, each an exponential mechanism.
 
 The library takes the records' log-likelihoods one by one, clips them to public bounds
-and divides by the temperature, so that the cost holds whatever functions it is given.
+and divides by the temperature, so that the cost holds whatever the functions return.
+They must hold no records of their own: they are given those that they may know.
 """
 
 __all__ = ["choice", "collapsed", "latents", "table"]
@@ -16,7 +17,7 @@ from jax import lax
 from jaxtyping import Array
 
 from dpjax._checks import whole
-from dpjax._types import Key
+from dpjax._types import Key, Scalar
 from dpjax.distributions import TruncatedDirichlet
 from dpjax.gibbs import State, draw_categorical
 from dpjax.privacy import REPLACE_ONE, Epsilon, exact_epsilon
@@ -27,6 +28,7 @@ from dpjax.private_chains.price import (
     float_above,
     of_each,
     price_of,
+    refuse_prior,
     shaped,
     table_width,
 )
@@ -233,7 +235,7 @@ def table(
     *,
     adjacency: str,
     least: Epsilon,
-    prior: float = 1.0,
+    prior: Scalar = 1.0,
     latents: Sequence[str] = (),
 ) -> PaidStep:
     r"""Probabilities of k levels in each of some rows, above a bound, given counts.
@@ -268,7 +270,7 @@ def table(
     rows, levels = shape
     whole(1, rows=rows)
     whole(2, levels=levels)
-    _refuse_prior(prior)
+    refuse_prior(prior=prior)
     width = table_width(levels, least)
     cost, temperature = price_of(width, epsilon, adjacency, latents)
     each = of_each(cell, latents)
@@ -288,10 +290,3 @@ def table(
         return {**state, name: drawn.sample(key)}
 
     return PaidStep(update, cost, law=law)
-
-
-def _refuse_prior(prior: float) -> None:
-    if not isinstance(prior, int | float) or not 1e-6 <= prior <= 1e6:
-        raise ValueError(
-            f"`prior` must be a number from 1e-6 to 1e6, got {prior!r:.80}."
-        )
