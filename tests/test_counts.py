@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax import counts as counting
+from dpjax.counts import batches, tables as on_device
 from dpjax.counts import check_records, count, count_batches
 from dpjax.layout import TableLayout
 from dpjax.statistics import FamilyCounts
@@ -40,12 +40,12 @@ def test_counts_equal_brute_force(variables, families, rng):
 
 @pytest.mark.parametrize("n", [1, 7, 8, 9, 64, 65])
 def test_chunks_and_remainders_are_all_counted(n, rng, monkeypatch):
-    monkeypatch.setattr(counting, "_CELLS_AT_ONCE", 24)
-    counting._count.clear_cache()
+    monkeypatch.setattr(on_device, "_CELLS_AT_ONCE", 24)
+    on_device._count.clear_cache()
     net = random_network(rng)
     records = random_records(rng, net, n)
     counted = count(records, net.layout)
-    counting._count.clear_cache()
+    on_device._count.clear_cache()
     np.testing.assert_array_equal(counted, brute_force(records, net, net.families))
 
 
@@ -69,7 +69,7 @@ def test_a_family_of_a_million_cells(rng):
 def test_batches_add_up_beyond_32_bits(monkeypatch):
     layout = TableLayout((2,), ((0,),))
     nearly = jnp.array([2**31 - 1, 7], jnp.int32)
-    monkeypatch.setattr(counting, "_count", lambda records, layout: nearly)
+    monkeypatch.setattr(batches, "count", lambda records, layout: nearly)
     total = count_batches([np.zeros((1, 1), np.uint8)] * 5, layout)
     np.testing.assert_array_equal(total, [5 * (2**31 - 1), 35])
 

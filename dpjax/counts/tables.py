@@ -1,13 +1,11 @@
-"""Counting records into contingency tables, exactly.
+"""Counting records into contingency tables on the device, exactly, in 32-bit integers.
 
-On the device in 32-bit integers, a cacheful of records at a time; on the host in 64
-bits across batches, for more than 2^31 records.
+A cacheful of records at a time.
 """
 
-__all__ = ["check_records", "count", "count_batches"]
+__all__ = ["check_records", "count"]
 
 import operator
-from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
@@ -15,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jaxtyping import Array, ArrayLike, Int32, Int64, Integer
+from jaxtyping import Array, ArrayLike, Int32
 
 from dpjax._types import Records
 from dpjax.layout import TableLayout
@@ -106,20 +104,3 @@ def _count(records: Array, layout: TableLayout) -> Array:
     if n >= chunk:
         counts = lax.fori_loop(0, n // chunk, add_chunk, counts)
     return add(counts, records[n - rest :]) if rest else counts
-
-
-def count_batches(
-    batches: Iterable[Integer[ArrayLike, "_ d"]], layout: TableLayout
-) -> Int64[np.ndarray, " m"]:
-    """Sum of the counts of many batches, exact beyond 2^31 records.
-
-    Each batch is counted on the device; their sum is kept on the host. Batches of one
-    size share one compiled program.
-
-    Privacy:
-        None: these are the exact counts.
-    """
-    total = np.zeros(layout.length, np.int64)
-    for batch in batches:
-        total += np.asarray(_count(jnp.asarray(batch), layout))
-    return total
