@@ -48,7 +48,7 @@ def start(
         processes: how many there are.
         process: number of this one, from 0.
         patience: seconds without a sign of life, after which a process counts as dead
-            and the others stop.
+            and the others stop; and half of the time they have to find each other.
 
     Raises:
         ValueError: if only some of the first three are given, or they are out of range,
@@ -74,6 +74,7 @@ def start(
             coordinator,
             processes,
             process,
+            initialization_timeout=2 * patience,
             heartbeat_timeout_seconds=patience,
             shutdown_timeout_seconds=patience,
         )
@@ -157,6 +158,7 @@ def _noticing_loss() -> Iterator[None]:
         yield
     except (RuntimeError, ValueError) as error:  # which one depends on JAX's version
         raise PeerLost(
-            "another process of this run died or does not answer: what is finished is "
-            "in the checkpoint, if there is one; start all processes again to go on."
-        ) from error
+            "another process of this run died or does not answer "
+            f"({str(error).splitlines()[0]}): what is finished is in the checkpoint, "
+            "if there is one; start all processes again to go on."
+        ) from None
