@@ -4,7 +4,14 @@ Each is an object with `mechanisms(names, epsilons)`, `prepare(key, data)` and, 
 the scores of one cell; see `dpjax.sweep`.
 """
 
-__all__ = ["NaiveBayesExperiment", "NetworkExperiment"]
+__all__ = [
+    "HiddenMarkovExperiment",
+    "NaiveBayesExperiment",
+    "NetworkExperiment",
+    "RegressionExperiment",
+]
 
+from dpjax.experiments.hidden_markov import HiddenMarkovExperiment
 from dpjax.experiments.naive_bayes import NaiveBayesExperiment
 from dpjax.experiments.network import NetworkExperiment
+from dpjax.experiments.regression import RegressionExperiment

@@ -24,7 +24,6 @@ from dpjax.experiments.table_learners import TableLearner, learners
 from dpjax.graph import BayesNet
 from dpjax.metrics import roc_auc
 from dpjax.privacy import ADJACENCIES, Epsilon
-from dpjax.statistics import FamilyCounts
 
 _MOST_RECORDS = 1 << 24  # up to which sums in float32 are exact
 
@@ -39,7 +38,7 @@ class NaiveBayesTrial(NamedTuple):
         positive: whether a record has the target's second level.
     """
 
-    counts: Int32[Array, " c"]
+    counts: Int32[Array, " m"]
     held_out: Bool[Array, " n"]
     design: Float[Array, "k+1 n"]
     positive: Bool[Array, " n"]
@@ -147,7 +146,7 @@ def is_binary_naive_bayes(net: BayesNet, target: str) -> bool:
 
 
 def _product(left: Array, right: Array) -> Array:
-    """Of matrices that carry counts, or what is compared: nothing is rounded to TF32."""
+    """Of matrices that carry counts or decide a comparison: never rounded to TF32."""
     return jnp.dot(left, right, precision=lax.Precision.HIGHEST)
 
 

@@ -14,7 +14,7 @@ from dpjax._types import Cells, Key
 from dpjax.counts import count
 from dpjax.experiments.errors import table_errors
 from dpjax.experiments.splits import split
-from dpjax.experiments.table_learners import MECHANISMS, TableLearner, learners
+from dpjax.experiments.table_learners import TableLearner, learners
 from dpjax.graph import BayesNet
 from dpjax.metrics import accuracy, log_loss, roc_auc
 from dpjax.models.prediction import log_likelihood, predict, sample_records
@@ -34,7 +34,7 @@ class NetworkTrial(NamedTuple):
         truth: the tables that the records were drawn from, if they were.
     """
 
-    counts: Int32[Array, " c"]
+    counts: Int32[Array, " m"]
     held_out: Int[Array, "rest d"]
     truth: Cells | None
 

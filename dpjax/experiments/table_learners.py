@@ -10,20 +10,19 @@ __all__ = [
     "SampledTables",
     "TableLearner",
     "learners",
-    "stacked",
 ]
 
 import abc
 from collections.abc import Callable, Sequence
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int32
 
 from dpjax._checks import one_of
 from dpjax._types import Cells, Key, Scalars
+from dpjax.experiments.stacks import stacked
 from dpjax.graph import BayesNet
 from dpjax.mechanisms import DiscreteLaplace, GridPosterior, Mechanism, PosteriorSample
 from dpjax.privacy import REPLACE_ONE, Epsilon
@@ -35,7 +34,7 @@ class TableLearner(eqx.Module):
     """From the exact counts of a network's maximal families to all its tables."""
 
     @abc.abstractmethod
-    def fit(self, key: Key, counts: Int32[Array, " c"]) -> Cells:
+    def fit(self, key: Key, counts: Int32[Array, " m"]) -> Cells:
         """Estimated tables, laid out as the network's.
 
         Args:
@@ -58,7 +57,7 @@ class PlainTables(TableLearner):
     statistic: TableStatistic = eqx.field(static=True)
     prior: Scalars
 
-    def fit(self, key: Key, counts: Int32[Array, " c"]) -> Cells:
+    def fit(self, key: Key, counts: Int32[Array, " m"]) -> Cells:
         """The posterior mean; the key is not used."""
         tables = self.statistic.tables(counts.astype(float))
         return _posterior_mean(self.statistic, tables, self.prior)
@@ -83,7 +82,7 @@ class NoisyTables(TableLearner):
     n: int | None = eqx.field(static=True)
     projected: bool = eqx.field(static=True, default=False)
 
-    def fit(self, key: Key, counts: Int32[Array, " c"]) -> Cells:
+    def fit(self, key: Key, counts: Int32[Array, " m"]) -> Cells:
         """The posterior mean given noisy counts."""
         exact = self.statistic.of_counts(counts, self.n or 0)
         values = self.noise.sample(key, exact).astype(float)
@@ -104,18 +103,13 @@ class SampledTables(TableLearner):
     statistic: TableStatistic = eqx.field(static=True)
     law: PosteriorSample
 
-    def fit(self, key: Key, counts: Int32[Array, " c"]) -> Cells:
+    def fit(self, key: Key, counts: Int32[Array, " m"]) -> Cells:
         """The sample."""
         return self.law.sample(key, self.statistic.tables(counts))
 
 
 def _posterior_mean(statistic: TableStatistic, tables: Cells, prior: Scalars) -> Cells:
     return statistic.layout.normalise(tables + jnp.asarray(prior, float))
-
-
-def stacked(many: Sequence) -> eqx.Module:
-    """One module with a leading axis, of modules that differ in numbers alone."""
-    return jax.tree.map(lambda *leaves: np.stack(leaves), *many)
 
 
 def _noisy(statistic, epsilons, adjacency, n, prior, projected=False) -> NoisyTables:
