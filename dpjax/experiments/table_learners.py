@@ -66,7 +66,7 @@ class PlainTables(TableLearner):
 class NoisyTables(TableLearner):
     """Noise on a statistic, clamped to what is possible and taken at its word.
 
-    What `dpjax.release` and `dpjax.posterior` do, the posterior mean of that.
+    What `dpjax.models.dirichlet_posterior` makes of a release: its mean.
 
     Args:
         statistic: what is measured.
