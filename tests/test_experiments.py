@@ -180,7 +180,7 @@ def by_posterior(posterior, rest):
 )
 def test_a_cell_is_a_release_and_its_posterior(name, adjacency, key, rng):
     records = jnp.asarray(random_records(rng, CHAIN, N))
-    experiment = NetworkExperiment(CHAIN, "y", TRAINING, adjacency)
+    experiment = NetworkExperiment(CHAIN, "y", TRAINING, adjacency, exact_noise=True)
     assert experiment.scores == ("accuracy", "log_loss", "log_likelihood")
     found, key_split, key_cell = cell(experiment, name, "0.7", key, records)
     train, rest = split(key_split, records, TRAINING)

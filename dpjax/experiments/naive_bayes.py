@@ -20,7 +20,7 @@ from dpjax._checks import one_of, positive, whole
 from dpjax._types import Key, Records
 from dpjax.experiments.network import PREDICTIVE, chosen
 from dpjax.experiments.splits import training_mask
-from dpjax.experiments.table_learners import TableLearner, learners
+from dpjax.experiments.table_learners import Setting, TableLearner, learners
 from dpjax.graph import BayesNet
 from dpjax.metrics import roc_auc
 from dpjax.privacy import ADJACENCIES, Epsilon
@@ -55,6 +55,8 @@ class NaiveBayesExperiment:
         adjacency: "replace-one", where `training` is public, or "add-remove".
         prior: Dirichlet parameter of every cell.
         scores: among accuracy, auc, log_loss and log_likelihood; None: all.
+        exact_noise: whether noise is that of a release, in integers; or else floats of
+            the same scale, which take half as long to draw and to compile.
 
     Privacy:
         A simulation on data that the caller may see: nothing here is to be published.
@@ -69,6 +71,7 @@ class NaiveBayesExperiment:
     adjacency: str
     prior: float = 1.0
     scores: tuple[str, ...] | None = None
+    exact_noise: bool = False
 
     def __post_init__(self):
         if not is_binary_naive_bayes(self.net, self.target):
@@ -85,9 +88,15 @@ class NaiveBayesExperiment:
         self, names: Sequence[str], epsilons: Sequence[Epsilon]
     ) -> dict[str, TableLearner]:
         """Learners by name, as of `NetworkExperiment.mechanisms`."""
-        return learners(
-            self.net, names, epsilons, self.adjacency, self.training, self.prior
+        setting = Setting(
+            self.net,
+            epsilons,
+            self.adjacency,
+            self.training,
+            self.prior,
+            self.exact_noise,
         )
+        return learners(setting, names)
 
     def prepare(self, key: Key, data: Records) -> NaiveBayesTrial:
         """One repeat: which records train, and their counts.

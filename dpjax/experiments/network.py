@@ -14,7 +14,7 @@ from dpjax._types import Cells, Key
 from dpjax.counts import count
 from dpjax.experiments.errors import table_errors
 from dpjax.experiments.splits import split
-from dpjax.experiments.table_learners import TableLearner, learners
+from dpjax.experiments.table_learners import Setting, TableLearner, learners
 from dpjax.graph import BayesNet
 from dpjax.metrics import accuracy, log_loss, roc_auc
 from dpjax.models.prediction import log_likelihood, predict, sample_records
@@ -66,6 +66,8 @@ class NetworkExperiment:
         scores: which; None: all that apply. What is left out is not computed.
         synthetic: number of held-out records, if data are the true tables, one vector
             laid out as `net.layout`; None: data are records, encoded.
+        exact_noise: whether noise is that of a release, in integers; or else floats of
+            the same scale, which take half as long to draw and to compile.
 
     Privacy:
         A simulation on data that the caller may see: nothing here is to be published.
@@ -80,6 +82,7 @@ class NetworkExperiment:
     adjacency: str
     prior: float = 1.0
     scores: tuple[str, ...] | None = None
+    exact_noise: bool = False
     synthetic: int | None = None
 
     def __post_init__(self):
@@ -107,9 +110,15 @@ class NetworkExperiment:
         Raises:
             ValueError: if there is no such mechanism, or a budget is not positive.
         """
-        return learners(
-            self.net, names, epsilons, self.adjacency, self.training, self.prior
+        setting = Setting(
+            self.net,
+            epsilons,
+            self.adjacency,
+            self.training,
+            self.prior,
+            self.exact_noise,
         )
+        return learners(setting, names)
 
     def prepare(self, key: Key, data: Real[ArrayLike, "..."]) -> NetworkTrial:
         """One repeat: records for training, counted, and others for scores.

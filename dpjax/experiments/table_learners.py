@@ -8,24 +8,32 @@ __all__ = [
     "NoisyTables",
     "PlainTables",
     "SampledTables",
+    "Setting",
     "TableLearner",
     "learners",
 ]
 
 import abc
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Int32
+from jaxtyping import Array, Float, Int32
 
 from dpjax._checks import one_of
 from dpjax._types import Cells, Key, Scalars
 from dpjax.experiments.stacks import stacked
 from dpjax.graph import BayesNet
-from dpjax.mechanisms import DiscreteLaplace, GridPosterior, Mechanism, PosteriorSample
-from dpjax.privacy import REPLACE_ONE, Epsilon
+from dpjax.mechanisms import (
+    DiscreteLaplace,
+    GridPosterior,
+    Laplace,
+    Mechanism,
+    PosteriorSample,
+)
+from dpjax.privacy import REPLACE_ONE, Epsilon, Sensitivity, exact_epsilon
 from dpjax.projection import project
 from dpjax.statistics import FamilyCounts, FourierCoefficients, TableStatistic
 
@@ -112,43 +120,85 @@ def _posterior_mean(statistic: TableStatistic, tables: Cells, prior: Scalars) ->
     return statistic.layout.normalise(tables + jnp.asarray(prior, float))
 
 
-def _noisy(statistic, epsilons, adjacency, n, prior, projected=False) -> NoisyTables:
-    noise = DiscreteLaplace.calibrate_many(epsilons, statistic.sensitivity(adjacency))
-    public = n if adjacency == REPLACE_ONE else None
-    every = np.full(len(epsilons), prior, float)
-    return NoisyTables(statistic, noise, every, public, projected)
+class Setting(NamedTuple):
+    """What learners of one experiment have in common.
+
+    Attributes:
+        net: the network.
+        epsilons: the budgets.
+        adjacency: "replace-one" or "add-remove".
+        n: number of training records.
+        prior: Dirichlet parameter of every cell.
+        exact_noise: whether noise is that of a release, in integers, or is simulated.
+    """
+
+    net: BayesNet
+    epsilons: Sequence[Epsilon]
+    adjacency: str
+    n: int
+    prior: float
+    exact_noise: bool
+
+    @property
+    def public(self) -> int | None:
+        """The number of records, where it is public."""
+        return self.n if self.adjacency == REPLACE_ONE else None
+
+    @property
+    def priors(self) -> Float[np.ndarray, " e"]:
+        """One a budget."""
+        return np.full(len(self.epsilons), self.prior, float)
 
 
-def _laplace(net, epsilons, adjacency, n, prior) -> NoisyTables:
-    return _noisy(FamilyCounts(net), epsilons, adjacency, n, prior)
+def _noisy(
+    setting: Setting, statistic: TableStatistic, projected: bool = False
+) -> NoisyTables:
+    sensitivity = statistic.sensitivity(setting.adjacency)
+    if setting.exact_noise:
+        noise = DiscreteLaplace.calibrate_many(setting.epsilons, sensitivity)
+    else:
+        exact = [float(exact_epsilon(epsilon)) for epsilon in setting.epsilons]
+        every = Sensitivity(
+            np.full(len(exact), sensitivity.value, float),
+            sensitivity.adjacency,
+            sensitivity.tight,
+        )
+        noise = Laplace(np.array(exact), every)
+    return NoisyTables(statistic, noise, setting.priors, setting.public, projected)
 
 
-def _projected(net, epsilons, adjacency, n, prior) -> NoisyTables:
-    return _noisy(FamilyCounts(net), epsilons, adjacency, n, prior, projected=True)
+def _laplace(setting: Setting) -> NoisyTables:
+    return _noisy(setting, FamilyCounts(setting.net))
 
 
-def _fourier(net, epsilons, adjacency, n, prior) -> NoisyTables:
-    statistic = FourierCoefficients.of_network(net, adjacency)
-    return _noisy(statistic, epsilons, adjacency, n, prior)
+def _projected(setting: Setting) -> NoisyTables:
+    return _noisy(setting, FamilyCounts(setting.net), projected=True)
 
 
-def _posterior_sample(net, epsilons, adjacency, n, prior) -> SampledTables:
-    public = n if adjacency == REPLACE_ONE else None
+def _fourier(setting: Setting) -> NoisyTables:
+    net, adjacency = setting.net, setting.adjacency
+    return _noisy(setting, FourierCoefficients.of_network(net, adjacency))
+
+
+def _posterior_sample(setting: Setting) -> SampledTables:
     laws = [
         GridPosterior.posterior(
-            net.layout, epsilon, adjacency, n=public, prior=str(prior)
+            setting.net.layout,
+            epsilon,
+            setting.adjacency,
+            n=setting.public,
+            prior=str(setting.prior),
         ).in_reals()
-        for epsilon in epsilons
+        for epsilon in setting.epsilons
     ]
-    return SampledTables(FamilyCounts(net), stacked(laws))
+    return SampledTables(FamilyCounts(setting.net), stacked(laws))
 
 
-def _non_private(net, epsilons, adjacency, n, prior) -> PlainTables:
-    return PlainTables(FamilyCounts(net), np.full(len(epsilons), prior, float))
+def _non_private(setting: Setting) -> PlainTables:
+    return PlainTables(FamilyCounts(setting.net), setting.priors)
 
 
-_Make = Callable[[BayesNet, Sequence[Epsilon], str, int, float], TableLearner]
-_MAKE: dict[str, _Make] = {
+_MAKE: dict[str, Callable[[Setting], TableLearner]] = {
     "laplace": _laplace,
     "projected": _projected,
     "fourier": _fourier,
@@ -158,15 +208,12 @@ _MAKE: dict[str, _Make] = {
 MECHANISMS = tuple(_MAKE)
 
 
-def learners(
-    net: BayesNet,
-    names: Sequence[str],
-    epsilons: Sequence[Epsilon],
-    adjacency: str,
-    n: int,
-    prior: float,
-) -> dict[str, TableLearner]:
-    """A stack of learners a mechanism, an entry a budget; calibrated on the host."""
+def learners(setting: Setting, names: Sequence[str]) -> dict[str, TableLearner]:
+    """A stack of learners a mechanism, an entry a budget; calibrated on the host.
+
+    Raises:
+        ValueError: if there is no such mechanism, or a budget is not positive.
+    """
     for name in names:
         one_of(MECHANISMS, mechanism=name)
-    return {name: _MAKE[name](net, epsilons, adjacency, n, prior) for name in names}
+    return {name: _MAKE[name](setting) for name in names}
