@@ -17,7 +17,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Int, Real
+from jaxtyping import Array, Int, Real, Shaped
 
 from dpjax._types import Flat, Records
 
@@ -141,6 +141,37 @@ class TableLayout:
         cells = np.diff(self.offsets)
         widths_by_row = np.repeat(widths, cells // widths)
         return np.repeat(np.arange(widths_by_row.size, dtype=np.int32), widths_by_row)
+
+    @cached_property
+    def rows_by_width(self) -> dict[int, Int[np.ndarray, "rows k"]]:
+        """The cells of every row, all rows of one width together, narrow ones first."""
+        _, firsts, widths = np.unique(self.rows, return_index=True, return_counts=True)
+        return {
+            int(k): (firsts[widths == k, None] + np.arange(k)).astype(np.int32)
+            for k in np.unique(widths)
+        }
+
+    def map_rows(
+        self, vector: Shaped[Array, " m"], function: Callable[[Any, Any], Any]
+    ) -> Any:
+        """Apply `function(rows, cells)` to all rows of one width at a time.
+
+        A compiled program grows with the number of widths, not of rows or tables.
+        """
+        if len(self.rows_by_width) == 1:
+            ((width, cells),) = self.rows_by_width.items()
+            return function(vector.reshape(-1, width), cells).reshape(-1)
+        widths = self.rows_by_width.values()
+        parts = [function(vector[cells], cells).reshape(-1) for cells in widths]
+        order = np.concatenate([cells.ravel() for cells in widths])
+        return jnp.concatenate(parts)[np.argsort(order).astype(np.int32)]
+
+    def normalise(self, weights: Real[Array, " m"]) -> Real[Array, " m"]:
+        """Every row divided by its sum."""
+        if len(self.rows_by_width) > 1:
+            return weights / self.row_sums(weights)
+        rows = weights.reshape(-1, *self.rows_by_width)
+        return (rows / rows.sum(axis=-1, keepdims=True)).reshape(-1)
 
     def row_sums(self, vector: Real[Array, " m"]) -> Real[Array, " m"]:
         """For each cell, the sum of its row."""

@@ -3,7 +3,7 @@
 __all__ = ["accuracy", "log_loss", "roc_auc"]
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Integer
+from jaxtyping import Array, Bool, Float, Integer
 
 
 def accuracy(
@@ -22,22 +22,29 @@ def log_loss(
 
 
 def roc_auc(
-    scores: Float[Array, " n"], positive: Integer[Array, " n"]
+    scores: Float[Array, " n"],
+    positive: Integer[Array, " n"],
+    among: Bool[Array, " n"] | None = None,
 ) -> Float[Array, ""]:
     """Probability that a positive record scores above a negative one, ties half.
 
     Args:
         scores: larger for records more likely to be positive.
         positive: 1 for positive records, 0 for negative ones; both must occur.
+        among: which records count; None: all. As a mask, it may differ from call to
+            call of one compiled program.
 
     Reference:
         Hanley & McNeil (Radiology 1982): the Mann-Whitney form.
     """
+    if among is None:
+        among = jnp.ones(scores.shape, bool)
+    scores = jnp.where(among, scores, jnp.inf)  # above all, whose ranks stay the same
     ordered = jnp.sort(scores)
     below = jnp.searchsorted(ordered, scores, side="left", method="sort")
     up_to = jnp.searchsorted(ordered, scores, side="right", method="sort")
     ranks = (below + up_to + 1) / 2
-    positive = positive.astype(ranks.dtype)
+    positive = jnp.where(among, positive.astype(ranks.dtype), 0)
     number = positive.sum()
     u = jnp.sum(ranks * positive) - number * (number + 1) / 2
-    return u / (number * (scores.size - number))
+    return u / (number * (among.astype(ranks.dtype).sum() - number))

@@ -6,7 +6,6 @@ Nothing here sees a record; asking is free, and may be repeated.
 
 __all__ = ["Outlook", "Plan", "plan"]
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import equinox as eqx
@@ -14,23 +13,23 @@ import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
-from jax.scipy.special import xlogy
-from jax.tree_util import Partial
 from jaxtyping import Array
 
 from dpjax._checks import one_of, typed_key, whole
-from dpjax._types import Cells, Key
+from dpjax._types import Key
 from dpjax.counts import count
+from dpjax.experiments.errors import table_errors
+from dpjax.experiments.table_learners import (
+    NoisyTables,
+    PlainTables,
+    SampledTables,
+    TableLearner,
+)
 from dpjax.graph import BayesNet
-from dpjax.layout import TableLayout
-from dpjax.mechanisms import GridPosterior, Laplace, Mechanism, PosteriorSample
+from dpjax.mechanisms import GridPosterior, Laplace
 from dpjax.models.prediction import sample_records
 from dpjax.privacy import ADJACENCIES, REPLACE_ONE, Epsilon, exact_epsilon
-from dpjax.projection import project
-from dpjax.statistics import FamilyCounts, FourierCoefficients, TableStatistic
-
-Estimate = Callable[[Key, Array, Array], Cells]
-"""From a key, records and the non-private counts of all families to tables."""
+from dpjax.statistics import FamilyCounts, FourierCoefficients
 
 
 @dataclass(frozen=True)
@@ -108,8 +107,8 @@ def plan(
     budget = exact_epsilon(epsilon)
     candidates = _candidates(net, n, budget, adjacency, prior)
     outlooks = []
-    for name, (estimate, choices) in candidates.items():
-        errors = np.asarray(_errors(key, net, n, estimate, repeats))
+    for name, (learner, choices) in candidates.items():
+        errors = np.asarray(_errors(key, net, n, learner, repeats))
         mean, se = errors.mean(axis=0), errors.std(axis=0, ddof=1) / repeats**0.5
         (variation, kl), (variation_se, kl_se) = mean.tolist(), se.tolist()
         outlooks.append(Outlook(name, variation, variation_se, kl, kl_se, choices))
@@ -117,76 +116,50 @@ def plan(
     return Plan(str(budget), adjacency, n, repeats, (*private, outlooks[0]))
 
 
-def _candidates(net, n, epsilon, adjacency, prior) -> dict[str, tuple[Estimate, dict]]:
+def _candidates(
+    net, n, epsilon, adjacency, prior
+) -> dict[str, tuple[TableLearner, dict]]:
     """By name, how tables are learned, and the choices that ε entails."""
-    candidates = {"non-private": (Partial(_exact, net.layout, prior), {})}
+    counts = FamilyCounts(net)
+    candidates = {"non-private": (PlainTables(counts, jnp.asarray(prior, float)), {})}
+    public = n if adjacency == REPLACE_ONE else None  # as `release` has it
     for name, statistic, projected in (
-        ("laplace", FamilyCounts(net), False),
-        ("laplace, consistent", FamilyCounts(net), True),
+        ("laplace", counts, False),
+        ("laplace, consistent", counts, True),
         ("fourier", FourierCoefficients.of_network(net, adjacency), False),
     ):
         sensitivity = statistic.sensitivity(adjacency)
         noise = Laplace(jnp.asarray(float(epsilon)), sensitivity)
-        public = n if adjacency == REPLACE_ONE else None
-        estimate = Partial(_noisy, statistic, noise, public, prior, projected)
-        candidates[name] = estimate, {"scale": float(noise.scale)}
+        flat = jnp.asarray(prior, float)
+        learner = NoisyTables(statistic, noise, flat, public, projected)
+        candidates[name] = learner, {"scale": float(noise.scale)}
     exact_prior = str(prior)
     for name, make in (
         ("posterior-sample", GridPosterior.posterior),
         ("map", GridPosterior.map),
     ):
-        public = n if adjacency == REPLACE_ONE else None  # as `release` has it
         law = make(net.layout, epsilon, adjacency, n=public, prior=exact_prior)
         choices = {
             "temperature": float(law.temperature),
             "omega": sorted({float(omega) for omega in law.omegas()}),
         }
-        candidates[name] = Partial(_drawn, law.in_reals()), choices
+        candidates[name] = SampledTables(counts, law.in_reals()), choices
     return candidates
 
 
-def _exact(layout: TableLayout, prior: float, _key, _records, counts: Array) -> Cells:
-    return _normalise(layout, counts.astype(float) + jnp.asarray(prior, float))
-
-
-def _noisy(
-    statistic: TableStatistic,
-    noise: Mechanism,
-    n: int | None,
-    prior: float,
-    projected: bool,
-    key: Key,
-    records: Array,
-    _counts,
-) -> Cells:
-    values = noise.sample(key, statistic.measure(records)).astype(float)
-    if projected and isinstance(statistic, FamilyCounts):
-        values = project(statistic.measured, values, n)
-    counts = jnp.clip(statistic.tables(values, n), 0, n)
-    return _normalise(statistic.layout, counts + jnp.asarray(prior, float))
-
-
-def _drawn(law: PosteriorSample, key: Key, _records, counts: Array) -> Cells:
-    return law.sample(key, counts)
-
-
-def _normalise(layout: TableLayout, weights: Cells) -> Cells:
-    return weights / layout.row_sums(weights)
-
-
 @eqx.filter_jit  # laws that differ in numbers alone share a program
-def _errors(key: Key, net: BayesNet, n: int, estimate: Estimate, repeats: int) -> Array:
+def _errors(
+    key: Key, net: BayesNet, n: int, learner: TableLearner, repeats: int
+) -> Array:
     """Total variation and KL of a row, a line a repeat."""
-    layout = net.layout
-    rows = int(layout.rows[-1]) + 1
+    layout, measured = net.layout, FamilyCounts(net).measured
 
     def one(key):
         key_tables, key_records, key_noise = jr.split(key, 3)
-        truth = _normalise(layout, jr.exponential(key_tables, (layout.length,)))
+        truth = layout.normalise(jr.exponential(key_tables, (layout.length,)))
         records = sample_records(key_records, truth, net, n)
-        learned = estimate(key_noise, records, count(records, layout))
-        variation = jnp.abs(truth - learned).sum() / 2
-        divergence = (xlogy(truth, truth) - xlogy(truth, learned)).sum()
-        return jnp.stack([variation, divergence]) / rows
+        learned = learner.fit(key_noise, count(records, measured))
+        errors = table_errors(layout, truth, learned)
+        return jnp.stack([errors["total_variation"], errors["kl"]])
 
     return jax.lax.map(one, jr.split(key, repeats))

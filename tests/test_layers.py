@@ -22,11 +22,11 @@ FLOORS = [
     {"private_chains"},
     {"models", "hidden_markov"},
     {"noise_aware"},
-    {"from_release"},
+    {"from_release", "metrics"},
+    {"experiments"},
     {
         "sweeps",
         "bounds",
-        "metrics",
         "stealth",
         "consistency",
         "plan",

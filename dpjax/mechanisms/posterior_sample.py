@@ -68,14 +68,12 @@ class PosteriorSample(Mechanism):
         counts = exact.astype(float) / jnp.asarray(self.temperature, float)
         least = jnp.broadcast_to(jnp.asarray(self.omega, float), counts.shape)
         concentration = jnp.asarray(self.prior, float) + counts
-        shapes = {self.layout.shape(group) for group in self.layout.groups}
-        keys = iter(jr.split(key, len(shapes)))
+        keys = iter(jr.split(key, len(self.layout.rows_by_width)))
 
-        def draw(cells, shape):
-            rows = cells.reshape(-1, shape[-1])
-            return _sample_rows(next(keys), concentration[rows], least[rows[:, 0]])
+        def draw(rows, cells):
+            return _sample_rows(next(keys), rows, least[cells[:, 0]])
 
-        return self.layout.map_tables(jnp.arange(self.layout.length), draw)
+        return self.layout.map_rows(concentration, draw)
 
     def guarantee(self) -> PureDP:
         """The loss in the limit of many records, rounded up; one ω, not traced."""

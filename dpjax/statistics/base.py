@@ -63,6 +63,19 @@ class TableStatistic(Statistic):
     def layout(self) -> TableLayout:
         """The tables that can be made from the vector: those of the network, if any."""
 
+    @property
+    @abc.abstractmethod
+    def counted(self) -> TableLayout:
+        """The tables whose exact counts the vector is made from."""
+
+    @abc.abstractmethod
+    def of_counts(self, counts: Int32[Array, " c"], n: int) -> Int32[Array, " m"]:
+        """The exact statistic of n records whose tables of `counted` these are.
+
+        Privacy:
+            None: this is exact.
+        """
+
     @abc.abstractmethod
     def tables(self, vector: Flat, n: Scalar | None = None) -> Cells:
         """The counts of every table of `layout`.

@@ -73,6 +73,19 @@ class FamilyCounts(TableStatistic):
         return TableLayout(self.net.sizes, measured)
 
     @property
+    def counted(self) -> TableLayout:
+        """What is measured is counted."""
+        return self.measured
+
+    def of_counts(self, counts: Int32[Array, " m"], n: int) -> Int32[Array, " m"]:
+        """The counts themselves.
+
+        Privacy:
+            None: these are the exact counts.
+        """
+        return counts
+
+    @property
     def length(self) -> int:
         """Number of measured cells."""
         return self.measured.length

@@ -127,15 +127,27 @@ class FourierCoefficients(TableStatistic):
         Privacy:
             None: these are exact.
         """
-        layout = self.closure.layout
-        coefficients = to_coefficients(layout, count(records, layout))
-        if len(layout.groups) > 1:
+        counts = count(records, self.counted)
+        return self.of_counts(counts, jnp.shape(records)[0])
+
+    @property
+    def counted(self) -> TableLayout:
+        """The groups of the closure."""
+        return self.closure.layout
+
+    def of_counts(self, counts: Int32[Array, " c"], n: int) -> Int32[Array, " m"]:
+        """The exact vector of n records whose tables of `counted` these are.
+
+        Privacy:
+            None: these are exact.
+        """
+        coefficients = to_coefficients(self.counted, counts)
+        if len(self.counted.groups) > 1:
             coefficients = coefficients[self.closure.owners]
         measured = coefficients[self._first :]
         if self.adjacency != REPLACE_ONE:
             return measured
-        odd = (jnp.shape(records)[0] - measured) // 2
-        return self._choose(odd, measured)
+        return self._choose((n - measured) // 2, measured)
 
     def _choose(self, if_binary: Array, otherwise: Array) -> Array:
         """By coefficient; without a mask in the program where all are of one kind."""

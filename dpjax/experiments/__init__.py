@@ -1,0 +1,17 @@
+"""Ready-made experiments for sweeps: how well mechanisms learn, measured at once.
+
+Each is an object with `mechanisms(names, epsilons)`, `prepare(key, data)` and, called,
+the scores of one cell; see `dpjax.sweep`.
+"""
+
+__all__ = [
+    "HiddenMarkovExperiment",
+    "NaiveBayesExperiment",
+    "NetworkExperiment",
+    "RegressionExperiment",
+]
+
+from dpjax.experiments.hidden_markov import HiddenMarkovExperiment
+from dpjax.experiments.naive_bayes import NaiveBayesExperiment
+from dpjax.experiments.network import NetworkExperiment
+from dpjax.experiments.regression import RegressionExperiment

@@ -1,0 +1,88 @@
+"""Random splits of exact size: which records train, and which are held out."""
+
+__all__ = ["check_sizes", "split", "training_mask"]
+
+import jax.numpy as jnp
+import jax.random as jr
+from jax import lax
+from jaxtyping import Array, Bool, Shaped
+
+from dpjax._checks import typed_key, whole
+from dpjax._types import Key
+
+
+def training_mask(key: Key, n: int, training: int) -> Bool[Array, " n"]:
+    """Exactly `training` of n places, every such set as likely as any other.
+
+    Those with the smallest of n random words of 32 bits: their order statistic is
+    searched for bit by bit, which is faster than sorting. Words that tie there, which
+    is rare, are taken in order: a chance of about n / 2^32 to be so.
+
+    Args:
+        key: typed.
+        n: number of places.
+        training: how many are taken, from 1 to n - 1.
+
+    Privacy:
+        Touches no data.
+
+    Raises:
+        ValueError: if the key is not typed, or a size is out of range.
+    """
+    typed_key(key=key)
+    check_sizes(n, training)
+    words = jr.bits(key, (n,), jnp.uint32)
+    last = _order_statistic(words, training)
+    spare = jnp.sum(words <= last, dtype=jnp.int32) - training
+    return _drop_ties(words, last, spare)
+
+
+def check_sizes(n: int, training: int) -> None:
+    """Refuse fewer training records than one, or so many that none is held out."""
+    whole(1, training=training)
+    if training >= n:
+        raise ValueError(
+            f"`training` must be below the number of records, {n}, so that some are "
+            f"held out, got {training}."
+        )
+
+
+def _order_statistic(words: Array, rank: int) -> Array:
+    """The `rank`-th smallest: the largest word with fewer than that below it."""
+
+    def settle(_, state):
+        found, bit = state
+        tried = found | bit
+        below = jnp.sum(words < tried, dtype=jnp.int32)
+        return jnp.where(below < rank, tried, found), bit >> jnp.uint32(1)
+
+    start = jnp.uint32(0), jnp.uint32(1 << 31)
+    return lax.fori_loop(0, 32, settle, start)[0]
+
+
+def _drop_ties(words: Array, last: Array, spare: Array) -> Array:
+    """Those up to `last`, without the last `spare` of those that are equal to it.
+
+    By a loop that seldom runs: `vmap` would run both branches of a `cond`.
+    """
+    places = jnp.arange(words.shape[0], dtype=jnp.int32)
+
+    def drop(state):
+        taken, spare = state
+        place = jnp.max(jnp.where(taken & (words == last), places, -1))
+        return taken & (places != place), spare - 1
+
+    return lax.while_loop(lambda state: state[1] > 0, drop, (words <= last, spare))[0]
+
+
+def split(
+    key: Key, records: Shaped[Array, "n ..."], training: int
+) -> tuple[Shaped[Array, "training ..."], Shaped[Array, "rest ..."]]:
+    """Training and held-out records, both in their old order.
+
+    Arguments and errors are those of `training_mask`, and so is the split.
+    """
+    n = records.shape[0]
+    mask = training_mask(key, n, training)
+    order = jnp.argsort(~mask, stable=True)
+    return records[order[:training]], records[order[training:]]
