@@ -10,6 +10,7 @@ from typing import NoReturn
 
 from dpjax._version import __version__
 from dpjax.commands import COMMANDS
+from dpjax.processes import PeerLost
 from dpjax.release_format import InconsistentRelease
 
 
@@ -24,12 +25,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit status.
 
     0: done. 1: `verify` found an inconsistency. 2: bad input, nothing written.
+    3: another process of a distributed run was lost.
     """
     options = _parser().parse_args(arguments)
     try:
         options.run(options)
     except BrokenPipeError:  # the reader of our output, such as `head`, has gone
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except PeerLost as error:
+        print(f"dpjax {options.command}: {error}", file=sys.stderr, flush=True)
+        os._exit(3)  # an orderly exit would wait for the lost process
     except (ValueError, ImportError, OSError) as error:
         print(f"dpjax {options.command}: {error}", file=sys.stderr)
         verifying = options.command == "verify"

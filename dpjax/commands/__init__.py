@@ -2,6 +2,15 @@
 
 __all__ = ["COMMANDS"]
 
-from dpjax.commands import calibrate, demo, plan, predict, release, sample, verify
+from dpjax.commands import (
+    calibrate,
+    demo,
+    plan,
+    predict,
+    release,
+    sample,
+    sweep,
+    verify,
+)
 
-COMMANDS = (calibrate, demo, plan, release, predict, sample, verify)
+COMMANDS = (calibrate, demo, plan, release, predict, sample, sweep, verify)

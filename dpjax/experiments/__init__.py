@@ -9,9 +9,10 @@ __all__ = [
     "NaiveBayesExperiment",
     "NetworkExperiment",
     "RegressionExperiment",
+    "is_binary_naive_bayes",
 ]
 
 from dpjax.experiments.hidden_markov import HiddenMarkovExperiment
-from dpjax.experiments.naive_bayes import NaiveBayesExperiment
+from dpjax.experiments.naive_bayes import NaiveBayesExperiment, is_binary_naive_bayes
 from dpjax.experiments.network import NetworkExperiment
 from dpjax.experiments.regression import RegressionExperiment

@@ -33,7 +33,7 @@ from dpjax.mechanisms import (
     Mechanism,
     PosteriorSample,
 )
-from dpjax.privacy import REPLACE_ONE, Epsilon, Sensitivity, exact_epsilon
+from dpjax.privacy import REPLACE_ONE, Epsilon, exact_epsilon
 from dpjax.projection import project
 from dpjax.statistics import FamilyCounts, FourierCoefficients, TableStatistic
 
@@ -158,12 +158,7 @@ def _noisy(
         noise = DiscreteLaplace.calibrate_many(setting.epsilons, sensitivity)
     else:
         exact = [float(exact_epsilon(epsilon)) for epsilon in setting.epsilons]
-        every = Sensitivity(
-            np.full(len(exact), sensitivity.value, float),
-            sensitivity.adjacency,
-            sensitivity.tight,
-        )
-        noise = Laplace(np.array(exact), every)
+        noise = Laplace(np.array(exact), sensitivity)
     return NoisyTables(statistic, noise, setting.priors, setting.public, projected)
 
 

@@ -6,6 +6,7 @@ __all__ = [
     "rank_histograms",
     "require_matplotlib",
     "state_map",
+    "sweep_curves",
 ]
 
 from dpjax.plots.bars import emission_bars
@@ -13,3 +14,4 @@ from dpjax.plots.curves import privacy_utility
 from dpjax.plots.figures import require_matplotlib
 from dpjax.plots.histograms import rank_histograms
 from dpjax.plots.maps import state_map
+from dpjax.plots.sweeps import sweep_curves
