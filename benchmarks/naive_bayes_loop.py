@@ -1,6 +1,6 @@
 """Private naive Bayes as a loop over fits in NumPy: what a sweep is measured against.
 
-Vectorised inside a fit; the split of a repeat and its exact counts are shared by all its
+Vectorised inside a fit; the split of a repeat and its exact counts are shared by its
 fits, as in the sweep. Noise is of floats, a posterior sample by SciPy's inverse: both
 are the quickest that NumPy and SciPy offer for the law.
 """
