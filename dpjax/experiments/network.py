@@ -126,9 +126,9 @@ class NetworkExperiment:
         Privacy:
             None: these are the exact counts.
         """
-        layout = FamilyCounts(self.net).measured
+        layout, data = FamilyCounts(self.net).measured, jnp.asarray(data)
         if self.synthetic is None:
-            train, rest = split(key, jnp.asarray(data), self.training)
+            train, rest = split(key, data, self.training)
             return NetworkTrial(count(train, layout), rest, None)
         records = sample_records(key, data, self.net, self.training + self.synthetic)
         counts = count(records[: self.training], layout)
