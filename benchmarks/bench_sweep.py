@@ -1,8 +1,8 @@
 """How much sooner is a sweep of private naive Bayes than a loop of the same fits?
 
-Three mechanisms at seven ε, thousands of random splits of 1,000 records of 16 binary
-features; each fit is followed by predictions for all held-out records. Against a loop
-in NumPy that shares each split, and against diffprivlib's Gaussian naive Bayes, fit and
+Three mechanisms at seven ε, thousands of random splits of 1,000 records with 16 binary
+features; predictions for all held-out records follow each fit. Against a loop in
+NumPy that shares each split, and against diffprivlib's Gaussian naive Bayes, fit and
 predictions, where `--diffprivlib-python` names a Python that has it. And how long does
 the sweep take to compile, without and with the persistent cache, each in a process of
 its own?

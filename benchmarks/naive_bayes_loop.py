@@ -1,8 +1,8 @@
 """Private naive Bayes as a loop over fits in NumPy: what a sweep is measured against.
 
-Vectorised inside a fit; the split of a repeat and its exact counts are shared by all
-its fits, as in the sweep. Noise is of floats, a posterior sample by SciPy's inverse:
-both are the quickest that NumPy and SciPy offer for the law.
+Vectorised inside a fit; the split of a repeat and its exact counts are shared by its
+fits, as in the sweep. Noise is of floats, a posterior sample by SciPy's inverse: both
+are the quickest that NumPy and SciPy offer for the law.
 """
 
 from dataclasses import dataclass

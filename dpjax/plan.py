@@ -121,7 +121,8 @@ def _candidates(
 ) -> dict[str, tuple[TableLearner, dict]]:
     """By name, how tables are learned, and the choices that ε entails."""
     counts = FamilyCounts(net)
-    candidates = {"non-private": (PlainTables(counts, jnp.asarray(prior, float)), {})}
+    plain = PlainTables(counts, jnp.asarray(prior, float))
+    candidates: dict[str, tuple[TableLearner, dict]] = {"non-private": (plain, {})}
     public = n if adjacency == REPLACE_ONE else None  # as `release` has it
     for name, statistic, projected in (
         ("laplace", counts, False),

@@ -8,9 +8,8 @@ __all__ = [
     "PeerLost",
     "broadcast",
     "device_mesh",
-    "gathered",
+    "exchanged",
     "is_first",
-    "replicated",
     "start",
 ]
 
@@ -20,8 +19,7 @@ from collections.abc import Iterator
 import jax
 import numpy as np
 from jax.experimental import multihost_utils
-from jax.sharding import Mesh, NamedSharding, PartitionSpec
-from jaxtyping import Array, PyTree
+from jax.sharding import Mesh
 
 from dpjax._checks import whole
 
@@ -108,27 +106,18 @@ def is_first() -> bool:
     return jax.process_index() == 0
 
 
-def replicated(tree: PyTree, mesh: Mesh) -> PyTree:
-    """The same arrays on every device of a mesh; all processes give equal ones."""
-    everywhere = NamedSharding(mesh, PartitionSpec())
-
-    def place(leaf):
-        host = np.asarray(leaf)
-        return jax.make_array_from_callback(host.shape, everywhere, lambda i: host[i])
-
-    return jax.tree.map(place, tree)
-
-
-def gathered(array: Array) -> np.ndarray:
-    """A sharded array, whole, in every process.
+def exchanged(content: bytes) -> list[bytes]:
+    """What every process gives, all of one length, in the order of their numbers.
 
     Raises:
         PeerLost: if another process is gone.
     """
-    if array.is_fully_addressable:
-        return np.asarray(array)
+    if jax.process_count() == 1:
+        return [content]
     with _noticing_loss():
-        return np.asarray(multihost_utils.process_allgather(array, tiled=True))
+        # As bytes: without x64, JAX would narrow wide numbers.
+        own = np.frombuffer(content, np.uint8)
+        return [bytes(x) for x in multihost_utils.process_allgather(own)]
 
 
 def broadcast(content: bytes) -> bytes:
@@ -140,7 +129,6 @@ def broadcast(content: bytes) -> bytes:
     if jax.process_count() == 1:
         return content
     with _noticing_loss():
-        # As bytes: without x64, JAX would narrow wide numbers.
         size = np.frombuffer(len(content).to_bytes(8, "little"), np.uint8)
         size = int.from_bytes(bytes(_from_first(size)), "little")
         own = np.frombuffer(content, np.uint8) if is_first() else np.zeros(size, "u1")

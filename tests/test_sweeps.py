@@ -230,7 +230,7 @@ def test_finished_blocks_are_not_computed_again(key, tmp_path, monkeypatch):
     def never(*_):
         raise AssertionError
 
-    monkeypatch.setattr(running.Run, "_dispatch", never)
+    monkeypatch.setattr(running.Run, "_start", never)
     np.testing.assert_array_equal(
         swept(key, checkpoint=path)["number"], expected["number"]
     )

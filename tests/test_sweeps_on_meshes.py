@@ -45,6 +45,18 @@ for repeats in (1, 37):
             np.testing.assert_array_equal(one[name], many[name], strict=True)
 mesh = jax.make_mesh((2, 4), ("a", "b"))
 np.testing.assert_array_equal(sweep(repeats=37, mesh=mesh)["score"], one["score"])
+
+# Divisions and logarithms, which XLA rounds otherwise in a partitioned program.
+def loss(key, epsilon, data):
+    kept = jr.bernoulli(key, 0.7, (200,))
+    share = (kept[:, None] * data).sum(0) / kept.sum()
+    return jnp.log(share).mean() / epsilon
+
+data = np.random.default_rng(0).random((200, 3), np.float32)
+grid = dict(epsilons=[1, 2], repeats=40, block=5)
+one = dp.sweep(dp.random.study_key(0), loss, data, **grid)
+many = dp.sweep(dp.random.study_key(0), loss, data, mesh=device_mesh(2), **grid)
+np.testing.assert_array_equal(one["value"], many["value"])
 print("equal")
 """
 

@@ -3,7 +3,14 @@
 No number of rounds is fixed, so no lane ever falls back on something else.
 """
 
-__all__ = ["Hat", "RandomKey", "build_hat", "propose", "until_accepted"]
+__all__ = [
+    "Hat",
+    "RandomKey",
+    "build_hat",
+    "each_until_accepted",
+    "propose",
+    "until_accepted",
+]
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -12,6 +19,7 @@ import jax
 import jax.numpy as jnp
 import jax.random as jr
 from jax import lax
+from jax.custom_batching import custom_vmap
 from jaxtyping import Array, Bool, Float, PyTree
 
 RandomKey = Array  # typed, or a legacy one: some of NumPyro's handlers make those
@@ -21,6 +29,7 @@ Parameters = PyTree[Array]
 
 _MANY = 1024  # lanes, from which it pays to gather those that wait
 _GATHERED = 8  # times fewer
+_PASSES, _FEW = 2, 64  # where most are accepted at once
 
 
 def until_accepted(
@@ -56,6 +65,92 @@ def until_accepted(
     gathered = jax.tree.map(lambda leaf: leaf.at[left].get(mode="clip"), parameters)
     drawn, _ = _while_more_wait(key_few, draw, gathered, unset[:few], left < lanes, 0)
     return value.at[left].set(drawn, mode="drop")
+
+
+def each_until_accepted(
+    key: RandomKey,
+    draw: Callable[[RandomKey, Parameters], tuple[Array, Bool[Array, "..."]]],
+    parameters: Parameters,
+    valid: Bool[Array, " lanes"],
+) -> Float[Array, " lanes"]:
+    """The same for numbers that are mostly accepted at once, quick under `vmap` too.
+
+    After two passes over all lanes, those that wait are gathered, across a batch as
+    well: a loop under `vmap` would go on with every lane until the last one is done.
+
+    Args:
+        key: of these passes; each lane that waits then has its own.
+        draw: from a key and the parameters of some lanes, or of one, to a proposal for
+            each, and whether it is accepted.
+        parameters: arrays whose first axis is the lanes.
+        valid: lanes to draw for.
+    """
+    key_all, key_rest = jr.split(key)
+    implementation = jr.key_impl(key)
+    lanes = valid.shape[0]
+
+    def pass_over_all(step, state):
+        value, waiting = state
+        proposal, accepted = draw(jr.fold_in(key_all, step), parameters)
+        return jnp.where(waiting, proposal, value), waiting & ~accepted
+
+    def draw_each(step, some):
+        words, place, parameters = some
+
+        def draw_one(words, place, parameters):
+            key = jr.wrap_key_data(words, impl=implementation)
+            return draw(jr.fold_in(jr.fold_in(key, place), step), parameters)
+
+        return jax.vmap(draw_one)(words, place, parameters)
+
+    @custom_vmap
+    def finish(some, value, waiting):
+        return _finish(draw_each, some, value, waiting)
+
+    @finish.def_vmap
+    def _(size, is_batched, *arguments):
+        def merge(leaf, batched):
+            leaf = leaf if batched else jnp.broadcast_to(leaf, (size, *leaf.shape))
+            return leaf.reshape(-1, *leaf.shape[2:])
+
+        drawn = finish(*jax.tree.map(merge, arguments, tuple(is_batched)))
+        return drawn.reshape(size, -1), True
+
+    words = jr.key_data(key_rest)
+    words = jnp.broadcast_to(words, (lanes, *words.shape))
+    some = words, jnp.arange(lanes, dtype=jnp.uint32), parameters
+    state = lax.fori_loop(0, _PASSES, pass_over_all, (jnp.full(lanes, jnp.nan), valid))
+    return finish(some, *state)
+
+
+def _finish(draw: Callable, lanes: Parameters, value: Array, waiting: Array) -> Array:
+    """Draws for lanes that wait, some of them at a time."""
+    number = waiting.shape[0]
+    few = -(-number // _FEW)
+
+    def draw_some(state):
+        value, waiting = state
+        (left,) = jnp.nonzero(waiting, size=few, fill_value=number)
+        some = jax.tree.map(lambda leaf: leaf.at[left].get(mode="clip"), lanes)
+        drawn = _each(draw, some, left < number)
+        value = value.at[left].set(drawn, mode="drop")
+        return value, waiting.at[left].set(False, mode="drop")
+
+    start = value, waiting
+    return lax.while_loop(lambda state: jnp.any(state[1]), draw_some, start)[0]
+
+
+def _each(draw: Callable, lanes: Parameters, waiting: Array) -> Array:
+    """Passes, numbered, until no lane waits."""
+
+    def one_pass(state):
+        step, value, waiting = state
+        proposal, accepted = draw(step, lanes)
+        value = jnp.where(waiting, proposal, value)
+        return step + jnp.uint32(1), value, waiting & ~accepted
+
+    start = jnp.uint32(0), jnp.zeros(waiting.shape), waiting
+    return lax.while_loop(lambda state: jnp.any(state[2]), one_pass, start)[1]
 
 
 def _while_more_wait(
@@ -147,7 +242,7 @@ def propose(
     Those not above the density are draws from it.
     """
     shape = hat.left.shape
-    piece, place, luck = (jr.uniform(key_now, shape) for key_now in jr.split(key, 3))
+    piece, place, luck = jr.uniform(key, (3, *shape))  # one call: sooner compiled
     piece = piece * hat.area
     is_left, is_right = piece < hat.area_left, piece > hat.area - hat.area_right
     spent = jnp.where(is_left, hat.spent_left, hat.spent_right)

@@ -21,8 +21,8 @@ from dpjax.distributions.rejection import (
     Hat,
     RandomKey,
     build_hat,
+    each_until_accepted,
     propose,
-    until_accepted,
 )
 from dpjax.distributions.special import (
     broadcast,
@@ -132,7 +132,7 @@ def _sample(key: RandomKey, sample_shape: tuple[int, ...], *parameters: Array) -
     low, high, peak, hat = jax.tree.map(
         lambda leaf: jnp.broadcast_to(leaf, shape).ravel(), (low, high, peak, hat)
     )
-    h = until_accepted(key, _draw, (peak, hat), peak.valid)
+    h = each_until_accepted(key, _draw, (peak, hat), peak.valid)
     # rounding can leave the interval by a unit in the last place
     return jnp.clip(peak.value(h), low, high).reshape(shape)
 
@@ -221,7 +221,7 @@ def _peak(a: Reals, b: Reals, low: Reals, high: Reals) -> _Peak:
 
 def _draw(
     key: RandomKey, lanes: tuple[_Peak, Hat]
-) -> tuple[Float[Array, " lanes"], Bool[Array, " lanes"]]:
+) -> tuple[Float[Array, "*lanes"], Bool[Array, "*lanes"]]:
     peak, hat = lanes
     h, height = propose(key, hat)
     return h, peak.log_density(h) >= height

@@ -9,12 +9,12 @@ from typing import NamedTuple
 import equinox as eqx
 import jax.numpy as jnp
 import jax.random as jr
-import numpy as np
 from jaxtyping import Array, Bool, Float, Int32
 
 from dpjax._checks import one_of, positive, whole
 from dpjax._types import Key, Records, Scalars
 from dpjax.experiments.splits import training_mask
+from dpjax.experiments.stacks import repeated
 from dpjax.graph import BayesNet
 from dpjax.hidden_markov import (
     CellCounts,
@@ -136,7 +136,7 @@ class HiddenMarkovExperiment:
     def _learner(self, name: str, epsilons: Sequence[Epsilon]) -> CellLearner:
         change = FamilyCounts(self.net).sensitivity(self.adjacency)
         noise = DiscreteLaplace.calibrate_many(epsilons, change)
-        every = np.full(len(epsilons), self.transition, float)
+        every = repeated(self.transition, len(epsilons))
         return CellLearner(noise if name == "laplace" else None, every)
 
     def prepare(self, key: Key, data: Records) -> HiddenMarkovTrial:

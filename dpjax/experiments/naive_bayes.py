@@ -131,19 +131,20 @@ class NaiveBayesExperiment:
         self, key: Key, mechanism: TableLearner, data: NaiveBayesTrial
     ) -> dict[str, Float[Array, ""]]:
         """The scores of one fit."""
+        wanted = self.scores or ()
         logs = jnp.log(mechanism.fit(key, data.counts))
         zero, one = (jnp.asarray(x, float) for x in _weights(self.net, self.target))
         margin = _product(_product(one - zero, logs), data.design)
         found = {
             name: score(margin, data)
             for name, score in _OF_MARGIN.items()
-            if name in self.scores
+            if name in wanted
         }
-        if "log_likelihood" in self.scores:
+        if "log_likelihood" in wanted:
             negative = _product(_product(zero, logs), data.design)
             joint = negative + jnp.where(data.positive, margin, 0)
             found["log_likelihood"] = _mean(joint, data)
-        return {name: found[name] for name in self.scores}
+        return {name: found[name] for name in wanted}
 
 
 def is_binary_naive_bayes(net: BayesNet, target: str) -> bool:

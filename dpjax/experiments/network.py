@@ -126,9 +126,9 @@ class NetworkExperiment:
         Privacy:
             None: these are the exact counts.
         """
-        layout = FamilyCounts(self.net).measured
+        layout, data = FamilyCounts(self.net).measured, jnp.asarray(data)
         if self.synthetic is None:
-            train, rest = split(key, jnp.asarray(data), self.training)
+            train, rest = split(key, data, self.training)
             return NetworkTrial(count(train, layout), rest, None)
         records = sample_records(key, data, self.net, self.training + self.synthetic)
         counts = count(records[: self.training], layout)
@@ -139,22 +139,22 @@ class NetworkExperiment:
     ) -> dict[str, Float[Array, ""]]:
         """The scores of one fit."""
         theta = mechanism.fit(key, data.counts)
-        place, found = self.net.index(self.target), {}
-        if {"accuracy", "auc", "log_loss"} & {*self.scores}:
+        place, found, wanted = self.net.index(self.target), {}, self.scores or ()
+        if {"accuracy", "auc", "log_loss"} & {*wanted}:
             law = predict(theta, data.held_out, self.net, place)
             levels = data.held_out[:, place].astype(int)
             found |= {
                 name: score(law, levels)
                 for name, score in _OF_TARGET.items()
-                if name in self.scores
+                if name in wanted
             }
-        if "log_likelihood" in self.scores:
+        if "log_likelihood" in wanted:
             found["log_likelihood"] = log_likelihood(
                 theta, data.held_out, self.net
             ).mean()
         if data.truth is not None:
             found |= table_errors(self.net.layout, data.truth, theta)
-        return {name: found[name] for name in self.scores}
+        return {name: found[name] for name in wanted}
 
 
 _OF_TARGET: dict[str, Callable[[Array, Array], Array]] = {

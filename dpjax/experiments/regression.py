@@ -16,16 +16,16 @@ from typing import NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float, Int32, Real
 
 from dpjax._checks import one_of, positive, whole
 from dpjax._types import Key, Scalars
 from dpjax.experiments.splits import split
-from dpjax.experiments.stacks import stacked
+from dpjax.experiments.stacks import repeated, stacked
 from dpjax.expfam import KnownNoiseParameters, LinearRegression
 from dpjax.mechanisms import DiscreteLaplace
 from dpjax.models import RegressionSample, conjugate_posterior
+from dpjax.models.conjugate_regression import KnownNoisePosterior
 from dpjax.privacy import REPLACE_ONE, Epsilon
 from dpjax.statistics import Sufficient
 
@@ -93,7 +93,9 @@ class PlainWeights(WeightLearner):
             jnp.asarray(self.noise_precision, float),
         )
         total, n = self.statistic.decode(exact, self.n)
-        return conjugate_posterior(family, total, n, prior).predict(features)
+        posterior = conjugate_posterior(family, total, n, prior)
+        assert isinstance(posterior, KnownNoisePosterior)
+        return posterior.predict(features)
 
 
 class NoisyWeights(WeightLearner):
@@ -214,11 +216,11 @@ class RegressionExperiment:
                 for epsilon in epsilons
             ]
             return SampledWeights(stacked(laws))
-        precisions = (
-            np.full(len(epsilons), x, float)
+        prior, precision = (
+            repeated(x, len(epsilons))
             for x in (self.prior_precision, self.noise_precision)
         )
-        plain = PlainWeights(self.statistic, *precisions, n)
+        plain = PlainWeights(self.statistic, prior, precision, n)
         if name == "non-private":
             return plain
         change = self.statistic.sensitivity(self.statistic.adjacency)

@@ -19,12 +19,11 @@ from typing import NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float, Int32
 
 from dpjax._checks import one_of
 from dpjax._types import Cells, Key, Scalars
-from dpjax.experiments.stacks import stacked
+from dpjax.experiments.stacks import repeated, stacked
 from dpjax.graph import BayesNet
 from dpjax.mechanisms import (
     DiscreteLaplace,
@@ -33,7 +32,7 @@ from dpjax.mechanisms import (
     Mechanism,
     PosteriorSample,
 )
-from dpjax.privacy import REPLACE_ONE, Epsilon, exact_epsilon
+from dpjax.privacy import REPLACE_ONE, Epsilon, Sensitivity, exact_epsilon
 from dpjax.projection import project
 from dpjax.statistics import FamilyCounts, FourierCoefficients, TableStatistic
 
@@ -145,9 +144,9 @@ class Setting(NamedTuple):
         return self.n if self.adjacency == REPLACE_ONE else None
 
     @property
-    def priors(self) -> Float[np.ndarray, " e"]:
+    def priors(self) -> Float[Array, " e"]:
         """One a budget."""
-        return np.full(len(self.epsilons), self.prior, float)
+        return repeated(self.prior, len(self.epsilons))
 
 
 def _noisy(
@@ -157,8 +156,9 @@ def _noisy(
     if setting.exact_noise:
         noise = DiscreteLaplace.calibrate_many(setting.epsilons, sensitivity)
     else:
-        exact = [float(exact_epsilon(epsilon)) for epsilon in setting.epsilons]
-        noise = Laplace(np.array(exact), sensitivity)
+        change = Sensitivity(float(sensitivity.value), setting.adjacency)
+        exact = [exact_epsilon(epsilon) for epsilon in setting.epsilons]
+        noise = stacked([Laplace(float(epsilon), change) for epsilon in exact])
     return NoisyTables(statistic, noise, setting.priors, setting.public, projected)
 
 

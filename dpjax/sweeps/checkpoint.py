@@ -5,7 +5,14 @@ with its number and a digest. Blocks are only appended; a half-written one at th
 dropped when the file is opened again.
 """
 
-__all__ = ["Checkpoint", "Leaf", "blocks_in", "fingerprint", "recorded_block"]
+__all__ = [
+    "Checkpoint",
+    "Leaf",
+    "arrays_in",
+    "blocks_in",
+    "fingerprint",
+    "recorded_block",
+]
 
 import hashlib
 import json
@@ -142,12 +149,17 @@ def blocks_in(
     length = _length(leaves)
     for start in range(0, len(content), length):
         number = int.from_bytes(content[start : start + _NUMBER], "little")
-        arrays, place = [], start + _NUMBER
-        for shape, dtype in leaves:
-            array = np.frombuffer(content, dtype, math.prod(shape), place)
-            arrays.append(array.reshape(shape))
-            place += array.nbytes
-        yield number, arrays
+        yield number, arrays_in(content, start + _NUMBER, leaves)
+
+
+def arrays_in(content: bytes, start: int, leaves: Sequence[Leaf]) -> list[np.ndarray]:
+    """Arrays whose bytes follow each other from `start` on."""
+    arrays = []
+    for shape, dtype in leaves:
+        array = np.frombuffer(content, dtype, math.prod(shape), start)
+        arrays.append(array.reshape(shape))
+        start += array.nbytes
+    return arrays
 
 
 def recorded_block(path: str | os.PathLike) -> int | None:

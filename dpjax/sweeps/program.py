@@ -15,7 +15,6 @@ import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
-from jax.sharding import Mesh, PartitionSpec
 from jaxtyping import Array, Int32, PyTree, UInt32
 
 from dpjax._types import Key
@@ -51,46 +50,19 @@ class Inputs(eqx.Module):
 @eqx.filter_jit
 def block_program(
     inputs: Inputs,
-    firsts: Int32[Array, " devices"],
+    first: Int32[Array, ""],
     experiment: Experiment,
     prepare: Prepare | None,
     block: int,
-    mesh: Mesh | None,
 ) -> PyTree:
-    """A block a device: its repeats from `first` on, for all mechanisms and budgets.
+    """The repeats from `first` on, for all mechanisms and budgets.
+
+    Not sharded: each device runs it on blocks of its own, for XLA rounds differently in
+    a program that is partitioned.
 
     Returns:
-        The experiment's output with four leading axes: (devices, m, e, block).
+        The experiment's output with three leading axes: (m, e, block).
     """
-    one = partial(_one_block, experiment=experiment, prepare=prepare, block=block)
-    if mesh is None:
-        return jax.tree.map(lambda leaf: leaf[None], one(inputs, firsts[0]))
-
-    arrays, static = eqx.partition(inputs, eqx.is_array)
-
-    def on_device(arrays, firsts):
-        result = one(eqx.combine(arrays, static), firsts[0])
-        return jax.tree.map(lambda leaf: leaf[None], result)
-
-    everywhere, along = PartitionSpec(), PartitionSpec(mesh.axis_names)
-    sharded = jax.shard_map(
-        on_device,
-        mesh=mesh,
-        in_specs=(everywhere, along),
-        out_specs=along,
-        check_vma=False,  # loops of an experiment start from constants
-    )
-    return sharded(arrays, firsts)
-
-
-def _one_block(
-    inputs: Inputs,
-    first: Int32[Array, ""],
-    *,
-    experiment: Experiment,
-    prepare: Prepare | None,
-    block: int,
-) -> PyTree:
     keys, shared = inputs.wrapped()
     repeats = first + jnp.arange(block, dtype=jnp.int32)
 

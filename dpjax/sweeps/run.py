@@ -3,20 +3,24 @@
 __all__ = ["Run"]
 
 import contextlib
+import math
 import os
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import Mesh, NamedSharding, PartitionSpec
-from jaxtyping import Array, PyTree
+from jax.sharding import Mesh
+from jaxtyping import PyTree
 
-from dpjax.processes import broadcast, gathered, is_first, replicated
-from dpjax.sweeps.checkpoint import Checkpoint, Leaf, blocks_in, fingerprint
+from dpjax.processes import broadcast, exchanged, is_first
+from dpjax.sweeps.checkpoint import Checkpoint, Leaf, arrays_in, blocks_in, fingerprint
 from dpjax.sweeps.grid import Grid
 from dpjax.sweeps.program import Experiment, Inputs, Prepare, block_program
 from dpjax.sweeps.result import SweepResult
@@ -24,6 +28,7 @@ from dpjax.sweeps.result import SweepResult
 _SECONDS_UNWRITTEN = 1.0  # of work that a killed run may lose
 
 Progress = Callable[[Iterable], Iterable]
+Device = Any  # of JAX; None is the default one
 Block = tuple[int, int]  # number of the data set, number among its blocks
 
 
@@ -93,11 +98,10 @@ class Run:
         texts = [
             lower(
                 inputs,
-                jnp.zeros(1, jnp.int32),
+                jnp.zeros((), jnp.int32),
                 self.experiment,
                 self.prepare,
                 self.block,
-                None,  # a checkpoint does not depend on the devices
             )
             .as_text()
             .encode()
@@ -119,11 +123,16 @@ class Run:
             "platform": jax.default_backend(),
         }
 
+    @property
+    def devices(self) -> list[Device]:
+        """Where blocks run, of all processes; None is the default device."""
+        return [None] if self.mesh is None else list(self.mesh.devices.flat)
+
     def _computed(
         self, finished: set[Block], progress: Progress
     ) -> Iterator[tuple[Block, list[np.ndarray]]]:
-        """Blocks that are not finished; the next is under way while one is fetched."""
-        size = 1 if self.mesh is None else self.mesh.size
+        """Blocks that are not finished; some are under way while others are fetched."""
+        size = len(self.devices)
         places = [
             [(d, b) for b in range(self.blocks) if (d, b) not in finished]
             for d in range(len(self.inputs))
@@ -131,49 +140,64 @@ class Run:
         groups = [
             some[i : i + size] for some in places for i in range(0, len(some), size)
         ]
-        placed: dict[int, Inputs] = {}
+        placed: dict[tuple, Inputs] = {}
         waiting = None
-        for group in progress(groups):
-            result = self._dispatch(group, size, placed)
-            if waiting is not None:
-                yield from _fetched(*waiting)
-            waiting = group, result
+        with ThreadPoolExecutor(size) as threads:  # each compiles for its device
+            for group in progress(groups):
+                started = self._start(group, placed, threads)
+                if waiting is not None:
+                    yield from self._fetched(*waiting)
+                waiting = group, started
         if waiting is not None:
-            yield from _fetched(*waiting)
+            yield from self._fetched(*waiting)
 
-    def _dispatch(
-        self, group: list[Block], size: int, placed: dict[int, Inputs]
-    ) -> list[Array]:
-        """Start a block on each device; beyond the last, the last one once more."""
-        dataset = group[0][0]
-        if dataset not in placed:
-            placed.clear()  # one data set on the devices at a time
-            placed[dataset] = self._on_devices(self.inputs[dataset])
-        numbers = [b for _, b in group] + [group[-1][1]] * (size - len(group))
-        firsts = np.array(numbers, np.int32) * np.int32(self.block)
-        result = block_program(
-            placed[dataset],
-            self._spread(firsts),
-            self.experiment,
-            self.prepare,
-            self.block,
-            self.mesh,
-        )
-        return jax.tree.leaves(result)
+    def _start(
+        self, group: list[Block], placed: dict[tuple, Inputs], threads: Executor
+    ) -> list[PyTree]:
+        """Start this process's blocks of a group, one on each of its devices."""
+        own = self._own(group)
+        for device, (dataset, _) in own:
+            if (device, dataset) not in placed:
+                for old in [x for x in placed if x[0] == device]:
+                    del placed[old]  # one data set on a device at a time
+                placed[device, dataset] = _on_device(self.inputs[dataset], device)
 
-    def _on_devices(self, inputs: Inputs) -> Inputs:
-        arrays, static = eqx.partition(inputs, eqx.is_array)
-        if self.mesh is None:
-            arrays = jax.device_put(arrays)
-        else:
-            arrays = replicated(arrays, self.mesh)
-        return eqx.combine(arrays, static)
+        def start_one(task: tuple[Device, Block]) -> PyTree:
+            device, (dataset, number) = task
+            first = jax.device_put(np.int32(number * self.block), device)
+            inputs = placed[device, dataset]
+            arguments = (self.experiment, self.prepare, self.block)
+            return block_program(inputs, first, *arguments)
 
-    def _spread(self, firsts: np.ndarray) -> Array:
-        if self.mesh is None:
-            return jnp.asarray(firsts)
-        along = NamedSharding(self.mesh, PartitionSpec(self.mesh.axis_names))
-        return jax.make_array_from_callback(firsts.shape, along, lambda i: firsts[i])
+        return list(threads.map(start_one, own))
+
+    def _own(self, group: list[Block]) -> list[tuple[Device, Block]]:
+        here = jax.process_index()
+        return [
+            (device, place)
+            for device, place in zip(self.devices, group, strict=False)
+            if device is None or device.process_index == here
+        ]
+
+    def _fetched(
+        self, group: list[Block], started: list[PyTree]
+    ) -> Iterator[tuple[Block, list[np.ndarray]]]:
+        """The results of a group, of all processes."""
+        leaves = [[np.asarray(x) for x in jax.tree.leaves(one)] for one in started]
+        if self.mesh is None or jax.process_count() == 1:
+            yield from zip(group, leaves, strict=True)
+            return
+        per_process = Counter(device.process_index for device in self.mesh.devices.flat)
+        own = b"".join(x.tobytes() for one in leaves for x in one)
+        size = sum(math.prod(shape) * dtype.itemsize for shape, dtype in self.leaves)
+        padded = own.ljust(size * max(per_process.values()), b"\0")
+        contents = exchanged(padded)
+        taken = Counter()
+        for device, place in zip(self.mesh.devices.flat, group, strict=False):
+            process = device.process_index
+            start = size * taken[process]
+            taken[process] += 1
+            yield place, arrays_in(contents[process], start, self.leaves)
 
     def _store(
         self, found: list[np.ndarray], place: Block, arrays: list[np.ndarray]
@@ -199,12 +223,9 @@ class Run:
         return SweepResult(arrays, self.grid.coordinates)
 
 
-def _fetched(
-    group: list[Block], result: list[Array]
-) -> Iterator[tuple[Block, list[np.ndarray]]]:
-    arrays = [gathered(leaf) for leaf in result]
-    for i, place in enumerate(group):
-        yield place, [array[i] for array in arrays]
+def _on_device(inputs: Inputs, device: Device) -> Inputs:
+    arrays, static = eqx.partition(inputs, eqx.is_array)
+    return eqx.combine(jax.device_put(arrays, device), static)
 
 
 @contextlib.contextmanager

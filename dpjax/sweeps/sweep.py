@@ -77,6 +77,8 @@ def sweep(
             It holds results, no data and no key.
         mesh: devices to spread blocks over (`dpjax.processes.device_mesh()` is all of
             them, of all processes, each of which makes this call and gets all results).
+            The program is compiled for every device of a process: a process a device
+            starts soonest.
         progress: wraps the steps, as `tqdm` does.
 
     Returns:
