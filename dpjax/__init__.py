@@ -16,6 +16,7 @@ __all__ = [
     "datasets",
     "distributions",
     "expfam",
+    "family_counts",
     "hidden_markov",
     "load",
     "mechanisms",
@@ -67,6 +68,7 @@ from dpjax.privacy import BudgetExceeded, Ledger
 from dpjax.publish import release
 from dpjax.released import Released, load
 from dpjax.schema import Schema
+from dpjax.streaming import family_counts
 from dpjax.sweeps import sweep
 from dpjax.variables import Variable
 from dpjax.walsh import walsh_hadamard

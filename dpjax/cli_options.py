@@ -25,7 +25,7 @@ from dpjax.schema import Schema
 from dpjax.statistics import TableStatistic
 from dpjax.stealth import calibrated_increment, paper_increment
 
-DATA_HELP = "table of records: CSV, CSV.gz or Parquet, a column a variable"
+DATA_HELP = "records: a CSV, CSV.gz or Parquet file, or a folder of them"
 
 
 def increment_of(spec: str, released: Released) -> float:
