@@ -164,9 +164,7 @@ class Schema(Mapping[str, AnyVariable]):
         ignore: str | Collection[str] = (),
         absent: str | None = None,
     ) -> Iterator[Real[np.ndarray, "_ d"]]:
-        """Encoded records of a source that need not fit in memory, a batch at a time.
-
-        Every record becomes what `encode` makes of it, and the same ones are refused.
+        """What `encode` gives, a batch at a time: the source need not fit in memory.
 
         Args:
             source: a path, a folder of files or a list of these; an Arrow data set or

@@ -64,10 +64,11 @@ class File(Part):
         try:
             if self.is_parquet:
                 return check_names(parquet.read_schema(self.path).names)
-            with self._stream() as stream, csv.open_csv(stream) as reader:
+            alone = csv.ReadOptions(use_threads=False)  # only then rows are numbered
+            with self._stream() as stream, csv.open_csv(stream, alone) as reader:
                 return check_names(reader.schema.names)
-        except UNREADABLE:
-            raise self._refusal() from None
+        except UNREADABLE as error:
+            raise self._refusal(_row(error)) from None
 
     def read(
         self, names: Sequence[str], turns: Iterator[bool]
@@ -116,11 +117,10 @@ class File(Part):
             with self._stream() as stream, csv.open_csv(stream, **options) as reader:
                 yield from (x for x in reader if one_of_several or next(turns))
         except UNREADABLE as error:
-            row = re.search(r"Row #(\d+)", str(error))
-            where = f", in row {row[1]} with the header as row 1" if row else ""
+            where = _row(error)
         else:
             return
-        if threads:  # one thread counts the rows, and so knows where it failed
+        if threads:  # only one thread numbers the rows
             for _ in self._csv_batches(names, itertools.repeat(True), threads=False):
                 pass
         raise self._refusal(where)
@@ -136,6 +136,12 @@ class File(Part):
         return ValueError(
             f"`table` must be {kind} throughout, {self.path} is not{where}."
         )
+
+
+def _row(error: Exception) -> str:
+    """The row that Arrow names; nothing else of its message, which quotes the file."""
+    row = re.search(r"Row #(\d+)", str(error))
+    return f", in row {row[1]} with the header as row 1" if row else ""
 
 
 def _is_text(kind: "pyarrow.DataType") -> bool:

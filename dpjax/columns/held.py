@@ -80,7 +80,7 @@ def is_in_memory(table: Table) -> bool:
 
 
 def is_dataset(table: Table) -> bool:
-    """Whether it is an Arrow data set; by its look: to import the class costs pandas."""
+    """Whether it is an Arrow data set, by its look: the class would import pandas."""
     return bool(pyarrow) and hasattr(table, "get_fragments")
 
 

@@ -119,9 +119,16 @@ def _check_columns(fragment: Any, names: Sequence[str]) -> None:
             )
 
 
+def _fragments(source: Any) -> list[Any]:
+    try:
+        return list(source.get_fragments())
+    except ValueError:  # Arrow gives none of a filtered data set
+        return []
+
+
 def _unreadable(source: Any) -> str:
     """The first file, and its row group, that cannot be read; found by reading."""
-    for fragment in source.get_fragments():
+    for fragment in _fragments(source):
         group = None
         try:
             split = getattr(fragment, "split_by_row_group", None)
