@@ -92,7 +92,9 @@ def refuse_unwritable(options: argparse.Namespace) -> None:
     out = pathlib.Path(options.out).resolve()
     ledger = options.ledger and pathlib.Path(options.ledger).resolve()
     inputs = [options.data, options.schema, options.network, ledger, f"{ledger}.lock"]
-    if out in [pathlib.Path(x).resolve() for x in inputs if x]:
+    data = pathlib.Path(options.data).resolve()
+    within = data.is_dir() and data in out.parents  # all that is there is read
+    if within or out in [pathlib.Path(x).resolve() for x in inputs if x]:
         raise ValueError(
             f"`out` must not be an input or the ledger, got {options.out}."
         )

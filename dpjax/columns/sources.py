@@ -89,7 +89,7 @@ class _Dataset(Part):
             scanner = self.dataset.scanner(
                 columns=list(names),
                 batch_size=BATCH,
-                batch_readahead=2,  # the default holds 64 files' worth of batches
+                batch_readahead=2,  # Arrow's own default is 16, of 4 files
                 fragment_readahead=1,
             )
             for batch, fragment in scanner.scan_batches():
