@@ -60,7 +60,7 @@ def release(
     return main([*arguments, *more])
 
 
-@pytest.mark.parametrize("data", ["data.csv", "data.csv.gz", "data.parquet", "many"])
+@pytest.mark.parametrize("data", ["data.csv", "data.csv.gz", "data.parquet"])
 @pytest.mark.parametrize("network", ["naive-bayes:t", "net.json"])
 def test_release_predict_verify(folder, data, network, capsys):
     assert release(data=data, network=network) == 0
@@ -75,6 +75,11 @@ def test_release_predict_verify(folder, data, network, capsys):
     assert (answers == truth).mean() > 0.99
     assert main(["verify", "r.json"]) == 0
     assert "r.json: consistent" in capsys.readouterr().out
+
+
+def test_a_folder_of_files_is_one_table(folder, capsys):
+    assert release("--json", data="many") == 0
+    assert json.loads(capsys.readouterr().out)["records"] == 200
 
 
 def test_predictions_equal_pythons(folder, capsys):

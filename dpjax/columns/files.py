@@ -17,7 +17,7 @@ from typing import Any
 from dpjax.columns.arrow import csv, parquet, pyarrow
 from dpjax.columns.held import Part, check_names
 
-BATCH = 1 << 17  # records read at once: a few MiB of a column, whatever its type
+BATCH = 1 << 16  # records read at once: 1 MiB of a column at most, of most types
 _BLOCK = 1 << 22  # bytes of CSV
 _PARQUET, _CSV = (".parquet", ".pq"), (".csv", ".csv.gz")
 UNREADABLE: tuple[Any, ...] = (OSError, UnicodeDecodeError)

@@ -25,9 +25,10 @@ def count_sharded(
     """Count every table of `layout`, with records sharded over all devices of a mesh.
 
     Args:
-        records: level indices, as `count` takes them, fewer than 2^31 rows in all. If
-            the mesh spans several processes, each gives a part of its own (perhaps an
-            empty one, of the same number of columns), and all must call this.
+        records: level indices, as `count` takes them, fewer than 2^31 rows in all; they
+            pass through the host. If the mesh spans several processes, each gives a
+            part of its own (perhaps an empty one, of the same type and number of
+            columns), and all must call this.
         layout: the tables.
         mesh: of any shape; its devices need not divide the records.
 
