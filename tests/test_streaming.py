@@ -183,17 +183,13 @@ def test_numbers_come_from_many_files_too(tmp_path):
     np.testing.assert_array_equal(streamed, measured(statistic, numbers)[0])
 
 
-def endless(rows):
-    """More records than a release can take, in blocks that cost nothing."""
-    while True:
-        yield np.zeros((rows, 3), np.uint8)
-
-
 def test_too_many_records_are_refused_while_they_are_read(monkeypatch):
     monkeypatch.setattr(dp.measuring, "LARGEST", 500)
+    source = iter([np.zeros((100, 3), np.uint8)] * 10)
     ledger = dp.Ledger(1, adjacency="add-remove")
     with pytest.raises(ValueError, match="must be at most 500 for exact integers"):
-        dp.release(NET, endless(100), epsilon=1, adjacency="add-remove", ledger=ledger)
+        dp.release(NET, source, epsilon=1, adjacency="add-remove", ledger=ledger)
+    assert len(list(source)) == 4  # of which 5 make 500: the sixth was too much
     assert ledger.spent == 0
     assert LARGEST == 2**29
 
