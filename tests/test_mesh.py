@@ -8,6 +8,7 @@ import sys
 
 import numpy as np
 import pyarrow
+import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
@@ -43,9 +44,13 @@ def free_address():
 def test_two_processes_count_as_one_does(tmp_path):
     columns = dict(zip("txy", RECORDS.T, strict=True))
     columns["y"] = np.array(list("abcd"))[columns["y"]]
+    table = pyarrow.table(columns)
     pyarrow.parquet.write_table(
-        pyarrow.table(columns), tmp_path / "t.parquet", row_group_size=90
+        table.slice(0, 600), tmp_path / "1.parquet", row_group_size=90
     )
+    for first in (600, 800):
+        part = table.slice(first, 200)
+        pyarrow.csv.write_csv(part, tmp_path / f"from {first}.csv")
     address = free_address()
     both = [start(address, number, tmp_path) for number in range(2)]
     try:

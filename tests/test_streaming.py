@@ -278,7 +278,7 @@ BAD = {
     "a level outside": (
         replaced("x", [SECRET] * ROWS), r"column 'x' in .*t\.parquet does not"
     ),
-    "a missing value": (replaced("k", pyarrow.array([None] * ROWS, "int64")), "lacks"),
+    "a missing value": (replaced("k", pyarrow.array([4] * 1002 + [None])), "lacks"),
     "lists": (replaced("x", [[SECRET]] * ROWS), "booleans, column 'x' does not"),
     "codes out of range": (
         lambda *_: [np.full((2, 3), 7, np.uint8)], "must hold indices of levels"
