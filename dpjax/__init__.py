@@ -18,6 +18,7 @@ __all__ = [
     "distributions",
     "experiments",
     "expfam",
+    "family_counts",
     "hidden_markov",
     "load",
     "mechanisms",
@@ -72,6 +73,7 @@ from dpjax.privacy import BudgetExceeded, Ledger
 from dpjax.publish import release
 from dpjax.released import Released, load
 from dpjax.schema import Schema
+from dpjax.streaming import family_counts
 from dpjax.sweeps import SweepResult, sweep
 from dpjax.variables import Variable
 from dpjax.walsh import walsh_hadamard

@@ -25,7 +25,7 @@ from dpjax.schema import Schema
 from dpjax.statistics import TableStatistic
 from dpjax.stealth import calibrated_increment, paper_increment
 
-DATA_HELP = "table of records: CSV, CSV.gz or Parquet, a column a variable"
+DATA_HELP = "records: a CSV, CSV.gz or Parquet file, or a folder of them"
 
 
 def increment_of(spec: str, released: Released) -> float:
@@ -92,7 +92,9 @@ def refuse_unwritable(options: argparse.Namespace) -> None:
     out = pathlib.Path(options.out).resolve()
     ledger = options.ledger and pathlib.Path(options.ledger).resolve()
     inputs = [options.data, options.schema, options.network, ledger, f"{ledger}.lock"]
-    if out in [pathlib.Path(x).resolve() for x in inputs if x]:
+    data = pathlib.Path(options.data).resolve()
+    within = data.is_dir() and data in out.parents  # all that is there is read
+    if within or out in [pathlib.Path(x).resolve() for x in inputs if x]:
         raise ValueError(
             f"`out` must not be an input or the ledger, got {options.out}."
         )

@@ -8,19 +8,27 @@ __all__ = [
     "AnyVariable",
     "as_numbers",
     "check_numbers",
+    "encode_batches",
     "encode_table",
     "of_one_kind",
     "outside_of",
 ]
 
-from collections.abc import Collection, Sequence
+import itertools
+from collections.abc import (
+    Collection,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 
 from dpjax import columns
-from dpjax.intervals import Interval
+from dpjax.counts import check_records
+from dpjax.intervals import Interval, number
 from dpjax.variables import Variable
 
 AnyVariable = Variable | Interval
@@ -45,51 +53,92 @@ def of_one_kind(
     return categorical, numeric
 
 
+def encode_batches(
+    source: columns.Table,
+    variables: Sequence[AnyVariable],
+    *,
+    ignore: str | Collection[str] = (),
+    absent: str | None = None,
+    turns: Iterator[bool] | None = None,
+) -> Iterator[np.ndarray]:
+    """Encoded records of a source a batch at a time, as `Schema.encode` describes them.
+
+    Args:
+        source: whatever `columns.parts` takes.
+        variables: the columns of the records.
+        ignore: names of columns to leave out; "*" for all.
+        absent: a variable that is not read.
+        turns: says of each piece of the source, in order, whether it is wanted; None:
+            all are. A row group of Parquet is a piece, and each batch of anything else.
+
+    Yields:
+        Arrays on the host, of any sizes; one at least, be it without records.
+
+    Raises:
+        ValueError: if the source does not fit the variables, or they are of two kinds.
+    """
+    categorical, _ = of_one_kind(variables)
+    empty = True
+    read = [variable for variable in variables if variable.name != absent]
+    codes = {v.name: columns.remembering(v.code) for v in categorical}
+    turns = itertools.repeat(True) if turns is None else turns
+    for part, table in _tables(
+        source, read, {v.name for v in variables}, ignore, turns
+    ):
+        if columns.is_array(table):
+            yield _checked_array(table, variables)
+            empty = False
+            continue
+        encoded = {}
+        for variable in read:
+            column, outside = columns.encode_column(
+                table, variable, codes.get(variable.name, number)
+            )
+            _check_length(column, next(iter(encoded.values()), column), variable)
+            if outside:
+                raise ValueError(_refusal(variable, part.place))
+            encoded[variable.name] = column
+        yield _in_columns(encoded, variables)
+        empty = False
+    if empty:
+        yield _in_columns({}, variables)
+
+
 def encode_table(
-    table: columns.Table,
+    source: columns.Table,
     variables: Sequence[AnyVariable],
     ignore: str | Collection[str],
     absent: str | None,
 ) -> np.ndarray:
-    """Encoded records, as `Schema.encode` describes them, a column a variable.
+    """All batches of `encode_batches` in one array.
 
     Raises:
-        ValueError: if the table does not fit the variables, or they are of two kinds.
+        ValueError: if the source does not fit the variables, or they are of two kinds.
     """
-    categorical, _ = of_one_kind(variables)
-    read = [variable for variable in variables if variable.name != absent]
-    table = _checked(table, read, {v.name for v in variables}, ignore)
-    encoded = {}
-    for variable in read:
-        column, outside = _encode_column(table, variable)
-        if len(column) != len(next(iter(encoded.values()), column)):
-            raise ValueError(
-                f"`table` must have columns of one length, not {variable.name!r}."
-            )
-        if outside:
-            raise ValueError(_refusal(variable))
-        encoded[variable.name] = column
-    length = len(next(iter(encoded.values()), ()))
-    indices = np.min_scalar_type(max((v.size for v in categorical), default=1) - 1)
-    records = np.empty((length, len(variables)), indices if categorical else float)
-    for i, variable in enumerate(variables):
-        default = variable.missing if isinstance(variable, Interval) else 0
-        records[:, i] = encoded.get(variable.name, default)
-    return records
+    batches = encode_batches(source, variables, ignore=ignore, absent=absent)
+    batches = list(batches)
+    return batches[0] if len(batches) == 1 else np.concatenate(batches)
 
 
 def outside_of(
-    table: columns.Table,
+    source: columns.Table,
     variables: Sequence[AnyVariable],
     ignore: str | Collection[str],
 ) -> dict[str, list]:
-    """By variable, the cells that `encode_table` refuses, where there are any.
+    """By variable, the cells that `encode_batches` refuses, where there are any.
 
     Raises:
         ValueError: if a column is missing or not declared.
     """
-    table = _checked(table, variables, {v.name for v in variables}, ignore)
-    outside = {v.name: _encode_column(table, v)[1] for v in variables}
+    outside = {variable.name: [] for variable in variables}
+    everything = itertools.repeat(True)
+    for _, table in _tables(source, variables, set(outside), ignore, everything):
+        for variable in variables:
+            code = variable.code if isinstance(variable, Variable) else number
+            known = outside[variable.name]
+            seen = {(type(cell), str(cell)) for cell in known}
+            cells = columns.encode_column(table, variable, code)[1]
+            known += [x for x in cells if (type(x), str(x)) not in seen]
     return {name: cells for name, cells in outside.items() if cells}
 
 
@@ -123,64 +172,85 @@ def check_numbers(records: ArrayLike, width: int) -> None:
         raise ValueError(f"`records` must be real numbers, got {dtype}.")
 
 
-def _checked(
-    table: columns.Table,
+def _tables(
+    source: columns.Table,
     wanted: Sequence[AnyVariable],
     known: set[str],
     ignore: str | Collection[str],
-) -> columns.Table:
-    """The table, read if it is a file, once its columns are the wanted ones."""
-    present = columns.column_names(table)
+    turns: Iterator[bool],
+) -> Iterator[tuple[columns.Part, columns.Table]]:
+    """Tables, and arrays of records, with the parts that they come from."""
     ignored = {ignore} if isinstance(ignore, str) else {*ignore}
     names = [variable.name for variable in wanted]
+    for part in columns.parts(source):
+        if not (isinstance(part, columns.Held) and columns.is_array(part.table)):
+            _check_columns(part, names, known | ignored)
+        for table in part.read(names, turns):
+            yield part, table
+
+
+def _check_columns(part: columns.Part, names: Sequence[str], known: set[str]) -> None:
+    """Refuse a part that lacks a wanted column or has one that is not known."""
+    present = part.names()
     missing = [name for name in names if name not in present]
     if missing:
         raise ValueError(
-            f"`table` must have a column for each variable, got no {missing[0]!r}."
+            "`table` must have a column for each variable, got no "
+            f"{missing[0]!r}{_in(part.place)}."
         )
-    known = known | ignored
     unknown = [i for i, name in enumerate(present, start=1) if name not in known]
-    if unknown and "*" not in ignored:  # not named: see `columns.column_names`
+    if unknown and "*" not in known:  # not named: see `columns.held.check_names`
         raise ValueError(
-            f"`table` must have only columns of the schema, column {unknown[0]} is "
-            "not: declare it, drop it, or have it ignored (`Schema.encode`, --ignore)."
+            f"`table` must have only columns of the schema, column {unknown[0]} "
+            f"{_in(part.place).lstrip() + ' ' if part.place else ''}is not: declare "
+            "it, drop it, or have it ignored (`Schema.encode`, --ignore)."
         )
-    return columns.read_table(table, names)
 
 
-def _encode_column(
-    table: columns.Table, variable: AnyVariable
-) -> tuple[np.ndarray, list]:
-    """A column's level indices or numbers, and the cells that have none."""
-    if isinstance(variable, Interval):
-        numbers, others = columns.read_numbers(table, variable.name)
-        return variable.clip(numbers), others
-    values, places = columns.read_column(table, variable.name)
-    codes = [variable.code(value) for value in values]
-    used = set(np.unique(places).tolist())
-    missing = [i in used and code is None for i, code in enumerate(codes)]
-    outside = [value for value, out in zip(values, missing, strict=True) if out]
-    other = variable.code(variable.other)
-    if other is not None:
-        outside = [value for value in outside if _is_missing(value)]
-    filled = [(other or 0) if code is None else code for code in codes]
-    return np.asarray(filled, np.int32)[places], outside
+def _in(place: str) -> str:
+    return f" in {place}" if place else ""
 
 
-def _is_missing(value: object) -> bool:
-    """Whether a cell has no value, which "other" does not stand for."""
-    plain = isinstance(value, str | bool | int | float | np.generic)
-    return not plain or bool(value != value) or bool(value == "")
+def _checked_array(records: ArrayLike, variables: Sequence[AnyVariable]) -> np.ndarray:
+    """Encoded records that are valid, on the host."""
+    categorical, numeric = of_one_kind(variables)
+    if numeric:
+        return np.asarray(as_numbers(records, len(numeric)))
+    records = np.asarray(records)
+    check_records(records, tuple(variable.size for variable in categorical))
+    return records
 
 
-def _refusal(variable: AnyVariable) -> str:
+def _in_columns(
+    encoded: Mapping[str, np.ndarray], variables: Sequence[AnyVariable]
+) -> np.ndarray:
+    """Columns side by side, in the smallest type that holds every index."""
+    categorical, _ = of_one_kind(variables)
+    length = len(next(iter(encoded.values()), ()))
+    indices = np.min_scalar_type(max((v.size for v in categorical), default=1) - 1)
+    records = np.empty((length, len(variables)), indices if categorical else float)
+    for i, variable in enumerate(variables):
+        default = variable.missing if isinstance(variable, Interval) else 0
+        records[:, i] = encoded.get(variable.name, default)
+    return records
+
+
+def _check_length(column: np.ndarray, first: np.ndarray, variable: AnyVariable) -> None:
+    if len(column) != len(first):
+        raise ValueError(
+            f"`table` must have columns of one length, not {variable.name!r}."
+        )
+
+
+def _refusal(variable: AnyVariable, place: str) -> str:
+    column = f"column {variable.name!r}{_in(place)}"
     if isinstance(variable, Interval):
         return (
-            f"`table` must hold only numbers in column {variable.name!r}, some cell "
-            "is none: mend it; `Schema.check` shows the cells."
+            f"`table` must hold only numbers in {column}, some cell is none: mend it; "
+            "`Schema.check` shows the cells."
         )
     return (
-        f"`table` must hold only declared levels, column {variable.name!r} does not "
-        '(or lacks a value): mend it, or declare an "other" level; '
+        f"`table` must hold only declared levels, {column} does not (or lacks a "
+        'value): mend it, or declare an "other" level; '
         "`Schema.check` shows the values."
     )

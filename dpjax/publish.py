@@ -6,14 +6,11 @@ from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import NamedTuple
 
-import jax
-import numpy as np
-from jaxtyping import Array
-
 from dpjax._checks import one_of
 from dpjax._types import Records
 from dpjax.columns import Table
 from dpjax.graph import BayesNet
+from dpjax.measuring import measured
 from dpjax.mechanisms import (
     CellMass,
     DiscreteLaplace,
@@ -22,7 +19,6 @@ from dpjax.mechanisms import (
     GridPosterior,
     SplitLaplace,
 )
-from dpjax.noise.discrete_laplace import LARGEST
 from dpjax.privacy import (
     ADJACENCIES,
     REPLACE_ONE,
@@ -32,7 +28,6 @@ from dpjax.privacy import (
     exact_epsilon,
 )
 from dpjax.released import Released
-from dpjax.schema import as_records
 from dpjax.statistics import (
     FamilyCounts,
     FourierCoefficients,
@@ -149,7 +144,9 @@ def release(
         what: a Bayesian network; or a statistic, such as `Sufficient` of an
             exponential family or a choice other than the mechanism's own.
         records: encoded records (`Schema.encode`), or a table whose columns are the
-            variables.
+            variables, or whatever `Schema.encode_batches` takes. Files, folders, Arrow
+            data sets and iterables are read a batch at a time where tables are counted,
+            in flat memory and with the same result.
         epsilon: the privacy loss to spend, > 0: "0.5", Fraction(1, 2), or 0.5, which
             means its shortest decimal.
         adjacency: "replace-one" (n is public) or "add-remove" (n is private).
@@ -178,8 +175,8 @@ def release(
 
     Raises:
         ValueError: if an argument is not valid, the table is empty under replace-one,
-            it has too many records for exact integers, or this is inside `jit` or
-            `vmap`.
+            it cannot be read or has too many records for exact integers, or this is
+            inside `jit` or `vmap`. Nothing is charged then.
         BudgetExceeded: if the ledger has less left; the records are not touched.
     """
     one_of(tuple(MECHANISMS), mechanism=mechanism)
@@ -196,12 +193,10 @@ def release(
     make(n=1 if adjacency == REPLACE_ONE else None)  # mistakes show before any record
     if ledger is not None:
         ledger.require(budget)
-    encoded = as_records(records, statistic.variables)
-    _refuse_traced(encoded)
-    n = encoded.shape[0] if adjacency == REPLACE_ONE else None
-    _refuse_size(encoded.shape[0], statistic, adjacency)
+    exact, size = measured(statistic, records)
+    _refuse_empty(size, adjacency)
+    n = size if adjacency == REPLACE_ONE else None
     private = make(n=n)
-    exact = _measure(encoded, statistic)
     if ledger is not None:
         kind, variables = statistic.describe()["kind"], len(statistic.variables)
         ledger.charge(
@@ -245,30 +240,9 @@ def _refuse_options(
             )
 
 
-def _refuse_size(n: int, statistic: Statistic, adjacency: str) -> None:
-    if n * statistic.most_per_record > LARGEST:
-        raise ValueError(
-            f"`records` must be at most {LARGEST // statistic.most_per_record} for "
-            "exact integers; a statistic with fewer units allows for more."
-        )
+def _refuse_empty(n: int, adjacency: str) -> None:
     if n == 0 and adjacency == REPLACE_ONE:
         raise ValueError(
             "`records` must not be empty under replace-one, where n is public and no "
             "record can be replaced; under add-remove they may be."
         )
-
-
-def _refuse_traced(records: Array) -> None:
-    """Compiled or mapped code would draw once and use that noise again and again."""
-    try:
-        np.asarray(records[:0])
-    except jax.errors.TracerArrayConversionError:
-        raise ValueError(
-            "`release` must be called outside of `jit` and `vmap`: studies draw with "
-            "`mechanism.sample(key, exact)` there."
-        ) from None
-
-
-@partial(jax.jit, static_argnames="statistic")
-def _measure(records: Array, statistic: Statistic) -> Array:
-    return statistic.measure(records)

@@ -26,6 +26,7 @@ from dpjax.encoding import (
     AnyVariable,
     as_numbers,
     check_numbers,
+    encode_batches,
     encode_table,
     of_one_kind,
     outside_of,
@@ -128,14 +129,13 @@ class Schema(Mapping[str, AnyVariable]):
         """Level indices or numbers of a table's records, one column a variable.
 
         Args:
-            table: a path (CSV, CSV.gz, Parquet), an Arrow table, a DataFrame, or a
-                mapping of arrays. Cells match a level as text or, if both are numbers,
-                as numbers. In a numeric column text must show a number in decimal
-                digits, booleans are 0 and 1, and a cell without a value (None, NaN,
-                empty text) becomes the public `missing`.
+            table: a path (CSV, CSV.gz, Parquet), an Arrow table, a DataFrame, a mapping
+                of arrays, or what else `encode_batches` takes. Cells match a level as
+                text or, if both are numbers, as numbers. In a numeric column text must
+                show a number in decimal digits, booleans are 0 and 1, and a cell
+                without a value (None, NaN, empty text) becomes the public `missing`.
             ignore: columns outside the schema that are to be left out; "*" for all.
-            absent: a variable whose column is not read; it is encoded as level 0, or
-                as its `missing`.
+            absent: a variable that is not read, but encoded as level 0 or `missing`.
 
         Returns:
             Of categorical variables, an array of the smallest unsigned type that holds
@@ -154,9 +154,39 @@ class Schema(Mapping[str, AnyVariable]):
                 cell of a numeric variable holds something else, or the variables are
                 of both kinds.
         """
+        self._check_absent(absent)
+        return jax.device_put(encode_table(table, list(self.values()), ignore, absent))
+
+    def encode_batches(
+        self,
+        source: columns.Table,
+        *,
+        ignore: str | Collection[str] = (),
+        absent: str | None = None,
+    ) -> Iterator[Real[np.ndarray, "_ d"]]:
+        """What `encode` gives, a batch at a time: the source need not fit in memory.
+
+        Args:
+            source: a path, a folder of files or a list of these; an Arrow data set or
+                reader; one table; or an iterable of tables or of encoded records.
+            ignore: as in `encode`, like `absent`.
+            absent: a variable whose column is not read.
+
+        Yields:
+            Arrays on the host, of batches of whatever sizes they were read in; at least
+            one.
+
+        Raises:
+            ValueError: as `encode`, and if a file cannot be read, named with its row
+                group or row where that is known; after the batches before it.
+        """
+        self._check_absent(absent)
+        variables = list(self.values())
+        return encode_batches(source, variables, ignore=ignore, absent=absent)
+
+    def _check_absent(self, absent: str | None) -> None:
         if absent is not None and absent not in self:
             raise ValueError(f"`absent` must be one of the variables, got {absent!r}.")
-        return jax.device_put(encode_table(table, list(self.values()), ignore, absent))
 
     def decode(self, records: Real[ArrayLike, "n d"]) -> dict[str, np.ndarray]:
         """The levels, or the numbers, behind encoded records: a column a variable.

@@ -33,6 +33,9 @@ def folder(tmp_path, rng, monkeypatch):
     frame.to_csv("data.csv", index=False)
     frame.to_csv("data.csv.gz", index=False)
     frame.to_parquet("data.parquet")
+    (tmp_path / "many").mkdir()
+    frame.iloc[:70].to_csv("many/1.csv", index=False)
+    frame.iloc[70:].to_parquet("many/2.parquet")
     frame.drop(columns="t").to_csv("blind.csv", index=False)
     frame.iloc[:0].to_csv("empty.csv", index=False)
     frame.replace({"x": {1: int(SECRET)}}).to_csv("outside.csv", index=False)
@@ -72,6 +75,11 @@ def test_release_predict_verify(folder, data, network, capsys):
     assert (answers == truth).mean() > 0.99
     assert main(["verify", "r.json"]) == 0
     assert "r.json: consistent" in capsys.readouterr().out
+
+
+def test_a_folder_of_files_is_one_table(folder, capsys):
+    assert release("--json", data="many") == 0
+    assert json.loads(capsys.readouterr().out)["records"] == 200
 
 
 def test_predictions_equal_pythons(folder, capsys):
@@ -132,6 +140,7 @@ BAD = {
     "out nowhere": ({"out": "none/r.json"}, "`out`"),
     "out a folder": ({"out": "."}, "`out`"),
     "out the table": ({"out": "data.csv"}, "`out` must not be an input"),
+    "out among the tables": ({"data": "many", "out": "many/r.json"}, "an input"),
     "out the ledger": ({"out": "./l.jsonl"}, "`out` must not be an input"),
     "out the ledger's lock": ({"out": "l.jsonl.lock"}, "`out` must not be an input"),
     "out with a name too long": ({"out": "x" * 256}, "`out`"),

@@ -65,7 +65,7 @@ def test_importing_prints_and_changes_nothing_and_leaves_what_is_slow():
 @pytest.mark.parametrize(
     ("module", "wrapped", "use", "extra"),
     [
-        (columns, "pyarrow", lambda: columns.column_names("table.csv"), "data"),
+        (columns.files, "pyarrow", lambda: next(columns.parts("table.csv")), "data"),
         (datasets, "_fair", datasets.fair, "demo"),
         (
             plots.figures,

@@ -17,7 +17,7 @@ FLOORS = [
     {"encoding"},
     {"schema"},
     {"statistics", "mechanisms"},
-    {"release_format"},
+    {"release_format", "streaming", "measuring"},
     {"released"},
     {"private_chains"},
     {"models", "hidden_markov"},

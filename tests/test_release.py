@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import dpjax as dp
-from dpjax import publish as door
+from dpjax import measuring, publish as door
 from dpjax.mechanisms import discrete_laplace
 from dpjax.noise import tables
 
@@ -136,7 +136,7 @@ def test_the_ledger_is_charged_before_the_draw_and_before_data_is_touched(monkey
     with pytest.raises(KeyboardInterrupt):
         dp.release(NET, TABLE, epsilon="0.6", adjacency="replace-one", ledger=ledger)
     assert ledger.spent == dp.privacy.exact_epsilon("0.6")
-    monkeypatch.setattr(door, "as_records", crash)
+    monkeypatch.setattr(door, "measured", crash)
     with pytest.raises(dp.BudgetExceeded):
         dp.release(NET, TABLE, epsilon="0.6", adjacency="replace-one", ledger=ledger)
 
@@ -187,7 +187,7 @@ def test_neither_records_nor_keys_are_in_the_compiled_programs():
     records = np.array([[1, 2], [0, 1], [1, 0]], np.uint8)
     caught = jax.jit(lambda: statistic.measure(records)).lower().as_text()
     assert re.search(r"dense<\[\[1, 2\]", caught)  # what a closure would show
-    text = door._measure.lower(records, statistic).as_text()
+    text = measuring._measure.lower(records, statistic).as_text()
     assert not re.search(r"dense<\[\[1, 2\]", text)
     noise = dp.mechanisms.DiscreteLaplace.calibrate(
         1, statistic.sensitivity("add-remove")

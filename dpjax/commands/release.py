@@ -106,9 +106,9 @@ def _run(options: argparse.Namespace) -> None:
         ledger.require(cost)  # before the table is touched
     names = [variable.name for variable in what.variables]
     unused = [name for name in schema if name not in names]
-    records = Schema(what.variables).encode(
+    records = Schema(what.variables).encode_batches(
         options.data, ignore=[*unused, *options.ignore]
-    )
+    )  # not read yet
     released = release(
         what,
         records,

@@ -1,6 +1,10 @@
-"""Counting records into contingency tables, exactly: an array, or batch after batch."""
+"""Counting records into contingency tables, exactly.
 
-__all__ = ["check_records", "count", "count_batches"]
+Of an array, of batch after batch, and on many devices.
+"""
 
-from dpjax.counts.batches import count_batches
+__all__ = ["check_records", "count", "count_batches", "count_sharded", "sum_batches"]
+
+from dpjax.counts.batches import count_batches, sum_batches
+from dpjax.counts.sharded import count_sharded
 from dpjax.counts.tables import check_records, count

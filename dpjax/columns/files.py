@@ -1,0 +1,148 @@
+"""Files of records, read a batch at a time: CSV, perhaps compressed, and Parquet.
+
+What cannot be read is named by its file, and by its row group or its row as far as that
+is known. Nothing that a file holds is ever quoted.
+"""
+
+__all__ = ["BATCH", "UNREADABLE", "File", "is_table_file"]
+
+import itertools
+import os
+import pathlib
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dpjax.columns.arrow import csv, parquet, pyarrow
+from dpjax.columns.held import Part, check_names
+
+BATCH = 1 << 16  # records read at once: 1 MiB of a column at most, of most types
+_BLOCK = 1 << 22  # bytes of CSV
+_PARQUET, _CSV = (".parquet", ".pq"), (".csv", ".csv.gz")
+UNREADABLE: tuple[Any, ...] = (OSError, UnicodeDecodeError)
+if pyarrow:
+    UNREADABLE = (pyarrow.ArrowException, *UNREADABLE)
+
+
+def is_table_file(path: pathlib.Path) -> bool:
+    """Whether the name of a file in a folder is that of a table."""
+    return path.name.lower().endswith((*_PARQUET, *_CSV))
+
+
+@dataclass(frozen=True)
+class File(Part):
+    """A CSV (possibly compressed) or Parquet file.
+
+    Args:
+        path: its name decides: .parquet and .pq are Parquet, all others CSV.
+        place: what messages call it; empty where there is no other.
+
+    Raises:
+        ValueError: if there is no such file.
+        ImportError: if pyarrow is not installed.
+    """
+
+    path: pathlib.Path
+    place: str = ""
+
+    def __post_init__(self):
+        if not pyarrow:
+            raise ImportError(
+                'reading table files needs pyarrow: pip install "dpjax[data]"'
+            )
+        if not self.path.is_file():
+            raise ValueError(f"`table` must be a readable file, {self.path} is not.")
+
+    @property
+    def is_parquet(self) -> bool:
+        """Whether it is Parquet, by its name."""
+        return self.path.suffix.lower() in _PARQUET
+
+    def names(self) -> list[str]:
+        """Names of the columns, from the header alone."""
+        try:
+            if self.is_parquet:
+                return check_names(parquet.read_schema(self.path).names)
+            alone = csv.ReadOptions(use_threads=False)  # only then rows are numbered
+            with self._stream() as stream, csv.open_csv(stream, alone) as reader:
+                return check_names(reader.schema.names)
+        except UNREADABLE as error:
+            raise self._refusal(_row(error)) from None
+
+    def read(
+        self, names: Sequence[str], turns: Iterator[bool]
+    ) -> "Iterator[pyarrow.RecordBatch]":
+        """The columns `names` of those row groups, or batches, whose turn it is."""
+        read = self._row_groups if self.is_parquet else self._csv_batches
+        return read(list(names), turns)
+
+    def _row_groups(
+        self, names: list[str], turns: Iterator[bool]
+    ) -> "Iterator[pyarrow.RecordBatch]":
+        try:
+            types = parquet.read_schema(self.path)
+            text = [x for x in names if _is_text(types.field(x).type)]
+            file = parquet.ParquetFile(self.path, read_dictionary=text)
+        except UNREADABLE:
+            raise self._refusal() from None
+        with file:
+            for group in range(file.num_row_groups):
+                if not next(turns):
+                    continue
+                try:
+                    yield from file.iter_batches(BATCH, [group], names)
+                except UNREADABLE:
+                    raise self._refusal(f", in row group {group}") from None
+
+    def _csv_batches(
+        self, names: list[str], turns: Iterator[bool], threads: bool = True
+    ) -> "Iterator[pyarrow.RecordBatch]":
+        """Every cell as text, dictionary-encoded: no type is guessed."""
+        one_of_several = bool(self.place)  # then it is one piece, else each batch is
+        if one_of_several and not next(turns):
+            return
+        text = pyarrow.dictionary(pyarrow.int32(), pyarrow.string())
+        options: Any = {
+            "read_options": csv.ReadOptions(use_threads=threads, block_size=_BLOCK),
+            "convert_options": csv.ConvertOptions(
+                column_types=dict.fromkeys(names, text),
+                include_columns=names,
+                strings_can_be_null=False,
+            ),
+            # in a table of one column an empty line is a record without a value
+            "parse_options": csv.ParseOptions(ignore_empty_lines=len(self.names()) > 1),
+        }
+        try:
+            with self._stream() as stream, csv.open_csv(stream, **options) as reader:
+                yield from (x for x in reader if one_of_several or next(turns))
+        except UNREADABLE as error:
+            where = _row(error)
+        else:
+            return
+        if threads:  # only one thread numbers the rows
+            for _ in self._csv_batches(names, itertools.repeat(True), threads=False):
+                pass
+        raise self._refusal(where)
+
+    def _stream(self) -> "pyarrow.NativeFile":
+        compressed = self.path.suffix.lower() == ".gz"
+        return pyarrow.input_stream(
+            os.fspath(self.path), compression="gzip" if compressed else None
+        )
+
+    def _refusal(self, where: str = "") -> ValueError:
+        kind = "Parquet" if self.is_parquet else "CSV with one header line"
+        return ValueError(
+            f"`table` must be {kind} throughout, {self.path} is not{where}."
+        )
+
+
+def _row(error: Exception) -> str:
+    """The row that Arrow names; nothing else of its message, which quotes the file."""
+    row = re.search(r"Row #(\d+)", str(error))
+    return f", in row {row[1]} with the header as row 1" if row else ""
+
+
+def _is_text(kind: "pyarrow.DataType") -> bool:
+    return pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind)
