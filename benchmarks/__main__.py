@@ -45,7 +45,7 @@ def _parser(having: list[str], by_hand: list[str]) -> argparse.ArgumentParser:
         f"{_names(by_hand)}.",
     )
     path = pathlib.Path
-    parser.add_argument("--full", action="store_true", help="the large sizes: hours")
+    parser.add_argument("--full", action="store_true", help="the large sizes")
     parser.add_argument("--only", nargs="+", metavar="NAME", help="these benchmarks")
     parser.add_argument(
         "--out",

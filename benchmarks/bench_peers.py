@@ -21,6 +21,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+import dpjax as dp
 from benchmarks import private_fits
 from benchmarks.report import Row, shown
 from benchmarks.timing import medians
@@ -132,20 +133,14 @@ def _splits(records, number: int) -> np.ndarray:
 
 
 def _ours(records, repeats: int) -> Callable[[], object]:
-    epsilons = jnp.asarray(private_fits.EPSILONS)
-
-    @jax.jit
-    def all_of_them(key, records):
-        def repeat(key):
-            key_split, key_noise = jax.random.split(key)
-            data = private_fits.split(key_split, records)
-            keys = jax.random.split(key_noise, len(epsilons))
-            cell = jax.vmap(private_fits.experiment, in_axes=(0, 0, None))
-            return cell(keys, epsilons, data)
-
-        return jax.lax.map(repeat, jax.random.split(key, repeats), batch_size=30)
-
-    return lambda: all_of_them(study_key(0), records)
+    return lambda: dp.sweep(
+        study_key(0),
+        private_fits.experiment,
+        records,
+        epsilons=private_fits.EPSILONS,
+        prepare=private_fits.split,
+        repeats=repeats,
+    )
 
 
 @contextlib.contextmanager
@@ -185,7 +180,7 @@ def rows(full: bool = False) -> Iterator[Row]:
     """All whose peer is installed."""
     yield from noise(10_000_000 if full else 1_000_000)
     yield from counting(10_000_000 if full else 1_000_000)
-    yield from fits(10_000 if full else 300)
+    yield from fits(100_000 if full else 10_000)
 
 
 def main() -> None:

@@ -4,12 +4,12 @@ import json
 import os
 import pathlib
 import platform
+import runpy
 import subprocess
 import sys
 from importlib import metadata
 
 PACKAGES = (
-    "dpjax",
     "jax",
     "jaxlib",
     "numpy",
@@ -37,7 +37,8 @@ def machine() -> dict[str, object]:
 
 def versions() -> dict[str, str | None]:
     """Of Python and packages; None where one is not installed."""
-    found: dict[str, str | None] = {"python": platform.python_version()}
+    ours = runpy.run_path(str(ROOT / "dpjax" / "_version.py"))["__version__"]
+    found = {"python": platform.python_version(), "dpjax": ours}
     for package in PACKAGES:
         try:
             found[package] = metadata.version(package)

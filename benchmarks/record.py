@@ -93,25 +93,28 @@ def update_readme(record: Record, path: pathlib.Path = README) -> None:
 
 
 def _facts(record: Record) -> Iterator[str]:
-    """When, where and of what; one line each."""
-    about = record.about
-    machine, device, versions, commit = (
-        dict(value) if isinstance(value := about[name], Mapping) else {}
-        for name in ("machine", "device", "versions", "commit")
+    """When and of what, where, by which versions: a line each."""
+    about: dict[str, Any] = dict(record.about)
+    machine, device, commit = about["machine"], about["device"], about["commit"]
+    changed = " with changes" if commit["dirty"] else ""
+    yield (
+        f"**missed: {record.missed}** in the run of {about['date']}, commit "
+        f"{commit['revision']}{changed}, {about['sizes']} sizes, "
+        f"{about['wall_seconds']} s in all."
     )
-    changed = ", with changes" if commit["dirty"] else ""
-    yield f"Run of {about['date']}, commit {commit['revision']}{changed}: "
-    yield f"{about['sizes']} sizes, {about['wall_seconds']} s in all, missed: "
-    yield f"**{record.missed}**. {machine['cores']} cores of {machine['cpu']}, "
-    yield f"{machine['memory_gib']} GiB, {machine['os']}; JAX on {device['platform']}"
-    if "copy_bytes_per_second" in device:
-        speed = device["copy_bytes_per_second"] / 1e9
-        yield f"({device['count']} × {device['kind']}, copies {speed:.1f} GB/s)."
-    else:
-        yield f"({device.get('failed', '')})."
-    yield ", ".join(
-        f"{name} {version}" for name, version in versions.items() if version
+    yield (
+        f"{machine['cores']} cores of {machine['cpu']}, {machine['memory_gib']} GiB, "
+        f"{machine['os']}; JAX on {_device(device)}."
     )
+    versions = about["versions"].items()
+    yield ", ".join(f"{name} {version}" for name, version in versions if version) + "."
+
+
+def _device(device: Mapping[str, Any]) -> str:
+    if "failed" in device:
+        return f"no device: {device['failed']}"
+    speed = device["copy_bytes_per_second"] / 1e9
+    return f"{device['count']} × {device['kind']}, which copies at {speed:.1f} GB/s"
 
 
 def _cells(row: Row) -> str:
