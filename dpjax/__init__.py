@@ -8,6 +8,7 @@ __all__ = [
     "Ledger",
     "Released",
     "Schema",
+    "SweepResult",
     "Variable",
     "bounds",
     "calibrate",
@@ -26,6 +27,7 @@ __all__ = [
     "plots",
     "posterior",
     "privacy",
+    "processes",
     "random",
     "release",
     "statistics",
@@ -50,6 +52,7 @@ from dpjax import (
     models,
     noise_aware,
     privacy,
+    processes,
     random,
     statistics,
     stealth,
@@ -67,7 +70,7 @@ from dpjax.privacy import BudgetExceeded, Ledger
 from dpjax.publish import release
 from dpjax.released import Released, load
 from dpjax.schema import Schema
-from dpjax.sweeps import sweep
+from dpjax.sweeps import SweepResult, sweep
 from dpjax.variables import Variable
 from dpjax.walsh import walsh_hadamard
 

@@ -7,6 +7,7 @@ import io
 import json
 import os
 import pathlib
+from collections.abc import Mapping
 from functools import partial
 
 import jax
@@ -95,10 +96,16 @@ def table_of_results(report: dict) -> str:
 
 def _study_private(
     key: Key, statistic: TableStatistic, records: Array, repeats: int
-) -> dict[str, Array]:
+) -> Mapping[str, np.ndarray]:
     sensitivity = statistic.sensitivity(REPLACE_ONE)
-    mechanisms = DiscreteLaplace.calibrate_many(EPSILONS, sensitivity)
-    return sweep(key, partial(_private_scores, statistic), mechanisms, records, repeats)
+    return sweep(
+        key,
+        partial(_private_scores, statistic),
+        records,
+        epsilons=EPSILONS,
+        mechanisms=partial(DiscreteLaplace.calibrate_many, sensitivity=sensitivity),
+        repeats=repeats,
+    )
 
 
 def _study_exact(
@@ -144,7 +151,7 @@ def _scores(fitted: BayesNetPosterior, test: Array) -> dict[str, Array]:
     }
 
 
-def _summarise(name: str, scores: dict[str, Array]) -> list[dict]:
+def _summarise(name: str, scores: Mapping[str, Array | np.ndarray]) -> list[dict]:
     """One row a budget: means over repeats, and their standard errors."""
     budgets = [float(e) for e in EPSILONS] if name in NOISE else [None]
     rows = []

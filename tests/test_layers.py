@@ -8,6 +8,7 @@ import pytest
 
 FLOORS = [
     {"_types", "_checks", "_documents", "_version"},
+    {"processes", "table_files"},
     {"variables", "intervals", "bif", "layout", "expfam"},
     {"walsh", "projection"},
     {"fourier_basis"},
@@ -102,7 +103,8 @@ def test_nothing_is_imported_inside_a_function(path):
         ("matplotlib", {"plots"}),
         ("arviz", {"arviz_export"}),
         ("dp_accounting", {"privacy"}),
-        ("pyarrow", {"columns"}),
+        ("pyarrow", {"columns", "table_files"}),
+        ("xarray", {"sweeps"}),
         ("statsmodels", {"datasets"}),
     ],
 )

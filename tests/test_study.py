@@ -2,7 +2,6 @@
 
 import jax
 import jax.numpy as jnp
-import jax.random as jr
 import numpy as np
 import pytest
 import sklearn.metrics
@@ -77,45 +76,3 @@ def test_proposition_1_holds_and_is_not_idle(adjacency, families, key):
 def test_a_probability_must_be_one(delta):
     with pytest.raises(ValueError, match="`delta` must be between 0 and 1"):
         dp.bounds.proposition_1(FamilyCounts(NET), 1, "replace-one", delta)
-
-
-def experiment(key, mechanism, records):
-    return mechanism.sample(key, FamilyCounts(NET).measure(records))
-
-
-@pytest.fixture
-def mechanisms():
-    sensitivity = FamilyCounts(NET).sensitivity("replace-one")
-    return DiscreteLaplace.calibrate_many(["0.1", "1"], sensitivity)
-
-
-def test_a_sweep_equals_a_loop(key, mechanisms):
-    swept = dp.sweep(key, experiment, mechanisms, jnp.asarray(RECORDS), repeats=3)
-    assert swept.shape == (2, 3, 8)
-    alone = jax.jit(experiment)
-    for i, r in np.ndindex(2, 3):
-        one = jax.tree.map(lambda leaf, i=i: leaf[i], mechanisms)
-        cell = jr.fold_in(jr.fold_in(key, r), i)
-        np.testing.assert_array_equal(swept[i, r], alone(cell, one, RECORDS))
-
-
-def test_more_repeats_leave_the_first_ones_as_they_were(key, mechanisms):
-    few = dp.sweep(key, experiment, mechanisms, jnp.asarray(RECORDS), repeats=3)
-    more = dp.sweep(key, experiment, mechanisms, jnp.asarray(RECORDS), repeats=5)
-    np.testing.assert_array_equal(few, more[:, :3])
-
-
-def test_simulated_mechanisms_are_swept_too(key):
-    sensitivity = FamilyCounts(NET).sensitivity("replace-one")
-    simulated = Laplace(jnp.array([0.1, 1.0]), sensitivity)
-    swept = dp.sweep(key, experiment, simulated, jnp.asarray(RECORDS), repeats=400)
-    exact = np.asarray(FamilyCounts(NET).measure(RECORDS))
-    scales = np.abs(np.asarray(swept) - exact).mean((1, 2))
-    np.testing.assert_allclose(scales, [40, 4], rtol=0.1)  # 3200 draws: 5.6 sd
-    with pytest.raises(ValueError, match="stacked along one leading axis"):
-        dp.sweep(key, experiment, Laplace(1.0, sensitivity), RECORDS, repeats=1)
-
-
-def test_a_sweep_needs_a_typed_key_and_a_repeat(key, mechanisms):
-    with pytest.raises(ValueError, match="`repeats` must be an integer of at least 1"):
-        dp.sweep(key, experiment, mechanisms, RECORDS, repeats=0)

@@ -1,0 +1,179 @@
+"""Finished blocks of a sweep on disk, so that a killed run goes on where it was.
+
+One file: a line of JSON that says which sweep it is of, then blocks of one length, each
+with its number and a digest. Blocks are only appended; a half-written one at the end is
+dropped when the file is opened again.
+"""
+
+__all__ = ["Checkpoint", "Leaf", "blocks_in", "fingerprint", "recorded_block"]
+
+import hashlib
+import json
+import math
+import os
+import pathlib
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+from filelock import FileLock, Timeout
+
+from dpjax._documents import canonical_json, parse_json, write_atomically
+
+_FORMAT = "dpjax-sweep-1"
+_NUMBER, _DIGEST = 8, 16  # bytes
+
+Leaf = tuple[tuple[int, ...], np.dtype]
+
+
+def fingerprint(*contents: bytes, secret: bytes) -> str:
+    """A few digits that tell contents apart, and do not help to guess them.
+
+    Keyed by the sweep's key; 64 bits.
+    """
+    digest = hashlib.blake2b(key=secret[:64], digest_size=8)
+    for content in contents:
+        digest.update(len(content).to_bytes(8, "little") + content)
+    return digest.hexdigest()
+
+
+class Checkpoint:
+    """A file of finished blocks, locked while it is open.
+
+    Args:
+        path: of the file; made if there is none.
+        header: what the sweep is, as plain data: all of it must be equal to go on.
+        leaves: shape and dtype of each array of a block.
+
+    Raises:
+        ValueError: if the file is of another sweep, no checkpoint, in use, or cannot
+            be written.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike,
+        header: Mapping[str, object],
+        leaves: Sequence[Leaf],
+    ) -> None:
+        self._path = pathlib.Path(path)
+        self._leaves = leaves
+        self._lock = FileLock(f"{self._path}.lock")
+        folder = self._path.parent
+        if not folder.is_dir() or not os.access(folder, os.W_OK):
+            raise ValueError(
+                f"`checkpoint` must be in a folder that can be written, got {path}."
+            )
+        try:
+            self._lock.acquire(timeout=0)
+        except Timeout:
+            raise ValueError(
+                f"`checkpoint` must not be in use by another process, {path} is: wait "
+                "for it or give another file."
+            ) from None
+        try:
+            self._start = self._check_header({"format": _FORMAT, **header})
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> "Checkpoint":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let others use the file."""
+        self._lock.release()
+
+    def read(self) -> bytes:
+        """The finished blocks, for `blocks_in`; a damaged one ends the file."""
+        content, length = bytearray(), _length(self._leaves)
+        with open(self._path, "r+b") as file:
+            file.seek(self._start)
+            while len(record := file.read(length)) == length:
+                if _digest(record[:-_DIGEST]) != record[-_DIGEST:]:
+                    break
+                content += record
+            file.truncate(self._start + len(content))
+        return bytes(content)
+
+    def append(self, blocks: Mapping[int, Sequence[np.ndarray]]) -> None:
+        """Add finished blocks; they are on the disk when this returns."""
+        with open(self._path, "ab") as file:
+            for number, arrays in blocks.items():
+                body = number.to_bytes(_NUMBER, "little") + b"".join(
+                    np.ascontiguousarray(array).tobytes() for array in arrays
+                )
+                file.write(body + _digest(body))
+            file.flush()
+            os.fsync(file.fileno())
+
+    def _check_header(self, header: Mapping[str, object]) -> int:
+        """The place of the first block, once the file is known to be of this sweep."""
+        line = canonical_json(header).encode() + b"\n"
+        if not self._path.exists():
+            write_atomically(self._path, line)
+        found = b""
+        try:
+            with open(self._path, "rb") as file:
+                found = file.readline()
+            document = parse_json(found.decode(), "checkpoint")
+        except (OSError, UnicodeDecodeError, ValueError):
+            document = None
+        if not isinstance(document, dict) or document.get("format") != _FORMAT:
+            raise ValueError(
+                f"`checkpoint` must be one that a sweep wrote, {self._path} is not: "
+                "give another file."
+            )
+        other = _differences(document, json.loads(line))
+        if other:
+            raise ValueError(
+                f"`checkpoint` must be of this sweep, {self._path} is of one with "
+                f"other {', '.join(other)}: give another file, or that sweep."
+            )
+        return len(found)
+
+
+def blocks_in(
+    content: bytes, leaves: Sequence[Leaf]
+) -> Iterator[tuple[int, list[np.ndarray]]]:
+    """Number and arrays of each block in what `Checkpoint.read` gave."""
+    length = _length(leaves)
+    for start in range(0, len(content), length):
+        number = int.from_bytes(content[start : start + _NUMBER], "little")
+        arrays, place = [], start + _NUMBER
+        for shape, dtype in leaves:
+            array = np.frombuffer(content, dtype, math.prod(shape), place)
+            arrays.append(array.reshape(shape))
+            place += array.nbytes
+        yield number, arrays
+
+
+def recorded_block(path: str | os.PathLike) -> int | None:
+    """The block size of a checkpoint, to go on with it; None if there is none."""
+    try:
+        with open(path, "rb") as file:
+            document = parse_json(file.readline().decode(), "checkpoint")
+    except (OSError, UnicodeDecodeError, ValueError):
+        return None
+    block = document.get("block") if isinstance(document, dict) else None
+    return block if isinstance(block, int) and block > 0 else None
+
+
+def _differences(found: Mapping, wanted: Mapping) -> list[str]:
+    """What differs between two sweeps, without what differs only because of that."""
+    names = sorted({*found, *wanted})
+    other = [name for name in names if found.get(name) != wanted.get(name)]
+    keyed = {"data", "numbers", "program"} if "key" in other else {"program"}
+    return [name for name in other if name not in keyed] or other
+
+
+def _length(leaves: Sequence[Leaf]) -> int:
+    """Bytes of a block in the file."""
+    payload = sum(math.prod(shape) * dtype.itemsize for shape, dtype in leaves)
+    return _NUMBER + payload + _DIGEST
+
+
+def _digest(body: bytes) -> bytes:
+    return hashlib.blake2b(body, digest_size=_DIGEST).digest()

@@ -1,0 +1,41 @@
+"""Results of a sweep in xarray and pandas: imported when wanted, for both are slow."""
+
+__all__ = ["to_dataframe", "to_xarray"]
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas
+    import xarray
+else:
+    try:
+        import xarray
+    except Exception:  # absent or broken: said when it is wanted
+        xarray = None
+    try:
+        import pandas
+    except Exception:
+        pandas = None
+
+
+def to_xarray(variables: Mapping[str, Any], coordinates: Mapping) -> "xarray.Dataset":
+    """A data set of variables, each with the names of its axes.
+
+    Raises:
+        ImportError: if xarray is not installed.
+    """
+    if xarray is None:
+        raise ImportError('this needs xarray: pip install "dpjax[sweep]"')
+    return xarray.Dataset(dict(variables), coords=dict(coordinates))
+
+
+def to_dataframe(columns: Mapping[str, Any]) -> "pandas.DataFrame":
+    """A frame of columns.
+
+    Raises:
+        ImportError: if pandas is not installed.
+    """
+    if pandas is None:
+        raise ImportError('this needs pandas: pip install "dpjax[data]"')
+    return pandas.DataFrame(dict(columns))

@@ -1,0 +1,135 @@
+"""The cells of a sweep: data sets × mechanisms × budgets × repeats, each with its key.
+
+A cell's key follows from what the cell is, not from where it stands: from the names of
+its data set and mechanism, the value of its ε and the number of its repeat.
+"""
+
+__all__ = ["Grid"]
+
+import hashlib
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import jax
+import jax.random as jr
+import numpy as np
+from jaxtyping import Array, ArrayLike, UInt32
+
+from dpjax._checks import whole
+from dpjax._types import Key
+from dpjax.privacy import Epsilon, exact_epsilon
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Names and values along the axes of a sweep.
+
+    Args:
+        datasets: names; None for the only one, which gets no axis.
+        mechanisms: names; None for the only one, which gets no axis.
+        epsilons: exact, each once.
+        repeats: at least 1.
+
+    Raises:
+        ValueError: if an axis is empty, or something comes twice.
+    """
+
+    datasets: tuple[str, ...] | None
+    mechanisms: tuple[str, ...] | None
+    epsilons: tuple[Fraction, ...]
+    repeats: int
+
+    def __post_init__(self):
+        whole(1, repeats=self.repeats)
+        _all_different("datasets", self.datasets)
+        _all_different("mechanisms", self.mechanisms)
+        _all_different("epsilons", self.epsilons)
+
+    @classmethod
+    def of(
+        cls,
+        datasets: Sequence[str] | None,
+        mechanisms: Sequence[str] | None,
+        epsilons: Sequence[Epsilon],
+        repeats: int,
+    ) -> "Grid":
+        """The grid, with ε as exact fractions."""
+        exact = tuple(exact_epsilon(epsilon, "epsilons") for epsilon in epsilons)
+        names = [None if x is None else tuple(x) for x in (datasets, mechanisms)]
+        return cls(names[0], names[1], exact, repeats)
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Numbers of data sets, mechanisms and budgets."""
+        return (
+            len(self.datasets or [None]),
+            len(self.mechanisms or [None]),
+            len(self.epsilons),
+        )
+
+    @property
+    def dimensions(self) -> tuple[str, ...]:
+        """Names of the axes that results have."""
+        named = [("dataset", self.datasets), ("mechanism", self.mechanisms)]
+        return (*(name for name, x in named if x is not None), "epsilon", "repeat")
+
+    @property
+    def coordinates(self) -> dict[str, list]:
+        """Labels along each axis; ε as floats, repeats by number."""
+        labels = {
+            "dataset": list(self.datasets or ()),
+            "mechanism": list(self.mechanisms or ()),
+            "epsilon": [float(epsilon) for epsilon in self.epsilons],
+            "repeat": list(range(self.repeats)),
+        }
+        return {name: labels[name] for name in self.dimensions}
+
+    def keys(self, key: Key) -> Array:
+        """A key for each data set, mechanism and budget; repeats are yet to be folded.
+
+        Shape `shape`, of keys.
+        """
+        words = [
+            [*_words("dataset", d), *_words("mechanism", m), *_words("epsilon", e)]
+            for d in self.datasets or [None]
+            for m in self.mechanisms or [None]
+            for e in self.epsilons
+        ]
+        return _folded(key, np.array(words, np.uint32)).reshape(self.shape)
+
+    def shared_keys(self, key: Key) -> Array:
+        """A key for each data set, for what all of a repeat's cells share."""
+        words = [
+            [*_words("dataset", d), *_words("shared", None)]
+            for d in self.datasets or [None]
+        ]
+        return _folded(key, np.array(words, np.uint32))
+
+
+@jax.jit
+def _folded(key: Key, words: UInt32[ArrayLike, "c w"]) -> Array:
+    def fold_one(words):
+        return jax.lax.fori_loop(
+            0, words.shape[0], lambda i, key: jr.fold_in(key, words[i]), key
+        )
+
+    return jax.vmap(fold_one)(words)
+
+
+def _words(axis: str, label: object) -> list[int]:
+    """Two words of 32 bits for a label: collisions are beyond any grid."""
+    text = f"{axis}={label}".encode()
+    digest = hashlib.blake2b(text, digest_size=8).digest()
+    return [int.from_bytes(digest[:4], "little"), int.from_bytes(digest[4:], "little")]
+
+
+def _all_different(name: str, labels: Sequence | None) -> None:
+    if labels is None:
+        return
+    if not labels:
+        raise ValueError(f"`{name}` must hold at least one, got none.")
+    (twice, times), *_ = Counter(labels).most_common(1)
+    if times > 1:
+        raise ValueError(f"`{name}` must hold each once, got {twice} twice.")

@@ -1,0 +1,173 @@
+"""Repeat an experiment over data sets, mechanisms and budgets, thousands of times."""
+
+__all__ = ["sweep"]
+
+import math
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+from jax.sharding import Mesh
+from jaxtyping import PyTree
+
+from dpjax._checks import typed_key, whole
+from dpjax._types import Key
+from dpjax.privacy import Epsilon
+from dpjax.sweeps.checkpoint import recorded_block
+from dpjax.sweeps.grid import Grid
+from dpjax.sweeps.program import Experiment, Inputs, Prepare, check_outputs
+from dpjax.sweeps.result import SweepResult
+from dpjax.sweeps.run import Run
+
+_BYTES_AT_ONCE = {"cpu": 1 << 22}  # a cache's worth; accelerators have more:
+_BYTES_OF_OTHERS = 1 << 28
+_LONGEST_BLOCK = 1024
+
+
+def sweep(
+    key: Key,
+    experiment: Experiment,
+    data: PyTree = None,
+    *,
+    epsilons: Sequence[Epsilon],
+    repeats: int,
+    mechanisms: Any = None,
+    datasets: Mapping[str, PyTree] | None = None,
+    prepare: Prepare | None = None,
+    block: int | None = None,
+    checkpoint: str | os.PathLike | None = None,
+    mesh: Mesh | None = None,
+    progress: Callable[[Iterable], Iterable] = iter,
+) -> SweepResult:
+    """Run `experiment(key, mechanism, data)` for every cell of a grid.
+
+    Blocks of repeats go through one compiled program, with all mechanisms and budgets
+    at once. A cell's key is folded from the names of its data set and mechanism, the
+    value of its ε and the number of its repeat: adding or reordering any of them leaves
+    the others as they were. Integers are then bit-equal, and floats too at one block
+    size, on any number of devices; at other block sizes within rounding.
+
+    Args:
+        key: typed.
+        experiment: a pure function, mapped over budgets and repeats by `vmap`. Returns
+            an array, or arrays by name; of the same form for every mechanism. Whatever
+            records it reads come in `data`: arrays caught in a closure are written into
+            the program's text.
+        data: passed on as it is.
+        epsilons: budgets, no two equal: "0.5", 1, Fraction(1, 3).
+        repeats: at least 1.
+        mechanisms: by name, or one alone: each stacked along a leading axis, an entry
+            a budget, as from `DiscreteLaplace.calibrate_many` (what is scalar, all
+            budgets share); or a function from `epsilons` to that. None: the experiment
+            gets ε itself, as a number.
+        datasets: instead of `data`, several of them by name. Those of equal shapes
+            share one program.
+        prepare: `prepare(key, data)`, run once a repeat, gives what the experiment gets
+            as data in all cells of that repeat: such as a random split, the same one
+            for every mechanism and budget, which makes their comparison sharper.
+        block: repeats that one device computes at once: more is faster until memory or
+            caches are full. None: by the size of the data, or the checkpoint's.
+        checkpoint: a file that finished blocks are added to at least once a second. The
+            same call with the same file goes on where it was, also with more repeats.
+            It holds results, no data and no key.
+        mesh: devices to spread blocks over (`dpjax.processes.device_mesh()` is all of
+            them, of all processes, each of which makes this call and gets all results).
+        progress: wraps the steps, as `tqdm` does.
+
+    Returns:
+        Results by name, with axes dataset and mechanism (where they have names),
+        epsilon and repeat before the experiment's own.
+
+    Raises:
+        ValueError: if the key is not typed, an axis is empty or holds something twice,
+            mechanisms are not stacked over the budgets, outputs have different forms,
+            or the checkpoint is of another sweep (the message says what differs).
+        PeerLost: if another process of the mesh died.
+
+    Privacy:
+        A simulation on data that the caller may see: nothing here is to be published.
+    """
+    typed_key(key=key)
+    if (data is None) == (datasets is None):
+        raise ValueError("`data` or `datasets` must be given, and not both.")
+    names = tuple(mechanisms) if isinstance(mechanisms, Mapping) else None
+    labels = None if datasets is None else tuple(datasets)
+    grid = Grid.of(labels, names, epsilons, repeats)
+    inputs = _inputs(
+        key,
+        grid,
+        _stacked(mechanisms, names, epsilons),
+        [data] if datasets is None else list(datasets.values()),
+    )
+    outputs = [check_outputs(x, names, experiment, prepare) for x in inputs]
+    if any(output != outputs[0] for output in outputs):
+        raise ValueError(
+            "`experiment` must return the same names, shapes and dtypes for every data "
+            "set."
+        )
+    if block is None and checkpoint is not None:
+        block = recorded_block(checkpoint)
+    if block is None:
+        block = _default_block(inputs[0], outputs[0], grid)
+    whole(1, block=block)
+    secret = np.asarray(jr.key_data(key)).tobytes()
+    run = Run(grid, inputs, outputs[0], experiment, prepare, block, mesh, secret)
+    return run.result(checkpoint, progress)
+
+
+def _inputs(
+    key: Key, grid: Grid, mechanisms: tuple[PyTree, ...], datasets: Sequence[PyTree]
+) -> list[Inputs]:
+    keys, shared = (
+        np.asarray(jr.key_data(x)) for x in (grid.keys(key), grid.shared_keys(key))
+    )
+    implementation = jr.key_impl(key)
+    return [
+        Inputs(keys[i], shared[i], mechanisms, data, implementation)
+        for i, data in enumerate(datasets)
+    ]
+
+
+def _stacked(
+    mechanisms: Any, names: tuple[str, ...] | None, epsilons: Sequence[Epsilon]
+) -> tuple[PyTree, ...]:
+    """One for each name, its arrays stacked over the budgets."""
+    if mechanisms is None:
+        exact = Grid.of(None, None, epsilons, 1).epsilons
+        return (np.array([float(x) for x in exact], jnp.result_type(float)),)
+    given = [mechanisms] if names is None else list(mechanisms.values())
+    made = []
+    for name, mechanism in zip(names or ("",), given, strict=True):
+        if callable(mechanism) and not isinstance(mechanism, eqx.Module):
+            mechanism = mechanism(epsilons)
+        lengths = {x.shape[0] for x in jax.tree.leaves(mechanism) if np.ndim(x)}
+        if lengths - {len(epsilons)}:
+            raise ValueError(
+                "`mechanisms` must be stacked along one leading axis, an entry for "
+                f"each of the {len(epsilons)} epsilons, as by `DiscreteLaplace."
+                "calibrate_many` or `Laplace(epsilons, sensitivity)`"
+                f"{f': {name!r} is not' if name else ''}."
+            )
+        made.append(mechanism)
+    return tuple(made)
+
+
+def _default_block(inputs: Inputs, output: PyTree, grid: Grid) -> int:
+    """Repeats whose data and results, once for each cell, fill a cache."""
+    arrays = eqx.filter((inputs.data, output), _has_size)
+    leaves = jax.tree.leaves(arrays)
+    bytes_a_cell = sum(math.prod(x.shape) * x.dtype.itemsize for x in leaves)
+    cells = grid.shape[1] * grid.shape[2]
+    limit = _BYTES_AT_ONCE.get(jax.default_backend(), _BYTES_OF_OTHERS)
+    most = min(_LONGEST_BLOCK, limit // max(1, bytes_a_cell * cells))
+    wanted = 1 << (grid.repeats - 1).bit_length()  # no more than there are
+    return max(1, min(1 << max(0, most.bit_length() - 1), wanted))
+
+
+def _has_size(leaf: object) -> bool:
+    return isinstance(leaf, jax.ShapeDtypeStruct) or eqx.is_array(leaf)
