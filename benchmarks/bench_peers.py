@@ -21,7 +21,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-import dpjax as dp
 from benchmarks import private_fits
 from benchmarks.report import Row, shown
 from benchmarks.timing import medians
@@ -115,9 +114,10 @@ def fits(repeats: int) -> Iterator[Row]:
     training = _splits(records, 2)
     shared = {"training": training, "epsilons": np.array(private_fits.EPSILONS)}
     theirs_count = training.shape[0] * len(private_fits.EPSILONS)
-    count, ours = repeats * len(private_fits.EPSILONS), _ours(records, repeats)
+    count = repeats * len(private_fits.EPSILONS)
     with _fitting(python, records, shared) as (version, theirs):
-        seconds = medians({"dpjax": ours, "diffprivlib": theirs}, rounds=5)
+        ours = {"dpjax": lambda: private_fits.sweep(records, repeats)}
+        seconds = medians({**ours, "diffprivlib": theirs}, rounds=5)
     each = {
         "dpjax": seconds["dpjax"] / count,
         "diffprivlib": seconds["diffprivlib"] / theirs_count,
@@ -130,17 +130,6 @@ def fits(repeats: int) -> Iterator[Row]:
 def _splits(records, number: int) -> np.ndarray:
     keys = jax.random.split(study_key(1), number)
     return np.stack([private_fits.split(key, records)[2] for key in keys])
-
-
-def _ours(records, repeats: int) -> Callable[[], object]:
-    return lambda: dp.sweep(
-        study_key(0),
-        private_fits.experiment,
-        records,
-        epsilons=private_fits.EPSILONS,
-        prepare=private_fits.split,
-        repeats=repeats,
-    )
 
 
 @contextlib.contextmanager

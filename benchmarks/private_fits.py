@@ -3,13 +3,16 @@
 Each repeat trains on two thirds of the records, at random, and predicts the others.
 """
 
+import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 from jax import lax
 
+import dpjax as dp
 from dpjax.mechanisms import Laplace
 from dpjax.privacy import Sensitivity
+from dpjax.random import study_key
 
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 RECORDS, FEATURES = 1000, 16
@@ -54,3 +57,18 @@ def experiment(key, epsilon, records):
     predicted = jnp.matmul(features, odds[1] - odds[0]) + start > 0
     right = (predicted == (labels == 1)) & ~training
     return {"accuracy": right.sum() / (~training).sum()}
+
+
+def sweep(records, repeats: int, mesh: jax.sharding.Mesh | None = None) -> np.ndarray:
+    """Accuracies of so many repeats at each ε, (e, repeats)."""
+    result = dp.sweep(
+        study_key(0),
+        experiment,
+        records,
+        epsilons=EPSILONS,
+        prepare=split,
+        repeats=repeats,
+        block=64,
+        mesh=mesh,
+    )
+    return result["accuracy"]

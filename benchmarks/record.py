@@ -7,7 +7,7 @@ import pathlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from benchmarks.report import Row
+from benchmarks.report import Row, figure
 from benchmarks.runner import Result
 
 README = pathlib.Path(__file__).with_name("README.md")
@@ -119,7 +119,7 @@ def _device(device: Mapping[str, Any]) -> str:
 
 def _cells(row: Row) -> str:
     """The cells of one row after the first."""
-    ratio = f"{row.ratio:.3g} {row.unit}" if math.isfinite(row.ratio) else "none"
+    ratio = f"{figure(row.ratio)} {row.unit}" if math.isfinite(row.ratio) else "none"
     sign = "≥" if row.at_least else "≤"
     target = "" if row.target is None else f"{sign} {row.target:g}"
     cells = [row.id, row.case, ratio, target, "MISSED" if row.missed else ""]
