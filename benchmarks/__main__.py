@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from benchmarks import machine
 from benchmarks.record import Record, load, markdown, update_readme
 from benchmarks.report import Row, shown
-from benchmarks.runner import modules, run
+from benchmarks.runner import Result, modules, run
 
-LIMIT = 300.0  # seconds a benchmark may take at its default sizes
+LIMIT = 600.0  # seconds: a benchmark that takes longer at its default sizes hangs
 DIFFPRIVLIB = "DPJAX_DIFFPRIVLIB_PYTHON"
 
 
@@ -90,35 +90,48 @@ def _asked(having: list[str], only: list[str] | None) -> list[str]:
 def _run(package: str, having: list[str], chosen: argparse.Namespace) -> Record:
     """Run those asked for, print as they go, and write the record."""
     asked = _asked(having, chosen.only)
-    chosen.out.touch()  # a place that cannot be written is refused before the work
+    try:  # before the work
+        chosen.out.touch()
+    except OSError as error:
+        raise ValueError(f"`--out` must be writable, got {chosen.out}.") from error
     if chosen.diffprivlib_python:
         os.environ[DIFFPRIVLIB] = chosen.diffprivlib_python
-    start = time.perf_counter()
-    about = {
+    start, about = time.perf_counter(), _about(chosen.full)
+    record = Record({**about, "wall_seconds": 0}, ())
+    for module in asked:
+        result = _one(package, module, chosen.full)
+        seconds = round(time.perf_counter() - start)
+        about = {**record.about, "wall_seconds": seconds}
+        record = Record(about, (*record.results, result))
+        record.save(chosen.out)  # as it goes: what has been measured stays
+    print(f"{record.about['wall_seconds']} s; record: {chosen.out.resolve()}")
+    return record
+
+
+def _one(package: str, module: str, full: bool) -> Result:
+    """Run one and print its rows."""
+    name = module.removeprefix("bench_")
+
+    def show(found: Row | str) -> None:
+        lines = shown([found]) if isinstance(found, Row) else [found]
+        print(f"{name:<12} {next(iter(lines))}", flush=True)
+
+    limit = None if full else LIMIT
+    result = run(package, module, full=full, limit=limit, show=show)
+    if result.failed:
+        show(f"FAILED: {result.failed}")
+    return result
+
+
+def _about(full: bool) -> dict[str, object]:
+    return {
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "sizes": "full" if chosen.full else "default",
+        "sizes": "full" if full else "default",
         "machine": machine.machine(),
         "device": machine.device(),
         "versions": machine.versions(),
         "commit": machine.commit(),
     }
-    results, limit = [], None if chosen.full else LIMIT
-    for module in asked:
-        name = module.removeprefix("bench_")
-
-        def show(found: Row | str, name: str = name) -> None:
-            lines = shown([found]) if isinstance(found, Row) else [found]
-            print(f"{name:<12} {next(iter(lines))}", flush=True)
-
-        result = run(package, module, full=chosen.full, limit=limit, show=show)
-        if result.failed:
-            print(f"{name:<12} FAILED: {result.failed}", flush=True)
-        results.append(result)
-        about["wall_seconds"] = round(time.perf_counter() - start)
-        record = Record(about, tuple(results))
-        record.save(chosen.out)  # as it goes: what has been measured stays
-    print(f"{about['wall_seconds']} s in all; record: {chosen.out.resolve()}")
-    return record
 
 
 if __name__ == "__main__":

@@ -45,11 +45,11 @@ def load(path: pathlib.Path) -> Record:
     Raises:
         ValueError: if the file is something else.
     """
-    document = json.loads(path.read_text(encoding="utf-8"))
     try:
+        document = json.loads(path.read_text(encoding="utf-8"))
         results = [_result(found) for found in document.pop("benchmarks")]
         del document["missed"]
-    except (AttributeError, KeyError, TypeError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise ValueError(f"`{path}` must be the record of a run: run again.") from error
     return Record(document, tuple(results))
 

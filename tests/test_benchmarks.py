@@ -8,7 +8,7 @@ import pathlib
 
 import pytest
 
-from benchmarks import __main__ as command, machine, record, runner
+from benchmarks import __main__ as command, bench_scaling, machine, record, runner
 
 ROOT = pathlib.Path(__file__).parents[1]
 BY_HAND = {"bench_event_logs", "bench_fourier", "bench_regression", "bench_utility"}
@@ -105,10 +105,15 @@ def test_a_record_is_read_back_and_put_between_the_marks(package, tmp_path, caps
     readme.write_text(more.replace("3 × peer", "9 × peer"))
     record.update_readme(found, readme)
     assert readme.read_text() == more
-    out.write_text("{}")
-    with pytest.raises(SystemExit, match="2"):
-        run(package, "--read", out)
-    assert "must be the record of a run" in capsys.readouterr().err
+    for other in ("{}", "", "[1]"):
+        out.write_text(other)
+        with pytest.raises(SystemExit, match="2"):
+            run(package, "--read", out)
+        assert "must be the record of a run" in capsys.readouterr().err
+
+
+def test_exponents_are_slopes_of_logarithms():
+    assert bench_scaling.exponent({10: 3.0, 1000: 30.0}) == pytest.approx(0.5)
 
 
 def test_a_benchmark_that_hangs_is_ended(package, tmp_path):
