@@ -1,19 +1,16 @@
-"""How long do large networks take to compile, and counts to count?"""
+"""How long do large networks take at first, compilation included?"""
 
 from collections.abc import Iterator
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from benchmarks.report import Row, shown
-from benchmarks.timing import first_call, medians
+from benchmarks.timing import first_call
 from dpjax import BayesNet
 from dpjax.mechanisms import DiscreteLaplace
 from dpjax.random import release_key
 from dpjax.statistics import FamilyCounts
-
-RECORDS = 1_000_000
 
 
 def random_network(
@@ -47,27 +44,11 @@ def compile_times(rng: np.random.Generator, variables: int) -> Iterator[Row]:
         yield Row("", case, ratio, unit, target, at_least=False)
 
 
-def counting(rng: np.random.Generator) -> Iterator[Row]:
-    """Naive-Bayes counts of 17 binary variables beside NumPy's bincount."""
-    net = BayesNet.naive_bayes({f"x{i}": [0, 1] for i in range(17)}, "x0")
-    records = rng.integers(0, 2, (RECORDS, 17)).astype(np.uint8)
-    measure, on_device = jax.jit(FamilyCounts(net).measure), jnp.asarray(records)
-
-    def numpy() -> list[np.ndarray]:
-        label = records[:, 0] * 2
-        return [np.bincount(label + records[:, j], minlength=4) for j in range(1, 17)]
-
-    seconds = medians({"dpjax": lambda: measure(on_device), "NumPy": numpy})
-    ratio = seconds["NumPy"] / seconds["dpjax"]
-    yield Row("", f"n = {RECORDS:,}", ratio, "× np.bincount", seconds=seconds)
-
-
 def rows(full: bool = False) -> Iterator[Row]:
     """Networks of growing size; target: 10 s at 500 families."""
     rng = np.random.default_rng(0)
     for variables in (8, 100, 500, 2000) if full else (8, 100, 500):
         yield from compile_times(rng, variables)
-    yield from counting(rng)
 
 
 def main() -> None:
