@@ -32,10 +32,10 @@ def compile_times(rng: np.random.Generator, variables: int) -> Iterator[Row]:
     statistic = FamilyCounts(net)
     records = rng.integers(0, net.sizes, (1000, variables)).astype(np.uint8)
     noise = DiscreteLaplace.calibrate(1, statistic.sensitivity("add-remove"))
-    exact = statistic.measure(records)
     measure = jax.jit(statistic.measure)
     draw = jax.jit(lambda key, noise, exact: noise.sample(key, exact))
     counting = first_call(lambda: measure(records))
+    exact = measure(records)
     drawing = first_call(lambda: draw(release_key(), noise, exact))
     case = f"{variables} families, {statistic.length} cells"
     target = 10 if variables == 500 else None
