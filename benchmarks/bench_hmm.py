@@ -3,21 +3,22 @@
     python -m benchmarks.bench_hmm
 
 64 chains, 1,000 cells (10 regions × 100 months), 10 states, 5 fields of 30 levels in
-all. Ratios of one run, per sweep and chain. The peers: the same sampler in NumPy, with
-all chains and regions in its arrays; and a loop over sites, of one chain, that updates
-one hidden state at a time.
+all. Ratios of one run, per sweep and chain (performance.md, H1). The peers: the same
+sampler in NumPy, with all chains and regions in its arrays; and a loop over sites, of
+one chain, that updates one hidden state at a time.
 """
 
-import jax
+from collections.abc import Iterator
+
 import jax.numpy as jnp
 import numpy as np
 
+from benchmarks.report import Row, shown
 from benchmarks.timing import first_call, medians
 from dpjax.hidden_markov import CellCounts, sample_hidden_markov
 from dpjax.random import study_key
 
 REGIONS, TIMES, FIELDS, STATES, CHAINS = 10, 100, (9, 4, 5, 5, 7), 10, 64
-SWEEPS = 50
 
 
 def simulated(rng: np.random.Generator) -> np.ndarray:
@@ -90,42 +91,47 @@ def by_site(rng, counts, paths, sweeps):
     return paths
 
 
-def main() -> None:
-    """Print all."""
+def rows(full: bool = False) -> Iterator[Row]:
+    """Ratios per sweep and chain, and the seconds of compilation."""
     rng = np.random.default_rng(0)
     counts = simulated(rng)
     every = jnp.ones((REGIONS, TIMES), bool)
     one = jnp.asarray(1.0)
     cells = CellCounts(jnp.asarray(counts), every, every, FIELDS, STATES, one, one)
+    sweeps = 200 if full else 50
 
     def ours():
         found = sample_hidden_markov(
-            study_key(0), cells, chains=CHAINS, sweeps=SWEEPS, burn_in=SWEEPS // 2
+            study_key(0), cells, chains=CHAINS, sweeps=sweeps, burn_in=sweeps // 2
         )
         return found.trace
 
-    compiling = first_call(ours)
+    first = first_call(ours)
     start = rng.integers(0, STATES, (CHAINS, REGIONS, TIMES))
     seconds = medians(
         {
             "dpjax": ours,
-            "vectorised": lambda: vectorised(rng, counts, start, 5),
+            "NumPy": lambda: vectorised(rng, counts, start, 5),
             "by site": lambda: by_site(rng, counts, start[0].copy(), 1),
-        },
-        rounds=5,
+        }
     )
     each = {
-        "dpjax": seconds["dpjax"] / SWEEPS / CHAINS,
-        "vectorised": seconds["vectorised"] / 5 / CHAINS,
+        "dpjax": seconds["dpjax"] / sweeps / CHAINS,
+        "NumPy": seconds["NumPy"] / 5 / CHAINS,
         "by site": seconds["by site"],
     }
-    print(
-        f"{CHAINS} chains, {REGIONS * TIMES} cells, {STATES} states, {jax.devices()[0]}"
-    )
-    print(f"first call {compiling:.1f} s, of which running {seconds['dpjax']:.1f} s")
-    for name, value in each.items():
-        ratio = value / each["dpjax"]
-        print(f"{name}: {value * 1e6:.0f} µs a sweep and chain, ratio {ratio:.1f}")
+    case = f"{CHAINS} chains, {REGIONS * TIMES} cells, {STATES} states"
+    faster, by_one = (each[name] / each["dpjax"] for name in ("NumPy", "by site"))
+    yield Row("H1", case, faster, "× NumPy forward–backward", 5, seconds=each)
+    yield Row("H1", case, by_one, "× a loop over sites", 25, seconds=each)
+    compiling = first - seconds["dpjax"]
+    yield Row("H1", case, compiling, "s to compile", 2.5, at_least=False)
+
+
+def main() -> None:
+    """Print all."""
+    for line in shown(rows()):
+        print(line)
 
 
 if __name__ == "__main__":

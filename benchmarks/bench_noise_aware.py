@@ -6,7 +6,7 @@ Ratios of one run; x64. The peers: one `np.convolve` a table and moment, and the
 sampler of the literature for one Beta-Binomial count under Laplace noise.
 """
 
-import time
+from collections.abc import Iterator
 
 import jax
 import jax.numpy as jnp
@@ -15,6 +15,7 @@ import numpy as np
 from scipy import stats
 from scipy.special import logsumexp
 
+from benchmarks.report import Row, shown
 from benchmarks.timing import medians
 from dpjax import BayesNet, Released
 from dpjax.expfam import BetaParameters
@@ -23,11 +24,11 @@ from dpjax.noise_aware import exact_posterior, proportions_posterior
 from dpjax.statistics import FamilyCounts, Sufficient
 from dpjax.variables import Variable
 
-ATTRIBUTES, RECORDS, BATCH, LOOPED = 16, 1000, 1000, 50
+ATTRIBUTES, RECORDS = 16, 1000
 ITERATIONS = 1500
 
 
-def releases(key: jax.Array) -> Released:
+def releases(key: jax.Array, batch: int) -> Released:
     """A stack of naive-Bayes releases at ε = 1, each of its own data."""
     names = {f"x{i}": [0, 1] for i in range(ATTRIBUTES + 1)}
     statistic = FamilyCounts(BayesNet.naive_bayes(names, "x0"))
@@ -41,7 +42,7 @@ def releases(key: jax.Array) -> Released:
         records = jnp.concatenate([label[:, None], rest], axis=1)
         return noise.sample(key_noise, statistic.measure(records))
 
-    values = jax.jit(jax.vmap(one))(jr.split(key, BATCH))
+    values = jax.jit(jax.vmap(one))(jr.split(key, batch))
     return Released(values, statistic, noise, RECORDS)
 
 
@@ -82,14 +83,13 @@ def gibbs(rng: np.random.Generator, s: float, n: int, scale: float) -> np.ndarra
     return draws[ITERATIONS // 3 :]
 
 
-def naive_bayes() -> None:
+def naive_bayes(batch: int, looped: int) -> Iterator[Row]:
     """Batch of posteriors against a loop over np.convolve."""
-    stack = releases(jr.key(0))
+    stack = releases(jr.key(0), batch)
     rho = float(np.asarray(stack.mechanism.rho))
     single = np.asarray(stack.values)
-    start = time.perf_counter()
-    fitted = jax.block_until_ready(exact_posterior(stack))
-    compiling, windows = time.perf_counter() - start, fitted.windows
+    fitted = exact_posterior(stack)
+    windows = fitted.windows
     means, sds = convolved(single[0], rho, RECORDS)
     ours = np.asarray(fitted.mean()["x1"][0])[:, 1]
     assert np.abs(ours - means[0]).max() < 1e-9
@@ -97,35 +97,28 @@ def naive_bayes() -> None:
     seconds = medians(
         {
             "dpjax": lambda: exact_posterior(stack, windows=windows).first,
-            "numpy": lambda: [convolved(x, rho, RECORDS) for x in single[:LOOPED]],
+            "NumPy": lambda: [convolved(x, rho, RECORDS) for x in single[:looped]],
         },
-        rounds=3,
+        rounds=5,
     )
-    numpy, ratio = seconds["numpy"] / LOOPED, BATCH / LOOPED
-    print(f"{BATCH} posteriors, d = {ATTRIBUTES}, n = {RECORDS}, ε = 1, {windows}")
-    print(f"omitted at most {np.asarray(fitted.omitted).max():.1e}")
-    print(f"first call {compiling:.1f} s, {seconds['dpjax'] / BATCH * 1e3:.2f} ms each")
-    print(f"np.convolve {numpy * 1e3:.2f} ms each")
-    print(f"{ratio * seconds['numpy'] / seconds['dpjax']:.1f} times as fast")
+    each = {"dpjax": seconds["dpjax"] / batch, "NumPy": seconds["NumPy"] / looped}
+    case = f"{batch} naive Bayes, d = {ATTRIBUTES}, n = {RECORDS}, ε = 1"
+    faster = each["NumPy"] / each["dpjax"]
+    yield Row("", case, faster, "× a loop of np.convolve", seconds=each)
 
 
-def beta_binomial() -> None:
+def beta_binomial(batch: int) -> Iterator[Row]:
     """One posterior against the sampler."""
     s, n, scale = 301.02727328, RECORDS, 10.0
     statistic = Sufficient.of("bernoulli", (Variable("x", (0, 1)),), "replace-one")
     noise = Laplace(1 / scale, statistic.sensitivity("replace-one"))
     released = Released(jnp.asarray([s]), statistic, noise, n)
     prior, rng = BetaParameters(10.0, 10.0), np.random.default_rng(0)
-    counts = np.arange(n + 1)
-    logs = stats.betabinom(n, 10, 10).logpmf(counts) - np.abs(s - counts) / scale
-    weights = np.exp(logs - logsumexp(logs))
-    truth = weights @ ((10 + counts) / (20 + n))
-    draws = gibbs(rng, s, n, scale)
     fitted = proportions_posterior(released, prior)
-    windows, noisy = fitted.windows, jnp.asarray(rng.normal(s, 50, (BATCH, 1)))
+    windows, noisy = fitted.windows, jnp.asarray(rng.normal(s, 50, (batch, 1)))
 
     @jax.jit
-    def batch(noisy):
+    def many(noisy):
         def one(value):
             again = Released(value, statistic, noise, n)
             return proportions_posterior(again, prior, windows=windows).first
@@ -133,25 +126,34 @@ def beta_binomial() -> None:
         return jax.lax.map(one, noisy)
 
     seconds = medians(
-        {
-            "dpjax": lambda: batch(noisy),
-            "gibbs": lambda: gibbs(rng, s, n, scale),
-        },
-        rounds=5,
+        {"dpjax": lambda: many(noisy), "Gibbs": lambda: gibbs(rng, s, n, scale)}
     )
-    each = seconds["dpjax"] / BATCH
-    print(f"a Beta-Binomial posterior, N = {n}, of a batch: {each * 1e3:.3f} ms")
-    print(f"{ITERATIONS} iterations of Gibbs: {seconds['gibbs'] * 1e3:.1f} ms")
-    print(f"{seconds['gibbs'] / each:.0f} times as fast")
-    errors = abs(float(fitted.mean()) - truth), abs(draws.mean() - truth)
-    print("error of the mean: {:.1e}, of Gibbs {:.1e}".format(*errors))
+    each = {"dpjax": seconds["dpjax"] / batch, "Gibbs": seconds["Gibbs"]}
+    case, unit = f"Beta-Binomial, N = {n}", f"× {ITERATIONS} iterations of Gibbs"
+    yield Row("", case, each["Gibbs"] / each["dpjax"], unit, seconds=each)
+    truth, draws = true_mean(s, n, scale), gibbs(rng, s, n, scale)
+    yield Row("", case, abs(float(fitted.mean()) - truth), "error of the mean")
+    yield Row("", case, abs(draws.mean() - truth), "error of the mean of Gibbs")
+
+
+def true_mean(s: float, n: int, scale: float) -> float:
+    """By summation over all counts; the prior is Beta(10, 10)."""
+    counts = np.arange(n + 1)
+    logs = stats.betabinom(n, 10, 10).logpmf(counts) - np.abs(s - counts) / scale
+    return np.exp(logs - logsumexp(logs)) @ ((10 + counts) / (20 + n))
+
+
+def rows(full: bool = False) -> Iterator[Row]:
+    """Both, in 64 bits."""
+    jax.config.update("jax_enable_x64", True)
+    yield from naive_bayes(*((1000, 50) if full else (200, 10)))
+    yield from beta_binomial(1000)
 
 
 def main() -> None:
     """Print all."""
-    jax.config.update("jax_enable_x64", True)
-    naive_bayes()
-    beta_binomial()
+    for line in shown(rows()):
+        print(line)
 
 
 if __name__ == "__main__":

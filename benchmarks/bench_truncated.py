@@ -2,8 +2,10 @@
 
 Targets: a truncated Beta at least 5 times as fast as SciPy's inverse, and in at most
 0.4 times the time of `jax.random.beta`; at least 4 % of a ball's proposals accepted
-where a naive one is inside with a chance below 1e-30.
+where a naive one is inside with a chance below 1e-30 (performance.md, T1 and T2).
 """
+
+from collections.abc import Iterator
 
 import jax
 import jax.numpy as jnp
@@ -11,12 +13,12 @@ import jax.random as jr
 import numpy as np
 from scipy import special
 
+from benchmarks.report import Row, shown
 from benchmarks.timing import medians
 from dpjax.distributions import GaussianInBall, TruncatedBeta
 from dpjax.distributions.ball_proposal import draw, proposal, rotate
 from dpjax.random import study_key
 
-DRAWS = 200_000
 CASES = {
     "Beta(7, 15) on [.1, .9]": (7.0, 15.0, 0.1, 0.9),
     "Beta(3, 900) on [.05, .95]": (3.0, 900.0, 0.05, 0.95),
@@ -31,13 +33,14 @@ BALLS = {
 }
 
 
-def betas() -> None:
+def betas(draws: int) -> Iterator[Row]:
+    """T1: seconds of a batch of draws."""
     key = study_key(0)
-    uniform = np.random.default_rng(0).random(DRAWS)
+    uniform = np.random.default_rng(0).random(draws)
+    exact = jax.jit(lambda key, *p: TruncatedBeta(*p).sample(key))
+    plain = jax.jit(lambda key, a, b, *_: jr.beta(key, a, b))
     for name, (a, b, low, high) in CASES.items():
-        wide = [jnp.full(DRAWS, x) for x in (a, b, low, high)]
-        exact = jax.jit(lambda key, *p: TruncatedBeta(*p).sample(key))
-        plain = jax.jit(lambda key, a, b, *_: jr.beta(key, a, b))
+        wide = [jnp.full(draws, x) for x in (a, b, low, high)]
         ends = special.betainc(a, b, low), special.betainc(a, b, high)
 
         def inverse(a=a, b=b, ends=ends):
@@ -45,36 +48,49 @@ def betas() -> None:
 
         seconds = medians(
             {
-                "exact": lambda exact=exact, wide=wide: exact(key, *wide),
-                "scipy": inverse,
-                "jax": lambda plain=plain, wide=wide: plain(key, *wide),
+                "dpjax": lambda wide=wide: exact(key, *wide),
+                "SciPy": inverse,
+                "jax.random.beta": lambda wide=wide: plain(key, *wide),
             }
         )
-        print(
-            f"{name:<30} {seconds['exact'] / DRAWS * 1e9:6.0f} ns a draw, "
-            f"{seconds['scipy'] / seconds['exact']:6.1f}x SciPy's inverse (>= 5), "
-            f"{seconds['exact'] / seconds['jax']:.2f} of jax.random.beta's (<= 0.4)"
-        )
+        faster = seconds["SciPy"] / seconds["dpjax"]
+        if np.ptp(inverse()):
+            yield Row("T1", name, faster, "× SciPy's inverse", 5, seconds=seconds)
+        else:  # no mass inside, in doubles: its draws are all the same
+            failing = "× SciPy's inverse, which fails"
+            yield Row("T1", name, faster, failing, seconds=seconds)
+        part = seconds["dpjax"] / seconds["jax.random.beta"]
+        yield Row("T1", name, part, "of jax.random.beta's time", 0.4, at_least=False)
 
 
-def balls() -> None:
+def balls(lanes: int) -> Iterator[Row]:
+    """T2: the share of proposals accepted."""
     for name, (mean, precision, radius) in BALLS.items():
         matrix = jnp.diag(jnp.asarray(precision, float))
         law = proposal(rotate(jnp.asarray(mean, float), matrix, jnp.asarray(radius)))
-        lanes = jax.tree.map(
-            lambda leaf: jnp.broadcast_to(leaf, (20_000, *leaf.shape)), law
+        many = jax.tree.map(
+            lambda leaf: jnp.broadcast_to(leaf, (lanes, *leaf.shape)), law
         )
-        accepted = np.asarray(jax.jit(draw)(study_key(0), lanes)[1]).mean()
+        accepted = np.asarray(jax.jit(draw)(study_key(0), many)[1]).mean()
         whole = GaussianInBall(jnp.asarray(mean, float), matrix, radius)
-        at = jnp.zeros(D)
         density = -0.5 * (precision * mean**2).sum() + 0.5 * np.log(precision).sum()
         density -= D / 2 * np.log(2 * np.pi)
-        inside = (density - float(whole.log_prob(at))) / np.log(10)
-        print(
-            f"{name:<34} accepts {accepted:6.1%} (>= 4 %), naive draws 1e{inside:.0f}"
-        )
+        inside = (density - float(whole.log_prob(jnp.zeros(D)))) / np.log(10)
+        unit = f"of proposals accepted; naive 1e{inside:.0f}"
+        yield Row("T2", f"d = {D}, {name}", float(accepted), unit, 0.04)
+
+
+def rows(full: bool = False) -> Iterator[Row]:
+    """Both."""
+    yield from betas(2_000_000 if full else 200_000)
+    yield from balls(200_000 if full else 20_000)
+
+
+def main() -> None:
+    """Print all."""
+    for line in shown(rows()):
+        print(line)
 
 
 if __name__ == "__main__":
-    betas()
-    balls()
+    main()

@@ -37,11 +37,16 @@ class Row:
         return not better
 
 
+def figure(number: float) -> str:
+    """Three digits, and no powers of ten up to a million."""
+    return f"{number:,.0f}" if 1000 <= number < 1e6 else f"{number:.3g}"
+
+
 def shown(rows: Iterable[Row]) -> Iterator[str]:
     """A line a row."""
     for row in rows:
         sign = "≥" if row.at_least else "≤"
         target = "" if row.target is None else f"({sign} {row.target:g})"
         verdict = "  MISSED" if row.missed else ""
-        ratio = f"{row.ratio:>9.3g} {target:<9}"
+        ratio = f"{figure(row.ratio):>9} {target:<9}"
         yield f"{row.id:<3} {row.case:<48} {ratio} {row.unit}{verdict}"

@@ -1,0 +1,25 @@
+"""Seconds of private fits on all devices: `python -m benchmarks.on_devices REPEATS`.
+
+`bench_scaling` starts it with 1 to 8 virtual devices.
+"""
+
+import json
+import sys
+
+import numpy as np
+
+from benchmarks import private_fits
+from benchmarks.timing import medians
+from dpjax.processes import device_mesh
+
+
+def main() -> None:
+    """Print the median of a few."""
+    repeats, mesh = int(sys.argv[1]), device_mesh()
+    records = private_fits.data(np.random.default_rng(0))
+    calls = {"sweep": lambda: private_fits.sweep(records, repeats, mesh)}
+    print(json.dumps(medians(calls, rounds=5)["sweep"]))
+
+
+if __name__ == "__main__":
+    main()
