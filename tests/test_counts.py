@@ -5,8 +5,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax.counts import batches, tables as on_device
-from dpjax.counts import check_records, count, count_batches
+from dpjax.counts import (
+    batches,
+    check_records,
+    count,
+    count_batches,
+    tables as on_device,
+)
 from dpjax.layout import TableLayout
 from dpjax.statistics import FamilyCounts
 

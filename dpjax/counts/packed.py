@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jaxtyping import Array, Int32, Integer, UInt32
+from jaxtyping import Array, ArrayLike, Int32, Integer, UInt32
 
 from dpjax.counts.planes import WORDS_AT_ONCE, Chunks, popcounts
 
@@ -34,13 +34,15 @@ class PackedRecords(eqx.Module):
     planes: UInt32[Array, "d w"]
     n: Int32[Array, ""]
 
-    @property
-    def shape(self) -> tuple[Array, int]:
-        """(n, d), as of the records."""
-        return self.n, self.planes.shape[0]
+    def __check_init__(self):
+        if self.planes.ndim != 2 or self.planes.dtype != jnp.uint32:
+            raise ValueError(
+                f"`planes` must be a matrix of uint32, got {self.planes.dtype} of "
+                f"shape {self.planes.shape}: pack records with `pack`."
+            )
 
 
-def pack(records: Integer[np.ndarray, "n d"] | Integer[Array, "n d"]) -> PackedRecords:
+def pack(records: Integer[ArrayLike, "..."]) -> PackedRecords:
     """Pack records of binary variables, on the host.
 
     Args:
@@ -91,8 +93,24 @@ def padded(packed: PackedRecords) -> tuple[UInt32[Array, "d w"], int]:
     """Planes of a whole number of chunks, which is so already if `pack` made them."""
     words = packed.planes.shape[1]
     missing = _padded(words) - words
-    planes = jnp.pad(packed.planes, ((0, 0), (0, missing))) if missing else packed.planes
+    planes = (
+        jnp.pad(packed.planes, ((0, 0), (0, missing))) if missing else packed.planes
+    )
     return planes, _chunk(words)
+
+
+def check_packed(records: PackedRecords, sizes: tuple[int, ...]) -> None:
+    """Raise `ValueError` unless the columns are those of binary variables of `sizes`."""
+    if records.planes.shape[0] != len(sizes):
+        raise ValueError(
+            f"`records` must have {len(sizes)} columns, one for each variable of the "
+            f"network, got {records.planes.shape[0]}."
+        )
+    if any(size != 2 for size in sizes):
+        raise ValueError(
+            "`records` must not be packed where a variable has not two levels: count "
+            "the records as they were."
+        )
 
 
 def chunks_of(packed: PackedRecords) -> Chunks:
@@ -159,5 +177,5 @@ def _odd_parities(packed: PackedRecords, subsets: Subsets) -> Array:
 
 def unpacked(planes: UInt32[Array, "d w"]) -> Array:
     """The records in some words, a row each, 0 or 1 in bytes."""
-    bits = (planes[:, :, None] >> jnp.arange(32, dtype=jnp.uint32)[None, None]) & 1
+    bits = (planes[:, :, None] >> np.arange(32, dtype=np.uint32)[None, None]) & 1
     return bits.astype(jnp.uint8).reshape(planes.shape[0], -1).T

@@ -58,9 +58,13 @@ def planned(layout: TableLayout) -> Plan:
     of_tables = [_planes(layout, group) for group in layout.groups]
     for table, planes in enumerate(of_tables):
         widths.setdefault(len(planes), []).append(table)
-    others = [t for width, tables in widths.items() if width > MOST_BITS for t in tables]
+    others = [
+        t for width, tables in widths.items() if width > MOST_BITS for t in tables
+    ]
     chosen = {width: tables for width, tables in widths.items() if width <= MOST_BITS}
-    numbers, levels = _number(of_tables[t] for tables in chosen.values() for t in tables)
+    numbers, levels = _number(
+        of_tables[t] for tables in chosen.values() for t in tables
+    )
     d = len(layout.sizes)
     return Plan(
         max((bit + 1 for level in levels[:1] for ((_, bit),) in level), default=1),

@@ -39,7 +39,9 @@ def over_chunks(
         start = jnp.minimum(i * chunk, length - chunk)
         return add(totals, start, i * chunk - start)
 
-    return lax.fori_loop(0, -(-length // chunk), body, totals)
+    if not length:
+        return totals
+    return lax.fori_loop(*map(np.int32, (0, -(-length // chunk))), body, totals)
 
 
 def popcounts(
@@ -73,7 +75,10 @@ def popcounts(
             functools.reduce(combine, [planes[column] for column in members.T])
             for members in levels
         ]
-        return [total + _by_lane(x, lanes) for total, x in zip(totals, combined)]
+        return [
+            total + _by_lane(x, lanes)
+            for total, x in zip(totals, combined, strict=True)
+        ]
 
     totals = [jnp.zeros((len(members), lanes), jnp.int32) for members in levels]
     totals = over_chunks(add, totals, length, chunk)

@@ -16,7 +16,13 @@ from jax import lax
 from jaxtyping import Array, ArrayLike, Int32
 
 from dpjax._types import Records
-from dpjax.counts.packed import PackedRecords, chunks_of, padded, unpacked
+from dpjax.counts.packed import (
+    PackedRecords,
+    check_packed,
+    chunks_of,
+    padded,
+    unpacked,
+)
 from dpjax.counts.plan import planned
 from dpjax.counts.planes import over_chunks, popcounts, tables_of
 from dpjax.counts.transposed import chunks_of_records
@@ -70,9 +76,7 @@ def _check_form(records: ArrayLike, sizes: tuple[int, ...]) -> None:
         raise ValueError(f"`records` must be integers, level indices, got {dtype}.")
 
 
-def count(
-    records: Records | PackedRecords, layout: TableLayout
-) -> Int32[Array, " m"]:
+def count(records: Records | PackedRecords, layout: TableLayout) -> Int32[Array, " m"]:
     """Count every table of `layout`.
 
     Tables of few cells are counted by the bits of the levels, many records at once;
@@ -96,23 +100,10 @@ def count(
             packed and a variable is not binary.
     """
     if isinstance(records, PackedRecords):
-        _check_packed(records, layout.sizes)
+        check_packed(records, layout.sizes)
         return _count_packed(records, layout)
     _check_form(records, layout.sizes)
     return _count(jnp.asarray(records), layout)
-
-
-def _check_packed(records: PackedRecords, sizes: tuple[int, ...]) -> None:
-    if records.planes.shape[0] != len(sizes):
-        raise ValueError(
-            f"`records` must have {len(sizes)} columns, one for each variable of the "
-            f"network, got {records.planes.shape[0]}."
-        )
-    if any(size != 2 for size in sizes):
-        raise ValueError(
-            "`records` must not be packed where a variable has not two levels: count "
-            "the records as they were."
-        )
 
 
 @partial(jax.jit, static_argnames="layout")
@@ -141,7 +132,7 @@ def _count_packed(records: PackedRecords, layout: TableLayout) -> Array:
 
     def add(counts, start, _):
         part = unpacked(lax.dynamic_slice_in_dim(planes, start, chunk, axis=1))
-        missing = 32 * start + jnp.arange(32 * chunk) >= records.n
+        missing = 32 * start + jnp.arange(32 * chunk, dtype=jnp.int32) >= records.n
         return _added(counts, part, missing, layout, plan.others)
 
     return over_chunks(add, counts, planes.shape[1], chunk)
@@ -158,7 +149,7 @@ def _add_one_by_one(
 
     def add(counts, start, skip):
         part = lax.dynamic_slice_in_dim(records, start, chunk)
-        counted = jnp.arange(chunk) < skip if n % chunk else None
+        counted = jnp.arange(chunk, dtype=jnp.int32) < skip if n % chunk else None
         return _added(counts, part, counted, layout, tables)
 
     return over_chunks(add, counts, n, chunk)

@@ -55,7 +55,7 @@ def _packed(
         part = part.reshape(block, 32, d)
         return tuple(_words(part, bit) for bit in range(bits))
 
-    rows = lax.map(pack, jnp.arange(words // block))
+    rows = lax.map(pack, np.arange(words // block, dtype=np.int32))
 
     def transpose(i, planes):
         parts = [row[i].T for row in rows]
@@ -68,7 +68,7 @@ def _packed(
         ]
 
     planes = [jnp.zeros((d, words), jnp.uint32) for _ in rows]
-    planes = lax.fori_loop(0, words // block, transpose, planes)
+    planes = lax.fori_loop(*map(np.int32, (0, words // block)), transpose, planes)
     return planes[0] if bits == 1 else jnp.concatenate(planes)
 
 
