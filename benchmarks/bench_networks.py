@@ -1,16 +1,13 @@
-"""How long do large networks take to compile, and counts to count?"""
+"""How long do large networks take to compile?"""
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
-from benchmarks.timing import first_call, medians
+from benchmarks.timing import first_call
 from dpjax import BayesNet
 from dpjax.mechanisms import DiscreteLaplace
 from dpjax.random import release_key
 from dpjax.statistics import FamilyCounts
-
-RECORDS = 1_000_000
 
 
 def random_network(
@@ -45,22 +42,5 @@ def compile_times(rng: np.random.Generator) -> None:
         print(f"{variables:>9} {statistic.length:>8} {counting:>8.2f} {drawing:>8.2f}")
 
 
-def counting(rng: np.random.Generator) -> None:
-    """Naive-Bayes counts of 17 binary variables beside NumPy's bincount."""
-    net = BayesNet.naive_bayes({f"x{i}": [0, 1] for i in range(17)}, "x0")
-    records = rng.integers(0, 2, (RECORDS, 17)).astype(np.uint8)
-    measure, on_device = jax.jit(FamilyCounts(net).measure), jnp.asarray(records)
-
-    def numpy() -> list[np.ndarray]:
-        label = records[:, 0] * 2
-        return [np.bincount(label + records[:, j], minlength=4) for j in range(1, 17)]
-
-    seconds = medians({"dpjax": lambda: measure(on_device), "numpy": numpy})
-    ratio = seconds["numpy"] / seconds["dpjax"]
-    print(f"counts of {RECORDS:,} records: {ratio:.1f} times as fast as np.bincount")
-
-
 if __name__ == "__main__":
-    generator = np.random.default_rng(0)
-    compile_times(generator)
-    counting(generator)
+    compile_times(np.random.default_rng(0))

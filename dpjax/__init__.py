@@ -10,6 +10,7 @@ __all__ = [
     "Schema",
     "Variable",
     "bounds",
+    "cache_compilations",
     "calibrate",
     "consistent",
     "counts",
@@ -33,6 +34,7 @@ __all__ = [
     "sweep",
     "tempered_posterior",
     "to_arviz",
+    "tune_allocator",
     "walsh_hadamard",
 ]
 
@@ -68,6 +70,7 @@ from dpjax.publish import release
 from dpjax.released import Released, load
 from dpjax.schema import Schema
 from dpjax.sweeps import sweep
+from dpjax.tuning import cache_compilations, tune_allocator
 from dpjax.variables import Variable
 from dpjax.walsh import walsh_hadamard
 

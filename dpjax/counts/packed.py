@@ -100,7 +100,7 @@ def padded(packed: PackedRecords) -> tuple[UInt32[Array, "d w"], int]:
 
 
 def check_packed(records: PackedRecords, sizes: tuple[int, ...]) -> None:
-    """Raise `ValueError` unless the columns are those of binary variables of `sizes`."""
+    """Raise `ValueError` unless the columns are those of binary variables."""
     if records.planes.shape[0] != len(sizes):
         raise ValueError(
             f"`records` must have {len(sizes)} columns, one for each variable of the "
