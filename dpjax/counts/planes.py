@@ -41,7 +41,7 @@ def over_chunks(
 
     if not length:
         return totals
-    return lax.fori_loop(*map(np.int32, (0, -(-length // chunk))), body, totals)
+    return lax.fori_loop(np.int32(0), np.int32(-(-length // chunk)), body, totals)
 
 
 def popcounts(

@@ -23,9 +23,9 @@ def chunks_of_records(records: Integer[Array, "n d"], bits: int) -> Chunks:
     and so on. Higher bits, of an index that no variable has, are ignored.
     """
     n, d = records.shape
-    most = min(WORDS_AT_ONCE, _BYTES_AT_ONCE // (32 * max(1, d)))
-    block = min(_BLOCK, max(64, most))
-    words = block * max(1, min(most, n // 32) // block)
+    most = min(WORDS_AT_ONCE, _BYTES_AT_ONCE // (32 * max(1, d)), n // 32)
+    block = _BLOCK if most >= _BLOCK else 64
+    words = block * max(1, most // block)
     if n < 32 * words:
         records = jnp.pad(records, ((0, 32 * words - n), (0, 0)))
     length = max(n, 32 * words)
@@ -68,7 +68,7 @@ def _packed(
         ]
 
     planes = [jnp.zeros((d, words), jnp.uint32) for _ in rows]
-    planes = lax.fori_loop(*map(np.int32, (0, words // block)), transpose, planes)
+    planes = lax.fori_loop(np.int32(0), np.int32(words // block), transpose, planes)
     return planes[0] if bits == 1 else jnp.concatenate(planes)
 
 

@@ -133,8 +133,9 @@ class FourierCoefficients(TableStatistic):
         Privacy:
             None: these are exact.
         """
-        layout, packed = self.closure.layout, isinstance(records, PackedRecords)
-        if packed and max(map(len, layout.groups), default=0) <= _MOST_BY_PARITY:
+        layout = self.closure.layout
+        largest = max(map(len, layout.groups), default=0)
+        if isinstance(records, PackedRecords) and largest <= _MOST_BY_PARITY:
             check_packed(records, layout.sizes)
             count_each = odd_parities if self._first else parities
             return count_each(records, self._subsets[self._first :])
@@ -144,6 +145,7 @@ class FourierCoefficients(TableStatistic):
         measured = coefficients[self._first :]
         if self.adjacency != REPLACE_ONE:
             return measured
+        packed = isinstance(records, PackedRecords)
         n = records.n if packed else jnp.shape(records)[0]
         return self._choose((n - measured) // 2, measured)
 
