@@ -1,39 +1,83 @@
-"""What does exact noise cost beside floating-point noise? (performance.md, N1)"""
+"""What does noise cost, exact or simulated, beside others' noise? (N1, R1)"""
 
+from collections.abc import Iterator
 from fractions import Fraction
 
 import jax
 import jax.numpy as jnp
 import jax.random as jr
+import numpy as np
 
-from benchmarks.timing import first_call, medians
-from dpjax.noise import discrete_laplace, tables
+from benchmarks.report import Row, shown
+from benchmarks.timing import medians
+from dpjax._types import Key
+from dpjax.noise import discrete_laplace, laplace, tables
 from dpjax.random import release_key, study_key
 
-DRAWS = 10_000_000
 TARGETS = {Fraction(1): 1.5, Fraction(1, 10): 2.5, Fraction(1, 100): 4.0}
 
 
-def main() -> None:
-    """Print the time of exact draws as a ratio to `jax.random.laplace`."""
-    exact = jnp.zeros(DRAWS, jnp.int32)
-    laplace = jax.jit(lambda key: jr.laplace(key, (DRAWS,)))
-    print(f"{DRAWS:,} draws; ratios to jax.random.laplace with JAX's default key")
-    print(f"{'ε/Δ':>6} {'threefry':>9} {'ChaCha20':>9} {'target':>7} {'compile s':>10}")
+def exact(draws: int) -> Iterator[Row]:
+    """N1: exact discrete Laplace beside `jax.random.laplace` with JAX's default key."""
+    counts = jnp.zeros(draws, jnp.int32)
+    floating = jax.jit(lambda key: jr.laplace(key, (draws,)))
+    add = jax.jit(discrete_laplace.add)
     for rho, target in TARGETS.items():
         table = tables.build(rho)
-        add = jax.jit(discrete_laplace.add)
-        compiling = first_call(lambda a=add, t=table: a(study_key(0), t, exact))
         seconds = medians(
             {
-                "laplace": lambda: laplace(jr.key(0)),
-                "threefry": lambda a=add, t=table: a(study_key(0), t, exact),
-                "chacha": lambda a=add, t=table: a(release_key(), t, exact),
-            }
+                "laplace": lambda: floating(jr.key(0)),
+                "threefry": lambda t=table: add(study_key(0), t, counts),
+                "ChaCha20": lambda t=table: add(release_key(), t, counts),
+            },
+            rounds=5,
         )
-        ratios = [seconds[name] / seconds["laplace"] for name in ("threefry", "chacha")]
-        shown = f"{ratios[0]:>9.2f} {ratios[1]:>9.2f} {target:>7} {compiling:>10.2f}"
-        print(f"{rho!s:>6} {shown}")
+        for name in ("threefry", "ChaCha20"):
+            case = f"{draws:,} exact draws, ε/Δ = {rho}, {name}"
+            ratio = seconds[name] / seconds["laplace"]
+            unit = "× time of jax.random.laplace"
+            yield Row("N1", case, ratio, unit, target, at_least=False, seconds=seconds)
+
+
+def simulated(draws: int) -> Iterator[Row]:
+    """R1: draws as an array beside NumPy's, and summed as they are made (fused)."""
+
+    def batch(key: Key) -> jax.Array:
+        return laplace.sample(key, 2.0, (draws,))
+
+    def total(key: Key) -> jax.Array:
+        return jnp.sum(batch(key))
+
+    array, fused = jax.jit(batch), jax.jit(total)
+    rng = np.random.default_rng(0)
+    seconds = medians(
+        {
+            "numpy": lambda: rng.laplace(scale=2.0, size=draws),
+            "numpy sum": lambda: rng.laplace(scale=2.0, size=draws).sum(),
+            "array": lambda: array(study_key(0)),
+            "fused": lambda: fused(study_key(0)),
+            "default": lambda: fused(jr.key(0)),
+        }
+    )
+    case, faster = f"{draws:,} Laplace draws", "× as fast as NumPy"
+    ratio = seconds["numpy"] / seconds["array"]
+    yield Row("R1", f"{case}, an array", ratio, faster, 4, seconds=seconds)
+    ratio = seconds["numpy sum"] / seconds["fused"]
+    yield Row("R1", f"{case}, summed", ratio, faster, 4)
+    ratio = seconds["default"] / seconds["fused"]
+    yield Row("R1", f"{case}, summed", ratio, "× JAX's default key", 4)
+
+
+def rows(full: bool = False) -> Iterator[Row]:
+    """The exact law, then the simulated one; OpenDP is in bench_peers."""
+    yield from exact(10_000_000 if full else 2_000_000)
+    yield from simulated(1 << (24 if full else 22))
+
+
+def main() -> None:
+    """Print the rows."""
+    for line in shown(rows()):
+        print(line)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ __all__ = [
     "SweepResult",
     "Variable",
     "bounds",
+    "cache_compilations",
     "calibrate",
     "consistent",
     "counts",
@@ -37,6 +38,7 @@ __all__ = [
     "sweep",
     "tempered_posterior",
     "to_arviz",
+    "tune_allocator",
     "walsh_hadamard",
 ]
 
@@ -75,6 +77,7 @@ from dpjax.released import Released, load
 from dpjax.schema import Schema
 from dpjax.streaming import family_counts
 from dpjax.sweeps import SweepResult, sweep
+from dpjax.tuning import cache_compilations, tune_allocator
 from dpjax.variables import Variable
 from dpjax.walsh import walsh_hadamard
 

@@ -120,8 +120,8 @@ def _levels(table: Array, pair: Pair, stride: int, size: int) -> Array:
     while size > 1:
         radix = min(size, 4)
         table = table.reshape(-1, radix, stride)
-        parts = _butterfly(lax.split(table, (1,) * radix, axis=1), pair)
-        table = lax.concatenate(parts, 1)
+        parts = [lax.index_in_dim(table, i, 1, keepdims=False) for i in range(radix)]
+        table = jnp.stack(_butterfly(parts, pair), axis=1)
         stride, size = stride * radix, size // radix
     return table.reshape(shape)
 

@@ -7,7 +7,7 @@ import pathlib
 import pytest
 
 FLOORS = [
-    {"_types", "_checks", "_documents", "_version"},
+    {"_types", "_checks", "_documents", "_version", "tuning"},
     {"processes", "table_files"},
     {"variables", "intervals", "bif", "layout", "expfam"},
     {"walsh", "projection"},

@@ -16,9 +16,20 @@ from jax import lax
 from jaxtyping import Array, ArrayLike, Int32
 
 from dpjax._types import Records
+from dpjax.counts.packed import (
+    PackedRecords,
+    check_packed,
+    chunks_of,
+    padded,
+    unpacked,
+)
+from dpjax.counts.plan import planned
+from dpjax.counts.planes import over_chunks, popcounts, tables_of
+from dpjax.counts.transposed import chunks_of_records
 from dpjax.layout import TableLayout
 
 _CELLS_AT_ONCE = 1 << 18  # 1 MiB of addresses: stays in cache, and off the page tables
+_LEAST_FOR_PLANES = 1 << 11  # records: with fewer, words would be mostly padding
 
 
 def check_records(records: ArrayLike, sizes: tuple[int, ...]) -> None:
@@ -65,12 +76,15 @@ def _check_form(records: ArrayLike, sizes: tuple[int, ...]) -> None:
         raise ValueError(f"`records` must be integers, level indices, got {dtype}.")
 
 
-def count(records: Records, layout: TableLayout) -> Int32[Array, " m"]:
-    """Count every table of `layout` in one pass over the records.
+def count(records: Records | PackedRecords, layout: TableLayout) -> Int32[Array, " m"]:
+    """Count every table of `layout`.
+
+    Tables of few cells are counted by the bits of the levels, many records at once;
+    others a record at a time. The counts are the same.
 
     Args:
         records: level indices, fewer than 2^31 rows; those of column i are in
-            [0, layout.sizes[i]).
+            [0, layout.sizes[i]). Or packed records, if all variables are binary.
         layout: static under `jit`.
 
     Returns:
@@ -82,8 +96,12 @@ def count(records: Records, layout: TableLayout) -> Int32[Array, " m"]:
         than its sensitivity.
 
     Raises:
-        ValueError: if the records have not one column of integers a variable.
+        ValueError: if the records have not one column of integers a variable, or are
+            packed and a variable is not binary.
     """
+    if isinstance(records, PackedRecords):
+        check_packed(records, layout.sizes)
+        return _count_packed(records, layout)
     _check_form(records, layout.sizes)
     return _count(jnp.asarray(records), layout)
 
@@ -91,16 +109,61 @@ def count(records: Records, layout: TableLayout) -> Int32[Array, " m"]:
 @partial(jax.jit, static_argnames="layout")
 def _count(records: Array, layout: TableLayout) -> Array:
     n = records.shape[0]
-    chunk = max(1, min(n, _CELLS_AT_ONCE // max(1, len(layout.groups))))
-    rest = n % chunk
-
-    def add(counts, part):
-        return counts.at[layout.cells(part).reshape(-1)].add(1, mode="drop")
-
-    def add_chunk(i, counts):
-        return add(counts, lax.dynamic_slice_in_dim(records, i * chunk, chunk))
-
+    if n < _LEAST_FOR_PLANES:
+        every = tuple(range(len(layout.groups)))
+        counts = jnp.zeros(layout.length, jnp.int32)
+        return _add_one_by_one(counts, records, layout, every)
+    plan = planned(layout)
     counts = jnp.zeros(layout.length, jnp.int32)
-    if n >= chunk:
-        counts = lax.fori_loop(0, n // chunk, add_chunk, counts)
-    return add(counts, records[n - rest :]) if rest else counts
+    if plan.widths:
+        sizes = popcounts(*chunks_of_records(records, plan.bits), plan.levels)
+        counts = tables_of(plan, n, sizes, layout.length)
+    return _add_one_by_one(counts, records, layout, plan.others)
+
+
+@partial(jax.jit, static_argnames="layout")
+def _count_packed(records: PackedRecords, layout: TableLayout) -> Array:
+    plan = planned(layout)
+    sizes = popcounts(*chunks_of(records), plan.levels)
+    counts = tables_of(plan, records.n, sizes, layout.length)
+    if not plan.others:
+        return counts
+    planes, chunk = padded(records)
+
+    def add(counts, start, _):
+        part = unpacked(lax.dynamic_slice_in_dim(planes, start, chunk, axis=1))
+        missing = 32 * start + jnp.arange(32 * chunk, dtype=jnp.int32) >= records.n
+        return _added(counts, part, missing, layout, plan.others)
+
+    return over_chunks(add, counts, planes.shape[1], chunk)
+
+
+def _add_one_by_one(
+    counts: Array, records: Array, layout: TableLayout, tables: tuple[int, ...]
+) -> Array:
+    """Counts with every record added to its cell of each of the tables."""
+    n = records.shape[0]
+    if not tables or not n:
+        return counts
+    chunk = max(1, min(n, _CELLS_AT_ONCE // len(tables)))
+
+    def add(counts, start, skip):
+        part = lax.dynamic_slice_in_dim(records, start, chunk)
+        counted = jnp.arange(chunk, dtype=jnp.int32) < skip if n % chunk else None
+        return _added(counts, part, counted, layout, tables)
+
+    return over_chunks(add, counts, n, chunk)
+
+
+def _added(
+    counts: Array,
+    records: Array,
+    missing: Array | None,
+    layout: TableLayout,
+    tables: tuple[int, ...],
+) -> Array:
+    """Counts with some records, but those that are missing."""
+    cells = layout.cells(records, tables)
+    if missing is not None:
+        cells = jnp.where(missing[:, None], layout.length, cells)
+    return counts.at[cells.reshape(-1)].add(1, mode="drop")

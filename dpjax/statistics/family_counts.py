@@ -12,7 +12,7 @@ from jaxtyping import Array, Int32
 
 from dpjax._checks import one_of
 from dpjax._types import Cells, Flat, Records, Scalar
-from dpjax.counts import count
+from dpjax.counts import PackedRecords, count
 from dpjax.graph import BayesNet, maximal_groups
 from dpjax.layout import TableLayout
 from dpjax.privacy import ADJACENCIES, REPLACE_ONE, Sensitivity
@@ -90,8 +90,11 @@ class FamilyCounts(TableStatistic):
         """Number of measured cells."""
         return self.measured.length
 
-    def measure(self, records: Records) -> Int32[Array, " m"]:
+    def measure(self, records: Records | PackedRecords) -> Int32[Array, " m"]:
         """The measured tables in one flat vector.
+
+        Args:
+            records: level indices; or, of binary variables, what `counts.pack` makes.
 
         Privacy:
             None: these are the exact counts.

@@ -13,7 +13,8 @@ from jaxtyping import Array, ArrayLike, Int32
 
 from dpjax._checks import one_of, whole
 from dpjax._types import Cells, Flat, Records, Scalar
-from dpjax.counts import count
+from dpjax.counts import PackedRecords, count, odd_parities, parities
+from dpjax.counts.packed import check_packed
 from dpjax.fourier_basis import (
     DownwardClosure,
     denominators,
@@ -31,6 +32,7 @@ from dpjax.statistics.fourier_sensitivity import (
 from dpjax.variables import Variable
 
 _MOST_TABLES = 1 << 20
+_MOST_BY_PARITY = 8  # variables: with more, a table and its transform are faster
 
 
 @dataclass(frozen=True)
@@ -121,21 +123,31 @@ class FourierCoefficients(TableStatistic):
         """Number of coefficients that are measured."""
         return len(self.closure) - self._first
 
-    def measure(self, records: Records) -> Int32[Array, " m"]:
+    def measure(self, records: Records | PackedRecords) -> Int32[Array, " m"]:
         """The exact vector.
+
+        Args:
+            records: level indices; or, of binary variables, what `counts.pack` makes,
+                of which coefficients of low order are counted without any table.
 
         Privacy:
             None: these are exact.
         """
-        counts = count(records, self.counted)
-        return self.of_counts(counts, jnp.shape(records)[0])
+        layout = self.counted
+        packed = isinstance(records, PackedRecords)
+        if packed and max(map(len, layout.groups), default=0) <= _MOST_BY_PARITY:
+            check_packed(records, layout.sizes)
+            count_each = odd_parities if self._first else parities
+            return count_each(records, self._subsets[self._first :])
+        n = records.n if packed else jnp.shape(records)[0]
+        return self.of_counts(count(records, layout), n)
 
     @property
     def counted(self) -> TableLayout:
         """The groups of the closure."""
         return self.closure.layout
 
-    def of_counts(self, counts: Int32[Array, " c"], n: int) -> Int32[Array, " m"]:
+    def of_counts(self, counts: Int32[Array, " c"], n: Scalar) -> Int32[Array, " m"]:
         """The exact vector of n records whose tables of `counted` these are.
 
         Privacy:
@@ -148,6 +160,18 @@ class FourierCoefficients(TableStatistic):
         if self.adjacency != REPLACE_ONE:
             return measured
         return self._choose((n - measured) // 2, measured)
+
+    @cached_property
+    def _subsets(self) -> tuple[tuple[int, ...], ...]:
+        """Of binary variables, those of each coefficient."""
+        layout, subsets = self.closure.layout, []
+        tables = np.searchsorted(layout.offsets, self.closure.owners, "right") - 1
+        for table, entry in zip(
+            tables.tolist(), self.closure.owners.tolist(), strict=True
+        ):
+            cell, strides = entry - layout.offsets[table], layout.strides[table]
+            subsets.append(tuple(i for i, step in strides.items() if cell & step))
+        return tuple(subsets)
 
     def _choose(self, if_binary: Array, otherwise: Array) -> Array:
         """By coefficient; without a mask in the program where all are of one kind."""
