@@ -172,7 +172,7 @@ def diffprivlib_seconds(python: str) -> float:
 
 
 def compile_seconds(cache: str | None = None) -> float:
-    """Seconds that the backend takes for all programs of a sweep's first call."""
+    """`first_sweep`, in a process of its own."""
     command = [sys.executable, "-m", "benchmarks.bench_sweep", "--compile-only"]
     command += [] if cache is None else ["--cache", cache]
     done = subprocess.run(command, capture_output=True, check=True, text=True)
