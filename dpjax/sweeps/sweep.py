@@ -24,7 +24,7 @@ from dpjax.sweeps.program import Experiment, Inputs, Prepare, check_outputs
 from dpjax.sweeps.result import SweepResult
 from dpjax.sweeps.run import Run
 
-_BYTES_AT_ONCE = {"cpu": 1 << 22}  # a cache's worth; accelerators have more:
+_BYTES_AT_ONCE = {"cpu": 1 << 24}  # of data and results; accelerators have more:
 _BYTES_OF_OTHERS = 1 << 28
 _LONGEST_BLOCK = 1024
 
