@@ -19,7 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import dpjax as dp
-from benchmarks import private_fits
+from benchmarks.private_fits import FITS
 from benchmarks.report import Row, shown
 from benchmarks.timing import medians
 from dpjax import BayesNet
@@ -114,7 +114,7 @@ def over_repeats(sizes: tuple[int, ...]) -> Iterator[Row]:
 def over_devices(repeats: int) -> Iterator[Row]:
     """Private fits on a mesh, each number of devices in a process of its own."""
     seconds: dict[int, float] = {}
-    fits = repeats * len(private_fits.EPSILONS)
+    fits = repeats * FITS
     for devices in (1, 2, 4, 8):
         flags = f"--xla_force_host_platform_device_count={devices}"
         flags = f"{os.environ.get('XLA_FLAGS', '')} {flags}"
@@ -140,7 +140,7 @@ def rows(full: bool = False) -> Iterator[Row]:
     yield from over_records(powers[2:] if full else powers[2:6])
     yield from over_variables(1_000_000 if full else 100_000)
     yield from over_repeats(powers[:5] if full else powers[:4])
-    yield from over_devices(100_000 if full else 5_000)
+    yield from over_devices(30_000 if full else 2_000)
 
 
 def main() -> None:

@@ -6,9 +6,7 @@
 import json
 import sys
 
-import numpy as np
-
-from benchmarks import private_fits
+from benchmarks.private_fits import Study
 from benchmarks.timing import medians
 from dpjax.processes import device_mesh
 
@@ -16,8 +14,8 @@ from dpjax.processes import device_mesh
 def main() -> None:
     """Print the median of a few."""
     repeats, mesh = int(sys.argv[1]), device_mesh()
-    records = private_fits.data(np.random.default_rng(0))
-    calls = {"sweep": lambda: private_fits.sweep(records, repeats, mesh)}
+    study = Study()
+    calls = {"sweep": lambda: study(repeats, mesh)["accuracy"]}
     print(json.dumps(medians(calls, rounds=5)["sweep"]))
 
 

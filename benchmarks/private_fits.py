@@ -1,74 +1,58 @@
-"""Private naive-Bayes fits and predictions on binary records, to be repeated.
+"""A sweep of private naive Bayes: three mechanisms at seven ε, many random splits.
 
-Each repeat trains on two thirds of the records, at random, and predicts the others.
+Each repeat trains on 700 of 1,000 records with 16 binary features, and predicts the
+others.
 """
 
 import jax
 import jax.numpy as jnp
-import jax.random as jr
 import numpy as np
-from jax import lax
 
 import dpjax as dp
-from dpjax.mechanisms import Laplace
-from dpjax.privacy import Sensitivity
+from dpjax.experiments import NaiveBayesExperiment
 from dpjax.random import study_key
 
-EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
-RECORDS, FEATURES = 1000, 16
-TRAINING = 2 * RECORDS // 3
-SENSITIVITY = Sensitivity(2 * FEATURES, "replace-one", tight=True)
+EPSILONS = ("0.1", "0.2", "0.5", "1", "2", "5", "10")
+MECHANISMS = ("laplace", "fourier", "posterior-sample")
+FITS = len(EPSILONS) * len(MECHANISMS)  # a repeat
+RECORDS, FEATURES, TRAINING = 1000, 16, 700
+BLOCK = 32
+CHANGE = "replace-one"
 
 
-def data(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Features (n, d) and labels (n,), both of zeros and ones, as float32."""
-    labels = rng.integers(0, 2, RECORDS)
-    chances = rng.uniform(0.1, 0.9, (2, FEATURES))
-    features = rng.random((RECORDS, FEATURES)) < chances[labels]
-    return features.astype(np.float32), labels.astype(np.float32)
+def survey() -> np.ndarray:
+    """Records of a target and features that depend on it; the target first."""
+    rng = np.random.default_rng(0)
+    target = rng.random(RECORDS) < 0.4
+    laws = rng.random((2, FEATURES))
+    features = rng.random((RECORDS, FEATURES)) < laws[target.astype(int)]
+    return np.column_stack([target, features]).astype(np.uint8)
 
 
-def split(key, records):
-    """The records and which to train on: those with the smallest random words.
-
-    The largest of these words is found bit by bit: sorting takes longer.
-    """
-    words = jr.bits(key, (RECORDS,), jnp.uint32)
-
-    def with_bit(i, found):
-        larger = found | (jnp.uint32(1) << (31 - i).astype(jnp.uint32))
-        return jnp.where((words < larger).sum(dtype=int) < TRAINING, larger, found)
-
-    return *records, words <= lax.fori_loop(0, 32, with_bit, jnp.uint32(0))
+def experiment() -> NaiveBayesExperiment:
+    levels = {f"x{i}": [0, 1] for i in range(FEATURES + 1)}
+    net = dp.BayesNet.naive_bayes(levels, "x0")
+    return NaiveBayesExperiment(net, "x0", TRAINING, CHANGE, scores=("accuracy",))
 
 
-def experiment(key, epsilon, records):
-    """Accuracy on the records that are not for training."""
-    features, labels, training = records
-    member = jnp.stack([(1 - labels) * training, labels * training])
-    ones = jnp.matmul(member, features, precision="highest")
-    exact = jnp.stack([member.sum(axis=1, keepdims=True) - ones, ones])
-    noisy = Laplace(epsilon, SENSITIVITY).sample(key, exact)
-    cells = 1 + jnp.maximum(noisy, 0)  # (value, class, feature)
-    logs = jnp.log(cells / cells.sum(axis=0))
-    odds = logs[:, 1] - logs[:, 0]
-    totals = cells.sum(axis=0).mean(axis=1)
-    start = odds[0].sum() + jnp.log(totals[1] / totals[0])
-    predicted = jnp.matmul(features, odds[1] - odds[0]) + start > 0
-    right = (predicted == (labels == 1)) & ~training
-    return {"accuracy": right.sum() / (~training).sum()}
+class Study:
+    """The sweep, called with a number of repeats."""
 
+    def __init__(self) -> None:
+        self.experiment, self.records = experiment(), jnp.asarray(survey())
+        self.mechanisms = self.experiment.mechanisms(MECHANISMS, EPSILONS)
 
-def sweep(records, repeats: int, mesh: jax.sharding.Mesh | None = None) -> np.ndarray:
-    """Accuracies of so many repeats at each ε, (e, repeats)."""
-    result = dp.sweep(
-        study_key(0),
-        experiment,
-        records,
-        epsilons=EPSILONS,
-        prepare=split,
-        repeats=repeats,
-        block=64,
-        mesh=mesh,
-    )
-    return result["accuracy"]
+    def __call__(
+        self, repeats: int, mesh: jax.sharding.Mesh | None = None
+    ) -> dp.SweepResult:
+        return dp.sweep(
+            study_key(0),
+            self.experiment,
+            self.records,
+            epsilons=EPSILONS,
+            mechanisms=self.mechanisms,
+            prepare=self.experiment.prepare,
+            repeats=repeats,
+            block=BLOCK,
+            mesh=mesh,
+        )

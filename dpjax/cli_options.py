@@ -3,6 +3,7 @@
 __all__ = [
     "DATA_HELP",
     "increment_of",
+    "is_among_tables",
     "ledger_of",
     "network_of",
     "refuse_unwritable",
@@ -92,13 +93,18 @@ def refuse_unwritable(options: argparse.Namespace) -> None:
     out = pathlib.Path(options.out).resolve()
     ledger = options.ledger and pathlib.Path(options.ledger).resolve()
     inputs = [options.data, options.schema, options.network, ledger, f"{ledger}.lock"]
-    data = pathlib.Path(options.data).resolve()
-    within = data.is_dir() and data in out.parents  # all that is there is read
-    if within or out in [pathlib.Path(x).resolve() for x in inputs if x]:
+    taken = [pathlib.Path(x).resolve() for x in inputs if x]
+    if out in taken or is_among_tables(out, options.data):
         raise ValueError(
             f"`out` must not be an input or the ledger, got {options.out}."
         )
     refuse_unwritable_file(options.out)
+
+
+def is_among_tables(out: pathlib.Path, data: str) -> bool:
+    """Whether a file is in the folder of tables, all of which is read."""
+    folder = pathlib.Path(data).resolve()
+    return folder.is_dir() and folder in out.resolve().parents
 
 
 def refuse_unwritable_file(path: str, name: str = "out") -> None:

@@ -15,12 +15,7 @@ __all__ = [
 ]
 
 import itertools
-from collections.abc import (
-    Collection,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import jax.numpy as jnp
 import numpy as np

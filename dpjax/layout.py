@@ -170,7 +170,8 @@ class TableLayout:
         """Every row divided by its sum."""
         if len(self.rows_by_width) > 1:
             return weights / self.row_sums(weights)
-        rows = weights.reshape(-1, *self.rows_by_width)
+        (width,) = self.rows_by_width  # without a scatter and a gather
+        rows = weights.reshape(-1, width)
         return (rows / rows.sum(axis=-1, keepdims=True)).reshape(-1)
 
     def row_sums(self, vector: Real[Array, " m"]) -> Real[Array, " m"]:

@@ -10,6 +10,7 @@ __all__ = [
     "device_mesh",
     "exchanged",
     "is_first",
+    "noticing_loss",
     "start",
 ]
 
@@ -114,7 +115,7 @@ def exchanged(content: bytes) -> list[bytes]:
     """
     if jax.process_count() == 1:
         return [content]
-    with _noticing_loss():
+    with noticing_loss():
         # As bytes: without x64, JAX would narrow wide numbers.
         own = np.frombuffer(content, np.uint8)
         return [bytes(x) for x in multihost_utils.process_allgather(own)]
@@ -128,7 +129,7 @@ def broadcast(content: bytes) -> bytes:
     """
     if jax.process_count() == 1:
         return content
-    with _noticing_loss():
+    with noticing_loss():
         size = np.frombuffer(len(content).to_bytes(8, "little"), np.uint8)
         size = int.from_bytes(bytes(_from_first(size)), "little")
         own = np.frombuffer(content, np.uint8) if is_first() else np.zeros(size, "u1")
@@ -140,8 +141,11 @@ def _from_first(values: np.ndarray) -> np.ndarray:
 
 
 @contextlib.contextmanager
-def _noticing_loss() -> Iterator[None]:
-    """What the runtime says of a lost connection, in words of ours."""
+def noticing_loss() -> Iterator[None]:
+    """Raise `PeerLost` for what the runtime says of a lost connection.
+
+    To be around nothing but an exchange: any `RuntimeError` or `ValueError` counts.
+    """
     try:
         yield
     except (RuntimeError, ValueError) as error:  # which one depends on JAX's version

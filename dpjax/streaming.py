@@ -53,7 +53,8 @@ def family_counts(
         ValueError: if the source cannot be read throughout, or does not fit the
             network. The message names the file, with its row group or row where that is
             known, and never shows a value.
-        RuntimeError: in the other processes of a mesh, if one of them fails.
+        RuntimeError: in the other processes of a mesh, if one of them fails; if it
+            died, `dpjax.processes.PeerLost`.
     """
     layout = FamilyCounts(net, families).measured
     turns = None

@@ -6,21 +6,11 @@ import io
 import os
 import pathlib
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpjax._documents import write_atomically
-
-if TYPE_CHECKING:
-    import pyarrow
-    from pyarrow import csv, parquet
-else:
-    try:
-        import pyarrow
-        from pyarrow import csv, parquet
-    except Exception:  # absent or broken: said when a file is to be written
-        pyarrow = csv = parquet = None
+from dpjax.columns.arrow import csv, parquet, pyarrow
 
 _ENDINGS = (".csv", ".parquet")
 

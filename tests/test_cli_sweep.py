@@ -146,6 +146,7 @@ def test_two_processes_write_what_one_writes(capsys, tmp_path):
         (["table.csv", "--plot", "x.jpg"], "`plot` must end in .png"),
         (["table.csv", "--out", "table.csv"], "`out` must not be an input"),
         (["table.csv", "--checkpoint", "schema.json"], "`checkpoint` must not be an"),
+        ([".", "--checkpoint", "c"], "`checkpoint` must not be an input"),
         (["table.csv", "--out", "no/x.csv"], "`out` must be a file in a folder"),
         (["table.csv", "--process", "1"], "`distributed` must be given with"),
         (["table.csv", "--devices", "99"], "`devices` must be at most"),

@@ -1,7 +1,10 @@
 """What importing does not do, and what is missing without the extras."""
 
+import pathlib
+import re
 import subprocess
 import sys
+import tomllib
 
 import pytest
 
@@ -58,7 +61,7 @@ def test_the_core_works_with_broken_extras():
 
 
 def test_importing_prints_and_changes_nothing_and_leaves_what_is_slow():
-    slow = {"matplotlib", "statsmodels", "pandas"}
+    slow = {"matplotlib", "statsmodels", "pandas", "xarray"}
     assert run(QUIET + f"import sys; print(*({slow} & sys.modules.keys()))") == "\n"
 
 
@@ -81,3 +84,12 @@ def test_a_missing_package_names_its_extra(module, wrapped, use, extra, monkeypa
     monkeypatch.setattr(module, wrapped, None)
     with pytest.raises(ImportError, match=rf'pip install "dpjax\[{extra}\]"'):
         use()
+
+
+def test_extras_that_messages_name_are_declared():
+    root = pathlib.Path(__file__).parents[1]
+    extras = tomllib.loads((root / "pyproject.toml").read_text())["project"]
+    sources = [path.read_text() for path in (root / "dpjax").rglob("*.py")]
+    named = set(re.findall(r'install "dpjax\[(\w+)\]"', "".join(sources)))
+    assert "data" in named
+    assert named <= set(extras["optional-dependencies"])

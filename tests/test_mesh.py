@@ -12,6 +12,9 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
+from dpjax.counts import sharded
+from dpjax.processes import PeerLost, device_mesh
+
 from .mesh_cases import RECORDS
 
 ROOT = pathlib.Path(__file__).parents[1]
@@ -38,6 +41,16 @@ def free_address():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return "{}:{}".format(*probe.getsockname())
+
+
+@pytest.mark.parametrize("kind", [RuntimeError, ValueError])  # by JAX's version
+def test_a_lost_process_is_no_error_of_the_records(kind, monkeypatch):
+    def lost(*_):
+        raise kind("UNKNOWN: Gloo AllGather failed: Connection reset by peer")
+
+    monkeypatch.setattr(sharded, "_replicated", lost)
+    with pytest.raises(PeerLost, match="another process of this run died"):
+        sharded.gather(np.zeros(1, np.int64), device_mesh(1))
 
 
 @pytest.mark.thorough

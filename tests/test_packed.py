@@ -21,7 +21,8 @@ from dpjax.counts import (
 from dpjax.layout import TableLayout
 from dpjax.statistics import FamilyCounts, FourierCoefficients
 
-SIZES = [0, 1, 33, 2049, 40_000]
+thorough = pytest.mark.thorough
+SIZES = [0, *(pytest.param(n, marks=thorough) for n in (1, 33, 2049)), 40_000]
 
 
 @pytest.fixture
@@ -70,7 +71,13 @@ def test_packed_counts_equal_numpy(n, rng):
 
 
 @pytest.mark.parametrize(
-    ("n", "dtype"), [(64, "uint8"), (65, "int8"), (2047, "uint8"), (6145, "int32")]
+    ("n", "dtype"),
+    [
+        pytest.param(64, "uint8", marks=thorough),
+        (65, "int8"),
+        pytest.param(2047, "uint8", marks=thorough),
+        (6145, "int32"),
+    ],
 )
 @pytest.mark.usefixtures("small")
 def test_chunks_overlap_without_counting_twice(n, dtype, rng):
@@ -104,9 +111,16 @@ def test_planes_of_other_lengths_than_pack_makes(rng):
     np.testing.assert_array_equal(count(trimmed, layout), expected)
 
 
-@pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
-@pytest.mark.parametrize("order", [2, None])
-def test_statistics_of_packed_records_are_the_same(adjacency, order, rng):
+@pytest.mark.parametrize(
+    ("order", "adjacency"),
+    [
+        (2, "replace-one"),
+        (None, "add-remove"),
+        pytest.param(2, "add-remove", marks=thorough),
+        pytest.param(None, "replace-one", marks=thorough),
+    ],
+)
+def test_statistics_of_packed_records_are_the_same(order, adjacency, rng):
     levels = {f"x{i}": [0, 1] for i in range(10)}
     parents = {f"x{i}": [f"x{j}" for j in range(max(0, i - 3), i)] for i in range(10)}
     parents["x9"] = [f"x{j}" for j in range(9)] if order is None else []

@@ -262,6 +262,33 @@ def test_under_vmap_draws_are_the_same():
 
 @pytest.mark.thorough
 @pytest.mark.relaxed
+def test_a_batch_of_truncated_betas_is_each_of_them(key):
+    """Lanes that wait are gathered across a batch, and keep their own keys."""
+    keys = jr.split(key, (3, 2))
+    ones = jnp.asarray(np.linspace(0.6, 30, 400), float)
+    low = jnp.asarray([0.05, 0.4], float)
+
+    def draw(key, low):
+        law = TruncatedBeta(ones, ones[::-1], low, 1 - low, validate_args=False)
+        return law.sample(key)
+
+    batch = jax.jit(jax.vmap(jax.vmap(draw), in_axes=(0, None)))(keys, low)
+    alone = jax.jit(draw)
+    for i, j in np.ndindex(3, 2):
+        # Nothing but rounding may differ: not one lane its draw.
+        np.testing.assert_allclose(batch[i, j], alone(keys[i, j], low[j]), rtol=1e-4)
+
+
+@pytest.mark.relaxed
+def test_lanes_that_wait_do_not_share_their_draws(key):
+    law = TruncatedBeta(jnp.full(8000, 3.0), 2.0, 0.1, 0.9, validate_args=False)
+    draws = np.asarray(jax.jit(law.sample)(key))
+    # Some 4 of 8000 floats are equal by chance: 8000² / 2 pairs, 2^23 floats.
+    assert len(np.unique(draws)) > 8000 - 25
+
+
+@pytest.mark.thorough
+@pytest.mark.relaxed
 def test_inside_a_model_nuts_finds_their_means():
     def model():
         numpyro.sample("p", TruncatedBeta(3.0, 4.0, 0.3, 0.9))

@@ -5,22 +5,16 @@ pyarrow.
 """
 
 __all__ = [
-    "Column",
     "Held",
-    "Numbers",
     "Part",
     "Table",
-    "column_names",
     "encode_column",
     "is_array",
     "is_in_memory",
     "parts",
-    "read_column",
-    "read_numbers",
     "remembering",
 ]
 
-from dpjax.columns.cells import Column, Numbers, read_column, read_numbers
 from dpjax.columns.codes import encode_column, remembering
-from dpjax.columns.held import Held, Part, Table, column_names, is_array, is_in_memory
+from dpjax.columns.held import Held, Part, Table, is_array, is_in_memory
 from dpjax.columns.sources import parts

@@ -70,13 +70,15 @@ def is_array(table: Table) -> bool:
 
 def is_in_memory(table: Table) -> bool:
     """Whether it is one table or array, that needs no reading."""
-    if isinstance(table, str | os.PathLike):
+    if isinstance(table, str | os.PathLike) or is_dataset(table):
         return False
-    arrow = pyarrow and isinstance(table, pyarrow.Table | pyarrow.RecordBatch)
-    if is_dataset(table):
-        return False
-    frame = hasattr(table, "columns") and hasattr(table, "__getitem__")
-    return bool(arrow) or is_array(table) or isinstance(table, Mapping) or frame
+    if _is_arrow(table) or is_array(table) or isinstance(table, Mapping):
+        return True
+    return hasattr(table, "columns") and hasattr(table, "__getitem__")
+
+
+def _is_arrow(table: Table) -> bool:
+    return bool(pyarrow) and isinstance(table, pyarrow.Table | pyarrow.RecordBatch)
 
 
 def is_dataset(table: Table) -> bool:
@@ -95,8 +97,7 @@ def column_names(table: Table) -> list[str]:
             "`table` must be a path, an Arrow table, a DataFrame, an iterable of "
             f"these or a mapping of arrays, got {type(table).__name__}."
         )
-    arrow = pyarrow and isinstance(table, pyarrow.Table | pyarrow.RecordBatch)
-    if arrow:
+    if _is_arrow(table):
         return check_names(table.schema.names)
     return check_names(table if isinstance(table, Mapping) else table.columns)
 

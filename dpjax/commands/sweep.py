@@ -16,7 +16,7 @@ from functools import partial
 from tqdm import tqdm
 
 from dpjax import processes
-from dpjax.cli_options import DATA_HELP, refuse_unwritable_file
+from dpjax.cli_options import DATA_HELP, is_among_tables, refuse_unwritable_file
 from dpjax.commands.sweep_studies import MODELS, study_of
 from dpjax.privacy import ADJACENCIES, exact_epsilon
 from dpjax.random import study_key
@@ -198,7 +198,8 @@ def _refuse_outputs(options: argparse.Namespace) -> None:
     taken = {pathlib.Path(x).resolve() for x in (options.data, options.schema) if x}
     for name, path in outputs.items():
         place = pathlib.Path(path).resolve()
-        if place in taken:
+        within = options.data is not None and is_among_tables(place, options.data)
+        if place in taken or within:
             raise ValueError(
                 f"`{name}` must not be an input or another output, got {path}."
             )

@@ -49,7 +49,7 @@ def count_batches(
 
     Raises:
         ValueError: if a batch has not one column of integers a variable.
-        RuntimeError: in the other processes, if one fails.
+        RuntimeError: in the other processes, if one fails; `PeerLost` if it died.
     """
     if mesh is None:
         return sum_batches(partial(count, layout=layout), batches, layout.length).values

@@ -1,6 +1,15 @@
 """Records of binary variables, 32 to a word: eight times less to hold and to read."""
 
-__all__ = ["PackedRecords", "odd_parities", "pack", "parities", "unpacked"]
+__all__ = [
+    "PackedRecords",
+    "check_packed",
+    "chunks_of",
+    "odd_parities",
+    "pack",
+    "padded",
+    "parities",
+    "unpacked",
+]
 
 import itertools
 from functools import partial
@@ -156,7 +165,7 @@ def odd_parities(packed: PackedRecords, subsets: Subsets) -> Int32[Array, " s"]:
     if any(not 0 <= i < d for subset in subsets for i in subset):
         raise ValueError(
             f"`subsets` must hold numbers of columns, at least 0 and below {d}, of "
-            f"`packed`."
+            "`packed`."
         )
     return _odd_parities(packed, tuple(tuple(subset) for subset in subsets))
 

@@ -17,6 +17,7 @@ from jaxtyping import Array, Int32, Int64, Integer
 from dpjax._types import Records
 from dpjax.counts.tables import count
 from dpjax.layout import TableLayout
+from dpjax.processes import noticing_loss
 
 
 def count_sharded(
@@ -40,6 +41,7 @@ def count_sharded(
 
     Raises:
         ValueError: if the records have not one column of integers a variable.
+        PeerLost: if another process of the mesh died before it counted.
     """
     part = np.asarray(records)
     here = mesh.local_mesh.size
@@ -88,10 +90,14 @@ def gather(values: Int64[np.ndarray, " m"], mesh: Mesh) -> Int64[np.ndarray, "p 
     """The integers of every process of the mesh, in each of them.
 
     They travel as halves of 32 bits, whether JAX has 64 enabled or not.
+
+    Raises:
+        PeerLost: if another process is gone.
     """
     words = np.zeros((mesh.local_mesh.size, 2 * len(values)), np.uint32)
     words[0] = np.asarray(values, np.int64).view(np.uint32)
-    everywhere = np.asarray(_replicated(sharded(words, mesh), mesh))
+    with noticing_loss():
+        everywhere = np.asarray(_replicated(sharded(words, mesh), mesh))
     owners = [device.process_index for device in mesh.devices.flat]
     firsts = [owners.index(process) for process in sorted({*owners})]
     return np.ascontiguousarray(everywhere[firsts]).view(np.int64)

@@ -134,10 +134,11 @@ class HiddenMarkovExperiment:
         return {name: self._learner(name, epsilons) for name in names}
 
     def _learner(self, name: str, epsilons: Sequence[Epsilon]) -> CellLearner:
+        transition = repeated(self.transition, len(epsilons))
+        if name == "non-private":
+            return CellLearner(None, transition)
         change = FamilyCounts(self.net).sensitivity(self.adjacency)
-        noise = DiscreteLaplace.calibrate_many(epsilons, change)
-        every = repeated(self.transition, len(epsilons))
-        return CellLearner(noise if name == "laplace" else None, every)
+        return CellLearner(DiscreteLaplace.calibrate_many(epsilons, change), transition)
 
     def prepare(self, key: Key, data: Records) -> HiddenMarkovTrial:
         """One repeat: the counts, and which cells are observed.

@@ -121,14 +121,8 @@ class Checkpoint:
         line = canonical_json(header).encode() + b"\n"
         if not self._path.exists():
             write_atomically(self._path, line)
-        found = b""
-        try:
-            with open(self._path, "rb") as file:
-                found = file.readline()
-            document = parse_json(found.decode(), "checkpoint")
-        except (OSError, UnicodeDecodeError, ValueError):
-            document = None
-        if not isinstance(document, dict) or document.get("format") != _FORMAT:
+        document, start = _header(self._path)
+        if document.get("format") != _FORMAT:
             raise ValueError(
                 f"`checkpoint` must be one that a sweep wrote, {self._path} is not: "
                 "give another file."
@@ -139,7 +133,7 @@ class Checkpoint:
                 f"`checkpoint` must be of this sweep, {self._path} is of one with "
                 f"other {', '.join(other)}: give another file, or that sweep."
             )
-        return len(found)
+        return start
 
 
 def blocks_in(
@@ -164,13 +158,19 @@ def arrays_in(content: bytes, start: int, leaves: Sequence[Leaf]) -> list[np.nda
 
 def recorded_block(path: str | os.PathLike) -> int | None:
     """The block size of a checkpoint, to go on with it; None if there is none."""
+    block = _header(path)[0].get("block")
+    return block if isinstance(block, int) and block > 0 else None
+
+
+def _header(path: str | os.PathLike) -> tuple[dict, int]:
+    """What the first line says, nothing if it cannot be read, and where it ends."""
     try:
         with open(path, "rb") as file:
-            document = parse_json(file.readline().decode(), "checkpoint")
-    except (OSError, UnicodeDecodeError, ValueError):
-        return None
-    block = document.get("block") if isinstance(document, dict) else None
-    return block if isinstance(block, int) and block > 0 else None
+            line = file.readline()
+        document = parse_json(line.decode(), "checkpoint")
+    except (OSError, ValueError):
+        return {}, 0
+    return (document, len(line)) if isinstance(document, dict) else ({}, 0)
 
 
 def _differences(found: Mapping, wanted: Mapping) -> list[str]:

@@ -17,7 +17,7 @@ from jaxtyping import PyTree
 
 from dpjax._checks import typed_key, whole
 from dpjax._types import Key
-from dpjax.privacy import Epsilon
+from dpjax.privacy import Epsilon, exact_epsilon
 from dpjax.sweeps.checkpoint import recorded_block
 from dpjax.sweeps.grid import Grid
 from dpjax.sweeps.program import Experiment, Inputs, Prepare, check_outputs
@@ -140,8 +140,8 @@ def _stacked(
 ) -> tuple[PyTree, ...]:
     """One for each name, its arrays stacked over the budgets."""
     if mechanisms is None:
-        exact = Grid.of(None, None, epsilons, 1).epsilons
-        return (np.array([float(x) for x in exact], jnp.result_type(float)),)
+        budgets = [float(exact_epsilon(epsilon, "epsilons")) for epsilon in epsilons]
+        return (np.array(budgets, jnp.result_type(float)),)
     given = [mechanisms] if names is None else list(mechanisms.values())
     made = []
     for name, mechanism in zip(names or ("",), given, strict=True):
