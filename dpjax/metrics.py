@@ -39,7 +39,8 @@ def roc_auc(
     """
     if among is None:
         among = jnp.ones(scores.shape, bool)
-    scores = jnp.where(among, scores, jnp.inf)  # above all, whose ranks stay the same
+    finite = jnp.minimum(scores, jnp.finfo(scores.dtype).max)
+    scores = jnp.where(among, finite, jnp.inf)  # above all, whose ranks stay the same
     ordered = jnp.sort(scores)
     below = jnp.searchsorted(ordered, scores, side="left", method="sort")
     up_to = jnp.searchsorted(ordered, scores, side="right", method="sort")

@@ -132,6 +132,19 @@ def test_no_integer_moves_the_counts_by_more_than_the_sensitivity(bad, rng):
         check_records(broken, net.sizes)
 
 
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.int32])
+def test_what_a_record_adds_depends_on_no_other_record(dtype, rng):
+    """Whatever it holds, and whichever way so many records are counted."""
+    layout = TableLayout((2, 3, 5, 130), ((0, 1), (1, 2), (0,), (3, 0, 2)))
+    limits = np.iinfo(dtype)
+    records = rng.integers(limits.min, limits.max, (2048, 4), dtype, endpoint=True)
+    halves = (count(part, layout) for part in np.split(records, 2))
+    np.testing.assert_array_equal(count(records, layout), sum(map(np.asarray, halves)))
+    alone = jax.vmap(lambda record: count(record[None], layout))(records[:200])
+    for start, stop in itertools.pairwise(layout.offsets):
+        assert alone[:, start:stop].sum(axis=1).max() == 1
+
+
 def test_the_order_of_records_does_not_matter(rng):
     net = random_network(rng)
     records = random_records(rng, net, 50)

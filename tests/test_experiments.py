@@ -87,6 +87,12 @@ def test_auc_among_some_records_is_that_of_them_alone(rng):
     assert float(found) == pytest.approx(known, rel=1e-5)
 
 
+def test_auc_among_some_records_takes_an_infinite_score_for_the_largest():
+    scores, positive = np.float32([np.inf, 0, 1, 5, 5]), np.array([1, 0, 0, 1, 0])
+    among = np.array([True, True, True, False, False])
+    assert dp.metrics.roc_auc(*map(jnp.asarray, (scores, positive, among))) == 1
+
+
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
 def test_a_statistic_of_counts_is_that_of_their_records(adjacency, rng):
     net = random_network(rng, variables=4, most_parents=2, most_levels=3)

@@ -8,6 +8,7 @@ import sys
 import time
 from fractions import Fraction
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import jax.random as jr
@@ -268,6 +269,42 @@ def test_a_checkpoint_says_that_key_or_data_differ(key, tmp_path):
     assert key_bytes not in path.read_bytes()
 
 
+class Scaled(eqx.Module):
+    """A function with numbers of its own, which a program takes as arguments."""
+
+    scale: jax.Array
+
+    def __call__(self, key, epsilon, records):
+        return self.scale * records.sum().astype(float)
+
+    def prepare(self, key, records):
+        return self.scale * records.astype(float)
+
+
+@pytest.mark.parametrize("part", ["experiment", "prepare"])
+def test_a_checkpoint_says_that_numbers_of_a_function_differ(key, tmp_path, part):
+    def run(scale):
+        scaled, plain = Scaled(jnp.asarray(scale)), Scaled(jnp.ones(()))
+        prepare = scaled.prepare if part == "prepare" else None
+        options = {"epsilons": [1], "repeats": 1, "checkpoint": tmp_path / "sweep"}
+        chosen = plain if prepare else scaled
+        return dp.sweep(key, chosen, RECORDS, prepare=prepare, **options)["value"]
+
+    np.testing.assert_array_equal(run(1.0), RECORDS.sum())
+    with pytest.raises(ValueError, match="of one with other numbers: give"):
+        run(2.0)
+
+
+def test_data_may_hold_keys(key, tmp_path):
+    def run(data):
+        options = {"epsilons": [1], "repeats": 1, "checkpoint": tmp_path / "sweep"}
+        return dp.sweep(key, lambda _, epsilon, own: jr.uniform(own), data, **options)
+
+    np.testing.assert_array_equal(run(key)["value"], run(key)["value"])
+    with pytest.raises(ValueError, match="of one with other data: give"):
+        run(jr.fold_in(key, 1))
+
+
 @pytest.mark.parametrize(
     "content", [b"", b"a,b\n1,2\n", b'{"format":"x"}\n', b"\xff\n"]
 )
@@ -336,6 +373,7 @@ def test_killing_the_process_changes_nothing(tmp_path):
     [
         ({"epsilons": []}, "`epsilons` must hold at least one"),
         ({"epsilons": [1, "1.0"]}, "`epsilons` must hold each once, got 1 twice"),
+        ({"repeats": 2**30 + 1}, "`repeats` must be at most 1073741824"),
         ({"epsilons": [0]}, "`epsilons` must be a finite number > 0"),
         ({"mechanisms": {}}, "`mechanisms` must hold at least one"),
         ({"repeats": 0}, "`repeats` must be an integer of at least 1"),

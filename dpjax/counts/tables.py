@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jaxtyping import Array, ArrayLike, Int32
+from jaxtyping import Array, ArrayLike, Bool, Int32
 
 from dpjax._types import Records
 from dpjax.counts.packed import (
@@ -162,8 +162,33 @@ def _added(
     layout: TableLayout,
     tables: tuple[int, ...],
 ) -> Array:
-    """Counts with some records, but those that are missing."""
-    cells = layout.cells(records, tables)
+    """Counts with some records, but those that are missing.
+
+    Of an index that no variable has, the bits count that a bit plane would hold; what
+    they show is dropped if it is no level either. So a record moves a table as it would
+    where bits are counted, and never another table's cells.
+    """
+    bits = [(1 << (size - 1).bit_length()) - 1 for size in layout.sizes]
+    levels = records.astype(jnp.int32) & np.array([bits], np.int32)
+    cells = layout.cells(levels, tables)
+    dropped = _without_cell(levels, layout, tables)
     if missing is not None:
-        cells = jnp.where(missing[:, None], layout.length, cells)
+        dropped = dropped | missing[:, None]
+    if dropped is not False:
+        cells = jnp.where(dropped, layout.length, cells)
     return counts.at[cells.reshape(-1)].add(1, mode="drop")
+
+
+def _without_cell(
+    levels: Array, layout: TableLayout, tables: tuple[int, ...]
+) -> Bool[Array, "n f"] | bool:
+    """Whether a record has no cell in a table; False where all bits show levels."""
+    sizes = np.array(layout.sizes, np.int32)
+    if not np.any(sizes & (sizes - 1)):
+        return False
+    members, strides, _ = (x[list(tables)] for x in layout.addresses)
+    allowed = np.where(strides > 0, sizes[members], np.iinfo(np.int32).max)
+    dropped = False
+    for axis in range(members.shape[1]):
+        dropped = dropped | (levels[:, members[:, axis]] >= allowed[None, :, axis])
+    return dropped

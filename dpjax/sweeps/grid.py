@@ -21,6 +21,8 @@ from dpjax._checks import whole
 from dpjax._types import Key
 from dpjax.privacy import Epsilon, exact_epsilon
 
+_MOST_REPEATS = 1 << 30
+
 
 @dataclass(frozen=True)
 class Grid:
@@ -30,10 +32,10 @@ class Grid:
         datasets: names; None for the only one, which gets no axis.
         mechanisms: names; None for the only one, which gets no axis.
         epsilons: exact, each once.
-        repeats: at least 1.
+        repeats: at least 1, at most 2^30.
 
     Raises:
-        ValueError: if an axis is empty, or something comes twice.
+        ValueError: if an axis is empty, or something comes twice, or too many repeats.
     """
 
     datasets: tuple[str, ...] | None
@@ -43,6 +45,11 @@ class Grid:
 
     def __post_init__(self):
         whole(1, repeats=self.repeats)
+        if self.repeats > _MOST_REPEATS:
+            raise ValueError(
+                f"`repeats` must be at most {_MOST_REPEATS}, which 32 bits number, got "
+                f"{self.repeats}: sweep again with another key."
+            )
         _all_different("datasets", self.datasets)
         _all_different("mechanisms", self.mechanisms)
         _all_different("epsilons", self.epsilons)

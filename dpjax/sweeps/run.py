@@ -15,6 +15,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import jax.random as jr
 import numpy as np
 from jax.sharding import Mesh
 from jaxtyping import PyTree
@@ -108,6 +109,8 @@ class Run:
             for inputs in self.inputs
         ]
         secret = self.secret
+        # Arrays of a function that is a module are arguments, not in the text.
+        numbers = self.inputs[0].mechanisms, self.experiment, self.prepare
         experiment = getattr(self.experiment, "__qualname__", "")
         return {
             "experiment": experiment or type(self.experiment).__name__,
@@ -117,7 +120,7 @@ class Run:
             "block": self.block,
             "key": fingerprint(secret, secret=secret),
             "data": _digest_of([x.data for x in self.inputs], secret),
-            "numbers": _digest_of(self.inputs[0].mechanisms, secret),
+            "numbers": _digest_of(numbers, secret),
             "program": fingerprint(*texts, secret=secret),
             "JAX version": jax.__version__,
             "platform": jax.default_backend(),
@@ -264,7 +267,8 @@ def _digest_of(tree: PyTree, secret: bytes) -> str:
     contents = []
     for path, leaf in jax.tree_util.tree_flatten_with_path(tree)[0]:
         if eqx.is_array(leaf):
-            host = np.ascontiguousarray(leaf)
+            is_key = jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+            host = np.ascontiguousarray(jr.key_data(leaf) if is_key else leaf)
             form = f"{jax.tree_util.keystr(path)} {host.shape} {host.dtype}"
             contents += [form.encode(), host.tobytes()]
     return fingerprint(*contents, secret=secret)
