@@ -21,6 +21,8 @@ from dpjax._checks import whole
 from dpjax._types import Key
 from dpjax.privacy import Epsilon, exact_epsilon
 
+_MOST_REPEATS = 1 << 31  # their numbers are int32
+
 
 @dataclass(frozen=True)
 class Grid:
@@ -30,7 +32,7 @@ class Grid:
         datasets: names; None for the only one, which gets no axis.
         mechanisms: names; None for the only one, which gets no axis.
         epsilons: exact, each once.
-        repeats: at least 1.
+        repeats: at least 1, below 2^31.
 
     Raises:
         ValueError: if an axis is empty, or something comes twice.
@@ -43,6 +45,8 @@ class Grid:
 
     def __post_init__(self):
         whole(1, repeats=self.repeats)
+        if self.repeats >= _MOST_REPEATS:
+            raise ValueError(f"`repeats` must be below 2^31, got {self.repeats}.")
         _all_different("datasets", self.datasets)
         _all_different("mechanisms", self.mechanisms)
         _all_different("epsilons", self.epsilons)
