@@ -25,13 +25,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit status.
 
     0: done. 1: `verify` found an inconsistency. 2: bad input, nothing written.
-    3: another process of a distributed run was lost.
+    3: another process of a distributed run was lost. 130: interrupted by the user.
     """
     options = _parser().parse_args(arguments)
     try:
         options.run(options)
     except BrokenPipeError:  # the reader of our output, such as `head`, has gone
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except KeyboardInterrupt:
+        print(f"dpjax {options.command}: interrupted", file=sys.stderr)
+        return 130  # as shells have it
     except PeerLost as error:
         print(f"dpjax {options.command}: {error}", file=sys.stderr, flush=True)
         os._exit(3)  # an orderly exit would wait for the lost process

@@ -52,7 +52,8 @@ def cache_compilations(folder: str | os.PathLike[str]) -> None:
 
     Sets JAX's own configuration (`jax_compilation_cache_dir` and the two thresholds,
     to keep programs however small and however soon compiled), so that it holds for all
-    of JAX in this process. Programs hold shapes and public structure, and no records.
+    of JAX in this process. dpjax's programs hold shapes and public structure, and no
+    records; a function of your own that closes over records has them in its program.
 
     To be called before the first computation.
 

@@ -111,14 +111,14 @@ def test_data_sets_and_what_a_repeat_shares(key):
         return {"level": data, "shared": jr.normal(key)}
 
     def see(key, epsilon, data):
-        return {**data, "own": jr.normal(key), "epsilon": epsilon}
+        return {**data, "own": jr.normal(key), "budget": epsilon}
 
     data = {"a": np.float32(3), "b": np.float32(5)}
     options = {"epsilons": [1, 2], "repeats": 4, "prepare": prepare}
     result = dp.sweep(key, see, datasets=data, **options)
     assert result.dimensions == ("dataset", "epsilon", "repeat")
     np.testing.assert_array_equal(result["level"][:, 0, 0], [3, 5])
-    np.testing.assert_array_equal(result["epsilon"][0, :, 0], [1, 2])
+    np.testing.assert_array_equal(result["budget"][0, :, 0], [1, 2])
     shared = result["shared"]
     np.testing.assert_array_equal(shared[:, 0], shared[:, 1])
     assert np.unique(shared).size == 8

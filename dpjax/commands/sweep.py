@@ -128,6 +128,14 @@ def _run(options: argparse.Namespace) -> None:
             "`epsilons` must be budgets in increasing order, such as 0.1,1,10, got "
             f"{','.join(options.epsilons) or 'none'}."
         )
+    if len(set(options.mechanisms)) < len(options.mechanisms):
+        raise ValueError(
+            f"`mechanisms` must hold each once, got {','.join(options.mechanisms)}."
+        )
+    if not 0 <= options.seed < 1 << 63:
+        raise ValueError(
+            f"`seed` must be an integer from 0 to 2^63 - 1, got {options.seed}."
+        )
     with _stdout_for_results(options.distributed):
         result = _result(options, epsilons)
     if processes.is_first():

@@ -178,7 +178,9 @@ def _differences(found: Mapping, wanted: Mapping) -> list[str]:
     """What differs between two sweeps, without what differs only because of that."""
     names = sorted({*found, *wanted})
     other = [name for name in names if found.get(name) != wanted.get(name)]
-    keyed = {"data", "numbers", "program"} if "key" in other else {"program"}
+    keyed = {"program"}
+    if "key" in other:
+        keyed |= {"arrays of the experiment", "data", "numbers"}
     return [name for name in other if name not in keyed] or other
 
 

@@ -26,7 +26,7 @@ def to_xarray(variables: Mapping[str, Any], coordinates: Mapping) -> "xarray.Dat
         ImportError: if xarray is not installed.
     """
     if xarray is None:
-        raise ImportError('this needs xarray: pip install "dpjax[sweep]"')
+        raise ImportError('this needs xarray: pip install "dpjax[arviz]"')
     return xarray.Dataset(dict(variables), coords=dict(coordinates))
 
 

@@ -4,7 +4,14 @@ Every block has one shape, whatever the number of repeats, devices or processes:
 same program on the same shape gives the same floats.
 """
 
-__all__ = ["Experiment", "Inputs", "Prepare", "block_program", "check_outputs"]
+__all__ = [
+    "Experiment",
+    "Inputs",
+    "Prepare",
+    "block_program",
+    "check_outputs",
+    "output_names",
+]
 
 from collections.abc import Callable
 from functools import partial
@@ -123,6 +130,15 @@ def check_outputs(
                 f"mechanism, it does not for {name!r}."
             )
     return outputs[0]
+
+
+def output_names(output: PyTree) -> list[str]:
+    """Names of the arrays of a cell: those of nested ones are joined by dots."""
+    paths, _ = jax.tree_util.tree_flatten_with_path(output)
+    names = [
+        jax.tree_util.keystr(path, simple=True, separator=".") for path, _ in paths
+    ]
+    return [name or "value" for name in names]
 
 
 def _as_arrays(output: PyTree) -> PyTree:

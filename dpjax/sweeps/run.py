@@ -23,7 +23,13 @@ from jaxtyping import PyTree
 from dpjax.processes import broadcast, exchanged, is_first
 from dpjax.sweeps.checkpoint import Checkpoint, Leaf, arrays_in, blocks_in, fingerprint
 from dpjax.sweeps.grid import Grid
-from dpjax.sweeps.program import Experiment, Inputs, Prepare, block_program
+from dpjax.sweeps.program import (
+    Experiment,
+    Inputs,
+    Prepare,
+    block_program,
+    output_names,
+)
 from dpjax.sweeps.result import SweepResult
 
 _SECONDS_UNWRITTEN = 1.0  # of work that a killed run may lose
@@ -75,7 +81,13 @@ class Run:
     ) -> SweepResult:
         """All cells, computed or read from the checkpoint."""
         lead = (self.grid.shape[0], self.blocks)
-        found = [np.empty((*lead, *shape), dtype) for shape, dtype in self.leaves]
+        try:
+            found = [np.empty((*lead, *shape), dtype) for shape, dtype in self.leaves]
+        except MemoryError:
+            raise ValueError(
+                "`repeats` must be so few that all results fit in memory, got "
+                f"{self.grid.repeats}."
+            ) from None
         with contextlib.ExitStack() as stack:
             file = None
             if checkpoint is not None and is_first():
@@ -119,6 +131,9 @@ class Run:
             "epsilons": [str(epsilon) for epsilon in self.grid.epsilons],
             "block": self.block,
             "key": fingerprint(secret, secret=secret),
+            "arrays of the experiment": _digest_of(
+                (self.experiment, self.prepare), secret
+            ),
             "data": _digest_of([x.data for x in self.inputs], secret),
             "numbers": _digest_of(numbers, secret),
             "program": fingerprint(*texts, secret=secret),
@@ -212,17 +227,15 @@ class Run:
 
     def _named(self, found: list[np.ndarray]) -> SweepResult:
         """Blocks in a row, padding off, by the names of the experiment's output."""
-        paths, _ = jax.tree_util.tree_flatten_with_path(self.output)
         named = [x is not None for x in (self.grid.datasets, self.grid.mechanisms)]
         unnamed = tuple(axis for axis, is_named in enumerate(named) if not is_named)
         arrays = {}
-        for (path, _), array in zip(paths, found, strict=True):
+        for name, array in zip(output_names(self.output), found, strict=True):
             # (data set, block, m, e, repeat, …) to (data set, m, e, block, repeat, …)
             array = np.moveaxis(array, 1, 3)
             shape = (*array.shape[:3], -1, *array.shape[5:])
             array = array.reshape(shape)[:, :, :, : self.grid.repeats]
-            name = jax.tree_util.keystr(path, simple=True, separator=".")
-            arrays[name or "value"] = array.squeeze(unnamed)
+            arrays[name] = array.squeeze(unnamed)
         return SweepResult(arrays, self.grid.coordinates)
 
 

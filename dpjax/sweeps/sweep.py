@@ -4,7 +4,8 @@ __all__ = ["sweep"]
 
 import math
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import equinox as eqx
@@ -20,7 +21,13 @@ from dpjax._types import Key
 from dpjax.privacy import Epsilon, exact_epsilon
 from dpjax.sweeps.checkpoint import recorded_block
 from dpjax.sweeps.grid import Grid
-from dpjax.sweeps.program import Experiment, Inputs, Prepare, check_outputs
+from dpjax.sweeps.program import (
+    Experiment,
+    Inputs,
+    Prepare,
+    check_outputs,
+    output_names,
+)
 from dpjax.sweeps.result import SweepResult
 from dpjax.sweeps.run import Run
 
@@ -34,7 +41,7 @@ def sweep(
     experiment: Experiment,
     data: PyTree = None,
     *,
-    epsilons: Sequence[Epsilon],
+    epsilons: Iterable[Epsilon],
     repeats: int,
     mechanisms: Any = None,
     datasets: Mapping[str, PyTree] | None = None,
@@ -95,10 +102,11 @@ def sweep(
         A simulation on data that the caller may see: nothing here is to be published.
     """
     typed_key(key=key)
-    if (data is None) == (datasets is None):
-        raise ValueError("`data` or `datasets` must be given, and not both.")
+    _check_forms(data, datasets, mesh)
     names = tuple(mechanisms) if isinstance(mechanisms, Mapping) else None
     labels = None if datasets is None else tuple(datasets)
+    _check_data(data if datasets is None else datasets)
+    epsilons = _listed(epsilons)
     grid = Grid.of(labels, names, epsilons, repeats)
     inputs = _inputs(
         key,
@@ -112,6 +120,7 @@ def sweep(
             "`experiment` must return the same names, shapes and dtypes for every data "
             "set."
         )
+    _check_names(output_names(outputs[0]), grid)
     if block is None and checkpoint is not None:
         block = recorded_block(checkpoint)
     if block is None:
@@ -120,6 +129,50 @@ def sweep(
     secret = np.asarray(jr.key_data(key)).tobytes()
     run = Run(grid, inputs, outputs[0], experiment, prepare, block, mesh, secret)
     return run.result(checkpoint, progress)
+
+
+def _check_forms(data: PyTree, datasets: object, mesh: object) -> None:
+    if (data is None) == (datasets is None):
+        raise ValueError("`data` or `datasets` must be given, and not both.")
+    if datasets is not None and not isinstance(datasets, Mapping):
+        raise ValueError("`datasets` must be a mapping from names to data.")
+    if mesh is not None and not isinstance(mesh, Mesh):
+        raise ValueError(
+            "`mesh` must be a mesh of JAX, such as `dpjax.processes.device_mesh()`."
+        )
+
+
+def _check_data(data: PyTree) -> None:
+    """Refuse tables and strings: JAX would hash them, and print them when it cannot."""
+    for leaf in jax.tree.leaves(data):
+        if eqx.is_array(leaf):
+            sound = isinstance(leaf, jax.Array) or leaf.dtype.kind not in "OSUMm"
+        else:
+            sound = isinstance(leaf, Hashable)
+        if not sound:
+            raise ValueError(
+                "`data` must be numbers in arrays, such as `Schema.encode` makes of a "
+                f"table, got {type(leaf).__name__}."
+            )
+
+
+def _listed(epsilons: object) -> tuple:
+    if isinstance(epsilons, str) or not isinstance(epsilons, Iterable):
+        raise ValueError(
+            "`epsilons` must be a sequence of budgets, such as ['0.1', 1], got "
+            f"{epsilons!r}."
+        )
+    return tuple(epsilons)
+
+
+def _check_names(names: Sequence[str], grid: Grid) -> None:
+    """Refuse results that would hide each other or the labels of the cells."""
+    for name, times in Counter([*grid.dimensions, *names]).items():
+        if times > 1:
+            raise ValueError(
+                f"`experiment` must return each name once, and none of an axis, got "
+                f"{name!r}: give it another name."
+            )
 
 
 def _inputs(
