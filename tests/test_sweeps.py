@@ -291,7 +291,9 @@ def test_a_checkpoint_says_that_numbers_of_a_function_differ(key, tmp_path, part
         return dp.sweep(key, chosen, RECORDS, prepare=prepare, **options)["value"]
 
     np.testing.assert_array_equal(run(1.0), RECORDS.sum())
-    with pytest.raises(ValueError, match="of one with other numbers: give"):
+    with pytest.raises(
+        ValueError, match="of one with other arrays of the experiment: give"
+    ):
         run(2.0)
 
 

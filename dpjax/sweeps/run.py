@@ -121,8 +121,6 @@ class Run:
             for inputs in self.inputs
         ]
         secret = self.secret
-        # Arrays of a function that is a module are arguments, not in the text.
-        numbers = self.inputs[0].mechanisms, self.experiment, self.prepare
         experiment = getattr(self.experiment, "__qualname__", "")
         return {
             "experiment": experiment or type(self.experiment).__name__,
@@ -131,11 +129,12 @@ class Run:
             "epsilons": [str(epsilon) for epsilon in self.grid.epsilons],
             "block": self.block,
             "key": fingerprint(secret, secret=secret),
+            # Arrays of a function that is a module are arguments, not in the text.
             "arrays of the experiment": _digest_of(
                 (self.experiment, self.prepare), secret
             ),
             "data": _digest_of([x.data for x in self.inputs], secret),
-            "numbers": _digest_of(numbers, secret),
+            "numbers": _digest_of(self.inputs[0].mechanisms, secret),
             "program": fingerprint(*texts, secret=secret),
             "JAX version": jax.__version__,
             "platform": jax.default_backend(),
