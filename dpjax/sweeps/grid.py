@@ -50,6 +50,12 @@ class Grid:
                 f"`repeats` must be at most {_MOST_REPEATS}, which 32 bits number, got "
                 f"{self.repeats}: sweep again with another key."
             )
+        for name in (*(self.datasets or ()), *(self.mechanisms or ())):
+            if not isinstance(name, str):
+                raise ValueError(
+                    "`datasets` and `mechanisms` must have text as names, got "
+                    f"{name!r}."
+                )
         _all_different("datasets", self.datasets)
         _all_different("mechanisms", self.mechanisms)
         _all_different("epsilons", self.epsilons)
@@ -93,26 +99,23 @@ class Grid:
         }
         return {name: labels[name] for name in self.dimensions}
 
-    def keys(self, key: Key) -> Array:
-        """A key for each data set, mechanism and budget; repeats are yet to be folded.
+    def keys(self, key: Key) -> tuple[Array, Array]:
+        """Keys of shape `shape`, and one a data set for what a repeat's cells share.
 
-        Shape `shape`, of keys.
+        The numbers of the repeats are yet to be folded in.
         """
+        datasets = [_words("dataset", name) for name in self.datasets or [None]]
         words = [
-            [*_words("dataset", d), *_words("mechanism", m), *_words("epsilon", e)]
-            for d in self.datasets or [None]
+            [*dataset, *_words("mechanism", m), *_words("epsilon", e)]
+            for dataset in datasets
             for m in self.mechanisms or [None]
             for e in self.epsilons
         ]
-        return _folded(key, np.array(words, np.uint32)).reshape(self.shape)
-
-    def shared_keys(self, key: Key) -> Array:
-        """A key for each data set, for what all of a repeat's cells share."""
-        words = [
-            [*_words("dataset", d), *_words("shared", None)]
-            for d in self.datasets or [None]
-        ]
-        return _folded(key, np.array(words, np.uint32))
+        shared = _words("shared", None)
+        words += [[*dataset, *shared, *shared] for dataset in datasets]
+        folded = _folded(key, np.array(words, np.uint32))
+        cells = len(words) - len(datasets)
+        return folded[:cells].reshape(self.shape), folded[cells:]
 
 
 @jax.jit

@@ -9,8 +9,8 @@ __all__ = [
     "Inputs",
     "Prepare",
     "block_program",
-    "check_outputs",
     "output_names",
+    "output_of",
 ]
 
 from collections.abc import Callable
@@ -39,6 +39,7 @@ class Inputs(eqx.Module):
         mechanisms: one for each mechanism, its arrays stacked over budgets.
         data: of the experiment.
         implementation: of the keys.
+        names: of the mechanisms, if they have any.
     """
 
     keys: UInt32[Array | np.ndarray, "m e words"]
@@ -46,6 +47,7 @@ class Inputs(eqx.Module):
     mechanisms: tuple[PyTree, ...]
     data: PyTree
     implementation: Any = eqx.field(static=True)
+    names: tuple[str, ...] | None = eqx.field(static=True)
 
     def wrapped(self) -> tuple[Array, Array]:
         """The keys as typed ones."""
@@ -93,43 +95,28 @@ def block_program(
             one_mechanism(keys[i], mechanism)
             for i, mechanism in enumerate(inputs.mechanisms)
         ]
+        _check_alike(inputs.names or ("",), found)
         return jax.tree.map(lambda *leaves: jnp.stack(leaves), *found)
 
     results = jax.vmap(one_repeat)(repeats)
     return jax.tree.map(lambda leaf: jnp.moveaxis(leaf, 0, 2), results)
 
 
-def check_outputs(
-    inputs: Inputs,
-    names: tuple[str, ...] | None,
-    experiment: Experiment,
-    prepare: Prepare | None,
+def output_of(
+    inputs: Inputs, experiment: Experiment, prepare: Prepare | None, block: int
 ) -> PyTree:
     """Shapes and dtypes of the experiment's output for one cell.
+
+    By tracing the whole program, as its first call would: that call then need not.
 
     Raises:
         ValueError: if they are not the same for all mechanisms, or there is no output.
     """
-
-    def one_cell(inputs, mechanism):
-        keys, shared = inputs.wrapped()
-        data = prepare(shared, inputs.data) if prepare else inputs.data
-        one = jax.tree.map(lambda x: x[0] if jnp.ndim(x) else x, mechanism)
-        return _as_arrays(experiment(keys[0, 0], one, data))
-
-    outputs = []
-    for mechanism in inputs.mechanisms:
-        arrays, static = eqx.partition((inputs, mechanism), eqx.is_array)
-        outputs.append(
-            jax.eval_shape(lambda x, y=static: one_cell(*eqx.combine(x, y)), arrays)
-        )
-    for name, output in zip(names or [""], outputs, strict=True):
-        if output != outputs[0]:
-            raise ValueError(
-                "`experiment` must return the same names, shapes and dtypes for every "
-                f"mechanism, it does not for {name!r}."
-            )
-    return outputs[0]
+    first = jnp.zeros((), jnp.int32)
+    whole = eqx.filter_eval_shape(
+        block_program, inputs, first, experiment, prepare, block
+    )
+    return jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[3:], x.dtype), whole)
 
 
 def output_names(output: PyTree) -> list[str]:
@@ -153,3 +140,13 @@ def _as_arrays(output: PyTree) -> PyTree:
             '{"accuracy": …}.'
         )
     return arrays
+
+
+def _check_alike(names: tuple[str, ...], found: list[PyTree]) -> None:
+    forms = [jax.tree.map(lambda x: (x.shape, x.dtype), one) for one in found]
+    for name, form in zip(names, forms, strict=True):
+        if form != forms[0]:
+            raise ValueError(
+                "`experiment` must return the same names, shapes and dtypes for every "
+                f"mechanism, it does not for {name!r}."
+            )

@@ -8,7 +8,6 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -159,34 +158,27 @@ class Run:
         ]
         placed: dict[tuple, Inputs] = {}
         waiting = None
-        with ThreadPoolExecutor(size) as threads:  # each compiles for its device
-            for group in progress(groups):
-                started = self._start(group, placed, threads)
-                if waiting is not None:
-                    yield from self._fetched(*waiting)
-                waiting = group, started
+        for group in progress(groups):
+            started = self._start(group, placed)
+            if waiting is not None:
+                yield from self._fetched(*waiting)
+            waiting = group, started
         if waiting is not None:
             yield from self._fetched(*waiting)
 
-    def _start(
-        self, group: list[Block], placed: dict[tuple, Inputs], threads: Executor
-    ) -> list[PyTree]:
+    def _start(self, group: list[Block], placed: dict[tuple, Inputs]) -> list[PyTree]:
         """Start this process's blocks of a group, one on each of its devices."""
-        own = self._own(group)
-        for device, (dataset, _) in own:
+        started = []
+        for device, (dataset, number) in self._own(group):
             if (device, dataset) not in placed:
                 for old in [x for x in placed if x[0] == device]:
                     del placed[old]  # one data set on a device at a time
                 placed[device, dataset] = _on_device(self.inputs[dataset], device)
-
-        def start_one(task: tuple[Device, Block]) -> PyTree:
-            device, (dataset, number) = task
             first = jax.device_put(np.int32(number * self.block), device)
             inputs = placed[device, dataset]
             arguments = (self.experiment, self.prepare, self.block)
-            return block_program(inputs, first, *arguments)
-
-        return list(threads.map(start_one, own))
+            started.append(block_program(inputs, first, *arguments))
+        return started
 
     def _own(self, group: list[Block]) -> list[tuple[Device, Block]]:
         here = jax.process_index()

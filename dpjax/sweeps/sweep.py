@@ -25,15 +25,15 @@ from dpjax.sweeps.program import (
     Experiment,
     Inputs,
     Prepare,
-    check_outputs,
     output_names,
+    output_of,
 )
 from dpjax.sweeps.result import SweepResult
 from dpjax.sweeps.run import Run
 
-_BYTES_AT_ONCE = {"cpu": 1 << 24}  # of data and results; accelerators have more:
+_BYTES_AT_ONCE = {"cpu": 1 << 25}  # of data and results; accelerators have more:
 _BYTES_OF_OTHERS = 1 << 28
-_LONGEST_BLOCK = 1024
+_LONGEST_BLOCK = 256
 
 
 def sweep(
@@ -114,18 +114,19 @@ def sweep(
         _stacked(mechanisms, names, epsilons),
         [data] if datasets is None else list(datasets.values()),
     )
-    outputs = [check_outputs(x, names, experiment, prepare) for x in inputs]
+    if block is None and checkpoint is not None:
+        block = recorded_block(checkpoint)
+    whole(1, block=1 if block is None else block)
+    tried = _default_block(grid, inputs[0].data) if block is None else block
+    outputs = [output_of(x, experiment, prepare, tried) for x in inputs]
     if any(output != outputs[0] for output in outputs):
         raise ValueError(
             "`experiment` must return the same names, shapes and dtypes for every data "
             "set."
         )
     _check_names(output_names(outputs[0]), grid)
-    if block is None and checkpoint is not None:
-        block = recorded_block(checkpoint)
-    if block is None:
-        block = _default_block(inputs[0], outputs[0], grid)
-    whole(1, block=block)
+    if block is None:  # less, where results are larger than data
+        block = min(tried, _default_block(grid, outputs[0]))
     secret = np.asarray(jr.key_data(key)).tobytes()
     run = Run(grid, inputs, outputs[0], experiment, prepare, block, mesh, secret)
     return run.result(checkpoint, progress)
@@ -178,12 +179,10 @@ def _check_names(names: Sequence[str], grid: Grid) -> None:
 def _inputs(
     key: Key, grid: Grid, mechanisms: tuple[PyTree, ...], datasets: Sequence[PyTree]
 ) -> list[Inputs]:
-    keys, shared = (
-        np.asarray(jr.key_data(x)) for x in (grid.keys(key), grid.shared_keys(key))
-    )
-    implementation = jr.key_impl(key)
+    keys, shared = (np.asarray(jr.key_data(x)) for x in grid.keys(key))
+    implementation, names = jr.key_impl(key), grid.mechanisms
     return [
-        Inputs(keys[i], shared[i], mechanisms, data, implementation)
+        Inputs(keys[i], shared[i], mechanisms, data, implementation, names)
         for i, data in enumerate(datasets)
     ]
 
@@ -212,17 +211,12 @@ def _stacked(
     return tuple(made)
 
 
-def _default_block(inputs: Inputs, output: PyTree, grid: Grid) -> int:
-    """Repeats whose data and results, once for each cell, fill a cache."""
-    arrays = eqx.filter((inputs.data, output), _has_size)
-    leaves = jax.tree.leaves(arrays)
+def _default_block(grid: Grid, tree: PyTree) -> int:
+    """Repeats whose data, or results, once for each cell fill a cache."""
+    leaves = [x for x in jax.tree.leaves(tree) if hasattr(x, "dtype")]
     bytes_a_cell = sum(math.prod(x.shape) * x.dtype.itemsize for x in leaves)
     cells = grid.shape[1] * grid.shape[2]
     limit = _BYTES_AT_ONCE.get(jax.default_backend(), _BYTES_OF_OTHERS)
     most = min(_LONGEST_BLOCK, limit // max(1, bytes_a_cell * cells))
     wanted = 1 << (grid.repeats - 1).bit_length()  # no more than there are
     return max(1, min(1 << max(0, most.bit_length() - 1), wanted))
-
-
-def _has_size(leaf: object) -> bool:
-    return isinstance(leaf, jax.ShapeDtypeStruct) or eqx.is_array(leaf)
