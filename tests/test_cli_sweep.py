@@ -141,7 +141,7 @@ def test_two_processes_write_what_one_writes(capsys, tmp_path):
         ),
         (["table.csv", *ALL, "--mechanisms", "noise"], "got 'noise'"),
         (["table.csv", "--training", "1"], "`training` must be a fraction between"),
-        (["table.csv", "--target", "w"], "`target` must be given, one of the network"),
+        (["table.csv", "--target", "w"], "`target` must be one of the network"),
         (["table.csv", "--out", "x.txt"], "`out` must end in .csv or .parquet"),
         (["table.csv", "--plot", "x.jpg"], "`plot` must end in .png"),
         (["table.csv", "--out", "table.csv"], "`out` must not be an input"),

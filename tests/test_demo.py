@@ -100,8 +100,9 @@ def test_the_readmes_commands_work(folder, monkeypatch, capsys):
     commands = [shlex.split(x, comments=True) for x in text.splitlines()]
     ours = [x[1:] for x in commands if x and x[0] == "dpjax"]
     assert [x[0] for x in ours] == [
-        "release", "predict", "verify", "calibrate", "plan", "release", "sample"
-    ]  # fmt: skip
+        *("release", "predict", "verify", "sweep"),
+        *("calibrate", "plan", "release", "sample"),
+    ]
     for command in ours:
         command = command[: command.index(">")] if ">" in command else command
         assert main(command) == 0
@@ -116,7 +117,8 @@ def test_the_readmes_python_works(folder, monkeypatch, capsys):
         exec(block, names)
     assert names["probabilities"].shape == (5, 2)
     assert names["synthetic"].shape == (1000, 9)
-    assert names["noisy"].shape == (3, 1000, names["statistic"].length)
+    assert names["result"]["accuracy"].shape == (3, 3, 100)
+    assert (pathlib.Path("dpjax-demo") / "study").exists()
 
 
 @pytest.mark.parametrize("repeats", ["1", "0", "-1"])

@@ -71,7 +71,7 @@ def _of_network(options: argparse.Namespace, schema: Schema) -> Study:
     target = options.target or _target_of(options.network)
     if target not in net.names:
         raise ValueError(
-            f"`target` must be given, one of the network's variables, got {target!r}."
+            f"`target` must be one of the network's variables, got {target!r}."
         )
     if options.synthetic is not None:
         training = _share(options.synthetic, options)

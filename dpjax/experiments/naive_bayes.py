@@ -18,9 +18,9 @@ from jaxtyping import Array, Bool, Float, Int32
 
 from dpjax._checks import one_of, positive, whole
 from dpjax._types import Key, Records
-from dpjax.experiments.network import PREDICTIVE, chosen
+from dpjax.experiments.network import PREDICTIVE, NetworkExperiment, chosen
 from dpjax.experiments.splits import training_mask
-from dpjax.experiments.table_learners import Setting, TableLearner, learners
+from dpjax.experiments.table_learners import TableLearner
 from dpjax.graph import BayesNet
 from dpjax.metrics import roc_auc
 from dpjax.privacy import ADJACENCIES, Epsilon
@@ -88,15 +88,15 @@ class NaiveBayesExperiment:
         self, names: Sequence[str], epsilons: Sequence[Epsilon]
     ) -> dict[str, TableLearner]:
         """Learners by name, as of `NetworkExperiment.mechanisms`."""
-        setting = Setting(
+        same = NetworkExperiment(
             self.net,
-            epsilons,
-            self.adjacency,
+            self.target,
             self.training,
+            self.adjacency,
             self.prior,
-            self.exact_noise,
+            exact_noise=self.exact_noise,
         )
-        return learners(setting, names)
+        return same.mechanisms(names, epsilons)
 
     def prepare(self, key: Key, data: Records) -> NaiveBayesTrial:
         """One repeat: which records train, and their counts.

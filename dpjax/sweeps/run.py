@@ -224,7 +224,8 @@ class Run:
         for name, array in zip(output_names(self.output), found, strict=True):
             # (data set, block, m, e, repeat, …) to (data set, m, e, block, repeat, …)
             array = np.moveaxis(array, 1, 3)
-            shape = (*array.shape[:3], -1, *array.shape[5:])
+            repeats = self.blocks * self.block
+            shape = (*array.shape[:3], repeats, *array.shape[5:])
             array = array.reshape(shape)[:, :, :, : self.grid.repeats]
             arrays[name] = array.squeeze(unnamed)
         return SweepResult(arrays, self.grid.coordinates)
