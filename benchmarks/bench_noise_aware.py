@@ -104,7 +104,7 @@ def naive_bayes(batch: int, looped: int) -> Iterator[Row]:
     each = {"dpjax": seconds["dpjax"] / batch, "NumPy": seconds["NumPy"] / looped}
     case = f"{batch} naive Bayes, d = {ATTRIBUTES}, n = {RECORDS}, ε = 1"
     faster = each["NumPy"] / each["dpjax"]
-    yield Row("", case, faster, "× a loop of np.convolve", seconds=each)
+    yield Row("", case, faster, "× a loop of np.convolve", 4, seconds=each)
 
 
 def beta_binomial(batch: int) -> Iterator[Row]:

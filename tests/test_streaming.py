@@ -340,7 +340,9 @@ print(next(x.split()[1] for x in status.splitlines() if x.startswith("VmHWM")))
 
 
 @pytest.mark.thorough
-@pytest.mark.skipif(not pathlib.Path("/proc/self/status").exists(), reason="Linux only")
+@pytest.mark.skipif(
+    not pathlib.Path("/proc/self/status").exists(), reason="reads /proc"
+)
 def test_memory_stays_flat():
     """170 MB more of records than the first run has must not be held."""
 

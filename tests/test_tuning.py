@@ -45,7 +45,8 @@ def has_huge_pages():
 
 @pytest.mark.thorough
 @pytest.mark.skipif(
-    platform.libc_ver()[0] != "glibc" or not has_huge_pages(), reason="Linux only"
+    platform.libc_ver()[0] != "glibc" or not has_huge_pages(),
+    reason="needs glibc, and a Linux that gives huge pages",
 )
 def test_large_results_come_with_few_page_faults():
     tuned, plain = int(run(FAULTS, "tuned")), int(run(FAULTS, "plain"))

@@ -106,7 +106,7 @@ class Run:
 
     def describe(self) -> dict[str, object]:
         """What must be equal for a checkpoint's blocks to be this sweep's."""
-        lower: Callable = getattr(block_program, "lower")  # noqa: B009  (of `filter_jit`)
+        lower: Callable = getattr(block_program, "lower")  # noqa: B009  (types hide it)
         texts = [
             lower(
                 inputs,

@@ -31,8 +31,7 @@ from dpjax.sweeps.program import (
 from dpjax.sweeps.result import SweepResult
 from dpjax.sweeps.run import Run
 
-_BYTES_AT_ONCE = {"cpu": 1 << 25}  # of data and results; accelerators have more:
-_BYTES_OF_OTHERS = 1 << 28
+_BYTES_ON_CPU, _BYTES_ELSEWHERE = 1 << 25, 1 << 28  # of a block's data, or results
 _LONGEST_BLOCK = 256
 
 
@@ -216,7 +215,8 @@ def _default_block(grid: Grid, tree: PyTree) -> int:
     leaves = [x for x in jax.tree.leaves(tree) if hasattr(x, "dtype")]
     bytes_a_cell = sum(math.prod(x.shape) * x.dtype.itemsize for x in leaves)
     cells = grid.shape[1] * grid.shape[2]
-    limit = _BYTES_AT_ONCE.get(jax.default_backend(), _BYTES_OF_OTHERS)
+    on_cpu = jax.default_backend() == "cpu"
+    limit = _BYTES_ON_CPU if on_cpu else _BYTES_ELSEWHERE
     most = min(_LONGEST_BLOCK, limit // max(1, bytes_a_cell * cells))
     wanted = 1 << (grid.repeats - 1).bit_length()  # no more than there are
     return max(1, min(1 << max(0, most.bit_length() - 1), wanted))
