@@ -19,7 +19,6 @@ import jax
 import jax.numpy as jnp
 import jax.random as jr
 from jax import lax
-from jax.custom_batching import custom_vmap
 from jaxtyping import Array, Bool, Float, PyTree
 
 RandomKey = Array  # typed, or a legacy one: some of NumPyro's handlers make those
@@ -29,7 +28,7 @@ Parameters = PyTree[Array]
 
 _MANY = 1024  # lanes, from which it pays to gather those that wait
 _GATHERED = 8  # times fewer
-_PASSES, _FEW = 2, 64  # where most are accepted at once
+_PASSES, _GROUP = 2, 64  # where most are accepted at once
 
 
 def until_accepted(
@@ -69,88 +68,55 @@ def until_accepted(
 
 def each_until_accepted(
     key: RandomKey,
-    draw: Callable[[RandomKey, Parameters], tuple[Array, Bool[Array, "..."]]],
+    draw: Callable[[RandomKey, Parameters], tuple[Array, Bool[Array, " some"]]],
     parameters: Parameters,
     valid: Bool[Array, " lanes"],
 ) -> Float[Array, " lanes"]:
     """The same for numbers that are mostly accepted at once, quick under `vmap` too.
 
-    After two passes over all lanes, those that wait are gathered, across a batch as
-    well: a loop under `vmap` would go on with every lane until the last one is done.
+    A loop under `vmap` goes on with every lane until the last one is done. So after two
+    passes over all lanes, each pass serves one lane that waits of each group of 64.
 
     Args:
-        key: of these passes; each lane that waits then has its own.
-        draw: from a key and the parameters of some lanes, or of one, to a proposal for
-            each, and whether it is accepted.
-        parameters: arrays whose first axis is the lanes.
-        valid: lanes to draw for.
+        key: folded with the number of the pass.
+        draw: from a key and the parameters of some lanes to a proposal for each, and
+            whether it is accepted.
+        parameters: arrays of one dtype whose first axis is the lanes.
+        valid: lanes to draw for; the others get NaN.
     """
-    key_all, key_rest = jr.split(key)
-    implementation = jr.key_impl(key)
     lanes = valid.shape[0]
 
     def pass_over_all(step, state):
         value, waiting = state
-        proposal, accepted = draw(jr.fold_in(key_all, step), parameters)
+        proposal, accepted = draw(jr.fold_in(key, step), parameters)
         return jnp.where(waiting, proposal, value), waiting & ~accepted
 
-    def draw_each(step, some):
-        words, place, parameters = some
+    start = jnp.full(lanes, jnp.nan), valid
+    value, waiting = lax.fori_loop(0, _PASSES, pass_over_all, start)
+    groups = -(-lanes // _GROUP)
 
-        def draw_one(words, place, parameters):
-            key = jr.wrap_key_data(words, impl=implementation)
-            return draw(jr.fold_in(jr.fold_in(key, place), step), parameters)
+    def grouped(leaf):
+        return jnp.pad(leaf, (0, -lanes % groups)).reshape(groups, -1)
 
-        return jax.vmap(draw_one)(words, place, parameters)
+    leaves, structure = jax.tree.flatten(parameters)
+    together = jnp.stack([grouped(leaf) for leaf in leaves])  # gathered at once
 
-    @custom_vmap
-    def finish(some, value, waiting):
-        return _finish(draw_each, some, value, waiting)
-
-    @finish.def_vmap
-    def _(size, is_batched, *arguments):
-        def merge(leaf, batched):
-            leaf = leaf if batched else jnp.broadcast_to(leaf, (size, *leaf.shape))
-            return leaf.reshape(-1, *leaf.shape[2:])
-
-        drawn = finish(*jax.tree.map(merge, arguments, tuple(is_batched)))
-        return drawn.reshape(size, -1), True
-
-    words = jr.key_data(key_rest)
-    words = jnp.broadcast_to(words, (lanes, *words.shape))
-    some = words, jnp.arange(lanes, dtype=jnp.uint32), parameters
-    state = lax.fori_loop(0, _PASSES, pass_over_all, (jnp.full(lanes, jnp.nan), valid))
-    return finish(some, *state)
-
-
-def _finish(draw: Callable, lanes: Parameters, value: Array, waiting: Array) -> Array:
-    """Draws for lanes that wait, some of them at a time."""
-    number = waiting.shape[0]
-    few = -(-number // _FEW)
-
-    def draw_some(state):
-        value, waiting = state
-        (left,) = jnp.nonzero(waiting, size=few, fill_value=number)
-        some = jax.tree.map(lambda leaf: leaf.at[left].get(mode="clip"), lanes)
-        drawn = _each(draw, some, left < number)
-        value = value.at[left].set(drawn, mode="drop")
-        return value, waiting.at[left].set(False, mode="drop")
-
-    start = value, waiting
-    return lax.while_loop(lambda state: jnp.any(state[1]), draw_some, start)[0]
-
-
-def _each(draw: Callable, lanes: Parameters, waiting: Array) -> Array:
-    """Passes, numbered, until no lane waits."""
-
-    def one_pass(state):
+    def pass_over_groups(state):
         step, value, waiting = state
-        proposal, accepted = draw(step, lanes)
-        value = jnp.where(waiting, proposal, value)
-        return step + jnp.uint32(1), value, waiting & ~accepted
+        first = jnp.argmax(waiting, axis=1, keepdims=True)
+        at = first[None]
+        some = jnp.take_along_axis(together, at, 2, mode="promise_in_bounds")[..., 0]
+        some = jax.tree.unflatten(structure, list(some))
+        proposal, accepted = draw(jr.fold_in(key, step), some)
+        served = waiting & (
+            lax.broadcasted_iota(first.dtype, waiting.shape, 1) == first
+        )
+        served = served & accepted[:, None]
+        return step + 1, jnp.where(served, proposal[:, None], value), waiting & ~served
 
-    start = jnp.uint32(0), jnp.zeros(waiting.shape), waiting
-    return lax.while_loop(lambda state: jnp.any(state[2]), one_pass, start)[1]
+    start = jnp.asarray(_PASSES, jnp.int32), grouped(value), grouped(waiting)
+    finish = lax.while_loop(lambda x: jnp.any(x[2]), pass_over_groups, start)
+    return finish[1].ravel()[:lanes]
 
 
 def _while_more_wait(
@@ -213,11 +179,17 @@ def build_hat(
     Reference:
         Devroye (1986), Non-Uniform Random Variate Generation, chapter VII.2.
     """
-    left, rise, spent_left, area_left = _tail(
-        lambda h: log_density(-h), lambda h: -slope(-h), -low, width
-    )
-    right, fall, spent_right, area_right = _tail(log_density, slope, high, width)
-    return Hat(-left, right, rise, fall, spent_left, spent_right, area_left, area_right)
+
+    def one_side(sign, end):
+        def towards_end(h):
+            return log_density(sign * h)
+
+        return _tail(towards_end, lambda h: sign * slope(sign * h), end, width)
+
+    # both at once: half as much to trace and to compile
+    signs, ends = jnp.asarray([-1, 1], low.dtype), jnp.stack([-low, high])
+    leaves, slopes, spent, areas = jax.vmap(one_side)(signs, ends)
+    return Hat(-leaves[0], leaves[1], *slopes, *spent, *areas)
 
 
 def _tail(

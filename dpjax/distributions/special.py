@@ -13,6 +13,7 @@ __all__ = [
     "refuse",
 ]
 
+import math
 from collections.abc import Callable
 
 import jax
@@ -53,10 +54,10 @@ def expm1_minus(x: Inexact[Array, "*shape"]) -> Inexact[Array, "*shape"]:
     """e^x - 1 - x, for real x."""
     near = jnp.abs(x) < 0.5
     small = jnp.where(near, x, 0)
-    series = jnp.zeros_like(x)
-    for term in range(_terms() + 1, 2, -1):
-        series = small / term * (1 + series)
-    return jnp.where(near, small * small / 2 * (1 + series), jnp.expm1(x) - x)
+    series = jnp.full_like(x, 1 / math.factorial(_terms() + 1))
+    for term in range(_terms(), 1, -1):
+        series = series * small + 1 / math.factorial(term)
+    return jnp.where(near, small * small * series, jnp.expm1(x) - x)
 
 
 def log1p_minus(x: Inexact[Array, "*shape"]) -> Inexact[Array, "*shape"]:

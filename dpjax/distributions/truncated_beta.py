@@ -128,11 +128,11 @@ def _sample(key: RandomKey, sample_shape: tuple[int, ...], *parameters: Array) -
     shape = (*sample_shape, *parameters[0].shape)
     peak = _peak(*parameters)
     hat = build_hat(peak.log_density, peak.slope, peak.low, peak.high, peak.width)
-    low, high = parameters[2:]
-    low, high, peak, hat = jax.tree.map(
-        lambda leaf: jnp.broadcast_to(leaf, shape).ravel(), (low, high, peak, hat)
+    lanes = *parameters[2:], _is_valid(*parameters), peak, hat
+    low, high, valid, peak, hat = jax.tree.map(
+        lambda leaf: jnp.broadcast_to(leaf, shape).ravel(), lanes
     )
-    h = each_until_accepted(key, _draw, (peak, hat), peak.valid)
+    h = each_until_accepted(key, _draw, (peak, hat), valid)
     # rounding can leave the interval by a unit in the last place
     return jnp.clip(peak.value(h), low, high).reshape(shape)
 
@@ -158,7 +158,6 @@ class _Peak(NamedTuple):
     start: Reals  # slope at the mode: 0 unless it is an end of the interval
     low: Reals
     high: Reals
-    valid: Bool[Array, "*shape"]
 
     @property
     def width(self) -> Reals:
@@ -202,6 +201,10 @@ class _Peak(NamedTuple):
         return jnp.where(h > 0, spread / up, -spread / down)
 
 
+def _is_valid(a: Reals, b: Reals, low: Reals, high: Reals) -> Bool[Array, "*shape"]:
+    return positive(a) & positive(b) & (low > 0) & (low < high) & (high < 1)
+
+
 def _peak(a: Reals, b: Reals, low: Reals, high: Reals) -> _Peak:
     """The mode is held fixed under differentiation: the law does not depend on it."""
     fixed_a, fixed_b, fixed_low, fixed_high = lax.stop_gradient((a, b, low, high))
@@ -214,8 +217,7 @@ def _peak(a: Reals, b: Reals, low: Reals, high: Reals) -> _Peak:
     other = jnp.where(inside, fixed_b / total, 1 - end)
     slope = a * other - b * mode
     start = jnp.where(inside, slope - lax.stop_gradient(slope), slope)
-    valid = positive(a) & positive(b) & (low > 0) & (low < high) & (high < 1)
-    peak = _Peak(mode, other, a + b, start, low, high, valid)
+    peak = _Peak(mode, other, a + b, start, low, high)
     return peak._replace(low=peak.distance(low), high=peak.distance(high))
 
 
@@ -236,7 +238,7 @@ def _log_density(
     jacobian = -jnp.log(safe) - jnp.log1p(-safe)
     density = peak.log_density(peak.distance(safe)) + jacobian - log_mass
     density = jnp.where(inside, density, -jnp.inf)
-    return jnp.where(peak.valid, density, jnp.nan)
+    return jnp.where(_is_valid(a, b, low, high), density, jnp.nan)
 
 
 def _quadrature(
@@ -259,5 +261,6 @@ def _quadrature(
     mean_shift = (masses * shift).sum() / mass
     variance = (masses * (shift - mean_shift) ** 2).sum() / mass
     results = jnp.log(mass), peak.mode + mean_shift, variance
-    log_mass, mean, variance = (jnp.where(peak.valid, x, jnp.nan) for x in results)
+    valid = _is_valid(a, b, low, high)
+    log_mass, mean, variance = (jnp.where(valid, x, jnp.nan) for x in results)
     return log_mass, mean, variance

@@ -8,6 +8,7 @@ __all__ = ["UNROLLED_THREEFRY", "study_key"]
 
 import math
 
+import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
@@ -20,23 +21,32 @@ from dpjax._types import Key
 Words = UInt32[Array, "..."]
 
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
-_PARITY = np.uint32(0x1BD11BDA)
 
 
+@jax.jit
 def _threefry(key: Words, high: Words, low: Words) -> tuple[Words, Words]:
     """Twenty rounds on the counter (high, low).
 
+    In the operations of `lax` and within a `jit`: sooner traced, and once a shape.
+
     Reference: Salmon, Moraes, Dror & Shaw (SC 2011), section 4.
     """
-    schedule = (key[0], key[1], key[0] ^ key[1] ^ _PARITY)
-    x, y = high + schedule[0], low + schedule[1]
+    parity = np.uint32(0x1BD11BDA)
+    words = key[0], key[1], lax.bitwise_xor(lax.bitwise_xor(key[0], key[1]), parity)
+    schedule = [lax.broadcast(word, low.shape) for word in words]
+    x, y = lax.add(high, schedule[0]), lax.add(low, schedule[1])
     for i in range(5):
         for distance in _ROTATIONS[i % 2]:
-            x = x + y
-            y = x ^ ((y << np.uint32(distance)) | (y >> np.uint32(32 - distance)))
-        x = x + schedule[(i + 1) % 3]
-        y = y + schedule[(i + 2) % 3] + np.uint32(i + 1)
+            x = lax.add(x, y)
+            y = lax.bitwise_xor(x, _rotate(y, distance))
+        x = lax.add(x, schedule[(i + 1) % 3])
+        y = lax.add(lax.add(y, schedule[(i + 2) % 3]), np.uint32(i + 1))
     return x, y
+
+
+def _rotate(word: Words, distance: int) -> Words:
+    left = lax.shift_left(word, np.uint32(distance))
+    return lax.bitwise_or(left, lax.shift_right_logical(word, np.uint32(32 - distance)))
 
 
 def _count(shape: tuple[int, ...]) -> tuple[Words, Words]:
