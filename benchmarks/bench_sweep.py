@@ -14,6 +14,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 
+import jax
 import numpy as np
 
 from benchmarks.naive_bayes_loop import Loop
@@ -30,6 +31,12 @@ from benchmarks.report import Row, shown
 from benchmarks.timing import medians
 from dpjax import SweepResult, cache_compilations
 from dpjax.statistics import FamilyCounts, FourierCoefficients
+
+PARTS = {
+    "jaxpr_trace_duration": "tracing",
+    "jaxpr_to_mlir_module_duration": "lowering",
+    "backend_compile_duration": "XLA",
+}
 
 
 def loop(study: Study) -> Loop:
@@ -68,14 +75,19 @@ def rows(full: bool = False) -> Iterator[Row]:
     ratio = each["NumPy loop"] / each["dpjax"]
     yield Row("S1", case, ratio, "× as fast as a NumPy loop", 15, seconds=each)
     with tempfile.TemporaryDirectory() as folder:
-        cold = [compile_seconds() for _ in range(5 if full else 3)]
+        cold = [compile_seconds() for _ in range(5)]
         compile_seconds(folder)  # fills the cache
-        cached = [compile_seconds(folder) for _ in range(5 if full else 3)]
-    for name, times, target in (("without", cold, 3.0), ("with", cached, 0.5)):
+        cached = [compile_seconds(folder) for _ in range(5)]
+    for name, runs, target in (("without", cold, 3.0), ("with", cached, 0.5)):
         case = f"compiling that sweep {name} the persistent cache"
-        seconds = {f"process {i}": x for i, x in enumerate(times)}
-        middle = float(np.median(times))
-        yield Row("S2", case, middle, "s", target, at_least=False, seconds=seconds)
+        seconds = {f"process {i}": run["all"] for i, run in enumerate(runs)}
+        parts = {
+            part: float(np.median([run[part] for run in runs])) for part in cold[0]
+        }
+        whole = parts.pop("all")
+        yield Row("S2", case, whole, "s", target, at_least=False, seconds=seconds)
+        for part, middle in parts.items():
+            yield Row("S2", case, middle, f"s of {part}", at_least=False)
 
 
 def agree(result: SweepResult, numpy: Loop) -> None:
@@ -89,7 +101,7 @@ def agree(result: SweepResult, numpy: Loop) -> None:
         raise AssertionError(f"the loop and the sweep differ: {apart.max():.1f} s.e.")
 
 
-def compile_seconds(cache: str | None = None) -> float:
+def compile_seconds(cache: str | None = None) -> dict[str, float]:
     """`first_sweep`, in a process of its own."""
     command = [sys.executable, "-m", "benchmarks.bench_sweep", "--compile-only"]
     command += [] if cache is None else ["--cache", cache]
@@ -97,17 +109,27 @@ def compile_seconds(cache: str | None = None) -> float:
     return json.loads(done.stdout)
 
 
-def first_sweep(cache: str | None) -> float:
-    """What a user waits beyond the sweep itself: its first call less its second."""
+def first_sweep(cache: str | None) -> dict[str, float]:
+    """What a user waits beyond the sweep itself: its first call less its second.
+
+    And what JAX says of the parts of that.
+    """
     if cache is not None:
         cache_compilations(cache)
-    study = Study()
+    study, spent = Study(), dict.fromkeys(PARTS.values(), 0.0)
+
+    def listen(event: str, duration: float, **_: object) -> None:
+        part = PARTS.get(event.rsplit("/", 1)[-1])
+        if part is not None:
+            spent[part] += duration
+
+    jax.monitoring.register_event_duration_secs_listener(listen)
     seconds = []
     for _ in range(2):
         start = time.perf_counter()
         study(BLOCK)
         seconds.append(time.perf_counter() - start)
-    return seconds[0] - seconds[1]
+    return {"all": seconds[0] - seconds[1], **spent}
 
 
 def main() -> None:

@@ -28,12 +28,13 @@ def speed(levels: int) -> Iterator[Row]:
     """F1 and F2: one transform of float32 beside NumPy and a copy."""
     table = np.random.default_rng(0).integers(0, 2, 2**levels).astype(np.float32)
     given, copied = jnp.asarray(table), np.empty_like(table)
-    transform = jax.jit(walsh_hadamard)
+    transform, add_one = jax.jit(walsh_hadamard), jax.jit(lambda table: table + 1)
     np.testing.assert_array_equal(transform(given), radix_2(table))
     seconds = medians(
         {
             "numpy": lambda: radix_2(table),
             "copy": lambda: np.copyto(copied, table),
+            "pass": lambda: add_one(given),
             "walsh": lambda: transform(given),
         },
         rounds=21 if levels <= 22 else 5,
@@ -43,6 +44,11 @@ def speed(levels: int) -> Iterator[Row]:
     yield Row(target, case, faster, "× NumPy radix-2", 7, seconds=seconds)
     copies, most = seconds["walsh"] / seconds["copy"], 30 if levels <= 22 else 20
     yield Row(target, case, copies, "copies", most, at_least=False)
+    # what one level, or several at once, must take: read, compute, write, dispatch
+    passes = seconds["walsh"] / seconds["pass"]
+    yield Row(target, case, passes, "calls of a compiled x + 1", at_least=False)
+    most = seconds["numpy"] / seconds["pass"]
+    yield Row(target, case, most, "× NumPy radix-2, such a call")
 
 
 def exactness(levels: int, dtype: str) -> Row:
