@@ -13,7 +13,7 @@ import numpy as np
 
 from dpjax._types import Key
 
-Release = Callable[[Key, Any], Any]
+Release = Callable[..., Any]
 """From a key and a data set to an array, or a tree of arrays."""
 
 _MOST_NUMBERS = 1 << 22  # of a block
@@ -69,11 +69,16 @@ class Sampler:
     Args:
         release: what is drawn.
         compiled: whether the release is for JAX to trace and to map over keys.
+        batched: whether it is not, and takes a number of draws, which it returns on the
+            first axis.
         block: draws at a time; None: as many as fit.
     """
 
-    def __init__(self, release: Release, compiled: bool, block: int | None) -> None:
-        self._release, self._compiled, self._block = release, compiled, block
+    def __init__(
+        self, release: Release, compiled: bool, batched: bool, block: int | None
+    ) -> None:
+        self._release, self._block = release, block
+        self._compiled, self._batched = compiled and not batched, batched
 
         @partial(jax.jit, static_argnums=2)
         def draw(key: Key, data: Any, size: int) -> Any:
@@ -87,10 +92,13 @@ class Sampler:
         Raises:
             ValueError: if it has none.
         """
-        one = (
-            partial(jax.eval_shape, self._release) if self._compiled else self._release
-        )
-        sizes = [int(np.prod(jnp.shape(x))) for x in jax.tree.leaves(one(key, data))]
+        if self._compiled:
+            drawn = jax.eval_shape(self._release, key, data)
+        elif self._batched:
+            drawn = jax.tree.map(lambda x: x[0], self._release(key, data, 1))
+        else:
+            drawn = self._release(key, data)
+        sizes = [int(np.prod(jnp.shape(x))) for x in jax.tree.leaves(drawn)]
         if not sum(sizes):
             raise ValueError("`release` must return at least one number, got none.")
         return sum(sizes)
@@ -116,6 +124,14 @@ class Sampler:
     def _one_block(self, key: Key, data: Any, size: int) -> Outputs:
         if self._compiled:
             return Outputs.of(jax.tree.map(np.asarray, self._draw(key, data, size)))
+        if self._batched:
+            drawn = jax.tree.map(np.asarray, self._release(key, data, size))
+            if any(len(x) != size for x in jax.tree.leaves(drawn)):
+                raise ValueError(
+                    "`release` must return as many draws as it is asked for, if it is "
+                    "`batched`."
+                )
+            return Outputs.of(drawn)
         drawn = [
             jax.tree.map(np.asarray, self._release(one, data))
             for one in jr.split(key, size)

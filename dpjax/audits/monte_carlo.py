@@ -40,6 +40,7 @@ def audit(
     log_prob: LogProb | None = None,
     scores: Sequence[str] = FAMILIES,
     compiled: bool = True,
+    batched: bool = False,
     block: int | None = None,
 ) -> Verdict:
     r"""Attack a release with many draws: is it as private as it claims?
@@ -64,7 +65,9 @@ def audit(
             of two; "likelihood"; and "bits", the lowest bits of every number. Without
             the last it is a release in real arithmetic that is judged.
         compiled: whether JAX is to compile the release. If not, it is called `draws`
-            times with concrete keys.
+            times with concrete keys, and may use NumPy.
+        batched: whether it is called as `release(key, data, size)`, and returns so many
+            draws on the first axis; not compiled either.
         block: draws at a time; None: as many as fit. Memory is that of a block and,
             while the event is chosen, of half a million draws at most.
 
@@ -87,7 +90,7 @@ def audit(
     _check(key, delta, draws, confidence, scores)
     claim = float(exact_epsilon(epsilon))
     key_width, *keys = jr.split(key, 3)
-    sampler = Sampler(release, compiled, block)
+    sampler = Sampler(release, compiled, batched, block)
     width = sampler.width(key_width, data)
 
     def draw(start: int, stop: int) -> list[Iterator[Outputs]]:

@@ -4,6 +4,7 @@ __all__ = ["NAIVE_BAYES", "NOISY_CASES", "SIMULATED", "worst"]
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache, partial
 from typing import Any
@@ -19,7 +20,7 @@ from dpjax.expfam import Family, Gaussian, Poisson
 from dpjax.graph import BayesNet
 from dpjax.intervals import Interval
 from dpjax.mechanisms import DiscreteLaplace, Laplace, MechanismWithLaw, SplitLaplace
-from dpjax.privacy import ADJACENCIES, REPLACE_ONE
+from dpjax.privacy import ADD_REMOVE, ADJACENCIES, REPLACE_ONE
 from dpjax.statistics import FamilyCounts, FourierCoefficients, Statistic, Sufficient
 
 Pair = tuple[np.ndarray, np.ndarray]
@@ -42,6 +43,7 @@ def _subject(
     mechanism: MechanismWithLaw,
     rows: Sequence[Row],
     pairs: Sequence[Pair],
+    drawn: bool = True,
 ) -> Subject:
     """Of a mechanism that adds noise to each number on its own, by its row of law."""
     measure = jax.jit(statistic.measure)
@@ -53,25 +55,30 @@ def _subject(
     def law(records: np.ndarray) -> Law:
         return law_of(tuple(np.asarray(measure(records)).tolist()))
 
+    by_law = Subject(mechanism.guarantee().epsilon, law, pairs)
+    if not drawn:
+        return by_law
     data, neighbour = map(jnp.asarray, worst(statistic, pairs))
-    return Subject(
-        mechanism.guarantee().epsilon,
-        law,
-        pairs,
-        mechanism.sample,
-        data,
-        neighbour,
-        mechanism.log_prob,
+    return replace(
+        by_law,
+        release=mechanism.sample,
+        data=data,
+        neighbour=neighbour,
+        log_prob=mechanism.log_prob,
     )
 
 
 def _evenly(
-    statistic: Statistic, epsilon: Fraction, adjacency: str, pairs: Sequence[Pair]
+    statistic: Statistic,
+    epsilon: Fraction,
+    adjacency: str,
+    pairs: Sequence[Pair],
+    drawn: bool = True,
 ) -> Subject:
-    """The same noise on all numbers."""
+    """The same noise on all numbers; drawn too, which is a program to compile."""
     mechanism = DiscreteLaplace.calibrate(epsilon, statistic.sensitivity(adjacency))
     row = rows_of_noise(mechanism)
-    return _subject(statistic, mechanism, [row] * statistic.length, pairs)
+    return _subject(statistic, mechanism, [row] * statistic.length, pairs, drawn)
 
 
 def _counts(epsilon: Fraction, adjacency: str) -> Subject:
@@ -82,7 +89,8 @@ def _counts(epsilon: Fraction, adjacency: str) -> Subject:
 def _fourier(net: BayesNet, epsilon: Fraction, adjacency: str) -> Subject:
     statistic = FourierCoefficients.of_network(net, adjacency)
     pairs = list(neighbouring(net.sizes, 1, adjacency))
-    return _evenly(statistic, epsilon, adjacency, pairs)
+    drawn = (net is _MIXED) == (adjacency == ADD_REMOVE)
+    return _evenly(statistic, epsilon, adjacency, pairs, drawn)
 
 
 def _split(epsilon: Fraction, adjacency: str) -> Subject:
@@ -94,13 +102,15 @@ def _split(epsilon: Fraction, adjacency: str) -> Subject:
     parts = zip(mechanism.parts.values(), cells.values(), strict=True)
     rows = [row for part, size in parts for row in [rows_of_noise(part)] * size]
     pairs = list(neighbouring(NAIVE_BAYES.sizes, 1, adjacency))
-    return _subject(statistic, mechanism, rows, pairs)
+    return _subject(statistic, mechanism, rows, pairs, adjacency == REPLACE_ONE)
 
 
 def _sums(family: Family, units: int, epsilon: Fraction, adjacency: str) -> Subject:
     (bounds,) = family.bounds
     statistic = Sufficient(family, (Interval("x", *bounds),), adjacency, units)
-    return _evenly(statistic, epsilon, adjacency, list(_records(bounds, adjacency)))
+    pairs = list(_records(bounds, adjacency))
+    drawn = family.dimension > 1 and adjacency == REPLACE_ONE
+    return _evenly(statistic, epsilon, adjacency, pairs, drawn)
 
 
 def _records(bounds: tuple[float, float], adjacency: str) -> Iterator[Pair]:

@@ -23,7 +23,7 @@ class Subject:
     """A mechanism to be audited: by the law of its outputs, by draws, or by both.
 
     Args:
-        epsilon: what it claims to lose.
+        epsilon: what it claims to lose; more than was asked for is not believed.
         law: of all outputs, as for `audit_exactly`.
         pairs: of neighbours, for the law.
         release: for draws, as for `audit`.
@@ -31,7 +31,8 @@ class Subject:
         neighbour: of the data.
         log_prob: for draws, if it is known.
         scores: for draws.
-        compiled: whether JAX compiles the release.
+        batched: whether the release is not compiled, but returns many draws at once.
+        most: draws, of a slow release.
     """
 
     epsilon: Fraction
@@ -42,7 +43,8 @@ class Subject:
     neighbour: Any = None
     log_prob: LogProb | None = None
     scores: tuple[str, ...] = FAMILIES
-    compiled: bool = True
+    batched: bool = False
+    most: int | None = None
 
 
 class Case(NamedTuple):

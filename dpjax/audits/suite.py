@@ -14,12 +14,14 @@ from dpjax._types import Key
 from dpjax.audits.exact import audit_exactly
 from dpjax.audits.monte_carlo import LEAST_DRAWS, audit
 from dpjax.audits.noisy_cases import NOISY_CASES, SIMULATED
+from dpjax.audits.chain_cases import CHAIN_CASES
+from dpjax.audits.release_cases import RELEASE_CASES
+from dpjax.audits.sample_cases import SAMPLE_CASES
 from dpjax.audits.subjects import Case, Subject
 from dpjax.audits.verdict import Verdict
 from dpjax.privacy import Epsilon, exact_epsilon
 
-CASES = (*NOISY_CASES, SIMULATED)
-_MOST_UNCOMPILED = 2000  # draws
+CASES = (*NOISY_CASES, *SAMPLE_CASES, *RELEASE_CASES, *CHAIN_CASES, SIMULATED)
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,7 @@ def audit_suite(
         key: typed.
         names: of mechanisms, from `case_names`; None: all.
         epsilon: that each is made to spend.
-        draws: of each data set; of what draws outside of JAX, 2000 at most.
+        draws: of each data set; fewer of what is slow.
         progress: wraps the list of what is to be done, as `tqdm` does.
 
     Yields:
@@ -110,13 +112,16 @@ def _audited(
         subject = case.make(epsilon, case.adjacency)
         label = f"{case.name} {case.adjacency}"  # a key of its own, whatever runs else
         own = jr.fold_in(key, crc32(label.encode()))
-        for method, verdict in _verdicts(own, subject, draws):
+        for method, verdict in _verdicts(own, subject, epsilon, draws):
             yield Audited(case.name, case.adjacency, case.grade, method, verdict)
 
 
-def _verdicts(key: Key, subject: Subject, draws: int) -> Iterator[tuple[str, Verdict]]:
+def _verdicts(
+    key: Key, subject: Subject, budget: Fraction, draws: int
+) -> Iterator[tuple[str, Verdict]]:
+    claim = min(subject.epsilon, budget)  # a promise of more than was asked is a fault
     if subject.law is not None:
-        exact = audit_exactly(subject.law, subject.pairs, epsilon=subject.epsilon)
+        exact = audit_exactly(subject.law, subject.pairs, epsilon=claim)
         yield "law", exact
     if subject.release is not None:
         yield (
@@ -126,10 +131,10 @@ def _verdicts(key: Key, subject: Subject, draws: int) -> Iterator[tuple[str, Ver
                 subject.release,
                 subject.data,
                 subject.neighbour,
-                epsilon=subject.epsilon,
-                draws=draws if subject.compiled else min(draws, _MOST_UNCOMPILED),
+                epsilon=claim,
+                draws=min(draws, subject.most or draws),
                 log_prob=subject.log_prob,
                 scores=subject.scores,
-                compiled=subject.compiled,
+                batched=subject.batched,
             ),
         )
