@@ -25,7 +25,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit status.
 
     0: done. 1: `verify` found an inconsistency, or `audit` a violation. 2: bad input,
-    nothing written. 3: another process of a distributed run was lost. 130: interrupted by the user.
+    nothing written. 3: another process of a distributed run was lost. 130: interrupted
+    by the user.
     """
     options = _parser().parse_args(arguments)
     status = None

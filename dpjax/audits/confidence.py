@@ -2,7 +2,7 @@ r"""From how often an event was seen to how much privacy was certainly lost.
 
 If a mechanism is (ε, δ)-differentially private then $p \le e^\epsilon q + \delta$ for
 the probabilities p and q of any event under two neighbours. So $\ln((p - \delta) / q)$
-is a lower bound of ε, as are the Clopper–Pearson bounds of p, from below, and of q, from
+is a lower bound of ε, also of Clopper–Pearson bounds of p, from below, and of q, from
 above, each at half of the level.
 """
 
@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Float64, Real
 from scipy import special
 
-Numbers = Real[np.ndarray, "*shape"] | np.integer
+Numbers = Real[np.ndarray, "*shape"]
 
 
 def loss_bounds(
@@ -37,8 +37,8 @@ def loss_bounds(
     Reference:
         Clopper & Pearson, Biometrika 26 (1934), for the bounds of a proportion.
     """
-    least = _below(np.asarray(first, float), draws[0], level / 2)
-    most = 1 - _below(draws[1] - np.asarray(second, float), draws[1], level / 2)
+    least = _below(first, draws[0], level / 2)
+    most = 1 - _below(draws[1] - second, draws[1], level / 2)
     with np.errstate(divide="ignore"):
         return np.log(np.maximum(least - delta, 0)) - np.log(most)
 

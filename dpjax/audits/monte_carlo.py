@@ -183,9 +183,8 @@ def _judged(
     for i, blocks in enumerate(pair):
         for outputs in blocks:
             seen[i] += [event.count(outputs) for event in events]
-    found = (0.0, "nothing tells them apart")
-    for event, hits in zip(events, seen.T, strict=True):
-        likelier, other = hits[::-1] if event.swapped else hits
-        loss = loss_bounds(likelier, other, (draws, draws), level, delta)
-        found = max(found, (loss.item(), str(event)))
-    return found
+    swapped = np.array([event.swapped for event in events], bool)
+    likelier, other = np.where(swapped, seen[::-1], seen)
+    losses = loss_bounds(likelier, other, (draws, draws), level, delta).tolist()
+    found = [(0.0, "nothing tells them apart")]
+    return max([*found, *zip(losses, map(str, events), strict=True)])

@@ -17,7 +17,7 @@ import numpy as np
 from dpjax._types import Key
 from dpjax.audits.subjects import Case, Subject
 from dpjax.graph import BayesNet
-from dpjax.privacy import ADD_REMOVE, ADJACENCIES, REPLACE_ONE, Ledger
+from dpjax.privacy import ADD_REMOVE, ADJACENCIES, Ledger
 from dpjax.publish import release
 
 _COPIES = 2000

@@ -11,10 +11,10 @@ import jax.random as jr
 
 from dpjax._checks import typed_key, whole
 from dpjax._types import Key
+from dpjax.audits.chain_cases import CHAIN_CASES
 from dpjax.audits.exact import audit_exactly
 from dpjax.audits.monte_carlo import LEAST_DRAWS, audit
 from dpjax.audits.noisy_cases import NOISY_CASES, SIMULATED
-from dpjax.audits.chain_cases import CHAIN_CASES
 from dpjax.audits.release_cases import RELEASE_CASES
 from dpjax.audits.sample_cases import SAMPLE_CASES
 from dpjax.audits.subjects import Case, Subject
