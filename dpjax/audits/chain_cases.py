@@ -136,7 +136,6 @@ def _two_sweeps(epsilon: Fraction, adjacency: str) -> list[PaidStep]:
 
 def _hidden_markov(epsilon: Fraction, adjacency: str) -> Subject:
     """A sweep of two draws; an event that moves to another month and kind."""
-    options = {"truncation": 10, "sweeps": 1, "burn_in": 0}
 
     def draw(key: Key, records: Array) -> tuple[Array, ...]:
         paid = paid_hidden_markov(
@@ -146,7 +145,9 @@ def _hidden_markov(epsilon: Fraction, adjacency: str) -> Subject:
             2,
             epsilon=epsilon / 2,
             adjacency=adjacency,
-            **options,
+            truncation=10,
+            sweeps=1,
+            burn_in=0,
         )
         return paid.posterior.paths, paid.posterior.emission
 

@@ -85,12 +85,12 @@ def _best_cut(
 ) -> Event:
     values = tuple(score.of(x) for x in outputs)
     cuts = cuts_of(np.concatenate(values))
-    draws = (len(values[0]), len(values[1]))
+    draws, swapped = (len(values[0]), len(values[1])), (len(values[1]), len(values[0]))
     first, second = (_at_least(x, cuts) for x in values)
     bounds = np.stack(
         [
             loss_bounds(first, second, draws, level, delta),
-            loss_bounds(second, first, draws[::-1], level, delta),
+            loss_bounds(second, first, swapped, level, delta),
             loss_bounds(draws[0] - first, draws[1] - second, draws, level, delta),
             loss_bounds(draws[1] - second, draws[0] - first, draws, level, delta),
         ]

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 
@@ -131,19 +132,17 @@ def _log_ratio(
     """Of every draw, by one program for both data sets."""
 
     def total(output: Any, data: Any) -> jax.Array:
-        parts = [x.sum() for x in jax.tree.leaves(log_prob(output, data))]
-        return sum(parts[1:], parts[0])
+        parts = jax.tree.leaves(log_prob(output, data))
+        return jnp.stack([jnp.sum(part) for part in parts]).sum()
 
     compiled = jax.jit(jax.vmap(total, (0, None)))
 
     def values(outputs: Outputs) -> np.ndarray:
+        first, second = (
+            np.asarray(compiled(outputs.tree, x), float) for x in (data, neighbour)
+        )
         with np.errstate(invalid="ignore"):
-            ratio = np.subtract(
-                *(
-                    np.asarray(compiled(outputs.tree, x), float)
-                    for x in (data, neighbour)
-                )
-            )
+            ratio = first - second
         return np.where(np.isnan(ratio), 0.0, ratio)
 
     return values

@@ -34,7 +34,9 @@ _MIXED = BayesNet.from_parents({"x": _TWO, "y": [0, 1, 2]}, {"y": ["x"], "x": []
 def worst(statistic: Statistic, pairs: Sequence[Pair]) -> Pair:
     """What is measured of the pair of neighbours where that differs most."""
     measure = jax.jit(statistic.measure)
-    measured = [tuple(np.asarray(measure(data)) for data in pair) for pair in pairs]
+    measured = [
+        (np.asarray(measure(one)), np.asarray(measure(other))) for one, other in pairs
+    ]
     return max(measured, key=lambda pair: np.abs(pair[0] - pair[1]).sum())
 
 

@@ -68,11 +68,11 @@ def _of_counts(
 
 
 def _grid(tempered: bool, epsilon: Fraction, adjacency: str) -> Subject:
-    options = {"omega": "1/10", "units": 40}
-    layout, n = _COIN.layout, _N if adjacency == REPLACE_ONE else None
+    n = _N if adjacency == REPLACE_ONE else None
     make = GridPosterior.map if tempered else GridPosterior.posterior
-    mechanism = make(layout, epsilon, adjacency, n=n, **options)
-    return _of_counts(mechanism, mechanism.law, _count_pairs(2, adjacency))
+    mechanism = make(_COIN.layout, epsilon, adjacency, n=n, omega="1/10", units=40)
+    pairs = _count_pairs(2, adjacency)
+    return _of_counts(mechanism, lambda x: mechanism.law(jnp.asarray(x)), pairs)
 
 
 def _cells(epsilon: Fraction, adjacency: str) -> Subject:
@@ -80,7 +80,9 @@ def _cells(epsilon: Fraction, adjacency: str) -> Subject:
         _DIE.layout, epsilon, adjacency, omega="1/4", units=4
     )
     pairs = _count_pairs(3, adjacency)
-    return _of_counts(mechanism, lambda counts: [mechanism.law(counts)], pairs)
+    return _of_counts(
+        mechanism, lambda counts: [mechanism.law(jnp.asarray(counts)).tolist()], pairs
+    )
 
 
 def _family(family: Family, units: int, epsilon: Fraction, adjacency: str) -> Subject:
@@ -149,7 +151,7 @@ def _regression(epsilon: Fraction, adjacency: str) -> Subject:
     mechanism = RegressionSample.calibrate(
         statistic, epsilon, 1.0, radius=2.0, n=public
     )
-    one, other = np.float32([[1.0, 1.0]]), np.float32([[1.0, -1.0]])
+    one, other = np.array([[[1, 1]], [[1, -1]]], np.float32)
     pair = (one[: public or 0], other)
     return _in_reals(mechanism, *(np.asarray(statistic.measure(x)) for x in pair))
 

@@ -131,8 +131,8 @@ def _cuts(fit: Pair, column: Column, bins: int) -> np.ndarray:
 
 
 def _log_ratios(one: np.ndarray, other: np.ndarray, cells: int) -> np.ndarray:
-    counts = (np.bincount(x, minlength=cells) + 0.5 for x in (one, other))
-    return np.subtract(*map(np.log, counts))
+    first, second = (np.bincount(x, minlength=cells) + 0.5 for x in (one, other))
+    return np.log(first) - np.log(second)
 
 
 def _histogram_score(fit: Pair, columns: list[Column], bins: int) -> Score:
@@ -159,7 +159,7 @@ def _joint_score(fit: Pair, columns: list[Column], bins: int) -> Score:
     def cells(outputs: Outputs) -> np.ndarray:
         return np.ravel_multi_index(tuple(_codes(columns, cuts, outputs)), sizes)
 
-    table = _log_ratios(*(cells(x) for x in fit), int(np.prod(sizes)))
+    table = _log_ratios(cells(fit[0]), cells(fit[1]), int(np.prod(sizes)))
     return Score("estimated joint log-likelihood ratio", lambda x: table[cells(x)])
 
 
@@ -172,7 +172,7 @@ def _bits_of(column: Column, pair: Pair) -> Iterator[Score]:
 
             def has(outputs: Outputs, mask=(1 << width) - 1, pattern=pattern):
                 raw = np.ascontiguousarray(column.raw(outputs)).view(bits)
-                return (raw & bits.type(mask)) == bits.type(pattern)
+                return (raw & mask) == pattern
 
             name = f"low {width} bit{'s' * (width > 1)} of {column.name} = {pattern}"
             yield Score(name, has, indicator=True)
