@@ -10,6 +10,8 @@ __all__ = [
     "Schema",
     "SweepResult",
     "Variable",
+    "audit",
+    "audits",
     "bounds",
     "cache_compilations",
     "calibrate",
@@ -46,6 +48,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 from dpjax import (
+    audits,
     bounds,
     counts,
     distributions,
@@ -63,6 +66,7 @@ from dpjax import (
     stealth,
 )
 from dpjax._version import __version__ as __version__
+from dpjax.audits import audit
 from dpjax.calibration import calibrate
 from dpjax.consistency import consistent
 from dpjax.distributions import tempered_posterior

@@ -24,12 +24,14 @@ class _Parser(argparse.ArgumentParser):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit status.
 
-    0: done. 1: `verify` found an inconsistency. 2: bad input, nothing written.
-    3: another process of a distributed run was lost. 130: interrupted by the user.
+    0: done. 1: `verify` found an inconsistency, or `audit` a violation. 2: bad input,
+    nothing written. 3: another process of a distributed run was lost. 130: interrupted
+    by the user.
     """
     options = _parser().parse_args(arguments)
+    status = None
     try:
-        options.run(options)
+        status = options.run(options)
     except BrokenPipeError:  # the reader of our output, such as `head`, has gone
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except KeyboardInterrupt:
@@ -42,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"dpjax {options.command}: {error}", file=sys.stderr)
         verifying = options.command == "verify"
         return 1 if verifying and isinstance(error, InconsistentRelease) else 2
-    return 0
+    return status or 0
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -33,7 +33,7 @@ FLOORS = [
         "arviz_export",
     },
     {"publish", "datasets", "plots"},
-    {"demo", "cli_options"},
+    {"demo", "cli_options", "audits"},
     {"commands"},
     {"cli", "__init__"},
     {"__main__"},

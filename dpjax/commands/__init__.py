@@ -3,6 +3,7 @@
 __all__ = ["COMMANDS"]
 
 from dpjax.commands import (
+    audit,
     calibrate,
     demo,
     plan,
@@ -13,4 +14,4 @@ from dpjax.commands import (
     verify,
 )
 
-COMMANDS = (calibrate, demo, plan, release, predict, sample, sweep, verify)
+COMMANDS = (audit, calibrate, demo, plan, release, predict, sample, sweep, verify)

@@ -6,7 +6,7 @@ the guarantee is that of the theorem, on a real computer. They can be published.
 
 __all__ = ["GridPosterior"]
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -239,17 +239,30 @@ class GridPosterior(ParameterMechanism):
 
     def draw_with(self, bits: Bits, exact: Int[Array, " m"]) -> np.ndarray:
         """What `draw` does, with bits of one's own: for tests and audits."""
-        counts = self._checked(exact)
         drawn = np.empty((self.samples, self.layout.length), np.int64)
-        offsets = self.layout.offsets
+        for grid, row, exponents in self._rows(exact):
+            drawn[:, row] = grid.draw(exponents, bits, self.samples)
+        return drawn
+
+    def law(self, exact: Int[Array, " m"]) -> list[list[int]]:
+        """Weights of all points that each row of a sample may be.
+
+        Privacy:
+            None: for tests and audits.
+        """
+        return [grid.weights(exponents) for grid, _, exponents in self._rows(exact)]
+
+    def _rows(
+        self, exact: Int[Array, " m"]
+    ) -> Iterator[tuple[SimplexGrid, slice, list[Fraction]]]:
+        """Of every row its grid, its place, and the exponents of its law."""
+        counts, offsets = self._checked(exact), self.layout.offsets
         for (grid, _), start, stop in zip(
             self.grids, offsets[:-1], offsets[1:], strict=True
         ):
             for first in range(start, stop, grid.levels):
                 row = slice(first, first + grid.levels)
-                exponents = [self._exponent(count) for count in counts[row]]
-                drawn[:, row] = grid.draw(exponents, bits, self.samples)
-        return drawn
+                yield grid, row, [self._exponent(count) for count in counts[row]]
 
     def sample(self, key: Key, exact: Int[Array, " m"]) -> Float[Array, "samples m"]:
         """The same in real arithmetic, off the grid, in its units: for studies."""

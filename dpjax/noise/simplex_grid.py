@@ -9,8 +9,9 @@ __all__ = ["SimplexGrid"]
 
 import decimal
 import functools
+import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -82,6 +83,24 @@ class SimplexGrid:
         """
         law = _Law(self, tuple(exponents))
         return [law.draw(bits) for _ in range(draws)]
+
+    def weights(self, exponents: Sequence[Fraction]) -> list[int]:
+        """Of all rows, to two units of 2^-96 of the largest: for tests and audits."""
+        common = math.lcm(*(e.denominator for e in exponents))
+        logs, powers = log_table(self.units), [int(e * common) for e in exponents]
+        scores = [
+            sum(power * logs[g] for power, g in zip(powers, row, strict=True))
+            for row in self._rows()
+        ]
+        bounds = exponentials(scores, Fraction(1, common << LOG_BITS), 96)
+        return bounds.lower.tolist()
+
+    def _rows(self) -> Iterator[tuple[int, ...]]:
+        """All rows of the grid, in units."""
+        entries = range(self.least, self.most + 1)
+        for head in itertools.product(entries, repeat=self.levels - 1):
+            if self.units - sum(head) >= self.least:
+                yield (*head, self.units - sum(head))
 
 
 @functools.lru_cache(maxsize=8)

@@ -1,0 +1,186 @@
+"""Cases of the suite whose updates read records, and pay for each: in floats."""
+
+__all__ = ["CHAIN_CASES"]
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+
+from dpjax._types import Key
+from dpjax.audits.subjects import Case, Subject
+from dpjax.hidden_markov import event_network, paid_hidden_markov
+from dpjax.privacy import ADJACENCIES, REPLACE_ONE
+from dpjax.private_chains import PaidStep, barker, choice, latents, paid_chain, table
+from dpjax.variables import Variable
+
+_BOUNDS = ("-2.302585093", "-0.105360516")
+_LOGS = (math.log(0.1), math.log(0.9))
+_IN_REALS = ("value", "likelihood")
+_SOME, _FEW = 50_000, 5000  # draws of what is slow, and of what is slower
+_EVENTS = event_network(
+    [
+        Variable("place", ("here", "there")),
+        Variable("month", (1, 2)),
+        Variable("kind", ("a", "b")),
+    ],
+    "place",
+    "month",
+)
+
+
+def _fit(candidate: Array, record: Array) -> Array:
+    """The log-likelihood of a coin that shows its candidate side with .9."""
+    return jnp.where(candidate == record, _LOGS[1], _LOGS[0])
+
+
+def _prior(state: Any) -> Array:
+    """The likelier candidate is the one that no record supports."""
+    return jnp.log(jnp.array([0.95, 0.05]))
+
+
+def _both() -> Array:
+    return jnp.arange(2, dtype=jnp.int32)
+
+
+def _choice(epsilon: Fraction, adjacency: str) -> PaidStep:
+    return choice(
+        "side",
+        lambda state, record, own: _fit(_both(), record),
+        _BOUNDS,
+        epsilon,
+        adjacency=adjacency,
+        log_prior=_prior,
+    )
+
+
+def _labels(epsilon: Fraction) -> PaidStep:
+    return latents(
+        "labels",
+        lambda state, record: _fit((_both() + state["side"]) % 2, record),
+        _BOUNDS,
+        epsilon,
+        log_prior=_prior,
+    )
+
+
+def _barker(epsilon: Fraction, adjacency: str) -> PaidStep:
+    return barker(
+        "side",
+        lambda key, side: (1 - side, jnp.zeros(())),
+        lambda state, record, own: _fit(state["side"], record),
+        _BOUNDS,
+        epsilon,
+        adjacency=adjacency,
+        log_prior=lambda state: _prior(state)[state["side"]],
+    )
+
+
+def _table(epsilon: Fraction, adjacency: str) -> PaidStep:
+    return table(
+        "table",
+        lambda state, record, own: (jnp.zeros((), jnp.int32), record),
+        (1, 2),
+        epsilon,
+        adjacency=adjacency,
+        least="0.1",
+    )
+
+
+def _chain(
+    make: Callable[[Fraction, str], list[PaidStep]],
+    shown: tuple[str, ...],
+    sweeps: int,
+    records: int,
+    epsilon: Fraction,
+    adjacency: str,
+) -> Subject:
+    steps = make(epsilon, adjacency)
+    data, neighbour = _coins(records, adjacency)
+
+    def draw(key: Key, records: Array) -> dict[str, Array]:
+        start = {
+            "side": jnp.zeros((), jnp.int32),
+            "labels": jnp.zeros(len(data), jnp.int32),
+            "table": jnp.full((1, 2), 0.5),
+        }
+        start = {name: start[name] for name in shown}
+        return paid_chain(key, records, steps, start, sweeps=sweeps).states
+
+    return Subject(
+        sum((step.cost.epsilon for step in steps), Fraction(0)) * sweeps,
+        release=draw,
+        data=data,
+        neighbour=neighbour,
+        scores=_IN_REALS,
+        most=_SOME,
+    )
+
+
+def _coins(n: int, adjacency: str) -> tuple[Array, Array]:
+    """Zeros, and one more or one less for a one."""
+    zeros = jnp.zeros(n, jnp.int32)
+    one = jnp.ones(1, jnp.int32)
+    kept = zeros[1:] if adjacency == REPLACE_ONE else zeros
+    return zeros, jnp.concatenate([kept, one])
+
+
+def _two_sweeps(epsilon: Fraction, adjacency: str) -> list[PaidStep]:
+    return [_labels(epsilon / 4), _choice(epsilon / 4, adjacency)]
+
+
+def _hidden_markov(epsilon: Fraction, adjacency: str) -> Subject:
+    """A sweep of two draws; an event that moves to another month and kind."""
+
+    def draw(key: Key, records: Array) -> tuple[Array, ...]:
+        paid = paid_hidden_markov(
+            key,
+            _EVENTS,
+            records,
+            2,
+            epsilon=epsilon / 2,
+            adjacency=adjacency,
+            truncation=10,
+            sweeps=1,
+            burn_in=0,
+        )
+        return paid.posterior.paths, paid.posterior.emission
+
+    data = np.array([[0, 0, 0]] * 3, np.int32)
+    other = np.array([[0, 1, 1]], np.int32)
+    kept = data[1:] if adjacency == REPLACE_ONE else data
+    return Subject(
+        epsilon,
+        release=draw,
+        data=data,
+        neighbour=np.concatenate([kept, other]),
+        scores=_IN_REALS,
+        most=_FEW,
+    )
+
+
+_MAKERS: dict[str, Callable[[Fraction, str], Subject]] = {
+    "paid-choice": partial(_chain, lambda e, a: [_choice(e, a)], ("side",), 1, 1),
+    "paid-barker": partial(_chain, lambda e, a: [_barker(e, a)], ("side",), 1, 1),
+    "paid-table": partial(_chain, lambda e, a: [_table(e, a)], ("table",), 1, 4),
+}
+CHAIN_CASES = (
+    Case(
+        "paid-chain",
+        REPLACE_ONE,
+        "real",
+        partial(_chain, _two_sweeps, ("labels", "side"), 2, 2),
+    ),
+    *(
+        Case(name, adjacency, "real", make)
+        for name, make in _MAKERS.items()
+        for adjacency in ADJACENCIES
+    ),
+    Case("paid-hmm", REPLACE_ONE, "real", _hidden_markov),  # slow to compile: once
+)
+"""Private Gibbs sampling."""

@@ -1,0 +1,154 @@
+"""Many draws of a release from two neighbours, block by block, in flat memory."""
+
+__all__ = ["Outputs", "Release", "Sampler", "joined"]
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+
+from dpjax._types import Key
+
+Release = Callable[..., Any]
+"""From a key and a data set to an array, or a tree of arrays."""
+
+_MOST_NUMBERS = 1 << 22  # of a block
+_MOST_DRAWS = 1 << 16
+
+
+class Outputs(NamedTuple):
+    """Draws on the host.
+
+    Attributes:
+        tree: as the release gives them, draws on the first axis of every array.
+        leaves: the same, an array of two axes each.
+        shapes: of a draw, and its path in the tree, array by array.
+    """
+
+    tree: Any
+    leaves: tuple[np.ndarray, ...]
+    shapes: tuple[tuple[str, tuple[int, ...]], ...]
+
+    @classmethod
+    def of(cls, tree: Any) -> "Outputs":
+        """From arrays whose first axis is that of the draws.
+
+        Raises:
+            ValueError: if there are keys among them, or what is no number.
+        """
+        flat = jax.tree_util.tree_flatten_with_path(tree)[0]
+        leaves = tuple(_as_numbers(leaf) for _, leaf in flat)
+        shapes = tuple(
+            (jax.tree_util.keystr(path), np.shape(leaf)[1:]) for path, leaf in flat
+        )
+        return cls(tree, tuple(map(_as_rows, leaves)), shapes)
+
+    @property
+    def draws(self) -> int:
+        """How many."""
+        return len(self.leaves[0])
+
+    def select(self, draws: slice) -> "Outputs":
+        """Some of the draws."""
+        return Outputs.of(jax.tree.map(lambda x: x[draws], self.tree))
+
+
+def joined(blocks: list[Outputs]) -> Outputs:
+    """All blocks in one."""
+    trees = (block.tree for block in blocks)
+    return Outputs.of(jax.tree.map(lambda *x: np.concatenate(x), *trees))
+
+
+class Sampler:
+    """Draws of a release, a block at a time, by one program for all data of one shape.
+
+    Args:
+        release: what is drawn.
+        compiled: whether the release is for JAX to trace and to map over keys.
+        batched: whether it is not, and takes a number of draws, which it returns on the
+            first axis.
+        block: draws at a time; None: as many as fit.
+    """
+
+    def __init__(
+        self, release: Release, compiled: bool, batched: bool, block: int | None
+    ) -> None:
+        self._release, self._block = release, block
+        self._compiled, self._batched = compiled and not batched, batched
+
+        @partial(jax.jit, static_argnums=2)
+        def draw(key: Key, data: Any, size: int) -> Any:
+            return jax.vmap(release, (0, None))(jr.split(key, size), data)
+
+        self._draw = draw
+
+    def width(self, key: Key, data: Any) -> int:
+        """How many numbers a draw has.
+
+        Raises:
+            ValueError: if it has none.
+        """
+        if self._compiled:
+            drawn = jax.eval_shape(self._release, key, data)
+        elif self._batched:
+            drawn = jax.tree.map(lambda x: x[0], self._release(key, data, 1))
+        else:
+            drawn = self._release(key, data)
+        sizes = [int(np.prod(jnp.shape(x))) for x in jax.tree.leaves(drawn)]
+        if not sum(sizes):
+            raise ValueError("`release` must return at least one number, got none.")
+        return sum(sizes)
+
+    def blocks(
+        self, key: Key, data: Any, width: int, start: int, stop: int
+    ) -> Iterator[Outputs]:
+        """The draws from `start` on, before `stop`.
+
+        Args:
+            key: typed; each block has one of its own.
+            data: the data set.
+            width: how many numbers a draw has.
+            start: number of the first draw.
+            stop: number after the last one.
+        """
+        size = self._block or max(1, min(_MOST_DRAWS, _MOST_NUMBERS // width))
+        size = min(size, stop - start)
+        for first in range(start, stop, size):
+            block = self._one_block(jr.fold_in(key, first), data, size)
+            yield block.select(slice(0, stop - first))
+
+    def _one_block(self, key: Key, data: Any, size: int) -> Outputs:
+        if self._compiled:
+            return Outputs.of(jax.tree.map(np.asarray, self._draw(key, data, size)))
+        if self._batched:
+            drawn = jax.tree.map(np.asarray, self._release(key, data, size))
+            if any(len(x) != size for x in jax.tree.leaves(drawn)):
+                raise ValueError(
+                    "`release` must return as many draws as it is asked for, if it is "
+                    "`batched`."
+                )
+            return Outputs.of(drawn)
+        drawn = [
+            jax.tree.map(np.asarray, self._release(one, data))
+            for one in jr.split(key, size)
+        ]
+        return Outputs.of(jax.tree.map(lambda *x: np.stack(x), *drawn))
+
+
+def _as_rows(leaf: np.ndarray) -> np.ndarray:
+    return leaf.reshape(len(leaf), int(np.prod(leaf.shape[1:])))
+
+
+def _as_numbers(leaf: Any) -> np.ndarray:
+    array = np.asarray(leaf)
+    if array.dtype == bool:
+        return array.astype(np.uint8)
+    if not np.issubdtype(array.dtype, np.number) or np.iscomplexobj(array):
+        raise ValueError(
+            f"`release` must return real numbers, got an array of {array.dtype}."
+        )
+    return array

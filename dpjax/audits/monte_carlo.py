@@ -1,0 +1,189 @@
+"""A lower bound of what a release loses, from draws under two neighbours."""
+
+__all__ = ["audit"]
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+
+from dpjax._checks import typed_key, whole
+from dpjax._types import Key
+from dpjax.audits.confidence import loss_bounds
+from dpjax.audits.drawing import Outputs, Release, Sampler, joined
+from dpjax.audits.events import Event, best_event
+from dpjax.audits.scores import FAMILIES, by_bits, by_likelihood, by_value
+from dpjax.audits.verdict import Verdict
+from dpjax.privacy import Epsilon, exact_epsilon
+
+LEAST_DRAWS = 1000
+_MOST_FOR_CHOICE = 1 << 19  # draws of each
+_MOST_NUMBERS = 1 << 24
+
+LogProb = Callable[[Any, Any], Any]
+"""From an output and a data set to log-probabilities, whose sum is the output's."""
+
+
+def audit(
+    key: Key,
+    release: Release,
+    data: Any,
+    neighbour: Any,
+    *,
+    epsilon: Epsilon,
+    delta: float = 0.0,
+    draws: int = 100_000,
+    confidence: float = 1 - 1e-6,
+    log_prob: LogProb | None = None,
+    scores: Sequence[str] = FAMILIES,
+    compiled: bool = True,
+    batched: bool = False,
+    block: int | None = None,
+) -> Verdict:
+    r"""Attack a release with many draws: is it as private as it claims?
+
+    The draws of one half choose an event for each kind of score, those of the other
+    half tell how likely it is under the two data sets.
+
+    Args:
+        key: typed: draws with the same key are the same.
+        release: `release(key, data)` gives an array of numbers, or a tree of arrays.
+            JAX traces it and maps over keys, unless `compiled` is False.
+        data: one data set, an array or a tree of arrays.
+        neighbour: another one, which differs from it in one record.
+        epsilon: the claimed loss, > 0.
+        delta: δ of the claim.
+        draws: of each data set, at least 1000. Whether they are enough is seen in the
+            loss that is found: at ε = 1, a few thousand find a loss of 2 ε.
+        confidence: how surely the loss is at least what is found.
+        log_prob: `log_prob(output, data)`, if it is known: the best attack is by the
+            likelihood ratio. JAX traces it. None: estimated from the first half.
+        scores: what events are made of: "value", every number and sums and differences
+            of two; "likelihood"; and "bits", the lowest bits of every number. Without
+            the last it is a release in real arithmetic that is judged.
+        compiled: whether JAX is to compile the release. If not, it is called `draws`
+            times with concrete keys, and may use NumPy.
+        batched: whether it is called as `release(key, data, size)`, and returns so many
+            draws on the first axis; not compiled either.
+        block: draws at a time; None: as many as fit. Memory is that of a block and,
+            while the event is chosen, of half a million draws at most.
+
+    Returns:
+        That the claim is violated with a probability of at most 1 - `confidence` where
+        it is true: Clopper–Pearson bounds, Bonferroni's correction for the scores, and
+        no draw is used both to choose an event and to judge it. That it is consistent
+        proves nothing: an audit finds faults, and of one pair of neighbours.
+
+    Privacy:
+        None: for invented data sets. What it finds depends on them.
+
+    Raises:
+        ValueError: if an argument is out of range, or the release returns no numbers.
+
+    Reference:
+        Clopper & Pearson, Biometrika 26 (1934), for the bounds of a proportion.
+    """
+    began = time.perf_counter()
+    _check(key, delta, draws, confidence, scores)
+    claim = float(exact_epsilon(epsilon))
+    key_width, *keys = jr.split(key, 3)
+    sampler = Sampler(release, compiled, batched, block)
+    width = sampler.width(key_width, data)
+
+    def draw(start: int, stop: int) -> list[Iterator[Outputs]]:
+        return [
+            sampler.blocks(one, data, width, start, stop)
+            for one, data in zip(keys, (data, neighbour), strict=True)
+        ]
+
+    level = (1 - confidence) / len(scores)
+    log_ratio = None if log_prob is None else _log_ratio(log_prob, data, neighbour)
+    held_out = min(draws // 2, _MOST_FOR_CHOICE, _MOST_NUMBERS // width)
+    held_out = max(held_out, LEAST_DRAWS // 2)
+    one, other = (joined(list(blocks)) for blocks in draw(0, held_out))
+    events = _chosen((one, other), scores, log_ratio, level, delta)
+    loss, event = _judged(draw(held_out, draws), events, draws - held_out, level, delta)
+    seconds = time.perf_counter() - began
+    return Verdict(claim, loss, event, confidence, draws, delta, seconds)
+
+
+def _check(
+    key: Key, delta: float, draws: int, confidence: float, scores: Sequence[str]
+) -> None:
+    typed_key(key=key)
+    whole(LEAST_DRAWS, draws=draws)
+    if not 0 <= delta < 1:
+        raise ValueError(f"`delta` must be at least 0 and below 1, got {delta}.")
+    if not 0 < confidence < 1:
+        raise ValueError(f"`confidence` must be between 0 and 1, got {confidence}.")
+    if not scores or not set(scores) <= set(FAMILIES) or isinstance(scores, str):
+        raise ValueError(
+            f"`scores` must be some of {', '.join(FAMILIES)}, got {scores!r}."
+        )
+
+
+def _log_ratio(
+    log_prob: LogProb, data: Any, neighbour: Any
+) -> Callable[[Outputs], np.ndarray]:
+    """Of every draw, by one program for both data sets."""
+
+    def total(output: Any, data: Any) -> jax.Array:
+        parts = jax.tree.leaves(log_prob(output, data))
+        return jnp.stack([jnp.sum(part) for part in parts]).sum()
+
+    compiled = jax.jit(jax.vmap(total, (0, None)))
+
+    def values(outputs: Outputs) -> np.ndarray:
+        first, second = (
+            np.asarray(compiled(outputs.tree, x), float) for x in (data, neighbour)
+        )
+        with np.errstate(invalid="ignore"):
+            ratio = first - second
+        return np.where(np.isnan(ratio), 0.0, ratio)
+
+    return values
+
+
+def _chosen(
+    pair: tuple[Outputs, Outputs],
+    scores: Sequence[str],
+    log_ratio: Callable[[Outputs], np.ndarray] | None,
+    level: float,
+    delta: float,
+) -> list[Event]:
+    """The best event of each kind of score."""
+    one, other = pair
+    middle = 0 if log_ratio is not None else one.draws // 2
+    fit = (one.select(slice(0, middle)), other.select(slice(0, middle)))
+    rest = (one.select(slice(middle, None)), other.select(slice(middle, None)))
+    found = []
+    if "value" in scores:
+        found.append(best_event(by_value(pair), pair, level, delta))
+    if "likelihood" in scores:
+        found.append(best_event(by_likelihood(fit, log_ratio), rest, level, delta))
+    if "bits" in scores:
+        found.append(best_event(by_bits(pair), pair, level, delta))
+    return [event for event in found if event is not None]
+
+
+def _judged(
+    pair: list[Iterator[Outputs]],
+    events: list[Event],
+    draws: int,
+    level: float,
+    delta: float,
+) -> tuple[float, str]:
+    """The largest bound of the events' losses, and which it is, from new draws."""
+    seen = np.zeros((2, len(events)), int)
+    for i, blocks in enumerate(pair):
+        for outputs in blocks:
+            seen[i] += [event.count(outputs) for event in events]
+    swapped = np.array([event.swapped for event in events], bool)
+    likelier, other = np.where(swapped, seen[::-1], seen)
+    losses = loss_bounds(likelier, other, (draws, draws), level, delta).tolist()
+    found = [(0.0, "nothing tells them apart")]
+    return max([*found, *zip(losses, map(str, events), strict=True)])

@@ -1,0 +1,159 @@
+"""Cases of the suite that add noise to integers: counts, coefficients, sums."""
+
+__all__ = ["NAIVE_BAYES", "NOISY_CASES", "SIMULATED", "worst"]
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache, partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Real
+
+from dpjax.audits.exact import Law, neighbouring
+from dpjax.audits.subjects import Case, Subject, rows_of_noise
+from dpjax.expfam import Family, Gaussian, Poisson
+from dpjax.graph import BayesNet
+from dpjax.intervals import Interval
+from dpjax.mechanisms import DiscreteLaplace, Laplace, MechanismWithLaw, SplitLaplace
+from dpjax.privacy import ADD_REMOVE, ADJACENCIES, REPLACE_ONE
+from dpjax.statistics import FamilyCounts, FourierCoefficients, Statistic, Sufficient
+
+Pair = tuple[np.ndarray, np.ndarray]
+Row = Callable[[int], Sequence[Fraction]]
+
+_TWO = [0, 1]
+NAIVE_BAYES = BayesNet.naive_bayes({"t": _TWO, "a": _TWO, "b": _TWO}, "t")
+_MIXED = BayesNet.from_parents({"x": _TWO, "y": [0, 1, 2]}, {"y": ["x"], "x": []})
+
+
+def worst(statistic: Statistic, pairs: Sequence[Pair]) -> Pair:
+    """What is measured of the pair of neighbours where that differs most."""
+    measure = jax.jit(statistic.measure)
+    measured = [
+        (np.asarray(measure(one)), np.asarray(measure(other))) for one, other in pairs
+    ]
+    return max(measured, key=lambda pair: np.abs(pair[0] - pair[1]).sum())
+
+
+def _subject(
+    statistic: Statistic,
+    mechanism: MechanismWithLaw,
+    rows: Sequence[Row],
+    pairs: Sequence[Pair],
+    drawn: bool = True,
+) -> Subject:
+    """Of a mechanism that adds noise to each number on its own, by its row of law."""
+    measure = jax.jit(statistic.measure)
+
+    @cache
+    def law_of(exact: tuple[int, ...]) -> Law:
+        return [row(value) for row, value in zip(rows, exact, strict=True)]
+
+    def law(records: np.ndarray) -> Law:
+        return law_of(tuple(np.asarray(measure(records)).tolist()))
+
+    by_law = Subject(mechanism.guarantee().epsilon, law, pairs)
+    if not drawn:
+        return by_law
+    data, neighbour = map(jnp.asarray, worst(statistic, pairs))
+    return replace(
+        by_law,
+        release=mechanism.sample,
+        data=data,
+        neighbour=neighbour,
+        log_prob=mechanism.log_prob,
+    )
+
+
+def _evenly(
+    statistic: Statistic,
+    epsilon: Fraction,
+    adjacency: str,
+    pairs: Sequence[Pair],
+    drawn: bool = True,
+) -> Subject:
+    """The same noise on all numbers; drawn too, which is a program to compile."""
+    mechanism = DiscreteLaplace.calibrate(epsilon, statistic.sensitivity(adjacency))
+    row = rows_of_noise(mechanism)
+    return _subject(statistic, mechanism, [row] * statistic.length, pairs, drawn)
+
+
+def _counts(epsilon: Fraction, adjacency: str) -> Subject:
+    pairs = list(neighbouring(NAIVE_BAYES.sizes, 1, adjacency))
+    return _evenly(FamilyCounts(NAIVE_BAYES), epsilon, adjacency, pairs)
+
+
+def _fourier(net: BayesNet, epsilon: Fraction, adjacency: str) -> Subject:
+    statistic = FourierCoefficients.of_network(net, adjacency)
+    pairs = list(neighbouring(net.sizes, 1, adjacency))
+    drawn = (net is _MIXED) == (adjacency == ADD_REMOVE)
+    return _evenly(statistic, epsilon, adjacency, pairs, drawn)
+
+
+def _split(epsilon: Fraction, adjacency: str) -> Subject:
+    statistic = FamilyCounts(NAIVE_BAYES)
+    cells = statistic.measured_cells
+    shares = dict(zip(cells, (epsilon / 4, epsilon * 3 / 4), strict=True))
+    one_table = statistic.sensitivity_of_one(adjacency)
+    mechanism = SplitLaplace.calibrate(shares, cells, one_table)
+    parts = zip(mechanism.parts.values(), cells.values(), strict=True)
+    rows = [row for part, size in parts for row in [rows_of_noise(part)] * size]
+    pairs = list(neighbouring(NAIVE_BAYES.sizes, 1, adjacency))
+    return _subject(statistic, mechanism, rows, pairs, adjacency == REPLACE_ONE)
+
+
+def _sums(family: Family, units: int, epsilon: Fraction, adjacency: str) -> Subject:
+    (bounds,) = family.bounds
+    statistic = Sufficient(family, (Interval("x", *bounds),), adjacency, units)
+    pairs = list(_records(bounds, adjacency))
+    drawn = family.dimension > 1 and adjacency == REPLACE_ONE
+    return _evenly(statistic, epsilon, adjacency, pairs, drawn)
+
+
+def _records(bounds: tuple[float, float], adjacency: str) -> Iterator[Pair]:
+    """Neighbours of one record on a grid, both bounds and what is no number on it."""
+    grid: Real[np.ndarray, "g 1 1"] = np.linspace(*bounds, 9, dtype=np.float32)
+    records = [*grid.reshape(-1, 1, 1), np.full((1, 1), np.nan, np.float32)]
+    if adjacency == REPLACE_ONE:
+        yield from itertools.combinations(records, 2)
+    else:
+        yield from ((record[:0], record) for record in records)
+
+
+def _simulated(epsilon: Fraction, adjacency: str) -> Subject:
+    """One record of another level: a count of 0 or 1, whose floats lie differently."""
+    pairs = list(neighbouring((2,), 1, adjacency))
+    statistic = FamilyCounts(BayesNet.from_parents({"x": _TWO}, {"x": []}))
+    mechanism = Laplace(float(epsilon), statistic.sensitivity(adjacency))
+    data, neighbour = map(jnp.asarray, worst(statistic, pairs))
+    return Subject(
+        mechanism.guarantee().epsilon,
+        release=mechanism.sample,
+        data=data,
+        neighbour=neighbour,
+        log_prob=mechanism.log_prob,
+    )
+
+
+_MAKERS: dict[str, Callable[[Fraction, str], Any]] = {
+    "counts": _counts,
+    "split-counts": _split,
+    "fourier": partial(_fourier, NAIVE_BAYES),
+    "fourier-mixed": partial(_fourier, _MIXED),
+    "sums-poisson": partial(_sums, Poisson(3), 3),
+    "sums-gaussian": partial(_sums, Gaussian(-1.0, 1.0), 4),
+}
+NOISY_CASES = tuple(
+    Case(name, adjacency, "exact", make)
+    for name, make in _MAKERS.items()
+    for adjacency in ADJACENCIES
+)
+"""Discrete noise, to be published."""
+
+SIMULATED = Case("simulated-laplace", REPLACE_ONE, "simulation", _simulated)
+"""Floats, which an attacker reads: what an audit must catch."""

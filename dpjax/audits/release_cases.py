@@ -1,0 +1,117 @@
+"""Cases of the suite that publish: `dpjax.release`, with the system's randomness.
+
+A release is slow and cannot be compiled, so that one call makes many draws. Counts of k
+variables that are copies of one another, released at k ε, are k independent releases at
+ε; so are k samples at k ε.
+"""
+
+__all__ = ["RELEASE_CASES"]
+
+from collections.abc import Callable
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from dpjax._types import Key
+from dpjax.audits.subjects import Case, Subject
+from dpjax.graph import BayesNet
+from dpjax.privacy import ADD_REMOVE, ADJACENCIES, Ledger
+from dpjax.publish import release
+
+_COPIES = 2000
+_TWO = [0, 1]
+_COIN = BayesNet.from_parents({"x": _TWO}, {"x": []})
+_FEW = 20_000  # draws: a sample is drawn in Python
+
+
+@cache
+def _coins() -> BayesNet:
+    names = [f"x{i}" for i in range(_COPIES)]
+    return BayesNet.from_parents({name: _TWO for name in names}, {x: [] for x in names})
+
+
+def _extremes(adjacency: str) -> tuple[np.ndarray, np.ndarray]:
+    """One record or none, and another one."""
+    none = np.zeros((0, 1), np.int32)
+    data = none if adjacency == ADD_REMOVE else np.zeros((1, 1), np.int32)
+    return data, np.ones((1, 1), np.int32)
+
+
+def _published(draw: Callable[[np.ndarray], np.ndarray]) -> Callable[..., np.ndarray]:
+    """Draws in batches, from as many calls as that takes."""
+
+    def batch(key: Key, records: np.ndarray, size: int) -> np.ndarray:
+        calls = -(-size // _COPIES)  # no key: it is the system's
+        return np.concatenate([draw(records) for _ in range(calls)])[:size]
+
+    return batch
+
+
+def _counts(epsilon: Fraction, adjacency: str) -> Subject:
+    """Two releases of the same records, from one ledger that has no more."""
+
+    def draw(records: np.ndarray) -> np.ndarray:
+        copies = np.repeat(records, _COPIES, axis=1)
+        ledger = Ledger(epsilon * _COPIES, adjacency=adjacency)
+        parts = [
+            release(
+                _coins(),
+                copies,
+                epsilon=epsilon * _COPIES / 2,
+                adjacency=adjacency,
+                ledger=ledger,
+            )
+            for _ in range(2)
+        ]
+        tables = [np.asarray(part.values).reshape(_COPIES, 2) for part in parts]
+        return np.concatenate(tables, axis=1)
+
+    return _subject(draw, epsilon, adjacency)
+
+
+def _samples(epsilon: Fraction, adjacency: str) -> Subject:
+    def draw(records: np.ndarray) -> np.ndarray:
+        released = release(
+            _COIN,
+            records,
+            epsilon=epsilon * _COPIES,
+            adjacency=adjacency,
+            mechanism="posterior-sample",
+            samples=_COPIES,
+            omega="1/10",
+            units=40,
+        )
+        return np.asarray(released.values)
+
+    return _subject(draw, epsilon, adjacency, _FEW)
+
+
+def _subject(
+    draw: Callable[[np.ndarray], np.ndarray],
+    epsilon: Fraction,
+    adjacency: str,
+    most: int | None = None,
+) -> Subject:
+    data, neighbour = _extremes(adjacency)
+    return Subject(
+        epsilon,
+        release=_published(draw),
+        data=data,
+        neighbour=neighbour,
+        batched=True,
+        most=most,
+    )
+
+
+_MAKERS: dict[str, Callable[[Fraction, str], Any]] = {
+    "release-counts": _counts,
+    "release-samples": _samples,
+}
+RELEASE_CASES = tuple(
+    Case(name, adjacency, "exact", make)
+    for name, make in _MAKERS.items()
+    for adjacency in ADJACENCIES
+)
+"""What `dpjax.release` gives out."""

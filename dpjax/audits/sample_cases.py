@@ -1,0 +1,176 @@
+"""Cases of the suite that draw from posteriors: on public grids, and in floats."""
+
+__all__ = ["SAMPLE_CASES"]
+
+import itertools
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from functools import cache, partial
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from dpjax.audits.exact import Law
+from dpjax.audits.subjects import Case, Subject
+from dpjax.expfam import Family, GaussianMean, Poisson
+from dpjax.graph import BayesNet
+from dpjax.intervals import Interval
+from dpjax.mechanisms import (
+    CellMass,
+    FamilyPosterior,
+    GridPosterior,
+    Mechanism,
+    PosteriorSample,
+)
+from dpjax.models import RegressionSample
+from dpjax.noise.exact_choice import exponentials
+from dpjax.privacy import ADJACENCIES, REPLACE_ONE
+from dpjax.statistics import Sufficient
+
+_N = 20  # records
+_COIN = BayesNet.from_parents({"x": [0, 1]}, {"x": []})
+_DIE = BayesNet.from_parents({"x": [0, 1, 2]}, {"x": []})
+_IN_REALS = ("value", "likelihood")
+_PRECISION = 96  # bits of weights
+
+Pair = tuple[tuple[int, ...], tuple[int, ...]]
+
+
+def _count_pairs(levels: int, adjacency: str) -> list[Pair]:
+    """Counts of all neighbours of one variable, of so many records."""
+    size = _N - (adjacency == REPLACE_ONE)
+    others = [
+        counts
+        for counts in itertools.product(range(size + 1), repeat=levels)
+        if sum(counts) == size
+    ]
+
+    def more(counts: tuple[int, ...], level: int) -> tuple[int, ...]:
+        return (*counts[:level], counts[level] + 1, *counts[level + 1 :])
+
+    if adjacency == REPLACE_ONE:
+        moves = list(itertools.combinations(range(levels), 2))
+        return [(more(x, a), more(x, b)) for x in others for a, b in moves]
+    return [(x, more(x, level)) for x in others for level in range(levels)]
+
+
+def _of_counts(
+    mechanism: GridPosterior | CellMass,
+    law: Callable[[np.ndarray], Law],
+    pairs: list[Pair],
+) -> Subject:
+    @cache
+    def of(counts: tuple[int, ...]) -> Law:
+        return law(np.array(counts))
+
+    return Subject(mechanism.guarantee().epsilon, of, pairs)
+
+
+def _grid(tempered: bool, epsilon: Fraction, adjacency: str) -> Subject:
+    n = _N if adjacency == REPLACE_ONE else None
+    make = GridPosterior.map if tempered else GridPosterior.posterior
+    mechanism = make(_COIN.layout, epsilon, adjacency, n=n, omega="1/10", units=40)
+    pairs = _count_pairs(2, adjacency)
+    return _of_counts(mechanism, lambda x: mechanism.law(jnp.asarray(x)), pairs)
+
+
+def _cells(epsilon: Fraction, adjacency: str) -> Subject:
+    mechanism = CellMass.calibrate(
+        _DIE.layout, epsilon, adjacency, omega="1/4", units=4
+    )
+    pairs = _count_pairs(3, adjacency)
+    return _of_counts(
+        mechanism, lambda counts: [mechanism.law(jnp.asarray(counts)).tolist()], pairs
+    )
+
+
+def _family(family: Family, units: int, epsilon: Fraction, adjacency: str) -> Subject:
+    """Records at the bounds, one of which moves to the other bound or appears."""
+    (bounds,) = family.bounds
+    statistic = Sufficient(family, (Interval("x", *bounds),), adjacency, units)
+    mechanism = FamilyPosterior.calibrate(
+        family,
+        statistic.steps,
+        statistic.lowest,
+        epsilon,
+        adjacency,
+        n=_N if adjacency == REPLACE_ONE else None,
+        points=200,
+    )
+
+    @cache
+    def law(records: tuple[float, ...]) -> Law:
+        table = np.array(records, np.float32)[:, None]
+        scores, unit = mechanism.scores(np.asarray(statistic.measure(table)).tolist())
+        return [exponentials(scores, unit, _PRECISION).lower.tolist()]
+
+    pairs = list(_at_bounds(*bounds, adjacency))
+    return Subject(mechanism.guarantee().epsilon, law, pairs)
+
+
+def _at_bounds(
+    least: float, most: float, adjacency: str
+) -> Iterator[tuple[tuple[float, ...], tuple[float, ...]]]:
+    for ones in range(_N):
+        others = (least,) * (_N - 1 - ones) + (most,) * ones
+        if adjacency == REPLACE_ONE:
+            yield (*others, least), (*others, most)
+        else:
+            yield others, (*others, least)
+            yield others, (*others, most)
+
+
+def _in_reals(mechanism: Mechanism, data: np.ndarray, neighbour: np.ndarray) -> Subject:
+    """Draws in floats, whose lowest bits are not looked at."""
+    return Subject(
+        mechanism.guarantee().epsilon,
+        release=mechanism.sample,
+        data=jnp.asarray(data),
+        neighbour=jnp.asarray(neighbour),
+        scores=_IN_REALS,
+    )
+
+
+def _float_sample(epsilon: Fraction, adjacency: str) -> Subject:
+    at_one = PosteriorSample(_COIN.layout, 1.0, 0.2, adjacency)
+    heat = float(at_one.guarantee().epsilon / epsilon)
+    mechanism = PosteriorSample(_COIN.layout, heat, 0.2, adjacency)
+    before = np.array([4, 0], np.int32)
+    moved = [-1, 1] if adjacency == REPLACE_ONE else [0, 1]
+    return _in_reals(mechanism, before, before + np.array(moved, np.int32))
+
+
+def _regression(epsilon: Fraction, adjacency: str) -> Subject:
+    names = ("x", "y")
+    variables = tuple(Interval(name, -1.0, 1.0) for name in names)
+    statistic = Sufficient.of(
+        "linear-regression", variables, adjacency, intercept=False
+    )
+    public = 1 if adjacency == REPLACE_ONE else None
+    mechanism = RegressionSample.calibrate(
+        statistic, epsilon, 1.0, radius=2.0, n=public
+    )
+    one, other = np.array([[[1, 1]], [[1, -1]]], np.float32)
+    pair = (one[: public or 0], other)
+    return _in_reals(mechanism, *(np.asarray(statistic.measure(x)) for x in pair))
+
+
+_EXACT: dict[str, Callable[[Fraction, str], Any]] = {
+    "posterior-grid": partial(_grid, False),
+    "map-grid": partial(_grid, True),
+    "map-cells": _cells,
+    "poisson-grid": partial(_family, Poisson(3), 3),
+    "gaussian-grid": partial(_family, GaussianMean(-1.0, 1.0, 1.0), 16),
+}
+_REAL: dict[str, Callable[[Fraction, str], Any]] = {
+    "posterior-sample": _float_sample,
+    "regression-sample": _regression,
+}
+SAMPLE_CASES = tuple(
+    Case(name, adjacency, grade, make)
+    for grade, makers in (("exact", _EXACT), ("real", _REAL))
+    for name, make in makers.items()
+    for adjacency in ADJACENCIES
+)
+"""Samples from posteriors and exponential mechanisms."""

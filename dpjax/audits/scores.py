@@ -1,0 +1,196 @@
+"""What an attacker looks at: values, how likely they are, and their lowest bits."""
+
+__all__ = ["FAMILIES", "by_bits", "by_likelihood", "by_value"]
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float64
+
+from dpjax.audits.drawing import Outputs
+from dpjax.audits.events import Score, cuts_of
+
+FAMILIES = ("value", "likelihood", "bits")
+Pair = tuple[Outputs, Outputs]
+
+_MOST_COLUMNS = 64
+_PAIRED = 8  # columns of which sums and differences are looked at too
+_FOR_ORDER = 1 << 12  # draws by which columns are compared
+_BINS = 32
+_PER_CELL = 16  # draws for each cell of a joint histogram, on average
+_LOW_BITS = (1, 2, 3)
+
+
+class Column(NamedTuple):
+    """One number of every output.
+
+    Attributes:
+        name: as a user would write it.
+        leaf: which array it is in.
+        place: and where.
+    """
+
+    name: str
+    leaf: int
+    place: int
+
+    def raw(self, outputs: Outputs) -> np.ndarray:
+        """As it was drawn."""
+        return outputs.leaves[self.leaf][:, self.place]
+
+    def values(self, outputs: Outputs) -> Float64[np.ndarray, " draws"]:
+        """In double precision; what is no number is beyond all others."""
+        values = self.raw(outputs).astype(float)
+        return np.where(np.isnan(values), np.inf, values)
+
+
+def by_value(pair: Pair) -> list[Score]:
+    """Each number, and sums and differences of the most telling ones."""
+    columns = telling_columns(pair)
+    scores = [Score(column.name, column.values) for column in columns]
+    for one, other in itertools.combinations(columns[:_PAIRED], 2):
+        scores += [_combined(one, other, 1), _combined(one, other, -1)]
+    return scores
+
+
+def by_likelihood(
+    fit: Pair, log_ratio: Callable[[Outputs], np.ndarray] | None
+) -> list[Score]:
+    """How much likelier an output is under the one than under the other.
+
+    Args:
+        fit: outputs for histograms, used for nothing else.
+        log_ratio: if it is known; None: estimated, jointly where there is enough for
+            that, and as if numbers were independent.
+    """
+    if log_ratio is not None:
+        return [Score("log-likelihood ratio", log_ratio)]
+    columns = telling_columns(fit)
+    separate = _histogram_score(fit, columns, _BINS)
+    bins = int((fit[0].draws / _PER_CELL) ** (1 / len(columns)))
+    if bins < 3:
+        return [separate]
+    return [separate, _joint_score(fit, columns, min(bins, 4 * _BINS))]
+
+
+def by_bits(pair: Pair) -> list[Score]:
+    """The lowest bits of each number: which floats can be, and which cannot."""
+    scores = [
+        score for column in telling_columns(pair) for score in _bits_of(column, pair)
+    ]
+    return scores
+
+
+def telling_columns(pair: Pair) -> list[Column]:
+    """The columns whose values differ most between the two, those first."""
+    columns = list(_columns(pair[0]))
+    some = tuple(x.select(slice(0, _FOR_ORDER)) for x in pair)
+    distances = [_distance(*(column.values(x) for x in some)) for column in columns]
+    order = np.argsort(-np.array(distances), kind="stable")
+    return [columns[i] for i in order[:_MOST_COLUMNS]]
+
+
+def _columns(outputs: Outputs) -> Iterator[Column]:
+    for leaf, (path, shape) in enumerate(outputs.shapes):
+        for place, index in enumerate(np.ndindex(shape)):
+            inside = f"[{', '.join(map(str, index))}]" if index else ""
+            yield Column(f"output{path}{inside}", leaf, place)
+
+
+def _distance(one: np.ndarray, other: np.ndarray) -> float:
+    """Kolmogorov and Smirnov's."""
+    everywhere = np.concatenate([one, other])
+    shares = [
+        np.searchsorted(np.sort(x), everywhere, "right") / len(x) for x in (one, other)
+    ]
+    return float(np.max(np.abs(shares[0] - shares[1])))
+
+
+def _combined(one: Column, other: Column, sign: int) -> Score:
+    def values(outputs: Outputs) -> np.ndarray:
+        with np.errstate(invalid="ignore"):
+            sums = one.values(outputs) + sign * other.values(outputs)
+        return np.where(np.isnan(sums), np.inf, sums)
+
+    return Score(f"{one.name} {'+' if sign > 0 else '-'} {other.name}", values)
+
+
+def _codes(columns: list[Column], cuts: list[np.ndarray], outputs: Outputs):
+    for column, edges in zip(columns, cuts, strict=True):
+        yield np.searchsorted(edges, column.values(outputs), "right")
+
+
+def _cuts(fit: Pair, column: Column, bins: int) -> np.ndarray:
+    """Edges that cut what was drawn into so many parts, at most."""
+    cuts = cuts_of(np.concatenate([column.values(x) for x in fit]))
+    if len(cuts) < bins:
+        return cuts
+    return cuts[np.linspace(0, len(cuts) - 1, bins - 1).round().astype(int)]
+
+
+def _log_ratios(one: np.ndarray, other: np.ndarray, cells: int) -> np.ndarray:
+    first, second = (np.bincount(x, minlength=cells) + 0.5 for x in (one, other))
+    return np.log(first) - np.log(second)
+
+
+def _histogram_score(fit: Pair, columns: list[Column], bins: int) -> Score:
+    cuts = [_cuts(fit, column, bins) for column in columns]
+    tables = [
+        _log_ratios(one, other, len(edges) + 1)
+        for one, other, edges in zip(
+            *(_codes(columns, cuts, x) for x in fit), cuts, strict=True
+        )
+    ]
+
+    def values(outputs: Outputs) -> np.ndarray:
+        codes = _codes(columns, cuts, outputs)
+        parts = (table[code] for table, code in zip(tables, codes, strict=True))
+        return sum(parts, np.zeros(outputs.draws))
+
+    return Score("estimated log-likelihood ratio", values)
+
+
+def _joint_score(fit: Pair, columns: list[Column], bins: int) -> Score:
+    cuts = [_cuts(fit, column, bins) for column in columns]
+    sizes = [len(edges) + 1 for edges in cuts]
+
+    def cells(outputs: Outputs) -> np.ndarray:
+        return np.ravel_multi_index(tuple(_codes(columns, cuts, outputs)), sizes)
+
+    table = _log_ratios(cells(fit[0]), cells(fit[1]), int(np.prod(sizes)))
+    return Score("estimated joint log-likelihood ratio", lambda x: table[cells(x)])
+
+
+def _bits_of(column: Column, pair: Pair) -> Iterator[Score]:
+    dtype = column.raw(pair[0]).dtype
+    whole = np.issubdtype(dtype, np.integer)
+    bits = np.dtype(f"u{dtype.itemsize}")
+    for width in _LOW_BITS:
+        for pattern in range(1 << width):
+
+            def has(outputs: Outputs, mask=(1 << width) - 1, pattern=pattern):
+                raw = np.ascontiguousarray(column.raw(outputs)).view(bits)
+                return (raw & mask) == pattern
+
+            name = f"low {width} bit{'s' * (width > 1)} of {column.name} = {pattern}"
+            yield Score(name, has, indicator=True)
+    if not whole:
+        yield Score(
+            f"log2 of the lowest bit of {column.name}",
+            lambda outputs: _lowest_bit(column.raw(outputs)),
+        )
+        yield Score(
+            f"{column.name} is not finite",
+            lambda outputs: ~np.isfinite(column.raw(outputs)),
+            indicator=True,
+        )
+
+
+def _lowest_bit(values: np.ndarray) -> Float64[np.ndarray, " draws"]:
+    """Logarithm of the largest power of 2 that a float is a multiple of."""
+    fractions, exponents = np.frexp(np.where(np.isfinite(values), values, 0.0))
+    digits = np.ldexp(fractions.astype(float), 53).astype(np.int64)
+    lowest = np.frexp((digits & -digits).astype(float))[1] - 1
+    return np.where(digits == 0, np.inf, lowest + exponents - 53.0)

@@ -1,0 +1,85 @@
+"""What the suite of audits is made of: a mechanism, two neighbours, and its claim."""
+
+__all__ = ["Case", "Subject", "rows_of_noise"]
+
+import functools
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from dpjax.audits.drawing import Release
+from dpjax.audits.exact import Law
+from dpjax.audits.monte_carlo import LogProb
+from dpjax.audits.scores import FAMILIES
+from dpjax.mechanisms import DiscreteLaplace
+from dpjax.noise import tables
+
+_REACH = 24  # outputs are clipped to ±24, so that all of them can be listed
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A mechanism to be audited: by the law of its outputs, by draws, or by both.
+
+    Args:
+        epsilon: what it claims to lose; more than was asked for is not believed.
+        law: of all outputs, as for `audit_exactly`.
+        pairs: of neighbours, for the law.
+        release: for draws, as for `audit`.
+        data: for draws: a worst case.
+        neighbour: of the data.
+        log_prob: for draws, if it is known.
+        scores: for draws.
+        batched: whether the release is not compiled, but returns many draws at once.
+        most: draws, of a slow release.
+    """
+
+    epsilon: Fraction
+    law: Callable[[Any], Law] | None = None
+    pairs: Iterable[tuple[Any, Any]] = ()
+    release: Release | None = None
+    data: Any = None
+    neighbour: Any = None
+    log_prob: LogProb | None = None
+    scores: tuple[str, ...] = FAMILIES
+    batched: bool = False
+    most: int | None = None
+
+
+class Case(NamedTuple):
+    """A row of the suite, or two: by law and by draws.
+
+    Attributes:
+        name: of the mechanism.
+        adjacency: "replace-one" or "add-remove".
+        grade: "exact", that can be published; "real", a guarantee for real numbers,
+            with no look at floats' lowest bits; or "simulation", not for publishing.
+        make: the subject, from ε and the adjacency.
+    """
+
+    name: str
+    adjacency: str
+    grade: str
+    make: Callable[[Fraction, str], Subject]
+
+
+def rows_of_noise(
+    mechanism: DiscreteLaplace, reach: int = _REACH
+) -> Callable[[int], list[Fraction]]:
+    """The law of one released integer given the exact one, from the noise table.
+
+    Outputs are clipped to ±reach, which is what is listed.
+    """
+    noise = functools.cache(lambda z: tables.probability(mechanism.table, abs(z)))
+
+    @functools.cache
+    def row(exact: int) -> list[Fraction]:
+        inside = [noise(y - exact) for y in range(-reach + 1, reach)]
+        middle = sum(
+            (noise(z) for z in range(-reach - exact + 1, reach + exact)), Fraction(0)
+        )
+        below = (1 - middle) / 2
+        return [below, *inside, 1 - below - sum(inside)]
+
+    return row

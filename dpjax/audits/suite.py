@@ -1,0 +1,140 @@
+"""Audits of every mechanism of the library, each on its worst neighbours."""
+
+__all__ = ["CASES", "Audited", "audit_suite", "case_names"]
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from zlib import crc32
+
+import jax.random as jr
+
+from dpjax._checks import typed_key, whole
+from dpjax._types import Key
+from dpjax.audits.chain_cases import CHAIN_CASES
+from dpjax.audits.exact import audit_exactly
+from dpjax.audits.monte_carlo import LEAST_DRAWS, audit
+from dpjax.audits.noisy_cases import NOISY_CASES, SIMULATED
+from dpjax.audits.release_cases import RELEASE_CASES
+from dpjax.audits.sample_cases import SAMPLE_CASES
+from dpjax.audits.subjects import Case, Subject
+from dpjax.audits.verdict import Verdict
+from dpjax.privacy import Epsilon, exact_epsilon
+
+CASES = (*NOISY_CASES, *SAMPLE_CASES, *RELEASE_CASES, *CHAIN_CASES, SIMULATED)
+
+
+@dataclass(frozen=True)
+class Audited:
+    """A row of the suite.
+
+    Args:
+        mechanism: its name.
+        adjacency: "replace-one" or "add-remove".
+        grade: as in `Case`.
+        method: "law", by enumeration, or "draws".
+        verdict: what was found.
+    """
+
+    mechanism: str
+    adjacency: str
+    grade: str
+    method: str
+    verdict: Verdict
+
+    @property
+    def expected(self) -> bool:
+        """Whether that was to be expected: a simulation violates its claim."""
+        return self.verdict.consistent != (self.grade == "simulation")
+
+    def to_dict(self) -> dict[str, object]:
+        """Plain data."""
+        facts = {
+            "mechanism": self.mechanism,
+            "adjacency": self.adjacency,
+            "grade": self.grade,
+            "method": self.method,
+        }
+        return facts | self.verdict.to_dict() | {"expected": self.expected}
+
+
+def case_names() -> list[str]:
+    """Names of the suite's mechanisms."""
+    return list(dict.fromkeys(case.name for case in CASES))
+
+
+def audit_suite(
+    key: Key,
+    names: Sequence[str] | None = None,
+    *,
+    epsilon: Epsilon = 1,
+    draws: int = 100_000,
+    progress: Callable[[list], Iterable] = iter,
+) -> Iterator[Audited]:
+    """Audit the library's mechanisms, each with its worst case of neighbours.
+
+    Args:
+        key: typed.
+        names: of mechanisms, from `case_names`; None: all.
+        epsilon: that each is made to spend.
+        draws: of each data set; fewer of what is slow.
+        progress: wraps the list of what is to be done, as `tqdm` does.
+
+    Yields:
+        One or two rows for each mechanism and adjacency, as soon as they are known.
+
+    Privacy:
+        None is at stake: all data are invented.
+
+    Raises:
+        ValueError: if an argument is out of range, or there is no such mechanism.
+    """
+    typed_key(key=key)
+    whole(LEAST_DRAWS, draws=draws)
+    budget = exact_epsilon(epsilon)
+    for name in names or ():
+        if name not in case_names():
+            raise ValueError(
+                f"`mechanism` must be one of {', '.join(case_names())}, got {name!r}."
+            )
+    chosen = [case for case in CASES if names is None or case.name in names]
+    return _audited(key, chosen, budget, draws, progress)
+
+
+def _audited(
+    key: Key,
+    cases: list[Case],
+    epsilon: Fraction,
+    draws: int,
+    progress: Callable[[list], Iterable],
+) -> Iterator[Audited]:
+    for case in progress(cases):
+        subject = case.make(epsilon, case.adjacency)
+        label = f"{case.name} {case.adjacency}"  # a key of its own, whatever runs else
+        own = jr.fold_in(key, crc32(label.encode()))
+        for method, verdict in _verdicts(own, subject, epsilon, draws):
+            yield Audited(case.name, case.adjacency, case.grade, method, verdict)
+
+
+def _verdicts(
+    key: Key, subject: Subject, budget: Fraction, draws: int
+) -> Iterator[tuple[str, Verdict]]:
+    claim = min(subject.epsilon, budget)  # a promise of more than was asked is a fault
+    if subject.law is not None:
+        exact = audit_exactly(subject.law, subject.pairs, epsilon=claim)
+        yield "law", exact
+    if subject.release is not None:
+        yield (
+            "draws",
+            audit(
+                key,
+                subject.release,
+                subject.data,
+                subject.neighbour,
+                epsilon=claim,
+                draws=min(draws, subject.most or draws),
+                log_prob=subject.log_prob,
+                scores=subject.scores,
+                batched=subject.batched,
+            ),
+        )

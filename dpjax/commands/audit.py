@@ -1,0 +1,97 @@
+"""`dpjax audit`: attacks on every mechanism, on invented data: what do they lose?"""
+
+__all__ = ["add"]
+
+import argparse
+import json
+
+import jax.random as jr
+from tqdm import tqdm
+
+from dpjax.audits import Audited, audit_suite, case_names
+
+_ROW = "{:<18}{:<13}{:<7}{:>8}{:>12}{:>9}  {}"
+
+
+def add(commands) -> None:
+    """Declare the command."""
+    command = commands.add_parser(
+        "audit",
+        help="attack the mechanisms: do they lose more than they claim?",
+        description="Find the largest privacy loss of each mechanism on its worst "
+        "neighbours: exactly, from the probabilities of all outputs, or from draws a "
+        "lower bound that is wrong with a probability of at most 1e-6. All data are "
+        "invented. Exit status 1 if a claim is violated, or, of --all, if the "
+        "simulated Laplace is not: it is there to show that the attacks succeed.",
+    )
+    command.add_argument(
+        "--mechanism",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help=f"one of {', '.join(case_names())} (repeat)",
+    )
+    command.add_argument("--all", action="store_true", help="audit all of them")
+    command.add_argument(
+        "--epsilon", default="1", help="that each is to spend: 0.5 or 1/3 (%(default)s)"
+    )
+    command.add_argument(
+        "--draws",
+        type=int,
+        default=100_000,
+        help="of each data set (%(default)s); fewer where JAX does not draw",
+    )
+    command.add_argument("--seed", type=int, default=0, help="of the draws")
+    command.add_argument("--json", action="store_true", help="print results as JSON")
+    command.set_defaults(run=_run)
+
+
+def _run(options: argparse.Namespace) -> int:
+    if bool(options.mechanism) == options.all:
+        raise ValueError(
+            f"`mechanism` must be one of {', '.join(case_names())}, or --all given."
+        )
+    rows = audit_suite(
+        jr.key(options.seed),
+        None if options.all else options.mechanism,
+        epsilon=options.epsilon,
+        draws=options.draws,
+        progress=lambda cases: tqdm(
+            cases, desc="dpjax audit", unit="mechanism", disable=None
+        ),
+    )
+    if not options.json:
+        print(_ROW.format("mechanism", "adjacency", "by", "claimed", "found", "", ""))
+    found = [_shown(row, options.json) for row in rows]
+    passed = all(
+        row.expected if options.all else row.verdict.consistent for row in found
+    )
+    if options.json:
+        print(json.dumps({"passed": passed, "audits": [x.to_dict() for x in found]}))
+    return 0 if passed else 1
+
+
+def _shown(row: Audited, silent: bool) -> Audited:
+    """The row, which is printed as soon as it is known."""
+    if not silent:
+        tqdm.write(_line(row))
+    return row
+
+
+def _line(row: Audited) -> str:
+    verdict = row.verdict
+    found = f"{'' if verdict.exact else '≥ '}{verdict.loss:.4f}"
+    words = "consistent" if verdict.consistent else f"VIOLATES: {verdict.event}"
+    if row.grade == "real":
+        words += ", in real arithmetic"
+    if row.grade == "simulation" and row.expected:
+        words += " (as it must: a simulation is not for publishing)"
+    return _ROW.format(
+        row.mechanism,
+        row.adjacency,
+        row.method,
+        f"{verdict.epsilon:g}",
+        found,
+        f"{verdict.reached:.0%}",
+        words,
+    )
