@@ -7,6 +7,7 @@ __all__ = ["at_least_zero", "one_of", "positive", "typed_key", "whole"]
 
 import operator
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import Any
 
 import jax
@@ -18,14 +19,25 @@ def positive(**values: object) -> None:
     """Raise `ValueError` unless every concrete value is > 0 and finite everywhere."""
     for name, value in values.items():
         if not _everywhere(lambda xp, x: (x > 0) & xp.isfinite(x), value):
-            raise ValueError(f"`{name}` must be positive and finite, got {value}.")
+            raise ValueError(
+                f"`{name}` must be positive and finite, got {_shown(value)}."
+            )
 
 
 def at_least_zero(**values: object) -> None:
     """Raise `ValueError` unless every concrete value is >= 0 and finite everywhere."""
     for name, value in values.items():
         if not _everywhere(lambda xp, x: (x >= 0) & xp.isfinite(x), value):
-            raise ValueError(f"`{name}` must be at least 0 and finite, got {value}.")
+            raise ValueError(
+                f"`{name}` must be at least 0 and finite, got {_shown(value)}."
+            )
+
+
+def _shown(value: object) -> str:
+    """A number that was given; of an array, which may hold exact counts, its shape."""
+    if isinstance(value, bool | int | float | Fraction | np.generic):
+        return str(value)
+    return f"some entry of shape {np.shape(value)} that is not"  # pyright: ignore[reportArgumentType]  (anything has one)
 
 
 def _everywhere(condition: Callable[[Any, Any], Any], value: object) -> bool:
