@@ -8,8 +8,8 @@ __all__ = ["NaiveBayesExperiment", "NaiveBayesTrial"]
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -17,6 +17,7 @@ from jax import lax
 from jaxtyping import Array, Bool, Float, Int32
 
 from dpjax._checks import one_of, positive, whole
+from dpjax._private import Unpickled
 from dpjax._types import Key, Records
 from dpjax.experiments.network import PREDICTIVE, NetworkExperiment, chosen
 from dpjax.experiments.splits import training_mask
@@ -28,7 +29,7 @@ from dpjax.privacy import ADJACENCIES, Epsilon
 _MOST_RECORDS = 1 << 24  # up to which sums in float32 are exact
 
 
-class NaiveBayesTrial(NamedTuple):
+class NaiveBayesTrial(Unpickled, eqx.Module):
     """What all cells of one repeat share; `design` and `positive` all repeats do.
 
     Attributes:

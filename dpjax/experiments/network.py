@@ -4,12 +4,13 @@ __all__ = ["NetworkExperiment", "NetworkTrial"]
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
+import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Int, Int32, Real
 
 from dpjax._checks import one_of, positive, whole
+from dpjax._private import Unpickled
 from dpjax._types import Cells, Key
 from dpjax.counts import count
 from dpjax.experiments.errors import table_errors
@@ -25,7 +26,7 @@ PREDICTIVE = ("accuracy", "auc", "log_loss", "log_likelihood")
 OF_TRUTH = ("total_variation", "kl")
 
 
-class NetworkTrial(NamedTuple):
+class NetworkTrial(Unpickled, eqx.Module):
     """What all cells of one repeat share.
 
     Attributes:

@@ -12,13 +12,13 @@ __all__ = [
 import abc
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int32, Real
 
 from dpjax._checks import one_of, positive, whole
+from dpjax._private import Unpickled
 from dpjax._types import Key, Scalars
 from dpjax.experiments.splits import split
 from dpjax.experiments.stacks import repeated, stacked
@@ -32,7 +32,7 @@ from dpjax.statistics import Sufficient
 MECHANISMS = ("laplace", "posterior-sample", "non-private")
 
 
-class RegressionTrial(NamedTuple):
+class RegressionTrial(Unpickled, eqx.Module):
     """What all cells of one repeat share.
 
     Attributes:
