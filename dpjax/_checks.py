@@ -3,7 +3,7 @@
 Values that JAX is tracing pass through: they have no value to check yet.
 """
 
-__all__ = ["at_least_zero", "one_of", "positive", "typed_key", "whole"]
+__all__ = ["array_of", "at_least_zero", "one_of", "positive", "typed_key", "whole"]
 
 import operator
 from collections.abc import Callable, Sequence
@@ -64,6 +64,26 @@ def whole(least: int, /, **values: object) -> None:
             raise ValueError(
                 f"`{name}` must be an integer of at least {least}, got {value!r}."
             )
+
+
+def array_of(numbers: object, name: str) -> jax.Array:
+    """Numbers as an array of JAX, which would quote what it cannot take.
+
+    Raises:
+        ValueError: if they are none: the message names `name`, and shows no value.
+    """
+    if isinstance(numbers, jax.Array):
+        return numbers
+    try:
+        array = np.asarray(numbers)
+    except Exception:  # of whatever was given; it may quote that
+        array = np.empty(0, object)
+    if not any(jnp.issubdtype(array.dtype, kind) for kind in (np.number, np.bool_)):
+        raise ValueError(
+            f"`{name}` must be numbers in an array, such as `Schema.encode` makes of a "
+            f"table, got {type(numbers).__name__}."
+        )
+    return jnp.asarray(array)
 
 
 def one_of(choices: Sequence[str], **values: object) -> None:

@@ -2,7 +2,7 @@
 
 __all__ = ["Unpickled", "shapes_only"]
 
-from typing import Any, ClassVar, NoReturn, Self
+from typing import Any, ClassVar, NoReturn
 
 import equinox as eqx
 
@@ -23,10 +23,10 @@ class Unpickled:
             f"one: {self._instead}."
         )
 
-    def __copy__(self) -> Self:
+    def __copy__(self) -> "Unpickled":
         return self
 
-    def __deepcopy__(self, memo: object) -> Self:
+    def __deepcopy__(self, memo: object) -> "Unpickled":
         return self
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int32
 
-from dpjax._checks import one_of, positive, whole
+from dpjax._checks import array_of, one_of, positive, whole
 from dpjax._private import Unpickled
 from dpjax._types import Key, Records
 from dpjax.experiments.network import PREDICTIVE, NetworkExperiment, chosen
@@ -41,7 +41,7 @@ class NaiveBayesTrial(Unpickled, eqx.Module):
 
     counts: Int32[Array, " m"]
     held_out: Bool[Array, " n"]
-    design: Float[Array, "k+1 n"]
+    design: Float[Array, "rows n"]
     positive: Bool[Array, " n"]
 
 
@@ -108,7 +108,7 @@ class NaiveBayesExperiment:
         Raises:
             ValueError: if there are too few records, or 2^24 or more.
         """
-        records = jnp.asarray(data)
+        records = array_of(data, "data")
         n, place = records.shape[0], self.net.index(self.target)
         if n >= _MOST_RECORDS:
             raise ValueError(

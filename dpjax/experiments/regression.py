@@ -17,7 +17,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int32, Real
 
-from dpjax._checks import one_of, positive, whole
+from dpjax._checks import array_of, one_of, positive, whole
 from dpjax._private import Unpickled
 from dpjax._types import Key, Scalars
 from dpjax.experiments.splits import split
@@ -232,7 +232,7 @@ class RegressionExperiment:
         Privacy:
             None: these are the exact sums.
         """
-        train, rest = split(key, jnp.asarray(data), self.training)
+        train, rest = split(key, array_of(data, "data"), self.training)
         rest = rest.astype(float)
         return RegressionTrial(self.statistic.measure(train), rest[:, :-1], rest[:, -1])
 

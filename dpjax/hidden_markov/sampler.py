@@ -28,7 +28,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, ArrayLike, Bool, Float, Int32, Real
 
-from dpjax._checks import positive
+from dpjax._checks import array_of, positive
 from dpjax._private import Unpickled, shapes_only
 from dpjax._types import Key, Scalar
 from dpjax.gibbs import draw_paths, path_counts, update_sites_collapsed
@@ -113,7 +113,7 @@ class CellCounts(Unpickled, eqx.Module):
         declared = declared_cells(net, times)
         check_states(states, declared)
         return cls(
-            jnp.asarray(counts).astype(float),
+            array_of(counts, "counts").astype(float),
             jnp.asarray(declared),
             jnp.ones(shape, bool) if observed is None else jnp.asarray(observed, bool),
             sizes,
