@@ -33,11 +33,11 @@ def at_least_zero(**values: object) -> None:
             )
 
 
-def _shown(value: object) -> str:
+def _shown(value: Any) -> str:
     """A number that was given; of an array, which may hold exact counts, its shape."""
     if isinstance(value, bool | int | float | Fraction | np.generic):
         return str(value)
-    return f"some entry of shape {np.shape(value)} that is not"  # pyright: ignore[reportArgumentType]  (anything has one)
+    return f"some entry of shape {np.shape(value)} that is not"
 
 
 def _everywhere(condition: Callable[[Any, Any], Any], value: object) -> bool:
