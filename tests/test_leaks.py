@@ -374,7 +374,7 @@ def test_errors_about_records_show_none():
 def test_errors_about_exact_counts_show_none():
     counts = jnp.full(NET.layout.length, WHOLE).at[0].set(-WHOLE)
     with pytest.raises(ValueError, match="some entry of shape") as caught:
-        dp.BayesNetPosterior.from_counts(NET, counts)
+        dp.BayesNetPosterior.from_counts(NET, counts, 1e-3)
     assert not leaks.shown(caught.value)
 
 
