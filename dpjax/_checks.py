@@ -3,10 +3,11 @@
 Values that JAX is tracing pass through: they have no value to check yet.
 """
 
-__all__ = ["at_least_zero", "one_of", "positive", "typed_key", "whole"]
+__all__ = ["array_of", "at_least_zero", "one_of", "positive", "typed_key", "whole"]
 
 import operator
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import Any
 
 import jax
@@ -18,14 +19,25 @@ def positive(**values: object) -> None:
     """Raise `ValueError` unless every concrete value is > 0 and finite everywhere."""
     for name, value in values.items():
         if not _everywhere(lambda xp, x: (x > 0) & xp.isfinite(x), value):
-            raise ValueError(f"`{name}` must be positive and finite, got {value}.")
+            raise ValueError(
+                f"`{name}` must be positive and finite, got {_shown(value)}."
+            )
 
 
 def at_least_zero(**values: object) -> None:
     """Raise `ValueError` unless every concrete value is >= 0 and finite everywhere."""
     for name, value in values.items():
         if not _everywhere(lambda xp, x: (x >= 0) & xp.isfinite(x), value):
-            raise ValueError(f"`{name}` must be at least 0 and finite, got {value}.")
+            raise ValueError(
+                f"`{name}` must be at least 0 and finite, got {_shown(value)}."
+            )
+
+
+def _shown(value: Any) -> str:
+    """A number that was given; of an array, which may hold exact counts, its shape."""
+    if isinstance(value, bool | int | float | Fraction | np.generic):
+        return str(value)
+    return f"some entry of shape {np.shape(value)} that is not"
 
 
 def _everywhere(condition: Callable[[Any, Any], Any], value: object) -> bool:
@@ -52,6 +64,26 @@ def whole(least: int, /, **values: object) -> None:
             raise ValueError(
                 f"`{name}` must be an integer of at least {least}, got {value!r}."
             )
+
+
+def array_of(numbers: object, name: str) -> jax.Array:
+    """Numbers as an array of JAX, which would quote what it cannot take.
+
+    Raises:
+        ValueError: if they are none: the message names `name`, and shows no value.
+    """
+    if isinstance(numbers, jax.Array):
+        return numbers
+    try:
+        array = np.asarray(numbers)
+    except Exception:  # of whatever was given; it may quote that
+        array = np.empty(0, object)
+    if not any(jnp.issubdtype(array.dtype, kind) for kind in (np.number, np.bool_)):
+        raise ValueError(
+            f"`{name}` must be numbers in an array, such as `Schema.encode` makes of a "
+            f"table, got {type(numbers).__name__}."
+        )
+    return jnp.asarray(array)
 
 
 def one_of(choices: Sequence[str], **values: object) -> None:

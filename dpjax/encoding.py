@@ -123,11 +123,13 @@ def outside_of(
     """By variable, the cells that `encode_batches` refuses, where there are any.
 
     Raises:
-        ValueError: if a column is missing or not declared.
+        ValueError: if a column is missing or not declared, or there are none.
     """
     outside = {variable.name: [] for variable in variables}
     everything = itertools.repeat(True)
     for _, table in _tables(source, variables, set(outside), ignore, everything):
+        if columns.is_array(table):
+            raise ValueError("`table` must have columns with names, got an array.")
         for variable in variables:
             code = variable.code if isinstance(variable, Variable) else number
             known = outside[variable.name]

@@ -7,6 +7,7 @@ __all__ = ["Released", "load"]
 
 import os
 from functools import partial
+from typing import ClassVar
 
 import equinox as eqx
 import jax
@@ -15,6 +16,7 @@ from jaxtyping import Array
 
 from dpjax import release_format
 from dpjax._documents import read_text, write_atomically
+from dpjax._private import Unpickled
 from dpjax._types import Cells, Flat, Scalar
 from dpjax.graph import BayesNet
 from dpjax.mechanisms import ExactMechanism, Mechanism, ParameterMechanism
@@ -23,7 +25,7 @@ from dpjax.schema import Schema
 from dpjax.statistics import Statistic, TableStatistic
 
 
-class Released(eqx.Module):
+class Released(Unpickled, eqx.Module):
     """One release of a statistic.
 
     Arrays may carry leading axes, so that releases stack and `vmap`.
@@ -40,8 +42,10 @@ class Released(eqx.Module):
 
     Privacy:
         Holds nothing but the mechanism's output and public facts. `repr` shows neither
-        arrays nor keys, since there are none to show.
+        arrays nor keys, since there are none to show. Not to be pickled: `save` it.
     """
+
+    _instead: ClassVar[str] = "`save` it to a file, which `dpjax.load` checks"
 
     values: Flat
     statistic: Statistic = eqx.field(static=True)

@@ -20,6 +20,7 @@ from jaxtyping import Array, ArrayLike, Real
 
 from dpjax import columns
 from dpjax._documents import parse_json, read_text
+from dpjax._private import Unpickled
 from dpjax._types import Scalar
 from dpjax.counts import check_records
 from dpjax.encoding import (
@@ -222,7 +223,7 @@ class Schema(Mapping[str, AnyVariable]):
 
 
 @dataclass(frozen=True, repr=False)
-class Outside:
+class Outside(Unpickled):
     """Values outside a schema, by variable. Shows values of records: not private."""
 
     values: dict[str, list]

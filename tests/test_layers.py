@@ -7,7 +7,7 @@ import pathlib
 import pytest
 
 FLOORS = [
-    {"_types", "_checks", "_documents", "_version", "tuning"},
+    {"_types", "_checks", "_documents", "_private", "_version", "tuning"},
     {"variables", "intervals", "bif", "layout", "expfam", "processes"},
     {"walsh", "projection"},
     {"fourier_basis"},

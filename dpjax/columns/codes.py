@@ -6,7 +6,7 @@ What a cell becomes depends on that cell and on its variable alone.
 __all__ = ["encode_column", "remembering"]
 
 import functools
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,10 @@ def remembering(code: Code) -> Code:
     remembered = functools.lru_cache(_REMEMBERED, typed=True)(code)
 
     def look_up(value: object) -> int | None:
-        return remembered(value) if isinstance(value, Hashable) else code(value)
+        try:
+            return remembered(value)
+        except TypeError:  # not hashable, whatever its type promises
+            return code(value)
 
     return look_up
 

@@ -68,7 +68,9 @@ class File(Part):
             with self._stream() as stream, csv.open_csv(stream, alone) as reader:
                 return check_names(reader.schema.names)
         except UNREADABLE as error:
-            raise self._refusal(_row(error)) from None
+            where = _row(error)
+        # Not where Arrow's error is handled: it would be this one's context.
+        raise self._refusal(where)
 
     def read(
         self, names: Sequence[str], turns: Iterator[bool]
@@ -80,20 +82,27 @@ class File(Part):
     def _row_groups(
         self, names: list[str], turns: Iterator[bool]
     ) -> "Iterator[pyarrow.RecordBatch]":
-        try:
-            types = parquet.read_schema(self.path)
-            text = [x for x in names if _is_text(types.field(x).type)]
-            file = parquet.ParquetFile(self.path, read_dictionary=text)
-        except UNREADABLE:
-            raise self._refusal() from None
+        file = self._open_parquet(names)
+        if file is None:
+            raise self._refusal()
         with file:
             for group in range(file.num_row_groups):
                 if not next(turns):
                     continue
                 try:
                     yield from file.iter_batches(BATCH, [group], names)
+                    continue
                 except UNREADABLE:
-                    raise self._refusal(f", in row group {group}") from None
+                    pass
+                raise self._refusal(f", in row group {group}")
+
+    def _open_parquet(self, names: list[str]) -> "parquet.ParquetFile | None":
+        try:
+            types = parquet.read_schema(self.path)
+            text = [x for x in names if _is_text(types.field(x).type)]
+            return parquet.ParquetFile(self.path, read_dictionary=text)
+        except UNREADABLE:
+            return None
 
     def _csv_batches(
         self, names: list[str], turns: Iterator[bool], threads: bool = True

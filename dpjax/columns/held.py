@@ -46,7 +46,7 @@ class Part(abc.ABC):
         """Tables with the columns `names`; `turns` says which pieces are wanted."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Held(Part):
     """A table that is in memory, or an array of encoded records."""
 

@@ -73,7 +73,7 @@ def _batches(source: Iterable[Table]) -> Iterator[Part]:
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class _Dataset(Part):
     """An Arrow data set, with its own types, partitions and filter."""
 
@@ -99,11 +99,14 @@ class _Dataset(Part):
                     checked = path
                 if next(turns):
                     yield batch
+            return
         except UNREADABLE:
-            raise ValueError(
-                "`table` must be a data set that can be read throughout, "
-                f"{_unreadable(self.dataset)} is not."
-            ) from None
+            pass
+        # Not where Arrow's error is handled: it would be this one's context.
+        raise ValueError(
+            "`table` must be a data set that can be read throughout, "
+            f"{_unreadable(self.dataset)} is not."
+        )
 
 
 def _check_columns(fragment: Any, names: Sequence[str]) -> None:

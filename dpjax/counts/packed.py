@@ -21,6 +21,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, ArrayLike, Int32, Integer, UInt32
 
+from dpjax._private import Unpickled
 from dpjax.counts.planes import WORDS_AT_ONCE, Chunks, popcounts
 
 _RECORDS_AT_ONCE = 1 << 16
@@ -28,7 +29,7 @@ _RECORDS_AT_ONCE = 1 << 16
 Subsets = tuple[tuple[int, ...], ...]
 
 
-class PackedRecords(eqx.Module):
+class PackedRecords(Unpickled, eqx.Module):
     """Records of binary variables as bit planes: what `pack` makes.
 
     Args:

@@ -4,7 +4,6 @@ __all__ = ["CellLearner", "HiddenMarkovExperiment", "HiddenMarkovTrial"]
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -12,6 +11,7 @@ import jax.random as jr
 from jaxtyping import Array, Bool, Float, Int32
 
 from dpjax._checks import one_of, positive, whole
+from dpjax._private import Unpickled
 from dpjax._types import Key, Records, Scalars
 from dpjax.experiments.splits import training_mask
 from dpjax.experiments.stacks import repeated
@@ -29,7 +29,7 @@ from dpjax.statistics import FamilyCounts
 MECHANISMS = ("laplace", "non-private")
 
 
-class HiddenMarkovTrial(NamedTuple):
+class HiddenMarkovTrial(Unpickled, eqx.Module):
     """What all cells of one repeat share.
 
     Attributes:

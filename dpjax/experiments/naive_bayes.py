@@ -8,15 +8,16 @@ __all__ = ["NaiveBayesExperiment", "NaiveBayesTrial"]
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int32
 
-from dpjax._checks import one_of, positive, whole
+from dpjax._checks import array_of, one_of, positive, whole
+from dpjax._private import Unpickled
 from dpjax._types import Key, Records
 from dpjax.experiments.network import PREDICTIVE, NetworkExperiment, chosen
 from dpjax.experiments.splits import training_mask
@@ -28,7 +29,7 @@ from dpjax.privacy import ADJACENCIES, Epsilon
 _MOST_RECORDS = 1 << 24  # up to which sums in float32 are exact
 
 
-class NaiveBayesTrial(NamedTuple):
+class NaiveBayesTrial(Unpickled, eqx.Module):
     """What all cells of one repeat share; `design` and `positive` all repeats do.
 
     Attributes:
@@ -40,7 +41,7 @@ class NaiveBayesTrial(NamedTuple):
 
     counts: Int32[Array, " m"]
     held_out: Bool[Array, " n"]
-    design: Float[Array, "k+1 n"]
+    design: Float[Array, "rows n"]
     positive: Bool[Array, " n"]
 
 
@@ -107,7 +108,7 @@ class NaiveBayesExperiment:
         Raises:
             ValueError: if there are too few records, or 2^24 or more.
         """
-        records = jnp.asarray(data)
+        records = array_of(data, "data")
         n, place = records.shape[0], self.net.index(self.target)
         if n >= _MOST_RECORDS:
             raise ValueError(

@@ -4,12 +4,12 @@ __all__ = ["NetworkExperiment", "NetworkTrial"]
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
-import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Float, Int, Int32, Real
+import equinox as eqx
+from jaxtyping import Array, ArrayLike, Float, Int32, Integer, Real
 
-from dpjax._checks import one_of, positive, whole
+from dpjax._checks import array_of, one_of, positive, whole
+from dpjax._private import Unpickled
 from dpjax._types import Cells, Key
 from dpjax.counts import count
 from dpjax.experiments.errors import table_errors
@@ -25,7 +25,7 @@ PREDICTIVE = ("accuracy", "auc", "log_loss", "log_likelihood")
 OF_TRUTH = ("total_variation", "kl")
 
 
-class NetworkTrial(NamedTuple):
+class NetworkTrial(Unpickled, eqx.Module):
     """What all cells of one repeat share.
 
     Attributes:
@@ -35,7 +35,7 @@ class NetworkTrial(NamedTuple):
     """
 
     counts: Int32[Array, " m"]
-    held_out: Int[Array, "rest d"]
+    held_out: Integer[Array, "rest d"]
     truth: Cells | None
 
 
@@ -126,7 +126,7 @@ class NetworkExperiment:
         Privacy:
             None: these are the exact counts.
         """
-        layout, data = FamilyCounts(self.net).measured, jnp.asarray(data)
+        layout, data = FamilyCounts(self.net).measured, array_of(data, "data")
         if self.synthetic is None:
             train, rest = split(key, data, self.training)
             return NetworkTrial(count(train, layout), rest, None)

@@ -12,13 +12,13 @@ __all__ = [
 import abc
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int32, Real
 
-from dpjax._checks import one_of, positive, whole
+from dpjax._checks import array_of, one_of, positive, whole
+from dpjax._private import Unpickled
 from dpjax._types import Key, Scalars
 from dpjax.experiments.splits import split
 from dpjax.experiments.stacks import repeated, stacked
@@ -32,7 +32,7 @@ from dpjax.statistics import Sufficient
 MECHANISMS = ("laplace", "posterior-sample", "non-private")
 
 
-class RegressionTrial(NamedTuple):
+class RegressionTrial(Unpickled, eqx.Module):
     """What all cells of one repeat share.
 
     Attributes:
@@ -232,7 +232,7 @@ class RegressionExperiment:
         Privacy:
             None: these are the exact sums.
         """
-        train, rest = split(key, jnp.asarray(data), self.training)
+        train, rest = split(key, array_of(data, "data"), self.training)
         rest = rest.astype(float)
         return RegressionTrial(self.statistic.measure(train), rest[:, :-1], rest[:, -1])
 

@@ -23,7 +23,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Real
 
-from dpjax._checks import one_of
+from dpjax._checks import array_of, one_of
 from dpjax._types import Scalar
 
 Ends = tuple[float | int, ...]
@@ -121,7 +121,7 @@ class Family(abc.ABC):
         Privacy:
             None: these are exact, and not rounded. See `dpjax.statistics.Sufficient`.
         """
-        scaled = self.scaled_statistics(jnp.asarray(records))
+        scaled = self.scaled_statistics(array_of(records, "records"))
         return scaled * jnp.asarray(self.scales())[None, :]
 
     @abc.abstractmethod

@@ -16,6 +16,8 @@ __all__ = [
 
 from typing import Any, NamedTuple
 
+from dpjax._private import shapes_only
+
 Number = Any  # of a prior usually a number, of a posterior an array
 
 
@@ -24,12 +26,14 @@ class BetaParameters(NamedTuple):
 
     successes: Number = 1.0
     failures: Number = 1.0
+    __repr__ = shapes_only
 
 
 class DirichletParameters(NamedTuple):
     """Of probabilities: a pseudo-count a level, > 0."""
 
     concentration: Number
+    __repr__ = shapes_only
 
 
 class GammaParameters(NamedTuple):
@@ -37,6 +41,7 @@ class GammaParameters(NamedTuple):
 
     shape: Number
     rate: Number
+    __repr__ = shapes_only
 
 
 class NormalParameters(NamedTuple):
@@ -44,6 +49,7 @@ class NormalParameters(NamedTuple):
 
     mean: Number
     precision: Number
+    __repr__ = shapes_only
 
 
 class NormalInverseGammaParameters(NamedTuple):
@@ -57,6 +63,7 @@ class NormalInverseGammaParameters(NamedTuple):
     strength: Number
     shape: Number
     scale: Number
+    __repr__ = shapes_only
 
 
 class NormalInverseWishartParameters(NamedTuple):
@@ -70,6 +77,7 @@ class NormalInverseWishartParameters(NamedTuple):
     strength: Number
     degrees: Number
     scale: Number
+    __repr__ = shapes_only
 
 
 class RegressionParameters(NamedTuple):
@@ -83,6 +91,7 @@ class RegressionParameters(NamedTuple):
     precision: Number
     shape: Number
     scale: Number
+    __repr__ = shapes_only
 
 
 class KnownNoiseParameters(NamedTuple):
@@ -94,3 +103,4 @@ class KnownNoiseParameters(NamedTuple):
     mean: Number
     precision: Number
     noise_precision: Number
+    __repr__ = shapes_only

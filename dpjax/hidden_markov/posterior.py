@@ -12,6 +12,8 @@ from jax import lax
 from jaxtyping import Array, ArrayLike, Bool, Float, Int8, Int32, Real
 from numpyro.diagnostics import effective_sample_size, split_gelman_rubin
 
+from dpjax._checks import array_of
+
 
 class HiddenMarkovPosterior(eqx.Module):
     """Draws of Gibbs chains for a hidden Markov model of events counted in cells.
@@ -88,7 +90,9 @@ class HiddenMarkovPosterior(eqx.Module):
                 f"`counts` must have shape {shape}, as those of `event_counts`, got "
                 f"{jnp.shape(counts)}."
             )
-        found = _held_out(self.paths, self.emission, jnp.asarray(counts, float))
+        found = _held_out(
+            self.paths, self.emission, array_of(counts, "counts").astype(float)
+        )
         return jnp.where(self.declared, found, jnp.nan)
 
     def diagnostics(self) -> dict[str, dict[str, float]]:

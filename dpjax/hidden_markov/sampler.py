@@ -28,7 +28,8 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, ArrayLike, Bool, Float, Int32, Real
 
-from dpjax._checks import positive
+from dpjax._checks import array_of, positive
+from dpjax._private import Unpickled, shapes_only
 from dpjax._types import Key, Scalar
 from dpjax.gibbs import draw_paths, path_counts, update_sites_collapsed
 from dpjax.graph import BayesNet
@@ -36,7 +37,7 @@ from dpjax.hidden_markov.events import check_states, declared_cells, log_variabl
 from dpjax.hidden_markov.tables import draw_bounded_tables, draw_tables
 
 
-class CellCounts(eqx.Module):
+class CellCounts(Unpickled, eqx.Module):
     """What the sampler is given.
 
     Args:
@@ -112,7 +113,7 @@ class CellCounts(eqx.Module):
         declared = declared_cells(net, times)
         check_states(states, declared)
         return cls(
-            jnp.asarray(counts).astype(float),
+            array_of(counts, "counts").astype(float),
             jnp.asarray(declared),
             jnp.ones(shape, bool) if observed is None else jnp.asarray(observed, bool),
             sizes,
@@ -138,6 +139,7 @@ class HiddenMarkovState(NamedTuple):
     emission: Float[Array, "chains states levels"]
     initial: Float[Array, "chains states"]
     transition: Float[Array, "chains states states"]
+    __repr__ = shapes_only
 
 
 class SweepInfo(NamedTuple):
@@ -149,6 +151,7 @@ class SweepInfo(NamedTuple):
     """
 
     log_likelihood: Float[Array, " chains"]
+    __repr__ = shapes_only
 
 
 def begin(key: Key, cells: CellCounts, chains: int) -> HiddenMarkovState:

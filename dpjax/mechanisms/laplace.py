@@ -21,7 +21,8 @@ class Laplace(MechanismWithLaw):
 
     Privacy:
         ε-DP for real numbers. The floats that stand for them leak the data in their
-        low-order bits: to publish, use `DiscreteLaplace`.
+        low-order bits: of nine draws in ten at ε = 1, one of two neighbouring counts is
+        impossible (`tests/test_attacks.py`). To publish, use `DiscreteLaplace`.
 
     Raises:
         ValueError: if `epsilon` is not positive and finite.

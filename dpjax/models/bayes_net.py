@@ -14,6 +14,7 @@ from jax.scipy.special import gammaln, xlogy
 from jaxtyping import Array, Float, Int, Real
 
 from dpjax._checks import at_least_zero, positive, typed_key, whole
+from dpjax._private import Unpickled
 from dpjax._types import Flat, Key, Records, Scalar
 from dpjax.columns import Table
 from dpjax.counts import count
@@ -29,7 +30,7 @@ from dpjax.schema import as_records
 _ROUNDING = 1e-3  # of a rebuilt count, in records
 
 
-class BayesNetPosterior(eqx.Module):
+class BayesNetPosterior(Unpickled, eqx.Module):
     r"""Independent Dirichlet laws of all rows of all conditional probability tables.
 
     A row is the law of a variable given one configuration of its parents. Tables are
@@ -45,7 +46,8 @@ class BayesNetPosterior(eqx.Module):
     under `equinox.filter_jit`, such as `filter_jit(posterior.sample)(key)`.
 
     Privacy:
-        Post-processing of whatever counts it is made from: free for a release.
+        Post-processing of whatever counts it is made from: free for a release. It may
+        have been made from exact ones, and cannot be pickled.
 
     Raises:
         ValueError: if the concentration is not positive or of the wrong length.

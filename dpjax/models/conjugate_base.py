@@ -18,6 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Real
 
+from dpjax._private import Unpickled
 from dpjax._types import Key
 from dpjax.conjugate_laws import Distribution
 from dpjax.expfam import Family
@@ -30,7 +31,7 @@ HostArray = np.ndarray | np.float64
 """Of SciPy, in double precision."""
 
 
-class ConjugatePosterior(eqx.Module):
+class ConjugatePosterior(Unpickled, eqx.Module):
     """The law of a family's parameters, given data or a release.
 
     Arrays may be stacked along leading axes, for `vmap` over posteriors. Quantiles are
@@ -38,7 +39,8 @@ class ConjugatePosterior(eqx.Module):
     distributions need JAX's default promotion of types and ranks.
 
     Privacy:
-        Post-processing of whatever statistics it is made from: free for a release.
+        Post-processing of whatever statistics it is made from: free for a release. It
+        may have been made from exact ones, and cannot be pickled.
 
     Reference:
         Foulds, Geumlek, Welling & Chaudhuri (UAI-16), equation 11.

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, ArrayLike, Float, Real
 
+from dpjax._checks import array_of
 from dpjax.expfam import LinearRegression
 
 
@@ -19,7 +20,7 @@ def design(
     family: LinearRegression, features: Real[ArrayLike, "n f"]
 ) -> Float[Array, "n p"]:
     """Features as the family's weights meet them."""
-    rows = jnp.asarray(features).astype(float)
+    rows = array_of(features, "features").astype(float)
     rows = rows - jnp.asarray(family.centre[:-1])[None, :]
     if not family.intercept:
         return rows

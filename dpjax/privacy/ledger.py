@@ -11,6 +11,7 @@ import threading
 from fractions import Fraction
 
 from dpjax._checks import one_of
+from dpjax._private import Unpickled
 from dpjax.privacy.adjacency import ADJACENCIES
 from dpjax.privacy.guarantee import Epsilon, PureDP, exact_epsilon
 from dpjax.privacy.ledger_file import LedgerFile
@@ -20,7 +21,7 @@ class BudgetExceeded(ValueError):
     """A charge would spend more than is left; nothing was charged."""
 
 
-class Ledger:
+class Ledger(Unpickled):
     """Basic composition: the losses of the releases from one table add up.
 
     Args:
@@ -38,6 +39,8 @@ class Ledger:
         ValueError: if an argument is invalid, or the file is damaged or was made with
             another budget or adjacency.
     """
+
+    _instead = "a copy would be a second budget; processes share one of the same `path`"
 
     def __init__(
         self,

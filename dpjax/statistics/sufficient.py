@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int32, Real
 
-from dpjax._checks import one_of, whole
+from dpjax._checks import array_of, one_of, whole
 from dpjax._types import Flat, Scalar
 from dpjax.expfam import FAMILIES, Family
 from dpjax.intervals import Interval
@@ -170,7 +170,7 @@ class Sufficient(Statistic):
         Privacy:
             None: these are exact.
         """
-        return self._round(jnp.asarray(records)).sum(axis=0, dtype=jnp.int32)
+        return self._round(array_of(records, "records")).sum(axis=0, dtype=jnp.int32)
 
     def _round(self, records: Real[Array, "n d"]) -> Int32[Array, "n m"]:
         """One row of integers a record."""

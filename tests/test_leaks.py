@@ -1,0 +1,420 @@
+"""No record, exact number or key leaves by a side door: by a print, a pickle, an error.
+
+Objects are of two kinds. What is *released* holds no exact number at all. What is
+*private* holds some, for who may see the records: it does not print them, and it is not
+pickled. Shapes of arrays are shown, and with them how many records there are. Arrays
+that a user computed are the user's own, and print themselves.
+"""
+
+import copy
+import json
+import logging
+import pathlib
+import pickle
+import re
+
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+import pytest
+
+import dpjax as dp
+from dpjax import hidden_markov
+from dpjax.cli import main
+from dpjax.columns import Held
+from dpjax.counts import count, pack
+from dpjax.mechanisms import Laplace
+from dpjax.models import conjugate_posterior
+from dpjax.privacy import Sensitivity
+from dpjax.statistics import FamilyCounts, FourierCoefficients, Sufficient
+
+from . import leaks
+from .leaks import REAL, WHOLE, WORD
+
+SCHEMA = dp.Schema({"t": [0, 1], "x": ["a", "b", "c"]})
+NET = dp.BayesNet.naive_bayes(SCHEMA, "t")
+BINARY = dp.BayesNet.naive_bayes({"t": [0, 1], "x": [0, 1]}, "t")
+LINE = (dp.Interval("v", 0, 1e6), dp.Interval("w", 0, 1e6))
+LOG = hidden_markov.event_network(
+    dp.Schema({"t": [0, 1], "x": ["a", "b", "c"], "f": [0, 1]}), "x", "t"
+)
+TIMES = 1409, 271  # few enough for a small program to count them
+COUNTED = np.repeat(np.array([[0, 0], [1, 1]], np.uint8), TIMES, axis=0)
+SUMMED = np.array([[REAL, WHOLE], [WHOLE, REAL], [1.0, 2.0]])
+
+
+NUMBERS = "|".join(rf"(?<!\d){y}(?!\d)" for x in TIMES for y in (x - 1, x, x + 1))
+
+
+# What is printed and pickled
+
+
+@pytest.fixture(scope="module")
+def private(module_rng):
+    """Objects that hold records or exact numbers."""
+    key, counted = jr.key(module_rng.integers(1 << 31)), jnp.asarray(COUNTED)
+    statistic = FamilyCounts(BINARY, "all")
+    exact = statistic.measure(counted)
+    n, bernoulli = len(COUNTED), dp.expfam.Bernoulli()
+    family = Sufficient.of("linear-regression", LINE, "replace-one")
+    cells = jnp.full((3, 2, 2), WHOLE)
+    network = dp.experiments.NetworkExperiment(BINARY, "t", n - 1, "replace-one")
+    naive = dp.experiments.NaiveBayesExperiment(BINARY, "t", n - 1, "replace-one")
+    line = dp.experiments.RegressionExperiment(family, 2)
+    log = dp.experiments.HiddenMarkovExperiment(LOG, 1, 1, "add-remove")
+    events = np.repeat(np.zeros((1, 3), np.uint8), TIMES[0], axis=0)
+    return {
+        "packed records": pack(COUNTED),
+        "trial of a network": jax.jit(network.prepare)(key, counted),
+        "trial of naive Bayes": jax.jit(naive.prepare)(key, counted),
+        "trial of a regression": jax.jit(line.prepare)(key, jnp.asarray(SUMMED, float)),
+        "trial of an event log": jax.jit(log.prepare)(key, jnp.asarray(events)),
+        "cells of an event log": hidden_markov.CellCounts.of(LOG, cells, 1),
+        "posterior of exact counts": dp.BayesNetPosterior.from_counts(
+            BINARY, exact, 1e-3
+        ),
+        "posterior of exact sums": conjugate_posterior(
+            bernoulli, exact[:1].astype(float), jnp.asarray(n, float)
+        ),
+    }
+
+
+def test_private_objects_neither_print_nor_pickle_what_they_hold(private):
+    for name, thing in private.items():
+        for text in (repr(thing), str(thing), f"{thing}", repr({1: [thing]})):
+            assert not leaks.shown(text), name
+            assert not re.search(NUMBERS, text), name
+        with pytest.raises(TypeError, match=r"must not be pickled.*: .*\.$"):
+            pickle.dumps(thing)
+        assert copy.copy(thing) is thing
+        assert copy.deepcopy(thing) is thing
+        again = jax.tree.unflatten(*jax.tree.flatten(thing)[::-1])
+        assert type(again) is type(thing)
+
+
+def test_the_private_objects_hold_what_they_do_not_print(private):
+    """Power: the canaries are in them."""
+    wanted = [y for x in (*TIMES, WHOLE, REAL) for y in (x - 1, x, x + 1)]
+    for name, thing in private.items():
+        held = [np.asarray(x, float) for x in leaks.leaves(thing) if not is_text(x)]
+        found = any(np.isclose(x.reshape(-1, 1), wanted, rtol=1e-5).any() for x in held)
+        assert found or name == "packed records", name
+
+
+def is_text(leaf):
+    return isinstance(leaf, str | bytes)
+
+
+def test_parameters_of_exact_numbers_do_not_print_them(private):
+    parameters = private["posterior of exact sums"].parameters
+    assert repr(parameters) in (
+        "BetaParameters(successes=f32[], failures=f32[])",
+        "BetaParameters(successes=f64[], failures=f64[])",
+    )
+    assert "2.0" in repr(type(parameters)(2.0, 3.0))  # a prior of one's own
+
+
+def test_what_schema_check_found_is_for_the_curator_alone():
+    found = SCHEMA.check({"t": [0], "x": [WORD]})
+    assert repr(found).startswith("NOT PRIVATE, for the curator alone.")
+    with pytest.raises(TypeError, match="must not be pickled"):
+        pickle.dumps(found)
+
+
+def test_tables_on_their_way_do_not_print_themselves():
+    assert not leaks.shown(repr(Held({"x": [WORD, WHOLE, REAL]})))
+
+
+def test_nobody_gets_a_second_budget_by_a_copy():
+    ledger = dp.Ledger(1, adjacency="add-remove")
+    with pytest.raises(TypeError, match="a copy would be a second budget"):
+        pickle.dumps(ledger)
+    assert copy.deepcopy({"ledger": ledger})["ledger"] is ledger
+
+
+def test_the_library_neither_writes_nor_reads_pickles():
+    for path in pathlib.Path(dp.__file__).parent.rglob("*.py"):
+        assert not re.search(
+            r"import (pickle|shelve|dill|joblib|marshal)", path.read_text()
+        )
+
+
+# What is released
+
+
+SUMS = Sufficient.of("gaussian-mean", LINE[:1], "add-remove", units=4, variance=1)
+RATE = Sufficient.of("exponential", LINE[:1], "add-remove")
+FEW = COUNTED[-7:]
+MORE = pytest.mark.thorough
+
+
+@pytest.mark.parametrize(
+    ("what", "records", "mechanism", "options"),
+    [
+        (BINARY, COUNTED, "laplace", {}),
+        pytest.param(BINARY, COUNTED, "fourier", {}, marks=MORE),
+        pytest.param(SUMS, SUMMED[:, :1], "laplace", {}, marks=MORE),
+        (BINARY, FEW, "posterior-sample", {"units": 10}),
+        pytest.param(BINARY, FEW, "map", {"units": 10}, marks=MORE),
+        (BINARY, FEW, "map-cells", {"units": 3, "omega": "1/4"}),
+        (RATE, SUMMED[:, :1], "posterior-sample", {"points": 20}),
+    ],
+)
+def test_releases_hold_nothing_exact(what, records, mechanism, options, tmp_path):
+    released = dp.release(
+        what,
+        records,
+        epsilon="1/2",
+        adjacency="add-remove",
+        mechanism=mechanism,
+        **options,
+    )
+    exact = np.asarray(released.statistic.measure(jnp.asarray(records)))
+    printed = repr(released) + str(released) + f"{released}"
+    assert not leaks.shown(printed)
+    assert not re.search(NUMBERS, printed)
+    assert "Array" not in repr(released)
+    assert released.n is None
+    for part in (released.mechanism, released.statistic, released.schema):
+        assert_holds_nothing_exact(part, exact, records)
+    released.save(tmp_path / "release.json")
+    document = json.loads((tmp_path / "release.json").read_text())
+    document["content"].pop("values")  # noise is part of them
+    assert_holds_nothing_exact(document, exact, records)
+    with pytest.raises(TypeError, match=r"`save` it to a file"):
+        pickle.dumps(released)
+    assert copy.deepcopy(released) is released
+
+
+def assert_holds_nothing_exact(thing, exact, records):
+    """No exact statistic, no records and no number of them."""
+    held = [np.asarray(x) for x in leaks.leaves(thing) if not is_text(x)]
+    texts = [str(x) for x in leaks.leaves(thing) if is_text(x)]
+    for array in held:
+        assert array.shape != records.shape
+        if array.size == exact.size > 1:
+            assert not np.array_equal(array.ravel(), exact)
+        if array.ndim == 0:
+            assert array not in (len(COUNTED), *TIMES, REAL, WHOLE)
+    assert not any(WORD in text or str(REAL) in text for text in texts)
+
+
+def test_public_facts_may_be_pickled():
+    """Networks, statistics and mechanisms: what processes send each other."""
+    statistic = FamilyCounts(NET)
+    mechanism = Laplace(1.0, statistic.sensitivity("add-remove"))
+    for public in (SCHEMA, NET, statistic, mechanism):
+        assert pickle.loads(pickle.dumps(public)) == public
+
+
+# Files, programs, logs
+
+
+def test_files_and_logs_of_a_sweep_hold_no_record_and_no_key(tmp_path, caplog):
+    words = np.array([WHOLE, 27182], np.uint32)
+    key = jr.wrap_key_data(jnp.asarray(words), impl="threefry2x32")
+    mechanism = Laplace(jnp.asarray([0.5, 1.0]), Sensitivity(1, "add-remove"))
+
+    def experiment(key, mechanism, data):
+        return (
+            mechanism.sample(key, data["counts"]).sum()
+            + data["line"].max().astype(float) * 0
+        )
+
+    data = {"counts": np.array([WHOLE, 27182], np.int32), "line": np.float32([REAL])}
+    with caplog.at_level(logging.DEBUG):
+        result = dp.sweep(
+            key,
+            experiment,
+            data,
+            mechanisms=mechanism,
+            epsilons=["0.5", 1],
+            repeats=3,
+            checkpoint=tmp_path / "sweep",
+        )
+    content = (tmp_path / "sweep").read_bytes()
+    secrets = [
+        np.array([x], kind) for x in (WHOLE, 27182) for kind in ("i4", "i8", "f4")
+    ]
+    for secret in (*secrets, words, np.float32([REAL]), np.float64([REAL])):
+        assert secret.tobytes() not in content
+    header = content.split(b"\n")[0].decode()
+    assert not leaks.shown(header + repr(result) + str(result) + caplog.text)
+
+
+@pytest.fixture
+def programs(tmp_path):
+    """Texts of all programs that are compiled meanwhile."""
+    jax.config.update("jax_dump_ir_to", str(tmp_path / "programs"))
+    yield lambda: [x.read_text() for x in (tmp_path / "programs").rglob("*.mlir")]
+    jax.config.update("jax_dump_ir_to", "")
+
+
+def constants_of_length(n, text):
+    """Constants with an axis of so many entries that are not all the same."""
+    found = re.findall(r"dense<(\[|\"0x)[^>]*> : tensor<([0-9x]*)x\w+>", text)
+    return [shape for _, shape in found if str(n) in shape.split("x")]
+
+
+N = 1231  # an axis that nothing else has
+
+
+def work_on_counts(records, key):
+    hidden_markov.event_counts(LOG, np.concatenate([records, records[:, :1]], axis=1))
+    dp.release(BINARY, records, epsilon="1/2", adjacency="add-remove")
+    network = dp.experiments.NetworkExperiment(BINARY, "t", 1000, "replace-one")
+    jax.jit(network.prepare)(key, records)
+
+
+def work_on_more(records, key):
+    counts = FamilyCounts(BINARY, "all").measure(jnp.asarray(records))
+    naive = dp.BayesNetPosterior.from_counts(BINARY, counts)
+    naive.predict_proba(records, "t")
+    naive.log_likelihood(records)
+    naive.update(records)
+    sums = Sufficient.of("bernoulli", BINARY.variables[:1], "replace-one")
+    dp.release(sums, records[:, :1], epsilon=1, adjacency="replace-one")
+    count(pack(records), BINARY.layout)
+    FourierCoefficients.of_network(BINARY, "replace-one").measure(jnp.asarray(records))
+    network = dp.experiments.NetworkExperiment(BINARY, "t", 1000, "replace-one")
+    dp.sweep(
+        key,
+        network,
+        records,
+        mechanisms=network.mechanisms(["laplace"], [1]),
+        epsilons=[1],
+        repeats=2,
+        prepare=network.prepare,
+    )
+    hidden_markov.paid_hidden_markov(
+        key,
+        LOG,
+        np.concatenate([records, records[:, :1]], axis=1),
+        2,
+        epsilon=1,
+        adjacency="add-remove",
+        sweeps=4,
+    )
+
+
+@pytest.mark.parametrize(
+    "work", [work_on_counts, pytest.param(work_on_more, marks=MORE)]
+)
+def test_records_are_arguments_of_programs_not_part_of_them(work, programs, rng, key):
+    work(rng.integers(0, 2, (N, 2)).astype(np.uint8), key)
+    texts = programs()
+    assert any(f"{N}x" in text for text in texts)
+    for text in texts:
+        assert not constants_of_length(N, text)
+
+
+def test_records_in_a_closure_would_be_seen_in_the_program(programs, rng):
+    """Power of the test above."""
+    records = rng.normal(size=N).astype(np.float32)
+    jax.jit(lambda x: x * records)(1.0)
+    assert any(constants_of_length(N, text) for text in programs())
+
+
+# Errors
+
+
+def entries():
+    """What takes records, by name."""
+    release = {"epsilon": "1/2", "adjacency": "add-remove"}
+    naive = dp.BayesNetPosterior.from_counts(NET, jnp.ones(NET.layout.length))
+    numeric = dp.Schema({"t": {"lower": 0, "upper": 1}, "x": {"lower": 0, "upper": 9}})
+    line = Sufficient.of("linear-regression", tuple(numeric.values()), "add-remove")
+    network = dp.experiments.NetworkExperiment(NET, "t", 1, "replace-one")
+    regression = dp.experiments.RegressionExperiment(line, 1)
+    key = jr.key(0)
+    return {
+        "encode": SCHEMA.encode,
+        "encode numbers": numeric.encode,
+        "encode in batches": lambda table: list(SCHEMA.encode_batches(table)),
+        "check": lambda table: [SCHEMA.check(table)],
+        "decode": SCHEMA.decode,
+        "release": lambda table: dp.release(NET, table, **release),
+        "release sums": lambda table: dp.release(line, table, **release),
+        "family counts": lambda table: dp.family_counts(NET, table),
+        "predict": lambda table: naive.predict_proba(table, "t"),
+        "likelihood": naive.log_likelihood,
+        "update": naive.update,
+        "event counts": lambda table: hidden_markov.event_counts(LOG, table),
+        "pack": pack,
+        "count": lambda table: count(table, NET.layout),
+        "measure": FamilyCounts(NET).measure,
+        "measure sums": line.measure,
+        "prepare": lambda table: network.prepare(key, table),
+        "prepare a regression": lambda table: regression.prepare(key, table),
+        "exact counts": lambda table: dp.BayesNetPosterior.from_counts(NET, table),
+        "posterior": dp.posterior,
+    }
+
+
+def assert_no_error_shows(call, name, table):
+    """Whatever goes wrong is a `ValueError` without canaries, its contexts included."""
+    try:
+        call(table)
+    except Exception as error:
+        if type(error).__module__.split(".")[0] in ("jaxtyping", "beartype"):
+            return  # of the tests' own checks of types, which the library has not
+        for one in leaks.chain(error):
+            assert not leaks.shown(f"{one} {one.args}"), (name, one)
+
+
+def test_errors_about_records_show_none():
+    called = entries()
+    few = (WORD, [WHOLE], leaks.Unhashable(WORD))
+    for name in ("encode", "encode numbers"):
+        for label, table in leaks.tables_in_memory(few):
+            assert_no_error_shows(called[name], f"{name}, {label}", table)
+
+
+def test_errors_about_exact_counts_show_none():
+    counts = jnp.full(NET.layout.length, WHOLE).at[0].set(-WHOLE)
+    with pytest.raises(ValueError, match="some entry of shape") as caught:
+        dp.BayesNetPosterior.from_counts(NET, counts, 1e-3)
+    assert not leaks.shown(caught.value)
+
+
+@pytest.mark.relaxed
+def test_jax_is_not_asked_about_what_it_would_quote():
+    called, table = entries(), [[WORD, WHOLE]]
+    for name in ("prepare", "prepare a regression", "measure sums"):
+        with pytest.raises((ValueError, TypeError)) as caught:
+            called[name](table)
+        if isinstance(caught.value, ValueError):
+            assert "must be numbers in an array" in str(caught.value)
+        assert_no_error_shows(called[name], name, table)
+
+
+def test_errors_about_files_show_nothing_of_them(tmp_path, capsys):
+    for label, table in leaks.table_files(tmp_path):
+        assert_no_error_shows(SCHEMA.encode, label, table)
+    schema, path = tmp_path / "schema.json", tmp_path / "out.json"
+    schema.write_text(json.dumps(SCHEMA.to_json()))
+    for data in sorted(tmp_path.glob("*.csv")):
+        common = [
+            "--network",
+            "naive-bayes:t",
+            "--epsilon",
+            "1",
+            "--adjacency",
+            "add-remove",
+        ]
+        given = ["release", str(data), "--schema", str(schema), "--out", str(path)]
+        assert main([*given, *common]) == 2
+        assert not path.exists()
+        printed = capsys.readouterr()
+        assert not leaks.shown(printed.err + printed.out)
+
+
+@pytest.mark.thorough
+def test_no_error_of_any_entry_shows_a_record(tmp_path, caplog):
+    with caplog.at_level(logging.DEBUG):
+        for name, call in entries().items():
+            for make in (leaks.tables_in_memory(), leaks.table_files(tmp_path)):
+                for label, table in make:
+                    assert_no_error_shows(call, f"{name}, {label}", table)
+    assert not leaks.shown(caplog.text)
