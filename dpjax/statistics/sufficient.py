@@ -45,8 +45,8 @@ class Sufficient(Statistic):
             rounding then loses nothing.
 
     Privacy:
-        `sensitivity` is that of the rounded records. Whatever a record holds, it moves
-        no number by more than `units`, and all together by no more than that.
+        `sensitivity` is that of the rounded records, whatever they hold. A record adds
+        at most `units` to a number, or takes as much away; replaced, it may do both.
 
     Raises:
         ValueError: if the bounds, kinds or number of the variables are not those of the

@@ -26,7 +26,7 @@ def to_xarray(variables: Mapping[str, Any], coordinates: Mapping) -> "xarray.Dat
         ImportError: if xarray is not installed.
     """
     if xarray is None:
-        raise ImportError('this needs xarray: pip install "dpjax[arviz]"')
+        raise ImportError('this needs xarray: pip install "dpjax[sweep]"')
     return xarray.Dataset(dict(variables), coords=dict(coordinates))
 
 
