@@ -128,11 +128,12 @@ class Checkpoint:
                 f"`checkpoint` must be one that a sweep wrote, {self._path} is not: "
                 "give another file."
             )
-        other = _differences(document, json.loads(line))
+        known = json.loads(line)
+        other = [x if x in known else "entries" for x in _differences(document, known)]
         if other:
             raise ValueError(
                 f"`checkpoint` must be of this sweep, {self._path} is of one with "
-                f"other {', '.join(other)}: give another file, or that sweep."
+                f"other {', '.join(sorted({*other}))}: give another file, or that sweep."
             )
         return start
 
