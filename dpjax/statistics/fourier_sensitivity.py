@@ -26,7 +26,7 @@ _SUMS = (("r",) * 4, (1, 1, 1, 1), ("r", 1, -1, 1), (1, "r", -1, 1), (1, 1, 0, 0
 
 _MOST_STATES = 1 << 22  # of a factor in the elimination
 _MOST_TERMS = 1 << 24  # of a factor: its states times its supports
-_MOST_COMPOSITIONS = 1 << 20
+_MOST_COMPOSITIONS = 1 << 20  # times the number of variables: some seconds
 
 States = np.ndarray  # (state, term): the four sums of a variable in each of its states
 
@@ -83,7 +83,7 @@ def largest_change_of_order(sizes: Sequence[int], order: int) -> tuple[float, bo
         math.comb(number + len(states(size)) - 1, number)
         for size, number in kinds.items()
     )
-    if cases > _MOST_COMPOSITIONS:
+    if cases * len(sizes) > _MOST_COMPOSITIONS:
         total = sum(_elementary([size - 1 for size in sizes], order))
         return 2.0 * (total - 1), False
     options = [
