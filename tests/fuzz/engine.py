@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 from .corpus import CANARIES, seeds
 from .formats import FORMATS
+from .mutations import mutated_bytes
 
 SECONDS = 5.0
 _MEMORY = 1 << 32  # of addresses, more than when fuzzing starts: threads take many
@@ -138,10 +139,17 @@ def fuzz(
         for _ in range(inputs):
             name, data = rng.choice(corpus)
             path = folder / name
-            path.write_bytes(FORMATS[format].mutate(rng, data))
+            path.write_bytes(_mutated(rng, format, data))
             _count(tally, format, path, keep)
             path.unlink(missing_ok=True)
     return tally
+
+
+def _mutated(rng: random.Random, format: str, data: bytes) -> bytes:
+    try:
+        return FORMATS[format].mutate(rng, data)
+    except RecursionError:  # nested too deeply for the mutations themselves
+        return mutated_bytes(rng, data)
 
 
 def _count(tally: Tally, format: str, path: pathlib.Path, keep: pathlib.Path) -> None:
