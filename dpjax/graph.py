@@ -112,8 +112,7 @@ class BayesNet:
         undeclared = [name for name in mentioned if name not in states]
         if undeclared:
             raise ValueError(
-                f"`network` must declare every variable, {undeclared[0]!r:.80} "
-                "is not."
+                f"`network` must declare every variable, {undeclared[0]!r:.80} is not."
             )
         if levels is None:
             return cls.from_parents(states, parents)

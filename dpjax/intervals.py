@@ -63,8 +63,8 @@ class Interval:
         missing = middle if self.missing is None else _bound(self.missing)
         if missing is None or not lower <= missing <= upper:
             raise ValueError(
-                f"`missing` of {self.name!r:.80} must be a number within its bounds, got "
-                f"{_shown(self.missing)}."
+                f"`missing` of {self.name!r:.80} must be a number within its bounds, "
+                f"got {_shown(self.missing)}."
             )
         for field, value in (("lower", lower), ("upper", upper), ("missing", missing)):
             object.__setattr__(self, field, value)

@@ -186,7 +186,9 @@ class Schema(Mapping[str, AnyVariable]):
 
     def _check_absent(self, absent: str | None) -> None:
         if absent is not None and absent not in self:
-            raise ValueError(f"`absent` must be one of the variables, got {absent!r:.80}.")
+            raise ValueError(
+                f"`absent` must be one of the variables, got {absent!r:.80}."
+            )
 
     def decode(self, records: Real[ArrayLike, "n d"]) -> dict[str, np.ndarray]:
         """The levels, or the numbers, behind encoded records: a column a variable.

@@ -63,7 +63,8 @@ class Variable:
             )
         if self.other is not None and self.code(self.other) is None:
             raise ValueError(
-                f"`other` of {name!r:.80} must be one of its levels, got {self.other!r:.80}."
+                f"`other` of {name!r:.80} must be one of its levels, got "
+                f"{self.other!r:.80}."
             )
 
     @classmethod

@@ -7,7 +7,6 @@ is an exact rational: nothing is rounded where privacy depends on it.
 __all__ = ["TABLE_BITS", "ParameterGrid"]
 
 import itertools
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction

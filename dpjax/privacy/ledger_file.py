@@ -11,11 +11,14 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
+from dpjax._checks import one_of
 from dpjax._documents import canonical_json, parse_json, read_text, write_atomically
+from dpjax.privacy.adjacency import ADJACENCIES
 from dpjax.privacy.guarantee import exact_epsilon
 
 _FORMAT = "dpjax-ledger-1"
 _PATIENCE = 60  # seconds
+_INTERVAL = 0.005  # a charge takes about as long
 
 
 class LedgerFile:
@@ -49,7 +52,7 @@ class LedgerFile:
             )
         lock = FileLock(f"{self.path}.lock", timeout=_PATIENCE)
         try:
-            lock.acquire()
+            lock.acquire(poll_interval=_INTERVAL)
         except OSError as error:
             held = isinstance(error, Timeout)
             raise ValueError(
@@ -100,6 +103,7 @@ class LedgerFile:
             header, *lines = [_parse_line(line) for line in text.splitlines()]
             if header["format"] != _FORMAT:
                 raise ValueError("another format")
+            one_of(ADJACENCIES, adjacency=header["adjacency"])
             charges = [exact_epsilon(line["epsilon"]) for line in lines]
             return exact_epsilon(header["budget"]), header["adjacency"], charges
         except (ValueError, TypeError, KeyError):

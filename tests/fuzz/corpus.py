@@ -84,8 +84,7 @@ def _all() -> dict[str, dict[str, bytes]]:
         },
         "bif": {
             "net.bif": BIF.encode(),
-            "one.bif": b"variable t {type discrete [2] {no,yes};}\n"
-            b"probability(t){}",
+            "one.bif": b"variable t {type discrete [2] {no,yes};}\nprobability(t){}",
             "net.bif.gz": _compressed(BIF.encode()),
         },
         "csv": _csv(),

@@ -11,9 +11,7 @@ from .engine import SECONDS, Tally, fuzz
 _PART = 10_000  # inputs of a process
 
 
-def fuzz_in_processes(
-    format: str, inputs: int, seed: int, keep: pathlib.Path
-) -> Tally:
+def fuzz_in_processes(format: str, inputs: int, seed: int, keep: pathlib.Path) -> Tally:
     """What `fuzz` finds, every few inputs in a new process."""
     context, total = multiprocessing.get_context("spawn"), Tally()
     for part in range(-(-inputs // _PART)):
