@@ -59,18 +59,18 @@ def read_text(path: str | os.PathLike, name: str) -> str:
     """The text of a file, decompressed if its name ends in `.gz`.
 
     Raises:
-        ValueError: if there is no such file or it cannot be read as text, or it is
-            beyond 256 MiB.
+        ValueError: if there is no such file or it cannot be read as text, or holds more
+            than 256 MiB once decompressed.
     """
     path = pathlib.Path(path)
     try:
         compressed = path.suffix == ".gz"  # a small file may hold terabytes
         with gzip.open(path) if compressed else open(path, "rb") as file:
-            data = file.read(_LARGEST_TEXT + 1)
-        if len(data) > _LARGEST_TEXT:
+            data = file.read(_LARGEST_TEXT + 1 if compressed else -1)
+        if compressed and len(data) > _LARGEST_TEXT:
             raise ValueError(
                 f"`{name}` must be at most {_LARGEST_TEXT} bytes of text, {path} is "
-                "larger."
+                "larger: decompress it, if that is meant."
             )
         return data.decode()
     except (OSError, EOFError, zlib.error) as error:

@@ -19,6 +19,7 @@ from .formats import FORMATS
 from .mutations import mutated_bytes
 
 SECONDS = 5.0
+_PATIENCE = 12  # times as long may pass where others use the processors
 _MEMORY = 1 << 32  # of addresses, more than when fuzzing starts: threads take many
 _RESIDENT = 1 << 19  # KiB that one input may add to the most the process ever held
 _STYLE = re.compile(r"`[^`]+`( and `[^`]+`)*( of .+?)? must |a file must be possible")
@@ -56,16 +57,17 @@ class Tally:
 
 @contextlib.contextmanager
 def limits(memory: int = _MEMORY) -> Iterator[None]:
-    """Within, so much more address space than now, and SIGALRM is a `Hang`."""
+    """Within, so much more address space than now, and alarms are a `Hang`."""
     pages = int(pathlib.Path("/proc/self/statm").read_text().split()[0])
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     wanted = pages * resource.getpagesize() + memory
     resource.setrlimit(resource.RLIMIT_AS, (wanted, hard))
-    before = signal.signal(signal.SIGALRM, _ring)
+    before = {x: signal.signal(x, _ring) for x in (signal.SIGALRM, signal.SIGPROF)}
     try:
         yield
     finally:
-        signal.signal(signal.SIGALRM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
 
@@ -81,10 +83,11 @@ def attempt(format: str, path: pathlib.Path) -> bool | None:
     Raises:
         Fault: if it is refused otherwise than by one printable line in the library's
             style that quotes no record, or anything is left behind.
-        Hang: if it takes longer than `SECONDS`.
+        Hang: if it takes longer than `SECONDS` of the processors.
     """
     before, held = sorted(path.parent.iterdir()), _most_held()
-    signal.setitimer(signal.ITIMER_REAL, SECONDS)
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)  # of work
+    signal.setitimer(signal.ITIMER_REAL, _PATIENCE * SECONDS)  # of waiting, too
     try:
         FORMATS[format].read(path)
         accepted = True
@@ -97,6 +100,7 @@ def attempt(format: str, path: pathlib.Path) -> bool | None:
     except Exception as error:
         raise Fault(f"{type(error).__name__} at {_place(error)}") from error
     finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
         signal.setitimer(signal.ITIMER_REAL, 0)
     if _most_held() - held > _RESIDENT:
         raise Fault("takes more memory than any file of its size needs")
