@@ -62,7 +62,7 @@ def whole(least: int, /, **values: object) -> None:
             valid = False
         if not valid:
             raise ValueError(
-                f"`{name}` must be an integer of at least {least}, got {value!r}."
+                f"`{name}` must be an integer of at least {least}, got {value!r:.80}."
             )
 
 
@@ -91,7 +91,7 @@ def one_of(choices: Sequence[str], **values: object) -> None:
     for name, value in values.items():
         if value not in choices:
             options = " or ".join(repr(choice) for choice in choices)
-            raise ValueError(f"`{name}` must be {options}, got {value!r}.")
+            raise ValueError(f"`{name}` must be {options}, got {value!r:.80}.")
 
 
 def typed_key(**keys: object) -> None:

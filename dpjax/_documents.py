@@ -4,7 +4,7 @@ Reading refuses what Python's parser would let pass in silence (a key twice, NaN
 writing always gives the same bytes for the same content.
 """
 
-__all__ = ["canonical_json", "parse_json", "read_text", "write_atomically"]
+__all__ = ["canonical_json", "parse_json", "printable", "read_text", "write_atomically"]
 
 import gzip
 import json
@@ -16,6 +16,7 @@ import zlib
 from collections import Counter
 
 _LONGEST_NUMBER = 100  # digits
+_LARGEST_TEXT = 1 << 28  # bytes, once decompressed
 
 
 def parse_json(text: str, name: str) -> object:
@@ -29,7 +30,9 @@ def parse_json(text: str, name: str) -> object:
         keys = dict(pairs)
         if len(keys) < len(pairs):
             (twice, _), *_ = Counter(key for key, _ in pairs).most_common(1)
-            raise ValueError(f"`{name}` must give every key once, got {twice!r} twice.")
+            raise ValueError(
+                f"`{name}` must give every key once, got {twice!r:.80} twice."
+            )
         return keys
 
     def finite(digits):
@@ -56,12 +59,20 @@ def read_text(path: str | os.PathLike, name: str) -> str:
     """The text of a file, decompressed if its name ends in `.gz`.
 
     Raises:
-        ValueError: if there is no such file or it cannot be read as text.
+        ValueError: if there is no such file or it cannot be read as text, or holds more
+            than 256 MiB once decompressed.
     """
     path = pathlib.Path(path)
     try:
-        data = path.read_bytes()
-        return (gzip.decompress(data) if path.suffix == ".gz" else data).decode()
+        compressed = path.suffix == ".gz"  # a small file may hold terabytes
+        with gzip.open(path) if compressed else open(path, "rb") as file:
+            data = file.read(_LARGEST_TEXT + 1 if compressed else -1)
+        if compressed and len(data) > _LARGEST_TEXT:
+            raise ValueError(
+                f"`{name}` must be at most {_LARGEST_TEXT} bytes of text, {path} is "
+                "larger: decompress it, if that is meant."
+            )
+        return data.decode()
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or "it is damaged"
         raise ValueError(
@@ -69,6 +80,12 @@ def read_text(path: str | os.PathLike, name: str) -> str:
         ) from None
     except UnicodeDecodeError:
         raise ValueError(f"`{name}` must be text in UTF-8, {path} is not.") from None
+
+
+def printable(text: str) -> str:
+    """The text in one line that no terminal takes for a command."""
+    shown = (x if x.isprintable() else repr(x)[1:-1] for x in text)
+    return "".join(shown)
 
 
 def canonical_json(document: object) -> str:

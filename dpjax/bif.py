@@ -7,16 +7,17 @@ __all__ = ["parse_bif"]
 
 import re
 
-_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+# Possessive, and to the end where nothing closes: time in proportion to the text.
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?(\*/|\Z)", re.DOTALL)
 _NAME = r"(\"[^\"]*\"|[^\s{}()|,;\"]+)"
 _VARIABLE = re.compile(
-    rf"\bvariable\s+{_NAME}\s*{{[^{{}}]*?\btype\s+discrete\s*\[\s*(\d+)\s*\]\s*"
+    rf"\bvariable\s+{_NAME}\s*{{[^{{}}]*?\btype\s+discrete\s*\[\s*(\d{{1,9}})\s*\]\s*"
     r"{([^{}]*)}\s*;[^{}]*}"
 )
 _PROBABILITY = re.compile(
     rf"\bprobability\s*\(\s*{_NAME}\s*(?:\|([^()]*))?\)\s*{{[^{{}}]*}}"
 )
-_BLOCK = re.compile(r"\b(variable|probability)\b\s*[^\s{}(;|]*\s*[{(]")
+_BLOCK = re.compile(r"\b(variable|probability)\b\s*+[^\s{}(;|]*+\s*+[{(]")
 
 
 def parse_bif(text: str) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
@@ -30,7 +31,7 @@ def parse_bif(text: str) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
         ValueError: if a block cannot be read, a name is declared twice, or the number
             of states is not the number declared.
     """
-    text = _COMMENT.sub(" ", text)
+    text = _COMMENT.sub(_space, text)
     variables, tables = _VARIABLE.findall(text), _PROBABILITY.findall(text)
     kinds = _BLOCK.findall(text)
     if not variables or kinds.count("variable") != len(variables):
@@ -47,7 +48,7 @@ def parse_bif(text: str) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
         names = _names(listed)
         if len(names) != int(size):
             raise ValueError(
-                f"`network` must list as many states of {_bare(name)!r} as it "
+                f"`network` must list as many states of {_bare(name)!r:.80} as it "
                 f"declares, {size}, got {len(names)}."
             )
         states[_bare(name)] = names
@@ -55,6 +56,12 @@ def parse_bif(text: str) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
     if len(states) != len(variables) or len(parents) != len(tables):
         raise ValueError("`network` must declare every variable and table once.")
     return states, {name: parents.get(name, []) for name in states | parents}
+
+
+def _space(comment: re.Match) -> str:
+    if comment[0].startswith("/*") and not comment[1]:
+        raise ValueError("`network` must be BIF that closes every comment.")
+    return " "
 
 
 def _names(listed: str) -> list[str]:

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
+from dpjax._documents import printable
 from dpjax._version import __version__
 from dpjax.commands import COMMANDS
 from dpjax.processes import PeerLost
@@ -41,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"dpjax {options.command}: {error}", file=sys.stderr, flush=True)
         os._exit(3)  # an orderly exit would wait for the lost process
     except (ValueError, ImportError, OSError) as error:
-        print(f"dpjax {options.command}: {error}", file=sys.stderr)
+        print(f"dpjax {options.command}: {printable(str(error))}", file=sys.stderr)
         verifying = options.command == "verify"
         return 1 if verifying and isinstance(error, InconsistentRelease) else 2
     return status or 0

@@ -42,7 +42,7 @@ def of_one_kind(
     if categorical and numeric:
         raise ValueError(
             "`schema` must have variables of one kind here, got levels for "
-            f"{categorical[0].name!r} and bounds for {numeric[0].name!r}: "
+            f"{categorical[0].name!r:.80} and bounds for {numeric[0].name!r}: "
             "`Schema.select` those of one kind."
         )
     return categorical, numeric
@@ -193,7 +193,7 @@ def _check_columns(part: columns.Part, names: Sequence[str], known: set[str]) ->
     if missing:
         raise ValueError(
             "`table` must have a column for each variable, got no "
-            f"{missing[0]!r}{_in(part.place)}."
+            f"{missing[0]!r:.80}{_in(part.place)}."
         )
     unknown = [i for i, name in enumerate(present, start=1) if name not in known]
     if unknown and "*" not in known:  # not named: see `columns.held.check_names`
@@ -235,12 +235,12 @@ def _in_columns(
 def _check_length(column: np.ndarray, first: np.ndarray, variable: AnyVariable) -> None:
     if len(column) != len(first):
         raise ValueError(
-            f"`table` must have columns of one length, not {variable.name!r}."
+            f"`table` must have columns of one length, not {variable.name!r:.80}."
         )
 
 
 def _refusal(variable: AnyVariable, place: str) -> str:
-    column = f"column {variable.name!r}{_in(place)}"
+    column = f"column {variable.name!r:.80}{_in(place)}"
     if isinstance(variable, Interval):
         return (
             f"`table` must hold only numbers in {column}, some cell is none: mend it; "

@@ -47,12 +47,12 @@ class BayesNet:
             raise ValueError("`variables` must have different names.")
         for name, group in zip(self.names, self.parents, strict=True):
             if len(set(group)) < len(group):
-                raise ValueError(f"`parents` of {name!r} must all differ.")
+                raise ValueError(f"`parents` of {name!r:.80} must all differ.")
         try:
             graphlib.TopologicalSorter(dict(enumerate(self.parents))).prepare()
         except graphlib.CycleError as error:
-            cycle = " -> ".join(self.names[i] for i in error.args[1])
-            raise ValueError(f"`parents` must be acyclic, got {cycle}.") from None
+            cycle = " -> ".join(repr(self.names[i])[1:-1] for i in error.args[1])
+            raise ValueError(f"`parents` must be acyclic, got {cycle:.200}.") from None
 
     @classmethod
     def from_parents(
@@ -72,7 +72,8 @@ class BayesNet:
         unknown = sorted(mentioned - set(levels))
         if unknown:
             raise ValueError(
-                f"`network` must use variables of the schema only, got {unknown[0]!r}."
+                f"`network` must use variables of the schema only, got "
+                f"{unknown[0]!r:.80}."
             )
         names = [name for name in levels if name in mentioned]
         index = {name: i for i, name in enumerate(names)}
@@ -86,7 +87,7 @@ class BayesNet:
         """`target` as the one parent of every other variable of `levels`."""
         if target not in levels:
             raise ValueError(
-                f"`target` must be a variable of the schema, got {target!r}."
+                f"`target` must be a variable of the schema, got {target!r:.80}."
             )
         return cls.from_parents(
             levels, {name: [target] if name != target else [] for name in levels}
@@ -111,7 +112,7 @@ class BayesNet:
         undeclared = [name for name in mentioned if name not in states]
         if undeclared:
             raise ValueError(
-                f"`network` must declare every variable, {undeclared[0]!r} is not."
+                f"`network` must declare every variable, {undeclared[0]!r:.80} is not."
             )
         if levels is None:
             return cls.from_parents(states, parents)
@@ -119,9 +120,10 @@ class BayesNet:
         for variable in net.variables:
             codes = {variable.code(state) for state in states[variable.name]}
             if codes != set(range(variable.size)):
+                got = ", ".join(repr(state)[1:-1] for state in states[variable.name])
                 raise ValueError(
-                    f"`network` must give {variable.name!r} the levels that the schema "
-                    f"declares, got {', '.join(states[variable.name])}."
+                    f"`network` must give {variable.name!r:.80} the levels that the "
+                    f"schema declares, got {got:.200}."
                 )
         return net
 
@@ -175,7 +177,7 @@ class BayesNet:
         """
         if name not in self.names:
             raise ValueError(
-                f"`target` must be one of the network's variables, got {name!r}."
+                f"`target` must be one of the network's variables, got {name!r:.80}."
             )
         return self.names.index(name)
 
@@ -209,7 +211,7 @@ def maximal_groups(groups: Sequence[tuple[int, ...]]) -> tuple[tuple[int, ...], 
 def _as_variable(name: str, levels: Variable | Interval | Sequence[Level]) -> Variable:
     if isinstance(levels, Interval):
         raise ValueError(
-            f"`network` must have categorical variables only, {name!r} is numeric: "
+            f"`network` must have categorical variables only, {name!r:.80} is numeric: "
             "declare its levels instead of bounds."
         )
     return levels if isinstance(levels, Variable) else Variable.from_json(name, levels)

@@ -55,7 +55,7 @@ class Interval:
         lower, upper = _bound(self.lower), _bound(self.upper)
         if lower is None or upper is None or np.float32(lower) >= np.float32(upper):
             raise ValueError(
-                f"`lower` and `upper` of {self.name!r} must be finite numbers, the "
+                f"`lower` and `upper` of {self.name!r:.80} must be finite numbers, the "
                 "lower below the upper also in single precision, got "
                 f"{_shown(self.lower)} and {_shown(self.upper)}."
             )
@@ -63,8 +63,8 @@ class Interval:
         missing = middle if self.missing is None else _bound(self.missing)
         if missing is None or not lower <= missing <= upper:
             raise ValueError(
-                f"`missing` of {self.name!r} must be a number within its bounds, got "
-                f"{_shown(self.missing)}."
+                f"`missing` of {self.name!r:.80} must be a number within its bounds, "
+                f"got {_shown(self.missing)}."
             )
         for field, value in (("lower", lower), ("upper", upper), ("missing", missing)):
             object.__setattr__(self, field, value)
@@ -80,7 +80,7 @@ class Interval:
             *("lower", "upper", "missing")
         }:
             raise ValueError(
-                f"`schema` must declare the number {name!r} by "
+                f"`schema` must declare the number {name!r:.80} by "
                 '{"lower": …, "upper": …} and, if need be, "missing".'
             )
         return cls(name, **declared)

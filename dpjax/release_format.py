@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Array
 
-from dpjax._documents import canonical_json, parse_json
+from dpjax._documents import canonical_json, parse_json, printable
 from dpjax._version import __version__
 from dpjax.graph import BayesNet
 from dpjax.intervals import Interval
@@ -39,6 +39,7 @@ from dpjax.variables import Variable
 
 FORMAT, VERSION = "dpjax-release", 1
 _LONGEST_NAME = 40
+_MALFORMED = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
 _CELL_OPTIONS = ("omega", "temperature", "prior", "units")
 
 # By kind: from the adjacency, the variables, the network and the options of a file.
@@ -132,9 +133,11 @@ def parse(text: str) -> Parts:
         return derived
     except InconsistentRelease:
         raise
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        reason = f"{type(error).__name__}: {error}".splitlines()[0]
-        raise InconsistentRelease(f"`release` must be well formed; {reason}") from None
+    except _MALFORMED as error:
+        reason = printable(f"{type(error).__name__}: {error}")
+        raise InconsistentRelease(
+            f"`release` must be well formed; {reason:.300}"
+        ) from None
 
 
 def is_for(mechanism: ExactMechanism, statistic: Statistic) -> bool:
@@ -178,9 +181,14 @@ def _derive(content: dict[str, Any]) -> Parts:
     variables = {x["name"]: _parse_variable(**x) for x in content["variables"]}
     parents = content["parents"]
     net = None if parents is None else BayesNet.from_parents(variables, parents)
+    values = _parse_values(content["values"])
     adjacency, options = content["guarantee"]["adjacency"], dict(content["statistic"])
     make = _STATISTICS[options.pop("kind")]
     statistic = make(adjacency, tuple(variables.values()), net, **options)
+    if isinstance(statistic, FourierCoefficients) and (
+        values.size < statistic.least_length  # else a small file makes much work
+    ):
+        raise InconsistentRelease("`values` must be all of what was measured.")
     cost = PureDP(exact_epsilon(content["guarantee"]["epsilon"]), adjacency)
     n = _parse_number_of_records(content["records"], adjacency)
     described = content["mechanism"]
@@ -190,7 +198,6 @@ def _derive(content: dict[str, Any]) -> Parts:
     states = content.get("hidden_states")
     if states is not None and (type(states) is not int or states < 1):
         raise InconsistentRelease("`hidden_states` must be a number of states.")
-    values = _parse_values(content["values"])
     if not mechanism.could_draw(values, statistic.length):
         raise InconsistentRelease("`values` must be what the mechanism could draw.")
     return values, statistic, mechanism, n, states

@@ -117,7 +117,7 @@ class Schema(Mapping[str, AnyVariable]):
         """The schema of some of the variables, in this schema's order."""
         unknown = [name for name in names if name not in self]
         if unknown:
-            raise ValueError(f"`names` must be declared, got {unknown[0]!r}.")
+            raise ValueError(f"`names` must be declared, got {unknown[0]!r:.80}.")
         return Schema([v for v in self.values() if v.name in set(names)])
 
     def encode(
@@ -187,7 +187,9 @@ class Schema(Mapping[str, AnyVariable]):
 
     def _check_absent(self, absent: str | None) -> None:
         if absent is not None and absent not in self:
-            raise ValueError(f"`absent` must be one of the variables, got {absent!r}.")
+            raise ValueError(
+                f"`absent` must be one of the variables, got {absent!r:.80}."
+            )
 
     def decode(self, records: Real[ArrayLike, "n d"]) -> dict[str, np.ndarray]:
         """The levels, or the numbers, behind encoded records: a column a variable.
@@ -281,7 +283,7 @@ def _declared(name: str, declared: Any) -> AnyVariable:
     numeric = "lower" in declared or "upper" in declared
     if numeric == ("levels" in declared):
         raise ValueError(
-            f'`schema` must declare {name!r} either by "levels" or by "lower" and '
+            f'`schema` must declare {name!r:.80} either by "levels" or by "lower" and '
             f'"upper", got {"both" if numeric else "neither"}.'
         )
     return (Interval if numeric else Variable).from_json(name, declared)

@@ -49,21 +49,22 @@ class Variable:
             raise ValueError("`name` of a variable must be text that is not empty.")
         if not all(_is_level(level) for level in levels):
             raise ValueError(
-                f"`levels` of {name!r} must be text, finite numbers or booleans."
+                f"`levels` of {name!r:.80} must be text, finite numbers or booleans."
             )
         if len(levels) < 2:
             raise ValueError(
-                f"`levels` of {name!r} must list at least two, got {len(levels)}: "
+                f"`levels` of {name!r:.80} must list at least two, got {len(levels)}: "
                 "leave a constant out of the schema."
             )
         twice = _first_repeated(_texts(levels)) or _first_repeated(_numbers(levels))
         if twice:
             raise ValueError(
-                f"`levels` of {name!r} must all differ, got {twice} twice."
+                f"`levels` of {name!r:.80} must all differ, got {twice:.80} twice."
             )
         if self.other is not None and self.code(self.other) is None:
             raise ValueError(
-                f"`other` of {name!r} must be one of its levels, got {self.other!r}."
+                f"`other` of {name!r:.80} must be one of its levels, got "
+                f"{self.other!r:.80}."
             )
 
     @classmethod
@@ -80,7 +81,7 @@ class Variable:
             levels = list(levels)
         if set(declared) - {"levels", "other"} or not isinstance(levels, list | tuple):
             raise ValueError(
-                f"`schema` must declare {name!r} by a list of levels, or by "
+                f"`schema` must declare {name!r:.80} by a list of levels, or by "
                 '{"levels": [...]} and, if need be, "other".'
             )
         other = _plain(declared.get("other"))

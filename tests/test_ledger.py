@@ -1,5 +1,4 @@
 import contextlib
-import multiprocessing
 import os
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
@@ -160,27 +159,6 @@ def test_threads_that_share_a_ledger_do_not_overspend_it():
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(charge, range(200)))
     assert ledger.spent == 10
-
-
-def charge_often(path):
-    ledger = Ledger(3, adjacency="add-remove", path=path)
-    charged = 0
-    for _ in range(20):
-        try:
-            ledger.charge(PureDP(Fraction(1, 10), "add-remove"))
-            charged += 1
-        except BudgetExceeded:
-            pass
-    return charged
-
-
-def test_processes_that_share_a_file_do_not_overspend_it(tmp_path):
-    path = tmp_path / "ledger.jsonl"
-    ledger = Ledger(3, adjacency="add-remove", path=path)
-    with multiprocessing.get_context("spawn").Pool(2) as pool:
-        charged = pool.map(charge_often, [path, path])
-    assert sum(charged) == 30
-    assert ledger.spent == 3
 
 
 def test_an_unknown_adjacency_is_refused():

@@ -211,6 +211,11 @@ def test_a_checkpoint_brings_any_interrupted_run_to_the_same_end(key, tmp_path):
         swept(key, checkpoint=part)["number"], expected["number"]
     )
     assert part.read_bytes() == content
+    block = content[first : first + size]
+    elsewhere = (7 << 32).to_bytes(8, "little") + block[8:-16]  # no such data set
+    part.write_bytes(content + elsewhere + files._digest(elsewhere))
+    result = swept(key, checkpoint=part)
+    np.testing.assert_array_equal(result["number"], expected["number"])
 
 
 def test_a_checkpoint_serves_more_and_fewer_repeats(key, tmp_path):

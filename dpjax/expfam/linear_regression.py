@@ -75,6 +75,8 @@ class LinearRegression(Family):
                 f"and `target` two bounds, got {len(self.lower)}, {len(self.upper)} "
                 f"and {len(self.target)}."
             )
+        if not isinstance(self.intercept, bool):
+            raise ValueError("`intercept` must be True or False.")
         pairs = [interval(*pair) for pair in zip(self.lower, self.upper, strict=True)]
         object.__setattr__(self, "lower", tuple(lower for lower, _ in pairs))
         object.__setattr__(self, "upper", tuple(upper for _, upper in pairs))

@@ -269,6 +269,8 @@ class FamilyPosterior(ParameterMechanism):
         limits = tuple(
             (x, *ends) for x, ends in sorted(described["truncation"].items())
         )
+        if any(type(end) not in (int, float) for _, *ends in limits for end in ends):
+            raise ValueError("`truncation` must be of numbers.")
         grid = ParameterGrid(family, limits, described["points"], units, lowest)
         heat = exact_epsilon(described["temperature"], "temperature")
         prior = described["prior"]

@@ -196,6 +196,10 @@ class GridPosterior(ParameterMechanism):
             for shape, least in zip(sizes, described["least"], strict=True)
         )
         tempered_prior = described["kind"] == "map-on-grid"
+        if len(set(grids)) > len({(grid.levels, x) for grid, x in grids}):
+            raise ValueError(
+                "`least` must be the same for all variables of as many levels."
+            )  # a cost is derived from each that differs
         whole(1, samples=described["samples"])
         return cls(
             layout,

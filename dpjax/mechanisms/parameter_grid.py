@@ -7,7 +7,6 @@ is an exact rational: nothing is rounded where privacy depends on it.
 __all__ = ["TABLE_BITS", "ParameterGrid"]
 
 import itertools
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -21,7 +20,8 @@ from dpjax.privacy import REPLACE_ONE
 
 TABLE_BITS = 50  # of the tables' fractions: they are integers in units of 2^-50
 
-_MOST_POINTS = 1 << 20
+_MOST_POINTS = 1 << 16  # with more, deriving a cost from a file takes too long
+_LARGEST = 1e100  # of a limit: its square is still a number
 _FARTHEST = 1e4  # of a limit, in widths between limits
 _MARGIN = Fraction(1, 10**9)  # far above what doubles and the tables' rounding lose
 _FLOAT_ERROR = Fraction(1, 1 << 20)  # of a scaled statistic before it is rounded, twice
@@ -58,6 +58,8 @@ class ParameterGrid:
                 f"`points` must make at most {_MOST_POINTS} of all parameters, got "
                 f"{self.points} of each of {len(self.limits)}."
             )
+        if any(abs(end) > _LARGEST for _, *ends in self.limits for end in ends):
+            raise ValueError(f"`truncation` must be within ±{_LARGEST:g}.")
         self.family.sampling_sensitivity(REPLACE_ONE, self.truncation)
         centre = sum(self.family.bounds[0]) / 2
         for name, least, most in self.limits:
@@ -137,7 +139,9 @@ class ParameterGrid:
 
 def _integers(numbers: np.ndarray) -> np.ndarray:
     """In units of 2^-50, as Python's integers."""
-    flat = [round(Fraction(float(x)) * (1 << TABLE_BITS)) for x in numbers.ravel()]
-    if not all(math.isfinite(x) for x in numbers.ravel()):
+    with np.errstate(over="ignore", invalid="ignore"):
+        scaled = np.rint(np.ldexp(numbers, TABLE_BITS))  # exact, but for the rounding
+    if not np.isfinite(scaled).all():
         raise ValueError("`truncation` must keep the log-likelihood finite.")
+    flat = [int(x) for x in scaled.ravel().tolist()]
     return np.array(flat, object).reshape(numbers.shape)

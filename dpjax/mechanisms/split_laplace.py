@@ -216,7 +216,7 @@ def _budget(name: str, epsilon: Epsilon) -> Fraction:
         return exact_epsilon(epsilon)
     except ValueError as error:
         raise ValueError(
-            f"`split` must give {name!r} a budget, such as '1/4'; {error}"
+            f"`split` must give {name!r:.80} a budget, such as '1/4'; {error}"
         ) from None
 
 

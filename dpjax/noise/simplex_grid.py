@@ -20,7 +20,7 @@ import numpy as np
 from dpjax._checks import whole
 from dpjax.noise.exact_choice import Bits, Bounds, choose, exponentials
 
-_MOST_UNITS = 1 << 14
+_MOST_UNITS = 1 << 12  # with more, deriving a cost from a file takes too long
 LOG_BITS = 40  # of the logarithms' fractions: they are integers in units of 2^-40
 
 

@@ -130,8 +130,8 @@ class Ledger(Unpickled):
         stored, adjacency, charges = file.read()
         if adjacency != self.adjacency:
             raise ValueError(
-                f"`adjacency` must be that of the ledger, {adjacency!r}, got "
-                f"{self.adjacency!r}."
+                f"`adjacency` must be that of the ledger, {adjacency!r:.80}, got "
+                f"{self.adjacency!r:.80}."
             )
         if budget not in (None, stored):
             raise ValueError(
@@ -155,7 +155,7 @@ class Ledger(Unpickled):
         exact_epsilon(str(cost.epsilon))  # as the file will be read
         if cost.adjacency != self.adjacency:
             raise ValueError(
-                f"`adjacency` must be that of the ledger, {self.adjacency!r}, got "
+                f"`adjacency` must be that of the ledger, {self.adjacency!r:.80}, got "
                 f"{cost.adjacency!r}."
             )
         remaining = self.budget - self._spent()

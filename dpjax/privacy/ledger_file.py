@@ -2,17 +2,23 @@
 
 __all__ = ["LedgerFile"]
 
+import contextlib
 import os
 import pathlib
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
-from filelock import FileLock
+from filelock import FileLock, Timeout
 
+from dpjax._checks import one_of
 from dpjax._documents import canonical_json, parse_json, read_text, write_atomically
+from dpjax.privacy.adjacency import ADJACENCIES
 from dpjax.privacy.guarantee import exact_epsilon
 
 _FORMAT = "dpjax-ledger-1"
+_PATIENCE = 60  # seconds
+_INTERVAL = 0.005  # a charge takes about as long
 
 
 class LedgerFile:
@@ -27,11 +33,13 @@ class LedgerFile:
         if self.path.suffix == ".gz":
             raise ValueError(f"`ledger` must not be compressed, got {self.path}.")
 
-    def lock(self) -> FileLock:
-        """A lock to be held, in a `with` block, from reading to appending.
+    @contextlib.contextmanager
+    def lock(self) -> Iterator[None]:
+        """Held, in a `with` block, from reading to appending; a dead holder lets go.
 
         Raises:
-            ValueError: if it cannot be made where the file is.
+            ValueError: if it cannot be made where the file is, or another process
+                holds it for a minute, which a charge takes milliseconds of.
         """
         if not self.path.parent.is_dir() or not os.access(self.path.parent, os.W_OK):
             raise ValueError(
@@ -42,20 +50,45 @@ class LedgerFile:
                 f"`ledger` must have one name, {self.path} has several (hard links), "
                 "which could be charged at once."
             )
-        return FileLock(f"{self.path}.lock")
+        lock = FileLock(f"{self.path}.lock", timeout=_PATIENCE)
+        try:
+            lock.acquire(poll_interval=_INTERVAL)
+        except OSError as error:
+            held = isinstance(error, Timeout)
+            raise ValueError(
+                f"`ledger` must have a lock that can be had, {lock.lock_file}: "
+                f"{'another process keeps it' if held else error.strerror}."
+            ) from None
+        try:
+            yield
+        finally:
+            lock.release()
 
     def append(
         self, budget: Fraction, adjacency: str, epsilon: Fraction, purpose: str
     ) -> None:
-        """Add a charge, on the disk when this returns; the first makes the file."""
+        """Add a charge, on the disk when this returns; the first makes the file.
+
+        Raises:
+            ValueError: if it cannot be written, as on a full disk; nothing is charged.
+        """
         if not self.path.exists():
             header = {"format": _FORMAT, "budget": str(budget), "adjacency": adjacency}
             write_atomically(self.path, canonical_json(header) + "\n")
         line = canonical_json({"epsilon": str(epsilon), "purpose": purpose})
-        with open(self.path, "a", encoding="utf-8") as file:
-            file.write(line + "\n")
-            file.flush()
-            os.fsync(file.fileno())
+        before = self.path.stat().st_size
+        try:
+            with open(self.path, "ab") as file:
+                file.write(line.encode() + b"\n")
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            with contextlib.suppress(OSError):  # half a line would stop everything
+                os.truncate(self.path, before)
+            raise ValueError(
+                f"`ledger` must be possible to write, {self.path}: {error.strerror}; "
+                "nothing is charged."
+            ) from None
 
     def read(self) -> tuple[Fraction, str, list[Fraction]]:
         """Budget, adjacency and charges.
@@ -70,6 +103,7 @@ class LedgerFile:
             header, *lines = [_parse_line(line) for line in text.splitlines()]
             if header["format"] != _FORMAT:
                 raise ValueError("another format")
+            one_of(ADJACENCIES, adjacency=header["adjacency"])
             charges = [exact_epsilon(line["epsilon"]) for line in lines]
             return exact_epsilon(header["budget"]), header["adjacency"], charges
         except (ValueError, TypeError, KeyError):

@@ -123,6 +123,17 @@ class FourierCoefficients(TableStatistic):
         """Number of coefficients that are measured."""
         return len(self.closure) - self._first
 
+    @property
+    def least_length(self) -> int:
+        """At most `length`, and found at once, without a list of coefficients."""
+        sizes = [variable.size for variable in self.variables]
+        if self.net is not None:
+            largest = max(
+                math.prod(sizes[i] for i in group) for group in self.net.families
+            )
+            return largest - self._first
+        return math.comb(len(sizes), self.order or 0) - self._first
+
     def measure(self, records: Records | PackedRecords) -> Int32[Array, " m"]:
         """The exact vector.
 

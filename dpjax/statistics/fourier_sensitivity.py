@@ -26,7 +26,7 @@ _SUMS = (("r",) * 4, (1, 1, 1, 1), ("r", 1, -1, 1), (1, "r", -1, 1), (1, 1, 0, 0
 
 _MOST_STATES = 1 << 22  # of a factor in the elimination
 _MOST_TERMS = 1 << 24  # of a factor: its states times its supports
-_MOST_COMPOSITIONS = 1 << 20
+_MOST_COMPOSITIONS = 1 << 20  # times the number of variables: some seconds
 
 States = np.ndarray  # (state, term): the four sums of a variable in each of its states
 
@@ -83,7 +83,7 @@ def largest_change_of_order(sizes: Sequence[int], order: int) -> tuple[float, bo
         math.comb(number + len(states(size)) - 1, number)
         for size, number in kinds.items()
     )
-    if cases > _MOST_COMPOSITIONS:
+    if cases * len(sizes) > _MOST_COMPOSITIONS:
         total = sum(_elementary([size - 1 for size in sizes], order))
         return 2.0 * (total - 1), False
     options = [
@@ -125,26 +125,37 @@ def _eliminate(
     factors: list[tuple[tuple[int, ...], np.ndarray]],
 ) -> float | None:
     """Maximum of a sum of tables, one variable out at a time; None if too large."""
-    factors = list(factors)
-    remaining = sorted({i for group, _ in factors for i in group})
     sizes = {i: t.shape[g.index(i)] for g, t in factors for i in g}
-    while remaining:
-        scopes = {i: set().union(*(g for g, _ in factors if i in g)) for i in remaining}
-        variable = min(remaining, key=lambda i: len(scopes[i]))
-        scope = tuple(sorted(scopes[variable]))
+    holding = {i: {} for i in sorted(sizes)}  # by variable: its factors, by number
+    for number, (group, table) in enumerate(factors):
+        for i in group:
+            holding[i][number] = group, table
+    neighbours = {i: _members(holding[i]) for i in holding}
+    maximum = 0.0
+    for number in range(len(factors), len(factors) + len(sizes)):
+        variable = min(holding, key=lambda i: len(neighbours[i]))
+        scope = tuple(sorted(neighbours[variable]))
         if math.prod(sizes[i] for i in scope) > _MOST_STATES:
             return None
         total = np.zeros([sizes[i] for i in scope])
-        for group, table in factors:
-            if variable in group:
-                total = total + table.reshape(
-                    [sizes[i] if i in group else 1 for i in scope]
-                )
-        factors = [factor for factor in factors if variable not in factor[0]]
+        spent = holding.pop(variable)
+        for group, table in spent.values():
+            total = total + table.reshape(
+                [sizes[i] if i in group else 1 for i in scope]
+            )
         rest = tuple(i for i in scope if i != variable)
-        factors.append((rest, total.max(axis=scope.index(variable))))
-        remaining.remove(variable)
-    return float(sum(table for _, table in factors))
+        left = total.max(axis=scope.index(variable))
+        maximum += 0.0 if rest else float(left)
+        for i in rest:
+            holding[i] = {k: x for k, x in holding[i].items() if k not in spent}
+            holding[i][number] = rest, left
+            neighbours[i] = _members(holding[i])
+    return maximum
+
+
+def _members(factors: dict[int, tuple[tuple[int, ...], np.ndarray]]) -> set[int]:
+    """The variables of some factors."""
+    return set().union(*(group for group, _ in factors.values()))
 
 
 def _compositions(total: int, parts: int) -> Iterable[tuple[int, ...]]:

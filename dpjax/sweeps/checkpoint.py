@@ -28,6 +28,7 @@ from dpjax._documents import canonical_json, parse_json, write_atomically
 
 _FORMAT = "dpjax-sweep-1"
 _NUMBER, _DIGEST = 8, 16  # bytes
+_LONGEST_BLOCK = 1 << 24  # that is taken from a file: more would fill the memory
 
 Leaf = tuple[tuple[int, ...], np.dtype]
 
@@ -78,6 +79,11 @@ class Checkpoint:
                 f"`checkpoint` must not be in use by another process, {path} is: wait "
                 "for it or give another file."
             ) from None
+        except OSError as error:
+            raise ValueError(
+                f"`checkpoint` must have a lock that can be had, {self._path}.lock: "
+                f"{error.strerror}."
+            ) from None
         try:
             self._start = self._check_header({"format": _FORMAT, **header})
         except BaseException:
@@ -107,15 +113,25 @@ class Checkpoint:
         return bytes(content)
 
     def append(self, blocks: Mapping[int, Sequence[np.ndarray]]) -> None:
-        """Add finished blocks; they are on the disk when this returns."""
-        with open(self._path, "ab") as file:
-            for number, arrays in blocks.items():
-                body = number.to_bytes(_NUMBER, "little") + b"".join(
-                    np.ascontiguousarray(array).tobytes() for array in arrays
-                )
-                file.write(body + _digest(body))
-            file.flush()
-            os.fsync(file.fileno())
+        """Add finished blocks; they are on the disk when this returns.
+
+        Raises:
+            ValueError: if they cannot be written, as on a full disk.
+        """
+        try:
+            with open(self._path, "ab") as file:
+                for number, arrays in blocks.items():
+                    body = number.to_bytes(_NUMBER, "little") + b"".join(
+                        np.ascontiguousarray(array).tobytes() for array in arrays
+                    )
+                    file.write(body + _digest(body))
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:  # what is half written is dropped by `read`
+            raise ValueError(
+                f"`checkpoint` must be possible to write, {self._path}: "
+                f"{error.strerror}."
+            ) from None
 
     def _check_header(self, header: Mapping[str, object]) -> int:
         """The place of the first block, once the file is known to be of this sweep."""
@@ -128,11 +144,12 @@ class Checkpoint:
                 f"`checkpoint` must be one that a sweep wrote, {self._path} is not: "
                 "give another file."
             )
-        other = _differences(document, json.loads(line))
+        known = json.loads(line)
+        other = {x if x in known else "entries" for x in _differences(document, known)}
         if other:
             raise ValueError(
                 f"`checkpoint` must be of this sweep, {self._path} is of one with "
-                f"other {', '.join(other)}: give another file, or that sweep."
+                f"other {', '.join(sorted(other))}: give another file, or that sweep."
             )
         return start
 
@@ -160,7 +177,7 @@ def arrays_in(content: bytes, start: int, leaves: Sequence[Leaf]) -> list[np.nda
 def recorded_block(path: str | os.PathLike) -> int | None:
     """The block size of a checkpoint, to go on with it; None if there is none."""
     block = _header(path)[0].get("block")
-    return block if isinstance(block, int) and block > 0 else None
+    return block if type(block) is int and 0 < block <= _LONGEST_BLOCK else None
 
 
 def _header(path: str | os.PathLike) -> tuple[dict, int]:

@@ -212,7 +212,10 @@ class Run:
         self, found: list[np.ndarray], place: Block, arrays: list[np.ndarray]
     ) -> None:
         dataset, number = place
-        if number < self.blocks:  # a checkpoint may have more repeats than are asked
+        known = dataset < len(self.inputs)
+        if (
+            known and number < self.blocks
+        ):  # a checkpoint may have more repeats than are asked
             for into, array in zip(found, arrays, strict=True):
                 into[dataset, number] = array
 

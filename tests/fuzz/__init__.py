@@ -1,0 +1,1 @@
+"""Fuzzing of every kind of file that the library reads: `python -m tests.fuzz`."""
