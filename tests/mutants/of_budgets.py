@@ -1,7 +1,10 @@
-"""Faults of what is charged: the release's door, the ledger, composition."""
+"""Faults of what is charged: the release's door, the ledger, composition, splits."""
 
 from tests.mutants.mutant import Mutant
 
+_OWN_TABLE = (
+    "tests/test_split_laplace.py::test_numbers_have_the_noise_of_their_own_table"
+)
 _DOOR = "tests/test_release.py::"
 _CHARGED_FIRST = (
     _DOOR + "test_the_ledger_is_charged_before_the_draw_and_before_data_is_touched"
@@ -46,7 +49,7 @@ MUTANTS = (
         "privacy/ledger.py",
         "remaining = self.budget - self._spent()",
         "remaining = self.budget",
-        ("tests/test_ledger.py::test_charges_are_exact_and_never_overspend",),
+        ("tests/test_ledger.py::test_charges_are_exact_and_never_overspend[memory]",),
     ),
     Mutant(
         "budget not charged",
@@ -62,7 +65,7 @@ MUTANTS = (
         "privacy/ledger.py",
         "if cost.adjacency != self.adjacency:",
         "if cost.adjacency != self.adjacency and False:",
-        ("tests/test_ledger.py::test_one_adjacency_a_ledger",),
+        ("tests/test_ledger.py::test_one_adjacency_a_ledger[memory]",),
     ),
     Mutant(
         "wrong adjacency",
@@ -82,7 +85,35 @@ MUTANTS = (
         "dearest if adjacency == given else 2 * dearest",
         "dearest",
         (
-            "tests/test_composition.py::test_parts_by_value_cost_the_dearest_once_or_twice",
+            "tests/test_composition.py::"
+            "test_parts_by_value_cost_the_dearest_once_or_twice[replace-one-bases0]",
+        ),
+    ),
+    Mutant(
+        "key reused",
+        "splits: every row of numbers has the same noise",
+        "mechanisms/split_laplace.py",
+        "jr.split(key, len(owners))",
+        "jnp.broadcast_to(key, (len(owners),))",
+        (_OWN_TABLE,),
+    ),
+    Mutant(
+        "table row shifted",
+        "splits: a table has the noise of another",
+        "mechanisms/split_laplace.py",
+        "lambda leaf: leaf[owners]",
+        "lambda leaf: leaf[owners[::-1]]",
+        (_OWN_TABLE,),
+    ),
+    Mutant(
+        "budget not charged",
+        "splits: the dearest table instead of all",
+        "mechanisms/split_laplace.py",
+        "PureDP(sum(costs, Fraction(0)), self.adjacency)",
+        "PureDP(max(costs), self.adjacency)",
+        (
+            "tests/test_split_laplace.py::"
+            "test_the_loss_is_the_sum_of_the_budgets_and_no_less[two roots-add-remove]",
         ),
     ),
 )

@@ -1,13 +1,14 @@
-"""Faults of what gets noise: counts, Fourier coefficients, fixed-point sums, splits."""
+"""Faults of what gets noise: counts, Fourier coefficients, fixed-point sums."""
 
 from tests.mutants.mutant import Mutant
 
 _BRUTE_FORCE = (
     "tests/test_counts.py::"
-    "test_sensitivity_equals_brute_force_over_all_pairs_of_records"
+    "test_sensitivity_equals_brute_force_over_all_pairs_of_records[all-chain]"
 )
-_OWN_TABLE = (
-    "tests/test_split_laplace.py::test_numbers_have_the_noise_of_their_own_table"
+_ENUMERATED = (
+    "tests/test_privacy.py::test_the_loss_is_epsilon_and_no_less"
+    "[1/10-coin-maximal families-replace-one]"
 )
 _EXACT = "tests/test_exact_draws.py::"
 _SAMPLER = "tests/test_discrete_laplace.py::"
@@ -22,7 +23,7 @@ MUTANTS = (
         _COUNTED,
         _ONE_CELL,
         "Sensitivity(1, adjacency, tight=True)",
-        ("tests/test_privacy.py::test_the_loss_is_epsilon_and_no_less",),
+        (_ENUMERATED,),
     ),
     Mutant(
         "wrong adjacency",
@@ -38,7 +39,7 @@ MUTANTS = (
         "statistics/fourier.py",
         "return Sensitivity(round(change), adjacency, tight)",
         "return Sensitivity(round(change / 2), adjacency, tight)",
-        ("tests/test_fourier.py::test_sensitivities_of_known_networks",),
+        ("tests/test_fourier.py::test_sensitivities_of_known_networks[chain of 8]",),
     ),
     Mutant(
         "wrong adjacency",
@@ -54,7 +55,10 @@ MUTANTS = (
         "statistics/sufficient.py",
         "return Sensitivity(units - least, adjacency, exact)",
         "return Sensitivity((units - least + 1) // 2, adjacency, exact)",
-        ("tests/test_sufficient_privacy.py::test_the_loss_is_epsilon_and_no_less",),
+        (
+            "tests/test_sufficient_privacy.py::"
+            "test_the_loss_is_epsilon_and_no_less[1/10-exponential-replace-one]",
+        ),
     ),
     Mutant(
         "sensitivity halved",
@@ -62,7 +66,7 @@ MUTANTS = (
         "statistics/sufficient.py",
         "return Sensitivity(math.floor(units * change + slack), adjacency, False)",
         "return Sensitivity(math.floor(units * change), adjacency, False)",
-        ("tests/test_sufficient.py::test_the_slack_is_a_unit_a_number",),
+        ("tests/test_sufficient.py::test_the_slack_is_a_unit_a_number[gaussian-4]",),
     ),
     Mutant(
         "wrong adjacency",
@@ -70,7 +74,10 @@ MUTANTS = (
         "statistics/sufficient.py",
         "if adjacency != REPLACE_ONE:\n            radius",
         "if adjacency == REPLACE_ONE:\n            radius",
-        ("tests/test_sufficient.py::test_sensitivities_equal_brute_force",),
+        (
+            "tests/test_sufficient.py::"
+            "test_sensitivities_equal_brute_force[replace-one-gaussian]",
+        ),
     ),
     Mutant(
         "NaN let through",
@@ -78,7 +85,10 @@ MUTANTS = (
         "expfam/base.py",
         "return jnp.where(jnp.isnan(scaled), 0, jnp.clip(scaled, -1, 1))",
         "return scaled",
-        ("tests/test_sufficient.py::test_no_record_moves_more_than_the_sensitivity",),
+        (
+            "tests/test_sufficient.py::"
+            "test_no_record_moves_more_than_the_sensitivity[replace-one-gaussian]",
+        ),
     ),
     Mutant(
         "NaN let through",
@@ -110,7 +120,7 @@ MUTANTS = (
         "levels = records.astype(jnp.int32)",
         (
             "tests/test_counts.py::"
-            "test_no_integer_moves_the_counts_by_more_than_the_sensitivity",
+            "test_no_integer_moves_the_counts_by_more_than_the_sensitivity[2]",
         ),
     ),
     Mutant(
@@ -120,7 +130,7 @@ MUTANTS = (
         "filled = [(other or 0) if code is None else code for code in codes]",
         "filled = [(other or 0) if code is None else code for code in codes]\n"
         "    filled = [*filled[1:], *filled[:1]]",
-        ("tests/test_schema.py::test_every_kind_of_table_is_encoded_alike",),
+        ("tests/test_schema.py::test_every_kind_of_table_is_encoded_alike[lists]",),
     ),
     Mutant(
         "table row shifted",
@@ -128,7 +138,7 @@ MUTANTS = (
         "counts/batches.py",
         "values -= padding * alone",
         "values -= padding * np.roll(alone, 1)",
-        ("tests/test_streaming.py::test_padding_is_not_counted",),
+        ("tests/test_streaming.py::test_padding_is_not_counted[63]",),
     ),
     Mutant(
         "table row shifted",
@@ -144,7 +154,7 @@ MUTANTS = (
         "mechanisms/discrete_laplace.py",
         "tables.build(rho, lengths),",
         "tables.build(2 * rho, lengths),",
-        ("tests/test_privacy.py::test_the_loss_is_epsilon_and_no_less",),
+        (_ENUMERATED,),
     ),
     Mutant(
         "ε doubled",
@@ -163,7 +173,9 @@ MUTANTS = (
         "noise/tables.py",
         "        low=low,\n",
         "        low=np.roll(low, 1, axis=0),\n",
-        ("tests/test_noise_tables.py::test_every_table_certifies_and_wastes_nothing",),
+        (
+            "tests/test_noise_tables.py::test_every_table_certifies_and_wastes_nothing[1]",
+        ),
     ),
     Mutant(
         "table row shifted",
@@ -172,7 +184,7 @@ MUTANTS = (
         "    certify(table, rho)\n    return table\n",
         "    certify(table, rho)\n"
         "    return table._replace(low=np.roll(table.low, 1, axis=0))\n",
-        ("tests/test_noise_tables.py::test_the_law_is_the_discrete_laplace",),
+        ("tests/test_noise_tables.py::test_the_law_is_the_discrete_laplace[2]",),
     ),
     Mutant(
         "table row shifted",
@@ -258,31 +270,5 @@ MUTANTS = (
         "        key, key_words = jr.split(key)\n",
         "        key_words = jr.clone(key)\n",
         (_SAMPLER + "test_overflows_are_redrawn_bit_for_bit",),
-    ),
-    Mutant(
-        "key reused",
-        "splits: every row of numbers has the same noise",
-        "mechanisms/split_laplace.py",
-        "jr.split(key, len(owners))",
-        "jnp.broadcast_to(key, (len(owners),))",
-        (_OWN_TABLE,),
-    ),
-    Mutant(
-        "table row shifted",
-        "splits: a table has the noise of another",
-        "mechanisms/split_laplace.py",
-        "lambda leaf: leaf[owners]",
-        "lambda leaf: leaf[owners[::-1]]",
-        (_OWN_TABLE,),
-    ),
-    Mutant(
-        "budget not charged",
-        "splits: the dearest table instead of all",
-        "mechanisms/split_laplace.py",
-        "PureDP(sum(costs, Fraction(0)), self.adjacency)",
-        "PureDP(max(costs), self.adjacency)",
-        (
-            "tests/test_split_laplace.py::test_the_loss_is_the_sum_of_the_budgets_and_no_less",
-        ),
     ),
 )

@@ -8,6 +8,7 @@ _CHAINS, _EVENTS = (
     "tests/test_hidden_markov_paid.py::",
 )
 _TOLD_APART = "test_no_output_tells_neighbours_apart_by_more_than_epsilon"
+_CHARGED = "test_draws_are_charged_before_they_are_made_and_made_of_what_is_charged"
 _EXACT = "tests/test_exact_draws.py::"
 
 MUTANTS = (
@@ -25,7 +26,7 @@ MUTANTS = (
         "mechanisms/sampling_loss.py",
         "    if has_parents:\n",
         "    if has_parents and False:\n",
-        (_GRID + _TOLD_APART,),
+        (_GRID + _TOLD_APART + "[1/2-1-chain-replace-one]",),
     ),
     Mutant(
         "ε doubled",
@@ -33,7 +34,7 @@ MUTANTS = (
         "mechanisms/grid_posterior.py",
         "return self.prior - 1 + count / self.temperature",
         "return self.prior - 1 + 2 * count / self.temperature",
-        (_GRID + _TOLD_APART,),
+        (_GRID + _TOLD_APART + "[1/2-1-chain-replace-one]",),
     ),
     Mutant(
         "budget not charged",
@@ -57,7 +58,7 @@ MUTANTS = (
         "noise/simplex_grid.py",
         "[p * logs[g] - tilt * g for g in",
         "[p * logs[g - 1] - tilt * g for g in",
-        (_GRID + "test_rows_are_drawn_from_their_law",),
+        (_GRID + "test_rows_are_drawn_from_their_law[grid0-exponents0]",),
     ),
     Mutant(
         "key reused",
@@ -65,7 +66,7 @@ MUTANTS = (
         "noise/simplex_grid.py",
         "return [law.draw(bits) for _ in range(draws)]",
         "return [law.draw(bits)] * draws",
-        (_GRID + "test_rows_are_drawn_from_their_law",),
+        (_GRID + "test_rows_are_drawn_from_their_law[grid0-exponents0]",),
     ),
     Mutant(
         "float noise",
@@ -83,7 +84,7 @@ MUTANTS = (
         "mechanisms/parameter_grid.py",
         "added = [(ends[1] - ends[0]) * steps[:, 0]]",
         "added = [(ends[1] - ends[0]) * steps[:, 0] // 2]",
-        (_FAMILY + _TOLD_APART,),
+        (_FAMILY + _TOLD_APART + "[poisson-replace-one]",),
     ),
     Mutant(
         "ε doubled",
@@ -91,7 +92,7 @@ MUTANTS = (
         "mechanisms/family_posterior.py",
         "posterior_scores(self.grid, 1 / self.temperature,",
         "posterior_scores(self.grid, 2 / self.temperature,",
-        (_FAMILY + _TOLD_APART,),
+        (_FAMILY + _TOLD_APART + "[poisson-replace-one]",),
     ),
     Mutant(
         "float noise",
@@ -102,7 +103,7 @@ MUTANTS = (
         "        sums = np.cumsum(np.exp(logs))\n"
         "        uniforms = [bits(53) * sums[-1] / 2**53] * self.samples\n"
         "        drawn = np.searchsorted(sums, uniforms).tolist()",
-        (_EXACT + "test_points_of_a_family_are_parted_at_the_last_of_64_bits",),
+        (_EXACT + "test_points_of_a_family_are_parted_at_the_last_of_64_bits[2]",),
     ),
     Mutant(
         "sensitivity halved",
@@ -110,7 +111,7 @@ MUTANTS = (
         "mechanisms/cell_mass.py",
         "width = (2 if adjacency == REPLACE_ONE else 1) * grid.log_range / heat",
         "width = grid.log_range / heat",
-        ("tests/test_cell_mass.py::" + _TOLD_APART,),
+        ("tests/test_cell_mass.py::" + _TOLD_APART + "[coin 1/3 3 1-replace-one]",),
     ),
     Mutant(
         "ε doubled",
@@ -118,7 +119,7 @@ MUTANTS = (
         "mechanisms/cell_mass.py",
         "softmax(values.tolist(), self.rate,",
         "softmax(values.tolist(), 2 * self.rate,",
-        ("tests/test_cell_mass.py::test_draws_have_the_law",),
+        ("tests/test_cell_mass.py::test_draws_have_the_law[few records]",),
     ),
     Mutant(
         "sensitivity halved",
@@ -128,7 +129,7 @@ MUTANTS = (
         "factor = int(samples)",
         (
             "tests/test_lipschitz.py::"
-            "test_a_posterior_sample_costs_what_it_loses_on_many_records",
+            "test_a_posterior_sample_costs_what_it_loses_on_many_records[1-replace-one]",
         ),
     ),
     Mutant(
@@ -155,7 +156,7 @@ MUTANTS = (
         "private_chains/price.py",
         "return width * (2 if adjacency == REPLACE_ONE else 1)",
         "return width",
-        (_CHAINS + "test_a_chain_costs_what_it_says",),
+        (_CHAINS + "test_a_chain_costs_what_it_says[3]",),
     ),
     Mutant(
         "ε doubled",
@@ -163,7 +164,7 @@ MUTANTS = (
         "private_chains/updates.py",
         "return prior + counts.reshape(rows, levels) / temperature",
         "return prior + 2 * counts.reshape(rows, levels) / temperature",
-        (_CHAINS + "test_a_table_costs_what_it_says",),
+        (_CHAINS + "test_a_table_costs_what_it_says[1-replace-one]",),
     ),
     Mutant(
         "NaN let through",
@@ -195,7 +196,7 @@ MUTANTS = (
         "hidden_markov/paid.py",
         "return sum(map(table_width, fields, least), Fraction(0))",
         "return max(map(table_width, fields, least))",
-        (_EVENTS + "test_a_draw_of_paths_costs_what_it_says",),
+        (_EVENTS + "test_a_draw_of_paths_costs_what_it_says[replace-one-1/2]",),
     ),
     Mutant(
         "ε doubled",
@@ -203,7 +204,7 @@ MUTANTS = (
         "hidden_markov/paid.py",
         "        counts / temperature,\n",
         "        2 * counts / temperature,\n",
-        (_EVENTS + "test_it_is_the_tempered_sampler_with_truncated_tables",),
+        (_EVENTS + _CHARGED + "[1/2]",),
     ),
     Mutant(
         "budget not charged",
@@ -211,6 +212,6 @@ MUTANTS = (
         "hidden_markov/paid.py",
         "(1 if assume_converged else 2 * sweeps)",
         "(1 if assume_converged else sweeps)",
-        (_EVENTS + "test_every_draw_is_charged",),
+        (_EVENTS + _CHARGED + "[1/2]",),
     ),
 )
