@@ -16,8 +16,8 @@ from dpjax.hidden_markov import (
     CellCounts,
     event_counts,
     event_network,
-    paid_hidden_markov,
     paid,
+    paid_hidden_markov,
     sample_hidden_markov,
 )
 from dpjax.hidden_markov.paid import _width

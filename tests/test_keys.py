@@ -22,7 +22,7 @@ from jax.extend.random import define_prng_impl
 import dpjax as dp
 from dpjax.distributions.rejection import each_until_accepted, until_accepted
 from dpjax.gibbs import draw_log_gamma, run
-from dpjax.mechanisms import DiscreteLaplace, GridPosterior, Laplace
+from dpjax.mechanisms import DiscreteLaplace, GridPosterior
 from dpjax.noise import discrete_laplace, tables
 from dpjax.private_chains import paid_chain, price_of
 from dpjax.random import release_key, study_key, threefry
@@ -98,7 +98,9 @@ def test_gamma_draws_take_fresh_bits_in_every_pass():
     assert len(used) == len({*used}) >= 5  # two a pass, one for the power
 
 
-@pytest.mark.parametrize("lanes", [64, 2048])  # with the second those left are gathered
+@pytest.mark.parametrize(  # of many lanes, those that are left are gathered
+    "lanes", [64, pytest.param(2048, marks=pytest.mark.thorough)]
+)
 def test_lanes_are_drawn_for_anew_with_fresh_bits(lanes):
     def draw(key, parameters):
         uniform = jr.uniform(key, parameters.shape)
@@ -109,6 +111,7 @@ def test_lanes_are_drawn_for_anew_with_fresh_bits(lanes):
     assert len(used) == len({*used}) > 20
 
 
+@pytest.mark.thorough
 def test_lanes_that_wait_have_keys_of_their_own_in_every_pass():
     """The last lane stands in where fewer wait than are drawn for; under `vmap` too."""
     seen, lanes = [], 64
@@ -204,11 +207,10 @@ OBJECTS = {
     "posterior": a_posterior,
     "sweep": lambda key: dp.sweep(
         key,
-        lambda key, mechanism, data: {"x": mechanism.sample(key, data).sum()},
+        lambda key, mechanism, data: {"x": jr.normal(key) + data.sum()},
         jnp.zeros(2),
         epsilons=[1],
         repeats=2,
-        mechanisms=lambda epsilon: Laplace(epsilon, 1.0),
     ),
     "paid chain": lambda key: paid_chain(
         key, jnp.zeros(2, jnp.int32), toy("1"), start(), sweeps=2
@@ -219,7 +221,16 @@ OBJECTS = {
 }
 
 
-@pytest.mark.parametrize("make", OBJECTS.values(), ids=OBJECTS)
+SLOW = {"release", "samples", "paid chain"}  # to compile
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        pytest.param(make, marks=pytest.mark.thorough if name in SLOW else (), id=name)
+        for name, make in OBJECTS.items()
+    ],
+)
 def test_no_object_shows_the_key_that_it_came_from(make, monkeypatch):
     for module in ("mechanisms.discrete_laplace", "random.chacha", "random"):
         place = importlib.import_module(f"dpjax.{module}")
