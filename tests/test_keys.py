@@ -221,7 +221,7 @@ OBJECTS = {
 }
 
 
-SLOW = {"release", "samples", "paid chain"}  # to compile
+SLOW = {"release", "samples", "posterior", "paid chain"}  # to compile
 
 
 @pytest.mark.parametrize(
