@@ -183,7 +183,7 @@ MUTANTS = (
         "noise/tables.py",
         "    certify(table, rho)\n    return table\n",
         "    certify(table, rho)\n"
-        "    return table._replace(low=np.concatenate([table.low[1:], table.low[-1:]]))\n",
+        "    return table._replace(low=np.concatenate([low[1:], low[-1:]]))\n",
         ("tests/test_noise_tables.py::test_the_law_is_the_discrete_laplace[2]",),
     ),
     Mutant(
