@@ -22,11 +22,11 @@ MUTANTS = (
     ),
     Mutant(
         "sensitivity halved",
-        "grid posterior: no record moves to another row",
+        "grid posterior: of one row at a public n",
         "mechanisms/sampling_loss.py",
-        "    if has_parents:\n",
-        "    if has_parents and False:\n",
-        (_GRID + _TOLD_APART + "[1/2-1-chain-replace-one]",),
+        "    loss = _replaced(grid, power, prior - 1, n)\n",
+        "    loss = _replaced(grid, power, prior - 1, n) / 2\n",
+        (_GRID + "test_of_one_binary_variable_the_loss_is_exact[1-5]",),
     ),
     Mutant(
         "ε doubled",
@@ -58,7 +58,7 @@ MUTANTS = (
         "noise/simplex_grid.py",
         "[p * logs[g] - tilt * g for g in",
         "[p * logs[g - 1] - tilt * g for g in",
-        (_GRID + "test_rows_are_drawn_from_their_law[grid0-exponents0]",),
+        (_EXACT + "test_levels_of_a_row_are_parted_at_the_last_of_64_bits",),
     ),
     Mutant(
         "key reused",
