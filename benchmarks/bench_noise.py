@@ -1,4 +1,4 @@
-"""What does noise cost, exact or simulated, beside others' noise? (N1, R1)"""
+"""What does noise cost, exact or simulated, beside others' noise? (N1, R1, R2)"""
 
 from collections.abc import Iterator
 from fractions import Fraction
@@ -68,10 +68,28 @@ def simulated(draws: int) -> Iterator[Row]:
     yield Row("R1", f"{case}, summed", ratio, "× JAX's default key", 4)
 
 
+def bits(words: int) -> Iterator[Row]:
+    """R2: what keys of 256 bits cost in bulk, beside JAX's default threefry."""
+    draw = jax.jit(lambda key: jr.bits(key, (words,), jnp.uint32))
+    seconds = medians(
+        {
+            "threefry": lambda: draw(jr.key(0)),
+            "ChaCha20": lambda: draw(release_key()),
+            "unrolled": lambda: draw(study_key(0)),
+        }
+    )
+    for name, target in {"ChaCha20": 1.2, "unrolled": None}.items():
+        case = f"{words:,} random words, {name}"
+        ratio = seconds[name] / seconds["threefry"]
+        unit = "× time of JAX's default threefry"
+        yield Row("R2", case, ratio, unit, target, at_least=False, seconds=seconds)
+
+
 def rows(full: bool = False) -> Iterator[Row]:
-    """The exact law, then the simulated one; OpenDP is in bench_peers."""
+    """The exact law, the simulated one, bits alone; OpenDP is in bench_peers."""
     yield from exact(10_000_000)
     yield from simulated(1 << (24 if full else 22))
+    yield from bits(10_000_000)
 
 
 def main() -> None:

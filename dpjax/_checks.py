@@ -3,7 +3,15 @@
 Values that JAX is tracing pass through: they have no value to check yet.
 """
 
-__all__ = ["array_of", "at_least_zero", "one_of", "positive", "typed_key", "whole"]
+__all__ = [
+    "array_of",
+    "at_least_zero",
+    "brief",
+    "one_of",
+    "positive",
+    "typed_key",
+    "whole",
+]
 
 import operator
 from collections.abc import Callable, Sequence
@@ -62,7 +70,7 @@ def whole(least: int, /, **values: object) -> None:
             valid = False
         if not valid:
             raise ValueError(
-                f"`{name}` must be an integer of at least {least}, got {value!r:.80}."
+                f"`{name}` must be an integer of at least {least}, got {brief(value)}."
             )
 
 
@@ -91,7 +99,18 @@ def one_of(choices: Sequence[str], **values: object) -> None:
     for name, value in values.items():
         if value not in choices:
             options = " or ".join(repr(choice) for choice in choices)
-            raise ValueError(f"`{name}` must be {options}, got {value!r:.80}.")
+            raise ValueError(f"`{name}` must be {options}, got {brief(value)}.")
+
+
+def brief(value: object) -> str:
+    """What an error shows of an argument: of an array, or whatever holds one, its type.
+
+    Someone who swaps two arguments must not see a key or records in the message.
+    """
+    leaves = jax.tree.leaves(value)
+    if any(isinstance(leaf, jax.Array) or np.ndim(leaf) for leaf in leaves):
+        return f"an object of type {type(value).__name__}"
+    return f"{value!r:.80}"
 
 
 def typed_key(**keys: object) -> None:

@@ -108,7 +108,8 @@ def plan(
     candidates = _candidates(net, n, budget, adjacency, prior)
     outlooks = []
     for name, (learner, choices) in candidates.items():
-        errors = np.asarray(_errors(key, net, n, learner, repeats))
+        same = jr.clone(key)  # all learn from the same simulated records
+        errors = np.asarray(_errors(same, net, n, learner, repeats))
         mean, se = errors.mean(axis=0), errors.std(axis=0, ddof=1) / repeats**0.5
         (variation, kl), (variation_se, kl_se) = mean.tolist(), se.tolist()
         outlooks.append(Outlook(name, variation, variation_se, kl, kl_se, choices))

@@ -93,7 +93,7 @@ def infer_many(statistic, prior, n, *, warmup=200, draws=400, keep=400):
     many = jax.jit(jax.vmap(one, (0, 0, None)))
 
     def run(key, values, epsilon):
-        keys = jr.split(key, len(values))
+        keys = jr.split(jr.clone(key), len(values))  # the same ones for every epsilon
         return many(keys, jnp.asarray(values), jnp.asarray(epsilon, float))
 
     return run

@@ -17,11 +17,23 @@ def pytest_addoption(parser):
     parser.addoption("--seed", type=int, default=0, help="re-roll every random test")
 
 
+@pytest.fixture(scope="module", autouse=True)
+def keys_once(request):
+    """No key is used twice, also where the fixtures of a module run."""
+    relaxed = request.node.get_closest_marker("relaxed")
+    with jax.debug_key_reuse(relaxed is None):
+        yield
+
+
 @pytest.fixture(autouse=True)
 def strict(request):
-    """No silent change of dtype or rank; `relaxed` is for tests that call NumPyro."""
+    """No silent change of dtype or rank, no key used twice.
+
+    `relaxed` is for tests that call NumPyro, whose samplers do all three.
+    """
     if request.node.get_closest_marker("relaxed"):
-        yield
+        with jax.debug_key_reuse(False):
+            yield
         return
     with jax.numpy_dtype_promotion("strict"), jax.numpy_rank_promotion("raise"):
         yield

@@ -1,5 +1,6 @@
 """An event log of two regimes, shared by tests of hidden Markov models."""
 
+import jax.random as jr
 import numpy as np
 
 import dpjax as dp
@@ -35,5 +36,6 @@ def released(rng, key, epsilon="50", n=2000):
     noise = dp.mechanisms.DiscreteLaplace.calibrate(
         epsilon, STATISTIC.sensitivity("replace-one")
     )
-    values = noise.sample(key, STATISTIC.measure(encoded(rng, n)))
+    key_noise = jr.fold_in(key, 1)  # the caller's chains have the key itself
+    values = noise.sample(key_noise, STATISTIC.measure(encoded(rng, n)))
     return dp.Released(values, STATISTIC, noise, n)

@@ -37,7 +37,8 @@ def test_updating_equals_everything_at_once(name, rng):
 def test_posteriors_are_pytrees_and_noisy_totals_do_not_break_them(name, key, rng):
     family = FAMILIES[name]
     scales = jnp.asarray(family.scales())
-    totals = scales[None, :] * (5 * jr.normal(key, (6, family.dimension)))
+    key_totals, key = jr.split(key)
+    totals = scales[None, :] * (5 * jr.normal(key_totals, (6, family.dimension)))
     sizes = jnp.array([-4.0, 0.0, 0.3, 3.0, 10.0, 10.0])
 
     @jax.jit

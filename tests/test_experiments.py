@@ -73,7 +73,8 @@ def test_the_order_statistic_is_exact_and_ties_go_in_order(rng):
 
 def test_split_parts_the_records_by_the_mask_in_their_order(key):
     records = np.arange(20)[:, None]
-    train, rest = jax.jit(lambda key, x: split(key, x, 13))(key, jnp.asarray(records))
+    parted = jax.jit(lambda key, x: split(key, x, 13))
+    train, rest = parted(jr.clone(key), jnp.asarray(records))
     mask = np.asarray(training_mask(key, 20, 13))
     np.testing.assert_array_equal(train, records[mask])
     np.testing.assert_array_equal(rest, records[~mask])
@@ -113,12 +114,12 @@ def test_a_statistic_of_counts_is_that_of_their_records(adjacency, rng):
 
 def cell(experiment, name, epsilon, key, data):
     """One cell of a sweep: scores as numbers, and the key of the cell."""
-    key_split, key_cell = jr.split(key)
+    key_split, key_cell = jr.split(jr.clone(key))
     (learner,) = experiment.mechanisms([name], [epsilon]).values()
     learner = jax.tree.map(lambda leaf: jnp.asarray(leaf)[0], learner)
     found = jax.jit(
         lambda a, b, learner, data: experiment(b, learner, experiment.prepare(a, data))
-    )(key_split, key_cell, learner, data)
+    )(jr.clone(key_split), jr.clone(key_cell), learner, data)
     return {name: float(value) for name, value in found.items()}, key_split, key_cell
 
 
@@ -265,7 +266,8 @@ def test_errors_of_tables_are_means_over_rows(rng):
 def test_known_tables_are_drawn_from_and_compared_with(key):
     truth = jnp.asarray([0.25, 0.75, 0, 0.5, 0.5, 0.2, 0.3, 0.5], float)
     experiment = NetworkExperiment(CHAIN, "y", 30_000, "replace-one", synthetic=50)
-    trial = experiment.prepare(key, truth)
+    key_trial, key = jr.split(key)
+    trial = experiment.prepare(key_trial, truth)
     assert int(trial.counts.sum()) == 30_000  # of one maximal family
     assert trial.held_out.shape == (50, 2)
     law = np.repeat([0.25, 0.75], 3) * np.asarray(truth[2:])

@@ -90,10 +90,14 @@ def geweke(keys, statistic, mechanism, theta, noise):
         released = Released(exact + noise, statistic, mechanism, jnp.asarray(N))
         state = LatentRecords(records, jnp.asarray(N, jnp.int32), theta, exact)
 
-        def sweep(state, key):
-            return gibbs_step(key, state, released, prior)
+        def sweep(carried, _):
+            key, state = carried
+            key, key_sweep = jr.split(key)
+            state, info = gibbs_step(key_sweep, state, released, prior)
+            return (key, state), info
 
-        state, info = lax.scan(sweep, state, jr.split(key_sweeps, SWEEPS))
+        start = (key_sweeps, state)
+        (_, state), info = lax.scan(sweep, start, length=SWEEPS)
         return state, released.values - state.statistic, info.acceptance
 
     return jax.vmap(one)(keys, theta, noise)
@@ -176,10 +180,14 @@ def sizes_and_statistics(key, released, sweeps):
         prior = jnp.full(released.net.layout.length, PRIOR)
         state = gibbs_start(key_start, released, prior, CAPACITY)
 
-        def sweep(state, key):
-            return gibbs_step(key, state, released, prior)
+        def sweep(carried, _):
+            key, state = carried
+            key, key_sweep = jr.split(key)
+            state, info = gibbs_step(key_sweep, state, released, prior)
+            return (key, state), info
 
-        state, info = lax.scan(sweep, state, jr.split(key_sweeps, sweeps))
+        start = (key_sweeps, state)
+        (_, state), info = lax.scan(sweep, start, length=sweeps)
         return state.n, state.statistic, info.full.any()
 
     return jax.vmap(one)(jr.split(key, 8_000))
@@ -224,7 +232,7 @@ def test_blocks_of_records_change_nothing(key, rng, monkeypatch):
         return jax.vmap(lambda key: latent_records._resize(key, released, state))(key)
 
     keys = jr.split(key, 50)
-    whole = jax.jit(draw)(keys, state)
+    whole = jax.jit(draw)(jr.clone(keys), state)
     monkeypatch.setattr(latent_records, "_NUMBERS_AT_ONCE", 10)
     blocks = jax.jit(lambda *arguments: draw(*arguments))(keys, state)
     chex.assert_trees_all_close(whole, blocks, rtol=1e-5)

@@ -2,6 +2,7 @@
 
 import jax
 import jax.numpy as jnp
+import jax.random as jr
 import numpy as np
 import pytest
 from numpyro import diagnostics
@@ -112,7 +113,8 @@ def test_releases_go_under_vmap(small):
         for i, (n, mechanism) in enumerate(zip([6, 4], split(mechanisms), strict=True))
     ]
     stack = jax.tree.map(lambda *leaves: jnp.stack(leaves), *pair)
-    keys = jnp.stack([study_key(1), study_key(2)])
+    words = jnp.stack([jr.key_data(study_key(seed)) for seed in (1, 2)])
+    keys = jr.wrap_key_data(words, impl=jr.key_impl(study_key(0)))
     run = jax.vmap(lambda key, one: gibbs_posterior(key, one, **settings, capacity=6))
     many = run(keys, stack)
     assert many.samples.shape == (2, *alone.samples.shape)
@@ -127,7 +129,8 @@ def test_the_common_face(small, key):
     mean, sd = posterior.mean(), posterior.sd()
     assert {name: table.shape for name, table in sd.items()} == {"x": (2,), "y": (2, 3)}
     np.testing.assert_allclose(mean["y"].sum(axis=-1), 1, rtol=1e-5)
-    assert posterior.sample(key)["y"].shape == (2, 3)
+    key, key_tables = jr.split(key)
+    assert posterior.sample(key_tables)["y"].shape == (2, 3)
     assert posterior.sample_records(key, 7).shape == (7, 2)
     joint = np.asarray(posterior.samples).reshape(-1, net.layout.length)
     joint = (joint[:, :2, None] * joint[:, 2:].reshape(-1, 2, 3)).mean(axis=0)

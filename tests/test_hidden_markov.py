@@ -187,10 +187,13 @@ def joint_ranks(key, rng, emission):
         )
         key_start, key_sweeps = jr.split(key)
         state = begin(key_start, cells, 1)._replace(paths=paths)
-        states_, _ = jax.lax.scan(
-            lambda s, k: sweep(k, cells, s), state, jr.split(key_sweeps, 4)
-        )
-        return states_.emission[0, 0, 0], states_.transition[0, 0, 0]
+
+        def step(carried, _):
+            key, key_sweep = jr.split(carried[0])
+            return (key, sweep(key_sweep, cells, carried[1])[0]), None
+
+        (_, state), _ = jax.lax.scan(step, (key_sweeps, state), length=4)
+        return state.emission[0, 0, 0], state.transition[0, 0, 0]
 
     paths = np.moveaxis(paths, 2, 1)[:, :, None].astype(np.int32)
     found = jax.jit(jax.vmap(one))(

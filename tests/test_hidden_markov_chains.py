@@ -1,6 +1,7 @@
 """Event logs as tables, public times of regions, and chains with a progress bar."""
 
 import jax
+import jax.random as jr
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -36,7 +37,7 @@ def test_a_progress_bar_changes_no_draw(rng, key):
             seen.append(len(block))
             yield block
 
-    plain = fit(key, release, 2, **SIZES)
+    plain = fit(jr.clone(key), release, 2, **SIZES)
     watched = fit(key, release, 2, **SIZES, progress=watch)
     assert seen == [2] * 12
     assert plain.trace.shape == (20, 3)
@@ -52,7 +53,7 @@ def test_cells_outside_a_regions_times_are_ignored(rng, key):
         more = np.array([[2, month, 1, 1]] * 50, np.int32)
         values = release.values + STATISTIC.measure(more)
         changed = dp.Released(values, STATISTIC, release.mechanism, release.n)
-        return fit(key, changed, 2, times=times, **SIZES)
+        return fit(jr.clone(key), changed, 2, times=times, **SIZES)
 
     before, after, inside = draws(1), draws(11), draws(3)
     assert_same_draws(before, after)

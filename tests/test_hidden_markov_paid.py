@@ -16,6 +16,7 @@ from dpjax.hidden_markov import (
     CellCounts,
     event_counts,
     event_network,
+    paid,
     paid_hidden_markov,
     sample_hidden_markov,
 )
@@ -57,6 +58,28 @@ def test_every_draw_is_charged(key):
     with pytest.raises(BudgetExceeded):
         run(key, chains=2, ledger=ledger)
     assert ledger.spent == paid.cost.epsilon
+
+
+@pytest.mark.parametrize("epsilon", ["1/2", "1000"])
+def test_draws_are_charged_before_they_are_made_and_made_of_what_is_charged(
+    epsilon, key, monkeypatch
+):
+    """A crash after the charge still costs; what is drawn from is counts over T."""
+    seen = []
+
+    def crash(key, cells, **_):
+        seen.append(cells)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(paid, "sample_hidden_markov", crash)
+    ledger = Ledger("10000", adjacency="replace-one")
+    with pytest.raises(KeyboardInterrupt):
+        run(key, chains=2, ledger=ledger, epsilon=epsilon)
+    update, temperature = price_of(_width((3, 2), 10), epsilon, "replace-one")
+    assert ledger.spent == 2 * 6 * 2 * update.epsilon
+    counts = event_counts(NET, RECORDS).astype(float) / temperature
+    expected = CellCounts.of(NET, counts, 2, truncation=10)
+    jax.tree.map(np.testing.assert_array_equal, seen, [expected])
 
 
 @pytest.mark.relaxed

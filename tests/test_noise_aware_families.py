@@ -171,7 +171,10 @@ def test_counts_that_must_sum_to_n_do(key):
     law = DiscreteLaplace.calibrate("0.2", statistic.sensitivity("replace-one"))
     noisy, prior = np.array([-9, 25, 3]), FAMILIES["categorical"][1]
     released = Released(jnp.asarray(noisy), statistic, law, 31)
-    found = family_posterior(key, released, prior, chains=32, warmup=200, draws=500)
+    key, key_chains = jr.split(key)
+    found = family_posterior(
+        key_chains, released, prior, chains=32, warmup=200, draws=500
+    )
     counts = np.array([(i, j, 31 - i - j) for i in range(32) for j in range(32 - i)])
     weights = np.exp(
         stats.dirichlet_multinomial.logpmf(counts, prior.concentration, 31)

@@ -82,6 +82,9 @@ MUTANTS = {
     ),
     "zero too likely": lambda t: t.low[0].__setitem__(0, t.low[0, 0] * 2),
     "a digit that is always the last": lambda t: t.high[0].fill(0),
+    "zero's threshold above all": lambda t: t.low.__setitem__(
+        slice(None), np.roll(t.low, 1, axis=0)
+    ),
 }
 
 
@@ -91,6 +94,14 @@ def test_a_damaged_table_does_not_certify(name):
     MUTANTS[name](table)
     with pytest.raises(ValueError, match="must keep the ratio"):
         tables.certify(table, Fraction(1, 10))
+
+
+def test_thresholds_that_fall_are_no_law():
+    """Their differences are below 0, and so are ratios that should be at least 1."""
+    table = tables.build(Fraction(1))
+    table.low[:] = np.roll(table.low, 1, axis=0)
+    with pytest.raises(ValueError, match="must keep the ratio"):
+        tables.certify(table, Fraction(1))
 
 
 def test_a_table_does_not_certify_for_less_than_its_own_rate():

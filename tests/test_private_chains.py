@@ -196,7 +196,8 @@ def test_random_scans_draw_as_said(key):
 
     def seen(step):
         move = jax.vmap(step.update, (0, None, None))
-        after = jax.jit(move)(keys, jnp.asarray(data, jnp.int32), state)["labels"]
+        records = jnp.asarray(data, jnp.int32)
+        after = jax.jit(move)(jr.clone(keys), records, state)["labels"]
         return np.bincount(np.asarray(after) @ np.array([4, 2, 1]), minlength=8)
 
     law = random_scan(step(), data, before, 2)
@@ -437,10 +438,12 @@ def annealed_fit(value, record):
 def test_annealing_costs_the_sum_of_its_powers(key):
     records = jnp.asarray([1, 1, 0], jnp.int32)
     width = Fraction("2.302585093") - Fraction("0.105360516")
-    drawn = anneal(key, records, ["1/4", "1/2", "1"])
+    key, *keys = jr.split(key, 3)
+    drawn = anneal(keys[0], records, ["1/4", "1/2", "1"])
     assert drawn.log_weight is None
     assert drawn.cost == PureDP(2 * width * Fraction(7, 4), "replace-one")
-    drawn = anneal(key, records, ["1/2"], adjacency="add-remove", weight_epsilon="1/3")
+    given = {"adjacency": "add-remove", "weight_epsilon": "1/3"}
+    drawn = anneal(keys[1], records, ["1/2"], **given)
     assert drawn.cost == PureDP(width / 2 + Fraction(1, 3), "add-remove")
     ledger = Ledger(1, adjacency="replace-one")
     with pytest.raises(BudgetExceeded):
@@ -500,13 +503,14 @@ def test_noise_on_a_weight_is_of_its_sensitivity(adjacency, key):
 def test_the_ledger_refuses_to_go_on(key):
     steps, data = toy("1/2"), jnp.asarray([0, 1], jnp.int32)
     ledger = Ledger("5", adjacency="replace-one")
-    chain = paid_chain(key, data, steps, start(), sweeps=4, ledger=ledger)
+    key, *keys = jr.split(key, 4)
+    chain = paid_chain(keys[0], data, steps, start(), sweeps=4, ledger=ledger)
     assert chain.cost == PureDP(Fraction(4), "replace-one")
     assert ledger.spent == 4
     with pytest.raises(BudgetExceeded):
-        paid_chain(key, data, steps, chain.last, sweeps=2, ledger=ledger)
+        paid_chain(keys[1], data, steps, chain.last, sweeps=2, ledger=ledger)
     assert ledger.spent == 4
-    paid_chain(key, data, steps, chain.last, sweeps=1, ledger=ledger)
+    paid_chain(keys[2], data, steps, chain.last, sweeps=1, ledger=ledger)
     assert ledger.remaining == 0
     longer = paid_chain(key, data, toy("1/100"), start(), sweeps=100)
     assert longer.cost.epsilon == 2
@@ -526,15 +530,18 @@ def test_a_ledger_is_not_for_compiled_or_mapped_code(key):
 
     for wrapped in (jax.jit(run), lambda key: jax.vmap(run)(jr.split(key, 3))):
         with pytest.raises(ValueError, match="`ledger` must be left out inside"):
-            wrapped(key)
+            wrapped(jr.clone(key))
     with pytest.raises(ValueError, match="`ledger` must be left out inside"):
-        jax.jit(lambda key: anneal(key, data, ["1"], ledger=ledger).value)(key)
+        jax.jit(lambda key: anneal(key, data, ["1"], ledger=ledger).value)(
+            jr.clone(key)
+        )
     assert ledger.spent == 0
 
     def with_prior(rare):
         step = candidates(rare, "1")
         state = {"which": jnp.zeros((), jnp.int32)}
-        return paid_chain(key, data, [step], state, sweeps=1, ledger=ledger).states
+        once = jr.clone(key)
+        return paid_chain(once, data, [step], state, sweeps=1, ledger=ledger).states
 
     with pytest.raises(ValueError, match="`ledger` must be left out inside"):
         jax.vmap(with_prior)(jnp.zeros((3, 3)))  # a step holds what is mapped

@@ -75,8 +75,8 @@ def test_bits_are_the_words_of_numbered_blocks(blocks):
 
 def test_streams_children_and_folds_of_a_key_never_overlap():
     key = chacha(3)
-    words = [np.asarray(jr.bits(key, (4096,), jnp.uint32))]
-    words += [np.ravel(jr.key_data(jr.split(key, 512)))]
+    words = [np.asarray(jr.bits(jr.clone(key), (4096,), jnp.uint32))]
+    words += [np.ravel(jr.key_data(jr.split(jr.clone(key), 512)))]
     fold = jax.vmap(lambda i: jr.key_data(jr.fold_in(key, i)))
     words += [np.ravel(fold(jnp.arange(64)))]
     words += [np.asarray(jr.bits(key, (4096,), jnp.uint16)).view(np.uint32)]

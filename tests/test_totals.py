@@ -2,6 +2,7 @@
 
 import jax
 import jax.numpy as jnp
+import jax.random as jr
 import numpy as np
 import pytest
 from scipy import stats
@@ -82,7 +83,7 @@ def test_laws_of_totals(rng, key, name):
     @jax.jit
     def parts(total, n):
         after = with_parameters(family, family.update(prior, total, n))
-        theta = after.sample(key)
+        theta = after.sample(jr.clone(key))
         before = with_parameters(family, prior).log_prob(theta)
         law = log_total(family, prior, total, n)
         return theta, before - after.log_prob(theta), law

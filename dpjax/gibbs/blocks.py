@@ -77,8 +77,10 @@ def run(key: Key, step: Step, state: State, sweeps: int) -> tuple[State, Any]:
     typed_key(key=key)
     whole(1, sweeps=sweeps)
 
-    def sweep(state: State, key: Key) -> tuple[State, tuple[State, Any]]:
-        state, info = step(key, state)
-        return state, (state, info)
+    def sweep(carried: tuple[Key, State], _: None) -> tuple[tuple, tuple]:
+        key, state = carried
+        key, key_step = jr.split(key)
+        state, info = step(key_step, state)
+        return (key, state), (state, info)
 
-    return lax.scan(sweep, state, jr.split(key, sweeps))[1]
+    return lax.scan(sweep, (key, state), length=sweeps)[1]

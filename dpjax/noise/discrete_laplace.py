@@ -67,7 +67,8 @@ def _category(key: Key, first: Words, thresholds: Words) -> Int32[Array, "..."]:
     """How many thresholds a uniform word with the leading limb `first` reaches.
 
     The other limbs are drawn only if a leading limb ties with a threshold's. By a loop
-    that runs once, not by `cond`, of which `vmap` would run both branches.
+    that runs once, not by `cond`, of which `vmap` would run both branches; like any
+    other, it takes a fresh key each time.
     """
     count = jnp.zeros(first.shape, jnp.int32)
     tie = jnp.zeros(first.shape, bool)
@@ -75,11 +76,13 @@ def _category(key: Key, first: Words, thresholds: Words) -> Int32[Array, "..."]:
         count = count + (first > thresholds[k, 0]).astype(jnp.int32)
         tie = tie | (first == thresholds[k, 0])
 
-    def resolve(_):
-        rest = jr.bits(key, (LIMBS - 1, *first.shape), jnp.uint32)
-        return _count_reached([first, *rest], thresholds), jnp.asarray(False)
+    def resolve(state):
+        key, key_rest = jr.split(state[0])
+        rest = jr.bits(key_rest, (LIMBS - 1, *first.shape), jnp.uint32)
+        return key, _count_reached([first, *rest], thresholds), jnp.asarray(False)
 
-    return lax.while_loop(lambda state: state[1], resolve, (count, jnp.any(tie)))[0]
+    start = (key, count, jnp.any(tie))
+    return lax.while_loop(lambda state: state[2], resolve, start)[1]
 
 
 def _count_reached(limbs: list[Words], thresholds: Words) -> Int32[Array, "..."]:

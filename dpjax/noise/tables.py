@@ -137,10 +137,12 @@ def certify(table: Table, rho: Fraction) -> Fraction:
         ValueError: if the table does not keep the promise, or is not of this form.
     """
     try:
-        worst = max(max(ratio, 1 / ratio) for ratio in _neighbouring_ratios(table))
+        ratios = _neighbouring_ratios(table)
+        worst = max(max(ratio, 1 / ratio) for ratio in ratios)
+        positive = min(ratios) > 0  # not so if thresholds fall: that is no law
     except (ArithmeticError, IndexError, ValueError):
-        worst = None
-    if worst is None or worst > _exp_lower_bound(rho):
+        worst, positive = None, False
+    if worst is None or not positive or worst > _exp_lower_bound(rho):
         raise ValueError("the noise table must keep the ratio e^rho, and does not.")
     return worst
 

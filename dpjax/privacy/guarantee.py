@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpjax._checks import one_of
+from dpjax._checks import brief, one_of
 from dpjax.privacy.adjacency import ADJACENCIES
 from dpjax.privacy.rounding import exponential_above, rounded_up
 
@@ -75,7 +75,7 @@ class ApproximateDP:
         if not isinstance(self.delta, Fraction) or not 0 <= self.delta < 1:
             raise ValueError(
                 "`delta` must be a Fraction of at least 0 and below 1 (1 promises "
-                f"nothing), got {_brief(self.delta)}."
+                f"nothing), got {brief(self.delta)}."
             )
 
 
@@ -123,7 +123,7 @@ def exact_epsilon(epsilon: Epsilon, name: str = "epsilon") -> Fraction:
         ValueError: if it is not a finite number > 0, or not between 1e-30 and 1e30.
     """
     message = (
-        f"`{name}` must be a finite number > 0, such as '0.5', got {epsilon!r:.80}."
+        f"`{name}` must be a finite number > 0, such as '0.5', got {brief(epsilon)}."
     )
     if isinstance(epsilon, bool | np.bool_):
         raise ValueError(message)
@@ -151,12 +151,8 @@ def exact_epsilon(epsilon: Epsilon, name: str = "epsilon") -> Fraction:
 def _exact_loss(epsilon: object) -> None:
     if not isinstance(epsilon, Fraction) or epsilon < 0:
         raise ValueError(
-            f"`epsilon` must be a Fraction of at least 0, got {_brief(epsilon)}."
+            f"`epsilon` must be a Fraction of at least 0, got {brief(epsilon)}."
         )
-
-
-def _brief(value: object) -> str:
-    return f"{value!r:.80}"
 
 
 def _within_range(fraction: Fraction, message: str) -> Fraction:

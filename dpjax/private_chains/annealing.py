@@ -143,10 +143,9 @@ def _anneal(
 
     key_begin, key_moves = jr.split(key)
 
-    def move(carry, step):
-        value, log_weight, before = carry
-        power, key = step
-        key_propose, key_accept = jr.split(key)
+    def move(carry, power):
+        key, value, log_weight, before = carry
+        key, key_propose, key_accept = jr.split(key, 3)
         now = fit(value)
         log_weight = log_weight + (power - before) * now
         proposed, log_proposals = propose(key_propose, value)
@@ -154,12 +153,11 @@ def _anneal(
         ratio = ratio + shaped(log_proposals, (), "propose")
         ratio = ratio + power * (fit(proposed) - now)
         value = choose(key_accept, ratio, proposed, value)
-        return (value, log_weight, power), None
+        return (key, value, log_weight, power), None
 
     zero = jnp.zeros((), powers.dtype)
-    keys = jr.split(key_moves, len(powers))
-    start = begin(key_begin), zero, zero
-    (value, log_weight, _), _ = lax.scan(move, start, (powers, keys))
+    start = key_moves, begin(key_begin), zero, zero
+    (_, value, log_weight, _), _ = lax.scan(move, start, powers)
     return value, log_weight
 
 

@@ -231,14 +231,16 @@ def _run_public(key: Key, values: Any, step: Callable, start: State, sweeps: int
 def _run_paid(
     key: Key, records: Any, start: State, *, steps: tuple, sweeps: int
 ) -> tuple[State, tuple[Any, ...]]:
-    def sweep(state: State, key: Key) -> tuple[State, tuple[State, tuple[Any, ...]]]:
+    def sweep(carried: tuple[Key, State], _: None) -> tuple[tuple, tuple]:
+        key, state = carried
+        key, *keys = jr.split(key, 1 + len(steps))
         infos = []
-        for step, key_step in zip(steps, jr.split(key, len(steps)), strict=True):
+        for step, key_step in zip(steps, keys, strict=True):
             if isinstance(step, PaidStep):
                 state = step.update(key_step, records, state)
             else:
                 state, info = step(key_step, state)
                 infos.append(info)
-        return state, (state, tuple(infos))
+        return (key, state), (state, tuple(infos))
 
-    return lax.scan(sweep, start, jr.split(key, sweeps))[1]
+    return lax.scan(sweep, (key, start), length=sweeps)[1]

@@ -36,7 +36,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from dpjax._checks import one_of, positive
+from dpjax._checks import brief, one_of, positive
 from dpjax._types import Scalar
 from dpjax.gibbs import State
 from dpjax.privacy import (
@@ -216,7 +216,7 @@ def _numbers(bounds: Bounds) -> tuple[Fraction, Fraction]:
         pass
     raise ValueError(
         "`bounds` must be two finite numbers, the lower first, such as (-3, 0), got "
-        f"{bounds!r:.80}."
+        f"{brief(bounds)}."
     )
 
 

@@ -109,14 +109,15 @@ def latents(
     def repeatedly(key: Key, records: Any, state: State) -> State:
         shaped(state[name], jnp.shape(state[name])[:1], name)
 
-        def update(state: State, key: Key) -> tuple[State, None]:
-            key_which, key_draw = jr.split(key)
+        def update(carried: tuple[Key, State], _: None) -> tuple[tuple, None]:
+            key, state = carried
+            key, key_which, key_draw = jr.split(key, 3)
             i = jr.randint(key_which, (), 0, len(state[name]), jnp.int32)
             record = jax.tree.map(lambda x: x[i][None], records)
             (drawn,) = draw_categorical(key_draw, law(record, state))
-            return {**state, name: state[name].at[i].set(drawn)}, None
+            return (key, {**state, name: state[name].at[i].set(drawn)}), None
 
-        return lax.scan(update, state, jr.split(key, times))[0]
+        return lax.scan(update, (key, state), length=times)[0][1]
 
     times = updates or 1
     if updates is None:
@@ -167,13 +168,14 @@ def collapsed(
         return jax.vmap(one, (None, None, 0))(records, state, every)
 
     def update(key: Key, records: Any, state: State) -> State:
-        def site(state: State, step: tuple[Key, Array]) -> tuple[State, None]:
-            key, i = step
-            drawn = draw_categorical(key, one(records, state, i))
-            return {**state, name: state[name].at[i].set(drawn)}, None
+        def site(carried: tuple[Key, State], i: Array) -> tuple[tuple, None]:
+            key, state = carried
+            key, key_draw = jr.split(key)
+            drawn = draw_categorical(key_draw, one(records, state, i))
+            return (key, {**state, name: state[name].at[i].set(drawn)}), None
 
-        steps = jr.split(key, n), jnp.arange(n, dtype=jnp.int32)
-        return lax.scan(site, state, steps)[0]
+        every = jnp.arange(n, dtype=jnp.int32)
+        return lax.scan(site, (key, state), every)[0][1]
 
     return PaidStep(update, cost, n, law)
 

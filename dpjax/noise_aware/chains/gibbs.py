@@ -125,17 +125,21 @@ def _run(
     warmup = -(-settings.warmup // settings.thin)  # in draws, which are thrown away
     draws = warmup + settings.sweeps // settings.thin
 
-    def one_draw(state, key):
-        def one_sweep(state, key):
-            return gibbs_step(key, state, released, prior)
+    def one_sweep(carried, _):
+        key, state = carried
+        key, key_step = jr.split(key)
+        state, info = gibbs_step(key_step, state, released, prior)
+        return (key, state), info
 
-        state, info = lax.scan(one_sweep, state, jr.split(key, settings.thin))
-        return state, (state.theta, state.statistic, state.n, info)
+    def one_draw(carried, _):
+        carried, info = lax.scan(one_sweep, carried, length=settings.thin)
+        state = carried[1]
+        return carried, (state.theta, state.statistic, state.n, info)
 
     def one_chain(key):
         key_start, key_sweeps = jr.split(key)
         start = gibbs_start(key_start, released, prior, capacity)
-        kept = lax.scan(one_draw, start, jr.split(key_sweeps, draws))[1]
+        kept = lax.scan(one_draw, (key_sweeps, start), length=draws)[1]
         return jax.tree.map(lambda x: x[warmup:], kept)
 
     theta, statistic, n, info = jax.vmap(one_chain)(jr.split(key, settings.chains))

@@ -104,17 +104,18 @@ def walk(
     start = moves.start(noisy, n, share)
     state = _State(start, target.log_density(start), _first_lengths(target))
 
-    def sweep(state, step):
-        key, gain = step
-        state, (accepted, is_walk) = _sweep(key, target, state)
+    def sweep(carried, gain):
+        key, state = carried
+        key, key_now = jr.split(key)
+        state, (accepted, is_walk) = _sweep(key_now, target, state)
         change = jnp.where(is_walk, gain * (accepted - _WANTED), 0)
         state = state._replace(lengths=state.lengths * jnp.exp(change))
-        return state, (*target.decode(state.exact), accepted)
+        return (key, state), (*target.decode(state.exact), accepted)
 
     # One scan, so that there is one program: no gain once the warm-up is over
     index = jnp.arange(warmup + draws).astype(float)
     gains = jnp.where(index < warmup, (1 + index / 10) ** -0.6, 0)
-    _, seen = jax.lax.scan(sweep, state, (jr.split(key, warmup + draws), gains))
+    _, seen = jax.lax.scan(sweep, (key, state), gains)
     totals, counts, accepted = (x[warmup:] for x in seen)
     return Walk(totals, counts, accepted.mean(axis=0))
 

@@ -1,0 +1,170 @@
+"""Plants the catalogue's faults, one at a time, and demands that each is noticed.
+
+    python -m tests.mutants                # all; exits 1 if one is not noticed
+    python -m tests.mutants ledger events  # those with one of these words in their line
+
+A fault is planted in a copy of the package that Python imports, beside a copy of the
+tests. They pass before anything is planted: what fails then, fails for the fault. A
+failed assertion counts, as do a refusal that did not come, a key used twice and a
+certificate that fails; a crash, an import error or an error in a fixture counts for
+nothing. An audit must exit with 1.
+"""
+
+import argparse
+import concurrent.futures
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from xml.etree import ElementTree
+
+import dpjax
+from tests.mutants.catalogue import MUTANTS
+from tests.mutants.mutant import Mutant
+
+ROOT = pathlib.Path(__file__).parents[2]
+PACKAGE = pathlib.Path(dpjax.__file__).parent
+LIMIT = 300  # seconds a fault: one that hangs is not noticed
+NOTICED = (
+    "AssertionError",
+    "assert ",
+    "Failed: DID NOT RAISE",
+    "jax.errors.KeyReuseError",
+    "ValueError: the noise table must keep the ratio",  # the library's own certificate
+)
+PLUGIN = """import pathlib, dpjax
+assert pathlib.Path(dpjax.__file__).parents[1] == pathlib.Path(__file__).parent
+"""  # of pytest: the package under test is the copy beside it
+
+
+def run(mutants: Sequence[Mutant]) -> int:
+    """Print the kill table; 0 if every fault was noticed, else 1."""
+    start = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        lab = Lab(pathlib.Path(folder))
+        broken = lab.baseline(mutants)
+        if broken:
+            print(f"not planted, for without a fault this fails: {broken}")
+            return 1
+        print(f"{'fault':<23}{'planted where':<58}{'s':>4}  noticed by")
+        killed = 0
+        for mutant, seconds, killer in lab.kill(mutants):
+            killed += bool(killer)
+            line = f"{mutant.fault:<23}{mutant.what:<58}{seconds:>4.0f}"
+            print(f"{line}  {killer or 'NOBODY'}", flush=True)
+    seconds = time.monotonic() - start
+    print(f"killed: {killed} of {len(mutants)}, in {seconds:.0f} s")
+    return 0 if mutants and killed == len(mutants) else 1
+
+
+class Lab:
+    """A folder with copies of the package and of the tests."""
+
+    def __init__(self, folder: pathlib.Path) -> None:
+        self.folder = folder
+        self.pool = concurrent.futures.ThreadPoolExecutor(min(os.cpu_count() or 1, 8))
+
+    def baseline(self, mutants: Sequence[Mutant]) -> str | None:
+        """The first thing that fails although nothing is planted; None: nothing."""
+        copy = self._copy("sound")
+        tests = sorted({test for mutant in mutants for test in mutant.tests})
+        audits = sorted({mutant.audit for mutant in mutants if mutant.audit})
+        parts = [tests[i::2] for i in range(2) if tests[i::2]]
+        runs = [
+            self.pool.submit(self._pytest, copy, part, str(i))
+            for i, part in enumerate(parts)
+        ]
+        runs += [self.pool.submit(self._audit, copy, audit) for audit in audits]
+        results = [one.result() for one in runs]
+        return next((text for status, text in results if status != 0), None)
+
+    def kill(self, mutants: Sequence[Mutant]) -> Iterator[tuple[Mutant, float, str]]:
+        """By mutant, in turn: the seconds it took and what noticed it, "" if none."""
+        yield from self.pool.map(self._kill, mutants, range(len(mutants)))
+
+    def _kill(self, mutant: Mutant, number: int) -> tuple[Mutant, float, str]:
+        start = time.monotonic()
+        copy = self._copy(f"mutant{number}")
+        path = copy / "dpjax" / mutant.file
+        path.write_text(mutant.planted(path.read_text()))
+        killer = ""
+        if mutant.audit:
+            status, _ = self._audit(copy, mutant.audit)
+            killer = "dpjax audit " + " ".join(mutant.audit) if status == 1 else ""
+        if mutant.tests and not killer:
+            status, text = self._pytest(copy, mutant.tests, "0")
+            killer = text if status == 1 else ""
+        shutil.rmtree(copy)
+        return mutant, time.monotonic() - start, killer
+
+    def _copy(self, name: str) -> pathlib.Path:
+        """Of what is installed; later of the first copy, whatever happens there."""
+        copy, sound = self.folder / name, self.folder / "sound"
+        if sound.exists():
+            shutil.copytree(sound, copy, ignore=shutil.ignore_patterns("report*.xml"))
+            return copy
+        shutil.copytree(PACKAGE, copy / "dpjax")
+        shutil.copytree(ROOT / "tests", copy / "tests")
+        shutil.copy(ROOT / "pyproject.toml", copy)
+        (copy / "beside.py").write_text(PLUGIN)
+        return copy
+
+    def _pytest(
+        self, copy: pathlib.Path, tests: Sequence[str], name: str
+    ) -> tuple[int | None, str]:
+        """1 and the test that noticed something; 0 if all passed; else None and why."""
+        report = copy / f"report{name}.xml"
+        options = ["-q", "-x", "-p", "no:cacheprovider", "-p", "beside"]
+        options += ["-o", "addopts=", f"--junitxml={report}"]
+        status, output = self._python(copy, "-m", "pytest", *options, *tests)
+        if status == 0:
+            return 0, ""
+        for case in ElementTree.parse(report).iter("testcase") if status == 1 else ():
+            for failure in case.iter("failure"):
+                if failure.get("message", "").startswith(NOTICED):
+                    return 1, f"{case.get('classname')}::{case.get('name')}"
+        return None, output[-2000:]
+
+    def _audit(
+        self, copy: pathlib.Path, arguments: Sequence[str]
+    ) -> tuple[int | None, str]:
+        """0 if the audit finds nothing, 1 if it finds a violation."""
+        status, output = self._python(copy, "-m", "dpjax", "audit", *arguments)
+        return status, output[-2000:]
+
+    def _python(self, copy: pathlib.Path, *arguments: str) -> tuple[int | None, str]:
+        """Exit status, None if it took too long, and what was printed."""
+        environment = os.environ | {
+            "PYTHONPATH": str(copy),
+            "JAX_COMPILATION_CACHE_DIR": str(self.folder / "programs"),
+            "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+        }
+        try:
+            done = subprocess.run(
+                [sys.executable, *arguments],
+                cwd=copy,
+                env=environment,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                timeout=None if copy.name == "sound" else LIMIT,
+            )
+        except subprocess.TimeoutExpired:
+            return None, f"more than {LIMIT} s"
+        return done.returncode, done.stdout
+
+
+def main() -> int:
+    """The command."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("words", nargs="*", help="of the lines wanted; none: all")
+    words = parser.parse_args().words
+    return run([x for x in MUTANTS if not words or x.matches(words)])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,7 @@
+"""All mutants. One more: a `Mutant` in the file of its kind, with what kills it."""
+
+__all__ = ["MUTANTS"]
+
+from tests.mutants import of_budgets, of_noise, of_samples
+
+MUTANTS = (*of_noise.MUTANTS, *of_samples.MUTANTS, *of_budgets.MUTANTS)
