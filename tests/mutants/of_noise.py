@@ -6,10 +6,6 @@ _BRUTE_FORCE = (
     "tests/test_counts.py::"
     "test_sensitivity_equals_brute_force_over_all_pairs_of_records[all-chain]"
 )
-_ENUMERATED = (
-    "tests/test_privacy.py::test_the_loss_is_epsilon_and_no_less"
-    "[1/10-coin-maximal families-replace-one]"
-)
 _EXACT = "tests/test_exact_draws.py::"
 _SAMPLER = "tests/test_discrete_laplace.py::"
 _COUNTED = "statistics/family_counts.py"
@@ -23,7 +19,7 @@ MUTANTS = (
         _COUNTED,
         _ONE_CELL,
         "Sensitivity(1, adjacency, tight=True)",
-        (_ENUMERATED,),
+        audit=("--mechanism", "counts"),
     ),
     Mutant(
         "wrong adjacency",
@@ -39,7 +35,7 @@ MUTANTS = (
         "statistics/fourier.py",
         "return Sensitivity(round(change), adjacency, tight)",
         "return Sensitivity(round(change / 2), adjacency, tight)",
-        ("tests/test_fourier.py::test_sensitivities_of_known_networks[chain of 8]",),
+        audit=("--mechanism", "fourier"),
     ),
     Mutant(
         "wrong adjacency",
@@ -55,10 +51,7 @@ MUTANTS = (
         "statistics/sufficient.py",
         "return Sensitivity(units - least, adjacency, exact)",
         "return Sensitivity((units - least + 1) // 2, adjacency, exact)",
-        (
-            "tests/test_sufficient_privacy.py::"
-            "test_the_loss_is_epsilon_and_no_less[1/10-exponential-replace-one]",
-        ),
+        audit=("--mechanism", "sums-poisson"),
     ),
     Mutant(
         "sensitivity halved",
@@ -154,7 +147,7 @@ MUTANTS = (
         "mechanisms/discrete_laplace.py",
         "tables.build(rho, lengths),",
         "tables.build(2 * rho, lengths),",
-        (_ENUMERATED,),
+        audit=("--mechanism", "counts"),
     ),
     Mutant(
         "ε doubled",

@@ -34,7 +34,7 @@ MUTANTS = (
         "mechanisms/grid_posterior.py",
         "return self.prior - 1 + count / self.temperature",
         "return self.prior - 1 + 2 * count / self.temperature",
-        (_GRID + _TOLD_APART + "[1/2-1-chain-replace-one]",),
+        audit=("--mechanism", "posterior-grid"),
     ),
     Mutant(
         "budget not charged",
@@ -144,11 +144,14 @@ MUTANTS = (
     ),
     Mutant(
         "key reused",
-        "truncated laws: lanes that wait share their draws",
+        "truncated laws: lanes that wait get the same draws twice",
         "distributions/rejection.py",
-        "return draw(jr.fold_in(jr.fold_in(key, place), step), parameters)",
-        "return draw(jr.fold_in(key, step), parameters)",
-        ("tests/test_truncated.py::test_lanes_that_wait_do_not_share_their_draws",),
+        "proposal, accepted = draw(jr.fold_in(key, step), some)",
+        "proposal, accepted = draw(jr.fold_in(key, step // 2), some)",
+        (
+            "tests/test_keys.py::"
+            "test_lanes_that_wait_are_served_with_fresh_bits_in_every_pass",
+        ),
     ),
     Mutant(
         "sensitivity halved",
