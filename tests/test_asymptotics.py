@@ -62,6 +62,7 @@ def tempered_draws(key, counts, temperature):
     return draw[:, 1]
 
 
+@pytest.mark.thorough
 def test_theorem_5_a_posterior_sample_has_efficiency_1_plus_T(counts, key):
     """At T = 2.77, what a₀ = .2 and ε = 1 ask for: 3.77."""
     law = GridPosterior.posterior(COIN.layout, "1", "replace-one", omega="0.2")
@@ -71,6 +72,7 @@ def test_theorem_5_a_posterior_sample_has_efficiency_1_plus_T(counts, key):
     assert found == pytest.approx(1 + temperature, rel=0.02)
 
 
+@pytest.mark.thorough
 def test_a_temperature_off_by_a_tenth_is_noticed(counts, key):
     found = efficiency(tempered_draws(key, jnp.asarray(counts), 2.773 * 1.1))
     assert found != pytest.approx(1 + 2.773, rel=0.02)

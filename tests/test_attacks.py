@@ -24,6 +24,7 @@ from dpjax.privacy import Sensitivity
 from dpjax.statistics import Sufficient
 
 from . import attacks
+from .cases import mostly_thorough
 from .statistical import assert_at_least
 
 STUDIED = Laplace(1.0, Sensitivity(1, "add-remove"))
@@ -189,7 +190,7 @@ def scale_of(mechanism):
     return 1 / mechanism.rho
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", mostly_thorough(ALL, 3))
 def test_attacks_on_a_release_are_at_chance(name):
     assert not loses(ALL[name], 4000 if name in NOISY else 200)
 

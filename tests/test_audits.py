@@ -143,6 +143,7 @@ def binomial(n, p):
     return np.array([math.comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(n + 1)])
 
 
+@pytest.mark.thorough
 def test_compiled_releases_of_trees_and_known_laws(key):
     """A tree of arrays; draws and blocks that do not fit; the law, if it is known."""
     halved = Laplace(2.0, Sensitivity(2, "replace-one"))
@@ -258,6 +259,7 @@ def test_a_verdict_shows_no_arrays(key):
     assert json.loads(json.dumps(verdict.to_dict()))["draws"] == 1000
 
 
+@pytest.mark.thorough
 def test_the_command(capsys):
     """Rows, JSON, exit status; `--all` knows that the simulation must be caught."""
     words = ["audit", "--draws", "20000", "--mechanism"]

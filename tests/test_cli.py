@@ -13,6 +13,8 @@ import pytest
 import dpjax as dp
 from dpjax.cli import main
 
+from .cases import mostly_thorough
+
 SCHEMA = {
     "variables": {
         "t": {"levels": ["no", "yes"]},
@@ -60,7 +62,9 @@ def release(
     return main([*arguments, *more])
 
 
-@pytest.mark.parametrize("data", ["data.csv", "data.csv.gz", "data.parquet"])
+@pytest.mark.parametrize(
+    "data", mostly_thorough(["data.csv", "data.csv.gz", "data.parquet"])
+)
 @pytest.mark.parametrize("network", ["naive-bayes:t", "net.json"])
 def test_release_predict_verify(folder, data, network, capsys):
     assert release(data=data, network=network) == 0

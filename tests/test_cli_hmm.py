@@ -79,6 +79,7 @@ def test_an_event_log_is_released_for_any_number_of_states(folder, states, capsy
     assert dp.load("o.json").hidden_states == (24 if states else None)
 
 
+@pytest.mark.thorough
 def test_the_states_that_a_release_suggests_are_taken(folder, capsys):
     (folder / "l.jsonl").unlink(missing_ok=True)
     assert release(*MODEL, "--states", "2", "--json") == 0

@@ -16,6 +16,7 @@ from dpjax.expfam import (
     RegressionParameters,
 )
 
+from .cases import mostly_thorough
 from .families import fit, random_records
 from .statistical import assert_follows
 
@@ -63,7 +64,7 @@ SEVERAL = {
 
 
 @pytest.mark.relaxed
-@pytest.mark.parametrize("name", SEVERAL)
+@pytest.mark.parametrize("name", mostly_thorough(SEVERAL, 2))
 def test_bayes_rule(name, key, rng):
     family, prior, log_likelihood = SEVERAL[name]
     records = random_records(rng, family, 6)
@@ -125,7 +126,7 @@ def test_mean_and_covariance_have_scipys_moments_and_samples(key, rng):
 
 
 @pytest.mark.relaxed
-@pytest.mark.parametrize("name", SEVERAL)
+@pytest.mark.parametrize("name", mostly_thorough(SEVERAL))
 def test_marginals_are_numpyros(name, rng):
     family, prior, _ = SEVERAL[name]
     posterior = fit(family, random_records(rng, family, 25), prior)

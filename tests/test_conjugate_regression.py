@@ -55,6 +55,7 @@ def test_weights_have_the_spread_of_textbooks(line, key):
             np.testing.assert_allclose(below, q, atol=0.015)  # 5 standard errors
 
 
+@pytest.mark.thorough
 def test_intervals_cover_what_they_say(line):
     records, _, _ = line
     for prior in (None, KnownNoiseParameters(np.zeros(3), np.eye(3), 1 / 0.04)):

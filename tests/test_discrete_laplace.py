@@ -14,6 +14,7 @@ from dpjax.noise import discrete_laplace, tables
 from dpjax.random import study_key
 from dpjax.random.chacha import CHACHA20
 
+from .cases import mostly_thorough
 from .statistical import ALPHA, chi_square_pvalue
 
 RATES = [Fraction(21), Fraction(1), Fraction(1, 2), Fraction(1, 40), Fraction(1, 10**5)]
@@ -98,6 +99,7 @@ def test_rates_with_as_many_digits_share_a_shape():
     assert shapes == {(33, 32), (16, 32, 32)}
 
 
+@pytest.mark.thorough
 def test_the_sampler_equals_big_integers_under_vmap(key):
     rhos = [Fraction(4), Fraction(1, 10), Fraction(1, 3000)]
     lengths = tables.lengths_needed(*rhos)
@@ -140,7 +142,9 @@ def test_ties_of_the_first_word_are_resolved_by_the_other_limbs(key):
         assert len({*expected}) > part.shape[0] / 2
 
 
-@pytest.mark.parametrize("rho", [Fraction(2), Fraction(1, 3), Fraction(1, 60)], ids=str)
+@pytest.mark.parametrize(
+    "rho", mostly_thorough([Fraction(2), Fraction(1, 3), Fraction(1, 60)]), ids=str
+)
 def test_the_draws_follow_the_law_and_would_show_a_tenth_more(rho, key):
     table, other = tables.build(rho), tables.build(rho * Fraction(11, 10))
     reach = int(12 / rho)

@@ -181,6 +181,7 @@ def by_posterior(posterior, rest):
     }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("name", "adjacency"),
     [
@@ -215,6 +216,7 @@ def test_a_cell_is_a_posterior_sample(key, rng):
     assert found == pytest.approx(by_posterior(drawn, rest), rel=1e-5)
 
 
+@pytest.mark.thorough
 def test_accuracy_rises_with_epsilon_to_that_without_privacy(key, rng):
     n = 300
     target = rng.random(n) < 0.4

@@ -295,6 +295,7 @@ def draw(key, mechanism, exact):
     return mechanism.sample(key, exact)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("probability", [0.5, 0.9])
 def test_a_calibrated_increment_suffices_as_often_as_it_says(probability, key):
     statistic = FourierCoefficients.of_network(ASIA, "replace-one")

@@ -17,6 +17,8 @@ from dpjax.statistics import FamilyCounts, FourierCoefficients
 from tests.hidden_counts import hidden_counts
 from tests.networks import TINY, measure
 
+from .cases import mostly_thorough
+
 DEVIATIONS = 6  # of Monte Carlo error: one number in 1e8 beyond
 CHAIN = BayesNet.from_parents(
     {"a": [0, 1], "b": [0, 1], "c": [0, 1]}, {"a": [], "b": ["a"], "c": ["b"]}
@@ -50,7 +52,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", mostly_thorough(CASES))
 def test_chains_agree_with_enumeration(case, key, rng):
     released = release(rng, *CASES[case])
     truth = hidden_counts(released, 0.8, most=14 if CASES[case][-1] == 3 else 24)
@@ -104,6 +106,7 @@ def split(stack):
     return [jax.tree.map(lambda leaf, i=i: leaf[i], stack) for i in range(2)]
 
 
+@pytest.mark.thorough
 def test_releases_go_under_vmap(small):
     released, settings, alone = small
     statistic, sensitivity = released.statistic, released.mechanism.sensitivity

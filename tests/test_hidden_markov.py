@@ -16,6 +16,8 @@ from dpjax.hidden_markov.sampler import CellCounts, begin, sweep
 from dpjax.hidden_markov.tables import draw_bounded_tables
 from tests.statistical import ALPHA, assert_follows
 
+from .cases import mostly_thorough
+
 DECLARED = np.array([[True, True, True], [False, True, True]])
 OBSERVED = np.array([[True, True, False], [True, True, True]])
 
@@ -76,7 +78,7 @@ def run(key, cells, chains, sweeps):
     return jax.lax.scan(step, state, jr.split(key_sweeps, sweeps))[1]
 
 
-@pytest.mark.parametrize("collapsed", [False, True])
+@pytest.mark.parametrize("collapsed", mostly_thorough([False, True]))
 def test_paths_have_the_enumerated_law(collapsed, key, rng):
     counts = rng.gamma(2.0, 0.5, (2, 3, 5))
     cells = CellCounts(
@@ -206,6 +208,7 @@ def joint_ranks(key, rng, emission):
     )
 
 
+@pytest.mark.thorough
 def test_data_from_the_prior_give_the_prior_back(key, rng):
     assert min(joint_ranks(key, rng, 2.0)) > ALPHA
 

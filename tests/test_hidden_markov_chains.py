@@ -28,6 +28,7 @@ def assert_same_draws(one, other):
         np.testing.assert_array_equal(np.asarray(first), np.asarray(second))
 
 
+@pytest.mark.thorough
 def test_a_progress_bar_changes_no_draw(rng, key):
     """Also where the last block is filled up: 23 sweeps are 12 blocks of 2."""
     release, seen = released(rng, key), []

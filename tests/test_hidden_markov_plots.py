@@ -49,6 +49,7 @@ def test_log_variables():
     assert FIELDS == (LOG[0], LOG[3])
 
 
+@pytest.mark.thorough
 def test_files_are_pngs_whatever_the_sizes(tmp_path):
     region = Variable(
         "place", tuple(f"a very long name of a place {i}" for i in range(70))

@@ -54,6 +54,7 @@ def test_a_record_moves_two_cells_a_field_wherever_it_goes():
     assert other.min() == other.max() == 4  # both fields, whatever the values
 
 
+@pytest.mark.thorough
 def test_regimes_are_found(rng, key):
     posterior = fit(key, released(rng, key, n=4000), 2, chains=4, sweeps=60, burn_in=30)
     states = np.asarray(posterior.predict_states())

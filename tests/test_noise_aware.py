@@ -113,6 +113,7 @@ def chain(values, n, epsilon):
     return Released(jnp.asarray(values, jnp.int32), statistic, noise, n)
 
 
+@pytest.mark.thorough
 def test_a_strong_prior_on_a_tree_does_not_underflow():
     """Against x64; without normalisation in logs, E[y = 0] was .22 in 32 bits."""
     released = chain([200, 50, 100, 150, 120, 180, 80, 120], 500, "1")

@@ -99,6 +99,7 @@ def measured(rng, name, family, law, n=400):
     )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "name",
     [

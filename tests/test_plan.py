@@ -21,6 +21,7 @@ def plans():
     }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
 def test_every_mechanism_has_an_outlook(plans, adjacency):
     planned = plans[adjacency]

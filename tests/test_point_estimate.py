@@ -18,6 +18,7 @@ from dpjax.noise_aware.estimate.number_law import number_log_prob
 from dpjax.released import Released
 from dpjax.statistics import FamilyCounts, FourierCoefficients
 
+from .cases import mostly_thorough
 from .networks import TINY, measure, random_records
 
 MIXED = BayesNet.from_parents(
@@ -81,6 +82,7 @@ class Mask(np.ndarray):
         return self.tobytes() == other.tobytes()
 
 
+@pytest.mark.thorough
 def test_the_slope_of_the_law_is_the_expected_count():
     """d log p / d log mean = E[count | value] - mean, by enumeration."""
     values = np.array([-30.0, -1.0, 0.0, 2.5, 9.0, 40.0])
@@ -125,7 +127,7 @@ def test_slopes_are_finite_differences():
 
 
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
-@pytest.mark.parametrize("kind", ["maximal", "all", "Fourier"])
+@pytest.mark.parametrize("kind", mostly_thorough(["maximal", "all", "Fourier"]))
 def test_moments_are_averages_over_records(rng, kind, adjacency):
     statistic = statistics(MIXED, adjacency)[kind]
     records = random_records(rng, MIXED, 40)
@@ -147,6 +149,7 @@ def dirichlet_mean(net, counts, prior):
     return counts / net.layout.row_sums(counts)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("kind", "adjacency"),
     [

@@ -301,6 +301,7 @@ def test_a_table_costs_what_it_says(adjacency, epsilon):
     assert 0.95 * cost <= loss <= cost * (1 + 1e-5 + rounding)
 
 
+@pytest.mark.thorough
 @pytest.mark.relaxed
 def test_tables_are_drawn_from_their_law(key):
     """Rows by latent; what is outside of the table is not counted."""

@@ -72,6 +72,7 @@ def test_quantiles_density_and_draws(key):
     assert stats.kstest(np.asarray(ranks, float), "uniform").pvalue > 1e-6
 
 
+@pytest.mark.thorough
 def test_a_categorical_family_with_a_private_n():
     variable = dp.Variable("x", ("a", "b", "c"))
     statistic = dp.statistics.Sufficient.of("categorical", (variable,), "add-remove")
@@ -91,6 +92,7 @@ def test_a_categorical_family_with_a_private_n():
     np.testing.assert_allclose(posterior.mean(), expected, atol=CLOSE)
 
 
+@pytest.mark.thorough
 def test_more_records_join_the_prior():
     posterior = dp.posterior(bernoulli(7.0, 3.0, 20), BetaParameters(1.0, 1.0))
     updated = posterior.update(np.array([[1], [1], [0]]))

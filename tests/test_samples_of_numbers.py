@@ -83,6 +83,7 @@ def test_temperature_follows_from_epsilon():
     assert float(cold.temperature) == 1
 
 
+@pytest.mark.thorough
 def test_gaussian_samples_are_within_their_limits(key, rng):
     records = np.clip(rng.normal(0.2, 0.3, (500, 2)), -1, 1)
     statistic = Sufficient.of("multivariate-gaussian", PAIR, "add-remove")

@@ -26,6 +26,7 @@ def drawn():
     )
 
 
+@pytest.mark.thorough
 def test_the_likelihood_is_worth_a_fraction_of_its_records(drawn):
     records, found = drawn
     samples = np.asarray(found.samples["mean"])

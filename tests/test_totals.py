@@ -12,6 +12,8 @@ from dpjax.models.conjugate import with_parameters
 from dpjax.noise_aware.families.totals import log_total
 from tests.conjugates import FAMILIES, arrays
 
+from .cases import mostly_thorough
+
 
 def log_given(name, family, theta, total, n):
     """Log-density of a total given the parameters, by SciPy."""
@@ -74,7 +76,7 @@ def some_total(rng, name, family, n):
     return np.asarray(family.statistics(records).sum(axis=0), float)
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", mostly_thorough(FAMILIES))
 def test_laws_of_totals(rng, key, name):
     """p(t) = p(t | θ) p(θ) / p(θ | t), up to one constant for all t, n and θ."""
     family, prior = FAMILIES[name]

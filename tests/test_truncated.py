@@ -179,6 +179,7 @@ def test_dirichlet_draws_have_the_right_marginals(i, dirichlets, dirichlet_draws
     assert stats.kstest(drawn[:, 1], cdf).pvalue < ALPHA or i == 1
 
 
+@pytest.mark.thorough
 def test_dirichlet_means_agree_with_draws(dirichlets, dirichlet_draws):
     mean, spread = dirichlet_draws.mean(0), dirichlet_draws.std(0)
     error = np.abs(np.asarray(dirichlets.mean) - mean)
@@ -188,6 +189,7 @@ def test_dirichlet_means_agree_with_draws(dirichlets, dirichlet_draws):
     assert np.allclose(np.asarray(dirichlets.mean)[0], expected, atol=1e-4)
 
 
+@pytest.mark.thorough
 def test_many_unequal_levels_are_drawn(rng):
     """Forty levels from 0.5 to 1e6, and a bound near the largest possible one."""
     shapes = np.geomspace(0.5, 1e6, 40)
@@ -202,6 +204,7 @@ def test_many_unequal_levels_are_drawn(rng):
 BALLS = [(40.0, 1.0, 1.0), (0.3, 2.0, 1.5), (-3.0, 100.0, 0.5)]
 
 
+@pytest.mark.thorough
 def test_in_one_dimension_the_ball_is_an_interval(rng):
     mean, precision, radius = np.array(BALLS).T
     law = GaussianInBall(

@@ -72,6 +72,7 @@ def projected(key, records):
     return divergence(statistic.tables(tables))
 
 
+@pytest.mark.thorough
 @pytest.mark.relaxed
 def test_projected_maximal_families_beat_algorithm_1_on_asia(rng, key):
     """KL .116 against .070 at n = 1000 and ε = 1: a factor of 1.66.
