@@ -205,7 +205,7 @@ def draw_in_parts(mechanism, exact):
     return jnp.asarray(drawn(mechanism, exact, 1)[0])
 
 
-@pytest.mark.parametrize("name", NOISY)
+@pytest.mark.parametrize("name", mostly_thorough(NOISY, 2))
 def test_the_same_attacks_succeed_on_noise_in_floats(name, monkeypatch, key):
     """Power: a mechanism that publishes floats would be found out."""
     keys = iter(jr.split(key, 1000))

@@ -92,7 +92,8 @@ def test_planted_faults_are_caught(name, key):
 
 def run(key, mechanism, **options):
     options = {"epsilon": 1, "batched": True} | options
-    return dp.audit(key, in_numpy(mechanism), ONE, OTHER, **options)
+    own = jr.clone(key)  # the same draws may be attacked in many ways
+    return dp.audit(own, in_numpy(mechanism), ONE, OTHER, **options)
 
 
 def test_a_halved_sensitivity_shows_in_few_draws(key):
@@ -109,19 +110,10 @@ def test_events_are_told_in_words(key):
     assert re.search(r"output\[\d\] [-+] output\[\d\] [≥<]", reused.event)
     floats = run(key, FAULTS["float noise"], draws=20_000)
     assert "lowest bit of output[" in floats.event
-    assert (
-        not dp.audit(
-            key,
-            in_numpy(FAULTS["float noise"]),
-            ONE,
-            OTHER,
-            epsilon=1,
-            batched=True,
-            draws=20_000,
-            scores=("value", "likelihood"),
-        ).loss
-        > 1
+    blind = run(
+        key, FAULTS["float noise"], draws=20_000, scores=("value", "likelihood")
     )
+    assert blind.loss <= 1
 
 
 def test_a_bound_is_wrong_as_rarely_as_it_says():

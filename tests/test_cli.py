@@ -65,7 +65,7 @@ def release(
 @pytest.mark.parametrize(
     "data", mostly_thorough(["data.csv", "data.csv.gz", "data.parquet"])
 )
-@pytest.mark.parametrize("network", ["naive-bayes:t", "net.json"])
+@pytest.mark.parametrize("network", mostly_thorough(["naive-bayes:t", "net.json"]))
 def test_release_predict_verify(folder, data, network, capsys):
     assert release(data=data, network=network) == 0
     assert main(["predict", "r.json", "blind.csv", "--target", "t"]) == 0

@@ -64,7 +64,7 @@ SEVERAL = {
 
 
 @pytest.mark.relaxed
-@pytest.mark.parametrize("name", mostly_thorough(SEVERAL, 2))
+@pytest.mark.parametrize("name", mostly_thorough(SEVERAL))
 def test_bayes_rule(name, key, rng):
     family, prior, log_likelihood = SEVERAL[name]
     records = random_records(rng, family, 6)

@@ -53,6 +53,7 @@ def test_the_demo_shows_the_trade_off(folder):
     assert png.startswith(b"\x89PNG")
 
 
+@pytest.mark.thorough
 def test_results_are_one_json_object_on_request(demo):
     folder, printed = demo
     report = json.loads(printed)
@@ -62,6 +63,7 @@ def test_results_are_one_json_object_on_request(demo):
     assert report["repeats"] == 50
 
 
+@pytest.mark.thorough
 def test_results_are_a_table_else(demo, monkeypatch, capsys):
     report, arguments = json.loads(demo[1]), []
 

@@ -33,6 +33,8 @@ from tests.statistical import (
     chi_square_pvalue,
 )
 
+from .cases import mostly_thorough
+
 N = 3
 PRIOR = 0.7
 SWEEPS = 6
@@ -194,7 +196,7 @@ def sizes_and_statistics(key, released, sweeps):
 
 
 @pytest.mark.parametrize(
-    "tilt", [0.0, 0.2], ids=["right", "birth ratio off by a factor"]
+    "tilt", mostly_thorough([0.0, 0.2]), ids=["right", "birth ratio off by a factor"]
 )
 def test_n_follows_its_law_where_it_is_hidden(key, tilt):
     # Chains as many as needed for an exact test: independent, each at its end.

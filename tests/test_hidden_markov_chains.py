@@ -45,6 +45,7 @@ def test_a_progress_bar_changes_no_draw(rng, key):
     assert_same_draws(plain, watched)
 
 
+@pytest.mark.thorough
 def test_cells_outside_a_regions_times_are_ignored(rng, key):
     """Whatever their noisy counts are, no draw differs; those inside do matter."""
     release, times = released(rng, key), {"south": (9, 17)}

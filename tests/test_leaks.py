@@ -53,7 +53,8 @@ NUMBERS = "|".join(rf"(?<!\d){y}(?!\d)" for x in TIMES for y in (x - 1, x, x + 1
 @pytest.fixture(scope="module")
 def private(module_rng):
     """Objects that hold records or exact numbers."""
-    key, counted = jr.key(module_rng.integers(1 << 31)), jnp.asarray(COUNTED)
+    keys = iter(jr.split(jr.key(module_rng.integers(1 << 31)), 4))
+    counted = jnp.asarray(COUNTED)
     statistic = FamilyCounts(BINARY, "all")
     exact = statistic.measure(counted)
     n, bernoulli = len(COUNTED), dp.expfam.Bernoulli()
@@ -66,10 +67,12 @@ def private(module_rng):
     events = np.repeat(np.zeros((1, 3), np.uint8), TIMES[0], axis=0)
     return {
         "packed records": pack(COUNTED),
-        "trial of a network": jax.jit(network.prepare)(key, counted),
-        "trial of naive Bayes": jax.jit(naive.prepare)(key, counted),
-        "trial of a regression": jax.jit(line.prepare)(key, jnp.asarray(SUMMED, float)),
-        "trial of an event log": jax.jit(log.prepare)(key, jnp.asarray(events)),
+        "trial of a network": jax.jit(network.prepare)(next(keys), counted),
+        "trial of naive Bayes": jax.jit(naive.prepare)(next(keys), counted),
+        "trial of a regression": jax.jit(line.prepare)(
+            next(keys), jnp.asarray(SUMMED, float)
+        ),
+        "trial of an event log": jax.jit(log.prepare)(next(keys), jnp.asarray(events)),
         "cells of an event log": hidden_markov.CellCounts.of(LOG, cells, 1),
         "posterior of exact counts": dp.BayesNetPosterior.from_counts(
             BINARY, exact, 1e-3
@@ -264,7 +267,7 @@ def work_on_counts(records, key):
     hidden_markov.event_counts(LOG, np.concatenate([records, records[:, :1]], axis=1))
     dp.release(BINARY, records, epsilon="1/2", adjacency="add-remove")
     network = dp.experiments.NetworkExperiment(BINARY, "t", 1000, "replace-one")
-    jax.jit(network.prepare)(key, records)
+    jax.jit(network.prepare)(next(keys), records)
 
 
 def work_on_more(records, key):

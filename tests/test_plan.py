@@ -40,6 +40,7 @@ def test_every_mechanism_has_an_outlook(plans, adjacency):
     assert all(outlook.kl > 0 for outlook in planned.outlooks)
 
 
+@pytest.mark.thorough
 def test_choices_are_those_of_the_mechanisms(plans):
     by_name = {x.name: x.choices for x in plans["replace-one"].outlooks}
     assert by_name["laplace"] == {"scale": 4.0}  # two maximal families, two cells each

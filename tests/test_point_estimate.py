@@ -276,6 +276,7 @@ def test_stacks_are_a_loop(rng):
         np.testing.assert_allclose(theta, alone.theta, atol=2e-3)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("kind", "adjacency"), [("maximal", "replace-one"), ("Fourier", "add-remove")]
 )

@@ -126,6 +126,7 @@ UNEVEN = {"u": 1, "v": 40, "w": 3, "x": 2}
 ONE = Sensitivity(2, "replace-one")
 
 
+@pytest.mark.thorough
 def test_numbers_have_the_noise_of_their_own_table(key):
     """At rate 30 noise is 0 but once in 1e13; at the others' it is not once in 1e3."""
     quiet = "w"  # the loud ones lie on both sides, one in more than one row

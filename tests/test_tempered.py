@@ -39,6 +39,7 @@ def test_the_likelihood_is_worth_a_fraction_of_its_records(drawn):
     assert size > 200
 
 
+@pytest.mark.thorough
 def test_how_well_it_mixed_is_part_of_the_answer(drawn):
     _, found = drawn
     assert found.grade == "mcmc"
@@ -47,6 +48,7 @@ def test_how_well_it_mixed_is_part_of_the_answer(drawn):
     assert float(found.temperature) == 4
 
 
+@pytest.mark.thorough
 def test_it_is_refused_by_release(drawn):
     _, found = drawn
     with pytest.raises((TypeError, ValueError)):

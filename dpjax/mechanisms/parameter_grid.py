@@ -86,12 +86,18 @@ class ParameterGrid:
         return np.clip(space(least, most, self.points), least, most)
 
     @cached_property
+    def _likelihood(self) -> tuple[np.ndarray, np.ndarray]:
+        """Natural parameters and log g; `_integers` refuses what is not finite."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self.family.natural(self.parameters)
+
+    @cached_property
     def tables(self) -> tuple[np.ndarray, np.ndarray]:
         """At each point what a unit of each statistic adds, and what a record does.
 
         Natural parameters times the scale of a unit, and log g; as Python's integers.
         """
-        natural, log_g = self.family.natural(self.parameters)
+        natural, log_g = self._likelihood
         steps = natural * (np.array(self.family.scales()) / self.units)[None, :]
         return _integers(steps), _integers(log_g)
 
@@ -102,7 +108,7 @@ class ParameterGrid:
 
     def prior_scores(self, mean: Sequence[float], records: float) -> np.ndarray:
         """Log-prior worth so many records with that mean of the scaled statistics."""
-        natural, log_g = self.family.natural(self.parameters)
+        natural, log_g = self._likelihood
         scaled = natural * np.array(self.family.scales())[None, :]
         return _integers(records * (scaled @ np.array(mean, float) + log_g))
 
