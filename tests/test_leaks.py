@@ -267,7 +267,7 @@ def work_on_counts(records, key):
     hidden_markov.event_counts(LOG, np.concatenate([records, records[:, :1]], axis=1))
     dp.release(BINARY, records, epsilon="1/2", adjacency="add-remove")
     network = dp.experiments.NetworkExperiment(BINARY, "t", 1000, "replace-one")
-    jax.jit(network.prepare)(next(keys), records)
+    jax.jit(network.prepare)(key, records)
 
 
 def work_on_more(records, key):
