@@ -13,6 +13,7 @@ __all__ = [
 ]
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -81,7 +82,7 @@ def each_until_accepted(
         key: folded with the number of the pass.
         draw: from a key and the parameters of some lanes to a proposal for each, and
             whether it is accepted.
-        parameters: arrays of one dtype whose first axis is the lanes.
+        parameters: arrays whose first axis is the lanes.
         valid: lanes to draw for; the others get NaN.
     """
     lanes = valid.shape[0]
@@ -98,23 +99,20 @@ def each_until_accepted(
     def grouped(leaf):
         return jnp.pad(leaf, (0, -lanes % groups)).reshape(groups, -1)
 
-    leaves, structure = jax.tree.flatten(parameters)
-    together = jnp.stack([grouped(leaf) for leaf in leaves])  # gathered at once
+    in_groups = jax.tree.map(grouped, parameters)
+    start = jnp.asarray(_PASSES, jnp.int32), grouped(value), grouped(waiting)
+    place = lax.broadcasted_iota(jnp.int32, start[2].shape, 1)
 
     def pass_over_groups(state):
         step, value, waiting = state
-        first = jnp.argmax(waiting, axis=1, keepdims=True)
-        at = first[None]
-        some = jnp.take_along_axis(together, at, 2, mode="promise_in_bounds")[..., 0]
-        some = jax.tree.unflatten(structure, list(some))
+        # beyond the last lane where none waits: such a group is drawn for in vain
+        first = jnp.where(waiting, place, _GROUP).min(axis=1, keepdims=True)
+        take = partial(jnp.take_along_axis, indices=first, axis=1, mode="clip")
+        some = jax.tree.map(lambda leaf: take(leaf)[:, 0], in_groups)
         proposal, accepted = draw(jr.fold_in(key, step), some)
-        served = waiting & (
-            lax.broadcasted_iota(first.dtype, waiting.shape, 1) == first
-        )
-        served = served & accepted[:, None]
+        served = (place == first) & accepted[:, None]
         return step + 1, jnp.where(served, proposal[:, None], value), waiting & ~served
 
-    start = jnp.asarray(_PASSES, jnp.int32), grouped(value), grouped(waiting)
     finish = lax.while_loop(lambda x: jnp.any(x[2]), pass_over_groups, start)
     return finish[1].ravel()[:lanes]
 
