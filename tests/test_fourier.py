@@ -19,6 +19,7 @@ from dpjax.models import BayesNetPosterior
 from dpjax.privacy import Sensitivity
 from dpjax.statistics import FamilyCounts, FourierCoefficients, fourier_sensitivity
 
+from .cases import mostly_thorough
 from .networks import measure, random_network, random_records, tables
 from .statistical import assert_at_least
 
@@ -190,7 +191,7 @@ def assert_tables_agree(statistic, values, n):
 
 
 @pytest.mark.parametrize("adjacency", BOTH)
-@pytest.mark.parametrize("trial", range(2))
+@pytest.mark.parametrize("trial", mostly_thorough(range(2)))
 def test_released_tables_agree_to_the_last_integer(adjacency, trial, rng):
     net = random_network(rng, variables=6, most_levels=3)
     records = random_records(rng, net, 50)

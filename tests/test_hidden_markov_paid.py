@@ -26,6 +26,8 @@ from dpjax.privacy import PureDP, advanced, logarithm_above, rounded_up
 from dpjax.private_chains import price_of
 from dpjax.variables import Variable
 
+from .cases import mostly_thorough
+
 LOG = [
     Variable("place", ("north", "south")),
     Variable("month", (1, 2)),
@@ -214,7 +216,7 @@ def test_a_draw_of_paths_costs_what_it_says(adjacency, epsilon):
     assert 0.98 * cost <= loss <= cost * (1 + 1e-5)
 
 
-@pytest.mark.parametrize("epsilon", ["1/2", "1000"])
+@pytest.mark.parametrize("epsilon", mostly_thorough(["1/2", "1000"]))
 def test_a_draw_of_tables_costs_what_it_says(epsilon):
     """Densities above the bounds of both fields: one event among many of another kind.
 

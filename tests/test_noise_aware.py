@@ -177,6 +177,7 @@ def test_windows_omit_what_they_say_and_no_more(large):
     assert wide.omitted == 0 or wide.omitted < 1e-30
 
 
+@pytest.mark.thorough
 def test_a_window_too_small_is_refused(large):
     with pytest.raises(ValueError, match="`windows` must omit at most 1e-12"):
         exact_posterior(large, windows=Windows(64, 64, 64))

@@ -201,6 +201,7 @@ def enumerate_posterior(net, statistic, values, scale, n, prior=1.0):
     return mean, np.sqrt(weights @ squares - mean**2)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "name", ["collider", pytest.param("chain", marks=pytest.mark.thorough)]
 )
