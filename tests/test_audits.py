@@ -152,7 +152,7 @@ def test_compiled_releases_of_trees_and_known_laws(key):
     assert not found.consistent
     assert found.loss < 2
     assert "log-likelihood ratio" in found.event
-    again = dp.audit(key, release, ONE, OTHER, **options)
+    again = dp.audit(jr.clone(key), release, ONE, OTHER, **options)
     assert (again.loss, again.event) == (found.loss, found.event)
 
 

@@ -73,9 +73,11 @@ def _start(
 def _advance(
     cells: CellCounts, state: HiddenMarkovState, keys: Keys[Array, " sweeps"]
 ) -> tuple[HiddenMarkovState, ChainDraws]:
-    def step(state, key):
+    def step(state, words):
+        key = jr.wrap_key_data(words, impl=jr.key_impl(keys))
         state, info = sweep(key, cells, state)
         kept = state._replace(paths=state.paths.astype(np.int8))
         return state, (kept, info)
 
-    return lax.scan(step, state, keys)  # compiled once
+    # Compiled once. Over words: `jax.debug_key_reuse` stumbles over keys under `vmap`.
+    return lax.scan(step, state, jr.key_data(keys))
