@@ -201,6 +201,11 @@ def test_impossible_outputs_are_an_infinite_loss():
         largest_loss({0: [[1]], 1: [[1, 2]]}.get, [(0, 1)])
     with pytest.raises(ValueError, match="same parts"):
         largest_loss({0: [[1]], 1: []}.get, [(0, 1)])
+    for weights in ([-1, 2], [math.nan, 1], [math.inf, 1], [0, 0]):
+        with pytest.raises(ValueError, match="`law` must give weights >= 0"):
+            largest_loss({0: [weights], 1: [[1, 1]]}.get, [(0, 1)])
+    with pytest.raises(ValueError, match="`pairs` must hold at least one"):
+        audit_exactly({}.get, iter([]), epsilon=1)
     infinite = Verdict(1.0, math.inf, "x")
     assert json.loads(json.dumps(infinite.to_dict(), allow_nan=False))["loss"] is None
 

@@ -41,6 +41,19 @@ SWEEPS = 6
 REPEATS = 20_000
 
 
+def swept(key, state, released, prior, sweeps):
+    """The state after so many sweeps, and what each said."""
+
+    def sweep(carried, _):
+        key, state = carried
+        key, key_sweep = jr.split(key)
+        state, info = gibbs_step(key_sweep, state, released, prior)
+        return (key, state), info
+
+    (_, state), info = lax.scan(sweep, (key, state), length=sweeps)
+    return state, info
+
+
 def family_counts(net, adjacency):
     return FamilyCounts(net)
 
@@ -92,14 +105,7 @@ def geweke(keys, statistic, mechanism, theta, noise):
         released = Released(exact + noise, statistic, mechanism, jnp.asarray(N))
         state = LatentRecords(records, jnp.asarray(N, jnp.int32), theta, exact)
 
-        def sweep(carried, _):
-            key, state = carried
-            key, key_sweep = jr.split(key)
-            state, info = gibbs_step(key_sweep, state, released, prior)
-            return (key, state), info
-
-        start = (key_sweeps, state)
-        (_, state), info = lax.scan(sweep, start, length=SWEEPS)
+        state, info = swept(key_sweeps, state, released, prior, SWEEPS)
         return state, released.values - state.statistic, info.acceptance
 
     return jax.vmap(one)(keys, theta, noise)
@@ -182,14 +188,7 @@ def sizes_and_statistics(key, released, sweeps):
         prior = jnp.full(released.net.layout.length, PRIOR)
         state = gibbs_start(key_start, released, prior, CAPACITY)
 
-        def sweep(carried, _):
-            key, state = carried
-            key, key_sweep = jr.split(key)
-            state, info = gibbs_step(key_sweep, state, released, prior)
-            return (key, state), info
-
-        start = (key_sweeps, state)
-        (_, state), info = lax.scan(sweep, start, length=sweeps)
+        state, info = swept(key_sweeps, state, released, prior, sweeps)
         return state.n, state.statistic, info.full.any()
 
     return jax.vmap(one)(jr.split(key, 8_000))

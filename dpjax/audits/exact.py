@@ -72,7 +72,8 @@ def largest_loss(
         None: for invented data sets.
 
     Raises:
-        ValueError: if neighbours have outputs of different kinds.
+        ValueError: if there is no pair, neighbours have outputs of different kinds, or
+            weights are not such.
     """
     worst: tuple[float, Pair | None] = (0.0, None)
     known: dict[tuple[int, int], tuple[float, float]] = {}
@@ -92,6 +93,8 @@ def largest_loss(
             losses = [a + b for a, b in zip(losses, known[place], strict=True)]
         if max(losses) > worst[0]:
             worst = (max(losses), pair)
+    if not kept:
+        raise ValueError("`pairs` must hold at least one pair of neighbours, got none.")
     return worst
 
 
@@ -119,6 +122,11 @@ def _log_ratios(one: Sequence[Any], other: Sequence[Any]) -> tuple[float, float]
     """The largest log-ratio of normalised weights, and that of the inverse."""
     if len(one) != len(other):
         raise ValueError("`law` must have the same outputs under neighbours.")
+    for weights in (one, other):
+        if not all(0 <= x < math.inf for x in weights) or not any(weights):
+            raise ValueError(
+                "`law` must give weights >= 0 and finite, not all of them 0."
+            )
     totals = Fraction(sum(one)), Fraction(sum(other))
     inverse = largest = -math.inf
     for p, q in zip(one, other, strict=True):
