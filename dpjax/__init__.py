@@ -35,6 +35,7 @@ __all__ = [
     "processes",
     "random",
     "release",
+    "reproductions",
     "statistics",
     "stealth",
     "sweep",
@@ -86,13 +87,13 @@ from dpjax.variables import Variable
 from dpjax.walsh import walsh_hadamard
 
 if TYPE_CHECKING:
-    from dpjax import datasets, plots
+    from dpjax import datasets, plots, reproductions
     from dpjax.arviz_export import to_arviz
 
 
 def __getattr__(name: str) -> object:
     """Modules with optional packages, when they are first wanted."""
-    if name in ("datasets", "plots"):
+    if name in ("datasets", "plots", "reproductions"):
         return importlib.import_module(f"dpjax.{name}")
     if name == "to_arviz":
         return importlib.import_module("dpjax.arviz_export").to_arviz

@@ -34,6 +34,7 @@ FLOORS = [
     },
     {"publish", "datasets", "plots"},
     {"demo", "cli_options", "audits"},
+    {"reproductions"},
     {"commands"},
     {"cli", "__init__"},
     {"__main__"},

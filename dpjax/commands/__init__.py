@@ -9,9 +9,21 @@ from dpjax.commands import (
     plan,
     predict,
     release,
+    reproduce,
     sample,
     sweep,
     verify,
 )
 
-COMMANDS = (audit, calibrate, demo, plan, release, predict, sample, sweep, verify)
+COMMANDS = (
+    audit,
+    calibrate,
+    demo,
+    plan,
+    release,
+    predict,
+    reproduce,
+    sample,
+    sweep,
+    verify,
+)

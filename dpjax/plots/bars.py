@@ -23,7 +23,7 @@ def emission_bars(
     *,
     title: str | None = None,
 ) -> None:
-    """Expected probabilities of the levels of every field, as a PNG: a row a state.
+    """Expected probabilities of the levels of every field: a row a state; PNG or SVG.
 
     Shown are states that are the most frequent one of some cell, the 20 commonest.
 

@@ -13,23 +13,26 @@ __all__ = [
 
 import io
 import os
+import pathlib
 from typing import TYPE_CHECKING
 
 from dpjax._documents import write_atomically
 
 if TYPE_CHECKING:
+    from matplotlib import rc_context
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.patches import Patch
     from matplotlib.ticker import MaxNLocator as Locator
 else:
     try:
+        from matplotlib import rc_context
         from matplotlib.axes import Axes
         from matplotlib.figure import Figure
         from matplotlib.patches import Patch
         from matplotlib.ticker import MaxNLocator as Locator
     except Exception:  # absent or broken: said when a plot is wanted
-        Axes = Figure = Patch = Locator = None
+        Axes = Figure = Patch = Locator = rc_context = None
 
 # Okabe & Ito: told apart by the colour-blind too
 COLOURS = (
@@ -43,6 +46,7 @@ COLOURS = (
     "#000000",
 )
 _LONGEST_NAME = 30  # letters
+_METADATA = {".png": {}, ".svg": {"Date": None}}
 
 
 def require_matplotlib() -> None:
@@ -66,15 +70,17 @@ def new_figure(width: int | float, height: int | float) -> "Figure":
 
 
 def save(figure: "Figure", path: str | os.PathLike) -> None:
-    """Write a PNG.
+    """Write a PNG or, if the name ends so, an SVG: the same bytes for the same figure.
 
     Raises:
-        ValueError: if it cannot be written.
+        ValueError: if it cannot be written, or the name ends otherwise.
     """
-    if not str(path).lower().endswith(".png"):
-        raise ValueError(f"`path` must end in .png, got {path}.")
+    kind = pathlib.Path(path).suffix.lower()
+    if kind not in _METADATA:
+        raise ValueError(f"`path` must end in .png or .svg, got {path}.")
     image = io.BytesIO()
-    figure.savefig(image, format="png", dpi=150)
+    with rc_context({"svg.hashsalt": "dpjax"}):  # else ids are random
+        figure.savefig(image, format=kind[1:], dpi=150, metadata=_METADATA[kind])
     write_atomically(path, image.getvalue())
 
 

@@ -22,7 +22,8 @@ def state_map(
     *,
     title: str | None = None,
 ) -> None:
-    """The most frequent state of every cell, as a PNG: regions down, time to the right.
+    """The most frequent state of every cell, as a PNG or SVG: regions down, time
+    to the right.
 
     Args:
         posterior: whose `predict_states` is shown.

@@ -1,0 +1,148 @@
+"""`dpjax reproduce`: figures, tables and statements of the two papers, made again."""
+
+__all__ = ["add"]
+
+import argparse
+import importlib
+import json
+import math
+import time
+from typing import TYPE_CHECKING
+
+from tqdm import tqdm
+
+from dpjax._version import __version__
+from dpjax.random import study_key
+
+if TYPE_CHECKING:
+    from dpjax.reproductions import Reproduction, Written
+
+
+def add(commands) -> None:
+    """Declare the command."""
+    command = commands.add_parser(
+        "reproduce",
+        help="make figures, tables and statements of the two papers again",
+        description="Write numbers (CSV), a picture (PNG and SVG) and a paragraph of "
+        "what the papers show or state, with their claims put to the test on these "
+        "numbers. Everything is simulated or enumerated, and seeded. Exit status 1 if "
+        "a claim comes out otherwise than is known (dpjax reproduce --list, "
+        "docs/errata.md).",
+    )
+    command.add_argument("name", nargs="*", metavar="NAME", help="see --list")
+    command.add_argument("--all", action="store_true", help="all, with a page of them")
+    command.add_argument("--list", action="store_true", help="show the names")
+    command.add_argument(
+        "--quick", action="store_true", help="fewer repeats: all in 5 minutes, not 40"
+    )
+    command.add_argument(
+        "--out",
+        default="dpjax-reproductions",
+        metavar="DIR",
+        help="folder for the files (%(default)s)",
+    )
+    command.add_argument(
+        "--data",
+        metavar="PATH",
+        help="your own table in place of simulated data, where --list says so; what is "
+        "written then shows exact facts of it",
+    )
+    command.add_argument(
+        "--schema", metavar="PATH", help="JSON, the public facts about --data"
+    )
+    command.add_argument("--seed", type=int, default=0, help="of everything")
+    command.add_argument("--json", action="store_true", help="print results as JSON")
+    command.set_defaults(run=_run)
+
+
+def _run(options: argparse.Namespace) -> int:
+    if bool(options.name) + options.all + options.list != 1:
+        raise ValueError(
+            "`name` must be one or more of dpjax reproduce --list, or --all given."
+        )
+    room = importlib.import_module("dpjax.reproductions")  # other commands start sooner
+    chosen = list(dict.fromkeys(options.name)) or room.names()
+    every = [room.reproduction(name) for name in chosen]
+    if options.list:
+        _list(every, options.json)
+        return 0
+    if options.data and options.all:
+        raise ValueError("`data` must come with the name of what is to be reproduced.")
+    start, written = time.monotonic(), []
+    for name in tqdm(chosen, desc="dpjax reproduce", unit="", disable=None):
+        began = time.monotonic()
+        one = room.reproduce(
+            study_key(options.seed),
+            name,
+            options.out,
+            quick=options.quick,
+            data=options.data,
+            schema=options.schema,
+        )
+        written.append(one)
+        if not options.json:
+            tqdm.write(_line(one, time.monotonic() - began))
+    if options.all:
+        room.write_page(options.out, written, _facts(options, time.monotonic() - start))
+    if options.json:
+        print(json.dumps([_described(one) for one in written], ensure_ascii=False))
+    # of one's own data, the papers' claims may come out either way
+    known = all(one.as_expected for one in written)
+    return 0 if known or options.data else 1
+
+
+def _list(every: "list[Reproduction]", as_json: bool) -> None:
+    if as_json:
+        keys = ("name", "title", "source", "data")
+        print(json.dumps([{k: getattr(one, k) for k in keys} for one in every]))
+        return
+    width = max(len(one.name) for one in every)
+    for one in every:
+        takes = f" · --data: {one.data}" if one.data else ""
+        print(f"{one.name:<{width}}  {one.title} ({one.source}){takes}")
+
+
+def _line(one: "Written", seconds: float) -> str:
+    """What was found, in a line, and a line for each claim."""
+    claims = [
+        f"  {'✓' if claim.as_expected else '✗'} {claim.verdict}"
+        f"{_margin(claim.standard_errors)}, by {claim.by}: {claim.words}"
+        for claim in one.found.claims
+    ]
+    return "\n".join([f"{one.about.name}  ({seconds:.0f} s)", *claims])
+
+
+def _margin(standard_errors: float) -> str:
+    if math.isinf(standard_errors):
+        return " exactly"
+    return f" by {abs(standard_errors):.1f} s.e."
+
+
+def _facts(options: argparse.Namespace, seconds: float) -> str:
+    size = "quick" if options.quick else "full"
+    return (
+        f"By `dpjax reproduce --all{' --quick' if options.quick else ''}`, dpjax "
+        f"{__version__}, seed {options.seed}, {size} size, in {seconds / 60:.0f} min. "
+        "A claim holds or fails if by three standard errors or more."
+    )
+
+
+def _described(one: "Written") -> dict[str, object]:
+    claims = [
+        {
+            "words": claim.words,
+            "by": claim.by,
+            "verdict": claim.verdict,
+            "expected": claim.expected,
+            "standard_errors": (
+                None if math.isinf(claim.standard_errors) else claim.standard_errors
+            ),
+        }
+        for claim in one.found.claims
+    ]
+    return {
+        "name": one.about.name,
+        "files": list(one.files),
+        "paragraph": one.found.paragraph,
+        "claims": claims,
+    }
