@@ -112,7 +112,7 @@ def _line(one: "Written", seconds: float) -> str:
     return "\n".join([f"{one.about.name}  ({seconds:.0f} s)", *claims])
 
 
-def _margin(standard_errors: float) -> str:
+def _margin(standard_errors: int | float) -> str:
     if math.isinf(standard_errors):
         return " exactly"
     return f" by {abs(standard_errors):.1f} s.e."

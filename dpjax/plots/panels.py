@@ -13,6 +13,7 @@ from jaxtyping import ArrayLike, Real
 from dpjax._checks import one_of
 from dpjax.plots.figures import COLOURS, Axes, new_figure, save
 
+Numbers = Real[ArrayLike, " n"] | Sequence[int | float]
 _STYLES: dict[str, dict] = {
     "line": {"linestyle": "-", "marker": "o", "markersize": 4},
     "dashed": {"linestyle": "--", "marker": "o", "markersize": 4},
@@ -40,9 +41,9 @@ class Series:
     """
 
     label: str
-    x: Real[ArrayLike, " n"]
-    y: Real[ArrayLike, " n"]
-    error: Real[ArrayLike, " n"] | None = None
+    x: Numbers
+    y: Numbers
+    error: Numbers | None = None
     style: str = "line"
     colour: int | None = None
 
@@ -61,7 +62,7 @@ class TopAxis:
     """
 
     label: str
-    places: Sequence[float]
+    places: Sequence[int | float]
     names: Sequence[str]
 
 
@@ -88,9 +89,9 @@ class Panel:
     title: str = ""
     log_x: bool = False
     log_y: bool = False
-    levels: Mapping[str, float] = field(default_factory=dict)
+    levels: Mapping[str, int | float] = field(default_factory=dict)
     categories: Sequence[str] = ()
-    limits: tuple[float, float] | None = None
+    limits: tuple[int | float, int | float] | None = None
     top: TopAxis | None = None
 
 

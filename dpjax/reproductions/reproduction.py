@@ -36,7 +36,7 @@ class Claim:
     """
 
     words: str
-    standard_errors: float
+    standard_errors: int | float
     by: str = "paper"
     expected: str = HOLDS
 
@@ -67,7 +67,8 @@ class Claim:
         spread = np.broadcast_to(np.asarray(errors, float), numbers.shape)
         with np.errstate(divide="ignore", invalid="ignore"):
             surety = np.where(spread > 0, numbers / spread, np.sign(numbers) * np.inf)
-        return cls(words, float(np.nan_to_num(surety, nan=0.0).min()), **facts)
+        surety = np.where(numbers == 0, 0.0, surety)  # where 0 · inf is not a number
+        return cls(words, float(surety.min()), **facts)
 
     @classmethod
     def mean_positive(cls, words: str, differences: object, **facts: str) -> "Claim":

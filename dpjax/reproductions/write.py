@@ -2,6 +2,7 @@
 
 __all__ = ["Written", "reproduce", "write_page"]
 
+import contextlib
 import csv
 import io
 import itertools
@@ -9,7 +10,7 @@ import math
 import os
 import pathlib
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import jax.random as jr
@@ -80,22 +81,29 @@ def reproduce(
         raise ValueError("`data` must come with a schema, and a schema with data.")
     if data is not None and not about.data:
         raise ValueError(f"`data` must not be given for {name}, which takes none.")
-    folder = _folder(out)
     own = jr.fold_in(key, zlib.crc32(name.encode()))
     given = [None if x is None else pathlib.Path(x) for x in (data, schema)]
-    found = about.run(Setting(own, quick, *given))
-    return Written(about, found, _write(folder, about, found))
+    with _folder(out) as folder:
+        found = about.run(Setting(own, quick, *given))
+        return Written(about, found, _write(folder, about, found))
 
 
-def _folder(out: str | os.PathLike) -> pathlib.Path:
+@contextlib.contextmanager
+def _folder(out: str | os.PathLike) -> Iterator[pathlib.Path]:
+    """A folder that is there; if nothing is written, none is left."""
     folder = pathlib.Path(out)
+    new = not folder.exists()
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise ValueError(
             f"`out` must be a folder that can be made, {folder}: {error.strerror}."
         ) from None
-    return folder
+    try:
+        yield folder
+    finally:
+        if new and not any(folder.iterdir()):
+            folder.rmdir()
 
 
 def _write(folder: pathlib.Path, about: Reproduction, found: Reproduced) -> tuple:
@@ -150,7 +158,7 @@ def _claims(claims: Sequence[Claim]) -> str:
     return "\n".join(lines)
 
 
-def _sure(standard_errors: float) -> str:
+def _sure(standard_errors: int | float) -> str:
     return "exact" if math.isinf(standard_errors) else f"{standard_errors:.1f}"
 
 
