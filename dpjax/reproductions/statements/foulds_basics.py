@@ -1,4 +1,4 @@
-"""Foulds et al., sections 2.1 and 4: composition, and samplers that are nearly exact."""
+"""Foulds et al., sections 2.1 and 4: composition, and samplers that come near."""
 
 __all__ = ["PROPOSITION_3", "SECTION_2_1", "THEOREM_1"]
 
@@ -101,7 +101,7 @@ def _theorem_1(setting: Setting) -> Reproduced:
     pure = _responses(Fraction(0), Fraction(0))
     both = _responses(Fraction(1, 10), Fraction(1, 20))
     loss, _ = largest_loss(lambda laws: [laws], [pure])
-    spent = _two_way(*both, Fraction(3))
+    spent = _two_way(both[0], both[1], Fraction(3))
     many, delta = advanced(PureDP(Fraction(1, 10), REPLACE_ONE), 100, "1e-6"), 1e-6
     true = _many_responses(100, 0.1, float(many.epsilon))
     total = basic(*[PureDP(Fraction(1, 10), REPLACE_ONE)] * 100).epsilon
@@ -179,13 +179,13 @@ def _many_responses(times: int, epsilon: float, at: float) -> float:
 def _proposition_3(setting: Setting) -> Reproduced:
     rng = setting.rng()
     laws = rng.dirichlet(np.ones(4), (2, MODELS))
-    loss = largest(*np.log(laws))
+    loss = largest(np.log(laws[0]), np.log(laws[1]))
     change = rng.normal(size=laws.shape)
     change -= change.mean(axis=-1, keepdims=True)
     room = np.where(change < 0, laws / np.abs(change), np.inf).min(axis=(0, 2))
     moved = laws + change * (room * rng.uniform(size=MODELS))[:, None]
     distance = np.abs(moved - laws).sum(axis=-1).max(axis=0)
-    needed = hockey_stick(*moved, np.exp(loss)[:, None])
+    needed = hockey_stick(moved[0], moved[1], np.exp(loss)[:, None])
     share = needed / ((1 + np.exp(loss)) * distance)
     exact = [Fraction(3, 5), Fraction(1, 5), Fraction(1, 5)]
     other = [Fraction(1, 5), Fraction(3, 5), Fraction(1, 5)]

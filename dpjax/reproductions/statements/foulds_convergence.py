@@ -1,4 +1,4 @@
-"""Foulds et al., section 3.3: the Laplace mechanism's posterior tends to the exact one."""
+"""Foulds et al., section 3.3: private posteriors tend to the exact one."""
 
 __all__ = ["COROLLARY_2", "LEMMA_1"]
 
@@ -140,7 +140,7 @@ def _corollary_2(setting: Setting) -> Reproduced:
 def _sensitivities(name: str) -> tuple[float, float]:
     """Of the family's scaled statistic, under both adjacencies."""
     columns: tuple = (Interval("x", 0.0, 1.0),)
-    options = {"variance": 1.0} if name == "gaussian-mean" else {}
+    options: dict = {"variance": 1.0} if name == "gaussian-mean" else {}
     if name in ("multivariate-gaussian", "linear-regression"):
         columns = (*columns, Interval("y", 0.0, 1.0))
     if FAMILIES[name].categorical:

@@ -11,7 +11,7 @@ from scipy.special import gammaln
 from dpjax.expfam import Bernoulli, Poisson
 from dpjax.graph import BayesNet
 from dpjax.mechanisms import GridPosterior
-from dpjax.privacy import REPLACE_ONE, bernoulli_constant
+from dpjax.privacy import REPLACE_ONE
 from dpjax.reproductions.numbers import table
 from dpjax.reproductions.reproduction import Claim, Reproduced, Reproduction, Setting
 from dpjax.reproductions.statements.foulds_laws import largest
@@ -56,8 +56,8 @@ def _section_3_1(setting: Setting) -> Reproduced:
         ),
         Claim.certain("h(x) = 1 it must be", totals[1] == 1, by="dpjax"),
         Claim.certain(
-            "equation 13 with h is not the least: h cancels in a posterior. For Poisson "
-            "records half of the range of θ (x' - x) is enough",
+            "equation 13 with h is not the least: h cancels in a posterior. For "
+            "Poisson records half of the range of θ (x' - x) is enough",
             max(exact) <= 2 * halved + ROUNDING and halved < printed,
             by="dpjax",
         ),
@@ -147,7 +147,7 @@ def _section_3_2(setting: Setting) -> Reproduced:
             by_tables == [2, 2, 2] and change == 2,
         ),
         Claim.certain(
-            "equation 17: a sum's sensitivity is that of one record, for all statistics",
+            "equation 17: a sum's sensitivity is that of one record, for all S",
             _equation_17(setting.rng()),
         ),
         Claim.certain(

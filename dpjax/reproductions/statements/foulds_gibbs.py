@@ -33,7 +33,11 @@ def _section_4_1(setting: Setting) -> Reproduced:
     chain = [_chain_loss(2, sweeps) for sweeps in (1, 2)]
     kept, all_of_it = _conditional(setting.rng())
     step = latents(
-        "labels", lambda *_: jnp.zeros(2), BOUNDS, "100", log_prior=lambda _: PRIORS
+        "labels",
+        lambda *_: jnp.zeros(2),
+        BOUNDS,
+        "100",
+        log_prior=lambda _: jnp.zeros(2),
     )
     collapsed = {n: collapsed_pass(n, (0.99, 0.01), 0.1) for n in (2, 3)}
     claims = [

@@ -195,7 +195,7 @@ def _section_2_2(setting: Setting) -> Reproduced:
 
 
 def _samples(q: int) -> tuple[bool, bool]:
-    """Whether the library gives q samples at temperature 1 for 2qΔ, and for 1 % less."""
+    """Whether the library gives q samples for 2qΔ, and for 1 % less, at T = 1."""
     cost = float(2 * q * bernoulli_constant(OMEGA))
     given = []
     for budget in (cost, 0.99 * cost):
