@@ -2,14 +2,14 @@
 
 __all__ = ["FIGURE_1"]
 
+import math
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int
-from scipy import stats
 
 from dpjax._types import Key
 from dpjax.mechanisms import DiscreteLaplace, GridPosterior
@@ -24,15 +24,24 @@ from dpjax.reproductions.foulds.efficiency import (
     TEMPERATURE,
     TRUTH,
 )
+from dpjax.reproductions.foulds.figure_1_laws import (
+    CUT,
+    EDGES,
+    FINE,
+    MIDDLES,
+    ONES,
+    TRUE,
+    N,
+    plain_law,
+    sd_of_cells,
+    tempered,
+    widening,
+)
 from dpjax.reproductions.numbers import table
 from dpjax.reproductions.reproduction import Claim, Reproduced, Reproduction, Setting
 from dpjax.statistics import FamilyCounts
 
-N, DRAWN, SHOWN, LEVEL = 20, 30, 3, 0.95
-ONES = round(N * TRUTH)
-CUT = float(OMEGA)
-EDGES = np.linspace(0, 1, 201)  # of cells in which noise-aware densities are constant
-MIDDLES = (EDGES[1:] + EDGES[:-1]) / 2
+DRAWN, SHOWN, LEVEL = 30, 3, 0.95
 STATISTIC = FamilyCounts(COIN)
 
 
@@ -55,7 +64,7 @@ def _run(setting: Setting) -> Reproduced:
         setting.key, noise, counts, chances, EDGES[1:-1], studied
     )
     noisy = np.asarray(noisy)
-    plain = _beta(noisy[releases:]).cdf(chances)
+    plain = plain_law(noisy[releases:]).cdf(chances)
     outside = (1 - LEVEL) / 2
     covered = [abs(np.asarray(x) - 0.5) < 0.5 - outside for x in (ranks, plain)]
     below = np.pad(np.asarray(masses, float), ((0, 0), (1, 1)), constant_values=(0, 1))
@@ -93,45 +102,11 @@ def _inferred(
     return noisy, ranks[: len(truths)], masses
 
 
-def _beta(counts: np.ndarray) -> Any:
-    """The posterior that takes counts at their word, negative ones for 0."""
-    failures, successes = np.moveaxis(np.maximum(counts, 0), -1, 0)
-    return stats.beta(1 + successes, 1 + failures)
-
-
-TRUE = _beta(np.array([N - ONES, ONES]))
-
-
-def _tempered(ones: np.ndarray) -> np.ndarray:
-    """OPS: masses of fine cells between a₀ and 1 - a₀, a row a number of ones."""
-    law = stats.beta(1 + ones / TEMPERATURE, 1 + (N - ones) / TEMPERATURE)
-    below = law.cdf(_fine()[:, None])
-    return np.diff(below, axis=0).T / (below[-1] - below[0])[:, None]
-
-
-def _fine() -> np.ndarray:
-    return np.linspace(CUT, 1 - CUT, 2001)
-
-
-def _sd(masses: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    """Of laws that are constant between edges."""
-    middles, width = (edges[1:] + edges[:-1]) / 2, edges[1] - edges[0]
-    mean = masses @ middles
-    return np.sqrt(masses @ middles**2 - mean**2 + width**2 / 12)
-
-
-def _ratios() -> tuple[np.ndarray, np.ndarray]:
-    """Sd of OPS over that of the posterior: by data set, and the data sets' weights."""
-    ones = np.arange(N + 1)
-    exact = stats.beta(1 + ones, 1 + N - ones).std()
-    return _sd(_tempered(ones), _fine()) / exact, stats.binom.pmf(ones, N, TRUTH)
-
-
 def _claims(found: _Found) -> list[Claim]:
-    ratios, weights = _ratios()
-    laws = _beta(found.noisy)
+    ratios, weights = widening()
+    laws = plain_law(found.noisy)
     means, true = laws.mean(), TRUE.mean()
-    highest = _tempered(np.array([ONES]))[0].max() / np.diff(_fine())[0]
+    highest = tempered(np.array([ONES]))[0].max() / np.diff(FINE)[0]
     peak = TRUE.pdf(ONES / N)
     return [
         Claim.certain(
@@ -145,6 +120,11 @@ def _claims(found: _Found) -> list[Claim]:
         Claim.certain(
             f"OPS is cut at a₀ = {OMEGA}, below which the true posterior has mass",
             bool(TRUE.cdf(CUT) > 0.1),
+        ),
+        Claim.certain(
+            "T = 2.7, as printed, costs ε = 1 for any N",
+            bool(2 * math.log((1 - CUT) / CUT) / 2.7 <= float(EPSILON)),
+            expected="fails",
         ),
         Claim.positive(
             "Laplace posteriors scatter around the true one: their means are off by "
@@ -162,11 +142,11 @@ def _claims(found: _Found) -> list[Claim]:
 
 
 def _claims_aware(found: _Found) -> list[Claim]:
-    aware, (covered, plain) = _sd(found.aware, EDGES), found.covered
+    aware, (covered, plain) = sd_of_cells(found.aware, EDGES), found.covered
     return [
         Claim.mean_positive(
             "noise-aware posteriors of the same releases are wider",
-            aware - _beta(found.noisy[: len(aware)]).std(),
+            aware - plain_law(found.noisy[: len(aware)]).std(),
             by="dpjax",
         ),
         Claim.positive(
@@ -186,8 +166,8 @@ def _claims_aware(found: _Found) -> list[Claim]:
 
 def _table(found: _Found) -> dict[str, list]:
     rows = [("posterior", 0, x, TRUE.pdf(x)) for x in MIDDLES]
-    masses = _tempered(np.array([ONES]))[0] / np.diff(_fine())
-    centres = (_fine()[1:] + _fine()[:-1]) / 2
+    masses = tempered(np.array([ONES]))[0] / np.diff(FINE)
+    centres = (FINE[1:] + FINE[:-1]) / 2
     rows += [
         ("OPS", 0, *pair) for pair in zip(centres[::10], masses[::10], strict=True)
     ]
@@ -202,11 +182,11 @@ def _table(found: _Found) -> dict[str, list]:
 
 
 def _curve(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    return MIDDLES, _beta(counts).pdf(MIDDLES)
+    return MIDDLES, plain_law(counts).pdf(MIDDLES)
 
 
 def _summary(found: _Found) -> dict[str, list]:
-    laws, studied = _beta(found.noisy), len(found.aware)
+    laws, studied = plain_law(found.noisy), len(found.aware)
     covered, plain = found.covered.mean(axis=1)
     rows = [
         ("posterior", TRUE.mean(), TRUE.std(), LEVEL),
@@ -214,7 +194,7 @@ def _summary(found: _Found) -> dict[str, list]:
         (
             "noise-aware, on average",
             (found.aware @ MIDDLES).mean(),
-            _sd(found.aware, EDGES)[:studied].mean(),
+            sd_of_cells(found.aware, EDGES)[:studied].mean(),
             covered,
         ),
     ]
@@ -243,8 +223,8 @@ def _panel(found: _Found) -> Panel:
 
 def _references() -> list[Series]:
     """The true posterior, and OPS with its edges."""
-    heights = _tempered(np.array([ONES]))[0] / np.diff(_fine())
-    x = np.concatenate([[0, CUT], (_fine()[1:] + _fine()[:-1]) / 2, [1 - CUT, 1]])
+    heights = tempered(np.array([ONES]))[0] / np.diff(FINE)
+    x = np.concatenate([[0, CUT], (FINE[1:] + FINE[:-1]) / 2, [1 - CUT, 1]])
     label = f"OPS, T = {TEMPERATURE:.2f}"
     return [
         Series("true posterior", MIDDLES, TRUE.pdf(MIDDLES), style="plain", colour=7),
@@ -273,8 +253,8 @@ def _panel_aware(found: _Found) -> Panel:
 
 
 def _words(found: _Found) -> str:
-    ratios, weights = _ratios()
-    laws, aware = _beta(found.noisy), _sd(found.aware, EDGES)
+    ratios, weights = widening()
+    laws, aware = plain_law(found.noisy), sd_of_cells(found.aware, EDGES)
     covered, plain = found.covered.mean(axis=1)
     exact = GridPosterior.posterior(
         COIN.layout, EPSILON, REPLACE_ONE, n=N, omega=OMEGA
@@ -282,7 +262,7 @@ def _words(found: _Found) -> str:
     return (
         f"Densities of a success probability after {ONES} successes in {N} "
         "observations, uniform prior. OPS has the temperature 2 ln((1 - a₀)/a₀) / ε = "
-        f"{TEMPERATURE:.2f} (the paper prints 2.7); it depends on neither N nor the "
+        f"{TEMPERATURE:.2f} (the paper prints 2.7, cut and not rounded); it depends on neither N nor the "
         f"data. As N is public, {float(exact):.2f} is enough at this N, by its exact "
         f"loss. The mass of the true posterior below a₀ = {OMEGA} is "
         f"{TRUE.cdf(CUT):.2f}, that of OPS 0. Over all data sets of the true p = "

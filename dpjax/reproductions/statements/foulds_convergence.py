@@ -119,15 +119,7 @@ def _corollary_2(setting: Setting) -> Reproduced:
             widths == [2 * r for r in (1, 10, 100, 1000)] and _unbounded_refused(),
         ),
     ]
-    words = (
-        "L1 sensitivities, replace-one and add-remove, of records scaled to their "
-        "bounds: "
-        + "; ".join(f"{name} {a:.3g}, {b:.3g}" for name, a, b in stated)
-        + f". E KL at ε = 1 over {repeats:,} data sets: from "
-        f"{dirichlet[:, 0].mean():.2g} at N = 10 to {dirichlet[:, -1].mean():.2g} at "
-        f"100,000 for three levels, {poisson[:, 0].mean():.2g} to "
-        f"{poisson[:, -1].mean():.2g} for Poisson counts."
-    )
+    words = _words_2(stated, dirichlet, poisson)
     rows = [
         (family, int(n), *mean_and_error(x))
         for family, found in (("categorical", dirichlet), ("poisson", poisson))
@@ -135,6 +127,18 @@ def _corollary_2(setting: Setting) -> Reproduced:
     ]
     names = ("family", "N", "expected_KL", "standard_error")
     return Reproduced(words, {"": table(names, rows)}, {}, claims)
+
+
+def _words_2(stated: list[tuple], dirichlet: np.ndarray, poisson: np.ndarray) -> str:
+    return (
+        "L1 sensitivities, replace-one and add-remove, of records scaled to their "
+        "bounds: "
+        + "; ".join(f"{name} {a:.3g}, {b:.3g}" for name, a, b in stated)
+        + f". E KL at ε = 1 over {len(poisson):,} data sets: from "
+        f"{dirichlet[:, 0].mean():.2g} at N = 10 to {dirichlet[:, -1].mean():.2g} at "
+        f"100,000 for three levels, {poisson[:, 0].mean():.2g} to "
+        f"{poisson[:, -1].mean():.2g} for Poisson counts."
+    )
 
 
 def _sensitivities(name: str) -> tuple[float, float]:

@@ -33,7 +33,6 @@ def _section_3_1(setting: Setting) -> Reproduced:
     tempered = [_tempered_loss(0.2, n) for n in (1, 2, 5, 20, 100, 1000)]
     printed, exact = _poisson()
     halved = Poisson(MOST).sampling_sensitivity(REPLACE_ONE, {"rate": RATES}).value
-    totals = [_total(base) for base in (0.0, 1.0)]
     claims = [
         Claim.certain(
             "equation 15: the sensitivity of truncated beta-Bernoulli is "
@@ -51,10 +50,10 @@ def _section_3_1(setting: Setting) -> Reproduced:
         ),
         Claim.certain(
             "h(x) = 0, as printed: then the likelihood is one",
-            totals[0] == 1,
+            _total(0) == 1,
             expected="fails",
         ),
-        Claim.certain("h(x) = 1 it must be", totals[1] == 1, by="dpjax"),
+        Claim.certain("h(x) = 1 it must be", _total(1) == 1, by="dpjax"),
         Claim.certain(
             "equation 13 with h is not the least: h cancels in a posterior. For "
             "Poisson records half of the range of θ (x' - x) is enough",
@@ -62,18 +61,25 @@ def _section_3_1(setting: Setting) -> Reproduced:
             by="dpjax",
         ),
     ]
-    words = (
+    words = _words_1(found, tempered, (printed, halved, exact[-1]))
+    names = ("a0", "by_search", "equation_15")
+    rows = table(names, zip(CUTS, found, stated, strict=True))
+    return Reproduced(words, {"": rows}, {}, claims)
+
+
+def _words_1(
+    found: list[float], tempered: list[float], poisson: tuple[float, float, float]
+) -> str:
+    printed, halved, exact = poisson
+    return (
         "By search over x, x' and p: "
         + ", ".join(f"{x:.3f} at a₀ = {a:g}" for a, x in zip(CUTS, found, strict=True))
-        + f". At a₀ = .2 and T = 2Δ / ε = {2 * stated[1] / EPSILON:.2f} the exact loss "
+        + f". At a₀ = .2 and T = 2Δ / ε = {2 * found[1] / EPSILON:.2f} the exact loss "
         f"is {tempered[2]:.3f} at n = 5 and {tempered[-1]:.3f} at n = 1,000 of ε = 1. "
         f"Poisson counts up to {MOST}, rates from {RATES[0]:g} to {RATES[1]:g}: "
         f"equation 13 gives {printed:.2f}, ours {halved:.2f}; the exact loss of a "
-        f"sample at n = 100 is {exact[-1]:.2f}, at most twice ours."
+        f"sample at n = 100 is {exact:.2f}, at most twice ours."
     )
-    rows = zip(CUTS, found, stated, strict=True)
-    names = ("a0", "by_search", "equation_15")
-    return Reproduced(words, {"": table(names, rows)}, {}, claims)
 
 
 def _by_search(cut: float) -> float:
@@ -98,7 +104,7 @@ def _tempered_loss(cut: float, n: int) -> float:
     return float(largest(logs[1:], logs[:-1]).max())
 
 
-def _total(base: float) -> float:
+def _total(base: int) -> float:
     """Of h(x) p^x (1 - p)^(1 - x) over both x, at a p."""
     return base * 0.25 + base * 0.75
 
@@ -126,11 +132,8 @@ def _section_3_2(setting: Setting) -> Reproduced:
     heat = 2 * math.log(4) / EPSILON
     losses = np.array([_worst(int(n), heat) for n in sizes])
     flatter = np.array([_flatter(int(n), heat) for n in sizes])
-    by_tables = [_aggregate(n) for n in (1, 2, 3)]
     change = int(FamilyCounts(COIN).sensitivity(REPLACE_ONE).value)
-    cheaper = GridPosterior.posterior(
-        COIN.layout, "1", REPLACE_ONE, n=20, omega="0.2"
-    ).temperature
+    cheaper = _cheaper()
     claims = [
         Claim.certain(
             "an adversary's data bring the loss of OPS as near to ε as one likes, as N "
@@ -144,7 +147,7 @@ def _section_3_2(setting: Setting) -> Reproduced:
         ),
         Claim.certain(
             "the L1 sensitivity of S(x) = (x, 1 - x) is 2, whatever N",
-            by_tables == [2, 2, 2] and change == 2,
+            [_aggregate(n) for n in (1, 2, 3)] == [change] * 3 == [2] * 3,
         ),
         Claim.certain(
             "equation 17: a sum's sensitivity is that of one record, for all S",
@@ -158,21 +161,34 @@ def _section_3_2(setting: Setting) -> Reproduced:
         Claim.certain(
             "at a small public N less heat is enough, since the worst case is not "
             "reached: the temperature need not be fixed",
-            float(cheaper) < heat,
+            cheaper < heat,
             by="dpjax",
         ),
     ]
-    words = (
+    words = _words_2(sizes, losses, flatter, cheaper)
+    rows = zip(sizes.tolist(), losses.tolist(), flatter.tolist(), strict=True)
+    found = table(("N", "loss", "ratio_of_variances"), rows)
+    return Reproduced(words, {"": found}, {}, claims)
+
+
+def _words_2(
+    sizes: np.ndarray, losses: np.ndarray, flatter: np.ndarray, cheaper: float
+) -> str:
+    heat = 2 * math.log(4) / EPSILON
+    return (
         f"a₀ = .2, ε = 1, T = {heat:.2f}, uniform prior. All records 0, and one "
         "becomes 1: exact losses of one sample "
         + ", ".join(f"{x:.4f} (N = {n:,})" for n, x in zip(sizes, losses, strict=True))
         + ". With 30 % ones the variance of OPS is "
         f"{flatter[-1]:.3f} times that of the posterior at N = 100,000. At a public N "
-        f"of 20, T = {float(cheaper):.2f} costs no more than ε."
+        f"of 20, T = {cheaper:.2f} costs no more than ε."
     )
-    rows = zip(sizes.tolist(), losses.tolist(), flatter.tolist(), strict=True)
-    found = table(("N", "loss", "ratio_of_variances"), rows)
-    return Reproduced(words, {"": found}, {}, claims)
+
+
+def _cheaper() -> float:
+    """The least temperature that costs ε at a public N of 20."""
+    law = GridPosterior.posterior(COIN.layout, "1", REPLACE_ONE, n=20, omega="0.2")
+    return float(law.temperature)
 
 
 def _worst(n: int, heat: float) -> float:

@@ -22,18 +22,12 @@ PRIORS = {"uniform": (1, 1), "Beta(10, 10)": (10, 10), "Beta(30, 1)": (30, 1)}
 
 
 def _theorem_2(setting: Setting) -> Reproduced:
-    constant = float(bernoulli_constant(OMEGA))
-    cost = float(posterior_sample_cost(bernoulli_constant(OMEGA), REPLACE_ONE).epsilon)
     losses = {
         name: [_coin_loss(n, _beta(*prior)) for n in SIZES]
         for name, prior in PRIORS.items()
     }
     ends = np.where(np.isin(GRID, GRID[[0, -1]]), 0, -np.inf)[[0, -1]]
     two = [_coin_loss(n, ends, GRID[[0, -1]]) for n in SIZES]
-    uniform = np.array(losses["uniform"])
-    law = GridPosterior.posterior(
-        COIN.layout, "3", REPLACE_ONE, n=20, omega=OMEGA, temperature=1
-    )
     widths, found = _random_models(setting.rng())
     every = np.array([*losses.values(), two])
     claims = [
@@ -41,6 +35,26 @@ def _theorem_2(setting: Setting) -> Reproduced:
             "one sample costs at most 2C: all random models and priors, 4 records",
             bool((found <= 2 * widths + ROUNDING).all()),
         ),
+        *_claims_2(every),
+    ]
+    words = _words_2(widths, found, losses)
+    rows = [
+        (name, n, float(loss))
+        for name, values in {**losses, "the two ends": two}.items()
+        for n, loss in zip(SIZES, values, strict=True)
+    ]
+    return Reproduced(words, {"": table(("prior", "n", "loss"), rows)}, {}, claims)
+
+
+def _claims_2(every: np.ndarray) -> list[Claim]:
+    """On losses of beta-Bernoulli models: a row a prior, the uniform one first."""
+    constant = float(bernoulli_constant(OMEGA))
+    cost = float(posterior_sample_cost(bernoulli_constant(OMEGA), REPLACE_ONE).epsilon)
+    uniform = every[0]
+    law = GridPosterior.posterior(
+        COIN.layout, "3", REPLACE_ONE, n=20, omega=OMEGA, temperature=1
+    )
+    return [
         Claim.certain(
             "and all beta-Bernoulli models of up to 2,000 records, C = ln((1 - a₀)/a₀)",
             bool((every <= cost + ROUNDING).all()),
@@ -59,22 +73,22 @@ def _theorem_2(setting: Setting) -> Reproduced:
             by="dpjax",
         ),
     ]
-    words = (
+
+
+def _words_2(
+    widths: np.ndarray, found: np.ndarray, losses: dict[str, list[float]]
+) -> str:
+    cost, uniform = float(2 * bernoulli_constant(OMEGA)), losses["uniform"]
+    return (
         f"{len(widths):,} random models of three records and four parameters, with "
         "random priors, on all tables of four records: the loss is at most "
         f"{(found / widths / 2).max():.3f} of 2C. Truncated beta-Bernoulli at a₀ = "
-        f"{OMEGA}, 2C = {cost:.3f}: enumerated over all tables, the loss with a "
+        f"{OMEGA}, 2C = {cost:.3f}: enumerated over all tables, on a grid of thousandths, the loss with a "
         f"uniform prior is {uniform[2]:.3f} at n = 5, {uniform[3]:.3f} at 20 and "
         f"{uniform[-1]:.3f} at 2,000; at n = 5 it is "
         f"{losses['Beta(10, 10)'][2]:.3f} with Beta(10, 10), "
         f"{losses['Beta(30, 1)'][2]:.3f} with Beta(30, 1)."
     )
-    rows = [
-        (name, n, float(loss))
-        for name, values in {**losses, "the two ends": two}.items()
-        for n, loss in zip(SIZES, values, strict=True)
-    ]
-    return Reproduced(words, {"": table(("prior", "n", "loss"), rows)}, {}, claims)
 
 
 def _beta(successes: float, failures: float) -> np.ndarray:
@@ -181,7 +195,14 @@ def _section_2_2(setting: Setting) -> Reproduced:
             "2qΔ pays for q posterior samples, and no less does", many and not short
         ),
     ]
-    words = (
+    words = _words_knob(delta, uniform, at_map)
+    rows = zip(budgets.tolist(), entropy.tolist(), at_map.tolist(), strict=True)
+    found = table(("epsilon", "entropy", "chance_of_the_mode"), rows)
+    return Reproduced(words, {"": found}, {}, claims)
+
+
+def _words_knob(delta: float, uniform: float, at_map: np.ndarray) -> str:
+    return (
         "The exponential mechanism of equation 6 on a grid of success probabilities, "
         f"5 successes in 14 records, Δ = {delta:.3f}. Distance to the uniform law at ε "
         f"= 0.001: {uniform:.1e}. Chance of the most probable value: "
@@ -189,9 +210,6 @@ def _section_2_2(setting: Setting) -> Reproduced:
         " It is uniform at ε = 0 only because the prior is tempered with the "
         "likelihood; if the likelihood alone is, what is left is the prior, at no cost."
     )
-    rows = zip(budgets.tolist(), entropy.tolist(), at_map.tolist(), strict=True)
-    found = table(("epsilon", "entropy", "chance_of_the_mode"), rows)
-    return Reproduced(words, {"": found}, {}, claims)
 
 
 def _samples(q: int) -> tuple[bool, bool]:
