@@ -217,7 +217,7 @@ def _panel(found: _Found) -> Panel:
         "success probability p",
         "posterior density",
         title=f"N = {N}, {ONES} successes, ε = {EPSILON} (replace-one), a₀ = {OMEGA}",
-        limits=(0, 7),
+        limits=(0.0, 7.0),
     )
 
 
@@ -248,7 +248,7 @@ def _panel_aware(found: _Found) -> Panel:
         "success probability p",
         "posterior density",
         title="three of the releases: noise-aware (thick), at their word (thin)",
-        limits=(0, 7),
+        limits=(0.0, 7.0),
     )
 
 
@@ -262,9 +262,9 @@ def _words(found: _Found) -> str:
     return (
         f"Densities of a success probability after {ONES} successes in {N} "
         "observations, uniform prior. OPS has the temperature 2 ln((1 - a₀)/a₀) / ε = "
-        f"{TEMPERATURE:.2f} (the paper prints 2.7, cut and not rounded); it depends on neither N nor the "
-        f"data. As N is public, {float(exact):.2f} is enough at this N, by its exact "
-        f"loss. The mass of the true posterior below a₀ = {OMEGA} is "
+        f"{TEMPERATURE:.2f} (the paper prints 2.7, cut and not rounded); it depends on "
+        f"neither N nor the data. As N is public, {float(exact):.2f} is enough at this "
+        f"N, by its exact loss. The mass of the true posterior below a₀ = {OMEGA} is "
         f"{TRUE.cdf(CUT):.2f}, that of OPS 0. Over all data sets of the true p = "
         f"{TRUTH:g} the standard deviation of OPS is {weights @ ratios:.2f} times that "
         "of the posterior on average, from "

@@ -27,20 +27,20 @@ from dpjax.statistics import FamilyCounts
 CASES: dict[str, tuple[Family, Truncation]] = {
     "Bernoulli": (Bernoulli(), {"probability": (0.025, 0.975)}),
     "categorical, 3 levels": (Categorical(3), {"probability": (0.025, 0.95)}),
-    "Poisson, 0 to 10": (Poisson(10), {"rate": (0.5, 10)}),
-    "exponential, 0 to 10": (Exponential(10.0), {"rate": (0.1, 2)}),
-    "Gaussian mean, ± 3": (GaussianMean(-3.0, 3.0, 1.0), {"mean": (-3, 3)}),
+    "Poisson, 0 to 10": (Poisson(10), {"rate": (0.5, 10.0)}),
+    "exponential, 0 to 10": (Exponential(10.0), {"rate": (0.1, 2.0)}),
+    "Gaussian mean, ± 3": (GaussianMean(-3.0, 3.0, 1.0), {"mean": (-3.0, 3.0)}),
     "Gaussian, ± 3": (
         Gaussian(-3.0, 3.0),
-        {"mean": (-3, 3), "variance": (0.25, 9)},
+        {"mean": (-3.0, 3.0), "variance": (0.25, 9.0)},
     ),
     "2 Gaussians, ± 3": (
         MultivariateGaussian((-3.0, -3.0), (3.0, 3.0)),
-        {"variance": (0.25, 9)},
+        {"variance": (0.25, 9.0)},
     ),
     "regression": (
         LinearRegression.from_bounds((-1.0, -3.0), (1.0, 3.0)),
-        {"norm": (0, 3), "precision": (0.25, 4)},
+        {"norm": (0.0, 3.0), "precision": (0.25, 4.0)},
     ),
 }
 

@@ -134,7 +134,7 @@ def _panel(found: dict[str, np.ndarray]) -> Panel:
         "mean square error / smallest variance",
         title=f"relative efficiency, T = {TEMPERATURE:.2f}",
         categories=names,
-        limits=(0, 5),
+        limits=(0.0, 5.0),
     )
 
 

@@ -115,7 +115,7 @@ def _claims_of_ops(sizes, curves) -> list[Claim]:
             "a sample of OPS has (1 + T) / 2 times the variance of one of the posterior"
             f" ({CLOSE:.0%})",
             CLOSE - abs(ops[:, -1].mean() / sample[:, -1].mean() / limit - 1),
-            relative_error(ops[:, -1], sample[:, -1]) / limit,
+            relative_error(ops[:, -1:], sample[:, -1:]) / limit,
         ),
         Claim.mean_positive(
             f"with few observations it is the other way round: at N = {sizes[0]} a "
@@ -126,7 +126,7 @@ def _claims_of_ops(sizes, curves) -> list[Claim]:
     ]
 
 
-def _near(words: str, *limits: tuple[float, np.ndarray]) -> Claim:
+def _near(words: str, *limits: tuple[float | int, np.ndarray]) -> Claim:
     """That mean squares are close to their limits, at the largest N."""
     off, errors = [], []
     for limit, squares in limits:
@@ -185,8 +185,8 @@ def _panel(sizes: np.ndarray, curves: dict[str, np.ndarray]) -> Panel:
         "mean square error / smallest variance",
         title=f"p = {TRUTH:g}, ε = {EPSILON} (replace-one), a₀ = {OMEGA}",
         log_x=True,
-        limits=(0, 8),
-        levels={"1": 1, "2": 2, f"1 + T = {1 + TEMPERATURE:.2f}": 1 + TEMPERATURE},
+        limits=(0.0, 8.0),
+        levels={"1": 1.0, "2": 2.0, f"1 + T = {1 + TEMPERATURE:.2f}": 1 + TEMPERATURE},
     )
 
 

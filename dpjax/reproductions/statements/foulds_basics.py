@@ -96,7 +96,6 @@ def _theorem_1(setting: Setting) -> Reproduced:
     rng = setting.rng()
     first = rng.multinomial(60, rng.dirichlet(np.full(4, 0.5), (MODELS, 2)))
     second = rng.multinomial(60, rng.dirichlet(np.full(3, 0.5), (MODELS, 4, 2)))
-    claimed = _shortfall(first, second)
     apart = _shortfall(first, np.repeat(second[:, :1], 4, axis=1))
     both = _responses(Fraction(1, 10), Fraction(1, 20))
     loss, _ = largest_loss(lambda x: [x], [_responses(Fraction(0), Fraction(0))])
@@ -108,7 +107,7 @@ def _theorem_1(setting: Setting) -> Reproduced:
         ),
         Claim.certain(
             "also if the second is chosen after seeing the first",
-            claimed >= 0,
+            _shortfall(first, second) >= 0,
             by="dpjax",
         ),
         Claim.certain(
@@ -120,8 +119,7 @@ def _theorem_1(setting: Setting) -> Reproduced:
             by="dpjax",
         ),
         Claim.certain(
-            "advanced composition trades a larger δ for a smaller ε",
-            true <= 1e-6 and many < total,
+            "advanced composition trades δ for a smaller ε", true <= 1e-6 < many < total
         ),
     ]
     words = (
@@ -133,8 +131,8 @@ def _theorem_1(setting: Setting) -> Reproduced:
         f"advanced composition; enumerated, they need δ = {true:.1e} there."
     )
     names = ("delta_of_the_pair", "its_loss", "advanced_epsilon", "its_exact_delta")
-    found = table(names, [(float(spent), loss, many, true)])
-    return Reproduced(words, {"": found}, {}, claims)
+    rows = [(float(spent), loss, many, true)]
+    return Reproduced(words, {"": table(names, rows)}, {}, claims)
 
 
 def _hundred() -> tuple[float, float, float]:

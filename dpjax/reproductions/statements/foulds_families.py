@@ -62,8 +62,7 @@ def _section_3_1(setting: Setting) -> Reproduced:
         ),
     ]
     words = _words_1(found, tempered, (printed, halved, exact[-1]))
-    names = ("a0", "by_search", "equation_15")
-    rows = table(names, zip(CUTS, found, stated, strict=True))
+    rows = table(("a0", "found", "stated"), zip(CUTS, found, stated, strict=True))
     return Reproduced(words, {"": rows}, {}, claims)
 
 
@@ -133,7 +132,6 @@ def _section_3_2(setting: Setting) -> Reproduced:
     losses = np.array([_worst(int(n), heat) for n in sizes])
     flatter = np.array([_flatter(int(n), heat) for n in sizes])
     change = int(FamilyCounts(COIN).sensitivity(REPLACE_ONE).value)
-    cheaper = _cheaper()
     claims = [
         Claim.certain(
             "an adversary's data bring the loss of OPS as near to ε as one likes, as N "
@@ -161,19 +159,17 @@ def _section_3_2(setting: Setting) -> Reproduced:
         Claim.certain(
             "at a small public N less heat is enough, since the worst case is not "
             "reached: the temperature need not be fixed",
-            cheaper < heat,
+            _cheaper() < heat,
             by="dpjax",
         ),
     ]
-    words = _words_2(sizes, losses, flatter, cheaper)
+    words = _words_2(sizes, losses, flatter)
     rows = zip(sizes.tolist(), losses.tolist(), flatter.tolist(), strict=True)
     found = table(("N", "loss", "ratio_of_variances"), rows)
     return Reproduced(words, {"": found}, {}, claims)
 
 
-def _words_2(
-    sizes: np.ndarray, losses: np.ndarray, flatter: np.ndarray, cheaper: float
-) -> str:
+def _words_2(sizes: np.ndarray, losses: np.ndarray, flatter: np.ndarray) -> str:
     heat = 2 * math.log(4) / EPSILON
     return (
         f"a₀ = .2, ε = 1, T = {heat:.2f}, uniform prior. All records 0, and one "
@@ -181,7 +177,7 @@ def _words_2(
         + ", ".join(f"{x:.4f} (N = {n:,})" for n, x in zip(sizes, losses, strict=True))
         + ". With 30 % ones the variance of OPS is "
         f"{flatter[-1]:.3f} times that of the posterior at N = 100,000. At a public N "
-        f"of 20, T = {cheaper:.2f} costs no more than ε."
+        f"of 20, T = {_cheaper():.2f} costs no more than ε."
     )
 
 

@@ -14,7 +14,7 @@ def logs_of(weights: np.ndarray) -> np.ndarray:
     return weights - logsumexp(weights, axis=-1, keepdims=True)
 
 
-def largest(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+def largest(one: np.ndarray, other: np.ndarray) -> np.ndarray | np.number:
     """The loss between laws that are given by logarithms of weights, on the last axis.
 
     The largest log-ratio of the probabilities of an outcome, either way.
@@ -23,8 +23,8 @@ def largest(one: np.ndarray, other: np.ndarray) -> np.ndarray:
 
 
 def hockey_stick(
-    one: np.ndarray, other: np.ndarray, ratio: float | np.ndarray
-) -> np.ndarray:
+    one: np.ndarray, other: np.ndarray, ratio: float | int | np.ndarray
+) -> np.ndarray | np.number:
     """The least δ for ε = ln(ratio) between two laws, either way."""
     excess = np.stack([one - ratio * other, other - ratio * one])
     return np.maximum(excess, 0).sum(axis=-1).max(axis=0)

@@ -69,7 +69,7 @@ def _claims_2(every: np.ndarray) -> list[Claim]:
         ),
         Claim.certain(
             "the library charges the exact loss at the public n",
-            abs(float(law.loss) - uniform[SIZES.index(20)]) < 1e-6,
+            abs(float(law.loss) - float(uniform[SIZES.index(20)])) < 1e-6,
             by="dpjax",
         ),
     ]
@@ -83,15 +83,15 @@ def _words_2(
         f"{len(widths):,} random models of three records and four parameters, with "
         "random priors, on all tables of four records: the loss is at most "
         f"{(found / widths / 2).max():.3f} of 2C. Truncated beta-Bernoulli at a₀ = "
-        f"{OMEGA}, 2C = {cost:.3f}: enumerated over all tables, on a grid of thousandths, the loss with a "
-        f"uniform prior is {uniform[2]:.3f} at n = 5, {uniform[3]:.3f} at 20 and "
-        f"{uniform[-1]:.3f} at 2,000; at n = 5 it is "
+        f"{OMEGA}, 2C = {cost:.3f}: enumerated over all tables, on a grid of "
+        f"thousandths, the loss with a uniform prior is {uniform[2]:.3f} at n = 5, "
+        f"{uniform[3]:.3f} at 20 and {uniform[-1]:.3f} at 2,000; at n = 5 it is "
         f"{losses['Beta(10, 10)'][2]:.3f} with Beta(10, 10), "
         f"{losses['Beta(30, 1)'][2]:.3f} with Beta(30, 1)."
     )
 
 
-def _beta(successes: float, failures: float) -> np.ndarray:
+def _beta(successes: int, failures: int) -> np.ndarray:
     return (successes - 1) * np.log(GRID) + (failures - 1) * np.log1p(-GRID)
 
 
@@ -103,7 +103,7 @@ def _coin_loss(n: int, prior: np.ndarray, grid: np.ndarray = GRID) -> float:
 
 
 def _random_models(
-    rng: np.random.Generator, most: float = np.inf
+    rng: np.random.Generator, most: float = math.inf
 ) -> tuple[np.ndarray, np.ndarray]:
     """C, and the largest loss over tables of four records, of many random models."""
     scale = rng.exponential(size=(2000, 1, 1))
@@ -124,7 +124,7 @@ def _theorem_3(setting: Setting) -> Reproduced:
     bound = 0.5
     widths, found = _random_models(setting.rng(), bound)
     sizes = np.array([1, 2, 5, 20, 100])
-    densities = np.array([_two_densities(bound, n) for n in sizes])
+    densities = np.array([_two_densities(bound, int(n)) for n in sizes])
     counts = [_coin_loss(int(n), _beta(1, 1)) for n in sizes]
     largest_log = -math.log(float(OMEGA))
     claims = [
