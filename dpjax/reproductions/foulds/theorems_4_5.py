@@ -50,7 +50,7 @@ def _run(setting: Setting) -> Reproduced:
         [
             *_claims(curves, hot),
             *_claims_of_ops(sizes, curves),
-            *_claims_of_law(drawn, sizes[-1]),
+            *_claims_of_law(drawn, int(sizes[-1])),
         ],
     )
 
