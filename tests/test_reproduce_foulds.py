@@ -76,6 +76,10 @@ def test_sensitivities_of_table_1_are_those_of_the_formulas():
     width, change = np.log(0.975 / 0.025), 2 * 3**2 + 3 * 6  # of the Gaussian: z, z²
     assert found["Bernoulli", "replace-one"] == pytest.approx((1, width, 2 * width))
     assert found["Bernoulli", "add-remove"] == pytest.approx((1, width, width))
+    levels = [
+        found["categorical, 3 levels", x][0] for x in ("replace-one", "add-remove")
+    ]
+    assert levels == [2, 1]
     assert found["Gaussian mean, ± 3", "replace-one"] == pytest.approx((6, 18, change))
 
 
@@ -123,6 +127,7 @@ def test_losses_of_laws_by_hand():
     one, other = np.array([0.5, 0.5]), np.array([0.8, 0.2])
     assert largest(np.log(one), np.log(7 * other)) == pytest.approx(np.log(2.5))
     assert hockey_stick(one, other, 2.0) == pytest.approx(0.1)
+    assert hockey_stick(other, one, 2.0) == pytest.approx(0.1)  # whichever is first
     assert hockey_stick(one, other, 1.0) == pytest.approx(0.3)
     assert len([*replaced(3, 2)]) == 9 * 2 * 2 / 2
     assert all(
