@@ -2,7 +2,10 @@
 
 __all__ = ["REPRODUCTIONS"]
 
+from dpjax.reproductions.foulds.figure_1 import FIGURE_1
 from dpjax.reproductions.foulds.figure_2 import FIGURE_2
+from dpjax.reproductions.foulds.table_1 import TABLE_1
+from dpjax.reproductions.foulds.theorems_4_5 import THEOREMS_4_5
 from dpjax.reproductions.reproduction import Reproduction
 
-REPRODUCTIONS: tuple[Reproduction, ...] = (FIGURE_2,)
+REPRODUCTIONS: tuple[Reproduction, ...] = (TABLE_1, FIGURE_1, FIGURE_2, THEOREMS_4_5)

@@ -3,5 +3,6 @@
 __all__ = ["REPRODUCTIONS"]
 
 from dpjax.reproductions.reproduction import Reproduction
+from dpjax.reproductions.statements.foulds import FOULDS_STATEMENTS
 
-REPRODUCTIONS: tuple[Reproduction, ...] = ()
+REPRODUCTIONS: tuple[Reproduction, ...] = (*FOULDS_STATEMENTS,)
