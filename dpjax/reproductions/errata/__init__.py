@@ -2,6 +2,22 @@
 
 __all__ = ["REPRODUCTIONS"]
 
+from dpjax.reproductions.errata.algorithm_3 import ERRATUM_4, ERRATUM_7
+from dpjax.reproductions.errata.corollary_3 import ERRATUM_1
+from dpjax.reproductions.errata.figure_1 import ERRATUM_6
+from dpjax.reproductions.errata.lemma_2 import ERRATUM_3
+from dpjax.reproductions.errata.random_scan import ERRATUM_5
+from dpjax.reproductions.errata.remark_1 import ERRATUM_8
+from dpjax.reproductions.errata.theorem_1 import ERRATUM_2
 from dpjax.reproductions.reproduction import Reproduction
 
-REPRODUCTIONS: tuple[Reproduction, ...] = ()
+REPRODUCTIONS: tuple[Reproduction, ...] = (
+    ERRATUM_1,
+    ERRATUM_2,
+    ERRATUM_3,
+    ERRATUM_4,
+    ERRATUM_5,
+    ERRATUM_6,
+    ERRATUM_7,
+    ERRATUM_8,
+)
