@@ -6,6 +6,9 @@ from dpjax.reproductions.errata.algorithm_3 import ERRATUM_4, ERRATUM_7
 from dpjax.reproductions.errata.corollary_3 import ERRATUM_1
 from dpjax.reproductions.errata.figure_1 import ERRATUM_6
 from dpjax.reproductions.errata.lemma_2 import ERRATUM_3
+from dpjax.reproductions.errata.metropolis import ERRATUM_9
+from dpjax.reproductions.errata.months import ERRATUM_10
+from dpjax.reproductions.errata.parallel import ERRATUM_11
 from dpjax.reproductions.errata.random_scan import ERRATUM_5
 from dpjax.reproductions.errata.remark_1 import ERRATUM_8
 from dpjax.reproductions.errata.theorem_1 import ERRATUM_2
@@ -20,4 +23,7 @@ REPRODUCTIONS: tuple[Reproduction, ...] = (
     ERRATUM_6,
     ERRATUM_7,
     ERRATUM_8,
+    ERRATUM_9,
+    ERRATUM_10,
+    ERRATUM_11,
 )

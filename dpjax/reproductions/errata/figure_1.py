@@ -157,15 +157,15 @@ def _words(found: np.ndarray, repeats: int) -> str:
     plain, laplace, one, many = found
     return (
         "Figure 1 shows the posterior sampler above the other mechanisms past some ε. "
-        "Its appendix draws samples repeatedly and averages them, but ε pays for one: m "
-        f"samples cost m times as much. {FEATURES} features, {TRAINING} training "
+        "Its appendix draws samples repeatedly and averages them, but ε pays for one: "
+        f"m samples cost m times as much. {FEATURES} features, {TRAINING} training "
         f"records, {repeats} repeats; accuracy at ε = 1, 2, 5, 10: one sample "
         f"{shown(one)}; Algorithm 1 {shown(laplace)}; the average over all of the "
-        "sampler's truncated posterior, which no ε pays for, "
-        f"{shown(many)}; non-private {plain[0].mean():.2f}. **Corrected:** with the "
-        "sample that ε pays for the sampler is below Laplace throughout. **Instead**, "
-        "dpjax charges m samples m times (`release(…, samples=m)`), and zhang-figure-1 "
-        "shows both curves with their costs."
+        f"sampler's truncated posterior, which no ε pays for, {shown(many)}; "
+        f"non-private {plain[0].mean():.2f}. **Corrected:** with the sample that ε "
+        "pays for the sampler is below Laplace throughout. **Instead**, dpjax charges "
+        "m samples m times (`release(…, samples=m)`), and zhang-figure-1 shows both "
+        "curves with their costs."
     )
 
 

@@ -202,13 +202,13 @@ def _words(rows: list[tuple], means: list[float], refined: float) -> str:
         f"At n = {N} and ε = 1, 17 variables: {'; '.join(map(one, simulated))}. The "
         "last network has one row more; records are random but for the zeros. Without "
         f"simulation: a coin of {N} zeros at ε = {WEAK} exceeds its mean by "
-        f"{coin[4]:.0f} with probability at least {coin[5]:.3f}, printed {coin[1]:.1f}. "
-        f"The refined bound of the mean fails as well: coin, n = {REFINED_N}, ε = "
-        f"{REFINED_EPSILON}, bound {refined:.2f}: the mean is {means[near]:.2f} for "
-        f"{near} ones and {max(means):.2f} for {REFINED_N}. **Corrected:** √(-½ Σc² ln "
-        "δ) for priors of at least 1. **Instead**, `dpjax.bounds.theorem_1` gives the "
-        "corrected bound, and the printed one on request; erratum-12 has a bound of "
-        "the mean."
+        f"{coin[4]:.0f} with probability at least {coin[5]:.3f}, printed "
+        f"{coin[1]:.1f}. The refined bound of the mean fails as well: coin, n = "
+        f"{REFINED_N}, ε = {REFINED_EPSILON}, bound {refined:.2f}: the mean is "
+        f"{means[near]:.2f} for {near} ones and {max(means):.2f} for {REFINED_N}. "
+        "**Corrected:** √(-½ Σc² ln δ) for priors of at least 1. **Instead**, "
+        "`dpjax.bounds.theorem_1` gives the corrected bound, and the printed one on "
+        "request; erratum-12 has a bound of the mean."
     )
 
 
