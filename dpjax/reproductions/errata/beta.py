@@ -2,12 +2,13 @@
 
 __all__ = ["clamped", "divergence", "mean_divergence"]
 
+import itertools
 from functools import cache
 
 import numpy as np
 from scipy.special import betaln, digamma
 
-_NODES = 48
+_NODES = 40
 
 
 def divergence(exact: np.ndarray, other: np.ndarray) -> np.ndarray:
@@ -23,28 +24,43 @@ def _legendre() -> tuple[np.ndarray, np.ndarray]:
     return (nodes + 1) / 2, weights / 2
 
 
-def clamped(count: int, n: int, scale: float) -> tuple[np.ndarray, np.ndarray]:
-    """Law of a count with Laplace noise, clamped to [0, n]: values and weights.
+def clamped(
+    count: int, n: float, scale: float, top: float | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Law of a count with Laplace noise, clamped to [0, top]: values and weights.
 
-    Exact at both ends, where it has atoms; by quadrature on either side of the count.
+    Exact at both ends, where it has atoms; between them by quadrature, with breaks
+    near the count and at n. Without `top` it is n.
     """
     nodes, weights = _legendre()
-    below, above = count * nodes, count + (n - count) * nodes
-    places = np.concatenate([below, above])
-    density = np.exp(-np.abs(places - count) / scale) / (2 * scale)
-    lengths = np.concatenate([count * weights, (n - count) * weights])
-    ends = np.exp(-np.array([count, n - count]) / scale) / 2
-    return (
-        np.concatenate([[0.0, n], places]),
-        np.concatenate([ends, density * lengths]),
-    )
+    last = n if top is None else top
+    ends = np.exp(-np.array([count, last - count]) / scale) / 2
+    places, chances = [np.array([0.0, last])], [ends]
+    near = count + scale * np.array([-40.0, -5.0, 0.0, 5.0, 40.0])
+    breaks = np.unique(np.clip([0, *near, n, last], 0, last))
+    for low, high in itertools.pairwise(breaks):
+        inner = low + (high - low) * nodes
+        density = np.exp(-np.abs(inner - count) / scale) / (2 * scale)
+        places.append(inner)
+        chances.append(density * (high - low) * weights)
+    return np.concatenate(places), np.concatenate(chances)
 
 
 def mean_divergence(
-    counts: tuple[int, int], n: int, scale: float, prior: float = 1.0
+    counts: tuple[int, int],
+    n: int,
+    scale: float,
+    prior: float = 1.0,
+    top: float | None = None,
+    reverse: bool = False,
 ) -> float:
-    """E KL of one row: exact counts, against the same with clamped Laplace noise."""
-    (ones, weights), (zeros, others) = (clamped(x, n, scale) for x in counts)
-    released = np.stack(np.meshgrid(ones, zeros, indexing="ij"), axis=-1)
+    """E KL of one row: exact counts, against the same with clamped Laplace noise.
+
+    With `reverse`, KL of the noisy posterior from the exact one.
+    """
+    laws = [clamped(x, n, scale, top) for x in counts]
+    (ones, weights), (zeros, others) = laws
+    released = prior + np.stack(np.meshgrid(ones, zeros, indexing="ij"), axis=-1)
     exact = prior + np.broadcast_to(np.array(counts, float), released.shape)
-    return float(weights @ divergence(exact, prior + released) @ others)
+    sides = (released, exact) if reverse else (exact, released)
+    return float(weights @ divergence(*sides) @ others)
