@@ -11,8 +11,9 @@ from scipy import integrate
 from dpjax import bounds
 from dpjax.graph import BayesNet
 from dpjax.mechanisms import CellMass
-from dpjax.plots import Panel, Series, draw_panels
+from dpjax.plots import Panel, draw_panels
 from dpjax.privacy import REPLACE_ONE, bernoulli_constant
+from dpjax.reproductions.errata.lines import line
 from dpjax.reproductions.numbers import table
 from dpjax.reproductions.reproduction import Claim, Reproduced, Reproduction, Setting
 
@@ -96,7 +97,7 @@ def _panel_4(rows: list[tuple], root: float) -> Panel:
     sizes = [x[0] for x in rows]
     names = ("a density", "the mass of a set", "loss at ε = 1 (nats)")
     return Panel(
-        [Series(name, sizes, [x[i] for x in rows]) for i, name in enumerate(names, 1)],
+        [line(name, sizes, [x[i] for x in rows]) for i, name in enumerate(names, 1)],
         "number of records n",
         "largest change by one record",
         title=f"Beta-Bernoulli posterior on [{OMEGA}, {1 - float(OMEGA):g}]",
@@ -164,7 +165,7 @@ def _panel_7(rows: list[tuple]) -> Panel:
     names = ("Algorithm 3", "Lemma 4 as printed", "corrected")
     places = [x[0] for x in rows]
     return Panel(
-        [Series(name, places, [x[i] for x in rows]) for i, name in enumerate(names, 1)],
+        [line(name, places, [x[i] for x in rows]) for i, name in enumerate(names, 1)],
         "privacy loss ε (nats)",
         f"probability of a score {2 * SHORT:.2f} below the best",
         title=f"two cells, {MISSED_N} successes of {MISSED_N}",

@@ -8,13 +8,14 @@ from functools import partial
 import numpy as np
 from scipy import stats
 
-from dpjax.plots import Panel, Series, draw_panels
+from dpjax.plots import Panel, draw_panels
 from dpjax.privacy import bernoulli_constant
 from dpjax.reproductions.errata.beta import mean_divergence
+from dpjax.reproductions.errata.lines import line
 from dpjax.reproductions.numbers import table
 from dpjax.reproductions.reproduction import Claim, Reproduced, Reproduction, Setting
 
-LEAST, EPSILON = "0.2", 1  # a₀ and ε of the paper's Figure 1
+LEAST, EPSILON = "0.2", 1.0  # a₀ and ε of the paper's Figure 1
 TEMPERATURE = 2 * float(bernoulli_constant(LEAST)) / EPSILON
 ARE = 1 + TEMPERATURE
 TRUTHS = (0.3, 0.2, 0.1)  # inside of [a₀, 1 - a₀], at its end, outside
@@ -99,7 +100,7 @@ def _panel_15(rows: list[tuple]) -> Panel:
     places = ("inside", "at the end", "outside")
     return Panel(
         [
-            Series(f"p = {p:g}, {place}", sizes, [x[i] for x in rows])
+            line(f"p = {p:g}, {place}", sizes, [x[i] for x in rows])
             for i, (p, place) in enumerate(zip(TRUTHS, places, strict=True), 1)
         ],
         "number of records N",
@@ -117,7 +118,7 @@ def _words_15(row: tuple) -> str:
         "Theorem 5 gives one sample of the exponential mechanism the relative "
         "efficiency 1 + T and states no condition on the truth. But finite T needs a "
         "truncated parameter space, which must hold the truth inside. Beta-Bernoulli "
-        f"with a₀ = {LEAST}, ε = {EPSILON}, 1 + T = {ARE:.2f}; N E(θ - p)² / (p(1 - "
+        f"with a₀ = {LEAST}, ε = {EPSILON:g}, 1 + T = {ARE:.2f}; N E(θ - p)² / (p(1 - "
         f"p)) at N = {n}, by sums over all data: {inside:.2f} for p = {TRUTHS[0]:g}, "
         f"{edge:.2f} for p = {TRUTHS[1]:g}, {outside:.0f} for p = {TRUTHS[2]:g}, where "
         "the sample tends to a₀. **Corrected:** 1 + T for a truth inside of the "
@@ -176,12 +177,12 @@ def _panel_16(rows: list[tuple]) -> Panel:
     sizes = [x[0] for x in rows]
     return Panel(
         [
-            Series("variances of the posteriors", sizes, [x[1] for x in rows]),
-            Series("squared errors of their samples", sizes, [x[2] for x in rows]),
+            line("variances of the posteriors", sizes, [x[1] for x in rows]),
+            line("squared errors of their samples", sizes, [x[2] for x in rows]),
         ],
         "number of records N",
         "OPS over non-private",
-        title=f"Beta-Bernoulli, p = {PROBABILITY}, a₀ = {LEAST}, ε = {EPSILON}",
+        title=f"Beta-Bernoulli, p = {PROBABILITY}, a₀ = {LEAST}, ε = {EPSILON:g}",
         log_x=True,
         levels={
             f"T = {TEMPERATURE:.2f}": TEMPERATURE,
@@ -197,10 +198,13 @@ def _words_16(row: tuple) -> str:
         "true posterior given N data points is said to approach (1 + T) / 2. The "
         "tempered posterior's variance approaches T times that of the true one (as "
         f"section 3.2 says: a factor of T flatter). p = {PROBABILITY}, a₀ = {LEAST}, ε "
-        f"= {EPSILON}, N = {n}: {posteriors:.3f}, T = {heat:.3f}, printed "
+        f"= {EPSILON:g}, N = {n}: {posteriors:.3f}, T = {heat:.3f}, printed "
         f"{printed:.3f}. **Corrected:** T for the posteriors; (1 + T) / 2 for the "
         f"squared errors of a sample of each about the truth ({errors:.3f} here), "
-        "which adds the same variance of the data to both."
+        "which adds the same variance of the data to both. In the same sense the "
+        "asymptotic posteriors of Theorems 4 and 5, of variances 2/(NI) and "
+        "(1 + T)/(NI), are laws of a sample about the truth, and not posteriors. "
+        "**Instead**, figures and tests of dpjax compare squared errors of samples."
     )
 
 
@@ -254,16 +258,16 @@ def _panel_17(rows: list[tuple]) -> Panel:
     sizes = [x[0] for x in rows]
     return Panel(
         [
-            Series(
+            line(
                 "no posterior, without projection (probability)",
                 sizes[:4],
                 [x[1] for x in rows][:4],
             ),
-            Series("E KL, with projection (nats)", sizes, [x[2] for x in rows]),
+            line("E KL, with projection (nats)", sizes, [x[2] for x in rows]),
         ],
         "number of records N",
         "probability, and nats",
-        title=f"Beta-Bernoulli, p = {PROBABILITY}, ε = {EPSILON}, uniform prior",
+        title=f"Beta-Bernoulli, p = {PROBABILITY}, ε = {EPSILON:g}, uniform prior",
         log_x=True,
         log_y=True,
     )
@@ -277,7 +281,7 @@ def _words_17(rows: list[tuple], limit: float) -> str:
         "N, and Corollary 2 says that the Laplace mechanism's is such. Such noise "
         "leaves the parameter space with positive probability at every N; there is no "
         "posterior then, and no expected KL divergence. Beta-Bernoulli, uniform prior, "
-        f"p = {PROBABILITY}, ε = {EPSILON}: probability {chances[10]:.3f} at N = 10, "
+        f"p = {PROBABILITY}, ε = {EPSILON:g}: probability {chances[10]:.3f} at N = 10, "
         f"{chances[20]:.4f} at 20, {chances[100]:.2g} at 100. Equation 16 projects, "
         "and then the law of the noise does depend on the data. **Corrected:** with "
         "the projection, a prior of positive parameters and a truth inside of the "

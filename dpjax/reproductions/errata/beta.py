@@ -15,7 +15,8 @@ def divergence(exact: np.ndarray, other: np.ndarray) -> np.ndarray:
     """KL(Beta(exact) ‖ Beta(other)) in nats; the last axis holds the two parameters."""
     (a, b), (c, d) = np.moveaxis(exact, -1, 0), np.moveaxis(other, -1, 0)
     means = (a - c) * digamma(a) + (b - d) * digamma(b)
-    return betaln(c, d) - betaln(a, b) + means + (c + d - a - b) * digamma(a + b)
+    change = means + (c + d - a - b) * digamma(a + b)
+    return np.asarray(betaln(c, d) - betaln(a, b) + change)
 
 
 @cache
@@ -25,7 +26,7 @@ def _legendre() -> tuple[np.ndarray, np.ndarray]:
 
 
 def clamped(
-    count: int, n: float, scale: float, top: float | None = None
+    count: int, n: int, scale: float, top: float | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Law of a count with Laplace noise, clamped to [0, top]: values and weights.
 

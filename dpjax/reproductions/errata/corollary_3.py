@@ -9,7 +9,8 @@ import numpy as np
 from scipy import stats
 
 from dpjax import bounds
-from dpjax.plots import Panel, Series, draw_panels
+from dpjax.plots import Panel, draw_panels
+from dpjax.reproductions.errata.lines import line
 from dpjax.reproductions.errata.naive_bayes import FEATURES
 from dpjax.reproductions.numbers import table
 from dpjax.reproductions.reproduction import Claim, Reproduced, Reproduction, Setting
@@ -137,10 +138,7 @@ def _panel(everywhere: np.ndarray, families: np.ndarray) -> Panel:
         "proved here": [_proved(t) for t in times],
     }
     return Panel(
-        [
-            Series(name, times, curve, style="thin" if "proved" in name else "plain")
-            for name, curve in curves.items()
-        ],
+        [line(name, times, curve, style="plain") for name, curve in curves.items()],
         "t of the increment 4t|N|²/ε",
         "probability of no negative cell",
         title=f"naive Bayes of {FEATURES} features, whatever ε",
@@ -164,12 +162,13 @@ def _words(rows: list[tuple], data: tuple, needed: float) -> str:
         f"of {RECORDS} records of zeros at ε = 1, t = {LARGE:g}: {data[0]:.3f} → "
         f"{data[1]:.3f}. **Corrected:** the sizes of |N| Laplace variables add up to a "
         "Gamma variable, so that no family's cell is negative with probability at "
-        "least P(Gamma(|N|) ≤ 2t|N|), whatever the records; that is at least "
-        f"1 - exp(-t) from t = {_from_there_on():.2f} on for |N| = {SIZE}. "
-        "**Instead**, `dpjax.stealth.calibrated_increment` takes a quantile of "
-        f"simulated noise: for families and the paper's noise, {WANTED:.0%} need t = "
-        f"{needed:.3f}, {total * needed:.0f}/ε records in all, not the corollary's t = "
-        f"{printed:.2f}, {total * printed:.0f}/ε records."
+        "least P(Gamma(|N|) ≤ 2t|N|), whatever the records; that is at least 1 - "
+        f"exp(-t) from t = {_from_there_on():.2f} on for |N| = {SIZE}. **Instead**, "
+        "`dpjax.stealth.calibrated_increment` takes a quantile of simulated noise: for "
+        f"families and the paper's noise, {WANTED:.0%} need t = {needed:.3f}, "
+        f"{total * needed:.0f}/ε records in all, a quarter of that in each cell of a "
+        "feature's table (not small beside the 50 records of Figure 1), not the "
+        f"corollary's t = {printed:.2f}, {total * printed:.0f}/ε records."
     )
 
 

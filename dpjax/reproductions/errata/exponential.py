@@ -7,8 +7,9 @@ from functools import partial
 import numpy as np
 
 from dpjax.expfam import Exponential
-from dpjax.plots import Panel, Series, draw_panels
+from dpjax.plots import Panel, draw_panels
 from dpjax.privacy import REPLACE_ONE
+from dpjax.reproductions.errata.lines import line
 from dpjax.reproductions.numbers import table
 from dpjax.reproductions.reproduction import Claim, Reproduced, Reproduction, Setting
 
@@ -34,7 +35,7 @@ def _run(setting: Setting) -> Reproduced:
                 expected="fails",
             ),
             Claim.certain(
-                "with rates up to λ they are, with L = λ and the distance |x - y|",
+                "with rates up to λ they are, with L = λ and the distance of x and y",
                 bounded <= MOST * (SECOND - FIRST) * (1 + 1e-12),
                 by="dpjax",
             ),
@@ -58,7 +59,7 @@ def _panel() -> Panel:
     rates = np.geomspace(0.1, 3_000, 60)
     levels = {f"L = {x:g}": x for x in CONSTANTS[1:]}
     return Panel(
-        [Series("exponential", rates, [_log_ratio(x) for x in rates], style="plain")],
+        [line("exponential", rates, [_log_ratio(x) for x in rates], style="plain")],
         "rate λ (per unit of time)",
         "log-ratio of two times at distance 1 (nats)",
         title="no L is enough for all rates",

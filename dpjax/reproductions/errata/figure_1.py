@@ -8,14 +8,15 @@ from functools import partial
 import numpy as np
 from scipy.special import betainc, betaincinv
 
-from dpjax.plots import Panel, Series, draw_panels
+from dpjax.plots import Panel, draw_panels
 from dpjax.privacy import bernoulli_constant, truncation
+from dpjax.reproductions.errata.lines import line
 from dpjax.reproductions.errata.naive_bayes import FEATURES
 from dpjax.reproductions.numbers import mean_and_error, table
 from dpjax.reproductions.reproduction import Claim, Reproduced, Reproduction, Setting
 
 TRAINING, TESTING = 50, 950
-EPSILONS = (1, 2, 5, 10, 30, 100)
+EPSILONS = (1.0, 2.0, 5.0, 10.0, 30.0, 100.0)
 SAMPLER = "sampler, one sample"
 MANY = "sampler, all of its posterior (cost: unlimited)"
 NAMES = ("non-private", "Laplace (Algorithm 1)", SAMPLER, MANY)
@@ -133,7 +134,7 @@ def _claims(found: np.ndarray) -> list[Claim]:
 
 def _panel(found: np.ndarray) -> Panel:
     series = [
-        Series(
+        line(
             name,
             EPSILONS,
             *np.array([mean_and_error(x) for x in curve]).T,

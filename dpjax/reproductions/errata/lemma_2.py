@@ -9,8 +9,9 @@ from functools import partial
 import numpy as np
 from scipy.special import log_softmax
 
-from dpjax.plots import Panel, Series, draw_panels
+from dpjax.plots import Panel, draw_panels
 from dpjax.privacy import bernoulli_constant, lemma_2, network_constant
+from dpjax.reproductions.errata.lines import line
 from dpjax.reproductions.numbers import table
 from dpjax.reproductions.reproduction import Claim, Reproduced, Reproduction, Setting
 
@@ -124,7 +125,7 @@ def _panel(rows: list[tuple]) -> Panel:
     places = np.arange(len(chosen))
     return Panel(
         [
-            Series(name, places, [x[i] for x in chosen], style=style)
+            line(name, places, [x[i] for x in chosen], style=style)
             for name, i, style in (
                 ("largest log-ratio", 2, "points"),
                 ("Lemma 2, distances of variables", 4, "crosses"),
@@ -134,6 +135,7 @@ def _panel(rows: list[tuple]) -> Panel:
         "two records (parent and child)",
         "log-ratio of their probabilities (nats)",
         title=f"a parent and its child, no probability below ω = {OMEGA}",
+        limits=(0.0, 6.0),
         categories=[f"{x[0]}, {x[1]}" for x in chosen],
     )
 

@@ -10,8 +10,9 @@ from functools import partial
 import jax.numpy as jnp
 import numpy as np
 
-from dpjax.plots import Panel, Series, draw_panels
+from dpjax.plots import Panel, draw_panels
 from dpjax.private_chains import barker
+from dpjax.reproductions.errata.lines import line
 from dpjax.reproductions.numbers import table
 from dpjax.reproductions.reproduction import Claim, Reproduced, Reproduction, Setting
 
@@ -102,7 +103,7 @@ def _panel() -> Panel:
     ones = np.array(stays["ones"])
     return Panel(
         [
-            Series(name, ones, stays[column], style="line")
+            line(name, ones, stays[column], style="line")
             for name, column in zip(RULES, ("usual", "barker"), strict=True)
         ],
         "successes in 9 records",

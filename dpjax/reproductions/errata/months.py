@@ -8,8 +8,9 @@ from functools import partial
 import numpy as np
 
 from dpjax.hidden_markov import event_network
-from dpjax.plots import Panel, Series, draw_panels
+from dpjax.plots import Panel, draw_panels
 from dpjax.privacy import REPLACE_ONE
+from dpjax.reproductions.errata.lines import line
 from dpjax.reproductions.numbers import table
 from dpjax.reproductions.reproduction import Claim, Reproduced, Reproduction, Setting
 from dpjax.statistics import FamilyCounts
@@ -94,12 +95,12 @@ def _change(n: int) -> int:
 
 
 def _panel(rows: list[tuple]) -> Panel:
-    sizes = [x[0] for x in rows]
+    sizes = range(len(rows))
     names = ("empty months left out", f"months of fewer than {LEAST} left out")
     shares = [[x[i] / x[1] for x in rows] for i in (2, 3)]
-    every = Series("noise on every month", sizes, np.zeros(len(rows)), style="points")
+    every = line("noise on every month", sizes, np.zeros(len(rows)), style="points")
     lines = [
-        Series(name, sizes, y, style="points")
+        line(name, sizes, y, style="points")
         for name, y in zip(names, shares, strict=True)
     ]
     return Panel(
@@ -108,6 +109,7 @@ def _panel(rows: list[tuple]) -> Panel:
         "share of neighbours with infinite loss",
         title="all tables, and all replacements of one event",
         limits=(-0.05, 1.05),
+        categories=[str(x[0]) for x in rows],
     )
 
 

@@ -9,12 +9,13 @@ from functools import partial
 
 import numpy as np
 
-from dpjax.plots import Panel, Series, draw_panels
+from dpjax.plots import Panel, draw_panels
 from dpjax.privacy import ADD_REMOVE, REPLACE_ONE, PureDP, parallel
+from dpjax.reproductions.errata.lines import line
 from dpjax.reproductions.numbers import table
 from dpjax.reproductions.reproduction import Claim, Reproduced, Reproduction, Setting
 
-RANGES = (1, 2, 4, 6, 8, 10)  # ln(largest rate / smallest rate)
+RANGES = (1.0, 2.0, 4.0, 6.0, 8.0, 10.0)  # ln(largest rate / smallest rate)
 TIMES = (0.0, 0.5, 1.0)  # in which a record may end; the largest rate is 1
 CELLS = (0, 1)
 RECORDS = tuple(itertools.product(CELLS, TIMES))
@@ -126,7 +127,7 @@ def _panel(rows: list[tuple]) -> Panel:
         ("charged for parts by value", 4, "dashed"),
     )
     return Panel(
-        [Series(name, places, [x[i] for x in rows], style=s) for name, i, s in series],
+        [line(name, places, [x[i] for x in rows], style=s) for name, i, s in series],
         "ln(largest rate / smallest rate)",
         "privacy loss of one pass (nats, replace-one)",
         title="rates of exponential times in [0, 1], a rate a cell",
@@ -141,7 +142,7 @@ def _words(row: tuple) -> str:
         "replaced. That holds where a record's variable is fixed. In section 5 regions "
         "and months are data, so that a replaced record may leave one cell for "
         "another; then the normaliser of the likelihood no longer cancels. Exponential "
-        f"times in [0, 1], a rate a cell, from exp(-{width}) to 1, Δ = 1: enumerated "
+        f"times in [0, 1], a rate a cell, from exp(-{width:g}) to 1, Δ = 1: enumerated "
         f"loss {by_index:.2f} by index, {by_value:.2f} by value, 2Δ = {printed:.0f}. "
         f"**Corrected:** twice the dearest part under add-remove, {sound:.0f} here. "
         "For the paper's own model, tables bounded by a₀, that happens to be 2Δ as "

@@ -9,8 +9,9 @@ from functools import partial
 import jax.numpy as jnp
 import numpy as np
 
-from dpjax.plots import Panel, Series, draw_panels
+from dpjax.plots import Panel, draw_panels
 from dpjax.private_chains import latents
+from dpjax.reproductions.errata.lines import line
 from dpjax.reproductions.numbers import table
 from dpjax.reproductions.reproduction import Claim, Reproduced, Reproduction, Setting
 
@@ -154,14 +155,14 @@ def _panel(single: list, hidden: list) -> Panel:
     sizes = np.array([x[0] for x in single])
     return Panel(
         [
-            Series(f"loss, Δ = {single[0][2]:.2f}", sizes, [x[3] for x in single]),
-            Series("4Δ/N, as printed", sizes, [x[4] for x in single], style="dashed"),
-            Series(
+            line(f"loss, Δ = {single[0][2]:.2f}", sizes, [x[3] for x in single]),
+            line("4Δ/N, as printed", sizes, [x[4] for x in single], style="dashed"),
+            line(
                 f"loss of the label alone, Δ = {hidden[0][2]:.2f}",
                 sizes,
                 [x[3] for x in hidden],
             ),
-            Series("4Δ/N for it", sizes, [x[4] for x in hidden], style="dashed"),
+            line("4Δ/N for it", sizes, [x[4] for x in hidden], style="dashed"),
         ],
         "number of records N",
         "privacy loss (nats)",

@@ -10,7 +10,8 @@ import numpy as np
 from dpjax import bounds
 from dpjax.fourier_basis import DownwardClosure
 from dpjax.graph import BayesNet
-from dpjax.plots import Panel, Series, draw_panels
+from dpjax.plots import Panel, draw_panels
+from dpjax.reproductions.errata.lines import line
 from dpjax.reproductions.errata.naive_bayes import NAIVE_BAYES
 from dpjax.reproductions.numbers import table
 from dpjax.reproductions.reproduction import Claim, Reproduced, Reproduction, Setting
@@ -135,19 +136,19 @@ def _panel(rows: list[tuple]) -> Panel:
     ]
     return Panel(
         [
-            Series(
+            line(
                 "scales, as Remark 1 takes them",
                 places,
                 [x[3] for x in chosen],
                 style="crosses",
             ),
-            Series(
+            line(
                 "a cell of the largest family",
                 places,
                 [x[8] for x in chosen],
                 style="points",
             ),
-            Series(
+            line(
                 "the same, tight sensitivity",
                 places,
                 [x[7] / x[5] for x in chosen],

@@ -10,8 +10,9 @@ import numpy as np
 
 from dpjax import bounds
 from dpjax.graph import BayesNet
-from dpjax.plots import Panel, Series, draw_panels
+from dpjax.plots import Panel, draw_panels
 from dpjax.reproductions.errata.beta import clamped, divergence, mean_divergence
+from dpjax.reproductions.errata.lines import line
 from dpjax.reproductions.errata.naive_bayes import NAIVE_BAYES, TWO_ROOTS
 from dpjax.reproductions.numbers import table
 from dpjax.reproductions.reproduction import Claim, Reproduced, Reproduction, Setting
@@ -27,6 +28,7 @@ NETS = {
 N, DELTA = 50, 0.05
 WEAK = 0.02  # ε of the coin, whose law is enumerated
 REFINED_N, REFINED_EPSILON = 30, 0.2
+SMALL_PRIOR = 0.05  # of each of two levels
 
 
 def _run(setting: Setting) -> Reproduced:
@@ -116,6 +118,13 @@ def _coin() -> tuple[float, ...]:
     return (corner, *shares, 0.0)
 
 
+def _range(prior: float) -> tuple[float, float]:
+    """How far a row's divergence reaches for n ones, and c, read as a product."""
+    exact, other = np.array([prior + N, prior]), np.array([prior, prior + N])
+    c = (2 * N + 1) * math.log((prior + N + 1) ** 2)
+    return float(divergence(exact, other)), c
+
+
 def _claims(rows: list[tuple], mean: float, refined: float) -> list[Claim]:
     *simulated, coin = rows
     errors = [x[-1] for x in simulated]
@@ -144,6 +153,12 @@ def _claims(rows: list[tuple], mean: float, refined: float) -> list[Claim]:
             mean <= refined,
             expected="fails",
         ),
+        Claim.certain(
+            "a row's divergence reaches no further than c (read as a product), n = "
+            f"{N} and a prior of {SMALL_PRIOR}",
+            _range(SMALL_PRIOR)[0] <= _range(SMALL_PRIOR)[1],
+            expected="fails",
+        ),
         Claim.positive(
             "with c² under the root the probability is at most δ",
             [DELTA - x[7] for x in simulated],
@@ -167,10 +182,10 @@ def _panel(excess: np.ndarray) -> Panel:
         f"corrected, {corrected:.0f}": corrected,
     }
     lines = [
-        Series(name, [limit, limit], [1e-3, 1], style="plain")
+        line(name, [limit, limit], [1e-3, 1], style="plain")
         for name, limit in limits.items()
     ]
-    curve = Series(
+    curve = line(
         "simulated", np.quantile(excess, quantiles), 1 - quantiles, style="plain"
     )
     return Panel(
@@ -180,7 +195,7 @@ def _panel(excess: np.ndarray) -> Panel:
         title=f"naive Bayes of 17 variables, n = {N}, ε = 1",
         log_y=True,
         levels={f"δ = {DELTA}": DELTA},
-        limits=(1e-3, 1),
+        limits=(1e-3, 1.0),
     )
 
 
@@ -194,6 +209,7 @@ def _words(rows: list[tuple], means: list[float], refined: float) -> str:
         )
 
     *simulated, coin = rows
+    reach, c = _range(SMALL_PRIOR)
     near = REFINED_N - 2
     return (
         "Theorem 1 bounds by how much the KL divergence of Algorithm 1's posterior "
@@ -206,7 +222,9 @@ def _words(rows: list[tuple], means: list[float], refined: float) -> str:
         f"{coin[1]:.1f}. The refined bound of the mean fails as well: coin, n = "
         f"{REFINED_N}, ε = {REFINED_EPSILON}, bound {refined:.2f}: the mean is "
         f"{means[near]:.2f} for {near} ones and {max(means):.2f} for {REFINED_N}. "
-        "**Corrected:** √(-½ Σc² ln δ) for priors of at least 1. **Instead**, "
+        f"And c is too small for small priors: {SMALL_PRIOR}, n = {N}, a row reaches "
+        f"{reach:.0f}, c is {c:.0f} at best. **Corrected:** √(-½ Σc² ln δ) for priors "
+        "of at least 1. **Instead**, "
         "`dpjax.bounds.theorem_1` gives the corrected bound, and the printed one on "
         "request; erratum-12 has a bound of the mean."
     )
