@@ -3,10 +3,11 @@
 __all__ = ["REPRODUCTIONS"]
 
 from dpjax.reproductions.errata.algorithm_3 import ERRATUM_4, ERRATUM_7
-from dpjax.reproductions.errata.asymptotics import ERRATUM_15, ERRATUM_16, ERRATUM_17
+from dpjax.reproductions.errata.asymptotics import ERRATUM_15, ERRATUM_16
 from dpjax.reproductions.errata.corollary_3 import ERRATUM_1
 from dpjax.reproductions.errata.exponential import ERRATUM_14
 from dpjax.reproductions.errata.figure_1 import ERRATUM_6
+from dpjax.reproductions.errata.lemma_1 import ERRATUM_17
 from dpjax.reproductions.errata.lemma_2 import ERRATUM_3
 from dpjax.reproductions.errata.metropolis import ERRATUM_9
 from dpjax.reproductions.errata.months import ERRATUM_10

@@ -48,9 +48,9 @@ def _moves(n: int) -> tuple[float, float, float]:
     ones = np.arange(n + 1)[:, None]
     logs = ones * np.log(theta) + (n - ones) * np.log1p(-theta)
     density = np.exp(logs - logs.max(axis=1, keepdims=True))
-    density /= integrate.simpson(density, x=theta)[:, None]
+    density /= np.asarray(integrate.simpson(density, x=theta))[:, None]
     change = np.abs(np.diff(density, axis=0))
-    variation = integrate.simpson(change, x=theta).max() / 2
+    variation = np.max(integrate.simpson(change, x=theta)) / 2
     weights = density / (2 * math.sqrt(bernoulli_constant(OMEGA)))
     peaks = weights.max(axis=1, keepdims=True)
     totals = integrate.simpson(np.exp(weights - peaks), x=theta)
@@ -155,10 +155,10 @@ def _missed(epsilon: int) -> tuple[int, float, float, float]:
     scores = np.diff(edges) / (edges[-1] - edges[0])
     delta = math.sqrt(bernoulli_constant(MISSED_OMEGA))
     weights = np.exp(epsilon * scores / (2 * delta))
-    limits = [
+    printed, corrected = (
         bounds.lemma_4(0.5, SHORT, epsilon, delta, printed=x) for x in (True, False)
-    ]
-    return (epsilon, float(weights[0] / weights.sum()), *limits)
+    )
+    return epsilon, float(weights[0] / weights.sum()), printed, corrected
 
 
 def _panel_7(rows: list[tuple]) -> Panel:

@@ -1,6 +1,6 @@
-"""Errata 15 to 17: conditions and a constant in section 3.3 of Foulds et al."""
+"""Errata 15 and 16: a condition and a constant of the exponential mechanism's ARE."""
 
-__all__ = ["ERRATUM_15", "ERRATUM_16", "ERRATUM_17"]
+__all__ = ["ERRATUM_15", "ERRATUM_16"]
 
 import math
 from functools import partial
@@ -10,7 +10,6 @@ from scipy import stats
 
 from dpjax.plots import Panel, draw_panels
 from dpjax.privacy import bernoulli_constant
-from dpjax.reproductions.errata.beta import mean_divergence
 from dpjax.reproductions.errata.lines import line
 from dpjax.reproductions.numbers import table
 from dpjax.reproductions.reproduction import Claim, Reproduced, Reproduction, Setting
@@ -20,8 +19,7 @@ TEMPERATURE = 2 * float(bernoulli_constant(LEAST)) / EPSILON
 ARE = 1 + TEMPERATURE
 TRUTHS = (0.3, 0.2, 0.1)  # inside of [a₀, 1 - a₀], at its end, outside
 SIZES = (100, 1_000, 10_000, 100_000)
-NOISE, PROBABILITY = 2 / EPSILON, 0.3
-RECORDS = (10, 20, 50, 100, 1_000, 10_000)
+PROBABILITY = 0.3
 
 
 def _grid(least: float) -> np.ndarray:
@@ -163,7 +161,7 @@ def _variances(n: int) -> tuple[float, float]:
     """Variances of the two posteriors at the expected data; errors of their samples."""
     ones = round(PROBABILITY * n)
     mean, square = _moments(np.array([ones]), n, float(LEAST), TEMPERATURE)[:, 0]
-    exact = float(stats.beta.var(1 + ones, 1 + n - ones))
+    exact = (1 + ones) * (1 + n - ones) / ((n + 2) ** 2 * (n + 3))
     a, b = n * PROBABILITY, n * (1 - PROBABILITY)
     of_ones = a * b / n / (n + 2) ** 2  # of the posterior mean (1 + s) / (n + 2)
     bias = (1 + a) / (n + 2) - PROBABILITY
@@ -208,89 +206,6 @@ def _words_16(row: tuple) -> str:
     )
 
 
-def _run_17(setting: Setting) -> Reproduced:
-    del setting  # nothing is random
-    rows = [(n, _without(n), *_projected(n)) for n in RECORDS]
-    names = ("N", "no_posterior", "projected_kl", "times_N")
-    limit = NOISE**2 * (1 / PROBABILITY + 1 / (1 - PROBABILITY) - 2)
-    return Reproduced(
-        _words_17(rows, limit),
-        {"": table(names, rows)},
-        {"": partial(draw_panels, [_panel_17(rows)])},
-        [
-            Claim.certain(
-                "with Laplace noise, whose law does not depend on N, the perturbed "
-                "posterior of Lemma 1 exists (Corollary 2)",
-                all(x[1] == 0 for x in rows),
-                expected="fails",
-            ),
-            Claim.certain(
-                "with counts projected to be non-negative, as in equation 16, the "
-                "expected KL divergence falls at each N",
-                bool(np.all(np.diff([x[2] for x in rows]) < 0)),
-                by="dpjax",
-            ),
-            Claim.certain(
-                "as b²(1/p + 1/(1 - p) - 2) / N, b the scale of the noise: within 5 % "
-                f"at N = {RECORDS[-1]}",
-                abs(rows[-1][3] / limit - 1) < 0.05,
-                by="dpjax",
-            ),
-        ],
-    )
-
-
-def _without(n: int) -> float:
-    """That a Beta parameter is not positive: uniform prior, noise on both counts."""
-    ones = np.arange(n + 1)
-    keeps = [1 - np.exp(-(1 + x) / NOISE) / 2 for x in (ones, n - ones)]
-    return float(stats.binom.pmf(ones, n, PROBABILITY) @ (1 - keeps[0] * keeps[1]))
-
-
-def _projected(n: int) -> tuple[float, float]:
-    """E KL of the noisy posterior from the exact one, at the expected data; times N."""
-    ones = round(n * PROBABILITY)
-    mean = mean_divergence((ones, n - ones), n, NOISE, top=n + 40 * NOISE, reverse=True)
-    return mean, mean * n
-
-
-def _panel_17(rows: list[tuple]) -> Panel:
-    sizes = [x[0] for x in rows]
-    return Panel(
-        [
-            line(
-                "no posterior, without projection (probability)",
-                sizes[:4],
-                [x[1] for x in rows][:4],
-            ),
-            line("E KL, with projection (nats)", sizes, [x[2] for x in rows]),
-        ],
-        "number of records N",
-        "probability, and nats",
-        title=f"Beta-Bernoulli, p = {PROBABILITY}, ε = {EPSILON:g}, uniform prior",
-        log_x=True,
-        log_y=True,
-    )
-
-
-def _words_17(rows: list[tuple], limit: float) -> str:
-    chances = {x[0]: x[1] for x in rows}
-    last = rows[-1]
-    return (
-        "Lemma 1 perturbs the natural parameter by noise whose law does not depend on "
-        "N, and Corollary 2 says that the Laplace mechanism's is such. Such noise "
-        "leaves the parameter space with positive probability at every N; there is no "
-        "posterior then, and no expected KL divergence. Beta-Bernoulli, uniform prior, "
-        f"p = {PROBABILITY}, ε = {EPSILON:g}: probability {chances[10]:.3f} at N = 10, "
-        f"{chances[20]:.4f} at 20, {chances[100]:.2g} at 100. Equation 16 projects, "
-        "and then the law of the noise does depend on the data. **Corrected:** with "
-        "the projection, a prior of positive parameters and a truth inside of the "
-        f"space the limit is right: E KL is {rows[0][2]:.3f} at N = {rows[0][0]} and "
-        f"{last[2]:.6f} at {last[0]}, that is {last[3]:.2f}/N, {limit:.2f}/N in the "
-        "limit. **Instead**, dpjax projects, or sums over the exact counts."
-    )
-
-
 ERRATUM_15 = Reproduction(
     "erratum-15",
     "One posterior sample, and a truth outside of its support",
@@ -302,10 +217,4 @@ ERRATUM_16 = Reproduction(
     "How much wider the tempered posterior is",
     "Foulds et al., section 3.3, after Theorem 5",
     _run_16,
-)
-ERRATUM_17 = Reproduction(
-    "erratum-17",
-    "Noise that leaves the parameter space",
-    "Foulds et al., Lemma 1 and Corollary 2",
-    _run_17,
 )

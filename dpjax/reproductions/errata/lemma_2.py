@@ -17,7 +17,7 @@ from dpjax.reproductions.reproduction import Claim, Reproduced, Reproduction, Se
 
 OMEGA = "0.1"
 LEVELS = (0, 1)
-PAIRS = tuple(itertools.product(LEVELS, repeat=2))  # of a parent and its child
+PAIRS = tuple((x, y) for x in LEVELS for y in LEVELS)  # of a parent and its child
 RECORDS = (1, 3, 10, 30, 100)
 
 

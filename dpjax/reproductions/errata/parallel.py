@@ -23,15 +23,7 @@ RECORDS = tuple(itertools.product(CELLS, TIMES))
 
 def _run(setting: Setting) -> Reproduced:
     del setting  # nothing is random
-    rows = [
-        (
-            width,
-            *(_loss(width, by_value) for by_value in (False, True)),
-            2.0,
-            _sound(width),
-        )
-        for width in RANGES
-    ]
+    rows = [(x, _loss(x, False), _loss(x, True), 2.0, _sound(x)) for x in RANGES]
     names = ("range", "loss_by_index", "loss_by_value", "printed", "sound")
     return Reproduced(
         _words(rows[-1]),
@@ -57,10 +49,7 @@ def _run(setting: Setting) -> Reproduced:
             ),
             Claim.certain(
                 "for tables bounded by a₀, as in section 5, that is 2Δ too",
-                all(
-                    _loss_of_tables(least) <= 2 * math.log((1 - least) / least)
-                    for least in (0.4, 0.1, 0.01)
-                ),
+                all(_loss_of_tables(x) <= _twice_delta(x) for x in (0.4, 0.1, 0.01)),
                 by="dpjax",
             ),
         ],
@@ -110,6 +99,10 @@ def _loss_of_tables(least: float) -> float:
     chances = np.linspace(least, 1 - least, 21)
     logs = {0: np.log1p(-chances), 1: np.log(chances)}
     return _largest(_pairs(True, (0, 1)), logs, chances.size)
+
+
+def _twice_delta(least: float) -> float:
+    return 2 * math.log((1 - least) / least)
 
 
 def _sound(width: float) -> float:

@@ -37,7 +37,7 @@ def _run_12(setting: Setting) -> Reproduced:
 def _means(epsilon: float) -> tuple[float, float]:
     """Of rows of x → y where all n records are ones: y's row for x = 0, and for 1."""
     scale = 4 / epsilon
-    return tuple(mean_divergence(x, N, scale) for x in ((0, 0), (N, 0)))
+    return mean_divergence((0, 0), N, scale), mean_divergence((N, 0), N, scale)
 
 
 def _refined(epsilon: float) -> float:
