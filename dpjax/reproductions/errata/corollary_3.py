@@ -19,19 +19,19 @@ SIZE = 2 * FEATURES + 2  # of the closure
 FULL, FAMILIES = (0.1, 0.2, 0.3, 0.4, 0.6, 1.0), (0.02, 0.03, 0.05, 0.1, 0.2)
 RECORDS, LARGE = 1000, 2.0  # all of them zeros, and a t that should be plenty
 WANTED = 0.9
+_PER_RECORD = 1 / (2 * SIZE)  # of a coefficient, in noise scales at ε = 1
 PROVED = [("full table", t) for t in (0.3, 0.4, 0.6)]
 
 
 def _run(setting: Setting) -> Reproduced:
     draws = 100_000 if setting.quick else 1_000_000
-    everywhere, families = _lowest(setting.rng(), draws)
+    everywhere, families, one_cell = _lowest(setting.rng(), draws)
     rows = [
         *(("full table", t, *_measured(everywhere, t)) for t in FULL),
         *(("families", t, *_measured(families, t)) for t in FAMILIES),
     ]
-    # the largest table made of the coefficients of n records of zeros: -(2d - 2) n
-    of_zeros = everywhere - (2 * FEATURES - 2) * RECORDS * _per_record()
-    data = _measured(of_zeros, LARGE)
+    # n records of zeros: in that cell their coefficients add up to -(2d - 2) n
+    data = _measured(one_cell - (2 * FEATURES - 2) * RECORDS * _PER_RECORD, LARGE)
     needed = float(np.quantile(-families, WANTED)) / (2 * SIZE)
     claims = _claims(rows, data)
     names = ("cells", "t", "claimed", "measured", "standard_error")
@@ -44,26 +44,25 @@ def _run(setting: Setting) -> Reproduced:
     )
 
 
-def _per_record() -> float:
-    """A record's share of a coefficient in units of the noise scale, at ε = 1."""
-    return 1 / (2 * SIZE)
-
-
-def _lowest(rng: np.random.Generator, draws: int) -> tuple[np.ndarray, np.ndarray]:
+def _lowest(rng: np.random.Generator, draws: int) -> list[np.ndarray]:
     """Numerators of the lowest cells, in noise scales: full table, and families.
+
+    And of one cell of the full table: class 0, all features 1.
 
     Coefficients of naive Bayes: none, the class, each feature, each with the class.
     Given the class, a cell's sum is theirs, with signs free to choose.
     """
-    whole, families = [], []
+    found = []
     for block in np.array_split(np.arange(draws), max(draws // 50_000, 1)):
         noise = rng.laplace(size=(block.size, SIZE))
         of_class = noise[:, :1] + noise[:, 1:2] * np.array([1, -1])
         plain, crossed = np.split(noise[:, 2:], 2, axis=1)
         sizes = np.abs(np.stack([plain + crossed, plain - crossed], axis=1))
-        whole.append((of_class - sizes.sum(axis=2)).min(axis=1))
-        families.append((of_class - sizes.max(axis=2)).min(axis=1))
-    return np.concatenate(whole), np.concatenate(families)
+        whole = (of_class - sizes.sum(axis=2)).min(axis=1)
+        families = (of_class - sizes.max(axis=2)).min(axis=1)
+        one_cell = of_class[:, 0] - (plain + crossed).sum(axis=1)
+        found.append(np.stack([whole, families, one_cell]))
+    return [*np.concatenate(found, axis=1)]
 
 
 def _measured(lowest: np.ndarray, t: float) -> tuple[float, float, float]:
@@ -89,9 +88,7 @@ def _claims(rows: list[tuple], data: tuple) -> list[Claim]:
     def excess(kind: str, times: tuple[float, ...]) -> np.ndarray:
         """Of measured over claimed, and its standard errors."""
         chosen = [x for x in rows if x[0] == kind and x[1] in times]
-        return np.array(
-            [(chance - claim, error) for *_, claim, chance, error in chosen]
-        ).T
+        return np.array([(x[3] - x[2], x[4]) for x in chosen]).T
 
     whole, families = "full table", "families"
     proved = [(x[3] - _proved(x[1]), x[4]) for x in rows if x[:2] in PROVED]
