@@ -105,7 +105,7 @@ def test_deviation_of_the_divergence():
         one = row(found, network=name)
         given = one["printed"], one["product"], one["corrected"]
         assert given == pytest.approx(limits, rel=1e-3)
-        assert 200 < one["quantile_95"] < 300
+        assert 200 < one["excess"] < 300
         assert one["beyond_product"] > 0.05
     means = found.tables["mean"]["mean_divergence"]
     assert (means[2], means[28]) == (near(6.123), near(6.123))

@@ -50,7 +50,7 @@ def _run(setting: Setting) -> Reproduced:
     refined = math.log((REFINED_N + 2) ** 2) * REFINED_N / 2
     refined *= math.exp(-REFINED_N * REFINED_EPSILON / 2)
     rows = [(name, *_limits(net), *missed[name]) for name, net in NETS.items()]
-    names = ("network", "printed", "product", "corrected", "quantile_95", *SHARES)
+    names = ("network", "printed", "product", "corrected", "excess", *SHARES)
     return Reproduced(
         _words(rows, means, refined),
         {"": table(names, rows), "mean": _mean_table(means, refined)},
