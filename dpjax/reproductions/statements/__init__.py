@@ -3,5 +3,6 @@
 __all__ = ["REPRODUCTIONS"]
 
 from dpjax.reproductions.reproduction import Reproduction
+from dpjax.reproductions.statements.zhang import ZHANG_STATEMENTS
 
-REPRODUCTIONS: tuple[Reproduction, ...] = ()
+REPRODUCTIONS: tuple[Reproduction, ...] = (*ZHANG_STATEMENTS,)
