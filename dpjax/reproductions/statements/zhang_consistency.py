@@ -53,7 +53,20 @@ def _consistency(setting: Setting) -> Reproduced:
         )
         rows.append(facts)
     agree, whole, negative, truncated, counted = np.array(rows).T
-    claims = [
+    return Reproduced(
+        f"{releases} releases of asia's families by each algorithm, {_RECORDS} "
+        f"records, ε = {_EPSILON:g}. Tables from coefficients agreed in "
+        f"{agree.mean():.0%}, and had a negative cell in {negative.mean():.0%}; "
+        f"truncated at 0, {truncated.mean():.0%} still agreed. Noisy counts agreed in "
+        f"{counted.mean():.0%}.",
+        {"": table(_COLUMNS, rows)},
+        {},
+        _consistency_claims(agree, whole, negative, counted, truncated),
+    )
+
+
+def _consistency_claims(agree, whole, negative, counted, truncated) -> list[Claim]:
+    return [
         Claim.certain(
             "tables rebuilt from noisy coefficients agree on all that they share, to "
             "the last integer",
@@ -75,18 +88,6 @@ def _consistency(setting: Setting) -> Reproduced:
             0.5 / math.sqrt(negative.sum()),
         ),
     ]
-    return Reproduced(
-        f"{releases} releases of asia's families by each algorithm, {_RECORDS} "
-        f"records, ε = "
-        f"{_EPSILON:g}. Tables from coefficients agreed in {agree.mean():.0%}, and had "
-        f"a "
-        f"negative cell in {negative.mean():.0%}; truncated at 0, "
-        f"{truncated.mean():.0%} "
-        f"still agreed. Noisy counts agreed in {counted.mean():.0%}.",
-        {"": table(_COLUMNS, rows)},
-        {},
-        claims,
-    )
 
 
 def _noisy(

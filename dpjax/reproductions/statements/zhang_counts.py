@@ -41,7 +41,20 @@ def _lemma_1(setting: Setting) -> Reproduced:
         rows.append((name, len(net.names), *most, 2 * len(net.names), int(ours)))
     found = np.array([row[1:] for row in rows])
     per_family, per_count, largest, printed, maximal = found[:, 1:].T
-    claims = [
+    names = ("network", "I", "counts of a family", "a count", "updates", "2|I|")
+    words = "; ".join(f"{row[0]}: {row[4]} of {row[5]}" for row in rows)
+    return Reproduced(
+        "The largest L1 change of the updates of Algorithm 1 when one record is "
+        f"replaced, over all pairs of records, and 2|I|: {words}. Updates are sums "
+        "over records, so that the other records do not matter.",
+        {"": table((*names, "maximal families"), rows)},
+        {},
+        _lemma_1_claims(largest, printed, per_family, per_count, maximal),
+    )
+
+
+def _lemma_1_claims(largest, printed, per_family, per_count, maximal) -> list[Claim]:
+    return [
         Claim.certain(
             "the updates of neighbours differ by at most 2|I| in L1, in every pair",
             bool((largest <= printed).all()),
@@ -62,16 +75,6 @@ def _lemma_1(setting: Setting) -> Reproduced:
             by="dpjax",
         ),
     ]
-    names = ("network", "I", "counts of a family", "a count", "updates", "2|I|")
-    words = "; ".join(f"{row[0]}: {row[4]} of {row[5]}" for row in rows)
-    return Reproduced(
-        "The largest L1 change of the updates of Algorithm 1 when one record is "
-        f"replaced, over all pairs of records, and 2|I|: {words}. Updates are sums "
-        "over records, so that the other records do not matter.",
-        {"": table((*names, "maximal families"), rows)},
-        {},
-        claims,
-    )
 
 
 def _corollary_1(setting: Setting) -> Reproduced:
@@ -85,7 +88,21 @@ def _corollary_1(setting: Setting) -> Reproduced:
             rows.append((f"{2 / share} |I|/ε", name, loss))
     losses = [row[2] for row in rows]
     asked = float(_EPSILON)
-    claims = [
+    return Reproduced(
+        f"The exact law of every output of Algorithm 1 on {_RECORDS} records of naive "
+        f"Bayes with two attributes, all {len(pairs)} pairs of neighbours, with the "
+        "library's discrete Laplace noise in exact fractions. The largest loss at ε = "
+        f"{asked:g} is {losses[0]:.9f} with counts truncated to [0, n], "
+        f"{losses[1]:.9f} truncated far from them, {losses[2]:.9f} with half the "
+        "noise.",
+        {"": table(("scale", "truncated to", "loss"), rows)},
+        {},
+        _corollary_1_claims(asked, pairs, losses),
+    )
+
+
+def _corollary_1_claims(asked, pairs, losses) -> list[Claim]:
+    return [
         Claim.certain(
             f"Algorithm 1 is ε-DP: at ε = {asked:g} no output tells any two of "
             f"{len(pairs)} pairs of neighbours apart by more",
@@ -106,17 +123,6 @@ def _corollary_1(setting: Setting) -> Reproduced:
             by="dpjax",
         ),
     ]
-    return Reproduced(
-        f"The exact law of every output of Algorithm 1 on {_RECORDS} records of naive "
-        f"Bayes with two attributes, all {len(pairs)} pairs of neighbours, with the "
-        "library's discrete Laplace noise in exact fractions. The largest loss at ε = "
-        f"{asked:g} is {losses[0]:.9f} with counts truncated to [0, n], "
-        f"{losses[1]:.9f} truncated far from them, {losses[2]:.9f} with half the "
-        f"noise.",
-        {"": table(("scale", "truncated to", "loss"), rows)},
-        {},
-        claims,
-    )
 
 
 def _law(budget: Fraction, low: int, high: int):
@@ -148,7 +154,7 @@ def _law(budget: Fraction, low: int, high: int):
         return [row(count) for count in counts]
 
     def law(records: np.ndarray) -> Law:
-        total = sum(one[tuple(record)] for record in records.tolist())
+        total = np.sum([one[tuple(record)] for record in records.tolist()], axis=0)
         return law_of(tuple(total.tolist()))
 
     return law
@@ -168,10 +174,23 @@ def _proposition_1(setting: Setting) -> Reproduced:
             rows.append((name, delta, bound, exact, float((largest <= bound).mean())))
     delta, exact, simulated = np.array([[row[i] for i in (1, 3, 4)] for row in rows]).T
     error = np.sqrt(exact * (1 - exact) / draws)
-    claims = [
+    return Reproduced(
+        f"Over {draws:,} draws of the noise of Algorithm 1 at ε = 1. For naive Bayes "
+        f"with 16 attributes and δ = {rows[-5][1]:g} the bound is {rows[-5][2]:.0f} "
+        f"records; it is kept with probability {rows[-5][3]:.5f} (simulated "
+        f"{rows[-5][4]:.5f}). At δ = {rows[-1][1]:g} it is {rows[-1][3]:.3f}: the "
+        "union bound is nearly exact for small δ.",
+        {"": table(("network", "delta", "bound", "exact", "simulated"), rows)},
+        {},
+        _proposition_1_claims(exact, delta, simulated, error, rng),
+    )
+
+
+def _proposition_1_claims(exact, delta, simulated, error, rng) -> list[Claim]:
+    return [
         Claim.certain(
-            "with probability at least 1 - δ no count is off by more than "
-            "(2|I|/ε) ln(2m/δ)",
+            "with probability at least 1 - δ no count is off by more than (2|I|/ε) "
+            "ln(2m/δ)",
             bool((exact >= 1 - delta).all()),
         ),
         Claim.positive(
@@ -188,17 +207,6 @@ def _proposition_1(setting: Setting) -> Reproduced:
             _largest_of_cliques() < 2 * (math.log(4) + math.log(1 / 0.05)),
         ),
     ]
-    return Reproduced(
-        f"Over {draws:,} draws of the noise of Algorithm 1 at ε = 1. For naive Bayes "
-        f"with 16 attributes and δ = {rows[-5][1]:g} the bound is {rows[-5][2]:.0f} "
-        f"records; it is kept with probability {rows[-5][3]:.5f} (simulated "
-        f"{rows[-5][4]:.5f}). At δ = {rows[-1][1]:g} it is {rows[-1][3]:.3f}: the "
-        f"union "
-        "bound is nearly exact for small δ.",
-        {"": table(("network", "delta", "bound", "exact", "simulated"), rows)},
-        {},
-        claims,
-    )
 
 
 def _nearer(rng: np.random.Generator) -> bool:

@@ -45,7 +45,28 @@ def _appendix_c(setting: Setting) -> Reproduced:
     clipped = [(n, _clipped_loss(n)) for n in _SIZES]
     limit = 2 * float(bernoulli_constant(_EDGE))
     wide = {e: float(truncation(2, Fraction(e) / 34)) for e in (1, 10, 100)}
-    claims = [
+    words = ", ".join(f"{one:.1f} at n = {n}" for n, one in clipped)
+    return Reproduced(
+        "Naive Bayes with two attributes, all neighbours of two records: at ε = "
+        f"{budget[1]:g} the least probability is {omega[1]:.4f} and the exact loss of "
+        f"a sample {loss[1]:.3f}; at ε = {budget[-1]:g}, {omega[-1]:.4f} and "
+        f"{loss[-1]:.3f}. With 16 attributes ω is {wide[1]:.3f}, {wide[10]:.3f} and "
+        f"{wide[100]:.3f} at ε = 1, 10 and 100. Truncation has to renormalise: of a "
+        f"coin whose draws are clipped to [{float(_EDGE)}, {float(1 - _EDGE)}] the "
+        f"loss at the edge is {words}, against 2C = {limit:.2f}.",
+        {
+            "": table(("epsilon", "omega", "formula", "cost", "loss"), rows),
+            "clipped": table(("n", "loss"), clipped),
+        },
+        {},
+        _appendix_c_claims(loss, budget, omega, formula, cost, wide, limit, clipped),
+    )
+
+
+def _appendix_c_claims(
+    loss, budget, omega, formula, cost, wide, limit, clipped
+) -> list[Claim]:
+    return [
         Claim.certain(
             "truncated at ω = 1/(1 + exp(ε/(2(d + 1)))) a sample is ε-DP: no output "
             "tells any two neighbours apart by more (d = 2, n = 2, five budgets)",
@@ -69,24 +90,6 @@ def _appendix_c(setting: Setting) -> Reproduced:
             by="dpjax",
         ),
     ]
-    words = ", ".join(f"{one:.1f} at n = {n}" for n, one in clipped)
-    return Reproduced(
-        f"Naive Bayes with two attributes, all neighbours of two records: at ε = "
-        f"{budget[1]:g} the least probability is {omega[1]:.4f} and the exact loss of "
-        f"a "
-        f"sample {loss[1]:.3f}; at ε = {budget[-1]:g}, {omega[-1]:.4f} and "
-        f"{loss[-1]:.3f}. With 16 attributes ω is {wide[1]:.3f}, {wide[10]:.3f} and "
-        f"{wide[100]:.3f} at ε = 1, 10 and 100. Truncation has to renormalise: of a "
-        f"coin whose draws are clipped to [{float(_EDGE)}, {float(1 - _EDGE)}] the "
-        f"loss "
-        f"at the edge is {words}, against 2C = {limit:.2f}.",
-        {
-            "": table(("epsilon", "omega", "formula", "cost", "loss"), rows),
-            "clipped": table(("n", "loss"), clipped),
-        },
-        {},
-        claims,
-    )
 
 
 def _clipped_loss(n: int) -> float:
@@ -119,8 +122,7 @@ def _appendix_c_1(setting: Setting) -> Reproduced:
     claims = [
         Claim.certain(
             "the predictive integral decouples into a product of posterior means: "
-            "equal "
-            "to the ratio of evidences with and without the record, as fractions",
+            "equal to the ratio of evidences with and without the record, as fractions",
             means == joint,
         ),
         Claim.certain(

@@ -30,7 +30,26 @@ def _appendix_d(setting: Setting) -> Reproduced:
     radii = np.array([row[1] for row in rows])
     losses = [(n, _loss(n, 1.0)) for n in (1, 100, 10_000)]
     ratio = _lipschitz_excess(setting.rng())
-    claims = [
+    words = ", ".join(f"{loss:.3f} at n = {n}" for n, loss in losses)
+    return Reproduced(
+        "One sample from the truncated posterior of a regression, records and noise "
+        f"precision of norm 1, weights within B = 10/√b: ε = {costs[0]:g} at b = "
+        f"{rows[0][0]} and {costs[-1]:g} at b = {rows[-1][0]}. ε/B falls from "
+        f"{costs[0] / radii[0]:.1f} to {costs[-1] / radii[-1]:.1f}: the cost is (1 + "
+        "B)², not proportional to B. The exact loss at b = 100, one feature, all "
+        f"records (1, -1) and one replaced by (1, 1): {words}. Of the Lipschitz bound "
+        f"random pairs reach {ratio:.2f}.",
+        {
+            "": table(("b", "B", "epsilon", "brute force"), rows),
+            "loss": table(("n", "loss"), losses),
+        },
+        {},
+        _appendix_d_claims(ratio, costs, radii, brute, losses),
+    )
+
+
+def _appendix_d_claims(ratio, costs, radii, brute, losses) -> list[Claim]:
+    return [
         Claim.certain(
             "the log-likelihood of bounded records and weights is Lipschitz in the "
             "record (mean value theorem and Cauchy's inequality), in random pairs",
@@ -53,28 +72,12 @@ def _appendix_d(setting: Setting) -> Reproduced:
             by="dpjax",
         ),
         Claim.certain(
-            "the loss of an exact sample comes within 1 % of that with 10,000 "
-            "records, and never exceeds it",
+            "the loss of an exact sample comes within 1 % of that with 10,000 records, "
+            "and never exceeds it",
             all(loss <= 4 for _, loss in losses) and losses[-1][1] > 0.99 * 4,
             by="dpjax",
         ),
     ]
-    words = ", ".join(f"{loss:.3f} at n = {n}" for n, loss in losses)
-    return Reproduced(
-        "One sample from the truncated posterior of a regression, records and noise "
-        f"precision of norm 1, weights within B = 10/√b: ε = {costs[0]:g} at b = "
-        f"{rows[0][0]} and {costs[-1]:g} at b = {rows[-1][0]}. ε/B falls from "
-        f"{costs[0] / radii[0]:.1f} to {costs[-1] / radii[-1]:.1f}: the cost is "
-        "(1 + B)², not proportional to B. The exact loss at b = 100, one feature, all "
-        f"records (1, -1) and one replaced by (1, 1): {words}. Of the Lipschitz bound "
-        f"random pairs reach {ratio:.2f}.",
-        {
-            "": table(("b", "B", "epsilon", "brute force"), rows),
-            "loss": table(("n", "loss"), losses),
-        },
-        {},
-        claims,
-    )
 
 
 def _largest_ratio(radius: float) -> float:
@@ -134,11 +137,29 @@ def _lemma_d_1(setting: Setting) -> Reproduced:
     total = family.statistics(records).sum(axis=0)
     library = family.update(known, total, n)
     gap = float(np.abs(np.asarray(library.mean) - mean).max())
-    claims = [
+    return Reproduced(
+        f"A regression of {n} records on two features, prior N(0, I/{b:g}) truncated "
+        f"to ‖w‖ ≤ {radius:g}: the logarithm of prior times likelihood less that of "
+        "the truncated Gaussian with precision bI + XᵀX varies by "
+        f"{np.ptp(constant):.1e} over {int(inside.sum())} points in the ball. The "
+        f"library's location differs by {gap:.1e}.",
+        {
+            "": table(
+                ("mean", "library"), zip(mean, map(float, library.mean), strict=True)
+            )
+        },
+        {},
+        _lemma_d_1_claims(constant, prior, truncated, gap, library, precision),
+    )
+
+
+def _lemma_d_1_claims(
+    constant, prior, truncated, gap, library, precision
+) -> list[Claim]:
+    return [
         Claim.certain(
             "prior times likelihood is a truncated Gaussian density up to a constant, "
-            "at "
-            "1,000 points in and around the ball",
+            "at 1,000 points in and around the ball",
             float(np.ptp(constant)) < 1e-9
             and bool((np.isinf(prior) == np.isinf(truncated)).all()),
         ),
@@ -149,17 +170,6 @@ def _lemma_d_1(setting: Setting) -> Reproduced:
             by="dpjax",
         ),
     ]
-    return Reproduced(
-        f"A regression of {n} records on two features, prior N(0, I/{b:g}) truncated "
-        f"to "
-        f"‖w‖ ≤ {radius:g}: the logarithm of prior times likelihood less that of the "
-        "truncated Gaussian with precision bI + XᵀX varies by "
-        f"{np.ptp(constant):.1e} over {int(inside.sum())} points in the ball. The "
-        f"library's location differs by {gap:.1e}.",
-        {"": table(("mean", "library"), zip(mean, map(float, library.mean)))},
-        {},
-        claims,
-    )
 
 
 APPENDIX_D = Reproduction(

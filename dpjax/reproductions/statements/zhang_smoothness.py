@@ -45,7 +45,21 @@ def _section_4_1(setting: Setting) -> Reproduced:
     limits = (0.1, 0.5, 1.0)
     inside = np.array([mean_and_error(rates <= limit) for limit in limits]).T
     expected = 1 - np.exp(-rate * np.array(limits))
-    claims = [
+    return Reproduced(
+        "Densities θ exp(-θx) at x and y have the log-ratio θ|x - y|, so that no one "
+        "constant serves all rates: for every L a rate of 2L exceeds it, as success "
+        "odds of exp(2L) do for a coin. Both are uniformly Lipschitz on a bounded "
+        f"range of parameters, and stochastically so without: of {draws:,} rates with "
+        f"prior Exp({rate:g}), {inside[0][1]:.3f} are {limits[1]}-Lipschitz (1 - "
+        f"exp(-{rate * limits[1]:g}) = {expected[1]:.3f}).",
+        {"": table(("L", "parameter", "exponential", "bernoulli"), rows)},
+        {},
+        _section_4_1_claims(slope, bound, odds, inside, expected),
+    )
+
+
+def _section_4_1_claims(slope, bound, odds, inside, expected) -> list[Claim]:
+    return [
         Claim.certain(
             "Lipschitz continuity holds uniformly for the exponential distribution",
             bool((slope <= bound).all()),
@@ -68,18 +82,6 @@ def _section_4_1(setting: Setting) -> Reproduced:
             by="dpjax",
         ),
     ]
-    return Reproduced(
-        "Densities θ exp(-θx) at x and y have the log-ratio θ|x - y|, so that no one "
-        "constant serves all rates: for every L a rate of 2L exceeds it, as success "
-        "odds of exp(2L) do for a coin. Both are uniformly Lipschitz on a bounded "
-        "range "
-        f"of parameters, and stochastically so without: of {draws:,} rates with prior "
-        f"Exp({rate:g}), {inside[0][1]:.3f} are {limits[1]}-Lipschitz "
-        f"(1 - exp(-{rate * limits[1]:g}) = {expected[1]:.3f}).",
-        {"": table(("L", "parameter", "exponential", "bernoulli"), rows)},
-        {},
-        claims,
-    )
 
 
 def _log_density(rate: float, x: float) -> float:
@@ -111,11 +113,23 @@ def _lemma_2(setting: Setting) -> Reproduced:
         facts = (name, float(largest.max()), ours, float(np.max(bounds)))
         rows.append((*facts, float(excess)))
     largest, ours, most, excess = np.array([row[1:] for row in rows]).T
-    claims = [
+    return Reproduced(
+        "Log-ratios of all pairs of records over all vertices of the tables with "
+        f"entries of at least {float(_OMEGA)}. The largest is {largest[0]:.4f} for "
+        f"three variables, and so is the sum of their constants ({ours[0]:.4f}). With "
+        "distances of the variables alone, as printed, the lemma fails: `dpjax "
+        "reproduce erratum-3`.",
+        {"": table(("network", "largest", "sum", "printed", "excess"), rows)},
+        {},
+        _lemma_2_claims(excess, largest, ours, most),
+    )
+
+
+def _lemma_2_claims(excess, largest, ours, most) -> list[Claim]:
+    return [
         Claim.certain(
             "with distances ρ of families (a variable and its parents) the log-ratio "
-            "of "
-            "any two records is at most ‖L‖∞ Σ ρ, at every vertex of the parameters",
+            "of any two records is at most ‖L‖∞ Σ ρ, at every vertex of the parameters",
             bool((excess <= 1e-9).all()),
         ),
         Claim.certain(
@@ -129,17 +143,6 @@ def _lemma_2(setting: Setting) -> Reproduced:
             by="dpjax",
         ),
     ]
-    return Reproduced(
-        "Log-ratios of all pairs of records over all vertices of the tables with "
-        f"entries of at least {float(_OMEGA)}. The largest is {largest[0]:.4f} for "
-        f"three "
-        f"variables, and so is the sum of their constants ({ours[0]:.4f}). With "
-        "distances of the variables alone, as printed, the lemma fails: "
-        "`dpjax reproduce erratum-3`.",
-        {"": table(("network", "largest", "sum", "printed", "excess"), rows)},
-        {},
-        claims,
-    )
 
 
 def _cells(net: BayesNet) -> np.ndarray:
@@ -177,7 +180,22 @@ def _lemma_3(setting: Setting) -> Reproduced:
     mass, promised, uncorrected = np.array([row[3:] for row in rows]).T
     inside, gaps = _inclusion(setting)
     holding = sum(_met(priors, least) for priors in _PRIORS.values())
-    claims = [
+    return Reproduced(
+        "Masses of Lipschitz tables by incomplete beta integrals, L from L₀ = "
+        f"{least:g} to 20. The union bound needs a constant for each row of a node's "
+        "table, or one for the whole table that covers all its rows, and distances of "
+        f"families. For three uniform rows at L₀ the mass is {rows[35][3]:.4f}, at "
+        f"least {rows[35][4]:.4f} is promised.",
+        {"": table("prior,condition,L,mass,promised,uncorrected".split(","), rows)},
+        {},
+        _lemma_3_claims(mass, promised, reached, holding, uncorrected, gaps, inside),
+    )
+
+
+def _lemma_3_claims(
+    mass, promised, reached, holding, uncorrected, gaps, inside
+) -> list[Claim]:
+    return [
         Claim.certain(
             "the L-Lipschitz tables have mass at least 1 - exp(-c'L) for all L ≥ L₀, "
             "c' = min c - ln|I|/L₀",
@@ -196,21 +214,10 @@ def _lemma_3(setting: Setting) -> Reproduced:
         ),
         Claim.certain(
             f"wherever every node is L-Lipschitz the network is, in all of {gaps} "
-            f"random "
-            "tables",
+            "random tables",
             inside,
         ),
     ]
-    return Reproduced(
-        "Masses of Lipschitz tables by incomplete beta integrals, L from L₀ = "
-        f"{least:g} to 20. The union bound needs a constant for each row of a node's "
-        "table, or one for the whole table that covers all its rows, and distances of "
-        "families. For three uniform rows at L₀ the mass is "
-        f"{rows[35][3]:.4f}, at least {rows[35][4]:.4f} is promised.",
-        {"": table("prior,condition,L,mass,promised,uncorrected".split(","), rows)},
-        {},
-        claims,
-    )
 
 
 def _met(priors: tuple[tuple[float, float], ...], least: float) -> bool:

@@ -57,7 +57,26 @@ def _section_3_1(setting: Setting) -> Reproduced:
         facts = (n, *counts, prior, variables, epsilon, float(proper.mean()), worse)
         rows.append((*facts, float(before.mean()), float(after.mean())))
     shares, errors = np.array([mean_and_error(gain[gain != 0] < 0) for gain in gains]).T
-    claims = [
+    exact, noisy, cut = np.array([[12.0, 1.0], [24.0, 9.0], [12.0, 9.0]])
+    before, after = divergence(exact, noisy), divergence(exact, cut)
+    names = "n,zeros,ones,prior,variables,epsilon,proper,worse,before,after"
+    return Reproduced(
+        "Counts truncated to [0, n] are nearer to the exact ones, and the posterior's "
+        "divergence is smaller on average, among the draws that were proper parameters "
+        f"without it ({rows[0][6]:.2f} of them in the first setting). Not in each "
+        "draw: two counts that are too large by one factor leave the mean right, and "
+        "truncating one of them does not. With 11 successes of 11, "
+        f"Beta({noisy[0]:.0f}, {noisy[1]:.0f}) has divergence {before:.2f} and the "
+        f"truncated Beta({cut[0]:.0f}, {cut[1]:.0f}) {after:.2f}. Of the draws that "
+        f"truncation changes, {min(shares):.0%} to {max(shares):.0%} become worse.",
+        {"": table(names.split(","), rows)},
+        {},
+        _section_3_1_claims(nearer, gains, shares, errors),
+    )
+
+
+def _section_3_1_claims(nearer, gains, shares, errors) -> list[Claim]:
+    return [
         Claim.certain(
             "truncation only improves utility: each count comes nearer to the exact "
             "one, or stays",
@@ -80,24 +99,6 @@ def _section_3_1(setting: Setting) -> Reproduced:
             by="dpjax",
         ),
     ]
-    exact, noisy, cut = np.array([[12.0, 1.0], [24.0, 9.0], [12.0, 9.0]])
-    before, after = divergence(exact, noisy), divergence(exact, cut)
-    names = "n,zeros,ones,prior,variables,epsilon,proper,worse,before,after"
-    return Reproduced(
-        "Counts truncated to [0, n] are nearer to the exact ones, and the posterior's "
-        "divergence is smaller on average, among the draws that were proper "
-        f"parameters without it ({rows[0][6]:.2f} of them in the first setting). Not "
-        "in each draw: two counts that are too large by one factor leave the mean "
-        f"right, and truncating one of them does not. With 11 successes of 11, "
-        f"Beta({noisy[0]:.0f},"
-        f" {noisy[1]:.0f}) has divergence {before:.2f} and the truncated "
-        f"Beta({cut[0]:.0f}, "
-        f"{cut[1]:.0f}) {after:.2f}. Of the draws that truncation changes, "
-        f"{min(shares):.0%} to {max(shares):.0%} become worse.",
-        {"": table(names.split(","), rows)},
-        {},
-        claims,
-    )
 
 
 def _theorem_1(setting: Setting) -> Reproduced:
@@ -118,7 +119,26 @@ def _theorem_1(setting: Setting) -> Reproduced:
     prior, n, zeros, ones, variables, epsilon, mean, error, printed, refined = numbers.T
     large = n >= 2 * variables / epsilon
     uniform, empty = prior == 1, zeros + ones == 0
-    claims = [
+    first, last = rows[0], rows[-1]
+    names = "prior,n,zeros,ones,variables,epsilon,mean,standard_error,printed,refined"
+    return Reproduced(
+        f"Mean KL divergence of one row of Algorithm 1, {draws:,} draws. Without a "
+        f"record, n = {first[1]}, |I| = {first[4]}, ε = {first[5]:g}, uniform prior: "
+        f"{first[6]:.3f} nats, where the printed bound is {first[8]:.0f} and its "
+        f"refinement {first[9]:.1e}. With prior Beta({last[0]:g}, {last[0]:g}), n = "
+        f"{last[1]}, |I| = {last[4]}, ε = {last[5]:g}, equal counts: {last[6]:.1f} "
+        f"nats against {last[8]:.0f} and {last[9]:.4f}. The deviation from the mean, "
+        "the theorem's first part, is `dpjax reproduce erratum-2`.",
+        {"": table(names.split(","), rows)},
+        {},
+        _theorem_1_claims(printed, mean, error, uniform, empty, refined, large, n),
+    )
+
+
+def _theorem_1_claims(
+    printed, mean, error, uniform, empty, refined, large, n
+) -> list[Claim]:
+    return [
         Claim.positive(
             "the mean divergence of a row is at most n ln[(α + Δα)(β + Δβ)]",
             printed - mean,
@@ -153,21 +173,6 @@ def _theorem_1(setting: Setting) -> Reproduced:
             by="dpjax",
         ),
     ]
-    first, last = rows[0], rows[-1]
-    names = "prior,n,zeros,ones,variables,epsilon,mean,standard_error,printed,refined"
-    return Reproduced(
-        f"Mean KL divergence of one row of Algorithm 1, {draws:,} draws. Without a "
-        f"record, n = {first[1]}, |I| = {first[4]}, ε = {first[5]:g}, uniform prior: "
-        f"{first[6]:.3f} nats, where the printed bound is {first[8]:.0f} and its "
-        f"refinement {first[9]:.1e}. With prior Beta({last[0]:g}, {last[0]:g}), n = "
-        f"{last[1]}, |I| = {last[4]}, ε = {last[5]:g}, equal counts: {last[6]:.1f} "
-        f"nats "
-        f"against {last[8]:.0f} and {last[9]:.4f}. The deviation from the mean, the "
-        "theorem's first part, is `dpjax reproduce erratum-2`.",
-        {"": table(names.split(","), rows)},
-        {},
-        claims,
-    )
 
 
 def _lemma_a_1(setting: Setting) -> Reproduced:
@@ -191,7 +196,20 @@ def _lemma_a_1(setting: Setting) -> Reproduced:
     delta, found = np.array([row[1:] for row in rows]).T
     wide = np.full(30, 10.0)
     heads = _half_mean_tail(30, math.sqrt(-wide.sum() * math.log(0.05) / 2) / 10)
-    claims = [
+    return Reproduced(
+        "McDiarmid's inequality by enumeration, in its usual form (our copy of the "
+        f"appendix has lost the formula): of {len(rows)} tails the nearest to its "
+        f"bound δ has {max(found / delta):.2f} of it. With Σ c in place of Σ c², 30 "
+        "coins that count 10 each exceed the bound for δ = 0.05 with probability "
+        f"{heads:.2f}.",
+        {"": table(("function", "delta", "probability"), rows)},
+        {},
+        _lemma_a_1_claims(found, delta, heads),
+    )
+
+
+def _lemma_a_1_claims(found, delta, heads) -> list[Claim]:
+    return [
         Claim.certain(
             "P(f ≥ E f + √(-½ Σ c² ln δ)) ≤ δ for four functions of independent "
             "variables and twelve δ, by enumeration",
@@ -204,17 +222,6 @@ def _lemma_a_1(setting: Setting) -> Reproduced:
             by="dpjax",
         ),
     ]
-    return Reproduced(
-        "McDiarmid's inequality by enumeration, in its usual form (our copy of the "
-        f"appendix has lost the formula): of {len(rows)} tails the nearest to its "
-        f"bound "
-        f"δ has {max(found / delta):.2f} of it. With Σ c in place of Σ c², 30 coins "
-        f"that count 10 each exceed the bound for δ = 0.05 with probability "
-        f"{heads:.2f}.",
-        {"": table(("function", "delta", "probability"), rows)},
-        {},
-        claims,
-    )
 
 
 def _outcomes(levels: int, number: int) -> np.ndarray:
