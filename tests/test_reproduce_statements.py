@@ -98,11 +98,15 @@ def test_what_is_enumerated_at_once(name):
 
 @pytest.mark.parametrize("n", [10, 100, 1000])
 def test_clipped_draws_are_not_private(n):
-    with mpmath.workdps(30):
-        edge = [mpmath.betainc(1 + s, 1 + n - s, "0.8", 1, True) for s in (0, 1)]
-        expected = float(mpmath.log(edge[1] / edge[0]))
+    ends = [0.8 + 0.2 * x / n for x in (0, 1, 3, 9, n)]
+    masses = [
+        mpmath.quad(lambda t, s=s: t**s * (1 - t) ** (n - s), ends)
+        / mpmath.beta(1 + s, 1 + n - s)
+        for s in (0, 1)
+    ]
+    expected = float(mpmath.log(masses[1] / masses[0]))
     loss = zhang_naive_bayes._clipped_loss(n)
-    assert loss == pytest.approx(expected, rel=1e-12)
+    assert loss == pytest.approx(expected, rel=1e-6)
     assert round(loss, 1) == {10: 3.8, 100: 6.0, 1000: 8.3}[n]
 
 
@@ -137,9 +141,10 @@ def test_a_statement_of_zhang_is_as_expected(name):
     assert not found.figures
     assert reproduction(name) is ALL[name]
     fails = any(x.by == "paper" and x.expected == "fails" for x in found.claims)
-    verdicts = {one.verdict for one in STATEMENTS if one.shown_by == (name,)}
-    assert not fails or "corrected" in verdicts or name == "zhang-theorem-1"
-    assert fails or "corrected" not in verdicts
+    citing = [one for one in STATEMENTS if name in one.shown_by]
+    corrected = [one for one in citing if one.verdict == "corrected"]
+    assert corrected or not fails  # what fails is not said to hold
+    assert fails or not any(one.shown_by == (name,) for one in corrected)
 
 
 @pytest.mark.thorough
@@ -169,13 +174,11 @@ def test_the_numbers_of_the_fourier_mechanism():
 @pytest.mark.thorough
 def test_the_numbers_of_the_utility_bounds():
     found = made("zhang-theorem-1")
-    rows = {x: column(found, x) for x in ("prior", "mean", "printed", "refined")}
-    assert (rows["printed"][[0, 3, 4]] == 0).all()
-    assert rows["mean"][0] == pytest.approx(0.849, abs=0.03)
-    assert rows["mean"][-1] == pytest.approx(9.95, abs=0.5)
-    assert rows["refined"][-1] == pytest.approx(0.0028, abs=1e-4)
-    worse = column(made("zhang-section-3-1"), "worse")
-    np.testing.assert_allclose(worse, [0.37, 0.48, 0.75, 0.43], atol=0.015)
+    mean, printed, refined = (column(found, x) for x in ("mean", "printed", "refined"))
+    np.testing.assert_allclose(mean[[0, 4]], [0.47, 36.1], rtol=0.1)
+    assert mean[-1] == pytest.approx(9.95, rel=0.05)
+    assert printed[-1] == pytest.approx(1000 * np.log(502**2))
+    assert refined[-1] == pytest.approx(0.0028, abs=1e-4)
 
 
 @pytest.mark.thorough

@@ -67,7 +67,7 @@ FOULDS_REGISTER: tuple[Statement, ...] = (
         "Beta-Bernoulli on [a₀, 1 - a₀]: Δ = ln((1 - a₀)/a₀), unbounded at a₀ = 0",
         HOLDS,
         ("foulds-section-3-1",),
-        "“h(x) = 0” is a misprint for 1",
+        "the printed h(x) = 0 is a misprint for 1",
     ),
     _entry(
         "Section 3.2",
@@ -105,17 +105,20 @@ FOULDS_REGISTER: tuple[Statement, ...] = (
     ),
     _entry(
         "Lemma 1",
-        "the expected divergence of the perturbed posterior tends to 0",
-        HOLDS,
-        ("foulds-lemma-1",),
-        "a parenthesis of the printed posterior is misplaced: ΣS(x) + αχ",
+        "the expected divergence of the perturbed posterior tends to 0, for noise that "
+        "does not depend on N",
+        CORRECTED,
+        ("foulds-lemma-1", "erratum-17"),
+        "if the perturbed parameter is one of a posterior, as after a projection; a "
+        "parenthesis of the printed posterior is misplaced: ΣS(x) + αχ",
     ),
     _entry(
         "Corollary 2",
         "the Laplace mechanism meets Lemma 1's condition on the noise",
-        HOLDS,
-        ("foulds-corollary-2",),
-        "with a finite sensitivity: a Gaussian mean needs bounds",
+        CORRECTED,
+        ("foulds-corollary-2", "erratum-17"),
+        "its noise can leave the parameter space: with the projection of equation 16; "
+        "and with a finite sensitivity",
     ),
     _entry(
         "Theorem 4",
@@ -126,8 +129,16 @@ FOULDS_REGISTER: tuple[Statement, ...] = (
     _entry(
         "Theorem 5",
         "a sample of OPS at T has 1 + T",
-        HOLDS,
-        ("foulds-theorems-4-5",),
+        CORRECTED,
+        ("foulds-theorems-4-5", "erratum-15"),
+        "if the truth is inside of the truncated support",
+    ),
+    _entry(
+        "Section 3.3, after Theorem 5",
+        "the variances of the sampled and the true posterior have a ratio of (1 + T)/2",
+        CORRECTED,
+        ("erratum-16",),
+        "of T; (1 + T)/2 is that of the samples' squared errors",
     ),
     _entry(
         "Remark 1",
@@ -157,6 +168,13 @@ FOULDS_REGISTER: tuple[Statement, ...] = (
         "if each conditional reads its own record alone",
     ),
     _entry(
+        "Sections 4.1 and 5, parallel composition",
+        "parts of the data cost what the dearest does",
+        CORRECTED,
+        ("erratum-11",),
+        "where a record's values choose its part, a replaced one is in two: twice that",
+    ),
+    _entry(
         "Section 4.1, random scan",
         "updating Q of N costs 4ΔQ/N",
         CORRECTED,
@@ -167,7 +185,7 @@ FOULDS_REGISTER: tuple[Statement, ...] = (
         "Section 4, Metropolis-Hastings",
         "it has privacy guarantees too",
         CORRECTED,
-        ("erratum-9",),
+        ("erratum-9", "foulds-section-4-metropolis"),
         "min(1, r) can lose everything; Barker's acceptance costs an update's price. "
         "The supplement, which has the proof, is not among our sources",
     ),
@@ -175,7 +193,7 @@ FOULDS_REGISTER: tuple[Statement, ...] = (
         "Section 4.2",
         "chains on privatised statistics cost nothing more, converged or not",
         HOLDS,
-        ("foulds-table-1",),
+        ("foulds-section-4-2",),
         "post-processing",
     ),
     _entry(

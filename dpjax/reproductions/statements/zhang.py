@@ -21,14 +21,12 @@ from dpjax.reproductions.statements.zhang_smoothness import (
 )
 from dpjax.reproductions.statements.zhang_utility import (
     LEMMA_A_1,
-    SECTION_3_1,
     THEOREM_1,
 )
 
 ZHANG_STATEMENTS: tuple[Reproduction, ...] = (
     LEMMA_1,
     COROLLARY_1,
-    SECTION_3_1,
     PROPOSITION_1,
     THEOREM_1,
     THEOREM_2,

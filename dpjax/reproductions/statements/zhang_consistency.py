@@ -41,7 +41,7 @@ def _consistency(setting: Setting) -> Reproduced:
             (counts_of_each(ASIA), _COUNTS),
         )
     ]
-    rows = []
+    rows, ones = [], np.ones(ASIA.layout.length, int)  # denominators of counts
     for values, counts in zip(*drawn, strict=True):
         numerators, below = _COEFFICIENTS.exact_tables(values, _RECORDS)
         facts = (
@@ -49,7 +49,7 @@ def _consistency(setting: Setting) -> Reproduced:
             _from_one_table(ASIA, numerators, below),
             bool((numerators < 0).any()),
             _agree(ASIA, np.maximum(numerators, 0), below),
-            _agree(ASIA, counts.astype(int), np.ones_like(below)),
+            _agree(ASIA, counts, ones) or _from_one_table(ASIA, counts, ones),
         )
         rows.append(facts)
     agree, whole, negative, truncated, counted = np.array(rows).T

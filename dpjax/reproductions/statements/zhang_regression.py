@@ -4,9 +4,12 @@ __all__ = ["APPENDIX_D", "LEMMA_D_1"]
 
 import math
 
+import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Float
 
+from dpjax._types import Scalar
 from dpjax.expfam import KnownNoiseParameters, LinearRegression
 from dpjax.privacy import (
     REPLACE_ONE,
@@ -61,7 +64,7 @@ def _appendix_d_claims(ratio, costs, radii, brute, losses) -> list[Claim]:
         ),
         Claim.certain(
             "ε is proportional to the norm bound",
-            float(np.ptp(costs / radii)) < 0.01 * costs[0] / radii[0],
+            bool(np.ptp(costs / radii) < 0.01 * costs[0] / radii[0]),
             expected="fails",
         ),
         Claim.certain(
@@ -131,11 +134,7 @@ def _lemma_d_1(setting: Setting) -> Reproduced:
     law = -np.einsum("wi,ij,wj->w", away, precision, away) / 2
     truncated = np.where(inside, law, -np.inf)
     constant = (prior + likelihood)[inside] - truncated[inside]
-    family = LinearRegression((-1.0, -1.0), (1.0, 1.0), (-1.0, 1.0), intercept=False)
-    records = jnp.asarray(np.column_stack([x, y]))
-    known = KnownNoiseParameters(jnp.zeros(2), b * jnp.eye(2), jnp.ones(()))
-    total = family.statistics(records).sum(axis=0)
-    library = family.update(known, total, n)
+    library = _posterior(jnp.asarray(np.column_stack([x, y])), b)
     gap = float(np.abs(np.asarray(library.mean) - mean).max())
     return Reproduced(
         f"A regression of {n} records on two features, prior N(0, I/{b:g}) truncated "
@@ -151,6 +150,15 @@ def _lemma_d_1(setting: Setting) -> Reproduced:
         {},
         _lemma_d_1_claims(constant, prior, truncated, gap, library, precision),
     )
+
+
+@jax.jit
+def _posterior(records: Float[Array, "n 3"], b: Scalar) -> KnownNoiseParameters:
+    """The library's, before truncation."""
+    family = LinearRegression((-1.0, -1.0), (1.0, 1.0), (-1.0, 1.0), intercept=False)
+    prior = KnownNoiseParameters(jnp.zeros(2), b * jnp.eye(2), jnp.ones(()))
+    total = family.statistics(records).sum(axis=0)
+    return family.update(prior, total, records.shape[0])
 
 
 def _lemma_d_1_claims(
