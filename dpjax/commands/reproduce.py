@@ -3,6 +3,7 @@
 __all__ = ["add"]
 
 import argparse
+import dataclasses
 import importlib
 import json
 import math
@@ -33,6 +34,11 @@ def add(commands) -> None:
     command.add_argument("--all", action="store_true", help="all, with a page of them")
     command.add_argument("--list", action="store_true", help="show the names")
     command.add_argument(
+        "--statements",
+        action="store_true",
+        help="print what became of every statement of the papers, in Markdown",
+    )
+    command.add_argument(
         "--quick", action="store_true", help="fewer repeats: all in 5 minutes, not 40"
     )
     command.add_argument(
@@ -56,11 +62,15 @@ def add(commands) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    if bool(options.name) + options.all + options.list != 1:
+    if bool(options.name) + options.all + options.list + options.statements != 1:
         raise ValueError(
             "`name` must be one or more of dpjax reproduce --list, or --all given."
         )
     room = importlib.import_module("dpjax.reproductions")  # other commands start sooner
+    if options.statements:
+        facts = [dataclasses.asdict(one) for one in room.STATEMENTS]
+        print(json.dumps(facts) if options.json else room.statements_table())
+        return 0
     chosen = list(dict.fromkeys(options.name)) or room.names()
     every = [room.reproduction(name) for name in chosen]
     if options.list:

@@ -5,17 +5,22 @@ put to the test on these numbers.
 """
 
 __all__ = [
+    "STATEMENTS",
     "Claim",
     "Reproduced",
     "Reproduction",
     "Setting",
+    "Statement",
     "Written",
     "names",
     "reproduce",
     "reproduction",
+    "statements_table",
     "write_page",
 ]
 
 from dpjax.reproductions.catalogue import names, reproduction
 from dpjax.reproductions.reproduction import Claim, Reproduced, Reproduction, Setting
+from dpjax.reproductions.statements.register import STATEMENTS, statements_table
+from dpjax.reproductions.statements.register_entry import Statement
 from dpjax.reproductions.write import Written, reproduce, write_page

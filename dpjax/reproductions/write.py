@@ -151,8 +151,9 @@ def _claims(claims: Sequence[Claim]) -> str:
     lines = ["| claim | by | found | standard errors |", "|---|---|---|---|"]
     for claim in claims:
         note = "" if claim.as_expected else ", **not what is known**"
+        words = claim.words.replace("|", r"\|")  # |I| is no column
         lines.append(
-            f"| {claim.words} | {claim.by} | {claim.verdict}{note} | "
+            f"| {words} | {claim.by} | {claim.verdict}{note} | "
             f"{_sure(claim.standard_errors)} |"
         )
     return "\n".join(lines)
