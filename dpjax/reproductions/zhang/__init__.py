@@ -3,5 +3,6 @@
 __all__ = ["REPRODUCTIONS"]
 
 from dpjax.reproductions.reproduction import Reproduction
+from dpjax.reproductions.zhang.figure_1 import FIGURE_1
 
-REPRODUCTIONS: tuple[Reproduction, ...] = ()
+REPRODUCTIONS: tuple[Reproduction, ...] = (FIGURE_1,)
