@@ -147,7 +147,8 @@ class AccuracyStudy:
         return {
             "Laplace": self._accuracy(self._posterior_mean(cells), data),
             "stealthy": stealthy,
-            "stealthy right": stealthy * self._accuracy(self._raised_mean(printed), data),
+            "stealthy right": stealthy
+            * self._accuracy(self._raised_mean(printed), data),
             "tight Fourier": self._accuracy(self._raised_mean(tight), data),
         }
 
@@ -217,6 +218,7 @@ class AccuracyStudy:
         zero, one = joint_weights(self.naive.net, self.naive.target)
         margin = jnp.asarray(one - zero, float) @ jnp.log(tables) @ data.design
         return _right(margin, data)
+
 
 def simulated(key: Key, n: int, features: int) -> Int32[Array, "n d"]:
     """Records of tables drawn from their prior, the class last.
