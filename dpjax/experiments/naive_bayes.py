@@ -139,7 +139,9 @@ class NaiveBayesExperiment:
         """The scores of one fit."""
         wanted = self.scores or ()
         logs = jnp.log(mechanism.fit(key, data.counts))
-        zero, one = (jnp.asarray(x, float) for x in joint_weights(self.net, self.target))
+        zero, one = (
+            jnp.asarray(x, float) for x in joint_weights(self.net, self.target)
+        )
         margin = _product(_product(one - zero, logs), data.design)
         found = {
             name: score(margin, data)

@@ -89,7 +89,7 @@ def _claims_of_paper(found: Accuracies, net: BayesNet) -> list[Claim]:
     many, one = found["many samples"], found["one sample"]
     private = np.stack([laplace, fourier, one, many])
     small, middle = _at("0.1"), _at("0.3", "1", "3")
-    per_cell = list(remark_1(net, "1").values())[0]
+    per_cell = next(iter(remark_1(net, "1").values()))
     best = np.maximum(laplace, fourier)
     return [
         Claim.mean_positive(
@@ -103,8 +103,8 @@ def _claims_of_paper(found: Accuracies, net: BayesNet) -> list[Claim]:
             bool(np.isclose(per_cell.algorithm_1, per_cell.algorithm_2)),
         ),
         Claim.mean_positive(
-            "Fourier is slightly below Laplace, the price of stealth (on average over ε = "
-            "0.3, 1 and 3)",
+            "Fourier is slightly below Laplace, the price of stealth (mean over ε "
+            "= 0.3, 1 and 3)",
             (laplace - fourier)[middle].mean(axis=0),
         ),
         Claim.mean_positive(

@@ -2,6 +2,7 @@
 
 __all__ = ["FIGURE_2"]
 
+import itertools
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial
@@ -36,8 +37,11 @@ PRECISIONS = tuple(root**2 for root in ROOTS)
 TRAINING_SHARE = 0.1
 RECORDS = 300_000
 PLAIN = "non-private posterior mean"
-SAMPLE, NOISY = "one sample, T = 1, at the ε above", "Laplace, at the ε above"
-COLD_SAMPLE, COLD_NOISY = "one sample, T = ε above, at ε = 1", "Laplace, at ε = 1"
+SAMPLE, NOISY = "one posterior sample, T = 1", "Laplace on the statistics, same ε"
+COLD_SAMPLE, COLD_NOISY = (
+    "one posterior sample, ε = 1",
+    "Laplace on the statistics, ε = 1",
+)
 METHODS = (PLAIN, SAMPLE, NOISY, COLD_SAMPLE, COLD_NOISY)
 
 Errors = dict[str, np.ndarray]  # by method: precision, repeat
@@ -67,7 +71,7 @@ def _run(setting: Setting) -> Reproduced:
     return Reproduced(
         _words(errors, wages, training, variance),
         {"": _table(errors, epsilons)},
-        {"": partial(draw_panels, [_panel(errors, epsilons, variance)])},
+        {"": partial(draw_panels, _panels(errors, epsilons, variance))},
         _claims(errors, epsilons),
     )
 
@@ -114,7 +118,7 @@ def _methods(
 def _claims(errors: Errors, epsilons: Sequence[Fraction]) -> list[Claim]:
     plain, sample, noisy, hot, cold = (errors[name] for name in METHODS)
     strong, weak = PRECISIONS.index(100), slice(PRECISIONS.index(100) + 1)
-    falling = all(a > b for a, b in zip(epsilons, epsilons[1:], strict=False))
+    falling = all(a > b for a, b in itertools.pairwise(epsilons))
     known = [epsilons[PRECISIONS.index(b)] for b in (1, 100)] == [121, 4]
     return [
         Claim.mean_positive(
@@ -128,13 +132,13 @@ def _claims(errors: Errors, epsilons: Sequence[Fraction]) -> list[Claim]:
             np.diff(sample[strong:], axis=0),
         ),
         Claim.mean_positive(
-            "private regression suffers only slightly worse MSE: one sample within 10 % "
-            "at every b, at an ε of up to 121",
+            "private regression suffers only slightly worse MSE: one sample within "
+            "10 % at every b, at an ε of up to 121",
             1.1 * plain - sample,
         ),
         Claim.mean_positive(
-            "private regression suffers only slightly worse MSE: one sample within 10 % "
-            "at ε = 1, at b from 1 to 100",
+            "private regression suffers only slightly worse MSE: one sample within "
+            "10 % at ε = 1, at b from 1 to 100",
             (1.1 * plain - hot)[weak],
             expected="fails",
         ),
@@ -145,8 +149,8 @@ def _claims(errors: Errors, epsilons: Sequence[Fraction]) -> list[Claim]:
             "one sample costs ε = 121 at b = 1, and 4 at b = 100", known, by="dpjax"
         ),
         Claim.mean_positive(
-            "at the same ε noise on the statistics is better than one sample, at b from "
-            "1 to 100 (ε from 121 to 4)",
+            "at the same ε noise on the statistics is better than one sample, at b "
+            "from 1 to 100 (ε from 121 to 4)",
             (sample - noisy)[weak],
             by="dpjax",
         ),
@@ -172,32 +176,34 @@ def _table(errors: Errors, epsilons: Sequence[Fraction]) -> dict[str, list]:
     return table(("method", "b", "epsilon", "mse", "standard_error"), rows)
 
 
-def _panel(errors: Errors, epsilons: Sequence[Fraction], variance: float) -> Panel:
-    styles = ("plain", "line", "line", "dashed", "dashed")
-    colours = (7, 0, 1, 0, 1)
-    series = [
-        Series(
-            name,
-            PRECISIONS,
-            *np.array([mean_and_error(x) for x in errors[name]]).T,
-            style=style,
-            colour=colour,
-        )
-        for name, style, colour in zip(METHODS, styles, colours, strict=True)
-    ]
-    return Panel(
-        series,
-        "prior precision b of a weight (norm at most 10 / √b)",
-        "held-out MSE, in squared units of the target",
-        log_x=True,
-        log_y=True,
-        levels={"variance of the target": variance},
-        top=TopAxis(
-            "ε of one posterior sample, T = 1 (replace-one)",
-            PRECISIONS,
-            [f"{float(x):.3g}" for x in epsilons],
+def _panels(
+    errors: Errors, epsilons: Sequence[Fraction], variance: float
+) -> list[Panel]:
+    names = [f"{float(x):.3g}" for x in epsilons]
+    above = {
+        (PLAIN, SAMPLE, NOISY): TopAxis("privacy loss ε", PRECISIONS, names),
+        (PLAIN, COLD_SAMPLE, COLD_NOISY): TopAxis(
+            "temperature T of the sample", PRECISIONS, names
         ),
-    )
+    }
+    return [
+        Panel(
+            [_series(name, errors[name]) for name in shown],
+            "prior precision b of a weight (norm at most 10 / √b)",
+            "held-out MSE, in squared units of the target",
+            log_x=True,
+            log_y=shown[1] == COLD_SAMPLE,
+            levels={"variance of the target": variance},
+            top=top,
+        )
+        for shown, top in above.items()
+    ]
+
+
+def _series(name: str, errors: np.ndarray) -> Series:
+    colour = {PLAIN: 2, SAMPLE: 0, COLD_SAMPLE: 0}.get(name, 1)
+    means = np.array([mean_and_error(x) for x in errors]).T
+    return Series(name, PRECISIONS, *means, colour=colour)
 
 
 def _words(errors: Errors, wages: Wages, training: int, variance: float) -> str:
@@ -211,10 +217,10 @@ def _words(errors: Errors, wages: Wages, training: int, variance: float) -> str:
         f"records; the target's variance is {variance:.3f}. Features are scaled into "
         "the unit ball, the target to ± 1 (errors are in its own unit), and the noise "
         "has precision 1, as in appendix D. With the norm bound 10 / √b one posterior "
-        "sample at T = 1 costs ε = (1 + 10 / √b)², from 121 at b = 1 to 4 at b = 100: "
-        f"that is what its MSE, {above} above non-private at b = "
-        f"{', '.join(map(str, PRECISIONS))}, is paid with. Heated until it costs ε = 1, "
-        f"one sample has {hot.min():.3f} at its best b, "
+        "sample at T = 1 costs ε = (1 + 10 / √b)², from 121 at b = 1 to 4 at b = "
+        f"100: that is what its MSE, {above} above non-private at b = "
+        f"{', '.join(map(str, PRECISIONS))}, is paid with. Heated until it costs ε = "
+        f"1, one sample has {hot.min():.3f} at its best b, "
         f"{PRECISIONS[int(hot.argmin())]}, and {hot[0]:.3f} at b = 1; noise on the "
         f"sufficient statistics has {cold.min():.3f} at its best b, "
         f"{PRECISIONS[int(cold.argmin())]}. Non-private: {plain[0]:.3f} at b = 1."
