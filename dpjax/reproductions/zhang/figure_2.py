@@ -17,6 +17,7 @@ from dpjax.experiments.regression import (
     SampledWeights,
     WeightLearner,
 )
+from dpjax.experiments.stacks import stacked
 from dpjax.intervals import Interval
 from dpjax.mechanisms import DiscreteLaplace
 from dpjax.models import RegressionSample
@@ -33,7 +34,7 @@ from dpjax.statistics import Sufficient
 from dpjax.sweeps import sweep
 
 ROOTS = (1, 2, 5, 10, 20, 50, 100)  # of b: ε is then a fraction
-PRECISIONS = tuple(root**2 for root in ROOTS)
+PRECISIONS = tuple(float(root**2) for root in ROOTS)
 TRAINING_SHARE = 0.1
 RECORDS = 300_000
 PLAIN = "non-private posterior mean"
@@ -94,23 +95,25 @@ def _methods(
     statistic: Sufficient, n: int, epsilons: Sequence[Fraction]
 ) -> dict[str, WeightLearner]:
     """Stacked over prior precisions, each of which has its ε."""
+
+    def samples(heats: Sequence[float]) -> SampledWeights:
+        pairs = zip(heats, ROOTS, strict=True)
+        laws = [
+            RegressionSample(statistic, heat, 10 / root, float(root**2), n=n)
+            for heat, root in pairs
+        ]
+        return SampledWeights(stacked(laws))
+
     precisions = np.array(PRECISIONS, jnp.result_type(float))
-    ones = np.ones_like(precisions)
-    radii = 10 / np.sqrt(precisions)
-    heats = np.array([float(x) for x in epsilons], precisions.dtype)
-    warm, hot = (
-        RegressionSample(statistic, heat, radii, precisions, ones, n)
-        for heat in (ones, heats)
-    )
-    plain = PlainWeights(statistic, precisions, ones, n)
+    plain = PlainWeights(statistic, precisions, 1.0, n)
     calibrate = partial(
         DiscreteLaplace.calibrate_many, sensitivity=statistic.sensitivity(REPLACE_ONE)
     )
     return {
         PLAIN: plain,
-        SAMPLE: SampledWeights(warm),
+        SAMPLE: samples([1.0] * len(epsilons)),
         NOISY: NoisyWeights(plain, calibrate(epsilons)),
-        COLD_SAMPLE: SampledWeights(hot),
+        COLD_SAMPLE: samples([float(x) for x in epsilons]),
         COLD_NOISY: NoisyWeights(plain, calibrate([1] * len(epsilons))),
     }
 
@@ -203,7 +206,7 @@ def _panels(
 def _series(name: str, errors: np.ndarray) -> Series:
     colour = {PLAIN: 2, SAMPLE: 0, COLD_SAMPLE: 0}.get(name, 1)
     means = np.array([mean_and_error(x) for x in errors]).T
-    return Series(name, PRECISIONS, *means, colour=colour)
+    return Series(name, np.array(PRECISIONS), *means, colour=colour)
 
 
 def _words(errors: Errors, wages: Wages, training: int, variance: float) -> str:
@@ -219,11 +222,11 @@ def _words(errors: Errors, wages: Wages, training: int, variance: float) -> str:
         "has precision 1, as in appendix D. With the norm bound 10 / √b one posterior "
         "sample at T = 1 costs ε = (1 + 10 / √b)², from 121 at b = 1 to 4 at b = "
         f"100: that is what its MSE, {above} above non-private at b = "
-        f"{', '.join(map(str, PRECISIONS))}, is paid with. Heated until it costs ε = "
+        f"{', '.join(f'{b:g}' for b in PRECISIONS)}, is paid with. Heated until it costs ε = "
         f"1, one sample has {hot.min():.3f} at its best b, "
-        f"{PRECISIONS[int(hot.argmin())]}, and {hot[0]:.3f} at b = 1; noise on the "
+        f"{PRECISIONS[int(hot.argmin())]:g}, and {hot[0]:.3f} at b = 1; noise on the "
         f"sufficient statistics has {cold.min():.3f} at its best b, "
-        f"{PRECISIONS[int(cold.argmin())]}. Non-private: {plain[0]:.3f} at b = 1."
+        f"{PRECISIONS[int(cold.argmin())]:g}. Non-private: {plain[0]:.3f} at b = 1."
     )
 
 

@@ -1,4 +1,4 @@
-"""Rows of Table 1: guarantees as printed and corrected, and measurements beside them."""
+"""Rows of Table 1: guarantees as printed and corrected, and measured beside them."""
 
 __all__ = ["DELTA", "EPSILONS", "RECORDS", "Row", "T", "networks", "of_noise"]
 

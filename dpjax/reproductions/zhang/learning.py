@@ -19,6 +19,7 @@ from jaxtyping import Array, Float, Int32, Real
 from dpjax._types import Key
 from dpjax.experiments import NaiveBayesExperiment
 from dpjax.experiments.naive_bayes import NaiveBayesTrial, joint_weights
+from dpjax.experiments.stacks import stacked
 from dpjax.fourier_basis import raise_total
 from dpjax.graph import BayesNet
 from dpjax.mechanisms import Laplace, PosteriorSample
@@ -78,7 +79,7 @@ def learners(
         _noise(budgets, tight),
         unit * tight / size / budgets,
         _noise(budgets, 2.0 * len(FamilyCounts(net).measured.groups)),
-        PosteriorSample(net.layout, 1.0, np.array(omegas, budgets.dtype), REPLACE_ONE),
+        stacked([PosteriorSample(net.layout, 1.0, x, REPLACE_ONE) for x in omegas]),
     )
     return made, unit / size**2
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from fractions import Fraction
 
+import jax.numpy as jnp
 import numpy as np
 from scipy.special import betainc, logsumexp
 
@@ -83,11 +84,12 @@ def of_map() -> Iterator[Row]:
     theta = np.linspace(omega, 1 - omega, _GRID)
     counts = np.arange(n + 1)[:, None]
     logs = counts * np.log(theta)[None] + (n - counts) * np.log1p(-theta)[None]
-    width = (theta[1] - theta[0]) * _GRID
-    density = np.exp(logs - logsumexp(logs, axis=1, keepdims=True)) * _GRID / width
+    ends = np.where((theta == theta[0]) | (theta == theta[-1]), 0.5, 1.0)[None]
+    masses = np.exp(logs - logsumexp(logs, axis=1, b=ends, keepdims=True))
+    density = masses / (theta[1] - theta[0])
     for text in EPSILONS:
         scores = float(text) / (2 * sensitivity) * density
-        loss = _loss(scores - logsumexp(scores, axis=1, keepdims=True))
+        loss = _loss(scores - logsumexp(scores, axis=1, b=ends, keepdims=True))
         about = "privacy loss, in nats; corrected: of masses of cells"
         holds = math.inf if loss <= float(text) else -math.inf
         found = (float(text), about, float(text), _exact_loss(text), loss, holds)
@@ -98,7 +100,7 @@ def _exact_loss(epsilon: str) -> float:
     """Of `CellMass`, which scores masses of cells: enumerated, 50 records."""
     law = CellMass.calibrate(_COIN.layout, epsilon, REPLACE_ONE, omega="0.4", units=20)
     laws = [
-        law.law(np.array([RECORDS - ones, ones], np.int32))
+        law.law(jnp.array([RECORDS - ones, ones], jnp.int32))
         for ones in range(RECORDS + 1)
     ]
     return _loss(np.log(laws))

@@ -92,16 +92,16 @@ def _claims_of_noise(
     printed, exact, fourier = zip(*map(_changes, nets.values()), strict=True)
     return [
         Claim.certain(
-            "Laplace is (ε, 0)-private (Corollary 1): the sensitivity is 2|I|, exactly, on "
-            f"{_listed(nets)}",
+            "Laplace is (ε, 0)-private (Corollary 1): the sensitivity is 2|I|, "
+            f"exactly, on {_listed(nets)}",
             all(
                 2 * len(net.names) == x
                 for net, x in zip(nets.values(), exact, strict=True)
             ),
         ),
         Claim.certain(
-            "Fourier is (ε, 0)-private (Corollary 2): the sensitivity is at most 2|N|, on "
-            f"{_listed(nets)}",
+            "Fourier is (ε, 0)-private (Corollary 2): the sensitivity is at most "
+            f"2|N|, on {_listed(nets)}",
             all(x <= y for x, y in zip(fourier, printed, strict=True)),
         ),
         Claim(
@@ -207,7 +207,7 @@ def _panel(rows: Sequence[Row]) -> Panel:
         name: np.array([getattr(row, name) for row in shown])
         for name in ("printed", "corrected", "measured")
     }
-    x = [row.epsilon for row in shown]
+    x = np.array([row.epsilon for row in shown])
     series = [Series("as printed", x, numbers["printed"], style="dashed", colour=1)]
     if not np.allclose(numbers["printed"], numbers["corrected"]):
         series.append(Series("corrected", x, numbers["corrected"], colour=2))
