@@ -43,7 +43,7 @@ COLD_SAMPLE, COLD_NOISY = (
     "one posterior sample, ε = 1",
     "Laplace on the statistics, ε = 1",
 )
-METHODS = (PLAIN, SAMPLE, NOISY, COLD_SAMPLE, COLD_NOISY)
+METHODS: tuple[str, ...] = (PLAIN, SAMPLE, NOISY, COLD_SAMPLE, COLD_NOISY)
 
 Errors = dict[str, np.ndarray]  # by method: precision, repeat
 
@@ -67,7 +67,7 @@ def _run(setting: Setting) -> Reproduced:
         repeats=16 if setting.quick else 100,
     )
     scores = np.asarray(result["mse"], float) * wages.unit**2
-    errors = dict(zip(METHODS, scores, strict=True))
+    errors: Errors = dict(zip(METHODS, scores, strict=True))
     variance = float(wages.records[:, -1].var()) * wages.unit**2
     return Reproduced(
         _words(errors, wages, training, variance),
@@ -104,7 +104,7 @@ def _methods(
         ]
         return SampledWeights(stacked(laws))
 
-    precisions = np.array(PRECISIONS, jnp.result_type(float))
+    precisions = jnp.array(PRECISIONS, float)
     plain = PlainWeights(statistic, precisions, 1.0, n)
     calibrate = partial(
         DiscreteLaplace.calibrate_many, sensitivity=statistic.sensitivity(REPLACE_ONE)
@@ -222,8 +222,8 @@ def _words(errors: Errors, wages: Wages, training: int, variance: float) -> str:
         "has precision 1, as in appendix D. With the norm bound 10 / √b one posterior "
         "sample at T = 1 costs ε = (1 + 10 / √b)², from 121 at b = 1 to 4 at b = "
         f"100: that is what its MSE, {above} above non-private at b = "
-        f"{', '.join(f'{b:g}' for b in PRECISIONS)}, is paid with. Heated until it costs ε = "
-        f"1, one sample has {hot.min():.3f} at its best b, "
+        f"{', '.join(f'{b:g}' for b in PRECISIONS)}, is paid with. "
+        f"Heated until it costs ε = 1, one sample has {hot.min():.3f} at its best b, "
         f"{PRECISIONS[int(hot.argmin())]:g}, and {hot[0]:.3f} at b = 1; noise on the "
         f"sufficient statistics has {cold.min():.3f} at its best b, "
         f"{PRECISIONS[int(cold.argmin())]:g}. Non-private: {plain[0]:.3f} at b = 1."

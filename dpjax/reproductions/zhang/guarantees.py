@@ -5,7 +5,7 @@ __all__ = ["DELTA", "EPSILONS", "RECORDS", "Row", "T", "networks", "of_noise"]
 import itertools
 import math
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import betaln, digamma
@@ -77,19 +77,20 @@ def of_noise(
     noise = rng.laplace(size=(draws, *counts.shape))
     divided = _fourier_errors(rng, draws, net)
     for epsilon in EPSILONS:
-        laplace, fourier = table_1(net, RECORDS, epsilon, DELTA, T)
+        bounds: list[dict[str, Any]] = [*table_1(net, RECORDS, epsilon, DELTA, T)]
+        laplace, fourier = bounds
         yield _largest_error(name, net, epsilon, laplace["proposition_1"])
         scale = 2 * len(net.names) / float(epsilon)
         released = np.clip(counts + noise * scale, 0, RECORDS)
         divergence = _divergence(1.0 + counts[None], 1.0 + released).sum(axis=1)
         about = "KL of the posterior above its mean, in nats"
-        bounds = laplace["theorem_1_printed"], laplace["theorem_1"]
+        limits = laplace["theorem_1_printed"], laplace["theorem_1"]
         excess = divergence - divergence.mean()
         where = "Laplace", "Theorem 1", name, float(epsilon), about
-        yield _simulated(where, bounds, excess)
-        limits = np.array([*fourier["theorem_3"].values()])
-        worst = limits.max()
-        share = (divided / float(epsilon) / limits).max(axis=1) * worst
+        yield _simulated(where, limits, excess)
+        each = np.array([*fourier["theorem_3"].values()])
+        worst = float(each.max())
+        share = (divided / float(epsilon) / each).max(axis=1) * worst
         about = "L1 error of a family's table, in records"
         where = "Fourier", "Theorem 3", name, float(epsilon), about
         yield _simulated(where, (worst, worst), share)
@@ -106,12 +107,16 @@ def _largest_error(name: str, net: BayesNet, epsilon: str, bound: float) -> Row:
     )
 
 
-def _simulated(where: tuple, bounds: tuple[float, float], draws: np.ndarray) -> Row:
+def _simulated(
+    where: tuple[str, str, str, float, str],
+    bounds: tuple[float, float],
+    draws: np.ndarray,
+) -> Row:
     """A bound that a draw exceeds with probability δ at most."""
     beyond = float((draws > bounds[0]).mean())
     error = math.sqrt(max(beyond * (1 - beyond), DELTA * (1 - DELTA)) / len(draws))
     quantile = float(np.quantile(draws, 1 - DELTA))
-    return Row(*where, *map(float, bounds), quantile, (DELTA - beyond) / error)
+    return Row(*where, *bounds, quantile, (DELTA - beyond) / error)
 
 
 def _counts(rng: np.random.Generator, net: BayesNet) -> np.ndarray:

@@ -11,7 +11,6 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import jax.random as jr
-import numpy as np
 from jax import lax
 from jax.scipy.special import logsumexp
 from jaxtyping import Array, Float, Int32, Real
@@ -49,9 +48,9 @@ class Learners(eqx.Module):
 
     algorithm_1: Laplace
     algorithm_2: Laplace
-    increment: Real[Array | np.ndarray, " *e"]
+    increment: Real[Array, " *e"]
     tight: Laplace
-    tight_increment: Real[Array | np.ndarray, " *e"]
+    tight_increment: Real[Array, " *e"]
     maximal: Laplace
     sampler: PosteriorSample
 
@@ -66,7 +65,7 @@ def learners(
         noise and increment both go with 1/ε.
     """
     exact = [exact_epsilon(epsilon) for epsilon in epsilons]
-    budgets = np.array([float(x) for x in exact], jnp.result_type(float))
+    budgets = jnp.array([float(x) for x in exact], float)
     omegas = [float(truncation(2, x / Fraction(2 * len(net.names)))) for x in exact]
     every = FourierCoefficients.of_network(net, "add-remove")
     change = FourierCoefficients.of_network(net, REPLACE_ONE).sensitivity(REPLACE_ONE)
@@ -84,7 +83,7 @@ def learners(
     return made, unit / size**2
 
 
-def _noise(epsilon: float | np.ndarray, change: float) -> Laplace:
+def _noise(epsilon: float | Array, change: float) -> Laplace:
     return Laplace(epsilon, Sensitivity(change, REPLACE_ONE))
 
 
@@ -184,8 +183,8 @@ class AccuracyStudy:
         noisy = use.tight.sample(jr.clone(key), exact)
         tight = every.tables(noisy.at[0].set(n))
         return (
-            raise_total(net.layout, printed, jnp.asarray(use.increment)),
-            raise_total(net.layout, tight, jnp.asarray(use.tight_increment)),
+            raise_total(net.layout, printed, use.increment),
+            raise_total(net.layout, tight, use.tight_increment),
         )
 
     def _samples(
