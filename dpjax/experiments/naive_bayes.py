@@ -4,7 +4,12 @@ Counts of all repeats of a block are one product of matrices, and predictions of
 cells another: what hundreds of thousands of fits are made of.
 """
 
-__all__ = ["NaiveBayesExperiment", "NaiveBayesTrial"]
+__all__ = [
+    "NaiveBayesExperiment",
+    "NaiveBayesTrial",
+    "is_binary_naive_bayes",
+    "joint_weights",
+]
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -134,7 +139,9 @@ class NaiveBayesExperiment:
         """The scores of one fit."""
         wanted = self.scores or ()
         logs = jnp.log(mechanism.fit(key, data.counts))
-        zero, one = (jnp.asarray(x, float) for x in _weights(self.net, self.target))
+        zero, one = (
+            jnp.asarray(x, float) for x in joint_weights(self.net, self.target)
+        )
         margin = _product(_product(one - zero, logs), data.design)
         found = {
             name: score(margin, data)
@@ -168,10 +175,11 @@ def _cells(target: Array, features: Array) -> Float[Array, "n cells"]:
     return (by_target & by_feature).reshape(target.shape[0], -1).astype(jnp.float32)
 
 
-def _weights(net: BayesNet, target: str) -> tuple[np.ndarray, np.ndarray]:
+def joint_weights(net: BayesNet, target: str) -> tuple[np.ndarray, np.ndarray]:
     """From log-tables to log-joints linear in the features: with either target level.
 
-    Rows are the features' weights, and last the constant.
+    Rows are the features' weights, and last the constant: with W one of the two, the
+    log-probability of a record x and that level is `(*x, 1) @ W @ log(tables)`.
     """
     place, layout = net.index(target), net.layout
     features = [i for i in range(len(net.names)) if i != place]

@@ -1,0 +1,152 @@
+"""Rows of Table 1: guarantees as printed and corrected, and measured beside them."""
+
+__all__ = ["DELTA", "EPSILONS", "RECORDS", "Row", "T", "networks", "of_noise"]
+
+import itertools
+import math
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import betaln, digamma
+
+from dpjax.bounds import table_1
+from dpjax.fourier_basis import denominators, from_coefficients
+from dpjax.graph import BayesNet
+from dpjax.statistics import FourierCoefficients
+
+RECORDS, DELTA, T = 50, 0.05, 0.1
+EPSILONS = ("0.1", "0.3", "1", "3", "10")
+_BITS = [0, 1]
+
+
+class Row(NamedTuple):
+    """One guarantee, for one network and ε.
+
+    Attributes:
+        mechanism: Laplace, Fourier, Sampler or MAP.
+        statement: of the paper.
+        network: its name.
+        epsilon: the budget.
+        quantity: what is bounded.
+        printed: the bound as printed.
+        corrected: as it holds; the same number where it holds as printed.
+        measured: what it bounds: exact, or simulated.
+        standard_errors: by which the printed bound is kept; infinite if exact.
+    """
+
+    mechanism: str
+    statement: str
+    network: str
+    epsilon: float
+    quantity: str
+    printed: float
+    corrected: float
+    measured: float
+    standard_errors: float
+
+
+def networks() -> dict[str, BayesNet]:
+    """Naive Bayes, a small network with two parents a node at most, and a chain."""
+    names = [f"x{i}" for i in range(1, 9)]
+    parents = {
+        "tub": ["asia"],
+        "lung": ["smoke"],
+        "bronc": ["smoke"],
+        "either": ["tub", "lung"],
+        "xray": ["either"],
+        "dysp": ["bronc", "either"],
+    }
+    chain = {child: [parent] for parent, child in itertools.pairwise(names)}
+    return {
+        "naive Bayes (16)": BayesNet.naive_bayes(
+            {f"x{i}": _BITS for i in range(17)}, "x0"
+        ),
+        "asia (8)": BayesNet.from_parents(
+            {name: _BITS for name in ("asia", "smoke", *parents)}, parents
+        ),
+        "chain (8)": BayesNet.from_parents({name: _BITS for name in names}, chain),
+    }
+
+
+def of_noise(
+    rng: np.random.Generator, draws: int, name: str, net: BayesNet
+) -> Iterator[Row]:
+    """Proposition 1, Theorem 1 and Theorem 3, for every ε."""
+    counts = _counts(rng, net)
+    noise = rng.laplace(size=(draws, *counts.shape))
+    divided = _fourier_errors(rng, draws, net)
+    for epsilon in EPSILONS:
+        bounds: list[dict[str, Any]] = [*table_1(net, RECORDS, epsilon, DELTA, T)]
+        laplace, fourier = bounds
+        yield _largest_error(name, net, epsilon, laplace["proposition_1"])
+        scale = 2 * len(net.names) / float(epsilon)
+        released = np.clip(counts + noise * scale, 0, RECORDS)
+        divergence = _divergence(1.0 + counts[None], 1.0 + released).sum(axis=1)
+        about = "KL of the posterior above its mean, in nats"
+        limits = laplace["theorem_1_printed"], laplace["theorem_1"]
+        excess = divergence - divergence.mean()
+        where = "Laplace", "Theorem 1", name, float(epsilon), about
+        yield _simulated(where, limits, excess)
+        each = np.array([*fourier["theorem_3"].values()])
+        worst = float(each.max())
+        share = (divided / float(epsilon) / each).max(axis=1) * worst
+        about = "L1 error of a family's table, in records"
+        where = "Fourier", "Theorem 3", name, float(epsilon), about
+        yield _simulated(where, (worst, worst), share)
+
+
+def _largest_error(name: str, net: BayesNet, epsilon: str, bound: float) -> Row:
+    """Exact: the largest of 2m Laplace draws has a law in closed form."""
+    scale, cells = 2 * len(net.names) / float(epsilon), net.layout.length
+    exact = -scale * math.log(-math.expm1(math.log1p(-DELTA) / cells))
+    surety = math.inf if exact <= bound else -math.inf
+    where = "Laplace", "Proposition 1", name, float(epsilon)
+    return Row(
+        *where, "largest error of a count, in records", bound, bound, exact, surety
+    )
+
+
+def _simulated(
+    where: tuple[str, str, str, float, str],
+    bounds: tuple[float, float],
+    draws: np.ndarray,
+) -> Row:
+    """A bound that a draw exceeds with probability δ at most."""
+    beyond = float((draws > bounds[0]).mean())
+    error = math.sqrt(max(beyond * (1 - beyond), DELTA * (1 - DELTA)) / len(draws))
+    quantile = float(np.quantile(draws, 1 - DELTA))
+    return Row(*where, *bounds, quantile, (DELTA - beyond) / error)
+
+
+def _counts(rng: np.random.Generator, net: BayesNet) -> np.ndarray:
+    """Of records from uniform tables, a row a parent configuration."""
+    layout, records = net.layout, np.zeros((RECORDS, len(net.names)), np.int32)
+    chances = rng.random(layout.length // 2)
+    for i in net.order:
+        group, start = layout.groups[i], layout.offsets[i] // 2
+        place = np.zeros(RECORDS, int)
+        for parent in group[:-1]:
+            place = 2 * place + records[:, parent]
+        records[:, i] = rng.random(RECORDS) < chances[start + place]
+    cells = np.asarray(layout.cells(records)).ravel()
+    return np.bincount(cells, minlength=layout.length).reshape(-1, 2)
+
+
+def _divergence(exact: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """KL from Beta(exact) to Beta(other); the last axis holds their two parameters."""
+    (a, b), (c, d) = np.moveaxis(exact, -1, 0), np.moveaxis(other, -1, 0)
+    means = (a - c) * digamma(a) + (b - d) * digamma(b)
+    return betaln(c, d) - betaln(a, b) + means + (c + d - a - b) * digamma(a + b)
+
+
+def _fourier_errors(rng: np.random.Generator, draws: int, net: BayesNet) -> np.ndarray:
+    """L1 errors of the families' tables under Algorithm 2 with ε = 1, a row a draw."""
+    statistic = FourierCoefficients.of_network(net, "add-remove")
+    size = len(statistic.closure)
+    noise = rng.laplace(0, 2 * size, (draws, size))
+    noise[:, 0] += 4 * T * size**2
+    layout = net.layout
+    cells = from_coefficients(layout, noise[:, statistic.closure.places(layout)])
+    errors = np.abs(cells) / denominators(layout)
+    return np.add.reduceat(errors, layout.offsets[:-1], axis=1)
