@@ -7,6 +7,9 @@ import os
 import pathlib
 import shutil
 import sys
+import tempfile
+
+from nbclient import NotebookClient
 
 from dpjax import __version__
 
@@ -32,10 +35,17 @@ copy_notebooks()
 # pages call `dpjax` as a shell would: that of this environment, first on the path
 os.environ["PATH"] = f"{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}"
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
+os.environ.setdefault("PYTHONWARNINGS", "ignore:IProgress")  # bars as text are fine
+# pages share compiled programs, as `dpjax.cache_compilations` would let them
+_programs = tempfile.TemporaryDirectory(prefix="dpjax-docs-")
+os.environ["JAX_COMPILATION_CACHE_DIR"] = _programs.name
+os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
+os.environ["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] = "-1"
+NotebookClient.coalesce_streams.default_value = True  # %%bash prints in pieces
 
 project = "dpjax"
 author = "The dpjax authors"
-copyright = author  # noqa: A001 (what Sphinx calls it)
+copyright = author
 version = release = __version__
 
 extensions = [
@@ -47,10 +57,12 @@ extensions = [
     "signatures",
     "docstrings",
     "command_line",
+    "if_there",
 ]
-exclude_patterns = ["_build", "extensions"]
-suppress_warnings = [
-    "toc.empty_glob",  # pages that `dpjax reproduce` writes need not be there
+exclude_patterns = [
+    "_build",
+    "extensions",
+    "reproduction/[!R]*.md",  # the README there has them all
 ]
 
 myst_enable_extensions = ["colon_fence", "dollarmath"]
@@ -78,7 +90,7 @@ nitpick_ignore = [  # what statistics say of themselves, of types that nobody ma
 
 html_theme = "furo"
 html_title = f"dpjax {version}"
-html_show_sourcelink = False
+html_copy_source = False
 html_show_copyright = False
 pygments_style = "a11y-high-contrast-light"
 pygments_dark_style = "a11y-high-contrast-dark"

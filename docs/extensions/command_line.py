@@ -4,8 +4,9 @@ import argparse
 import os
 import re
 
-from dpjax.commands import COMMANDS
 from sphinx.application import Sphinx
+
+from dpjax.commands import COMMANDS
 
 FENCE = re.compile(r"^```\{commands\}\n```$", re.MULTILINE)
 WIDTH = 88

@@ -1,11 +1,12 @@
-"""Docstrings have `code`, $mathematics$ and lists as in Markdown: here they become RST."""
+"""Docstrings have `code`, $mathematics$ and lists as Markdown has: here made RST."""
 
 import re
 
 from sphinx.application import Sphinx
 
 PIECE = re.compile(
-    r"(?P<display>\$\$.+?\$\$[.,;]?) ?|(?P<math>\$[^$]+?\$)|(?P<code>`+[^`]+?`+)", re.DOTALL
+    r"(?P<display>\$\$.+?\$\$[.,;]?) ?|(?P<math>\$[^$]+?\$)|(?P<code>`+[^`]+?`+)",
+    re.DOTALL,
 )
 COLON = "\ue000"  # napoleon takes what is before a colon for a type
 

@@ -9,9 +9,10 @@ import inspect
 import re
 from types import ModuleType
 
-import dpjax
 from sphinx.application import Sphinx
 from sphinx.pycode import ModuleAnalyzer
+
+import dpjax
 
 FENCE = re.compile(r"^```\{room\} (dpjax[\w.]*)((?: \w+)*)\n```$", re.MULTILINE)
 # bases whose members are not ours, or say nothing here
