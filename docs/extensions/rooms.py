@@ -16,17 +16,26 @@ import dpjax
 
 FENCE = re.compile(r"^```\{room\} (dpjax[\w.]*)((?: \w+)*)\n```$", re.MULTILINE)
 # bases whose members are not ours, or say nothing here
-FOREIGN = "object,Module,Unpickled,ABC,Generic,Distribution,Mapping,tuple,Exception"
+FOREIGN = (
+    "object,Module,Unpickled,ABC,Generic,Distribution,Mapping,tuple,Exception,"
+    "BaseException"
+)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Called by Sphinx."""
     app.connect("source-read", _expand)
+    app.connect("autodoc-skip-member", _skip)
     return {"parallel_read_safe": True}
 
 
 def _expand(app: Sphinx, page: str, source: list[str]) -> None:
     source[0] = FENCE.sub(lambda found: _room(found[1], found[2].split()), source[0])
+
+
+def _skip(app, kind, name, thing, skip, options) -> bool | None:
+    """Leave out fields of a named tuple, which its `Attributes` explain."""
+    return True if type(thing).__name__ == "_tuplegetter" else None
 
 
 def _room(path: str, chosen: list[str]) -> str:
@@ -48,6 +57,9 @@ def _entry(module: ModuleType, name: str) -> str:
     value = getattr(module, name)
     if module is not dpjax and getattr(dpjax, name, None) is value:
         return f"``{name}`` is :py:obj:`dpjax.{name}`."
+    package = getattr(value, "__module__", "dpjax").partition(".")[0]
+    if package != "dpjax" and inspect.isclass(value):
+        return f"``{name}`` is that of {package}."
     if inspect.isclass(value):
         kind = "exception" if issubclass(value, BaseException) else "class"
         return (

@@ -10,7 +10,7 @@ import re
 import textwrap
 
 from docutils import nodes
-from sphinx.addnodes import pending_xref
+from sphinx.addnodes import desc_sig_literal_string, pending_xref
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util.nodes import make_refnode
@@ -19,6 +19,7 @@ from sphinx.util.nodes import make_refnode
 def setup(app: Sphinx) -> dict[str, bool]:
     """Called by Sphinx."""
     app.connect("autodoc-process-signature", _signature)
+    app.connect("doctree-read", _double_quotes)
     app.connect("missing-reference", _resolve)
     return {"parallel_read_safe": True}
 
@@ -36,6 +37,14 @@ def _signature(app, kind, name, thing, options, arguments, returned):
 def _shapes(text: str) -> str:
     """`Float[Array, ' n']` without the blank that other tools need."""
     return re.sub(r"\[([\w |.]+), ' ?([^']*)'\]", r'[\1, "\2"]', text)
+
+
+def _double_quotes(app: Sphinx, page: nodes.document) -> None:
+    """Texts in signatures as in the source, and not as Python's `repr` has them."""
+    for node in page.findall(desc_sig_literal_string):
+        text = node.astext()
+        if re.fullmatch(r"'[^'\"]*'", text):
+            node.children = [nodes.Text(f'"{text[1:-1]}"')]
 
 
 def _of_function(thing: object, *, method: bool) -> tuple[str, str | None] | None:
