@@ -1,0 +1,68 @@
+"""The documentation: the reference has every public name, links lead somewhere."""
+
+import importlib
+import pathlib
+import re
+import types
+
+import pytest
+
+import dpjax
+
+DOCS = pathlib.Path(__file__).parents[1] / "docs"
+PAGES = sorted([*DOCS.glob("*.md"), *DOCS.glob("reference/*.md")])
+REFERENCE = "\n".join(p.read_text("utf-8") for p in (DOCS / "reference").glob("*.md"))
+ROOMS = re.findall(r"^```\{room\} (dpjax[\w.]*)([ \w]*)\n```$", REFERENCE, re.MULTILINE)
+
+
+def shown(path):
+    """Names of a module that the reference documents."""
+    names = set()
+    for room, chosen in ROOMS:
+        if room == path:
+            names |= set(chosen.split() or importlib.import_module(path).__all__)
+    return names
+
+
+def is_module(path):
+    return isinstance(getattr(dpjax, path), types.ModuleType)
+
+
+PUBLIC = [f"dpjax.{name}" for name in dpjax.__all__ if is_module(name)]
+
+
+@pytest.mark.parametrize("path", [*PUBLIC, "dpjax.gibbs", "dpjax.private_chains"])
+def test_every_public_room_is_in_the_reference(path):
+    room = importlib.import_module(path)
+    assert shown(path) == set(room.__all__)
+
+
+def test_every_public_name_of_the_package_is_in_the_reference():
+    assert shown("dpjax") == {name for name in dpjax.__all__ if not is_module(name)}
+
+
+def test_nothing_is_in_the_reference_twice():
+    whole = [room for room, chosen in ROOMS if not chosen]
+    assert len(set(whole)) == len(whole)
+    names = [
+        name for room, chosen in ROOMS if room == "dpjax" for name in chosen.split()
+    ]
+    assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_links_to_files_lead_somewhere(page):
+    text = re.sub(r"```.*?```", "", page.read_text("utf-8"), flags=re.DOTALL)
+    links = re.findall(r"\]\((?!https?:|#|<)([^)#\s]+)", text)
+    included = re.findall(
+        r"^```\{(?:literal)?include\} (\S+)", page.read_text("utf-8"), re.M
+    )
+    missing = [x for x in [*links, *included] if not (page.parent / x).exists()]
+    assert missing == []
+
+
+def test_every_page_is_in_a_table_of_contents():
+    trees = "\n".join(page.read_text("utf-8") for page in PAGES)
+    for page in PAGES:
+        entry = rf"^(\{{if-there\}} )?{page.stem}$"
+        assert page.stem == "index" or re.search(entry, trees, re.MULTILINE), page
