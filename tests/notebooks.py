@@ -14,12 +14,10 @@ from concurrent.futures import ThreadPoolExecutor
 import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
-from traitlets.config import Config
 
 FOLDER = pathlib.Path(__file__).parents[1] / "notebooks"
 _SECONDS_A_CELL = 300
 _AT_ONCE = 2
-_LOCAL = Config({"AsyncKernelManager": {"transport": "ipc"}})  # no open ports
 
 
 def run(path: pathlib.Path) -> tuple[float, str]:
@@ -31,7 +29,6 @@ def run(path: pathlib.Path) -> tuple[float, str]:
             timeout=_SECONDS_A_CELL,
             kernel_name="python3",
             resources={"metadata": {"path": folder}},
-            config=_LOCAL,
         )
         try:
             client.execute()
