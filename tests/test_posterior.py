@@ -66,6 +66,14 @@ def test_means_equal_an_independent_computation(net, records):
         np.testing.assert_allclose(table, expected[name], rtol=1e-5)
 
 
+def test_standard_deviations_are_those_of_beta_laws(fitted):
+    spreads = fitted.sd()
+    for name, law in fitted.distributions().items():
+        a = np.asarray(law.concentration, float)
+        rest = a.sum(axis=-1, keepdims=True) - a
+        np.testing.assert_allclose(spreads[name], stats.beta(a, rest).std(), rtol=1e-5)
+
+
 def test_a_naive_bayes_classifier_equals_scikit_learns(rng):
     levels = {"t": [0, 1, 2], **{f"x{i}": list(range(2 + i)) for i in range(4)}}
     net = dp.BayesNet.naive_bayes(levels, "t")

@@ -95,6 +95,10 @@ class BayesNetPosterior(Unpickled, eqx.Module):
         """Expected tables: the exact predictive law of one record."""
         return self._by_name(self._flat_mean())
 
+    def sd(self) -> dict[str, Array]:
+        """Standard deviation of every probability on its own."""
+        return self._by_name(_spreads(self.concentration, self.net.layout))
+
     def sample(self, key: Key) -> dict[str, Array]:
         """One draw of all tables."""
         typed_key(key=key)
@@ -222,6 +226,12 @@ def _update(
 @partial(jax.jit, static_argnames="layout")
 def _means(concentration: Array, layout: TableLayout) -> Float[Array, " m"]:
     return concentration / layout.row_sums(concentration)
+
+
+@partial(jax.jit, static_argnames="layout")
+def _spreads(concentration: Array, layout: TableLayout) -> Float[Array, " m"]:
+    mean, total = _means(concentration, layout), layout.row_sums(concentration)
+    return jnp.sqrt(mean * (1 - mean) / (total + 1))
 
 
 @partial(jax.jit, static_argnames="layout")

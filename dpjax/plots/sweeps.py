@@ -10,6 +10,8 @@ import numpy as np
 from dpjax.plots.figures import COLOURS, Axes, new_figure, save, short
 from dpjax.sweeps import SweepResult
 
+_MOST_NAMED = 8  # ε whose values can be read below a panel
+
 
 def sweep_curves(
     result: SweepResult,
@@ -74,3 +76,6 @@ def _panel(axes: "Axes", result: SweepResult, score: str, dataset: int) -> None:
     axes.set_ylabel(short(score))
     if x[-1] > 10 * x[0]:
         axes.set_xscale("log")
+        axes.minorticks_off()  # their labels would run into each other
+        if x.size <= _MOST_NAMED:
+            axes.set_xticks(x, [f"{epsilon:g}" for epsilon in x], minor=False)

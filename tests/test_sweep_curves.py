@@ -1,0 +1,26 @@
+"""Figures of sweeps: the axis of ε can be read."""
+
+import numpy as np
+import pytest
+
+import dpjax as dp
+
+pytest.importorskip("matplotlib")
+
+
+@pytest.mark.parametrize(
+    ("epsilons", "named"),
+    [([0.3, 1, 2, 3, 5, 8], True), (np.geomspace(0.1, 10, 9).tolist(), False)],
+)
+def test_few_budgets_are_named_and_no_names_run_into_each_other(
+    tmp_path, epsilons, named
+):
+    scores = np.arange(2.0 * len(epsilons)).reshape(-1, 2)
+    result = dp.SweepResult({"error": scores}, {"epsilon": epsilons, "repeat": [0, 1]})
+    dp.plots.sweep_curves(result, tmp_path / "sweep.svg")
+    drawn = (tmp_path / "sweep.svg").read_text(encoding="utf-8")
+    names = [f"<!-- {epsilon:g} -->" for epsilon in epsilons]
+    below = drawn[drawn.index('id="matplotlib.axis_1"') :]
+    below = below[: below.index('id="matplotlib.axis_2"')]
+    assert all(name in below for name in names) == named
+    assert "times" not in below  # names of ticks between powers of ten
