@@ -1,6 +1,6 @@
 """Hidden Markov models of event logs, fitted to noisy, exact or tempered counts."""
 
-__all__ = ["fit_chains", "noisy_counts", "one", "tempered_counts"]
+__all__ = ["cells_of", "fit_chains", "noisy_counts", "one", "tempered_counts"]
 
 from collections.abc import Sequence
 from functools import partial
@@ -31,7 +31,9 @@ def noisy_counts(
     fields: Sequence[int],
 ) -> Counts:
     """Counts with noise at ε in all, evenly over the fields; negative ones are 0."""
-    noise = DiscreteLaplace.calibrate(epsilon, Sensitivity(2 * len(fields), REPLACE_ONE))
+    noise = DiscreteLaplace.calibrate(
+        epsilon, Sensitivity(2 * len(fields), REPLACE_ONE)
+    )
     return _with_noise(key, noise, jnp.asarray(counts))
 
 
