@@ -2,7 +2,6 @@
 
 __all__ = ["DATA", "EventLog", "afghanistan_like", "given", "iraq_like"]
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,6 +43,7 @@ _CASUALTIES = {  # chance that there is any
 # Months vary about their state's law as shares of a Dirichlet vector of this total do:
 # of the fields of the UCDP log of Syria it is between 21 and 185.
 _LIKENESS = 50
+_CLEAR = 0.5  # of the difference between states, in Afghanistan's
 _SHARES = (0.5, 0.3, 0.2)  # of Afghanistan's states, in the long run
 _STAYS = 0.9
 
@@ -120,29 +120,31 @@ def iraq_like(rng: np.random.Generator, months: int) -> EventLog:
     change[-1] = 0
     states = (np.arange(months) < change[:, None]).astype(int)
     rates = 972 * np.geomspace(0.5, 2, REGIONS)[:, None] * np.ones(months)
-    return _simulated(rng, "Iraq-like", states, rates)
+    return _simulated(rng, "Iraq-like", states, rates, 1)
 
 
 def afghanistan_like(rng: np.random.Generator, months: int) -> EventLog:
-    """Few events a cell, ever more of them; three states that come and go."""
+    """Few events a cell, ever more of them; three states, less clear, come and go."""
     states = rng.choice(3, (REGIONS, months), p=_SHARES)
     for month in range(1, months):
         stays = rng.random(REGIONS) < _STAYS
         states[stays, month] = states[stays, month - 1]
     growth = np.geomspace(np.exp(-1.5), np.exp(1.5), months)
     rates = 58 * np.geomspace(0.4, 2.5, REGIONS)[:, None] * growth
-    return _simulated(rng, "Afghanistan-like", states, rates)
-
-
-Simulation = Callable[[np.random.Generator, int], EventLog]
+    return _simulated(rng, "Afghanistan-like", states, rates, _CLEAR)
 
 
 def _simulated(
-    rng: np.random.Generator, name: str, states: np.ndarray, rates: np.ndarray
+    rng: np.random.Generator,
+    name: str,
+    states: np.ndarray,
+    rates: np.ndarray,
+    clear: float,
 ) -> EventLog:
     regions, months = states.shape
     number = rng.poisson(rates)
-    laws = [_law(field) for field in FIELDS]
+    full = [_law(field) for field in FIELDS]
+    laws = [clear * law + (1 - clear) * law.mean(axis=0) for law in full]
     counts = [rng.multinomial(number, _varied(rng, law[states])) for law in laws]
     levels = {"region": tuple(f"region {i + 1}" for i in range(regions))}
     variables = Schema({**levels, "month": tuple(range(months)), **FIELDS})

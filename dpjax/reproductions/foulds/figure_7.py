@@ -30,7 +30,7 @@ EPSILON, TRUNCATION, STATES = "5", 100, 3
 
 
 def _run(setting: Setting) -> Reproduced:
-    sweeps = 60 if setting.quick else 200
+    sweeps = 50 if setting.quick else 200
     logs = _logs(setting)
     counts = np.stack([log.counts for log in logs])
     heated = tempered_counts(counts, EPSILON, logs[0].fields, TRUNCATION)
@@ -56,10 +56,10 @@ def _run(setting: Setting) -> Reproduced:
 
 def _logs(setting: Setting) -> list[EventLog]:
     """The first is shown; of one's own log the repeats are chains."""
-    repeats = 8 if setting.quick else 20
+    repeats = 16 if setting.quick else 30
     if setting.data:
         return [given(setting)] * repeats
-    rng, months = setting.rng(), 36 if setting.quick else 72
+    rng, months = setting.rng(), 24 if setting.quick else 72
     return [afghanistan_like(rng, months) for _ in range(repeats)]
 
 

@@ -211,13 +211,13 @@ def _shares(name: str, paths: np.ndarray) -> Panel:
         parts = np.stack([(flat == k).mean(axis=2) for k in range(MANY)], axis=2)
         ranked = -np.sort(-parts, axis=2).mean(axis=1)
         error = ranked.std(axis=0, ddof=1) / np.sqrt(len(ranked))
-        places = np.arange(1, MANY + 1)
-        series.append(Series(label, places, ranked.mean(axis=0), error))
+        series.append(Series(label, np.arange(MANY), ranked.mean(axis=0), error))
     return Panel(
         series,
         "state, by how many cells it has",
         "share of the cells",
         title=f"{name}, {MANY} states allowed",
+        categories=[f"{rank + 1}" for rank in range(MANY)],
     )
 
 
@@ -238,8 +238,8 @@ def _words(log: EventLog, posterior: HiddenMarkovPosterior, uses: Uses) -> str:
         f"A hidden Markov model of {STATES} states from noisy counts, ε = {EPSILON} "
         f"under replace-one, evenly over {len(log.fields)} fields. The log shown: "
         f"{log.shape_in_words}.{agreed} With {MANY} states allowed, the number of "
-        f"states that together hold {MOST:.0%} of the cells is: {used}. The paper finds "
-        "2 or 3 privately, and all 10 without privacy."
+        f"states that together hold {MOST:.0%} of the cells is: {used}. The paper "
+        "finds 2 or 3 privately, and all 10 without privacy."
     )
 
 
