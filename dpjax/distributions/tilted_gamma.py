@@ -141,20 +141,31 @@ def grid(law: TiltedGamma) -> Grid:
     )
 
 
-def solve_tilt(shapes: Float[Array, " k"], least: Scalar) -> Scalar:
+def solve_tilt(
+    shapes: Float[Array, " k"], least: Scalar, enough: float = 0.0
+) -> Scalar:
     """The rate at which the expectations sum to 1, nearly; not to be differentiated.
 
     Newton's method from one point on the reciprocals of two functions of the rate, the
     expected sum and the expected excess over the bounds, gives an upper and a lower
     bound: the one reciprocal is convex, the other concave.
+
+    Args:
+        shapes: of the entries.
+        least: their bound.
+        enough: how far off the expected sum may be, in its standard deviations.
     """
     shapes, least = lax.stop_gradient((shapes, least))
     bounds = shapes.shape[0] * least
     spare = 1 - bounds
     leasts = jnp.broadcast_to(least, shapes.shape)
 
-    def narrow(_, bracket):
-        low, high = bracket
+    def is_wide(state):
+        step, low, high, spread = state
+        return (step < _STEPS) & ((high - low) * spread > enough)
+
+    def narrow(state):
+        step, low, high, _ = state
         rate = jnp.sqrt(low * high)
         rates = jnp.broadcast_to(rate, shapes.shape)
         found = jax.vmap(grid)(tilted_gamma(shapes, rates, leasts))
@@ -165,10 +176,12 @@ def solve_tilt(shapes: Float[Array, " k"], least: Scalar) -> Scalar:
         most = rate + gap / variance * (excess / spare)
         fewest = rate + gap / variance * (excess + bounds)
         low = jnp.maximum(low, fewest)
-        return low, jnp.maximum(low, jnp.minimum(high, most))
+        high = jnp.maximum(low, jnp.minimum(high, most))
+        return step + 1, low, high, jnp.sqrt(variance)
 
     high = jnp.maximum(shapes, 1).sum() / spare
-    low, high = lax.fori_loop(0, _STEPS, narrow, (shapes.sum(), high))
+    start = jnp.asarray(0, jnp.int32), shapes.sum(), high, jnp.full_like(high, jnp.inf)
+    _, low, high, _ = lax.while_loop(is_wide, narrow, start)
     return lax.stop_gradient(jnp.sqrt(low * high))
 
 

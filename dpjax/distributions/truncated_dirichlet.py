@@ -34,6 +34,8 @@ Scalar = Float[Array, ""]
 Vectors = Float[Array, "*batch k"]
 Numbers = Float[Array, "*batch"]
 
+_TO_DRAW = 0.1  # a draw is right at any tilt: as many are accepted as at the best one
+
 
 class TruncatedDirichlet(Distribution):
     r"""Density proportional to $\prod_i x_i^{a_i - 1}$ where every entry is >= `least`.
@@ -230,7 +232,8 @@ class _Proposals(NamedTuple):
 
 
 def _proposals(shapes: Vector, least: Scalar) -> _Proposals:
-    laws, grids = components(shapes, solve_tilt(shapes, least), least)
+    rate = solve_tilt(shapes, least, _TO_DRAW)
+    laws, grids = components(shapes, rate, least)
     log_top = laws.log_weighted(laws.largest_weighted())
     spare, valid = _for_each(
         shapes, 1 - shapes.shape[0] * least, _is_valid(shapes, least)

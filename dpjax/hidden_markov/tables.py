@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from dpjax._types import Key
-from dpjax.distributions import TruncatedDirichlet
+from dpjax.distributions import TruncatedBeta, TruncatedDirichlet
 from dpjax.gibbs import draw_log_gamma, log_normalise
 
 Emission = Float[Array, "chains states levels"]
@@ -59,9 +59,23 @@ def draw_bounded_tables(
     for size in sorted(set(fields)):
         which = [i for i, k in enumerate(fields) if k == size]
         alike = jnp.stack([parts[i] for i in which])
-        law = TruncatedDirichlet(alike, 1 / (truncation * size), validate_args=False)
-        logs = jnp.log(law.sample(jr.fold_in(key_levels, size)))
-        drawn |= dict(zip(which, logs, strict=True))
+        found = _draw_bounded(jr.fold_in(key_levels, size), alike, truncation)
+        drawn |= dict(zip(which, jnp.log(found), strict=True))
     of_moves = log_normalise(draw_log_gamma(key_moves, moves))
     every = [drawn[i] for i in range(len(fields))]
     return jnp.concatenate(every, axis=-1), of_moves
+
+
+def _draw_bounded(
+    key: Key, concentration: Float[Array, "*batch k"], truncation: Float[Array, ""]
+) -> Float[Array, "*batch k"]:
+    """Probabilities of fields of one size; of two levels sooner as a truncated Beta."""
+    size = concentration.shape[-1]
+    least = 1 / (truncation * size)
+    if size > 2:
+        law = TruncatedDirichlet(concentration, least, validate_args=False)
+        return law.sample(key)
+    of_first, of_second = concentration[..., 0], concentration[..., 1]
+    law = TruncatedBeta(of_first, of_second, least, 1 - least, validate_args=False)
+    first = law.sample(key)
+    return jnp.stack([first, 1 - first], axis=-1)

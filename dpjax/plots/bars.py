@@ -51,7 +51,8 @@ def emission_bars(
     states = np.flatnonzero(parts)[:_MOST_STATES].tolist()
     tables = [np.asarray(table) for table in posterior.emissions()]
     widths = [max(size, 4) + 1 for size in sizes]
-    figure = new_figure(max(4, 1.2 + 0.26 * sum(widths)), 1.2 + 0.85 * len(states))
+    height = 1.2 + 0.85 * len(states) + _room_for_names(fields)
+    figure = new_figure(max(4, 1.2 + 0.26 * sum(widths)), height)
     panels = figure.subplots(
         len(states),
         len(fields),
@@ -81,6 +82,13 @@ def _bars(axes: "Axes", probabilities: np.ndarray, colour: str) -> None:
     axes.set_ylim(0, 1)
     axes.set_yticks([0, 0.5, 1], ["0", ".5", "1"], fontsize="x-small")
     axes.spines[["top", "right"]].set_visible(False)
+
+
+def _room_for_names(fields: Sequence[Variable]) -> float:
+    """Inches that upright names take."""
+    shown = [field for field in fields if field.size <= _MOST_LEVELS]
+    longest = max((len(short(x)) for field in shown for x in field.levels), default=0)
+    return 0.07 * longest if longest > 3 else 0.0
 
 
 def _name_levels(axes: "Axes", field: Variable) -> None:

@@ -1,0 +1,67 @@
+"""Figures 3 to 7 of Foulds et al., on simulated event logs."""
+
+import jax.random as jr
+import numpy as np
+import pytest
+
+import dpjax as dp
+from dpjax.reproductions import Setting, reproduction
+from dpjax.reproductions.foulds.event_log import afghanistan_like, given, iraq_like
+from dpjax.reproductions.foulds.event_log_maps import (
+    agreement,
+    matched,
+    moves,
+    states_in_use,
+)
+
+
+def test_states_are_matched_whatever_their_numbers():
+    truth = np.array([[0, 0, 1, 1, 2], [2, 2, 2, 0, 0]])
+    renamed = np.array([2, 0, 1])[truth]
+    assert agreement(renamed, truth) == 1
+    renamed[0, 0] = 0
+    assert agreement(renamed, truth) == 0.9
+    assert (matched(renamed, truth) != truth).sum(axis=1).tolist() == [1, 0]
+    assert moves(truth) == 3
+
+
+def test_states_in_use_hold_the_share_of_the_cells():
+    ninety = np.array([[[0] * 5 + [1] * 4 + [2]]])  # 50, 40 and 10 % of the cells
+    assert states_in_use(ninety, 4, 0.9) == 2
+    assert states_in_use(ninety, 4, 0.91) == 3
+    assert states_in_use(np.concatenate([ninety, 0 * ninety]), 4, 0.9) == 1.5
+
+
+@pytest.mark.parametrize("simulate", [iraq_like, afghanistan_like])
+def test_logs_have_the_shape_of_the_papers(rng, simulate):
+    log = simulate(rng, 72)
+    levels = np.split(log.counts, np.cumsum(log.fields)[:-1], axis=-1)
+    assert log.fields == (8, 20, 2, 2, 2)
+    for field in levels:  # each field has every event once
+        np.testing.assert_array_equal(field.sum(axis=-1), log.events)
+    median = 972 if simulate is iraq_like else 58
+    assert 0.7 * median < np.median(log.events) < 1.4 * median
+    assert len(np.unique(log.states)) == len(log.laws) - (simulate is iraq_like)
+
+
+def test_first_variable_of_the_schema_is_the_region_the_second_the_month(tmp_path, key):
+    """Also if the columns of the table come in another order, with others."""
+    table = "note,kind,month,place\nx,a,3,north\ny,b,4,south\nz,b,4,south\n"
+    (tmp_path / "log.csv").write_text(table)
+    schema = dp.Schema({"place": ("north", "south"), "month": (3, 4), "kind": "ab"})
+    schema.to_json(tmp_path / "log.json")
+    log = given(Setting(key, True, tmp_path / "log.csv", tmp_path / "log.json"))
+    assert log.counts.tolist() == [[[1, 0], [0, 0]], [[0, 0], [0, 2]]]
+    few = dp.Schema({"place": ("north", "south"), "month": (3, 4)})
+    few.to_json(tmp_path / "few.json")
+    with pytest.raises(ValueError, match=r"`schema` must have a region, a month and"):
+        given(Setting(key, True, tmp_path / "log.csv", tmp_path / "few.json"))
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    "name", ["foulds-figures-3-5", "foulds-figure-6", "foulds-figure-7"]
+)
+def test_claims_come_out_as_expected(key, name):
+    found = reproduction(name).run(Setting(jr.fold_in(key, 0), quick=True))
+    assert [x.words for x in found.claims if not x.as_expected] == []
