@@ -35,7 +35,7 @@ TEMPERATURES = (1.0, TEMPERATURE, 10.0, 30.0)
 
 
 def _run(setting: Setting) -> Reproduced:
-    repeats = 100_000 if setting.quick else 400_000
+    repeats = 100_000 if setting.quick else 200_000
     sizes = np.geomspace(10, 1e5, 9 if setting.quick else 17).round().astype(int)
     key_noise, key_ops = jr.split(setting.key)
     rng = setting.rng()

@@ -188,7 +188,7 @@ def _cheaper() -> float:
 
 
 def _worst(n: int, heat: float) -> float:
-    p = np.geomspace(0.2, 0.8, 400_001) if n > 1000 else np.linspace(0.2, 0.8, 4001)
+    p = np.geomspace(0.2, 0.8, 100_001) if n > 1000 else np.linspace(0.2, 0.8, 4001)
     width = np.log(np.gradient(p))
     logs = n * np.log1p(-p) / heat + width
     more = logs + (np.log(p) - np.log1p(-p)) / heat
@@ -197,7 +197,7 @@ def _worst(n: int, heat: float) -> float:
 
 def _flatter(n: int, heat: float) -> float:
     """The ratio of variances, 30 % of the records being 1."""
-    p = np.linspace(0, 1, 200_001)[1:-1]
+    p = np.linspace(0, 1, 50_001)[1:-1]
     logs = n * (0.3 * np.log(p) + 0.7 * np.log1p(-p))
     inside = (p >= 0.2) & (p <= 0.8)
     return _variance(p[inside], logs[inside] / heat) / _variance(p, logs)
