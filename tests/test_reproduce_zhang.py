@@ -113,6 +113,15 @@ def test_lemma_4_is_about_two_cells():
     odds = math.exp(-10 / (2 * math.sqrt(math.log(999))))  # of the empty half, nearly
     assert lemma[10.0].measured == pytest.approx(odds / (1 + odds), rel=1e-4)
     assert lemma[10.0].printed == pytest.approx(math.exp(-4.9) / 0.5)
+    corrected = math.exp(-4.9 / (2 * math.sqrt(math.log(999)))) / 0.5
+    assert lemma[10.0].corrected == pytest.approx(corrected, rel=1e-6)
+
+
+def test_a_large_increment_is_the_error_of_every_table(rng, monkeypatch):
+    monkeypatch.setattr("dpjax.reproductions.zhang.guarantees.T", 100.0)
+    rows = of_noise(rng, 100, "chain (8)", networks()["chain (8)"])
+    third = next(x for x in rows if x.statement == "Theorem 3" and x.epsilon == 1)
+    assert third.measured == pytest.approx(4 * 100 * 16**2, rel=0.05)
 
 
 def test_errors_of_tables_are_those_of_algorithm_2(rng):

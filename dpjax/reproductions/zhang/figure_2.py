@@ -64,7 +64,7 @@ def _run(setting: Setting) -> Reproduced:
         epsilons=epsilons,
         mechanisms=_methods(statistic, training, epsilons),
         prepare=study.prepare,
-        repeats=16 if setting.quick else 100,
+        repeats=20 if setting.quick else 100,
     )
     scores = np.asarray(result["mse"], float) * wages.unit**2
     errors: Errors = dict(zip(METHODS, scores, strict=True))
@@ -158,16 +158,11 @@ def _claims(errors: Errors, epsilons: Sequence[Fraction]) -> list[Claim]:
             by="dpjax",
         ),
         Claim.mean_positive(
-            "and so it is at ε = 1, each at its best b",
-            _best(hot) - _best(cold),
+            "and so it is at ε = 1: the geometric mean of the MSE over b from 1 to 100",
+            np.log(hot / cold)[weak].mean(axis=0),
             by="dpjax",
         ),
     ]
-
-
-def _best(errors: np.ndarray) -> np.ndarray:
-    """At the precision with the smallest mean."""
-    return errors[errors.mean(axis=1).argmin()]
 
 
 def _table(errors: Errors, epsilons: Sequence[Fraction]) -> dict[str, list]:

@@ -89,7 +89,8 @@ def of_map() -> Iterator[Row]:
     density = masses * (_GRID - 1) / (1 - 2 * omega)
     for text in EPSILONS:
         scores = float(text) / (2 * sensitivity) * density
-        loss = _loss(scores - logsumexp(scores, axis=1, b=ends, keepdims=True))
+        total = np.asarray(logsumexp(scores, axis=1, b=ends, keepdims=True))
+        loss = _loss(scores - total)
         about = "privacy loss, in nats; corrected: of masses of cells"
         holds = math.inf if loss <= float(text) else -math.inf
         found = (float(text), about, float(text), _exact_loss(text), loss, holds)

@@ -88,7 +88,6 @@ def _sure(rows: Iterable[Row]) -> float:
 def _claims_of_noise(
     rows: Sequence[Row], nets: dict[str, BayesNet], stealth: tuple[float, float]
 ) -> list[Claim]:
-    known = corollary_3(_LITTLE)
     printed, exact, fourier = zip(*map(_changes, nets.values()), strict=True)
     return [
         Claim.certain(
@@ -126,14 +125,19 @@ def _claims_of_noise(
             "Fourier: Theorem 3 holds on all three, at every ε",
             _sure(_of(rows, "Theorem 3")),
         ),
-        Claim.positive(
-            f"Fourier: Corollary 3, an increment of t = {_LITTLE:g} leaves no negative "
-            f"cell with probability {known:.3f}, on the full table of {NAIVE}",
-            stealth[0] - known,
-            stealth[1],
-            expected="fails",
-        ),
+        _claim_of_corollary_3(stealth),
     ]
+
+
+def _claim_of_corollary_3(stealth: tuple[float, float]) -> Claim:
+    known = corollary_3(_LITTLE)
+    return Claim.positive(
+        f"Fourier: Corollary 3, an increment of t = {_LITTLE:g} leaves no negative "
+        f"cell with probability {known:.3f}, on the full table of {NAIVE}",
+        stealth[0] - known,
+        stealth[1],
+        expected="fails",
+    )
 
 
 def _changes(net: BayesNet) -> tuple[int, int, int]:
@@ -162,16 +166,7 @@ def _claims_of_samples(rows: Sequence[Row], nets: dict[str, BayesNet]) -> list[C
             all(row.measured <= row.corrected * (1 + 1e-9) for row in sampler),
             by="dpjax",
         ),
-        *(
-            Claim.certain(
-                f"Sampler: Theorem 4, part 2, promises a δ below 1 on {name} with "
-                f"{RECORDS} records and Beta(a, a) priors, a = "
-                f"{', '.join(f'{a:g}' for a, _ in _TRIES)}",
-                not all(untruncated(net, *known).vacuous for known in _TRIES),
-                expected="fails",
-            )
-            for name, net in nets.items()
-        ),
+        *_claims_of_part_2(nets),
         Claim(
             "MAP: Algorithm 3 with densities as scores is (ε, 0)-private (Corollary 4)",
             _sure(densities),
@@ -188,6 +183,19 @@ def _claims_of_samples(rows: Sequence[Row], nets: dict[str, BayesNet]) -> list[C
             all(row.measured <= row.corrected for row in lemma),
             by="dpjax",
         ),
+    ]
+
+
+def _claims_of_part_2(nets: dict[str, BayesNet]) -> list[Claim]:
+    return [
+        Claim.certain(
+            f"Sampler: Theorem 4, part 2, promises a δ below 1 on {name} with "
+            f"{RECORDS} records and Beta(a, a) priors, a = "
+            f"{', '.join(f'{a:g}' for a, _ in _TRIES)}",
+            not all(untruncated(net, *known).vacuous for known in _TRIES),
+            expected="fails",
+        )
+        for name, net in nets.items()
     ]
 
 
