@@ -120,7 +120,7 @@ def iraq_like(rng: np.random.Generator, months: int) -> EventLog:
     change[-1] = 0
     states = (np.arange(months) < change[:, None]).astype(int)
     rates = 972 * np.geomspace(0.5, 2, REGIONS)[:, None] * np.ones(months)
-    return _simulated(rng, "Iraq-like", states, rates, 1)
+    return _simulated(rng, "Iraq-like", states, rates, 1.0)
 
 
 def afghanistan_like(rng: np.random.Generator, months: int) -> EventLog:
