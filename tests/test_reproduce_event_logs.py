@@ -49,7 +49,8 @@ def test_first_variable_of_the_schema_is_the_region_the_second_the_month(tmp_pat
     """Also if the columns of the table come in another order, with others."""
     table = "note,kind,month,place\nx,a,3,north\ny,b,4,south\nz,b,4,south\n"
     (tmp_path / "log.csv").write_text(table)
-    schema = {"place": ["north", "south"], "month": [3, 4], "kind": ["a", "b"]}
+    levels = {"place": ["north", "south"], "month": [3, 4], "kind": ["a", "b"]}
+    schema = {name: {"levels": every} for name, every in levels.items()}
     (tmp_path / "log.json").write_text(json.dumps({"variables": schema}))
     log = given(Setting(key, True, tmp_path / "log.csv", tmp_path / "log.json"))
     assert log.counts.tolist() == [[[1, 0], [0, 0]], [[0, 0], [0, 2]]]

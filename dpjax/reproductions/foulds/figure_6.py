@@ -265,9 +265,9 @@ def _words(studies: list[Study], found: list[Curves]) -> str:
         f"of {chain.sweeps} sweeps, half of them burn-in. Laplace and non-private "
         "average the likelihood of a cell over draws after the burn-in; OPS is the "
         "last draw alone, from tables truncated at 1 / (M K), at the ε that "
-        f"it would cost had its chain converged. If it has not, it costs up to {2 * chain.sweeps} ε "
-        "(naive Bayes needs no chain). Lead of Laplace in nats an event, by ε, over "
-        f"OPS with M = {TRUNCATIONS[0]}: {leads}."
+        f"it would cost had its chain converged. If it has not, it costs up "
+        f"to {2 * chain.sweeps} ε (naive Bayes needs no chain). Lead of Laplace in nats an event, "  # noqa: E501
+        f"by ε, over OPS with M = {TRUNCATIONS[0]}: {leads}."
     )
 
 
