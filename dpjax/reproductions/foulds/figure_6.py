@@ -266,8 +266,8 @@ def _words(studies: list[Study], found: list[Curves]) -> str:
         "average the likelihood of a cell over draws after the burn-in; OPS is the "
         "last draw alone, from tables truncated at 1 / (M K), at the ε that "
         f"it would cost had its chain converged. If it has not, it costs up "
-        f"to {2 * chain.sweeps} ε (naive Bayes needs no chain). Lead of Laplace in nats an event, "  # noqa: E501
-        f"by ε, over OPS with M = {TRUNCATIONS[0]}: {leads}."
+        f"to {2 * chain.sweeps} ε (naive Bayes needs no chain). Lead of "
+        f"Laplace in nats an event, by ε, over OPS with M = {TRUNCATIONS[0]}: {leads}."
     )
 
 
