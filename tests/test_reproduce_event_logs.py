@@ -1,10 +1,11 @@
 """Figures 3 to 7 of Foulds et al., on simulated event logs."""
 
+import json
+
 import jax.random as jr
 import numpy as np
 import pytest
 
-import dpjax as dp
 from dpjax.reproductions import Setting, reproduction
 from dpjax.reproductions.foulds.event_log import afghanistan_like, given, iraq_like
 from dpjax.reproductions.foulds.event_log_maps import (
@@ -48,12 +49,13 @@ def test_first_variable_of_the_schema_is_the_region_the_second_the_month(tmp_pat
     """Also if the columns of the table come in another order, with others."""
     table = "note,kind,month,place\nx,a,3,north\ny,b,4,south\nz,b,4,south\n"
     (tmp_path / "log.csv").write_text(table)
-    schema = dp.Schema({"place": ("north", "south"), "month": (3, 4), "kind": "ab"})
-    schema.to_json(tmp_path / "log.json")
+    levels = {"place": ["north", "south"], "month": [3, 4], "kind": ["a", "b"]}
+    schema = {name: {"levels": every} for name, every in levels.items()}
+    (tmp_path / "log.json").write_text(json.dumps({"variables": schema}))
     log = given(Setting(key, True, tmp_path / "log.csv", tmp_path / "log.json"))
     assert log.counts.tolist() == [[[1, 0], [0, 0]], [[0, 0], [0, 2]]]
-    few = dp.Schema({"place": ("north", "south"), "month": (3, 4)})
-    few.to_json(tmp_path / "few.json")
+    del schema["kind"]
+    (tmp_path / "few.json").write_text(json.dumps({"variables": schema}))
     with pytest.raises(ValueError, match=r"`schema` must have a region, a month and"):
         given(Setting(key, True, tmp_path / "log.csv", tmp_path / "few.json"))
 

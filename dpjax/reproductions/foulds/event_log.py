@@ -77,6 +77,17 @@ class EventLog:
         return tuple(field.size for field in self.variables[2])
 
     @property
+    def truth(self) -> Int[np.ndarray, "regions months"]:
+        """The states that made the events.
+
+        Raises:
+            ValueError: if nobody knows them.
+        """
+        if self.states is None:
+            raise ValueError("`states` must be known: the log is not simulated.")
+        return self.states
+
+    @property
     def events(self) -> Int[np.ndarray, "regions months"]:
         """How many are in each cell."""
         return self.counts[..., : self.fields[0]].sum(axis=-1)
@@ -120,7 +131,7 @@ def iraq_like(rng: np.random.Generator, months: int) -> EventLog:
     change[-1] = 0
     states = (np.arange(months) < change[:, None]).astype(int)
     rates = 972 * np.geomspace(0.5, 2, REGIONS)[:, None] * np.ones(months)
-    return _simulated(rng, "Iraq-like", states, rates, 1)
+    return _simulated(rng, "Iraq-like", states, rates, 1.0)
 
 
 def afghanistan_like(rng: np.random.Generator, months: int) -> EventLog:

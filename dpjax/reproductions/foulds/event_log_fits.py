@@ -3,6 +3,7 @@
 __all__ = ["cells_of", "fit_chains", "noisy_counts", "one", "tempered_counts"]
 
 from collections.abc import Sequence
+from fractions import Fraction
 from functools import partial
 
 import jax
@@ -49,7 +50,7 @@ def tempered_counts(
 ) -> Counts:
     """Counts over the temperature at which one posterior sample costs ε."""
     least = [f"1/{truncation * size}" for size in fields]
-    width = sum(map(table_width, fields, least))
+    width = sum(map(table_width, fields, least), Fraction(0))
     heat = price_of(width, epsilon, REPLACE_ONE).temperature
     return jnp.asarray(counts).astype(float) / jnp.asarray(heat, float)
 

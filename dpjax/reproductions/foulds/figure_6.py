@@ -190,7 +190,11 @@ def _claims(studies: list[Study], found: list[Curves]) -> list[Claim]:
             CLOSE - _lead(afghanistan, 10),
             expected="fails",
         ),
-        _laplace_leads(studies[2], iraq),
+        Claim.mean_positive(
+            "Laplace outperforms OPS for the HMM on the Iraq-like log, on average over "
+            "the ε shown",
+            np.stack([_lead(iraq, m).mean(axis=0) for m in TRUNCATIONS]),
+        ),
         Claim.mean_positive(
             "particularly in the high-privacy regime: there the lead is larger at the "
             "smallest ε than at the largest",
@@ -259,11 +263,11 @@ def _words(studies: list[Study], found: list[Curves]) -> str:
         f"A tenth of the cells is held out. {logs}. Naive Bayes is fitted to counts of "
         f"the whole log, the hidden Markov models have {STATES} states and one chain "
         f"of {chain.sweeps} sweeps, half of them burn-in. Laplace and non-private "
-        "average the likelihood of a cell over draws after the burn-in; OPS is the last draw "
-        "alone, from tables truncated at 1 / (M K), at the ε that it would cost had "
-        f"its chain converged. If it has not, it costs up to {2 * chain.sweeps} ε "
-        "(naive Bayes needs no chain). Lead of Laplace in nats an event, by ε, over "
-        f"OPS with M = {TRUNCATIONS[0]}: {leads}."
+        "average the likelihood of a cell over draws after the burn-in; OPS is the "
+        "last draw alone, from tables truncated at 1 / (M K), at the ε that "
+        f"it would cost had its chain converged. If it has not, it costs up "
+        f"to {2 * chain.sweeps} ε (naive Bayes needs no chain). Lead of "
+        f"Laplace in nats an event, by ε, over OPS with M = {TRUNCATIONS[0]}: {leads}."
     )
 
 

@@ -56,7 +56,7 @@ def _run(setting: Setting) -> Reproduced:
 
 def _logs(setting: Setting) -> list[EventLog]:
     """The first is shown; of one's own log the repeats are chains."""
-    repeats = 16 if setting.quick else 30
+    repeats = 120  # maps differ little: a fit is soon done
     if setting.data:
         return [given(setting)] * repeats
     rng, months = setting.rng(), 24 if setting.quick else 72

@@ -85,9 +85,9 @@ def _truth(logs: list[EventLog], posteriors: list[HiddenMarkovPosterior]) -> lis
     maps = [np.asarray(x.predict_states()) for x in posteriors]
     pairs = [*zip(maps, logs, strict=True)]
     margins = np.array([_margins(*x) for x in zip(logs, posteriors, strict=True)])
-    early = np.array([_prevails(found, log.states) for found, log in pairs])
+    early = np.array([_prevails(found, log.truth) for found, log in pairs])
     wrong = np.array(
-        [(matched(found, log.states) != log.states).sum(axis=1) for found, log in pairs]
+        [(matched(found, log.truth) != log.truth).sum(axis=1) for found, log in pairs]
     )
     return [
         Claim.mean_positive(
@@ -131,7 +131,7 @@ def _prevails(found: np.ndarray, truth: np.ndarray) -> np.ndarray:
 def _margins(log: EventLog, posterior: HiddenMarkovPosterior) -> list[float]:
     """By how much the probabilities of outcomes that the text names are the largest."""
     found = np.asarray(posterior.predict_states())
-    named = matched(found, log.states)
+    named = matched(found, log.truth)
     tables = [np.asarray(x) for x in posterior.emissions()]
     margins = []
     for state, (kind, category, casualty) in enumerate(((0, 0, 2), (2, 6, 1))):
