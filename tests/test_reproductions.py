@@ -53,6 +53,8 @@ def test_a_claim_is_decided_by_three_standard_errors():
     assert verdicts == ["fails", "fails", *["undecided"] * 3, "holds", "holds"]
     assert Claim("", -4, expected="fails").as_expected
     assert not Claim("", 2.9).as_expected
+    assert not Claim("", -4).as_expected
+    assert all(Claim("", x, expected="undecided").as_expected for x in (-4, 0, 4))
 
 
 def test_a_claim_about_several_numbers_is_as_sure_as_the_least_sure():

@@ -15,6 +15,7 @@ from sphinx.pycode import ModuleAnalyzer
 import dpjax
 
 FENCE = re.compile(r"^```\{room\} (dpjax[\w.]*)((?: \w+)*)\n```$", re.MULTILINE)
+_LONGEST_VALUE = 200  # letters
 # bases whose members are not ours, or say nothing here
 FOREIGN = (
     "object,Module,Unpickled,ABC,Generic,Distribution,Mapping,tuple,Exception,"
@@ -81,6 +82,7 @@ def _constant(module: ModuleType, name: str, value: object) -> str:
     source = imported[1] if imported else module.__name__
     analyzer = ModuleAnalyzer.for_module(source)
     words = analyzer.find_attr_docs().get(("", name), [])
-    shown = f"   :value: {value!r}\n" if isinstance(value, str | tuple) else ""
+    short = isinstance(value, str | tuple) and len(repr(value)) <= _LONGEST_VALUE
+    shown = f"   :value: {value!r}\n" if short else ""
     body = "\n".join(f"   {line}" for line in words)
     return f".. py:data:: {name}\n{shown}\n{body}"

@@ -29,7 +29,8 @@ class Claim:
         standard_errors: by how many it holds; negative if the numbers speak against it,
             ± infinity where there is no chance in them.
         by: who claims it: "paper" or "dpjax".
-        expected: "holds", or "fails" for what is known not to hold.
+        expected: "holds", or "fails" for what is known not to hold, or "undecided" where
+            nothing is known: then any verdict will do.
 
     Raises:
         ValueError: if it is not a number, or nobody's.
@@ -42,7 +43,7 @@ class Claim:
 
     def __post_init__(self):
         one_of(("paper", "dpjax"), by=self.by)
-        one_of((HOLDS, FAILS), expected=self.expected)
+        one_of((HOLDS, FAILS, UNDECIDED), expected=self.expected)
         if math.isnan(self.standard_errors):
             raise ValueError(f"`standard_errors` must be a number: {self.words}")
 
@@ -92,8 +93,8 @@ class Claim:
 
     @property
     def as_expected(self) -> bool:
-        """Whether what was found is what is known."""
-        return self.verdict == self.expected
+        """Whether what was found is what is known, if anything is."""
+        return self.expected in (self.verdict, UNDECIDED)
 
 
 @dataclass(frozen=True)
