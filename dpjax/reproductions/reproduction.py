@@ -29,8 +29,8 @@ class Claim:
         standard_errors: by how many it holds; negative if the numbers speak against it,
             ± infinity where there is no chance in them.
         by: who claims it: "paper" or "dpjax".
-        expected: "holds", or "fails" for what is known not to hold, or "undecided" where
-            nothing is known: then any verdict will do.
+        expected: "holds", or "fails" for what is known not to hold; "undecided" where
+            nothing is known, and any verdict will do.
 
     Raises:
         ValueError: if it is not a number, or nobody's.

@@ -74,13 +74,13 @@ def _run(setting: Setting) -> Reproduced:
         _words(studies, found),
         {"": _table(studies, found)},
         {"": partial(draw_panels, panels, columns=3)},
-        _claims(studies, found),
+        _claims(studies, found, setting.quick),
     )
 
 
 def _studies(setting: Setting, rng: np.random.Generator) -> list[Study]:
     epsilons = FEW_EPSILONS if setting.quick else EPSILONS
-    splits, sweeps = (5, 60) if setting.quick else (10, 200)
+    splits, sweeps = (12, 60) if setting.quick else (20, 200)  # the paper's: 10
     if setting.data:
         log = given(setting)
         return [Study(log, model, epsilons, splits, sweeps) for model in (NAIVE, HMM)]
@@ -178,27 +178,35 @@ def _score(
     return held_out / events.astype(float)
 
 
-def _claims(studies: list[Study], found: list[Curves]) -> list[Claim]:
+def _claims(studies: list[Study], found: list[Curves], quick: bool) -> list[Claim]:
     if len(studies) == 2:
         return [_laplace_leads(x, y) for x, y in zip(studies, found, strict=True)]
     naive, afghanistan, iraq = found
+    leads = np.stack([_lead(iraq, m) for m in TRUNCATIONS])
+    fails = "undecided" if quick else "fails"  # a few short chains do not tell
     return [
         _laplace_leads(studies[0], naive),
         Claim.mean_positive(
             "OPS is competitive with Laplace for the HMM on the Afghanistan-like log: "
             f"with M = 10 it is less than {CLOSE} nats an event behind at every ε",
             CLOSE - _lead(afghanistan, 10),
-            expected="fails",
+            expected=fails,
         ),
         Claim.mean_positive(
             "Laplace outperforms OPS for the HMM on the Iraq-like log, on average over "
             "the ε shown",
-            np.stack([_lead(iraq, m).mean(axis=0) for m in TRUNCATIONS]),
+            leads.mean(axis=1),
+        ),
+        Claim.mean_positive(
+            "and does so at every ε, with both M",
+            leads.reshape(-1, leads.shape[-1]),
+            expected="undecided",
         ),
         Claim.mean_positive(
             "particularly in the high-privacy regime: there the lead is larger at the "
             "smallest ε than at the largest",
-            np.stack([(_lead(iraq, m)[0] - _lead(iraq, m)[-1]) for m in TRUNCATIONS]),
+            leads[:, 0] - leads[:, -1],
+            expected=fails,
         ),
     ]
 
@@ -242,7 +250,8 @@ def _panel(study: Study, curves: Curves) -> Panel:
     ]
     return Panel(
         series,
-        "ε in all (replace-one)\n* if the chain has converged; at worst 400 ε",
+        "ε in all (replace-one)\n* if the chain has converged; at worst "
+        f"{2 * study.sweeps} ε",
         "log-likelihood of a held-out event, nats",
         title=study.title,
         log_x=True,
