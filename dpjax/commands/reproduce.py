@@ -39,7 +39,9 @@ def add(commands) -> None:
         help="print what became of every statement of the papers, in Markdown",
     )
     command.add_argument(
-        "--quick", action="store_true", help="fewer repeats: all in 5 minutes, not 40"
+        "--quick",
+        action="store_true",
+        help="fewer repeats: all in some 3 minutes, not 10",
     )
     command.add_argument(
         "--out",
