@@ -41,7 +41,7 @@ def add(commands) -> None:
     command.add_argument(
         "--quick",
         action="store_true",
-        help="fewer repeats: all in some 3 minutes, not 10",
+        help="fewer repeats: all in 3 minutes, not 10",
     )
     command.add_argument(
         "--out",
