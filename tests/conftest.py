@@ -1,5 +1,6 @@
 """Strictness that the library must live under, but never sets itself."""
 
+import importlib
 import os
 import zlib
 
@@ -44,6 +45,14 @@ def key(request):
     """A key of the test's own: reproducible, and independent of the tests' order."""
     seed = study_key(request.config.getoption("--seed"))
     return jr.fold_in(seed, zlib.crc32(request.node.nodeid.encode()))
+
+
+@pytest.fixture
+def setting(request):
+    """Of a reproduction, in quick size: as random as `key`."""
+    room = importlib.import_module("dpjax.reproductions")  # others start sooner
+    seed = request.config.getoption("--seed")
+    return room.Setting(seed, request.node.nodeid, quick=True)
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,7 @@
 """Imports point down: a module uses only rooms on lower floors than its own."""
 
 import ast
+import functools
 import graphlib
 import pathlib
 
@@ -48,10 +49,17 @@ def name_of(path):
     return ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 2 else parts)
 
 
+@functools.cache
+def nodes(path):
+    """All of a file's syntax tree that these tests look at."""
+    wanted = ast.Import | ast.ImportFrom | ast.FunctionDef
+    return [x for x in ast.walk(ast.parse(path.read_text())) if isinstance(x, wanted)]
+
+
 def imported(path):
     """Full names of the modules of the package that a file imports, in any form."""
     known = {name_of(p) for p in MODULES}
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -66,7 +74,7 @@ def imported(path):
 
 def packages(path):
     """Names of the packages that a file imports from."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             yield from (alias.name.split(".")[0] for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -93,7 +101,7 @@ def test_there_are_no_cycles():
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
 def test_nothing_is_imported_inside_a_function(path):
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in nodes(path):
         if isinstance(node, ast.FunctionDef):
             inside = [
                 x for x in ast.walk(node) if isinstance(x, ast.Import | ast.ImportFrom)

@@ -11,7 +11,6 @@ from scipy import integrate, stats
 
 from dpjax import BayesNet, bounds
 from dpjax.mechanisms import PosteriorSample
-from dpjax.random import study_key
 from dpjax.reproductions import Setting, names, reproduction
 from dpjax.reproductions.errata import REPRODUCTIONS
 from dpjax.reproductions.errata.beta import clamped, divergence, mean_divergence
@@ -24,7 +23,7 @@ ERRATA = [one.name for one in REPRODUCTIONS]
 
 
 def run(name, **setting):
-    return reproduction(name).run(Setting(study_key(0), quick=True, **setting))
+    return reproduction(name).run(Setting(0, quick=True, **setting))
 
 
 def rows(found, name=""):

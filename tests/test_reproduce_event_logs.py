@@ -2,7 +2,6 @@
 
 import json
 
-import jax.random as jr
 import numpy as np
 import pytest
 
@@ -45,25 +44,25 @@ def test_logs_have_the_shape_of_the_papers(rng, simulate):
     assert len(np.unique(log.states)) == len(log.laws) - (simulate is iraq_like)
 
 
-def test_first_variable_of_the_schema_is_the_region_the_second_the_month(tmp_path, key):
+def test_first_variable_of_the_schema_is_the_region_the_second_the_month(tmp_path):
     """Also if the columns of the table come in another order, with others."""
     table = "note,kind,month,place\nx,a,3,north\ny,b,4,south\nz,b,4,south\n"
     (tmp_path / "log.csv").write_text(table)
     levels = {"place": ["north", "south"], "month": [3, 4], "kind": ["a", "b"]}
     schema = {name: {"levels": every} for name, every in levels.items()}
     (tmp_path / "log.json").write_text(json.dumps({"variables": schema}))
-    log = given(Setting(key, True, tmp_path / "log.csv", tmp_path / "log.json"))
+    log = given(Setting(0, "", True, tmp_path / "log.csv", tmp_path / "log.json"))
     assert log.counts.tolist() == [[[1, 0], [0, 0]], [[0, 0], [0, 2]]]
     del schema["kind"]
     (tmp_path / "few.json").write_text(json.dumps({"variables": schema}))
     with pytest.raises(ValueError, match=r"`schema` must have a region, a month and"):
-        given(Setting(key, True, tmp_path / "log.csv", tmp_path / "few.json"))
+        given(Setting(0, "", True, tmp_path / "log.csv", tmp_path / "few.json"))
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     "name", ["foulds-figures-3-5", "foulds-figure-6", "foulds-figure-7"]
 )
-def test_claims_come_out_as_expected(key, name):
-    found = reproduction(name).run(Setting(jr.fold_in(key, 0), quick=True))
+def test_claims_come_out_as_expected(setting, name):
+    found = reproduction(name).run(setting)
     assert [x.words for x in found.claims if not x.as_expected] == []

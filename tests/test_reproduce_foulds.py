@@ -1,6 +1,5 @@
 """Foulds et al., reproduced: every claim as known, and the numbers that are printed."""
 
-import jax
 import numpy as np
 import pytest
 
@@ -8,7 +7,6 @@ from dpjax.reproductions.foulds import REPRODUCTIONS
 from dpjax.reproductions.foulds.efficiency import TEMPERATURE, draw_counts, excess
 from dpjax.reproductions.foulds.figure_1_laws import N, widening
 from dpjax.reproductions.foulds.sensitivities import CASES, sensitivities
-from dpjax.reproductions.reproduction import Setting
 from dpjax.reproductions.statements.foulds import FOULDS_STATEMENTS
 from dpjax.reproductions.statements.foulds_collapsed import collapsed_pass
 from dpjax.reproductions.statements.foulds_convergence import LIMIT, _coin
@@ -35,8 +33,8 @@ NUMBERS = {
 QUICK = ("foulds-theorem-1", "foulds-theorem-3", "foulds-lemma-1", "foulds-section-4-1")
 
 
-def check(name, key):
-    found = ALL[name].run(Setting(key, quick=True))
+def check(name, setting):
+    found = ALL[name].run(setting)
     assert [x for x in found.claims if not x.as_expected] == []
     assert {x.by for x in found.claims} <= {"paper", "dpjax"}
     assert NUMBERS.get(name, "") in found.paragraph
@@ -45,14 +43,14 @@ def check(name, key):
 
 
 @pytest.mark.parametrize("name", QUICK)
-def test_claims_come_out_as_known(name, key):
-    check(name, key)
+def test_claims_come_out_as_known(name, setting):
+    check(name, setting)
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", sorted({*ALL} - {*QUICK}))
-def test_all_claims_come_out_as_known(name, key):
-    check(name, key)
+def test_all_claims_come_out_as_known(name, setting):
+    check(name, setting)
 
 
 def test_every_statement_has_a_name_of_its_own():
@@ -135,9 +133,6 @@ def test_losses_of_laws_by_hand():
     )
 
 
-def test_runs_are_repeated_by_their_key(key):
-    first, second = (
-        ALL["foulds-corollary-2"].run(Setting(jax.random.clone(key), quick=True))
-        for _ in range(2)
-    )
+def test_runs_are_repeated_by_their_seed(setting):
+    first, second = (ALL["foulds-corollary-2"].run(setting) for _ in range(2))
     assert first.tables == second.tables

@@ -4,16 +4,13 @@ import dataclasses
 import json
 import math
 import pathlib
-import zlib
 
-import jax.random as jr
 import mpmath
 import numpy as np
 import pytest
 from scipy import stats
 
 from dpjax import cli
-from dpjax.random import study_key
 from dpjax.reproductions import (
     STATEMENTS,
     Setting,
@@ -31,9 +28,7 @@ ALL = {one.name: one for one in ZHANG_STATEMENTS}
 
 def made(name, quick=True):
     """As `dpjax reproduce NAME` makes it."""
-    return ALL[name].run(
-        Setting(jr.fold_in(study_key(0), zlib.crc32(name.encode())), quick)
-    )
+    return ALL[name].run(Setting(0, name, quick))
 
 
 def column(found, name, table=""):

@@ -35,8 +35,8 @@ def column(found, name, **where):
 
 
 @pytest.mark.thorough
-def test_table_1_comes_out_as_known(key):
-    found = reproduction("zhang-table-1").run(Setting(key, quick=True))
+def test_table_1_comes_out_as_known(setting):
+    found = reproduction("zhang-table-1").run(setting)
     assert not unexpected(found)
     assert sum(claim.expected == "fails" for claim in found.claims) == 12
     naive = {"network": "naive Bayes (16)", "epsilon": 1.0}
@@ -51,8 +51,8 @@ def test_table_1_comes_out_as_known(key):
 
 @pytest.mark.thorough
 @pytest.mark.relaxed
-def test_figure_1_comes_out_as_known(key):
-    found = reproduction("zhang-figure-1").run(Setting(key, quick=True))
+def test_figure_1_comes_out_as_known(setting):
+    found = reproduction("zhang-figure-1").run(setting)
     assert not unexpected(found)
     at_3 = {"epsilon": 3.0}
     for curve, expected in {
@@ -71,8 +71,8 @@ def test_figure_1_comes_out_as_known(key):
 
 @pytest.mark.thorough
 @pytest.mark.relaxed
-def test_figure_2_comes_out_as_known(key):
-    found = reproduction("zhang-figure-2").run(Setting(key, quick=True))
+def test_figure_2_comes_out_as_known(setting):
+    found = reproduction("zhang-figure-2").run(setting)
     assert not unexpected(found)
     sample = {"method": "one posterior sample, T = 1"}
     epsilons = column(found, "epsilon", **sample)
@@ -168,12 +168,12 @@ def test_figure_2_takes_a_table_of_numbers_alone(tmp_path):
         own_wages(*write(tmp_path, {"x": bounds, "y": bounds}, rows[:50]))
 
 
-def test_figure_1_refuses_other_tables(tmp_path, key):
+def test_figure_1_refuses_other_tables(tmp_path):
     run = reproduction("zhang-figure-1").run
     two, three = {"levels": [0, 1]}, {"levels": [0, 1, 2]}
     wide = write(tmp_path, {"x": three, "y": two}, [(0, 1)] * 120)
     with pytest.raises(ValueError, match="two levels a variable"):
-        run(Setting(key, True, *wide))
+        run(Setting(0, "", True, *wide))
     few = write(tmp_path, {"x": two, "y": two}, [(0, 1)] * 20)
     with pytest.raises(ValueError, match="`data` must have 100 records or more"):
-        run(Setting(key, True, *few))
+        run(Setting(0, "", True, *few))

@@ -9,7 +9,6 @@ import pytest
 
 from dpjax.cli import main
 from dpjax.plots import Panel, Series, TopAxis, draw_panels
-from dpjax.random import study_key
 from dpjax.reproductions import (
     Claim,
     Reproduced,
@@ -79,7 +78,7 @@ def test_a_claim_is_somebodys_and_a_number(facts):
 
 def test_files_of_a_reproduction_are_the_same_bytes_again(tiny_one, tmp_path):
     for folder in ("a", "b"):
-        one = reproduce(study_key(0), "tiny", tmp_path / folder)
+        one = reproduce("tiny", tmp_path / folder)
         assert one.files == ("tiny.csv", "tiny.png", "tiny.svg", "tiny.md")
         assert one.as_expected
     for file in one.files:
@@ -94,13 +93,13 @@ def test_files_of_a_reproduction_are_the_same_bytes_again(tiny_one, tmp_path):
 
 def test_another_seed_makes_other_numbers(tiny_one, tmp_path):
     first, second = (
-        reproduce(study_key(seed), "tiny", tmp_path).found.paragraph for seed in (0, 1)
+        reproduce("tiny", tmp_path, seed=seed).found.paragraph for seed in (0, 1)
     )
     assert first != second
 
 
 def test_the_page_of_all_counts_claims(tiny_one, tmp_path):
-    one = reproduce(study_key(0), "tiny", tmp_path)
+    one = reproduce("tiny", tmp_path)
     write_page(tmp_path, [one, one], "By hand.")
     text = (tmp_path / "README.md").read_text()
     assert "| of the papers | 4 | 2 | 2 | 0 |" in text
@@ -158,7 +157,7 @@ def test_a_folder_that_cannot_be_made_is_refused(tiny_one, tmp_path):
     file = tmp_path / "file"
     file.touch()
     with pytest.raises(ValueError, match="`out` must be a folder"):
-        reproduce(study_key(0), "tiny", file)
+        reproduce("tiny", file)
 
 
 def test_a_picture_is_png_or_svg(tmp_path):

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from tqdm import tqdm
 
 from dpjax._version import __version__
-from dpjax.random import study_key
 
 if TYPE_CHECKING:
     from dpjax.reproductions import Reproduction, Written
@@ -84,12 +83,12 @@ def _run(options: argparse.Namespace) -> int:
     for name in tqdm(chosen, desc="dpjax reproduce", unit="", disable=None):
         began = time.monotonic()
         one = room.reproduce(
-            study_key(options.seed),
             name,
             options.out,
             quick=options.quick,
             data=options.data,
             schema=options.schema,
+            seed=options.seed,
         )
         written.append(one)
         if not options.json:

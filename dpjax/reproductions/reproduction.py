@@ -4,6 +4,7 @@ __all__ = ["Claim", "Draw", "Reproduced", "Reproduction", "Setting", "Table"]
 
 import math
 import pathlib
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -12,6 +13,7 @@ import numpy as np
 
 from dpjax._checks import one_of
 from dpjax._types import Key
+from dpjax.random import study_key
 
 HOLDS, FAILS, UNDECIDED = "holds", "fails", "undecided"
 DECISIVE = 3  # standard errors
@@ -119,20 +121,27 @@ class Setting:
     """How a reproduction is to run.
 
     Args:
-        key: of everything random in it.
+        seed: of everything random in it.
+        name: its own, so that one seed serves many.
         quick: whether with fewer repeats, in seconds.
         data: a table of the user's, if it takes one; None: it makes its own.
         schema: the public facts about `data`.
     """
 
-    key: Key
+    seed: int
+    name: str = ""
     quick: bool = False
     data: pathlib.Path | None = None
     schema: pathlib.Path | None = None
 
+    @property
+    def key(self) -> Key:
+        """To be used once: the same each time."""
+        return jr.fold_in(study_key(self.seed), zlib.crc32(self.name.encode()))
+
     def rng(self) -> np.random.Generator:
-        """For what is done in NumPy: seeded by the key."""
-        return np.random.default_rng(np.asarray(jr.key_data(jr.clone(self.key))))
+        """For what is done in NumPy."""
+        return np.random.default_rng(np.asarray(jr.key_data(self.key)))
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,10 @@ import itertools
 import math
 import os
 import pathlib
-import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import jax.random as jr
-
 from dpjax._documents import write_atomically
-from dpjax._types import Key
 from dpjax.plots import require_matplotlib
 from dpjax.reproductions.catalogue import reproduction
 from dpjax.reproductions.reproduction import (
@@ -49,23 +45,23 @@ class Written:
 
 
 def reproduce(
-    key: Key,
     name: str,
     out: str | os.PathLike,
     *,
     quick: bool = False,
     data: str | os.PathLike | None = None,
     schema: str | os.PathLike | None = None,
+    seed: int = 0,
 ) -> Written:
     """Make a figure, table or statement of the papers again, and write what was found.
 
     Args:
-        key: of all that is random; folded with the name, so that one key serves many.
         name: one of `dpjax.reproductions.names()`.
         out: folder for NAME.csv, NAME.png, NAME.svg and NAME.md; made if need be.
         quick: fewer repeats, in seconds.
         data: a table of the user's, for those that take one; None: simulated data.
         schema: the public facts about `data`, a JSON file.
+        seed: of all that is random.
 
     Privacy:
         With `data`: none. What is written shows exact facts of it.
@@ -81,10 +77,9 @@ def reproduce(
         raise ValueError("`data` must come with a schema, and a schema with data.")
     if data is not None and not about.data:
         raise ValueError(f"`data` must not be given for {name}, which takes none.")
-    own = jr.fold_in(key, zlib.crc32(name.encode()))
     given = [None if x is None else pathlib.Path(x) for x in (data, schema)]
     with _folder(out) as folder:
-        found = about.run(Setting(own, quick, *given))
+        found = about.run(Setting(seed, name, quick, *given))
         return Written(about, found, _write(folder, about, found))
 
 
