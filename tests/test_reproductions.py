@@ -85,7 +85,7 @@ def test_files_of_a_reproduction_are_the_same_bytes_again(tiny_one, tmp_path):
         first, second = ((tmp_path / folder / file).read_bytes() for folder in "ab")
         assert first == second, file
     text = (tmp_path / "a" / "tiny.md").read_text()
-    assert "| the first is large | paper | fails | -7.2 |" in text
+    assert "| the first is large | paper | fails | -7.25 |" in text
     lines = (tmp_path / "a" / "tiny.csv").read_text().splitlines()
     assert lines[0] == "x,name"
     assert len(lines) == 6
@@ -115,6 +115,19 @@ def test_the_command_writes_and_says_what_it_found(tiny_one, tmp_path, capsys):
     assert [claim["verdict"] for claim in found["claims"]] == ["holds", "fails"]
 
 
+def test_nothing_is_expected_of_ones_own_data(monkeypatch, tmp_path, capsys):
+    def other(setting):
+        assert setting.data.name == "own.csv"
+        return Reproduced("", {}, {}, [Claim("surprise", -5)])
+
+    one = Reproduction("other", "", "", other, data="any")
+    monkeypatch.setitem(catalogue._ALL, "other", one)
+    own = ["--data", "own.csv", "--schema", "own.json"]
+    assert main(["reproduce", "other", *own, "--out", str(tmp_path)]) == 0
+    assert "· fails by 5.0 s.e." in capsys.readouterr().out
+    assert "fails, nothing was expected" in (tmp_path / "other.md").read_text()
+
+
 def test_a_claim_that_turns_out_otherwise_is_exit_status_1(monkeypatch, tmp_path):
     def other(setting):
         found = tiny(setting)
@@ -139,9 +152,10 @@ def test_the_list_names_all(capsys):
     [
         ([], "--all"),
         (["--all", "--list"], "--all"),
-        (["nonsense"], "`name` must be one of"),
+        (["tinny"], "such as tiny, got tinny"),
         (["tiny", "--data", "x.csv"], "come with a schema"),
         (["tiny", "--data", "x.csv", "--schema", "y.json"], "takes none"),
+        (["tiny", "--data", "", "--schema", ""], "come with a schema"),
         (["--all", "--data", "x.csv", "--schema", "y.json"], "`data` must come with"),
     ],
 )

@@ -13,6 +13,7 @@ __all__ = [
     "Statement",
     "Written",
     "names",
+    "refuse_data",
     "reproduce",
     "reproduction",
     "statements_table",
@@ -23,4 +24,4 @@ from dpjax.reproductions.catalogue import names, reproduction
 from dpjax.reproductions.reproduction import Claim, Reproduced, Reproduction, Setting
 from dpjax.reproductions.statements.register import STATEMENTS, statements_table
 from dpjax.reproductions.statements.register_entry import Statement
-from dpjax.reproductions.write import Written, reproduce, write_page
+from dpjax.reproductions.write import Written, refuse_data, reproduce, write_page

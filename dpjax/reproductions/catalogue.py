@@ -2,6 +2,8 @@
 
 __all__ = ["names", "reproduction"]
 
+import difflib
+
 from dpjax.reproductions import errata, foulds, statements, zhang
 from dpjax.reproductions.reproduction import Reproduction
 
@@ -24,8 +26,9 @@ def reproduction(name: str) -> Reproduction:
         ValueError: if there is none.
     """
     if name not in _ALL:
+        near = difflib.get_close_matches(name, _ALL) or [*_ALL][:3]
         raise ValueError(
-            f"`name` must be one of {', '.join(_ALL)}, got {name}: "
-            "see dpjax reproduce --list."
+            "`name` must be one of dpjax reproduce --list, such as "
+            f"{', '.join(near)}, got {name:.40}."
         )
     return _ALL[name]

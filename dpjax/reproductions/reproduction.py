@@ -17,6 +17,7 @@ from dpjax.random import study_key
 
 HOLDS, FAILS, UNDECIDED = "holds", "fails", "undecided"
 DECISIVE = 3  # standard errors
+_ROUNDING = 1e-12
 
 Table = Mapping[str, Sequence]  # columns by name
 Draw = Callable[[pathlib.Path], None]  # writes a PNG or SVG
@@ -58,7 +59,7 @@ class Claim:
     def positive(
         cls, words: str, estimates: object, errors: object = 0.0, **facts: str
     ) -> "Claim":
-        """The claim that quantities are all above 0: as sure as of the least sure.
+        """The claim that quantities are all above 0: as sure as the least sure of them.
 
         Args:
             words: what is claimed.
@@ -83,8 +84,10 @@ class Claim:
             facts: `by` and `expected`.
         """
         repeats = np.asarray(differences, float)
-        error = repeats.std(axis=-1, ddof=1) / math.sqrt(repeats.shape[-1])
-        return cls.positive(words, repeats.mean(axis=-1), error, **facts)
+        means, spread = repeats.mean(axis=-1), repeats.std(axis=-1, ddof=1)
+        error = spread / math.sqrt(repeats.shape[-1])
+        alike = spread <= _ROUNDING * np.abs(means)  # no chance, but for rounding
+        return cls.positive(words, means, np.where(alike, 0, error), **facts)
 
     @property
     def verdict(self) -> str:

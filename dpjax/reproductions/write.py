@@ -1,6 +1,6 @@
 """One reproduction, run and written: a table, a picture and a paragraph."""
 
-__all__ = ["Written", "reproduce", "write_page"]
+__all__ = ["Written", "refuse_data", "reproduce", "write_page"]
 
 import contextlib
 import csv
@@ -10,12 +10,13 @@ import math
 import os
 import pathlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dpjax._documents import write_atomically
 from dpjax.plots import require_matplotlib
 from dpjax.reproductions.catalogue import reproduction
 from dpjax.reproductions.reproduction import (
+    UNDECIDED,
     Claim,
     Reproduced,
     Reproduction,
@@ -73,19 +74,37 @@ def reproduce(
     """
     require_matplotlib()
     about = reproduction(name)
-    if (data is None) != (schema is None):
-        raise ValueError("`data` must come with a schema, and a schema with data.")
-    if data is not None and not about.data:
-        raise ValueError(f"`data` must not be given for {name}, which takes none.")
+    refuse_data(about, data, schema)
     given = [None if x is None else pathlib.Path(x) for x in (data, schema)]
     with _folder(out) as folder:
         found = about.run(Setting(seed, name, quick, *given))
+        if data is not None:  # what is known is known of simulations
+            claims = [replace(claim, expected=UNDECIDED) for claim in found.claims]
+            found = replace(found, claims=claims)
         return Written(about, found, _write(folder, about, found))
+
+
+def refuse_data(
+    about: Reproduction,
+    data: str | os.PathLike | None,
+    schema: str | os.PathLike | None,
+) -> None:
+    """Refuse what cannot go together, before anything is made.
+
+    Raises:
+        ValueError: if the reproduction takes no data, or one comes without the other.
+    """
+    if (data is None) != (schema is None) or "" in (data, schema):
+        raise ValueError("`data` must come with a schema, and a schema with data.")
+    if data is not None and not about.data:
+        raise ValueError(f"`data` must not be given for {about.name}: it takes none.")
 
 
 @contextlib.contextmanager
 def _folder(out: str | os.PathLike) -> Iterator[pathlib.Path]:
     """A folder that is there; if nothing is written, none is left."""
+    if not os.fspath(out):
+        raise ValueError("`out` must be a folder, got an empty name.")
     folder = pathlib.Path(out)
     new = not folder.exists()
     try:
@@ -146,6 +165,7 @@ def _claims(claims: Sequence[Claim]) -> str:
     lines = ["| claim | by | found | standard errors |", "|---|---|---|---|"]
     for claim in claims:
         note = "" if claim.as_expected else ", **not what is known**"
+        note = ", nothing was expected" if claim.expected == UNDECIDED else note
         words = claim.words.replace("|", r"\|")  # |I| is no column
         lines.append(
             f"| {words} | {claim.by} | {claim.verdict}{note} | "
@@ -155,7 +175,10 @@ def _claims(claims: Sequence[Claim]) -> str:
 
 
 def _sure(standard_errors: int | float) -> str:
-    return "exact" if math.isinf(standard_errors) else f"{standard_errors:.1f}"
+    if math.isinf(standard_errors):
+        return "exact"
+    near = abs(standard_errors) < 10  # a verdict changes at 3
+    return f"{standard_errors:.{2 if near else 1}f}"
 
 
 def write_page(

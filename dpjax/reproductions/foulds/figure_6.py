@@ -36,7 +36,6 @@ EPSILONS = ("0.1", "0.17", "0.28", "0.5", "0.8", "1.3", "2", "3.5", "6", "10")
 FEW_EPSILONS = ("0.1", "1", "10")
 NAIVE, HMM = "naive Bayes", "HMM"
 CLOSE = 0.05  # nats an event
-SMALL, LARGE = ("0.17", "0.28"), 0.8  # ε: where the curves are on either side
 
 Curves = dict[str, np.ndarray]  # score by ε (one row if there is none) and split
 
@@ -193,7 +192,6 @@ def _claims(studies: list[Study], found: list[Curves], quick: bool) -> list[Clai
             CLOSE - _lead(afghanistan, 10),
             expected="undecided",
         ),
-        *([] if quick else _crossing(studies[1], afghanistan)),
         Claim.mean_positive(
             "Laplace outperforms OPS for the HMM on the Iraq-like log, on average over "
             "the ε shown",
@@ -210,19 +208,6 @@ def _claims(studies: list[Study], found: list[Curves], quick: bool) -> list[Clai
             leads[:, 0] - leads[:, -1],
             expected=fails,
         ),
-    ]
-
-
-def _crossing(study: Study, curves: Curves) -> list[Claim]:
-    budgets = np.array([float(x) for x in study.epsilons])
-    lead, small = _lead(curves, 10), np.isin(study.epsilons, SMALL)
-    return [
-        Claim.mean_positive(
-            f"there OPS with M = 10 is ahead at ε = {' and '.join(SMALL)}, and Laplace "
-            f"from ε = {LARGE:g} on",
-            np.concatenate([-lead[small].mean(axis=0)[None], lead[budgets >= LARGE]]),
-            by="dpjax",
-        )
     ]
 
 
