@@ -37,6 +37,7 @@ def noisy(counts):
     return np.asarray(jax.jit(discrete_laplace.add)(key, noise.table, counts))
 
 
+@pytest.mark.thorough
 def test_theorem_4_one_draw_of_the_laplace_posterior_has_efficiency_2(noisy, key):
     """As a draw of the posterior itself, whatever ε."""
 
@@ -49,6 +50,7 @@ def test_theorem_4_one_draw_of_the_laplace_posterior_has_efficiency_2(noisy, key
     assert efficiency(estimates) == pytest.approx(2, rel=0.02)
 
 
+@pytest.mark.thorough
 def test_remark_1_the_mean_of_the_laplace_posterior_has_efficiency_1(noisy):
     concentration = 1.0 + noisy
     means = concentration[:, 1] / concentration.sum(axis=1)

@@ -77,7 +77,7 @@ def draw(key, table, size):
     return discrete_laplace.sample(key, table, (size,))
 
 
-@pytest.mark.parametrize("rho", RATES, ids=str)
+@pytest.mark.parametrize("rho", mostly_thorough(RATES, quick=3), ids=str)
 def test_the_sampler_equals_big_integers_bit_for_bit(rho, key):
     table = tables.build(rho)
     drawn = draw(key, table, 400)

@@ -32,6 +32,7 @@ from dpjax.models import (
 from dpjax.statistics import FamilyCounts, FourierCoefficients, Sufficient
 
 from . import event_log
+from .cases import mostly_thorough
 from .networks import TINY, random_network, random_records
 from .statistical import assert_counts_follow
 
@@ -94,7 +95,7 @@ def test_auc_among_some_records_takes_an_infinite_score_for_the_largest():
     assert dp.metrics.roc_auc(*map(jnp.asarray, (scores, positive, among))) == 1
 
 
-@pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
+@pytest.mark.parametrize("adjacency", mostly_thorough(["replace-one", "add-remove"]))
 def test_a_statistic_of_counts_is_that_of_their_records(adjacency, rng):
     net = random_network(rng, variables=4, most_parents=2, most_levels=3)
     records = random_records(rng, net, 50)

@@ -33,6 +33,7 @@ DECLARED = np.array([[True, False], [True, True], [False, True]])  # times, regi
 ALIVE = [(0, 0), (1, 0), (1, 1), (2, 1)]
 
 
+@pytest.mark.thorough
 def test_draws_have_their_laws(key):
     two, three = jnp.full(MANY, 2.0), jnp.full(MANY, 3.0)
     keys = jr.split(key, 5)

@@ -88,7 +88,7 @@ def assert_not_calibrated(cdf):
     ("adjacency", "family"),
     [
         ("replace-one", "bernoulli"),
-        ("replace-one", "poisson"),
+        pytest.param("replace-one", "poisson", marks=pytest.mark.thorough),
         pytest.param("replace-one", "gaussian", marks=pytest.mark.thorough),
         pytest.param("replace-one", "linear-regression", marks=pytest.mark.thorough),
         pytest.param("add-remove", "poisson", marks=pytest.mark.thorough),

@@ -299,6 +299,7 @@ def test_every_method_answers(rng, key, kind, adjacency):
     assert found.sample_records(key, 5).shape == (5, 4)
 
 
+@pytest.mark.thorough
 def test_updates_are_counts_in_the_prior(rng):
     old, new = random_records(rng, MIXED, 50), random_records(rng, MIXED, 30)
     released = release(rng, FamilyCounts(MIXED), old)
