@@ -56,7 +56,8 @@ ZHANG_REGISTER: tuple[Statement, ...] = (
         "truncation only improves utility, and does not affect privacy",
         CORRECTED,
         ("erratum-13", "zhang-corollary-1"),
-        "no count is farther off, but the divergence can rise, even in the mean",
+        "true of counts, of which it is said; the divergence can rise, in the mean too "
+        "by the upper clamp alone",
     ),
     _entry(
         "Proposition 1",
@@ -78,7 +79,8 @@ ZHANG_REGISTER: tuple[Statement, ...] = (
         "a refined bound falls exponentially in n",
         CORRECTED,
         ("erratum-12", "erratum-2", "zhang-theorem-1"),
-        "the first fails in rows without records under a uniform prior, and holds with "
+        "the first fails in rows without records under a uniform prior, which the "
+        "appendix leaves out and the experiments have, and holds with "
         "α = β = 2 in what was tried; the refined one fails there too",
     ),
     _entry(
@@ -86,7 +88,8 @@ ZHANG_REGISTER: tuple[Statement, ...] = (
         "the loss is O(mn ln n)[1 - exp(-nε/2|I|)] + √(-O(mn ln n) ln δ)",
         CORRECTED,
         ("erratum-12",),
-        "no constant serves all n",
+        "needs n ≥ 2|I|/ε, as the sentence before it has; else no constant serves all "
+        "n",
     ),
     _entry(
         "Theorem 2",
