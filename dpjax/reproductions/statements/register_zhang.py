@@ -111,7 +111,8 @@ ZHANG_REGISTER: tuple[Statement, ...] = (
         "Algorithm 1's",
         CORRECTED,
         ("zhang-corollary-2", "erratum-8"),
-        "the size holds; scales of unlike units are compared",
+        "the size holds; scales of unlike units are compared, and the condition is off "
+        "by one",
     ),
     _entry(
         "Consistency",

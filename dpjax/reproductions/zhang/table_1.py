@@ -151,6 +151,7 @@ def _changes(net: BayesNet) -> tuple[int, int, int]:
 def _claims_of_samples(rows: Sequence[Row], nets: dict[str, BayesNet]) -> list[Claim]:
     sampler, densities = _of(rows, "Theorem 4, part 1"), _of(rows, "Corollary 4")
     lemma = _of(rows, "Lemma 4")
+    telling = [row for row in lemma if row.corrected < 1]
     return [
         *(
             Claim.certain(
@@ -182,8 +183,9 @@ def _claims_of_samples(rows: Sequence[Row], nets: dict[str, BayesNet]) -> list[C
         ),
         Claim("MAP: Lemma 4 as printed holds", _sure(lemma), expected="fails"),
         Claim.certain(
-            "MAP: Lemma 4 with the 2Δ of Algorithm 3's weights holds, at every ε",
-            all(row.measured <= row.corrected for row in lemma),
+            "MAP: Lemma 4 with the 2Δ of Algorithm 3's weights holds where it is below "
+            f"1, ε = {', '.join(f'{row.epsilon:g}' for row in telling)}",
+            len(telling) > 1 and all(x.measured <= x.corrected for x in telling),
             by="dpjax",
         ),
     ]
@@ -219,7 +221,9 @@ def _panel(rows: Sequence[Row]) -> Panel:
         for name in ("printed", "corrected", "measured")
     }
     x = np.array([row.epsilon for row in shown])
-    series = [Series("as printed", x, numbers["printed"], style="dashed", colour=1)]
+    is_sampler = rows[0].mechanism == "Sampler"  # no L is valid: erratum-3
+    label = "row constants for L" if is_sampler else "as printed"
+    series = [Series(label, x, numbers["printed"], style="dashed", colour=1)]
     if not np.allclose(numbers["printed"], numbers["corrected"]):
         series.append(Series("corrected", x, numbers["corrected"], colour=2))
     series.append(Series("measured", x, numbers["measured"], style="points", colour=0))
@@ -240,7 +244,8 @@ def _words(rows: Sequence[Row], stealth: tuple[float, float]) -> str:
 
     one, three = at_1("Proposition 1"), at_1("Theorem 3")
     theorem, sampler = at_1("Theorem 1"), at_1("Theorem 4, part 1")
-    densities, missed = at_1("Corollary 4", None), _of(rows, "Lemma 4")[-1]
+    densities = at_1("Corollary 4", None)
+    missed = next(x for x in _of(rows, "Lemma 4") if x.epsilon == 10)
     return (
         f"The paper's Table 1 in numbers: n = {RECORDS}, δ = {DELTA:g}, t = {T:g}, "
         "uniform priors, and beside each bound what it is about, measured (the "
