@@ -67,7 +67,7 @@ def _check_cells(table: np.ndarray, data: pathlib.Path, schema: Schema) -> None:
     """A cell without a number is one that changes with what stands for it."""
     other = Schema(
         [
-            replace(x, missing=x.upper if x.missing < x.upper else x.lower)
+            replace(x, missing=x.lower if x.missing == x.upper else x.upper)
             for x in schema.values()
             if isinstance(x, Interval)
         ]
