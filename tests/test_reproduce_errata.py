@@ -95,7 +95,7 @@ def test_stealth(key):
 
 @pytest.mark.thorough
 def test_deviation_of_the_divergence():
-    """E2: numbers of math.md are those of a network with 34 rows."""
+    """E2: \"two roots\" is a network with 34 rows, naive Bayes has 33."""
     found = run("erratum-2")
     for name, limits in (
         ("naive Bayes", (152.3, 198.6, 3297.9)),
@@ -110,9 +110,10 @@ def test_deviation_of_the_divergence():
     assert (means[2], means[28]) == (near(6.123), near(6.123))
     assert means[0] == max(means) == near(11.270, 2e-3)
     assert found.tables["mean"]["refined_bound"][0] == near(5.176)
-    assert row(found, network="coin")["beyond_printed"] == near(
-        0.25 * math.exp(-0.5) * 0 + 0.092
-    )
+    for coin in ("coin", "coin, α = 2"):  # both counts at their other end
+        beyond = row(found, network=coin)["beyond_printed"]
+        assert beyond == near(0.25 * math.exp(-1), 1e-9)
+    assert row(found, network="naive Bayes, zeros, α = 2")["beyond_printed"] > 0.15
 
 
 @pytest.mark.thorough
@@ -186,6 +187,8 @@ def test_noise_in_cells():
     assert row(found, network="clique of 8")["ratio"] ** 2 == near(4, 1e-9)
     dense = row(found, network="10 variables, ≤ 3 parents")
     assert (dense["remark"], dense["ratio"]) == (near(0.5, 1e-9), near(1.6, 1e-9))
+    shares = found.tables["density"]["share"]  # 2^d (11 - d) of 10 · 2^(1 + d)
+    assert shares == pytest.approx([(11 - d) / 20 for d in range(10)])
 
 
 @pytest.mark.thorough
@@ -241,6 +244,10 @@ def test_means_and_clamping():
     assert one["empty_row"] == near(2.067, 1e-3)
     assert one["corrected"] > one["row_of_ones"] > one["empty_row"]
     assert [x["probability"] for x in rows(found, "order")][2:] == [near(0.25)] * 3
+    largest = found.tables["many"]["ratio"]
+    assert [largest[i] for i in (0, 2, 4)] == [
+        near(x, 5e-3) for x in (1.42, 1.67, 1.66)
+    ]
     clamping = row(run("erratum-13"), scale=5.0)
     assert (clamping["ones_free"], clamping["ones_clamped"]) == (
         near(4.5837),

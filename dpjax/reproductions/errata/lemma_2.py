@@ -52,6 +52,19 @@ def _log_likelihoods() -> dict[tuple[int, int], tuple[np.ndarray, np.ndarray]]:
     }
 
 
+def _equal_rows_obey() -> bool:
+    """Lemma 2 where its hypothesis is met: all rows of the child's table are equal."""
+    low, logs = float(OMEGA), _log_likelihoods()
+    tables = np.array(list(itertools.product((low, 1 - low), repeat=3)))
+    equal = tables[:, 1] == tables[:, 2]
+    constant = float(bernoulli_constant(OMEGA))
+    return all(
+        np.abs(sum(logs[x]) - sum(logs[y]))[equal].max()
+        <= constant * sum(a != b for a, b in zip(x, y, strict=True)) + 1e-9
+        for x, y in itertools.product(PAIRS, PAIRS)
+    )
+
+
 def _compared(first: tuple[int, int], second: tuple[int, int]) -> tuple:
     """Two records: the largest log-ratios, and what Lemma 2 makes of distances 0-1."""
     logs = _log_likelihoods()
@@ -84,17 +97,22 @@ def _claims(rows: list[tuple], exact: float, loss: float) -> list[Claim]:
     same = [x[3] for x in rows if x[0][1] == x[1][1] and x[0] != x[1]]
     return [
         Claim.certain(
-            "with the constant of each Bernoulli table and 0-1 distances of the "
-            "variables, the log-ratio of two records is at most the largest constant "
-            "times the sum of distances",
-            printed,
-            expected="fails",
+            "where the hypothesis is met (all rows of the child's table are equal) "
+            "the log-ratio of two records is at most the largest constant times the "
+            "sum of distances",
+            _equal_rows_obey(),
         ),
         Claim.certain(
-            "where a child is the same and its parent is not, its own factor is the "
-            "same (as distances of variables ask for)",
-            max(same) == 0,
-            expected="fails",
+            "no table with two different rows meets the hypothesis: where the child is "
+            "the same (distance 0) and its parent is not, its own factor changes",
+            min(same) > 0,
+            by="dpjax",
+        ),
+        Claim.certain(
+            "with row constants in place of a valid L, and 0-1 distances of the "
+            "variables, the conclusion fails",
+            not printed,
+            by="dpjax",
         ),
         Claim.certain(
             "a posterior sample costs 2L a replaced record (Table 1, with Definition 1)"
@@ -147,8 +165,9 @@ def _words(rows: list[tuple], exact: float, loss: float) -> str:
         "Lemma 2 measures the distance of x and y by that of each variable's own "
         "levels. Where a child's level is the same and its parent's is not, that is 0 "
         "for a pseudo-metric, but its conditional probability changes: the hypothesis "
-        "then holds for no table with two different rows, and with the constants of "
-        f"the tables the conclusion fails. For a parent and its child with ω = {OMEGA} "
+        "then holds for no table with two different rows, so that the lemma is true "
+        "and says nothing of networks with edges. With the constants of the rows put "
+        f"in for L its conclusion fails. For a parent and its child with ω = {OMEGA} "
         f"(L = {constant:.3f}), records {worst[0]} and {worst[1]}: largest log-ratio "
         f"{worst[2]:.3f}, bound {worst[4]:.3f}. **Corrected:** distances of families; "
         f"for discrete networks C = ΣCᵢ = {exact:.3f}, which is attained. A replaced "

@@ -32,6 +32,7 @@ from dpjax.reproductions.zhang.guarantees import EPSILONS, RECORDS, Row
 _COIN = BayesNet.from_parents({"x": [0, 1]}, {"x": []})
 _ONE_NODE = "one node"
 _GRID = 2_001  # points of a density
+_LARGE = ("20", "30")  # where the corrected Lemma 4 says most
 
 
 def of_sampler(name: str, net: BayesNet) -> Iterator[Row]:
@@ -121,7 +122,7 @@ def of_lemma_4() -> Iterator[Row]:
     sensitivity = math.sqrt(math.log((1 - omega) / omega))
     ends = betainc(n + 1, 1, np.array([omega, 0.5, 1 - omega]))
     masses = np.diff(ends) / (ends[-1] - ends[0])
-    for text in EPSILONS:
+    for text in (*EPSILONS, *_LARGE):
         weights = float(text) / (2 * sensitivity) * masses
         law = np.exp(weights - logsumexp(weights))
         missed = float(law[masses <= masses.max() - 2 * t].sum())

@@ -3,6 +3,7 @@
 __all__ = ["Wages", "own_wages", "simulated_wages"]
 
 import pathlib
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -45,7 +46,8 @@ def own_wages(data: pathlib.Path, schema_file: pathlib.Path) -> Wages:
     """Those of a table of numbers; the schema's last variable is the target.
 
     Raises:
-        ValueError: if the schema has levels, or the table too few records.
+        ValueError: if the schema has levels, or the table too few records, cells
+            without a number, or one value of the target alone.
     """
     schema = Schema.from_json(schema_file)
     variables = list(schema.values())
@@ -57,7 +59,23 @@ def own_wages(data: pathlib.Path, schema_file: pathlib.Path) -> Wages:
     if len(table) < 100:
         raise ValueError(f"`data` must have 100 records or more, got {len(table)}.")
     ends = np.array([(x.lower, x.upper) for x in variables if isinstance(x, Interval)])
+    _check_cells(table, data, schema)
     return _scaled(table, *ends.T)
+
+
+def _check_cells(table: np.ndarray, data: pathlib.Path, schema: Schema) -> None:
+    """A cell without a number is one that changes with what stands for it."""
+    other = Schema(
+        [
+            replace(x, missing=x.lower if x.missing == x.upper else x.upper)
+            for x in schema.values()
+            if isinstance(x, Interval)
+        ]
+    )
+    if (np.asarray(other.encode(data, ignore="*"), float) != table).any():
+        raise ValueError("`data` must have a number in every cell: leave records out.")
+    if np.ptp(table[:, -1]) == 0:
+        raise ValueError("`data` must have two values or more of the target.")
 
 
 def _scaled(columns: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> Wages:
