@@ -111,7 +111,7 @@ def _figures(log: EventLog, of_all, of_last) -> dict:
     draws = len(of_all.paths)
     cost = f"OPS, ε = {EPSILON} a sample had the chain converged"
     titles = {
-        f"last-{draws}": (of_all, f"{log.name}: the last {draws} samples ({cost})"),
+        "last-samples": (of_all, f"{log.name}: the last {draws} samples ({cost})"),
         "last-one": (of_last, f"{log.name}: the last sample ({cost})"),
     }
     return {
