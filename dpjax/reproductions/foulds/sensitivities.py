@@ -91,7 +91,7 @@ def _open(parameter: str, decades: int) -> tuple[float, float]:
     least, most = 0.1**decades, 10.0**decades
     if parameter == "probability":
         return least, 1 - least
-    return (-most if parameter == "mean" else least), most
+    return {"mean": -most, "norm": 0.0}.get(parameter, least), most
 
 
 def panel_of_heats(families: list[tuple]) -> Panel:
