@@ -61,15 +61,19 @@ def test_claims_of_all_errata_come_out_as_known(name):
 
 
 def check(name):
-    """A claim of the paper fails, one of ours holds, and all by a wide margin."""
+    """A claim of the paper fails, one of ours holds, and all by a wide margin.
+
+    But for erratum 9, a caution, and erratum 11, a condition that the paper meets.
+    """
     found = run(name)
     for claim in found.claims:
         assert claim.as_expected, claim
         assert abs(claim.standard_errors) > 5, claim
         assert "|" not in claim.words, "it would end the table's cell"
     by = {(claim.by, claim.verdict) for claim in found.claims}
-    assert {("paper", "fails"), ("dpjax", "holds")} <= by
-    assert re.search(r"\*\*[Cc]orrected", found.paragraph)
+    assert ("dpjax", "holds") in by
+    assert (("paper", "fails") in by) == (name not in ("erratum-9", "erratum-11"))
+    assert re.search(r"\*\*([Cc]orrected|What holds)", found.paragraph)
     assert all(len(set(map(len, x.values()))) == 1 for x in found.tables.values())
 
 
@@ -110,10 +114,14 @@ def test_deviation_of_the_divergence():
     assert (means[2], means[28]) == (near(6.123), near(6.123))
     assert means[0] == max(means) == near(11.270, 2e-3)
     assert found.tables["mean"]["refined_bound"][0] == near(5.176)
+<<<<<<< HEAD
     for coin in ("coin", "coin, α = 2"):  # both counts at their other end
         beyond = row(found, network=coin)["beyond_printed"]
         assert beyond == near(0.25 * math.exp(-1), 1e-9)
     assert row(found, network="naive Bayes, zeros, α = 2")["beyond_printed"] > 0.15
+=======
+    assert row(found, network="coin")["beyond_printed"] == near(0.25 * math.exp(-1))
+>>>>>>> h-a
 
 
 @pytest.mark.thorough

@@ -46,17 +46,29 @@ def test_logs_have_the_shape_of_the_papers(rng, simulate):
 
 def test_first_variable_of_the_schema_is_the_region_the_second_the_month(tmp_path):
     """Also if the columns of the table come in another order, with others."""
-    table = "note,kind,month,place\nx,a,3,north\ny,b,4,south\nz,b,4,south\n"
-    (tmp_path / "log.csv").write_text(table)
-    levels = {"place": ["north", "south"], "month": [3, 4], "kind": ["a", "b"]}
-    schema = {name: {"levels": every} for name, every in levels.items()}
-    (tmp_path / "log.json").write_text(json.dumps({"variables": schema}))
-    log = given(Setting(0, "", True, tmp_path / "log.csv", tmp_path / "log.json"))
-    assert log.counts.tolist() == [[[1, 0], [0, 0]], [[0, 0], [0, 2]]]
-    del schema["kind"]
-    (tmp_path / "few.json").write_text(json.dumps({"variables": schema}))
+    header = "note,kind,month,place\n"
+    events = ["x,a,3,north\n", *["y,b,8,south\n"] * 10]
+    months = [*range(3, 9)]
+    levels = {"place": ["north", "south"], "month": months, "kind": ["a", "b"]}
+
+    def read(events, **levels):
+        schema = {name: {"levels": every} for name, every in levels.items()}
+        (tmp_path / "log.csv").write_text(header + "".join(events))
+        (tmp_path / "log.json").write_text(json.dumps({"variables": schema}))
+        return given(Setting(0, "", True, tmp_path / "log.csv", tmp_path / "log.json"))
+
+    counts = read(events, **levels).counts
+    assert counts[0, 0].tolist() == [1, 0]
+    assert counts[1, 5].tolist() == [0, 10]
+    assert counts.sum() == 11
+    with pytest.raises(ValueError, match=r"`data` must have at least 11 cells.*fewer"):
+        read(events[:10], **levels)
+    del levels["kind"]
     with pytest.raises(ValueError, match=r"`schema` must have a region, a month and"):
-        given(Setting(0, "", True, tmp_path / "log.csv", tmp_path / "few.json"))
+        read(events, **levels)
+    few = {"place": ["north", "south"], "month": [7, 8], "kind": ["a", "b"]}
+    with pytest.raises(ValueError, match=r"`data` must have at least 11 cells.*got 4"):
+        read(events[1:], **few)
 
 
 @pytest.mark.thorough

@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 
 from dpjax.reproductions.foulds import REPRODUCTIONS
-from dpjax.reproductions.foulds.efficiency import TEMPERATURE, draw_counts, excess
+from dpjax.reproductions.foulds.efficiency import (
+    TEMPERATURE,
+    draw_counts,
+    excess,
+    paired_error,
+)
 from dpjax.reproductions.foulds.figure_1_laws import N, widening
 from dpjax.reproductions.foulds.sensitivities import CASES, sensitivities
 from dpjax.reproductions.statements.foulds import FOULDS_STATEMENTS
@@ -66,6 +71,16 @@ def test_an_efficiency_of_one_is_that_of_the_share_of_successes(rng):
     doubled = excess(2 * share - 0.3, counts)  # twice as far: 4 times the square
     plain = (share - 0.3) ** 2 * np.array([50, 5000]) / 0.21
     assert np.allclose(doubled, 4 * plain - (plain - 1))
+
+
+def test_errors_of_a_ratio_of_means_of_the_same_data(rng):
+    """Proportional means have none; else it is the spread of the ratio."""
+    below = 5 + rng.normal(size=(2000, 100, 1))
+    assert paired_error(3 * below[0], below[0]) == pytest.approx([0], abs=1e-12)
+    above = below + 0.1 * rng.normal(size=below.shape)
+    ratios = above.mean(axis=1) / below.mean(axis=1)
+    typical = np.mean([paired_error(*x) for x in zip(above, below, strict=True)])
+    assert typical == pytest.approx(ratios.std(), rel=0.1)  # 6 of its own errors
 
 
 def test_sensitivities_of_table_1_are_those_of_the_formulas():

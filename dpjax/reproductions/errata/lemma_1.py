@@ -36,7 +36,7 @@ def _run(setting: Setting) -> Reproduced:
             ),
             Claim.certain(
                 "with counts projected to be non-negative, as in equation 16, the "
-                "expected KL divergence falls at each N",
+                "KL divergence over the noise falls at each N, data at expected counts",
                 bool(np.all(np.diff([x[2] for x in rows]) < 0)),
                 by="dpjax",
             ),
@@ -95,9 +95,10 @@ def _words(rows: list[tuple], limit: float) -> str:
         f"{chances[20]:.4f} at 20, {chances[100]:.2g} at 100. Equation 16 projects, "
         "and then the law of the noise does depend on the data. **Corrected:** with "
         "the projection, a prior of positive parameters and a truth inside of the "
-        f"space the limit is right: E KL is {rows[0][2]:.3f} at N = {rows[0][0]} and "
-        f"{last[2]:.6f} at {last[0]}, that is {last[3]:.2f}/N, {limit:.2f}/N in the "
-        "limit. **Instead**, dpjax projects, or sums over the exact counts."
+        "space the limit is right: over the noise, with the data at their expected "
+        f"counts, E KL is {rows[0][2]:.3f} at N = {rows[0][0]} and {last[2]:.6f} at "
+        f"{last[0]}, that is {last[3]:.2f}/N, {limit:.2f}/N in the limit. **Instead**, "
+        "dpjax projects, or sums over the exact counts."
     )
 
 

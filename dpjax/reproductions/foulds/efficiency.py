@@ -14,6 +14,7 @@ __all__ = [
     "estimates",
     "excess",
     "ops_draws",
+    "paired_error",
 ]
 
 from functools import partial
@@ -77,6 +78,13 @@ def excess(estimate: np.ndarray, counts: np.ndarray) -> np.ndarray:
     best = TRUTH * (1 - TRUTH) / sizes
     share = (counts[..., 1] / sizes - TRUTH) ** 2
     return ((estimate - TRUTH) ** 2 - share) / best + 1
+
+
+def paired_error(above: np.ndarray, below: np.ndarray) -> np.ndarray:
+    """Standard errors of the ratio of two means, of the same data sets."""
+    ratio = above.mean(axis=0) / below.mean(axis=0)
+    off = (above - ratio * below) / below.mean(axis=0)
+    return off.std(axis=0, ddof=1) / np.sqrt(len(off))
 
 
 @jax.jit

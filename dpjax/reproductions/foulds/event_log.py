@@ -18,6 +18,7 @@ DATA = (
     "second the month (consecutive integers), all others are fields; columns outside "
     "of the schema are ignored"
 )
+LEAST = 11  # cells, and events
 REGIONS = 6
 FIELDS = {
     "type": (
@@ -119,7 +120,20 @@ def given(setting: Setting) -> EventLog:
         )
     net = event_network(variables, variables[0].name, variables[1].name)
     counts = event_counts(net, schema.encode(setting.data, ignore="*"))
-    return EventLog(setting.data.stem, net, np.asarray(counts, np.int32))
+    log = EventLog(setting.data.stem, net, np.asarray(counts, np.int32))
+    _check_size(log)
+    return log
+
+
+def _check_size(log: EventLog) -> None:
+    """Ten states need as many cells, after one at least is held out."""
+    cells = log.events.size
+    if cells < LEAST or log.events.sum() < LEAST:
+        raise ValueError(
+            f"`data` must have at least {LEAST} cells (regions times months of the "
+            f"schema) and {LEAST} events, got "
+            + (f"{cells} cells." if cells < LEAST else "fewer events.")
+        )
 
 
 def iraq_like(rng: np.random.Generator, months: int) -> EventLog:

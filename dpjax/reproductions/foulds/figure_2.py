@@ -15,6 +15,7 @@ from dpjax.graph import BayesNet
 from dpjax.mechanisms import DiscreteLaplace, PosteriorSample
 from dpjax.plots import Panel, Series, draw_panels
 from dpjax.privacy import REPLACE_ONE, bernoulli_constant
+from dpjax.reproductions.foulds.efficiency import paired_error
 from dpjax.reproductions.numbers import mean_and_error, relative_error, table
 from dpjax.reproductions.reproduction import Claim, Reproduced, Reproduction, Setting
 from dpjax.statistics import FamilyCounts
@@ -95,7 +96,7 @@ def _claims(sizes, plain, laplace, ops, of_fewer) -> list[Claim]:
             "Laplace converges to the non-private posterior: its error is within a "
             "quarter of it from N = 10,000 on, and within 10 % at N = 100,000",
             np.array([*([0.25] * (large.sum() - 1)), 0.1]) - np.abs(to_plain - 1),
-            relative_error(laplace[:, large], plain[:, large]),
+            paired_error(laplace[:, large], plain[:, large]),
         ),
         Claim.positive(
             "OPS behaves as the posterior of fewer observations: from N = 10,000 on "

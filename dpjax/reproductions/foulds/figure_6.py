@@ -175,7 +175,7 @@ def _score(
         found = replace(found, paths=paths, declared=jnp.ones_like(observed))
     held_out = jnp.where(observed, 0, found.log_likelihood(exact)).sum()
     events = jnp.where(observed, 0, exact[..., : fields[0]].sum(axis=-1)).sum()
-    return held_out / events.astype(float)
+    return held_out / jnp.maximum(events, 1).astype(float)  # 0 where there are none
 
 
 def _claims(studies: list[Study], found: list[Curves], quick: bool) -> list[Claim]:

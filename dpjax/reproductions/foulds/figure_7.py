@@ -2,9 +2,9 @@
 
 __all__ = ["FIGURE_7"]
 
-from dataclasses import replace
 from functools import partial
 
+import equinox as eqx
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
@@ -65,13 +65,10 @@ def _logs(setting: Setting) -> list[EventLog]:
 
 def _last(posterior: HiddenMarkovPosterior) -> HiddenMarkovPosterior:
     """Its last draw alone."""
-    return replace(
+    return eqx.tree_at(
+        lambda x: (x.paths, x.emission, x.initial, x.transition),
         posterior,
-        paths=posterior.paths[-1:],
-        emission=posterior.emission[-1:],
-        initial=posterior.initial[-1:],
-        transition=posterior.transition[-1:],
-        trace=None,
+        replace_fn=lambda draws: draws[-1:],
     )
 
 
@@ -111,7 +108,7 @@ def _figures(log: EventLog, of_all, of_last) -> dict:
     draws = len(of_all.paths)
     cost = f"OPS, ε = {EPSILON} a sample had the chain converged"
     titles = {
-        f"last-{draws}": (of_all, f"{log.name}: the last {draws} samples ({cost})"),
+        "last-samples": (of_all, f"{log.name}: the last {draws} samples ({cost})"),
         "last-one": (of_last, f"{log.name}: the last sample ({cost})"),
     }
     return {

@@ -13,16 +13,23 @@ import math
 from fractions import Fraction
 
 import jax.numpy as jnp
+import jax.random as jr
 import numpy as np
+from jaxtyping import Array
 
 from dpjax._types import Key
-from dpjax.mechanisms import DiscreteLaplace
 from dpjax.plots import Panel, Series
 from dpjax.privacy import REPLACE_ONE, Ledger, PureDP, advanced
-from dpjax.private_chains import PaidChain, choice, latents, paid_chain
+from dpjax.private_chains import (
+    PaidChain,
+    choice,
+    latents,
+    paid_chain,
+    public_chain,
+)
+from dpjax.publish import release
 from dpjax.reproductions.foulds.efficiency import COIN, EPSILON
 from dpjax.reproductions.reproduction import Claim
-from dpjax.statistics import FamilyCounts
 
 UPDATE, SWEEPS, RECORDS = Fraction(1, 100), 200, 50
 
@@ -75,23 +82,33 @@ def costs_of_sweeps(sweeps: np.ndarray) -> dict[str, list[float]]:
     }
 
 
-def claims_of_cost(per_update: Ledger) -> list[Claim]:
+def claims_of_cost(key: Key, per_update: Ledger) -> list[Claim]:
     """The last column, by what ledgers were charged."""
     once = Ledger(10, adjacency=REPLACE_ONE)
-    noise = DiscreteLaplace.calibrate(
-        EPSILON, FamilyCounts(COIN).sensitivity(REPLACE_ONE)
-    )
-    once.charge(noise.guarantee(), "release")
+    coins = np.zeros((RECORDS, 1), np.uint8)
+    noisy = release(COIN, coins, epsilon=EPSILON, adjacency=REPLACE_ONE, ledger=once)
+    chain = public_chain(key, noisy, _update, jnp.zeros(()), sweeps=SWEEPS)
+    draws = np.asarray(chain.states)
     return [
         Claim.certain(
-            "Gibbs cost of Laplace: once, ε for the release, whatever runs on it",
-            float(once.spent) == float(EPSILON),
+            f"Gibbs cost of Laplace: once, ε for the release; a chain of {SWEEPS} "
+            "sweeps on it costs nothing more",
+            draws.shape == (SWEEPS,) and float(once.spent) == float(EPSILON),
         ),
         Claim.certain(
-            "Gibbs cost of OPS: per update; 200 sweeps of two updates cost 400 ε",
+            "the library charges a chain on records per update: 200 sweeps of two "
+            "updates, 400 ε",
             per_update.spent == 400 * UPDATE,
+            by="dpjax",
         ),
     ]
+
+
+def _update(key: Key, values: Array, chance: Array) -> tuple[Array, None]:
+    """A draw of a success probability from noisy counts, whatever it was before."""
+    del chance
+    failures, successes = 1 + jnp.maximum(values, 0).astype(float)
+    return jr.beta(key, successes, failures), None
 
 
 def panel_of_costs(sweeps: np.ndarray, costs: dict[str, list[float]]) -> Panel:

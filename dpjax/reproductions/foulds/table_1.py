@@ -43,7 +43,7 @@ LIMITS = {
 
 
 def _run(setting: Setting) -> Reproduced:
-    key_efficiency, key_chain = jr.split(setting.key)
+    key_efficiency, key_chain, key_free = jr.split(setting.key, 3)
     repeats = 100_000 if setting.quick else 400_000
     found = _efficiencies(key_efficiency, setting.rng(), repeats)
     families = sensitivities()
@@ -65,7 +65,11 @@ def _run(setting: Setting) -> Reproduced:
             "sweeps": table(("sweeps", *costs), lines),
         },
         {"": partial(draw_panels, panels, columns=3)},
-        [*claims_of_sensitivity(families), *_claims(found), *claims_of_cost(ledger)],
+        [
+            *claims_of_sensitivity(families),
+            *_claims(found),
+            *claims_of_cost(key_free, ledger),
+        ],
     )
 
 

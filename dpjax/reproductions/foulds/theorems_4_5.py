@@ -19,8 +19,9 @@ from dpjax.reproductions.foulds.efficiency import (
     estimates,
     excess,
     ops_draws,
+    paired_error,
 )
-from dpjax.reproductions.numbers import mean_and_error, relative_error, table
+from dpjax.reproductions.numbers import mean_and_error, table
 from dpjax.reproductions.reproduction import Claim, Reproduced, Reproduction, Setting
 
 CLOSE = 0.05  # of the limit
@@ -115,7 +116,7 @@ def _claims_of_ops(sizes, curves) -> list[Claim]:
             "a sample of OPS has (1 + T) / 2 times the variance of one of the posterior"
             f" ({CLOSE:.0%})",
             CLOSE - abs(ops[:, -1].mean() / sample[:, -1].mean() / limit - 1),
-            relative_error(ops[:, -1:], sample[:, -1:]) / limit,
+            paired_error(ops[:, -1:], sample[:, -1:]) / limit,
         ),
         Claim.mean_positive(
             f"with few observations it is the other way round: at N = {sizes[0]} a "
