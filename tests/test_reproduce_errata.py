@@ -114,14 +114,10 @@ def test_deviation_of_the_divergence():
     assert (means[2], means[28]) == (near(6.123), near(6.123))
     assert means[0] == max(means) == near(11.270, 2e-3)
     assert found.tables["mean"]["refined_bound"][0] == near(5.176)
-<<<<<<< HEAD
     for coin in ("coin", "coin, α = 2"):  # both counts at their other end
         beyond = row(found, network=coin)["beyond_printed"]
         assert beyond == near(0.25 * math.exp(-1), 1e-9)
     assert row(found, network="naive Bayes, zeros, α = 2")["beyond_printed"] > 0.15
-=======
-    assert row(found, network="coin")["beyond_printed"] == near(0.25 * math.exp(-1))
->>>>>>> h-a
 
 
 @pytest.mark.thorough
