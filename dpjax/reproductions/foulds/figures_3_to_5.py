@@ -50,7 +50,7 @@ def _run(setting: Setting) -> Reproduced:
         _words(shown[0], posteriors[0], uses),
         {"": _table(uses)},
         _figures(shown[0], posteriors[0], kinds, paths),
-        [*claims, *_regulariser(kinds, uses)],
+        [*claims, *_regulariser(kinds, uses, setting.quick)],
     )
 
 
@@ -145,7 +145,10 @@ def _margins(log: EventLog, posterior: HiddenMarkovPosterior) -> list[float]:
     return margins
 
 
-def _regulariser(kinds: list[list[EventLog]], uses: Uses) -> list[Claim]:
+def _regulariser(kinds: list[list[EventLog]], uses: Uses, quick: bool) -> list[Claim]:
+    def known(verdict: str) -> str:
+        return "undecided" if quick else verdict  # a few logs do not always tell
+
     private, plain = (
         np.stack([uses[logs[0].name, method] for logs in kinds])
         for method in (PRIVATE, PLAIN)
@@ -160,7 +163,7 @@ def _regulariser(kinds: list[list[EventLog]], uses: Uses) -> list[Claim]:
         Claim.mean_positive(
             "noise is a regulariser: the non-private model uses more states",
             plain - private,
-            expected="fails",
+            expected=known("fails"),
         ),
     ]
     if len(kinds) == 2:
@@ -170,6 +173,7 @@ def _regulariser(kinds: list[list[EventLog]], uses: Uses) -> list[Claim]:
                 "model that uses more states",
                 private[1] - plain[1],
                 by="dpjax",
+                expected=known("holds"),
             )
         )
     return claims
