@@ -104,6 +104,7 @@ def test_the_readmes_commands_work(folder, monkeypatch, capsys):
     assert [x[0] for x in ours] == [
         *("release", "predict", "verify", "sweep"),
         *("calibrate", "plan", "release", "sample"),
+        *("reproduce", "reproduce"),
     ]
     for command in ours:
         command = command[: command.index(">")] if ">" in command else command

@@ -75,6 +75,7 @@ def test_regimes_are_found(rng, key):
     assert set(found) == {"log_likelihood", "largest_state"}
 
 
+@pytest.mark.thorough
 def test_one_state_is_naive_bayes(rng, key):
     """Then the law of the tables is Dirichlet, whatever the chain does."""
     counts = rng.gamma(2.0, 3.0, (2, 3, 5))

@@ -165,6 +165,7 @@ def test_releases_stack_and_everything_is_a_pytree(key):
     assert jax.tree.unflatten(structure, leaves).method == found.method
 
 
+@pytest.mark.thorough
 def test_counts_that_must_sum_to_n_do(key):
     """Against a sum over all of them."""
     over = (Variable("x", ("a", "b", "c")),)
@@ -193,6 +194,7 @@ def test_counts_that_must_sum_to_n_do(key):
     np.testing.assert_allclose(draws.sum(axis=-1), 1, rtol=1e-5)
 
 
+@pytest.mark.thorough
 @pytest.mark.relaxed
 def test_more_records_and_diagnostics(key):
     """Records of one's own are worth what they are; the hidden ones stay hidden."""

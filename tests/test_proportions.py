@@ -49,6 +49,7 @@ def test_prior_and_data_that_disagree():
     assert posterior.omitted <= 1e-12
 
 
+@pytest.mark.thorough
 def test_it_is_wider_than_the_papers_and_agrees_without_noise():
     aware = dp.posterior(bernoulli(300.0, 10.0, 1000))
     naive = dp.posterior(bernoulli(300.0, 10.0, 1000), noise_aware=False)
