@@ -4,8 +4,16 @@ Reading refuses what Python's parser would let pass in silence (a key twice, NaN
 writing always gives the same bytes for the same content.
 """
 
-__all__ = ["canonical_json", "parse_json", "printable", "read_text", "write_atomically"]
+__all__ = [
+    "canonical_json",
+    "make_folder",
+    "parse_json",
+    "printable",
+    "read_text",
+    "write_atomically",
+]
 
+import errno
 import gzip
 import json
 import math
@@ -91,6 +99,24 @@ def printable(text: str) -> str:
 def canonical_json(document: object) -> str:
     """Text that depends on the content of `document` alone."""
     return json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def make_folder(out: str | os.PathLike) -> pathlib.Path:
+    """A folder that is there, made if need be.
+
+    Raises:
+        ValueError: if it cannot be made, or has no name.
+    """
+    folder = pathlib.Path(out)
+    try:
+        if not os.fspath(out):
+            raise FileNotFoundError(errno.ENOENT, "it has no name")
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ValueError(
+            f"`out` must be a folder that can be made, {folder}: {error.strerror}."
+        ) from None
+    return folder
 
 
 def write_atomically(path: str | os.PathLike, content: str | bytes) -> None:

@@ -18,7 +18,7 @@ from tqdm import tqdm
 
 from dpjax import datasets, metrics, plots
 from dpjax._checks import whole
-from dpjax._documents import write_atomically
+from dpjax._documents import make_folder, write_atomically
 from dpjax._types import Key
 from dpjax.counts import count
 from dpjax.graph import BayesNet
@@ -56,7 +56,7 @@ def demo(out: str | os.PathLike, *, repeats: int = 50, seed: int = 0) -> dict:
         ValueError: if the folder cannot be written or there are fewer than 2 repeats.
     """
     whole(2, repeats=repeats)  # for standard errors
-    folder = _make_folder(out)
+    folder = make_folder(out)
     schema, table = datasets.fair()
     net, records = BayesNet.naive_bayes(schema, TARGET), schema.encode(table)
     results = []
@@ -177,17 +177,6 @@ def _report(results: list[dict], table: dict[str, np.ndarray], repeats: int) -> 
         "majority_accuracy": max(positive, 1 - positive),
         "repeats": repeats,
     }
-
-
-def _make_folder(out: str | os.PathLike) -> pathlib.Path:
-    folder = pathlib.Path(out)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ValueError(
-            f"`out` must be a folder that can be made, {folder}: {error.strerror}."
-        ) from None
-    return folder
 
 
 def _write(

@@ -12,10 +12,11 @@ from scipy import integrate, stats
 from dpjax import BayesNet, bounds
 from dpjax.mechanisms import PosteriorSample
 from dpjax.reproductions import Setting, names, reproduction
+from dpjax.reproductions.beta import divergence
 from dpjax.reproductions.errata import REPRODUCTIONS
-from dpjax.reproductions.errata.beta import clamped, divergence, mean_divergence
+from dpjax.reproductions.errata.beta import clamped, mean_divergence
 from dpjax.reproductions.errata.figure_1 import _truncated
-from dpjax.reproductions.errata.naive_bayes import NAIVE_BAYES
+from dpjax.reproductions.networks import NAIVE_BAYES
 
 from .statistical import ALPHA
 

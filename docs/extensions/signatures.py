@@ -8,6 +8,7 @@ import dataclasses
 import inspect
 import re
 import textwrap
+from typing import Any
 
 from docutils import nodes
 from sphinx.addnodes import desc_sig_literal_string, pending_xref
@@ -102,9 +103,9 @@ def _plain(annotation: str | None) -> str | None:
     return annotation[1:-1] if annotation and quoted else annotation
 
 
-def _parsed(thing: object) -> ast.stmt | None:
+def _parsed(thing: Any) -> ast.stmt | None:
     try:
-        source = textwrap.dedent(inspect.getsource(thing))  # type: ignore[arg-type]
+        source = textwrap.dedent(inspect.getsource(thing))
         return ast.parse(source).body[0]
     except (OSError, TypeError, SyntaxError):
         return None

@@ -23,11 +23,11 @@ def add(commands) -> None:
     command = commands.add_parser(
         "reproduce",
         help="make figures, tables and statements of the two papers again",
-        description="Write numbers (CSV), a picture (PNG and SVG) and a paragraph of "
-        "what the papers show or state, with their claims put to the test on these "
-        "numbers. Everything is simulated or enumerated, and seeded. Exit status 1 if "
-        "a claim comes out otherwise than is known (dpjax reproduce --list, "
-        "docs/errata.md).",
+        description="Write numbers (CSV), a picture (PNG and SVG; a single statement "
+        "has none) and a paragraph of what the papers show or state, with their claims "
+        "put to the test on these numbers. Everything is simulated or enumerated, and "
+        "seeded. Exit status 1 if a claim comes out otherwise than is known "
+        "(docs/errata.md).",
     )
     command.add_argument("name", nargs="*", metavar="NAME", help="see --list")
     command.add_argument("--all", action="store_true", help="all, with a page of them")
@@ -65,7 +65,8 @@ def add(commands) -> None:
 def _run(options: argparse.Namespace) -> int:
     if bool(options.name) + options.all + options.list + options.statements != 1:
         raise ValueError(
-            "`name` must be one or more of dpjax reproduce --list, or --all given."
+            "`name` must be one or more of dpjax reproduce --list, or else one of "
+            "--all, --list and --statements be given."
         )
     room = importlib.import_module("dpjax.reproductions")  # other commands start sooner
     if options.statements:

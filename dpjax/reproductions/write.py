@@ -12,7 +12,7 @@ import pathlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from dpjax._documents import write_atomically
+from dpjax._documents import make_folder, write_atomically
 from dpjax.plots import require_matplotlib
 from dpjax.reproductions.catalogue import reproduction
 from dpjax.reproductions.reproduction import (
@@ -103,16 +103,8 @@ def refuse_data(
 @contextlib.contextmanager
 def _folder(out: str | os.PathLike) -> Iterator[pathlib.Path]:
     """A folder that is there; if nothing is written, none is left."""
-    if not os.fspath(out):
-        raise ValueError("`out` must be a folder, got an empty name.")
-    folder = pathlib.Path(out)
-    new = not folder.exists()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ValueError(
-            f"`out` must be a folder that can be made, {folder}: {error.strerror}."
-        ) from None
+    new = not pathlib.Path(out).exists()
+    folder = make_folder(out)
     try:
         yield folder
     finally:

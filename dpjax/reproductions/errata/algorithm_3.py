@@ -9,17 +9,16 @@ import numpy as np
 from scipy import integrate
 
 from dpjax import bounds
-from dpjax.graph import BayesNet
 from dpjax.mechanisms import CellMass
 from dpjax.plots import Panel, draw_panels
 from dpjax.privacy import REPLACE_ONE, bernoulli_constant
 from dpjax.reproductions.errata.lines import line
+from dpjax.reproductions.networks import COIN
 from dpjax.reproductions.numbers import table
 from dpjax.reproductions.reproduction import Claim, Reproduced, Reproduction, Setting
 
 N, OMEGA = 1000, "0.4"
 MISSED_N, MISSED_OMEGA, MISSED_EPSILON, SHORT = 20, "0.001", 5, 0.49
-COIN = BayesNet.from_parents({"x": [0, 1]}, {"x": []})
 
 
 def _run_4(setting: Setting) -> Reproduced:

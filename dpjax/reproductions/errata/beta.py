@@ -1,22 +1,15 @@
-"""Beta posteriors of noisy counts: divergences, and the law of a clamped count."""
+"""The law of a clamped noisy count, and the mean divergence of its posterior."""
 
-__all__ = ["clamped", "divergence", "mean_divergence"]
+__all__ = ["clamped", "mean_divergence"]
 
 import itertools
 from functools import cache
 
 import numpy as np
-from scipy.special import betaln, digamma
+
+from dpjax.reproductions.beta import divergence
 
 _NODES = 40
-
-
-def divergence(exact: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """KL(Beta(exact) ‖ Beta(other)) in nats; the last axis holds the two parameters."""
-    (a, b), (c, d) = np.moveaxis(exact, -1, 0), np.moveaxis(other, -1, 0)
-    means = (a - c) * digamma(a) + (b - d) * digamma(b)
-    change = means + (c + d - a - b) * digamma(a + b)
-    return np.asarray(betaln(c, d) - betaln(a, b) + change)
 
 
 @cache

@@ -11,7 +11,7 @@ from scipy import stats
 from dpjax import bounds
 from dpjax.plots import Panel, draw_panels
 from dpjax.reproductions.errata.lines import line
-from dpjax.reproductions.errata.naive_bayes import FEATURES
+from dpjax.reproductions.networks import FEATURES
 from dpjax.reproductions.numbers import table
 from dpjax.reproductions.reproduction import Claim, Reproduced, Reproduction, Setting
 

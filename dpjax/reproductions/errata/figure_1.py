@@ -11,7 +11,7 @@ from scipy.special import betainc, betaincinv
 from dpjax.plots import Panel, draw_panels
 from dpjax.privacy import bernoulli_constant, truncation
 from dpjax.reproductions.errata.lines import line
-from dpjax.reproductions.errata.naive_bayes import FEATURES
+from dpjax.reproductions.networks import FEATURES
 from dpjax.reproductions.numbers import mean_and_error, table
 from dpjax.reproductions.reproduction import Claim, Reproduced, Reproduction, Setting
 

@@ -12,7 +12,7 @@ from dpjax.fourier_basis import DownwardClosure
 from dpjax.graph import BayesNet
 from dpjax.plots import Panel, draw_panels
 from dpjax.reproductions.errata.lines import line
-from dpjax.reproductions.errata.naive_bayes import NAIVE_BAYES
+from dpjax.reproductions.networks import NAIVE_BAYES
 from dpjax.reproductions.numbers import table
 from dpjax.reproductions.reproduction import Claim, Reproduced, Reproduction, Setting
 

@@ -9,16 +9,19 @@ import jax.numpy as jnp
 import numpy as np
 
 from dpjax import bounds
-from dpjax.graph import BayesNet
 from dpjax.plots import Panel, draw_panels
-from dpjax.reproductions.errata.beta import clamped, divergence, mean_divergence
+from dpjax.reproductions.beta import divergence
+from dpjax.reproductions.errata.beta import clamped, mean_divergence
 from dpjax.reproductions.errata.lines import line
-from dpjax.reproductions.errata.naive_bayes import NAIVE_BAYES, TWO_ROOTS
+from dpjax.reproductions.networks import COIN, FEATURES, NAIVE_BAYES, binary_network
 from dpjax.reproductions.numbers import table
 from dpjax.reproductions.reproduction import Claim, Reproduced, Reproduction, Setting
 from dpjax.statistics import FamilyCounts
 
-COIN = BayesNet.from_parents({"x": [0, 1]}, {"x": []})
+# of 17 variables too, and with a row more
+TWO_ROOTS = binary_network(
+    FEATURES + 1, {2: [0, 1], **{i: [0] for i in range(3, FEATURES + 1)}}
+)
 CASES = {  # network, and α = β of every row
     "naive Bayes": (NAIVE_BAYES, 1.0),
     "naive Bayes, zeros": (NAIVE_BAYES, 1.0),

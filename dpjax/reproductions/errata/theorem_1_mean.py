@@ -10,7 +10,8 @@ import numpy as np
 from scipy.special import digamma
 
 from dpjax.plots import Panel, draw_panels
-from dpjax.reproductions.errata.beta import clamped, divergence, mean_divergence
+from dpjax.reproductions.beta import divergence
+from dpjax.reproductions.errata.beta import clamped, mean_divergence
 from dpjax.reproductions.errata.lines import line
 from dpjax.reproductions.numbers import table
 from dpjax.reproductions.reproduction import Claim, Reproduced, Reproduction, Setting

@@ -5,7 +5,6 @@ observations; an efficiency of 2 is a mean square twice as large.
 """
 
 __all__ = [
-    "COIN",
     "EPSILON",
     "OMEGA",
     "TEMPERATURE",
@@ -26,14 +25,13 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int
 
 from dpjax._types import Key
-from dpjax.graph import BayesNet
 from dpjax.mechanisms import DiscreteLaplace, PosteriorSample
 from dpjax.privacy import REPLACE_ONE, bernoulli_constant
+from dpjax.reproductions.networks import COIN
 from dpjax.statistics import FamilyCounts
 
 TRUTH, EPSILON, OMEGA = 0.3, "1", "0.2"
 TEMPERATURE = 2 * float(bernoulli_constant(OMEGA)) / float(EPSILON)
-COIN = BayesNet.from_parents({"x": [0, 1]}, {"x": []})
 
 
 def draw_counts(

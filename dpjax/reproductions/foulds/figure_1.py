@@ -18,7 +18,6 @@ from dpjax.plots import Panel, Series, draw_panels
 from dpjax.privacy import REPLACE_ONE
 from dpjax.released import Released
 from dpjax.reproductions.foulds.efficiency import (
-    COIN,
     EPSILON,
     OMEGA,
     TEMPERATURE,
@@ -37,6 +36,7 @@ from dpjax.reproductions.foulds.figure_1_laws import (
     tempered,
     widening,
 )
+from dpjax.reproductions.networks import COIN
 from dpjax.reproductions.numbers import table
 from dpjax.reproductions.reproduction import Claim, Reproduced, Reproduction, Setting
 from dpjax.statistics import FamilyCounts

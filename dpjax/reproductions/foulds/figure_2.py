@@ -11,11 +11,11 @@ import numpy as np
 from jaxtyping import Array, Float, Int32
 
 from dpjax._types import Key
-from dpjax.graph import BayesNet
 from dpjax.mechanisms import DiscreteLaplace, PosteriorSample
 from dpjax.plots import Panel, Series, draw_panels
 from dpjax.privacy import REPLACE_ONE, bernoulli_constant
 from dpjax.reproductions.foulds.efficiency import paired_error
+from dpjax.reproductions.networks import COIN
 from dpjax.reproductions.numbers import mean_and_error, relative_error, table
 from dpjax.reproductions.reproduction import Claim, Reproduced, Reproduction, Setting
 from dpjax.statistics import FamilyCounts
@@ -23,7 +23,6 @@ from dpjax.statistics import FamilyCounts
 TRUTH, EPSILON, OMEGA = 0.1, "0.1", "0.05"
 TEMPERATURE = 2 * float(bernoulli_constant(OMEGA)) / float(EPSILON)
 FEWER = 2 / (1 + TEMPERATURE)  # Theorem 4's efficiency over Theorem 5's
-COIN = BayesNet.from_parents({"x": [0, 1]}, {"x": []})
 
 
 def _run(setting: Setting) -> Reproduced:

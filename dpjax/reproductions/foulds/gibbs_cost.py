@@ -28,7 +28,8 @@ from dpjax.private_chains import (
     public_chain,
 )
 from dpjax.publish import release
-from dpjax.reproductions.foulds.efficiency import COIN, EPSILON
+from dpjax.reproductions.foulds.efficiency import EPSILON
+from dpjax.reproductions.networks import COIN
 from dpjax.reproductions.reproduction import Claim
 
 UPDATE, SWEEPS, RECORDS = Fraction(1, 100), 200, 50

@@ -21,7 +21,8 @@ from dpjax.expfam import (
 )
 from dpjax.plots import Panel, Series
 from dpjax.privacy import ADJACENCIES, REPLACE_ONE
-from dpjax.reproductions.foulds.efficiency import COIN, EPSILON
+from dpjax.reproductions.foulds.efficiency import EPSILON
+from dpjax.reproductions.networks import COIN
 from dpjax.reproductions.reproduction import Claim
 from dpjax.statistics import FamilyCounts
 

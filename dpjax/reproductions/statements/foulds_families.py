@@ -9,15 +9,14 @@ import numpy as np
 from scipy.special import gammaln
 
 from dpjax.expfam import Bernoulli, Poisson
-from dpjax.graph import BayesNet
 from dpjax.mechanisms import GridPosterior
 from dpjax.privacy import REPLACE_ONE
+from dpjax.reproductions.networks import COIN
 from dpjax.reproductions.numbers import table
 from dpjax.reproductions.reproduction import Claim, Reproduced, Reproduction, Setting
 from dpjax.reproductions.statements.foulds_laws import largest
 from dpjax.statistics import FamilyCounts
 
-COIN = BayesNet.from_parents({"x": [0, 1]}, {"x": []})
 CUTS = (0.4, 0.2, 0.05, 0.01, 1e-3, 1e-6)
 EPSILON, ROUNDING = 1.0, 1e-9
 MOST, RATES = 10, (0.5, 8.0)  # of a Poisson family

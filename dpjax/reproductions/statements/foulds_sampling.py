@@ -8,14 +8,13 @@ import math
 import numpy as np
 from scipy import stats
 
-from dpjax.graph import BayesNet
 from dpjax.mechanisms import GridPosterior
 from dpjax.privacy import REPLACE_ONE, bernoulli_constant, posterior_sample_cost
+from dpjax.reproductions.networks import COIN
 from dpjax.reproductions.numbers import table
 from dpjax.reproductions.reproduction import Claim, Reproduced, Reproduction, Setting
 from dpjax.reproductions.statements.foulds_laws import largest, logs_of
 
-COIN = BayesNet.from_parents({"x": [0, 1]}, {"x": []})
 OMEGA, ROUNDING = "0.2", 1e-9
 GRID = np.arange(200, 801) / 1000  # of success probabilities: that of the library
 SIZES = (1, 2, 5, 20, 100, 500, 2000)

@@ -11,15 +11,15 @@ from jaxtyping import Int
 
 from dpjax.graph import BayesNet
 from dpjax.privacy import REPLACE_ONE
-from dpjax.reproductions.numbers import table
-from dpjax.reproductions.reproduction import Claim, Reproduced, Reproduction, Setting
-from dpjax.reproductions.statements.zhang_networks import (
+from dpjax.reproductions.networks import (
     ASIA,
     all_records,
     counts_of_each,
     signs,
     subsets,
 )
+from dpjax.reproductions.numbers import table
+from dpjax.reproductions.reproduction import Claim, Reproduced, Reproduction, Setting
 from dpjax.statistics import FamilyCounts, FourierCoefficients, Statistic
 
 _RECORDS, _EPSILON = 50, 1.0

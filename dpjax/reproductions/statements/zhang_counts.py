@@ -16,14 +16,14 @@ from dpjax.graph import BayesNet
 from dpjax.mechanisms import DiscreteLaplace
 from dpjax.noise import tables
 from dpjax.privacy import REPLACE_ONE
-from dpjax.reproductions.numbers import table
-from dpjax.reproductions.reproduction import Claim, Reproduced, Reproduction, Setting
-from dpjax.reproductions.statements.zhang_networks import (
+from dpjax.reproductions.networks import (
     NAIVE_BAYES,
     TINY,
     clique,
     counts_of_each,
 )
+from dpjax.reproductions.numbers import table
+from dpjax.reproductions.reproduction import Claim, Reproduced, Reproduction, Setting
 from dpjax.statistics import FamilyCounts
 
 _NET, _RECORDS, _EPSILON = TINY["naive Bayes"], 3, Fraction(1, 2)

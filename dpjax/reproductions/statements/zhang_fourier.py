@@ -10,9 +10,7 @@ from dpjax.fourier_basis import from_coefficients, to_coefficients
 from dpjax.graph import BayesNet
 from dpjax.layout import TableLayout
 from dpjax.privacy import REPLACE_ONE
-from dpjax.reproductions.numbers import table
-from dpjax.reproductions.reproduction import Claim, Reproduced, Reproduction, Setting
-from dpjax.reproductions.statements.zhang_networks import (
+from dpjax.reproductions.networks import (
     ASIA,
     CHAIN,
     CLIQUE,
@@ -21,6 +19,8 @@ from dpjax.reproductions.statements.zhang_networks import (
     naive_bayes,
     subsets,
 )
+from dpjax.reproductions.numbers import table
+from dpjax.reproductions.reproduction import Claim, Reproduced, Reproduction, Setting
 from dpjax.statistics import FourierCoefficients
 
 _VARIABLES = 5

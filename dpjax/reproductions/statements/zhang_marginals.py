@@ -12,9 +12,7 @@ from dpjax.audits import neighbouring
 from dpjax.bounds import remark_1, theorem_3
 from dpjax.graph import BayesNet
 from dpjax.privacy import REPLACE_ONE
-from dpjax.reproductions.numbers import table
-from dpjax.reproductions.reproduction import Claim, Reproduced, Reproduction, Setting
-from dpjax.reproductions.statements.zhang_networks import (
+from dpjax.reproductions.networks import (
     CLIQUE,
     NAIVE_BAYES,
     TINY,
@@ -23,6 +21,8 @@ from dpjax.reproductions.statements.zhang_networks import (
     signs,
     subsets,
 )
+from dpjax.reproductions.numbers import table
+from dpjax.reproductions.reproduction import Claim, Reproduced, Reproduction, Setting
 
 _DELTA = 0.2
 

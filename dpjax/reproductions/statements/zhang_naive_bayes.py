@@ -17,13 +17,13 @@ from dpjax.privacy import (
     posterior_sample_cost,
     truncation,
 )
-from dpjax.reproductions.numbers import table
-from dpjax.reproductions.reproduction import Claim, Reproduced, Reproduction, Setting
-from dpjax.reproductions.statements.zhang_networks import (
+from dpjax.reproductions.networks import (
     TINY,
     all_records,
     counts_of_each,
 )
+from dpjax.reproductions.numbers import table
+from dpjax.reproductions.reproduction import Claim, Reproduced, Reproduction, Setting
 from dpjax.reproductions.statements.zhang_sampling import grid_law
 
 _NET = TINY["naive Bayes"]

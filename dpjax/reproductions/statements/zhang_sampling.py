@@ -22,13 +22,13 @@ from dpjax.privacy import (
     posterior_sample_cost,
     theorem_4,
 )
-from dpjax.reproductions.numbers import table
-from dpjax.reproductions.reproduction import Claim, Reproduced, Reproduction, Setting
-from dpjax.reproductions.statements.zhang_networks import (
+from dpjax.reproductions.networks import (
     TINY,
     binary_network,
     counts_of_each,
 )
+from dpjax.reproductions.numbers import table
+from dpjax.reproductions.reproduction import Claim, Reproduced, Reproduction, Setting
 
 _OMEGA = Fraction(1, 5)
 _NETWORKS = {"coin": binary_network(1, {}), "pair": binary_network(2, {1: [0]}), **TINY}

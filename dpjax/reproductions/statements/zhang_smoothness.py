@@ -18,9 +18,9 @@ from dpjax.privacy import (
     network_constant,
     row_constant,
 )
+from dpjax.reproductions.networks import TINY, all_records
 from dpjax.reproductions.numbers import table
 from dpjax.reproductions.reproduction import Claim, Reproduced, Reproduction, Setting
-from dpjax.reproductions.statements.zhang_networks import TINY, all_records
 
 _OMEGA = Fraction(1, 10)
 _PRIORS = {

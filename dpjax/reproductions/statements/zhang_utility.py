@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 from jaxtyping import Float
-from scipy.special import betaln, digamma
 from scipy.stats import binom
 
+from dpjax.reproductions.beta import divergence
 from dpjax.reproductions.numbers import mean_and_error, table
 from dpjax.reproductions.reproduction import Claim, Reproduced, Reproduction, Setting
 
@@ -23,13 +23,6 @@ _ROWS = (
     (1000, (0, 0), 17, 0.5),
     (1000, (500, 500), 17, 0.5),
 )
-
-
-def divergence(exact: Array, other: Array) -> Array:
-    """KL in nats of Beta laws, whose two parameters are on the last axis."""
-    (a, b), (c, d) = np.moveaxis(exact, -1, 0), np.moveaxis(other, -1, 0)
-    means = (a - c) * digamma(a) + (b - d) * digamma(b)
-    return betaln(c, d) - betaln(a, b) + means + (c + d - a - b) * digamma(a + b)
 
 
 def _theorem_1(setting: Setting) -> Reproduced:

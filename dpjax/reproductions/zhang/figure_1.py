@@ -57,7 +57,7 @@ def _run(setting: Setting) -> Reproduced:
         _words(found, t),
         {"": _table(found)},
         {"": partial(draw_panels, _panels(found))},
-        _claims(found, net),
+        _claims(found, net, setting.quick),
     )
 
 
@@ -81,15 +81,15 @@ def _problem(setting: Setting) -> tuple[BayesNet, str, np.ndarray]:
     return net, target, records
 
 
-def _claims(found: Accuracies, net: BayesNet) -> list[Claim]:
-    return [*_claims_of_paper(found, net), *_claims_of_ours(found)]
+def _claims(found: Accuracies, net: BayesNet, quick: bool) -> list[Claim]:
+    return [*_claims_of_paper(found, net, quick), *_claims_of_ours(found)]
 
 
 def _at(*epsilons: str) -> list[int]:
     return [EPSILONS.index(epsilon) for epsilon in epsilons]
 
 
-def _claims_of_paper(found: Accuracies, net: BayesNet) -> list[Claim]:
+def _claims_of_paper(found: Accuracies, net: BayesNet, quick: bool) -> list[Claim]:
     plain, laplace, fourier = (found[x] for x in ("non-private", "Laplace", "Fourier"))
     many, one = found["many samples"], found["one sample"]
     private = np.stack([laplace, fourier, one, many])
@@ -114,7 +114,7 @@ def _claims_of_paper(found: Accuracies, net: BayesNet) -> list[Claim]:
         Claim.mean_positive(
             "Fourier is below Laplace at every ε",
             laplace - fourier,
-            expected="undecided",
+            expected="undecided" if quick else "fails",  # a hundred do not tell
         ),
         Claim.mean_positive(
             "slightly: by less than 0.04 at every ε",

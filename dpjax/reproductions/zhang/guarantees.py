@@ -2,22 +2,21 @@
 
 __all__ = ["DELTA", "EPSILONS", "RECORDS", "Row", "T", "networks", "of_noise"]
 
-import itertools
 import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import betaln, digamma
 
 from dpjax.bounds import table_1
 from dpjax.fourier_basis import denominators, from_coefficients
 from dpjax.graph import BayesNet
+from dpjax.reproductions.beta import divergence
+from dpjax.reproductions.networks import ASIA, CHAIN, NAIVE_BAYES
 from dpjax.statistics import FourierCoefficients
 
 RECORDS, DELTA, T = 50, 0.05, 0.1
 EPSILONS = ("0.1", "0.3", "1", "3", "10")
-_BITS = [0, 1]
 
 
 class Row(NamedTuple):
@@ -48,25 +47,7 @@ class Row(NamedTuple):
 
 def networks() -> dict[str, BayesNet]:
     """Naive Bayes, a small network with two parents a node at most, and a chain."""
-    names = [f"x{i}" for i in range(1, 9)]
-    parents = {
-        "tub": ["asia"],
-        "lung": ["smoke"],
-        "bronc": ["smoke"],
-        "either": ["tub", "lung"],
-        "xray": ["either"],
-        "dysp": ["bronc", "either"],
-    }
-    chain = {child: [parent] for parent, child in itertools.pairwise(names)}
-    return {
-        "naive Bayes (16)": BayesNet.naive_bayes(
-            {f"x{i}": _BITS for i in range(17)}, "x0"
-        ),
-        "asia (8)": BayesNet.from_parents(
-            {name: _BITS for name in ("asia", "smoke", *parents)}, parents
-        ),
-        "chain (8)": BayesNet.from_parents({name: _BITS for name in names}, chain),
-    }
+    return {"naive Bayes (16)": NAIVE_BAYES, "asia (8)": ASIA, "chain (8)": CHAIN}
 
 
 def of_noise(
@@ -82,10 +63,10 @@ def of_noise(
         yield _largest_error(name, net, epsilon, laplace["proposition_1"])
         scale = 2 * len(net.names) / float(epsilon)
         released = np.clip(counts + noise * scale, 0, RECORDS)
-        divergence = _divergence(1.0 + counts[None], 1.0 + released).sum(axis=1)
+        found = divergence(1.0 + counts[None], 1.0 + released).sum(axis=1)
         about = "KL of the posterior above its mean, in nats"
         limits = laplace["theorem_1_printed"], laplace["theorem_1"]
-        excess = divergence - divergence.mean()
+        excess = found - found.mean()
         where = "Laplace", "Theorem 1", name, float(epsilon), about
         yield _simulated(where, limits, excess)
         each = np.array([*fourier["theorem_3"].values()])
@@ -131,13 +112,6 @@ def _counts(rng: np.random.Generator, net: BayesNet) -> np.ndarray:
         records[:, i] = rng.random(RECORDS) < chances[start + place]
     cells = np.asarray(layout.cells(records)).ravel()
     return np.bincount(cells, minlength=layout.length).reshape(-1, 2)
-
-
-def _divergence(exact: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """KL from Beta(exact) to Beta(other); the last axis holds their two parameters."""
-    (a, b), (c, d) = np.moveaxis(exact, -1, 0), np.moveaxis(other, -1, 0)
-    means = (a - c) * digamma(a) + (b - d) * digamma(b)
-    return betaln(c, d) - betaln(a, b) + means + (c + d - a - b) * digamma(a + b)
 
 
 def _fourier_errors(rng: np.random.Generator, draws: int, net: BayesNet) -> np.ndarray:

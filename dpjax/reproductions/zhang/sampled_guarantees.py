@@ -27,9 +27,9 @@ from dpjax.privacy import (
     theorem_4,
     truncation,
 )
+from dpjax.reproductions.networks import COIN
 from dpjax.reproductions.zhang.guarantees import EPSILONS, RECORDS, Row
 
-_COIN = BayesNet.from_parents({"x": [0, 1]}, {"x": []})
 _ONE_NODE = "one node"
 _GRID = 2_001  # points of a density
 _LARGE = ("20", "30")  # where the corrected Lemma 4 says most
@@ -100,7 +100,7 @@ def of_map() -> Iterator[Row]:
 
 def _exact_loss(epsilon: str) -> float:
     """Of `CellMass`, which scores masses of cells: enumerated, 50 records."""
-    law = CellMass.calibrate(_COIN.layout, epsilon, REPLACE_ONE, omega="0.4", units=20)
+    law = CellMass.calibrate(COIN.layout, epsilon, REPLACE_ONE, omega="0.4", units=20)
     laws = [
         law.law(jnp.array([RECORDS - ones, ones], jnp.int32))
         for ones in range(RECORDS + 1)

@@ -4,7 +4,9 @@ __all__ = [
     "ASIA",
     "CHAIN",
     "CLIQUE",
+    "COIN",
     "COLLIDER",
+    "FEATURES",
     "NAIVE_BAYES",
     "TINY",
     "all_records",
@@ -49,7 +51,9 @@ def chain(size: int) -> BayesNet:
     return binary_network(size, {i: [i - 1] for i in range(1, size)})
 
 
-NAIVE_BAYES, CLIQUE, CHAIN = naive_bayes(16), clique(5), chain(8)
+FEATURES = 16  # of naive Bayes in Zhang et al.'s Figure 1
+NAIVE_BAYES, CLIQUE, CHAIN = naive_bayes(FEATURES), clique(5), chain(8)
+COIN = binary_network(1, {})
 COLLIDER = binary_network(3, {2: [0, 1]})
 ASIA = binary_network(8, {2: [0], 3: [1], 4: [1], 5: [2, 3], 6: [5], 7: [4, 5]})
 TINY = {"chain": chain(3), "naive Bayes": naive_bayes(2), "collider": COLLIDER}
