@@ -16,7 +16,7 @@ EPSILONS = ("0.1", "0.2", "0.5", "1", "2", "5", "10")
 MECHANISMS = ("laplace", "fourier", "posterior-sample")
 FITS = len(EPSILONS) * len(MECHANISMS)  # a repeat
 RECORDS, FEATURES, TRAINING = 1000, 16, 700
-BLOCK = 64  # what `sweep` would choose
+BLOCK = 256  # what `sweep` would choose
 CHANGE = "replace-one"
 
 

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
 from fractions import Fraction
 
 import equinox as eqx
@@ -20,6 +21,7 @@ import dpjax as dp
 from dpjax.mechanisms import DiscreteLaplace, Laplace
 from dpjax.statistics import FamilyCounts
 from dpjax.sweeps import checkpoint as files, run as running
+from dpjax.sweeps.checkpoint import recorded_block
 from dpjax.sweeps.grid import Grid
 
 from .networks import TINY
@@ -227,6 +229,26 @@ def test_a_checkpoint_serves_more_and_fewer_repeats(key, tmp_path):
     few = swept(key, checkpoint=path, repeats=2, block=None)
     for name in more:
         np.testing.assert_array_equal(few[name], more[name][:, :, :2])
+
+
+def test_a_block_is_as_long_as_the_work_of_its_cells_fits_a_cache(key, tmp_path):
+    @dataclass(frozen=True)
+    class Working:
+        bytes_each: int
+
+        def bytes_a_cell(self, data):
+            return self.bytes_each * data.shape[0]
+
+        def __call__(self, key, epsilon, data):
+            return jr.uniform(key) * epsilon
+
+    grid = {"epsilons": [1, 2], "repeats": 500}
+    chosen = []
+    for i, experiment in enumerate((Working(1), Working(1 << 20), Working(1 << 30))):
+        path = tmp_path / f"{i}"
+        dp.sweep(key, experiment, jnp.zeros(4), checkpoint=path, **grid)
+        chosen.append(recorded_block(path))
+    assert chosen == [256, 4, 1]
 
 
 def test_finished_blocks_are_not_computed_again(key, tmp_path, monkeypatch):

@@ -77,7 +77,8 @@ def sweep(
             as data in all cells of that repeat: such as a random split, the same one
             for every mechanism and budget, which makes their comparison sharper.
         block: repeats that one device computes at once: more is faster until memory or
-            caches are full. None: by the size of the data, or the checkpoint's.
+            caches are full. None: the checkpoint's, or by the size of the data, or of
+            what `experiment.bytes_a_cell(data)` says that a cell works on.
         checkpoint: a file that finished blocks are added to at least once a second. The
             same call with the same file goes on where it was, also with more repeats.
             It holds results, no data and no key.
@@ -116,7 +117,9 @@ def sweep(
     if block is None and checkpoint is not None:
         block = recorded_block(checkpoint)
     whole(1, block=1 if block is None else block)
-    tried = _default_block(grid, inputs[0].data) if block is None else block
+    tried = block
+    if tried is None:
+        tried = _default_block(grid, _bytes_a_cell(experiment, inputs[0].data))
     outputs = [output_of(x, experiment, prepare, tried) for x in inputs]
     if any(output != outputs[0] for output in outputs):
         raise ValueError(
@@ -125,7 +128,7 @@ def sweep(
         )
     _check_names(output_names(outputs[0]), grid)
     if block is None:  # less, where results are larger than data
-        block = min(tried, _default_block(grid, outputs[0]))
+        block = min(tried, _default_block(grid, _bytes_of(outputs[0])))
     secret = np.asarray(jr.key_data(key)).tobytes()
     run = Run(grid, inputs, outputs[0], experiment, prepare, block, mesh, secret)
     return run.result(checkpoint, progress)
@@ -210,13 +213,22 @@ def _stacked(
     return tuple(made)
 
 
-def _default_block(grid: Grid, tree: PyTree) -> int:
+def _default_block(grid: Grid, bytes_a_cell: int) -> int:
     """Repeats whose data, or results, once for each cell fill a cache."""
-    leaves = [x for x in jax.tree.leaves(tree) if hasattr(x, "dtype")]
-    bytes_a_cell = sum(math.prod(x.shape) * x.dtype.itemsize for x in leaves)
     cells = grid.shape[1] * grid.shape[2]
     on_cpu = jax.default_backend() == "cpu"
     limit = _BYTES_ON_CPU if on_cpu else _BYTES_ELSEWHERE
     most = min(_LONGEST_BLOCK, limit // max(1, bytes_a_cell * cells))
     wanted = 1 << (grid.repeats - 1).bit_length()  # no more than there are
     return max(1, min(1 << max(0, most.bit_length() - 1), wanted))
+
+
+def _bytes_a_cell(experiment: Experiment, data: PyTree) -> int:
+    """What the experiment says that a cell works on, or else the size of the data."""
+    own = getattr(experiment, "bytes_a_cell", None)
+    return _bytes_of(data) if own is None else own(data)
+
+
+def _bytes_of(tree: PyTree) -> int:
+    leaves = [x for x in jax.tree.leaves(tree) if hasattr(x, "dtype")]
+    return sum(math.prod(x.shape) * x.dtype.itemsize for x in leaves)
