@@ -9,6 +9,7 @@ import time
 from collections.abc import Sequence
 
 from benchmarks import machine
+from benchmarks.curves import draw_curves
 from benchmarks.record import Record, load, markdown, update_readme
 from benchmarks.report import Row, shown
 from benchmarks.runner import Result, modules, run
@@ -29,6 +30,8 @@ def main(arguments: Sequence[str] | None = None, package: str = "benchmarks") ->
             chosen.markdown.write_text(table, encoding="utf-8")
         if chosen.update_readme:
             update_readme(record)
+        if chosen.figure:
+            draw_curves(record, chosen.figure)
     except (OSError, ValueError) as error:
         parser.error(str(error))
     print(f"missed: {record.missed}")
@@ -58,6 +61,12 @@ def _parser(having: list[str], by_hand: list[str]) -> argparse.ArgumentParser:
         "--update-readme",
         action="store_true",
         help="put the table into benchmarks/README.md, between its marks",
+    )
+    parser.add_argument(
+        "--figure",
+        type=path,
+        metavar="FILE",
+        help="draw how time grows (PNG or SVG), of a run with scaling",
     )
     parser.add_argument(
         "--read", type=path, metavar="FILE", help="take this record; run nothing"

@@ -13,6 +13,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 
 import jax
 import jax.numpy as jnp
@@ -21,7 +22,7 @@ import numpy as np
 import dpjax as dp
 from benchmarks.private_fits import FITS
 from benchmarks.report import Row, shown
-from benchmarks.timing import medians
+from benchmarks.timing import exponent, medians
 from dpjax import BayesNet
 from dpjax.mechanisms import DiscreteLaplace, Laplace
 from dpjax.privacy import Sensitivity
@@ -46,18 +47,13 @@ def curve(
     seconds = {int(size): each for size, each in medians(named, rounds=5).items()}
     for size, whole in seconds.items():
         one = whole / size * 1e9
-        each = {"dpjax": whole}
-        yield Row("", f"{case}, {size:,} {axis}s", one, f"ns a {axis}", seconds=each)
+        name = f"{case}, {size:,} {axis}s"
+        row = Row("", name, one, f"ns a {axis}", seconds={"dpjax": whole})
+        yield replace(row, curve=case, axis=f"{axis}s", size=size)
     sizes = f"{min(seconds):,} to {max(seconds):,} {axis}s"
     unit, fitted = f"exponent of {axis}s", exponent(seconds)
     target = NO_MORE_THAN_LINEAR
     yield Row("", f"{case}, {sizes}", fitted, unit, target, at_least=False)
-
-
-def exponent(seconds: Mapping[int, float]) -> float:
-    """The slope of log time against log size."""
-    logs = np.log(list(seconds)), np.log(list(seconds.values()))
-    return float(np.polyfit(*logs, 1)[0])
 
 
 def naive_bayes(variables: int) -> FamilyCounts:
@@ -128,8 +124,9 @@ def over_devices(repeats: int) -> Iterator[Row]:
         seconds[devices] = json.loads(done.stdout.splitlines()[-1])
         case = f"sweep of {fits:,} fits, {devices} virtual devices"
         gain = seconds[1] / seconds[devices]
-        each = {"dpjax": seconds[devices]}
-        yield Row("", case, gain, "× the speed of one", seconds=each)
+        each, curve = {"dpjax": seconds[devices]}, f"sweep of {fits:,} fits"
+        row = Row("", case, gain, "× the speed of one", seconds=each)
+        yield replace(row, curve=curve, axis="virtual devices", size=devices)
     case, unit = f"sweep of {fits:,} fits, 1 to 8 devices", "exponent of devices"
     yield Row("", case, exponent(seconds), unit)
 

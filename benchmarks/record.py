@@ -73,14 +73,11 @@ def markdown(record: Record) -> Iterator[str]:
 
 
 def update_readme(record: Record, path: pathlib.Path = README) -> None:
-    """Put the table between the marks of its platform; with none, at the end."""
+    """Put the table between the marks of its platform and sizes, or at the end."""
     device = record.about["device"]
     assert isinstance(device, Mapping)
-    platform = device["platform"]
-    first, last = (
-        f"<!-- run on {platform}: begin -->",
-        f"<!-- run on {platform}: end -->",
-    )
+    run = f"{record.about['sizes']} run on {device['platform']}"
+    first, last = f"<!-- {run}: begin -->", f"<!-- {run}: end -->"
     text = path.read_text(encoding="utf-8")
     if first not in text:
         text = f"{text.rstrip()}\n\n{first}\n{last}\n"

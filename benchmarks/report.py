@@ -16,6 +16,9 @@ class Row:
         target: None where there is none.
         at_least: whether the ratio is to be at least the target, or at most.
         seconds: of each candidate, by name.
+        curve: its name, if this is one point of how `seconds` grow.
+        axis: what grows, such as "records".
+        size: how many of them there were.
     """
 
     id: str
@@ -25,6 +28,9 @@ class Row:
     target: float | None = None
     at_least: bool = True
     seconds: dict[str, float] = dataclasses.field(default_factory=dict)
+    curve: str = ""
+    axis: str = ""
+    size: int = 0
 
     @property
     def missed(self) -> bool:

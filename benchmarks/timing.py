@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Mapping
 
 import jax
+import numpy as np
 
 
 def medians(
@@ -20,6 +21,12 @@ def medians(
             jax.block_until_ready(candidate())
             seconds[name].append(time.perf_counter() - start)
     return {name: statistics.median(times) for name, times in seconds.items()}
+
+
+def exponent(seconds: Mapping[int, float]) -> float:
+    """The slope of log time against log size, by least squares."""
+    logs = np.log(list(seconds)), np.log(list(seconds.values()))
+    return float(np.polyfit(*logs, 1)[0])
 
 
 def first_call(candidate: Callable[[], object]) -> float:

@@ -8,7 +8,7 @@ import pathlib
 
 import pytest
 
-from benchmarks import __main__ as command, bench_scaling, machine, record, runner
+from benchmarks import __main__ as command, machine, record, runner, timing
 
 ROOT = pathlib.Path(__file__).parents[1]
 BY_HAND = {"bench_fourier", "bench_regression", "bench_utility"}
@@ -28,6 +28,9 @@ def rows(full=False):
     yield Row("B2", "none", float("nan"), "s", 2.5, at_least=False)
     yield Row("B3", "fast", 2.0, "s", 2.5, at_least=False)
     yield Row("", "free", 0.5, "exponent")
+    for size in (1, 100):
+        point = dict(seconds=dict(dpjax=size**1.5), size=size)
+        yield Row("", "a point", 1.0, "s", curve="sorting", axis="records", **point)
 """,
     "bench_unreadable": "import no_such_module\ndef rows(full=False): yield",
 }
@@ -73,7 +76,7 @@ def test_a_run_reports_what_was_missed_and_what_failed(package, tmp_path, capsys
     assert good["notes"] == ["no peer"]
     assert good["rows"][0]["seconds"] == {"peer": 1.5}
     assert good["rows"][1]["ratio"] is None
-    assert [row["missed"] for row in good["rows"]] == [True, True, False, False]
+    assert [row["missed"] for row in good["rows"]] == [True, True] + [False] * 4
 
     lines = table.read_text().splitlines()
     assert "| good | B1 | a \\| b | 3 × peer | ≥ 4 | MISSED |" in lines
@@ -99,7 +102,8 @@ def test_a_record_is_read_back_and_put_between_the_marks(package, tmp_path, caps
     readme.write_text("# Title\n\nBefore.\n")
     record.update_readme(found, readme)
     once = readme.read_text()
-    assert once.startswith("# Title\n\nBefore.\n\n<!-- run on cpu: begin -->\n")
+    marked = "# Title\n\nBefore.\n\n<!-- default run on cpu: begin -->\n"
+    assert once.startswith(marked)
     more = f"{once}\nAfter.\n"
     readme.write_text(more.replace("3 × peer", "9 × peer"))
     record.update_readme(found, readme)
@@ -111,8 +115,31 @@ def test_a_record_is_read_back_and_put_between_the_marks(package, tmp_path, caps
         assert "must be the record of a run" in capsys.readouterr().err
 
 
+def test_runs_of_other_sizes_have_tables_of_their_own(package, tmp_path):
+    out, readme = tmp_path / "out.json", tmp_path / "README.md"
+    readme.touch()
+    for sizes in ([], ["--full"]):
+        run(package, "--out", out, "--only", "good", *sizes)
+        record.update_readme(record.load(out), readme)
+    text = readme.read_text()
+    assert text.index("default run on cpu") < text.index("full run on cpu")
+    assert "| 3 × peer |" in text
+    assert "| 4 × peer |" in text
+
+
+def test_a_picture_shows_how_time_grows(package, tmp_path, capsys):
+    out, picture = tmp_path / "out.json", tmp_path / "scaling.svg"
+    run(package, "--out", out, "--only", "good", "--figure", picture)
+    drawn = picture.read_text()
+    for text in ("sorting: exponent 1.50", "records", "seconds"):
+        assert f"<!-- {text} -->" in drawn, text
+    with pytest.raises(SystemExit, match="2"):
+        run(package, "--out", out, "--only", "crashing", "--figure", picture)
+    assert "`--figure` must be of a run with" in capsys.readouterr().err
+
+
 def test_exponents_are_slopes_of_logarithms():
-    assert bench_scaling.exponent({10: 3.0, 1000: 30.0}) == pytest.approx(0.5)
+    assert timing.exponent({10: 3.0, 1000: 30.0}) == pytest.approx(0.5)
 
 
 def test_a_benchmark_that_hangs_is_ended(package, tmp_path):

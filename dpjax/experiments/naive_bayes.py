@@ -106,7 +106,7 @@ class NaiveBayesExperiment:
 
     def bytes_a_cell(self, data: Records) -> int:
         """What one fit works on: a margin for every record; all share the records."""
-        return data.shape[0] * jnp.result_type(float).itemsize
+        return len(array_of(data, "data")) * jnp.result_type(float).itemsize
 
     def prepare(self, key: Key, data: Records) -> NaiveBayesTrial:
         """One repeat: which records train, and their counts.
