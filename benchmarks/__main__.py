@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None, package: str = "benchmarks") ->
             update_readme(record)
         if chosen.figure:
             draw_curves(record, chosen.figure)
-    except (OSError, ValueError) as error:
+    except (ImportError, OSError, ValueError) as error:
         parser.error(str(error))
     print(f"missed: {record.missed}")
     return int(any(result.failed for result in record.results))
@@ -66,7 +66,7 @@ def _parser(having: list[str], by_hand: list[str]) -> argparse.ArgumentParser:
         "--figure",
         type=path,
         metavar="FILE",
-        help="draw how time grows (PNG or SVG), of a run with scaling",
+        help="draw how time grows, of a run with scaling (PNG or SVG, by matplotlib)",
     )
     parser.add_argument(
         "--read", type=path, metavar="FILE", help="take this record; run nothing"

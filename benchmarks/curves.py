@@ -33,4 +33,7 @@ def _panel(axis: str, curves: Curves) -> Panel:
         )
         for name, points in curves.items()
     ]
-    return Panel(series, axis, "seconds", log_x=True, log_y=True)
+    times = [each for points in curves.values() for each in points.values()]
+    # a decade or more, so that what hardly grows is seen to
+    limits = min(times) / 3, max(times) * 3
+    return Panel(series, axis, "seconds", log_x=True, log_y=True, limits=limits)
