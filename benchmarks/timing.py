@@ -16,9 +16,8 @@ def medians(
     Args:
         candidates: what to call, by name.
         rounds: calls of each.
-        twice: whether each is called twice in a row and the second call counts. Where
-            the others take many seconds, a system may meanwhile take a candidate's
-            gigabytes for cold, and the next pass over them is several times slower.
+        twice: whether each is called twice in a row and the second call counts: kinder
+            to candidates whose first call after the others is slow, for whatever cause.
     """
     for candidate in candidates.values():
         jax.block_until_ready(candidate())
