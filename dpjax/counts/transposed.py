@@ -5,15 +5,18 @@ To be compiled.
 
 __all__ = ["chunks_of_records"]
 
+import functools
+
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jaxtyping import Array, Integer, UInt32
+from jaxtyping import Array, DTypeLike, Integer, UInt32
 
 from dpjax.counts.planes import WORDS_AT_ONCE, Chunks
 
 _BYTES_AT_ONCE = 1 << 20
 _BLOCK = 256  # words
+_WIDE = 96  # columns: from there on, it is sooner to pack bytes, and words of them
 
 
 def chunks_of_records(records: Integer[Array, "n d"], bits: int) -> Chunks:
@@ -24,8 +27,9 @@ def chunks_of_records(records: Integer[Array, "n d"], bits: int) -> Chunks:
     """
     n, d = records.shape
     most = min(WORDS_AT_ONCE, _BYTES_AT_ONCE // (32 * max(1, d)), n // 32)
-    block = _BLOCK if most >= _BLOCK else 64
-    words = block * max(1, most // block)
+    step = _BLOCK if most >= 2 * _BLOCK else 64
+    words = step * max(1, most // step)
+    block = min(_BLOCK, words // 2)
     if n < 32 * words:
         records = jnp.pad(records, ((0, 32 * words - n), (0, 0)))
     length = max(n, 32 * words)
@@ -45,8 +49,8 @@ def _packed(
 ) -> UInt32[Array, "p w"]:
     """The planes of the records from `start`, those of the masked records zero.
 
-    Two loops, since XLA would fuse the transposition with the packing, and then read
-    every byte from another place.
+    Two loops, of at least two blocks each, lest XLA unroll them: it would fuse the
+    transposition with the packing, and then read every byte from another place.
     """
     (words, block, bits), d = sizes, records.shape[1]
 
@@ -74,8 +78,18 @@ def _packed(
 
 def _words(records: Integer[Array, "w 32 d"], bit: int) -> UInt32[Array, "w d"]:
     zeros_and_ones = (records >> np.asarray(bit, records.dtype)) & 1
-    place = lax.broadcasted_iota(jnp.uint32, (1, 32, 1), 1)
-    return (zeros_and_ones.astype(jnp.uint32) << place).sum(1, dtype=jnp.uint32)
+    if records.shape[2] < _WIDE:
+        return _packed_as(jnp.uint32, zeros_and_ones)
+    eights = zeros_and_ones.reshape(-1, 8, records.shape[2])
+    eights = _packed_as(jnp.uint8, eights).reshape(-1, 4, records.shape[2])
+    parts = [eights[:, i].astype(jnp.uint32) << np.uint32(8 * i) for i in range(4)]
+    return functools.reduce(lax.bitwise_or, parts)
+
+
+def _packed_as(dtype: DTypeLike, bits: Integer[Array, "w b d"]) -> Array:
+    """Words of the bits along the middle axis, the first one lowest."""
+    place = lax.broadcasted_iota(dtype, (1, bits.shape[1], 1), 1)
+    return (bits.astype(dtype) << place).sum(1, dtype=dtype)
 
 
 def _unskipped(words: int, skip: Array) -> UInt32[Array, " w"]:
