@@ -26,8 +26,7 @@ def main(arguments: Sequence[str] | None = None, package: str = "benchmarks") ->
     try:
         record = load(chosen.read) if chosen.read else _run(package, having, chosen)
         if chosen.markdown:
-            table = "\n".join(markdown(record)) + "\n"
-            chosen.markdown.write_text(table, encoding="utf-8")
+            _write(chosen.markdown, "\n".join(markdown(record)) + "\n")
         if chosen.update_readme:
             update_readme(record)
         if chosen.figure:
@@ -36,6 +35,15 @@ def main(arguments: Sequence[str] | None = None, package: str = "benchmarks") ->
         parser.error(str(error))
     print(f"missed: {record.missed}")
     return int(any(result.failed for result in record.results))
+
+
+def _write(path: pathlib.Path, table: str) -> None:
+    try:
+        path.write_text(table, encoding="utf-8")
+    except OSError as error:
+        raise ValueError(
+            f"`--markdown` must be writable, got {path}: {error.strerror}."
+        ) from error
 
 
 def _parser(having: list[str], by_hand: list[str]) -> argparse.ArgumentParser:

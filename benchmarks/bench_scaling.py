@@ -34,7 +34,10 @@ NO_MORE_THAN_LINEAR = 1.1  # an exponent; the rest is noise of the clock
 
 
 def curve(
-    axis: str, case: str, candidates: Mapping[int, Callable[[], object]]
+    axis: str,
+    case: str,
+    candidates: Mapping[int, Callable[[], object]],
+    target: float | None = NO_MORE_THAN_LINEAR,
 ) -> Iterator[Row]:
     """A row for each size, and one for the exponent.
 
@@ -42,6 +45,7 @@ def curve(
         axis: what the sizes are a number of, such as "record".
         case: what is done.
         candidates: what to call, by size; all take turns.
+        target: the largest exponent there should be; None for a limit that is shown.
     """
     named = {str(size): call for size, call in candidates.items()}
     seconds = {int(size): each for size, each in medians(named, rounds=5).items()}
@@ -52,7 +56,6 @@ def curve(
         yield replace(row, curve=case, axis=f"{axis}s", size=size)
     sizes = f"{min(seconds):,} to {max(seconds):,} {axis}s"
     unit, fitted = f"exponent of {axis}s", exponent(seconds)
-    target = NO_MORE_THAN_LINEAR
     yield Row("", f"{case}, {sizes}", fitted, unit, target, at_least=False)
 
 
@@ -73,10 +76,13 @@ def over_records(sizes: tuple[int, ...]) -> Iterator[Row]:
 
 
 def over_variables(n: int) -> Iterator[Row]:
-    """Counting naive Bayes, and drawing its noise."""
+    """Counting naive Bayes, and drawing its noise; and a mere read of the records.
+
+    The fewest variables are read from a cache, which the most do not fit in.
+    """
     sizes, rng = (8, 32, 125, 500), np.random.default_rng(0)
     records = rng.integers(0, 2, (n, max(sizes)), np.uint8)
-    counting, drawing = {}, {}
+    counting, reading, drawing = {}, {}, {}
     for k in sizes:
         statistic, given = naive_bayes(k), jnp.asarray(records[:, :k])
         noise = DiscreteLaplace.calibrate(1, statistic.sensitivity("replace-one"))
@@ -84,8 +90,10 @@ def over_variables(n: int) -> Iterator[Row]:
         draw = jax.jit(lambda key, noise, exact: noise.sample(key, exact))
         exact = measure(given)
         counting[k] = lambda f=measure, x=given: f(x)
+        reading[k] = np.asarray(given).reshape(-1).view(np.uint64).sum
         drawing[k] = lambda f=draw, m=noise, x=exact: f(release_key(), m, x)
     yield from curve("variable", f"counts, n = {n:,}", counting)
+    yield from curve("variable", f"a read, n = {n:,}", reading, target=None)
     yield from curve("variable", "exact noise", drawing)
 
 

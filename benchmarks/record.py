@@ -43,14 +43,22 @@ def load(path: pathlib.Path) -> Record:
     """Read what `Record.save` wrote.
 
     Raises:
-        ValueError: if the file is something else.
+        ValueError: if the file cannot be read, or is something else.
     """
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ValueError(
+            f"`--read` must be a file that can be read, got {path}: {error.strerror}."
+        ) from error
+    try:
+        document = json.loads(text)
         results = [_result(found) for found in document.pop("benchmarks")]
         del document["missed"]
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"`{path}` must be the record of a run: run again.") from error
+        raise ValueError(
+            f"`--read` must be the record of a run, got {path}: run again."
+        ) from error
     return Record(document, tuple(results))
 
 

@@ -9,23 +9,14 @@ import numpy as np
 
 
 def medians(
-    candidates: Mapping[str, Callable[[], object]], rounds: int = 7, twice: bool = False
+    candidates: Mapping[str, Callable[[], object]], rounds: int = 7
 ) -> dict[str, float]:
-    """Median seconds of each candidate, called in turns after one call to warm up.
-
-    Args:
-        candidates: what to call, by name.
-        rounds: calls of each.
-        twice: whether each is called twice in a row and the second call counts: kinder
-            to candidates whose first call after the others is slow, for whatever cause.
-    """
+    """Median seconds of each candidate, called in turns after one call to warm up."""
     for candidate in candidates.values():
         jax.block_until_ready(candidate())
     seconds = {name: [] for name in candidates}
     for _ in range(rounds):
         for name, candidate in candidates.items():
-            if twice:
-                jax.block_until_ready(candidate())
             start = time.perf_counter()
             jax.block_until_ready(candidate())
             seconds[name].append(time.perf_counter() - start)

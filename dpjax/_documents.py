@@ -13,7 +13,6 @@ __all__ = [
     "write_atomically",
 ]
 
-import errno
 import gzip
 import json
 import math
@@ -107,10 +106,10 @@ def make_folder(out: str | os.PathLike) -> pathlib.Path:
     Raises:
         ValueError: if it cannot be made, or has no name.
     """
+    if not os.fspath(out):
+        raise ValueError("`out` must be a folder that can be made: it has no name.")
     folder = pathlib.Path(out)
     try:
-        if not os.fspath(out):
-            raise FileNotFoundError(errno.ENOENT, "it has no name")
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise ValueError(

@@ -112,7 +112,10 @@ def test_a_record_is_read_back_and_put_between_the_marks(package, tmp_path, caps
         out.write_text(other)
         with pytest.raises(SystemExit, match="2"):
             run(package, "--read", out)
-        assert "must be the record of a run" in capsys.readouterr().err
+        assert "`--read` must be the record of a run" in capsys.readouterr().err
+    with pytest.raises(SystemExit, match="2"):
+        run(package, "--read", tmp_path / "none.json")
+    assert "`--read` must be a file that can be read" in capsys.readouterr().err
 
 
 def test_runs_of_other_sizes_have_tables_of_their_own(package, tmp_path):

@@ -19,6 +19,7 @@ from dpjax.mechanisms.cell_mass import CellMass
 from dpjax.noise.simplex_grid import LOG_BITS, log_table
 from dpjax.statistics import FamilyCounts
 
+from .cases import mostly_thorough
 from .statistical import ALPHA, chi_square_pvalue
 
 NETS = {
@@ -243,10 +244,14 @@ def agrees(cells, mechanism, counts):
 @pytest.mark.parametrize(
     ("mechanism", "counts"),
     [
-        (LAWFUL, OBSERVED),
-        (dataclasses.replace(LAWFUL, rate=LAWFUL.rate / 4), 1000 * OBSERVED),
+        pytest.param(LAWFUL, OBSERVED, id="few records"),
+        pytest.param(
+            dataclasses.replace(LAWFUL, rate=LAWFUL.rate / 4),
+            1000 * OBSERVED,
+            id="so many that most scores are 0",
+            marks=pytest.mark.thorough,
+        ),
     ],
-    ids=["few records", "so many that most scores are 0"],
 )
 def test_draws_have_the_law(mechanism, counts):
     drawn = np.stack([mechanism.draw(counts) for _ in range(1000)])
@@ -267,7 +272,7 @@ def test_samples_have_the_law_under_jit_and_vmap(key):
     assert not agrees(cells, other, OBSERVED)
 
 
-@pytest.mark.parametrize("prior", [1, 3], ids=str)
+@pytest.mark.parametrize("prior", mostly_thorough([1, 3]), ids=str)
 def test_the_map_is_found_when_epsilon_is_large(key, rng, prior):
     net = NETS["chain"]
     mechanism = make("chain", 10**6, "add-remove", "1/12", 12, prior=prior)

@@ -275,7 +275,7 @@ def test_n_is_needed_where_it_is_public():
 
 
 @pytest.mark.parametrize("make", [FamilyCounts, None])
-@pytest.mark.parametrize("adjacency", BOTH)
+@pytest.mark.parametrize("adjacency", mostly_thorough(BOTH))
 def test_projected_tables_agree_and_are_not_negative(make, adjacency, rng):
     net = random_network(rng, variables=5, most_levels=3)
     statistic = make(net) if make else FourierCoefficients.of_network(net, adjacency)

@@ -123,7 +123,7 @@ def run_geweke(key, rng, statistic, mechanism, power=1.0):
     return geweke(jr.split(key, REPEATS), statistic, law, theta, noise)
 
 
-@pytest.fixture(scope="module", params=CASES)
+@pytest.fixture(scope="module", params=mostly_thorough(CASES))
 def prepared(request):
     net, make = CASES[request.param]
     statistic = make(net, REPLACE_ONE)

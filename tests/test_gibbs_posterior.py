@@ -126,6 +126,7 @@ def test_releases_go_under_vmap(small):
     assert not np.any(many.reports["full"])
 
 
+@pytest.mark.thorough
 def test_the_common_face(small, key):
     released, _, posterior = small
     net, rows = released.net, np.array([[0, 2], [1, 0]], np.int32)

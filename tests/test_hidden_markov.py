@@ -213,6 +213,7 @@ def test_data_from_the_prior_give_the_prior_back(key, rng):
     assert min(joint_ranks(key, rng, 2.0)) > ALPHA
 
 
+@pytest.mark.thorough
 def test_a_wrong_dirichlet_update_is_noticed(key, rng):
     assert joint_ranks(key, rng, 3.0)[0] < ALPHA
 

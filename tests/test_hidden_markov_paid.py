@@ -164,6 +164,7 @@ def test_a_ledger_is_not_for_mapped_code(key):
 
 
 @pytest.mark.relaxed
+@pytest.mark.thorough
 def test_nothing_is_shown_but_what_is_paid_for(key):
     """The likelihood of the draws would be a noiseless function of the records."""
     paid = run(key, chains=2)

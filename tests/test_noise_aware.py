@@ -225,6 +225,12 @@ def test_many_releases_are_one_call(large, key):
     np.testing.assert_allclose(mapped, stack.first, rtol=1e-5)
 
 
+def test_windows_hold_something():
+    with pytest.raises(ValueError, match="`hub` must be an integer of at least 1"):
+        Windows(5, 0, 5)
+
+
+@pytest.mark.thorough
 def test_wrong_arguments_are_named(large):
     posterior = exact_posterior(large)
     with pytest.raises(ValueError, match="`name` must be 'x0' or"):
@@ -232,8 +238,6 @@ def test_wrong_arguments_are_named(large):
     for cell in ((0,), (0, 2), (0, -1)):
         with pytest.raises(ValueError, match="`cell` must be indices of a cell"):
             posterior.marginal("x1", cell)
-    with pytest.raises(ValueError, match="`hub` must be an integer of at least 1"):
-        Windows(5, 0, 5)
 
 
 def test_a_hub_of_many_levels_is_not_begun():
@@ -246,11 +250,28 @@ def test_a_hub_of_many_levels_is_not_begun():
         exact_posterior(Released(values, statistic, noise, 10_000))
 
 
-def test_compiled_code_needs_windows(large):
+def test_compiled_code_needs_windows():
+    net = BayesNet.naive_bayes({"y": [0, 1], "a": [0, 1]}, "y")
+    statistic = FamilyCounts(net)
+    noise = DiscreteLaplace.calibrate("2", statistic.sensitivity("replace-one"))
     with pytest.raises(ValueError, match="`windows` must be given inside compiled"):
-        jax.jit(lambda values: exact_posterior(
-            Released(values, large.statistic, large.mechanism, 600)
-        ).first)(large.values)  # fmt: skip
+        jax.jit(
+            lambda values: (
+                exact_posterior(Released(values, statistic, noise, 600)).first
+            )
+        )(jnp.asarray([210, 90, 80, 220], jnp.int32))
+
+
+def test_compiled_code_has_no_trees():
+    example = chain([9, 3, 1, 7, 8, 2, 3, 7], 20, "2")
+    with pytest.raises(ValueError, match="call `tree_posterior` outside of compiled"):
+        jax.jit(
+            lambda values: (
+                tree_posterior(
+                    Released(values, example.statistic, example.mechanism, 20)
+                ).first
+            )
+        )(example.values)
 
 
 @pytest.fixture(scope="module", params=["star", "tree", "private n"])

@@ -74,7 +74,7 @@ def test_packed_counts_equal_numpy(n, rng):
     ("n", "dtype"),
     [
         pytest.param(64, "uint8", marks=thorough),
-        (65, "int8"),
+        pytest.param(65, "int8", marks=thorough),
         pytest.param(2047, "uint8", marks=thorough),
         (6145, "int32"),
     ],
@@ -89,6 +89,25 @@ def test_chunks_overlap_without_counting_twice(n, dtype, rng):
     np.testing.assert_array_equal(
         count(pack(records), binary), numpy_counts(records, binary)
     )
+
+
+@pytest.mark.parametrize(
+    ("columns", "dtype"),
+    [
+        (transposed._WIDE, "uint8"),
+        pytest.param(transposed._WIDE - 1, "uint8", marks=thorough),
+        pytest.param(300, "int8", marks=thorough),
+        pytest.param(300, "int32", marks=thorough),
+        pytest.param(transposed._WIDE + 5, "uint16", marks=thorough),
+    ],
+)
+def test_many_columns_are_packed_in_bytes_first(columns, dtype, rng):
+    """Levels of several bits, records of no whole number of words or chunks."""
+    sizes = rng.integers(2, 6, columns)
+    layout = random_layout(rng, sizes.tolist(), [1] * columns + [2] * 20)
+    records = random_records(rng, layout, 5001, dtype)
+    found = count(records, layout)
+    np.testing.assert_array_equal(found, numpy_counts(records, layout))
 
 
 @pytest.mark.parametrize("n", [0, 1, 33, 3000, 40_000])

@@ -312,6 +312,7 @@ def test_updates_are_counts_in_the_prior(rng):
     np.testing.assert_allclose(updated.theta, again.theta, atol=1e-5)
 
 
+@pytest.mark.thorough
 def test_draws_have_the_stated_spread(rng, key):
     found = point_estimate(
         release(rng, FamilyCounts(MIXED), random_records(rng, MIXED, 2000), "5"),

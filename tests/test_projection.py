@@ -257,6 +257,7 @@ def subsets(group):
     return (frozenset(s) for k in sizes for s in itertools.combinations(group, k))
 
 
+@pytest.mark.thorough
 def test_the_sign_constraint_and_estimated_totals_bring_tables_nearer(rng):
     """Errors of about 288 > 181 > 82 > 69; the last two are 5 deviations apart."""
     layout = maximal(binary(ASIA))

@@ -67,7 +67,8 @@ def test_a_sweep_equals_a_loop(key):
     assert result["number"].shape == (2, 2, 5, 3)
     assert result.dimensions == ("mechanism", "epsilon", "repeat")
     alone = jax.jit(experiment)
-    keys = Grid.of(None, ("whole", "half"), EPSILONS, 5).keys(key)[0][0]
+    words = Grid.of(None, ("whole", "half"), EPSILONS, 5).keys(key)[0][0]
+    keys = jr.wrap_key_data(jnp.asarray(words), impl=jr.key_impl(key))
     for name, (m, make) in zip("ab", enumerate((whole, half)), strict=True):
         for e, r in [(0, 0), (1, 4)]:
             one = Laplace(make(EPSILONS).epsilon[e], SENSITIVITY)

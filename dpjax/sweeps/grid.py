@@ -99,10 +99,10 @@ class Grid:
         }
         return {name: labels[name] for name in self.dimensions}
 
-    def keys(self, key: Key) -> tuple[Array, Array]:
-        """Keys of shape `shape`, and one a data set for what a repeat's cells share.
+    def keys(self, key: Key) -> tuple[np.ndarray, np.ndarray]:
+        """Words of keys of shape `shape`, and of one a data set, for what cells share.
 
-        The numbers of the repeats are yet to be folded in.
+        On the host. The numbers of the repeats are yet to be folded in.
         """
         datasets = [_words("dataset", name) for name in self.datasets or [None]]
         words = [
@@ -113,19 +113,19 @@ class Grid:
         ]
         shared = _words("shared", None)
         words += [[*dataset, *shared, *shared] for dataset in datasets]
-        folded = _folded(key, np.array(words, np.uint32))
+        folded = np.asarray(_folded(key, np.array(words, np.uint32)))
         cells = len(words) - len(datasets)
-        return folded[:cells].reshape(self.shape), folded[cells:]
+        return folded[:cells].reshape(*self.shape, -1), folded[cells:]
 
 
 @jax.jit
-def _folded(key: Key, words: UInt32[ArrayLike, "c w"]) -> Array:
+def _folded(key: Key, words: UInt32[ArrayLike, "c w"]) -> UInt32[Array, "c k"]:
     def fold_one(words):
         return jax.lax.fori_loop(
             0, words.shape[0], lambda i, key: jr.fold_in(key, words[i]), key
         )
 
-    return jax.vmap(fold_one)(words)
+    return jr.key_data(jax.vmap(fold_one)(words))
 
 
 def _words(axis: str, label: object) -> list[int]:

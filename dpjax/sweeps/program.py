@@ -112,7 +112,7 @@ def output_of(
     Raises:
         ValueError: if they are not the same for all mechanisms, or there is no output.
     """
-    first = jnp.zeros((), jnp.int32)
+    first = np.zeros((), np.int32)
     whole = eqx.filter_eval_shape(
         block_program, inputs, first, experiment, prepare, block
     )

@@ -181,7 +181,7 @@ def _check_names(names: Sequence[str], grid: Grid) -> None:
 def _inputs(
     key: Key, grid: Grid, mechanisms: tuple[PyTree, ...], datasets: Sequence[PyTree]
 ) -> list[Inputs]:
-    keys, shared = (np.asarray(jr.key_data(x)) for x in grid.keys(key))
+    keys, shared = grid.keys(key)
     implementation, names = jr.key_impl(key), grid.mechanisms
     return [
         Inputs(keys[i], shared[i], mechanisms, data, implementation, names)

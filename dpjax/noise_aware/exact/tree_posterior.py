@@ -159,7 +159,8 @@ def tree_posterior(
 
     Raises:
         ValueError: if the release is of another kind or n too large, the prior is not
-            positive or of the wrong shape, or more than the tolerance is omitted.
+            positive or of the wrong shape, more than the tolerance is omitted, or the
+            release is traced, so that this cannot be seen.
     """
     positive(tolerance=tolerance)
     prior = flat_prior(released.net, prior)
@@ -167,7 +168,14 @@ def tree_posterior(
     cells = jnp.broadcast_to(prior, (released.net.layout.length,))
     n = int(np.asarray(released.n))
     first, second, evidence, omitted = tree_sums.moments(_sums(released, cells, n))
-    if not float(omitted) <= tolerance:
+    try:
+        sound = float(omitted) <= tolerance
+    except jax.errors.ConcretizationTypeError:
+        raise ValueError(
+            "`released` must not be traced, since what is omitted must be seen: call "
+            "`tree_posterior` outside of compiled code."
+        ) from None
+    if not sound:
         raise TooDear(
             "`released` must have tables that do not contradict each other or the "
             "prior so much that floating-point numbers cannot sum over what they hide: "
