@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from benchmarks.report import Row, shown
-from benchmarks.timing import first_call, medians
+from benchmarks.timing import compilation_parts, first_call, medians
 from dpjax.hidden_markov import CellCounts, sample_hidden_markov
 from dpjax.random import study_key
 
@@ -106,7 +106,9 @@ def rows(full: bool = False) -> Iterator[Row]:
         )
         return found.trace
 
+    spent = compilation_parts()
     first = first_call(ours)
+    parts = dict(spent)
     start = rng.integers(0, STATES, (CHAINS, REGIONS, TIMES))
     seconds = medians(
         {
@@ -126,6 +128,8 @@ def rows(full: bool = False) -> Iterator[Row]:
     yield Row("H1", case, by_one, "× a loop over sites", 25, seconds=each)
     compiling = first - seconds["dpjax"]
     yield Row("H1", case, compiling, "s to compile", 2.5, at_least=False)
+    for part, spent_on_it in parts.items():
+        yield Row("H1", case, spent_on_it, f"s of {part}", at_least=False)
 
 
 def main() -> None:

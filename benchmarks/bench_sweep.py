@@ -14,7 +14,6 @@ import tempfile
 import time
 from collections.abc import Iterator
 
-import jax
 import numpy as np
 
 from benchmarks.naive_bayes_loop import Loop
@@ -28,15 +27,9 @@ from benchmarks.private_fits import (
     survey,
 )
 from benchmarks.report import Row, shown
-from benchmarks.timing import medians
+from benchmarks.timing import compilation_parts, medians
 from dpjax import SweepResult, cache_compilations
 from dpjax.statistics import FamilyCounts, FourierCoefficients
-
-PARTS = {
-    "jaxpr_trace_duration": "tracing",
-    "jaxpr_to_mlir_module_duration": "lowering",
-    "backend_compile_duration": "XLA",
-}
 
 
 def loop(study: Study) -> Loop:
@@ -116,15 +109,7 @@ def first_sweep(cache: str | None) -> dict[str, float]:
     """
     if cache is not None:
         cache_compilations(cache)
-    study, spent = Study(), dict.fromkeys(PARTS.values(), 0.0)
-
-    def listen(event: str, duration: float, **_: object) -> None:
-        part = PARTS.get(event.rsplit("/", 1)[-1])
-        if part is not None:
-            spent[part] += duration
-
-    jax.monitoring.register_event_duration_secs_listener(listen)
-    seconds = []
+    study, spent, seconds = Study(), compilation_parts(), []
     for _ in range(2):
         start = time.perf_counter()
         study(BLOCK)

@@ -39,6 +39,7 @@ def betas(draws: int) -> Iterator[Row]:
     uniform = np.random.default_rng(0).random(draws)
     exact = jax.jit(lambda key, *p: TruncatedBeta(*p).sample(key))
     plain = jax.jit(lambda key, a, b, *_: jr.beta(key, a, b))
+    number = jax.jit(lambda key: jr.uniform(key, (draws,)))
     for name, (a, b, low, high) in CASES.items():
         wide = [jnp.full(draws, x) for x in (a, b, low, high)]
         ends = special.betainc(a, b, low), special.betainc(a, b, high)
@@ -51,6 +52,7 @@ def betas(draws: int) -> Iterator[Row]:
                 "dpjax": lambda wide=wide: exact(key, *wide),
                 "SciPy": inverse,
                 "jax.random.beta": lambda wide=wide: plain(key, *wide),
+                "a uniform": lambda: number(key),
             }
         )
         faster = seconds["SciPy"] / seconds["dpjax"]
@@ -61,6 +63,8 @@ def betas(draws: int) -> Iterator[Row]:
             yield Row("T1", name, faster, failing, seconds=seconds)
         part = seconds["dpjax"] / seconds["jax.random.beta"]
         yield Row("T1", name, part, "of jax.random.beta's time", 0.4, at_least=False)
+        numbers = seconds["dpjax"] / seconds["a uniform"]
+        yield Row("T1", name, numbers, "× time of one uniform a draw", at_least=False)
 
 
 def balls(lanes: int) -> Iterator[Row]:

@@ -7,6 +7,12 @@ from collections.abc import Callable, Mapping
 import jax
 import numpy as np
 
+_PARTS = {
+    "jaxpr_trace_duration": "tracing",
+    "jaxpr_to_mlir_module_duration": "lowering",
+    "backend_compile_duration": "XLA",
+}
+
 
 def medians(
     candidates: Mapping[str, Callable[[], object]], rounds: int = 7
@@ -21,6 +27,19 @@ def medians(
             jax.block_until_ready(candidate())
             seconds[name].append(time.perf_counter() - start)
     return {name: statistics.median(times) for name, times in seconds.items()}
+
+
+def compilation_parts() -> dict[str, float]:
+    """Seconds of each part of every compilation from now on, added up as they come."""
+    spent = dict.fromkeys(_PARTS.values(), 0.0)
+
+    def listen(event: str, duration: float, **_: object) -> None:
+        part = _PARTS.get(event.rsplit("/", 1)[-1])
+        if part is not None:
+            spent[part] += duration
+
+    jax.monitoring.register_event_duration_secs_listener(listen)
+    return spent
 
 
 def exponent(seconds: Mapping[int, float]) -> float:
