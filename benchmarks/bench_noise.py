@@ -1,5 +1,6 @@
 """What does noise cost, exact or simulated, beside others' noise? (N1, R1, R2)"""
 
+import itertools
 from collections.abc import Iterator
 from fractions import Fraction
 
@@ -35,11 +36,10 @@ def exact(draws: int) -> Iterator[Row]:
             candidates[name] = lambda key=key, t=table: add(key(), t, counts)
             candidates[f"{name}, words alone"] = lambda key=key, w=words: w(key())
         seconds = medians(candidates, rounds=5)
-        for name in list(candidates)[1:]:
+        for key, most in itertools.product(keys, (target, None)):
+            name = key if most else f"{key}, words alone"
             case = f"{draws:,} exact draws, ε/Δ = {rho}, {name}"
-            ratio, most = seconds[name] / seconds["laplace"], target
-            if "alone" in name:
-                most = None
+            ratio = seconds[name] / seconds["laplace"]
             unit = "× time of jax.random.laplace"
             yield Row("N1", case, ratio, unit, most, at_least=False, seconds=seconds)
 
