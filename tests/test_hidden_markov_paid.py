@@ -3,6 +3,7 @@
 import itertools
 import math
 from fractions import Fraction
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -16,7 +17,7 @@ from dpjax.hidden_markov import (
     CellCounts,
     event_counts,
     event_network,
-    paid,
+    paid as paid_module,
     paid_hidden_markov,
     sample_hidden_markov,
 )
@@ -73,7 +74,7 @@ def test_draws_are_charged_before_they_are_made_and_made_of_what_is_charged(
         seen.append(cells)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(paid, "sample_hidden_markov", crash)
+    monkeypatch.setattr(paid_module, "sample_hidden_markov", crash)
     ledger = Ledger("10000", adjacency="replace-one")
     with pytest.raises(KeyboardInterrupt):
         run(key, chains=2, ledger=ledger, epsilon=epsilon)
@@ -163,10 +164,20 @@ def test_a_ledger_is_not_for_mapped_code(key):
     assert ledger.spent == 0
 
 
+def blank_draws(key, cells, **options):
+    """Zeros in the form of the sampler's draws, trace included: sooner than draws."""
+    drawn = jax.eval_shape(partial(sample_hidden_markov, **options), key, cells)
+    assert drawn.trace is not None
+    return jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), drawn)
+
+
 @pytest.mark.relaxed
-@pytest.mark.thorough
-def test_nothing_is_shown_but_what_is_paid_for(key):
+@pytest.mark.parametrize(
+    "sampler", mostly_thorough([blank_draws, sample_hidden_markov])
+)
+def test_nothing_is_shown_but_what_is_paid_for(sampler, key, monkeypatch):
     """The likelihood of the draws would be a noiseless function of the records."""
+    monkeypatch.setattr(paid_module, "sample_hidden_markov", sampler)
     paid = run(key, chains=2)
     assert paid.posterior.trace is None
     assert set(paid.posterior.diagnostics()) == {"largest_state"}
