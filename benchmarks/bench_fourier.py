@@ -147,7 +147,7 @@ def read(path: pathlib.Path) -> Truth:
         for states, numbers in _ROW.findall(rows):
             given = [state.strip() for state in states.split(",")] if states else []
             pairs = zip(net.parents[i], given, strict=True)
-            place = tuple(net.variables[j].code(state) for j, state in pairs)
+            place = tuple(net.variables[j].match(state) for j, state in pairs)
             table[place] = [float(number) for number in numbers.split(",")]
         tables[i] = table / table.sum(axis=-1, keepdims=True)
     truth = Truth.of(net, [tables[i] for i in range(len(net.names))])

@@ -118,7 +118,7 @@ class BayesNet:
             return cls.from_parents(states, parents)
         net = cls.from_parents(levels, parents)
         for variable in net.variables:
-            codes = {variable.code(state) for state in states[variable.name]}
+            codes = {variable.match(state) for state in states[variable.name]}
             if codes != set(range(variable.size)):
                 got = ", ".join(repr(state)[1:-1] for state in states[variable.name])
                 raise ValueError(

@@ -24,7 +24,7 @@ _LARGEST = float(np.finfo(np.float32).max)
 _NUMBER = re.compile(
     r"[+-]?((\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?|nan|inf|infinity)", re.ASCII | re.IGNORECASE
 )
-_BOOLEANS = {"True": 1.0, "true": 1.0, "False": 0.0, "false": 0.0}
+_BOOLEANS = {"true": 1.0, "false": 0.0}
 _REAL = bool | int | float | Decimal | np.bool_ | np.integer | np.floating
 _MISSING = {"NoneType", "NAType", "NaTType", "MaskedConstant"}  # pandas may be absent
 
@@ -99,8 +99,8 @@ class Interval:
 def number(cell: object) -> float | None:
     """The number in a cell of any type, as the nearest one of double precision.
 
-    Text shows a number in decimal digits, with an exponent or without, or as nan or
-    inf, whatever its case; booleans, also in text, are 0 and 1.
+    Text shows a number in decimal digits, with an exponent or without, or as nan, inf,
+    true or false in any case. Booleans, also in text, are 0 and 1.
 
     Returns:
         NaN for a cell without a value (None, NaN, empty text), an infinity for a number
@@ -121,7 +121,7 @@ def number(cell: object) -> float | None:
 def _shown_by(text: str) -> float | None:
     if not text:
         return math.nan
-    return float(text) if _NUMBER.fullmatch(text) else _BOOLEANS.get(text)
+    return float(text) if _NUMBER.fullmatch(text) else _BOOLEANS.get(text.lower())
 
 
 def _bound(value: object) -> float | None:

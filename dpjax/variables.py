@@ -1,11 +1,12 @@
 """Categorical variables: a name and the public list of its levels.
 
-Levels are declared, never inferred from data, for the list itself could tell who is in
-the table. A cell of a table is matched to a level here and nowhere else.
+Levels are declared, never inferred from data, because the list itself could tell who is
+in the table. A cell of a table is matched to a level here and nowhere else.
 """
 
 __all__ = ["Level", "Variable"]
 
+import bisect
 import math
 import re
 from collections import Counter
@@ -17,10 +18,12 @@ from typing import Any
 
 import numpy as np
 
+from dpjax.intervals import number
+
 Level = str | int | float | bool
 
-_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,4})?", re.ASCII)
-_LONGEST_NUMBER = 60  # characters
+_HEXADECIMAL = re.compile(r"\s*0[xX][0-9a-fA-F]+\s*")  # Arrow infers integers of it
+_ROUNDING = 2.0**-49  # relative: readers were seen to differ in the last bits
 
 
 @dataclass(frozen=True)
@@ -31,8 +34,8 @@ class Variable:
         name: not empty.
         levels: at least two different labels (text, finite numbers or booleans), in
             the order in which tables and files show them.
-        other: the level that stands for every value outside the list; None (the
-            default) refuses such values.
+        other: the level that stands for all text and numbers outside the list; None
+            (the default) refuses such values.
 
     Raises:
         ValueError: if a level is given twice, if a number and a text look alike, if
@@ -61,7 +64,7 @@ class Variable:
             raise ValueError(
                 f"`levels` of {name!r:.80} must all differ, got {twice:.80} twice."
             )
-        if self.other is not None and self.code(self.other) is None:
+        if self.other is not None and self._other is None:
             raise ValueError(
                 f"`other` of {name!r:.80} must be one of its levels, got "
                 f"{self.other!r:.80}."
@@ -97,42 +100,61 @@ class Variable:
         """Number of levels."""
         return len(self.levels)
 
-    def code(self, value: object) -> int | None:
-        """Index of the level that equals `value` as text or, if both are, as a number.
+    def match(self, value: object) -> int | None:
+        """Index of the level that a value shows; None if it shows none, or several.
 
-        A number matches a level by what it is worth, also one of text if no other shows
-        the same number: 1 and 1.0 are the same cell, whatever type a table's column was
-        given for the sake of other records.
+        It shows the level of the same text or else the one of the same number in double
+        precision: 1, 1.0, True, "1" and "01" show one number. So the index does not
+        depend on the type that a reader infers for a column from its other records.
+        """
+        if isinstance(value, str) and value in self._codes_by_text:
+            return self._codes_by_text[value]
+        shown = _number(value)
+        near = [] if shown is None else self._near(shown)
+        return near[0][1] if len(near) == 1 and near[0][0] == shown else None
+
+    def code(self, value: object) -> int | None:
+        """Index of the level of a cell: the one that it shows, or `other`.
 
         Returns:
-            None for a value outside the list, a missing one (None, NaN) included.
+            None for what is refused. Without `other`, all that shows no level; with it,
+            a cell without a value (None, NaN, empty text), of another type (a date,
+            bytes), and what a reader could have made of different texts: a boolean, a
+            number that several levels show or that misses one by rounding, and text
+            that shows a hexadecimal number.
         """
-        if not _is_level(value):
-            return None
-        if isinstance(value, bool | np.bool_):
-            return self._codes_by_text.get(str(value))
-        if isinstance(value, str):
-            code = self._codes_by_text.get(str(value))
-            return self._codes_by_number.get(_number(value)) if code is None else code
-        return self._codes_of_numbers.get(_number(value))
+        code = self.match(value)
+        return self._other if code is None and self._is_outside(value) else code
+
+    def _is_outside(self, value: object) -> bool:
+        """Whether a cell that shows no level has the same text in every table."""
+        shown = _number(value)
+        if shown is None:
+            return isinstance(value, str) and not _HEXADECIMAL.fullmatch(value)
+        boolean = isinstance(value, bool | np.bool_)
+        return not (boolean or math.isnan(shown) or self._near(shown))
+
+    def _near(self, shown: float) -> list[tuple[float, int]]:
+        """Levels whose number some reader could give to a cell that shows this one."""
+        exact = math.isinf(shown) or shown.is_integer()
+        slack = 0.0 if exact else abs(shown) * _ROUNDING
+        start = bisect.bisect_left(self._by_number, (shown - slack, 0))
+        stop = bisect.bisect_right(self._by_number, (shown + slack, self.size))
+        return self._by_number[start:stop]
+
+    @cached_property
+    def _other(self) -> int | None:
+        return None if self.other is None else self.match(str(self.other))
 
     @cached_property
     def _codes_by_text(self) -> dict[str, int]:
         return dict(_texts(self.levels))
 
     @cached_property
-    def _codes_by_number(self) -> dict[Decimal | None, int]:
-        return dict(_numbers(self.levels))
-
-    @cached_property
-    def _codes_of_numbers(self) -> dict[Decimal | None, int | None]:
-        """By the number that a level shows; None for one that several show."""
-        codes = {}
-        for code, level in enumerate(self.levels):
-            number = None if isinstance(level, bool) else _number(level)
-            if number is not None:
-                codes[number] = None if number in codes else code
-        return codes
+    def _by_number(self) -> list[tuple[float, int]]:
+        """In increasing order, the numbers that levels show, with the levels' codes."""
+        shown = [(_number(level), code) for code, level in enumerate(self.levels)]
+        return sorted((x, code) for x, code in shown if x is not None and x == x)
 
 
 def _plain(level: Any) -> Any:
@@ -156,7 +178,7 @@ def _texts(levels: Iterable[Level]) -> list[tuple[str, int]]:
 
 
 def _numbers(levels: Iterable[Level]) -> list[tuple[Decimal, int]]:
-    """The value of every level that is a number, with the level's index."""
+    """The exact value of every level that is a number, with the level's index."""
     return [
         (Decimal(str(level)), code)
         for code, level in enumerate(levels)
@@ -164,11 +186,10 @@ def _numbers(levels: Iterable[Level]) -> list[tuple[Decimal, int]]:
     ]
 
 
-def _number(value: object) -> Decimal | None:
-    """The number that a cell shows; exact, so that 0.1 in a file is 0.1 in a schema."""
-    text = str(value)[: _LONGEST_NUMBER + 1].strip()
-    shows = len(text) <= _LONGEST_NUMBER and _NUMBER.fullmatch(text)
-    return Decimal(text) if shows else None
+def _number(cell: object) -> float | None:
+    """What `number` reads, but a number of single precision by its shortest decimal."""
+    narrow = isinstance(cell, np.floating) and not isinstance(cell, np.float64)
+    return number(float(str(cell)) if narrow else cell)
 
 
 def _first_repeated(pairs: list[tuple]) -> str | None:

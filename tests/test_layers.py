@@ -9,7 +9,8 @@ import pytest
 
 FLOORS = [
     {"_types", "_checks", "_documents", "_private", "_version", "tuning"},
-    {"variables", "intervals", "bif", "layout", "expfam", "processes"},
+    {"intervals", "bif", "layout", "expfam", "processes"},
+    {"variables"},
     {"walsh", "projection"},
     {"fourier_basis"},
     {"graph", "noise", "random", "columns", "gibbs"},

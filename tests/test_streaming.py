@@ -15,7 +15,7 @@ import pyarrow.parquet
 import pytest
 
 import dpjax as dp
-from dpjax.columns import files
+from dpjax.columns import csv_blocks, files
 from dpjax.counts import batches, count_batches
 from dpjax.measuring import measured
 from dpjax.noise.discrete_laplace import LARGEST
@@ -60,7 +60,7 @@ def expected(table):
 def small(monkeypatch):
     """Many batches and blocks of a small table, neither of which divides it."""
     monkeypatch.setattr(files, "BATCH", 100)
-    monkeypatch.setattr(files, "_BLOCK", 1000)
+    monkeypatch.setattr(csv_blocks, "_BLOCK", 1000)
     monkeypatch.setattr(batches, "_MOST_ROWS", 64)
 
 

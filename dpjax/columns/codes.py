@@ -53,10 +53,7 @@ def encode_column(
         used = np.zeros(len(values), bool)
         used[places] = True
         outside = [values[i] for i in np.flatnonzero(used) if codes[i] is None]
-    other = variable.code(variable.other)
-    if other is not None:
-        outside = [value for value in outside if _is_missing(value)]
-    filled = [(other or 0) if code is None else code for code in codes]
+    filled = [0 if code is None else code for code in codes]
     return _replaced(places, filled, variable.size), outside
 
 
@@ -69,9 +66,3 @@ def _replaced(places: np.ndarray, codes: Sequence[int], size: int) -> np.ndarray
         filled = bytes(table).ljust(256)
         return np.frombuffer(places.tobytes().translate(filled), np.uint8)
     return table[places]
-
-
-def _is_missing(value: object) -> bool:
-    """Whether a cell has no value, which "other" does not stand for."""
-    plain = isinstance(value, str | bool | int | float | np.generic)
-    return not plain or bool(value != value) or bool(value == "")

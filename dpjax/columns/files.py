@@ -6,21 +6,23 @@ is known. Nothing that a file holds is ever quoted.
 
 __all__ = ["BATCH", "UNREADABLE", "File", "is_table_file"]
 
+import gzip
 import itertools
-import os
 import pathlib
-import re
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from io import BufferedIOBase
 from typing import Any
 
-from dpjax.columns.arrow import csv, parquet, pyarrow
+from dpjax.columns.arrow import parquet, pyarrow
+from dpjax.columns.csv_blocks import Malformed
+from dpjax.columns.csv_tables import csv_names, csv_tables
 from dpjax.columns.held import Part, check_names
 
 BATCH = 1 << 16  # records read at once: 1 MiB of a column at most, of most types
-_BLOCK = 1 << 22  # bytes of CSV
 _PARQUET, _CSV = (".parquet", ".pq"), (".csv", ".csv.gz")
-UNREADABLE: tuple[Any, ...] = (OSError, UnicodeDecodeError)
+UNREADABLE: tuple[Any, ...] = (OSError, EOFError, zlib.error, Malformed)
 if pyarrow:
     UNREADABLE = (pyarrow.ArrowException, *UNREADABLE)
 
@@ -64,13 +66,12 @@ class File(Part):
         try:
             if self.is_parquet:
                 return check_names(parquet.read_schema(self.path).names)
-            alone = csv.ReadOptions(use_threads=False)  # only then rows are numbered
-            with self._stream() as stream, csv.open_csv(stream, alone) as reader:
-                return check_names(reader.schema.names)
+            with self._open() as file:
+                return check_names(csv_names(file))
         except UNREADABLE as error:
-            where = _row(error)
+            reason = _reason(error)
         # Not where Arrow's error is handled: it would be this one's context.
-        raise self._refusal(where)
+        raise self._refusal(reason)
 
     def read(
         self, names: Sequence[str], turns: Iterator[bool]
@@ -105,52 +106,34 @@ class File(Part):
             return None
 
     def _csv_batches(
-        self, names: list[str], turns: Iterator[bool], threads: bool = True
-    ) -> "Iterator[pyarrow.RecordBatch]":
-        """Every cell as text, dictionary-encoded: no type is guessed."""
-        one_of_several = bool(self.place)  # then it is one piece, else each batch is
+        self, names: list[str], turns: Iterator[bool]
+    ) -> "Iterator[pyarrow.Table]":
+        one_of_several = bool(self.place)  # then it is one piece, else each block is
         if one_of_several and not next(turns):
             return
-        text = pyarrow.dictionary(pyarrow.int32(), pyarrow.string())
-        options: Any = {
-            "read_options": csv.ReadOptions(use_threads=threads, block_size=_BLOCK),
-            "convert_options": csv.ConvertOptions(
-                column_types=dict.fromkeys(names, text),
-                include_columns=names,
-                strings_can_be_null=False,
-            ),
-            # in a table of one column an empty line is a record without a value
-            "parse_options": csv.ParseOptions(ignore_empty_lines=len(self.names()) > 1),
-        }
         try:
-            with self._stream() as stream, csv.open_csv(stream, **options) as reader:
-                yield from (x for x in reader if one_of_several or next(turns))
-        except UNREADABLE as error:
-            where = _row(error)
-        else:
+            with self._open() as file:
+                wanted = itertools.repeat(True) if one_of_several else turns
+                yield from csv_tables(file, names, wanted)
             return
-        if threads:  # only one thread numbers the rows
-            for _ in self._csv_batches(names, itertools.repeat(True), threads=False):
-                pass
-        raise self._refusal(where)
+        except UNREADABLE as error:
+            reason = _reason(error)
+        raise self._refusal(reason)
 
-    def _stream(self) -> "pyarrow.NativeFile":
+    def _open(self) -> BufferedIOBase:
         compressed = self.path.suffix.lower() == ".gz"
-        return pyarrow.input_stream(
-            os.fspath(self.path), compression="gzip" if compressed else None
-        )
+        return gzip.open(self.path) if compressed else open(self.path, "rb")
 
-    def _refusal(self, where: str = "") -> ValueError:
+    def _refusal(self, reason: str = "") -> ValueError:
         kind = "Parquet" if self.is_parquet else "CSV with one header line"
         return ValueError(
-            f"`table` must be {kind} throughout, {self.path} is not{where}."
+            f"`table` must be {kind} throughout, {self.path} is not{reason}."
         )
 
 
-def _row(error: Exception) -> str:
-    """The row that Arrow names; nothing else of its message, which quotes the file."""
-    row = re.search(r"Row #(\d+)", str(error))
-    return f", in row {row[1]} with the header as row 1" if row else ""
+def _reason(error: Exception) -> str:
+    """What `Malformed` says; others may quote the file."""
+    return f", {error}" if isinstance(error, Malformed) else ""
 
 
 def _is_text(kind: "pyarrow.DataType") -> bool:

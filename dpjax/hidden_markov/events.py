@@ -131,7 +131,7 @@ def declared_cells(
     region, time, _ = log_variables(net)
     declared = np.ones((region.size, time.size), bool)
     for level, span in (times or {}).items():
-        row = region.code(level)
+        row = region.match(level)
         if row is None or not declared[row].all():
             raise ValueError(
                 f"`times` must name regions, levels of {region.name!r}, once each, "

@@ -1,0 +1,147 @@
+"""Blocks of whole records of a CSV file: records are delimited before any is parsed.
+
+A record ends at a line break outside quotes, as Python's `csv` module with
+`strict=True` reads it. Where it ends depends on its own bytes alone: a parser that is
+given whole records cannot cut one, however long it is and wherever it stands.
+"""
+
+__all__ = ["LONGEST", "Block", "Malformed", "blocks"]
+
+from collections.abc import Iterator
+from io import BufferedIOBase
+from typing import NamedTuple
+
+import numpy as np
+
+LONGEST = 1 << 28  # bytes of a record, all of which are held in memory
+_BLOCK = 1 << 22  # bytes read at once
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_QUOTE, _ENDS, _BOUNDARIES = ord('"'), b"\r\n", b",\r\n"
+_BREAKS = (b"\r", b"\n")
+_TOO_LONG = "because a record has more than {} bytes"
+_IS_BESIDE_QUOTES = np.isin(np.arange(256), [*_BOUNDARIES, _QUOTE])
+
+
+class Malformed(ValueError):
+    """The file is not CSV; the message says where or why, and shows no cell."""
+
+
+class Block(NamedTuple):
+    """Whole records, and the length in bytes of the first."""
+
+    data: bytes
+    first: int
+
+
+class _Scan(NamedTuple):
+    """Where records end among some bytes, and the cell that their end is in.
+
+    Attributes:
+        first: behind the first end of a record; 0 if there is none.
+        last: behind the last one.
+        quoted: whether a quoted cell goes on.
+        fresh: whether a cell begins next.
+    """
+
+    first: int
+    last: int
+    quoted: bool
+    fresh: bool
+
+
+def blocks(file: BufferedIOBase, longest: int = LONGEST) -> Iterator[Block]:
+    """All of a file, without its byte-order mark, in blocks of whole records.
+
+    The last record need not end with a line break.
+
+    Raises:
+        Malformed: if a closing quote is followed by anything but a comma or a line
+            break, or is missing, or a record is longer than `longest` bytes.
+    """
+    begun: list[bytes] = []  # of the record that goes on
+    length, quoted, fresh = 0, False, True
+    for data in _pieces(file, longest):
+        scan = _scan(data, quoted, fresh)
+        if length + (scan.first or len(data)) > longest:
+            raise Malformed(_TOO_LONG.format(longest))
+        if scan.last:
+            yield Block(b"".join([*begun, data[: scan.last]]), length + scan.first)
+            begun, length = [], 0
+        begun.append(data[scan.last :])
+        length += len(begun[-1])
+        quoted, fresh = scan.quoted, scan.fresh
+    if quoted:
+        raise Malformed("because it ends within quotes")
+    if length:
+        yield Block(b"".join(begun), length)
+
+
+def _pieces(file: BufferedIOBase, longest: int) -> Iterator[bytes]:
+    """Bytes of a file; what decides about a quote or a line break is never cut off."""
+    held = file.read(len(_BYTE_ORDER_MARK)).removeprefix(_BYTE_ORDER_MARK)
+    while read := file.read(_BLOCK):
+        data = held + read
+        cut = len(data.rstrip(b'"')) - data.endswith(b"\r")
+        held = data[cut:]
+        if len(held) > longest:  # quotes, of one record
+            raise Malformed(_TOO_LONG.format(longest))
+        if cut:
+            yield data[:cut]
+    if held:
+        yield held
+
+
+def _scan(data: bytes, quoted: bool, fresh: bool) -> _Scan:
+    """Find the ends, given whether a cell is quoted or begins where the data begin."""
+    if b'"' in data:
+        array = np.frombuffer(data, np.uint8)
+        marks = np.flatnonzero(array == _QUOTE)
+        if not _is_regular(array, marks, quoted, fresh):
+            marks = _marks(data, marks, quoted, fresh)
+        ends = np.flatnonzero((array == _ENDS[0]) | (array == _ENDS[1]))
+        ends = ends[(np.searchsorted(marks, ends) + quoted) % 2 == 0]
+        first, last = (int(ends[0]), int(ends[-1])) if ends.size else (-1, -1)
+        quoted = bool((len(marks) + quoted) % 2)
+    elif quoted:
+        first = last = -1
+    else:
+        first = min((x for x in map(data.find, _BREAKS) if x >= 0), default=-1)
+        last = max(map(data.rfind, _BREAKS))
+    first += data[first : first + 2] == _ENDS
+    return _Scan(first + 1, last + 1, quoted, not quoted and data[-1] in _BOUNDARIES)
+
+
+def _is_regular(
+    array: np.ndarray, quotes: np.ndarray, quoted: bool, fresh: bool
+) -> bool:
+    """Whether every second quote opens a cell, and the others close one.
+
+    A quote in a cell is written twice, which closes the cell and opens it again. It is
+    so if every quote that would open one stands at the beginning of a cell, and every
+    one that would close one at an end, or beside another quote.
+    """
+    opening, closing = quotes[int(quoted) :: 2], quotes[1 - quoted :: 2]
+    begins = _IS_BESIDE_QUOTES[array[opening - 1]]
+    if opening.size and opening[0] == 0:
+        begins[0] = fresh
+    behind = closing[closing + 1 < array.size] + 1
+    return bool(begins.all() and _IS_BESIDE_QUOTES[array[behind]].all())
+
+
+def _marks(data: bytes, quotes: np.ndarray, quoted: bool, fresh: bool) -> list[int]:
+    """The quotes that open or close a cell; a quote within an unquoted cell is text."""
+    marks, known = [], 0
+    for place in quotes.tolist():
+        if place < known:
+            continue
+        if not quoted:
+            quoted = data[place - 1] in _BOUNDARIES if place else fresh
+            marks += [place] * quoted
+        elif data[place + 1 : place + 2] == b'"':
+            known = place + 2
+        elif data[place + 1 : place + 2] in (b"", b",", b"\r", b"\n"):
+            quoted = False
+            marks.append(place)
+        else:
+            raise Malformed("because text follows a closing quote")
+    return marks
