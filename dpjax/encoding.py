@@ -91,7 +91,7 @@ def encode_batches(
             )
             _check_length(column, next(iter(encoded.values()), column), variable)
             if outside:
-                raise ValueError(_refusal(variable, part.place))
+                raise ValueError(_refusal(variable, part.place, outside))
             encoded[variable.name] = column
         yield _in_columns(encoded, variables)
         empty = False
@@ -239,15 +239,30 @@ def _check_length(column: np.ndarray, first: np.ndarray, variable: AnyVariable) 
         )
 
 
-def _refusal(variable: AnyVariable, place: str) -> str:
+def _refusal(variable: AnyVariable, place: str, outside: Sequence) -> str:
     column = f"column {variable.name!r:.80}{_in(place)}"
     if isinstance(variable, Interval):
         return (
             f"`table` must hold only numbers in {column}, some cell is none: mend it; "
             "`Schema.check` shows the cells."
         )
+    if any(_is_ambiguous(cell, variable) for cell in outside):
+        return (
+            f"`table` must hold text, or numbers that each show one level, in {column}:"
+            " read it as text (`dtype=str`), or give the path of its file; "
+            "`Schema.check` shows the cells."
+        )
+    remedy = 'or declare an "other" level'
+    if variable.other is not None:
+        remedy = 'since "other" is for no missing value and no hexadecimal number'
     return (
         f"`table` must hold only declared levels, {column} does not (or lacks a "
-        'value): mend it, or declare an "other" level; '
-        "`Schema.check` shows the values."
+        f"value): mend it, {remedy}; `Schema.check` shows the values."
     )
+
+
+def _is_ambiguous(cell: object, variable: Variable) -> bool:
+    """Whether it is refused for its type: a reader could have made it of any text."""
+    shown = number(cell)
+    lacks_value = shown is not None and shown != shown
+    return not (isinstance(cell, str) or lacks_value or variable.is_outside(cell))

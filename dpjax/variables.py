@@ -124,9 +124,9 @@ class Variable:
             that shows a hexadecimal number.
         """
         code = self.match(value)
-        return self._other if code is None and self._is_outside(value) else code
+        return self._other if code is None and self.is_outside(value) else code
 
-    def _is_outside(self, value: object) -> bool:
+    def is_outside(self, value: object) -> bool:
         """Whether a cell that shows no level has the same text in every table."""
         shown = _number(value)
         if shown is None:

@@ -27,7 +27,7 @@ def remembering(code: Code) -> Code:
     def look_up(value: object) -> int | None:
         try:
             return remembered(value)
-        except TypeError:  # not hashable, whatever its type promises
+        except (TypeError, ValueError):  # not hashable, whatever its type promises
             return code(value)
 
     return look_up

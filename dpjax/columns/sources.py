@@ -8,9 +8,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dpjax.columns.arrow import pyarrow
+from dpjax.columns.arrow import csv, pyarrow
 from dpjax.columns.files import BATCH, UNREADABLE, File, is_table_file
 from dpjax.columns.held import Held, Part, Table, check_names, is_dataset, is_in_memory
+
+_INFERRED = (
+    "`table` must not be {} of CSV or JSON, whose types Arrow infers from the records: "
+    "give the paths of CSV files, or Parquet written with declared types."
+)
+_WITH_TYPES = {"parquet", "arrow", "feather", "orc"}  # formats of files
 
 
 def parts(source: Table) -> Iterator[Part]:
@@ -21,6 +27,8 @@ def parts(source: Table) -> Iterator[Part]:
             any. Messages never quote a record.
         ImportError: if files are given and pyarrow is not installed.
     """
+    if csv and isinstance(source, csv.CSVStreamingReader):
+        raise ValueError(_INFERRED.format("a reader"))
     if isinstance(source, str | os.PathLike):
         yield from _files(pathlib.Path(source))
     elif is_dataset(source):
@@ -94,8 +102,8 @@ class _Dataset(Part):
             )
             for batch, fragment in scanner.scan_batches():
                 path = getattr(fragment, "path", None)
-                if path != checked:
-                    _check_columns(fragment, names)
+                if path is None or path != checked:
+                    _check_columns(fragment, self.dataset.schema, names)
                     checked = path
                 if next(turns):
                     yield batch
@@ -109,17 +117,36 @@ class _Dataset(Part):
         )
 
 
-def _check_columns(fragment: Any, names: Sequence[str]) -> None:
-    """Arrow would fill a column that a file lacks with missing values."""
+def _check_columns(fragment: Any, schema: Any, names: Sequence[str]) -> None:
+    """Refuse a file whose columns are not there, or not of the types of the data set.
+
+    Arrow would fill a column that a file lacks with missing values, infer the types of
+    CSV and JSON, and convert cells of one type to another that the first file has.
+    """
     known = pyarrow.dataset  # pyright: ignore[reportAttributeAccessIssue]  (imported)
     partition = known.get_partition_keys(fragment.partition_expression)
-    present = {*fragment.physical_schema.names, *partition}
+    physical, place = fragment.physical_schema, getattr(fragment, "path", "a part")
+    format = getattr(getattr(fragment, "format", None), "default_extname", "arrow")
+    if format not in _WITH_TYPES:
+        raise ValueError(_INFERRED.format("a data set"))
     for name in names:
-        if name not in present:
+        if name not in {*physical.names, *partition}:
             raise ValueError(
                 "`table` must have a column for each variable in every file, "
-                f"{fragment.path} has no {name!r}."
+                f"{place} has no {name!r}."
             )
+        if name in physical.names and (
+            _plain(physical.field(name).type) != _plain(schema.field(name).type)
+        ):
+            raise ValueError(
+                "`table` must have columns of one type in every file of a data set, "
+                f"{name!r} has another in {place}: give the paths of the files."
+            )
+
+
+def _plain(kind: Any) -> Any:
+    """The type of the values, whether Arrow keeps a dictionary of them or not."""
+    return kind.value_type if pyarrow.types.is_dictionary(kind) else kind
 
 
 def _fragments(source: Any) -> list[Any]:
