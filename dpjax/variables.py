@@ -127,12 +127,14 @@ class Variable:
         return self._other if code is None and self.is_outside(value) else code
 
     def is_outside(self, value: object) -> bool:
-        """Whether a cell that shows no level has the same text in every table."""
+        """Whether a cell that shows no level shows none in any table, for `other`."""
         shown = _number(value)
-        if shown is None:
-            return isinstance(value, str) and not _HEXADECIMAL.fullmatch(value)
+        if shown is not None and math.isnan(shown):
+            return False
+        if isinstance(value, str):
+            return not _HEXADECIMAL.fullmatch(value)
         boolean = isinstance(value, bool | np.bool_)
-        return not (boolean or math.isnan(shown) or self._near(shown))
+        return shown is not None and not boolean and not self._near(shown)
 
     def _near(self, shown: float) -> list[tuple[float, int]]:
         """Levels whose number some reader could give to a cell that shows this one."""

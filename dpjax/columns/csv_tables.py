@@ -115,8 +115,6 @@ def _ahead(function: Callable, items: Iterable) -> Iterator[Future]:
 def _place(error: Exception, before: int | None) -> str:
     """The row that Arrow names; nothing else of its message, which quotes the file."""
     row = re.search(r"Row #(\d+)", str(error))
-    if row is None:
-        return "because a cell is not text in UTF-8"
-    if before is None:
+    if row is None or before is None:
         return "in some row"
     return f"in row {before - 1 + int(row[1])} with the header as row 1"

@@ -1,9 +1,14 @@
-"""`python -m tests.fuzz --inputs 100000`: the nightly size, with a table at the end."""
+"""`python -m tests.fuzz --inputs 100000`: the nightly size, with a table at the end.
+
+With `--neighbours`, tables that differ in one record in place of mutated files.
+"""
 
 import argparse
+import os
 import pathlib
 import sys
 
+from . import neighbours
 from .engine import Tally
 from .formats import FORMATS
 from .processes import fuzz_in_processes
@@ -11,11 +16,17 @@ from .processes import fuzz_in_processes
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz")
-    parser.add_argument("--inputs", type=int, default=100_000, help="of each format")
+    parser.add_argument(
+        "--inputs", type=int, default=100_000, help="of each format, or neighbours"
+    )
     parser.add_argument("--format", choices=FORMATS, action="append")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--keep", default="fuzz-faults", help="folder for bad inputs")
+    parser.add_argument("--neighbours", action="store_true", help="tables and readers")
     options = parser.parse_args()
+    if options.neighbours:
+        processes = len(os.sched_getaffinity(0))
+        return neighbours.main(options.inputs, options.seed, processes)
     print(_line("format", Tally.__dataclass_fields__))
     bad = False
     for format in options.format or FORMATS:
