@@ -254,7 +254,7 @@ def _refusal(variable: AnyVariable, place: str, outside: Sequence) -> str:
         )
     remedy = 'or declare an "other" level'
     if variable.other is not None:
-        remedy = 'since "other" is for no missing value and no hexadecimal number'
+        remedy = 'since "other" is for no missing value and no number in doubt'
     return (
         f"`table` must hold only declared levels, {column} does not (or lacks a "
         f"value): mend it, {remedy}; `Schema.check` shows the values."

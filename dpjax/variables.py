@@ -119,9 +119,9 @@ class Variable:
         Returns:
             None for what is refused. Without `other`, all that shows no level; with it,
             a cell without a value (None, NaN, empty text), of another type (a date,
-            bytes), and what a reader could have made of different texts: a boolean, a
-            number that several levels show or that misses one by rounding, and text
-            that shows a hexadecimal number.
+            bytes), and what readers could make other values of, or could have made of
+            other texts: a boolean, a number that several levels show or that misses
+            one by rounding, and text that shows a hexadecimal number.
         """
         code = self.match(value)
         return self._other if code is None and self.is_outside(value) else code
@@ -129,12 +129,10 @@ class Variable:
     def is_outside(self, value: object) -> bool:
         """Whether a cell that shows no level shows none in any table, for `other`."""
         shown = _number(value)
-        if shown is not None and math.isnan(shown):
-            return False
-        if isinstance(value, str):
-            return not _HEXADECIMAL.fullmatch(value)
+        if shown is None:
+            return isinstance(value, str) and not _HEXADECIMAL.fullmatch(value)
         boolean = isinstance(value, bool | np.bool_)
-        return shown is not None and not boolean and not self._near(shown)
+        return not (boolean or math.isnan(shown) or self._near(shown))
 
     def _near(self, shown: float) -> list[tuple[float, int]]:
         """Levels whose number some reader could give to a cell that shows this one."""

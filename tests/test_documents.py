@@ -1,4 +1,4 @@
-"""SECURITY.md and docs/proofs.md: what they name exists."""
+"""SECURITY.md, docs/proofs.md, docs/how-tables-are-read.md: what they name exists."""
 
 import ast
 import functools
@@ -16,6 +16,7 @@ from dpjax.mechanisms.base import ExactMechanism
 ROOT = pathlib.Path(__file__).parents[1]
 SECURITY = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
 PROOFS = (ROOT / "docs" / "proofs.md").read_text(encoding="utf-8")
+READING = (ROOT / "docs" / "how-tables-are-read.md").read_text(encoding="utf-8")
 
 NODE = re.compile(r"`(?:tests/)?(test_\w+\.py)(?:::(\w+))?`")
 SECTION = re.compile(r"^## (\d+)\. .*\n((?:(?!^## ).*\n)*)", re.MULTILINE)
@@ -98,7 +99,9 @@ def test_a_command_that_does_not_exist_is_noticed():
         assert missing_part(wrong) is not None
 
 
-@pytest.mark.parametrize("text", [SECURITY, PROOFS], ids=["SECURITY", "proofs"])
+@pytest.mark.parametrize(
+    "text", [SECURITY, PROOFS, READING], ids=["SECURITY", "proofs", "reading"]
+)
 def test_tests_and_names_in_the_documents_exist(text):
     assert missing_tests(text) == []
     assert missing_names(text) == []

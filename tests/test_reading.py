@@ -44,7 +44,7 @@ def moved(statistic, table, neighbour):
 @pytest.mark.parametrize("length", [300_000, 1_390_000])
 def test_a_long_comment_is_one_cell_of_one_record(length, tmp_path):
     """It moved [1000, 0] to [1001, 692455], in a column that is not even read."""
-    comment = b'no,"dear all\n' + b"yes,x\n" * length + b'"\n'
+    comment = b'no,"dear all\n' + b"yes,x\n" * length + b'yes,x"\n'
     for name, added in (("one.csv", b""), ("two.csv", comment)):
         text = b"affair,note\n" + added + b"no,\n" * 1000
         (tmp_path / name).write_bytes(text)
@@ -151,15 +151,15 @@ def test_other_is_for_text_and_numbers_and_for_no_type(cells):
 def test_levels_that_show_one_number_need_text():
     schema = dp.Schema({"x": {"levels": ["1", "01", "u"], "other": "u"}})
     assert codes(schema, {"x": ["1", "01", "z"]}) == [0, 1, 2]
-    for cell in (1, 1.0, True):
+    for cell in (1, 1.0, True, "1.0"):
         with pytest.raises(ValueError, match="`table` must hold"):
             codes(schema, {"x": [cell]})
 
 
 def test_a_number_that_misses_a_level_by_rounding_is_refused():
     schema = dp.Schema({"x": {"levels": [0.3, 3, "u"], "other": "u"}})
-    for cell in (0.1 + 0.2, math.nextafter(3, 0)):
-        with pytest.raises(ValueError, match="numbers that each show one level"):
+    for cell in (0.1 + 0.2, "0.30000000000000004", math.nextafter(3, 0)):
+        with pytest.raises(ValueError, match=r"each show one level|number in doubt"):
             codes(schema, {"x": [cell]})
     assert codes(schema, {"x": [0.3, "0.30", 0.3001, 3.0, 4]}) == [0, 0, 2, 1, 2]
 

@@ -123,8 +123,8 @@ MUTANTS = (
         "table row shifted",
         "schema: each code is the next level's",
         "columns/codes.py",
-        "filled = [(other or 0) if code is None else code for code in codes]",
-        "filled = [(other or 0) if code is None else code for code in codes]\n"
+        "filled = [0 if code is None else code for code in codes]",
+        "filled = [0 if code is None else code for code in codes]\n"
         "    filled = [*filled[1:], *filled[:1]]",
         ("tests/test_schema.py::test_every_kind_of_table_is_encoded_alike[lists]",),
     ),
