@@ -46,7 +46,7 @@ def test_a_long_comment_is_one_cell_of_one_record(length, tmp_path):
     """It moved [1000, 0] to [1001, 692455], in a column that is not even read."""
     comment = b'no,"dear all\n' + b"yes,x\n" * length + b'yes,x"\n'
     for name, added in (("one.csv", b""), ("two.csv", comment)):
-        text = b"affair,note\n" + added + b"no,\n" * 1000
+        text = b"affair,note\n" + b"no,\n" * 1000 + added
         (tmp_path / name).write_bytes(text)
     schema = AFFAIR.encode(tmp_path / "two.csv", ignore="note")
     assert np.bincount(schema[:, 0]).tolist() == [1001]
@@ -60,7 +60,7 @@ def test_the_first_record_does_not_decide_how_a_million_are_cut(tmp_path):
     """Its length moved all ends of blocks, and with them the number of records."""
     sizes = []
     for first in (b"no,", b"no,longer"):
-        rest = b'no,"a\nyes"\n' * 10**6
+        rest = b'no,"a\nyes,b"\n' * 10**6
         (tmp_path / "t.csv").write_bytes(b"affair,note\n" + first + b"\n" + rest)
         source = AFFAIR.encode_batches(tmp_path / "t.csv", ignore="note")
         exact, n = measured(COUNTS, source)

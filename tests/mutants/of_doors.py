@@ -32,7 +32,7 @@ MUTANTS = (
         "CSV: cut by Arrow, blind to quotes",
         "columns/csv_tables.py",
         _WHOLE,
-        _WHOLE.replace("len(data) + 1", "1 << 16").replace(
+        _WHOLE.replace("len(data) + 1", "1 << 22").replace(
             "values=True", "values=False"
         ),
         _READING + "test_a_long_comment_is_one_cell_of_one_record[1390000]",
