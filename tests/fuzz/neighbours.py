@@ -159,9 +159,9 @@ def _neighbours(rng: random.Random, source: str) -> Iterator[tuple[str, str]]:
 
 
 def _written(cell: str, note: str) -> bytes:
-    """A record as `csv` writes it."""
-    sink = io.StringIO()
-    csv.writer(sink, lineterminator="\n").writerow([cell, note])
+    """A record as `csv` writes it, which leaves carriage returns without quotes."""
+    sink, quoting = io.StringIO(), "\r" in cell + note
+    csv.writer(sink, lineterminator="\n", quoting=int(quoting)).writerow([cell, note])
     return sink.getvalue().encode()
 
 
