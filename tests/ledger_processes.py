@@ -70,11 +70,11 @@ def charged(ledger: Ledger, times: int) -> int:
     return succeeded
 
 
-def in_a_fork(act: Callable[[], int]) -> int:
+def in_a_fork(act: Callable[[], int], seconds: int = 100) -> int:
     """What it returns, at most 100, in a process of its own; 200 if that fails."""
     process = os.fork()
     if not process:
-        signal.alarm(100)
+        signal.alarm(seconds)
         status = 200
         try:
             status = act()
@@ -87,9 +87,9 @@ def fork_in_memory(told):
     """Nine processes charge one ledger in memory; some are forked under its lock."""
     ledger = Ledger(3 * COST.epsilon, adjacency=COST.adjacency)
     ledger.charge(COST)
-    forked = [in_a_fork(lambda: _refused(ledger)) for _ in range(4)]
+    forked = [in_a_fork(lambda: _refused(ledger)) for _ in range(7)]
     with ledger._lock:  # as if another thread were in the middle of a charge
-        forked += [in_a_fork(lambda: _refused(ledger)) for _ in range(4)]
+        forked += [in_a_fork(lambda: _refused(ledger), seconds=20)]
     told.put((forked, charged(ledger, 9), ledger.spent))
 
 

@@ -224,6 +224,7 @@ def test_whoever_is_killed_while_making_a_ledger_leaves_all_of_it_or_none(tmp_pa
     seen = set()
     for number in range(len(statuses)):
         path = tmp_path / f"{number}" / "ledger.jsonl"
+        assert not path.exists() or path.read_text().count("\n") == 2
         ledger = shared(path, 1)
         seen.add(ledger.spent)
         ledger.charge(COST)  # no lock is left, either

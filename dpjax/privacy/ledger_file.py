@@ -174,12 +174,13 @@ def _locked(path: pathlib.Path, flags: int) -> Iterator[int]:
         ValueError: if it cannot be opened or locked, or somebody else holds it for a
             minute, which a charge takes milliseconds of.
     """
-    give_up = time.monotonic() + _PATIENCE
+    start = time.monotonic()
     try:
         while (held := _attempt(path, flags)) is None:
-            if time.monotonic() > give_up:
+            waited = time.monotonic() - start
+            if waited > _PATIENCE:
                 raise TimeoutError(errno.EBUSY, "another process keeps it locked")
-            time.sleep(_INTERVAL)
+            time.sleep(_INTERVAL + waited / 10)  # many that wait must not hinder it
     except OSError as error:
         raise ValueError(
             f"`ledger` must be possible to open and to lock, {path}: {error.strerror}."
