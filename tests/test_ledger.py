@@ -182,13 +182,15 @@ class Told:
 
 def test_a_charge_in_memory_is_alone_from_reading_to_writing(monkeypatch):
     """Between the two of one thread another one is let loose; no luck is needed."""
-    ledger, reached, threads = Ledger(1, adjacency="replace-one"), threading.Event(), []
+    ledger, reached = Ledger(1, adjacency="replace-one"), threading.Event()
+    threads, charged = [], []
     monkeypatch.setattr(ledger, "_lock", Told(ledger._lock, reached))
     refuse = ledger._refuse
 
     def charge():
         with contextlib.suppress(BudgetExceeded):
             ledger.charge(PureDP(Fraction(1), "replace-one"))
+            charged.append(1)
         reached.set()
 
     def interrupted(*arguments):
@@ -202,7 +204,7 @@ def test_a_charge_in_memory_is_alone_from_reading_to_writing(monkeypatch):
     monkeypatch.setattr(ledger, "_refuse", interrupted)
     charge()
     threads[0].join()
-    assert ledger.spent == 1
+    assert ledger.spent == sum(charged) == 1
 
 
 def test_an_unknown_adjacency_is_refused():

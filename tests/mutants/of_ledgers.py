@@ -71,8 +71,8 @@ MUTANTS = (
         "ledger shared",
         "ledger: a fork waits for a thread that it does not have",
         _MEMORY,
-        "        if self._forked():  # known",
-        "        with self._lock:\n            pass\n        if self._forked():  # known",
+        "if self._forked():  # known",
+        "if not self._lock.acquire() or self._lock.release() or self._forked():  #",
         (_FORK,),
     ),
     Mutant(
@@ -159,8 +159,8 @@ MUTANTS = (
         "budget not charged",
         "ledger: a charge that is not on the disk",
         _FILE,
-        "            os.fsync(book.held)\n        except OSError as error:\n            with",
-        "        except OSError as error:\n            with",
+        "            os.fsync(book.held)\n        except OSError as error:\n            w",
+        "        except OSError as error:\n            w",
         (_ON_DISK,),
     ),
     Mutant(
