@@ -159,8 +159,8 @@ MUTANTS = (
         "budget not charged",
         "ledger: a charge that is not on the disk",
         _FILE,
-        "            os.fsync(book.held)\n        except OSError as error:\n            w",
-        "        except OSError as error:\n            w",
+        "os.fsync(book.held)\n        except OSError as error:\n            with",
+        "pass\n        except OSError as error:\n            with",
         (_ON_DISK,),
     ),
     Mutant(
