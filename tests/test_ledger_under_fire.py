@@ -1,4 +1,7 @@
-"""A ledger shared by many processes, killed at any moment, on a full disk, tampered."""
+"""A ledger shared by many processes, killed at any moment, on a full disk, tampered.
+
+`pytest -m thorough tests/test_ledger_under_fire.py`: the same with 200 processes.
+"""
 
 import os
 import resource
