@@ -10,9 +10,11 @@ __all__ = [
     "parse_json",
     "printable",
     "read_text",
+    "whole_file",
     "write_atomically",
 ]
 
+import contextlib
 import gzip
 import json
 import math
@@ -21,6 +23,8 @@ import pathlib
 import secrets
 import zlib
 from collections import Counter
+from collections.abc import Iterator
+from typing import BinaryIO
 
 _LONGEST_NUMBER = 100  # digits
 _LARGEST_TEXT = 1 << 28  # bytes, once decompressed
@@ -124,12 +128,22 @@ def write_atomically(path: str | os.PathLike, content: str | bytes) -> None:
     Raises:
         ValueError: if it cannot be written; then nothing is left behind.
     """
+    with whole_file(path) as file:
+        file.write(content.encode() if isinstance(content, str) else content)
+
+
+@contextlib.contextmanager
+def whole_file(path: str | os.PathLike) -> Iterator[BinaryIO]:
+    """A file to be written in the `with` block, after which it has its name.
+
+    Raises:
+        ValueError: if it cannot be written; then nothing is left behind.
+    """
     path = pathlib.Path(path)
-    data = content.encode() if isinstance(content, str) else content
     temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")
     try:
         with open(temporary, "xb") as file:
-            file.write(data)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)

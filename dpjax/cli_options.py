@@ -91,8 +91,7 @@ def split_of(specs: list[str]) -> dict[str, str] | None:
 def refuse_unwritable(options: argparse.Namespace) -> None:
     """Refuse an output that would be lost or destroy an input, before any charge."""
     out = pathlib.Path(options.out).resolve()
-    ledger = options.ledger and pathlib.Path(options.ledger).resolve()
-    inputs = [options.data, options.schema, options.network, ledger, f"{ledger}.lock"]
+    inputs = [options.data, options.schema, options.network, options.ledger]
     taken = [pathlib.Path(x).resolve() for x in inputs if x]
     if out in taken or is_among_tables(out, options.data):
         raise ValueError(

@@ -1,5 +1,6 @@
 import contextlib
 import os
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 
@@ -75,7 +76,8 @@ def test_a_file_keeps_its_budget_and_adjacency(tmp_path):
         lambda text: text[:-1],
         lambda text: text[:-5] + "\n",
         lambda text: text.replace("1/2", "-1/2"),
-        lambda text: text.replace("dpjax-ledger-1", "dpjax-ledger-2"),
+        lambda text: text.replace("dpjax-ledger-2", "dpjax-ledger-3"),
+        lambda text: text.replace("dpjax-ledger-2", "dpjax-ledger-1").replace("/", "["),
         lambda text: text + "[]\n",
         lambda text: text + "{}\n",
         lambda text: "\n" + text,
@@ -87,7 +89,7 @@ def test_a_damaged_file_stops_everything(damage, tmp_path):
     ledger = Ledger(1, adjacency="replace-one", path=path)
     ledger.charge(HALF)
     path.write_text(damage(path.read_text()))
-    with pytest.raises(ValueError, match="must be an undamaged file"):
+    with pytest.raises(ValueError, match=r"an undamaged file|must only grow"):
         ledger.charge(HALF)
     with pytest.raises(ValueError, match="must be an undamaged file"):
         Ledger(1, adjacency="replace-one", path=path)
@@ -106,7 +108,8 @@ def test_a_file_is_made_by_the_first_charge_and_not_by_a_refusal(tmp_path):
     assert ledger.spent == 0
     assert not list(tmp_path.iterdir())
     ledger.charge(HALF)
-    assert (tmp_path / "ledger.jsonl").exists()
+    ledger.charge(HALF)
+    assert list(tmp_path.iterdir()) == [tmp_path / "ledger.jsonl"]  # and nothing else
 
 
 def test_whoever_starts_a_file_sets_its_budget(tmp_path):
@@ -139,8 +142,10 @@ def test_a_file_that_has_gone_is_not_started_again(tmp_path):
     ledger = Ledger(1, adjacency="replace-one", path=path)
     ledger.charge(HALF)
     path.unlink()
-    with pytest.raises(ValueError, match="must be a readable file"):
+    with pytest.raises(ValueError, match="No such file"):
         ledger.charge(HALF)
+    with pytest.raises(ValueError, match="No such file"):
+        _ = ledger.spent
     assert not path.exists()
 
 
@@ -159,6 +164,47 @@ def test_threads_that_share_a_ledger_do_not_overspend_it():
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(charge, range(200)))
     assert ledger.spent == 10
+
+
+class Told:
+    """A lock that tells when somebody comes to it."""
+
+    def __init__(self, lock, reached):
+        self.lock, self.reached = lock, reached
+
+    def __enter__(self):
+        self.reached.set()
+        self.lock.acquire()
+
+    def __exit__(self, *_):
+        self.lock.release()
+
+
+def test_a_charge_in_memory_is_alone_from_reading_to_writing(monkeypatch):
+    """Between the two of one thread another one is let loose; no luck is needed."""
+    ledger, reached = Ledger(1, adjacency="replace-one"), threading.Event()
+    threads, charged = [], []
+    monkeypatch.setattr(ledger, "_lock", Told(ledger._lock, reached))
+    refuse = ledger._refuse
+
+    def charge():
+        with contextlib.suppress(BudgetExceeded):
+            ledger.charge(PureDP(Fraction(1), "replace-one"))
+            charged.append(1)
+        reached.set()
+
+    def interrupted(*arguments):
+        refuse(*arguments)
+        if not threads:
+            reached.clear()
+            threads.append(threading.Thread(target=charge))
+            threads[0].start()
+            assert reached.wait(60)  # until it is done, or waits for its turn
+
+    monkeypatch.setattr(ledger, "_refuse", interrupted)
+    charge()
+    threads[0].join()
+    assert ledger.spent == sum(charged) == 1
 
 
 def test_an_unknown_adjacency_is_refused():

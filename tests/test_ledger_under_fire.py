@@ -1,4 +1,7 @@
-"""A ledger shared by many processes, killed at any moment, on a full disk, tampered."""
+"""A ledger shared by many processes, killed at any moment, on a full disk, tampered.
+
+`pytest -m thorough tests/test_ledger_under_fire.py`: the same with 200 processes.
+"""
 
 import os
 import resource
@@ -11,14 +14,38 @@ import pytest
 from dpjax import BudgetExceeded, Ledger
 from dpjax.privacy import ledger_file
 
-from .ledger_processes import CONTEXT, COST, charge_and_tell, charge_until_killed
+from .ledger_processes import (
+    CONTEXT,
+    COST,
+    charge_and_fork,
+    charge_and_tell,
+    charge_until_killed,
+    delete_all_others,
+    die_at_every_line,
+    fork_in_a_charge,
+    fork_in_memory,
+    share_memory,
+)
 
 SIXTY = 60 * COST.epsilon
 PLENTY = Fraction(10**6)
+FIRST = '{"adjacency":"add-remove","budget":"60/97","format":"dpjax-ledger-1"}\n'
 
 
 def shared(path, budget):
     return Ledger(budget, adjacency=COST.adjacency, path=path)
+
+
+def told(calls):
+    """What processes tell that run at once; without threads, so that they may fork."""
+    queue = CONTEXT.SimpleQueue()
+    started = [CONTEXT.Process(target=act, args=(*rest, queue)) for act, *rest in calls]
+    for process in started:
+        process.start()
+    for process in started:
+        process.join()
+    assert [process.exitcode for process in started] == [0] * len(started)
+    return [queue.get() for _ in started]
 
 
 @pytest.mark.parametrize(
@@ -29,18 +56,9 @@ def test_of_100_concurrent_charges_those_succeed_that_the_budget_allows(
 ):
     for number in range(rounds):
         path = tmp_path / f"{number}.jsonl"
-        start, told = CONTEXT.Barrier(processes), CONTEXT.SimpleQueue()
-        arguments = (path, SIXTY, 100 // processes, start, told)
-        started = [
-            CONTEXT.Process(target=charge_and_tell, args=arguments)
-            for _ in range(processes)
-        ]
-        for process in started:
-            process.start()
-        charged = [told.get() for _ in started]
-        for process in started:
-            process.join()
-        assert sum(charged) == 60
+        start, times = CONTEXT.Barrier(processes), 100 // processes
+        call = (charge_and_tell, path, SIXTY, times, start)
+        assert sum(told([call] * processes)) == 60
         assert len(path.read_text().splitlines()) == 61
         assert shared(path, None).spent == SIXTY == shared(path, None).budget
 
@@ -111,14 +129,20 @@ def test_a_lock_that_cannot_be_had_is_one_clear_line(tmp_path, monkeypatch):
     ledger, other = shared(path, PLENTY), shared(path, PLENTY)
     ledger.charge(COST)
     monkeypatch.setattr(ledger_file, "_PATIENCE", 0.01)
-    with ledger_file.LedgerFile(path).lock():
-        with pytest.raises(ValueError, match="another process keeps it") as error:
-            other.charge(COST)
+    with ledger._opened():
+        for attempt in (other.charge, other.require, ledger.charge):
+            with pytest.raises(ValueError, match="another process keeps it") as error:
+                attempt(COST)
     assert "\n" not in str(error.value)
-    path.with_name("ledger.jsonl.lock").unlink()
-    path.with_name("ledger.jsonl.lock").mkdir()
-    with pytest.raises(ValueError, match=r"`ledger` must have a lock .*directory"):
+
+    def fail(*_):
+        raise OSError(37, "No locks available")
+
+    monkeypatch.setattr(ledger_file.fcntl, "flock", fail)
+    with pytest.raises(ValueError, match=r"to open and to lock.*No locks available"):
         other.charge(COST)
+    monkeypatch.undo()
+    assert ledger.spent == COST.epsilon
 
 
 @pytest.mark.parametrize(
@@ -151,8 +175,61 @@ def test_a_ledger_edited_by_hand_into_nonsense_is_refused(edit, tmp_path):
 
 def test_a_ledger_that_was_made_to_overspend_spends_no_more(tmp_path):
     path = tmp_path / "ledger.jsonl"
-    shared(path, SIXTY).charge(COST)
-    with path.open("a") as file:
-        file.write('{"epsilon":"1000","purpose":"by hand"}\n')
+    path.write_text(FIRST + '{"epsilon":"1000","purpose":"by hand"}\n')
     with pytest.raises(BudgetExceeded, match="has left, -"):
         shared(path, None).charge(COST)
+
+
+@pytest.mark.parametrize("act", [fork_in_memory, share_memory])
+def test_a_ledger_in_memory_is_of_one_process(act):
+    ((forked, charged, spent),) = told([(act,)])
+    assert forked == [5] * len(forked)  # all uses are refused, and `repr` says why
+    assert charged * COST.epsilon <= spent <= 3 * COST.epsilon
+    assert charged > 0
+
+
+def test_a_fork_in_the_middle_of_a_charge_keeps_no_lock(tmp_path):
+    path = tmp_path / "ledger.jsonl"
+    assert told([(fork_in_a_charge, path)]) == [(3, 0, 5 * COST.epsilon)]
+
+
+@pytest.mark.parametrize(
+    ("processes", "budget", "times"),
+    [(3, 20, 10), pytest.param(200, 100, 1, marks=pytest.mark.thorough)],
+)
+def test_deleted_helpers_and_forks_do_not_overspend(processes, budget, times, tmp_path):
+    path, stop = tmp_path / "ledger.jsonl", CONTEXT.Event()
+    start = CONTEXT.Barrier(processes + 1)
+    deleting = CONTEXT.Process(target=delete_all_others, args=(path, start, stop))
+    deleting.start()
+    call = (charge_and_fork, path, budget * COST.epsilon, times, start)
+    assert sum(told([call] * processes)) == budget
+    stop.set()
+    deleting.join()
+    assert deleting.exitcode == 0
+    assert shared(path, None).spent == budget * COST.epsilon
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_of_ledgers_that_are_made_at_once_one_is(tmp_path):
+    """Budgets differ: the others are told so, and no charge that succeeded is lost."""
+    for number in range(3):
+        path, start = tmp_path / f"{number}.jsonl", CONTEXT.Barrier(4)
+        budgets = [units * COST.epsilon for units in (2, 3, 4, 5)]
+        calls = [(charge_and_tell, path, budget, 9, start) for budget in budgets]
+        spent = sum(told(calls)) * COST.epsilon
+        assert spent == shared(path, None).spent == shared(path, None).budget
+
+
+def test_whoever_is_killed_while_making_a_ledger_leaves_all_of_it_or_none(tmp_path):
+    (statuses,) = told([(die_at_every_line, tmp_path)])
+    assert set(statuses) == {0, -signal.SIGKILL}
+    seen = set()
+    for number in range(len(statuses)):
+        path = tmp_path / f"{number}" / "ledger.jsonl"
+        assert not path.exists() or path.read_text().count("\n") == 2
+        ledger = shared(path, 1)
+        seen.add(ledger.spent)
+        ledger.charge(COST)  # no lock is left, either
+        assert {x.suffix for x in path.parent.iterdir()} <= {".jsonl", ".tmp"}
+    assert seen == {0, COST.epsilon}

@@ -1,22 +1,39 @@
-"""The ledger's file: JSON Lines, appended to under a lock that processes share."""
+"""The ledger's file: JSON Lines, each with a hash of all before it, locked by `flock`.
+
+The file itself is locked, because a helper file could be deleted: without its lock
+two processes charge at once, and without its write-ahead log a database in SQLite loses
+charges. A curator can read the text. Locks and the numbers of files (inodes) can be
+relied on in local file systems; not in all network ones.
+
+What is found out: an edit, by the hashes; a copy, by the number of the file; and, by
+the object that read or wrote them, lines that changed or went away since. What a new
+process cannot find out: that the last lines were cut off, or that an older state was
+written back into the same file, or that the whole disk was set back.
+"""
 
 __all__ = ["LedgerFile"]
 
 import contextlib
+import errno
 import os
 import pathlib
+import time
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from filelock import FileLock, Timeout
+from dpjax._documents import whole_file
+from dpjax.privacy.ledger_lines import FORMAT, UNCHAINED, Book, read_on, with_charge
+from dpjax.privacy.rounding import rounded_up
 
-from dpjax._checks import one_of
-from dpjax._documents import canonical_json, parse_json, read_text, write_atomically
-from dpjax.privacy.adjacency import ADJACENCIES
-from dpjax.privacy.guarantee import exact_epsilon
+if TYPE_CHECKING:
+    fcntl: Any = None
+else:
+    try:
+        import fcntl
+    except ImportError:  # on Windows
+        fcntl = None
 
-_FORMAT = "dpjax-ledger-1"
 _PATIENCE = 60  # seconds
 _INTERVAL = 0.005  # a charge takes about as long
 
@@ -25,96 +42,163 @@ class LedgerFile:
     """A budget and an adjacency on the first line, a charge on every other one.
 
     Args:
-        path: of the file, links followed; its lock is beside it, with ".lock" added.
+        path: of the file, links followed.
+        new: what the ledger says while there is no file.
+
+    Raises:
+        ValueError: if the file would be compressed, or cannot be locked by `flock`.
     """
 
-    def __init__(self, path: str | os.PathLike) -> None:
+    def __init__(self, path: str | os.PathLike, new: Book) -> None:
         self.path = pathlib.Path(os.path.realpath(path))
+        self._seen = new  # later what was last read or written here
         if self.path.suffix == ".gz":
             raise ValueError(f"`ledger` must not be compressed, got {self.path}.")
+        if fcntl is None:
+            raise ValueError(
+                "`ledger` must be in memory, without a `path`, on a system that has no "
+                "`flock` to lock a file with, such as Windows."
+            )
 
     @contextlib.contextmanager
-    def lock(self) -> Iterator[None]:
-        """Held, in a `with` block, from reading to appending; a dead holder lets go.
+    def opened(self, charging: bool) -> Iterator[Book]:
+        """What the ledger says; nobody else charges it within the `with` block.
+
+        Only `charging` locks what is not there yet, so that `append` may make it.
 
         Raises:
-            ValueError: if it cannot be made where the file is, or another process
-                holds it for a minute, which a charge takes milliseconds of.
+            ValueError: if the file cannot be locked or read to the last byte, or is a
+                copy, or no longer begins with what was read or written here before.
         """
-        if not self.path.parent.is_dir() or not os.access(self.path.parent, os.W_OK):
-            raise ValueError(
-                f"`ledger` must be in a folder that can be written, got {self.path}."
-            )
-        if self.path.exists() and self.path.stat().st_nlink > 1:
-            raise ValueError(
-                f"`ledger` must have one name, {self.path} has several (hard links), "
-                "which could be charged at once."
-            )
-        lock = FileLock(f"{self.path}.lock", timeout=_PATIENCE)
-        try:
-            lock.acquire(poll_interval=_INTERVAL)
-        except OSError as error:
-            held = isinstance(error, Timeout)
-            raise ValueError(
-                f"`ledger` must have a lock that can be had, {lock.lock_file}: "
-                f"{'another process keeps it' if held else error.strerror}."
-            ) from None
-        try:
-            yield
-        finally:
-            lock.release()
+        with contextlib.ExitStack() as stack:
+            book, held = self._seen, -1
+            if charging and self._absent():
+                held = stack.enter_context(_locked(self._folder(), os.O_RDONLY))
+            if not self._absent():
+                flags = os.O_RDWR | os.O_APPEND if charging else os.O_RDONLY
+                held = stack.enter_context(_locked(self.path, flags))
+                self._seen = book = self._read(held, self._seen)
+            yield book._replace(held=held)
 
-    def append(
-        self, budget: Fraction, adjacency: str, epsilon: Fraction, purpose: str
-    ) -> None:
-        """Add a charge, on the disk when this returns; the first makes the file.
+    def append(self, book: Book, epsilon: Fraction, purpose: str) -> None:
+        """Add a charge to what `opened` gave; on the disk when this returns.
 
         Raises:
-            ValueError: if it cannot be written, as on a full disk; nothing is charged.
+            ValueError: if it cannot be written, as on a full disk.
         """
-        if not self.path.exists():
-            header = {"format": _FORMAT, "budget": str(budget), "adjacency": adjacency}
-            write_atomically(self.path, canonical_json(header) + "\n")
-        line = canonical_json({"epsilon": str(epsilon), "purpose": purpose})
-        before = self.path.stat().st_size
+        write = self._extend if book.text else self._create
+        self._seen = write(book, epsilon, purpose)
+
+    def _extend(self, book: Book, epsilon: Fraction, purpose: str) -> Book:
+        charged = with_charge(book, epsilon, purpose, book.inode or 0)
         try:
-            with open(self.path, "ab") as file:
-                file.write(line.encode() + b"\n")
-                file.flush()
-                os.fsync(file.fileno())
+            with open(book.held, "ab", closefd=False) as file:
+                file.write(charged.text[len(book.text) :])
+            os.fsync(book.held)
         except OSError as error:
             with contextlib.suppress(OSError):  # half a line would stop everything
-                os.truncate(self.path, before)
+                os.ftruncate(book.held, len(book.text))
             raise ValueError(
                 f"`ledger` must be possible to write, {self.path}: {error.strerror}; "
                 "nothing is charged."
             ) from None
+        return charged
 
-    def read(self) -> tuple[Fraction, str, list[Fraction]]:
-        """Budget, adjacency and charges.
-
-        Raises:
-            ValueError: if the file cannot be accounted for to the last byte.
-        """
-        text = read_text(self.path, "ledger")
+    def _create(self, book: Book, epsilon: Fraction, purpose: str) -> Book:
+        """The first two lines at once: whoever is killed leaves both or no file."""
+        with whole_file(self.path) as file:
+            inode = os.fstat(file.fileno()).st_ino
+            charged = with_charge(book, epsilon, purpose, inode)
+            file.write(charged.text)
         try:
-            if not text.endswith("\n"):
-                raise ValueError("the last line is not whole")
-            header, *lines = [_parse_line(line) for line in text.splitlines()]
-            if header["format"] != _FORMAT:
-                raise ValueError("another format")
-            one_of(ADJACENCIES, adjacency=header["adjacency"])
-            charges = [exact_epsilon(line["epsilon"]) for line in lines]
-            return exact_epsilon(header["budget"]), header["adjacency"], charges
-        except (ValueError, TypeError, KeyError):
+            os.fsync(book.held)  # the folder, which knows the file's name
+        except OSError as error:
             raise ValueError(
-                f"`ledger` must be an undamaged file of format {_FORMAT}, {self.path} "
-                "is not: nothing is charged until it is mended."
+                f"`ledger` must be in a folder that reaches the disk, {self.path}: "
+                f"{error.strerror}; the charge counts."
             ) from None
+        return charged
+
+    def _absent(self) -> bool:
+        """Whether the ledger is new; a file that was here and has gone is missed."""
+        return not self._seen.text and not self.path.exists()
+
+    def _folder(self) -> pathlib.Path:
+        if not os.access(self.path.parent, os.W_OK):
+            raise ValueError(
+                f"`ledger` must be in a folder that can be written, got {self.path}."
+            )
+        return self.path.parent
+
+    def _read(self, held: int, seen: Book) -> Book:
+        try:
+            with open(held, "rb", closefd=False) as file:
+                text, status = file.read(), os.fstat(held)
+        except OSError as error:
+            raise ValueError(
+                f"`ledger` must be a readable file, {self.path}: {error.strerror}."
+            ) from None
+        if status.st_nlink > 1:
+            raise ValueError(
+                f"`ledger` must have one name, {self.path} has several (hard links), "
+                "of which one could be replaced."
+            )
+        if not text.startswith(seen.text):
+            raise ValueError(
+                f"`ledger` must only grow, {self.path} has changed or lost lines that "
+                "were read from it or written to it here: put them back into that file."
+            )
+        try:
+            book = read_on(seen, text)
+        except (ValueError, TypeError, LookupError, RecursionError):
+            raise ValueError(
+                f"`ledger` must be an undamaged file of format {FORMAT} or "
+                f"{UNCHAINED}, {self.path} is not: nothing is charged until it is "
+                "mended."
+            ) from None
+        if book.inode not in (None, status.st_ino):
+            left = -rounded_up(book.spent - book.budget)  # down, to a short fraction
+            raise ValueError(
+                f"`ledger` must be the file that was charged, {self.path} is a copy: "
+                "use the original or, if that is gone, start a new ledger with what is "
+                f"left of the budget, at most {left}."
+            )
+        return book
 
 
-def _parse_line(line: str) -> dict[str, Any]:
-    parsed = parse_json(line, "ledger")
-    if not isinstance(parsed, dict):
-        raise ValueError("a line that is not an object")
-    return parsed
+@contextlib.contextmanager
+def _locked(path: pathlib.Path, flags: int) -> Iterator[int]:
+    """A descriptor of what has this path; the only one, of all processes and threads.
+
+    Raises:
+        ValueError: if it cannot be opened or locked, or somebody else holds it for a
+            minute, which a charge takes milliseconds of.
+    """
+    start = time.monotonic()
+    try:
+        while (held := _attempt(path, flags)) is None:
+            waited = time.monotonic() - start
+            if waited > _PATIENCE:
+                raise TimeoutError(errno.EBUSY, "another process keeps it locked")
+            time.sleep(_INTERVAL + waited / 10)  # many that wait must not hinder it
+    except OSError as error:
+        raise ValueError(
+            f"`ledger` must be possible to open and to lock, {path}: {error.strerror}."
+        ) from None
+    try:
+        yield held
+    finally:
+        fcntl.flock(held, fcntl.LOCK_UN)  # a process forked meanwhile holds it, too
+        os.close(held)
+
+
+def _attempt(path: pathlib.Path, flags: int) -> int | None:
+    """A locked descriptor; None: it is held, or the path is of another file by now."""
+    with contextlib.ExitStack() as stack, contextlib.suppress(BlockingIOError):
+        held = os.open(path, flags)
+        stack.callback(os.close, held)
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.path.samestat(os.fstat(held), os.stat(path)):
+            stack.pop_all()
+            return held
+    return None

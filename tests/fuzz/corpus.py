@@ -15,12 +15,14 @@ import gzip
 import json
 import pathlib
 import tempfile
+from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
 from pyarrow import csv, parquet
 
 import dpjax as dp
+from dpjax.privacy.ledger_lines import Book, with_charge
 from dpjax.statistics import FamilyCounts, FourierCoefficients, Sufficient
 from dpjax.sweeps.checkpoint import Checkpoint
 
@@ -96,9 +98,18 @@ def _all() -> dict[str, dict[str, bytes]]:
             b'{"epsilon":"0.1","purpose":"\\u00e9"}\n',
             "new.jsonl": b'{"adjacency":"replace-one","budget":"1/2",'
             b'"format":"dpjax-ledger-1"}\n',
+            "chained.jsonl": _ledger(),
         },
         "checkpoint": {"sweep": _checkpoint()},
     }
+
+
+def _ledger() -> bytes:
+    """As one is written, but for the number of the file, which no copy keeps."""
+    book = Book(Fraction(3), "replace-one")
+    for purpose in ("a", "é"):
+        book = with_charge(book, Fraction(1, 3), purpose, inode=0)
+    return book.text
 
 
 def _checkpoint() -> bytes:

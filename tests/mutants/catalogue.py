@@ -2,11 +2,18 @@
 
 __all__ = ["MUTANTS"]
 
-from tests.mutants import of_budgets, of_doors, of_noise, of_samples
+from tests.mutants import (
+    of_budgets,
+    of_doors,
+    of_ledgers,
+    of_noise,
+    of_samples,
+)
 
 MUTANTS = (
-    *of_noise.MUTANTS,
-    *of_samples.MUTANTS,
     *of_budgets.MUTANTS,
     *of_doors.MUTANTS,
+    *of_ledgers.MUTANTS,
+    *of_noise.MUTANTS,
+    *of_samples.MUTANTS,
 )

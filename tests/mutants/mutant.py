@@ -11,6 +11,7 @@ FAULTS = (
     "NaN let through",
     "wrong adjacency",
     "budget not charged",
+    "ledger shared",
     "float noise",
     "table row shifted",
     "record read by others",

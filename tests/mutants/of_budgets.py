@@ -1,4 +1,4 @@
-"""Faults of what is charged: the release's door, the ledger, composition, splits."""
+"""Faults of what is charged: the release's door, composition, splits."""
 
 from tests.mutants.mutant import Mutant
 
@@ -45,30 +45,6 @@ MUTANTS = (
         "n = size if adjacency == REPLACE_ONE else None\n",
         "n = size\n",
         (_DOOR + "test_a_private_number_of_records_enters_no_shape_scale_or_clamp",),
-    ),
-    Mutant(
-        "budget not charged",
-        "ledger: every charge fits the whole budget",
-        "privacy/ledger.py",
-        "remaining = self.budget - self._spent()",
-        "remaining = self.budget",
-        ("tests/test_ledger.py::test_charges_are_exact_and_never_overspend[memory]",),
-    ),
-    Mutant(
-        "budget not charged",
-        "ledger: half of it goes into the file",
-        "privacy/ledger_file.py",
-        'line = canonical_json({"epsilon": str(epsilon), "purpose": purpose})',
-        'line = canonical_json({"epsilon": str(epsilon / 2), "purpose": purpose})',
-        ("tests/test_ledger.py::test_a_file_is_shared_and_outlives_its_ledger",),
-    ),
-    Mutant(
-        "wrong adjacency",
-        "ledger: a charge for the other one is taken",
-        "privacy/ledger.py",
-        "if cost.adjacency != self.adjacency:",
-        "if cost.adjacency != self.adjacency and False:",
-        ("tests/test_ledger.py::test_one_adjacency_a_ledger[memory]",),
     ),
     Mutant(
         "wrong adjacency",

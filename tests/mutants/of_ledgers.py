@@ -1,0 +1,193 @@
+"""Faults of ledgers: what is charged, and who else may charge at the same time."""
+
+from tests.mutants.mutant import Mutant
+
+_MEMORY = "privacy/ledger.py"
+_FILE = "privacy/ledger_file.py"
+_LINES = "privacy/ledger_lines.py"
+_CHARGES = "tests/test_ledger.py::"
+_NAMES = "tests/test_ledger_file.py::"
+_FIRE = "tests/test_ledger_under_fire.py::"
+_EXACT = _CHARGES + "test_charges_are_exact_and_never_overspend"
+_FORK = _FIRE + "test_a_ledger_in_memory_is_of_one_process[fork_in_memory]"
+_HELD = _FIRE + "test_a_lock_that_cannot_be_had_is_one_clear_line"
+_ON_DISK = _NAMES + "test_a_charge_is_synchronised_before_it_is_told"
+_LOCK = "fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)"
+_REFUSE = "            self._refuse(cost, book)\n            if self._file is None:\n"
+_FOLDER = "held = stack.enter_context(_locked(self._folder(), os.O_RDONLY))"
+
+MUTANTS = (
+    Mutant(
+        "budget not charged",
+        "ledger: every charge fits the whole budget",
+        _MEMORY,
+        "remaining = self.budget - book.spent",
+        "remaining = self.budget",
+        (_EXACT + "[memory]",),
+    ),
+    Mutant(
+        "budget not charged",
+        "ledger: half of it goes into the file",
+        _LINES,
+        "_charge(chain, str(epsilon), purpose)",
+        "_charge(chain, str(epsilon / 2), purpose)",
+        (_CHARGES + "test_a_file_is_shared_and_outlives_its_ledger",),
+    ),
+    Mutant(
+        "wrong adjacency",
+        "ledger: a charge for the other one is taken",
+        _MEMORY,
+        "if cost.adjacency != self.adjacency:",
+        "if cost.adjacency != self.adjacency and False:",
+        (_CHARGES + "test_one_adjacency_a_ledger[memory]",),
+    ),
+    Mutant(
+        "budget not charged",
+        "ledger: a charge is not asked whether it fits",
+        _MEMORY,
+        _REFUSE,
+        "            if self._file is None:\n",
+        (_EXACT + "[file]",),
+    ),
+    Mutant(
+        "budget not charged",
+        "ledger: a refused charge is appended",
+        _MEMORY,
+        _REFUSE,
+        "            if self._file is not None:\n"
+        "                self._file.append(book, cost.epsilon, purpose)\n"
+        "                return self._refuse(cost, book)\n" + _REFUSE,
+        (_CHARGES + "test_a_file_is_made_by_the_first_charge_and_not_by_a_refusal",),
+    ),
+    Mutant(
+        "ledger shared",
+        "ledger: a fork has a copy of one in memory",
+        _MEMORY,
+        "return self._file is None and os.getpid() != self._process",
+        "return False",
+        (_FORK,),
+    ),
+    Mutant(
+        "ledger shared",
+        "ledger: a fork waits for a thread that it does not have",
+        _MEMORY,
+        "if self._forked():  # known",
+        "if not self._lock.acquire() or self._lock.release() or self._forked():  #",
+        (_FORK,),
+    ),
+    Mutant(
+        "ledger shared",
+        "ledger: in memory without a lock between threads",
+        _MEMORY,
+        "            with self._lock:\n                yield self._book\n",
+        "            yield self._book\n",
+        (_CHARGES + "test_a_charge_in_memory_is_alone_from_reading_to_writing",),
+    ),
+    Mutant(
+        "ledger shared",
+        "ledger: its file without a lock",
+        _FILE,
+        f"        {_LOCK}\n",
+        "",
+        (_HELD,),
+    ),
+    Mutant(
+        "ledger shared",
+        "ledger: the lock of its file is shared",
+        _FILE,
+        _LOCK,
+        _LOCK.replace("LOCK_EX", "LOCK_SH"),
+        (_HELD,),
+    ),
+    Mutant(
+        "ledger shared",
+        "ledger: a fork keeps the lock of its parent",
+        _FILE,
+        "        fcntl.flock(held, fcntl.LOCK_UN)",
+        "        pass",
+        (_FIRE + "test_a_fork_in_the_middle_of_a_charge_keeps_no_lock",),
+    ),
+    Mutant(
+        "ledger shared",
+        "ledger: a file that was replaced before its lock",
+        _FILE,
+        "if os.path.samestat(os.fstat(held), os.stat(path)):",
+        "if held:",
+        (_NAMES + "test_a_file_that_is_replaced_before_it_is_locked_is_not_charged",),
+    ),
+    Mutant(
+        "ledger shared",
+        "ledger: two make its file",
+        _FILE,
+        _FOLDER,
+        "held = os.open(self._folder(), os.O_RDONLY)",
+        (_NAMES + "test_only_one_makes_a_file",),
+    ),
+    Mutant(
+        "ledger shared",
+        "ledger: a file with several names",
+        _FILE,
+        "if status.st_nlink > 1:",
+        "if status.st_nlink > 1 and False:",
+        (_CHARGES + "test_all_names_of_a_file_are_one_ledger",),
+    ),
+    Mutant(
+        "ledger shared",
+        "ledger: a copy of its file",
+        _FILE,
+        "if book.inode not in (None, status.st_ino):",
+        "if False:",
+        (_NAMES + "test_a_copy_is_refused_and_says_what_is_left",),
+    ),
+    Mutant(
+        "budget not charged",
+        "ledger: an edited file",
+        _LINES,
+        "        if chain is not None:\n            if line !=",
+        "        if chain is not None:\n            if False and line !=",
+        (_NAMES + "test_every_byte_of_a_file_counts",),
+    ),
+    Mutant(
+        "budget not charged",
+        "ledger: a file that lost charges",
+        _FILE,
+        "if not text.startswith(seen.text):",
+        "if False:",
+        (_NAMES + "test_who_has_seen_a_charge_notices_that_it_is_gone",),
+    ),
+    Mutant(
+        "budget not charged",
+        "ledger: a charge that is not on the disk",
+        _FILE,
+        "os.fsync(book.held)\n        except OSError as error:\n            with",
+        "pass\n        except OSError as error:\n            with",
+        (_ON_DISK,),
+    ),
+    Mutant(
+        "budget not charged",
+        "ledger: a first charge whose file has no name on the disk",
+        _FILE,
+        "os.fsync(book.held)  # the folder",
+        "pass  # the folder",
+        (_ON_DISK,),
+    ),
+    Mutant(
+        "budget not charged",
+        "ledger: half a file is left of one that is killed",
+        _FILE,
+        "with whole_file(self.path) as file:",
+        'with open(self.path, "xb") as file:',
+        (
+            _FIRE
+            + "test_whoever_is_killed_while_making_a_ledger_leaves_all_of_it_or_none",
+        ),
+    ),
+    Mutant(
+        "budget not charged",
+        "ledger: half a line is left on a full disk",
+        _FILE,
+        "os.ftruncate(book.held, len(book.text))",
+        "pass",
+        (_FIRE + "test_a_charge_that_does_not_fit_on_the_disk_is_none",),
+    ),
+)
