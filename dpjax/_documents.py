@@ -14,6 +14,7 @@ __all__ = [
 ]
 
 import gzip
+import itertools
 import json
 import math
 import os
@@ -21,9 +22,14 @@ import pathlib
 import secrets
 import zlib
 from collections import Counter
+from functools import partial
 
 _LONGEST_NUMBER = 100  # digits
-_LARGEST_TEXT = 1 << 28  # bytes, once decompressed
+_LARGEST_TEXT = 1 << 30  # bytes
+_PIECE = (
+    1 << 20
+)  # bytes to read at a time, for some files do not say how large they are
+_LARGEST_DECOMPRESSED = 1 << 28  # bytes, for a small file may hold terabytes
 
 
 def parse_json(text: str, name: str) -> object:
@@ -67,17 +73,20 @@ def read_text(path: str | os.PathLike, name: str) -> str:
 
     Raises:
         ValueError: if there is no such file or it cannot be read as text, or holds more
-            than 256 MiB once decompressed.
+            than 1 GiB, or 256 MiB once decompressed.
     """
     path = pathlib.Path(path)
+    compressed = path.suffix == ".gz"
+    most = _LARGEST_DECOMPRESSED if compressed else _LARGEST_TEXT
     try:
-        compressed = path.suffix == ".gz"  # a small file may hold terabytes
         with gzip.open(path) if compressed else open(path, "rb") as file:
-            data = file.read(_LARGEST_TEXT + 1 if compressed else -1)
-        if compressed and len(data) > _LARGEST_TEXT:
+            pieces = iter(partial(file.read, _PIECE), b"")
+            data = b"".join(itertools.islice(pieces, most // _PIECE + 1))
+        if len(data) > most:
+            remedy = "decompress it" if compressed else "use a smaller one"
             raise ValueError(
-                f"`{name}` must be at most {_LARGEST_TEXT} bytes of text, {path} is "
-                "larger: decompress it, if that is meant."
+                f"`{name}` must be at most {most} bytes of text, {path} is larger: "
+                f"{remedy}, if that is meant."
             )
         return data.decode()
     except (OSError, EOFError, zlib.error) as error:

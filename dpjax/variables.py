@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Context, Decimal
 from functools import cached_property
 from typing import Any
 
@@ -21,6 +21,7 @@ Level = str | int | float | bool
 
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,4})?", re.ASCII)
 _LONGEST_NUMBER = 60  # characters
+_EXACT = Context(prec=10_000)  # digits: more than Python makes text of
 
 
 @dataclass(frozen=True)
@@ -121,11 +122,11 @@ class Variable:
         return dict(_texts(self.levels))
 
     @cached_property
-    def _codes_by_number(self) -> dict[Decimal | None, int]:
+    def _codes_by_number(self) -> dict[str | None, int]:
         return dict(_numbers(self.levels))
 
     @cached_property
-    def _codes_of_numbers(self) -> dict[Decimal | None, int | None]:
+    def _codes_of_numbers(self) -> dict[str | None, int | None]:
         """By the number that a level shows; None for one that several show."""
         codes = {}
         for code, level in enumerate(self.levels):
@@ -155,22 +156,32 @@ def _texts(levels: Iterable[Level]) -> list[tuple[str, int]]:
     return pairs + lower
 
 
-def _numbers(levels: Iterable[Level]) -> list[tuple[Decimal, int]]:
+def _numbers(levels: Iterable[Level]) -> list[tuple[str, int]]:
     """The value of every level that is a number, with the level's index."""
     return [
-        (Decimal(str(level)), code)
+        (_value(str(level)), code)
         for code, level in enumerate(levels)
         if not isinstance(level, str | bool)
     ]
 
 
-def _number(value: object) -> Decimal | None:
+def _value(text: str) -> str:
+    """The number that a text shows, in the one way that all texts of it have.
+
+    Text, because Python's hash of it is secret: whoever writes a schema can choose
+    numbers whose own hashes are all equal, and a dictionary of them is slow.
+    """
+    number = Decimal(text)
+    return str(number.normalize(_EXACT)) if number else "0"
+
+
+def _number(value: object) -> str | None:
     """The number that a cell shows; exact, so that 0.1 in a file is 0.1 in a schema."""
     text = str(value)[: _LONGEST_NUMBER + 1].strip()
     shows = len(text) <= _LONGEST_NUMBER and _NUMBER.fullmatch(text)
-    return Decimal(text) if shows else None
+    return _value(text) if shows else None
 
 
 def _first_repeated(pairs: list[tuple]) -> str | None:
     (key, times), *_ = Counter(key for key, _ in pairs).most_common(1) or [(None, 0)]
-    return repr(str(key)) if times > 1 else None
+    return repr(key) if times > 1 else None
