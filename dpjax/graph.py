@@ -69,11 +69,11 @@ class BayesNet:
             ValueError: if a name is not declared in `levels`, or as a numeric variable.
         """
         mentioned = {*parents, *(name for group in parents.values() for name in group)}
-        unknown = sorted(mentioned - set(levels))
+        unknown = mentioned - set(levels)
         if unknown:
             raise ValueError(
                 f"`network` must use variables of the schema only, got "
-                f"{unknown[0]!r:.80}."
+                f"{min(unknown)!r:.80}."
             )
         names = [name for name in levels if name in mentioned]
         index = {name: i for i, name in enumerate(names)}

@@ -216,7 +216,8 @@ def _digit_law(rate: Fraction, values: int, overflow: bool = False) -> list[Frac
     """Probabilities of the values of one digit; of overflow too, if it is the top."""
     tail = _exp(-rate * values)
     within = 1 if overflow else 1 - tail
-    law = [(1 - _exp(-rate)) * _exp(-rate * value) / within for value in range(values)]
+    first = (1 - _exp(-rate)) / within
+    law = [first * _exp(-rate * value) for value in range(values)]
     return [*law, tail] if overflow else law
 
 

@@ -33,7 +33,7 @@ _SUMS = (("r",) * 4, (1, 1, 1, 1), ("r", 1, -1, 1), (1, "r", -1, 1), (1, 1, 0, 0
 
 _MOST_STATES = 1 << 22  # of a factor in the elimination
 _MOST_TERMS = 1 << 24  # of a factor: its states times its supports
-_MOST_WORK = 1 << 27  # states of all factors in the elimination: about a second
+_MOST_WORK = 1 << 26  # states of all factors in the elimination: half a second
 _MOST_WORK_A_STATE = 1 << 6  # beyond that, of the states of the factors it starts with
 _MOST_COMPOSITIONS = 1 << 20  # times the number of variables
 

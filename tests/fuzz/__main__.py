@@ -4,6 +4,7 @@ import argparse
 import pathlib
 import sys
 
+from . import hostile
 from .engine import Tally
 from .formats import FORMATS
 from .processes import fuzz_in_processes
@@ -15,7 +16,10 @@ def main() -> int:
     parser.add_argument("--format", choices=FORMATS, action="append")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--keep", default="fuzz-faults", help="folder for bad inputs")
+    parser.add_argument("--hostile", nargs="*", metavar="WORD", help="files that grow")
     options = parser.parse_args()
+    if options.hostile is not None:
+        return hostile.main(options.hostile)
     print(_line("format", Tally.__dataclass_fields__))
     bad = False
     for format in options.format or FORMATS:
