@@ -26,10 +26,8 @@ from functools import partial
 
 _LONGEST_NUMBER = 100  # digits
 _LARGEST_TEXT = 1 << 30  # bytes
-_PIECE = (
-    1 << 20
-)  # bytes to read at a time, for some files do not say how large they are
-_LARGEST_DECOMPRESSED = 1 << 28  # bytes, for a small file may hold terabytes
+_LARGEST_UNSTATED = 1 << 28  # bytes, of what does not say how much it holds
+_PIECE = 1 << 20  # bytes that are read at a time
 
 
 def parse_json(text: str, name: str) -> object:
@@ -73,20 +71,21 @@ def read_text(path: str | os.PathLike, name: str) -> str:
 
     Raises:
         ValueError: if there is no such file or it cannot be read as text, or holds more
-            than 1 GiB, or 256 MiB once decompressed.
+            than 1 GiB; or 256 MiB once decompressed, or of what is not a plain file.
     """
     path = pathlib.Path(path)
-    compressed = path.suffix == ".gz"
-    most = _LARGEST_DECOMPRESSED if compressed else _LARGEST_TEXT
     try:
+        compressed = path.suffix == ".gz"
+        stated = path.stat().st_size if path.is_file() and not compressed else None
+        most = _LARGEST_UNSTATED if stated is None else _LARGEST_TEXT
         with gzip.open(path) if compressed else open(path, "rb") as file:
             pieces = iter(partial(file.read, _PIECE), b"")
-            data = b"".join(itertools.islice(pieces, most // _PIECE + 1))
-        if len(data) > most:
-            remedy = "decompress it" if compressed else "use a smaller one"
+            number = most // _PIECE + 1 if (stated or 0) <= most else 0
+            data = b"".join(itertools.islice(pieces, number))
+        if max(len(data), stated or 0) > most:
             raise ValueError(
-                f"`{name}` must be at most {most} bytes of text, {path} is larger: "
-                f"{remedy}, if that is meant."
+                f"`{name}` must be at most {most} bytes of text, {path} is larger: if "
+                f"that is meant, use a plain file, and at most {_LARGEST_TEXT} bytes."
             )
         return data.decode()
     except (OSError, EOFError, zlib.error) as error:

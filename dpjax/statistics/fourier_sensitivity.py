@@ -15,7 +15,6 @@ __all__ = [
     "largest_change_over_groups",
 ]
 
-import functools
 import heapq
 import itertools
 import math
@@ -112,22 +111,23 @@ def _terms(sizes: Sequence[int], group: tuple[int, ...]) -> int:
 def _factor(
     sizes: Sequence[int], group: tuple[int, ...], own: Iterable[tuple[int, ...]]
 ) -> tuple[tuple[int, ...], np.ndarray]:
-    """The weighted change of the coefficients on `own` supports, by states."""
-    shape = [len(states(sizes[i])) for i in group]
-    table = np.zeros(shape)
+    """The weighted change of the coefficients on `own` supports, by states.
+
+    It is linear in the weights of the supports: one variable after the other, whether
+    it is in a support becomes what each of its states contributes.
+    """
+    weights = np.zeros((2,) * len(group))
     for support in own:
         weight = 0.5 if all(sizes[i] == 2 for i in support) else 1.0
-        terms = functools.reduce(
-            _outer, (states(sizes[i]) for i in support), np.ones(4)
-        )
-        spread = [n if i in support else 1 for i, n in zip(group, shape, strict=True)]
-        table = table + weight * (terms @ _SIGNS).reshape(spread)
-    return group, table
-
-
-def _outer(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """All products of states, term by term (the last axis)."""
-    return left[..., None, :] * right
+        weights[tuple(int(i in support) for i in group)] = weight
+    change = np.zeros([len(states(sizes[i])) for i in group])
+    for term, sign in enumerate(_SIGNS):
+        table = weights
+        for i in group:
+            shares = states(sizes[i])[:, term]
+            table = np.tensordot(table, [np.ones(len(shares)), shares], axes=(0, 0))
+        change = change + sign * table
+    return group, change
 
 
 def _eliminate(

@@ -1,5 +1,6 @@
 """Builders of hostile files: valid ones of any size, and seeds that are altered."""
 
+import dataclasses
 import hashlib
 import itertools
 import json
@@ -22,6 +23,7 @@ from dpjax.mechanisms import (
     GridPosterior,
     SplitLaplace,
 )
+from dpjax.privacy import PureDP
 from dpjax.statistics import FamilyCounts, FourierCoefficients, Sufficient
 
 from .corpus import seeds
@@ -281,6 +283,7 @@ def fine(n: int, temperature: str = "100") -> bytes:
         statistic.layout, "1e25", ONE, n=n, omega="1/4096", units=4096,
         temperature=temperature, prior="1.7",
     )  # fmt: skip
+    mechanism = dataclasses.replace(mechanism, cost=PureDP(Fraction(10**25), ONE))
     return released(statistic, mechanism, np.array([[2048] * 6]), n=n)
 
 
@@ -291,4 +294,5 @@ def rates(points: int, temperature: str = "10") -> bytes:
         statistic.family, statistic.steps, statistic.lowest, "1e25", ONE, n=100,
         truncation={"rate": (1.0, 99.0)}, temperature=temperature, points=points,
     )  # fmt: skip
+    mechanism = dataclasses.replace(mechanism, cost=PureDP(Fraction(10**25), ONE))
     return released(statistic, mechanism, np.array([[0]]), n=100)

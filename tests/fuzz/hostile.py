@@ -30,6 +30,7 @@ MOST_SECONDS = 2.0  # of a small file at a stated limit
 MOST_MEMORY = 40  # bytes a byte of the file
 SPARE_MEMORY = 1 << 28  # bytes, whatever the file
 PATIENCE = 60.0  # seconds of a file
+AGAIN = 3  # times at most
 RUNS, ENOUGH_SECONDS = 5, 0.5  # of a file: the quickest counts
 
 
@@ -77,7 +78,10 @@ def _line(name: str, reader: "_Reader") -> bool:
     """Measure a family, print its line, and say whether it is within limits."""
     with tempfile.TemporaryDirectory() as folder:
         files = list(_written(name, pathlib.Path(folder)))
-        found = [x for x in (reader.read(*file) for file in files) if x is not None]
+        found = reader.read_all(files)
+        for _ in range(AGAIN):  # whoever else uses the processors is no fault of files
+            if exponent(found) > STEEPEST:
+                found = quickest(found, reader.read_all(files))
     seconds = " ".join(f"{x.seconds:.3f}" for x in found) or "hangs"
     power, memory = (
         exponent(found),
@@ -106,6 +110,13 @@ def exponent(found: Sequence[Measured]) -> float:
     y = [math.log(max(one.seconds, 1e-4)) for one in found]
     x = [value - sum(x) / len(x) for value in x]
     return sum(a * b for a, b in zip(x, y, strict=True)) / sum(a * a for a in x)
+
+
+def quickest(some: Sequence[Measured], others: Sequence[Measured]) -> list[Measured]:
+    """Of two measurements of each file, the better one."""
+    return [
+        min(x, y, key=lambda z: z.seconds) for x, y in zip(some, others, strict=False)
+    ]
 
 
 def most_memory(one: Measured) -> float:
@@ -143,6 +154,10 @@ class _Reader:
     def stop(self) -> None:
         self.process.kill()
         self.process.join()
+
+    def read_all(self, files: Sequence[tuple]) -> list[Measured]:
+        """What reading each takes, without those that hang."""
+        return [x for x in (self.read(*file) for file in files) if x is not None]
 
     def read(self, *file) -> Measured | None:
         """What reading a file takes; None if it hangs, or the process dies."""

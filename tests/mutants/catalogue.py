@@ -2,6 +2,11 @@
 
 __all__ = ["MUTANTS"]
 
-from tests.mutants import of_budgets, of_noise, of_samples
+from tests.mutants import of_budgets, of_files, of_noise, of_samples
 
-MUTANTS = (*of_noise.MUTANTS, *of_samples.MUTANTS, *of_budgets.MUTANTS)
+MUTANTS = (
+    *of_noise.MUTANTS,
+    *of_samples.MUTANTS,
+    *of_budgets.MUTANTS,
+    *of_files.MUTANTS,
+)

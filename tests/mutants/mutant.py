@@ -13,6 +13,7 @@ FAULTS = (
     "budget not charged",
     "float noise",
     "table row shifted",
+    "limit weakened",
 )
 
 
