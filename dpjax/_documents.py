@@ -16,6 +16,7 @@ __all__ = [
 
 import contextlib
 import gzip
+import itertools
 import json
 import math
 import os
@@ -24,10 +25,13 @@ import secrets
 import zlib
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from typing import BinaryIO
 
 _LONGEST_NUMBER = 100  # digits
-_LARGEST_TEXT = 1 << 28  # bytes, once decompressed
+_LARGEST_TEXT = 1 << 30  # bytes
+_LARGEST_UNSTATED = 1 << 28  # bytes, of what does not say how much it holds
+_PIECE = 1 << 20  # bytes that are read at a time
 
 
 def parse_json(text: str, name: str) -> object:
@@ -71,17 +75,21 @@ def read_text(path: str | os.PathLike, name: str) -> str:
 
     Raises:
         ValueError: if there is no such file or it cannot be read as text, or holds more
-            than 256 MiB once decompressed.
+            than 1 GiB; or 256 MiB once decompressed, or of what is not a plain file.
     """
     path = pathlib.Path(path)
     try:
-        compressed = path.suffix == ".gz"  # a small file may hold terabytes
+        compressed = path.suffix == ".gz"
+        stated = path.stat().st_size if path.is_file() and not compressed else None
+        most = _LARGEST_UNSTATED if stated is None else _LARGEST_TEXT
         with gzip.open(path) if compressed else open(path, "rb") as file:
-            data = file.read(_LARGEST_TEXT + 1 if compressed else -1)
-        if compressed and len(data) > _LARGEST_TEXT:
+            pieces = iter(partial(file.read, _PIECE), b"")
+            number = most // _PIECE + 1 if (stated or 0) <= most else 0
+            data = b"".join(itertools.islice(pieces, number))
+        if max(len(data), stated or 0) > most:
             raise ValueError(
-                f"`{name}` must be at most {_LARGEST_TEXT} bytes of text, {path} is "
-                "larger: decompress it, if that is meant."
+                f"`{name}` must be at most {most} bytes of text, {path} is larger: if "
+                f"that is meant, use a plain file, and at most {_LARGEST_TEXT} bytes."
             )
         return data.decode()
     except (OSError, EOFError, zlib.error) as error:

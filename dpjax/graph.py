@@ -69,11 +69,11 @@ class BayesNet:
             ValueError: if a name is not declared in `levels`, or as a numeric variable.
         """
         mentioned = {*parents, *(name for group in parents.values() for name in group)}
-        unknown = sorted(mentioned - set(levels))
+        unknown = mentioned - set(levels)
         if unknown:
             raise ValueError(
                 f"`network` must use variables of the schema only, got "
-                f"{unknown[0]!r:.80}."
+                f"{min(unknown)!r:.80}."
             )
         names = [name for name in levels if name in mentioned]
         index = {name: i for i, name in enumerate(names)}
@@ -143,7 +143,7 @@ class BayesNet:
             raise ValueError('`network` must be of the form {"parents": {"x": ["y"]}}.')
         return cls.from_parents(levels, parents)
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """Name of each variable."""
         return tuple(variable.name for variable in self.variables)
@@ -153,7 +153,7 @@ class BayesNet:
         """Number of levels of each variable."""
         return tuple(variable.size for variable in self.variables)
 
-    @property
+    @cached_property
     def families(self) -> tuple[tuple[int, ...], ...]:
         """Each variable's parents followed by the variable itself."""
         return tuple((*group, i) for i, group in enumerate(self.parents))
@@ -190,22 +190,24 @@ class BayesNet:
 
 
 def maximal_groups(groups: Sequence[tuple[int, ...]]) -> tuple[tuple[int, ...], ...]:
-    """Those of `groups` that are contained in no other; of equal sets, the first."""
+    """Those of `groups` that are contained in no other; of equal sets, the first.
+
+    A group is compared with those that share its rarest member. Of a network's families
+    these are few: the child is in its own family and in those of its children.
+    """
     sets = [frozenset(group) for group in groups]
-    first = {members: i for i, members in reversed(list(enumerate(sets)))}
-    containing = {}
+    holding = {}
     for i, members in enumerate(sets):
         for member in members:
-            containing.setdefault(member, set()).add(i)
-    return tuple(
-        group
-        for i, (group, members) in enumerate(zip(groups, sets, strict=True))
-        if first[members] == i
-        and all(
-            sets[j] == members
-            for j in set.intersection(*(containing[x] for x in members))
+            holding.setdefault(member, []).append(i)
+
+    def is_kept(i: int) -> bool:
+        candidates = min((holding[member] for member in sets[i]), key=len)
+        return not any(
+            sets[i] < sets[j] or (j < i and sets[i] == sets[j]) for j in candidates
         )
-    )
+
+    return tuple(group for i, group in enumerate(groups) if is_kept(i))
 
 
 def _as_variable(name: str, levels: Variable | Interval | Sequence[Level]) -> Variable:

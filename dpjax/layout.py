@@ -8,7 +8,6 @@ __all__ = ["TableLayout"]
 
 import contextlib
 import itertools
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -43,10 +42,10 @@ class TableLayout:
 
     def __post_init__(self):
         if self.length > MOST_CELLS:
-            largest = max(math.prod(self.shape(group)) for group in self.groups)
+            largest = max(map(self._cells, self.groups))
             raise ValueError(
-                f"`network` must have at most {MOST_CELLS} cells in all tables, got "
-                f"{self.length}; the largest has {largest}: use fewer parents."
+                f"`network` must have at most {MOST_CELLS} cells in all tables, got at "
+                f"least {self.length}, {largest} of them in one: use fewer parents."
             )
 
     def shape(self, group: tuple[int, ...]) -> tuple[int, ...]:
@@ -56,8 +55,16 @@ class TableLayout:
     @cached_property
     def offsets(self) -> tuple[int, ...]:
         """Where each table starts, and, last, the length of the vector."""
-        cells = (math.prod(self.shape(group)) for group in self.groups)
-        return tuple(itertools.accumulate(cells, initial=0))
+        return tuple(itertools.accumulate(map(self._cells, self.groups), initial=0))
+
+    def _cells(self, group: tuple[int, ...]) -> int:
+        """Number of cells of a table; no more is multiplied once there are too many."""
+        cells = 1
+        for i in group:
+            cells *= self.sizes[i]
+            if cells > MOST_CELLS:
+                break
+        return cells
 
     @property
     def length(self) -> int:

@@ -185,13 +185,10 @@ def _derive(content: dict[str, Any]) -> Parts:
     adjacency, options = content["guarantee"]["adjacency"], dict(content["statistic"])
     make = _STATISTICS[options.pop("kind")]
     statistic = make(adjacency, tuple(variables.values()), net, **options)
-    if isinstance(statistic, FourierCoefficients) and (
-        values.size < statistic.least_length  # else a small file makes much work
-    ):
-        raise InconsistentRelease("`values` must be all of what was measured.")
+    described = content["mechanism"]
+    _refuse_missing(values, statistic, described["kind"])
     cost = PureDP(exact_epsilon(content["guarantee"]["epsilon"]), adjacency)
     n = _parse_number_of_records(content["records"], adjacency)
-    described = content["mechanism"]
     mechanism = _MECHANISMS[described["kind"]](described, statistic, cost, n)
     if not is_for(mechanism, statistic):
         raise InconsistentRelease("`mechanism` must be one for what was measured.")
@@ -201,6 +198,14 @@ def _derive(content: dict[str, Any]) -> Parts:
     if not mechanism.could_draw(values, statistic.length):
         raise InconsistentRelease("`values` must be what the mechanism could draw.")
     return values, statistic, mechanism, n, states
+
+
+def _refuse_missing(values: np.ndarray, statistic: Statistic, kind: str) -> None:
+    """Refuse a small file that would make much work, before it does."""
+    least = statistic.least_length if isinstance(statistic, FourierCoefficients) else 0
+    noisy = kind in ("discrete-laplace", "split-discrete-laplace")
+    if values.size < least or (noisy and values.shape != (statistic.length,)):
+        raise InconsistentRelease("`values` must be all of what was measured.")
 
 
 def _describe(

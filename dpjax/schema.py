@@ -118,7 +118,8 @@ class Schema(Mapping[str, AnyVariable]):
         unknown = [name for name in names if name not in self]
         if unknown:
             raise ValueError(f"`names` must be declared, got {unknown[0]!r:.80}.")
-        return Schema([v for v in self.values() if v.name in set(names)])
+        wanted = set(names)
+        return Schema([v for v in self.values() if v.name in wanted])
 
     def encode(
         self,

@@ -12,7 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Context, Decimal
 from functools import cached_property
 from typing import Any
 
@@ -24,6 +24,7 @@ Level = str | int | float | bool
 
 _HEXADECIMAL = re.compile(r"\s*0[xX][0-9a-fA-F]+\s*")  # Arrow infers integers of it
 _ROUNDING = 2.0**-49  # relative: readers were seen to differ in the last bits
+_EXACT = Context(prec=10_000)  # digits: more than Python makes text of
 
 
 @dataclass(frozen=True)
@@ -135,12 +136,15 @@ class Variable:
         return not (boolean or math.isnan(shown) or self._near(shown))
 
     def _near(self, shown: float) -> list[tuple[float, int]]:
-        """Levels whose number some reader could give to a cell that shows this one."""
+        """Levels whose number some reader could give to a cell that shows this one.
+
+        Two of them at most, since more tell nothing more.
+        """
         exact = math.isinf(shown) or shown.is_integer()
         slack = 0.0 if exact else abs(shown) * _ROUNDING
         start = bisect.bisect_left(self._by_number, (shown - slack, 0))
         stop = bisect.bisect_right(self._by_number, (shown + slack, self.size))
-        return self._by_number[start:stop]
+        return self._by_number[start : min(stop, start + 2)]
 
     @cached_property
     def _other(self) -> int | None:
@@ -177,13 +181,23 @@ def _texts(levels: Iterable[Level]) -> list[tuple[str, int]]:
     return pairs + lower
 
 
-def _numbers(levels: Iterable[Level]) -> list[tuple[Decimal, int]]:
+def _numbers(levels: Iterable[Level]) -> list[tuple[str, int]]:
     """The exact value of every level that is a number, with the level's index."""
     return [
-        (Decimal(str(level)), code)
+        (_value(str(level)), code)
         for code, level in enumerate(levels)
         if not isinstance(level, str | bool)
     ]
+
+
+def _value(text: str) -> str:
+    """The number that a text shows, in the one way that all texts of it have.
+
+    Text, because Python's hash of it is secret: whoever writes a schema can choose
+    numbers whose own hashes are all equal, and a dictionary of them is slow.
+    """
+    exact = Decimal(text)
+    return str(exact.normalize(_EXACT)) if exact else "0"
 
 
 def _number(cell: object) -> float | None:
@@ -194,4 +208,4 @@ def _number(cell: object) -> float | None:
 
 def _first_repeated(pairs: list[tuple]) -> str | None:
     (key, times), *_ = Counter(key for key, _ in pairs).most_common(1) or [(None, 0)]
-    return repr(str(key)) if times > 1 else None
+    return repr(key) if times > 1 else None

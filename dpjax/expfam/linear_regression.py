@@ -123,6 +123,12 @@ class LinearRegression(Family):
         """The square of the first feature."""
         return self.columns if self.intercept else 0
 
+    @property
+    def dimension(self) -> int:
+        """Products of two columns, and the columns if there is an intercept."""
+        d = self.columns
+        return d * (d + 1) // 2 + (d if self.intercept else 0)
+
     def scales(self) -> tuple[float, ...]:
         """Of linear terms, if any, and of products."""
         h = np.array(self.half_widths)

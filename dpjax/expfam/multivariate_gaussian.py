@@ -88,6 +88,11 @@ class MultivariateGaussian(Family):
         """The square of the first column."""
         return self.columns
 
+    @property
+    def dimension(self) -> int:
+        """Columns and their products."""
+        return self.columns * (self.columns + 3) // 2
+
     def scales(self) -> tuple[float, ...]:
         """Half the widths, and their products."""
         h = np.array(self.half_widths)

@@ -4,7 +4,7 @@ A setting is called a cell: it stands for its part of a partition of all tables.
 are integers that a deterministic rule makes of the counts, with a proved error.
 """
 
-__all__ = ["SCORE_BITS", "CellGrid", "Row"]
+__all__ = ["SCORE_BITS", "CellGrid", "PriorRange", "Row"]
 
 import functools
 import itertools
@@ -28,8 +28,17 @@ SCORE_BITS = 31  # a product of two masses fits 64 bits
 Vector = TypeVar("Vector", Array, np.ndarray)
 
 _MOST_CELLS = 1 << 22
+_MOST_WEIGHED = 1 << 18  # points of a row, for which a prior's weights are computed
 _PRIOR_BITS = 40  # of a cell: the prior weights of all together fit 64 bits
 _PRECISION = 96  # bits of a row's weights
+
+
+class PriorRange(NamedTuple):
+    """Of the integer prior weights of a row's points, what a cost is derived from."""
+
+    least: int
+    most: int
+    total: int
 
 
 class Row(NamedTuple):
@@ -61,7 +70,8 @@ class CellGrid:
             integers of at most 16 bits a row, 40 a cell; they are public.
 
     Raises:
-        ValueError: if a row has no two points, or there are more than 2^22 cells.
+        ValueError: if a row has no two points, there are more than 2^22 cells, or a row
+            has more than 2^18 points and the prior is not 1.
     """
 
     layout: TableLayout
@@ -72,14 +82,19 @@ class CellGrid:
     def __post_init__(self):
         whole(1, units=self.units)
         log_size = sum(
-            number * math.log2(math.comb(_parts(grid) - 1, grid.levels - 1))
-            for grid, number in self._tables()
+            number * math.log2(_points(grid)) for grid, number in self._tables()
         )
         if log_size > math.log2(_MOST_CELLS):
             raise ValueError(
                 f"`units` must be fewer than {self.units} for these tables, or rows be "
                 f"fewer: there would be 2^{log_size:.1f} joint cells, and 2^22 can be "
                 "listed."
+            )
+        most = max(_points(grid) for grid, _ in self._tables())
+        if self.prior != 1 and most > _MOST_WEIGHED:
+            raise ValueError(
+                f"`prior` must be 1 where a row has more than {_MOST_WEIGHED} points, "
+                f"got {most}: or use fewer units."
             )
 
     def _tables(self) -> Iterator[tuple[SimplexGrid, int]]:
@@ -95,11 +110,36 @@ class CellGrid:
         return Fraction(sum(grid.log_range for grid, _ in self._tables()))
 
     @cached_property
+    def grids(self) -> tuple[SimplexGrid, ...]:
+        """The grid of every row of all tables, in order."""
+        return tuple(grid for grid, number in self._tables() for _ in range(number))
+
+    @property
+    def _bits(self) -> int:
+        return min(16, _PRIOR_BITS // len(self.grids))
+
+    @cached_property
     def rows(self) -> tuple[Row, ...]:
-        """The rows of all tables, in order."""
-        grids = [grid for grid, number in self._tables() for _ in range(number)]
-        bits = min(16, _PRIOR_BITS // len(grids))
-        return tuple(_row(grid, self.prior, bits) for grid in grids)
+        """The rows of all tables, in order, with all their points."""
+        return tuple(_row(grid, self.prior, self._bits) for grid in self.grids)
+
+    @property
+    def prior_ranges(self) -> list[PriorRange]:
+        """Of every row; if all weights are 1, without a list of its points."""
+        if self.prior == 1:
+            return [PriorRange(1, 1, _points(grid)) for grid in self.grids]
+        weights = [row.prior for row in self.rows]
+        return [PriorRange(int(w.min()), int(w.max()), int(w.sum())) for w in weights]
+
+    def holds(self, vector: Int[np.ndarray, " m"]) -> bool:
+        """Whether every row of a vector that is laid out as the tables is a point."""
+        if vector.shape != (self.layout.length,):
+            return False
+        ends = np.cumsum([grid.levels for grid in self.grids])
+        return all(
+            bool(row.min() >= grid.least and row.sum() == grid.units)
+            for grid, row in zip(self.grids, np.split(vector, ends[:-1]), strict=True)
+        )
 
     @cached_property
     def prior_weights(self) -> Int64[np.ndarray, " k"]:
@@ -138,6 +178,11 @@ class CellGrid:
         places = np.unravel_index(cell, [len(row.points) for row in self.rows])
         chosen = zip(self.rows, places, strict=True)
         return np.concatenate([row.points[place] for row, place in chosen])
+
+
+def _points(grid: SimplexGrid) -> int:
+    """Number of points of a row."""
+    return math.comb(_parts(grid) - 1, grid.levels - 1)
 
 
 def _parts(grid: SimplexGrid) -> int:

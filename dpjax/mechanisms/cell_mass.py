@@ -22,7 +22,7 @@ from dpjax._checks import typed_key
 from dpjax._types import Key
 from dpjax.layout import TableLayout
 from dpjax.mechanisms.base import ParameterMechanism
-from dpjax.mechanisms.cell_grid import SCORE_BITS, CellGrid, Row
+from dpjax.mechanisms.cell_grid import SCORE_BITS, CellGrid, PriorRange
 from dpjax.noise.exact_choice import Bounds, choose, softmax, system_bits
 from dpjax.privacy import REPLACE_ONE, Epsilon, PureDP, exact_epsilon
 
@@ -101,8 +101,8 @@ class CellMass(ParameterMechanism):
             units: probabilities are multiples of 1 / units.
 
         Raises:
-            ValueError: if an argument is outside its range, or there are more than 2^22
-                cells.
+            ValueError: if an argument is outside its range, or there are too many cells
+                for a `CellGrid`.
         """
         promise = PureDP(exact_epsilon(epsilon), adjacency)
         heat = exact_epsilon(temperature, "temperature")
@@ -110,7 +110,10 @@ class CellMass(ParameterMechanism):
         grid = CellGrid(layout, truncation, units, exact_epsilon(prior, "prior"))
         width = (2 if adjacency == REPLACE_ONE else 1) * grid.log_range / heat
         return cls(
-            grid, promise, heat, _largest_rate(promise.epsilon, width, grid.rows)
+            grid,
+            promise,
+            heat,
+            _largest_rate(promise.epsilon, width, grid.prior_ranges),
         )
 
     @property
@@ -140,13 +143,7 @@ class CellMass(ParameterMechanism):
 
     def could_draw(self, values: np.ndarray, length: int) -> bool:
         """Whether every row is one of its grid's points."""
-        layout = self.grid.layout
-        if values.shape != (length,) or length != layout.length:
-            return False
-        return all(
-            bool((row.points == part).all(axis=1).any())
-            for row, part in self.grid.by_row(values)
-        )
+        return length == self.grid.layout.length and self.grid.holds(values)
 
     def parameters(self, values: Real[Array, "*batch m"]) -> Float[Array, "*batch m"]:
         """Conditional probability tables, laid out as the counts."""
@@ -242,7 +239,7 @@ class CellMass(ParameterMechanism):
 
 
 def _largest_rate(
-    epsilon: Fraction, width: Fraction, rows: tuple[Row, ...]
+    epsilon: Fraction, width: Fraction, priors: list[PriorRange]
 ) -> Fraction:
     r"""The largest rate, to a fine scale, that is proved to cost at most `epsilon`.
 
@@ -252,14 +249,14 @@ def _largest_rate(
     Args:
         epsilon: the budget.
         width: w, the range of what one record adds to log-weights.
-        rows: of the grid.
+        priors: of every row of the grid.
     """
     shrink = _exponential_below(-width / 2)
     delta = math.ceil((1 << SCORE_BITS) * (1 - shrink) / (1 + shrink))
-    slack = 2 * len(rows) + 1
-    largest = math.prod(int(row.prior.max()) for row in rows)
-    smallest = math.prod(int(row.prior.min()) for row in rows)
-    others = math.prod(int(row.prior.sum()) for row in rows) - largest
+    slack = 2 * len(priors) + 1
+    largest = math.prod(prior.most for prior in priors)
+    smallest = math.prod(prior.least for prior in priors)
+    others = math.prod(prior.total for prior in priors) - largest
 
     def rate(step: int) -> Fraction:
         return epsilon / (delta * (1 + Fraction(step, _STEPS)) + 2 * slack)

@@ -68,7 +68,8 @@ class DiscreteLaplace(MechanismWithLaw, ExactMechanism):
             raise ValueError("`epsilons` must hold at least one budget, got none.")
         rhos = [epsilon / int(sensitivity.value) for epsilon in exact]
         lengths = tables.lengths_needed(*rhos)
-        many = [cls._build(epsilon, sensitivity, lengths) for epsilon in exact]
+        made = {x: cls._build(x, sensitivity, lengths) for x in dict.fromkeys(exact)}
+        many = [made[epsilon] for epsilon in exact]
         return jax.tree.map(lambda *leaves: np.stack(leaves), *many)
 
     @classmethod

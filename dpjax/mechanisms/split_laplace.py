@@ -2,7 +2,8 @@
 
 __all__ = ["SplitLaplace"]
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 import equinox as eqx
@@ -16,8 +17,11 @@ from dpjax._checks import typed_key
 from dpjax._types import Key
 from dpjax.mechanisms.base import ExactMechanism, MechanismWithLaw
 from dpjax.mechanisms.discrete_laplace import DiscreteLaplace
-from dpjax.noise import discrete_laplace
+from dpjax.noise import discrete_laplace, tables
+from dpjax.noise.discrete_laplace import LARGEST
 from dpjax.privacy import Epsilon, PureDP, Sensitivity, exact_epsilon
+
+_LONGEST_DENOMINATOR = 1024  # bits
 
 
 class SplitLaplace(MechanismWithLaw, ExactMechanism):
@@ -80,6 +84,7 @@ class SplitLaplace(MechanismWithLaw, ExactMechanism):
                 f"{', '.join(lengths)}; got {list(split)!s:.200}."
             )
         budgets = [_budget(name, split[name]) for name in lengths]
+        _total(budgets)  # refused before any table is made
         stack = DiscreteLaplace.calibrate_many(budgets, sensitivity)
         return cls(stack, tuple(lengths), tuple(lengths.values()))
 
@@ -142,10 +147,10 @@ class SplitLaplace(MechanismWithLaw, ExactMechanism):
             raise ValueError(
                 "`exact` must be drawn for outside `jit` and `vmap`."
             ) from None
-        tables = np.split(counts, np.cumsum(self.lengths)[:-1])
+        counted = np.split(counts, np.cumsum(self.lengths)[:-1])
         drawn = [
             np.asarray(part.draw(jnp.asarray(table)))
-            for part, table in zip(self.parts.values(), tables, strict=True)
+            for part, table in zip(self.parts.values(), counted, strict=True)
         ]
         return jax.device_put(np.concatenate(drawn))
 
@@ -156,17 +161,18 @@ class SplitLaplace(MechanismWithLaw, ExactMechanism):
         """
         parts = []
         for name, part in self.parts.items():
-            epsilon, value = part.guarantee().epsilon, int(part.sensitivity.value)
-            sensitivity = Sensitivity(value, self.adjacency)
-            alone = DiscreteLaplace.calibrate(epsilon, sensitivity).describe()
+            table = tables.trimmed(part.table)
+            alone = eqx.tree_at(lambda x: x.table, part, table).describe()
             alone.pop("kind")
-            parts.append({"name": name, "epsilon": str(epsilon), **alone})
+            epsilon = str(part.guarantee().epsilon)
+            parts.append({"name": name, "epsilon": epsilon, **alone})
         return {"kind": "split-discrete-laplace", "parts": parts}
 
     def could_draw(self, values: np.ndarray, length: int) -> bool:
         """Integers between -2^29 and 2^29, one for each exact number."""
-        possible = all(part.could_draw(values, length) for part in self.parts.values())
-        return possible and length == sum(self.lengths)
+        if length != sum(self.lengths) or values.shape != (length,):
+            return False
+        return bool(np.all(np.abs(values) <= LARGEST))
 
     def log_prob(
         self, released: Real[Array, "*shape"], exact: Real[Array, "*shape"]
@@ -184,7 +190,7 @@ class SplitLaplace(MechanismWithLaw, ExactMechanism):
     def guarantee(self) -> PureDP:
         """The exact sum of the budgets; of one mechanism that is not traced."""
         costs = [part.guarantee().epsilon for part in self.parts.values()]
-        return PureDP(sum(costs, Fraction(0)), self.adjacency)
+        return PureDP(_total(costs), self.adjacency)
 
     def _tables(self) -> int:
         shape = jnp.shape(self.stack.rho)
@@ -209,6 +215,23 @@ class SplitLaplace(MechanismWithLaw, ExactMechanism):
                 f"`exact` and `released` must have the {sum(self.lengths)} numbers of "
                 f"all tables on the last axis, got shape {numbers.shape}."
             )
+
+
+def _total(budgets: Sequence[Fraction]) -> Fraction:
+    """Their sum.
+
+    Raises:
+        ValueError: if their common denominator is too long to be worked with.
+    """
+    common = 1
+    for budget in budgets:
+        common = math.lcm(common, budget.denominator)
+        if common >> _LONGEST_DENOMINATOR:
+            raise ValueError(
+                "`split` must be of budgets with a common denominator below "
+                f"2^{_LONGEST_DENOMINATOR}, such as decimals, whose sum is exact."
+            )
+    return Fraction(sum(int(budget * common) for budget in budgets), common)
 
 
 def _budget(name: str, epsilon: Epsilon) -> Fraction:

@@ -23,6 +23,7 @@ __all__ = [
     "lengths_needed",
     "lengths_shared",
     "probability",
+    "trimmed",
 ]
 
 import decimal
@@ -79,12 +80,19 @@ def lengths_needed(*rhos: Fraction) -> tuple[int, ...]:
     Raises:
         ValueError: if one of `rhos` is outside the certified range.
     """
-    needed = [[len(part) - 1 for part in _exact_laws(rho)] for rho in rhos]
+    needed = [_lengths(rho) for rho in rhos]
     *digits, redraw = itertools.zip_longest(
         *([*lengths[:-1], *[0] * (8 - len(lengths)), lengths[-1]] for lengths in needed)
     )
     kept = [max(x) for x in digits if max(x) > 0]
     return (*kept, max(redraw))
+
+
+def _lengths(rho: Fraction) -> list[int]:
+    """Thresholds of each digit of `rho` from the lowest up, and of the redrawn top."""
+    places, top_values = _places(rho)
+    digits = [BASE - 1] * (len(places) - 1) + [top_values]
+    return [digits[0] + 1, *digits[1:], top_values]
 
 
 def lengths_shared(rho: Fraction) -> tuple[int, ...]:
@@ -162,6 +170,16 @@ def probability(table: Table, z: int) -> Fraction:
     return result * digits[-1][-1] * redraw[-1] ** (overflows - 1) * redraw[value]
 
 
+def trimmed(table: Table) -> Table:
+    """The table without what padding added: as `build` makes it alone."""
+    top, top_values = int(table.top), int(table.top_values)
+    largest = np.asarray(table.largest)[: top + 1]
+    digits = zip((table.low, *table.high), largest.tolist(), strict=False)
+    low, *high = (part[:length] for part, length in digits)
+    redraw = table.redraw[:top_values]
+    return table._replace(low=low, high=tuple(high), redraw=redraw, largest=largest)
+
+
 def fingerprint(table: Table) -> str:
     """SHA-256 of the table's integers, the same on every machine."""
     digest = hashlib.sha256()
@@ -173,28 +191,33 @@ def fingerprint(table: Table) -> str:
 
 def _exact_laws(rho: Fraction) -> list[list[Fraction]]:
     """The law of every digit from the lowest up, and last that of the redrawn top."""
+    places, top_values = _places(rho)
+    digits = [_digit_law(place, BASE) for place in places[:-1]]
+    redraw = _digit_law(places[-1], top_values, overflow=True)
+    low, *high = [*digits, redraw]
+    zero = (1 - _exp(-places[0])) / (1 + _exp(-places[0]))
+    return [[zero, *((1 - zero) * p for p in low)], *high, redraw]
+
+
+def _places(rho: Fraction) -> tuple[list[Fraction], int]:
+    """The rate of every digit from the lowest up, and how many values the top has."""
     if not SHORTEST <= rho <= LONGEST:
         raise ValueError(
             "`epsilon` over sensitivity must be between 2^-23 and 30, where the noise "
             f"is certified, got {float(rho):.3g}."
         )
-    rate = rho * MARGIN
-    places = [rate]
+    places = [rho * MARGIN]
     while places[-1] * MOST_TOP_VALUES < OVERFLOW_EXPONENT:
         places.append(places[-1] * BASE)
-    top_values = min(MOST_TOP_VALUES, math.ceil(OVERFLOW_EXPONENT / places[-1]))
-    digits = [_digit_law(place, BASE) for place in places[:-1]]
-    redraw = _digit_law(places[-1], top_values, overflow=True)
-    low, *high = [*digits, redraw]
-    zero = (1 - _exp(-rate)) / (1 + _exp(-rate))
-    return [[zero, *((1 - zero) * p for p in low)], *high, redraw]
+    return places, min(MOST_TOP_VALUES, math.ceil(OVERFLOW_EXPONENT / places[-1]))
 
 
 def _digit_law(rate: Fraction, values: int, overflow: bool = False) -> list[Fraction]:
     """Probabilities of the values of one digit; of overflow too, if it is the top."""
     tail = _exp(-rate * values)
     within = 1 if overflow else 1 - tail
-    law = [(1 - _exp(-rate)) * _exp(-rate * value) / within for value in range(values)]
+    first = (1 - _exp(-rate)) / within
+    law = [first * _exp(-rate * value) for value in range(values)]
     return [*law, tail] if overflow else law
 
 

@@ -22,10 +22,11 @@ from dpjax.fourier_basis import (
     to_coefficients,
 )
 from dpjax.graph import BayesNet, maximal_groups
-from dpjax.layout import TableLayout
+from dpjax.layout import MOST_CELLS, TableLayout
 from dpjax.privacy import ADJACENCIES, REPLACE_ONE, Sensitivity
 from dpjax.statistics.base import TableStatistic
 from dpjax.statistics.fourier_sensitivity import (
+    elementary,
     largest_change_of_order,
     largest_change_over_groups,
 )
@@ -73,16 +74,25 @@ class FourierCoefficients(TableStatistic):
             raise ValueError("`net` or `order` must be given, and not both.")
         if self.order is not None:
             whole(1, order=self.order)
-            if self.order > len(self.variables):
-                raise ValueError(
-                    f"`order` must be at most the number of variables, "
-                    f"{len(self.variables)}, got {self.order}."
-                )
-            if math.comb(len(self.variables), self.order) > _MOST_TABLES:
-                raise ValueError(
-                    f"`order` must give at most {_MOST_TABLES} tables, got "
-                    f"{self.order} of {len(self.variables)} variables: use fewer."
-                )
+            self._refuse_order(self.order, [x.size for x in self.variables])
+
+    @staticmethod
+    def _refuse_order(order: int, sizes: list[int]) -> None:
+        """Raise if there are too many tables or cells, found without listing them."""
+        number = len(sizes)
+        if order > number:
+            raise ValueError(
+                f"`order` must be at most the number of variables, {number}, got "
+                f"{order}."
+            )
+        # Binomials from the 21st on are above 2^20, and so are tables of 2^29 cells.
+        few = min(order, number - order, 21)
+        cells = order < 29 and math.comb(number, few) <= _MOST_TABLES
+        if not cells or elementary(sizes, order)[order] > MOST_CELLS:
+            raise ValueError(
+                f"`order` must give at most {_MOST_TABLES} tables and {MOST_CELLS} "
+                f"cells, got {order} of {number} variables: use fewer."
+            )
 
     @classmethod
     def of_network(cls, net: BayesNet, adjacency: str) -> "FourierCoefficients":
@@ -121,18 +131,28 @@ class FourierCoefficients(TableStatistic):
     @property
     def length(self) -> int:
         """Number of coefficients that are measured."""
-        return len(self.closure) - self._first
+        return self._coefficients - self._first
+
+    @cached_property
+    def _coefficients(self) -> int:
+        """Number of them, the constant included; of an order without a list of them."""
+        if self.order is None:
+            return len(self.closure)
+        return sum(elementary([x.size - 1 for x in self.variables], self.order))
 
     @property
     def least_length(self) -> int:
-        """At most `length`, and found at once, without a list of coefficients."""
-        sizes = [variable.size for variable in self.variables]
-        if self.net is not None:
-            largest = max(
-                math.prod(sizes[i] for i in group) for group in self.net.families
-            )
-            return largest - self._first
-        return math.comb(len(sizes), self.order or 0) - self._first
+        """At most `length`, and found at once, without a list of coefficients.
+
+        Of a network at least half the cells of all families: coefficients of a child
+        and of some of its parents belong to no child before it.
+        """
+        if self.net is None:
+            return self.length
+        layout, sizes = self.net.layout, self.net.sizes
+        cells = zip(sizes, layout.offsets[:-1], layout.offsets[1:], strict=True)
+        own = sum((stop - start) // size * (size - 1) for size, start, stop in cells)
+        return own + 1 - self._first
 
     def measure(self, records: Records | PackedRecords) -> Int32[Array, " m"]:
         """The exact vector.
@@ -201,12 +221,13 @@ class FourierCoefficients(TableStatistic):
         """
         one_of((self.adjacency,), adjacency=adjacency)
         if adjacency != REPLACE_ONE:
-            return Sensitivity(len(self.closure), adjacency, tight=True)
-        closure = self.closure
+            return Sensitivity(self._coefficients, adjacency, tight=True)
         if self.order is not None:
-            change, tight = largest_change_of_order(list(closure.sizes), self.order)
+            sizes = [variable.size for variable in self.variables]
+            change, tight = largest_change_of_order(sizes, self.order)
         else:
-            change, tight = largest_change_over_groups(closure.sizes, closure.groups)
+            layout = self.closure.layout  # refused if it has too many cells
+            change, tight = largest_change_over_groups(layout.sizes, layout.groups)
         return Sensitivity(round(change), adjacency, tight)
 
     def coefficients(self, vector: Flat, n: Scalar | None = None) -> Cells:

@@ -8,11 +8,17 @@ variable, the five ways in which x and x' can lie to each other (two, if it has 
 levels).
 """
 
-__all__ = ["States", "largest_change_of_order", "largest_change_over_groups"]
+__all__ = [
+    "States",
+    "elementary",
+    "largest_change_of_order",
+    "largest_change_over_groups",
+]
 
-import functools
+import heapq
 import itertools
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -26,7 +32,9 @@ _SUMS = (("r",) * 4, (1, 1, 1, 1), ("r", 1, -1, 1), (1, "r", -1, 1), (1, 1, 0, 0
 
 _MOST_STATES = 1 << 22  # of a factor in the elimination
 _MOST_TERMS = 1 << 24  # of a factor: its states times its supports
-_MOST_COMPOSITIONS = 1 << 20  # times the number of variables: some seconds
+_MOST_WORK = 1 << 26  # states of all factors in the elimination: half a second
+_MOST_WORK_A_STATE = 1 << 6  # beyond that, of the states of the factors it starts with
+_MOST_COMPOSITIONS = 1 << 20  # times the number of variables
 
 States = np.ndarray  # (state, term): the four sums of a variable in each of its states
 
@@ -78,21 +86,21 @@ def largest_change_of_order(sizes: Sequence[int], order: int) -> tuple[float, bo
     Returns:
         The maximum and True; or a bound and False, if there are too many cases.
     """
-    kinds = {size: sizes.count(size) for size in sorted(set(sizes))}
+    kinds = sorted(Counter(sizes).items())
     cases = math.prod(
-        math.comb(number + len(states(size)) - 1, number)
-        for size, number in kinds.items()
+        math.comb(number + len(states(size)) - 1, number) for size, number in kinds
     )
     if cases * len(sizes) > _MOST_COMPOSITIONS:
-        total = sum(_elementary([size - 1 for size in sizes], order))
+        total = sum(elementary([size - 1 for size in sizes], order))
         return 2.0 * (total - 1), False
-    options = [
-        [(states(size), counts) for counts in _compositions(number, len(states(size)))]
-        for size, number in kinds.items()
-    ]
-    return max(
-        _change(chosen, kinds, order) for chosen in itertools.product(*options)
-    ), True
+    whole = binary = _one(order)
+    for size, number in kinds:
+        own = _polynomials(size, number, order)
+        binary = own if size == 2 else binary  # the first, since kinds are sorted
+        whole = _times(whole[:, None], own).reshape(-1, *own.shape[1:])
+    change = whole.sum(axis=-1) @ _SIGNS
+    of_binary = np.repeat(binary.sum(axis=-1) @ _SIGNS, len(whole) // len(binary))
+    return float((change - of_binary / 2).max()), True
 
 
 def _terms(sizes: Sequence[int], group: tuple[int, ...]) -> int:
@@ -103,22 +111,23 @@ def _terms(sizes: Sequence[int], group: tuple[int, ...]) -> int:
 def _factor(
     sizes: Sequence[int], group: tuple[int, ...], own: Iterable[tuple[int, ...]]
 ) -> tuple[tuple[int, ...], np.ndarray]:
-    """The weighted change of the coefficients on `own` supports, by states."""
-    shape = [len(states(sizes[i])) for i in group]
-    table = np.zeros(shape)
+    """The weighted change of the coefficients on `own` supports, by states.
+
+    It is linear in the weights of the supports: one variable after the other, whether
+    it is in a support becomes what each of its states contributes.
+    """
+    weights = np.zeros((2,) * len(group))
     for support in own:
         weight = 0.5 if all(sizes[i] == 2 for i in support) else 1.0
-        terms = functools.reduce(
-            _outer, (states(sizes[i]) for i in support), np.ones(4)
-        )
-        spread = [n if i in support else 1 for i, n in zip(group, shape, strict=True)]
-        table = table + weight * (terms @ _SIGNS).reshape(spread)
-    return group, table
-
-
-def _outer(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """All products of states, term by term (the last axis)."""
-    return left[..., None, :] * right
+        weights[tuple(int(i in support) for i in group)] = weight
+    change = np.zeros([len(states(sizes[i])) for i in group])
+    for term, sign in enumerate(_SIGNS):
+        table = weights
+        for i in group:
+            shares = states(sizes[i])[:, term]
+            table = np.tensordot(table, [np.ones(len(shares)), shares], axes=(0, 0))
+        change = change + sign * table
+    return group, change
 
 
 def _eliminate(
@@ -126,36 +135,57 @@ def _eliminate(
 ) -> float | None:
     """Maximum of a sum of tables, one variable out at a time; None if too large."""
     sizes = {i: t.shape[g.index(i)] for g, t in factors for i in g}
-    holding = {i: {} for i in sorted(sizes)}  # by variable: its factors, by number
+    left = _MOST_WORK + _MOST_WORK_A_STATE * sum(table.size for _, table in factors)
+    holding = {i: {} for i in sizes}  # by variable: its factors, by number
+    neighbours = {i: set() for i in sizes}
     for number, (group, table) in enumerate(factors):
         for i in group:
             holding[i][number] = group, table
-    neighbours = {i: _members(holding[i]) for i in holding}
+            neighbours[i].update(group)
+    queue = [(len(neighbours[i]), i) for i in sizes]
+    heapq.heapify(queue)
     maximum = 0.0
     for number in range(len(factors), len(factors) + len(sizes)):
-        variable = min(holding, key=lambda i: len(neighbours[i]))
-        scope = tuple(sorted(neighbours[variable]))
-        if math.prod(sizes[i] for i in scope) > _MOST_STATES:
-            return None
-        total = np.zeros([sizes[i] for i in scope])
+        variable = _next(queue, neighbours)
+        scope = tuple(sorted(neighbours.pop(variable)))
+        states = math.prod(sizes[i] for i in scope)
         spent = holding.pop(variable)
-        for group, table in spent.values():
-            total = total + table.reshape(
-                [sizes[i] if i in group else 1 for i in scope]
-            )
+        left -= states * len(spent)
+        if states > _MOST_STATES or left < 0:
+            return None
+        total = _sum(spent.values(), scope, sizes)
         rest = tuple(i for i in scope if i != variable)
-        left = total.max(axis=scope.index(variable))
-        maximum += 0.0 if rest else float(left)
+        largest = total.max(axis=scope.index(variable))
+        maximum += 0.0 if rest else float(largest)
         for i in rest:
-            holding[i] = {k: x for k, x in holding[i].items() if k not in spent}
-            holding[i][number] = rest, left
-            neighbours[i] = _members(holding[i])
+            for old, (group, _) in spent.items():
+                if i in group:
+                    del holding[i][old]
+            holding[i][number] = rest, largest
+            neighbours[i].update(rest)
+            neighbours[i].discard(variable)
+            heapq.heappush(queue, (len(neighbours[i]), i))
     return maximum
 
 
-def _members(factors: dict[int, tuple[tuple[int, ...], np.ndarray]]) -> set[int]:
-    """The variables of some factors."""
-    return set().union(*(group for group, _ in factors.values()))
+def _next(queue: list[tuple[int, int]], neighbours: dict[int, set[int]]) -> int:
+    """The variable with the fewest neighbours: what the queue says may be outdated."""
+    while True:
+        number, variable = heapq.heappop(queue)
+        if variable in neighbours and len(neighbours[variable]) == number:
+            return variable
+
+
+def _sum(
+    factors: Iterable[tuple[tuple[int, ...], np.ndarray]],
+    scope: tuple[int, ...],
+    sizes: dict[int, int],
+) -> np.ndarray:
+    """The sum of factors as a table over a scope that holds all their variables."""
+    total = np.zeros([sizes[i] for i in scope])
+    for group, table in factors:
+        total = total + table.reshape([sizes[i] if i in group else 1 for i in scope])
+    return total
 
 
 def _compositions(total: int, parts: int) -> Iterable[tuple[int, ...]]:
@@ -165,25 +195,39 @@ def _compositions(total: int, parts: int) -> Iterable[tuple[int, ...]]:
         yield tuple(b - a - 1 for a, b in itertools.pairwise(edges))
 
 
-def _change(
-    chosen: Sequence[tuple[States, tuple[int, ...]]], kinds: dict[int, int], order: int
-) -> float:
-    """The weighted change for given numbers of variables in each state."""
-    change = 0.0
-    for term, sign in enumerate(_SIGNS):
-        values = [
-            int(table[state, term])
-            for table, counts in chosen
-            for state, number in enumerate(counts)
-            for _ in range(number)
+def _polynomials(size: int, number: int, order: int) -> np.ndarray:
+    r"""$\prod (1 + p z)$ over variables of one size, for all numbers of them by state.
+
+    Returns:
+        A line a composition, a column a term, and last the coefficients up to `order`.
+        They are integers of at most 2^28, as there are so many cells at most.
+    """
+    ways = np.array(list(_compositions(number, len(states(size)))))
+    product = _one(order)
+    for state, counts in zip(states(size).tolist(), ways.T, strict=True):
+        powers = [
+            [[math.comb(k, j) * p**j for j in range(order + 1)] for p in state]
+            for k in range(number + 1)
         ]
-        binary = values[: kinds.get(2, 0)]  # kinds are sorted: two levels come first
-        change += sign * sum(_elementary(values, order))
-        change -= sign * 0.5 * sum(_elementary(binary, order))
-    return change
+        product = _times(product, np.array(powers)[counts])
+    return product
 
 
-def _elementary(values: Sequence[int], order: int) -> list[int]:
+def _one(order: int) -> np.ndarray:
+    """The polynomial 1, for each term."""
+    return np.eye(1, order + 1, dtype=np.int64)[None].repeat(len(_SIGNS), axis=1)
+
+
+def _times(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Products of polynomials, up to the degree that they have."""
+    product = np.zeros(np.broadcast_shapes(left.shape, right.shape), np.int64)
+    for degree in range(left.shape[-1]):
+        rest = left.shape[-1] - degree
+        product[..., degree:] += left[..., degree, None] * right[..., :rest]
+    return product
+
+
+def elementary(values: Sequence[int], order: int) -> list[int]:
     """Elementary symmetric polynomials of `values`, up to degree `order`."""
     result = [1] + [0] * order
     for value in values:

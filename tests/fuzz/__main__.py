@@ -8,7 +8,7 @@ import os
 import pathlib
 import sys
 
-from . import neighbours
+from . import hostile, neighbours
 from .engine import Tally
 from .formats import FORMATS
 from .processes import fuzz_in_processes
@@ -23,7 +23,10 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--keep", default="fuzz-faults", help="folder for bad inputs")
     parser.add_argument("--neighbours", action="store_true", help="tables and readers")
+    parser.add_argument("--hostile", nargs="*", metavar="WORD", help="files that grow")
     options = parser.parse_args()
+    if options.hostile is not None:
+        return hostile.main(options.hostile)
     if options.neighbours:
         processes = len(os.sched_getaffinity(0))
         return neighbours.main(options.inputs, options.seed, processes)

@@ -5,6 +5,7 @@ __all__ = ["MUTANTS"]
 from tests.mutants import (
     of_budgets,
     of_doors,
+    of_files,
     of_ledgers,
     of_noise,
     of_samples,
@@ -13,6 +14,7 @@ from tests.mutants import (
 MUTANTS = (
     *of_budgets.MUTANTS,
     *of_doors.MUTANTS,
+    *of_files.MUTANTS,
     *of_ledgers.MUTANTS,
     *of_noise.MUTANTS,
     *of_samples.MUTANTS,

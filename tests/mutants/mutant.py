@@ -15,6 +15,7 @@ FAULTS = (
     "float noise",
     "table row shifted",
     "record read by others",
+    "limit weakened",
 )
 
 

@@ -88,7 +88,7 @@ MUTANTS = (
         "budget not charged",
         "splits: the dearest table instead of all",
         "mechanisms/split_laplace.py",
-        "PureDP(sum(costs, Fraction(0)), self.adjacency)",
+        "PureDP(_total(costs), self.adjacency)",
         "PureDP(max(costs), self.adjacency)",
         (
             "tests/test_split_laplace.py::"
