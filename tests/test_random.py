@@ -1,5 +1,7 @@
 """Key implementations: ChaCha20 against RFC 8439, threefry against JAX's own."""
 
+import os
+
 import jax
 import jax.numpy as jnp
 import jax.random as jr
@@ -108,6 +110,24 @@ def test_release_keys_are_fresh_and_whole():
     data = [np.asarray(jr.key_data(release_key())) for _ in range(8)]
     assert all(x.shape == (8,) and x.dtype == np.uint32 for x in data)
     assert len(np.unique(data)) == 64
+
+
+def test_each_of_256_bits_of_the_system_is_a_bit_of_the_key(monkeypatch):
+    def words(number):
+        source = [number.to_bytes(32, "little")]
+        monkeypatch.setattr(os, "urandom", lambda n: source.pop()[:n])
+        data = np.asarray(jr.key_data(release_key()))
+        assert not source
+        return int.from_bytes(data.tobytes(), "little")
+
+    some = int.from_bytes(bytes(range(7, 39)), "little")
+    for bit in range(256):
+        assert words(some) ^ words(some ^ (1 << bit)) == 1 << bit
+
+
+def test_a_key_of_a_program_would_be_the_same_at_every_call():
+    with pytest.raises(ValueError, match="outside of `jit`"):
+        jax.jit(lambda x: jr.bits(release_key()) + x)(jnp.uint32(1))
 
 
 FUNCTIONS = {
