@@ -97,6 +97,18 @@ def test_bits_of_every_width_are_balanced(dtype):
     assert abs(ones - 0.5) < 5 * 0.5 / np.sqrt(bits.size * 8 * bits.dtype.itemsize)
 
 
+@pytest.mark.parametrize("width", [8, 16, 32, 64])
+def test_bits_of_every_width_are_all_bits_of_a_block(width):
+    with jax.enable_x64(True):
+        bits = jr.bits(chacha(1), (512 // width,), jnp.dtype(f"uint{width}"))
+    nonce = (int.from_bytes(b"bits", "little"), width, 0)
+    block = blocks_of(jr.key_data(chacha(1)), jnp.zeros(1, jnp.uint32), nonce)
+    words = np.concatenate(block)
+    if width == 64:  # the first word is the high one
+        words = words.reshape(-1, 2)[:, ::-1].copy()
+    np.testing.assert_array_equal(bits, words.ravel().view(f"uint{width}"))
+
+
 def test_seeds_and_batches_of_keys():
     keys = jax.vmap(chacha)(jnp.arange(3))
     split = jax.jit(lambda k: jr.key_data(jr.split(k, 2)))

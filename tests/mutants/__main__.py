@@ -35,6 +35,7 @@ NOTICED = (
     "Failed: DID NOT RAISE",
     "jax.errors.KeyReuseError",
     "ValueError: the noise table must keep the ratio",  # the library's own certificate
+    "ValueError: `temperature` must be at least what epsilon",  # and its own price
 )
 PLUGIN = """import pathlib, dpjax
 assert pathlib.Path(dpjax.__file__).parents[1] == pathlib.Path(__file__).parent
