@@ -1,9 +1,9 @@
 """The branches of functions, from their source, and the lines that a mutant changes.
 
 A branch is a set of lines: an arm of an `if` with its condition, a loop, a handler of
-exceptions, the lines of a conditional expression, of `and` or `or`, of a comprehension's
-`if`, of a function within; and what is in none of these, the function's straight part.
-Lines of a branch within a branch belong to the inner one.
+exceptions, the lines of a conditional expression, of `and` or `or`, or of the `if` of a
+comprehension, a function within; and what is in none of these, the straight part of a
+function. Lines of a branch within a branch belong to the inner one.
 """
 
 __all__ = ["Branch", "branches", "lines_changed"]
@@ -87,7 +87,8 @@ def _parts(node: ast.AST) -> Iterator[tuple[Lines, bool]]:
             yield _lines(node.test, *node.body), _raises(node.body)
             if node.orelse and not isinstance(node.orelse[0], ast.If):
                 yield _lines(*node.orelse), _raises(node.orelse)
-            inner = [*node.body, *node.orelse]
+            inner = [] if _raises(node.body) else [*node.body]
+            inner += [] if _raises(node.orelse) else [*node.orelse]
         case ast.For():
             yield _lines(node.iter, *node.body), False
         case ast.While():
