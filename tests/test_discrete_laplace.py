@@ -171,7 +171,9 @@ def test_one_tie_with_any_threshold_is_enough(tied, monkeypatch):
     for words, reached in ((thresholds[tied, 1:], 1), ([0, 0, 0], 0)):
         rest = jnp.broadcast_to(jnp.asarray(words, jnp.uint32)[:, None], (3, 5))
         monkeypatch.setattr(jr, "bits", lambda key, shape, dtype, rest=rest: rest)
-        chosen = discrete_laplace._category(study_key(1), jnp.asarray(first), thresholds)
+        chosen = discrete_laplace._category(
+            study_key(1), jnp.asarray(first), thresholds
+        )
         np.testing.assert_array_equal(chosen, [0, 1, 2, 3, tied + reached])
 
 

@@ -101,7 +101,9 @@ def test_an_index_is_given_if_all_weights_within_their_bounds_agree(lower, upper
         for weights in corners:
             edges = [Fraction(x, sum(weights)) for x in itertools.accumulate(weights)]
             cells = zip([Fraction(0), *edges], edges, strict=False)
-            agreed &= {i for i, (a, b) in enumerate(cells) if a <= ends[0] < ends[1] <= b}
+            agreed &= {
+                i for i, (a, b) in enumerate(cells) if a <= ends[0] < ends[1] <= b
+            }
         index = exact_choice._index_without_doubt(bounds, number, drawn)
         assert index == (min(agreed) if agreed else None)
         known.add(index)
@@ -203,14 +205,14 @@ def test_products_of_polynomials_do_not_run_over(size, largest):
     assert product.tolist() == [largest**2 * (k + 1) for k in range(size)]
 
 
-@pytest.mark.parametrize(("levels", "units", "least"), [(2, 9, 2), (3, 11, 2), (5, 9, 1)])
+@pytest.mark.parametrize(
+    ("levels", "units", "least"), [(2, 9, 2), (3, 11, 2), (5, 9, 1)]
+)
 def test_the_range_of_a_grid_is_that_of_its_rows(levels, units, least):
     grid = SimplexGrid(levels, units, least)
     entries = range(least, units + 1)
     rows = [
-        row
-        for row in itertools.product(entries, repeat=levels)
-        if sum(row) == units
+        row for row in itertools.product(entries, repeat=levels) if sum(row) == units
     ]
     assert grid.most == max(map(max, rows))
     table = simplex_grid.log_table(units)

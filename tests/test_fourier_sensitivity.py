@@ -38,7 +38,9 @@ def changes(sizes, subsets):
         total = 0.0
         for subset in subsets:
             weight = 0.5 if all(sizes[i] == 2 for i in subset) else 1.0
-            terms = [math.prod(tables[i][chosen[i]][k] for i in subset) for k in range(4)]
+            terms = [
+                math.prod(tables[i][chosen[i]][k] for i in subset) for k in range(4)
+            ]
             total += weight * np.dot(SIGNS, terms)
         yield chosen, total
 

@@ -134,7 +134,11 @@ def made_of(rho, zero=1, low=(), top=(), overflow=1, redraw=(), again=1):
     [nothing, *digit], high, last = tables._exact_laws(rho)
     digit = [p / (1 - nothing) for p in digit]
     scaled = []
-    for law, factors, end in ((digit, low, 1), (high, top, overflow), (last, redraw, again)):
+    for law, factors, end in (
+        (digit, low, 1),
+        (high, top, overflow),
+        (last, redraw, again),
+    ):
         factors = [1] * 8 + [*factors] + [1] * (len(law) - 8 - len(factors))
         law = [p * f for p, f in zip(law, factors, strict=True)]
         law[-1] *= end

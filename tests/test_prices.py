@@ -27,7 +27,9 @@ from dpjax.private_chains.price import (
 ONE = Fraction(1, 3)
 
 
-@pytest.mark.parametrize(("adjacency", "times"), [("replace-one", 2), ("add-remove", 1)])
+@pytest.mark.parametrize(
+    ("adjacency", "times"), [("replace-one", 2), ("add-remove", 1)]
+)
 @pytest.mark.parametrize("width", [Fraction(1, 7), Fraction(22, 7)])
 def test_a_price_is_epsilon_or_what_temperature_one_costs(width, adjacency, times):
     assert full_loss(width, adjacency) == times * width

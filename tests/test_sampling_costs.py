@@ -1,4 +1,4 @@
-"""What samples cost against brute force: rows of a grid, and single records of families."""
+"""What samples cost, by brute force: rows of a grid, and single records of families."""
 
 import functools
 import itertools
@@ -55,12 +55,14 @@ def test_rows_cost_what_the_worst_neighbours_lose(n, prior, has_parents):
     assert loss <= worst * (1.001 if n <= 16 else 1.1)
 
 
-def test_rows_of_more_levels_and_of_a_private_number_are_charged_their_limit():
+def test_more_levels_and_a_private_number_are_charged_their_limit():
     for levels, n, adjacency, times in (
         (3, 5, "replace-one", 2), (2, None, "replace-one", 2), (2, 5, "add-remove", 1),
     ):  # fmt: skip
         grids = [(SimplexGrid(levels, 20, 2), True), (GRID, False)]
-        loss = sampling_loss.sample_loss(grids[:1], Fraction(3, 2), adjacency, Fraction(1), n)
+        loss = sampling_loss.sample_loss(
+            grids[:1], Fraction(3, 2), adjacency, Fraction(1), n
+        )
         range_of_one = np.log(grids[0][0].most / 2)
         assert float(loss) == pytest.approx(times * range_of_one / 1.5, abs=1e-9)
         limit = sampling_loss.limit_loss(grids, Fraction(3, 2), adjacency)
@@ -115,18 +117,23 @@ def test_many_samples_share_the_budget(adjacency):
 
 
 INTERVAL = (Interval("x", 0, 3),)
+COIN = Bernoulli(), (Variable("x", (0, 1)),), None
+COUNT = Poisson(3), INTERVAL, None
+WAIT = Exponential(4.0, lower=1.0), (Interval("x", 1, 4),), 8
 FAMILIES = {
-    "bernoulli, likely": (Bernoulli(), (Variable("x", (0, 1)),), None, {"probability": (0.5, 0.9)}),
-    "bernoulli, rare": (Bernoulli(), (Variable("x", (0, 1)),), None, {"probability": (0.1, 0.5)}),
-    "poisson, many": (Poisson(3), INTERVAL, None, {"rate": (2.0, 9.0)}),
-    "poisson, few": (Poisson(3), INTERVAL, None, {"rate": (0.1, 0.5)}),
-    "exponential": (Exponential(4.0, lower=1.0), (Interval("x", 1, 4),), 8, {"rate": (0.3, 1.0)}),
-}  # fmt: skip
+    "bernoulli, likely": (*COIN, {"probability": (0.5, 0.9)}),
+    "bernoulli, rare": (*COIN, {"probability": (0.1, 0.5)}),
+    "poisson, many": (*COUNT, {"rate": (2.0, 9.0)}),
+    "poisson, few": (*COUNT, {"rate": (0.1, 0.5)}),
+    "exponential": (*WAIT, {"rate": (0.3, 1.0)}),
+}
 
 
 def grid_of(name, statistic):
     limits = tuple((x, *ends) for x, ends in FAMILIES[name][3].items())
-    return ParameterGrid(statistic.family, limits, 12, statistic.steps, statistic.lowest)
+    return ParameterGrid(
+        statistic.family, limits, 12, statistic.steps, statistic.lowest
+    )
 
 
 def single_records(statistic):
@@ -195,7 +202,9 @@ def test_the_lowest_temperature_of_a_family_keeps_the_budget(name, adjacency, n)
 
 @pytest.mark.parametrize("n", [1, 2, 5])
 @pytest.mark.parametrize("prior", [None, ((0.9,), 3.0)])
-@pytest.mark.parametrize("name", ["bernoulli, likely", "bernoulli, rare", "exponential"])
+@pytest.mark.parametrize(
+    "name", ["bernoulli, likely", "bernoulli, rare", "exponential"]
+)
 def test_at_a_public_n_a_family_costs_what_the_worst_neighbours_lose(name, n, prior):
     """Over all sums of n records; the worst may be at either end."""
     family, variables, units, _ = FAMILIES[name]
@@ -236,7 +245,9 @@ def test_the_widest_truncation_that_a_temperature_allows():
     )
     assert made.loss <= 1
     tried = [
-        ParameterGrid(Poisson(3), (("rate", *Poisson(3).truncation(share)["rate"]),), 9, 3, 0)
+        ParameterGrid(
+            Poisson(3), (("rate", *Poisson(3).truncation(share)["rate"]),), 9, 3, 0
+        )
         for share in family_loss._SHARES
     ]
     widths = [grid.widest("add-remove") for grid in tried]

@@ -1,4 +1,4 @@
-"""What `release` makes of its arguments: the budget that it spends, and what it refuses."""
+"""What `release` makes of its arguments: the budget spent, and what is refused."""
 
 from fractions import Fraction
 
@@ -56,7 +56,11 @@ class Untouched:
     ("what", "options", "message"),
     [
         (FourierCoefficients.of_network(NET, "replace-one"), {}, "`adjacency` must be"),
-        (FamilyCounts(NET), {"mechanism": "map", "omega": "1/5"}, "`mechanism` must be"),
+        (
+            FamilyCounts(NET),
+            {"mechanism": "map", "omega": "1/5"},
+            "`mechanism` must be",
+        ),
         (FamilyCounts(NET), {"mechanism": "fourier"}, "`mechanism` must be"),
         (NUMBERS, {"mechanism": "map"}, "`mechanism` must be"),
         (NUMBERS, {"mechanism": "fourier"}, "`mechanism` must be"),

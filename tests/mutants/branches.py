@@ -44,7 +44,7 @@ def branches(file: str, source: str, names: Sequence[str]) -> Iterator[Branch]:
         found = dict(_parts(functions[name]))
         for lines in found:
             own = lines.difference(*(inner for inner in found if inner < lines))
-            own = {x for x in own if text[x - 1].partition("#")[0].strip(" ()[]{},")}
+            own = {x for x in own if not _is_nothing(text[x - 1])}
             if own:
                 start = text[min(own) - 1].strip()
                 yield Branch(f"{file}:{name}", start, frozenset(own), found[lines])
@@ -58,6 +58,11 @@ def lines_changed(mutant: Mutant, source: str) -> Lines:
     after = _alike(old[before:][::-1], new[before:][::-1])
     changed = range(first + before, first + len(old) - after)
     return frozenset(changed or [first + max(before - 1, 0)])
+
+
+def _is_nothing(line: str) -> bool:
+    """Whether there is nothing on it that could be wrong."""
+    return line.partition("#")[0].strip(" ()[]{},") in ("", "else:", "try:")
 
 
 def _alike(one: Sequence[str], other: Sequence[str]) -> int:

@@ -2,6 +2,38 @@
 
 __all__ = ["MUTANTS"]
 
-from tests.mutants import of_budgets, of_noise, of_samples
+from tests.mutants import (
+    of_budgets,
+    of_cells,
+    of_certificates,
+    of_composition,
+    of_exact_draws,
+    of_families,
+    of_family_samples,
+    of_fourier,
+    of_grid_samples,
+    of_grids,
+    of_noise,
+    of_releases,
+    of_samplers,
+    of_samples,
+    of_sensitivities,
+)
 
-MUTANTS = (*of_noise.MUTANTS, *of_samples.MUTANTS, *of_budgets.MUTANTS)
+MUTANTS = (
+    *of_budgets.MUTANTS,
+    *of_cells.MUTANTS,
+    *of_certificates.MUTANTS,
+    *of_composition.MUTANTS,
+    *of_exact_draws.MUTANTS,
+    *of_families.MUTANTS,
+    *of_family_samples.MUTANTS,
+    *of_fourier.MUTANTS,
+    *of_grid_samples.MUTANTS,
+    *of_grids.MUTANTS,
+    *of_noise.MUTANTS,
+    *of_releases.MUTANTS,
+    *of_samplers.MUTANTS,
+    *of_samples.MUTANTS,
+    *of_sensitivities.MUTANTS,
+)

@@ -1,6 +1,6 @@
-"""The functions on which privacy rests, and the mutants of each of their branches."""
+"""The functions on which privacy rests, and which of their branches need no mutant."""
 
-__all__ = ["FUNCTIONS"]
+__all__ = ["EXEMPT", "FUNCTIONS", "REFUSALS"]
 
 FUNCTIONS = {
     "noise/tables.py": (
@@ -110,3 +110,78 @@ FUNCTIONS = {
         "_width",
     ),
 }  # fmt: skip
+
+REFUSALS = (
+    *("noise/tables.py:certify", "measuring.py:_refuse_size"),
+    *("privacy/guarantee.py:_exact_loss", "privacy/composition.py:parallel"),
+    *("privacy/composition.py:subsampled", "privacy/composition.py:_adjacency"),
+    *("privacy/composition.py:_below_one", "publish.py:_refuse_empty"),
+    "mechanisms/discrete_laplace.py:DiscreteLaplace.sample",
+    "mechanisms/discrete_laplace.py:_to_words",
+    "mechanisms/split_laplace.py:SplitLaplace.calibrate",
+    "mechanisms/grid_posterior.py:GridPosterior.__check_init__",
+    "mechanisms/family_posterior.py:FamilyPosterior.__check_init__",
+    "mechanisms/family_posterior.py:FamilyPosterior.scores",
+    "mechanisms/parameter_grid.py:_integers",
+    *("private_chains/price.py:price_of", "private_chains/price.py:table_width"),
+    *("private_chains/price.py:shaped", "hidden_markov/paid.py:_width"),
+)
+"""Functions whose refusals privacy rests on: their arms that only raise need mutants.
+
+Other refusals of an argument come before anything is drawn, and need none.
+"""
+
+_LOUD = "a fault ends in an error of NumPy or a missing key, not in a smaller number"
+_CHOICE = "which of several is taken: what it costs is derived from it, and checked"
+_SEARCH = "where a search starts or ends; its upper end is proved to be affordable"
+_TEXT = "a text, or an array handed on as it is"
+
+_FOURIER = "statistics/fourier_sensitivity.py:"
+_FAMILY = "mechanisms/family_posterior.py:FamilyPosterior.calibrate"
+EXEMPT = {
+    ("noise/tables.py:build", "*padded, redraw_length ="): "certified afterwards",
+    ("noise/simplex_grid.py:log_table", "context ="): (
+        "any public table of integers is as private: costs are derived from it"
+    ),
+    ("random/chacha.py:_double_round", "words = list(state)"): _TEXT,
+    ("statistics/family_counts.py:FamilyCounts.sensitivity_of_one", "one_of("): (
+        "`Sensitivity` refuses an unknown adjacency itself"
+    ),
+    (_FOURIER + "_terms", "return math.prod("): (
+        "how much work a factor is: beyond it, the sum of bounds is larger"
+    ),
+    (_FOURIER + "_factor", "spread ="): _LOUD,
+    (_FOURIER + "_eliminate", "for number, (group, table)"): _LOUD,
+    (_FOURIER + "_eliminate", "for i in group:"): _LOUD,
+    (_FOURIER + "_eliminate", "rest ="): _LOUD,
+    (_FOURIER + "_members", "return set()"): _LOUD,
+    ("privacy/guarantee.py:_within_range", "limit ="): (
+        "a budget of any size is charged as it is"
+    ),
+    ("mechanisms/truncation.py:temperature", "low ="): _SEARCH,
+    ("mechanisms/truncation.py:temperature", "while n is not None"): _SEARCH,
+    ("mechanisms/truncation.py:choose_share", "risks = []"): _CHOICE,
+    ("mechanisms/truncation.py:choose_share", "risks.append("): _CHOICE,
+    ("mechanisms/grid_posterior.py:GridPosterior.draw_with", "drawn ="): _LOUD,
+    ("mechanisms/parameter_grid.py:ParameterGrid.__post_init__", "for name,"): (
+        "the larger of two distances that differ by a width at most"
+    ),
+    ("mechanisms/family_loss.py:widest_grid", "for grid in grids:"): _CHOICE,
+    ("mechanisms/family_loss.py:lowest_temperature", "low ="): _SEARCH,
+    ("mechanisms/family_loss.py:lowest_temperature", "while n is not None"): _SEARCH,
+    (_FAMILY, "None if temperature is None"): _CHOICE,
+    (_FAMILY, "bounds = tuple("): _CHOICE,
+    (_FAMILY, "size = int("): _CHOICE,
+    (_FAMILY, "if truncation is not None:"): _CHOICE,
+    (_FAMILY, "elif heat is None:"): _CHOICE,
+    (_FAMILY, "heat = heat or"): _CHOICE,
+    ("publish.py:_refuse_statistic", "if isinstance(what, BayesNet):"): (
+        "a network's statistic is made by the mechanism's own recipe"
+    ),
+    ("private_chains/price.py:of_each", "def every("): _LOUD,
+    ("private_chains/price.py:shaped", "return jnp.asarray("): _TEXT,
+    ("private_chains/price.py:_numbers", "low, high ="): _TEXT,
+    ("private_chains/price.py:_signed", "magnitude ="): _LOUD,
+    ("hidden_markov/paid.py:paid_hidden_markov", "purpose ="): _TEXT,
+}
+"""Why a branch needs none, by function and how the branch's first line starts."""

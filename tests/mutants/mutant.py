@@ -13,6 +13,10 @@ FAULTS = (
     "budget not charged",
     "float noise",
     "table row shifted",
+    "weak randomness",
+    "bound loosened",
+    "branch left out",
+    "law changed",
 )
 
 

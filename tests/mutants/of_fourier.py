@@ -29,10 +29,7 @@ MUTANTS = (
         _FOURIER_SENSITIVITY,
         "return np.array([[size - 1 if x",
         "return np.array([[max(size - 2, 1) if x",
-        (
-            _IN_FOURIER
-            + "test_sensitivities_of_networks_equal_brute_force[replace-one-4-0]",
-        ),
+        (_IN_FOURIER + "test_sensitivities_of_networks_equal_brute_force",),
     ),
     Mutant(
         "sensitivity halved",
@@ -40,10 +37,7 @@ MUTANTS = (
         _FOURIER_SENSITIVITY,
         "largest_change_of_order([sizes[i] for i in group], len(group))",
         "largest_change_of_order([sizes[i] for i in group], max(len(group) - 1, 1))",
-        (
-            _IN_FOURIER
-            + "test_sensitivities_of_networks_equal_brute_force[replace-one-4-1]",
-        ),
+        (_IN_FOURIER + "test_sensitivities_of_networks_equal_brute_force",),
     ),
     Mutant(
         "branch left out",
@@ -116,7 +110,7 @@ MUTANTS = (
         "return 1.0 * (total - 1), False",
         (
             _IN_FOURIER_SENSITIVITY
-            + "test_where_an_order_has_too_many_cases_the_bound_is_above[(2, 3)]",
+            + "test_where_an_order_has_too_many_cases_the_bound_is_above",
         ),
     ),
     Mutant(
@@ -125,9 +119,17 @@ MUTANTS = (
         _FOURIER_SENSITIVITY,
         "weight = 0.5 if all(sizes[i] == 2 for i in support) else 1.0",
         "weight = 0.5 if any(sizes[i] == 2 for i in support) else 1.0",
+        (_IN_FOURIER + "test_sensitivities_of_networks_equal_brute_force",),
+    ),
+    Mutant(
+        "branch left out",
+        "Fourier: one of the four terms of a change",
+        _FOURIER_SENSITIVITY,
+        "_outer, (states(sizes[i]) for i in support), np.ones(4)",
+        "_outer, (states(sizes[i]) for i in support), np.array([1, 1, 1, 0])",
         (
-            _IN_FOURIER
-            + "test_sensitivities_of_networks_equal_brute_force[replace-one-4-3]",
+            _IN_FOURIER_SENSITIVITY
+            + "test_factors_are_the_changes_of_their_own_coefficients",
         ),
     ),
     Mutant(
@@ -155,6 +157,22 @@ MUTANTS = (
         (_IN_FOURIER + "test_sensitivities_of_known_networks[naive Bayes of 8]",),
     ),
     Mutant(
+        "law changed",
+        "Fourier: the least, not the largest, over a variable",
+        _FOURIER_SENSITIVITY,
+        "left = total.max(axis=scope.index(variable))",
+        "left = total.min(axis=scope.index(variable))",
+        (_IN_FOURIER_SENSITIVITY + "test_each_state_may_be_the_worst[0]",),
+    ),
+    Mutant(
+        "branch left out",
+        "Fourier: too large an elimination is none at all",
+        _FOURIER_SENSITIVITY,
+        "            return None\n        total",
+        "            return maximum\n        total",
+        (_IN_FOURIER_SENSITIVITY + "test_elimination_finds_the_maximum",),
+    ),
+    Mutant(
         "branch left out",
         "Fourier: factors of a variable that is out",
         _FOURIER_SENSITIVITY,
@@ -176,10 +194,27 @@ MUTANTS = (
         _FOURIER_SENSITIVITY,
         "maximum += 0.0 if rest else float(left)",
         "maximum = 0.0 if rest else float(left)",
-        (
-            _IN_FOURIER
-            + "test_sensitivities_of_networks_equal_brute_force[replace-one-2-0]",
-        ),
+        (_IN_FOURIER + "test_sensitivities_of_networks_equal_brute_force",),
+    ),
+    Mutant(
+        "branch left out",
+        "Fourier: what is left of a variable is forgotten",
+        _FOURIER_SENSITIVITY,
+        "            holding[i][number] = rest, left\n",
+        "            holding[i][number] = rest, 0 * left\n",
+        (_IN_FOURIER_SENSITIVITY + "test_each_state_may_be_the_worst[0]",),
+    ),
+    Mutant(
+        "law changed",
+        "Fourier: what is left of the variables before",
+        _FOURIER_SENSITIVITY,
+        "{k: x for k, x in holding[i].items() if k not in spent}",
+        "{\n"
+        "                k: x\n"
+        "                for k, x in holding[i].items()\n"
+        "                if k not in spent and k < len(factors)\n"
+        "            }",
+        (_IN_FOURIER_SENSITIVITY + "test_elimination_finds_the_maximum",),
     ),
     Mutant(
         "branch left out",
@@ -188,10 +223,7 @@ MUTANTS = (
         "    for bars in itertools.combinations(range(total + parts - 1), parts - 1):",
         "    for bars in [*itertools.combinations(range(total + parts - "
         "1), parts - 1)][:1]:",
-        (
-            _IN_FOURIER
-            + "test_sensitivities_of_networks_equal_brute_force[replace-one-4-1]",
-        ),
+        (_IN_FOURIER + "test_sensitivities_of_networks_equal_brute_force",),
     ),
     Mutant(
         "sensitivity halved",
@@ -199,10 +231,7 @@ MUTANTS = (
         _FOURIER_SENSITIVITY,
         "for term, sign in enumerate(_SIGNS):",
         "for term, sign in enumerate(_SIGNS[:1]):",
-        (
-            _IN_FOURIER
-            + "test_sensitivities_of_networks_equal_brute_force[replace-one-4-1]",
-        ),
+        (_IN_FOURIER + "test_sensitivities_of_networks_equal_brute_force",),
     ),
     Mutant(
         "law changed",
@@ -234,9 +263,6 @@ MUTANTS = (
         _FOURIER_SENSITIVITY,
         "result = [1] + [0] * order",
         "result = [0] + [1] + [0] * (order - 1)",
-        (
-            _IN_FOURIER
-            + "test_sensitivities_of_networks_equal_brute_force[replace-one-4-1]",
-        ),
+        (_IN_FOURIER + "test_sensitivities_of_networks_equal_brute_force",),
     ),
 )

@@ -1,0 +1,127 @@
+"""Branches of critical functions that still lack a mutant, and should have one.
+
+This list may only become shorter: what is covered must be taken out.
+"""
+
+__all__ = ["UNCOVERED"]
+
+UNCOVERED = (
+    ("statistics/fourier_sensitivity.py:_eliminate", "sizes = {i: t.shape[g.index(i)"),
+    (
+        "privacy/sensitivity.py:Sensitivity.__check_init__",
+        "positive(sensitivity=self.valu",
+    ),
+    ("privacy/composition.py:_below_one", "return value"),
+    (
+        "mechanisms/discrete_laplace.py:DiscreteLaplace.calibrate_many",
+        "exact = [exact_epsilon(epsilon",
+    ),
+    ("mechanisms/discrete_laplace.py:DiscreteLaplace.sample", "typed_key(key=key)"),
+    (
+        "mechanisms/discrete_laplace.py:DiscreteLaplace.sample",
+        "if not jnp.issubdtype(exact.dt",
+    ),
+    (
+        "mechanisms/discrete_laplace.py:DiscreteLaplace.guarantee",
+        "words = np.asarray(self.fracti",
+    ),
+    (
+        "mechanisms/discrete_laplace.py:DiscreteLaplace.certify",
+        "rho = self.guarantee().epsilon",
+    ),
+    ("mechanisms/discrete_laplace.py:_to_words", "return np.array("),
+    ("mechanisms/discrete_laplace.py:_to_words", "if integer >> 32 * _WORDS:"),
+    ("mechanisms/discrete_laplace.py:_from_words", "return sum(int(word) << 32 * i"),
+    (
+        "mechanisms/split_laplace.py:SplitLaplace.calibrate",
+        "budgets = [_budget(name, split",
+    ),
+    (
+        "mechanisms/split_laplace.py:SplitLaplace.calibrate",
+        "if set(split) != set(lengths):",
+    ),
+    ("mechanisms/split_laplace.py:SplitLaplace.sample", "return part.sample(key, row)"),
+    ("mechanisms/split_laplace.py:SplitLaplace.draw", "self._refuse_length(exact)"),
+    ("mechanisms/split_laplace.py:_budget", "return exact_epsilon(epsilon)"),
+    ("mechanisms/split_laplace.py:_rows", "ends = np.cumsum(lengths)"),
+    ("mechanisms/truncation.py:grids_of_share", "return tuple("),
+    (
+        "mechanisms/grid_posterior.py:GridPosterior._rows",
+        "counts, offsets = self._checke",
+    ),
+    (
+        "mechanisms/grid_posterior.py:GridPosterior._checked",
+        "counts = [int(count) for count",
+    ),
+    (
+        "mechanisms/parameter_grid.py:ParameterGrid.__post_init__",
+        "whole(2, points=self.points)",
+    ),
+    (
+        "mechanisms/parameter_grid.py:ParameterGrid.__post_init__",
+        "from_zero = centre if name == ",
+    ),
+    (
+        "mechanisms/parameter_grid.py:ParameterGrid._widest_of_one",
+        "steps, records = self.tables",
+    ),
+    ("mechanisms/parameter_grid.py:_integers", "if not np.isfinite(scaled).all"),
+    ("mechanisms/family_loss.py:sample_loss", "if n is None or grid.tables[0]"),
+    ("mechanisms/family_loss.py:sample_loss", "for start, moved in ((grid.low"),
+    (
+        "mechanisms/family_posterior.py:FamilyPosterior.calibrate",
+        "public = n if adjacency == REP",
+    ),
+    (
+        "mechanisms/family_posterior.py:FamilyPosterior.scores",
+        "n = vector[carrier] + vector[-",
+    ),
+    ("mechanisms/cell_grid.py:CellGrid._tables", "for group in self.layout.group"),
+    ("mechanisms/cell_grid.py:CellGrid.rows", "grids = [grid for grid, number"),
+    ("mechanisms/cell_mass.py:CellMass.calibrate", "promise = PureDP(exact_epsilon"),
+    ("mechanisms/cell_mass.py:CellMass.scores", "self._check(exact)"),
+    ("mechanisms/cell_mass.py:_exponential_below", "numerator, denominator = map(d"),
+    ("mechanisms/cell_mass.py:_exponential_below", "if power < -1000:"),
+    ("publish.py:_noise", "one_table = statistic.sensitiv"),
+    ("publish.py:_noise", "if split is None:"),
+    ("publish.py:_posterior_sample", "return GridPosterior.posterior"),
+    ("publish.py:_posterior_sample", "if isinstance(statistic, Suffi"),
+    ("publish.py:_map", "return GridPosterior.map(stati"),
+    ("publish.py:_cell_mass", "return CellMass.calibrate(stat"),
+    ("publish.py:release", "recipe.statistic(what, adjacen"),
+    ("publish.py:release", "make(n=1 if adjacency == REPLA"),
+    ("publish.py:_refuse_statistic", "some = isinstance(what, Family"),
+    ("publish.py:_refuse_empty", "if n == 0 and adjacency == REP"),
+    ("measuring.py:measured", "batches = _of_few(encode_batch"),
+    ("measuring.py:measured", "if is_in_memory(records) or no"),
+    ("measuring.py:_of_few", "size = 0"),
+    ("measuring.py:_of_few", "for batch in batches:"),
+    ("measuring.py:_refuse_traced", "np.asarray(records[:0])"),
+    ("private_chains/price.py:price_of", "one_of(ADJACENCIES, adjacency="),
+    ("private_chains/price.py:price_of", "if latents and adjacency == AD"),
+    ("private_chains/price.py:float_above", "near = np.float32(float(exact)"),
+    ("private_chains/price.py:float_above", "return float(np.nextafter(near"),
+    ("private_chains/price.py:float_below", "return -float_above(-exact)"),
+    ("private_chains/price.py:table_width", 'bound = exact_epsilon(least, "'),
+    ("private_chains/price.py:table_width", "if bound * size >= 1 or bound "),
+    ("private_chains/price.py:Clip.width", "return self.high - self.low"),
+    ("private_chains/price.py:of_each", "own = {name: state[name] for n"),
+    ("private_chains/price.py:shaped", "if jnp.shape(array) != shape:"),
+    ("private_chains/price.py:_numbers", "if low < high:"),
+    ("private_chains/price.py:_numbers", "pass"),
+    ("private_chains/price.py:_signed", "if magnitude and not magnitude"),
+    ("private_chains/price.py:_signed", "return exact_epsilon(magnitude"),
+    ("private_chains/charging.py:charge", "refuse_traced(arguments)"),
+    ("private_chains/charging.py:refuse_traced", "for leaf in jax.tree.leaves(tr"),
+    ("private_chains/charging.py:refuse_traced", "if not isinstance(leaf, jax.Ar"),
+    ("private_chains/charging.py:refuse_traced", "if jnp.issubdtype(leaf.dtype, "),
+    ("hidden_markov/paid.py:PaidHiddenMarkov.cost", "return repeated(self.update, s"),
+    (
+        "hidden_markov/paid.py:PaidHiddenMarkov.approximate",
+        "return advanced(self.update, s",
+    ),
+    ("hidden_markov/paid.py:paid_hidden_markov", "burn_in = sweeps - 1 if assume"),
+    ("hidden_markov/paid.py:paid_hidden_markov", "claim = CLAIM if assume_conver"),
+    ("hidden_markov/paid.py:paid_hidden_markov", "if ledger is not None:"),
+    ("hidden_markov/paid.py:_width", "if truncation > _MOST_TRUNCATI"),
+)
