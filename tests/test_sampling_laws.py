@@ -3,12 +3,14 @@
 from fractions import Fraction
 
 import jax.numpy as jnp
+import mpmath
 import numpy as np
 import pytest
 
 from dpjax import BayesNet
 from dpjax.expfam import Bernoulli, Poisson
 from dpjax.mechanisms import FamilyPosterior, GridPosterior
+from dpjax.mechanisms.cell_mass import _exponential_below
 from dpjax.mechanisms.parameter_grid import TABLE_BITS, ParameterGrid
 from dpjax.mechanisms.truncation import grids_of_omega, grids_of_share
 from dpjax.privacy import PureDP
@@ -167,3 +169,14 @@ def test_limits_that_doubles_cannot_tell_apart_are_refused():
     for least, most in ((1e6, 1e6 + 1), (3.0, 3.0001), (1.5, 1.50001)):
         with pytest.raises(ValueError, match="`truncation` must be wider"):
             ParameterGrid(Poisson(3), (("rate", least, most),), 9, 3, 0)
+
+
+@pytest.mark.parametrize("power", ["-1/3", "-7", "-999", "-1001"])
+def test_exponentials_of_the_rate_of_cells_are_rounded_down(power):
+    power = Fraction(power)
+    with mpmath.workdps(600):
+        exact = mpmath.exp(mpmath.mpf(power.numerator) / power.denominator)
+        exact = Fraction(int(exact * 10**550), 10**550)
+    bound = _exponential_below(power)
+    assert bound < exact
+    assert bound > exact * (1 - Fraction(1, 10**39)) or (bound == 0 and power < -1000)

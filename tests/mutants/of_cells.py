@@ -114,4 +114,20 @@ MUTANTS = (
         "return pi <= Fraction(step, _STEPS) * 2",
         (_IN_CELL_MASS + "test_no_output_tells_neighbours_apart_by_more_than_epsilon",),
     ),
+    Mutant(
+        "bound loosened",
+        "cells of a posterior: small exponentials are large",
+        _CELL_MASS,
+        "    if power < -1000:\n        return Fraction(0)\n",
+        "    if power < -1:\n        return Fraction(1)\n",
+        (_IN_CELL_MASS + "test_no_output_tells_neighbours_apart_by_more_than_epsilon",),
+    ),
+    Mutant(
+        "ε doubled",
+        "cells of a posterior: a rate for twice the budget",
+        _CELL_MASS,
+        "_largest_rate(promise.epsilon, width, grid.rows)",
+        "_largest_rate(2 * promise.epsilon, width, grid.rows)",
+        (_IN_CELL_MASS + "test_no_output_tells_neighbours_apart_by_more_than_epsilon",),
+    ),
 )

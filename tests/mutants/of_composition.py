@@ -236,4 +236,12 @@ MUTANTS = (
         "    if share > 2:\n",
         (_IN_COMPOSITION + "test_sampling_that_is_none_is_refused",),
     ),
+    Mutant(
+        "budget not charged",
+        "advanced composition: half of its δ",
+        _COMPOSITION,
+        "    return value\n",
+        "    return value / 2\n",
+        (_IN_COMPOSITION + "test_advanced_composition_is_the_formula_rounded_up",),
+    ),
 )

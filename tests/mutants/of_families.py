@@ -6,6 +6,7 @@ _PARAMETER_GRID = "mechanisms/parameter_grid.py"
 _FAMILY_LOSS = "mechanisms/family_loss.py"
 _IN_SAMPLING_LAWS = "tests/test_sampling_laws.py::"
 _IN_SAMPLING_COSTS = "tests/test_sampling_costs.py::"
+_IN_FAMILY_POSTERIOR = "tests/test_family_posterior.py::"
 
 MUTANTS = (
     Mutant(
@@ -207,5 +208,29 @@ MUTANTS = (
             _IN_SAMPLING_COSTS
             + "test_at_a_public_n_a_family_costs_what_the_worst_neighbours_lose",
         ),
+    ),
+    Mutant(
+        "bound loosened",
+        "family posterior: rates as far from the centre as means",
+        _PARAMETER_GRID,
+        'from_zero = centre if name == "mean" else 0.0',
+        "from_zero = centre",
+        (_IN_SAMPLING_LAWS + "test_limits_that_doubles_cannot_tell_apart_are_refused",),
+    ),
+    Mutant(
+        "branch left out",
+        "family posterior: a likelihood without bounds",
+        _PARAMETER_GRID,
+        "        self.family.sampling_sensitivity(REPLACE_ONE, self.truncation)\n",
+        "",
+        (_IN_FAMILY_POSTERIOR + "test_wrong_choices_are_refused",),
+    ),
+    Mutant(
+        "sensitivity halved",
+        "family posterior: the least of the ends",
+        _PARAMETER_GRID,
+        "widest = max(int(max(change)",
+        "widest = min(int(max(change)",
+        (_IN_SAMPLING_COSTS + "test_one_statistic_costs_what_its_worst_record_moves",),
     ),
 )

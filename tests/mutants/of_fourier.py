@@ -265,4 +265,12 @@ MUTANTS = (
         "result = [0] + [1] + [0] * (order - 1)",
         (_IN_FOURIER + "test_sensitivities_of_networks_equal_brute_force",),
     ),
+    Mutant(
+        "bound loosened",
+        "Fourier: elimination, a start below zero",
+        _FOURIER_SENSITIVITY,
+        "    maximum = 0.0\n",
+        "    maximum = -1.0\n",
+        (_IN_FOURIER_SENSITIVITY + "test_each_state_may_be_the_worst[0]",),
+    ),
 )

@@ -175,4 +175,20 @@ MUTANTS = (
         "if len(counts) != self.layout.length:",
         (_IN_SAMPLING_LAWS + "test_counts_of_another_number_of_records_are_refused",),
     ),
+    Mutant(
+        "branch left out",
+        "grid posterior: counts of any number of records",
+        _GRID_POSTERIOR,
+        "most = sum(counts[: self.layout.offsets[1]])",
+        "most = self.n",
+        (_IN_SAMPLING_LAWS + "test_counts_of_another_number_of_records_are_refused",),
+    ),
+    Mutant(
+        "branch left out",
+        "grid posterior: counts are not looked at",
+        _GRID_POSTERIOR,
+        "counts, offsets = self._checked(exact), self.layout.offsets",
+        "counts, offsets = [int(x) for x in exact], self.layout.offsets",
+        (_IN_SAMPLING_LAWS + "test_counts_of_another_number_of_records_are_refused",),
+    ),
 )

@@ -5,7 +5,10 @@ from tests.mutants.mutant import Mutant
 _PUBLISH = "publish.py"
 _MEASURING = "measuring.py"
 _IN_RELEASE = "tests/test_release.py::"
+_IN_SPLIT_LAPLACE = "tests/test_split_laplace.py::"
+_IN_SAMPLING_DOORS = "tests/test_sampling_doors.py::"
 _IN_MEASURING = "tests/test_measuring.py::"
+_IN_STREAMING = "tests/test_streaming.py::"
 
 MUTANTS = (
     Mutant(
@@ -18,6 +21,60 @@ MUTANTS = (
             _IN_RELEASE
             + "test_a_private_number_of_records_chooses_no_truncation_or_temperature",
         ),
+    ),
+    Mutant(
+        "sensitivity halved",
+        "release: a split with half of a table's sensitivity",
+        _PUBLISH,
+        "noise = SplitLaplace.calibrate(split, statistic.measured_cells, one_table)",
+        "noise = SplitLaplace.calibrate(\n"
+        "        split, statistic.measured_cells, type(one_table)(1, "
+        "adjacency)\n"
+        "    )",
+        (_IN_SPLIT_LAPLACE + "test_a_release_spends_what_its_tables_do[replace-one]",),
+    ),
+    Mutant(
+        "ε doubled",
+        "release: a split of more than the budget",
+        _PUBLISH,
+        "    if spent != epsilon:\n",
+        "    if spent < epsilon:\n",
+        (_IN_SPLIT_LAPLACE + "test_a_wrong_split_is_one_line_and_costs_nothing",),
+    ),
+    Mutant(
+        "ε doubled",
+        "release: family samples of twice the budget",
+        _PUBLISH,
+        "            epsilon,\n"
+        "            adjacency,\n"
+        "            n=n,\n"
+        "            **options,\n"
+        "        )\n"
+        "    return GridPosterior",
+        "            2 * epsilon,\n"
+        "            adjacency,\n"
+        "            n=n,\n"
+        "            **options,\n"
+        "        )\n"
+        "    return GridPosterior",
+        (_IN_SAMPLING_DOORS + "test_samples_of_a_family_are_made_for_the_budget",),
+    ),
+    Mutant(
+        "branch left out",
+        "release: some families for samples of all",
+        _PUBLISH,
+        'some = isinstance(what, FamilyCounts) and what.families != "all"',
+        "some = False",
+        (_IN_SAMPLING_DOORS + "test_mistakes_show_before_any_record",),
+    ),
+    Mutant(
+        "branch left out",
+        "release: mistakes show after the records",
+        _PUBLISH,
+        "    make(n=1 if adjacency == REPLACE_ONE else None)  # mistakes "
+        "show before any record\n",
+        "",
+        (_IN_SAMPLING_DOORS + "test_mistakes_show_before_any_record",),
     ),
     Mutant(
         "bound loosened",
@@ -34,5 +91,45 @@ MUTANTS = (
         "if n * statistic.most_per_record > LARGEST:",
         "if n > LARGEST:",
         (_IN_MEASURING + "test_a_record_more_is_refused[replace-one]",),
+    ),
+    Mutant(
+        "bound loosened",
+        "measuring: each batch is counted by itself",
+        _MEASURING,
+        "        size += len(batch)\n",
+        "        size = len(batch)\n",
+        (_IN_MEASURING + "test_batches_are_counted_up_to_the_limit",),
+    ),
+    Mutant(
+        "bound loosened",
+        "measuring: batches that are read are not counted",
+        _MEASURING,
+        "    size = 0\n    for",
+        "    size = -(1 << 40)\n    for",
+        (_IN_MEASURING + "test_batches_are_counted_up_to_the_limit",),
+    ),
+    Mutant(
+        "branch left out",
+        "measuring: no limit in memory",
+        _MEASURING,
+        "        _refuse_size(encoded.shape[0], statistic)\n",
+        "",
+        (_IN_MEASURING + "test_a_record_more_is_refused[replace-one]",),
+    ),
+    Mutant(
+        "branch left out",
+        "measuring: no limit of what comes in batches",
+        _MEASURING,
+        "batches = _of_few(encode_batches(records, statistic.variables), statistic)",
+        "batches = encode_batches(records, statistic.variables)",
+        (_IN_STREAMING + "test_too_many_records_are_refused_while_they_are_read",),
+    ),
+    Mutant(
+        "key reused",
+        "measuring: records of a program",
+        _MEASURING,
+        "        np.asarray(records[:0])\n",
+        "        records[:0]\n",
+        (_IN_MEASURING + "test_records_of_a_program_are_refused",),
     ),
 )

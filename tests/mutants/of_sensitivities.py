@@ -5,10 +5,12 @@ from tests.mutants.mutant import Mutant
 _FAMILY_COUNTS = "statistics/family_counts.py"
 _FOURIER = "statistics/fourier.py"
 _SUFFICIENT = "statistics/sufficient.py"
+_SENSITIVITY = "privacy/sensitivity.py"
 _IN_COUNTS = "tests/test_counts.py::"
 _IN_FOURIER = "tests/test_fourier.py::"
 _IN_SUFFICIENT = "tests/test_sufficient.py::"
 _IN_FAMILY_POSTERIOR = "tests/test_family_posterior.py::"
+_IN_MECHANISMS = "tests/test_mechanisms.py::"
 
 MUTANTS = (
     Mutant(
@@ -174,5 +176,13 @@ MUTANTS = (
             _IN_FAMILY_POSTERIOR
             + "test_no_output_tells_neighbours_apart_by_more_than_epsilon",
         ),
+    ),
+    Mutant(
+        "branch left out",
+        "sensitivities: below zero",
+        _SENSITIVITY,
+        "        positive(sensitivity=self.value)\n",
+        "",
+        (_IN_MECHANISMS + "test_sensitivity_needs_an_adjacency_and_a_positive_value",),
     ),
 )
