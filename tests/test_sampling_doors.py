@@ -26,7 +26,7 @@ WAYS = {
 @pytest.mark.parametrize("mechanism", WAYS)
 def test_a_mechanism_is_made_for_the_budget(mechanism, adjacency):
     epsilon = Fraction(7, 10)
-    ledger = dp.Ledger(1, adjacency=adjacency)
+    ledger = dp.Ledger(9, adjacency=adjacency)
     released = dp.release(
         NET, RECORDS, epsilon=epsilon, adjacency=adjacency, mechanism=mechanism,
         ledger=ledger, **WAYS[mechanism],

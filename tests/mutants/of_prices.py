@@ -156,4 +156,29 @@ MUTANTS = (
             + "test_draws_are_charged_before_they_are_made_and_made_of_what_is_charged",
         ),
     ),
+    Mutant(
+        "budget not charged",
+        "events: burn-in without a claim is that of one draw",
+        _PAID,
+        "burn_in = sweeps - 1 if assume_converged else check_run(chains, "
+        "sweeps, burn_in)",
+        "burn_in = check_run(chains, sweeps, burn_in)",
+        (_IN_HIDDEN_MARKOV_PAID + "test_a_claim_that_nobody_can_verify_is_labelled",),
+    ),
+    Mutant(
+        "budget not charged",
+        "events: every draw is shown for the price of the last",
+        _PAID,
+        "claim = CLAIM if assume_converged else None",
+        "claim = None",
+        (_IN_HIDDEN_MARKOV_PAID + "test_a_claim_that_nobody_can_verify_is_labelled",),
+    ),
+    Mutant(
+        "branch left out",
+        "events: a truncation without a limit",
+        _PAID,
+        "    if truncation > _MOST_TRUNCATION:\n",
+        "    if truncation > _MOST_TRUNCATION**9:\n",
+        (_IN_PRICES + "test_an_event_is_as_wide_as_all_of_its_fields",),
+    ),
 )

@@ -4,11 +4,14 @@ from tests.mutants.mutant import Mutant
 
 _PUBLISH = "publish.py"
 _MEASURING = "measuring.py"
+_DISCRETE_LAPLACE = "mechanisms/discrete_laplace.py"
+_SPLIT_LAPLACE = "mechanisms/split_laplace.py"
 _IN_RELEASE = "tests/test_release.py::"
 _IN_SPLIT_LAPLACE = "tests/test_split_laplace.py::"
 _IN_SAMPLING_DOORS = "tests/test_sampling_doors.py::"
 _IN_MEASURING = "tests/test_measuring.py::"
 _IN_STREAMING = "tests/test_streaming.py::"
+_IN_MECHANISMS = "tests/test_mechanisms.py::"
 
 MUTANTS = (
     Mutant(
@@ -131,5 +134,54 @@ MUTANTS = (
         "        np.asarray(records[:0])\n",
         "        records[:0]\n",
         (_IN_MEASURING + "test_records_of_a_program_are_refused",),
+    ),
+    Mutant(
+        "key reused",
+        "noise: untyped keys",
+        _DISCRETE_LAPLACE,
+        "        typed_key(key=key)\n",
+        "",
+        (_IN_MECHANISMS + "test_legacy_keys_are_refused[legacy0]",),
+    ),
+    Mutant(
+        "ε doubled",
+        "noise: a guarantee of the inverse",
+        _DISCRETE_LAPLACE,
+        "return PureDP(Fraction(numerator, denominator), self.sensitivity.adjacency)",
+        "return PureDP(Fraction(denominator, numerator), self.sensitivity.adjacency)",
+        (_IN_MECHANISMS + "test_the_guarantee_is_the_fraction_that_was_given",),
+    ),
+    Mutant(
+        "law changed",
+        "noise: ε in 32 bits",
+        _DISCRETE_LAPLACE,
+        "[(integer >> 32 * i) & 0xFFFFFFFF for i in range(_WORDS)]",
+        "[(integer >> 31 * i) & 0xFFFFFFFF for i in range(_WORDS)]",
+        (_IN_MECHANISMS + "test_the_guarantee_is_the_fraction_that_was_given",),
+    ),
+    Mutant(
+        "law changed",
+        "noise: ε without its higher words",
+        _DISCRETE_LAPLACE,
+        "return sum(int(word) << 32 * i for i, word in enumerate(words))",
+        "return int(words[0])",
+        (_IN_MECHANISMS + "test_the_guarantee_is_the_fraction_that_was_given",),
+    ),
+    Mutant(
+        "ε doubled",
+        "splits: every table has the largest budget",
+        _SPLIT_LAPLACE,
+        "budgets = [_budget(name, split[name]) for name in lengths]",
+        "budgets = [max(_budget(name, split[name]) for name in lengths)] "
+        "* len(lengths)",
+        (_IN_SPLIT_LAPLACE + "test_the_loss_is_the_sum_of_the_budgets_and_no_less",),
+    ),
+    Mutant(
+        "ε doubled",
+        "splits: a budget read twice as large",
+        _SPLIT_LAPLACE,
+        "        return exact_epsilon(epsilon)\n",
+        "        return 2 * exact_epsilon(epsilon)\n",
+        (_IN_SPLIT_LAPLACE + "test_the_loss_is_the_sum_of_the_budgets_and_no_less",),
     ),
 )
