@@ -7,8 +7,8 @@ _MEASURING = "measuring.py"
 _DISCRETE_LAPLACE = "mechanisms/discrete_laplace.py"
 _SPLIT_LAPLACE = "mechanisms/split_laplace.py"
 _IN_RELEASE = "tests/test_release.py::"
-_IN_SPLIT_LAPLACE = "tests/test_split_laplace.py::"
 _IN_SAMPLING_DOORS = "tests/test_sampling_doors.py::"
+_IN_SPLIT_LAPLACE = "tests/test_split_laplace.py::"
 _IN_MEASURING = "tests/test_measuring.py::"
 _IN_STREAMING = "tests/test_streaming.py::"
 _IN_MECHANISMS = "tests/test_mechanisms.py::"
@@ -24,6 +24,15 @@ MUTANTS = (
             _IN_RELEASE
             + "test_a_private_number_of_records_chooses_no_truncation_or_temperature",
         ),
+    ),
+    Mutant(
+        "ε doubled",
+        "release: noise of twice the budget",
+        _PUBLISH,
+        "return DiscreteLaplace.calibrate(epsilon, statistic.sensitivity(adjacency))",
+        "return DiscreteLaplace.calibrate(2 * epsilon, "
+        "statistic.sensitivity(adjacency))",
+        (_IN_SAMPLING_DOORS + "test_a_mechanism_is_made_for_the_budget",),
     ),
     Mutant(
         "sensitivity halved",
@@ -61,6 +70,33 @@ MUTANTS = (
         "        )\n"
         "    return GridPosterior",
         (_IN_SAMPLING_DOORS + "test_samples_of_a_family_are_made_for_the_budget",),
+    ),
+    Mutant(
+        "ε doubled",
+        "release: samples of twice the budget",
+        _PUBLISH,
+        "return GridPosterior.posterior(statistic.layout, epsilon,",
+        "return GridPosterior.posterior(statistic.layout, 2 * epsilon,",
+        (_IN_SAMPLING_DOORS + "test_a_mechanism_is_made_for_the_budget",),
+    ),
+    Mutant(
+        "ε doubled",
+        "release: a map of twice the budget",
+        _PUBLISH,
+        "return GridPosterior.map(statistic.layout, epsilon,",
+        "return GridPosterior.map(statistic.layout, 2 * epsilon,",
+        (
+            _IN_SAMPLING_DOORS
+            + "test_a_mechanism_is_made_for_the_budget[map-replace-one]",
+        ),
+    ),
+    Mutant(
+        "ε doubled",
+        "release: cells of twice the budget",
+        _PUBLISH,
+        "return CellMass.calibrate(statistic.layout, epsilon,",
+        "return CellMass.calibrate(statistic.layout, 2 * epsilon,",
+        (_IN_SAMPLING_DOORS + "test_a_mechanism_is_made_for_the_budget",),
     ),
     Mutant(
         "branch left out",
