@@ -144,6 +144,39 @@ def test_ties_of_the_first_word_are_resolved_by_the_other_limbs(key):
         assert len({*expected}) > part.shape[0] / 2
 
 
+def test_each_limb_of_a_tie_is_a_word_of_its_own(rng, monkeypatch):
+    """Words of three values, so that all limbs tie, and thresholds that many reach."""
+    thresholds = np.array([[6, 6, 6, i] for i in (5, 6, 7)] + [[6, 7, 5, 6]], np.uint32)
+    words = rng.integers(5, 8, (4, 300)).astype(np.uint32)
+    shapes = []
+
+    def scripted(key, shape, dtype):
+        shapes.append(shape)
+        return jnp.asarray(words[1:][: shape[0]] if len(shape) == 2 else words[1])
+
+    monkeypatch.setattr(jr, "bits", scripted)
+    chosen = discrete_laplace._category(study_key(1), jnp.asarray(words[0]), thresholds)
+    numbers = big(words.T)
+    expected = [bisect.bisect_right(big(thresholds), number) for number in numbers]
+    np.testing.assert_array_equal(chosen, expected)
+    assert shapes == [(3, 300)]
+    assert {*expected} == {*range(5)}
+
+
+@pytest.mark.parametrize("tied", [0, 1, 2])
+def test_one_tie_with_any_threshold_is_enough(tied, monkeypatch):
+    """All other lanes are decided by their first word."""
+    thresholds = np.array([[3, 0, 9, 0], [5, 8, 0, 0], [9, 0, 0, 7]], np.uint32)
+    first = np.array([1, 4, 6, 10, thresholds[tied, 0]], np.uint32)
+    for words, reached in ((thresholds[tied, 1:], 1), ([0, 0, 0], 0)):
+        rest = jnp.broadcast_to(jnp.asarray(words, jnp.uint32)[:, None], (3, 5))
+        monkeypatch.setattr(jr, "bits", lambda key, shape, dtype, rest=rest: rest)
+        chosen = discrete_laplace._category(
+            study_key(1), jnp.asarray(first), thresholds
+        )
+        np.testing.assert_array_equal(chosen, [0, 1, 2, 3, tied + reached])
+
+
 @pytest.mark.parametrize(
     "rho", mostly_thorough([Fraction(2), Fraction(1, 3), Fraction(1, 60)]), ids=str
 )

@@ -7,8 +7,11 @@ import pytest
 
 import dpjax
 from tests.mutants.__main__ import run
+from tests.mutants.branches import branches, lines_changed
 from tests.mutants.catalogue import MUTANTS
+from tests.mutants.critical import EXEMPT, FUNCTIONS, REFUSALS
 from tests.mutants.mutant import FAULTS, Mutant
+from tests.mutants.uncovered import UNCOVERED
 
 PACKAGE = pathlib.Path(dpjax.__file__).parent
 LIMITS = {"fault": 23, "what": 62}
@@ -28,6 +31,75 @@ def test_every_fault_can_be_planted_and_has_something_that_must_notice_it():
             path, _, name = test.partition("::")
             text = (PACKAGE.parent / path).read_text()
             assert f"def {name.partition('[')[0]}(" in text or not name
+
+
+def lacking():
+    """The branches of critical functions with neither a mutant nor a reason."""
+    for file, names in FUNCTIONS.items():
+        source = (PACKAGE / file).read_text()
+        planted = [lines_changed(x, source) for x in MUTANTS if x.file == file]
+        for branch in branches(file, source, names):
+            needed = not branch.refuses or branch.function in REFUSALS
+            if needed and not any(branch.lines & lines for lines in planted):
+                yield branch
+
+
+def test_every_branch_of_a_critical_function_has_a_mutant_or_a_reason():
+    """A reason that is no longer needed, and a gap that is filled, must go."""
+    stated = {*EXEMPT, *UNCOVERED}
+    assert len(stated) == len(EXEMPT) + len(UNCOVERED)
+    used = set()
+    for branch in lacking():
+        found = {
+            x
+            for x in stated
+            if x[0] == branch.function and branch.start.startswith(x[1])
+        }
+        assert found, f"no mutant of {branch.function}: {branch.start}"
+        used |= found
+    assert used == stated
+    assert {x.partition(":")[0] for x in REFUSALS} <= {*FUNCTIONS}
+    for refusal in REFUSALS:
+        file, _, name = refusal.partition(":")
+        assert name in FUNCTIONS[file]
+
+
+def test_lines_and_branches_are_those_of_the_source():
+    source = """def f(x):
+    '''Says what.'''
+    if x > 0 and x < 5:
+        return 1  # an arm
+    elif x == 7:
+        raise ValueError(
+            'no' if x else 'yes'
+        )
+    else:
+        for y in range(x):
+            x += 1 if y else 2
+    return [z for z in range(x) if z]
+"""
+    found = {
+        (b.start, *sorted(b.lines)): b.refuses for b in branches("f.py", source, ["f"])
+    }
+    assert found == {
+        ("if x > 0 and x < 5:", 3, 4): False,
+        ("elif x == 7:", 5, 6, 7): True,
+        ("for y in range(x):", 10): False,
+        ("x += 1 if y else 2", 11): False,
+        ("return [z for z in range(x) if z]", 12): False,
+    }
+    for old, new, lines in (
+        ("return 1", "return 2", {4}),
+        (
+            "    return 1  # an arm\n    elif x",
+            "    return 1  # an arm\n    elif 2 * x",
+            {5},
+        ),
+        ("x += 1 if y else 2\n", "x += 1 if y else 2\n        x = 3\n", {11}),
+        ("            x += 1 if y else 2\n", "", {11}),
+    ):
+        mutant = Mutant("law changed", "f", "f.py", old, new, ("x",))
+        assert lines_changed(mutant, source) == lines
 
 
 LEDGER = ("tests/test_ledger.py::test_asking_charges_nothing",)

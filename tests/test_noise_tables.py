@@ -123,3 +123,67 @@ def test_fingerprints_tell_tables_apart():
     assert tables.fingerprint(one) == tables.fingerprint(tables.build(Fraction(1)))
     assert tables.fingerprint(one) != tables.fingerprint(other)
     assert np.asarray(one.low).dtype == np.uint32
+
+
+def made_of(rho, zero=1, low=(), top=(), overflow=1, redraw=(), again=1):
+    """The table of a rate, some of its probabilities times a factor.
+
+    Of the lowest digit, the top digit and the redrawn top digit from the eighth value
+    on; of zero; and of an overflow, the first time and again.
+    """
+    [nothing, *digit], high, last = tables._exact_laws(rho)
+    digit = [p / (1 - nothing) for p in digit]
+    scaled = []
+    for law, factors, end in (
+        (digit, low, 1),
+        (high, top, overflow),
+        (last, redraw, again),
+    ):
+        factors = [1] * 8 + [*factors] + [1] * (len(law) - 8 - len(factors))
+        law = [p * f for p, f in zip(law, factors, strict=True)]
+        law[-1] *= end
+        scaled.append([p / sum(law) for p in law])
+    digit, high, last = scaled
+    nothing *= zero
+    lowest = [nothing, *((1 - nothing) * p for p in digit)]
+    return tables.build(rho)._replace(
+        low=tables._thresholds(lowest, 127, 16),
+        high=(tables._thresholds(high, 128, len(high) - 1),),
+        redraw=tables._thresholds(last, 128, len(last) - 1),
+    )
+
+
+RATE, LESS = Fraction(1, 10), Fraction(99, 100)
+DAMAGES = {
+    "zero too likely": {"zero": Fraction(101, 100)},
+    "zero too rare": {"zero": Fraction(4, 5)},
+    "a low digit too rare": {"low": [LESS] * 8},
+    "a top digit too rare": {"top": [LESS] * 6},
+    "an overflow too rare": {"overflow": LESS},
+    "a redrawn digit too rare": {"redraw": [LESS] * 6},
+    "an overflow after an overflow too rare": {"again": LESS},
+}
+
+
+def test_a_table_made_of_its_laws_certifies():
+    assert tables.certify(made_of(RATE), RATE) > 1
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_each_ratio_alone_is_certified(name):
+    """Damages that show in one ratio, of one direction, and in no other one."""
+    table = made_of(RATE, **DAMAGES[name])
+    bound = tables._exp_lower_bound(RATE)
+    broken = [r > bound or 1 / r > bound for r in tables._neighbouring_ratios(table)]
+    assert sum(broken) == 1
+    with pytest.raises(ValueError, match="must keep the ratio"):
+        tables.certify(table, RATE)
+
+
+@pytest.mark.parametrize("x", RATES, ids=str)
+def test_the_bound_of_an_exponential_is_below_it(x):
+    with mpmath.workdps(120):
+        exact = mpmath.exp(mpmath.mpf(x.numerator) / x.denominator)
+        bound = tables._exp_lower_bound(x)
+        ratio = mpmath.mpf(bound.numerator) / bound.denominator / exact
+        assert 1 - mpmath.mpf(10) ** -70 < ratio < 1

@@ -1,5 +1,7 @@
 """Key implementations: ChaCha20 against RFC 8439, threefry against JAX's own."""
 
+import os
+
 import jax
 import jax.numpy as jnp
 import jax.random as jr
@@ -95,6 +97,18 @@ def test_bits_of_every_width_are_balanced(dtype):
     assert abs(ones - 0.5) < 5 * 0.5 / np.sqrt(bits.size * 8 * bits.dtype.itemsize)
 
 
+@pytest.mark.parametrize("width", [8, 16, 32, 64])
+def test_bits_of_every_width_are_all_bits_of_a_block(width):
+    with jax.enable_x64(True):
+        bits = jr.bits(chacha(1), (512 // width,), jnp.dtype(f"uint{width}"))
+    nonce = (int.from_bytes(b"bits", "little"), width, 0)
+    block = blocks_of(jr.key_data(chacha(1)), jnp.zeros(1, jnp.uint32), nonce)
+    words = np.concatenate(block)
+    if width == 64:  # the first word is the high one
+        words = words.reshape(-1, 2)[:, ::-1].copy()
+    np.testing.assert_array_equal(bits, words.ravel().view(f"uint{width}"))
+
+
 def test_seeds_and_batches_of_keys():
     keys = jax.vmap(chacha)(jnp.arange(3))
     split = jax.jit(lambda k: jr.key_data(jr.split(k, 2)))
@@ -108,6 +122,24 @@ def test_release_keys_are_fresh_and_whole():
     data = [np.asarray(jr.key_data(release_key())) for _ in range(8)]
     assert all(x.shape == (8,) and x.dtype == np.uint32 for x in data)
     assert len(np.unique(data)) == 64
+
+
+def test_each_of_256_bits_of_the_system_is_a_bit_of_the_key(monkeypatch):
+    def words(number):
+        source = [number.to_bytes(32, "little")]
+        monkeypatch.setattr(os, "urandom", lambda n: source.pop()[:n])
+        data = np.asarray(jr.key_data(release_key()))
+        assert not source
+        return int.from_bytes(data.tobytes(), "little")
+
+    some = int.from_bytes(bytes(range(7, 39)), "little")
+    for bit in range(256):
+        assert words(some) ^ words(some ^ (1 << bit)) == 1 << bit
+
+
+def test_a_key_of_a_program_would_be_the_same_at_every_call():
+    with pytest.raises(ValueError, match="outside of `jit`"):
+        jax.jit(lambda x: jr.bits(release_key()) + x)(jnp.uint32(1))
 
 
 FUNCTIONS = {

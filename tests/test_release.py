@@ -171,6 +171,20 @@ def test_a_private_number_of_records_enters_no_shape_scale_or_clamp(tmp_path):
     assert len({*forms}) == 1
 
 
+@pytest.mark.parametrize("mechanism", ["posterior-sample", "map"])
+def test_a_private_number_of_records_chooses_no_truncation_or_temperature(mechanism):
+    described = []
+    for n in (0, 30, 3000):
+        records = np.zeros((n, 2), np.uint8)
+        released = dp.release(
+            NET, records, epsilon=2, adjacency="add-remove", mechanism=mechanism,
+            units=40,
+        )  # fmt: skip
+        described.append(json.dumps(released.mechanism.describe()))
+        assert released.n is None
+    assert len({*described}) == 1
+
+
 @pytest.mark.parametrize("transform", [jax.jit, jax.vmap])
 def test_a_release_cannot_be_compiled_where_its_noise_would_be_the_same(transform):
     ledger = dp.Ledger(10, adjacency="add-remove")

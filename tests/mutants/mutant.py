@@ -16,6 +16,10 @@ FAULTS = (
     "table row shifted",
     "record read by others",
     "limit weakened",
+    "weak randomness",
+    "bound loosened",
+    "branch left out",
+    "law changed",
 )
 
 

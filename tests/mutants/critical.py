@@ -1,0 +1,187 @@
+"""The functions on which privacy rests, and which of their branches need no mutant."""
+
+__all__ = ["EXEMPT", "FUNCTIONS", "REFUSALS"]
+
+FUNCTIONS = {
+    "noise/tables.py": (
+        "build", "certify", "_exact_laws", "_digit_law", "_thresholds", "_to_limbs",
+        "_to_law", "_laws", "_neighbouring_ratios", "_exp", "_exp_lower_bound",
+    ),
+    "noise/discrete_laplace.py": (
+        "sample", "add", "_category", "_count_reached", "_redraw",
+    ),
+    "noise/exact_choice.py": (
+        "system_bits", "choose", "_index_without_doubt", "exponentials", "softmax",
+        "log_of_sum", "_log",
+    ),
+    "noise/simplex_grid.py": (
+        "SimplexGrid.most", "SimplexGrid.log_range", "SimplexGrid.draw", "log_table",
+        "_Law.__init__", "_Law.draw", "_Law._conditional", "_Law._sums", "_convolve",
+        "_polynomial_product",
+    ),
+    "random/chacha.py": (
+        "block", "_double_round", "_rotate", "_random_bits", "_stream", "_split",
+        "_fold_in", "release_key",
+    ),
+    "statistics/family_counts.py": (
+        "FamilyCounts.sensitivity", "FamilyCounts.sensitivity_of_one",
+    ),
+    "statistics/fourier.py": (
+        "FourierCoefficients._first", "FourierCoefficients.of_counts",
+        "FourierCoefficients._choose", "FourierCoefficients.sensitivity",
+    ),
+    "statistics/fourier_sensitivity.py": (
+        "states", "largest_change_over_groups", "largest_change_of_order", "_terms",
+        "_factor", "_outer", "_eliminate", "_members", "_compositions", "_change",
+        "_elementary",
+    ),
+    "statistics/sufficient.py": (
+        "Sufficient.lowest", "Sufficient._measures_complement",
+        "Sufficient._round", "Sufficient.sensitivity",
+    ),
+    "privacy/rounding.py": (
+        "rounded_up", "exponential_above", "logarithm_above", "root_above", "_decimal",
+        "_next", "_from",
+    ),
+    "privacy/sensitivity.py": ("Sensitivity.__check_init__",),
+    "privacy/guarantee.py": (
+        "converged_within", "exact_epsilon", "_exact_loss", "_within_range",
+    ),
+    "privacy/composition.py": (
+        "basic", "repeated", "parallel", "advanced", "subsampled", "_adjacency",
+        "_delta", "_below_one",
+    ),
+    "mechanisms/discrete_laplace.py": (
+        "DiscreteLaplace.calibrate_many", "DiscreteLaplace._build",
+        "DiscreteLaplace.sample", "DiscreteLaplace.draw", "DiscreteLaplace.guarantee",
+        "DiscreteLaplace.padded_table", "DiscreteLaplace.certify", "_to_words",
+        "_from_words",
+    ),
+    "mechanisms/split_laplace.py": (
+        "SplitLaplace.calibrate", "SplitLaplace.sample", "SplitLaplace.draw",
+        "SplitLaplace.guarantee", "_budget", "_rows",
+    ),
+    "mechanisms/sampling_loss.py": (
+        "limit_loss", "sample_loss", "_variable_loss", "_replaced", "_moved", "_added",
+        "_log_sum",
+    ),
+    "mechanisms/truncation.py": (
+        "grids_of_omega", "grids_of_share", "temperature", "choose_share",
+    ),
+    "mechanisms/grid_posterior.py": (
+        "GridPosterior.__check_init__", "GridPosterior._calibrate",
+        "GridPosterior.from_description", "GridPosterior.loss", "GridPosterior.draw",
+        "GridPosterior.draw_with", "GridPosterior._rows", "GridPosterior._exponent",
+        "GridPosterior._checked",
+    ),
+    "mechanisms/parameter_grid.py": (
+        "ParameterGrid.__post_init__", "ParameterGrid._axis", "ParameterGrid.tables",
+        "ParameterGrid.scores", "ParameterGrid.widest", "ParameterGrid._widest_of_one",
+        "_integers",
+    ),
+    "mechanisms/family_loss.py": (
+        "widest_grid", "lowest_temperature", "sample_loss", "posterior_scores",
+    ),
+    "mechanisms/family_posterior.py": (
+        "FamilyPosterior.__check_init__", "FamilyPosterior.calibrate",
+        "FamilyPosterior.loss", "FamilyPosterior.draw", "FamilyPosterior.draw_with",
+        "FamilyPosterior.scores", "FamilyPosterior.from_description",
+    ),
+    "mechanisms/cell_grid.py": (
+        "CellGrid._tables", "CellGrid.log_range", "CellGrid.rows",
+        "CellGrid.prior_weights", "CellGrid.scores", "_parts", "_row", "_row_mass",
+    ),
+    "mechanisms/cell_mass.py": (
+        "CellMass.calibrate", "CellMass.draw", "CellMass.scores", "_largest_rate",
+        "_exponential_below",
+    ),
+    "publish.py": (
+        "_noise", "_posterior_sample", "_map", "_cell_mass", "release",
+        "_refuse_statistic", "_refuse_empty",
+    ),
+    "measuring.py": ("measured", "_of_few", "_refuse_size", "_refuse_traced"),
+    "private_chains/price.py": (
+        "price_of", "full_loss", "float_above", "float_below", "table_width",
+        "Clip.width", "Clip.__call__", "of_each", "shaped", "_numbers", "_signed",
+    ),
+    "private_chains/charging.py": ("charge", "refuse_traced"),
+    "hidden_markov/paid.py": (
+        "PaidHiddenMarkov.cost", "PaidHiddenMarkov.approximate", "paid_hidden_markov",
+        "_width",
+    ),
+}  # fmt: skip
+
+REFUSALS = (
+    *("noise/tables.py:certify", "measuring.py:_refuse_size"),
+    *("privacy/guarantee.py:_exact_loss", "privacy/composition.py:parallel"),
+    *("privacy/composition.py:subsampled", "privacy/composition.py:_adjacency"),
+    *("privacy/composition.py:_below_one", "publish.py:_refuse_empty"),
+    "mechanisms/discrete_laplace.py:DiscreteLaplace.sample",
+    "mechanisms/discrete_laplace.py:_to_words",
+    "mechanisms/split_laplace.py:SplitLaplace.calibrate",
+    "mechanisms/grid_posterior.py:GridPosterior.__check_init__",
+    "mechanisms/family_posterior.py:FamilyPosterior.__check_init__",
+    "mechanisms/family_posterior.py:FamilyPosterior.scores",
+    "mechanisms/parameter_grid.py:_integers",
+    *("private_chains/price.py:price_of", "private_chains/price.py:table_width"),
+    *("private_chains/price.py:shaped", "hidden_markov/paid.py:_width"),
+)
+"""Functions whose refusals privacy rests on: their arms that only raise need mutants.
+
+Other refusals of an argument come before anything is drawn, and need none.
+"""
+
+_LOUD = "a fault ends in an error of NumPy or a missing key, not in a smaller number"
+_CHOICE = "which of several is taken: what it costs is derived from it, and checked"
+_SEARCH = "where a search starts or ends; its upper end is proved to be affordable"
+_TEXT = "a text, or an array handed on as it is"
+
+_FOURIER = "statistics/fourier_sensitivity.py:"
+_FAMILY = "mechanisms/family_posterior.py:FamilyPosterior.calibrate"
+EXEMPT = {
+    ("noise/tables.py:build", "*padded, redraw_length ="): "certified afterwards",
+    ("noise/simplex_grid.py:log_table", "context ="): (
+        "any public table of integers is as private: costs are derived from it"
+    ),
+    ("random/chacha.py:_double_round", "words = list(state)"): _TEXT,
+    ("statistics/family_counts.py:FamilyCounts.sensitivity_of_one", "one_of("): (
+        "`Sensitivity` refuses an unknown adjacency itself"
+    ),
+    (_FOURIER + "_terms", "return math.prod("): (
+        "how much work a factor is: beyond it, the sum of bounds is larger"
+    ),
+    (_FOURIER + "_factor", "spread ="): _LOUD,
+    (_FOURIER + "_eliminate", "for number, (group, table)"): _LOUD,
+    (_FOURIER + "_eliminate", "for i in group:"): _LOUD,
+    (_FOURIER + "_eliminate", "rest ="): _LOUD,
+    (_FOURIER + "_members", "return set()"): _LOUD,
+    ("privacy/guarantee.py:_within_range", "limit ="): (
+        "a budget of any size is charged as it is"
+    ),
+    ("mechanisms/truncation.py:temperature", "low ="): _SEARCH,
+    ("mechanisms/truncation.py:temperature", "while n is not None"): _SEARCH,
+    ("mechanisms/truncation.py:choose_share", "risks = []"): _CHOICE,
+    ("mechanisms/truncation.py:choose_share", "risks.append("): _CHOICE,
+    ("mechanisms/grid_posterior.py:GridPosterior.draw_with", "drawn ="): _LOUD,
+    ("mechanisms/parameter_grid.py:ParameterGrid.__post_init__", "for name,"): (
+        "the larger of two distances that differ by a width at most"
+    ),
+    ("mechanisms/family_loss.py:widest_grid", "for grid in grids:"): _CHOICE,
+    ("mechanisms/family_loss.py:lowest_temperature", "low ="): _SEARCH,
+    ("mechanisms/family_loss.py:lowest_temperature", "while n is not None"): _SEARCH,
+    (_FAMILY, "None if temperature is None"): _CHOICE,
+    (_FAMILY, "bounds = tuple("): _CHOICE,
+    (_FAMILY, "size = int("): _CHOICE,
+    (_FAMILY, "if truncation is not None:"): _CHOICE,
+    (_FAMILY, "elif heat is None:"): _CHOICE,
+    (_FAMILY, "heat = heat or"): _CHOICE,
+    ("publish.py:_refuse_statistic", "if isinstance(what, BayesNet):"): (
+        "a network's statistic is made by the mechanism's own recipe"
+    ),
+    ("private_chains/price.py:of_each", "def every("): _LOUD,
+    ("private_chains/price.py:shaped", "return jnp.asarray("): _TEXT,
+    ("private_chains/price.py:_numbers", "low, high ="): _TEXT,
+    ("private_chains/price.py:_signed", "magnitude ="): _LOUD,
+    ("hidden_markov/paid.py:paid_hidden_markov", "purpose ="): _TEXT,
+}
+"""Why a branch needs none, by function and how the branch's first line starts."""

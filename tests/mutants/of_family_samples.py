@@ -1,0 +1,130 @@
+"""Faults of samples of an exponential family: their price, scores and bits."""
+
+from tests.mutants.mutant import Mutant
+
+_FAMILY_POSTERIOR = "mechanisms/family_posterior.py"
+_IN_SAMPLING_LAWS = "tests/test_sampling_laws.py::"
+_IN_SAMPLING_COSTS = "tests/test_sampling_costs.py::"
+_IN_EXACT_CHOICE = "tests/test_exact_choice.py::"
+
+MUTANTS = (
+    Mutant(
+        "branch left out",
+        "family posterior: a mechanism that costs more than it says",
+        _FAMILY_POSTERIOR,
+        "if self.loss > self.cost.epsilon:",
+        "if self.loss > 2 * self.cost.epsilon:",
+        (
+            _IN_SAMPLING_LAWS
+            + "test_a_mechanism_is_not_made_for_a_little_less_than_it_costs",
+        ),
+    ),
+    Mutant(
+        "branch left out",
+        "family posterior: a prior that is none",
+        _FAMILY_POSTERIOR,
+        "        refuse_prior(self.prior, self.grid.family)\n        if",
+        "        if",
+        (_IN_SAMPLING_LAWS + "test_a_file_of_a_family_keeps_its_prior[prior0]",),
+    ),
+    Mutant(
+        "budget not charged",
+        "family posterior: many samples, each with the whole budget",
+        _FAMILY_POSTERIOR,
+        "each = budget / samples",
+        "each = budget",
+        (_IN_SAMPLING_COSTS + "test_many_samples_of_a_family_share_the_budget",),
+    ),
+    Mutant(
+        "budget not charged",
+        "family posterior: a given temperature costs nothing",
+        _FAMILY_POSTERIOR,
+        "            heat = heat or Fraction(1)\n            spent = min(",
+        "            heat = heat or Fraction(1)\n"
+        "            spent = Fraction(0) * min(",
+        (_IN_SAMPLING_COSTS + "test_many_samples_of_a_family_share_the_budget",),
+    ),
+    Mutant(
+        "ε doubled",
+        "family posterior: a truncation for twice the budget",
+        _FAMILY_POSTERIOR,
+        "widest_grid(family, grid_within, each * heat, adjacency)",
+        "widest_grid(family, grid_within, 2 * each * heat, adjacency)",
+        (_IN_SAMPLING_COSTS + "test_the_widest_truncation_that_a_temperature_allows",),
+    ),
+    Mutant(
+        "ε doubled",
+        "family posterior: the temperature of twice the budget",
+        _FAMILY_POSTERIOR,
+        "lowest_temperature(grid, each, adjacency, prior, public)",
+        "lowest_temperature(grid, 2 * each, adjacency, prior, public)",
+        (_IN_SAMPLING_COSTS + "test_many_samples_of_a_family_share_the_budget",),
+    ),
+    Mutant(
+        "ε doubled",
+        "family posterior: not the temperature that was derived",
+        _FAMILY_POSTERIOR,
+        "return cls(grid, heat or lowest_heat, prior, int(samples), public, cost)",
+        "return cls(grid, heat or Fraction(1), prior, int(samples), public, cost)",
+        (_IN_SAMPLING_COSTS + "test_many_samples_of_a_family_share_the_budget",),
+    ),
+    Mutant(
+        "budget not charged",
+        "family posterior: many samples for the price of one",
+        _FAMILY_POSTERIOR,
+        "return self.samples * sample_loss(\n            self.grid",
+        "return sample_loss(\n            self.grid",
+        (_IN_SAMPLING_COSTS + "test_many_samples_of_a_family_share_the_budget",),
+    ),
+    Mutant(
+        "weak randomness",
+        "family posterior: bits of a generator of numbers",
+        _FAMILY_POSTERIOR,
+        "self.draw_with(system_bits, exact)",
+        "self.draw_with(\n"
+        '            __import__("random").Random(0).getrandbits, exact\n'
+        "        )",
+        (_IN_EXACT_CHOICE + "test_a_draw_is_a_function_of_the_systems_bits_alone",),
+    ),
+    Mutant(
+        "wrong adjacency",
+        "family posterior: a private n is taken as it is scaled",
+        _FAMILY_POSTERIOR,
+        "            n //= units\n",
+        "            n //= 1\n",
+        (
+            _IN_SAMPLING_LAWS
+            + "test_scores_are_the_tempered_likelihood_and_the_whole_prior",
+        ),
+    ),
+    Mutant(
+        "branch left out",
+        "family posterior: sums of more records than n",
+        _FAMILY_POSTERIOR,
+        "if n is None or any(abs(total) > n * units for total in totals):",
+        "if n is None:",
+        (
+            _IN_SAMPLING_LAWS
+            + "test_scores_are_the_tempered_likelihood_and_the_whole_prior",
+        ),
+    ),
+    Mutant(
+        "budget not charged",
+        "family posterior: a file's number of samples is one",
+        _FAMILY_POSTERIOR,
+        'return cls(grid, heat, prior, described["samples"], n, cost)',
+        "return cls(grid, heat, prior, 1, n, cost)",
+        (
+            _IN_SAMPLING_LAWS
+            + "test_a_mechanism_is_not_made_for_a_little_less_than_it_costs",
+        ),
+    ),
+    Mutant(
+        "branch left out",
+        "family posterior: a file's prior",
+        _FAMILY_POSTERIOR,
+        "prior = None if prior is None else (tuple(prior[0]), prior[1])",
+        "prior = None",
+        (_IN_SAMPLING_LAWS + "test_a_file_of_a_family_keeps_its_prior[prior0]",),
+    ),
+)

@@ -1,0 +1,194 @@
+"""Faults of samples of tables on a grid: their price, exponents and bits."""
+
+from tests.mutants.mutant import Mutant
+
+_GRID_POSTERIOR = "mechanisms/grid_posterior.py"
+_IN_SAMPLING_LAWS = "tests/test_sampling_laws.py::"
+_IN_SAMPLING_COSTS = "tests/test_sampling_costs.py::"
+_IN_GRID_POSTERIOR = "tests/test_grid_posterior.py::"
+_IN_EXACT_CHOICE = "tests/test_exact_choice.py::"
+
+MUTANTS = (
+    Mutant(
+        "branch left out",
+        "grid posterior: a mechanism that costs more than it says",
+        _GRID_POSTERIOR,
+        "if self.loss > self.cost.epsilon:",
+        "if self.loss > 2 * self.cost.epsilon:",
+        (
+            _IN_SAMPLING_LAWS
+            + "test_a_mechanism_is_not_made_for_a_little_less_than_it_costs",
+        ),
+    ),
+    Mutant(
+        "budget not charged",
+        "grid posterior: many samples, each with the whole budget",
+        _GRID_POSTERIOR,
+        "each = chosen.epsilon / chosen.samples",
+        "each = chosen.epsilon",
+        (_IN_SAMPLING_COSTS + "test_many_samples_share_the_budget[replace-one]",),
+    ),
+    Mutant(
+        "ε doubled",
+        "grid posterior: ω chosen for twice the budget",
+        _GRID_POSTERIOR,
+        "chosen.layout, chosen.units, each, chosen.adjacency, chosen.n, heat",
+        "chosen.layout, chosen.units, 2 * each, chosen.adjacency, chosen.n, heat",
+        (
+            _IN_GRID_POSTERIOR
+            + "test_of_truncation_and_temperature_either_gives_the_other",
+        ),
+    ),
+    Mutant(
+        "bound loosened",
+        "grid posterior: half of the ω asked for",
+        _GRID_POSTERIOR,
+        "grids = grids_of_omega(chosen.layout, omega, chosen.units)",
+        "grids = grids_of_omega(chosen.layout, omega / 2, chosen.units)",
+        (_IN_GRID_POSTERIOR + "test_figure_1_of_foulds_has_temperature_2_77",),
+    ),
+    Mutant(
+        "wrong adjacency",
+        "grid posterior: the guess of a private n is taken for it",
+        _GRID_POSTERIOR,
+        "n = chosen.n if chosen.adjacency == REPLACE_ONE and not "
+        "tempered_prior else None",
+        "n = chosen.n",
+        (_IN_SAMPLING_COSTS + "test_a_private_number_of_records_moves_no_cost",),
+    ),
+    Mutant(
+        "ε doubled",
+        "grid posterior: the temperature of twice the budget",
+        _GRID_POSTERIOR,
+        "lowest_temperature(grids, each, chosen.adjacency, prior, n)",
+        "lowest_temperature(grids, 2 * each, chosen.adjacency, prior, n)",
+        (
+            _IN_GRID_POSTERIOR
+            + "test_no_output_tells_neighbours_apart_by_more_than_epsilon",
+        ),
+    ),
+    Mutant(
+        "budget not charged",
+        "grid posterior: the cost of a given temperature",
+        _GRID_POSTERIOR,
+        "derived = heat is None and (tempered_prior or lowest > 1)",
+        "derived = tempered_prior or lowest > 1",
+        (_IN_SAMPLING_COSTS + "test_many_samples_share_the_budget[replace-one]",),
+    ),
+    Mutant(
+        "law changed",
+        "grid posterior: not the temperature that was derived",
+        _GRID_POSTERIOR,
+        "heat = lowest if derived else heat or Fraction(1)",
+        "heat = heat or Fraction(1)",
+        (
+            _IN_GRID_POSTERIOR
+            + "test_no_output_tells_neighbours_apart_by_more_than_epsilon",
+        ),
+    ),
+    Mutant(
+        "budget not charged",
+        "grid posterior: one sample of many, at a given T",
+        _GRID_POSTERIOR,
+        "loss = chosen.samples * sample_loss(grids, heat, chosen.adjacency, prior, n)",
+        "loss = sample_loss(grids, heat, chosen.adjacency, prior, n)",
+        (_IN_SAMPLING_COSTS + "test_many_samples_share_the_budget[replace-one]",),
+    ),
+    Mutant(
+        "budget not charged",
+        "grid posterior: a file's number of samples is one",
+        _GRID_POSTERIOR,
+        '            described["samples"],\n            tempered_prior,',
+        "            1,\n            tempered_prior,",
+        (
+            _IN_SAMPLING_LAWS
+            + "test_a_mechanism_is_not_made_for_a_little_less_than_it_costs",
+        ),
+    ),
+    Mutant(
+        "wrong adjacency",
+        "grid posterior: a file's map at a public n",
+        _GRID_POSTERIOR,
+        "None if tempered_prior else n,\n            cost",
+        "n,\n            cost",
+        (
+            _IN_SAMPLING_LAWS
+            + "test_a_mechanism_is_not_made_for_a_little_less_than_it_costs",
+        ),
+    ),
+    Mutant(
+        "weak randomness",
+        "grid posterior: bits of a generator of numbers",
+        _GRID_POSTERIOR,
+        "self.draw_with(system_bits, exact)",
+        "self.draw_with(\n"
+        '            __import__("random").Random(0).getrandbits, exact\n'
+        "        )",
+        (
+            _IN_EXACT_CHOICE
+            + "test_a_draw_is_a_function_of_the_systems_bits_alone[rows]",
+        ),
+    ),
+    Mutant(
+        "key reused",
+        "grid posterior: all rows are the last one's",
+        _GRID_POSTERIOR,
+        "            drawn[:, row] = grid.draw(exponents, bits, self.samples)\n",
+        "            drawn[:, row] = grid.draw(exponents, lambda k: "
+        "bits(k) & 0, self.samples)\n",
+        (_IN_SAMPLING_LAWS + "test_every_row_of_every_sample_has_bits_of_its_own",),
+    ),
+    Mutant(
+        "table row shifted",
+        "grid posterior: a grid of another variable",
+        _GRID_POSTERIOR,
+        "            self.grids, offsets[:-1], offsets[1:], strict=True\n"
+        "        ):\n"
+        "            for first",
+        "            self.grids[::-1], offsets[:-1], offsets[1:], "
+        "strict=True\n"
+        "        ):\n"
+        "            for first",
+        (_IN_SAMPLING_LAWS + "test_exponents_are_those_of_the_tempered_posterior",),
+    ),
+    Mutant(
+        "ε doubled",
+        "map: drawn at half the temperature",
+        _GRID_POSTERIOR,
+        "return (self.prior - 1 + count) / self.temperature",
+        "return (self.prior - 1 + 2 * count) / self.temperature",
+        (_IN_SAMPLING_LAWS + "test_exponents_are_those_of_the_tempered_posterior",),
+    ),
+    Mutant(
+        "branch left out",
+        "grid posterior: counts of another number of records",
+        _GRID_POSTERIOR,
+        "if self.n is not None and most != self.n:",
+        "if self.n is not None and most > 2 * self.n:",
+        (_IN_SAMPLING_LAWS + "test_counts_of_another_number_of_records_are_refused",),
+    ),
+    Mutant(
+        "branch left out",
+        "grid posterior: counts below zero",
+        _GRID_POSTERIOR,
+        "if len(counts) != self.layout.length or min(counts) < 0:",
+        "if len(counts) != self.layout.length:",
+        (_IN_SAMPLING_LAWS + "test_counts_of_another_number_of_records_are_refused",),
+    ),
+    Mutant(
+        "branch left out",
+        "grid posterior: counts of any number of records",
+        _GRID_POSTERIOR,
+        "most = sum(counts[: self.layout.offsets[1]])",
+        "most = self.n",
+        (_IN_SAMPLING_LAWS + "test_counts_of_another_number_of_records_are_refused",),
+    ),
+    Mutant(
+        "branch left out",
+        "grid posterior: counts are not looked at",
+        _GRID_POSTERIOR,
+        "counts, offsets = self._checked(exact), self.layout.offsets",
+        "counts, offsets = [int(x) for x in exact], self.layout.offsets",
+        (_IN_SAMPLING_LAWS + "test_counts_of_another_number_of_records_are_refused",),
+    ),
+)

@@ -1,0 +1,202 @@
+"""Faults of the sampler of noise, and of the bits that it is made of."""
+
+from tests.mutants.mutant import Mutant
+
+_DISCRETE_LAPLACE = "noise/discrete_laplace.py"
+_CHACHA = "random/chacha.py"
+_IN_DISCRETE_LAPLACE = "tests/test_discrete_laplace.py::"
+_IN_RANDOM = "tests/test_random.py::"
+
+MUTANTS = (
+    Mutant(
+        "branch left out",
+        "sampler: a tie with the first threshold",
+        _DISCRETE_LAPLACE,
+        "tie = tie | (first == thresholds[k, 0])",
+        "tie = tie | ((first == thresholds[k, 0]) & (k > 0))",
+        (_IN_DISCRETE_LAPLACE + "test_one_tie_with_any_threshold_is_enough[0]",),
+    ),
+    Mutant(
+        "weak randomness",
+        "sampler: a tie is resolved by one word, three times",
+        _DISCRETE_LAPLACE,
+        "rest = jr.bits(key_rest, (LIMBS - 1, *first.shape), jnp.uint32)",
+        "rest = [jr.bits(key_rest, first.shape, jnp.uint32)] * (LIMBS - 1)",
+        (_IN_DISCRETE_LAPLACE + "test_each_limb_of_a_tie_is_a_word_of_its_own",),
+    ),
+    Mutant(
+        "branch left out",
+        "sampler: ties, unless all draws tie",
+        _DISCRETE_LAPLACE,
+        "start = (key, count, jnp.any(tie))",
+        "start = (key, count, jnp.all(tie))",
+        (_IN_DISCRETE_LAPLACE + "test_each_limb_of_a_tie_is_a_word_of_its_own",),
+    ),
+    Mutant(
+        "law changed",
+        "sampler: a tie of all limbs reaches nothing",
+        _DISCRETE_LAPLACE,
+        "reached = limbs[-1] >= threshold[LIMBS - 1]",
+        "reached = limbs[-1] > threshold[LIMBS - 1]",
+        (_IN_DISCRETE_LAPLACE + "test_each_limb_of_a_tie_is_a_word_of_its_own",),
+    ),
+    Mutant(
+        "law changed",
+        "sampler: limbs are compared from the first on",
+        _DISCRETE_LAPLACE,
+        "for place in reversed(range(LIMBS - 1)):",
+        "for place in range(LIMBS - 1):",
+        (
+            _IN_DISCRETE_LAPLACE
+            + "test_ties_of_the_first_word_are_resolved_by_the_other_limbs",
+        ),
+    ),
+    Mutant(
+        "branch left out",
+        "sampler: the first threshold, in ties",
+        _DISCRETE_LAPLACE,
+        "return lax.scan(add_one, none, thresholds)[0]",
+        "return lax.scan(add_one, none, thresholds[1:])[0]",
+        (
+            _IN_DISCRETE_LAPLACE
+            + "test_ties_of_the_first_word_are_resolved_by_the_other_limbs",
+        ),
+    ),
+    Mutant(
+        "branch left out",
+        "sampler: overflows of a second digit",
+        _DISCRETE_LAPLACE,
+        "        overflow = overflow | ((digit == table.top_values) & "
+        "(table.top == j))\n",
+        "",
+        (_IN_DISCRETE_LAPLACE + "test_overflows_are_redrawn_bit_for_bit",),
+    ),
+    Mutant(
+        "law changed",
+        "sampler: a redrawn digit in another place",
+        _DISCRETE_LAPLACE,
+        "place = BASE_BITS * table.top",
+        "place = BASE_BITS * 0 * table.top",
+        (_IN_DISCRETE_LAPLACE + "test_overflows_are_redrawn_bit_for_bit",),
+    ),
+    Mutant(
+        "weak randomness",
+        "release: a key from 32 bits",
+        _CHACHA,
+        "np.frombuffer(os.urandom(32), np.uint32)",
+        "np.frombuffer(os.urandom(4) * 8, np.uint32)",
+        (_IN_RANDOM + "test_release_keys_are_fresh_and_whole",),
+    ),
+    Mutant(
+        "weak randomness",
+        "release: a key with half of its bits zero",
+        _CHACHA,
+        "np.frombuffer(os.urandom(32), np.uint32)",
+        "np.frombuffer(os.urandom(16) + bytes(16), np.uint32)",
+        (_IN_RANDOM + "test_release_keys_are_fresh_and_whole",),
+    ),
+    Mutant(
+        "key reused",
+        "release: a key that is part of a program",
+        _CHACHA,
+        "        np.asarray(words + np.uint32(0))\n",
+        "        words + np.uint32(0)\n",
+        (_IN_RANDOM + "test_a_key_of_a_program_would_be_the_same_at_every_call",),
+    ),
+    Mutant(
+        "weak randomness",
+        "ChaCha20: eight rounds",
+        _CHACHA,
+        "lax.fori_loop(0, _ROUNDS // 2,",
+        "lax.fori_loop(0, _ROUNDS // 5,",
+        (_IN_RANDOM + "test_chacha20_gives_the_vectors_of_the_rfc[2.3.2]",),
+    ),
+    Mutant(
+        "weak randomness",
+        "ChaCha20: the start is not added",
+        _CHACHA,
+        "return tuple(a + b for a, b in zip(start, end, strict=True))",
+        "return tuple(b for a, b in zip(start, end, strict=True))",
+        (_IN_RANDOM + "test_chacha20_gives_the_vectors_of_the_rfc[2.3.2]",),
+    ),
+    Mutant(
+        "weak randomness",
+        "ChaCha20: rounds of columns alone",
+        _CHACHA,
+        "    for a, b, c, d in _QUARTERS:",
+        "    for a, b, c, d in _QUARTERS[:4]:",
+        (_IN_RANDOM + "test_chacha20_gives_the_vectors_of_the_rfc[2.3.2]",),
+    ),
+    Mutant(
+        "weak randomness",
+        "ChaCha20: quarters without their last rotation",
+        _CHACHA,
+        "            (c, d, b, 7),\n",
+        "",
+        (_IN_RANDOM + "test_chacha20_gives_the_vectors_of_the_rfc[2.3.2]",),
+    ),
+    Mutant(
+        "weak randomness",
+        "ChaCha20: words are shifted, not rotated",
+        _CHACHA,
+        "return (word << np.uint32(distance)) | (word >> np.uint32(32 - distance))",
+        "return word << np.uint32(distance)",
+        (_IN_RANDOM + "test_chacha20_gives_the_vectors_of_the_rfc[2.3.2]",),
+    ),
+    Mutant(
+        "weak randomness",
+        "ChaCha20: both halves of 64 bits are one",
+        _CHACHA,
+        "return ((pairs[:, 0] << np.uint64(32)) | pairs[:, 1]).reshape(shape)",
+        "return ((pairs[:, 0] << np.uint64(32)) | pairs[:, 0]).reshape(shape)",
+        (_IN_RANDOM + "test_bits_of_every_width_are_all_bits_of_a_block[64]",),
+    ),
+    Mutant(
+        "weak randomness",
+        "ChaCha20: short words are the ends of long ones",
+        _CHACHA,
+        "words = lax.bitcast_convert_type(words, dtype).reshape(-1)",
+        "words = words.astype(dtype)[jnp.arange(count) % len(words)]",
+        (_IN_RANDOM + "test_bits_of_every_width_are_all_bits_of_a_block[8]",),
+    ),
+    Mutant(
+        "key reused",
+        "ChaCha20: bits are the children of a split",
+        _CHACHA,
+        "(_BITS, bit_width, 0))",
+        "(_SPLIT, 0, 0))",
+        (_IN_RANDOM + "test_streams_children_and_folds_of_a_key_never_overlap",),
+    ),
+    Mutant(
+        "key reused",
+        "ChaCha20: every 4096 blocks are the same",
+        _CHACHA,
+        "counter = first + lax.iota(",
+        "counter = 0 * first + lax.iota(",
+        (_IN_RANDOM + "test_bits_are_the_words_of_numbered_blocks[4097]",),
+    ),
+    Mutant(
+        "key reused",
+        "ChaCha20: blocks overlap those before",
+        _CHACHA,
+        "return lax.map(part, parts * np.uint32(_BLOCKS_AT_ONCE)).reshape(-1)",
+        "return lax.map(part, parts).reshape(-1)",
+        (_IN_RANDOM + "test_bits_are_the_words_of_numbered_blocks[4097]",),
+    ),
+    Mutant(
+        "law changed",
+        "ChaCha20: few blocks are counted from one",
+        _CHACHA,
+        "return part(jnp.uint32(0)).reshape(-1)",
+        "return part(jnp.uint32(1)).reshape(-1)",
+        (_IN_RANDOM + "test_bits_are_the_words_of_numbered_blocks[1]",),
+    ),
+    Mutant(
+        "key reused",
+        "ChaCha20: all children are the first",
+        _CHACHA,
+        "children = block(key, counter, (_SPLIT, 0, 0))[:8]",
+        "children = block(key, 0 * counter, (_SPLIT, 0, 0))[:8]",
+        (_IN_RANDOM + "test_streams_children_and_folds_of_a_key_never_overlap",),
+    ),
+)
