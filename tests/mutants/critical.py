@@ -3,6 +3,24 @@
 __all__ = ["EXEMPT", "FUNCTIONS", "REFUSALS"]
 
 FUNCTIONS = {
+    "columns/csv_blocks.py": (
+        "blocks", "_pieces", "_scan", "_is_regular", "_marks",
+    ),
+    "columns/csv_tables.py": ("_texts", "_parse"),
+    "columns/codes.py": ("encode_column",),
+    "columns/sources.py": ("parts", "_check_columns"),
+    "variables.py": (
+        "Variable.match", "Variable.code", "Variable.is_outside", "Variable._near",
+    ),
+    "privacy/ledger.py": (
+        "Ledger.charge", "Ledger._forked", "Ledger._opened", "Ledger._agree",
+        "Ledger._refuse",
+    ),
+    "privacy/ledger_file.py": (
+        "LedgerFile.opened", "LedgerFile.append", "LedgerFile._extend",
+        "LedgerFile._create", "LedgerFile._absent", "LedgerFile._read", "_locked",
+        "_attempt",
+    ),
     "noise/tables.py": (
         "build", "certify", "_exact_laws", "_digit_law", "_thresholds", "_to_limbs",
         "_to_law", "_laws", "_neighbouring_ratios", "_exp", "_exp_lower_bound",
@@ -32,8 +50,8 @@ FUNCTIONS = {
     ),
     "statistics/fourier_sensitivity.py": (
         "states", "largest_change_over_groups", "largest_change_of_order", "_terms",
-        "_factor", "_outer", "_eliminate", "_members", "_compositions", "_change",
-        "_elementary",
+        "_factor", "_eliminate", "_next", "_sum", "_compositions", "_polynomials",
+        "_one", "_times", "elementary",
     ),
     "statistics/sufficient.py": (
         "Sufficient.lowest", "Sufficient._measures_complement",

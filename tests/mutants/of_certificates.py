@@ -107,8 +107,8 @@ MUTANTS = (
         "law changed",
         "noise table: a little more than the rate",
         _TABLES,
-        "rate = rho * MARGIN",
-        "rate = rho / MARGIN",
+        "places = [rho * MARGIN]",
+        "places = [rho / MARGIN]",
         (_IN_NOISE_TABLES + "test_every_table_certifies_and_wastes_nothing[30]",),
     ),
     Mutant(

@@ -97,9 +97,9 @@ MUTANTS = (
         "branch left out",
         "Fourier: of an order, the last state of each level",
         _FOURIER_SENSITIVITY,
-        "(states(size), counts) for counts in _compositions(number, len(states(size)))",
-        "(states(size)[:-1], counts) for counts in _compositions(number, "
-        "len(states(size)) - 1)",
+        "ways = np.array(list(_compositions(number, len(states(size)))))",
+        "ways = np.array([\n        (*way, 0)"
+        " for way in _compositions(number, len(states(size)) - 1)\n    ])",
         (_IN_FOURIER_SENSITIVITY + "test_of_an_order_all_states_are_tried[(2, 3)]",),
     ),
     Mutant(
@@ -125,8 +125,8 @@ MUTANTS = (
         "branch left out",
         "Fourier: one of the four terms of a change",
         _FOURIER_SENSITIVITY,
-        "_outer, (states(sizes[i]) for i in support), np.ones(4)",
-        "_outer, (states(sizes[i]) for i in support), np.array([1, 1, 1, 0])",
+        "        change = change + sign * table",
+        "        change = change + sign * table * (term < 3)",
         (
             _IN_FOURIER_SENSITIVITY
             + "test_factors_are_the_changes_of_their_own_coefficients",
@@ -134,18 +134,18 @@ MUTANTS = (
     ),
     Mutant(
         "law changed",
-        "Fourier: states of tables are added, not multiplied",
+        "Fourier: a variable that is in no support counts twice",
         _FOURIER_SENSITIVITY,
-        "return left[..., None, :] * right",
-        "return (left[..., None, :] + right) / 2",
+        "[np.ones(len(shares)), shares]",
+        "[2 * np.ones(len(shares)), shares]",
         (_IN_FOURIER + "test_sensitivities_of_known_networks[naive Bayes of 8]",),
     ),
     Mutant(
         "branch left out",
         "Fourier: the change of a family is a sum without its start",
         _FOURIER_SENSITIVITY,
-        "table = np.zeros(shape)",
-        "table = np.zeros(shape) - 1",
+        "change = np.zeros([len(states(sizes[i])) for i in group])",
+        "change = np.zeros([len(states(sizes[i])) for i in group]) - 1",
         (_IN_FOURIER + "test_sensitivities_of_known_networks[naive Bayes of 8]",),
     ),
     Mutant(
@@ -160,8 +160,8 @@ MUTANTS = (
         "law changed",
         "Fourier: the least, not the largest, over a variable",
         _FOURIER_SENSITIVITY,
-        "left = total.max(axis=scope.index(variable))",
-        "left = total.min(axis=scope.index(variable))",
+        "largest = total.max(axis=scope.index(variable))",
+        "largest = total.min(axis=scope.index(variable))",
         (_IN_FOURIER_SENSITIVITY + "test_each_state_may_be_the_worst[0]",),
     ),
     Mutant(
@@ -176,8 +176,8 @@ MUTANTS = (
         "branch left out",
         "Fourier: factors of a variable that is out",
         _FOURIER_SENSITIVITY,
-        "            total = total + table.reshape(",
-        "            total = 0 * total + table.reshape(",
+        "        total = total + table.reshape(",
+        "        total = 0 * total + table.reshape(",
         (_IN_FOURIER + "test_sensitivities_of_known_networks[naive Bayes of 8]",),
     ),
     Mutant(
@@ -192,28 +192,26 @@ MUTANTS = (
         "branch left out",
         "Fourier: the maximum over what is apart",
         _FOURIER_SENSITIVITY,
-        "maximum += 0.0 if rest else float(left)",
-        "maximum = 0.0 if rest else float(left)",
+        "maximum += 0.0 if rest else float(largest)",
+        "maximum = 0.0 if rest else float(largest)",
         (_IN_FOURIER + "test_sensitivities_of_networks_equal_brute_force",),
     ),
     Mutant(
         "branch left out",
         "Fourier: what is left of a variable is forgotten",
         _FOURIER_SENSITIVITY,
-        "            holding[i][number] = rest, left\n",
-        "            holding[i][number] = rest, 0 * left\n",
+        "            holding[i][number] = rest, largest\n",
+        "            holding[i][number] = rest, 0 * largest\n",
         (_IN_FOURIER_SENSITIVITY + "test_each_state_may_be_the_worst[0]",),
     ),
     Mutant(
         "law changed",
         "Fourier: what is left of the variables before",
         _FOURIER_SENSITIVITY,
-        "{k: x for k, x in holding[i].items() if k not in spent}",
-        "{\n"
-        "                k: x\n"
-        "                for k, x in holding[i].items()\n"
-        "                if k not in spent and k < len(factors)\n"
-        "            }",
+        "                    del holding[i][old]\n",
+        "                    del holding[i][old]\n"
+        "            for old in [k for k in holding[i] if k >= len(factors)]:\n"
+        "                del holding[i][old]\n",
         (_IN_FOURIER_SENSITIVITY + "test_elimination_finds_the_maximum",),
     ),
     Mutant(
@@ -237,8 +235,8 @@ MUTANTS = (
         "law changed",
         "Fourier: of an order, a start below zero",
         _FOURIER_SENSITIVITY,
-        "    change = 0.0\n",
-        "    change = -1.0\n",
+        "return float((change - of_binary / 2).max()), True",
+        "return float((change - of_binary / 2).max()) - 1, True",
         (_IN_FOURIER + "test_sensitivities_of_known_networks[clique of 5]",),
     ),
     Mutant(
