@@ -16,7 +16,6 @@ __all__ = [
 
 import contextlib
 import gzip
-import itertools
 import json
 import math
 import os
@@ -25,13 +24,11 @@ import secrets
 import zlib
 from collections import Counter
 from collections.abc import Iterator
-from functools import partial
 from typing import BinaryIO
 
 _LONGEST_NUMBER = 100  # digits
 _LARGEST_TEXT = 1 << 30  # bytes
 _LARGEST_UNSTATED = 1 << 28  # bytes, of what does not say how much it holds
-_PIECE = 1 << 20  # bytes that are read at a time
 
 
 def parse_json(text: str, name: str) -> object:
@@ -80,13 +77,12 @@ def read_text(path: str | os.PathLike, name: str) -> str:
     path = pathlib.Path(path)
     try:
         compressed = path.suffix == ".gz"
-        stated = path.stat().st_size if path.is_file() and not compressed else None
-        most = _LARGEST_UNSTATED if stated is None else _LARGEST_TEXT
+        plain = path.is_file() and not compressed
+        most = _LARGEST_TEXT if plain else _LARGEST_UNSTATED
+        too_large = plain and path.stat().st_size > most
         with gzip.open(path) if compressed else open(path, "rb") as file:
-            pieces = iter(partial(file.read, _PIECE), b"")
-            number = most // _PIECE + 1 if (stated or 0) <= most else 0
-            data = b"".join(itertools.islice(pieces, number))
-        if max(len(data), stated or 0) > most:
+            data = b"" if too_large else file.read(-1 if plain else most + 1)
+        if too_large or len(data) > most:
             raise ValueError(
                 f"`{name}` must be at most {most} bytes of text, {path} is larger: if "
                 f"that is meant, use a plain file, and at most {_LARGEST_TEXT} bytes."

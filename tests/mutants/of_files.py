@@ -144,15 +144,15 @@ MUTANTS = (
     _left_out(
         "texts of any size",
         "_documents.py",
-        "_LARGEST_UNSTATED if stated is None else _LARGEST_TEXT",
-        "_LARGEST_UNSTATED if stated is None else _LARGEST_TEXT << 10",
+        "most = _LARGEST_TEXT if plain",
+        "most = _LARGEST_TEXT << 10 if plain",
         f"{_TEXT}[plain.json]",
     ),
     _left_out(
         "compressed texts of any size",
         "_documents.py",
-        "most = _LARGEST_UNSTATED if",
-        "most = _LARGEST_UNSTATED << 10 if",
+        "else _LARGEST_UNSTATED",
+        "else _LARGEST_UNSTATED << 10",
         f"{_TEXT}[packed.json.gz]",
     ),
 )
