@@ -213,9 +213,8 @@ def _checked_array(records: ArrayLike, variables: Sequence[AnyVariable]) -> np.n
     categorical, numeric = of_one_kind(variables)
     if numeric:
         return np.asarray(as_numbers(records, len(numeric)))
-    records = np.asarray(records)
     check_records(records, tuple(variable.size for variable in categorical))
-    return records
+    return np.asarray(records)
 
 
 def _in_columns(

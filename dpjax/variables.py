@@ -22,8 +22,12 @@ from dpjax.intervals import number
 
 Level = str | int | float | bool
 
-_HEXADECIMAL = re.compile(r"\s*0[xX][0-9a-fA-F]+\s*")  # Arrow infers integers of it
+_LITERAL = re.compile(  # of which Arrow and DuckDB infer integers
+    r"\s*[+-]?(0[xX][\da-fA-F_]+|0[bBoO][\d_]+|\d[\d_]*_[\d_.]*)\s*", re.ASCII
+)
 _ROUNDING = 2.0**-49  # relative: readers were seen to differ in the last bits
+_EXACT_INTEGERS = 2.0**53  # all readers give integers below it the same double
+_BOOLEAN = bool | np.bool_
 _EXACT = Context(prec=10_000)  # digits: more than Python makes text of
 
 
@@ -107,11 +111,16 @@ class Variable:
         It shows the level of the same text or else the one of the same number in double
         precision: 1, 1.0, True, "1" and "01" show one number. So the index does not
         depend on the type that a reader infers for a column from its other records.
+        Numbers show none where a level is a literal such as "0x1A", nor those of less
+        than double precision where there is an `other`.
         """
-        if isinstance(value, str) and value in self._codes_by_text:
-            return self._codes_by_text[value]
+        if isinstance(value, str):
+            if value in self._codes_by_text:
+                return self._codes_by_text[value]
+        elif self._has_literals or (self.other is not None and _is_narrow(value)):
+            return None
         shown = _number(value)
-        near = [] if shown is None else self._near(shown)
+        near = [] if shown is None else self._near(shown, _rounding(value, shown))
         return near[0][1] if len(near) == 1 and near[0][0] == shown else None
 
     def code(self, value: object) -> int | None:
@@ -122,7 +131,8 @@ class Variable:
             a cell without a value (None, NaN, empty text), of another type (a date,
             bytes), and what readers could make other values of, or could have made of
             other texts: a boolean, a number that several levels show or that misses
-            one by rounding, and text that shows a hexadecimal number.
+            one by rounding, one of less than double precision, and literals such as
+            "0x1A", or any number where a level is such a literal.
         """
         code = self.match(value)
         return self._other if code is None and self.is_outside(value) else code
@@ -131,20 +141,26 @@ class Variable:
         """Whether a cell that shows no level shows none in any table, for `other`."""
         shown = _number(value)
         if shown is None:
-            return isinstance(value, str) and not _HEXADECIMAL.fullmatch(value)
-        boolean = isinstance(value, bool | np.bool_)
-        return not (boolean or math.isnan(shown) or self._near(shown))
+            return isinstance(value, str) and not _LITERAL.fullmatch(value)
+        if not isinstance(value, str) and (
+            self._has_literals or _is_narrow(value) or isinstance(value, _BOOLEAN)
+        ):
+            return False
+        return not (math.isnan(shown) or self._near(shown, _rounding(value, shown)))
 
-    def _near(self, shown: float) -> list[tuple[float, int]]:
+    def _near(self, shown: float, rounding: float) -> list[tuple[float, int]]:
         """Levels whose number some reader could give to a cell that shows this one.
 
         Two of them at most, since more tell nothing more.
         """
-        exact = math.isinf(shown) or shown.is_integer()
-        slack = 0.0 if exact else abs(shown) * _ROUNDING
+        slack = abs(shown) * rounding if math.isfinite(shown) else 0.0
         start = bisect.bisect_left(self._by_number, (shown - slack, 0))
         stop = bisect.bisect_right(self._by_number, (shown + slack, self.size))
         return self._by_number[start : min(stop, start + 2)]
+
+    @cached_property
+    def _has_literals(self) -> bool:
+        return any(isinstance(x, str) and _LITERAL.fullmatch(x) for x in self.levels)
 
     @cached_property
     def _other(self) -> int | None:
@@ -200,10 +216,23 @@ def _value(text: str) -> str:
     return str(exact.normalize(_EXACT)) if exact else "0"
 
 
+def _is_narrow(cell: object) -> bool:
+    """Whether it has less than double precision."""
+    return isinstance(cell, np.float16 | np.float32)
+
+
+def _rounding(cell: object, shown: float) -> float:
+    """By what part of it a number may differ from that of the text it was made of."""
+    if isinstance(cell, np.float16 | np.float32):
+        return float(np.finfo(cell).eps)
+    return 0.0 if shown.is_integer() and abs(shown) < _EXACT_INTEGERS else _ROUNDING
+
+
 def _number(cell: object) -> float | None:
-    """What `number` reads, but a number of single precision by its shortest decimal."""
-    narrow = isinstance(cell, np.floating) and not isinstance(cell, np.float64)
-    return number(float(str(cell)) if narrow else cell)
+    """What `number` reads, but of less than double precision the shortest decimal."""
+    if not isinstance(cell, np.float16 | np.float32) or float(cell).is_integer():
+        return number(cell)
+    return number(float(str(cell)))
 
 
 def _first_repeated(pairs: list[tuple]) -> str | None:

@@ -183,7 +183,7 @@ def test_decoding_needs_indices_of_levels():
 
 ODD_CELLS = {
     "numbers and booleans": [1, True, 1.0, 0, False, 0.0, -0.0, "1", "True", 1.5],
-    "numpy's": [np.int64(1), np.bool_(True), np.float32(0.0), np.float64(-0.0), 1],
+    "numpy's": [np.int64(1), np.bool_(True), np.float64(0.0), np.float64(-0.0), 1],
     "texts": ["1", "1.0", " 1", "inf", "unk", "None", "0", "-0.0"],
     "beyond": [2**70, -(2**70), 1e300, float("inf"), "9" * 70, 1e-300, "0"],
 }

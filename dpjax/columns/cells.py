@@ -12,6 +12,7 @@ from dpjax.columns.arrow import pyarrow
 from dpjax.columns.held import Table
 from dpjax.intervals import number
 
+_NO_CELLS = "`table` must hold text, numbers or booleans, column {!r} does not."
 _DENSE = 1 << 8  # integers closer together than this are places as they are
 _PLAIN_NUMBERS = {bool, int, float, np.float64, type(None)}
 
@@ -39,12 +40,12 @@ def read_column(table: Table, name: str) -> Column:
     Raises:
         ValueError: if it is not a column of text, numbers or booleans.
     """
-    column = table[name]
+    column = _column(table, name)
     if _is_arrow(column):
         return _from_arrow(column, name)
-    if isinstance(column, list | tuple):  # NumPy would turn NaN among text into text
+    if isinstance(column, Sequence):  # NumPy would give all its cells one type
         return _from_objects(column)
-    array = np.asanyarray(column)
+    array = _array(column, name)
     if array.ndim != 1:
         raise ValueError(
             f"`table` must have one-dimensional columns, {name!r} has {array.ndim}."
@@ -69,7 +70,7 @@ def read_numbers(table: Table, name: str) -> Numbers:
     Raises:
         ValueError: if it is not a column of text, numbers or booleans.
     """
-    plain = _plain_numbers(table[name])
+    plain = _plain_numbers(_column(table, name), name)
     if plain is not None:
         return Numbers(plain, [])
     values, places = read_column(table, name)
@@ -81,7 +82,26 @@ def read_numbers(table: Table, name: str) -> Numbers:
     return Numbers(np.array(numbers, np.float64)[places], others)
 
 
-def _plain_numbers(column: Any) -> np.ndarray | None:
+def _column(table: Table, name: str) -> Any:
+    try:
+        return table[name]
+    except Exception:  # whatever a class of tables raises
+        pass
+    raise ValueError(
+        "`table` must give each column by its name, an object of type "
+        f"{type(table).__name__} does not: collect it into a DataFrame or Arrow table."
+    )
+
+
+def _array(column: Any, name: str) -> np.ndarray:
+    try:
+        return np.asanyarray(column)
+    except Exception:  # whatever a class of columns raises
+        pass
+    raise ValueError(_NO_CELLS.format(name))
+
+
+def _plain_numbers(column: Any, name: str) -> np.ndarray | None:
     """A column of nothing but numbers and missing cells; None for any other."""
     if _is_arrow(column):
         types = pyarrow.types
@@ -90,9 +110,9 @@ def _plain_numbers(column: Any) -> np.ndarray | None:
         column = column.to_numpy(zero_copy_only=False)
     elif _has_numbers_of_pandas(column):
         column = column.to_numpy(np.float64, na_value=np.nan)
-    if isinstance(column, list | tuple):
+    if isinstance(column, Sequence):
         return _plain_objects(column)
-    array = np.asanyarray(column)
+    array = _array(column, name)
     if array.ndim == 1 and array.dtype.kind in "biuf":
         with np.errstate(over="ignore"):  # of wider types: infinite, as in `number`
             return np.ma.filled(array.astype(np.float64), np.nan)
@@ -136,9 +156,7 @@ def _from_arrow(column: Any, name: str) -> Column:
         if array.null_count:
             places = places.cast(pyarrow.int64()).fill_null(len(values))
     except pyarrow.ArrowException:
-        raise ValueError(
-            f"`table` must hold text, numbers or booleans, column {name!r} does not."
-        ) from None
+        raise ValueError(_NO_CELLS.format(name)) from None
     missing = [None] if array.null_count else []
     return Column(values + missing, places.to_numpy(zero_copy_only=False))
 
@@ -147,6 +165,10 @@ def _in_one(column: Any) -> Any:
     """An Arrow column as one array."""
     if isinstance(column, pyarrow.Array):
         return column
+    if pyarrow.types.is_dictionary(column.type) and any(
+        chunk.dictionary.null_count for chunk in column.chunks
+    ):  # which Arrow does not unify
+        column = column.cast(column.type.value_type)
     if column.num_chunks == 1:
         return column.chunk(0)
     array = column.combine_chunks()

@@ -47,7 +47,7 @@ def _files(path: pathlib.Path) -> Iterator[File]:
     found = [
         file
         for file in sorted(path.rglob("*"))
-        if file.is_file()
+        if not file.is_dir()
         and not any(x.startswith(hidden) for x in file.relative_to(path).parts)
     ]
     others = [file for file in found if not is_table_file(file)]

@@ -68,7 +68,7 @@ def pack(records: Integer[ArrayLike, "..."]) -> PackedRecords:
     Raises:
         ValueError: if `records` are not a matrix of integers, each 0 or 1.
     """
-    records = np.asarray(records)
+    records = np.asanyarray(records)
     if records.ndim != 2 or records.dtype.kind not in "iu":
         raise ValueError(
             f"`records` must be a matrix of integers, got {records.dtype} of shape "

@@ -72,6 +72,12 @@ def _check_form(records: ArrayLike, sizes: tuple[int, ...]) -> None:
             f"`records` must have shape (n, {len(sizes)}), a column for each variable "
             f"of the network, got {shape}: encode them with `schema.select(net.names)`."
         )
+    masked = isinstance(records, np.ma.MaskedArray)
+    if masked or not getattr(dtype, "isnative", True):
+        raise ValueError(
+            "`records` must be integers in the machine's byte order and without a "
+            f"mask, got {'a masked array' if masked else dtype}: encode a table."
+        )
     if dtype is None or dtype.kind not in "iu":
         raise ValueError(f"`records` must be integers, level indices, got {dtype}.")
 

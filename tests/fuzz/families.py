@@ -154,8 +154,8 @@ _FOURIER = {
 }
 
 _SUMS = {
-    "line: many columns": _valid(make.moments("linear-regression"), 8000),
-    "normal: many columns": _valid(make.moments("multivariate-gaussian"), 8000),
+    "line: many columns": _valid(make.moments("linear-regression"), 3000),
+    "normal: many columns": _valid(make.moments("multivariate-gaussian"), 3000),
     "normal: columns, no values": _refused(
         "normal",
         4000,

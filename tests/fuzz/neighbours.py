@@ -34,9 +34,10 @@ VARIABLES = {
     "numbers": {"levels": [0, 1, 9], "other": 9},
     "days": {"levels": ["2020-01-01", "12:30", "later"], "other": "later"},
     "decimals": {"levels": [0.1, 0.3, "more"], "other": "more"},
-    "large": {"levels": [2**53, 2**53 + 2, "x"], "other": "x"},
+    "large": {"levels": [2**53, 2**53 + 64, "x"], "other": "x"},
     "answers": {"levels": [False, True, "?"], "other": "?"},
     "strict": ["a", "b", "1"],
+    "literals": {"levels": ["0x1", "0X2", "rest"], "other": "rest"},
     "age": {"lower": 0, "upper": 120, "missing": 40},
 }
 """Each case reads one of them, and ignores a column of notes beside it."""
@@ -47,9 +48,10 @@ _PLAIN = {
     "numbers": "0 1 9 1.0 5 0.0 -1 1e0 01".split(),
     "days": "2020-01-01 2021-01-01 12:30 later 2020-01-01T00:00:00".split(),
     "decimals": "0.1 0.3 0.10 0.30000000000000004 0.1000000000000000055 0.2".split(),
-    "large": f"{2**53} {2**53 + 1} {2**53 + 2} 9007199254740992.0 x".split(),
+    "large": f"{2**53} {2**53 + 1} {2**53 + 64} 9007199254740992.0 x".split(),
     "answers": "true false True FALSE ? 1 0".split(),
     "strict": "a b 1 1.0".split(),
+    "literals": "0x1 0X2 1 2 rest".split(),
     "age": "30 40.5 -1 130 1e2 true nan 0.1".split(),
 }
 _ODD = [

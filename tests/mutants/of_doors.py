@@ -5,6 +5,8 @@ from tests.mutants.mutant import Mutant
 _READING, _BLOCKS = "tests/test_reading.py::", "tests/test_csv_blocks.py::"
 _DELIMITED = _BLOCKS + "test_all_short_texts_are_delimited_as_python_does"
 _NEIGHBOURS = "tests/test_neighbours.py::test_one_record_moves_itself_alone"
+_INFERRED = _READING + "test_the_type_inferred_from_others_moves_no_record"
+_NARROW = _READING + "test_a_column_of_single_precision_shows_no_level_beside_another"
 _TYPES = _READING + "test_other_is_for_text_and_numbers_and_for_no_type"
 
 _WHOLE = (
@@ -110,37 +112,79 @@ MUTANTS = (
     _fault(
         "cells: a boolean that shows no level is other",
         "variables.py",
-        "return not (boolean or math.isnan(shown) or self._near(shown))",
-        "return not (math.isnan(shown) or self._near(shown))",
+        "self._has_literals or _is_narrow(value) or isinstance(value, _BOOLEAN)",
+        "self._has_literals or _is_narrow(value)",
         _TYPES,
     ),
     _fault(
         "cells: a missing value is other",
         "variables.py",
-        "return not (boolean or math.isnan(shown) or self._near(shown))",
-        "return not (boolean or self._near(shown))",
+        "return not (math.isnan(shown) or self._near(shown, _rounding(value, shown)))",
+        "return not self._near(shown, _rounding(value, shown))",
         _READING + "test_a_cell_without_a_value_is_never_another_level",
     ),
     _fault(
         "cells: a number beside a level is other",
         "variables.py",
-        "return not (boolean or math.isnan(shown) or self._near(shown))",
-        "return not (boolean or math.isnan(shown))",
+        "return not (math.isnan(shown) or self._near(shown, _rounding(value, shown)))",
+        "return not math.isnan(shown)",
         _READING + "test_a_number_that_misses_a_level_by_rounding_is_refused",
     ),
     _fault(
         "cells: every type is other",
         "variables.py",
-        "return isinstance(value, str) and not _HEXADECIMAL.fullmatch(value)",
-        "return not _HEXADECIMAL.fullmatch(str(value))",
+        "return isinstance(value, str) and not _LITERAL.fullmatch(value)",
+        "return not _LITERAL.fullmatch(str(value))",
         _TYPES,
     ),
     _fault(
-        "cells: hexadecimal text is other",
+        "cells: a literal of text is other",
         "variables.py",
-        "isinstance(value, str) and not _HEXADECIMAL.fullmatch(value)",
+        "isinstance(value, str) and not _LITERAL.fullmatch(value)",
         "isinstance(value, str)",
         _TYPES,
+    ),
+    _fault(
+        "cells: a number shows a level beside a literal",
+        "variables.py",
+        "elif self._has_literals or (self.other is not None and _is_narrow(value)):",
+        "elif self.other is not None and _is_narrow(value):",
+        _INFERRED,
+    ),
+    _fault(
+        "cells: single precision shows a level beside other",
+        "variables.py",
+        "elif self._has_literals or (self.other is not None and _is_narrow(value)):",
+        "elif self._has_literals:",
+        _NARROW,
+    ),
+    _fault(
+        "cells: single precision shows one of two levels",
+        "variables.py",
+        "        return float(np.finfo(cell).eps)",
+        "        return 0.0",
+        _NARROW,
+    ),
+    _fault(
+        "cells: large integers are whole numbers",
+        "variables.py",
+        "if shown.is_integer() and abs(shown) < _EXACT_INTEGERS else",
+        "if shown.is_integer() else",
+        _READING + "test_integers_beyond_2_to_the_53_are_read_as_doubles_or_as_text",
+    ),
+    _fault(
+        "records: of the other byte order",
+        "counts/tables.py",
+        'if masked or not getattr(dtype, "isnative", True):',
+        "if masked:",
+        _READING + "test_encoded_records_are_plain_integers",
+    ),
+    _fault(
+        "records: masked ones",
+        "counts/tables.py",
+        'if masked or not getattr(dtype, "isnative", True):',
+        'if not getattr(dtype, "isnative", True):',
+        _READING + "test_encoded_records_are_plain_integers",
     ),
     _fault(
         "cells: one that is refused becomes the first level",
