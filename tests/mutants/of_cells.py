@@ -136,6 +136,6 @@ MUTANTS = (
         _CELL_GRID,
         "_row(grid, self.prior, self._bits) for grid in self.grids",
         "_row(grid, Fraction(1), self._bits) for grid in self.grids",
-        (_IN_CELL_MASS + "test_scores_are_the_masses_of_the_posterior_on_the_grid",),
+        (_IN_CELL_MASS + "test_prior_weights_are_those_of_a_dirichlet",),
     ),
 )
