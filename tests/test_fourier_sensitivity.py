@@ -68,8 +68,12 @@ def test_where_an_order_has_too_many_cases_the_bound_is_above(sizes, monkeypatch
         bound, tight = largest_change_of_order(list(sizes), k + 1)
         assert change <= bound
         assert not tight
-        pairs = itertools.combinations_with_replacement(range(len(sizes)), 1)
-        assert k > 0 or bound == 2 * sum(sizes[i] - 1 for (i,) in pairs)
+        cells = [
+            math.prod(size - 1 for size in some)
+            for order in range(1, k + 2)
+            for some in itertools.combinations(sizes, order)
+        ]
+        assert bound == 2 * sum(cells)
 
 
 @pytest.mark.parametrize("which", range(5))

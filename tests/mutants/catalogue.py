@@ -3,9 +3,11 @@
 __all__ = ["MUTANTS"]
 
 from tests.mutants import (
+    of_blocks,
     of_budgets,
     of_cells,
     of_certificates,
+    of_columns,
     of_composition,
     of_doors,
     of_exact_draws,
@@ -13,9 +15,11 @@ from tests.mutants import (
     of_family_samples,
     of_files,
     of_fourier,
+    of_fourier_sums,
     of_grid_samples,
     of_grids,
     of_ledgers,
+    of_logarithms,
     of_noise,
     of_prices,
     of_releases,
@@ -25,9 +29,11 @@ from tests.mutants import (
 )
 
 MUTANTS = (
+    *of_blocks.MUTANTS,
     *of_budgets.MUTANTS,
     *of_cells.MUTANTS,
     *of_certificates.MUTANTS,
+    *of_columns.MUTANTS,
     *of_composition.MUTANTS,
     *of_doors.MUTANTS,
     *of_exact_draws.MUTANTS,
@@ -35,9 +41,11 @@ MUTANTS = (
     *of_family_samples.MUTANTS,
     *of_files.MUTANTS,
     *of_fourier.MUTANTS,
+    *of_fourier_sums.MUTANTS,
     *of_grid_samples.MUTANTS,
     *of_grids.MUTANTS,
     *of_ledgers.MUTANTS,
+    *of_logarithms.MUTANTS,
     *of_noise.MUTANTS,
     *of_prices.MUTANTS,
     *of_releases.MUTANTS,

@@ -152,11 +152,15 @@ Other refusals of an argument come before anything is drawn, and need none.
 _LOUD = "a fault ends in an error of NumPy or a missing key, not in a smaller number"
 _CHOICE = "which of several is taken: what it costs is derived from it, and checked"
 _SEARCH = "where a search starts or ends; its upper end is proved to be affordable"
+_ORDER = "eliminated in any order, the maximum is the same; a variable is so once"
 _TEXT = "a text, or an array handed on as it is"
 
 _FOURIER = "statistics/fourier_sensitivity.py:"
 _FAMILY = "mechanisms/family_posterior.py:FamilyPosterior.calibrate"
 EXEMPT = {
+    ("privacy/ledger_file.py:LedgerFile.opened", "flags ="): (
+        "a file that is opened to be read cannot be charged, and then nothing is drawn"
+    ),
     ("noise/tables.py:build", "*padded, redraw_length ="): "certified afterwards",
     ("noise/simplex_grid.py:log_table", "context ="): (
         "any public table of integers is as private: costs are derived from it"
@@ -168,11 +172,11 @@ EXEMPT = {
     (_FOURIER + "_terms", "return math.prod("): (
         "how much work a factor is: beyond it, the sum of bounds is larger"
     ),
-    (_FOURIER + "_factor", "spread ="): _LOUD,
     (_FOURIER + "_eliminate", "for number, (group, table)"): _LOUD,
     (_FOURIER + "_eliminate", "for i in group:"): _LOUD,
     (_FOURIER + "_eliminate", "rest ="): _LOUD,
-    (_FOURIER + "_members", "return set()"): _LOUD,
+    (_FOURIER + "_next", "while True:"): _ORDER,
+    (_FOURIER + "_next", "if variable in neighbours"): _ORDER,
     ("privacy/guarantee.py:_within_range", "limit ="): (
         "a budget of any size is charged as it is"
     ),

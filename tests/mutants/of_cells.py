@@ -130,4 +130,12 @@ MUTANTS = (
         "_largest_rate(2 * promise.epsilon, width, grid.prior_ranges)",
         (_IN_CELL_MASS + "test_no_output_tells_neighbours_apart_by_more_than_epsilon",),
     ),
+    Mutant(
+        "law changed",
+        "cells of a posterior: rows without the prior",
+        _CELL_GRID,
+        "_row(grid, self.prior, self._bits) for grid in self.grids",
+        "_row(grid, Fraction(1), self._bits) for grid in self.grids",
+        (_IN_CELL_MASS + "test_prior_weights_are_those_of_a_dirichlet",),
+    ),
 )

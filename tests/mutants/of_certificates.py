@@ -113,6 +113,14 @@ MUTANTS = (
     ),
     Mutant(
         "law changed",
+        "noise table: zero is as rare as the rate of the top allows",
+        _TABLES,
+        "zero = (1 - _exp(-places[0])) / (1 + _exp(-places[0]))",
+        "zero = (1 - _exp(-places[0])) / (1 + _exp(-places[-1]))",
+        (_IN_NOISE_TABLES + "test_the_law_is_the_discrete_laplace[1/7]",),
+    ),
+    Mutant(
+        "law changed",
         "noise table: digits in another base",
         _TABLES,
         "places.append(places[-1] * BASE)",

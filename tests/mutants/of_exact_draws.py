@@ -193,22 +193,6 @@ MUTANTS = (
         (_IN_EXACT_CHOICE + "test_every_draw_has_bits_of_its_own",),
     ),
     Mutant(
-        "bound loosened",
-        "logarithms of sums: without slack",
-        _EXACT_CHOICE,
-        "return lower + shift - _SLACK, upper + shift + _SLACK",
-        "return lower + shift, lower + shift",
-        (_IN_EXACT_CHOICE + "test_logarithms_of_sums_are_within_their_bounds[unit0]",),
-    ),
-    Mutant(
-        "bound loosened",
-        "logarithms of sums: to 20 digits",
-        _EXACT_CHOICE,
-        "decimal.Context(prec=60).ln(",
-        "decimal.Context(prec=20).ln(",
-        (_IN_EXACT_CHOICE + "test_logarithms_of_sums_are_within_their_bounds[unit0]",),
-    ),
-    Mutant(
         "sensitivity halved",
         "rows of a grid: their largest entry",
         _SIMPLEX_GRID,

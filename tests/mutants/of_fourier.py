@@ -5,6 +5,10 @@ from tests.mutants.mutant import Mutant
 _FOURIER_SENSITIVITY = "statistics/fourier_sensitivity.py"
 _IN_FOURIER_SENSITIVITY = "tests/test_fourier_sensitivity.py::"
 _IN_FOURIER = "tests/test_fourier.py::"
+_TOO_MANY = (
+    _IN_FOURIER_SENSITIVITY
+    + "test_where_an_order_has_too_many_cases_the_bound_is_above"
+)
 
 MUTANTS = (
     Mutant(
@@ -108,10 +112,7 @@ MUTANTS = (
         _FOURIER_SENSITIVITY,
         "return 2.0 * (total - 1), False",
         "return 1.0 * (total - 1), False",
-        (
-            _IN_FOURIER_SENSITIVITY
-            + "test_where_an_order_has_too_many_cases_the_bound_is_above",
-        ),
+        (_TOO_MANY,),
     ),
     Mutant(
         "sensitivity halved",
@@ -245,7 +246,7 @@ MUTANTS = (
         _FOURIER_SENSITIVITY,
         "    for value in values:",
         "    for value in values[1:]:",
-        (_IN_FOURIER + "test_sensitivities_of_known_networks[clique of 5]",),
+        (_TOO_MANY,),
     ),
     Mutant(
         "law changed",
@@ -253,7 +254,7 @@ MUTANTS = (
         _FOURIER_SENSITIVITY,
         "for degree in range(order, 0, -1):",
         "for degree in range(1, order + 1):",
-        (_IN_FOURIER + "test_sensitivities_of_known_networks[clique of 5]",),
+        (_TOO_MANY,),
     ),
     Mutant(
         "law changed",
@@ -261,7 +262,7 @@ MUTANTS = (
         _FOURIER_SENSITIVITY,
         "result = [1] + [0] * order",
         "result = [0] + [1] + [0] * (order - 1)",
-        (_IN_FOURIER + "test_sensitivities_of_networks_equal_brute_force",),
+        (_TOO_MANY,),
     ),
     Mutant(
         "bound loosened",

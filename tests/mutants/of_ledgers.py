@@ -12,6 +12,8 @@ _EXACT = _CHARGES + "test_charges_are_exact_and_never_overspend"
 _FORK = _FIRE + "test_a_ledger_in_memory_is_of_one_process[fork_in_memory]"
 _HELD = _FIRE + "test_a_lock_that_cannot_be_had_is_one_clear_line"
 _ON_DISK = _NAMES + "test_a_charge_is_synchronised_before_it_is_told"
+_SHARED = _CHARGES + "test_a_file_is_shared_and_outlives_its_ledger"
+_SEEN = _NAMES + "test_who_has_seen_a_charge_notices_that_it_is_gone"
 _LOCK = "fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)"
 _REFUSE = "            self._refuse(cost, book)\n            if self._file is None:\n"
 _FOLDER = "held = stack.enter_context(_locked(self._folder(), os.O_RDONLY))"
@@ -31,7 +33,7 @@ MUTANTS = (
         _LINES,
         "_charge(chain, str(epsilon), purpose)",
         "_charge(chain, str(epsilon / 2), purpose)",
-        (_CHARGES + "test_a_file_is_shared_and_outlives_its_ledger",),
+        (_SHARED,),
     ),
     Mutant(
         "wrong adjacency",
@@ -153,7 +155,7 @@ MUTANTS = (
         _FILE,
         "if not text.startswith(seen.text):",
         "if False:",
-        (_NAMES + "test_who_has_seen_a_charge_notices_that_it_is_gone",),
+        (_SEEN,),
     ),
     Mutant(
         "budget not charged",
@@ -189,5 +191,95 @@ MUTANTS = (
         "os.ftruncate(book.held, len(book.text))",
         "pass",
         (_FIRE + "test_a_charge_that_does_not_fit_on_the_disk_is_none",),
+    ),
+    Mutant(
+        "budget not charged",
+        "ledger: half of a charge is kept in memory",
+        _MEMORY,
+        "spent=book.spent + cost.epsilon",
+        "spent=book.spent + cost.epsilon / 2",
+        (_EXACT + "[memory]",),
+    ),
+    Mutant(
+        "budget not charged",
+        "ledger: the first charge alone goes into the file",
+        _MEMORY,
+        "                self._file.append(book, cost.epsilon, purpose)",
+        "                if not book.spent:\n"
+        "                    self._file.append(book, cost.epsilon, purpose)",
+        (_EXACT + "[file]",),
+    ),
+    Mutant(
+        "budget not charged",
+        "ledger: its file has another budget",
+        _MEMORY,
+        "                self._agree(book)\n",
+        "",
+        (_CHARGES + "test_a_file_keeps_its_budget_and_adjacency",),
+    ),
+    Mutant(
+        "budget not charged",
+        "ledger: half of what was spent is told",
+        _FILE,
+        "yield book._replace(held=held)",
+        "yield book._replace(held=held, spent=book.spent / 2)",
+        (_EXACT + "[file]",),
+    ),
+    Mutant(
+        "budget not charged",
+        "ledger: a file is read once",
+        _FILE,
+        "self._seen = book = self._read(held, self._seen)",
+        "self._seen = book = self._seen if self._seen.text else (\n"
+        "                    self._read(held, self._seen)\n                )",
+        (_SHARED,),
+    ),
+    Mutant(
+        "budget not charged",
+        "ledger: every charge makes the file anew",
+        _FILE,
+        "write = self._extend if book.text else self._create",
+        "write = self._create",
+        (_ON_DISK,),
+    ),
+    Mutant(
+        "budget not charged",
+        "ledger: what was written is not remembered",
+        _FILE,
+        "self._seen = write(book, epsilon, purpose)",
+        "write(book, epsilon, purpose)",
+        (_SEEN,),
+    ),
+    Mutant(
+        "budget not charged",
+        "ledger: a later charge is of half its ε",
+        _FILE,
+        "charged = with_charge(book, epsilon, purpose, book.inode or 0)",
+        "charged = with_charge(book, epsilon / 2, purpose, book.inode or 0)",
+        (_EXACT + "[file]",),
+    ),
+    Mutant(
+        "budget not charged",
+        "ledger: a file that has gone is started again",
+        _FILE,
+        "return not self._seen.text and not self.path.exists()",
+        "return not self.path.exists()",
+        (_CHARGES + "test_a_file_that_has_gone_is_not_started_again",),
+    ),
+    Mutant(
+        "budget not charged",
+        "ledger: what others charged is not read",
+        _FILE,
+        "book = read_on(seen, text)",
+        "book = read_on(seen, seen.text or text)",
+        (_SHARED,),
+    ),
+    Mutant(
+        "ledger shared",
+        "ledger: who does not get the lock goes on without",
+        _FILE,
+        "while (held := _attempt(path, flags)) is None:",
+        "while (held := _attempt(path, flags) or os.open(path, flags)) is None:",
+        (_HELD,),
     ),
 )

@@ -39,7 +39,6 @@ UNCOVERED = (
         "n = vector[carrier] + vector[-",
     ),
     ("mechanisms/cell_grid.py:CellGrid._tables", "for group in self.layout.group"),
-    ("mechanisms/cell_grid.py:CellGrid.rows", "grids = [grid for grid, number"),
     ("mechanisms/cell_mass.py:CellMass.scores", "self._check(exact)"),
     ("mechanisms/cell_mass.py:_exponential_below", "numerator, denominator = map(d"),
     ("publish.py:release", "recipe.statistic(what, adjacen"),

@@ -1,0 +1,175 @@
+"""Faults of what a cell becomes and of what a source gives, branch by branch."""
+
+from tests.mutants.mutant import Mutant
+
+_SOURCES, _CODES, _LEVELS = "columns/sources.py", "columns/codes.py", "variables.py"
+_READING, _SCHEMA = "tests/test_reading.py::", "tests/test_schema.py::"
+_COUNTED = "tests/test_streaming.py::test_every_kind_of_source_is_counted_as_if_at_once"
+_ALONE = _SCHEMA + "test_a_records_code_does_not_depend_on_other_records"
+_MATCHES = "tests/test_variables.py::test_a_cell_matches_a_level_as_text_or_as_a_number"
+_INFERRED = _READING + "test_readers_and_data_sets_that_infer_types_are_refused"
+_ROUNDED = _READING + "test_a_number_that_misses_a_level_by_rounding_is_refused"
+_TYPES = _READING + "test_other_is_for_text_and_numbers_and_for_no_type"
+
+
+def _fault(fault: str, what: str, file: str, old: str, new: str, test: str) -> Mutant:
+    return Mutant(fault, what, file, old, new, (test,))
+
+
+MUTANTS = (
+    _fault(
+        "record read by others",
+        "columns: a code is that of another of the values",
+        _CODES,
+        "codes = list(map(code, values))",
+        "codes = list(map(code, sorted(values, key=str)))",
+        _ALONE,
+    ),
+    _fault(
+        "NaN let through",
+        "columns: numbers that are missing",
+        _CODES,
+        "        return variable.clip(numbers), others\n",
+        "        return numbers, others\n",
+        _READING + "test_a_cell_without_a_value_is_never_another_level",
+    ),
+    _fault(
+        "branch left out",
+        "columns: one refused cell is none",
+        _CODES,
+        "    if None in codes:\n",
+        "    if codes.count(None) > 1:\n",
+        _SCHEMA + "test_what_is_not_in_the_schema_is_refused_without_being_shown",
+    ),
+    _fault(
+        "branch left out",
+        "sources: one file of a folder",
+        _SOURCES,
+        "yield from _files(pathlib.Path(source))",
+        "yield from [*_files(pathlib.Path(source))][:1]",
+        _COUNTED + "[folder]",
+    ),
+    _fault(
+        "branch left out",
+        "sources: a data set is read by Arrow alone",
+        _SOURCES,
+        "        yield _Dataset(source)\n",
+        "        yield Held(source.to_table())\n",
+        _INFERRED,
+    ),
+    _fault(
+        "sensitivity halved",
+        "sources: every record of a table comes twice",
+        _SOURCES,
+        "        yield Held(source)\n",
+        "        yield from (Held(source), Held(source))\n",
+        _COUNTED + "[Arrow table]",
+    ),
+    _fault(
+        "sensitivity halved",
+        "sources: every batch comes twice",
+        _SOURCES,
+        "        yield from _batches(source)\n",
+        "        yield from (part for part in _batches(source) for _ in range(2))\n",
+        _COUNTED + "[frames]",
+    ),
+    _fault(
+        "branch left out",
+        "sources: every format of a data set has types",
+        _SOURCES,
+        'getattr(getattr(fragment, "format", None), "default_extname", "arrow")',
+        '"arrow"',
+        _INFERRED,
+    ),
+    _fault(
+        "branch left out",
+        "sources: the type of a data set's first column",
+        _SOURCES,
+        "    for name in names:\n",
+        "    for name in names[1:]:\n",
+        _READING + "test_files_of_different_types_are_read_each_by_its_own",
+    ),
+    _fault(
+        "record read by others",
+        "cells: text is a number only",
+        _LEVELS,
+        "if isinstance(value, str) and value in self._codes_by_text:",
+        "if isinstance(value, bytes) and value in self._codes_by_text:",
+        _MATCHES,
+    ),
+    _fault(
+        "record read by others",
+        "cells: a number shows no level, its text does",
+        _LEVELS,
+        "        shown = _number(value)\n        near",
+        "        shown = _number(value) if isinstance(value, str) else None\n"
+        "        near",
+        _MATCHES,
+    ),
+    _fault(
+        "record read by others",
+        "cells: the first of several levels that show a number",
+        _LEVELS,
+        "near = [] if shown is None else self._near(shown)",
+        "near = [] if shown is None else self._near(shown)[:1]",
+        _MATCHES,
+    ),
+    _fault(
+        "NaN let through",
+        "cells: a missing value has a text",
+        _LEVELS,
+        "code = self.match(value)\n",
+        "code = self.match(str(value))\n",
+        _MATCHES,
+    ),
+    _fault(
+        "NaN let through",
+        "cells: all that shows no level is other",
+        _LEVELS,
+        "return self._other if code is None and self.is_outside(value) else code",
+        "return self._other if code is None else code",
+        _SCHEMA + "test_a_declared_other_level_takes_what_is_not_listed_but_not_what_"
+        "is_missing",
+    ),
+    _fault(
+        "record read by others",
+        "cells: a boolean is a number outside",
+        _LEVELS,
+        "boolean = isinstance(value, bool | np.bool_)",
+        "boolean = False",
+        _TYPES,
+    ),
+    _fault(
+        "record read by others",
+        "cells: text that shows a number is outside",
+        _LEVELS,
+        "        if shown is None:\n            return isinstance",
+        "        if shown is None or isinstance(value, str):\n"
+        "            return isinstance",
+        _ROUNDED,
+    ),
+    _fault(
+        "bound loosened",
+        "cells: readers never round",
+        _LEVELS,
+        "exact = math.isinf(shown) or shown.is_integer()",
+        "exact = True",
+        _ROUNDED,
+    ),
+    _fault(
+        "bound loosened",
+        "cells: readers round in the last bits alone",
+        _LEVELS,
+        "slack = 0.0 if exact else abs(shown) * _ROUNDING",
+        "slack = 0.0 if exact else abs(shown) * _ROUNDING / 2**10",
+        _ROUNDED,
+    ),
+    _fault(
+        "bound loosened",
+        "cells: readers round down alone",
+        _LEVELS,
+        "bisect.bisect_left(self._by_number, (shown - slack, 0))",
+        "bisect.bisect_left(self._by_number, (shown, 0))",
+        _ROUNDED,
+    ),
+)
