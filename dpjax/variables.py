@@ -27,7 +27,8 @@ _LITERAL = re.compile(  # of which Arrow and DuckDB infer integers
 )
 _ROUNDING = 2.0**-49  # relative: readers were seen to differ in the last bits
 _EXACT_INTEGERS = 2.0**53  # all readers give integers below it the same double
-_BOOLEAN = bool | np.bool_
+_NARROW = np.float16 | np.float32
+_IN_DOUBT = _NARROW | bool | np.bool_
 _EXACT = Context(prec=10_000)  # digits: more than Python makes text of
 
 
@@ -117,7 +118,9 @@ class Variable:
         if isinstance(value, str):
             if value in self._codes_by_text:
                 return self._codes_by_text[value]
-        elif self._has_literals or (self.other is not None and _is_narrow(value)):
+        elif self._has_literals:
+            return None
+        elif isinstance(value, _NARROW) and self.other is not None:
             return None
         shown = _number(value)
         near = [] if shown is None else self._near(shown, _rounding(value, shown))
@@ -143,7 +146,7 @@ class Variable:
         if shown is None:
             return isinstance(value, str) and not _LITERAL.fullmatch(value)
         if not isinstance(value, str) and (
-            self._has_literals or _is_narrow(value) or isinstance(value, _BOOLEAN)
+            self._has_literals or isinstance(value, _IN_DOUBT)
         ):
             return False
         return not (math.isnan(shown) or self._near(shown, _rounding(value, shown)))
@@ -216,21 +219,16 @@ def _value(text: str) -> str:
     return str(exact.normalize(_EXACT)) if exact else "0"
 
 
-def _is_narrow(cell: object) -> bool:
-    """Whether it has less than double precision."""
-    return isinstance(cell, np.float16 | np.float32)
-
-
 def _rounding(cell: object, shown: float) -> float:
     """By what part of it a number may differ from that of the text it was made of."""
-    if isinstance(cell, np.float16 | np.float32):
+    if isinstance(cell, _NARROW):
         return float(np.finfo(cell).eps)
     return 0.0 if shown.is_integer() and abs(shown) < _EXACT_INTEGERS else _ROUNDING
 
 
 def _number(cell: object) -> float | None:
     """What `number` reads, but of less than double precision the shortest decimal."""
-    if not isinstance(cell, np.float16 | np.float32) or float(cell).is_integer():
+    if not isinstance(cell, _NARROW) or float(cell).is_integer():
         return number(cell)
     return number(float(str(cell)))
 

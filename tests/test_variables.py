@@ -44,6 +44,7 @@ TEXTS = Variable("x", ("1", "None", "yes"))
         (Variable("x", (False, True)), np.bool_(False), 0),
         (Variable("x", (0.1, 0.2)), np.float32(0.1), 0),
         (Variable("x", (0.1, 0.2)), "0.10", 0),
+        (Variable("x", (2**27, 0)), np.float32(2**27), 0),
     ],
 )
 def test_a_cell_matches_a_level_as_text_or_as_a_number(variable, cell, code):

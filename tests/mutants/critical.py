@@ -11,6 +11,7 @@ FUNCTIONS = {
     "columns/sources.py": ("parts", "_check_columns"),
     "variables.py": (
         "Variable.match", "Variable.code", "Variable.is_outside", "Variable._near",
+        "_rounding", "_number",
     ),
     "privacy/ledger.py": (
         "Ledger.charge", "Ledger._forked", "Ledger._opened", "Ledger._agree",

@@ -9,7 +9,6 @@ _ALONE = _SCHEMA + "test_a_records_code_does_not_depend_on_other_records"
 _MATCHES = "tests/test_variables.py::test_a_cell_matches_a_level_as_text_or_as_a_number"
 _INFERRED = _READING + "test_readers_and_data_sets_that_infer_types_are_refused"
 _ROUNDED = _READING + "test_a_number_that_misses_a_level_by_rounding_is_refused"
-_TYPES = _READING + "test_other_is_for_text_and_numbers_and_for_no_type"
 
 
 def _fault(fault: str, what: str, file: str, old: str, new: str, test: str) -> Mutant:
@@ -93,8 +92,8 @@ MUTANTS = (
         "record read by others",
         "cells: text is a number only",
         _LEVELS,
-        "if isinstance(value, str) and value in self._codes_by_text:",
-        "if isinstance(value, bytes) and value in self._codes_by_text:",
+        "            if value in self._codes_by_text:",
+        "            if False:",
         _MATCHES,
     ),
     _fault(
@@ -110,8 +109,8 @@ MUTANTS = (
         "record read by others",
         "cells: the first of several levels that show a number",
         _LEVELS,
-        "near = [] if shown is None else self._near(shown)",
-        "near = [] if shown is None else self._near(shown)[:1]",
+        "self._near(shown, _rounding(value, shown))\n        return near",
+        "self._near(shown, _rounding(value, shown))[:1]\n        return near",
         _MATCHES,
     ),
     _fault(
@@ -133,14 +132,6 @@ MUTANTS = (
     ),
     _fault(
         "record read by others",
-        "cells: a boolean is a number outside",
-        _LEVELS,
-        "boolean = isinstance(value, bool | np.bool_)",
-        "boolean = False",
-        _TYPES,
-    ),
-    _fault(
-        "record read by others",
         "cells: text that shows a number is outside",
         _LEVELS,
         "        if shown is None:\n            return isinstance",
@@ -152,16 +143,16 @@ MUTANTS = (
         "bound loosened",
         "cells: readers never round",
         _LEVELS,
-        "exact = math.isinf(shown) or shown.is_integer()",
-        "exact = True",
+        "slack = abs(shown) * rounding if math.isfinite(shown) else 0.0",
+        "slack = 0.0",
         _ROUNDED,
     ),
     _fault(
         "bound loosened",
         "cells: readers round in the last bits alone",
         _LEVELS,
-        "slack = 0.0 if exact else abs(shown) * _ROUNDING",
-        "slack = 0.0 if exact else abs(shown) * _ROUNDING / 2**10",
+        "_EXACT_INTEGERS else _ROUNDING",
+        "_EXACT_INTEGERS else _ROUNDING / 2**10",
         _ROUNDED,
     ),
     _fault(
@@ -171,5 +162,37 @@ MUTANTS = (
         "bisect.bisect_left(self._by_number, (shown - slack, 0))",
         "bisect.bisect_left(self._by_number, (shown, 0))",
         _ROUNDED,
+    ),
+    _fault(
+        "record read by others",
+        "cells: text is asked whether numbers show levels",
+        _LEVELS,
+        "        if isinstance(value, str):\n            if value in",
+        "        if True:\n            if value in",
+        _READING + "test_the_type_inferred_from_others_moves_no_record",
+    ),
+    _fault(
+        "branch left out",
+        "cells: what shows no number shows one",
+        _LEVELS,
+        "        shown = _number(value)\n        if shown is None:\n",
+        "        shown = _number(value) or 1.0\n        if shown is None:\n",
+        _READING + "test_other_is_for_text_and_numbers_and_for_no_type",
+    ),
+    _fault(
+        "record read by others",
+        "cells: single precision as double",
+        _LEVELS,
+        "    return number(float(str(cell)))\n",
+        "    return number(cell)\n",
+        _MATCHES,
+    ),
+    _fault(
+        "record read by others",
+        "cells: whole numbers of single precision in seven digits",
+        _LEVELS,
+        "if not isinstance(cell, _NARROW) or float(cell).is_integer():",
+        "if not isinstance(cell, _NARROW):",
+        _MATCHES,
     ),
 )

@@ -112,8 +112,8 @@ MUTANTS = (
     _fault(
         "cells: a boolean that shows no level is other",
         "variables.py",
-        "self._has_literals or _is_narrow(value) or isinstance(value, _BOOLEAN)",
-        "self._has_literals or _is_narrow(value)",
+        "self._has_literals or isinstance(value, _IN_DOUBT)",
+        "self._has_literals or isinstance(value, _NARROW)",
         _TYPES,
     ),
     _fault(
@@ -147,15 +147,15 @@ MUTANTS = (
     _fault(
         "cells: a number shows a level beside a literal",
         "variables.py",
-        "elif self._has_literals or (self.other is not None and _is_narrow(value)):",
-        "elif self.other is not None and _is_narrow(value):",
+        "        elif self._has_literals:\n",
+        "        elif False:\n",
         _INFERRED,
     ),
     _fault(
         "cells: single precision shows a level beside other",
         "variables.py",
-        "elif self._has_literals or (self.other is not None and _is_narrow(value)):",
-        "elif self._has_literals:",
+        "elif isinstance(value, _NARROW) and self.other is not None:",
+        "elif False:",
         _NARROW,
     ),
     _fault(
