@@ -279,6 +279,14 @@ def test_wrong_arguments_cost_nothing(wrong, name, key):
     assert ledger.spent == 0
 
 
+def test_records_are_not_touched_if_the_budget_is_gone(key):
+    ledger = Ledger("1/100", adjacency="replace-one")
+    with pytest.raises(BudgetExceeded):  # no records at all would be another error
+        paid_hidden_markov(
+            key, NET, None, 2, epsilon=1, adjacency="replace-one", ledger=ledger
+        )
+
+
 def test_too_many_states_cost_nothing(key):
     ledger = Ledger("100", adjacency="replace-one")
     with pytest.raises(ValueError, match="`states` must be at most"):
