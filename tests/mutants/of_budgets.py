@@ -155,10 +155,10 @@ MUTANTS = (
     ),
     Mutant(
         "table row shifted",
-        "splits: rows of one table are of the next",
+        "splits: rows of one table are of another",
         "mechanisms/split_laplace.py",
-        "owners = np.repeat(np.arange(len(lengths), dtype=np.int32), rows)",
-        "owners = np.repeat(np.arange(len(lengths), dtype=np.int32), rows[::-1])",
+        "return owners, places",
+        "return owners[::-1], places",
         (_OWN_TABLE,),
     ),
 )

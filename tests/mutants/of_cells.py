@@ -159,7 +159,7 @@ MUTANTS = (
         "cells of a posterior: exponentials are not rounded down",
         _CELL_MASS,
         "return Fraction(exponential) * (1 - Fraction(1, 10**40))",
-        "return min(2 * Fraction(exponential), Fraction(1))",
+        "return min(Fraction(exponential) * Fraction(11, 10), Fraction(1))",
         (_IN_CELL_MASS + "test_no_output_tells_neighbours_apart_by_more_than_epsilon",),
     ),
 )

@@ -170,6 +170,9 @@ MUTANTS = (
         _FAMILY_POSTERIOR,
         "n = vector[carrier] + vector[-1] if",
         "n = vector[carrier] + 2 * vector[-1] if",
-        (_IN_FAMILY_POSTERIOR + "test_of_many_records_the_limit_is_needed",),
+        (
+            _IN_FAMILY_POSTERIOR
+            + "test_a_release_of_samples_finds_the_parameters[add-remove]",
+        ),
     ),
 )

@@ -191,10 +191,10 @@ MUTANTS = (
     ),
     Mutant(
         "sensitivity halved",
-        "prices: a bound of 0 is 1",
+        "prices: a bound of 0 is one half",
         _PRICE,
         "        return Fraction(0)\n",
-        "        return Fraction(1)\n",
+        "        return Fraction(1, 2)\n",
         (_IN_PRICES + "test_what_is_outside_of_the_bounds_is_clipped_inwards",),
     ),
     Mutant(

@@ -225,7 +225,7 @@ MUTANTS = (
         "release: of no record, under a public n",
         _PUBLISH,
         "if n == 0 and adjacency == REPLACE_ONE:",
-        "if n == 0 and adjacency != REPLACE_ONE:",
+        "if False:",
         (
             _IN_RELEASE
             + "test_an_empty_table_is_a_data_set_only_where_its_size_is_private",
