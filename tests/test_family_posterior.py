@@ -123,6 +123,12 @@ def test_with_one_parameter_the_loss_at_a_public_n_is_exact(name, n):
     assert mechanism.loss < limit.loss
 
 
+def test_a_private_number_of_records_moves_no_cost():
+    made = [calibrated("poisson", "add-remove", n=n) for n in (None, 1, 1000)]
+    assert len({(x.temperature, x.loss, x.n) for x in made}) == 1
+    assert made[0].n is None
+
+
 def test_of_many_records_the_limit_is_needed():
     mechanism = calibrated("poisson", "add-remove", "9", temperature="1")
     [low], [high] = single_vectors("poisson", "replace-one")[[0, -1]]

@@ -279,6 +279,19 @@ def test_wrong_arguments_cost_nothing(wrong, name, key):
     assert ledger.spent == 0
 
 
+def test_records_are_not_touched_if_the_budget_is_gone(key, monkeypatch):
+    read = []
+
+    def seen(*arguments):
+        read.append(arguments)
+        return event_counts(*arguments)
+
+    monkeypatch.setattr(paid_module, "event_counts", seen)
+    with pytest.raises(BudgetExceeded):
+        run(key, ledger=Ledger("1/100", adjacency="replace-one"))
+    assert not read
+
+
 def test_too_many_states_cost_nothing(key):
     ledger = Ledger("100", adjacency="replace-one")
     with pytest.raises(ValueError, match="`states` must be at most"):

@@ -2,6 +2,7 @@ import subprocess
 import sys
 from fractions import Fraction
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import jax.random as jr
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpjax.mechanisms import DiscreteLaplace, Laplace
+from dpjax.mechanisms import DiscreteLaplace, Laplace, discrete_laplace
 from dpjax.privacy import PureDP, Sensitivity
 
 from .statistical import assert_departs, assert_follows
@@ -71,6 +72,21 @@ def test_the_guarantee_is_the_fraction_that_was_given(epsilon, exact):
     mechanism = DiscreteLaplace.calibrate(epsilon, TWO)
     assert mechanism.guarantee() == PureDP(exact, "replace-one")
     assert mechanism.certify() > 1
+
+
+def test_a_mechanism_with_the_noise_of_a_larger_budget_does_not_certify():
+    one, more = (DiscreteLaplace.calibrate(x, TWO) for x in (1, "1.001"))
+    with pytest.raises(ValueError, match="must keep the ratio"):
+        eqx.tree_at(lambda x: x.table, one, more.table).certify()
+
+
+def test_the_integers_of_a_fraction_are_kept_whole_or_refused():
+    too_long = 1 << 32 * discrete_laplace._WORDS
+    for integer in (0, 1, 1 << 32, too_long - 1):
+        words = discrete_laplace._to_words(integer)
+        assert discrete_laplace._from_words(words) == integer
+    with pytest.raises(ValueError, match="must be a fraction of smaller integers"):
+        discrete_laplace._to_words(too_long)
 
 
 NOT_EPSILONS = [
@@ -138,7 +154,7 @@ def test_mechanisms_are_pytrees_that_stack(key):
     for i in range(3):
         alone = jax.tree.map(lambda leaf, i=i: leaf[i], many)
         np.testing.assert_array_equal(together[i], draw(keys[i], alone, exact))
-        assert alone.guarantee().epsilon in (Fraction(1, 100), Fraction(1, 2), 20)
+        assert alone.guarantee().epsilon == (Fraction(1, 100), Fraction(1, 2), 20)[i]
         alone.certify()
     with pytest.raises(ValueError, match="of one mechanism"):
         many.guarantee()

@@ -141,7 +141,6 @@ REFUSALS = (
     "mechanisms/grid_posterior.py:GridPosterior.__check_init__",
     "mechanisms/family_posterior.py:FamilyPosterior.__check_init__",
     "mechanisms/family_posterior.py:FamilyPosterior.scores",
-    "mechanisms/parameter_grid.py:_integers",
     *("private_chains/price.py:price_of", "private_chains/price.py:table_width"),
     *("private_chains/price.py:shaped", "hidden_markov/paid.py:_width"),
 )
@@ -153,14 +152,14 @@ Other refusals of an argument come before anything is drawn, and need none.
 _LOUD = "a fault ends in an error of NumPy or a missing key, not in a smaller number"
 _CHOICE = "which of several is taken: what it costs is derived from it, and checked"
 _SEARCH = "where a search starts or ends; its upper end is proved to be affordable"
-_ORDER = "eliminated in any order, the maximum is the same; a variable is so once"
+_ORDER = "the maximum is the same in any order, and no variable can be taken twice"
 _TEXT = "a text, or an array handed on as it is"
 
 _FOURIER = "statistics/fourier_sensitivity.py:"
 _FAMILY = "mechanisms/family_posterior.py:FamilyPosterior.calibrate"
 EXEMPT = {
     ("privacy/ledger_file.py:LedgerFile.opened", "flags ="): (
-        "a file that is opened to be read cannot be charged, and then nothing is drawn"
+        "with too few rights nothing can be charged or drawn, and more change nothing"
     ),
     ("noise/tables.py:build", "*padded, redraw_length ="): "certified afterwards",
     ("noise/simplex_grid.py:log_table", "context ="): (
@@ -198,6 +197,9 @@ EXEMPT = {
     (_FAMILY, "if truncation is not None:"): _CHOICE,
     (_FAMILY, "elif heat is None:"): _CHOICE,
     (_FAMILY, "heat = heat or"): _CHOICE,
+    ("publish.py:release", "recipe.statistic("): (
+        "one for the other adjacency is refused, and any other has its own cost"
+    ),
     ("publish.py:_refuse_statistic", "if isinstance(what, BayesNet):"): (
         "a network's statistic is made by the mechanism's own recipe"
     ),

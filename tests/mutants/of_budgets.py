@@ -2,9 +2,8 @@
 
 from tests.mutants.mutant import Mutant
 
-_OWN_TABLE = (
-    "tests/test_split_laplace.py::test_numbers_have_the_noise_of_their_own_table"
-)
+_MECHANISMS, _SPLITS = "tests/test_mechanisms.py::", "tests/test_split_laplace.py::"
+_OWN_TABLE = _SPLITS + "test_numbers_have_the_noise_of_their_own_table"
 _DOOR = "tests/test_release.py::"
 _CHARGED_FIRST = (
     _DOOR + "test_the_ledger_is_charged_before_the_draw_and_before_data_is_touched"
@@ -91,8 +90,75 @@ MUTANTS = (
         "PureDP(_total(costs), self.adjacency)",
         "PureDP(max(costs), self.adjacency)",
         (
-            "tests/test_split_laplace.py::"
-            "test_the_loss_is_the_sum_of_the_budgets_and_no_less[two roots-add-remove]",
+            _SPLITS + "test_the_loss_is_the_sum_of_the_budgets_and_no_less"
+            "[two roots-add-remove]",
         ),
+    ),
+    Mutant(
+        "ε doubled",
+        "noise: of many budgets the largest, for all",
+        "mechanisms/discrete_laplace.py",
+        "many = [made[epsilon] for epsilon in exact]",
+        "many = [made[max(exact)] for _ in exact]",
+        (_MECHANISMS + "test_mechanisms_are_pytrees_that_stack",),
+    ),
+    Mutant(
+        "float noise",
+        "noise: added to the fraction of a number",
+        "mechanisms/discrete_laplace.py",
+        "if not jnp.issubdtype(exact.dtype, jnp.integer):",
+        "if False:",
+        (_MECHANISMS + "test_the_fraction_of_a_number_is_never_let_through",),
+    ),
+    Mutant(
+        "ε doubled",
+        "noise: certified for more than its budget",
+        "mechanisms/discrete_laplace.py",
+        "return tables.certify(self.table, rho)",
+        "return tables.certify(self.table, 2 * rho)",
+        (
+            _MECHANISMS
+            + "test_a_mechanism_with_the_noise_of_a_larger_budget_does_not_certify",
+        ),
+    ),
+    Mutant(
+        "ε doubled",
+        "noise: a budget of long integers is cut",
+        "mechanisms/discrete_laplace.py",
+        "if integer >> 32 * _WORDS:",
+        "if False:",
+        (_MECHANISMS + "test_the_integers_of_a_fraction_are_kept_whole_or_refused",),
+    ),
+    Mutant(
+        "budget not charged",
+        "splits: a budget for a table that is not measured",
+        "mechanisms/split_laplace.py",
+        "if set(split) != set(lengths):",
+        "if not set(split) >= set(lengths):",
+        (_SPLITS + "test_a_wrong_split_is_one_line_and_costs_nothing",),
+    ),
+    Mutant(
+        "branch left out",
+        "splits: rows without noise",
+        "mechanisms/split_laplace.py",
+        "            return part.sample(key, row)\n",
+        "            return row\n",
+        (_OWN_TABLE,),
+    ),
+    Mutant(
+        "table row shifted",
+        "splits: drawn with the noise of the last table first",
+        "mechanisms/split_laplace.py",
+        "zip(self.parts.values(), counted, strict=True)",
+        "zip([*self.parts.values()][::-1], counted, strict=True)",
+        (_SPLITS + "test_the_noise_of_every_table_follows_its_law[draw]",),
+    ),
+    Mutant(
+        "table row shifted",
+        "splits: rows of one table are of another",
+        "mechanisms/split_laplace.py",
+        "return owners, places",
+        "return owners[::-1], places",
+        (_OWN_TABLE,),
     ),
 )

@@ -138,4 +138,28 @@ MUTANTS = (
         "_row(grid, Fraction(1), self._bits) for grid in self.grids",
         (_IN_CELL_MASS + "test_prior_weights_are_those_of_a_dirichlet",),
     ),
+    Mutant(
+        "bound loosened",
+        "cells of a posterior: rows of a unit below the least",
+        _CELL_GRID,
+        "yield SimplexGrid(levels, self.units, least), math.prod(parents)",
+        "yield SimplexGrid(levels, self.units, max(least - 1, 1)), math.prod(parents)",
+        (_IN_CELL_MASS + "test_no_probability_is_below_omega[0.07-2]",),
+    ),
+    Mutant(
+        "ε doubled",
+        "cells of a posterior: scores at half the temperature",
+        _CELL_MASS,
+        "return self.grid.scores(counts, self.temperature)",
+        "return self.grid.scores(counts, self.temperature / 2)",
+        (_IN_CELL_MASS + "test_no_output_tells_neighbours_apart_by_more_than_epsilon",),
+    ),
+    Mutant(
+        "bound loosened",
+        "cells of a posterior: exponentials are not rounded down",
+        _CELL_MASS,
+        "return Fraction(exponential) * (1 - Fraction(1, 10**40))",
+        "return min(Fraction(exponential) * Fraction(11, 10), Fraction(1))",
+        (_IN_CELL_MASS + "test_no_output_tells_neighbours_apart_by_more_than_epsilon",),
+    ),
 )

@@ -3,6 +3,8 @@
 from tests.mutants.mutant import Mutant
 
 _FAMILY_POSTERIOR = "mechanisms/family_posterior.py"
+_FAMILY_LOSS = "mechanisms/family_loss.py"
+_IN_FAMILY_POSTERIOR = "tests/test_family_posterior.py::"
 _IN_SAMPLING_LAWS = "tests/test_sampling_laws.py::"
 _IN_SAMPLING_COSTS = "tests/test_sampling_costs.py::"
 _IN_EXACT_CHOICE = "tests/test_exact_choice.py::"
@@ -126,5 +128,51 @@ MUTANTS = (
         "prior = None if prior is None else (tuple(prior[0]), prior[1])",
         "prior = None",
         (_IN_SAMPLING_LAWS + "test_a_file_of_a_family_keeps_its_prior[prior0]",),
+    ),
+    Mutant(
+        "sensitivity halved",
+        "tables: rows with parents cost what one row does",
+        "mechanisms/truncation.py",
+        "(SimplexGrid(levels, units, max(1, int(share * units / levels))), rows > 1)",
+        "(SimplexGrid(levels, units, max(1, int(share * units / levels))), False)",
+        (_IN_SAMPLING_COSTS + "test_a_truncation_for_a_temperature_costs_what_it_may",),
+    ),
+    Mutant(
+        "ε doubled",
+        "families: half of the limit where n is private",
+        _FAMILY_LOSS,
+        "        return limit\n    steps",
+        "        return limit / 2\n    steps",
+        (_IN_FAMILY_POSTERIOR + "test_of_many_records_the_limit_is_needed",),
+    ),
+    Mutant(
+        "branch left out",
+        "families: the loss at one of two ends",
+        _FAMILY_LOSS,
+        "((grid.lowest, move), (grid.units, -move)):",
+        "((grid.lowest, move),):",
+        (
+            _IN_SAMPLING_COSTS
+            + "test_at_a_public_n_a_family_costs_what_the_worst_neighbours_lose",
+        ),
+    ),
+    Mutant(
+        "wrong adjacency",
+        "families: the cost at a private n",
+        _FAMILY_POSTERIOR,
+        "public = n if adjacency == REPLACE_ONE else None",
+        "public = n",
+        (_IN_FAMILY_POSTERIOR + "test_a_private_number_of_records_moves_no_cost",),
+    ),
+    Mutant(
+        "law changed",
+        "families: records that are missing count twice",
+        _FAMILY_POSTERIOR,
+        "n = vector[carrier] + vector[-1] if",
+        "n = vector[carrier] + 2 * vector[-1] if",
+        (
+            _IN_FAMILY_POSTERIOR
+            + "test_a_release_of_samples_finds_the_parameters[add-remove]",
+        ),
     ),
 )

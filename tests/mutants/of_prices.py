@@ -181,4 +181,39 @@ MUTANTS = (
         "    if truncation > _MOST_TRUNCATION**9:\n",
         (_IN_PRICES + "test_an_event_is_as_wide_as_all_of_its_fields",),
     ),
+    Mutant(
+        "wrong adjacency",
+        "prices: a latent a record where their number is private",
+        _PRICE,
+        "if latents and adjacency == ADD_REMOVE:",
+        "if False:",
+        (_IN_PRICES + "test_latents_that_show_the_number_of_records_are_refused",),
+    ),
+    Mutant(
+        "sensitivity halved",
+        "prices: a bound of 0 is one half",
+        _PRICE,
+        "        return Fraction(0)\n",
+        "        return Fraction(1, 2)\n",
+        (_IN_PRICES + "test_what_is_outside_of_the_bounds_is_clipped_inwards",),
+    ),
+    Mutant(
+        "sensitivity halved",
+        "prices: half of a negative bound",
+        _PRICE,
+        "(-1 if text != magnitude else 1)",
+        "(Fraction(-1, 2) if text != magnitude else 1)",
+        (_IN_PRICES + "test_what_is_outside_of_the_bounds_is_clipped_inwards",),
+    ),
+    Mutant(
+        "branch left out",
+        "events: records are read before the ledger is",
+        _PAID,
+        "ledger.require(repeated(update, updates))  # before",
+        "pass  # before",
+        (
+            _IN_HIDDEN_MARKOV_PAID
+            + "test_records_are_not_touched_if_the_budget_is_gone",
+        ),
+    ),
 )

@@ -220,4 +220,15 @@ MUTANTS = (
         "        return 2 * exact_epsilon(epsilon)\n",
         (_IN_SPLIT_LAPLACE + "test_the_loss_is_the_sum_of_the_budgets_and_no_less",),
     ),
+    Mutant(
+        "wrong adjacency",
+        "release: of no record, under a public n",
+        _PUBLISH,
+        "if n == 0 and adjacency == REPLACE_ONE:",
+        "if False:",
+        (
+            _IN_RELEASE
+            + "test_an_empty_table_is_a_data_set_only_where_its_size_is_private",
+        ),
+    ),
 )
