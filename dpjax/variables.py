@@ -27,8 +27,8 @@ _LITERAL = re.compile(  # of which Arrow and DuckDB infer integers
 )
 _ROUNDING = 2.0**-49  # relative: readers were seen to differ in the last bits
 _EXACT_INTEGERS = 2.0**53  # all readers give integers below it the same double
-_NARROW = (np.float16, np.float32)
-_IN_DOUBT = (*_NARROW, bool, np.bool_)
+_NARROW: tuple[type, ...] = (np.float16, np.float32)
+_IN_DOUBT: tuple[type, ...] = (*_NARROW, bool, np.bool_)
 _EXACT = Context(prec=10_000)  # digits: more than Python makes text of
 
 
