@@ -282,11 +282,10 @@ def test_wrong_arguments_cost_nothing(wrong, name, key):
 def test_records_are_not_touched_if_the_budget_is_gone(key, monkeypatch):
     read = []
 
-    def seen(*arguments):
-        read.append(arguments)
-        return event_counts(*arguments)
+    def count(*given):
+        return read.append(given) or event_counts(*given)
 
-    monkeypatch.setattr(paid_module, "event_counts", seen)
+    monkeypatch.setattr(paid_module, "event_counts", count)
     with pytest.raises(BudgetExceeded):
         run(key, ledger=Ledger("1/100", adjacency="replace-one"))
     assert not read
