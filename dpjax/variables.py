@@ -219,14 +219,14 @@ def _value(text: str) -> str:
     return str(exact.normalize(_EXACT)) if exact else "0"
 
 
-def _rounding(cell: object, shown: float) -> float:
+def _rounding(cell: Any, shown: float) -> float:
     """By what part of it a number may differ from that of the text it was made of."""
     if isinstance(cell, _NARROW):
         return float(np.finfo(cell).eps)
     return 0.0 if shown.is_integer() and abs(shown) < _EXACT_INTEGERS else _ROUNDING
 
 
-def _number(cell: object) -> float | None:
+def _number(cell: Any) -> float | None:
     """What `number` reads, but of less than double precision the shortest decimal."""
     if not isinstance(cell, _NARROW) or float(cell).is_integer():
         return number(cell)
