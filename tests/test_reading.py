@@ -24,6 +24,7 @@ from pyarrow import csv
 
 import dpjax as dp
 from dpjax.columns import csv_blocks
+from dpjax.counts import check_records
 from dpjax.measuring import measured
 from dpjax.statistics import FamilyCounts, Sufficient
 
@@ -197,11 +198,14 @@ def test_sequences_of_any_type_keep_each_cell(tmp_path):
 def test_encoded_records_are_plain_integers(make):
     records = np.array([[0], [1], [2]], np.int32)
     net = dp.BayesNet.from_parents(OTHER, {"x": []})
-    for source in (make(records), iter([records, make(records)])):
-        with pytest.raises(ValueError, match="machine's byte order and without a mask"):
-            dp.family_counts(net, source)
-        with pytest.raises(ValueError, match="`records` must be"):
-            dp.release(net, make(records), epsilon=1, adjacency="replace-one")
+    message = "machine's byte order and without a mask"
+    with pytest.raises(ValueError, match=message):
+        check_records(make(records), (3,))
+    for table in (iter([records, make(records)]), make(records)):
+        with pytest.raises(ValueError, match=message):
+            dp.release(net, table, epsilon=1, adjacency="replace-one")
+    with pytest.raises(ValueError, match=message):
+        dp.family_counts(net, make(records))
 
 
 class Lazy:
