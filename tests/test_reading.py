@@ -133,7 +133,7 @@ def test_what_is_unambiguous_is_read_whichever_its_type(name, tmp_path):
         [datetime.timedelta(1)],
         np.array(["2020-01-01"], "datetime64[D]"),
         np.array([1], "timedelta64[ns]"),
-        [np.timedelta64(1)],
+        [np.timedelta64(1, "s")],
         pd.to_datetime(["2020-01-01"]),
         [b"a"],
         np.array([b"a"]),
