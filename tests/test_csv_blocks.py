@@ -63,7 +63,7 @@ def test_so_are_long_texts(size, monkeypatch, rng):
 
 
 @pytest.mark.parametrize("header", ["x", "x,y"])
-@pytest.mark.parametrize("length", [3, pytest.param(6, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("length", [3, pytest.param(5, marks=pytest.mark.thorough)])
 def test_all_short_tables_have_pythons_records(header, length, monkeypatch, tmp_path):
     schema = Schema({"x": {"levels": ["x", "xx", "rest"], "other": "rest"}})
     width, path = header.count(",") + 1, tmp_path / "t.csv"
