@@ -69,7 +69,8 @@ def steps(format, path):
 )
 def test_work_grows_no_faster_than_the_file(name, tmp_path):
     family, sizes, taken = FAMILIES[name], [], []
-    for part in (32, 16, 8):
+    few = family.size < 4000  # whose parts would hold next to nothing
+    for part in (4, 2, 1) if few else (32, 16, 8):
         path = tmp_path / f"{part}.json"
         path.write_bytes(family.make(family.size // part))
         steps(family.format, path)  # what is done once
