@@ -41,8 +41,8 @@ class Schema(Mapping[str, AnyVariable]):
 
     Args:
         variables: for each name, the list of levels, or
-            `{"levels": [...], "other": level}` to map every value outside the list to
-            one of its levels instead of refusing it; of a numeric variable,
+            `{"levels": [...], "other": level}` to map text and numbers outside the list
+            to one of its levels instead of refusing them; of a numeric variable,
             `{"lower": 0, "upper": 120}`, and "missing" if cells without a number are
             not to become the middle. Or a sequence of `Variable` and `Interval`.
 
@@ -50,10 +50,7 @@ class Schema(Mapping[str, AnyVariable]):
         ValueError: if a variable or a name is not valid.
     """
 
-    def __init__(
-        self,
-        variables: Mapping[str, Any] | Sequence[AnyVariable],
-    ) -> None:
+    def __init__(self, variables: Mapping[str, Any] | Sequence[AnyVariable]) -> None:
         if isinstance(variables, Mapping):
             variables = [_declared(name, x) for name, x in variables.items()]
         self._variables = {variable.name: variable for variable in variables}
@@ -133,9 +130,9 @@ class Schema(Mapping[str, AnyVariable]):
         Args:
             table: a path (CSV, CSV.gz, Parquet), an Arrow table, a DataFrame, a mapping
                 of arrays, or what else `encode_batches` takes. Cells match a level as
-                text or, if both are numbers, as numbers. In a numeric column text must
-                show a number in decimal digits, booleans are 0 and 1, and a cell
-                without a value (None, NaN, empty text) becomes the public `missing`.
+                `Variable.code` says. In a numeric column text must show a number in
+                decimal digits, booleans are 0 and 1, and a cell without a value (None,
+                NaN, empty text) becomes the public `missing`.
             ignore: columns outside the schema that are to be left out; "*" for all.
             absent: a variable that is not read, but encoded as level 0 or `missing`.
 

@@ -124,6 +124,11 @@ def test_what_is_unambiguous_is_read_whichever_its_type(name, tmp_path):
         assert codes(schema, reader(tmp_path / "t.csv"))[-999:] == expected
 
 
+class Unhashable:
+    def __hash__(self):
+        raise ValueError("as NumPy's durations without a unit do")
+
+
 @pytest.mark.parametrize(
     "cells",
     [
@@ -140,6 +145,7 @@ def test_what_is_unambiguous_is_read_whichever_its_type(name, tmp_path):
         [1j],
         [("a",)],
         [np.float32(1)],
+        [Unhashable()],
         ["0x1A"],
         ["0b1"],
         ["1_0"],
