@@ -128,6 +128,9 @@ class Unhashable:
     def __hash__(self):
         raise ValueError("as NumPy's durations without a unit do")
 
+    def __repr__(self):
+        return "Unhashable()"
+
 
 @pytest.mark.parametrize(
     "cells",
