@@ -15,7 +15,7 @@ import jax.random as jr
 import numpy as np
 
 import dpjax as dp
-from dpjax.cli import main
+from dpjax.cli.main import main
 from dpjax.privacy import PureDP, Sensitivity, accounting, exact_epsilon
 
 VARIABLES = {"t": {"levels": [0, 1]}, "x": {"levels": [0, 1]}}
@@ -62,14 +62,14 @@ def tables() -> None:
     swept().save("sweep.parquet")
 
 
-def swept() -> dp.SweepResult:
+def swept() -> dp.study.SweepResult:
     """The smallest sweep."""
     noise = dp.mechanisms.DiscreteLaplace.calibrate_many(
         ["1"], Sensitivity(1, "add-remove", tight=True)
     )
     zeros = np.zeros(1, np.int32)
     return dp.sweep(
-        dp.random.study_key(0),
+        dp.study_key(0),
         lambda key, mechanism, exact: {"noisy": mechanism.sample(key, exact).sum()},
         zeros,
         epsilons=["1"],
@@ -81,7 +81,7 @@ def swept() -> dp.SweepResult:
 def arviz() -> None:
     """Draws for ArviZ."""
     posterior = dp.posterior(dp.load("release.json"), noise_aware=False)
-    dp.to_arviz(jr.key(0), posterior, draws=5)
+    dp.posteriors.to_arviz(jr.key(0), posterior, draws=5)
 
 
 def picture() -> None:
@@ -102,7 +102,7 @@ OPTIONAL: dict[Callable[[], object], set[str]] = {
     tables: {"data", "demo", "sweep"},
     frames: {"sweep", "arviz"},
     picture: {"plots", "demo"},
-    dp.datasets.fair: {"demo"},
+    dp.data.datasets.fair: {"demo"},
     budget: {"accounting"},
     arviz: {"arviz"},
 }

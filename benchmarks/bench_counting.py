@@ -18,8 +18,8 @@ import numpy as np
 
 from benchmarks.report import Row, shown
 from benchmarks.timing import medians
-from dpjax.counts import count, pack
-from dpjax.layout import TableLayout
+from dpjax.tables.counts import count, pack
+from dpjax.tables.layout import TableLayout
 
 try:
     from sklearn.naive_bayes import BernoulliNB

@@ -23,14 +23,14 @@ from jax import lax
 from jax.scipy.special import xlogy
 
 from dpjax._documents import read_text
-from dpjax.fourier_basis import raise_total
-from dpjax.graph import BayesNet
+from dpjax.data.bayes_net import BayesNet
 from dpjax.noise import laplace
+from dpjax.noise.keys import study_key
 from dpjax.privacy import ADD_REMOVE, REPLACE_ONE
-from dpjax.projection import project
-from dpjax.random import study_key
 from dpjax.statistics import FamilyCounts, FourierCoefficients
 from dpjax.statistics.base import Statistic
+from dpjax.tables.fourier_basis import raise_total
+from dpjax.tables.projection import project
 
 RECORDS = 1000
 EPSILONS = (0.1, 1.0, 10.0)

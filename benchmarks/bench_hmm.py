@@ -15,8 +15,8 @@ import numpy as np
 
 from benchmarks.report import Row, shown
 from benchmarks.timing import compilation_parts, first_call, medians
-from dpjax.hidden_markov import CellCounts, sample_hidden_markov
-from dpjax.random import study_key
+from dpjax.event_logs import CellCounts, sample_hidden_markov
+from dpjax.noise.keys import study_key
 
 REGIONS, TIMES, FIELDS, STATES, CHAINS = 10, 100, (9, 4, 5, 5, 7), 10, 64
 

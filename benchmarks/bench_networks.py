@@ -9,7 +9,7 @@ from benchmarks.report import Row, shown
 from benchmarks.timing import first_call
 from dpjax import BayesNet
 from dpjax.mechanisms import DiscreteLaplace
-from dpjax.random import release_key
+from dpjax.noise.keys import release_key
 from dpjax.statistics import FamilyCounts
 
 

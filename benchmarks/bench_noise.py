@@ -13,7 +13,7 @@ from benchmarks.report import Row, shown
 from benchmarks.timing import medians
 from dpjax._types import Key
 from dpjax.noise import discrete_laplace, laplace, tables
-from dpjax.random import release_key, study_key
+from dpjax.noise.keys import release_key, study_key
 
 TARGETS = {Fraction(1): 1.5, Fraction(1, 10): 2.5, Fraction(1, 100): 4.0}
 

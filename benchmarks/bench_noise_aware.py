@@ -18,11 +18,11 @@ from scipy.special import logsumexp
 from benchmarks.report import Row, shown
 from benchmarks.timing import medians
 from dpjax import BayesNet, Released
-from dpjax.expfam import BetaParameters
+from dpjax.data.variables import Variable
+from dpjax.families import BetaParameters
 from dpjax.mechanisms import DiscreteLaplace, Laplace
-from dpjax.noise_aware import exact_posterior, proportions_posterior
+from dpjax.posteriors import exact_posterior, proportions_posterior
 from dpjax.statistics import FamilyCounts, Sufficient
-from dpjax.variables import Variable
 
 ATTRIBUTES, RECORDS = 16, 1000
 ITERATIONS = 1500

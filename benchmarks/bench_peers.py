@@ -26,10 +26,10 @@ from benchmarks.private_fits import RECORDS, TRAINING
 from benchmarks.report import Row, shown
 from benchmarks.timing import medians
 from dpjax import BayesNet
-from dpjax.experiments.splits import training_mask
 from dpjax.noise import discrete_laplace, tables
-from dpjax.random import release_key, study_key
+from dpjax.noise.keys import release_key, study_key
 from dpjax.statistics import FamilyCounts
+from dpjax.study.experiments.splits import training_mask
 
 try:
     import opendp.prelude as opendp

@@ -15,10 +15,9 @@ import jax.random as jr
 import numpy as np
 
 import dpjax as dp
-from dpjax.expfam import KnownNoiseParameters
-from dpjax.intervals import Interval
-from dpjax.mechanisms import DiscreteLaplace
-from dpjax.models import RegressionSample, conjugate_posterior
+from dpjax.data.intervals import Interval
+from dpjax.families import KnownNoiseParameters, conjugate_posterior
+from dpjax.mechanisms import DiscreteLaplace, RegressionSample
 from dpjax.statistics import Sufficient
 
 PRECISIONS = (1.0, 3.0, 10.0, 30.0, 100.0)
@@ -111,7 +110,7 @@ def squared_errors(fit, statistic, records, n, repeats):
         predict = fit(key_fit, statistic.measure(train))
         return ((predict(test[:, :-1]) - test[:, -1]) ** 2).mean()
 
-    keys = jr.split(dp.random.study_key(0), repeats)
+    keys = jr.split(dp.study_key(0), repeats)
     table = jnp.asarray(records, jnp.float32)
     return [float(one(key, table)) for key in keys]
 

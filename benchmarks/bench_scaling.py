@@ -25,8 +25,8 @@ from benchmarks.report import Row, shown
 from benchmarks.timing import exponent, medians
 from dpjax import BayesNet
 from dpjax.mechanisms import DiscreteLaplace, Laplace
+from dpjax.noise.keys import release_key, study_key
 from dpjax.privacy import Sensitivity
-from dpjax.random import release_key, study_key
 from dpjax.statistics import FamilyCounts
 
 SENSITIVITY = Sensitivity(32, "replace-one", tight=True)

@@ -12,7 +12,8 @@ from pyarrow import csv, parquet
 
 from benchmarks.report import Row, shown
 from benchmarks.timing import medians
-from dpjax import BayesNet, family_counts
+from dpjax import BayesNet
+from dpjax.statistics import exact_counts
 
 BINARY = [f"x{i}" for i in range(15)]
 LEVELS = {name: [0, 1] for name in BINARY} | {
@@ -23,8 +24,8 @@ NETWORK = BayesNet.naive_bayes(LEVELS, BINARY[0])
 PIECE = 10**6  # records written at once
 _PEAK = """
 import pathlib, sys
-from benchmarks.bench_streaming import NETWORK, family_counts
-family_counts(NETWORK, sys.argv[1])
+from benchmarks.bench_streaming import NETWORK, exact_counts
+exact_counts(NETWORK, sys.argv[1])
 status = pathlib.Path("/proc/self/status").read_text()
 print(next(x.split()[1] for x in status.splitlines() if x.startswith("VmHWM")))
 """
@@ -108,7 +109,7 @@ def _speed(
     seconds = medians(
         {
             "read": lambda: read(path),
-            "count": lambda: family_counts(NETWORK, path),
+            "count": lambda: exact_counts(NETWORK, path),
         },
         rounds=5,
     )

@@ -28,8 +28,9 @@ from benchmarks.private_fits import (
 )
 from benchmarks.report import Row, shown
 from benchmarks.timing import compilation_parts, medians
-from dpjax import SweepResult, cache_compilations
+from dpjax.runtime import cache_compilations
 from dpjax.statistics import FamilyCounts, FourierCoefficients
+from dpjax.study import SweepResult
 
 
 def loop(study: Study) -> Loop:

@@ -17,7 +17,7 @@ from benchmarks.report import Row, shown
 from benchmarks.timing import medians
 from dpjax.distributions import GaussianInBall, TruncatedBeta
 from dpjax.distributions.ball_proposal import draw, proposal, rotate
-from dpjax.random import study_key
+from dpjax.noise.keys import study_key
 
 CASES = {
     "Beta(7, 15) on [.1, .9]": (7.0, 15.0, 0.1, 0.9),

@@ -21,11 +21,11 @@ from jax.scipy.special import xlogy
 from tqdm import tqdm
 
 from benchmarks.bench_fourier import FILES, Truth, draw, read
-from dpjax.noise_aware import point_estimate_of
+from dpjax.noise.keys import study_key
+from dpjax.posteriors import point_estimate_of
 from dpjax.privacy import REPLACE_ONE
-from dpjax.projection import project
-from dpjax.random import study_key
 from dpjax.statistics import FamilyCounts
+from dpjax.tables.projection import project
 
 RECORDS = (1000, 10_000)
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)

@@ -8,7 +8,7 @@ import numpy as np
 
 from benchmarks.report import Row, shown
 from benchmarks.timing import medians
-from dpjax.walsh import walsh_hadamard
+from dpjax.tables.walsh import walsh_hadamard
 
 LEVELS = range(14, 25, 2)
 

@@ -8,7 +8,7 @@ import sys
 
 from benchmarks.private_fits import Study
 from benchmarks.timing import medians
-from dpjax.processes import device_mesh
+from dpjax.runtime.processes import device_mesh
 
 
 def main() -> None:

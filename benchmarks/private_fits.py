@@ -9,8 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 
 import dpjax as dp
-from dpjax.experiments import NaiveBayesExperiment
-from dpjax.random import study_key
+from dpjax.noise.keys import study_key
+from dpjax.study.experiments import NaiveBayesExperiment
 
 EPSILONS = ("0.1", "0.2", "0.5", "1", "2", "5", "10")
 MECHANISMS = ("laplace", "fourier", "posterior-sample")
@@ -44,7 +44,7 @@ class Study:
 
     def __call__(
         self, repeats: int, mesh: jax.sharding.Mesh | None = None
-    ) -> dp.SweepResult:
+    ) -> dp.study.SweepResult:
         return dp.sweep(
             study_key(0),
             self.experiment,

@@ -36,7 +36,7 @@ copy_notebooks()
 os.environ["PATH"] = f"{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}"
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault("PYTHONWARNINGS", "ignore:IProgress")  # bars as text are fine
-# pages share compiled programs, as `dpjax.cache_compilations` would let them
+# pages share compiled programs, as `dpjax.runtime.cache_compilations` would let them
 _programs = tempfile.TemporaryDirectory(prefix="dpjax-docs-")
 os.environ["JAX_COMPILATION_CACHE_DIR"] = _programs.name
 os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
@@ -84,8 +84,8 @@ python_use_unqualified_type_names = True
 python_maximum_signature_line_length = 72
 nitpicky = True
 nitpick_ignore = [  # what statistics say of themselves, of types that nobody makes
-    ("py:class", "dpjax.fourier_basis.DownwardClosure"),
-    ("py:class", "dpjax.layout.TableLayout"),
+    ("py:class", "dpjax.tables.fourier_basis.DownwardClosure"),
+    ("py:class", "dpjax.tables.layout.TableLayout"),
 ]
 
 html_theme = "furo"

@@ -2,6 +2,6 @@
 
 import sys
 
-from dpjax.cli import main
+from dpjax.cli.main import main
 
 sys.exit(main())

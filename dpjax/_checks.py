@@ -119,6 +119,6 @@ def typed_key(**keys: object) -> None:
         dtype = getattr(key, "dtype", None)
         if dtype is None or not jnp.issubdtype(dtype, jax.dtypes.prng_key):
             raise ValueError(
-                f"`{name}` must be a typed key, such as `dpjax.random.study_key(seed)` "
+                f"`{name}` must be a typed key, such as `dpjax.study_key(seed)` "
                 f"or `jax.random.key(seed)`, not a seed or a legacy uint32 array."
             )

@@ -10,10 +10,10 @@ import jax.random as jr
 import numpy as np
 from scipy import special, stats
 
+from dpjax.families import conjugate_posterior
 from dpjax.mechanisms import Laplace
-from dpjax.models import conjugate_posterior
-from dpjax.noise_aware import family_posterior
-from dpjax.released import Released
+from dpjax.posteriors import family_posterior
+from dpjax.releases.released import Released
 
 
 def places(parameters, name, truth):

@@ -1,6 +1,5 @@
 """Strictness that the library must live under, but never sets itself."""
 
-import importlib
 import os
 import zlib
 
@@ -9,7 +8,7 @@ import jax.random as jr
 import numpy as np
 import pytest
 
-from dpjax.random import study_key
+from dpjax.noise.keys import study_key
 
 jax.config.update("jax_enable_x64", os.environ.get("DPJAX_X64", "0") == "1")
 
@@ -45,14 +44,6 @@ def key(request):
     """A key of the test's own: reproducible, and independent of the tests' order."""
     seed = study_key(request.config.getoption("--seed"))
     return jr.fold_in(seed, zlib.crc32(request.node.nodeid.encode()))
-
-
-@pytest.fixture
-def setting(request):
-    """Of a reproduction, in quick size: as random as `key`."""
-    room = importlib.import_module("dpjax.reproductions")  # others start sooner
-    seed = request.config.getoption("--seed")
-    return room.Setting(seed, request.node.nodeid, quick=True)
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 import numpy as np
 
-from dpjax.expfam import (
+from dpjax.families import (
     Bernoulli,
     BetaParameters,
     Categorical,

@@ -4,9 +4,9 @@ import jax.random as jr
 import numpy as np
 
 import dpjax as dp
-from dpjax.hidden_markov import event_network
+from dpjax.data.variables import Variable
+from dpjax.event_logs import event_network
 from dpjax.statistics import FamilyCounts
-from dpjax.variables import Variable
 
 LOG = (
     Variable("kind", ("a", "b", "c")),

@@ -6,7 +6,7 @@ import itertools
 import jax
 import numpy as np
 
-from dpjax.expfam import (
+from dpjax.families import (
     Bernoulli,
     Categorical,
     Exponential,
@@ -15,8 +15,8 @@ from dpjax.expfam import (
     LinearRegression,
     MultivariateGaussian,
     Poisson,
+    conjugate_posterior,
 )
-from dpjax.models import conjugate_posterior
 
 FAMILIES = {
     "bernoulli": Bernoulli(),

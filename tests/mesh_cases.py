@@ -8,7 +8,7 @@ import pytest
 from jax.sharding import Mesh
 
 import dpjax as dp
-from dpjax.counts import batches, count, count_batches, count_sharded
+from dpjax.tables.counts import batches, count, count_batches, count_sharded
 
 NET = dp.BayesNet.naive_bayes({"t": [0, 1, 2], "x": [0, 1], "y": list("abcd")}, "t")
 LAYOUT = NET.layout
@@ -57,7 +57,7 @@ def one_of_two_processes(address, number, folder):
     np.testing.assert_array_equal(both, np.full(LAYOUT.length, 2**41))
     exact = counts(RECORDS)
     for source in (folder, (x for x in np.array_split(RECORDS, 7))):
-        counted = dp.family_counts(NET, source, families="all", mesh=mesh)
+        counted = dp.statistics.exact_counts(NET, source, families="all", mesh=mesh)
         np.testing.assert_array_equal(counted, exact)
     _failure_in_one(number, mesh)
 
@@ -69,7 +69,7 @@ def _failure_in_one(number, mesh):
     refused = (ValueError, "must hold indices of levels")
     error, message = (told, refused)[number]
     with pytest.raises(error, match=message):
-        dp.family_counts(NET, bad, mesh=mesh)
+        dp.statistics.exact_counts(NET, bad, mesh=mesh)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import integrate
 
-from dpjax import bounds
+from dpjax import theory
 
 
 def test_error_e4_densities_move_too_much_for_algorithm_3():
@@ -38,9 +38,9 @@ def test_error_e7_the_printed_lemma_4_fails():
     delta = math.sqrt(math.log((1 - omega) / omega))
     weights = np.exp(epsilon * scores / (2 * delta)) / 2
     missed = weights[0] / weights.sum()
-    printed = bounds.lemma_4(0.5, t, epsilon, delta, printed=True)
+    printed = theory.lemma_4(0.5, t, epsilon, delta, printed=True)
     assert (delta, missed, printed) == pytest.approx((2.63, 0.279, 0.173), abs=5e-3)
-    assert printed < missed <= bounds.lemma_4(0.5, t, epsilon, delta)
+    assert printed < missed <= theory.lemma_4(0.5, t, epsilon, delta)
 
 
 def test_lemma_4_holds_as_corrected(rng):
@@ -52,7 +52,7 @@ def test_lemma_4_holds_as_corrected(rng):
         law = base * np.exp(epsilon * scores / (2 * delta))
         missed = (law / law.sum())[scores <= scores.max() - 2 * t].sum()
         good = min(base[scores > scores.max() - t].sum(), 1.0)
-        bound = bounds.lemma_4(good, t, epsilon, delta)
+        bound = theory.lemma_4(good, t, epsilon, delta)
         assert missed <= bound
         said_something += 0 < missed and bound < 1
     assert said_something > 100
@@ -70,4 +70,4 @@ def test_lemma_4_holds_as_corrected(rng):
 )
 def test_arguments_of_lemma_4_must_be_in_range(message, arguments):
     with pytest.raises(ValueError, match=message):
-        bounds.lemma_4(*arguments)
+        theory.lemma_4(*arguments)

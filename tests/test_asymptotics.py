@@ -33,7 +33,7 @@ def counts():
 def noisy(counts):
     sensitivity = dp.statistics.FamilyCounts(COIN).sensitivity("replace-one")
     noise = DiscreteLaplace.calibrate("1", sensitivity)
-    key = dp.random.study_key(0)
+    key = dp.study_key(0)
     return np.asarray(jax.jit(discrete_laplace.add)(key, noise.table, counts))
 
 
@@ -43,7 +43,7 @@ def test_theorem_4_one_draw_of_the_laplace_posterior_has_efficiency_2(noisy, key
 
     @jax.jit
     def draw(key, counts):
-        posterior = dp.BayesNetPosterior(COIN, 1.0 + counts.astype(float))
+        posterior = dp.posteriors.BayesNetPosterior(COIN, 1.0 + counts.astype(float))
         return posterior.sample(key)["x"][1]
 
     estimates = jax.vmap(draw)(jr.split(key, DRAWS), noisy)

@@ -15,19 +15,13 @@ import numpy as np
 import pytest
 
 import dpjax as dp
-from dpjax.audits import (
-    Verdict,
-    audit_exactly,
-    case_names,
-    largest_loss,
-    neighbouring,
-)
+from dpjax.audits import Verdict, audit_exactly, case_names, largest_loss, neighbouring
 from dpjax.audits.confidence import loss_bounds
 from dpjax.audits.drawing import Outputs
 from dpjax.audits.noisy_cases import NOISY_CASES
 from dpjax.audits.scores import _lowest_bit, by_bits
 from dpjax.audits.subjects import rows_of_noise
-from dpjax.cli import main
+from dpjax.cli.main import main
 from dpjax.mechanisms import DiscreteLaplace, Laplace
 from dpjax.privacy import Sensitivity
 
@@ -273,7 +267,7 @@ def test_the_command(capsys):
 
 def test_all_passes_only_if_the_attack_succeeds(capsys, monkeypatch):
     rows = []
-    monkeypatch.setattr("dpjax.commands.audit.audit_suite", lambda *_, **__: rows)
+    monkeypatch.setattr("dpjax.cli.audit.audit_suite", lambda *_, **__: rows)
     for loss, grade, status in [
         *((0.9, "exact", 0), (1.1, "exact", 1)),
         *((0.9, "simulation", 1), (6.0, "simulation", 0)),

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 from scipy.special import betaln, digamma
 
-from dpjax import BayesNet, bounds
+from dpjax import BayesNet, theory
 from dpjax.privacy import REPLACE_ONE
 from dpjax.statistics import FamilyCounts, FourierCoefficients
 
@@ -77,7 +77,7 @@ def tables_of(net, noise):
 @pytest.mark.parametrize("name", NETS)
 def test_theorem_3_holds_for_all_families_at_once(name, t, rng):
     net, epsilon, delta, draws = NETS[name], 0.5, 0.2, 20_000
-    limits = bounds.theorem_3(net, epsilon, delta, t)
+    limits = theory.theorem_3(net, epsilon, delta, t)
     assert list(limits) == list(net.names)
     tables = printed_tables(rng, net, epsilon, t, draws)
     errors = np.stack([np.abs(table).sum(axis=1) for table in tables], axis=1)
@@ -88,10 +88,10 @@ def test_theorem_3_holds_for_all_families_at_once(name, t, rng):
 
 def test_theorem_3_is_the_printed_formula_and_cauchy_improves_it(rng):
     net, epsilon, delta, draws = CLIQUE, 0.5, 0.2, 20_000  # |N| = 32
-    limits = bounds.theorem_3(net, epsilon, delta, 0.5)
+    limits = theory.theorem_3(net, epsilon, delta, 0.5)
     expected = 4 * 32 / 0.5 * (2**3 * np.log(32 / 0.2) + 0.5 * 32)
     assert limits["v3"] == pytest.approx(expected)
-    noise = bounds.theorem_3(net, epsilon, delta)
+    noise = theory.theorem_3(net, epsilon, delta)
     parents = np.array([len(group) for group in net.parents])
     better = np.array(list(noise.values())) * 2.0 ** (-(parents + 1) / 2)
     tables = printed_tables(rng, net, epsilon, 0.0, draws)
@@ -131,13 +131,13 @@ def test_theorem_1_fails_as_printed_and_holds_corrected(data, rng):
     others = rng.random((n, 17)) < chances[target[:, 0]]
     records = np.concatenate([target, others[:, 1:]], axis=1).astype(np.uint8)
     deviation = excess(rng, NAIVE, records, 1.0, draws)
-    printed = bounds.theorem_1(NAIVE, n, delta, printed=True)
+    printed = theory.theorem_1(NAIVE, n, delta, printed=True)
     rows, c = 33, (2 * n + 1) * np.log(2 * (n + 2))
     assert printed == pytest.approx(np.sqrt(-rows * c * np.log(delta) / 2))  # 152
     product = np.sqrt(-rows * (2 * n + 1) * np.log((n + 2) ** 2) * np.log(delta) / 2)
     assert printed < product  # 199: the other reading of c
     assert_below((deviation < product).sum(), draws, 1 - delta)
-    corrected = bounds.theorem_1(NAIVE, n, delta)
+    corrected = theory.theorem_1(NAIVE, n, delta)
     assert corrected == pytest.approx(c * np.sqrt(-rows * np.log(delta) / 2))  # 3298
     assert_at_least((deviation < corrected).sum(), draws, 1 - delta)
 
@@ -153,7 +153,7 @@ def largest_divergence(n, prior):
 @pytest.mark.parametrize("prior", [1.0, 1.2, 2.0, 20.0])
 def test_theorem_1_bounds_what_one_row_contributes(n, prior):
     coin = BayesNet.from_parents({"x": BITS}, {"x": []})
-    c = bounds.theorem_1(coin, n, np.exp(-2.0), prior)  # one row, -ln δ / 2 = 1
+    c = theory.theorem_1(coin, n, np.exp(-2.0), prior)  # one row, -ln δ / 2 = 1
     moves = 2 * n * (digamma(2 * prior + n) - digamma(prior))
     assert largest_divergence(n, prior) <= moves <= c
 
@@ -161,26 +161,26 @@ def test_theorem_1_bounds_what_one_row_contributes(n, prior):
 def test_theorem_1_needs_a_prior_of_at_least_one():
     assert largest_divergence(50, 0.1) > 1.5 * 101 * np.log(0.2 + 102)
     with pytest.raises(ValueError, match="`prior` must be at least 1 and finite"):
-        bounds.theorem_1(NAIVE, 50, 0.05, prior=0.1)
+        theory.theorem_1(NAIVE, 50, 0.05, prior=0.1)
 
 
 @pytest.mark.parametrize("t", [0.1, 0.2, 0.3])
 def test_corollary_3_fails_on_the_full_table(t, key):
     draws, expected = 20_000, {0.1: 0.000, 0.2: 0.002, 0.3: 0.118}[t]
-    chance = bounds.stealth_probability(key, NAIVE, t, draws, "full")
-    assert_below(chance * draws, draws, bounds.corollary_3(t))
+    chance = theory.stealth_probability(key, NAIVE, t, draws, "full")
+    assert_below(chance * draws, draws, theory.corollary_3(t))
     assert chance == pytest.approx(expected, abs=0.012)  # five standard errors
 
 
 @pytest.mark.parametrize(("tables", "t"), [("full", 0.4), ("families", 0.035)])
 def test_corollary_3_holds_for_larger_t(tables, t, key):
-    chance = bounds.stealth_probability(key, NAIVE, t, 20_000, tables)
-    assert_at_least(chance * 20_000, 20_000, bounds.corollary_3(t))
+    chance = theory.stealth_probability(key, NAIVE, t, 20_000, tables)
+    assert_at_least(chance * 20_000, 20_000, theory.corollary_3(t))
 
 
 def test_corollary_3_fails_on_families_too(key):
-    chance = bounds.stealth_probability(key, NAIVE, 0.02)
-    assert_below(chance * 100_000, 100_000, bounds.corollary_3(0.02))
+    chance = theory.stealth_probability(key, NAIVE, 0.02)
+    assert_below(chance * 100_000, 100_000, theory.corollary_3(0.02))
     assert chance == pytest.approx(0.0168, abs=0.002)
 
 
@@ -196,7 +196,7 @@ def test_families_agree_with_algorithm_2_written_out(name, key, rng):
     t, draws = 0.1, 20_000
     tables = printed_tables(rng, NETS[name], 3.0, t, draws)
     lowest = np.concatenate(list(tables), axis=1).min(axis=1)
-    chance = bounds.stealth_probability(key, NETS[name], t, draws)
+    chance = theory.stealth_probability(key, NETS[name], t, draws)
     assert_same(chance * draws, (lowest >= 0).sum(), draws)
 
 
@@ -207,20 +207,20 @@ def test_the_full_table_agrees_with_brute_force(seed, key, rng):
     gammas = closure_of(net)
     every = rng.laplace(size=(draws, len(gammas))) @ signs(list(range(6)), gammas).T
     lowest = every.min(axis=1) + 2 * t * len(gammas)
-    chance = bounds.stealth_probability(key, net, t, draws, "full")
+    chance = theory.stealth_probability(key, net, t, draws, "full")
     assert_same(chance * draws, (lowest >= 0).sum(), draws)
 
 
 def test_one_family_is_the_full_table(key):
     arguments = CLIQUE, 0.1, 5_000
-    full = bounds.stealth_probability(jr.clone(key), *arguments, "full")
+    full = theory.stealth_probability(jr.clone(key), *arguments, "full")
     assert 0 < full < 1
-    assert full == bounds.stealth_probability(key, *arguments, "families")
+    assert full == theory.stealth_probability(key, *arguments, "families")
 
 
 def test_remark_1_is_the_spread_of_a_cell(rng):
     net, epsilon, draws = TINY["collider"], 0.5, 50_000
-    noise = bounds.remark_1(net, "0.5")
+    noise = theory.remark_1(net, "0.5")
     for name, table in zip(
         net.names, printed_tables(rng, net, epsilon, 0.0, draws), strict=True
     ):
@@ -236,7 +236,7 @@ def test_remark_1_is_the_spread_of_a_cell(rng):
 def test_remark_1_with_the_tight_sensitivity(net, variance, rng):
     """Of the largest family: 3/8 Δ₁² for pairs, 31/512 Δ₁² for five variables."""
     name = net.names[-1]
-    noise = bounds.remark_1(net, 1)[name]
+    noise = theory.remark_1(net, 1)[name]
     assert noise.tight_fourier**2 == pytest.approx(variance)
     assert noise.tight_fourier < noise.algorithm_2
     statistic = FourierCoefficients.of_network(net, REPLACE_ONE)
@@ -249,34 +249,34 @@ def test_remark_1_with_the_tight_sensitivity(net, variance, rng):
 
 def test_table_1_is_numbers_for_a_file():
     laplace, fourier = json.loads(
-        json.dumps(bounds.table_1(NAIVE, 50, "1/2", 0.05, 2.0))
+        json.dumps(theory.table_1(NAIVE, 50, "1/2", 0.05, 2.0))
     )
     assert laplace["mechanism"] == "laplace"
     assert fourier["mechanism"] == "fourier"
     assert laplace["privacy"] == fourier["privacy"] == {"epsilon": 0.5, "delta": 0}
     assert laplace["proposition_1"] == pytest.approx(68 * np.log(66 / 0.05))
-    assert laplace["theorem_1"] == bounds.theorem_1(NAIVE, 50, 0.05)
-    assert laplace["theorem_1_printed"] == bounds.theorem_1(NAIVE, 50, 0.05, 1.0, True)
-    assert fourier["theorem_3"] == bounds.theorem_3(NAIVE, "0.5", 0.05, 2.0)
+    assert laplace["theorem_1"] == theory.theorem_1(NAIVE, 50, 0.05)
+    assert laplace["theorem_1_printed"] == theory.theorem_1(NAIVE, 50, 0.05, 1.0, True)
+    assert fourier["theorem_3"] == theory.theorem_3(NAIVE, "0.5", 0.05, 2.0)
     assert fourier["corollary_3"] == pytest.approx(1 - np.exp(-2))
 
 
 @pytest.mark.parametrize(
     ("message", "call"),
     [
-        ("`delta` must be between 0 and 1", lambda: bounds.theorem_1(NAIVE, 50, 0.0)),
-        ("`delta` must be between 0 and 1", lambda: bounds.theorem_3(NAIVE, 1, 1.0)),
+        ("`delta` must be between 0 and 1", lambda: theory.theorem_1(NAIVE, 50, 0.0)),
+        ("`delta` must be between 0 and 1", lambda: theory.theorem_3(NAIVE, 1, 1.0)),
         (
             "`n` must be an integer of at least 1",
-            lambda: bounds.theorem_1(NAIVE, 0, 0.1),
+            lambda: theory.theorem_1(NAIVE, 0, 0.1),
         ),
-        ("`prior` must be at least 1", lambda: bounds.theorem_1(NAIVE, 9, 0.1, np.nan)),
-        ("`t` must be at least 0", lambda: bounds.theorem_3(NAIVE, 1, 0.1, -1.0)),
-        ("`t` must be positive", lambda: bounds.corollary_3(0.0)),
-        ("`epsilon` must be a finite number", lambda: bounds.remark_1(NAIVE, 0)),
+        ("`prior` must be at least 1", lambda: theory.theorem_1(NAIVE, 9, 0.1, np.nan)),
+        ("`t` must be at least 0", lambda: theory.theorem_3(NAIVE, 1, 0.1, -1.0)),
+        ("`t` must be positive", lambda: theory.corollary_3(0.0)),
+        ("`epsilon` must be a finite number", lambda: theory.remark_1(NAIVE, 0)),
         (
             "must have two levels a variable",
-            lambda: bounds.remark_1(TINY["coin"], 1),
+            lambda: theory.remark_1(TINY["coin"], 1),
         ),
     ],
 )
@@ -287,11 +287,11 @@ def test_arguments_must_be_in_range(message, call):
 
 def test_a_simulation_must_be_possible(key, monkeypatch):
     with pytest.raises(ValueError, match="`tables` must be 'families' or 'full'"):
-        bounds.stealth_probability(key, NAIVE, 0.1, tables="all")
+        theory.stealth_probability(key, NAIVE, 0.1, tables="all")
     with pytest.raises(ValueError, match="`draws` must be an integer of at least 1"):
-        bounds.stealth_probability(key, NAIVE, 0.1, 0)
+        theory.stealth_probability(key, NAIVE, 0.1, 0)
     states = 31  # one fewer than 8 draws of a pair's 4 cells
-    monkeypatch.setattr(bounds.stealth, "_MOST_STATES", states)
+    monkeypatch.setattr(theory.stealth, "_MOST_STATES", states)
     with pytest.raises(ValueError, match="`draws` must be fewer for this `net`, got 8"):
-        bounds.stealth_probability(jr.clone(key), NAIVE, 0.1, 8, "full")
-    bounds.stealth_probability(key, NAIVE, 0.1, 7, "full")
+        theory.stealth_probability(jr.clone(key), NAIVE, 0.1, 8, "full")
+    theory.stealth_probability(key, NAIVE, 0.1, 7, "full")

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import dpjax as dp
-from dpjax.calibration import Ranks
-from dpjax.cli import main
+from dpjax.cli.main import main
+from dpjax.study.calibration import Ranks
 
 NET = dp.BayesNet.naive_bayes({f"x{i}": [0, 1] for i in range(4)}, "x0")
 
@@ -17,7 +17,7 @@ NET = dp.BayesNet.naive_bayes({f"x{i}": [0, 1] for i in range(4)}, "x0")
 @pytest.mark.parametrize("n", [50, 1000])
 @pytest.mark.parametrize("epsilon", ["0.1", "1", "10"])
 def test_intervals_cover(n, epsilon, key):
-    found = dp.calibrate(key, NET, n, epsilon, "replace-one")
+    found = dp.study.calibrate(key, NET, n, epsilon, "replace-one")
     assert 0.93 < found.noise_aware.coverage < 0.97
     assert found.noise_aware.pvalue > 1e-6
     if found.naive.coverage <= 0.9:
@@ -40,7 +40,7 @@ def test_other_networks_use_the_point_estimate(key):
     net = dp.BayesNet.from_parents(
         {"a": [0, 1], "b": [0, 1], "c": [0, 1]}, {"c": ["a", "b"]}
     )
-    found = dp.calibrate(key, net, 200, "0.2", "replace-one", releases=400)
+    found = dp.study.calibrate(key, net, 200, "0.2", "replace-one", releases=400)
     assert found.noise_aware.posterior == "noise-aware, point estimate ± sd"
     # About 92 % and 50 %: five standard errors of room.
     assert found.noise_aware.coverage > 0.85
@@ -76,7 +76,7 @@ def test_arviz_has_named_axes(key):
     records = np.zeros((20, 4), np.int32)
     values = noise.sample(key, statistic.measure(records))
     posterior = dp.posterior(dp.Released(values, statistic, noise, 20))
-    exported = dp.to_arviz(jax.random.key(0), posterior, draws=50)
+    exported = dp.posteriors.to_arviz(jax.random.key(0), posterior, draws=50)
     table = exported.posterior["x1"]
     assert table.dims == ("chain", "draw", "x0_level", "x1_level")
     assert table.shape == (1, 50, 2, 2)

@@ -13,11 +13,11 @@ import mpmath
 import numpy as np
 import pytest
 
-from dpjax import BayesNet, bounds
-from dpjax.layout import TableLayout
+from dpjax import BayesNet, theory
 from dpjax.mechanisms.cell_mass import CellMass
 from dpjax.noise.simplex_grid import LOG_BITS, log_table
 from dpjax.statistics import FamilyCounts
+from dpjax.tables.layout import TableLayout
 
 from .cases import mostly_thorough
 from .statistical import ALPHA, chi_square_pvalue
@@ -319,7 +319,7 @@ def test_lemma_4_covers_what_is_released():
     for t in (0.05, 0.1, 0.12):
         missed = law[scores <= scores.max() - 2 * t].sum()
         good = prior[scores > scores.max() - t].sum()
-        assert 0 < missed <= bounds.lemma_4(float(good), t, 40, delta)
+        assert 0 < missed <= theory.lemma_4(float(good), t, 40, delta)
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,7 @@ import pytest
 
 import dpjax as dp
 from dpjax.mechanisms import Laplace
-from dpjax.models import dirichlet_posterior
-from dpjax.noise_aware import Windows, exact_posterior
+from dpjax.posteriors import Windows, dirichlet_posterior, exact_posterior
 from dpjax.statistics import FamilyCounts
 
 NET = dp.BayesNet.naive_bayes({f"x{i}": [0, 1] for i in range(17)}, "x0")

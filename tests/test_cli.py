@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import dpjax as dp
-from dpjax.cli import main
+from dpjax.cli.main import main
 
 from .cases import mostly_thorough
 

@@ -13,12 +13,12 @@ import pytest
 
 import dpjax as dp
 from dpjax._documents import canonical_json
-from dpjax.cli import main
-from dpjax.commands import sample
-from dpjax.commands.sample_report import disagreement
-from dpjax.hidden_markov import HiddenMarkovPosterior, fit
+from dpjax.cli import sample
+from dpjax.cli.main import main
+from dpjax.cli.sample_report import disagreement
+from dpjax.data.schema import Schema
+from dpjax.event_logs import HiddenMarkovPosterior, fit
 from dpjax.plots import figures
-from dpjax.schema import Schema
 from tests.event_log import LOG, NET, columns, encoded
 
 SECRET = "777"
@@ -173,7 +173,7 @@ def test_states_and_figures_are_written(capsys):
     assert "2 chains of 20 sweeps, the first 10 left out: 20 draws" in printed.out
     for label in ("log-likelihood", "share of the largest state", "R-hat"):
         assert label in printed.out
-    key = dp.random.study_key(3)
+    key = dp.study_key(3)
     posterior = fit(
         key, dp.load("log.json"), 2, chains=2, sweeps=20, burn_in=10, progress=iter
     )  # in blocks, which are compiled already

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from dpjax.cli import main
+from dpjax.cli.main import main
 
 ADJACENCY = ("--adjacency", "replace-one")
 

@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 import dpjax as dp
-from dpjax.cli import main
-from dpjax.experiments import NaiveBayesExperiment
+from dpjax.cli.main import main
+from dpjax.study.experiments import NaiveBayesExperiment
 
 from .event_log import LOG, columns, encoded
 from .test_sweeps_on_meshes import ROOT, free_port
@@ -67,7 +67,7 @@ def test_a_study_of_a_table_is_that_of_the_library(capsys, tmp_path):
     table = pd.read_csv("table.csv")[list(net.names)]
     experiment = NaiveBayesExperiment(net, "y", 160, "replace-one")
     result = dp.sweep(
-        dp.random.study_key(0),
+        dp.study_key(0),
         experiment,
         dp.Schema(net.variables).encode(table),
         epsilons=["0.5", "5"],

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from dpjax.expfam import (
+from dpjax.families import (
     Bernoulli,
     BetaParameters,
     Categorical,
@@ -20,9 +20,9 @@ from dpjax.expfam import (
     NormalInverseGammaParameters,
     NormalParameters,
     Poisson,
+    conjugate_posterior,
 )
-from dpjax.models import conjugate_posterior
-from dpjax.models.log_densities import (
+from dpjax.families.log_densities import (
     dirichlet_log_density,
     gamma_log_density,
     inverse_wishart_log_density,

@@ -6,7 +6,7 @@ import jax.random as jr
 import numpy as np
 import pytest
 
-from dpjax.models import conjugate_posterior
+from dpjax.families import conjugate_posterior
 
 from .cases import mostly_thorough
 from .families import FAMILIES, fit, random_records

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpjax.expfam import (
+from dpjax.families import (
     Gaussian,
     KnownNoiseParameters,
     LinearRegression,

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from scipy import special
 
-from dpjax.expfam import Bernoulli, GaussianMean
+from dpjax.families import Bernoulli, GaussianMean, conjugate_posterior
 from dpjax.mechanisms import DiscreteLaplace
-from dpjax.models import conjugate_posterior
 
 from .test_sufficient import sufficient
 

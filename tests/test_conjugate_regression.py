@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpjax.expfam import KnownNoiseParameters, LinearRegression
+from dpjax.families import KnownNoiseParameters, LinearRegression
 
 from .families import fit, random_records
 from .statistical import assert_follows

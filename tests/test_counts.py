@@ -5,15 +5,15 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax.counts import (
+from dpjax.statistics import FamilyCounts
+from dpjax.tables.counts import (
     batches,
     check_records,
     count,
     count_batches,
     tables as on_device,
 )
-from dpjax.layout import TableLayout
-from dpjax.statistics import FamilyCounts
+from dpjax.tables.layout import TableLayout
 
 from .networks import TINY, random_network, random_records, tables
 

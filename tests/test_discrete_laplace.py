@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from dpjax.noise import discrete_laplace, tables
-from dpjax.random import study_key
-from dpjax.random.chacha import CHACHA20
+from dpjax.noise.keys import study_key
+from dpjax.noise.keys.chacha import CHACHA20
 
 from .cases import mostly_thorough
 from .statistical import ALPHA, chi_square_pvalue

@@ -10,7 +10,7 @@ import shlex
 
 import pytest
 
-from dpjax.commands import COMMANDS
+from dpjax.cli.commands import COMMANDS
 from dpjax.mechanisms.base import ExactMechanism
 
 ROOT = pathlib.Path(__file__).parents[1]

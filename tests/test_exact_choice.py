@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dpjax import BayesNet
-from dpjax.expfam import Poisson
+from dpjax.families import Poisson
 from dpjax.mechanisms import CellMass, FamilyPosterior, GridPosterior
 from dpjax.noise import exact_choice, simplex_grid
 from dpjax.noise.exact_choice import Bounds, choose, exponentials, log_of_sum, softmax

@@ -10,7 +10,7 @@ import jax.random as jr
 import numpy as np
 import pytest
 
-from dpjax.expfam import Poisson
+from dpjax.families import Poisson
 from dpjax.mechanisms import DiscreteLaplace, FamilyPosterior, discrete_laplace
 from dpjax.noise.discrete_laplace import LARGEST
 from dpjax.noise.simplex_grid import LOG_BITS, SimplexGrid, log_table

@@ -11,25 +11,26 @@ import sklearn.metrics
 from sklearn.naive_bayes import BernoulliNB
 
 import dpjax as dp
-from dpjax.experiments import (
+from dpjax.data.intervals import Interval
+from dpjax.event_logs import CellCounts, event_counts, sample_hidden_markov
+from dpjax.families import KnownNoiseParameters, conjugate_posterior
+from dpjax.mechanisms import DiscreteLaplace, GridPosterior, RegressionSample
+from dpjax.posteriors import dirichlet_posterior
+from dpjax.statistics import FamilyCounts, FourierCoefficients, Sufficient
+from dpjax.study.experiments import (
     HiddenMarkovExperiment,
     NaiveBayesExperiment,
     NetworkExperiment,
     RegressionExperiment,
 )
-from dpjax.experiments.errors import table_errors
-from dpjax.experiments.splits import _drop_ties, _order_statistic, split, training_mask
-from dpjax.experiments.table_learners import MECHANISMS
-from dpjax.expfam import KnownNoiseParameters
-from dpjax.hidden_markov import CellCounts, event_counts, sample_hidden_markov
-from dpjax.intervals import Interval
-from dpjax.mechanisms import DiscreteLaplace, GridPosterior
-from dpjax.models import (
-    RegressionSample,
-    conjugate_posterior,
-    dirichlet_posterior,
+from dpjax.study.experiments.errors import table_errors
+from dpjax.study.experiments.splits import (
+    _drop_ties,
+    _order_statistic,
+    split,
+    training_mask,
 )
-from dpjax.statistics import FamilyCounts, FourierCoefficients, Sufficient
+from dpjax.study.experiments.table_learners import MECHANISMS
 
 from . import event_log
 from .cases import mostly_thorough
@@ -84,7 +85,7 @@ def test_split_parts_the_records_by_the_mask_in_their_order(key):
 def test_auc_among_some_records_is_that_of_them_alone(rng):
     scores, positive = rng.integers(0, 9, 80) / 8.0, rng.integers(0, 2, 80)
     among = rng.random(80) < 0.4
-    found = dp.metrics.roc_auc(*map(jnp.asarray, (scores, positive, among)))
+    found = dp.study.metrics.roc_auc(*map(jnp.asarray, (scores, positive, among)))
     known = sklearn.metrics.roc_auc_score(positive[among], scores[among])
     assert float(found) == pytest.approx(known, rel=1e-5)
 
@@ -92,7 +93,7 @@ def test_auc_among_some_records_is_that_of_them_alone(rng):
 def test_auc_among_some_records_takes_an_infinite_score_for_the_largest():
     scores, positive = np.float32([np.inf, 0, 1, 5, 5]), np.array([1, 0, 0, 1, 0])
     among = np.array([True, True, True, False, False])
-    assert dp.metrics.roc_auc(*map(jnp.asarray, (scores, positive, among))) == 1
+    assert dp.study.metrics.roc_auc(*map(jnp.asarray, (scores, positive, among))) == 1
 
 
 @pytest.mark.parametrize("adjacency", mostly_thorough(["replace-one", "add-remove"]))
@@ -176,8 +177,8 @@ def noisy_posterior(statistic, epsilon, adjacency, train, key):
 def by_posterior(posterior, rest):
     law = posterior.predict_proba(rest, "y")
     return {
-        "accuracy": float(dp.metrics.accuracy(law, rest[:, 1])),
-        "log_loss": float(dp.metrics.log_loss(law, rest[:, 1])),
+        "accuracy": float(dp.study.metrics.accuracy(law, rest[:, 1])),
+        "log_loss": float(dp.study.metrics.log_loss(law, rest[:, 1])),
         "log_likelihood": float(posterior.log_likelihood(rest).mean()),
     }
 
@@ -213,7 +214,7 @@ def test_a_cell_is_a_posterior_sample(key, rng):
     train, rest = split(key_split, records, TRAINING)
     law = GridPosterior.posterior(CHAIN.layout, 1, "replace-one", n=TRAINING).in_reals()
     counts = FamilyCounts(CHAIN, "all").measure(train)
-    drawn = dp.models.SampledPosterior(CHAIN, law.sample(key_cell, counts)[None])
+    drawn = dp.posteriors.SampledPosterior(CHAIN, law.sample(key_cell, counts)[None])
     assert found == pytest.approx(by_posterior(drawn, rest), rel=1e-5)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from dpjax.expfam import (
+from dpjax.families import (
     FAMILIES as BY_NAME,
     Bernoulli,
     Categorical,
@@ -19,7 +19,7 @@ from dpjax.expfam import (
     MultivariateGaussian,
     Poisson,
 )
-from dpjax.expfam.moments import largest_change
+from dpjax.families.moments import largest_change
 
 from .families import FAMILIES, random_records, records_on_grid, statistics, total_of
 

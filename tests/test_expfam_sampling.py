@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from dpjax.expfam import (
+from dpjax.families import (
     Bernoulli,
     Categorical,
     Exponential,

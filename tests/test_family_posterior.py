@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dpjax as dp
-from dpjax.intervals import Interval
+from dpjax.data.intervals import Interval
 from dpjax.mechanisms import FamilyPosterior
 from dpjax.statistics import Sufficient
 

@@ -10,14 +10,15 @@ import pytest
 from scipy.linalg import hadamard
 
 import dpjax as dp
-from dpjax import release_format, stealth
-from dpjax.consistency import consistent
-from dpjax.fourier_basis import contrasts, from_coefficients, to_coefficients
-from dpjax.layout import TableLayout
 from dpjax.mechanisms import DiscreteLaplace, Laplace
-from dpjax.models import BayesNetPosterior
+from dpjax.posteriors import BayesNetPosterior
 from dpjax.privacy import Sensitivity
+from dpjax.releases import file_format
+from dpjax.releases.consistency import consistent
 from dpjax.statistics import FamilyCounts, FourierCoefficients, fourier_sensitivity
+from dpjax.tables.fourier_basis import contrasts, from_coefficients, to_coefficients
+from dpjax.tables.layout import TableLayout
+from dpjax.theory import stealth
 
 from .cases import mostly_thorough
 from .networks import measure, random_network, random_records, tables
@@ -260,11 +261,11 @@ def test_releases_go_through_files(adjacency, order, rng, tmp_path):
     document = {
         "format": "dpjax-release",
         "version": 1,
-        "sha256": release_format._digest(content),
+        "sha256": file_format._digest(content),
         "content": content,
     }
     (tmp_path / "r.json").write_text(json.dumps(document))
-    with pytest.raises(release_format.InconsistentRelease, match="basis"):
+    with pytest.raises(file_format.InconsistentRelease, match="basis"):
         dp.load(tmp_path / "r.json")
 
 

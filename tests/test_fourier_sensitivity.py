@@ -6,13 +6,13 @@ import math
 import numpy as np
 import pytest
 
-from dpjax.fourier_basis import supports
 from dpjax.statistics import fourier_sensitivity
 from dpjax.statistics.fourier_sensitivity import (
     largest_change_of_order,
     largest_change_over_groups,
     states,
 )
+from dpjax.tables.fourier_basis import supports
 
 SIGNS = (1, 1, -1, -1)
 

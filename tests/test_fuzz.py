@@ -16,8 +16,8 @@ from jaxtyping import TypeCheckError
 
 import dpjax as dp
 from dpjax._documents import canonical_json
-from dpjax.cli import main
-from dpjax.release_format import InconsistentRelease, UnreadableRelease
+from dpjax.cli.main import main
+from dpjax.releases.file_format import InconsistentRelease, UnreadableRelease
 
 from .fuzz.corpus import CASES, SEEDS, seeds
 from .fuzz.engine import Fault, Hang, attempt, fuzz, limits, refuse_message

@@ -13,16 +13,11 @@ from jax import lax
 from scipy import stats
 
 from dpjax.mechanisms import DiscreteLaplace, Laplace, Mechanism, MechanismWithLaw
-from dpjax.models.prediction import sample_records
-from dpjax.noise_aware import (
-    LatentRecords,
-    gibbs_posterior,
-    gibbs_start,
-    gibbs_step,
-)
-from dpjax.noise_aware.chains import latent_records
+from dpjax.posteriors import LatentRecords, gibbs_posterior, gibbs_start, gibbs_step
+from dpjax.posteriors.gibbs import latent_records
+from dpjax.posteriors.prediction import sample_records
 from dpjax.privacy import ADD_REMOVE, REPLACE_ONE, PureDP
-from dpjax.released import Released
+from dpjax.releases.released import Released
 from dpjax.statistics import FamilyCounts, FourierCoefficients
 from tests.hidden_counts import hidden_counts, joint_states, prior_law
 from tests.networks import TINY

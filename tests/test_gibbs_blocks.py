@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 from scipy.special import gammaln, logsumexp
 
-from dpjax.gibbs import (
+from dpjax.chains import (
     block,
     collapsed_weights,
     draw_beta,

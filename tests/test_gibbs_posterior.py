@@ -9,10 +9,10 @@ from numpyro import diagnostics
 
 from dpjax import BayesNet
 from dpjax.mechanisms import DiscreteLaplace
-from dpjax.noise_aware import gibbs_posterior
+from dpjax.noise.keys import study_key
+from dpjax.posteriors import gibbs_posterior
 from dpjax.privacy import ADD_REMOVE, REPLACE_ONE
-from dpjax.random import study_key
-from dpjax.released import Released
+from dpjax.releases.released import Released
 from dpjax.statistics import FamilyCounts, FourierCoefficients
 from tests.hidden_counts import hidden_counts
 from tests.networks import TINY, measure

@@ -4,7 +4,7 @@ import json
 import pytest
 
 from dpjax import BayesNet, Schema
-from dpjax.graph import maximal_groups
+from dpjax.data.bayes_net import maximal_groups
 
 from .networks import random_network
 

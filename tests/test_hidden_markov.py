@@ -11,9 +11,9 @@ import pytest
 from scipy import stats
 from scipy.special import gammaln, logsumexp
 
-from dpjax.gibbs import draw_log_gamma, draw_paths
-from dpjax.hidden_markov.sampler import CellCounts, begin, sweep
-from dpjax.hidden_markov.tables import draw_bounded_tables
+from dpjax.chains import draw_log_gamma, draw_paths
+from dpjax.event_logs.sampler import CellCounts, begin, sweep
+from dpjax.event_logs.tables import draw_bounded_tables
 from tests.statistical import ALPHA, assert_follows
 
 from .cases import mostly_thorough

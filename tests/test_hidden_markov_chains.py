@@ -9,14 +9,14 @@ import pytest
 from pyarrow import parquet
 
 import dpjax as dp
-from dpjax.hidden_markov import (
+from dpjax.data.variables import Variable
+from dpjax.event_logs import (
     check_states,
     declared_cells,
     event_network,
     fit,
     log_variables,
 )
-from dpjax.variables import Variable
 from tests.event_log import LOG, NET, STATISTIC, columns, encoded, released
 
 SIZES = {"chains": 3, "sweeps": 23, "burn_in": 3}
@@ -130,10 +130,10 @@ def test_numbers_are_no_fields():
 
 
 def test_the_simulated_log_fits_its_schema():
-    schema, table = dp.datasets.simulated_events(1)
+    schema, table = dp.data.datasets.simulated_events(1)
     records = np.asarray(schema.encode(table))
     assert (
-        records == np.asarray(schema.encode(dp.datasets.simulated_events(1)[1]))
+        records == np.asarray(schema.encode(dp.data.datasets.simulated_events(1)[1]))
     ).all()
     assert 2500 < len(records) < 3300
     cells = np.bincount(records[:, 0] * 36 + records[:, 1], minlength=144)

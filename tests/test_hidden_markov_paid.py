@@ -12,20 +12,20 @@ import pytest
 from scipy.special import log_softmax, logsumexp
 
 from dpjax import BudgetExceeded, Ledger
-from dpjax.hidden_markov import (
+from dpjax.chains import price_of
+from dpjax.data.variables import Variable
+from dpjax.event_logs import (
     CLAIM,
     CellCounts,
+    charged as paid_module,
     event_counts,
     event_network,
-    paid as paid_module,
     paid_hidden_markov,
     sample_hidden_markov,
 )
-from dpjax.hidden_markov.paid import _width
-from dpjax.hidden_markov.sampler import cell_log_likelihoods, table_laws
+from dpjax.event_logs.charged import _width
+from dpjax.event_logs.sampler import cell_log_likelihoods, table_laws
 from dpjax.privacy import PureDP, advanced, logarithm_above, rounded_up
-from dpjax.private_chains import price_of
-from dpjax.variables import Variable
 
 from .cases import mostly_thorough
 

@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 
 from dpjax import plots
-from dpjax.hidden_markov import HiddenMarkovPosterior, log_variables
+from dpjax.data.variables import Variable
+from dpjax.event_logs import HiddenMarkovPosterior, log_variables
 from dpjax.plots import bars, maps
 from dpjax.plots.figures import COLOURS
 from dpjax.plots.states import DISTINCT, OTHERS, UNDECLARED, colour_of, shares
-from dpjax.variables import Variable
 from tests.event_log import LOG, NET
 
 REGION, TIME, FIELDS = log_variables(NET)

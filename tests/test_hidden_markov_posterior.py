@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import dpjax as dp
-from dpjax.hidden_markov import (
+from dpjax.data.variables import Variable
+from dpjax.event_logs import (
     CellCounts,
     cell_counts,
     event_network,
@@ -17,7 +18,6 @@ from dpjax.hidden_markov import (
     sample_hidden_markov,
 )
 from dpjax.statistics import FamilyCounts
-from dpjax.variables import Variable
 from tests.event_log import LOG, STATISTIC, encoded, released
 
 

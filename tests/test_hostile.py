@@ -17,9 +17,9 @@ import pytest
 import dpjax as dp
 from dpjax import _documents
 from dpjax._documents import parse_json
-from dpjax.expfam import FAMILIES as EXPONENTIAL_FAMILIES
-from dpjax.graph import maximal_groups
-from dpjax.layout import TableLayout
+from dpjax.data.bayes_net import maximal_groups
+from dpjax.data.variables import Variable
+from dpjax.families import FAMILIES as EXPONENTIAL_FAMILIES
 from dpjax.mechanisms import CellMass, SplitLaplace
 from dpjax.mechanisms.cell_grid import CellGrid
 from dpjax.mechanisms.parameter_grid import ParameterGrid
@@ -27,9 +27,9 @@ from dpjax.noise import tables
 from dpjax.noise.exact_choice import exponentials, log_of_sum
 from dpjax.noise.simplex_grid import SimplexGrid
 from dpjax.privacy import Sensitivity, exact_epsilon
-from dpjax.release_format import InconsistentRelease, UnreadableRelease
+from dpjax.releases.file_format import InconsistentRelease, UnreadableRelease
 from dpjax.statistics import FourierCoefficients, fourier_sensitivity
-from dpjax.variables import Variable
+from dpjax.tables.layout import TableLayout
 
 from .fuzz import builders as make
 from .fuzz.engine import SECONDS, Hang, attempt, limits

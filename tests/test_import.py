@@ -8,7 +8,8 @@ import tomllib
 
 import pytest
 
-from dpjax import columns, datasets, plots
+from dpjax import plots
+from dpjax.data import columns, datasets
 
 WITHOUT_EXTRAS = """
 import sys

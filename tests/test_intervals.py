@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpjax.intervals import Interval, number
+from dpjax.data.intervals import Interval, number
 
 AGE = Interval("age", 0, 120, missing=40)
 

@@ -20,12 +20,11 @@ import pytest
 from jax.extend.random import define_prng_impl
 
 import dpjax as dp
+from dpjax.chains import draw_log_gamma, paid_chain, price_of, run
 from dpjax.distributions.rejection import each_until_accepted, until_accepted
-from dpjax.gibbs import draw_log_gamma, run
 from dpjax.mechanisms import DiscreteLaplace, GridPosterior
 from dpjax.noise import discrete_laplace, tables
-from dpjax.private_chains import paid_chain, price_of
-from dpjax.random import release_key, threefry
+from dpjax.noise.keys import release_key, threefry
 
 from .networks import TINY
 from .test_private_chains import start, toy

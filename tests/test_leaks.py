@@ -20,13 +20,13 @@ import numpy as np
 import pytest
 
 import dpjax as dp
-from dpjax import hidden_markov
-from dpjax.columns import Held
-from dpjax.counts import count, pack
+from dpjax import event_logs
+from dpjax.data.columns import Held
+from dpjax.families import conjugate_posterior
 from dpjax.mechanisms import Laplace
-from dpjax.models import conjugate_posterior
 from dpjax.privacy import Sensitivity
 from dpjax.statistics import FamilyCounts, FourierCoefficients, Sufficient
+from dpjax.tables.counts import count, pack
 
 from . import leaks
 from .leaks import REAL, WHOLE, WORD
@@ -35,7 +35,7 @@ SCHEMA = dp.Schema({"t": [0, 1], "x": ["a", "b", "c"]})
 NET = dp.BayesNet.naive_bayes(SCHEMA, "t")
 BINARY = dp.BayesNet.naive_bayes({"t": [0, 1], "x": [0, 1]}, "t")
 LINE = (dp.Interval("v", 0, 1e6), dp.Interval("w", 0, 1e6))
-LOG = hidden_markov.event_network(
+LOG = event_logs.event_network(
     dp.Schema({"t": [0, 1], "x": ["a", "b", "c"], "f": [0, 1]}), "x", "t"
 )
 TIMES = 1409, 271  # few enough for a small program to count them
@@ -56,13 +56,13 @@ def private(module_rng):
     counted = jnp.asarray(COUNTED)
     statistic = FamilyCounts(BINARY, "all")
     exact = statistic.measure(counted)
-    n, bernoulli = len(COUNTED), dp.expfam.Bernoulli()
+    n, bernoulli = len(COUNTED), dp.families.Bernoulli()
     family = Sufficient.of("linear-regression", LINE, "replace-one")
     cells = jnp.full((3, 2, 2), WHOLE)
-    network = dp.experiments.NetworkExperiment(BINARY, "t", n - 1, "replace-one")
-    naive = dp.experiments.NaiveBayesExperiment(BINARY, "t", n - 1, "replace-one")
-    line = dp.experiments.RegressionExperiment(family, 2)
-    log = dp.experiments.HiddenMarkovExperiment(LOG, 1, 1, "add-remove")
+    network = dp.study.experiments.NetworkExperiment(BINARY, "t", n - 1, "replace-one")
+    naive = dp.study.experiments.NaiveBayesExperiment(BINARY, "t", n - 1, "replace-one")
+    line = dp.study.experiments.RegressionExperiment(family, 2)
+    log = dp.study.experiments.HiddenMarkovExperiment(LOG, 1, 1, "add-remove")
     events = np.repeat(np.zeros((1, 3), np.uint8), TIMES[0], axis=0)
     return {
         "packed records": pack(COUNTED),
@@ -72,8 +72,8 @@ def private(module_rng):
             next(keys), jnp.asarray(SUMMED, float)
         ),
         "trial of an event log": jax.jit(log.prepare)(next(keys), jnp.asarray(events)),
-        "cells of an event log": hidden_markov.CellCounts.of(LOG, cells, 1),
-        "posterior of exact counts": dp.BayesNetPosterior.from_counts(
+        "cells of an event log": event_logs.CellCounts.of(LOG, cells, 1),
+        "posterior of exact counts": dp.posteriors.BayesNetPosterior.from_counts(
             BINARY, exact, 1e-3
         ),
         "posterior of exact sums": conjugate_posterior(
@@ -263,15 +263,15 @@ N = 1231  # an axis that nothing else has
 
 
 def work_on_counts(records, key):
-    hidden_markov.event_counts(LOG, np.concatenate([records, records[:, :1]], axis=1))
+    event_logs.event_counts(LOG, np.concatenate([records, records[:, :1]], axis=1))
     dp.release(BINARY, records, epsilon="1/2", adjacency="add-remove")
-    network = dp.experiments.NetworkExperiment(BINARY, "t", 1000, "replace-one")
+    network = dp.study.experiments.NetworkExperiment(BINARY, "t", 1000, "replace-one")
     jax.jit(network.prepare)(key, records)
 
 
 def work_on_more(records, key):
     counts = FamilyCounts(BINARY, "all").measure(jnp.asarray(records))
-    naive = dp.BayesNetPosterior.from_counts(BINARY, counts)
+    naive = dp.posteriors.BayesNetPosterior.from_counts(BINARY, counts)
     naive.predict_proba(records, "t")
     naive.log_likelihood(records)
     naive.update(records)
@@ -279,7 +279,7 @@ def work_on_more(records, key):
     dp.release(sums, records[:, :1], epsilon=1, adjacency="replace-one")
     count(pack(records), BINARY.layout)
     FourierCoefficients.of_network(BINARY, "replace-one").measure(jnp.asarray(records))
-    network = dp.experiments.NetworkExperiment(BINARY, "t", 1000, "replace-one")
+    network = dp.study.experiments.NetworkExperiment(BINARY, "t", 1000, "replace-one")
     dp.sweep(
         key,
         network,
@@ -289,7 +289,7 @@ def work_on_more(records, key):
         repeats=2,
         prepare=network.prepare,
     )
-    hidden_markov.paid_hidden_markov(
+    event_logs.paid_hidden_markov(
         key,
         LOG,
         np.concatenate([records, records[:, :1]], axis=1),

@@ -8,10 +8,10 @@ import jax.random as jr
 import pytest
 
 import dpjax as dp
-from dpjax import hidden_markov
-from dpjax.cli import main
-from dpjax.counts import count, pack
+from dpjax import event_logs
+from dpjax.cli.main import main
 from dpjax.statistics import FamilyCounts, Sufficient
+from dpjax.tables.counts import count, pack
 
 from . import leaks
 from .leaks import WHOLE, WORD
@@ -21,11 +21,13 @@ from .test_leaks import LOG, NET, SCHEMA
 def entries():
     """What takes records, by name."""
     release = {"epsilon": "1/2", "adjacency": "add-remove"}
-    naive = dp.BayesNetPosterior.from_counts(NET, jnp.ones(NET.layout.length))
+    naive = dp.posteriors.BayesNetPosterior.from_counts(
+        NET, jnp.ones(NET.layout.length)
+    )
     numeric = dp.Schema({"t": {"lower": 0, "upper": 1}, "x": {"lower": 0, "upper": 9}})
     line = Sufficient.of("linear-regression", tuple(numeric.values()), "add-remove")
-    network = dp.experiments.NetworkExperiment(NET, "t", 1, "replace-one")
-    regression = dp.experiments.RegressionExperiment(line, 1)
+    network = dp.study.experiments.NetworkExperiment(NET, "t", 1, "replace-one")
+    regression = dp.study.experiments.RegressionExperiment(line, 1)
     key = jr.key(0)
     return {
         "encode": SCHEMA.encode,
@@ -35,18 +37,20 @@ def entries():
         "decode": SCHEMA.decode,
         "release": lambda table: dp.release(NET, table, **release),
         "release sums": lambda table: dp.release(line, table, **release),
-        "family counts": lambda table: dp.family_counts(NET, table),
+        "family counts": lambda table: dp.statistics.exact_counts(NET, table),
         "predict": lambda table: naive.predict_proba(table, "t"),
         "likelihood": naive.log_likelihood,
         "update": naive.update,
-        "event counts": lambda table: hidden_markov.event_counts(LOG, table),
+        "event counts": lambda table: event_logs.event_counts(LOG, table),
         "pack": pack,
         "count": lambda table: count(table, NET.layout),
         "measure": FamilyCounts(NET).measure,
         "measure sums": line.measure,
         "prepare": lambda table: network.prepare(key, table),
         "prepare a regression": lambda table: regression.prepare(key, table),
-        "exact counts": lambda table: dp.BayesNetPosterior.from_counts(NET, table),
+        "exact counts": lambda table: dp.posteriors.BayesNetPosterior.from_counts(
+            NET, table
+        ),
         "posterior": dp.posterior,
     }
 
@@ -73,7 +77,7 @@ def test_errors_about_records_show_none():
 def test_errors_about_exact_counts_show_none():
     counts = jnp.full(NET.layout.length, WHOLE).at[0].set(-WHOLE)
     with pytest.raises(ValueError, match="some entry of shape") as caught:
-        dp.BayesNetPosterior.from_counts(NET, counts, 1e-3)
+        dp.posteriors.BayesNetPosterior.from_counts(NET, counts, 1e-3)
     assert not leaks.shown(caught.value)
 
 

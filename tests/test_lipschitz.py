@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from dpjax.privacy import (
+from dpjax.theory import (
     bernoulli_constant,
     lemma_2,
     linear_regression_constant,

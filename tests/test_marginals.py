@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from dpjax import BayesNet
-from dpjax.layout import TableLayout
-from dpjax.marginals import JunctionTree, expected_tables, log_partition
+from dpjax.tables.layout import TableLayout
+from dpjax.tables.marginals import JunctionTree, expected_tables, log_partition
 
 from .networks import random_network
 

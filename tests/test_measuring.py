@@ -5,9 +5,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax import measuring
-from dpjax.intervals import Interval
+from dpjax.data.intervals import Interval
 from dpjax.noise.discrete_laplace import LARGEST
+from dpjax.releases import measuring
 from dpjax.statistics import Sufficient
 
 ADJACENCIES = ["replace-one", "add-remove"]

@@ -175,7 +175,7 @@ def test_the_fraction_of_a_number_is_never_let_through():
         "import jax.numpy as jnp, dpjax as dp\n"
         "s = dp.privacy.Sensitivity(1, 'add-remove')\n"
         "m = dp.mechanisms.DiscreteLaplace.calibrate(1, s)\n"
-        "m.sample(dp.random.study_key(0), jnp.array([0.25]))"
+        "m.sample(dp.study_key(0), jnp.array([0.25]))"
     )
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=False

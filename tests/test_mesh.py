@@ -12,8 +12,8 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
-from dpjax.counts import sharded
-from dpjax.processes import PeerLost, device_mesh
+from dpjax.runtime.processes import PeerLost, device_mesh
+from dpjax.tables.counts import sharded
 
 from .mesh_cases import RECORDS
 

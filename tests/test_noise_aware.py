@@ -10,10 +10,10 @@ import pytest
 from scipy import stats
 
 import dpjax as dp
-from dpjax.graph import BayesNet
+from dpjax.data.bayes_net import BayesNet
 from dpjax.mechanisms import DiscreteLaplace, Laplace
-from dpjax.noise_aware import Windows, exact_posterior, tree_posterior
-from dpjax.released import Released
+from dpjax.posteriors import Windows, exact_posterior, tree_posterior
+from dpjax.releases.released import Released
 from dpjax.statistics import FamilyCounts
 from tests.enumeration import Enumerated
 

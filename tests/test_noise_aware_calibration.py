@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpjax.expfam import (
+from dpjax.data.intervals import Interval
+from dpjax.data.variables import Variable
+from dpjax.families import (
     BetaParameters,
     GammaParameters,
     NormalInverseGammaParameters,
     RegressionParameters,
 )
-from dpjax.intervals import Interval
 from dpjax.statistics import Sufficient
-from dpjax.variables import Variable
 from tests import calibration
 from tests.statistical import ALPHA
 

@@ -7,16 +7,20 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpjax.expfam import Bernoulli, BetaParameters, GammaParameters
-from dpjax.graph import BayesNet
-from dpjax.intervals import Interval
+from dpjax.data.bayes_net import BayesNet
+from dpjax.data.intervals import Interval
+from dpjax.data.variables import Variable
+from dpjax.families import (
+    Bernoulli,
+    BetaParameters,
+    GammaParameters,
+    conjugate_posterior,
+)
 from dpjax.mechanisms import DiscreteLaplace, FamilyPosterior, Laplace
-from dpjax.models import conjugate_posterior
-from dpjax.noise_aware import family_posterior
+from dpjax.posteriors import family_posterior
 from dpjax.privacy import Sensitivity
-from dpjax.released import Released
+from dpjax.releases.released import Released
 from dpjax.statistics import FamilyCounts, Sufficient
-from dpjax.variables import Variable
 from tests.conjugates import FAMILIES, arrays
 from tests.statistical import ALPHA
 

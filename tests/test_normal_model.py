@@ -9,9 +9,9 @@ from numpyro import diagnostics, handlers
 
 from dpjax import BayesNet
 from dpjax.mechanisms import DiscreteLaplace
-from dpjax.noise_aware import normal_model, normal_posterior
+from dpjax.posteriors import normal_model, normal_posterior
 from dpjax.privacy import ADD_REMOVE, REPLACE_ONE
-from dpjax.released import Released
+from dpjax.releases.released import Released
 from dpjax.statistics import FamilyCounts, FourierCoefficients
 from tests.hidden_counts import hidden_counts
 from tests.networks import TINY, measure

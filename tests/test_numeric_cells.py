@@ -9,7 +9,7 @@ import pyarrow.parquet
 import pytest
 
 from dpjax import Schema
-from dpjax.intervals import number
+from dpjax.data.intervals import number
 
 from .encoded import assert_encoded
 

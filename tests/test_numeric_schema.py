@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from dpjax import BayesNet, Schema
-from dpjax.intervals import Interval
-from dpjax.schema import as_records
+from dpjax.data.intervals import Interval
+from dpjax.data.schema import as_records
 
 from .encoded import assert_encoded
 

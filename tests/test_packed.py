@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from dpjax import BayesNet
-from dpjax.counts import (
+from dpjax.statistics import FamilyCounts, FourierCoefficients
+from dpjax.tables.counts import (
     count,
     odd_parities,
     pack,
@@ -18,8 +19,7 @@ from dpjax.counts import (
     tables as on_device,
     transposed,
 )
-from dpjax.layout import TableLayout
-from dpjax.statistics import FamilyCounts, FourierCoefficients
+from dpjax.tables.layout import TableLayout
 
 thorough = pytest.mark.thorough
 SIZES = [0, *(pytest.param(n, marks=thorough) for n in (1, 33, 2049)), 40_000]

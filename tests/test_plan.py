@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 import dpjax as dp
-from dpjax.cli import main
-from dpjax.plan import plan
+from dpjax.cli.main import main
+from dpjax.study.plan import plan
 
 NET = dp.BayesNet.naive_bayes({"t": [0, 1], "a": [0, 1], "b": [0, 1]}, "t")
 
 
 @pytest.fixture(scope="module")
 def plans():
-    key = dp.random.study_key(0)
+    key = dp.study_key(0)
     return {
         adjacency: plan(NET, 500, "1", adjacency, key=key, repeats=16)
         for adjacency in ("replace-one", "add-remove")
@@ -56,7 +56,7 @@ def test_the_error_without_privacy_is_what_theory_says():
     """One binary variable, uniform truth, prior 1: E(p̂ - p)² is 1 / (6 (n + 2))."""
     net = dp.BayesNet.from_parents({"x": [0, 1]}, {"x": []})
     n = 100
-    planned = plan(net, n, "1", "add-remove", key=dp.random.study_key(1), repeats=4000)
+    planned = plan(net, n, "1", "add-remove", key=dp.study_key(1), repeats=4000)
     found = planned.outlooks[-1]
     root = np.sqrt(2 / np.pi) * np.pi / 8 / np.sqrt(n)  # of a normal error, E √(p(1-p))
     assert found.total_variation == pytest.approx(root, rel=0.05)

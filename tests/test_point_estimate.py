@@ -12,10 +12,10 @@ from scipy import special, stats
 
 from dpjax import BayesNet
 from dpjax.mechanisms import DiscreteLaplace, Laplace
-from dpjax.noise_aware import point_estimate, point_estimate_of
-from dpjax.noise_aware.estimate.expected_numbers import Moments
-from dpjax.noise_aware.estimate.number_law import number_log_prob
-from dpjax.released import Released
+from dpjax.posteriors import point_estimate, point_estimate_of
+from dpjax.posteriors.estimate.expected_numbers import Moments
+from dpjax.posteriors.estimate.number_law import number_log_prob
+from dpjax.releases.released import Released
 from dpjax.statistics import FamilyCounts, FourierCoefficients
 
 from .cases import mostly_thorough

@@ -9,7 +9,7 @@ from scipy import stats
 from sklearn.naive_bayes import CategoricalNB
 
 import dpjax as dp
-from dpjax.models import BayesNetPosterior, dirichlet_posterior
+from dpjax.posteriors import BayesNetPosterior, dirichlet_posterior
 from dpjax.statistics import FamilyCounts
 
 from .networks import measure, random_network, random_records, tables

@@ -9,10 +9,8 @@ import jax.random as jr
 import numpy as np
 import pytest
 
-from dpjax.hidden_markov.paid import PaidHiddenMarkov, _width
-from dpjax.privacy import Ledger, PureDP, advanced
-from dpjax.private_chains.charging import charge, refuse_traced
-from dpjax.private_chains.price import (
+from dpjax.chains.charging import charge, refuse_traced
+from dpjax.chains.price import (
     Clip,
     clip_to,
     float_above,
@@ -23,6 +21,8 @@ from dpjax.private_chains.price import (
     shaped,
     table_width,
 )
+from dpjax.event_logs.charged import PaidHiddenMarkov, _width
+from dpjax.privacy import Ledger, PureDP, advanced
 
 ONE = Fraction(1, 3)
 

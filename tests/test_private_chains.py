@@ -14,21 +14,22 @@ from scipy import stats
 from scipy.special import log_expit, log_softmax, logsumexp
 
 from dpjax import BayesNet, BudgetExceeded, Ledger, Variable, release
-from dpjax.gibbs import block, draw_beta
-from dpjax.privacy import PureDP, advanced
-from dpjax.private_chains import (
+from dpjax.chains import (
     PaidStep,
     annealed,
     barker,
+    block,
     choice,
     collapsed,
+    draw_beta,
     latents,
     paid_chain,
     price_of,
     public_chain,
     table,
 )
-from dpjax.private_chains.price import clip_to, float_above, float_below
+from dpjax.chains.price import clip_to, float_above, float_below
+from dpjax.privacy import PureDP, advanced
 from tests.statistical import assert_counts_follow, assert_follows
 
 NINE = (math.log(0.1), math.log(0.9))  # log-likelihoods of a record in the toy

@@ -7,9 +7,9 @@ import pytest
 from scipy import linalg, optimize
 
 from dpjax import BayesNet
-from dpjax.graph import maximal_groups
-from dpjax.layout import TableLayout
-from dpjax.projection import project
+from dpjax.data.bayes_net import maximal_groups
+from dpjax.tables.layout import TableLayout
+from dpjax.tables.projection import project
 
 from .networks import random_network
 

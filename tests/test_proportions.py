@@ -8,9 +8,9 @@ from scipy import stats
 from scipy.special import gammaln, logsumexp
 
 import dpjax as dp
-from dpjax.expfam import BetaParameters, DirichletParameters
-from dpjax.models.conjugate import BetaPosterior
-from dpjax.noise_aware import proportions_posterior
+from dpjax.families import BetaParameters, DirichletParameters
+from dpjax.families.conjugate import BetaPosterior
+from dpjax.posteriors import proportions_posterior
 
 X64 = jax.config.jax_enable_x64
 CLOSE = 1e-6 if X64 else 1e-4

@@ -8,8 +8,8 @@ import jax.random as jr
 import numpy as np
 import pytest
 
-from dpjax.random import release_key, study_key
-from dpjax.random.chacha import CHACHA20, block
+from dpjax.noise.keys import release_key, study_key
+from dpjax.noise.keys.chacha import CHACHA20, block
 
 # RFC 8439: (section, key, counter, nonce, key stream)
 VECTORS = [

@@ -23,10 +23,10 @@ import pytest
 from pyarrow import csv
 
 import dpjax as dp
-from dpjax.columns import csv_blocks
-from dpjax.counts import check_records
-from dpjax.measuring import measured
+from dpjax.data.columns import csv_blocks
+from dpjax.releases.measuring import measured
 from dpjax.statistics import FamilyCounts, Sufficient
+from dpjax.tables.counts import check_records
 
 AFFAIR = dp.Schema({"affair": ["no", "yes"]})
 COUNTS = FamilyCounts(dp.BayesNet.from_parents(AFFAIR, {"affair": []}))
@@ -214,7 +214,7 @@ def test_encoded_records_are_plain_integers(make):
         with pytest.raises(ValueError, match=message):
             dp.release(net, table, epsilon=1, adjacency="replace-one")
     with pytest.raises(ValueError, match=message):
-        dp.family_counts(net, make(records))
+        dp.statistics.exact_counts(net, make(records))
 
 
 class Lazy:

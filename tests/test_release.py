@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import dpjax as dp
-from dpjax import measuring, publish as door
 from dpjax.mechanisms import discrete_laplace
 from dpjax.noise import tables
+from dpjax.releases import measuring, release as door
 
 from .networks import (
     TINY,
@@ -69,7 +69,7 @@ def test_with_epsilon_as_large_as_can_be_nothing_changes(adjacency, rng):
     released = dp.release(net, records, epsilon=epsilon, adjacency=adjacency)
     private = dp.posterior(released, prior=0.5, noise_aware=False)
     counts = tables_of(statistic, measure(statistic, records))
-    exact = dp.BayesNetPosterior.from_counts(net, counts, prior=0.5)
+    exact = dp.posteriors.BayesNetPosterior.from_counts(net, counts, prior=0.5)
     np.testing.assert_array_equal(private.concentration, exact.concentration)
     assert private.clamped == 0
 
@@ -206,7 +206,7 @@ def test_neither_records_nor_keys_are_in_the_compiled_programs():
     noise = dp.mechanisms.DiscreteLaplace.calibrate(
         1, statistic.sensitivity("add-remove")
     )
-    key = dp.random.release_key()
+    key = dp.noise.keys.release_key()
     words = [str(word) for word in np.asarray(jax.random.key_data(key))]
     exact = jnp.array([123457, 765431, 1, 1, 1, 1], jnp.int32)
     program = discrete_laplace._add.lower(key, noise.table, exact)

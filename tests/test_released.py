@@ -9,8 +9,8 @@ import pytest
 
 import dpjax as dp
 from dpjax._documents import canonical_json
-from dpjax.models import dirichlet_posterior
-from dpjax.release_format import InconsistentRelease, UnreadableRelease
+from dpjax.posteriors import dirichlet_posterior
+from dpjax.releases.file_format import InconsistentRelease, UnreadableRelease
 
 from .networks import random_records
 

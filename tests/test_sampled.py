@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import dpjax as dp
-from dpjax.models import SampledPosterior
-from dpjax.release_format import InconsistentRelease
+from dpjax.posteriors import SampledPosterior
+from dpjax.releases.file_format import InconsistentRelease
 
 from .networks import TINY
 
@@ -114,7 +114,7 @@ def test_an_altered_file_is_refused(change, released, tmp_path):
     canonical = json.dumps(
         document["content"], sort_keys=True, separators=(",", ":"), ensure_ascii=False
     )
-    document["sha256"] = dp.release_format._digest(json.loads(canonical))
+    document["sha256"] = dp.releases.file_format._digest(json.loads(canonical))
     path.write_text(json.dumps(document))
     with pytest.raises(InconsistentRelease):
         dp.load(path)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import dpjax as dp
-from dpjax.intervals import Interval
-from dpjax.models import GaussianSample, RegressionSample
+from dpjax.data.intervals import Interval
+from dpjax.mechanisms import GaussianSample, RegressionSample
 from dpjax.statistics import Sufficient
 
 PAIR = (Interval("x", -1, 1), Interval("y", -1, 1))

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from dpjax import BayesNet, Variable
-from dpjax.expfam import Bernoulli, Exponential, Poisson
-from dpjax.intervals import Interval
+from dpjax.data.intervals import Interval
+from dpjax.families import Bernoulli, Exponential, Poisson
 from dpjax.mechanisms import FamilyPosterior, GridPosterior, family_loss, sampling_loss
 from dpjax.mechanisms.parameter_grid import TABLE_BITS, ParameterGrid
 from dpjax.mechanisms.truncation import choose_share, grids_of_share, temperature

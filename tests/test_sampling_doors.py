@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dpjax as dp
-from dpjax.intervals import Interval
+from dpjax.data.intervals import Interval
 from dpjax.statistics import FamilyCounts, FourierCoefficients, Sufficient
 
 NET = dp.BayesNet.from_parents({"x": [0, 1], "y": [0, 1]}, {"x": [], "y": ["x"]})

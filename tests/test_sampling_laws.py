@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpjax import BayesNet
-from dpjax.expfam import Bernoulli, Poisson
+from dpjax.families import Bernoulli, Poisson
 from dpjax.mechanisms import FamilyPosterior, GridPosterior
 from dpjax.mechanisms.cell_mass import _exponential_below
 from dpjax.mechanisms.parameter_grid import TABLE_BITS, ParameterGrid

@@ -14,10 +14,10 @@ import pytest
 
 import dpjax as dp
 from dpjax._documents import canonical_json
-from dpjax.cli import main
+from dpjax.cli.main import main
 from dpjax.mechanisms import DiscreteLaplace, SplitLaplace
 from dpjax.noise import tables
-from dpjax.noise_aware import (
+from dpjax.posteriors import (
     Windows,
     exact_posterior,
     gibbs_posterior,
@@ -25,11 +25,11 @@ from dpjax.noise_aware import (
     point_estimate_of,
     tree_posterior,
 )
-from dpjax.noise_aware.chains.latent_records import law_scale
-from dpjax.noise_aware.laws import laplace_scale
+from dpjax.posteriors.gibbs.latent_records import law_scale
+from dpjax.posteriors.laws import laplace_scale
 from dpjax.privacy import Sensitivity
-from dpjax.release_format import InconsistentRelease
-from dpjax.released import Released
+from dpjax.releases.file_format import InconsistentRelease
+from dpjax.releases.released import Released
 from dpjax.statistics import FamilyCounts
 
 from .cases import mostly_thorough

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import optimize, special, stats
 
-from dpjax.privacy import (
+from dpjax.theory import (
     beta_constant,
     beta_likelihood_ratio,
     beta_mass,

@@ -15,11 +15,11 @@ import pyarrow.parquet
 import pytest
 
 import dpjax as dp
-from dpjax.columns import csv_blocks, files
-from dpjax.counts import batches, count_batches
-from dpjax.measuring import measured
+from dpjax.data.columns import csv_blocks, files
 from dpjax.noise.discrete_laplace import LARGEST
+from dpjax.releases.measuring import measured
 from dpjax.statistics import FamilyCounts
+from dpjax.tables.counts import batches, count_batches
 
 SCHEMA = dp.Schema(
     {"t": [False, True], "x": ["a", "b", "c"], "k": {"levels": [3, 4, 9], "other": 9}}
@@ -121,7 +121,7 @@ SOURCES = {
 
 @pytest.mark.parametrize("make", SOURCES.values(), ids=SOURCES)
 def test_every_kind_of_source_is_counted_as_if_at_once(make, table, expected, tmp_path):
-    counted = dp.family_counts(NET, make(table, tmp_path))
+    counted = dp.statistics.exact_counts(NET, make(table, tmp_path))
     assert counted.dtype == np.int64
     np.testing.assert_array_equal(counted, expected)
 
@@ -139,7 +139,9 @@ def test_batches_are_encoded_in_order_as_the_whole_is(table, tmp_path):
 @pytest.mark.parametrize("rows", [0, 1, 63, 64, 65, 128])
 def test_padding_is_not_counted(rows, table, tmp_path):
     part = table.slice(0, rows)
-    counted = dp.family_counts(NET, parquet(part, tmp_path / "t.pq"), families="all")
+    counted = dp.statistics.exact_counts(
+        NET, parquet(part, tmp_path / "t.pq"), families="all"
+    )
     exact = jax.jit(FamilyCounts(NET, "all").measure)(SCHEMA.encode(part))
     np.testing.assert_array_equal(counted, exact)
     assert counted[:2].sum() == rows
@@ -159,7 +161,7 @@ def test_batches_of_different_types_are_counted_together():
 def test_a_release_measures_of_a_file_what_it_does_in_memory(
     mechanism, adjacency, table, tmp_path
 ):
-    statistic = dp.publish.MECHANISMS[mechanism].statistic(NET, adjacency)
+    statistic = dp.releases.release.MECHANISMS[mechanism].statistic(NET, adjacency)
     file = parquet(table, tmp_path / "t.parquet")
     exact, rows = measured(statistic, table)
     assert rows == ROWS
@@ -176,7 +178,7 @@ def test_numbers_come_from_many_files_too(tmp_path):
     for i in range(5):
         parquet(numbers.slice(100 * i, 100), tmp_path / f"{i}.pq")
     np.testing.assert_array_equal(schema.encode(tmp_path), schema.encode(numbers))
-    family = dp.expfam.Gaussian(-1.0, 1.0)
+    family = dp.families.Gaussian(-1.0, 1.0)
     statistic = dp.statistics.Sufficient(family, (schema["x"],), "add-remove")
     streamed, rows = measured(statistic, sorted(tmp_path.iterdir()))
     assert rows == 500
@@ -184,7 +186,7 @@ def test_numbers_come_from_many_files_too(tmp_path):
 
 
 def test_too_many_records_are_refused_while_they_are_read(monkeypatch):
-    monkeypatch.setattr(dp.measuring, "LARGEST", 500)
+    monkeypatch.setattr(dp.releases.measuring, "LARGEST", 500)
     source = iter([np.zeros((100, 3), np.uint8)] * 10)
     ledger = dp.Ledger(1, adjacency="add-remove")
     with pytest.raises(ValueError, match="must be at most 500 for exact integers"):
@@ -238,7 +240,7 @@ def strange_file(table, path):
 
 def exhausted(table, path):
     batches = SCHEMA.encode_batches(table)
-    dp.family_counts(NET, batches)
+    dp.statistics.exact_counts(NET, batches)
     return batches
 
 
@@ -304,9 +306,9 @@ def test_bad_input_is_one_line_that_shows_no_value(name, table, tmp_path):
 def test_a_column_that_one_file_has_too_many_is_named_by_its_place(table, tmp_path):
     parquet(table.append_column(SECRET, table["k"]), tmp_path / "t.parquet")
     with pytest.raises(ValueError, match=r"column 4 in .*t\.parquet is not") as error:
-        dp.family_counts(NET, tmp_path)
+        dp.statistics.exact_counts(NET, tmp_path)
     assert SECRET not in str(error.value)
-    assert dp.family_counts(NET, tmp_path, ignore="*").sum() == 2 * ROWS
+    assert dp.statistics.exact_counts(NET, tmp_path, ignore="*").sum() == 2 * ROWS
 
 
 def test_the_curator_is_shown_what_is_wrong_in_any_batch(table, tmp_path):
@@ -323,7 +325,9 @@ def test_progress_wraps_the_batches(table, tmp_path):
             seen.append(len(batch))
             yield batch
 
-    dp.family_counts(NET, parquet(table, tmp_path / "t.parquet"), progress=progress)
+    dp.statistics.exact_counts(
+        NET, parquet(table, tmp_path / "t.parquet"), progress=progress
+    )
     assert sum(seen) == ROWS
     assert len(seen) > 10
 
@@ -333,7 +337,7 @@ import pathlib, sys, numpy as np
 import dpjax as dp
 net = dp.BayesNet.naive_bayes({f"x{i}": [0, 1] for i in range(17)}, "x0")
 batch = np.random.default_rng(0).integers(0, 2, (10_000, 17)).astype(np.uint8)
-dp.family_counts(net, (batch.copy() for _ in range(int(sys.argv[1]))))
+dp.statistics.exact_counts(net, (batch.copy() for _ in range(int(sys.argv[1]))))
 status = pathlib.Path("/proc/self/status").read_text()
 print(next(x.split()[1] for x in status.splitlines() if x.startswith("VmHWM")))
 """

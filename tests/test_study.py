@@ -24,22 +24,22 @@ def test_scores_equal_scikit_learns(rng):
     probabilities = rng.dirichlet([1, 1, 1], 500).round(2) + 0.001
     probabilities /= probabilities.sum(1, keepdims=True)
     args = jnp.asarray(probabilities), jnp.asarray(levels)
-    assert dp.metrics.accuracy(*args) == pytest.approx(
+    assert dp.study.metrics.accuracy(*args) == pytest.approx(
         sklearn.metrics.accuracy_score(levels, probabilities.argmax(1)), rel=1e-5
     )
-    assert dp.metrics.log_loss(*args) == pytest.approx(
+    assert dp.study.metrics.log_loss(*args) == pytest.approx(
         sklearn.metrics.log_loss(levels, probabilities), rel=1e-5
     )
     positive = (levels == 2).astype(int)
     scores = probabilities[:, 2].round(1)  # many ties
-    assert dp.metrics.roc_auc(
+    assert dp.study.metrics.roc_auc(
         jnp.asarray(scores), jnp.asarray(positive)
     ) == pytest.approx(sklearn.metrics.roc_auc_score(positive, scores), rel=1e-5)
 
 
 def test_proposition_1_is_the_printed_formula_where_all_families_are_measured():
     statistic = FamilyCounts(NET, "all")  # three binary variables, m = 1 + 2 + 2
-    bound = dp.bounds.proposition_1(statistic, "0.5", "replace-one", 0.05)
+    bound = dp.theory.proposition_1(statistic, "0.5", "replace-one", 0.05)
     assert bound == pytest.approx(2 * 3 / 0.5 * np.log(2 * 5 / 0.05))
 
 
@@ -62,7 +62,7 @@ def test_proposition_1_holds_and_is_not_idle(adjacency, families, key):
     statistic = FamilyCounts(NET, families)
     sensitivity = statistic.sensitivity(adjacency)
     delta, trials = 0.1, len(LARGEST)
-    bound = dp.bounds.proposition_1(statistic, "0.5", adjacency, delta)
+    bound = dp.theory.proposition_1(statistic, "0.5", adjacency, delta)
     key, key_simulated = jr.split(key)
     simulated = np.asarray(simulate(key_simulated, Laplace(0.5, sensitivity), LARGEST))
     simulated = np.abs(simulated[:, : statistic.length]).max(axis=1)
@@ -77,4 +77,4 @@ def test_proposition_1_holds_and_is_not_idle(adjacency, families, key):
 @pytest.mark.parametrize("delta", [0.0, 1.0, -0.1, float("nan")])
 def test_a_probability_must_be_one(delta):
     with pytest.raises(ValueError, match="`delta` must be between 0 and 1"):
-        dp.bounds.proposition_1(FamilyCounts(NET), 1, "replace-one", delta)
+        dp.theory.proposition_1(FamilyCounts(NET), 1, "replace-one", delta)

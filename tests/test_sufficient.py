@@ -9,10 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax.expfam import Categorical, Gaussian, Poisson
-from dpjax.intervals import Interval
+from dpjax.data.intervals import Interval
+from dpjax.data.variables import Variable
+from dpjax.families import Categorical, Gaussian, Poisson
 from dpjax.statistics import Sufficient
-from dpjax.variables import Variable
 
 from .families import FAMILIES, random_records, records_on_grid, statistics
 from .test_expfam import diameter_of

@@ -13,7 +13,7 @@ import jax
 import numpy as np
 import pytest
 
-from dpjax.expfam import Categorical, Exponential, Gaussian, Poisson
+from dpjax.families import Categorical, Exponential, Gaussian, Poisson
 from dpjax.mechanisms import DiscreteLaplace
 from dpjax.noise import tables
 from dpjax.privacy import Sensitivity

@@ -16,7 +16,9 @@ def test_few_budgets_are_named_and_no_names_run_into_each_other(
     tmp_path, epsilons, named
 ):
     scores = np.arange(2.0 * len(epsilons)).reshape(-1, 2)
-    result = dp.SweepResult({"error": scores}, {"epsilon": epsilons, "repeat": [0, 1]})
+    result = dp.study.SweepResult(
+        {"error": scores}, {"epsilon": epsilons, "repeat": [0, 1]}
+    )
     dp.plots.sweep_curves(result, tmp_path / "sweep.svg")
     drawn = (tmp_path / "sweep.svg").read_text(encoding="utf-8")
     names = [f"<!-- {epsilon:g} -->" for epsilon in epsilons]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import dpjax as dp
-from dpjax.cli import main
+from dpjax.cli.main import main
 
 
 class _Scaled(eqx.Module):
@@ -20,7 +20,7 @@ class _Scaled(eqx.Module):
 def test_a_checkpoint_of_other_arrays_of_the_experiment_is_refused(tmp_path):
     # Arrays of a module are arguments of the program, which is the same.
     arguments = dict(epsilons=[1], repeats=2, checkpoint=tmp_path / "blocks")
-    key, data = dp.random.study_key(0), jnp.arange(4.0)
+    key, data = dp.study_key(0), jnp.arange(4.0)
     dp.sweep(key, _Scaled(jnp.ones(())), data, **arguments)
     with pytest.raises(ValueError, match="other arrays of the experiment"):
         dp.sweep(key, _Scaled(jnp.zeros(())), data, **arguments)
@@ -36,20 +36,20 @@ class _Table:
 @pytest.mark.parametrize("data", [_Table(), np.array(["secret"])])
 def test_data_that_are_no_numbers_are_refused_without_a_value(data):
     with pytest.raises(ValueError, match="`data` must be numbers") as caught:
-        dp.sweep(dp.random.study_key(0), lambda *_: 1.0, data, epsilons=[1], repeats=1)
+        dp.sweep(dp.study_key(0), lambda *_: 1.0, data, epsilons=[1], repeats=1)
     assert "secret" not in str(caught.value)
 
 
 @pytest.mark.parametrize("names", [{"repeat": 1}, {"a.b": 1, "a": {"b": 2}}])
 def test_results_that_would_hide_each_other_are_refused(names):
     with pytest.raises(ValueError, match="each name once"):
-        dp.sweep(dp.random.study_key(0), lambda *_: names, 0, epsilons=[1], repeats=1)
+        dp.sweep(dp.study_key(0), lambda *_: names, 0, epsilons=[1], repeats=1)
 
 
 def test_epsilons_may_come_from_a_generator_but_are_no_string():
     def run(epsilons):
         return dp.sweep(
-            dp.random.study_key(0), lambda k, e, d: e, 0, epsilons=epsilons, repeats=1
+            dp.study_key(0), lambda k, e, d: e, 0, epsilons=epsilons, repeats=1
         )
 
     assert run(e for e in (1, 2))["value"].ravel().tolist() == [1.0, 2.0]
@@ -59,7 +59,7 @@ def test_epsilons_may_come_from_a_generator_but_are_no_string():
 
 def test_more_repeats_than_are_numbered_are_refused():
     with pytest.raises(ValueError, match="`repeats` must be at most"):
-        dp.sweep(dp.random.study_key(0), lambda *_: 1, 0, epsilons=[1], repeats=1 << 31)
+        dp.sweep(dp.study_key(0), lambda *_: 1, 0, epsilons=[1], repeats=1 << 31)
 
 
 @pytest.mark.parametrize(

@@ -20,9 +20,9 @@ import pytest
 import dpjax as dp
 from dpjax.mechanisms import DiscreteLaplace, Laplace
 from dpjax.statistics import FamilyCounts
-from dpjax.sweeps import checkpoint as files, run as running
-from dpjax.sweeps.checkpoint import recorded_block
-from dpjax.sweeps.grid import Grid
+from dpjax.study.sweeps import checkpoint as files, run as running
+from dpjax.study.sweeps.checkpoint import recorded_block
+from dpjax.study.sweeps.grid import Grid
 
 from .networks import TINY
 
@@ -362,7 +362,7 @@ def experiment(key, epsilon, data):
     return jr.normal(key, (50_000,)).sum() / epsilon, jr.randint(key, (), 0, 2**30)
 
 result = dp.sweep(
-    dp.random.study_key(3), experiment, 0, epsilons=[1, 2, 3], repeats=400, block=1,
+    dp.study_key(3), experiment, 0, epsilons=[1, 2, 3], repeats=400, block=1,
     checkpoint=sys.argv[1] or None,
 )
 result.save(sys.argv[2])

@@ -11,7 +11,7 @@ import time
 import numpy as np
 import pytest
 
-from dpjax import processes
+from dpjax.runtime import processes
 
 ROOT = pathlib.Path(__file__).parents[1]
 
@@ -19,7 +19,7 @@ SWEEP = """
 import sys
 import jax, jax.numpy as jnp, jax.random as jr, numpy as np
 import dpjax as dp
-from dpjax.processes import device_mesh, start
+from dpjax.runtime.processes import device_mesh, start
 
 def experiment(key, mechanism, data):
     key_noise, key_other = jr.split(key)
@@ -29,7 +29,7 @@ def experiment(key, mechanism, data):
 def sweep(**options):
     sensitivity = dp.privacy.Sensitivity(2, "replace-one", True)
     return dp.sweep(
-        dp.random.study_key(0), experiment, np.ones((10, 2), np.int32),
+        dp.study_key(0), experiment, np.ones((10, 2), np.int32),
         epsilons=[1, 2], block=2,
         mechanisms=lambda x: dp.mechanisms.Laplace(np.array(x, float), sensitivity),
         **options,
@@ -54,8 +54,8 @@ def loss(key, epsilon, data):
 
 data = np.random.default_rng(0).random((200, 3), np.float32)
 grid = dict(epsilons=[1, 2], repeats=40, block=5)
-one = dp.sweep(dp.random.study_key(0), loss, data, **grid)
-many = dp.sweep(dp.random.study_key(0), loss, data, mesh=device_mesh(2), **grid)
+one = dp.sweep(dp.study_key(0), loss, data, **grid)
+many = dp.sweep(dp.study_key(0), loss, data, mesh=device_mesh(2), **grid)
 np.testing.assert_array_equal(one["value"], many["value"])
 print("equal")
 """

@@ -21,7 +21,7 @@ def model(records, seen=True):
 def drawn():
     records = jnp.asarray(np.random.default_rng(0).normal(2, 1, 100))
     temperature = 4.0
-    return records, dp.tempered_posterior(
+    return records, dp.distributions.tempered_posterior(
         jr.key(0), model, temperature, records, warmup=300, samples=800, chains=2
     )
 
@@ -67,4 +67,6 @@ def test_it_is_refused_by_release(drawn):
 def test_wrong_arguments_are_refused(options, message):
     temperature = options.pop("temperature", 1.0)
     with pytest.raises(ValueError, match=message):
-        dp.tempered_posterior(jr.key(0), model, temperature, jnp.zeros(3), **options)
+        dp.distributions.tempered_posterior(
+            jr.key(0), model, temperature, jnp.zeros(3), **options
+        )

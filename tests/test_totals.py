@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpjax.expfam import MultivariateGaussian
-from dpjax.models.conjugate import with_parameters
-from dpjax.noise_aware.families.totals import log_total
+from dpjax.families import MultivariateGaussian
+from dpjax.families.conjugate import with_parameters
+from dpjax.posteriors.families.totals import log_total
 from tests.conjugates import FAMILIES, arrays
 
 from .cases import mostly_thorough

@@ -8,13 +8,13 @@ import sys
 import pytest
 
 import dpjax
-from dpjax import tuning
+from dpjax.runtime import tuning
 
 FAULTS = """
 import resource, sys
 import dpjax
 if sys.argv[1] == "tuned":
-    dpjax.tune_allocator()
+    dpjax.runtime.tune_allocator()
 import jax, jax.numpy as jnp
 add = jax.jit(lambda x: x + 1)
 x = jnp.zeros(1 << 24, jnp.float32)
@@ -28,7 +28,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 CACHED = """
 import sys
 import dpjax, jax, jax.numpy as jnp
-dpjax.cache_compilations(sys.argv[1])
+dpjax.runtime.cache_compilations(sys.argv[1])
 print(jax.jit(lambda x: x * 2 + 1)(jnp.arange(3)))
 """
 
@@ -65,13 +65,13 @@ def restarts(monkeypatch):
 
 def test_the_program_starts_again_once_and_with_its_arguments(restarts, monkeypatch):
     monkeypatch.setenv("GLIBC_TUNABLES", "glibc.malloc.check=0")
-    dpjax.tune_allocator()
+    dpjax.runtime.tune_allocator()
     ((program, arguments, environment),) = restarts
     assert (program, arguments) == (sys.executable, sys.orig_argv)
     both = "glibc.malloc.check=0:glibc.malloc.hugetlb=1"
     assert environment["GLIBC_TUNABLES"] == both
     monkeypatch.setenv("GLIBC_TUNABLES", both)
-    dpjax.tune_allocator()
+    dpjax.runtime.tune_allocator()
     assert len(restarts) == 1
 
 
@@ -79,14 +79,14 @@ def test_the_program_starts_again_once_and_with_its_arguments(restarts, monkeypa
 def test_other_c_libraries_are_left_alone(library, restarts, monkeypatch):
     monkeypatch.setattr(tuning.platform, "libc_ver", lambda: (library, ""))
     with pytest.raises(ValueError, match="must be called where the C library is glibc"):
-        dpjax.tune_allocator()
+        dpjax.runtime.tune_allocator()
     assert not restarts
 
 
 def test_an_interactive_python_is_not_started_again(restarts, monkeypatch):
     monkeypatch.setattr(sys, "ps1", ">>> ", raising=False)
     with pytest.raises(ValueError, match="must be called in a script"):
-        dpjax.tune_allocator()
+        dpjax.runtime.tune_allocator()
     assert not restarts
 
 
@@ -94,7 +94,7 @@ def test_the_cache_of_programs_is_a_folder(tmp_path):
     occupied = tmp_path / "file"
     occupied.touch()
     with pytest.raises(ValueError, match="`folder` must be a folder"):
-        dpjax.cache_compilations(occupied)
+        dpjax.runtime.cache_compilations(occupied)
 
 
 def test_programs_are_kept_in_the_folder(tmp_path):

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import dpjax as dp
-from dpjax.counts import count
 from dpjax.mechanisms import Laplace
-from dpjax.models import BayesNetPosterior
-from dpjax.projection import project
+from dpjax.posteriors import BayesNetPosterior
 from dpjax.statistics import FamilyCounts
+from dpjax.tables.counts import count
+from dpjax.tables.projection import project
 
 # Lauritzen & Spiegelhalter (JRSS B 1988): probability of "yes", by the parents' levels
 ASIA = {

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.linalg import hadamard
 
-from dpjax import walsh
-from dpjax.walsh import inverse_walsh_hadamard, walsh_hadamard
+from dpjax.tables import walsh
+from dpjax.tables.walsh import inverse_walsh_hadamard, walsh_hadamard
 
 from .cases import mostly_thorough
 

@@ -1,6 +1,6 @@
 """`{if-there} PAGE` in a table of contents: that page or pattern, where there is one.
 
-Pages that a command writes, such as `dpjax reproduce --all`, may be absent; Sphinx
+Pages that a command writes, such as `python -m papers --all`, may be absent; Sphinx
 warns of an entry without a page.
 """
 

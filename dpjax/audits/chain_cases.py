@@ -14,10 +14,10 @@ from jaxtyping import Array
 
 from dpjax._types import Key
 from dpjax.audits.subjects import Case, Subject
-from dpjax.hidden_markov import event_network, paid_hidden_markov
+from dpjax.chains import PaidStep, barker, choice, latents, paid_chain, table
+from dpjax.data.variables import Variable
+from dpjax.event_logs import event_network, paid_hidden_markov
 from dpjax.privacy import ADJACENCIES, REPLACE_ONE
-from dpjax.private_chains import PaidStep, barker, choice, latents, paid_chain, table
-from dpjax.variables import Variable
 
 _BOUNDS = ("-2.302585093", "-0.105360516")
 _LOGS = (math.log(0.1), math.log(0.9))

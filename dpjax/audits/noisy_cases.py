@@ -16,9 +16,9 @@ from jaxtyping import Real
 
 from dpjax.audits.exact import Law, neighbouring
 from dpjax.audits.subjects import Case, Subject, rows_of_noise
-from dpjax.expfam import Family, Gaussian, Poisson
-from dpjax.graph import BayesNet
-from dpjax.intervals import Interval
+from dpjax.data.bayes_net import BayesNet
+from dpjax.data.intervals import Interval
+from dpjax.families import Family, Gaussian, Poisson
 from dpjax.mechanisms import DiscreteLaplace, Laplace, MechanismWithLaw, SplitLaplace
 from dpjax.privacy import ADD_REMOVE, ADJACENCIES, REPLACE_ONE
 from dpjax.statistics import FamilyCounts, FourierCoefficients, Statistic, Sufficient

@@ -16,9 +16,9 @@ import numpy as np
 
 from dpjax._types import Key
 from dpjax.audits.subjects import Case, Subject
-from dpjax.graph import BayesNet
+from dpjax.data.bayes_net import BayesNet
 from dpjax.privacy import ADD_REMOVE, ADJACENCIES, Ledger
-from dpjax.publish import release
+from dpjax.releases.release import release
 
 _COPIES = 2000
 _TWO = [0, 1]

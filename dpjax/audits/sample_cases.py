@@ -13,17 +13,17 @@ import numpy as np
 
 from dpjax.audits.exact import Law
 from dpjax.audits.subjects import Case, Subject
-from dpjax.expfam import Family, GaussianMean, Poisson
-from dpjax.graph import BayesNet
-from dpjax.intervals import Interval
+from dpjax.data.bayes_net import BayesNet
+from dpjax.data.intervals import Interval
+from dpjax.families import Family, GaussianMean, Poisson
 from dpjax.mechanisms import (
     CellMass,
     FamilyPosterior,
     GridPosterior,
     Mechanism,
     PosteriorSample,
+    RegressionSample,
 )
-from dpjax.models import RegressionSample
 from dpjax.noise.exact_choice import exponentials
 from dpjax.privacy import ADJACENCIES, REPLACE_ONE
 from dpjax.statistics import Sufficient

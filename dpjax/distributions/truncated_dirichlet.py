@@ -22,12 +22,7 @@ from dpjax.distributions.rejection import (
 from dpjax.distributions.special import over_batches, positive, refuse
 from dpjax.distributions.sum_density import components, log_sum_density
 from dpjax.distributions.supports import SimplexAbove
-from dpjax.distributions.tilted_gamma import (
-    Grid,
-    TiltedGamma,
-    solve_tilt,
-    tilted_gamma,
-)
+from dpjax.distributions.tilted_gamma import Grid, TiltedGamma, solve_tilt, tilted_gamma
 
 Vector = Float[Array, " k"]
 Scalar = Float[Array, ""]

@@ -1,16 +1,18 @@
-"""How statistics are made private, one mechanism a module."""
+"""Mechanisms: how statistics are made private."""
 
 __all__ = [
     "CellMass",
     "DiscreteLaplace",
     "ExactMechanism",
     "FamilyPosterior",
+    "GaussianSample",
     "GridPosterior",
     "Laplace",
     "Mechanism",
     "MechanismWithLaw",
     "ParameterMechanism",
     "PosteriorSample",
+    "RegressionSample",
     "SplitLaplace",
 ]
 
@@ -22,8 +24,10 @@ from dpjax.mechanisms.base import (
 )
 from dpjax.mechanisms.cell_mass import CellMass
 from dpjax.mechanisms.discrete_laplace import DiscreteLaplace
-from dpjax.mechanisms.family_posterior import FamilyPosterior
-from dpjax.mechanisms.grid_posterior import GridPosterior
+from dpjax.mechanisms.family_posterior_sampler import FamilyPosterior
+from dpjax.mechanisms.gaussian_sample import GaussianSample
 from dpjax.mechanisms.laplace import Laplace
+from dpjax.mechanisms.network_posterior_sampler import GridPosterior
 from dpjax.mechanisms.posterior_sample import PosteriorSample
+from dpjax.mechanisms.regression_sample import RegressionSample
 from dpjax.mechanisms.split_laplace import SplitLaplace

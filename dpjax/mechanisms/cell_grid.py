@@ -19,9 +19,9 @@ import numpy as np
 from jaxtyping import Array, Int, Int64
 
 from dpjax._checks import whole
-from dpjax.layout import TableLayout
 from dpjax.noise.exact_choice import exponentials
 from dpjax.noise.simplex_grid import LOG_BITS, SimplexGrid, log_table
+from dpjax.tables.layout import TableLayout
 
 SCORE_BITS = 31  # a product of two masses fits 64 bits
 

@@ -20,11 +20,11 @@ from jaxtyping import Array, Float, Float64, Int, Int64, Real
 
 from dpjax._checks import typed_key
 from dpjax._types import Key
-from dpjax.layout import TableLayout
 from dpjax.mechanisms.base import ParameterMechanism
 from dpjax.mechanisms.cell_grid import SCORE_BITS, CellGrid, PriorRange
 from dpjax.noise.exact_choice import Bounds, choose, softmax, system_bits
 from dpjax.privacy import REPLACE_ONE, Epsilon, PureDP, exact_epsilon
+from dpjax.tables.layout import TableLayout
 
 _STEPS = 1 << 10  # in the search for the largest rate
 

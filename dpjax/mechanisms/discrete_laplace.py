@@ -15,8 +15,8 @@ from dpjax._types import Key, Scalar
 from dpjax.mechanisms.base import ExactMechanism, MechanismWithLaw
 from dpjax.noise import discrete_laplace, tables
 from dpjax.noise.discrete_laplace import LARGEST
+from dpjax.noise.keys import release_key
 from dpjax.privacy import Epsilon, PureDP, Sensitivity, exact_epsilon
-from dpjax.random import release_key
 
 _SHORTEST = 4096  # of the vectors that `draw` compiles for: most share one program
 _WORDS = 8  # of 32 bits, for the numerator and for the denominator of epsilon
@@ -94,7 +94,7 @@ class DiscreteLaplace(MechanismWithLaw, ExactMechanism):
         """`exact` plus noise, clipped to ±2^29.
 
         Args:
-            key: typed; to publish, from `dpjax.random.release_key`.
+            key: typed; to publish, from `dpjax.noise.keys.release_key`.
             exact: integers between -2^29 and 2^29, which must follow from public facts.
 
         Returns:

@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 
-from dpjax.expfam import Family, Truncation
+from dpjax.families import Family, Truncation
 from dpjax.mechanisms.parameter_grid import TABLE_BITS, ParameterGrid
 from dpjax.noise.exact_choice import log_of_sum
 

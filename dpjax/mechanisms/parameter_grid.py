@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from dpjax._checks import whole
-from dpjax.expfam import Family
+from dpjax.families import Family
 from dpjax.privacy import REPLACE_ONE
 
 TABLE_BITS = 50  # of the tables' fractions: they are integers in units of 2^-50

@@ -16,9 +16,9 @@ from jaxtyping import Array, Float, Int
 from dpjax._checks import one_of, positive, typed_key
 from dpjax._types import Key, Scalar, Scalars
 from dpjax.distributions import TruncatedBeta, TruncatedDirichlet
-from dpjax.layout import TableLayout
 from dpjax.mechanisms.base import Mechanism
 from dpjax.privacy import ADJACENCIES, REPLACE_ONE, PureDP
+from dpjax.tables.layout import TableLayout
 
 
 class PosteriorSample(Mechanism):

@@ -111,7 +111,7 @@ class SplitLaplace(MechanismWithLaw, ExactMechanism):
         """`exact` plus noise, clipped to ±2^29; the tables on the last axis.
 
         Args:
-            key: typed; to publish, from `dpjax.random.release_key`.
+            key: typed; to publish, from `dpjax.noise.keys.release_key`.
             exact: integers between -2^29 and 2^29, which must follow from public facts.
 
         Raises:

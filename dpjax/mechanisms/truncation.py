@@ -14,9 +14,9 @@ __all__ = [
 import math
 from fractions import Fraction
 
-from dpjax.layout import TableLayout
 from dpjax.mechanisms.sampling_loss import limit_loss, sample_loss
 from dpjax.noise.simplex_grid import SimplexGrid
+from dpjax.tables.layout import TableLayout
 
 Grids = tuple[tuple[SimplexGrid, bool], ...]
 

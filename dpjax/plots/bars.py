@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dpjax.hidden_markov import HiddenMarkovPosterior
+from dpjax.data.variables import Variable
+from dpjax.event_logs import HiddenMarkovPosterior
 from dpjax.plots.figures import Axes, new_figure, save, short
 from dpjax.plots.states import colour_of, shares
-from dpjax.variables import Variable
 
 _MOST_STATES = 20
 _MOST_LEVELS = 30  # whose names can be read
@@ -30,7 +30,7 @@ def emission_bars(
     Args:
         posterior: whose `emissions` are shown.
         fields: name the levels, in the posterior's order (see
-            `hidden_markov.log_variables`).
+            `dpjax.event_logs.log_variables`).
         path: of the file to write.
         title: of the figure.
 

@@ -7,15 +7,15 @@ import os
 import numpy as np
 from scipy import stats
 
-from dpjax.calibration import Calibration, Ranks
 from dpjax.plots.figures import COLOURS, Axes, new_figure, save
+from dpjax.study.calibration import Calibration, Ranks
 
 
 def rank_histograms(calibration: Calibration, path: str | os.PathLike) -> None:
     """How ranks of true values are spread, as a PNG; evenly, if intervals are right.
 
     Args:
-        calibration: from `dpjax.calibrate`.
+        calibration: from `dpjax.study.calibrate`.
         path: of the file to write.
 
     Raises:

@@ -6,10 +6,10 @@ import os
 
 import numpy as np
 
-from dpjax.hidden_markov import HiddenMarkovPosterior
+from dpjax.data.variables import Variable
+from dpjax.event_logs import HiddenMarkovPosterior
 from dpjax.plots.figures import Axes, Locator, Patch, new_figure, save, short
 from dpjax.plots.states import DISTINCT, OTHERS, UNDECLARED, colour_of, shares
-from dpjax.variables import Variable
 
 _MOST_REGIONS = 60  # whose names can be read
 
@@ -27,7 +27,7 @@ def state_map(
 
     Args:
         posterior: whose `predict_states` is shown.
-        region: names the rows (see `hidden_markov.log_variables`).
+        region: names the rows (see `dpjax.event_logs.log_variables`).
         time: numbers the columns.
         path: of the file to write.
         title: of the figure.

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dpjax.plots.figures import COLOURS, Axes, new_figure, save, short
-from dpjax.sweeps import SweepResult
+from dpjax.study.sweeps import SweepResult
 
 _MOST_NAMED = 8  # ε whose values can be read below a panel
 

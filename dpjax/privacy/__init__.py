@@ -10,31 +10,18 @@ __all__ = [
     "Ledger",
     "PureDP",
     "Sensitivity",
-    "Theorem4",
     "accounting",
     "advanced",
     "basic",
-    "bernoulli_constant",
-    "beta_constant",
-    "beta_likelihood_ratio",
-    "beta_mass",
     "converged_within",
     "exact_epsilon",
     "exponential_above",
-    "lemma_2",
-    "lemma_3",
-    "linear_regression_constant",
     "logarithm_above",
-    "network_constant",
     "parallel",
-    "posterior_sample_cost",
     "repeated",
     "root_above",
     "rounded_up",
-    "row_constant",
     "subsampled",
-    "theorem_4",
-    "truncation",
 ]
 
 import importlib
@@ -50,15 +37,6 @@ from dpjax.privacy.guarantee import (
     exact_epsilon,
 )
 from dpjax.privacy.ledger import BudgetExceeded, Ledger
-from dpjax.privacy.lipschitz import (
-    bernoulli_constant,
-    lemma_2,
-    linear_regression_constant,
-    network_constant,
-    posterior_sample_cost,
-    row_constant,
-    truncation,
-)
 from dpjax.privacy.rounding import (
     exponential_above,
     logarithm_above,
@@ -66,14 +44,6 @@ from dpjax.privacy.rounding import (
     rounded_up,
 )
 from dpjax.privacy.sensitivity import Sensitivity
-from dpjax.privacy.stochastic_lipschitz import (
-    Theorem4,
-    beta_constant,
-    beta_likelihood_ratio,
-    beta_mass,
-    lemma_3,
-    theorem_4,
-)
 
 if TYPE_CHECKING:
     from dpjax.privacy import accounting

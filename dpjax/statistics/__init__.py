@@ -6,9 +6,11 @@ __all__ = [
     "Statistic",
     "Sufficient",
     "TableStatistic",
+    "exact_counts",
 ]
 
 from dpjax.statistics.base import Statistic, TableStatistic
-from dpjax.statistics.family_counts import FamilyCounts
 from dpjax.statistics.fourier import FourierCoefficients
+from dpjax.statistics.network_counts import FamilyCounts
+from dpjax.statistics.streaming import exact_counts
 from dpjax.statistics.sufficient import Sufficient

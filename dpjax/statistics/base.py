@@ -7,11 +7,11 @@ import abc
 from jaxtyping import Array, Int32, Real
 
 from dpjax._types import Cells, Flat, Scalar
-from dpjax.graph import BayesNet
-from dpjax.intervals import Interval
-from dpjax.layout import TableLayout
+from dpjax.data.bayes_net import BayesNet
+from dpjax.data.intervals import Interval
+from dpjax.data.variables import Variable
 from dpjax.privacy import Sensitivity
-from dpjax.variables import Variable
+from dpjax.tables.layout import TableLayout
 
 
 class Statistic(abc.ABC):

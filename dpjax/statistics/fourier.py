@@ -13,16 +13,8 @@ from jaxtyping import Array, ArrayLike, Int32
 
 from dpjax._checks import one_of, whole
 from dpjax._types import Cells, Flat, Records, Scalar
-from dpjax.counts import PackedRecords, count, odd_parities, parities
-from dpjax.counts.packed import check_packed
-from dpjax.fourier_basis import (
-    DownwardClosure,
-    denominators,
-    from_coefficients,
-    to_coefficients,
-)
-from dpjax.graph import BayesNet, maximal_groups
-from dpjax.layout import MOST_CELLS, TableLayout
+from dpjax.data.bayes_net import BayesNet, maximal_groups
+from dpjax.data.variables import Variable
 from dpjax.privacy import ADJACENCIES, REPLACE_ONE, Sensitivity
 from dpjax.statistics.base import TableStatistic
 from dpjax.statistics.fourier_sensitivity import (
@@ -30,7 +22,15 @@ from dpjax.statistics.fourier_sensitivity import (
     largest_change_of_order,
     largest_change_over_groups,
 )
-from dpjax.variables import Variable
+from dpjax.tables.counts import PackedRecords, count, odd_parities, parities
+from dpjax.tables.counts.packed import check_packed
+from dpjax.tables.fourier_basis import (
+    DownwardClosure,
+    denominators,
+    from_coefficients,
+    to_coefficients,
+)
+from dpjax.tables.layout import MOST_CELLS, TableLayout
 
 _MOST_TABLES = 1 << 20
 _MOST_BY_PARITY = 8  # variables: with more, a table and its transform are faster

@@ -23,7 +23,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from dpjax.fourier_basis import supports
+from dpjax.tables.fourier_basis import supports
 
 # Of one variable, with r the number of levels and "r" standing for r - 1: the sums over
 # its contrasts of p², p'², pp' and p²p'², for (x, x') = (0, 0), (1, 1), (0, 1), (1, 0)

@@ -15,11 +15,11 @@ from jaxtyping import Array, ArrayLike, Float, Int32, Real
 
 from dpjax._checks import array_of, one_of, whole
 from dpjax._types import Flat, Scalar
-from dpjax.expfam import FAMILIES, Family
-from dpjax.intervals import Interval
+from dpjax.data.intervals import Interval
+from dpjax.data.variables import Variable
+from dpjax.families import FAMILIES, Family
 from dpjax.privacy import ADJACENCIES, REPLACE_ONE, Sensitivity
 from dpjax.statistics.base import Statistic
-from dpjax.variables import Variable
 
 _UNITS = 1 << 10
 _MOST_UNITS = 1 << 16
@@ -103,7 +103,7 @@ class Sufficient(Statistic):
         """The statistic of the family of that name, with the variables' bounds.
 
         Args:
-            family: a key of `dpjax.expfam.FAMILIES`.
+            family: a key of `dpjax.families.FAMILIES`.
             variables: the columns of the records; of a regression the target last.
             adjacency: "replace-one" or "add-remove".
             units: see `Sufficient`.

@@ -14,7 +14,6 @@ import jax.numpy as jnp
 import numpy as np
 
 import dpjax as dp
-from dpjax import release_format
 from dpjax._documents import canonical_json
 from dpjax.mechanisms import (
     CellMass,
@@ -24,6 +23,7 @@ from dpjax.mechanisms import (
     SplitLaplace,
 )
 from dpjax.privacy import PureDP
+from dpjax.releases import file_format
 from dpjax.statistics import FamilyCounts, FourierCoefficients, Sufficient
 
 from .corpus import seeds
@@ -99,7 +99,7 @@ def released(statistic, mechanism, values=None, n=5) -> bytes:
     if values is None:
         values = np.zeros(statistic.length, np.int32)
     values = jnp.asarray(values, jnp.int32)
-    return release_format.dump(values, statistic, mechanism, n).encode()
+    return file_format.dump(values, statistic, mechanism, n).encode()
 
 
 def noisy(statistic, adjacency=ONE) -> bytes:

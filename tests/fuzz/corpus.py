@@ -24,7 +24,7 @@ from pyarrow import csv, parquet
 import dpjax as dp
 from dpjax.privacy.ledger_lines import Book, with_charge
 from dpjax.statistics import FamilyCounts, FourierCoefficients, Sufficient
-from dpjax.sweeps.checkpoint import Checkpoint
+from dpjax.study.sweeps.checkpoint import Checkpoint
 
 HERE = pathlib.Path(__file__).parent
 SEEDS, CASES = HERE / "seeds", HERE / "cases"

@@ -17,10 +17,10 @@ import pyarrow as pa
 from pyarrow import parquet
 
 import dpjax as dp
-from dpjax import release_format
 from dpjax._documents import canonical_json
+from dpjax.releases import file_format
 from dpjax.statistics import FamilyCounts
-from dpjax.sweeps.checkpoint import Checkpoint, blocks_in, recorded_block
+from dpjax.study.sweeps.checkpoint import Checkpoint, blocks_in, recorded_block
 
 from .corpus import LEAVES, LEVELS, NUMBERS, SWEEP
 from .mutations import ODD_VALUES, mutated_bytes, mutated_document, written
@@ -88,7 +88,7 @@ def _read_release(path: pathlib.Path) -> None:
     text = path.read_bytes()
     released = dp.load(path)
     n = None if released.n is None else int(released.n)
-    again = release_format.dump(
+    again = file_format.dump(
         released.values, released.statistic, released.mechanism, n,
         released.hidden_states,
     )  # fmt: skip

@@ -3,13 +3,13 @@
 __all__ = ["EXEMPT", "FUNCTIONS", "REFUSALS"]
 
 FUNCTIONS = {
-    "columns/csv_blocks.py": (
+    "data/columns/csv_blocks.py": (
         "blocks", "_pieces", "_scan", "_is_regular", "_marks",
     ),
-    "columns/csv_tables.py": ("_texts", "_parse"),
-    "columns/codes.py": ("encode_column",),
-    "columns/sources.py": ("parts", "_check_columns"),
-    "variables.py": (
+    "data/columns/csv_tables.py": ("_texts", "_parse"),
+    "data/columns/codes.py": ("encode_column",),
+    "data/columns/sources.py": ("parts", "_check_columns"),
+    "data/variables.py": (
         "Variable.match", "Variable.code", "Variable.is_outside", "Variable._near",
         "_rounding", "_number",
     ),
@@ -38,11 +38,11 @@ FUNCTIONS = {
         "_Law.__init__", "_Law.draw", "_Law._conditional", "_Law._sums", "_convolve",
         "_polynomial_product",
     ),
-    "random/chacha.py": (
+    "noise/keys/chacha.py": (
         "block", "_double_round", "_rotate", "_random_bits", "_stream", "_split",
         "_fold_in", "release_key",
     ),
-    "statistics/family_counts.py": (
+    "statistics/network_counts.py": (
         "FamilyCounts.sensitivity", "FamilyCounts.sensitivity_of_one",
     ),
     "statistics/fourier.py": (
@@ -87,7 +87,7 @@ FUNCTIONS = {
     "mechanisms/truncation.py": (
         "grids_of_omega", "grids_of_share", "temperature", "choose_share",
     ),
-    "mechanisms/grid_posterior.py": (
+    "mechanisms/network_posterior_sampler.py": (
         "GridPosterior.__check_init__", "GridPosterior._calibrate",
         "GridPosterior.from_description", "GridPosterior.loss", "GridPosterior.draw",
         "GridPosterior.draw_with", "GridPosterior._rows", "GridPosterior._exponent",
@@ -101,7 +101,7 @@ FUNCTIONS = {
     "mechanisms/family_loss.py": (
         "widest_grid", "lowest_temperature", "sample_loss", "posterior_scores",
     ),
-    "mechanisms/family_posterior.py": (
+    "mechanisms/family_posterior_sampler.py": (
         "FamilyPosterior.__check_init__", "FamilyPosterior.calibrate",
         "FamilyPosterior.loss", "FamilyPosterior.draw", "FamilyPosterior.draw_with",
         "FamilyPosterior.scores", "FamilyPosterior.from_description",
@@ -114,35 +114,35 @@ FUNCTIONS = {
         "CellMass.calibrate", "CellMass.draw", "CellMass.scores", "_largest_rate",
         "_exponential_below",
     ),
-    "publish.py": (
+    "releases/release.py": (
         "_noise", "_posterior_sample", "_map", "_cell_mass", "release",
         "_refuse_statistic", "_refuse_empty",
     ),
-    "measuring.py": ("measured", "_of_few", "_refuse_size", "_refuse_traced"),
-    "private_chains/price.py": (
+    "releases/measuring.py": ("measured", "_of_few", "_refuse_size", "_refuse_traced"),
+    "chains/price.py": (
         "price_of", "full_loss", "float_above", "float_below", "table_width",
         "Clip.width", "Clip.__call__", "of_each", "shaped", "_numbers", "_signed",
     ),
-    "private_chains/charging.py": ("charge", "refuse_traced"),
-    "hidden_markov/paid.py": (
+    "chains/charging.py": ("charge", "refuse_traced"),
+    "event_logs/charged.py": (
         "PaidHiddenMarkov.cost", "PaidHiddenMarkov.approximate", "paid_hidden_markov",
         "_width",
     ),
 }  # fmt: skip
 
 REFUSALS = (
-    *("noise/tables.py:certify", "measuring.py:_refuse_size"),
+    *("noise/tables.py:certify", "releases/measuring.py:_refuse_size"),
     *("privacy/guarantee.py:_exact_loss", "privacy/composition.py:parallel"),
     *("privacy/composition.py:subsampled", "privacy/composition.py:_adjacency"),
-    *("privacy/composition.py:_below_one", "publish.py:_refuse_empty"),
+    *("privacy/composition.py:_below_one", "releases/release.py:_refuse_empty"),
     "mechanisms/discrete_laplace.py:DiscreteLaplace.sample",
     "mechanisms/discrete_laplace.py:_to_words",
     "mechanisms/split_laplace.py:SplitLaplace.calibrate",
-    "mechanisms/grid_posterior.py:GridPosterior.__check_init__",
-    "mechanisms/family_posterior.py:FamilyPosterior.__check_init__",
-    "mechanisms/family_posterior.py:FamilyPosterior.scores",
-    *("private_chains/price.py:price_of", "private_chains/price.py:table_width"),
-    *("private_chains/price.py:shaped", "hidden_markov/paid.py:_width"),
+    "mechanisms/network_posterior_sampler.py:GridPosterior.__check_init__",
+    "mechanisms/family_posterior_sampler.py:FamilyPosterior.__check_init__",
+    "mechanisms/family_posterior_sampler.py:FamilyPosterior.scores",
+    *("chains/price.py:price_of", "chains/price.py:table_width"),
+    *("chains/price.py:shaped", "event_logs/charged.py:_width"),
 )
 """Functions whose refusals privacy rests on: their arms that only raise need mutants.
 
@@ -156,7 +156,7 @@ _ORDER = "the maximum is the same in any order, and no variable can be taken twi
 _TEXT = "a text, or an array handed on as it is"
 
 _FOURIER = "statistics/fourier_sensitivity.py:"
-_FAMILY = "mechanisms/family_posterior.py:FamilyPosterior.calibrate"
+_FAMILY = "mechanisms/family_posterior_sampler.py:FamilyPosterior.calibrate"
 EXEMPT = {
     ("privacy/ledger_file.py:LedgerFile.opened", "flags ="): (
         "with too few rights nothing can be charged or drawn, and more change nothing"
@@ -165,8 +165,8 @@ EXEMPT = {
     ("noise/simplex_grid.py:log_table", "context ="): (
         "any public table of integers is as private: costs are derived from it"
     ),
-    ("random/chacha.py:_double_round", "words = list(state)"): _TEXT,
-    ("statistics/family_counts.py:FamilyCounts.sensitivity_of_one", "one_of("): (
+    ("noise/keys/chacha.py:_double_round", "words = list(state)"): _TEXT,
+    ("statistics/network_counts.py:FamilyCounts.sensitivity_of_one", "one_of("): (
         "`Sensitivity` refuses an unknown adjacency itself"
     ),
     (_FOURIER + "_terms", "return math.prod("): (
@@ -184,7 +184,10 @@ EXEMPT = {
     ("mechanisms/truncation.py:temperature", "while n is not None"): _SEARCH,
     ("mechanisms/truncation.py:choose_share", "risks = []"): _CHOICE,
     ("mechanisms/truncation.py:choose_share", "risks.append("): _CHOICE,
-    ("mechanisms/grid_posterior.py:GridPosterior.draw_with", "drawn ="): _LOUD,
+    (
+        "mechanisms/network_posterior_sampler.py:GridPosterior.draw_with",
+        "drawn =",
+    ): _LOUD,
     ("mechanisms/parameter_grid.py:ParameterGrid.__post_init__", "for name,"): (
         "the larger of two distances that differ by a width at most"
     ),
@@ -197,16 +200,16 @@ EXEMPT = {
     (_FAMILY, "if truncation is not None:"): _CHOICE,
     (_FAMILY, "elif heat is None:"): _CHOICE,
     (_FAMILY, "heat = heat or"): _CHOICE,
-    ("publish.py:release", "recipe.statistic("): (
+    ("releases/release.py:release", "recipe.statistic("): (
         "one for the other adjacency is refused, and any other has its own cost"
     ),
-    ("publish.py:_refuse_statistic", "if isinstance(what, BayesNet):"): (
+    ("releases/release.py:_refuse_statistic", "if isinstance(what, BayesNet):"): (
         "a network's statistic is made by the mechanism's own recipe"
     ),
-    ("private_chains/price.py:of_each", "def every("): _LOUD,
-    ("private_chains/price.py:shaped", "return jnp.asarray("): _TEXT,
-    ("private_chains/price.py:_numbers", "low, high ="): _TEXT,
-    ("private_chains/price.py:_signed", "magnitude ="): _LOUD,
-    ("hidden_markov/paid.py:paid_hidden_markov", "purpose ="): _TEXT,
+    ("chains/price.py:of_each", "def every("): _LOUD,
+    ("chains/price.py:shaped", "return jnp.asarray("): _TEXT,
+    ("chains/price.py:_numbers", "low, high ="): _TEXT,
+    ("chains/price.py:_signed", "magnitude ="): _LOUD,
+    ("event_logs/charged.py:paid_hidden_markov", "purpose ="): _TEXT,
 }
 """Why a branch needs none, by function and how the branch's first line starts."""

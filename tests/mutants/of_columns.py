@@ -2,7 +2,11 @@
 
 from tests.mutants.mutant import Mutant
 
-_SOURCES, _CODES, _LEVELS = "columns/sources.py", "columns/codes.py", "variables.py"
+_SOURCES, _CODES, _LEVELS = (
+    "data/columns/sources.py",
+    "data/columns/codes.py",
+    "data/variables.py",
+)
 _READING, _SCHEMA = "tests/test_reading.py::", "tests/test_schema.py::"
 _COUNTED = "tests/test_streaming.py::test_every_kind_of_source_is_counted_as_if_at_once"
 _ALONE = _SCHEMA + "test_a_records_code_does_not_depend_on_other_records"

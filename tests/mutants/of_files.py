@@ -17,14 +17,14 @@ def _left_out(what: str, file: str, old: str, new: str, *tests: str) -> Mutant:
 MUTANTS = (
     _left_out(
         "tables: any number of cells",
-        "layout.py",
+        "tables/layout.py",
         "if self.length > MOST_CELLS:",
         "if False:",
         f"{_HERE}test_a_family_of_very_many_is_refused_without_a_product_of_all",
     ),
     _left_out(
         "tables: a product of any length",
-        "layout.py",
+        "tables/layout.py",
         "            if cells > MOST_CELLS:\n                break\n",
         "",
         f"{_HERE}test_a_family_of_very_many_is_refused_without_a_product_of_all",
@@ -80,7 +80,7 @@ MUTANTS = (
     ),
     _left_out(
         "release files: any number of values",
-        "release_format.py",
+        "releases/file_format.py",
         '    _refuse_missing(values, statistic, described["kind"])\n',
         "",
         f"{_HERE}test_values_are_counted_before_anything_is_derived_from_them",

@@ -2,7 +2,7 @@
 
 from tests.mutants.mutant import Mutant
 
-_GRID_POSTERIOR = "mechanisms/grid_posterior.py"
+_GRID_POSTERIOR = "mechanisms/network_posterior_sampler.py"
 _IN_SAMPLING_LAWS = "tests/test_sampling_laws.py::"
 _IN_SAMPLING_COSTS = "tests/test_sampling_costs.py::"
 _IN_GRID_POSTERIOR = "tests/test_grid_posterior.py::"

@@ -8,7 +8,7 @@ _BRUTE_FORCE = (
 )
 _EXACT = "tests/test_exact_draws.py::"
 _SAMPLER = "tests/test_discrete_laplace.py::"
-_COUNTED = "statistics/family_counts.py"
+_COUNTED = "statistics/network_counts.py"
 _ONE_CELL = "Sensitivity(2 if adjacency == REPLACE_ONE else 1, adjacency, tight=True)"
 _DRAWN = "noisy = _add(release_key(), self.padded_table(), padded)"
 
@@ -78,7 +78,7 @@ MUTANTS = (
     Mutant(
         "NaN let through",
         "fixed-point sums: not mapped, nor clipped",
-        "expfam/base.py",
+        "families/base.py",
         "return jnp.where(jnp.isnan(scaled), 0, jnp.clip(scaled, -1, 1))",
         "return scaled",
         (
@@ -89,7 +89,7 @@ MUTANTS = (
     Mutant(
         "NaN let through",
         "numbers of a table: no public default",
-        "intervals.py",
+        "data/intervals.py",
         "filled = np.where(np.isnan(values), self.missing, values)",
         "filled = values",
         (
@@ -100,7 +100,7 @@ MUTANTS = (
     Mutant(
         "NaN let through",
         "schema: values outside the levels become level 0",
-        "encoding.py",
+        "data/encoding.py",
         "            if outside:\n",
         "            if outside and False:\n",
         (
@@ -111,7 +111,7 @@ MUTANTS = (
     Mutant(
         "NaN let through",
         "counts: an index of no level is in another table's cell",
-        "counts/tables.py",
+        "tables/counts/tables.py",
         "levels = records.astype(jnp.int32) & np.array([bits], np.int32)",
         "levels = records.astype(jnp.int32)",
         (
@@ -122,7 +122,7 @@ MUTANTS = (
     Mutant(
         "table row shifted",
         "schema: each code is the next level's",
-        "columns/codes.py",
+        "data/columns/codes.py",
         "filled = [0 if code is None else code for code in codes]",
         "filled = [0 if code is None else code for code in codes]\n"
         "    filled = [*filled[1:], *filled[:1]]",
@@ -131,7 +131,7 @@ MUTANTS = (
     Mutant(
         "table row shifted",
         "streaming: padding is taken from the wrong cell",
-        "counts/batches.py",
+        "tables/counts/batches.py",
         "values -= padding * alone",
         "values -= padding * np.roll(alone, 1)",
         ("tests/test_streaming.py::test_padding_is_not_counted[63]",),
@@ -139,7 +139,7 @@ MUTANTS = (
     Mutant(
         "table row shifted",
         "sharded counts: padding is taken from the next table",
-        "counts/sharded.py",
+        "tables/counts/sharded.py",
         "firsts = np.asarray(layout.offsets[:-1], np.int32)",
         "firsts = np.asarray(layout.offsets[1:], np.int32)",
         ("tests/test_mesh.py::test_eight_devices_count_as_one_does",),
@@ -236,7 +236,7 @@ MUTANTS = (
     Mutant(
         "key reused",
         "release: every one with the same key",
-        "random/chacha.py",
+        "noise/keys/chacha.py",
         "os.urandom(32)",
         "bytes(32)",
         ("tests/test_random.py::test_release_keys_are_fresh_and_whole",),
@@ -244,7 +244,7 @@ MUTANTS = (
     Mutant(
         "key reused",
         "ChaCha20: folds are children of a split",
-        "random/chacha.py",
+        "noise/keys/chacha.py",
         "block(key, counter, (_FOLD, 0, 0))",
         "block(key, counter, (_SPLIT, 0, 0))",
         (

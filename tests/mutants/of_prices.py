@@ -2,9 +2,9 @@
 
 from tests.mutants.mutant import Mutant
 
-_PRICE = "private_chains/price.py"
-_CHARGING = "private_chains/charging.py"
-_PAID = "hidden_markov/paid.py"
+_PRICE = "chains/price.py"
+_CHARGING = "chains/charging.py"
+_PAID = "event_logs/charged.py"
 _IN_PRICES = "tests/test_prices.py::"
 _IN_HIDDEN_MARKOV_PAID = "tests/test_hidden_markov_paid.py::"
 

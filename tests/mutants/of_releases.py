@@ -2,8 +2,8 @@
 
 from tests.mutants.mutant import Mutant
 
-_PUBLISH = "publish.py"
-_MEASURING = "measuring.py"
+_PUBLISH = "releases/release.py"
+_MEASURING = "releases/measuring.py"
 _DISCRETE_LAPLACE = "mechanisms/discrete_laplace.py"
 _SPLIT_LAPLACE = "mechanisms/split_laplace.py"
 _IN_RELEASE = "tests/test_release.py::"

@@ -3,7 +3,7 @@
 from tests.mutants.mutant import Mutant
 
 _DISCRETE_LAPLACE = "noise/discrete_laplace.py"
-_CHACHA = "random/chacha.py"
+_CHACHA = "noise/keys/chacha.py"
 _IN_DISCRETE_LAPLACE = "tests/test_discrete_laplace.py::"
 _IN_RANDOM = "tests/test_random.py::"
 

@@ -31,7 +31,7 @@ MUTANTS = (
     Mutant(
         "ε doubled",
         "grid posterior: drawn at half the temperature",
-        "mechanisms/grid_posterior.py",
+        "mechanisms/network_posterior_sampler.py",
         "return self.prior - 1 + count / self.temperature",
         "return self.prior - 1 + 2 * count / self.temperature",
         audit=("--mechanism", "posterior-grid"),
@@ -39,7 +39,7 @@ MUTANTS = (
     Mutant(
         "budget not charged",
         "grid posterior: many samples for the price of one",
-        "mechanisms/grid_posterior.py",
+        "mechanisms/network_posterior_sampler.py",
         "return self.samples * sample_loss(",
         "return sample_loss(",
         (_GRID + "test_many_samples_cost_many_times_as_much",),
@@ -47,7 +47,7 @@ MUTANTS = (
     Mutant(
         "table row shifted",
         "grid posterior: each row is drawn from the first one's counts",
-        "mechanisms/grid_posterior.py",
+        "mechanisms/network_posterior_sampler.py",
         "for count in counts[row]]",
         "for count in counts[start : start + grid.levels]]",
         (_GRID + "test_rows_of_a_draw_follow_their_counts",),
@@ -89,7 +89,7 @@ MUTANTS = (
     Mutant(
         "ε doubled",
         "family posterior: drawn at half the temperature",
-        "mechanisms/family_posterior.py",
+        "mechanisms/family_posterior_sampler.py",
         "posterior_scores(self.grid, 1 / self.temperature,",
         "posterior_scores(self.grid, 2 / self.temperature,",
         (_FAMILY + _TOLD_APART + "[poisson-replace-one]",),
@@ -97,7 +97,7 @@ MUTANTS = (
     Mutant(
         "float noise",
         "family posterior: points by inversion of a double",
-        "mechanisms/family_posterior.py",
+        "mechanisms/family_posterior_sampler.py",
         "drawn = softmax(scores, unit, bits, draws=self.samples)",
         "logs = np.array([float(unit * (s - max(scores))) for s in scores])\n"
         "        sums = np.cumsum(np.exp(logs))\n"
@@ -124,7 +124,7 @@ MUTANTS = (
     Mutant(
         "sensitivity halved",
         "truncated posterior: Theorem 4 without its 2",
-        "privacy/lipschitz.py",
+        "theory/lipschitz.py",
         "factor = (2 if adjacency == REPLACE_ONE else 1) * int(samples)",
         "factor = int(samples)",
         (
@@ -135,7 +135,7 @@ MUTANTS = (
     Mutant(
         "sensitivity halved",
         "truncated posterior of numbers: without its 2",
-        "models/sample_cost.py",
+        "mechanisms/sample_cost.py",
         "times = 2 if adjacency == REPLACE_ONE else 1",
         "times = 1",
         (
@@ -156,7 +156,7 @@ MUTANTS = (
     Mutant(
         "sensitivity halved",
         "paid chains: a replaced record costs as one more",
-        "private_chains/price.py",
+        "chains/price.py",
         "return width * (2 if adjacency == REPLACE_ONE else 1)",
         "return width",
         (_CHAINS + "test_a_chain_costs_what_it_says[3]",),
@@ -164,7 +164,7 @@ MUTANTS = (
     Mutant(
         "ε doubled",
         "paid chains: tables drawn at half the temperature",
-        "private_chains/updates.py",
+        "chains/updates.py",
         "return prior + counts.reshape(rows, levels) / temperature",
         "return prior + 2 * counts.reshape(rows, levels) / temperature",
         (_CHAINS + "test_a_table_costs_what_it_says[1-replace-one]",),
@@ -172,7 +172,7 @@ MUTANTS = (
     Mutant(
         "NaN let through",
         "paid chains: of a log-likelihood",
-        "private_chains/price.py",
+        "chains/price.py",
         "known = jnp.where(jnp.isnan(log_likelihood), low, log_likelihood)",
         "known = log_likelihood",
         (_CHAINS + "test_likelihoods_without_a_number_count_as_the_lowest",),
@@ -180,7 +180,7 @@ MUTANTS = (
     Mutant(
         "budget not charged",
         "paid chains: one sweep instead of all",
-        "private_chains/chains.py",
+        "chains/private_chain.py",
         "(repeated(cost, draws) for cost, draws in charges)), sweeps)",
         "(repeated(cost, draws) for cost, draws in charges)), 1)",
         (_CHAINS + "test_the_ledger_refuses_to_go_on",),
@@ -188,7 +188,7 @@ MUTANTS = (
     Mutant(
         "budget not charged",
         "paid chains: one update of many at random",
-        "private_chains/updates.py",
+        "chains/updates.py",
         "return PaidStep(repeatedly, cost, times, law)",
         "return PaidStep(repeatedly, cost, 1, law)",
         (_CHAINS + "test_random_scans_draw_as_said",),
@@ -196,7 +196,7 @@ MUTANTS = (
     Mutant(
         "sensitivity halved",
         "events: only the dearest field counts",
-        "hidden_markov/paid.py",
+        "event_logs/charged.py",
         "return sum(map(table_width, fields, least), Fraction(0))",
         "return max(map(table_width, fields, least))",
         (_EVENTS + "test_a_draw_of_paths_costs_what_it_says[replace-one-1/2]",),
@@ -204,7 +204,7 @@ MUTANTS = (
     Mutant(
         "ε doubled",
         "events: drawn at half the temperature",
-        "hidden_markov/paid.py",
+        "event_logs/charged.py",
         "        counts / temperature,\n",
         "        2 * counts / temperature,\n",
         (_EVENTS + _CHARGED + "[1/2]",),
@@ -212,7 +212,7 @@ MUTANTS = (
     Mutant(
         "budget not charged",
         "events: one draw a sweep instead of two",
-        "hidden_markov/paid.py",
+        "event_logs/charged.py",
         "(1 if assume_converged else 2 * sweeps)",
         "(1 if assume_converged else sweeps)",
         (_EVENTS + _CHARGED + "[1/2]",),

@@ -1,0 +1,64 @@
+"""Gibbs sampling: conditional laws, and chains whose privacy cost is charged."""
+
+__all__ = [
+    "AnnealedSample",
+    "PaidChain",
+    "PaidStep",
+    "PublicChain",
+    "State",
+    "Step",
+    "annealed",
+    "barker",
+    "block",
+    "charge",
+    "choice",
+    "collapsed",
+    "collapsed_weights",
+    "draw_beta",
+    "draw_categorical",
+    "draw_dirichlet",
+    "draw_gamma",
+    "draw_gaussian",
+    "draw_gaussian_vector",
+    "draw_log_gamma",
+    "draw_paths",
+    "draw_states",
+    "in_turn",
+    "latents",
+    "log_normalise",
+    "paid_chain",
+    "path_counts",
+    "price_of",
+    "public_chain",
+    "refuse_prior",
+    "run",
+    "table",
+    "table_width",
+    "update_sites",
+    "update_sites_collapsed",
+]
+
+from dpjax.chains.annealing import AnnealedSample, annealed
+from dpjax.chains.barker import barker
+from dpjax.chains.blocks import State, Step, block, in_turn, run
+from dpjax.chains.charging import charge
+from dpjax.chains.gamma import draw_log_gamma, log_normalise
+from dpjax.chains.hidden_paths import draw_paths, draw_states, path_counts
+from dpjax.chains.laws import (
+    draw_beta,
+    draw_categorical,
+    draw_dirichlet,
+    draw_gamma,
+    draw_gaussian,
+    draw_gaussian_vector,
+)
+from dpjax.chains.price import price_of, refuse_prior, table_width
+from dpjax.chains.private_chain import (
+    PaidChain,
+    PaidStep,
+    PublicChain,
+    paid_chain,
+    public_chain,
+)
+from dpjax.chains.sites import collapsed_weights, update_sites, update_sites_collapsed
+from dpjax.chains.updates import choice, collapsed, latents, table

@@ -1,0 +1,188 @@
+r"""Annealed importance sampling that reads records, by Barker's moves.
+
+From a draw of the prior, moves at rising powers $0 < \beta_1 < \dots \le 1$ of the
+likelihood lead to the posterior. A move at power β costs β times what it does at power
+1. The weight $\prod_j L(\theta_{j-1})^{\beta_j - \beta_{j-1}}$, whose expectation is
+the evidence, reads the records as well: its logarithm is given out with Laplace noise
+for a cost of its own, or not at all.
+"""
+
+__all__ = ["AnnealedSample", "annealed"]
+
+import itertools
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+from jax import lax
+from jaxtyping import Array, Float
+
+from dpjax._checks import one_of, typed_key
+from dpjax._types import Key
+from dpjax.chains.barker import choose
+from dpjax.chains.charging import charge, refuse_traced
+from dpjax.chains.price import (
+    Bounds,
+    Clip,
+    clip_to,
+    float_above,
+    float_below,
+    full_loss,
+    of_each,
+    shaped,
+)
+from dpjax.privacy import (
+    ADJACENCIES,
+    REPLACE_ONE,
+    Epsilon,
+    Ledger,
+    PureDP,
+    exact_epsilon,
+)
+
+
+class AnnealedSample(eqx.Module):
+    """What annealing gives out, and its cost. Floats: for studies, as a `PaidChain` is.
+
+    Args:
+        value: the parameter after the last move.
+        log_weight: noisy, or None.
+        cost: of all moves, and of the weight.
+    """
+
+    value: Array
+    log_weight: Float[Array, ""] | None
+    cost: PureDP = eqx.field(static=True)
+
+
+def annealed(
+    key: Key,
+    records: Any,
+    begin: Callable[[Key], Array],
+    propose: Callable[[Key, Array], tuple[Array, Array]],
+    log_likelihood: Callable[[Array, Any], Array],
+    bounds: Bounds,
+    powers: Sequence[Epsilon],
+    *,
+    adjacency: str,
+    log_prior: Callable[[Array], Array],
+    weight_epsilon: Epsilon | None = None,
+    ledger: Ledger | None = None,
+) -> AnnealedSample:
+    r"""A parameter near the posterior, one Barker's move at each power.
+
+    Functions that are built once share a program; new ones are compiled anew.
+
+    Args:
+        key: typed. The cost holds only if nobody can guess it: to show the result, from
+            `dpjax.noise.keys.release_key`.
+        records: an array, or a tuple or dictionary of arrays, records on the first
+            axis.
+        begin: a draw of the prior, from a key: no records.
+        propose: as in `barker`.
+        log_likelihood: of one record, a scalar, given the parameter and the record.
+        bounds: of that log-likelihood; what is outside is clipped.
+        powers: of the likelihood, rising, above 0 and at most 1; the last one is that
+            of the target (1 over its temperature).
+        adjacency: "replace-one" or "add-remove".
+        log_prior: of the parameter, a scalar.
+        weight_epsilon: of the noisy log-weight; None: none is given out.
+        ledger: charged before anything is drawn; not inside `jit` or `vmap`.
+
+    Privacy:
+        $2 \Delta \sum_j \beta_j$ under replace-one, half of it under add-remove, and
+        the weight's ε: its logarithm changes by at most $\beta_J \Delta$ if a record is
+        replaced, and by $\beta_J$ times the larger bound in magnitude if it appears.
+
+    Raises:
+        ValueError: if an argument is out of range.
+        BudgetExceeded: if the ledger has less left; nothing is drawn.
+
+    Reference:
+        Neal, "Annealed importance sampling" (2001).
+    """
+    typed_key(key=key)
+    one_of(ADJACENCIES, adjacency=adjacency)
+    clip, exact = clip_to(bounds), _rising(powers)
+    cost = _cost(clip, exact, adjacency, weight_epsilon)
+    steps = jnp.asarray(np.array([float_below(power) for power in exact]))
+    key_chain, key_noise = jr.split(key)
+    functions = begin, propose, log_likelihood, clip, log_prior
+    program = partial(_anneal, functions=functions)
+    jax.eval_shape(program, key_chain, records, steps)  # mistakes show before a charge
+    if ledger is not None:
+        charge(ledger, cost, f"annealing with {len(exact)} moves", (key, records))
+    value, log_weight = program(key_chain, records, steps)
+    if ledger is not None:
+        refuse_traced(value, log_weight)
+    if weight_epsilon is None:
+        return AnnealedSample(value, None, cost)
+    scale = _weight_sensitivity(clip, exact[-1], adjacency) / exact_epsilon(
+        weight_epsilon, "weight_epsilon"
+    )
+    noise = float_above(scale) * jr.laplace(key_noise, (), log_weight.dtype)
+    return AnnealedSample(value, log_weight + noise, cost)
+
+
+@partial(jax.jit, static_argnames="functions")
+def _anneal(
+    key: Key, records: Any, powers: Array, *, functions: tuple
+) -> tuple[Array, Array]:
+    begin, propose, log_likelihood, clip, log_prior = functions
+    each = of_each(lambda state, record, _: log_likelihood(state["value"], record))
+
+    def fit(value: Array) -> Array:
+        fits = each({"value": value}, records)
+        return clip(shaped(fits, (len(fits),), "log_likelihood")).sum()
+
+    key_begin, key_moves = jr.split(key)
+
+    def move(carry, power):
+        key, value, log_weight, before = carry
+        key, key_propose, key_accept = jr.split(key, 3)
+        now = fit(value)
+        log_weight = log_weight + (power - before) * now
+        proposed, log_proposals = propose(key_propose, value)
+        ratio = shaped(log_prior(proposed) - log_prior(value), (), "log_prior")
+        ratio = ratio + shaped(log_proposals, (), "propose")
+        ratio = ratio + power * (fit(proposed) - now)
+        value = choose(key_accept, ratio, proposed, value)
+        return (key, value, log_weight, power), None
+
+    zero = jnp.zeros((), powers.dtype)
+    start = key_moves, begin(key_begin), zero, zero
+    (_, value, log_weight, _), _ = lax.scan(move, start, powers)
+    return value, log_weight
+
+
+def _rising(powers: Sequence[Epsilon]) -> list[Fraction]:
+    exact = [exact_epsilon(power, "powers") for power in powers]
+    pairs = itertools.pairwise(exact)
+    if not exact or exact[-1] > 1 or any(x >= y for x, y in pairs):
+        raise ValueError(
+            "`powers` must rise, above 0 and at most 1, such as ['0.25', '0.5', '1']."
+        )
+    return exact
+
+
+def _cost(
+    clip: Clip, powers: list[Fraction], adjacency: str, weight_epsilon: Epsilon | None
+) -> PureDP:
+    weight = (
+        Fraction(0)
+        if weight_epsilon is None
+        else exact_epsilon(weight_epsilon, "weight_epsilon")
+    )
+    return PureDP(full_loss(clip.width, adjacency) * sum(powers) + weight, adjacency)
+
+
+def _weight_sensitivity(clip: Clip, last: Fraction, adjacency: str) -> Fraction:
+    if adjacency == REPLACE_ONE:
+        return last * clip.width
+    return last * clip.largest

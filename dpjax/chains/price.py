@@ -1,0 +1,227 @@
+r"""What an update costs that is an exponential mechanism, at which temperature.
+
+Let a record's log-likelihood be in [low, high], of width Δ, whatever the value. An
+update draws a value with probability $\propto \pi(v) \exp(\sum_i u_i(v) / T)$.
+
+- If a record appears, the exponent of v changes by u(v)/T, and the log of the
+  normaliser by an average of such changes: the log-probability by at most Δ/T.
+- If it is replaced, one disappears and one appears: by at most 2Δ/T.
+
+So at T = 1 it costs Δ under add-remove and 2Δ under replace-one (Foulds et al., section
+4.1), and at $T = \max(1, \text{that} / \epsilon)$ at most ε.
+"""
+
+__all__ = [
+    "LEAST",
+    "Bounds",
+    "Clip",
+    "Price",
+    "clip_to",
+    "float_above",
+    "float_below",
+    "full_loss",
+    "of_each",
+    "price_of",
+    "refuse_prior",
+    "shaped",
+    "table_width",
+]
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+
+from dpjax._checks import brief, one_of, positive
+from dpjax._types import Scalar
+from dpjax.chains.blocks import State
+from dpjax.privacy import (
+    ADD_REMOVE,
+    ADJACENCIES,
+    REPLACE_ONE,
+    Epsilon,
+    PureDP,
+    exact_epsilon,
+    logarithm_above,
+    rounded_up,
+)
+
+Bounds = tuple[Epsilon, Epsilon]
+LEAST = Fraction(1, 10**7)  # probability in a table, so that draws end
+
+
+class Price(NamedTuple):
+    """Of one update.
+
+    Attributes:
+        cost: of the update.
+        temperature: at which the likelihood is taken; at least 1.
+    """
+
+    cost: PureDP
+    temperature: float
+
+
+def price_of(
+    width: Fraction, epsilon: Epsilon, adjacency: str, latents: Sequence[str] = ()
+) -> Price:
+    """The price of an update at ε, or less if T = 1 costs less.
+
+    Args:
+        width: Δ, of the range of a record's log-likelihood, in nats.
+        epsilon: of one update.
+        adjacency: "replace-one" or "add-remove".
+        latents: entries of the state that have records on the first axis: none under
+            add-remove, where they would give the number of records away.
+
+    Raises:
+        ValueError: if an argument is out of range, or there are such latents.
+    """
+    one_of(ADJACENCIES, adjacency=adjacency)
+    if latents and adjacency == ADD_REMOVE:
+        raise ValueError(
+            f"`latents` must be left out under {ADD_REMOVE!r}, where one a record "
+            f"would show the number of records, got {latents[0]!r}."
+        )
+    budget = exact_epsilon(epsilon)
+    full = full_loss(width, adjacency)
+    temperature = float_above(max(Fraction(1), full / budget))
+    return Price(PureDP(min(budget, full), adjacency), temperature)
+
+
+def full_loss(width: Fraction, adjacency: str) -> Fraction:
+    """Of an update at temperature 1: Δ if a record appears, 2Δ if it is replaced."""
+    return width * (2 if adjacency == REPLACE_ONE else 1)
+
+
+def refuse_prior(**priors: Scalar) -> None:
+    """Refuse Dirichlet parameters that floats might lose beside a count, or show.
+
+    Raises:
+        ValueError: if one is not a number from 1e-6 to 1e6.
+    """
+    for name, prior in priors.items():
+        shaped(prior, (), name)
+        positive(**{name: prior})
+        if isinstance(prior, int | float) and not 1e-6 <= prior <= 1e6:
+            raise ValueError(f"`{name}` must be from 1e-6 to 1e6, got {prior}.")
+
+
+def float_above(exact: Fraction) -> float:
+    """The least number of single precision that is not below: as it will be used."""
+    near = np.float32(float(exact))
+    below = Fraction(float(near)) < exact
+    return float(np.nextafter(near, np.float32(np.inf)) if below else near)
+
+
+def float_below(exact: Fraction) -> float:
+    """The largest number of single precision that is not above."""
+    return -float_above(-exact)
+
+
+def table_width(size: int, least: Epsilon) -> Fraction:
+    r"""Δ of one observation of k levels whose probabilities are at least `least`.
+
+    $$\ln \frac{1 - (k - 1) a_0}{a_0},$$ rounded up.
+
+    Raises:
+        ValueError: if `least` is below 1e-7, or not below 1 / k.
+    """
+    bound = exact_epsilon(least, "least")
+    if bound * size >= 1 or bound < LEAST:
+        raise ValueError(
+            "`least` must be at least 1e-7, so that draws end whatever the counts, "
+            f"and below 1 / {size}, one over the number of levels, got {least}."
+        )
+    return rounded_up(logarithm_above((1 - (size - 1) * bound) / bound))
+
+
+class Clip(NamedTuple):
+    """Takes what is outside of public bounds for the nearer one, NaN for the lower.
+
+    Attributes:
+        low: the lower bound.
+        high: the upper bound.
+    """
+
+    low: Fraction
+    high: Fraction
+
+    @property
+    def width(self) -> Fraction:
+        """Δ."""
+        return self.high - self.low
+
+    @property
+    def largest(self) -> Fraction:
+        """Of the magnitudes."""
+        return max(abs(self.low), abs(self.high))
+
+    def __call__(self, log_likelihood: Array) -> Array:
+        """Within the bounds."""
+        low, high = float_above(self.low), float_below(self.high)
+        known = jnp.where(jnp.isnan(log_likelihood), low, log_likelihood)
+        return jnp.clip(known, low, high)
+
+
+def clip_to(bounds: Bounds) -> Clip:
+    """The clip to a record's bounds, exact as ε is.
+
+    Raises:
+        ValueError: if the bounds are not two numbers, the lower first.
+    """
+    return Clip(*_numbers(bounds))
+
+
+def of_each(
+    function: Callable[[State, Any, State], Any], latents: Sequence[str] = ()
+) -> Callable[[State, Any], Any]:
+    """The function of every record: it is given one, and that one's latents.
+
+    Args:
+        function: of the state, a record, and its own entries of `latents`.
+        latents: entries of the state that have records on the first axis.
+    """
+
+    def every(state: State, records: Any) -> Any:
+        own = {name: state[name] for name in latents}
+        return jax.vmap(function, (None, 0, 0))(state, records, own)
+
+    return every
+
+
+def shaped(array: Any, shape: tuple[int, ...], name: str) -> Array:
+    """The array, if it has the shape for which the price holds.
+
+    Raises:
+        ValueError: if it has another: numbers that are too many would be as many draws,
+            or a likelihood that is larger than its bounds.
+    """
+    if jnp.shape(array) != shape:
+        raise ValueError(f"`{name}` must have shape {shape}, got {jnp.shape(array)}.")
+    return jnp.asarray(array)
+
+
+def _numbers(bounds: Bounds) -> tuple[Fraction, Fraction]:
+    """Exact, as shown: negative numbers and 0 too."""
+    try:
+        low, high = (_signed(str(bound).strip()) for bound in bounds)
+        if low < high:
+            return low, high
+    except (TypeError, ValueError):
+        pass
+    raise ValueError(
+        "`bounds` must be two finite numbers, the lower first, such as (-3, 0), got "
+        f"{brief(bounds)}."
+    )
+
+
+def _signed(text: str) -> Fraction:
+    magnitude = text.removeprefix("-")
+    if magnitude and not magnitude.strip("0."):
+        return Fraction(0)
+    return exact_epsilon(magnitude, "bounds") * (-1 if text != magnitude else 1)

@@ -1,0 +1,246 @@
+"""Two kinds of private chains, told apart by type.
+
+A `PublicChain` runs on a release: its steps are given noisy statistics and never see a
+record, so that it is free and may be as long as one likes. A `PaidChain` has steps that
+read records, and each pays every time.
+"""
+
+__all__ = ["PaidChain", "PaidStep", "PublicChain", "paid_chain", "public_chain"]
+
+import collections
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.random as jr
+from jax import lax
+
+from dpjax._checks import typed_key, whole
+from dpjax._types import Key
+from dpjax.chains.blocks import State, Step, run
+from dpjax.chains.charging import charge, refuse_traced
+from dpjax.privacy import (
+    ApproximateDP,
+    Epsilon,
+    Ledger,
+    PureDP,
+    advanced,
+    basic,
+    exact_epsilon,
+    repeated,
+)
+from dpjax.releases.released import Released
+
+
+class PaidStep(eqx.Module):
+    """A step that reads records. Made by `latents`, `choice`, `table`, `barker`, ….
+
+    One made by hand is as private as its author says.
+
+    Args:
+        update: the next state from a key, the records and the state. Unlike a plain
+            step it has no info: what is known of its law depends on the records.
+        each: cost of one draw that reads records, whatever the state.
+        draws: how many the step has.
+        law: parameters of the law that is drawn from, given the records and the state:
+            for tests, for it is not private.
+    """
+
+    update: Callable[[Key, Any, State], State] = eqx.field(static=True)
+    each: PureDP = eqx.field(static=True)
+    draws: int = eqx.field(static=True, default=1)
+    law: Callable[[Any, State], Any] | None = eqx.field(static=True, default=None)
+
+    def __hash__(self) -> int:
+        return hash((self.update, self.each, self.draws))
+
+    @property
+    def cost(self) -> PureDP:
+        """Of the whole step."""
+        return repeated(self.each, self.draws)
+
+
+class PublicChain(eqx.Module):
+    """Draws of a chain that saw a release and no records.
+
+    Args:
+        states: after each sweep, on the first axis.
+        infos: of the step, likewise.
+    """
+
+    states: State
+    infos: Any
+
+
+class PaidChain(eqx.Module):
+    """Draws of a chain whose steps read records, and what they cost together.
+
+    Its numbers are floats: the cost is that of the law in real arithmetic, which a
+    draw in floats leaves by rounding. For studies: `release` and `save` know no chains.
+
+    Args:
+        states: after each sweep, on the first axis.
+        infos: of the steps that read no records, in turn, likewise.
+        charges: cost of a draw, and how many a sweep has, of each step that reads some.
+        sweeps: how many.
+    """
+
+    states: State
+    infos: tuple[Any, ...]
+    charges: tuple[tuple[PureDP, int], ...] = eqx.field(static=True)
+    sweeps: int = eqx.field(static=True)
+
+    @property
+    def cost(self) -> PureDP:
+        """All draws of all sweeps, added up: what the ledger was charged."""
+        return _total(self.charges, self.sweeps)
+
+    @property
+    def last(self) -> State:
+        """The state from which one may go on, for a further charge."""
+        return jax.tree.map(lambda x: x[-1], self.states)
+
+    def approximate(self, delta: Epsilon) -> ApproximateDP:
+        """The same with a δ, by advanced composition of the draws of equal cost.
+
+        Args:
+            delta: of all together, > 0 and below 1; equal parts for each cost.
+
+        Raises:
+            ValueError: if `delta` is out of range.
+        """
+        numbers: collections.Counter[PureDP] = collections.Counter()
+        for each, draws in self.charges:
+            numbers[each] += draws * self.sweeps
+        share = exact_epsilon(delta, "delta") / len(numbers)
+        total = basic(*(advanced(each, k, share) for each, k in numbers.items()))
+        if isinstance(total, PureDP):
+            return ApproximateDP(total.epsilon, Fraction(0), total.adjacency)
+        return total
+
+
+def public_chain(
+    key: Key,
+    released: Released,
+    step: Callable[[Key, Any, State], tuple[State, Any]],
+    start: State,
+    *,
+    sweeps: int,
+) -> PublicChain:
+    """Run a chain on released statistics: any prior, any length, as often as one likes.
+
+    Args:
+        key: typed.
+        released: from `dpjax.release` or `dpjax.load`; nothing else is accepted.
+        step: `step(key, values, state)` returns the next state and an info, as steps of
+            `dpjax.gibbs` do; `values` are the noisy integers of the release, negative
+            ones too: `jnp.maximum(values, 0)` makes counts of them. Built once: each
+            new function is a new program.
+        start: the state before the first sweep.
+        sweeps: how many.
+
+    Privacy:
+        Post-processing: costs nothing, whether the chain converges or not.
+
+    Raises:
+        ValueError: if `released` is no release, or a number out of range.
+
+    Reference:
+        Foulds, Geumlek, Welling & Chaudhuri (UAI-16), section 4.2.
+    """
+    if not isinstance(released, Released):
+        raise ValueError(
+            "`released` must be a release, from `dpjax.release` or `dpjax.load`, got "
+            f"{type(released).__name__}: records are for `paid_chain`."
+        )
+    return PublicChain(*_run_public(key, released.values, step, start, sweeps))
+
+
+def paid_chain(
+    key: Key,
+    records: Any,
+    steps: Sequence[PaidStep | Step],
+    start: State,
+    *,
+    sweeps: int,
+    ledger: Ledger | None = None,
+) -> PaidChain:
+    """Run a chain that pays for each update that reads records.
+
+    Args:
+        key: typed. The cost holds only if nobody can guess it: to show the result, from
+            `dpjax.noise.keys.release_key`.
+        records: what the paid steps read: an array, or a tuple or dictionary of arrays
+            with records on the first axis.
+        steps: taken in turn in each sweep; plain steps of `dpjax.gibbs` among them are
+            given the state only, and are free. Built once: new ones are a new program.
+        start: the state before the first sweep. It must not depend on the records: one
+            that does, such as a fit, breaks the guarantee.
+        sweeps: how many.
+        ledger: charged for all sweeps before the first one, once the program is known
+            to be sound. To go on, run again from `chain.last`: it is charged again, or
+            refuses; with a fresh key, or both runs together show what neither paid for.
+            Not inside `jit` or `vmap`, which would draw many times for one
+            charge; there, the cost that the result states is of one of its chains.
+
+    Privacy:
+        The sum of the steps' costs times the sweeps, of the law in real arithmetic: all
+        states may be shown. Every run on the same records costs that.
+
+    Raises:
+        ValueError: if no step is paid, adjacencies differ, a number is out of range, or
+            a ledger is given inside `jit` or `vmap`.
+        BudgetExceeded: if the ledger has less left; nothing is drawn.
+
+    Reference:
+        Foulds, Geumlek, Welling & Chaudhuri (UAI-16), section 4.1.
+    """
+    typed_key(key=key)
+    whole(1, sweeps=sweeps)
+    charges = tuple((x.each, x.draws) for x in steps if isinstance(x, PaidStep))
+    if not charges:
+        raise ValueError(
+            "`steps` must have one that reads records, a PaidStep; got none: a chain "
+            "without is `dpjax.chains.run`."
+        )
+    total, arguments = _total(charges, sweeps), (key, records, start)
+    program = partial(_run_paid, steps=tuple(steps), sweeps=sweeps)
+    jax.eval_shape(program, *arguments)  # mistakes in a step show before any charge
+    if ledger is not None:
+        purpose = f"chain of {sweeps} sweeps with {len(charges)} paid steps"
+        charge(ledger, total, purpose, arguments)
+    states, infos = program(*arguments)
+    if ledger is not None:
+        refuse_traced(states)  # of a step that holds what is mapped
+    return PaidChain(states, infos, charges, sweeps)
+
+
+def _total(charges: tuple[tuple[PureDP, int], ...], sweeps: int) -> PureDP:
+    return repeated(basic(*(repeated(cost, draws) for cost, draws in charges)), sweeps)
+
+
+@partial(jax.jit, static_argnums=(2, 4))
+def _run_public(key: Key, values: Any, step: Callable, start: State, sweeps: int):
+    return run(key, lambda key, state: step(key, values, state), start, sweeps)
+
+
+@partial(jax.jit, static_argnames=("steps", "sweeps"))
+def _run_paid(
+    key: Key, records: Any, start: State, *, steps: tuple, sweeps: int
+) -> tuple[State, tuple[Any, ...]]:
+    def sweep(carried: tuple[Key, State], _: None) -> tuple[tuple, tuple]:
+        key, state = carried
+        key, *keys = jr.split(key, 1 + len(steps))
+        infos = []
+        for step, key_step in zip(steps, keys, strict=True):
+            if isinstance(step, PaidStep):
+                state = step.update(key_step, records, state)
+            else:
+                state, info = step(key_step, state)
+                infos.append(info)
+        return (key, state), (state, tuple(infos))
+
+    return lax.scan(sweep, (key, start), length=sweeps)[1]

@@ -1,0 +1,295 @@
+r"""Gibbs updates that read records, each an exponential mechanism.
+
+The library takes the records' log-likelihoods one by one, clips them to public bounds
+and divides by the temperature, so that the cost holds whatever the functions return.
+They must hold no records of their own: they are given those that they may know.
+"""
+
+__all__ = ["choice", "collapsed", "latents", "table"]
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+from jax import lax
+from jaxtyping import Array
+
+from dpjax._checks import whole
+from dpjax._types import Key, Scalar
+from dpjax.chains.blocks import State
+from dpjax.chains.laws import draw_categorical
+from dpjax.chains.price import (
+    Bounds,
+    clip_to,
+    float_above,
+    of_each,
+    price_of,
+    refuse_prior,
+    shaped,
+    table_width,
+)
+from dpjax.chains.private_chain import PaidStep
+from dpjax.distributions import TruncatedDirichlet
+from dpjax.privacy import REPLACE_ONE, Epsilon, exact_epsilon
+
+
+def latents(
+    name: str,
+    log_likelihood: Callable[[State, Any], Array],
+    bounds: Bounds,
+    epsilon: Epsilon,
+    *,
+    log_prior: Callable[[State], Array],
+    updates: int | None = None,
+    replacement: bool = False,
+) -> PaidStep:
+    """One categorical latent variable a record, each given that record and the state.
+
+    All are drawn at once from the state before: that is Gibbs sampling where latents
+    are independent given the other entries, which both functions may look at.
+
+    Args:
+        name: of the entry: the level of each record's latent, (n,) int32.
+        log_likelihood: of one record for each of k levels, (k,), given the state. It is
+            given one record, and the cost rests on that.
+        bounds: of that log-likelihood; what is outside is clipped.
+        epsilon: of one latent's update.
+        log_prior: of the levels given the state, (k,).
+        updates: of how many latents at random in a sweep; None: of each, once.
+        replacement: whether a latent may be drawn more than once in a sweep.
+
+    Privacy:
+        Under replace-one, where n is public; under add-remove the number of latents
+        would give n away. A replaced record changes the law of its own latent alone,
+        given what the state shows: a pass over all of them costs what one update does,
+        2Δ at temperature 1, as does a random selection of Q of them, for the state
+        shows whether the record's latent moved. With replacement the same latent may be
+        drawn Q times: Q times that.
+
+    Raises:
+        ValueError: if an argument is out of range.
+
+    Reference:
+        Foulds, Geumlek, Welling & Chaudhuri (UAI-16), section 4.1, for the pass; its
+        4ΔQ/N for a random scan is wrong.
+    """
+    clip = clip_to(bounds)
+    cost, temperature = price_of(clip.width, epsilon, REPLACE_ONE)
+    each = of_each(lambda state, record, _: log_likelihood(state, record))
+    if updates is not None or replacement:
+        whole(1, updates=updates)
+
+    def law(records: Any, state: State) -> Array:
+        prior = log_prior(state)
+        shaped(prior, jnp.shape(prior)[-1:], "log_prior")
+        fits = each(state, records)
+        shaped(fits, (len(fits), *prior.shape), "log_likelihood")
+        return prior[None] + clip(fits) / temperature
+
+    def every(key: Key, records: Any, state: State) -> State:
+        logits = law(records, state)
+        shaped(state[name], (len(logits),), name)
+        return {**state, name: draw_categorical(key, logits)}
+
+    def some(key: Key, records: Any, state: State) -> State:
+        key_which, key_draw = jr.split(key)
+        old = state[name]
+        if times > len(old):
+            raise ValueError(
+                f"`updates` must be at most the number of records, {len(old)}, got "
+                f"{times}."
+            )
+        logits = law(records, state)
+        shaped(old, (len(logits),), name)
+        drawn = draw_categorical(key_draw, logits)
+        chosen = jr.permutation(key_which, len(old)) < times
+        return {**state, name: jnp.where(chosen, drawn, old)}
+
+    def repeatedly(key: Key, records: Any, state: State) -> State:
+        shaped(state[name], jnp.shape(state[name])[:1], name)
+
+        def update(carried: tuple[Key, State], _: None) -> tuple[tuple, None]:
+            key, state = carried
+            key, key_which, key_draw = jr.split(key, 3)
+            i = jr.randint(key_which, (), 0, len(state[name]), jnp.int32)
+            record = jax.tree.map(lambda x: x[i][None], records)
+            (drawn,) = draw_categorical(key_draw, law(record, state))
+            return (key, {**state, name: state[name].at[i].set(drawn)}), None
+
+        return lax.scan(update, (key, state), length=times)[0][1]
+
+    times = updates or 1
+    if updates is None:
+        return PaidStep(every, cost, law=law)
+    if not replacement:
+        return PaidStep(some, cost, law=law)
+    return PaidStep(repeatedly, cost, times, law)
+
+
+def collapsed(
+    name: str,
+    log_conditional: Callable[[State, Any, Array], Array],
+    bounds: Bounds,
+    epsilon: Epsilon,
+    *,
+    n: int,
+) -> PaidStep:
+    """One categorical latent a record, each given all records, one after another.
+
+    That is what summing over shared parameters leads to. The argument for `latents`
+    fails: a replaced record changes every conditional, so that each is charged.
+
+    Args:
+        name: of the entry: the level of each record's latent, (n,) int32.
+        log_conditional: of the levels of latent i, (k,), from state, records and i.
+        bounds: of the whole of it, prior and all; what is outside is clipped.
+        epsilon: of one latent's update.
+        n: number of records.
+
+    Privacy:
+        Under replace-one, n times the cost of one update, which is 2Δ at temperature 1.
+
+    Raises:
+        ValueError: if an argument is out of range.
+    """
+    whole(1, n=n)
+    clip = clip_to(bounds)
+    cost, temperature = price_of(clip.width, epsilon, REPLACE_ONE)
+
+    def one(records: Any, state: State, i: Array) -> Array:
+        shaped(state[name], (n,), name)
+        found = log_conditional(state, records, i)
+        shaped(found, jnp.shape(found)[-1:], "log_conditional")
+        return clip(found) / temperature
+
+    def law(records: Any, state: State) -> Array:
+        every = jnp.arange(n, dtype=jnp.int32)
+        return jax.vmap(one, (None, None, 0))(records, state, every)
+
+    def update(key: Key, records: Any, state: State) -> State:
+        def site(carried: tuple[Key, State], i: Array) -> tuple[tuple, None]:
+            key, state = carried
+            key, key_draw = jr.split(key)
+            drawn = draw_categorical(key_draw, one(records, state, i))
+            return (key, {**state, name: state[name].at[i].set(drawn)}), None
+
+        every = jnp.arange(n, dtype=jnp.int32)
+        return lax.scan(site, (key, state), every)[0][1]
+
+    return PaidStep(update, cost, n, law)
+
+
+def choice(
+    name: str,
+    log_likelihood: Callable[[State, Any, State], Array],
+    bounds: Bounds,
+    epsilon: Epsilon,
+    *,
+    adjacency: str,
+    log_prior: Callable[[State], Array],
+    latents: Sequence[str] = (),
+) -> PaidStep:
+    """A parameter that all records share, one of k candidates, given the state.
+
+    Args:
+        name: of the entry: which candidate, an int32 scalar.
+        log_likelihood: of one record under each candidate, (k,), from the state, the
+            record and its own latents.
+        bounds: of that log-likelihood; what is outside is clipped.
+        epsilon: of one update.
+        adjacency: "replace-one" or "add-remove".
+        log_prior: of the candidates given the state, (k,).
+        latents: entries of the state that have records on the first axis; none under
+            add-remove.
+
+    Privacy:
+        2Δ under replace-one and Δ under add-remove, at temperature 1.
+
+    Raises:
+        ValueError: if an argument is out of range.
+
+    Reference:
+        Foulds, Geumlek, Welling & Chaudhuri (UAI-16), equation 19.
+    """
+    clip = clip_to(bounds)
+    cost, temperature = price_of(clip.width, epsilon, adjacency, latents)
+    each = of_each(log_likelihood, latents)
+
+    def law(records: Any, state: State) -> Array:
+        prior, fits = log_prior(state), each(state, records)
+        shaped(prior, jnp.shape(prior)[-1:], "log_prior")
+        shaped(fits, (len(fits), *prior.shape), "log_likelihood")
+        shaped(state[name], (), name)
+        return prior + clip(fits).sum(axis=0) / temperature
+
+    def update(key: Key, records: Any, state: State) -> State:
+        return {**state, name: draw_categorical(key, law(records, state))}
+
+    return PaidStep(update, cost, law=law)
+
+
+def table(
+    name: str,
+    cell: Callable[[State, Any, State], tuple[Array, Array]],
+    shape: tuple[int, int],
+    epsilon: Epsilon,
+    *,
+    adjacency: str,
+    least: Epsilon,
+    prior: Scalar = 1.0,
+    latents: Sequence[str] = (),
+) -> PaidStep:
+    r"""Probabilities of k levels in each of some rows, above a bound, given counts.
+
+    Truncated Dirichlet laws: the bound is what limits a record's log-likelihood.
+
+    Args:
+        name: of the entry: probabilities, of the given shape.
+        cell: row and level of one record, int32 scalars, from the state, the record
+            and its own latents: the row may be its latent's. Outside the shape it is
+            not counted.
+        shape: rows and k.
+        epsilon: of one update of all rows.
+        adjacency: "replace-one" or "add-remove".
+        least: smallest probability $a_0$, at least 1e-7 and below 1 / k.
+        prior: Dirichlet parameter of every level, at least 1e-6: with less, empty
+            levels might show in floats.
+        latents: entries of the state that have records on the first axis; none under
+            add-remove.
+
+    Privacy:
+        A record is in one cell, so that Δ is the width of its log-probability,
+        $\ln((1 - (k - 1) a_0) / a_0)$: 2Δ under replace-one, even if the record changes
+        its row, and Δ under add-remove, at temperature 1.
+
+    Raises:
+        ValueError: if an argument is out of range.
+
+    Reference:
+        Foulds, Geumlek, Welling & Chaudhuri (UAI-16), sections 4.1 and 5.
+    """
+    rows, levels = shape
+    whole(1, rows=rows)
+    whole(2, levels=levels)
+    refuse_prior(prior=prior)
+    width = table_width(levels, least)
+    cost, temperature = price_of(width, epsilon, adjacency, latents)
+    each = of_each(cell, latents)
+    bound = float_above(exact_epsilon(least, "least"))
+
+    def law(records: Any, state: State) -> Array:
+        row, level = (x.astype(jnp.int32) for x in each(state, records))
+        shaped(row, (len(row),), "cell")
+        shaped(level, (len(row),), "cell")
+        inside = (row >= 0) & (row < rows) & (level >= 0) & (level < levels)
+        places = jnp.where(inside, row * levels + level, rows * levels)
+        counts = jnp.zeros(rows * levels).at[places].add(1, mode="drop")
+        return prior + counts.reshape(rows, levels) / temperature
+
+    def update(key: Key, records: Any, state: State) -> State:
+        drawn = TruncatedDirichlet(law(records, state), bound, validate_args=False)
+        return {**state, name: drawn.sample(key)}
+
+    return PaidStep(update, cost, law=law)

@@ -1,0 +1,27 @@
+"""The commands of the command line, one module each: `add` declares, `run` does it."""
+
+__all__ = ["COMMANDS"]
+
+from dpjax.cli import (
+    audit,
+    calibrate,
+    demo,
+    plan,
+    predict,
+    release,
+    sample,
+    sweep,
+    verify,
+)
+
+COMMANDS = (
+    audit,
+    calibrate,
+    demo,
+    plan,
+    release,
+    predict,
+    sample,
+    sweep,
+    verify,
+)

@@ -1,0 +1,59 @@
+"""The command line: names in, objects out, one clear line for whatever is wrong."""
+
+__all__ = ["main"]
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from dpjax._documents import printable
+from dpjax._version import __version__
+from dpjax.cli.commands import COMMANDS
+from dpjax.releases.file_format import InconsistentRelease
+from dpjax.runtime.processes import PeerLost
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; returns the exit status.
+
+    0: done. 1: `verify` found an inconsistency, or `audit` a violation. 2: bad input,
+    nothing written. 3: another process of a distributed run was lost. 130: interrupted
+    by the user.
+    """
+    options = _parser().parse_args(arguments)
+    status = None
+    try:
+        status = options.run(options)
+    except BrokenPipeError:  # the reader of our output, such as `head`, has gone
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except KeyboardInterrupt:
+        print(f"dpjax {options.command}: interrupted", file=sys.stderr)
+        return 130  # as shells have it
+    except PeerLost as error:
+        print(f"dpjax {options.command}: {error}", file=sys.stderr, flush=True)
+        os._exit(3)  # an orderly exit would wait for the lost process
+    except (ValueError, ImportError, OSError) as error:
+        print(f"dpjax {options.command}: {printable(str(error))}", file=sys.stderr)
+        verifying = options.command == "verify"
+        return 1 if verifying and isinstance(error, InconsistentRelease) else 2
+    return status or 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="dpjax", description="Differentially private Bayesian inference."
+    )
+    parser.add_argument("--version", action="version", version=f"dpjax {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for command in COMMANDS:
+        command.add(commands)
+    return parser

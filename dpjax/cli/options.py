@@ -1,0 +1,156 @@
+"""From the command line's words to objects, or one line that says what is wrong."""
+
+__all__ = [
+    "DATA_HELP",
+    "increment_of",
+    "is_among_tables",
+    "ledger_of",
+    "network_of",
+    "refuse_unwritable",
+    "refuse_unwritable_file",
+    "split_of",
+    "summary",
+]
+
+import argparse
+import pathlib
+import stat
+import tempfile
+
+from dpjax.data.bayes_net import BayesNet
+from dpjax.data.schema import Schema
+from dpjax.mechanisms import DiscreteLaplace, ExactMechanism, SplitLaplace
+from dpjax.noise.keys import study_key
+from dpjax.privacy import Ledger
+from dpjax.releases.released import Released
+from dpjax.statistics import TableStatistic
+from dpjax.theory.stealth import calibrated_increment, paper_increment
+
+DATA_HELP = "records: a CSV, CSV.gz or Parquet file, or a folder of them"
+
+
+def increment_of(spec: str, released: Released) -> float:
+    """The increment in records: none, a number, paper:T or calibrated:P."""
+    kind, _, value = spec.partition(":")
+    statistic, cost = released.statistic, released.guarantee()
+    if spec == "none" or not isinstance(statistic, TableStatistic):
+        return 0.0
+    try:
+        number = float(value or kind)
+    except ValueError:
+        number = None
+    if number is None or (value and kind not in ("paper", "calibrated")):
+        raise ValueError(
+            f"`increment` must be none, a number, paper:T or calibrated:P, got {spec}."
+        )
+    if kind == "paper":
+        return paper_increment(statistic, cost.epsilon, number)
+    if kind == "calibrated":
+        key = study_key(0)  # of a simulation without data: no secret
+        return calibrated_increment(key, statistic, released.mechanism, number)
+    return number
+
+
+def network_of(spec: str, schema: Schema) -> BayesNet:
+    """The network: a BIF file, a JSON file or naive-bayes:TARGET."""
+    kind, _, target = spec.partition(":")
+    if kind == "naive-bayes":
+        return BayesNet.naive_bayes(schema, target)
+    suffixes = [suffix.lower() for suffix in pathlib.Path(spec).suffixes]
+    if ".bif" in suffixes:
+        return BayesNet.from_bif(spec, schema)
+    if ".json" in suffixes:
+        return BayesNet.from_json(spec, schema)
+    raise ValueError(
+        f"`network` must be a .bif or .json file or naive-bayes:TARGET, got {spec}."
+    )
+
+
+def ledger_of(options: argparse.Namespace) -> Ledger | None:
+    """The ledger, if one is named."""
+    if options.ledger is None:
+        if options.budget is not None:
+            raise ValueError("`budget` must come with a ledger: add --ledger FILE.")
+        return None
+    return Ledger(options.budget, adjacency=options.adjacency, path=options.ledger)
+
+
+def split_of(specs: list[str]) -> dict[str, str] | None:
+    """The budget of each table, from words of the form TABLE=EPSILON."""
+    split = {}
+    for spec in specs:
+        name, _, epsilon = spec.rpartition("=")  # of an epsilon, none has an =
+        if not name or name in split:
+            raise ValueError(
+                f"`split` must be TABLE=EPSILON, once for each table, got {spec}."
+            )
+        split[name] = epsilon
+    return split or None
+
+
+def refuse_unwritable(options: argparse.Namespace) -> None:
+    """Refuse an output that would be lost or destroy an input, before any charge."""
+    out = pathlib.Path(options.out).resolve()
+    inputs = [options.data, options.schema, options.network, options.ledger]
+    taken = [pathlib.Path(x).resolve() for x in inputs if x]
+    if out in taken or is_among_tables(out, options.data):
+        raise ValueError(
+            f"`out` must not be an input or the ledger, got {options.out}."
+        )
+    refuse_unwritable_file(options.out)
+
+
+def is_among_tables(out: pathlib.Path, data: str) -> bool:
+    """Whether a file is in the folder of tables, all of which is read."""
+    folder = pathlib.Path(data).resolve()
+    return folder.is_dir() and folder in out.resolve().parents
+
+
+def refuse_unwritable_file(path: str, name: str = "out") -> None:
+    """Refuse an output that cannot be written, before work that would be lost.
+
+    Args:
+        path: of the output.
+        name: of the option that asks for it.
+    """
+    out = pathlib.Path(path).resolve()
+    try:
+        tempfile.TemporaryFile(dir=out.parent).close()  # asking is not enough
+        writable = not out.exists() or stat.S_ISREG(out.stat().st_mode)
+    except OSError:
+        writable = False
+    if not writable:
+        raise ValueError(
+            f"`{name}` must be a file in a folder that can be written, got {path}."
+        )
+
+
+def summary(released: Released, ledger: Ledger | None = None) -> dict[str, object]:
+    """What a release says of itself, to be shown."""
+    cost, mechanism = released.guarantee(), released.mechanism
+    facts: dict[str, object] = {
+        "epsilon": str(cost.epsilon),
+        "adjacency": cost.adjacency,
+    }
+    if isinstance(mechanism, DiscreteLaplace):
+        sensitivity = int(mechanism.sensitivity.value)
+        facts |= {
+            "sensitivity": sensitivity,
+            "scale": str(sensitivity / cost.epsilon),
+            "certificate": "every ratio of neighbouring probabilities ≤ exp(1 / scale)",
+        }
+    elif isinstance(mechanism, SplitLaplace):
+        parts = mechanism.parts
+        facts |= {
+            "split": {name: str(x.guarantee().epsilon) for name, x in parts.items()},
+            "sensitivity": {
+                name: int(x.sensitivity.value) for name, x in parts.items()
+            },
+            "certificate": "of each table, as of one with its budget alone",
+        }
+    elif isinstance(mechanism, ExactMechanism):
+        facts |= mechanism.describe()
+    facts |= {"integers": released.values.size, "records": released.n}
+    if ledger is not None:
+        facts |= {"spent": str(ledger.spent), "budget": str(ledger.budget)}
+    return facts

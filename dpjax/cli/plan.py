@@ -1,0 +1,86 @@
+"""`dpjax plan`: which mechanism to prefer, before any data is touched."""
+
+__all__ = ["add"]
+
+import argparse
+import dataclasses
+import json
+
+from dpjax.cli.options import network_of
+from dpjax.data.schema import Schema
+from dpjax.noise.keys import study_key
+from dpjax.privacy import ADJACENCIES, exact_epsilon
+from dpjax.study.plan import Outlook, Plan, plan
+
+
+def add(commands) -> None:
+    """Declare the command."""
+    command = commands.add_parser(
+        "plan",
+        help="expected error of each mechanism, before any data is touched",
+        description="Draw tables uniformly and records from them, apply every "
+        "mechanism, and show how far what is learned is from the truth: mean total "
+        "variation and KL of a row of the conditional probability tables. Costs no "
+        "privacy.",
+    )
+    command.add_argument("--schema", required=True, help="JSON, as for release")
+    command.add_argument("--network", required=True, help="as for release")
+    command.add_argument(
+        "--n",
+        type=int,
+        required=True,
+        help="number of records; where it is private, a public guess",
+    )
+    command.add_argument("--epsilon", required=True, help="privacy loss: 0.5 or 1/3")
+    command.add_argument("--adjacency", required=True, choices=ADJACENCIES)
+    command.add_argument(
+        "--repeats", type=int, default=32, help="of the simulation (%(default)s)"
+    )
+    command.add_argument("--seed", type=int, default=0, help="of the simulation")
+    command.add_argument("--json", action="store_true", help="print the plan as JSON")
+    command.set_defaults(run=_run)
+
+
+def _run(options: argparse.Namespace) -> None:
+    net = network_of(options.network, Schema.from_json(options.schema))
+    planned = plan(
+        net,
+        options.n,
+        exact_epsilon(options.epsilon),
+        options.adjacency,
+        key=study_key(options.seed),
+        repeats=options.repeats,
+    )
+    if options.json:
+        facts = {**dataclasses.asdict(planned), "preferred": planned.preferred}
+        print(json.dumps(facts))
+        return
+    print(_table(planned))
+
+
+def _table(planned: Plan) -> str:
+    """The plan as lines of text, mean ± standard error."""
+    header = "expected error of a row"
+    lines = [
+        f"n = {planned.n}, ε = {planned.epsilon}, {planned.adjacency}, "
+        f"{planned.repeats} repeats, tables drawn uniformly",
+        f"{header:<22}{'total variation':>20}{'KL (nats)':>20}  choices",
+    ]
+    lines += [_line(outlook) for outlook in planned.outlooks]
+    return "\n".join([*lines, f"prefer: {planned.preferred}"])
+
+
+def _line(outlook: Outlook) -> str:
+    variation = f"{outlook.total_variation:.4f} ± {outlook.total_variation_se:.4f}"
+    divergence = f"{outlook.kl:.4f} ± {outlook.kl_se:.4f}"
+    choices = ", ".join(
+        f"{name} {_show(value)}" for name, value in outlook.choices.items()
+    )
+    return f"{outlook.name:<22}{variation:>20}{divergence:>20}  {choices}".rstrip()
+
+
+def _show(value: float | list[float]) -> str:
+    if isinstance(value, list):
+        ends = (value[0], value[-1]) if len(value) > 1 else (value[0],)
+        return " to ".join(f"{x:.4g}" for x in ends)
+    return f"{value:.4g}"

@@ -1,0 +1,139 @@
+"""`dpjax predict`: what anyone does with a release, for free."""
+
+__all__ = ["add"]
+
+import argparse
+import csv
+import sys
+from typing import Any
+
+import numpy as np
+
+from dpjax.cli.options import DATA_HELP, increment_of
+from dpjax.families import LinearRegression
+from dpjax.mechanisms import ParameterMechanism
+from dpjax.posteriors import SampledParameters, SampledPosterior
+from dpjax.posteriors.choice import Posterior, posterior
+from dpjax.releases.released import Released, load
+from dpjax.statistics import Sufficient
+
+
+def add(commands) -> None:
+    """Declare the command."""
+    command = commands.add_parser(
+        "predict",
+        help="predict a variable of new records from a release",
+        description="Write CSV to standard output: a row a record, a column p_<level> "
+        "for each level of the target; of a regression, columns mean, lower and upper. "
+        "Standard error says what kind of posterior was used. Costs no privacy of the "
+        "released table.",
+    )
+    command.add_argument("release", metavar="RELEASE", help="release file")
+    command.add_argument(
+        "data", metavar="DATA", help=f"{DATA_HELP}; the target may be absent"
+    )
+    command.add_argument("--target", required=True, help="variable to predict")
+    command.add_argument(
+        "--prior",
+        type=float,
+        help="Dirichlet parameter of a cell (default: 1; samples have their own)",
+    )
+    command.add_argument(
+        "--no-noise-aware",
+        action="store_true",
+        help="take noisy numbers at their word, as the papers do",
+    )
+    command.add_argument(
+        "--increment",
+        default="none",
+        help="with --no-noise-aware: records to add to the total, in equal parts to "
+        "the cells of a table: none (default), a number, paper:T (Zhang et al., "
+        "Corollary 3) or calibrated:P (no cell is negative with probability P)",
+    )
+    command.add_argument(
+        "--level",
+        type=float,
+        help="of a regression: probability of the interval (default: 0.95)",
+    )
+    command.set_defaults(run=_run)
+
+
+def _run(options: argparse.Namespace) -> None:
+    released = load(options.release)
+    statistic = released.statistic
+    if isinstance(statistic, Sufficient):
+        header, rows = _regression(released, statistic, options)
+    else:
+        header, rows = _classification(released, options)
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)  # each number as short as its precision allows
+    sys.stdout.flush()
+
+
+def _classification(
+    released: Released, options: argparse.Namespace
+) -> tuple[list[str], np.ndarray]:
+    """Probabilities of the target's levels."""
+    target = released.net.variables[released.net.index(options.target)]
+    if options.level is not None:
+        raise ValueError("`level` must be left out: this release is of a network.")
+    rows = released.schema.encode(options.data, ignore="*", absent=options.target)
+    if isinstance(released.mechanism, ParameterMechanism) and (
+        options.prior is not None or options.increment != "none"
+    ):
+        raise ValueError(
+            "`prior` and `increment` must be left out: this release holds samples, "
+            "which have a prior of their own."
+        )
+    increment = increment_of(options.increment, released)
+    if increment and not options.no_noise_aware:
+        raise ValueError(
+            "`increment` must come with --no-noise-aware: noise-aware posteriors have "
+            "no use for it."
+        )
+    fitted: Any = posterior(
+        released,
+        options.prior,
+        noise_aware=not options.no_noise_aware,
+        increment=increment,
+    )
+    _say(fitted)
+    probabilities = np.asarray(fitted.predict_proba(rows, options.target))
+    return [f"p_{level}" for level in target.levels], probabilities
+
+
+def _say(fitted: Posterior) -> None:
+    """Which posterior was used, on standard error."""
+    method = getattr(fitted, "method", None)
+    kind = f"noise-aware, {method}" if method else "noisy numbers taken at their word"
+    if isinstance(fitted, SampledPosterior | SampledParameters):
+        kind = "released samples"
+    print(f"dpjax: posterior: {kind}", file=sys.stderr)
+
+
+def _regression(
+    released: Released, statistic: Sufficient, options: argparse.Namespace
+) -> tuple[list[str], np.ndarray]:
+    """The expected target, and where it is with the wanted probability."""
+    if not isinstance(statistic.family, LinearRegression):
+        raise ValueError(
+            f"`release` must be of a network or a regression to predict, got "
+            f"{statistic.family.name}: see dpjax.posterior(dpjax.load(…)).mean() in "
+            "Python."
+        )
+    if options.prior is not None or options.increment != "none":
+        raise ValueError(
+            "`prior` and `increment` must be left out: this release is of a regression."
+        )
+    target = statistic.variables[-1].name
+    if options.target != target:
+        raise ValueError(f"`target` must be {target!r}, got {options.target!r}.")
+    rows = released.schema.encode(options.data, ignore="*", absent=target)
+    fitted: Any = posterior(released, noise_aware=not options.no_noise_aware)
+    _say(fitted)
+    features = np.asarray(rows)[:, :-1]
+    level = 0.95 if options.level is None else options.level
+    lower, upper = fitted.interval(features, level)
+    columns = np.stack([np.asarray(fitted.predict(features)), lower, upper], axis=1)
+    return ["mean", "lower", "upper"], columns.astype(np.float32)

@@ -1,0 +1,141 @@
+"""`dpjax release`: from a table of sensitive records to a file that anyone may see."""
+
+__all__ = ["add"]
+
+import argparse
+import json
+from dataclasses import replace
+
+from dpjax.cli.model_options import add_model_options, model_of
+from dpjax.cli.options import DATA_HELP, ledger_of, refuse_unwritable, split_of, summary
+from dpjax.data.schema import Schema
+from dpjax.privacy import ADJACENCIES, PureDP, exact_epsilon
+from dpjax.releases.release import MECHANISMS, release
+
+_CHOICES = ("omega", "temperature", "samples", "prior", "units", "points")
+
+
+def add(commands) -> None:
+    """Declare the command."""
+    command = commands.add_parser(
+        "release",
+        help="publish a private posterior of a table",
+        description="Measure a table of sensitive records, make that private, write a "
+        "release file that anyone may see. Costs epsilon each time it is run.",
+    )
+    command.add_argument("data", metavar="DATA", help=DATA_HELP)
+    command.add_argument(
+        "--schema",
+        required=True,
+        help='JSON: {"variables": {"x": {"levels": [0, 1]}, "age": {"lower": 0, '
+        '"upper": 120}}}',
+    )
+    add_model_options(command)
+    command.add_argument(
+        "--mechanism",
+        choices=sorted(MECHANISMS),
+        default="laplace",
+        help="default: %(default)s, noise on counts or sums",
+    )
+    command.add_argument("--epsilon", required=True, help="privacy loss: 0.5 or 1/3")
+    command.add_argument(
+        "--split",
+        action="append",
+        default=[],
+        metavar="TABLE=EPSILON",
+        help="of laplace on networks: the part of epsilon for the table of this "
+        "variable and its parents (repeat for each that is measured)",
+    )
+    command.add_argument(
+        "--adjacency",
+        required=True,
+        choices=ADJACENCIES,
+        help="which tables are neighbours: one record replaced (the number of records "
+        "is public), or one added or removed (it is private)",
+    )
+    command.add_argument("--out", required=True, help="release file to write")
+    command.add_argument("--ledger", help="file of all charges to one table")
+    command.add_argument("--budget", help="whole budget of the ledger, to start it")
+    command.add_argument(
+        "--ignore",
+        action="append",
+        default=[],
+        help="a column outside the schema to leave out (repeat, or '*' for all)",
+    )
+    command.add_argument(
+        "--json", action="store_true", help="print the summary as JSON"
+    )
+    _add_choices(command)
+    command.set_defaults(run=_run)
+
+
+def _add_choices(command: argparse.ArgumentParser) -> None:
+    group = command.add_argument_group(
+        "of posterior-sample, map and map-cells",
+        "public choices, derived from epsilon if left out (map-cells needs omega, its "
+        "temperature is 1 and its grid of 16 units)",
+    )
+    group.add_argument("--temperature", help="T: the likelihood is raised to 1/T")
+    group.add_argument("--samples", type=int, help="number of samples (default: 1)")
+    group.add_argument("--omega", help="of networks: smallest probability of a level")
+    group.add_argument("--prior", help="Dirichlet parameter of a cell (default: 1)")
+    group.add_argument("--units", type=int, help="of the grid (default: 1000, or 16)")
+    group.add_argument(
+        "--truncation",
+        action="append",
+        default=[],
+        metavar="NAME=LEAST:MOST",
+        help="of other models: limits of a parameter (repeat for each)",
+    )
+    group.add_argument("--points", type=int, help="of the grid for each parameter")
+
+
+def _run(options: argparse.Namespace) -> None:
+    schema = Schema.from_json(options.schema)
+    what = model_of(options, schema)
+    cost = PureDP(exact_epsilon(options.epsilon), options.adjacency)
+    refuse_unwritable(options)
+    ledger = ledger_of(options)
+    if ledger is not None:
+        ledger.require(cost)  # before the table is touched
+    names = [variable.name for variable in what.variables]
+    unused = [name for name in schema if name not in names]
+    records = Schema(what.variables).encode_batches(
+        options.data, ignore=[*unused, *options.ignore]
+    )  # not read yet
+    released = release(
+        what,
+        records,
+        mechanism=options.mechanism,
+        epsilon=cost.epsilon,
+        adjacency=cost.adjacency,
+        ledger=ledger,
+        **_choices_of(options),
+    )
+    released = replace(released, hidden_states=options.states)
+    released.save(options.out)
+    if options.json:
+        print(json.dumps(summary(released, ledger)))
+        return
+    print(f"{options.out}: {released}")
+    if ledger is not None:
+        print(f"ledger: {ledger.spent} of {ledger.budget} spent")
+
+
+def _choices_of(options: argparse.Namespace) -> dict[str, object]:
+    given = {name: getattr(options, name) for name in _CHOICES}
+    limits = dict(_limit(spec) for spec in options.truncation)
+    given["truncation"] = limits or None
+    given["split"] = split_of(options.split)
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _limit(spec: str) -> tuple[str, tuple[float, float]]:
+    name, _, ends = spec.partition("=")
+    try:
+        least, most = map(float, ends.split(":"))
+    except ValueError:
+        raise ValueError(
+            f"`truncation` must be of the form NAME=LEAST:MOST, got {spec}."
+        ) from None
+    return name, (least, most)

@@ -1,0 +1,216 @@
+"""`dpjax sample`: the hidden states behind a released event log, for free."""
+
+__all__ = ["add"]
+
+import argparse
+import csv
+import importlib
+import io
+import json
+import sys
+
+import numpy as np
+from tqdm import tqdm
+
+from dpjax._documents import write_atomically
+from dpjax.cli.options import refuse_unwritable_file
+from dpjax.cli.sample_report import disagreement, facts_of, table_of
+from dpjax.data.variables import Variable
+from dpjax.event_logs import HiddenMarkovPosterior, fit, log_variables
+from dpjax.noise.keys import study_key
+from dpjax.releases.released import Released, load
+
+_FEWEST = 4  # draws a chain, for diagnostics
+
+
+def add(commands) -> None:
+    """Declare the command."""
+    command = commands.add_parser(
+        "sample",
+        help="hidden states of a released event log",
+        description="Run Gibbs chains of a hidden Markov model on the counts of a "
+        "release that was made with --model hmm; show the states, what happens in "
+        "them, and whether the chains agree. Touches no data and costs no privacy: "
+        "run it again with other states or priors as you like.",
+    )
+    command.add_argument("release", metavar="RELEASE", help="release file")
+    command.add_argument(
+        "--states",
+        type=int,
+        help="how many hidden states; 1 is naive Bayes (default: what the release "
+        "suggests)",
+    )
+    command.add_argument(
+        "--sweeps", type=int, default=200, help="of each chain (%(default)s)"
+    )
+    command.add_argument(
+        "--burn-in", type=int, default=100, help="sweeps left out (%(default)s)"
+    )
+    command.add_argument(
+        "--chains", type=int, default=8, help="from random starts (%(default)s)"
+    )
+    command.add_argument(
+        "--times",
+        action="append",
+        default=[],
+        metavar="REGION=FIRST:LAST",
+        help="a region's own times, if not all; a public fact (repeat for each)",
+    )
+    for name, what in (("emission", "level"), ("transition", "move and first state")):
+        command.add_argument(
+            f"--{name}",
+            type=float,
+            default=1.0,
+            help=f"Dirichlet parameter of every {what} (%(default)s)",
+        )
+    command.add_argument("--seed", type=int, default=0, help="of the chains")
+    _add_outputs(command)
+    command.set_defaults(run=_run)
+
+
+def _add_outputs(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--out",
+        help="file to write: .csv, the most frequent state of every cell as "
+        "columns of region, time and state; or .npz, all draws",
+    )
+    command.add_argument("--plot", help="PNG file: the state by region and time")
+    command.add_argument("--emissions-plot", help="PNG file: what each state does")
+    command.add_argument("--json", action="store_true", help="print results as JSON")
+    command.add_argument("--quiet", action="store_true", help="no progress bar")
+
+
+def _run(options: argparse.Namespace) -> None:
+    _refuse(options)
+    released = load(options.release)
+    region, time, fields = log_variables(released.net, "release")
+    states = released.hidden_states if options.states is None else options.states
+    if states is None:
+        raise ValueError(
+            "`states` must be given, such as --states 3: how many hidden states, at "
+            "least 1; the release suggests none."
+        )
+    posterior = fit(
+        study_key(options.seed),
+        released,
+        states,
+        times=_times_of(options.times),
+        emission=options.emission,
+        transition=options.transition,
+        chains=options.chains,
+        sweeps=options.sweeps,
+        burn_in=options.burn_in,
+        progress=lambda blocks: tqdm(
+            blocks,
+            desc="dpjax sample",
+            unit="block",
+            disable=True if options.quiet or options.json else None,
+        ),
+    )
+    _write(options, posterior, released)
+    facts = facts_of(posterior, region, time, fields)
+    facts |= {"sweeps": options.sweeps, "burn_in": options.burn_in}
+    print(json.dumps(facts) if options.json else table_of(facts))
+    warning = disagreement(facts)
+    if warning:
+        print(f"dpjax: {warning}", file=sys.stderr)
+
+
+def _refuse(options: argparse.Namespace) -> None:
+    """Refuse before the work what would lose its result."""
+    outputs = {
+        "out": (options.out, (".csv", ".npz")),
+        "plot": (options.plot, (".png",)),
+        "emissions-plot": (options.emissions_plot, (".png",)),
+    }
+    for name, (path, suffixes) in outputs.items():
+        if path is None:
+            continue
+        if not path.endswith(suffixes):
+            raise ValueError(
+                f"`{name}` must end in {' or '.join(suffixes)}, got {path}."
+            )
+        refuse_unwritable_file(path, name)
+    given = [path for path, _ in outputs.values() if path is not None]
+    if len(set(given)) < len(given):
+        raise ValueError("`plot` and `emissions-plot` must be different files.")
+    if options.plot or options.emissions_plot:
+        _plots().require_matplotlib()
+    if options.burn_in >= 0 and options.sweeps - options.burn_in < _FEWEST:
+        raise ValueError(
+            f"`sweeps` must be at least {options.burn_in + _FEWEST}, {_FEWEST} more "
+            f"than `burn-in`, got {options.sweeps}."
+        )
+
+
+def _times_of(specs: list[str]) -> dict[str, tuple[int, int]]:
+    times = {}
+    for spec in specs:
+        name, span = _time_of(spec)
+        if name in times:
+            raise ValueError(f"`times` must name a region once, got {name!r} twice.")
+        times[name] = span
+    return times
+
+
+def _time_of(spec: str) -> tuple[str, tuple[int, int]]:
+    name, _, ends = spec.rpartition("=")
+    try:
+        first, last = map(int, ends.split(":"))
+    except ValueError:
+        name, first, last = "", 0, 0
+    if not name:
+        raise ValueError(f"`times` must be of the form REGION=FIRST:LAST, got {spec}.")
+    return name, (first, last)
+
+
+def _write(
+    options: argparse.Namespace, posterior: HiddenMarkovPosterior, released: Released
+) -> None:
+    region, time, fields = log_variables(released.net)
+    if options.out is not None and options.out.endswith(".csv"):
+        write_atomically(options.out, _states(posterior, region, time))
+    elif options.out is not None:
+        write_atomically(options.out, _draws(posterior, region, time, fields))
+    if options.plot is not None:
+        _plots().state_map(posterior, region, time, options.plot)
+    if options.emissions_plot is not None:
+        _plots().emission_bars(posterior, fields, options.emissions_plot)
+
+
+def _states(posterior: HiddenMarkovPosterior, region: Variable, time: Variable) -> str:
+    """The most frequent state of every declared cell, as CSV."""
+    found = np.asarray(posterior.predict_states())
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([region.name, time.name, "state"])
+    writer.writerows(
+        (region.levels[row], time.levels[column], found[row, column])
+        for row, column in zip(*np.nonzero(found >= 0), strict=True)
+    )
+    return text.getvalue()
+
+
+def _draws(
+    posterior: HiddenMarkovPosterior,
+    region: Variable,
+    time: Variable,
+    fields: tuple[Variable, ...],
+) -> bytes:
+    """All draws with the names of their axes, compressed."""
+    levels = [f"{field.name}={level}" for field in fields for level in field.levels]
+    arrays = {
+        name: np.asarray(getattr(posterior, name))
+        for name in (
+            "paths", "emission", "initial", "transition", "trace", "declared"
+        )
+    }  # fmt: skip
+    data = io.BytesIO()
+    arrays["regions"] = np.array([str(level) for level in region.levels])
+    arrays["times"], arrays["levels"] = np.array(time.levels), np.array(levels)
+    np.savez_compressed(data, **arrays)  # pyright: ignore[reportArgumentType]
+    return data.getvalue()
+
+
+def _plots():
+    return importlib.import_module("dpjax.plots")  # other commands start sooner

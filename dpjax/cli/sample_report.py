@@ -1,0 +1,123 @@
+"""What `dpjax sample` says of its chains: plain facts, or the same as lines."""
+
+__all__ = ["disagreement", "facts_of", "table_of"]
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from dpjax.data.variables import Variable
+from dpjax.event_logs import HiddenMarkovPosterior
+
+_MOST_R_HAT = 1.05
+_LABELS = {
+    "log_likelihood": "log-likelihood",
+    "largest_state": "share of the largest state",
+}
+
+
+def facts_of(
+    posterior: HiddenMarkovPosterior,
+    region: Variable,
+    time: Variable,
+    fields: Sequence[Variable],
+) -> dict:
+    """Sizes, diagnostics (null: no draw differs), and the states that cells are in."""
+    found = np.asarray(posterior.predict_states())
+    cells = int((found >= 0).sum())
+    counts = np.bincount(found[found >= 0], minlength=posterior.states)
+    used = np.flatnonzero(counts).tolist()
+    tables = [np.asarray(table, float) for table in posterior.emissions()]
+    draws, _, chains, _ = posterior.paths.shape
+    diagnostics = {
+        name: {key: x if math.isfinite(x) else None for key, x in values.items()}
+        for name, values in posterior.diagnostics().items()
+    }
+    return {
+        "regions": region.size,
+        "times": time.size,
+        "cells": cells,
+        "chains": chains,
+        "draws": draws * chains,
+        "states": posterior.states,
+        "states_used": len(used),
+        "diagnostics": diagnostics,
+        "log_likelihood": float(np.asarray(posterior.trace, float).mean()),
+        "most_frequent": [
+            {
+                "state": state,
+                "cells": int(counts[state]),
+                "share": float(counts[state] / cells),
+                "emissions": {
+                    field.name: dict(
+                        zip(map(str, field.levels), table[state].tolist(), strict=True)
+                    )
+                    for field, table in zip(fields, tables, strict=True)
+                },
+            }
+            for state in used
+        ],
+    }
+
+
+def disagreement(facts: dict) -> str | None:
+    """What to do where chains have not found the same, in one line."""
+    ratios = {
+        _LABELS[name]: values["r_hat"] for name, values in facts["diagnostics"].items()
+    }
+    worst = max(ratios, key=lambda name: ratios[name] or 0)
+    if (ratios[worst] or 0) <= _MOST_R_HAT:
+        return None
+    return (
+        f"the chains disagree (R-hat of the {worst} is {ratios[worst]:.2f}, above "
+        f"{_MOST_R_HAT}): ask for more --sweeps and --burn-in, or for fewer --states; "
+        "states shown are of the chain with the largest log-likelihood."
+    )
+
+
+def table_of(facts: dict) -> str:
+    """The facts as lines of text."""
+    lines = [
+        f"{facts['regions']} regions, {facts['times']} times, {facts['cells']:,} "
+        f"declared cells; {facts['states_used']} of {facts['states']} states used",
+        f"{facts['chains']} chains of {facts['sweeps']} sweeps, the first "
+        f"{facts['burn_in']} left out: {facts['draws']:,} draws",
+        "",
+        f"{'':<28}{'R-hat':>8}{'effective draws':>18}",
+    ]
+    for name, values in facts["diagnostics"].items():
+        ratio, size = values["r_hat"], values["effective_size"]
+        lines.append(
+            f"{_LABELS[name]:<28}{_show(ratio, '.3f'):>8}{_show(size, ',.0f'):>18}"
+        )
+    rows = [_row(entry) for entry in facts["most_frequent"]]
+    fields = list(facts["most_frequent"][0]["emissions"])
+    return "\n".join([*lines, "", *_aligned([["state", "cells", "", *fields], *rows])])
+
+
+def _row(entry: dict) -> list[str]:
+    """A state: how many cells, and the likeliest level of every field."""
+    likeliest = [
+        max(law.items(), key=lambda pair: pair[1])
+        for law in entry["emissions"].values()
+    ]
+    levels = [f"{level} ({probability:.0%})" for level, probability in likeliest]
+    share = f"{entry['share']:.0%}"
+    return [str(entry["state"]), f"{entry['cells']:,}", share, *levels]
+
+
+def _aligned(rows: list[list[str]]) -> list[str]:
+    """Numbers to the right, text to the left."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            cell.rjust(width) if i < 3 else cell.ljust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def _show(value: float | None, form: str) -> str:
+    return "-" if value is None else format(value, form)

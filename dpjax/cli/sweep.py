@@ -1,0 +1,264 @@
+"""`dpjax sweep`: mechanisms × ε × repeats on a table or on simulated records."""
+
+__all__ = ["add"]
+
+import argparse
+import contextlib
+import importlib
+import json
+import os
+import pathlib
+import sys
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import partial
+
+from tqdm import tqdm
+
+from dpjax.cli.options import DATA_HELP, is_among_tables, refuse_unwritable_file
+from dpjax.cli.sweep_studies import MODELS, study_of
+from dpjax.noise.keys import study_key
+from dpjax.privacy import ADJACENCIES, exact_epsilon
+from dpjax.runtime import processes
+from dpjax.study.sweeps import SweepResult, sweep
+from dpjax.study.table_files import check_table_path
+
+
+def add(commands) -> None:
+    """Declare the command."""
+    command = commands.add_parser(
+        "sweep",
+        help="how well mechanisms learn at many ε, over many repeats",
+        description="Split the table again and again (or draw records), learn "
+        "privately from one part with every mechanism at every ε, score on the other; "
+        "write a row for each fit. A study on data that you may see: its results are "
+        "NOT private.",
+    )
+    command.add_argument("data", metavar="DATA", nargs="?", help=DATA_HELP)
+    command.add_argument(
+        "--synthetic",
+        type=int,
+        metavar="N",
+        help="instead of DATA: so many records a repeat, drawn from random tables of "
+        "the network, which adds the distance from the truth to the scores",
+    )
+    command.add_argument("--schema", required=True, help="JSON, as for release")
+    command.add_argument(
+        "--ignore",
+        action="append",
+        default=[],
+        metavar="COLUMN",
+        help="leave out a column that is not in the schema (repeat; * for all)",
+    )
+    command.add_argument(
+        "--model", choices=MODELS, default=MODELS[0], help="default: %(default)s"
+    )
+    command.add_argument("--network", help="of a bayes-net: as for release")
+    command.add_argument(
+        "--target", help="what to predict (of naive-bayes:TARGET, that one)"
+    )
+    command.add_argument("--region", help="of hmm: as for release")
+    command.add_argument("--time", help="of hmm: as for release")
+    command.add_argument("--states", type=int, help="of hmm: number of hidden states")
+    command.add_argument(
+        "--mechanisms",
+        type=_words,
+        default=("laplace", "non-private"),
+        metavar="A,B,…",
+        help="of bayes-net: laplace, projected, fourier, posterior-sample, "
+        "non-private; of linear-regression: laplace, posterior-sample, non-private; "
+        "of hmm: laplace, non-private (default: laplace,non-private)",
+    )
+    command.add_argument(
+        "--epsilons",
+        type=_words,
+        required=True,
+        metavar="E,F,…",
+        help="increasing: 0.1,1/2,1,10",
+    )
+    command.add_argument("--repeats", type=int, default=100, help="(%(default)s)")
+    command.add_argument("--adjacency", required=True, choices=ADJACENCIES)
+    command.add_argument(
+        "--training",
+        type=float,
+        default=0.8,
+        help="fraction of the records (of hmm, cells) to learn from (%(default)s)",
+    )
+    command.add_argument("--seed", type=int, default=0, help="of the study")
+    _add_outputs(command)
+    _add_machine(command)
+    command.set_defaults(run=_run)
+
+
+def _add_outputs(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--out", help="write every fit as a row, CSV or Parquet by the name"
+    )
+    command.add_argument("--plot", help="write scores against ε as a PNG")
+    command.add_argument(
+        "--checkpoint",
+        help="keep what is finished in this file: the same command, run again, goes on",
+    )
+    command.add_argument("--json", action="store_true", help="print means as JSON")
+
+
+def _add_machine(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--block", type=int, help="repeats that a device computes at once"
+    )
+    command.add_argument(
+        "--devices", type=int, help="spread over so many devices (one)"
+    )
+    command.add_argument(
+        "--distributed",
+        action="store_true",
+        help="over all devices of all processes: start the same command in each; under "
+        "SLURM or Open MPI nothing more is needed",
+    )
+    command.add_argument("--coordinator", metavar="HOST:PORT", help="of process 0")
+    command.add_argument("--processes", type=int, help="how many there are")
+    command.add_argument("--process", type=int, help="number of this one, from 0")
+
+
+def _run(options: argparse.Namespace) -> None:
+    _refuse_outputs(options)
+    epsilons = [exact_epsilon(epsilon, "epsilons") for epsilon in options.epsilons]
+    if not epsilons or sorted(set(epsilons)) != epsilons:
+        raise ValueError(
+            "`epsilons` must be budgets in increasing order, such as 0.1,1,10, got "
+            f"{','.join(options.epsilons) or 'none'}."
+        )
+    if len(set(options.mechanisms)) < len(options.mechanisms):
+        raise ValueError(
+            f"`mechanisms` must hold each once, got {','.join(options.mechanisms)}."
+        )
+    if not 0 <= options.seed < 1 << 63:
+        raise ValueError(
+            f"`seed` must be an integer from 0 to 2^63 - 1, got {options.seed}."
+        )
+    with _stdout_for_results(options.distributed):
+        result = _result(options, epsilons)
+    if processes.is_first():
+        _write(options, result)
+
+
+def _result(options: argparse.Namespace, epsilons: list[Fraction]) -> SweepResult:
+    mesh = _mesh(options)
+    study = study_of(options)
+    return sweep(
+        study_key(options.seed),
+        study.experiment,
+        study.data,
+        epsilons=epsilons,
+        mechanisms=study.experiment.mechanisms(options.mechanisms, epsilons),
+        prepare=study.experiment.prepare,
+        repeats=options.repeats,
+        block=options.block,
+        checkpoint=options.checkpoint,
+        mesh=mesh,
+        progress=partial(tqdm, desc="dpjax sweep", unit="block", disable=None),
+    )
+
+
+@contextlib.contextmanager
+def _stdout_for_results(distributed: bool) -> Iterator[None]:
+    """Send what libraries print while processes meet to the standard error."""
+    if not distributed:
+        yield
+        return
+    sys.stdout.flush()
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
+
+
+def _mesh(options: argparse.Namespace):
+    """All devices of all processes, some of this one, or just the default one."""
+    described = (options.coordinator, options.processes, options.process)
+    if options.distributed:
+        processes.start(*described)
+    elif any(x is not None for x in described):
+        raise ValueError(
+            "`distributed` must be given with `coordinator`, `processes` and `process`."
+        )
+    if options.distributed or options.devices is not None:
+        return processes.device_mesh(options.devices)
+    return None
+
+
+def _refuse_outputs(options: argparse.Namespace) -> None:
+    """Refuse outputs that cannot be written or would destroy an input or each other."""
+    outputs = {
+        name: getattr(options, name)
+        for name in ("out", "plot", "checkpoint")
+        if getattr(options, name) is not None
+    }
+    if options.out is not None:
+        check_table_path(options.out, "out")
+    if options.plot is not None:
+        if not options.plot.lower().endswith(".png"):
+            raise ValueError(f"`plot` must end in .png, got {options.plot}.")
+        importlib.import_module("dpjax.plots").require_matplotlib()
+    taken = {pathlib.Path(x).resolve() for x in (options.data, options.schema) if x}
+    for name, path in outputs.items():
+        place = pathlib.Path(path).resolve()
+        within = options.data is not None and is_among_tables(place, options.data)
+        if place in taken or within:
+            raise ValueError(
+                f"`{name}` must not be an input or another output, got {path}."
+            )
+        taken.add(place)
+        refuse_unwritable_file(path, name)
+
+
+def _write(options: argparse.Namespace, result: SweepResult) -> None:
+    if options.out is not None:
+        result.save(options.out)
+    if options.plot is not None:
+        importlib.import_module("dpjax.plots").sweep_curves(
+            result,
+            options.plot,
+            title=f"{options.repeats} repeats, {options.adjacency}",
+        )
+    rows = _rows(result)
+    if options.json:
+        print(json.dumps({"private": False, "results": rows}))
+        return
+    print(_table(rows, list(result)))
+    if options.data is not None:
+        print("NOT private: a study of DATA, for those who may see it.")
+
+
+def _rows(result: SweepResult) -> list[dict]:
+    """Mean and standard error of every score, a row a mechanism and ε."""
+    means = {name: (result.mean(name), result.standard_error(name)) for name in result}
+    rows = []
+    for m, mechanism in enumerate(result.coordinates["mechanism"]):
+        for e, epsilon in enumerate(result.coordinates["epsilon"]):
+            row = {"mechanism": mechanism, "epsilon": epsilon}
+            for name, (mean, error) in means.items():
+                row[name] = float(mean[m, e])
+                row[f"{name}_se"] = float(error[m, e])
+            row = {k: None if x != x else x for k, x in row.items()}  # JSON has no NaN
+            rows.append(row)
+    return rows
+
+
+def _table(rows: list[dict], scores: list[str]) -> str:
+    """The rows as lines of text, mean ± standard error."""
+    header = "".join(f"{score:>20}" for score in scores)
+    lines = [f"{'mechanism':<18} {'ε':>6}{header}"]
+    for row in rows:
+        shown = "".join(
+            f"{row[score]:.4f} ± {row[f'{score}_se']:.4f}".rjust(20) for score in scores
+        )
+        lines.append(f"{row['mechanism']:<18} {row['epsilon']:>6g}{shown}")
+    return "\n".join(lines)
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(word.strip() for word in text.split(",") if word.strip())

@@ -1,0 +1,35 @@
+"""`dpjax verify`: a release file, derived again from its own public facts."""
+
+__all__ = ["add"]
+
+import argparse
+import json
+
+from dpjax.cli.options import summary
+from dpjax.releases.released import load
+
+
+def add(commands) -> None:
+    """Declare the command."""
+    command = commands.add_parser(
+        "verify",
+        help="check a release file against itself",
+        description="Derive the cost again, and all that it rests on (sensitivity, "
+        "noise table with its certificate; or truncation and temperature), from the "
+        "file alone, and check its content hash. Exit status 1 if anything differs, 2 "
+        "if the file cannot be read.",
+    )
+    command.add_argument("release", metavar="RELEASE", help="release file")
+    command.add_argument("--json", action="store_true", help="print the report as JSON")
+    command.set_defaults(run=_run)
+
+
+def _run(options: argparse.Namespace) -> None:
+    facts = summary(load(options.release))
+    if options.json:
+        print(json.dumps({"consistent": True, **facts}))
+        return
+    print(f"{options.release}: consistent")
+    unsaid = {"records": "private", "prior": "uniform"}
+    for name, value in facts.items():
+        print(f"  {name:<12} {unsaid.get(name) if value is None else value}")

@@ -1,0 +1,21 @@
+"""Public facts and private records: schemas, networks, and how tables are read."""
+
+__all__ = ["BayesNet", "Interval", "Schema", "Variable", "datasets"]
+
+import importlib
+from typing import TYPE_CHECKING
+
+from dpjax.data.bayes_net import BayesNet
+from dpjax.data.intervals import Interval
+from dpjax.data.schema import Schema
+from dpjax.data.variables import Variable
+
+if TYPE_CHECKING:
+    from dpjax.data import datasets
+
+
+def __getattr__(name: str) -> object:
+    """The module with an optional package, imported when it is first used."""
+    if name == "datasets":
+        return importlib.import_module("dpjax.data.datasets")
+    raise AttributeError(f"module 'dpjax.data' has no attribute {name!r}")

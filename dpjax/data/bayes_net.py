@@ -1,0 +1,219 @@
+"""Bayesian-network structure: which variables, whose parents, which families.
+
+A network is a public fact and static: it is hashed, compared and compiled against,
+never traced.
+"""
+
+__all__ = ["BayesNet", "maximal_groups"]
+
+import graphlib
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from dpjax._documents import parse_json, read_text
+from dpjax.data.bif import parse_bif
+from dpjax.data.intervals import Interval
+from dpjax.data.variables import Level, Variable
+from dpjax.tables.layout import TableLayout
+
+Levels = Mapping[str, Variable | Interval] | Mapping[str, Sequence[Level]]
+
+
+@dataclass(frozen=True)
+class BayesNet:
+    """A directed acyclic graph over categorical variables.
+
+    Args:
+        variables: with different names; records hold one column for each, in order.
+        parents: for each variable, the indices of its parents.
+
+    Raises:
+        ValueError: if the lengths disagree, a name or parent comes twice, or the graph
+            has a cycle, which the message names.
+    """
+
+    variables: tuple[Variable, ...]
+    parents: tuple[tuple[int, ...], ...]
+
+    def __post_init__(self):
+        if not self.variables or len(self.variables) != len(self.parents):
+            raise ValueError(
+                "`parents` must have one entry per variable and there must be one, got "
+                f"{len(self.parents)} for {len(self.variables)} variables."
+            )
+        if len(set(self.names)) < len(self.names):
+            raise ValueError("`variables` must have different names.")
+        for name, group in zip(self.names, self.parents, strict=True):
+            if len(set(group)) < len(group):
+                raise ValueError(f"`parents` of {name!r:.80} must all differ.")
+        try:
+            graphlib.TopologicalSorter(dict(enumerate(self.parents))).prepare()
+        except graphlib.CycleError as error:
+            cycle = " -> ".join(repr(self.names[i])[1:-1] for i in error.args[1])
+            raise ValueError(f"`parents` must be acyclic, got {cycle:.200}.") from None
+
+    @classmethod
+    def from_parents(
+        cls, levels: Levels, parents: Mapping[str, Sequence[str]]
+    ) -> "BayesNet":
+        """The network of the variables that `parents` mentions, in `levels`' order.
+
+        Args:
+            levels: a `Schema`, or the levels of every variable by name.
+            parents: the parents of every variable by name; a variable that is only
+                mentioned as a parent has none.
+
+        Raises:
+            ValueError: if a name is not declared in `levels`, or as a numeric variable.
+        """
+        mentioned = {*parents, *(name for group in parents.values() for name in group)}
+        unknown = mentioned - set(levels)
+        if unknown:
+            raise ValueError(
+                f"`network` must use variables of the schema only, got "
+                f"{min(unknown)!r:.80}."
+            )
+        names = [name for name in levels if name in mentioned]
+        index = {name: i for i, name in enumerate(names)}
+        return cls(
+            tuple(_as_variable(name, levels[name]) for name in names),
+            tuple(tuple(index[p] for p in parents.get(name, ())) for name in names),
+        )
+
+    @classmethod
+    def naive_bayes(cls, levels: Levels, target: str) -> "BayesNet":
+        """`target` as the one parent of every other variable of `levels`."""
+        if target not in levels:
+            raise ValueError(
+                f"`target` must be a variable of the schema, got {target!r:.80}."
+            )
+        return cls.from_parents(
+            levels, {name: [target] if name != target else [] for name in levels}
+        )
+
+    @classmethod
+    def from_bif(
+        cls, path: str | os.PathLike, levels: Levels | None = None
+    ) -> "BayesNet":
+        """The structure in a BIF file; its probabilities are not read.
+
+        Args:
+            path: of the file, compressed if it ends in `.gz`.
+            levels: a `Schema` whose levels equal the file's states as sets; its order
+                rules. None: the file's own states and order.
+
+        Raises:
+            ValueError: if the file is not BIF or its states are not the levels.
+        """
+        states, parents = parse_bif(read_text(path, "network"))
+        mentioned = [*parents, *(name for group in parents.values() for name in group)]
+        undeclared = [name for name in mentioned if name not in states]
+        if undeclared:
+            raise ValueError(
+                f"`network` must declare every variable, {undeclared[0]!r:.80} is not."
+            )
+        if levels is None:
+            return cls.from_parents(states, parents)
+        net = cls.from_parents(levels, parents)
+        for variable in net.variables:
+            codes = {variable.match(state) for state in states[variable.name]}
+            if codes != set(range(variable.size)):
+                got = ", ".join(repr(state)[1:-1] for state in states[variable.name])
+                raise ValueError(
+                    f"`network` must give {variable.name!r:.80} the levels that the "
+                    f"schema declares, got {got:.200}."
+                )
+        return net
+
+    @classmethod
+    def from_json(cls, path: str | os.PathLike, levels: Levels) -> "BayesNet":
+        """The structure in a JSON file, `{"parents": {"x": ["y"], "y": []}}`.
+
+        Raises:
+            ValueError: if the file is not of this form or uses an undeclared name.
+        """
+        document = parse_json(read_text(path, "network"), "network")
+        parents = document.get("parents") if isinstance(document, dict) else None
+        if not isinstance(parents, dict) or not all(
+            isinstance(group, list) and all(isinstance(name, str) for name in group)
+            for group in parents.values()
+        ):
+            raise ValueError('`network` must be of the form {"parents": {"x": ["y"]}}.')
+        return cls.from_parents(levels, parents)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Name of each variable."""
+        return tuple(variable.name for variable in self.variables)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Number of levels of each variable."""
+        return tuple(variable.size for variable in self.variables)
+
+    @cached_property
+    def families(self) -> tuple[tuple[int, ...], ...]:
+        """Each variable's parents followed by the variable itself."""
+        return tuple((*group, i) for i, group in enumerate(self.parents))
+
+    @cached_property
+    def layout(self) -> TableLayout:
+        """One table per variable over its family: the child is the last axis."""
+        return TableLayout(self.sizes, self.families)
+
+    @cached_property
+    def order(self) -> tuple[int, ...]:
+        """The variables, parents before children."""
+        graph = graphlib.TopologicalSorter(dict(enumerate(self.parents)))
+        return tuple(graph.static_order())
+
+    def index(self, name: str) -> int:
+        """Position of the variable called `name`.
+
+        Raises:
+            ValueError: if there is none.
+        """
+        if name not in self.names:
+            raise ValueError(
+                f"`target` must be one of the network's variables, got {name!r:.80}."
+            )
+        return self.names.index(name)
+
+    def parent_names(self) -> dict[str, list[str]]:
+        """The parents of every variable by name: what a network file holds."""
+        return {
+            name: [self.names[i] for i in group]
+            for name, group in zip(self.names, self.parents, strict=True)
+        }
+
+
+def maximal_groups(groups: Sequence[tuple[int, ...]]) -> tuple[tuple[int, ...], ...]:
+    """Those of `groups` that are contained in no other; of equal sets, the first.
+
+    A group is compared with those that share its rarest member. Of a network's families
+    these are few: the child is in its own family and in those of its children.
+    """
+    sets = [frozenset(group) for group in groups]
+    holding = {}
+    for i, members in enumerate(sets):
+        for member in members:
+            holding.setdefault(member, []).append(i)
+
+    def is_kept(i: int) -> bool:
+        candidates = min((holding[member] for member in sets[i]), key=len)
+        return not any(
+            sets[i] < sets[j] or (j < i and sets[i] == sets[j]) for j in candidates
+        )
+
+    return tuple(group for i, group in enumerate(groups) if is_kept(i))
+
+
+def _as_variable(name: str, levels: Variable | Interval | Sequence[Level]) -> Variable:
+    if isinstance(levels, Interval):
+        raise ValueError(
+            f"`network` must have categorical variables only, {name!r:.80} is numeric: "
+            "declare its levels instead of bounds."
+        )
+    return levels if isinstance(levels, Variable) else Variable.from_json(name, levels)

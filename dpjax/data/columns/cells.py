@@ -1,0 +1,220 @@
+"""Columns of a table in memory: as different values and their places, or as numbers."""
+
+__all__ = ["Column", "Numbers", "read_column", "read_numbers"]
+
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dpjax.data.columns.arrow import pyarrow
+from dpjax.data.columns.in_memory import Table
+from dpjax.data.intervals import number
+
+_NO_CELLS = "`table` must hold text, numbers or booleans, column {!r} does not."
+_DENSE = 1 << 8  # integers closer together than this are places as they are
+_PLAIN_NUMBERS = {bool, int, float, np.float64, type(None)}
+
+
+class Column(NamedTuple):
+    """The different values of a column, and for each record the index of its own."""
+
+    values: list
+    places: np.ndarray
+
+
+class Numbers(NamedTuple):
+    """The numbers of a column, NaN where there is none, and the cells that show none.
+
+    Missing cells are not among the latter.
+    """
+
+    numbers: np.ndarray
+    others: list
+
+
+def read_column(table: Table, name: str) -> Column:
+    """One column. Missing values are None, NaN or the like among its values.
+
+    Raises:
+        ValueError: if it is not a column of text, numbers or booleans.
+    """
+    column = _column(table, name)
+    if _is_arrow(column):
+        return _from_arrow(column, name)
+    if isinstance(column, Sequence):  # NumPy would give all its cells one type
+        return _from_objects(column)
+    array = _array(column, name)
+    if array.ndim != 1:
+        raise ValueError(
+            f"`table` must have one-dimensional columns, {name!r} has {array.ndim}."
+        )
+    if array.dtype.kind in "mM":  # dates of some units would become plain integers
+        return _from_objects(iter(array))
+    if isinstance(array, np.ma.MaskedArray):
+        return _from_objects(array.tolist())  # None where masked
+    if array.dtype.kind in "biu" and (dense := _dense(array)):
+        return dense
+    if array.dtype.kind in "biufU":
+        values, places = np.unique(array, return_inverse=True)  # -0.0 is 0.0 here
+        return Column(list(values), places.reshape(-1))
+    return _from_objects(array.tolist())
+
+
+def read_numbers(table: Table, name: str) -> Numbers:
+    """One column as numbers in double precision, each cell as `intervals.number` says.
+
+    A column whose type is numeric is converted at once, which gives the same numbers.
+
+    Raises:
+        ValueError: if it is not a column of text, numbers or booleans.
+    """
+    plain = _plain_numbers(_column(table, name), name)
+    if plain is not None:
+        return Numbers(plain, [])
+    values, places = read_column(table, name)
+    numbers = [number(value) for value in values]
+    others = []
+    if None in numbers:
+        used = np.unique(places).tolist()
+        others = [values[i] for i in used if numbers[i] is None]
+    return Numbers(np.array(numbers, np.float64)[places], others)
+
+
+def _column(table: Table, name: str) -> Any:
+    try:
+        return table[name]
+    except Exception:  # whatever a class of tables raises
+        pass
+    raise ValueError(
+        "`table` must give each column by its name, an object of type "
+        f"{type(table).__name__} does not: collect it into a DataFrame or Arrow table."
+    )
+
+
+def _array(column: Any, name: str) -> np.ndarray:
+    try:
+        return np.asanyarray(column)
+    except Exception:  # whatever a class of columns raises
+        pass
+    raise ValueError(_NO_CELLS.format(name))
+
+
+def _plain_numbers(column: Any, name: str) -> np.ndarray | None:
+    """A column of nothing but numbers and missing cells; None for any other."""
+    if _is_arrow(column):
+        types = pyarrow.types
+        if not (types.is_integer(column.type) or types.is_floating(column.type)):
+            return None
+        column = column.to_numpy(zero_copy_only=False)
+    elif _has_numbers_of_pandas(column):
+        column = column.to_numpy(np.float64, na_value=np.nan)
+    if isinstance(column, Sequence):
+        return _plain_objects(column)
+    array = _array(column, name)
+    if array.ndim == 1 and array.dtype.kind in "biuf":
+        with np.errstate(over="ignore"):  # of wider types: infinite, as in `number`
+            return np.ma.filled(array.astype(np.float64), np.nan)
+    if array.ndim == 1 and array.dtype.kind == "O":
+        return _plain_objects(array.tolist())
+    return None
+
+
+def _has_numbers_of_pandas(column: Any) -> bool:
+    dtype = getattr(column, "dtype", None)
+    own = dtype is not None and not isinstance(dtype, np.dtype)
+    return own and getattr(dtype, "kind", None) in ("b", "i", "u", "f")
+
+
+def _plain_objects(cells: Sequence) -> np.ndarray | None:
+    if not set(map(type, cells)) <= _PLAIN_NUMBERS:
+        return None
+    try:
+        return np.array(cells, np.float64)  # None becomes NaN
+    except OverflowError:  # an integer beyond double precision
+        return None
+
+
+def _is_arrow(column: Any) -> bool:
+    return bool(pyarrow) and isinstance(column, pyarrow.Array | pyarrow.ChunkedArray)
+
+
+def _from_arrow(column: Any, name: str) -> Column:
+    try:
+        array = _in_one(column)
+        types = pyarrow.types
+        if types.is_boolean(array.type) or types.is_integer(array.type):
+            dense = None if array.null_count else _dense(array.to_numpy(False))
+            if dense is not None:
+                return dense
+        if not types.is_dictionary(array.type):
+            array = array.dictionary_encode()
+        array.validate(full=True)
+        values = list(array.dictionary.to_numpy(zero_copy_only=False))
+        places = array.indices
+        if array.null_count:
+            places = places.cast(pyarrow.int64()).fill_null(len(values))
+    except pyarrow.ArrowException:
+        raise ValueError(_NO_CELLS.format(name)) from None
+    missing = [None] if array.null_count else []
+    return Column(values + missing, places.to_numpy(zero_copy_only=False))
+
+
+def _in_one(column: Any) -> Any:
+    """An Arrow column as one array."""
+    if isinstance(column, pyarrow.Array):
+        return column
+    if pyarrow.types.is_dictionary(column.type) and any(
+        chunk.dictionary.null_count for chunk in column.chunks
+    ):  # which Arrow does not unify
+        column = column.cast(column.type.value_type)
+    if column.num_chunks == 1:
+        return column.chunk(0)
+    array = column.combine_chunks()
+    if isinstance(array, pyarrow.ChunkedArray):  # no chunk, or too long for one
+        empty = pyarrow.array([], array.type)
+        array = pyarrow.concat_arrays(array.chunks or [empty])
+    return array
+
+
+def _dense(array: np.ndarray) -> Column | None:
+    """Integers or booleans that lie close together: sorting them would take longest."""
+    if array.size == 0:
+        return None
+    if array.dtype.kind == "b":
+        return Column([False, True], array.view(np.uint8))
+    array = array.astype(array.dtype.newbyteorder("="), copy=False)
+    least, most = int(array.min()), int(array.max())
+    if most - least >= _DENSE:
+        return None
+    unsigned = array.view(f"u{array.dtype.itemsize}")  # wraps, so nothing overflows
+    first = np.array(least, array.dtype).view(unsigned.dtype)
+    return Column(list(range(least, most + 1)), (unsigned - first).astype(np.uint8))
+
+
+def _from_objects(cells: Iterable) -> Column:
+    """Equal cells of one type and text share a value: 1, 1.0 and True do not.
+
+    A cell's value must not depend on what other records hold, or one record could move
+    all others. Of cells that are neither text nor numbers, one of each type is kept.
+    """
+    index: dict[object, int] = {}
+    values, places = [], []
+    for cell in cells:
+        key = _identity(cell)
+        if key not in index:
+            index[key] = len(values)
+            values.append(cell)
+        places.append(index[key])
+    return Column(values, np.array(places, int))
+
+
+def _identity(cell: object) -> object:
+    kind = type(cell)
+    if kind is str:
+        return cell
+    if isinstance(cell, int):  # its text may be too long for Python
+        return kind, cell
+    plain = isinstance(cell, str | float | np.generic | Decimal)
+    return (kind, str(cell)) if plain else kind

@@ -1,0 +1,120 @@
+"""CSV files as tables of text: no type is inferred, and no record is cut."""
+
+__all__ = ["csv_names", "csv_tables"]
+
+import csv as standard
+import io
+import re
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+from dpjax.data.columns.arrow import csv, pyarrow
+from dpjax.data.columns.csv_blocks import Block, Malformed, blocks
+
+_WORKERS = 4  # blocks parsed at once, at most
+
+
+def csv_names(file: io.BufferedIOBase) -> list[str]:
+    """Names of the columns, from the first record.
+
+    Raises:
+        Malformed: if that is not a record of UTF-8 text.
+    """
+    return _names(next(blocks(file), Block(b"", 0)))
+
+
+def csv_tables(
+    file: io.BufferedIOBase, names: Sequence[str], turns: Iterator[bool]
+) -> "Iterator[pyarrow.Table]":
+    """The columns `names` of those blocks of records whose turn it is.
+
+    A blank line is a record in a table of one column, and nothing in any other.
+
+    Raises:
+        Malformed: if the records are not CSV with as many cells as the header, or a
+            cell of these columns is not UTF-8. The row is named if all were read.
+    """
+    row: int | None = 1  # the last one before a block
+    for future in _ahead(_parse, _texts(file, names, turns)):
+        try:
+            table = future.result()
+        except pyarrow.ArrowException as error:
+            reason = _place(error, row)
+        else:
+            row = None if table is None or row is None else row + len(table)
+            if table is not None:
+                yield table
+            continue
+        # Not where Arrow's error is handled: it would be this one's context.
+        raise Malformed(reason)
+
+
+def _texts(
+    file: io.BufferedIOBase, names: Sequence[str], turns: Iterator[bool]
+) -> Iterator[tuple[bytes | None, list[str], Sequence[str]]]:
+    """What `_parse` takes of each block: no records if it is not the block's turn."""
+    header: list[str] | None = None
+    for block in blocks(file):
+        data = block.data
+        if header is None:
+            header, data = _names(block), data[block.first :]
+        if data:
+            yield data if next(turns) else None, header, names
+
+
+def _names(block: Block) -> list[str]:
+    try:
+        text = block.data[: block.first].decode()
+        [header] = standard.reader(io.StringIO(text, newline=""), strict=True)
+        return header
+    except (ValueError, standard.Error):
+        pass
+    raise Malformed("because its first line is not a header in UTF-8")
+
+
+def _parse(
+    arguments: tuple[bytes | None, list[str], Sequence[str]],
+) -> "pyarrow.Table | None":
+    data, header, names = arguments
+    if data is None:
+        return None
+    text = pyarrow.dictionary(pyarrow.int32(), pyarrow.string())
+    options: Any = {
+        "read_options": csv.ReadOptions(
+            column_names=header,
+            skip_rows=1,  # a line that is ours: a mark of byte order is text elsewhere
+            block_size=len(data) + 1,  # one block, which nothing is cut into
+            use_threads=False,  # so that errors name the row
+        ),
+        "parse_options": csv.ParseOptions(
+            newlines_in_values=True, ignore_empty_lines=len(header) > 1
+        ),
+        "convert_options": csv.ConvertOptions(
+            column_types=dict.fromkeys(names, text),
+            include_columns=names,
+            strings_can_be_null=False,
+        ),
+    }
+    return csv.read_csv(pyarrow.py_buffer(b"\n" + data), **options)
+
+
+def _ahead(function: Callable, items: Iterable) -> Iterator[Future]:
+    """Calls of a function, in order, a few of them at a time in other threads."""
+    workers = min(pyarrow.cpu_count(), _WORKERS)
+    waiting: deque[Future] = deque()
+    with ThreadPoolExecutor(workers) as pool:
+        for item in items:
+            waiting.append(pool.submit(function, item))
+            if len(waiting) > workers:
+                yield waiting.popleft()
+        yield from waiting
+
+
+def _place(error: Exception, before: int | None) -> str:
+    """The row that Arrow names; nothing else of its message, which quotes the file."""
+    row = re.search(r"Row #(\d+)", str(error))
+    if row is None or before is None:
+        return "in some row"
+    return f"in row {before - 1 + int(row[1])} with the header as row 1"

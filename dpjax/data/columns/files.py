@@ -1,0 +1,140 @@
+"""Files of records, read a batch at a time: CSV, perhaps compressed, and Parquet.
+
+What cannot be read is named by its file, and by its row group or its row as far as that
+is known. Nothing that a file holds is ever quoted.
+"""
+
+__all__ = ["BATCH", "UNREADABLE", "File", "is_table_file"]
+
+import gzip
+import itertools
+import pathlib
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from io import BufferedIOBase
+from typing import Any
+
+from dpjax.data.columns.arrow import parquet, pyarrow
+from dpjax.data.columns.csv_blocks import Malformed
+from dpjax.data.columns.csv_tables import csv_names, csv_tables
+from dpjax.data.columns.in_memory import Part, check_names
+
+BATCH = 1 << 16  # records read at once: 1 MiB of a column at most, of most types
+_PARQUET, _CSV = (".parquet", ".pq"), (".csv", ".csv.gz")
+UNREADABLE: tuple[Any, ...] = (OSError, EOFError, zlib.error, Malformed)
+if pyarrow:
+    UNREADABLE = (pyarrow.ArrowException, *UNREADABLE)
+
+
+def is_table_file(path: pathlib.Path) -> bool:
+    """Whether the name of a file in a folder is that of a table."""
+    return path.name.lower().endswith((*_PARQUET, *_CSV))
+
+
+@dataclass(frozen=True)
+class File(Part):
+    """A CSV (possibly compressed) or Parquet file.
+
+    Args:
+        path: its name decides: .parquet and .pq are Parquet, all others CSV.
+        place: what messages call it; empty where there is no other.
+
+    Raises:
+        ValueError: if there is no such file.
+        ImportError: if pyarrow is not installed.
+    """
+
+    path: pathlib.Path
+    place: str = ""
+
+    def __post_init__(self):
+        if not pyarrow:
+            raise ImportError(
+                'reading table files needs pyarrow: pip install "dpjax[data]"'
+            )
+        if not self.path.is_file():
+            raise ValueError(f"`table` must be a readable file, {self.path} is not.")
+
+    @property
+    def is_parquet(self) -> bool:
+        """Whether it is Parquet, by its name."""
+        return self.path.suffix.lower() in _PARQUET
+
+    def names(self) -> list[str]:
+        """Names of the columns, from the header alone."""
+        try:
+            if self.is_parquet:
+                return check_names(parquet.read_schema(self.path).names)
+            with self._open() as file:
+                return check_names(csv_names(file))
+        except UNREADABLE as error:
+            reason = _reason(error)
+        # Not where Arrow's error is handled: it would be this one's context.
+        raise self._refusal(reason)
+
+    def read(
+        self, names: Sequence[str], turns: Iterator[bool]
+    ) -> "Iterator[pyarrow.RecordBatch]":
+        """The columns `names` of those row groups, or batches, whose turn it is."""
+        read = self._row_groups if self.is_parquet else self._csv_batches
+        return read(list(names), turns)
+
+    def _row_groups(
+        self, names: list[str], turns: Iterator[bool]
+    ) -> "Iterator[pyarrow.RecordBatch]":
+        file = self._open_parquet(names)
+        if file is None:
+            raise self._refusal()
+        with file:
+            for group in range(file.num_row_groups):
+                if not next(turns):
+                    continue
+                try:
+                    yield from file.iter_batches(BATCH, [group], names)
+                    continue
+                except UNREADABLE:
+                    pass
+                raise self._refusal(f", in row group {group}")
+
+    def _open_parquet(self, names: list[str]) -> "parquet.ParquetFile | None":
+        try:
+            types = parquet.read_schema(self.path)
+            text = [x for x in names if _is_text(types.field(x).type)]
+            return parquet.ParquetFile(self.path, read_dictionary=text)
+        except UNREADABLE:
+            return None
+
+    def _csv_batches(
+        self, names: list[str], turns: Iterator[bool]
+    ) -> "Iterator[pyarrow.Table]":
+        one_of_several = bool(self.place)  # then it is one piece, else each block is
+        if one_of_several and not next(turns):
+            return
+        try:
+            with self._open() as file:
+                wanted = itertools.repeat(True) if one_of_several else turns
+                yield from csv_tables(file, names, wanted)
+            return
+        except UNREADABLE as error:
+            reason = _reason(error)
+        raise self._refusal(reason)
+
+    def _open(self) -> BufferedIOBase:
+        compressed = self.path.suffix.lower() == ".gz"
+        return gzip.open(self.path) if compressed else open(self.path, "rb")
+
+    def _refusal(self, reason: str = "") -> ValueError:
+        kind = "Parquet" if self.is_parquet else "CSV with one header line"
+        return ValueError(
+            f"`table` must be {kind} throughout, {self.path} is not{reason}."
+        )
+
+
+def _reason(error: Exception) -> str:
+    """What `Malformed` says; others may quote the file."""
+    return f", {error}" if isinstance(error, Malformed) else ""
+
+
+def _is_text(kind: "pyarrow.DataType") -> bool:
+    return pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind)

@@ -1,0 +1,114 @@
+"""Tables in memory: what is one, and what its columns are called."""
+
+__all__ = [
+    "Held",
+    "Part",
+    "Table",
+    "check_names",
+    "column_names",
+    "is_array",
+    "is_dataset",
+    "is_in_memory",
+]
+
+import abc
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import numpy as np
+
+from dpjax.data.columns.arrow import pyarrow
+
+Table = Any
+"""A path, a folder or several; an Arrow table, dataset or reader; a DataFrame, a
+mapping of arrays; or an iterable of any of these."""
+
+
+class Part(abc.ABC):
+    """A file, a data set or a table in memory.
+
+    Attributes:
+        place: what messages call it; empty where there is no other.
+    """
+
+    place: str
+
+    @abc.abstractmethod
+    def names(self) -> list[str]:
+        """Names of the columns, in order, before any record is read."""
+
+    @abc.abstractmethod
+    def read(self, names: Sequence[str], turns: Iterator[bool]) -> Iterator[Table]:
+        """Tables with the columns `names`; `turns` says which pieces are wanted."""
+
+
+@dataclass(frozen=True, repr=False)
+class Held(Part):
+    """A table that is in memory, or an array of encoded records."""
+
+    table: Table
+    place: str = ""
+
+    def names(self) -> list[str]:
+        """Names of the columns, in order."""
+        return column_names(self.table)
+
+    def read(self, names: Sequence[str], turns: Iterator[bool]) -> Iterator[Table]:
+        """The table as it is, in its turn."""
+        if next(turns):
+            yield self.table
+
+
+def is_array(table: Table) -> bool:
+    """Whether it is an array of records that are encoded already."""
+    return isinstance(table, np.ndarray | jax.Array)
+
+
+def is_in_memory(table: Table) -> bool:
+    """Whether it is one table or array, that needs no reading."""
+    if isinstance(table, str | os.PathLike) or is_dataset(table):
+        return False
+    if _is_arrow(table) or is_array(table) or isinstance(table, Mapping):
+        return True
+    return hasattr(table, "columns") and hasattr(table, "__getitem__")
+
+
+def _is_arrow(table: Table) -> bool:
+    return bool(pyarrow) and isinstance(table, pyarrow.Table | pyarrow.RecordBatch)
+
+
+def is_dataset(table: Table) -> bool:
+    """Whether it is an Arrow data set, by its look: the class would import pandas."""
+    return bool(pyarrow) and hasattr(table, "get_fragments")
+
+
+def column_names(table: Table) -> list[str]:
+    """Names of the columns of a table in memory, in order.
+
+    Raises:
+        ValueError: if a name comes twice, or it is no table.
+    """
+    if not is_in_memory(table) or is_array(table):
+        raise ValueError(
+            "`table` must be a path, an Arrow table, a DataFrame, an iterable of "
+            f"these or a mapping of arrays, got {type(table).__name__}."
+        )
+    if _is_arrow(table):
+        return check_names(table.schema.names)
+    return check_names(table if isinstance(table, Mapping) else table.columns)
+
+
+def check_names(names: Any) -> list[str]:
+    """The names as a list, if each is there once. The message shows none of them."""
+    names = list(names)
+    (twice, times), *_ = Counter(names).most_common(1) or [("", 0)]
+    if times > 1:  # by position: without a header line, names are a record's values
+        raise ValueError(
+            "`table` must name every column once in a header line; columns "
+            f"{names.index(twice) + 1} and more have the same name."
+        )
+    return names

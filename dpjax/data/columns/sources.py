@@ -1,0 +1,179 @@
+"""What a user may give as records, as parts that are read one after the other."""
+
+__all__ = ["parts"]
+
+import os
+import pathlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dpjax.data.columns.arrow import csv, pyarrow
+from dpjax.data.columns.files import BATCH, UNREADABLE, File, is_table_file
+from dpjax.data.columns.in_memory import (
+    Held,
+    Part,
+    Table,
+    check_names,
+    is_dataset,
+    is_in_memory,
+)
+
+_INFERRED = (
+    "`table` must not be {} of CSV or JSON, whose types Arrow infers from the records: "
+    "give the paths of CSV files, or Parquet written with declared types."
+)
+_WITH_TYPES = {"parquet", "arrow", "feather", "orc"}  # formats of files
+
+
+def parts(source: Table) -> Iterator[Part]:
+    """The parts of a source, each opened when its turn comes.
+
+    Raises:
+        ValueError: if it is no source of records, or a folder or an iterable without
+            any. Messages never quote a record.
+        ImportError: if files are given and pyarrow is not installed.
+    """
+    if csv and isinstance(source, csv.CSVStreamingReader):
+        raise ValueError(_INFERRED.format("a reader"))
+    if isinstance(source, str | os.PathLike):
+        yield from _files(pathlib.Path(source))
+    elif is_dataset(source):
+        yield _Dataset(source)
+    elif is_in_memory(source) or not isinstance(source, Iterable):
+        yield Held(source)
+    else:
+        yield from _batches(source)
+
+
+def _files(path: pathlib.Path) -> Iterator[File]:
+    if not path.is_dir():
+        yield File(path)
+        return
+    hidden = ("_", ".")  # what other programs leave there
+    found = [
+        file
+        for file in sorted(path.rglob("*"))
+        if not file.is_dir()
+        and not any(x.startswith(hidden) for x in file.relative_to(path).parts)
+    ]
+    others = [file for file in found if not is_table_file(file)]
+    if others or not found:
+        got = f"also {others[0]}" if others else "none"
+        raise ValueError(
+            "`table` must be a folder of Parquet and CSV files alone, got "
+            f"{got} in {path}: give the paths of the files."
+        )
+    yield from (File(file, str(file)) for file in found)
+
+
+def _batches(source: Iterable[Table]) -> Iterator[Part]:
+    number = 0
+    for number, batch in enumerate(source, start=1):
+        if isinstance(batch, str | os.PathLike):
+            # A column given for a table is text too, which no message may show.
+            if not os.path.exists(batch) or not isinstance(source, list | tuple):
+                raise ValueError(
+                    "`table` must be a list of files that can be read, or an iterable "
+                    f"of tables, got no such file at place {number}."
+                )
+            files = _files(pathlib.Path(batch))
+            yield from (File(file.path, str(file.path)) for file in files)
+        else:
+            yield Held(batch, f"batch {number}")
+    if not number:
+        raise ValueError(
+            "`table` must give at least one batch, got none from "
+            f"{type(source).__name__}: one that has been read before must be made anew."
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class _Dataset(Part):
+    """An Arrow data set, with its own types, partitions and filter."""
+
+    dataset: Any
+    place: str = ""
+
+    def names(self) -> list[str]:
+        return check_names(self.dataset.schema.names)
+
+    def read(self, names: Sequence[str], turns: Iterator[bool]) -> Iterator[Table]:
+        checked = None
+        try:
+            scanner = self.dataset.scanner(
+                columns=list(names),
+                batch_size=BATCH,
+                batch_readahead=2,  # Arrow's own default is 16, of 4 files
+                fragment_readahead=1,
+            )
+            for batch, fragment in scanner.scan_batches():
+                path = getattr(fragment, "path", None)
+                if path is None or path != checked:
+                    _check_columns(fragment, self.dataset.schema, names)
+                    checked = path
+                if next(turns):
+                    yield batch
+            return
+        except UNREADABLE:
+            pass
+        # Not where Arrow's error is handled: it would be this one's context.
+        raise ValueError(
+            "`table` must be a data set that can be read throughout, "
+            f"{_unreadable(self.dataset)} is not."
+        )
+
+
+def _check_columns(fragment: Any, schema: Any, names: Sequence[str]) -> None:
+    """Refuse a file whose columns are not there, or not of the types of the data set.
+
+    Arrow would fill a column that a file lacks with missing values, infer the types of
+    CSV and JSON, and convert cells of one type to another that the first file has.
+    """
+    known = pyarrow.dataset  # pyright: ignore[reportAttributeAccessIssue]  (imported)
+    partition = known.get_partition_keys(fragment.partition_expression)
+    physical, place = fragment.physical_schema, getattr(fragment, "path", "a part")
+    format = getattr(getattr(fragment, "format", None), "default_extname", "arrow")
+    if format not in _WITH_TYPES:
+        raise ValueError(_INFERRED.format("a data set"))
+    for name in names:
+        if name not in {*physical.names, *partition}:
+            raise ValueError(
+                "`table` must have a column for each variable in every file, "
+                f"{place} has no {name!r}."
+            )
+        if name in physical.names and (
+            _plain(physical.field(name).type) != _plain(schema.field(name).type)
+        ):
+            raise ValueError(
+                "`table` must have columns of one type in every file of a data set, "
+                f"{name!r} has another in {place}: give the paths of the files."
+            )
+
+
+def _plain(kind: Any) -> Any:
+    """The type of the values, whether Arrow keeps a dictionary of them or not."""
+    return kind.value_type if pyarrow.types.is_dictionary(kind) else kind
+
+
+def _fragments(source: Any) -> list[Any]:
+    try:
+        return list(source.get_fragments())
+    except ValueError:  # Arrow gives none of a filtered data set
+        return []
+
+
+def _unreadable(source: Any) -> str:
+    """The first file, and its row group, that cannot be read; found by reading."""
+    for fragment in _fragments(source):
+        group = None
+        try:
+            split = getattr(fragment, "split_by_row_group", None)
+            for part in split() if split else [fragment]:
+                group = next((x.id for x in getattr(part, "row_groups", ())), None)
+                for _ in part.to_batches(batch_size=BATCH):
+                    pass
+        except UNREADABLE:
+            where = "" if group is None else f", in row group {group},"
+            return f"{getattr(fragment, 'path', 'a part')}{where}"
+    return "some part"

@@ -1,0 +1,267 @@
+"""From the cells of a table to one array: level indices, or numbers within bounds.
+
+What a cell becomes depends on that cell and on the schema alone: one that depended on
+other cells could move all records at once.
+"""
+
+__all__ = [
+    "AnyVariable",
+    "as_numbers",
+    "check_numbers",
+    "encode_batches",
+    "encode_table",
+    "of_one_kind",
+    "outside_of",
+]
+
+import itertools
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, ArrayLike, Float
+
+from dpjax.data import columns
+from dpjax.data.intervals import Interval, number
+from dpjax.data.variables import Variable
+from dpjax.tables.counts import check_records
+
+AnyVariable = Variable | Interval
+
+
+def of_one_kind(
+    variables: Sequence[AnyVariable],
+) -> tuple[list[Variable], list[Interval]]:
+    """The variables as categorical ones or as numeric ones: one list is empty.
+
+    Raises:
+        ValueError: if some are of one kind and some of the other.
+    """
+    categorical = [v for v in variables if isinstance(v, Variable)]
+    numeric = [v for v in variables if isinstance(v, Interval)]
+    if categorical and numeric:
+        raise ValueError(
+            "`schema` must have variables of one kind here, got levels for "
+            f"{categorical[0].name!r:.80} and bounds for {numeric[0].name!r}: "
+            "`Schema.select` those of one kind."
+        )
+    return categorical, numeric
+
+
+def encode_batches(
+    source: columns.Table,
+    variables: Sequence[AnyVariable],
+    *,
+    ignore: str | Collection[str] = (),
+    absent: str | None = None,
+    turns: Iterator[bool] | None = None,
+) -> Iterator[np.ndarray]:
+    """Encoded records of a source a batch at a time, as `Schema.encode` describes them.
+
+    Args:
+        source: whatever `columns.parts` takes.
+        variables: the columns of the records.
+        ignore: names of columns to leave out; "*" for all.
+        absent: a variable that is not read.
+        turns: says of each piece of the source, in order, whether it is wanted; None:
+            all are. A row group of Parquet is a piece, and each batch of anything else.
+
+    Yields:
+        Arrays on the host, of any sizes; one at least, be it without records.
+
+    Raises:
+        ValueError: if the source does not fit the variables, or they are of two kinds.
+    """
+    categorical, _ = of_one_kind(variables)
+    empty = True
+    read = [variable for variable in variables if variable.name != absent]
+    codes = {v.name: columns.remembering(v.code) for v in categorical}
+    turns = itertools.repeat(True) if turns is None else turns
+    for part, table in _tables(
+        source, read, {v.name for v in variables}, ignore, turns
+    ):
+        if columns.is_array(table):
+            yield _checked_array(table, variables)
+            empty = False
+            continue
+        encoded = {}
+        for variable in read:
+            column, outside = columns.encode_column(
+                table, variable, codes.get(variable.name, number)
+            )
+            _check_length(column, next(iter(encoded.values()), column), variable)
+            if outside:
+                raise ValueError(_refusal(variable, part.place, outside))
+            encoded[variable.name] = column
+        yield _in_columns(encoded, variables)
+        empty = False
+    if empty:
+        yield _in_columns({}, variables)
+
+
+def encode_table(
+    source: columns.Table,
+    variables: Sequence[AnyVariable],
+    ignore: str | Collection[str],
+    absent: str | None,
+) -> np.ndarray:
+    """All batches of `encode_batches` in one array.
+
+    Raises:
+        ValueError: if the source does not fit the variables, or they are of two kinds.
+    """
+    batches = encode_batches(source, variables, ignore=ignore, absent=absent)
+    batches = list(batches)
+    return batches[0] if len(batches) == 1 else np.concatenate(batches)
+
+
+def outside_of(
+    source: columns.Table,
+    variables: Sequence[AnyVariable],
+    ignore: str | Collection[str],
+) -> dict[str, list]:
+    """By variable, the cells that `encode_batches` refuses, where there are any.
+
+    Raises:
+        ValueError: if a column is missing or not declared, or there are none.
+    """
+    outside = {variable.name: [] for variable in variables}
+    everything = itertools.repeat(True)
+    for _, table in _tables(source, variables, set(outside), ignore, everything):
+        if columns.is_array(table):
+            raise ValueError("`table` must have columns with names, got an array.")
+        for variable in variables:
+            code = variable.code if isinstance(variable, Variable) else number
+            known = outside[variable.name]
+            seen = {(type(cell), str(cell)) for cell in known}
+            cells = columns.encode_column(table, variable, code)[1]
+            known += [x for x in cells if (type(x), str(x)) not in seen]
+    return {name: cells for name, cells in outside.items() if cells}
+
+
+def as_numbers(records: ArrayLike, width: int) -> Float[Array, "n d"]:
+    """Numbers that were given as an array, in JAX's default precision, not clipped.
+
+    Raises:
+        ValueError: if they have not the form that `check_numbers` asks for.
+    """
+    check_numbers(records, width)
+    if isinstance(records, np.ndarray):  # JAX would wrap wide integers
+        with np.errstate(over="ignore"):
+            records = records.astype(np.dtype(jnp.result_type(float)))
+        records = np.ma.filled(records, np.nan)
+    return jnp.asarray(records).astype(float)
+
+
+def check_numbers(records: ArrayLike, width: int) -> None:
+    """Raise `ValueError` unless `records` are real numbers of shape (n, width).
+
+    Only the form is checked, no value is: what uses the values must clip them.
+    """
+    shape, dtype = np.shape(records), getattr(records, "dtype", None)
+    if len(shape) != 2 or shape[1] != width:
+        raise ValueError(
+            f"`records` must have shape (n, {width}), a column for each variable, "
+            f"got {shape}."
+        )
+    kinds = (jnp.floating, jnp.integer)
+    if dtype is None or not any(jnp.issubdtype(dtype, kind) for kind in kinds):
+        raise ValueError(f"`records` must be real numbers, got {dtype}.")
+
+
+def _tables(
+    source: columns.Table,
+    wanted: Sequence[AnyVariable],
+    known: set[str],
+    ignore: str | Collection[str],
+    turns: Iterator[bool],
+) -> Iterator[tuple[columns.Part, columns.Table]]:
+    """Tables, and arrays of records, with the parts that they come from."""
+    ignored = {ignore} if isinstance(ignore, str) else {*ignore}
+    names = [variable.name for variable in wanted]
+    for part in columns.parts(source):
+        if not (isinstance(part, columns.Held) and columns.is_array(part.table)):
+            _check_columns(part, names, known | ignored)
+        for table in part.read(names, turns):
+            yield part, table
+
+
+def _check_columns(part: columns.Part, names: Sequence[str], known: set[str]) -> None:
+    """Refuse a part that lacks a wanted column or has one that is not known."""
+    present = part.names()
+    missing = [name for name in names if name not in present]
+    if missing:
+        raise ValueError(
+            "`table` must have a column for each variable, got no "
+            f"{missing[0]!r:.80}{_in(part.place)}."
+        )
+    unknown = [i for i, name in enumerate(present, start=1) if name not in known]
+    if unknown and "*" not in known:  # not named: see `columns.held.check_names`
+        raise ValueError(
+            f"`table` must have only columns of the schema, column {unknown[0]} "
+            f"{_in(part.place).lstrip() + ' ' if part.place else ''}is not: declare "
+            "it, drop it, or have it ignored (`Schema.encode`, --ignore)."
+        )
+
+
+def _in(place: str) -> str:
+    return f" in {place}" if place else ""
+
+
+def _checked_array(records: ArrayLike, variables: Sequence[AnyVariable]) -> np.ndarray:
+    """Encoded records that are valid, on the host."""
+    categorical, numeric = of_one_kind(variables)
+    if numeric:
+        return np.asarray(as_numbers(records, len(numeric)))
+    check_records(records, tuple(variable.size for variable in categorical))
+    return np.asarray(records)
+
+
+def _in_columns(
+    encoded: Mapping[str, np.ndarray], variables: Sequence[AnyVariable]
+) -> np.ndarray:
+    """Columns side by side, in the smallest type that holds every index."""
+    categorical, _ = of_one_kind(variables)
+    length = len(next(iter(encoded.values()), ()))
+    indices = np.min_scalar_type(max((v.size for v in categorical), default=1) - 1)
+    records = np.empty((length, len(variables)), indices if categorical else float)
+    for i, variable in enumerate(variables):
+        default = variable.missing if isinstance(variable, Interval) else 0
+        records[:, i] = encoded.get(variable.name, default)
+    return records
+
+
+def _check_length(column: np.ndarray, first: np.ndarray, variable: AnyVariable) -> None:
+    if len(column) != len(first):
+        raise ValueError(
+            f"`table` must have columns of one length, not {variable.name!r:.80}."
+        )
+
+
+def _refusal(variable: AnyVariable, place: str, outside: Sequence) -> str:
+    column = f"column {variable.name!r:.80}{_in(place)}"
+    if isinstance(variable, Interval):
+        return (
+            f"`table` must hold only numbers in {column}, some cell is none: mend it; "
+            "`Schema.check` shows the cells."
+        )
+    if any(_is_ambiguous(cell, variable) for cell in outside):
+        return (
+            f"`table` must hold text, or numbers that each show one level, in {column}:"
+            " read it as text (`dtype=str`), or give the path of its file; "
+            "`Schema.check` shows the cells."
+        )
+    remedy = 'or declare an "other" level'
+    if variable.other is not None:
+        remedy = 'since "other" is for no missing value and no number in doubt'
+    return (
+        f"`table` must hold only declared levels, {column} does not (or lacks a "
+        f"value): mend it, {remedy}; `Schema.check` shows the values."
+    )
+
+
+def _is_ambiguous(cell: object, variable: Variable) -> bool:
+    """Whether it is refused for its type: a reader could have made it of any text."""
+    shown = number(cell)
+    lacks_value = shown is not None and shown != shown
+    return not (isinstance(cell, str) or lacks_value or variable.is_outside(cell))

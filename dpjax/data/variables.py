@@ -1,0 +1,238 @@
+"""Categorical variables: a name and the public list of its levels.
+
+Levels are declared, never inferred from data, because the list itself could tell who is
+in the table. A cell of a table is matched to a level here and nowhere else.
+"""
+
+__all__ = ["Level", "Variable"]
+
+import bisect
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Context, Decimal
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from dpjax.data.intervals import number
+
+Level = str | int | float | bool
+
+_LITERAL = re.compile(  # of which Arrow and DuckDB infer integers
+    r"\s*[+-]?(0[xX][\da-fA-F_]+|0[bBoO][\d_]+|\d[\d_]*_[\d_.]*)\s*", re.ASCII
+)
+_ROUNDING = 2.0**-49  # relative: readers were seen to differ in the last bits
+_EXACT_INTEGERS = 2.0**53  # all readers give integers below it the same double
+_NARROW: tuple[type, ...] = (np.float16, np.float32)
+_IN_DOUBT: tuple[type, ...] = (*_NARROW, bool, np.bool_)
+_EXACT = Context(prec=10_000)  # digits: more than Python makes text of
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A categorical variable.
+
+    Args:
+        name: not empty.
+        levels: at least two different labels (text, finite numbers or booleans), in
+            the order in which tables and files show them.
+        other: the level that stands for all text and numbers outside the list; None
+            (the default) refuses such values.
+
+    Raises:
+        ValueError: if a level is given twice, if a number and a text look alike, if
+            there are fewer than two levels, or if `other` is not one of them.
+    """
+
+    name: str
+    levels: tuple[Level, ...]
+    other: Level | None = None
+
+    def __post_init__(self):
+        name, levels = self.name, self.levels
+        if not isinstance(name, str) or not name:
+            raise ValueError("`name` of a variable must be text that is not empty.")
+        if not all(_is_level(level) for level in levels):
+            raise ValueError(
+                f"`levels` of {name!r:.80} must be text, finite numbers or booleans."
+            )
+        if len(levels) < 2:
+            raise ValueError(
+                f"`levels` of {name!r:.80} must list at least two, got {len(levels)}: "
+                "leave a constant out of the schema."
+            )
+        twice = _first_repeated(_texts(levels)) or _first_repeated(_numbers(levels))
+        if twice:
+            raise ValueError(
+                f"`levels` of {name!r:.80} must all differ, got {twice:.80} twice."
+            )
+        if self.other is not None and self._other is None:
+            raise ValueError(
+                f"`other` of {name!r:.80} must be one of its levels, got "
+                f"{self.other!r:.80}."
+            )
+
+    @classmethod
+    def from_json(cls, name: str, declared: Any) -> "Variable":
+        """The variable declared by `[...]` or `{"levels": [...], "other": level}`.
+
+        Raises:
+            ValueError: if the declaration is of neither form.
+        """
+        if not isinstance(declared, Mapping):
+            declared = {"levels": declared}
+        levels = declared.get("levels")
+        if isinstance(levels, np.ndarray):
+            levels = list(levels)
+        if set(declared) - {"levels", "other"} or not isinstance(levels, list | tuple):
+            raise ValueError(
+                f"`schema` must declare {name!r:.80} by a list of levels, or by "
+                '{"levels": [...]} and, if need be, "other".'
+            )
+        other = _plain(declared.get("other"))
+        return cls(name, tuple(map(_plain, levels)), other)
+
+    def to_json(self) -> dict[str, object]:
+        """What `from_json` reads, as plain data."""
+        other = {} if self.other is None else {"other": self.other}
+        return {"levels": list(self.levels), **other}
+
+    @property
+    def size(self) -> int:
+        """Number of levels."""
+        return len(self.levels)
+
+    def match(self, value: object) -> int | None:
+        """Index of the level that a value shows; None if it shows none, or several.
+
+        It shows the level of the same text or else the one of the same number in double
+        precision: 1, 1.0, True, "1" and "01" show one number. So the index does not
+        depend on the type that a reader infers for a column from its other records.
+        Numbers show none where a level is a literal such as "0x1A", nor those of less
+        than double precision where there is an `other`.
+        """
+        if isinstance(value, str):
+            if value in self._codes_by_text:
+                return self._codes_by_text[value]
+        elif self._has_literals:
+            return None
+        elif isinstance(value, _NARROW) and self.other is not None:
+            return None
+        shown = _number(value)
+        near = [] if shown is None else self._near(shown, _rounding(value, shown))
+        return near[0][1] if len(near) == 1 and near[0][0] == shown else None
+
+    def code(self, value: object) -> int | None:
+        """Index of the level of a cell: the one that it shows, or `other`.
+
+        Returns:
+            None for what is refused. Without `other`, all that shows no level; with it,
+            a cell without a value (None, NaN, empty text), of another type (a date,
+            bytes), and what readers could make other values of, or could have made of
+            other texts: a boolean, a number that several levels show or that misses
+            one by rounding, one of less than double precision, and literals such as
+            "0x1A", or any number where a level is such a literal.
+        """
+        code = self.match(value)
+        return self._other if code is None and self.is_outside(value) else code
+
+    def is_outside(self, value: object) -> bool:
+        """Whether a cell that shows no level shows none in any table, for `other`."""
+        shown = _number(value)
+        if shown is None:
+            return isinstance(value, str) and not _LITERAL.fullmatch(value)
+        if not isinstance(value, str) and (
+            self._has_literals or isinstance(value, _IN_DOUBT)
+        ):
+            return False
+        return not (math.isnan(shown) or self._near(shown, _rounding(value, shown)))
+
+    def _near(self, shown: float, rounding: float) -> list[tuple[float, int]]:
+        """Levels whose number some reader could give to a cell that shows this one.
+
+        Two of them at most, since more tell nothing more.
+        """
+        slack = abs(shown) * rounding if math.isfinite(shown) else 0.0
+        start = bisect.bisect_left(self._by_number, (shown - slack, 0))
+        stop = bisect.bisect_right(self._by_number, (shown + slack, self.size))
+        return self._by_number[start : min(stop, start + 2)]
+
+    @cached_property
+    def _has_literals(self) -> bool:
+        return any(isinstance(x, str) and _LITERAL.fullmatch(x) for x in self.levels)
+
+    @cached_property
+    def _other(self) -> int | None:
+        return None if self.other is None else self.match(str(self.other))
+
+    @cached_property
+    def _codes_by_text(self) -> dict[str, int]:
+        return dict(_texts(self.levels))
+
+    @cached_property
+    def _by_number(self) -> list[tuple[float, int]]:
+        """In increasing order, the numbers that levels show, with the levels' codes."""
+        shown = [(_number(level), code) for code, level in enumerate(self.levels)]
+        return sorted((x, code) for x, code in shown if x is not None and x == x)
+
+
+def _plain(level: Any) -> Any:
+    """A level as Python's own type, so that files and hashes can hold it."""
+    if isinstance(level, np.floating):
+        return float(str(level))  # 0.1 stays 0.1, also in single precision
+    return level.item() if isinstance(level, np.generic) else level
+
+
+def _is_level(value: object) -> bool:
+    if isinstance(value, float | np.floating):
+        return math.isfinite(value)
+    return isinstance(value, str | bool | int | np.bool_ | np.integer)
+
+
+def _texts(levels: Iterable[Level]) -> list[tuple[str, int]]:
+    """Every text that stands for a level, with the level's index."""
+    pairs = [(str(level), code) for code, level in enumerate(levels)]
+    lower = [(str(x).lower(), i) for i, x in enumerate(levels) if isinstance(x, bool)]
+    return pairs + lower
+
+
+def _numbers(levels: Iterable[Level]) -> list[tuple[str, int]]:
+    """The exact value of every level that is a number, with the level's index."""
+    return [
+        (_value(str(level)), code)
+        for code, level in enumerate(levels)
+        if not isinstance(level, str | bool)
+    ]
+
+
+def _value(text: str) -> str:
+    """The number that a text shows, in the one way that all texts of it have.
+
+    Text, because Python's hash of it is secret: whoever writes a schema can choose
+    numbers whose own hashes are all equal, and a dictionary of them is slow.
+    """
+    exact = Decimal(text)
+    return str(exact.normalize(_EXACT)) if exact else "0"
+
+
+def _rounding(cell: Any, shown: float) -> float:
+    """By what part of it a number may differ from that of the text it was made of."""
+    if isinstance(cell, _NARROW):
+        return float(np.finfo(cell).eps)
+    return 0.0 if shown.is_integer() and abs(shown) < _EXACT_INTEGERS else _ROUNDING
+
+
+def _number(cell: Any) -> float | None:
+    """What `number` reads, but of less than double precision the shortest decimal."""
+    if not isinstance(cell, _NARROW) or float(cell).is_integer():
+        return number(cell)
+    return number(float(str(cell)))
+
+
+def _first_repeated(pairs: list[tuple]) -> str | None:
+    (key, times), *_ = Counter(key for key, _ in pairs).most_common(1) or [(None, 0)]
+    return repr(key) if times > 1 else None

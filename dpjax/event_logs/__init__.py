@@ -1,0 +1,40 @@
+"""Hidden Markov models over event logs."""
+
+__all__ = [
+    "CLAIM",
+    "CellCounts",
+    "HiddenMarkovPosterior",
+    "HiddenMarkovState",
+    "PaidHiddenMarkov",
+    "SweepInfo",
+    "begin",
+    "cell_counts",
+    "check_states",
+    "declared_cells",
+    "event_counts",
+    "event_network",
+    "fit",
+    "log_variables",
+    "paid_hidden_markov",
+    "sample_hidden_markov",
+    "sweep",
+]
+
+from dpjax.event_logs.charged import CLAIM, PaidHiddenMarkov, paid_hidden_markov
+from dpjax.event_logs.events import (
+    cell_counts,
+    check_states,
+    declared_cells,
+    event_counts,
+    event_network,
+    log_variables,
+)
+from dpjax.event_logs.fitting import fit, sample_hidden_markov
+from dpjax.event_logs.posterior import HiddenMarkovPosterior
+from dpjax.event_logs.sampler import (
+    CellCounts,
+    HiddenMarkovState,
+    SweepInfo,
+    begin,
+    sweep,
+)

@@ -1,0 +1,146 @@
+"""Categorical: one of several levels, with a Dirichlet prior on their probabilities."""
+
+__all__ = ["Categorical"]
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import jax.numpy as jnp
+from jaxtyping import Array, ArrayLike, Float, Real
+
+from dpjax._checks import positive, whole
+from dpjax._types import Scalar
+from dpjax.families.base import Bound, Ends, Family, Truncation
+from dpjax.families.parameters import DirichletParameters
+
+
+@dataclass(frozen=True)
+class Categorical(Family):
+    r"""$S(x) = e_x$, one count a level.
+
+    ΔS is 2 under replace-one and 1 under add-remove, n being the sum of the counts.
+    Posterior: Dirichlet(a + counts). Sampling needs every probability within [least,
+    most]; Δ is $\log(hi/lo)$ either way, with [lo, hi] what the simplex leaves of it:
+    $hi = 1 - (r - 1) \cdot least$ if `most` does not bind.
+
+    Args:
+        levels: their number r, at least 2.
+
+    Raises:
+        ValueError: if `levels` is not an integer of at least 2.
+
+    Reference:
+        Foulds et al. (UAI-16), section 3, in general form.
+    """
+
+    levels: int
+
+    name: ClassVar[str] = "categorical"
+    priors: ClassVar[tuple[type, ...]] = (DirichletParameters,)
+    categorical: ClassVar[bool] = True
+    parameters: ClassVar[Truncation] = {"probability": (0.0, 1.0)}
+
+    def __post_init__(self):
+        whole(2, levels=self.levels)
+
+    @classmethod
+    def from_bounds(cls, lower: Ends, upper: Ends, **options: Any) -> "Categorical":
+        """The family, for one column of levels 0 to upper."""
+        if lower != (0,) or len(upper) != 1 or upper[0] != int(upper[0]):
+            raise ValueError(f"`upper` must be of one column of levels, got {upper}.")
+        return cls(int(upper[0]) + 1, **options)
+
+    @property
+    def bounds(self) -> tuple[tuple[float, float], ...]:
+        """0 and r - 1."""
+        return ((0.0, self.levels - 1.0),)
+
+    @property
+    def complement(self) -> None:
+        """None: counts sum to n."""
+        return None
+
+    @property
+    def lattice(self) -> int:
+        """Counts are whole."""
+        return 1
+
+    def scales(self) -> tuple[float, ...]:
+        """Ones."""
+        return (1.0,) * self.levels
+
+    def scaled_statistics(self, records: Real[Array, "n 1"]) -> Float[Array, "n m"]:
+        """One 1 a record; what is no level is the nearest one, and NaN the middle."""
+        middle = (self.levels - 1) // 2
+        codes = records[:, 0].astype(float)
+        codes = jnp.where(jnp.isnan(codes), middle, codes)
+        codes = jnp.round(jnp.clip(codes, 0, self.levels - 1))
+        levels = jnp.arange(self.levels).astype(float)
+        return (codes[:, None] == levels[None, :]).astype(float)
+
+    def diameter(self, scaled: bool = False) -> Bound:
+        """2: one cell less, another more."""
+        return Bound(2.0)
+
+    def radius(self, scaled: bool = False) -> Bound:
+        """1."""
+        return Bound(1.0)
+
+    def project(
+        self, total: Real[Array, "*batch m"], n: Scalar
+    ) -> tuple[Float[Array, "*batch m"], Float[Array, ""]]:
+        """The nearest counts that are at least 0 and sum to n."""
+        n = jnp.maximum(jnp.asarray(n, float), 0)
+        return _nearest_on_simplex(total.astype(float), n), n
+
+    def prior(self) -> DirichletParameters:
+        """Uniform over the simplex."""
+        return DirichletParameters(jnp.ones(self.levels))
+
+    def worth(
+        self, mean: Real[ArrayLike, " k"], records: Scalar
+    ) -> DirichletParameters:
+        """The prior worth so many records with these frequencies: F's χ and α."""
+        positive(mean=mean, records=records)
+        return DirichletParameters(records * jnp.asarray(mean, float))
+
+    def update(
+        self, prior: DirichletParameters, total: Real[Array, " m"], n: Scalar
+    ) -> DirichletParameters:
+        """Dirichlet(a + counts)."""
+        return DirichletParameters(prior.concentration + total.astype(float))
+
+    def _limits(self, truncation: Truncation) -> Truncation:
+        least, most = super()._limits(truncation)["probability"]
+        if not least * self.levels < 1 < most * self.levels:
+            raise ValueError(
+                f"`truncation` must leave some of the simplex of {self.levels} levels: "
+                f"least < 1/{self.levels} < most, got {least} and {most}."
+            )
+        others = self.levels - 1
+        return {
+            "probability": (
+                max(least, 1 - others * most),
+                min(most, 1 - others * least),
+            )
+        }
+
+    def _likelihood_diameter(self, limits: Truncation) -> Bound:
+        least, most = limits["probability"]
+        return Bound(math.log(most / least))
+
+    def _likelihood_radius(self, limits: Truncation) -> Bound:
+        return self._likelihood_diameter(limits)
+
+
+def _nearest_on_simplex(counts: Array, n: Array) -> Array:
+    """Counts lowered by the one amount that makes their positive parts sum to n."""
+    size = counts.shape[-1]
+    falling = -jnp.sort(-counts, axis=-1)
+    ranks = jnp.arange(1, size + 1).astype(counts.dtype)
+    ranks = ranks.reshape((1,) * (counts.ndim - 1) + (size,))
+    lowered = (jnp.cumsum(falling, axis=-1) - n) / ranks
+    kept = jnp.sum(falling > lowered, axis=-1, keepdims=True)
+    amount = jnp.take_along_axis(lowered, jnp.maximum(kept, 1) - 1, axis=-1)
+    return jnp.maximum(counts - amount, 0)

@@ -1,0 +1,132 @@
+"""Exponential: waiting times up to a public bound, with a Gamma prior on the rate."""
+
+__all__ = ["Exponential"]
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Real
+
+from dpjax._checks import positive
+from dpjax._types import Scalar
+from dpjax.families.base import Bound, Ends, Family, Truncation, clip_sum, interval
+from dpjax.families.parameters import GammaParameters
+
+
+@dataclass(frozen=True)
+class Exponential(Family):
+    r"""$S(x) = x$ in [lower, upper]; the natural parameter is minus the rate λ.
+
+    ΔS is upper - lower under replace-one, `upper` under add-remove. Posterior:
+    Gamma(a + n, b + s). Sampling needs bounds on the rate; Δ is
+    $\frac12 (upper - lower)(most - least)$ under replace-one, and under add-remove the
+    range of $\log λ - λx$ at one of the two ends.
+
+    Args:
+        upper: the longest time.
+        lower: the shortest time, at least 0. The model itself starts at 0.
+
+    Raises:
+        ValueError: if the bounds are missing, crossed or negative.
+
+    Reference:
+        Foulds et al. (UAI-16), section 3, in general form.
+    """
+
+    upper: float | int
+    lower: float | int = 0.0
+
+    name: ClassVar[str] = "exponential"
+    on_grid: ClassVar[bool] = True
+    priors: ClassVar[tuple[type, ...]] = (GammaParameters,)
+    parameters: ClassVar[Truncation] = {"rate": (0.0, math.inf)}
+
+    def __post_init__(self):
+        lower, upper = interval(self.lower, self.upper)
+        if lower < 0:
+            raise ValueError(f"`lower` must be at least 0, got {lower}.")
+        object.__setattr__(self, "lower", lower)
+        object.__setattr__(self, "upper", upper)
+
+    @classmethod
+    def from_bounds(cls, lower: Ends, upper: Ends, **options: Any) -> "Exponential":
+        """The family, for one column."""
+        if len(upper) != 1:
+            raise ValueError(f"`upper` must be of one column, got {len(upper)}.")
+        return cls(upper[0], lower[0], **options)
+
+    @property
+    def bounds(self) -> tuple[tuple[float, float], ...]:
+        """The shortest and the longest time."""
+        return ((self.lower, self.upper),)
+
+    def scales(self) -> tuple[float, ...]:
+        """The longest time."""
+        return (self.upper,)
+
+    def scaled_statistics(self, records: Real[Array, "n 1"]) -> Float[Array, "n 1"]:
+        """Times over the longest."""
+        records = records.astype(float)
+        middle = (self.lower + self.upper) / 2
+        records = jnp.where(jnp.isnan(records), middle, records)
+        return jnp.clip(records / self.upper, self.lower / self.upper, 1)
+
+    def diameter(self, scaled: bool = False) -> Bound:
+        """From the shortest to the longest."""
+        return Bound((self.upper - self.lower) / (self.upper if scaled else 1))
+
+    def radius(self, scaled: bool = False) -> Bound:
+        """The longest time."""
+        return Bound(1.0 if scaled else self.upper)
+
+    def project(
+        self, total: Real[Array, "*batch m"], n: Scalar
+    ) -> tuple[Float[Array, "*batch m"], Float[Array, ""]]:
+        """A sum within [lower n, upper n]."""
+        return clip_sum(total, n, self.lower, self.upper)
+
+    def prior(self) -> GammaParameters:
+        """Exponential, with one over the middle of the bounds as mean."""
+        return GammaParameters(1.0, (self.lower + self.upper) / 2)
+
+    def worth(self, mean: Scalar, records: Scalar) -> GammaParameters:
+        """The prior worth so many records with this mean: F's χ and α."""
+        positive(mean=mean, records=records)
+        return GammaParameters(records + 1.0, records * mean)
+
+    def update(
+        self, prior: GammaParameters, total: Real[Array, " m"], n: Scalar
+    ) -> GammaParameters:
+        """Gamma(a + n, b + s)."""
+        return GammaParameters(
+            prior.shape + jnp.asarray(n, float),
+            prior.rate + total[..., 0].astype(float),
+        )
+
+    def natural(
+        self, points: Float[np.ndarray, "j p"]
+    ) -> tuple[Float[np.ndarray, "j m"], Float[np.ndarray, " j"]]:
+        """Minus λ, and log λ."""
+        return -points, np.log(points[:, 0])
+
+    def truncation(self, share: float) -> Truncation:
+        """The expected record from a share of the largest one to that one."""
+        return {"rate": (1 / self.upper, 1 / (share * self.upper))}
+
+    def _likelihood_diameter(self, limits: Truncation) -> Bound:
+        least, most = limits["rate"]
+        return Bound((self.upper - self.lower) * (most - least) / 2)
+
+    def _likelihood_radius(self, limits: Truncation) -> Bound:
+        """The range is convex in x, so it is largest at an end."""
+        least, most = limits["rate"]
+
+        def range_at(time):
+            best = min(max(1 / time, least), most) if time else most
+            values = [math.log(rate) - rate * time for rate in (best, least, most)]
+            return values[0] - min(values)
+
+        return Bound(max(range_at(self.lower), range_at(self.upper)))

@@ -1,0 +1,156 @@
+"""Gaussian of known variance: a normal prior on the mean."""
+
+__all__ = ["GaussianMean"]
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Real
+
+from dpjax._checks import positive
+from dpjax._types import Scalar
+from dpjax.families.base import (
+    Bound,
+    Ends,
+    Family,
+    Truncation,
+    clip_sum,
+    interval,
+    standardise,
+)
+from dpjax.families.likelihood import (
+    normal_likelihood_diameter,
+    normal_likelihood_radius,
+)
+from dpjax.families.parameters import NormalParameters
+
+
+@dataclass(frozen=True)
+class GaussianMean(Family):
+    r"""$S(x) = x - lower$ in [0, upper - lower]; the variance is public.
+
+    ΔS is upper - lower, under either adjacency. Posterior: normal. Sampling needs the
+    mean within [least, most]; with variance v, Δ is
+    $(upper - lower)(most - least)/(2v)$ under replace-one.
+
+    Args:
+        lower: smallest record.
+        upper: largest record.
+        variance: of the records about their mean, > 0.
+
+    Raises:
+        ValueError: if the bounds are missing or crossed, or the variance is not > 0.
+
+    Reference:
+        Foulds et al. (UAI-16), section 3.3, on bounds as what makes ΔS finite.
+    """
+
+    lower: float | int
+    upper: float | int
+    variance: float | int
+
+    name: ClassVar[str] = "gaussian-mean"
+    on_grid: ClassVar[bool] = True
+    priors: ClassVar[tuple[type, ...]] = (NormalParameters,)
+    parameters: ClassVar[Truncation] = {"mean": (-math.inf, math.inf)}
+
+    def __post_init__(self):
+        lower, upper = interval(self.lower, self.upper)
+        positive(variance=self.variance)
+        object.__setattr__(self, "lower", lower)
+        object.__setattr__(self, "upper", upper)
+        object.__setattr__(self, "variance", float(self.variance))
+
+    @classmethod
+    def from_bounds(cls, lower: Ends, upper: Ends, **options: Any) -> "GaussianMean":
+        """The family, for one column; `variance` is an option."""
+        if len(upper) != 1 or "variance" not in options:
+            raise ValueError(
+                "`variance` must be given, and one column, for a Gaussian mean, got "
+                f"{len(upper)} columns and {sorted(options)}."
+            )
+        return cls(lower[0], upper[0], **options)
+
+    def options(self) -> dict[str, Any]:
+        """The variance."""
+        return {"variance": self.variance}
+
+    @property
+    def bounds(self) -> tuple[tuple[float, float], ...]:
+        """Lower and upper."""
+        return ((self.lower, self.upper),)
+
+    @property
+    def width(self) -> float:
+        """Between the bounds."""
+        return self.upper - self.lower
+
+    def scales(self) -> tuple[float, ...]:
+        """The width."""
+        return (self.width,)
+
+    def scaled_statistics(self, records: Real[Array, "n 1"]) -> Float[Array, "n 1"]:
+        """Where in the interval, from 0 to 1."""
+        half = self.width / 2
+        return (1 + standardise(records, [self.lower + half], [half])) / 2
+
+    def diameter(self, scaled: bool = False) -> Bound:
+        """From one end to the other."""
+        return Bound(1.0 if scaled else self.width)
+
+    def radius(self, scaled: bool = False) -> Bound:
+        """From one end to the other."""
+        return self.diameter(scaled)
+
+    def project(
+        self, total: Real[Array, "*batch m"], n: Scalar
+    ) -> tuple[Float[Array, "*batch m"], Float[Array, ""]]:
+        """A sum within [0, width n]."""
+        return clip_sum(total, n, 0, self.width)
+
+    def prior(self) -> NormalParameters:
+        """At the middle of the bounds; half of the width is its standard deviation."""
+        middle = (self.lower + self.upper) / 2
+        return NormalParameters(middle, 4 / self.width**2)
+
+    def worth(self, mean: Scalar, records: Scalar) -> NormalParameters:
+        """The prior worth so many records with this mean: F's χ and α."""
+        positive(records=records)
+        return NormalParameters(mean, records / self.variance)
+
+    def update(
+        self, prior: NormalParameters, total: Real[Array, " m"], n: Scalar
+    ) -> NormalParameters:
+        """Precisions add; the mean is weighted by them."""
+        gain = jnp.asarray(n, float) / self.variance
+        precision = prior.precision + gain
+        excess = total[..., 0].astype(float) / self.variance  # of records over lower
+        mean = (prior.precision * (prior.mean - self.lower) + excess) / precision
+        return NormalParameters(self.lower + mean, precision)
+
+    def natural(
+        self, points: Float[np.ndarray, "j p"]
+    ) -> tuple[Float[np.ndarray, "j m"], Float[np.ndarray, " j"]]:
+        """For S = x - lower: (m - lower) / v, and minus half its square times v."""
+        natural = (points - self.lower) / self.variance
+        return natural, -self.variance * natural[:, 0] ** 2 / 2
+
+    def truncation(self, share: float) -> Truncation:
+        """The mean is within the bounds, whatever the share."""
+        return {"mean": (self.lower, self.upper)}
+
+    def _likelihood_diameter(self, limits: Truncation) -> Bound:
+        variance = (self.variance, self.variance)
+        return Bound(
+            normal_likelihood_diameter(self.bounds[0], limits["mean"], variance)
+        )
+
+    def _likelihood_radius(self, limits: Truncation) -> Bound:
+        return Bound(
+            normal_likelihood_radius(
+                self.bounds[0], limits["mean"], (self.variance, self.variance)
+            )
+        )

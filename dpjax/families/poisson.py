@@ -1,0 +1,137 @@
+"""Poisson: whole numbers up to a public bound, with a Gamma prior on the rate."""
+
+__all__ = ["Poisson"]
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Real
+
+from dpjax._checks import positive, whole
+from dpjax._types import Scalar
+from dpjax.families.base import Bound, Ends, Family, Truncation, clip_sum
+from dpjax.families.parameters import GammaParameters
+
+_MOST = 1 << 16  # so that a record is exact in units of 1
+
+
+@dataclass(frozen=True)
+class Poisson(Family):
+    r"""$S(x) = x$ in {0, …, upper}: records are rounded.
+
+    ΔS is `upper` under either adjacency. Posterior: Gamma(a + s, b + n). Sampling needs
+    bounds on the rate λ; Δ is $\frac12\,upper \log(most/least)$ under replace-one, and
+    under add-remove the range of $x \log λ - λ$ at 0 or at `upper` (at x = 0: most -
+    least). The clipping at `upper` is no part of the model.
+
+    Args:
+        upper: the largest count, an integer from 1 to 65536.
+
+    Raises:
+        ValueError: if `upper` is none.
+
+    Reference:
+        Foulds et al. (UAI-16), section 3, in general form.
+    """
+
+    upper: int
+
+    name: ClassVar[str] = "poisson"
+    on_grid: ClassVar[bool] = True
+    priors: ClassVar[tuple[type, ...]] = (GammaParameters,)
+    parameters: ClassVar[Truncation] = {"rate": (0.0, math.inf)}
+
+    def __post_init__(self):
+        whole(1, upper=self.upper)
+        if self.upper > _MOST:
+            raise ValueError(f"`upper` must be at most {_MOST}, got {self.upper}.")
+
+    @classmethod
+    def from_bounds(cls, lower: Ends, upper: Ends, **options: Any) -> "Poisson":
+        """The family, for one column of counts."""
+        if lower != (0,) or len(upper) != 1 or upper[0] != int(upper[0]):
+            raise ValueError(
+                f"`lower` and `upper` must be 0 and a whole number for one column of "
+                f"counts, got {lower} and {upper}."
+            )
+        return cls(int(upper[0]), **options)
+
+    @property
+    def bounds(self) -> tuple[tuple[float, float], ...]:
+        """0 and upper."""
+        return ((0.0, float(self.upper)),)
+
+    @property
+    def lattice(self) -> int:
+        """Records are whole."""
+        return self.upper
+
+    def scales(self) -> tuple[float, ...]:
+        """The largest count."""
+        return (float(self.upper),)
+
+    def scaled_statistics(self, records: Real[Array, "n 1"]) -> Float[Array, "n 1"]:
+        """Records, rounded, over the largest; NaN is half the largest, rounded down."""
+        records = records.astype(float)
+        records = jnp.where(jnp.isnan(records), self.upper // 2, records)
+        return jnp.round(jnp.clip(records, 0, self.upper)) / self.upper
+
+    def diameter(self, scaled: bool = False) -> Bound:
+        """From 0 to the largest count."""
+        return Bound(1.0 if scaled else float(self.upper))
+
+    def radius(self, scaled: bool = False) -> Bound:
+        """The largest count."""
+        return self.diameter(scaled)
+
+    def project(
+        self, total: Real[Array, "*batch m"], n: Scalar
+    ) -> tuple[Float[Array, "*batch m"], Float[Array, ""]]:
+        """A sum within [0, upper n]."""
+        return clip_sum(total, n, 0, self.upper)
+
+    def prior(self) -> GammaParameters:
+        """Exponential with mean `upper` / 2."""
+        return GammaParameters(1.0, 2 / self.upper)
+
+    def worth(self, mean: Scalar, records: Scalar) -> GammaParameters:
+        """The prior worth so many records with this mean: F's χ and α."""
+        positive(mean=mean, records=records)
+        return GammaParameters(records * mean, records)
+
+    def update(
+        self, prior: GammaParameters, total: Real[Array, " m"], n: Scalar
+    ) -> GammaParameters:
+        """Gamma(a + s, b + n)."""
+        return GammaParameters(
+            prior.shape + total[..., 0].astype(float),
+            prior.rate + jnp.asarray(n, float),
+        )
+
+    def natural(
+        self, points: Float[np.ndarray, "j p"]
+    ) -> tuple[Float[np.ndarray, "j m"], Float[np.ndarray, " j"]]:
+        """Log λ, and -λ."""
+        return np.log(points), -points[:, 0]
+
+    def truncation(self, share: float) -> Truncation:
+        """The rate from a share of the largest count to that count."""
+        return {"rate": (share * self.upper, float(self.upper))}
+
+    def _likelihood_diameter(self, limits: Truncation) -> Bound:
+        least, most = limits["rate"]
+        return Bound(self.upper * math.log(most / least) / 2)
+
+    def _likelihood_radius(self, limits: Truncation) -> Bound:
+        """The range is convex in x, so it is largest at an end."""
+        least, most = limits["rate"]
+
+        def log_likelihood(count, rate):
+            return count * math.log(rate) - rate
+
+        best = min(max(self.upper, least), most)
+        worst = min(log_likelihood(self.upper, rate) for rate in (least, most))
+        return Bound(max(most - least, log_likelihood(self.upper, best) - worst))

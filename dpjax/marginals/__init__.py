@@ -1,6 +1,0 @@
-"""Exact marginal tables of distributions with a graph, such as Bayesian networks."""
-
-__all__ = ["JunctionTree", "expected_tables", "log_partition"]
-
-from dpjax.marginals.junction_tree import JunctionTree
-from dpjax.marginals.propagation import expected_tables, log_partition

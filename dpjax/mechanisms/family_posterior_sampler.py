@@ -1,0 +1,279 @@
+r"""Samples from the truncated, tempered posterior of an exponential family: to publish.
+
+On a public grid of one or two parameters, drawn with no rounding in the law.
+"""
+
+__all__ = ["FamilyPosterior"]
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+from jaxtyping import Array, Float, Int, Real
+
+from dpjax._checks import one_of, typed_key, whole
+from dpjax._types import Key
+from dpjax.families import Family, Truncation
+from dpjax.mechanisms.base import ParameterMechanism
+from dpjax.mechanisms.family_loss import (
+    Prior,
+    lowest_temperature,
+    posterior_scores,
+    refuse_prior,
+    sample_loss,
+    widest_grid,
+)
+from dpjax.mechanisms.parameter_grid import TABLE_BITS, ParameterGrid
+from dpjax.noise.exact_choice import Bits, softmax, system_bits
+from dpjax.privacy import ADJACENCIES, REPLACE_ONE, Epsilon, PureDP, exact_epsilon
+
+_USUAL_SHARE = 0.05
+
+
+class FamilyPosterior(ParameterMechanism):
+    r"""Draw parameters from $\propto \xi(\theta) \, p(X | \theta)^{1/T}$ on a grid.
+
+    Made by `calibrate`. What is released are places on the grid's axes.
+
+    Privacy:
+        `cost` for all draws together, exactly, under its adjacency. One sample costs
+        $2\Delta / T$ under replace-one and $\Delta / T$ under add-remove, with Δ of
+        `Family.sampling_sensitivity`, from the grid's own integers; m samples m times
+        as much. With one parameter and a public n, the largest loss at that n: it is
+        that of records which all are at one bound and one of which moves to the other,
+        for the mean of $e^{\theta / T}$ is monotone in the statistic.
+
+    Reference:
+        Foulds et al. (UAI-16), Theorem 2 and equations 13 and 14.
+    """
+
+    grid: ParameterGrid = eqx.field(static=True)
+    temperature: Fraction = eqx.field(static=True)
+    prior: Prior | None = eqx.field(static=True)
+    samples: int = eqx.field(static=True)
+    n: int | None = eqx.field(static=True)
+    cost: PureDP = eqx.field(static=True)
+
+    def __check_init__(self):
+        refuse_prior(self.prior, self.grid.family)
+        if self.loss > self.cost.epsilon:
+            raise ValueError(
+                "`temperature` must be at least what epsilon allows for this truncation"
+                f" and number of samples: got {float(self.temperature):g}, which costs "
+                f"{float(self.loss):.6g} instead of {float(self.cost.epsilon):.6g}."
+            )
+
+    @classmethod
+    def calibrate(
+        cls,
+        family: Family,
+        units: int,
+        lowest: int,
+        epsilon: Epsilon,
+        adjacency: str,
+        *,
+        n: int | None = None,
+        truncation: Truncation | None = None,
+        temperature: Epsilon | None = None,
+        samples: int = 1,
+        prior: Prior | None = None,
+        points: int | None = None,
+    ) -> "FamilyPosterior":
+        """Posterior samples that cost at most `epsilon`, all together.
+
+        Args:
+            family: Bernoulli, Poisson, exponential, Gaussian mean, or Gaussian.
+            units: of the rounded statistics.
+            lowest: the least integer that a record with one statistic is rounded to.
+            epsilon: the budget; if truncation and T are both given, less may be spent.
+            adjacency: "replace-one" or "add-remove".
+            n: number of records, where it is public.
+            truncation: by parameter, the least and the most that it may be. None: the
+                widest one of the family's own that a given T allows; or, if T is not
+                given either, a twentieth of the bounds' scale away from where the
+                likelihood becomes infinite. No data are looked at.
+            temperature: T > 0. None: the lowest that ε allows, but at least 1.
+            samples: number m of samples.
+            prior: mean of the scaled statistics and number of records that it is worth.
+                None: uniform on the grid.
+            points: of the grid for each parameter. None: 1,000, or 100 of two.
+
+        Raises:
+            ValueError: if an argument is outside its range, the truncation leaves the
+                likelihood unbounded, or truncation, T and m cost more than `epsilon`.
+        """
+        one_of(ADJACENCIES, adjacency=adjacency)
+        whole(1, samples=samples)
+        if not family.on_grid:
+            raise ValueError(
+                "`mechanism` must be 'laplace' to publish a "
+                f"{family.name}: samples of its posterior are in real arithmetic, for "
+                "studies."
+            )
+        refuse_prior(prior, family)
+        budget = exact_epsilon(epsilon)
+        each = budget / samples
+        heat = (
+            None if temperature is None else exact_epsilon(temperature, "temperature")
+        )
+
+        def grid_within(limits: Truncation) -> ParameterGrid:
+            bounds = tuple(
+                (name, float(least), float(most))
+                for name, (least, most) in sorted(limits.items())
+            )
+            size = int(points or (1000 if len(bounds) == 1 else 100))
+            return ParameterGrid(family, bounds, size, units, lowest)
+
+        if truncation is not None:
+            grid = grid_within(truncation)
+        elif heat is None:
+            grid = grid_within(family.truncation(_USUAL_SHARE))
+        else:
+            grid = widest_grid(family, grid_within, each * heat, adjacency)
+        public = n if adjacency == REPLACE_ONE else None
+        lowest_heat = heat or lowest_temperature(grid, each, adjacency, prior, public)
+        spent = budget
+        if heat is not None or lowest_heat < 1:
+            heat = heat or Fraction(1)
+            spent = min(
+                budget, samples * sample_loss(grid, heat, adjacency, prior, public)
+            )
+        cost = PureDP(spent, adjacency)
+        return cls(grid, heat or lowest_heat, prior, int(samples), public, cost)
+
+    @property
+    def adjacency(self) -> str:
+        """Which data sets are neighbours."""
+        return self.cost.adjacency
+
+    @property
+    def loss(self) -> Fraction:
+        """What all samples cost, from the grid, T, the prior and the public n alone."""
+        return self.samples * sample_loss(
+            self.grid, self.temperature, self.adjacency, self.prior, self.n
+        )
+
+    def guarantee(self) -> PureDP:
+        """The cost of all samples together."""
+        return self.cost
+
+    def draw(self, exact: Int[Array, " m"]) -> Int[Array, "samples p"]:
+        """Places on the axes of the grid, a row a sample.
+
+        Raises:
+            ValueError: if `exact` cannot be the statistic of the public n records, or
+                this is inside `jit` or `vmap`.
+        """
+        return jnp.asarray(self.draw_with(system_bits, exact), jnp.int32)
+
+    def draw_with(self, bits: Bits, exact: Int[Array, " m"]) -> np.ndarray:
+        """What `draw` does, with bits of one's own: for tests and audits."""
+        try:
+            vector = [int(x) for x in np.asarray(exact)]
+        except jax.errors.TracerArrayConversionError:
+            raise ValueError(
+                "`draw` must be called outside of `jit` and `vmap`: studies draw with "
+                "`sample(key, exact)` there."
+            ) from None
+        scores, unit = self.scores(vector)
+        drawn = softmax(scores, unit, bits, draws=self.samples)
+        axes = (self.grid.points,) * len(self.grid.limits)
+        return np.stack(np.unravel_index(drawn, axes), axis=1)
+
+    def scores(self, vector: Sequence[int]) -> tuple[list[int], Fraction]:
+        """Log-posterior of every point up to a constant: integers, and their unit.
+
+        Raises:
+            ValueError: if the vector cannot be the statistic of the public n records.
+        """
+        family, units = self.grid.family, self.grid.units
+        size, carrier = family.dimension, family.complement
+        totals, n = list(vector[:size]), self.n
+        if self.adjacency != REPLACE_ONE:
+            n = vector[carrier] + vector[-1] if carrier is not None else sum(totals)
+            n //= units
+        if n is None or any(abs(total) > n * units for total in totals):
+            raise ValueError(
+                f"`exact` must be {size} rounded sums over the public n records."
+            )
+        return posterior_scores(self.grid, 1 / self.temperature, self.prior, totals, n)
+
+    def sample(self, key: Key, exact: Int[Array, " m"]) -> Float[Array, "samples p"]:
+        """The same in real arithmetic: for studies."""
+        typed_key(key=key)
+        family, units = self.grid.family, float(self.grid.units)
+        steps, records = (
+            np.asarray(x, float) / (1 << TABLE_BITS) for x in self.grid.tables
+        )
+        vector = exact.astype(float)
+        n = jnp.asarray(self.n or 0, float)
+        if self.adjacency != REPLACE_ONE:
+            carrier = family.complement
+            n = vector.sum() if carrier is None else vector[carrier] + vector[-1]
+            n = n / units
+        logs = jnp.asarray(steps, float) @ vector[: family.dimension]
+        logs = (logs + n * jnp.asarray(records, float)) / float(self.temperature)
+        if self.prior is not None:
+            prior = np.asarray(self.grid.prior_scores(*self.prior), float)
+            logs = logs + jnp.asarray(prior / (1 << TABLE_BITS), float)
+        drawn = jr.categorical(key, logs, shape=(self.samples,))
+        axes = (self.grid.points,) * len(self.grid.limits)
+        return jnp.stack(jnp.unravel_index(drawn, axes), axis=1).astype(float)
+
+    def could_draw(self, values: np.ndarray, length: int) -> bool:
+        """Places on the grid, as many of them as there are samples."""
+        shape = (self.samples, len(self.grid.limits))
+        inside = (values >= 0) & (values < self.grid.points)
+        return values.shape == shape and bool(inside.all())
+
+    def parameters(self, values: Real[Array, "*batch p"]) -> Float[Array, "*batch p"]:
+        """The parameters, in the order of the grid's limits."""
+        weights = self.grid.points ** np.arange(len(self.grid.limits))[::-1]
+        places = values.astype(int) @ jnp.asarray(weights, int)
+        return jnp.asarray(self.grid.parameters, float)[places]
+
+    def describe(self) -> dict[str, object]:
+        """Kind and all public choices."""
+        return {
+            "kind": "family-posterior-on-grid",
+            "temperature": str(self.temperature),
+            "truncation": {
+                name: [least, most] for name, least, most in self.grid.limits
+            },
+            "points": self.grid.points,
+            "prior": self.prior and [list(self.prior[0]), self.prior[1]],
+            "samples": self.samples,
+        }
+
+    @classmethod
+    def from_description(
+        cls,
+        described: Mapping[str, Any],
+        family: Family,
+        units: int,
+        lowest: int,
+        cost: PureDP,
+        n: int | None,
+    ) -> "FamilyPosterior":
+        """The mechanism that `describe` described, its cost derived again.
+
+        Raises:
+            ValueError: if it costs more than `cost`, or is not well formed.
+        """
+        limits = tuple(
+            (x, *ends) for x, ends in sorted(described["truncation"].items())
+        )
+        if any(type(end) not in (int, float) for _, *ends in limits for end in ends):
+            raise ValueError("`truncation` must be of numbers.")
+        grid = ParameterGrid(family, limits, described["points"], units, lowest)
+        heat = exact_epsilon(described["temperature"], "temperature")
+        prior = described["prior"]
+        prior = None if prior is None else (tuple(prior[0]), prior[1])
+        whole(1, samples=described["samples"])
+        return cls(grid, heat, prior, described["samples"], n, cost)

@@ -1,0 +1,358 @@
+r"""Samples from a network's truncated, tempered posterior on a public grid.
+
+Likelihoods on the grid are exact rationals, and draws have no rounding in their law:
+the guarantee is that of the theorem, on a real computer. They can be published.
+"""
+
+__all__ = ["GridPosterior"]
+
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+from jaxtyping import Array, Float, Int, Real
+
+from dpjax._checks import one_of, whole
+from dpjax._types import Key
+from dpjax.mechanisms.base import ParameterMechanism
+from dpjax.mechanisms.posterior_sample import PosteriorSample
+from dpjax.mechanisms.sampling_loss import sample_loss
+from dpjax.mechanisms.truncation import (
+    Grids,
+    choose_share,
+    grids_of_omega,
+    grids_of_share,
+    temperature as lowest_temperature,
+)
+from dpjax.noise.exact_choice import Bits, system_bits
+from dpjax.noise.simplex_grid import SimplexGrid
+from dpjax.privacy import ADJACENCIES, REPLACE_ONE, Epsilon, PureDP, exact_epsilon
+from dpjax.tables.layout import TableLayout
+
+
+class GridPosterior(ParameterMechanism):
+    r"""Draw all tables from $\propto \prod \theta^{\alpha - 1 + N/T}$ on a public grid.
+
+    Every row of every table is a multiple of 1/units with no entry below ω. Made by
+    `posterior` or `map`.
+
+    Privacy:
+        `cost` for all draws together, exactly, under its adjacency. One sample costs at
+        most $\sum_i 2 C_i / T$ under replace-one and half of it under add-remove, with
+        $C_i$ the logarithm of the largest over the smallest entry of a row of variable
+        i; m samples m times as much. Where n is public, the largest loss at that n,
+        which is smaller.
+
+    Reference:
+        Zhang, Rubinstein & Dimitrakakis (AAAI-16), Theorem 4, part 1, and Appendix C.2;
+        Foulds et al. (UAI-16), Theorem 2 and equation 6.
+    """
+
+    layout: TableLayout = eqx.field(static=True)
+    grids: Grids = eqx.field(static=True)
+    temperature: Fraction = eqx.field(static=True)
+    prior: Fraction = eqx.field(static=True)
+    samples: int = eqx.field(static=True)
+    tempered_prior: bool = eqx.field(static=True)
+    n: int | None = eqx.field(static=True)
+    cost: PureDP = eqx.field(static=True)
+
+    def __check_init__(self):
+        if self.loss > self.cost.epsilon:
+            raise ValueError(
+                "`temperature` must be at least what epsilon allows for this truncation"
+                f" and number of samples: got {float(self.temperature):g}, which costs "
+                f"{float(self.loss):.6g} instead of {float(self.cost.epsilon):.6g}."
+            )
+
+    @classmethod
+    def posterior(
+        cls,
+        layout: TableLayout,
+        epsilon: Epsilon,
+        adjacency: str,
+        *,
+        n: int | None = None,
+        omega: Epsilon | None = None,
+        temperature: Epsilon | None = None,
+        samples: int = 1,
+        prior: Epsilon = 1,
+        units: int = 1000,
+    ) -> "GridPosterior":
+        """Posterior samples that cost at most `epsilon`, all together.
+
+        Args:
+            layout: of the tables, a variable's own axis last (`BayesNet.layout`).
+            epsilon: the budget. If ω and T are both given, less may be spent.
+            adjacency: "replace-one" or "add-remove".
+            n: number of records: public under replace-one, where less heat is needed
+                for few; a public guess under add-remove, of use only to choose ω.
+            omega: smallest probability of a level. None: from T; and if neither is
+                given, the one with the smallest expected error, in proportion to 1
+                over a variable's number of levels.
+            temperature: T > 0. None: the lowest that ε and ω allow, but at least 1.
+            samples: number m of samples.
+            prior: Dirichlet parameter of every cell.
+            units: of the grid.
+
+        Raises:
+            ValueError: if an argument is outside its range, ω is not below 1 over every
+                number of levels, or ω, T and m together cost more than `epsilon`.
+        """
+        whole(1, samples=samples, units=units)
+        return cls._calibrate(
+            _Choices(
+                layout, exact_epsilon(epsilon), adjacency, n, int(samples), int(units)
+            ),
+            _exact(omega=omega),
+            _exact(temperature=temperature),
+            exact_epsilon(prior, "prior"),
+            tempered_prior=False,
+        )
+
+    @classmethod
+    def map(
+        cls,
+        layout: TableLayout,
+        epsilon: Epsilon,
+        adjacency: str,
+        *,
+        n: int | None = None,
+        omega: Epsilon | None = None,
+        temperature: Epsilon | None = None,
+        prior: Epsilon = 1,
+        units: int = 1000,
+    ) -> "GridPosterior":
+        r"""The exponential mechanism whose score is the log joint probability.
+
+        $\propto \exp(\epsilon u / 2\Delta)$ with u the logarithm of prior times
+        likelihood is the posterior at $T = 2\Delta / \epsilon$, its prior tempered too.
+        It factorises over the rows, and tends to the MAP as ε grows. Arguments are as
+        for `posterior`, but a T that is derived may be below 1.
+
+        The posterior density is no score: its sensitivity is not what the paper's
+        Algorithm 3 states. See `CellMass` for the mass of cells.
+        """
+        whole(1, units=units)
+        return cls._calibrate(
+            _Choices(layout, exact_epsilon(epsilon), adjacency, n, 1, int(units)),
+            _exact(omega=omega),
+            _exact(temperature=temperature),
+            exact_epsilon(prior, "prior"),
+            tempered_prior=True,
+        )
+
+    @classmethod
+    def _calibrate(
+        cls,
+        chosen: "_Choices",
+        omega: Fraction | None,
+        heat: Fraction | None,
+        prior: Fraction,
+        tempered_prior: bool,
+    ) -> "GridPosterior":
+        one_of(ADJACENCIES, adjacency=chosen.adjacency)
+        each = chosen.epsilon / chosen.samples
+        if omega is None:
+            share = choose_share(
+                chosen.layout, chosen.units, each, chosen.adjacency, chosen.n, heat
+            )
+            grids = grids_of_share(chosen.layout, share, chosen.units)
+        else:
+            grids = grids_of_omega(chosen.layout, omega, chosen.units)
+        n = chosen.n if chosen.adjacency == REPLACE_ONE and not tempered_prior else None
+        lowest = heat or lowest_temperature(grids, each, chosen.adjacency, prior, n)
+        derived = heat is None and (tempered_prior or lowest > 1)
+        heat = lowest if derived else heat or Fraction(1)
+        spent = chosen.epsilon
+        if not derived:  # less than the whole budget may be enough
+            loss = chosen.samples * sample_loss(grids, heat, chosen.adjacency, prior, n)
+            spent = min(spent, loss)
+        cost = PureDP(spent, chosen.adjacency)
+        layout, samples = chosen.layout, chosen.samples
+        return cls(layout, grids, heat, prior, samples, tempered_prior, n, cost)
+
+    @classmethod
+    def from_description(
+        cls,
+        described: Mapping[str, Any],
+        layout: TableLayout,
+        cost: PureDP,
+        n: int | None,
+    ) -> "GridPosterior":
+        """The mechanism that `describe` described, its cost derived again.
+
+        Raises:
+            ValueError: if it costs more than `cost`, or is not well formed.
+        """
+        sizes = [layout.shape(group) for group in layout.groups]
+        grids = tuple(
+            (SimplexGrid(shape[-1], described["units"], least), len(shape) > 1)
+            for shape, least in zip(sizes, described["least"], strict=True)
+        )
+        tempered_prior = described["kind"] == "map-on-grid"
+        if len(set(grids)) > len({(grid.levels, x) for grid, x in grids}):
+            raise ValueError(
+                "`least` must be the same for all variables of as many levels."
+            )  # a cost is derived from each that differs
+        whole(1, samples=described["samples"])
+        return cls(
+            layout,
+            grids,
+            exact_epsilon(described["temperature"], "temperature"),
+            exact_epsilon(described["prior"], "prior"),
+            described["samples"],
+            tempered_prior,
+            None if tempered_prior else n,
+            cost,
+        )
+
+    @property
+    def adjacency(self) -> str:
+        """Which data sets are neighbours."""
+        return self.cost.adjacency
+
+    @property
+    def loss(self) -> Fraction:
+        """What all samples cost, from the grid, T, the prior and the public n alone."""
+        return self.samples * sample_loss(
+            self.grids, self.temperature, self.adjacency, self.prior, self.n
+        )
+
+    def guarantee(self) -> PureDP:
+        """The cost of all samples together."""
+        return self.cost
+
+    def omegas(self) -> list[Fraction]:
+        """For each variable the smallest probability of a level."""
+        return [Fraction(grid.least, grid.units) for grid, _ in self.grids]
+
+    def draw(self, exact: Int[Array, " m"]) -> Int[Array, "samples m"]:
+        """Tables in units of the grid, a row a sample.
+
+        Raises:
+            ValueError: if a count is negative, some table counts more records than the
+                public n, or this is inside `jit` or `vmap`.
+        """
+        return jnp.asarray(self.draw_with(system_bits, exact), jnp.int32)
+
+    def draw_with(self, bits: Bits, exact: Int[Array, " m"]) -> np.ndarray:
+        """What `draw` does, with bits of one's own: for tests and audits."""
+        drawn = np.empty((self.samples, self.layout.length), np.int64)
+        for grid, row, exponents in self._rows(exact):
+            drawn[:, row] = grid.draw(exponents, bits, self.samples)
+        return drawn
+
+    def law(self, exact: Int[Array, " m"]) -> list[list[int]]:
+        """Weights of all points that each row of a sample may be.
+
+        Privacy:
+            None: for tests and audits.
+        """
+        return [grid.weights(exponents) for grid, _, exponents in self._rows(exact)]
+
+    def _rows(
+        self, exact: Int[Array, " m"]
+    ) -> Iterator[tuple[SimplexGrid, slice, list[Fraction]]]:
+        """Of every row its grid, its place, and the exponents of its law."""
+        counts, offsets = self._checked(exact), self.layout.offsets
+        for (grid, _), start, stop in zip(
+            self.grids, offsets[:-1], offsets[1:], strict=True
+        ):
+            for first in range(start, stop, grid.levels):
+                row = slice(first, first + grid.levels)
+                yield grid, row, [self._exponent(count) for count in counts[row]]
+
+    def sample(self, key: Key, exact: Int[Array, " m"]) -> Float[Array, "samples m"]:
+        """The same in real arithmetic, off the grid, in its units: for studies."""
+        draws = jax.vmap(self.in_reals().sample, in_axes=(0, None))(
+            jr.split(key, self.samples), exact
+        )
+        return draws * self.units
+
+    def in_reals(self) -> PosteriorSample:
+        """The law of one sample off the grid, its numbers as arrays: for studies."""
+        omegas = self._by_cell([float(omega) for omega in self.omegas()])
+        return PosteriorSample(
+            self.layout,
+            jnp.asarray(float(self.temperature)),
+            jnp.asarray(omegas, float),
+            self.adjacency,
+            jnp.asarray(float(self._exponent(0)) + 1),
+        )
+
+    def describe(self) -> dict[str, object]:
+        """Kind and all public choices."""
+        return {
+            "kind": "map-on-grid" if self.tempered_prior else "posterior-on-grid",
+            "temperature": str(self.temperature),
+            "prior": str(self.prior),
+            "samples": self.samples,
+            "units": self.units,
+            "least": [grid.least for grid, _ in self.grids],
+        }
+
+    def could_draw(self, values: np.ndarray, length: int) -> bool:
+        """Rows of the grid, as many tables of them as there are samples."""
+        if values.shape != (self.samples, self.layout.length) or (
+            length != self.layout.length
+        ):
+            return False
+        least = self._by_cell([grid.least for grid, _ in self.grids])
+        sums = np.add.reduceat(
+            values, np.flatnonzero(np.diff(self.layout.rows, prepend=-1)), axis=1
+        )
+        return bool(np.all(values >= least) and np.all(sums == self.units))
+
+    def parameters(self, values: Real[Array, "*batch m"]) -> Float[Array, "*batch m"]:
+        """Conditional probability tables, laid out as `layout`."""
+        return values.astype(float) / self.units
+
+    @property
+    def units(self) -> int:
+        """That a row sums to."""
+        return self.grids[0][0].units
+
+    def _exponent(self, count: int) -> Fraction:
+        if self.tempered_prior:
+            return (self.prior - 1 + count) / self.temperature
+        return self.prior - 1 + count / self.temperature
+
+    def _by_cell(self, numbers: Sequence[float] | Sequence[int]) -> np.ndarray:
+        return np.repeat(numbers, np.diff(self.layout.offsets))
+
+    def _checked(self, exact: Int[Array, " m"]) -> list[int]:
+        try:
+            counts = [int(count) for count in np.asarray(exact)]
+        except jax.errors.TracerArrayConversionError:
+            raise ValueError(
+                "`draw` must be called outside of `jit` and `vmap`: studies draw with "
+                "`sample(key, exact)` there."
+            ) from None
+        most = sum(counts[: self.layout.offsets[1]])
+        if len(counts) != self.layout.length or min(counts) < 0:
+            raise ValueError(
+                f"`exact` must be the {self.layout.length} counts of all families."
+            )
+        if self.n is not None and most != self.n:
+            raise ValueError("`n` must be the number of records, it is another one.")
+        return counts
+
+
+class _Choices(NamedTuple):
+    layout: TableLayout
+    epsilon: Fraction
+    adjacency: str
+    n: int | None
+    samples: int
+    units: int
+
+
+def _exact(**given: Epsilon | None) -> Fraction | None:
+    [(name, value)] = given.items()
+    return None if value is None else exact_epsilon(value, name)

@@ -1,0 +1,6 @@
+"""Key implementations: ChaCha20 for releases, an unrolled threefry for studies."""
+
+__all__ = ["release_key", "study_key"]
+
+from dpjax.noise.keys.chacha import release_key
+from dpjax.noise.keys.threefry import study_key

@@ -1,0 +1,90 @@
+"""Posteriors: what anyone infers from a release."""
+
+__all__ = [
+    "BayesNetPosterior",
+    "ChainDiagnostics",
+    "ChainPosterior",
+    "ExactPosterior",
+    "LatentRecords",
+    "NoiseAwareFamilyPosterior",
+    "PointEstimate",
+    "Posterior",
+    "ProportionsPosterior",
+    "SampledParameters",
+    "SampledPosterior",
+    "SweepInfo",
+    "TooDear",
+    "TreePosterior",
+    "Windows",
+    "check_exact",
+    "check_tree",
+    "dirichlet_posterior",
+    "exact_posterior",
+    "family_posterior",
+    "gibbs_posterior",
+    "gibbs_start",
+    "gibbs_step",
+    "law_of",
+    "normal_model",
+    "normal_posterior",
+    "point_estimate",
+    "point_estimate_of",
+    "posterior",
+    "proportions_posterior",
+    "rank_in",
+    "sums_of",
+    "to_arviz",
+    "tree_posterior",
+    "widen",
+]
+
+import importlib
+from typing import TYPE_CHECKING
+
+from dpjax.posteriors.choice import Posterior, posterior
+from dpjax.posteriors.estimate.point_estimate import (
+    PointEstimate,
+    point_estimate,
+    point_estimate_of,
+)
+from dpjax.posteriors.exact.exact_posterior import ExactPosterior, exact_posterior
+from dpjax.posteriors.exact.proportions import (
+    ProportionsPosterior,
+    proportions_posterior,
+)
+from dpjax.posteriors.exact.releases import check_exact, sums_of
+from dpjax.posteriors.exact.star_inputs import Windows
+from dpjax.posteriors.exact.star_sums import rank_in
+from dpjax.posteriors.exact.tree_posterior import (
+    TreePosterior,
+    check_tree,
+    tree_posterior,
+)
+from dpjax.posteriors.exact.windows import TooDear, widen
+from dpjax.posteriors.families.family_posterior import (
+    NoiseAwareFamilyPosterior,
+    family_posterior,
+)
+from dpjax.posteriors.gibbs.chain_posterior import ChainDiagnostics, ChainPosterior
+from dpjax.posteriors.gibbs.gibbs import gibbs_posterior
+from dpjax.posteriors.gibbs.latent_records import (
+    LatentRecords,
+    SweepInfo,
+    gibbs_start,
+    gibbs_step,
+)
+from dpjax.posteriors.gibbs.normal_model import normal_model, normal_posterior
+from dpjax.posteriors.laws import law_of
+from dpjax.posteriors.plug_in import BayesNetPosterior, dirichlet_posterior
+from dpjax.posteriors.sampled import SampledPosterior
+from dpjax.posteriors.sampled_parameters import SampledParameters
+
+if TYPE_CHECKING:
+    from dpjax.posteriors.arviz_export import to_arviz
+
+
+def __getattr__(name: str) -> object:
+    """The function with an optional package, imported when it is first used."""
+    if name == "to_arviz":
+        return importlib.import_module("dpjax.posteriors.arviz_export").to_arviz
+    raise AttributeError(f"module 'dpjax.posteriors' has no attribute {name!r}")

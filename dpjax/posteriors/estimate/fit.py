@@ -1,0 +1,285 @@
+r"""The fit behind `point_estimate`: pure, for `jit` and `vmap`.
+
+Rows are softmaxes of logits. Three steps, each cheap:
+
+1. The posterior of all logits given the release is fitted by independent normal laws,
+   by gradient ascent on the evidence bound, whose expectations are taken over nodes of
+   a low-discrepancy sequence. Its mean is close to the posterior mean where noise
+   rules; a mode overfits there.
+2. Given these tables, the exact counts are estimated, with their covariance under the
+   network and noise whose size is that of the law of each released number.
+3. The Dirichlet posterior mean given these counts. Without noise it is the exact one.
+"""
+
+__all__ = ["Fit", "Problem", "fit"]
+
+from functools import partial
+from typing import NamedTuple, cast
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jax import lax
+from jax.scipy.special import ndtri
+from jaxtyping import Array, Float
+
+from dpjax.data.bayes_net import BayesNet
+from dpjax.posteriors.estimate.expected_numbers import Moments
+from dpjax.posteriors.estimate.number_law import LEAST_NOISE, number_log_prob
+from dpjax.tables.marginals import expected_tables
+
+_Adam = tuple[Array, optax.ScaleByAdamState]
+
+_PAIRS = 4  # of opposite nodes a step
+_RATE = 0.2  # of the first step, in posterior standard deviations
+_SWEEPS = 25  # of conjugate gradients
+_FAR = 12.0  # logits: a row's smallest entry is at least about e^-24
+
+
+class Problem(NamedTuple):
+    """What is given: the release, its law and the prior; arrays may be traced.
+
+    Attributes:
+        values: the released numbers, (m,).
+        scale: of the Laplace noise of each, (m,).
+        prior: Dirichlet parameter of every cell, (c,).
+        start: counts of every family to start from, at least 0, (c,).
+        n: number of records; where it is not public, only to start from.
+    """
+
+    values: Array
+    scale: Array
+    prior: Array
+    start: Array
+    n: Array
+
+
+class Fit(NamedTuple):
+    """What is found.
+
+    Attributes:
+        theta: estimated tables, (c,).
+        counts: estimated counts of every family, (c,).
+        n: number of records, public or estimated.
+        gradient: root mean square of the evidence bound's gradient at the end, in
+            posterior standard deviations.
+    """
+
+    theta: Float[Array, " c"]
+    counts: Float[Array, " c"]
+    n: Float[Array, ""]
+    gradient: Float[Array, ""]
+
+
+def fit(moments: Moments, problem: Problem, public_n: bool, steps: int) -> Fit:
+    """Estimate all tables of the network of `moments` from one release."""
+    net = moments.statistic.network
+    assert net is not None
+    (theta, log_n), gradient = _variational(moments, net, problem, public_n, steps)
+    n = problem.n if public_n else jnp.exp(log_n)
+    counts = _expected_counts(moments, net, problem, theta, n, public_n)
+    n = n if public_n else counts[: net.layout.offsets[1]].sum()
+    updated = problem.prior + counts
+    return Fit(updated / net.layout.row_sums(updated), counts, n, gradient)
+
+
+def _variational(moments, net, problem, public_n, steps):
+    """Posterior mean of the tables and of log n, and how still the search ended."""
+    center, width = _initial(net, problem)
+    log_n = jnp.log(problem.n)
+    noise = jnp.median(problem.scale) ** 2
+    width_n = 1 / jnp.sqrt(1 + problem.n**2 / (problem.n + noise))
+
+    def place(position, node):
+        shift, log_width = position
+        move = shift + jnp.exp(log_width) * node
+        return center + width * move[:-1], log_n + width_n * move[-1]
+
+    def objective(position, nodes):
+        def at(node):
+            logits, log_n = place(position, node)
+            return _log_posterior(moments, net, problem, logits, log_n, public_n)
+
+        return -jnp.mean(jax.vmap(at)(nodes)) - jnp.sum(position[1])
+
+    multipliers = _multipliers(net.layout.length + 1)
+
+    def slope(position, step):
+        return jax.grad(objective)(position, _nodes(multipliers, step, _PAIRS))
+
+    still = jnp.zeros((2, net.layout.length + 1), center.dtype)
+    position, average = _descend(slope, still, steps)
+    nodes = _nodes(multipliers, jnp.uint32(steps), 4 * _PAIRS)
+    logits, log_n = jax.vmap(partial(place, position))(nodes)
+    theta = jax.vmap(lambda l: jnp.exp(_log_rows(net, l)))(logits).mean(axis=0)
+    gradient = jnp.sqrt(jnp.mean((average[0] * jnp.exp(position[1])) ** 2))
+    return (theta, log_n.mean()), gradient
+
+
+def _descend(slope, start: Array, steps: int) -> tuple[Array, Array]:
+    """Adam, its rate falling to 0 like a cosine: where it ends, and the mean gradient.
+
+    Reference:
+        Kingma & Ba (ICLR 2015), Algorithm 1.
+    """
+    adam = optax.scale_by_adam()
+    rate = optax.cosine_decay_schedule(_RATE, steps)
+
+    def improve(state: _Adam, step: Array):
+        position, memory = state
+        found = slope(position, step)
+        with jax.numpy_dtype_promotion("standard"):  # optax mixes dtypes
+            move, memory = cast(_Adam, adam.update(found, memory))
+            position = position - jnp.asarray(rate(step) * move, start.dtype)
+        return (position, memory), None
+
+    state = start, cast(optax.ScaleByAdamState, adam.init(start))
+    each = jnp.arange(steps, dtype=jnp.uint32)
+    (position, memory), _ = lax.scan(improve, state, each)
+    return position, cast(Array, memory.mu)
+
+
+def _initial(net: BayesNet, problem: Problem) -> tuple[Array, Array]:
+    """Logits to start from, and roughly how uncertain they are."""
+    scale = jnp.median(problem.scale)
+    smooth = problem.prior + 0.5 * jnp.minimum(scale, problem.n) + problem.start
+    information = problem.start**2 / (problem.start + scale**2)
+    logits = jnp.log(smooth)
+    size = net.layout.row_sums(jnp.ones_like(logits))
+    centered = logits - net.layout.row_sums(logits) / size
+    return centered, 1 / jnp.sqrt(problem.prior + information)
+
+
+def _log_posterior(moments, net, problem, logits, log_n, public_n):
+    """Log-density in logits, up to a constant; a composite one over numbers."""
+    log_theta = _log_rows(net, logits)
+    n = problem.n if public_n else jnp.exp(log_n)
+    families = _expected(net, log_theta)
+    first, second = moments.mean(families), moments.second(families)
+    spread = n * (second - (first * first if public_n else 0))
+    law = number_log_prob(
+        problem.values, n * first, spread, problem.scale, moments.counts
+    )
+    # Rows of logits are known up to a constant: this keeps it near 0.
+    size = net.layout.row_sums(jnp.ones_like(logits))
+    loose = (net.layout.row_sums(logits) / size) ** 2 / size
+    # A flat prior of n, in the coordinate log n; where that is not used, any law.
+    flat = -0.5 * (log_n - jnp.log(n)) ** 2 if public_n else log_n
+    return law.sum() + (problem.prior * log_theta).sum() - 0.5 * loose.sum() + flat
+
+
+def _log_rows(net: BayesNet, logits: Array) -> Array:
+    shifted = logits - net.layout.row_maxima(logits)
+    shifted = jnp.maximum(shifted, -2 * _FAR)
+    return shifted - jnp.log(net.layout.row_sums(jnp.exp(shifted)))
+
+
+@partial(jax.custom_vjp, nondiff_argnums=(0,))
+def _expected(net: BayesNet, log_theta: Array) -> Array:
+    """The marginal law of every family."""
+    return expected_tables(net.layout, log_theta)
+
+
+def _expected_forward(net, log_theta):
+    return _expected(net, log_theta), log_theta
+
+
+def _expected_backward(net, log_theta, direction):
+    # The Jacobian is a covariance, so symmetric: forward mode, which needs no scatter.
+    return (_covariance(net, log_theta, direction),)
+
+
+_expected.defvjp(_expected_forward, _expected_backward)
+
+
+def _covariance(net: BayesNet, log_theta: Array, direction: Array) -> Array:
+    """Covariance of one record's families, times a vector."""
+    tables = partial(expected_tables, net.layout)
+    return jax.jvp(tables, (log_theta,), (direction,))[1]
+
+
+def _expected_counts(moments, net, problem, theta, n, public_n):
+    """The counts of all families given the release and the tables.
+
+    Linear in the residual: numbers have the network's covariance, and each the noise
+    with which a linear estimate of it alone is that of its own law.
+    """
+    log_theta = jnp.log(theta)
+    families = expected_tables(net.layout, log_theta)
+    first, second = moments.mean(families), moments.second(families)
+    spread = n * (second - (first * first if public_n else 0))
+    noise = _effective_noise(moments, problem, n * first, spread)
+
+    def to_families(vector):
+        (direction,) = jax.linear_transpose(moments.mean, families)(vector)
+        moved = n * _covariance(net, log_theta, direction)
+        return moved if public_n else moved + n * families * (families @ direction)
+
+    residual = problem.values - n * first
+    moved = _conjugate_gradients(
+        to_families, moments.mean, noise, residual, spread + noise
+    )
+    return jnp.maximum(n * families + moved, 0)
+
+
+def _effective_noise(moments, problem, mean, variance):
+    """The variance of normal noise that would draw each number in as its law does."""
+    off = problem.values - mean
+    least = 0.05 * (problem.scale + jnp.sqrt(jnp.maximum(variance, 0)))
+    off = jnp.where(off < 0, jnp.minimum(off, -least), jnp.maximum(off, least))
+
+    def law(shift):
+        return number_log_prob(
+            mean + off, mean + shift, variance, problem.scale, moments.counts
+        ).sum()
+
+    drawn = variance * jax.grad(law)(jnp.zeros_like(mean)) / off  # Tweedie's formula
+    drawn = jnp.clip(drawn, 1e-6, 1 - 1e-6)
+    # The law is evaluated with at least this much noise, which is taken out again.
+    least = LEAST_NOISE * jnp.sqrt(jnp.maximum(variance, problem.scale**2))
+    extra = jnp.minimum(problem.scale / least, 1)
+    return jnp.maximum(variance, 1e-6) * (1 / drawn - 1) * extra**2 + 1e-4
+
+
+def _conjugate_gradients(spread, observe, noise, residual, diagonal):
+    """By how much a residual moves the families: spread (observe spread + noise)^-1.
+
+    The movement is summed up along the way, so that `spread` is compiled once.
+    """
+    like = jax.eval_shape(spread, residual)
+    still = jnp.zeros(like.shape, like.dtype)
+    scaled = residual / diagonal
+    tiny = jnp.finfo(residual.dtype).tiny
+
+    def improve(_, state):
+        moved, left, ahead, size = state
+        move = spread(ahead)
+        image = observe(move) + noise * ahead
+        step = size / jnp.maximum(ahead @ image, tiny)
+        left = left - step * image
+        scaled = left / diagonal
+        following = left @ scaled
+        ahead = scaled + following / jnp.maximum(size, tiny) * ahead
+        return moved + step * move, left, ahead, following
+
+    state = still, residual, scaled, residual @ scaled
+    return lax.fori_loop(0, _SWEEPS, improve, state)[0]
+
+
+def _multipliers(size: int) -> np.ndarray:
+    """Odd 32-bit numbers, as unrelated as those of a hash: one a dimension."""
+    numbers = np.arange(1, size + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    numbers ^= numbers >> np.uint64(30)
+    numbers *= np.uint64(0xBF58476D1CE4E5B9)
+    numbers ^= numbers >> np.uint64(27)
+    return (numbers >> np.uint64(32)).astype(np.uint32) | np.uint32(1)
+
+
+def _nodes(multipliers: np.ndarray, step: Array, pairs: int) -> Array:
+    """Normal points of a Weyl sequence, each with its opposite: (2 pairs, size)."""
+    index = step * jnp.uint32(pairs) + jnp.arange(1, pairs + 1, dtype=jnp.uint32)
+    bits = index[:, None] * jnp.asarray(multipliers)[None]
+    uniforms = ((bits >> jnp.uint32(9)).astype(float) + 0.5) / (1 << 23)
+    points = ndtri(uniforms)
+    return jnp.concatenate([points, -points])

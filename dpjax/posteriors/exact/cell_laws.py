@@ -1,0 +1,144 @@
+r"""The law of one probability: a mixture of Betas over the hidden counts of its row.
+
+Given a count c and the total m of its row, it is Beta(α + c, Σα - α + m - c).
+Distribution functions of neighbouring counts differ by one term, so that one incomplete
+beta function a total is enough: with a = α + c and b = Σα - α + m - c,
+
+$$I_t(a, b) = I_t(a + 1, b - 1)
+  + \frac{Γ(a + b)}{Γ(a + 1) Γ(b)} t^a (1 - t)^{b - 1}.$$
+"""
+
+__all__ = ["CellLaw", "cell_law"]
+
+import math
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jax.scipy.special import betainc, logsumexp
+from jaxtyping import Array, Float, Int32
+
+from dpjax.posteriors.exact.count_weights import stirling_error
+from dpjax.posteriors.exact.rows import Rows
+
+
+class CellLaw(eqx.Module):
+    """Joint law of a row's total and of the count of one of its cells.
+
+    Args:
+        weights: their probability.
+        a: α + c of every count, in steps of 1.
+        whole: Σα + m of every total, in steps of 1.
+    """
+
+    weights: Float[Array, "totals window"]
+    a: Float[Array, " window"]
+    whole: Float[Array, " totals"]
+
+    def cdf(self, t: Float[Array, ""]) -> Float[Array, ""]:
+        """The probability of at most t."""
+        totals, window = self.weights.shape
+        kernel, last = _LogKernel.at(self, t), _last_count(self)
+
+        def add(carry, count):
+            below, total = carry
+            below = below + self.weights[:, count]
+            term = jnp.exp(kernel.column(count) - jnp.log1p(-t)) * below
+            return (below, total + jnp.where(count < last, term, 0)), None
+
+        start = jnp.zeros(totals), jnp.zeros(totals)
+        counts = jnp.arange(window, dtype=jnp.int32)
+        (below, total), _ = lax.scan(add, start, counts)
+        a = self.a[last]
+        ends = betainc(a, self.whole - a, jnp.broadcast_to(t, a.shape))
+        return jnp.clip(total.sum() + (below * ends).sum(), 0, 1)
+
+    def log_prob(self, t: Float[Array, ""]) -> Float[Array, ""]:
+        """Log-density of the probability, at t."""
+        kernel = _LogKernel.at(self, t)
+        counts = jnp.arange(self.a.size, dtype=jnp.int32)
+        columns = jax.vmap(kernel.column)(counts).T
+        possible = (self.weights > 0) & jnp.isfinite(columns)
+        logs = jnp.log(jnp.where(possible, self.weights, 1)) + columns
+        logs = logs + jnp.log(self.a)[None] - jnp.log(t) - jnp.log1p(-t)
+        return logsumexp(jnp.where(possible, logs, -jnp.inf))
+
+    def quantile(self, q: Float[Array, ""]) -> Float[Array, ""]:
+        """The t with cumulative probability q, by bisection, to the last bit."""
+        steps = jnp.finfo(float).nmant + 8
+
+        def halve(_, ends):
+            low, high = ends
+            middle = (low + high) / 2
+            above = self.cdf(middle) >= q
+            return jnp.where(above, low, middle), jnp.where(above, middle, high)
+
+        ends = lax.fori_loop(0, steps, halve, (jnp.zeros_like(q), jnp.ones_like(q)))
+        return (ends[0] + ends[1]) / 2
+
+
+def cell_law(
+    rows: Rows, other: Array, start: Array, ratio: Array, cell: Array, row: Array
+) -> CellLaw:
+    """The law of one cell of one row.
+
+    Args:
+        rows: the rows.
+        other: of all cells, the convolution of the others of its row (see `rows`).
+        start: the first total of every row.
+        ratio: law of the totals over their convolution.
+        cell: its number.
+        row: the row's.
+    """
+    counts = jnp.arange(rows.window, dtype=jnp.int32)[None]
+    totals = jnp.arange(len(ratio), dtype=jnp.int32)[:, None]
+    places = start[row] - rows.least[row] + totals - counts
+    series = other[cell, :, row]
+    inside = (places >= 0) & (places < len(series))
+    met = jnp.where(inside, series[jnp.clip(places, 0, len(series) - 1)], 0)
+    weights = ratio[:, row][:, None] * met * rows.weights[cell, :, row][None]
+    a = rows.alpha[cell, row] + (rows.lowest[cell, row] + counts[0]).astype(float)
+    whole = rows.alpha[:, row].sum() + (start[row] + totals[:, 0]).astype(float)
+    return CellLaw(weights, a, whole)
+
+
+def _last_count(law: CellLaw) -> Int32[Array, " totals"]:
+    """Of every total, the place of the last count that leaves b positive."""
+    possible = (law.whole[:, None] - law.a[None] > 0).sum(axis=1)
+    return jnp.maximum(possible - 1, 0).astype(jnp.int32)
+
+
+class _LogKernel(eqx.Module):
+    r"""$\log Γ(a + b) / (Γ(a + 1) Γ(b)) t^a (1 - t)^b$ for all counts and totals.
+
+    A sum of what depends on a, on b and on a + b alone, by Stirling's formula and its
+    errors. Each is taken relative to a middle size N, so that no term is large where
+    the sum is not small.
+    """
+
+    of_a: Float[Array, " window"]
+    of_b: Float[Array, " both"]
+    of_whole: Float[Array, " totals"]
+
+    @classmethod
+    def at(cls, law: CellLaw, t: Array) -> "_LogKernel":
+        a, whole = law.a, law.whole
+        middle = whole[whole.size // 2]
+        steps = jnp.arange(whole.size + a.size - 1, dtype=jnp.int32)
+        b = whole[0] - a[-1] + steps.astype(float)
+        positive = jnp.where(b > 0, b, 1)
+        of_b = positive * jnp.log(middle * (1 - t) / positive) + jnp.log(positive) / 2
+        of_a = a * jnp.log(middle * t / a) - jnp.log(a * (2 * math.pi)) / 2
+        of_whole = whole * jnp.log(whole / middle) - jnp.log(whole) / 2
+        return cls(
+            of_a - stirling_error(a),
+            jnp.where(b > 0, of_b - stirling_error(positive), -jnp.inf),
+            of_whole + stirling_error(whole),
+        )
+
+    def column(self, count: Array) -> Float[Array, " totals"]:
+        """Of one count and every total; -inf where b is not positive."""
+        start = self.of_a.size - 1 - count
+        of_b = lax.dynamic_slice_in_dim(self.of_b, start, self.of_whole.size)
+        return self.of_whole + self.of_a[count] + of_b

@@ -1,0 +1,100 @@
+"""Networks whose components are stars, and what a release says of each star."""
+
+__all__ = ["Component", "stars"]
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+
+from dpjax._types import Scalar
+from dpjax.data.bayes_net import BayesNet
+from dpjax.posteriors.exact.star_inputs import Leaves, Star
+from dpjax.posteriors.laws import LaplaceLaw
+from dpjax.statistics import FamilyCounts
+from dpjax.tables.layout import TableLayout
+
+
+@dataclass(frozen=True)
+class Component:
+    """A variable without parents, and others whose only parent it is.
+
+    Args:
+        hub: index of the variable without parents.
+        leaves: the others, in groups of those with equally many levels.
+    """
+
+    hub: int
+    leaves: tuple[tuple[int, ...], ...]
+
+    def star(
+        self,
+        statistic: FamilyCounts,
+        values: Array,
+        noise: LaplaceLaw,
+        prior: Array,
+        n: Scalar | None,
+        given: bool = False,
+    ) -> Star:
+        """The part of a release, and of a prior, that is about this component.
+
+        Args:
+            statistic: what was measured.
+            values: the release.
+            noise: its law, number by number: one rate for all of a table.
+            prior: laid out as `statistic.layout`; or probabilities that are `given`.
+            n: the number of records, where it is public.
+            given: whether the prior is that all probabilities are known.
+        """
+        layout = statistic.measured
+        tables = {group: table for table, group in enumerate(layout.groups)}
+        hub, *places = self.places(statistic.layout)
+        hub = hub[:, 0, 0]
+        seen = (self.hub,) in tables
+        start, own = 0, jnp.zeros(len(hub), values.dtype)
+        if seen:
+            start = layout.offsets[tables[self.hub,]]
+            own = values[start : start + len(hub)]
+        groups = []
+        for leaves, alpha in zip(self.leaves, places, strict=True):
+            starts = [layout.offsets[tables[self.hub, leaf]] for leaf in leaves]
+            noisy = _cells(starts, alpha.shape[2], alpha.shape[0])
+            law = noise.of(np.array(starts, np.int32)[:, None])
+            groups.append(Leaves(values[noisy].astype(float), prior[alpha], law))
+        seen, law = (seen,) * len(hub), noise.of(start)
+        return Star(own.astype(float), prior[hub], groups, n, law, seen, given=given)
+
+    def places(self, layout: TableLayout) -> list[np.ndarray]:
+        """Where hub and groups of leaves are in a vector: (cells, leaves, levels)."""
+        size = layout.sizes[self.hub]
+        places = [_cells([layout.offsets[self.hub]], 1, size)]
+        for leaves in self.leaves:
+            starts = [layout.offsets[leaf] for leaf in leaves]
+            places.append(_cells(starts, size, layout.sizes[leaves[0]]))
+        return places
+
+
+def stars(net: BayesNet) -> tuple[Component, ...] | None:
+    """The network's components, or None if some component is not a star."""
+    children = defaultdict(list)
+    for i, parents in enumerate(net.parents):
+        if len(parents) > 1 or any(net.parents[parent] for parent in parents):
+            return None
+        for parent in parents:
+            children[parent].append(i)
+    found = []
+    for hub in (i for i, parents in enumerate(net.parents) if not parents):
+        groups = defaultdict(list)
+        for leaf in children[hub]:
+            groups[net.sizes[leaf]].append(leaf)
+        found.append(Component(hub, tuple(map(tuple, groups.values()))))
+    return tuple(found)
+
+
+def _cells(starts: list[int], rows: int, levels: int) -> np.ndarray:
+    """Where the cells of tables of one shape are: (levels, tables, rows)."""
+    cells = np.arange(rows * levels).reshape(rows, levels)
+    places = np.asarray(starts)[:, None, None] + cells[None]
+    return places.transpose(2, 0, 1).astype(np.int32)

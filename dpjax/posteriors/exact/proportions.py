@@ -1,0 +1,291 @@
+"""Exact noise-aware posteriors of probabilities: Bernoulli and categorical families."""
+
+__all__ = ["ProportionsPosterior", "proportions_posterior"]
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+from jax import lax
+from jaxtyping import Array, ArrayLike, Float, Real
+
+from dpjax._checks import positive, typed_key
+from dpjax._types import Key, Scalar
+from dpjax.data.columns import Table
+from dpjax.data.schema import as_records
+from dpjax.families import Bernoulli, BetaParameters, Categorical, DirichletParameters
+from dpjax.families.conjugate_base import probability
+from dpjax.families.log_densities import dirichlet_log_density
+from dpjax.posteriors.exact.cell_laws import CellLaw, cell_law
+from dpjax.posteriors.exact.star import StarLaw, infer
+from dpjax.posteriors.exact.star_draws import draw_counts
+from dpjax.posteriors.exact.star_inputs import Star, Windows
+from dpjax.posteriors.exact.windows import (
+    MOST_TRIES,
+    TooDear,
+    first_windows,
+    refuse_dear,
+    refuse_narrow,
+    widen,
+)
+from dpjax.posteriors.laws import laplace_law
+from dpjax.releases.released import Released
+from dpjax.statistics import Sufficient
+
+Parameters = BetaParameters | DirichletParameters
+
+
+class ProportionsPosterior(eqx.Module):
+    """The posterior of probabilities, given noisy counts and the law of their noise.
+
+    Hidden exact counts are summed over. Of a Bernoulli family all values are of the
+    probability of 1; of a categorical one, of every level.
+
+    Args:
+        released: the release.
+        prior: the family's conjugate parameters.
+        windows: of hidden counts.
+        alpha: Dirichlet parameters of the prior, a level each.
+        first, second: moments of every level's probability.
+        log_evidence: log-probability (of continuous noise, density) of the release;
+            where n is private, with prior weight 1 on every number of records.
+        omitted: bound of the posterior mass outside the windows.
+
+    Means and standard deviations are accurate to 1e-6 with x64, to 1e-4 without.
+
+    Privacy:
+        Post-processing of a release: costs nothing, and may be repeated.
+    """
+
+    released: Released
+    prior: Parameters
+    windows: Windows = eqx.field(static=True)
+    alpha: Float[Array, " k"]
+    first: Float[Array, " k"]
+    second: Float[Array, " k"]
+    log_evidence: Float[Array, ""]
+    omitted: Float[Array, ""]
+
+    @property
+    def family(self) -> Bernoulli | Categorical:
+        """The exponential family."""
+        return _statistic(self.released).family  # pyright: ignore[reportReturnType]
+
+    @property
+    def method(self) -> str:
+        """How it was inferred."""
+        return "exact"
+
+    def mean(self) -> Array:
+        """Also the predictive probability."""
+        return self._show(self.first)
+
+    def variance(self) -> Array:
+        """Of every probability on its own."""
+        return self._show(jnp.maximum(self.second - self.first**2, 0))
+
+    def sd(self) -> Array:
+        """Standard deviation of every probability."""
+        return jnp.sqrt(self.variance())
+
+    def marginal(self, level: int = 1) -> CellLaw:
+        """The law of a level's probability: `.cdf(t)`, `.quantile(q)`, `.log_prob(t)`.
+
+        Raises:
+            ValueError: if there is no such level.
+        """
+        if not 0 <= level < len(self.alpha):
+            raise ValueError(
+                f"`level` must be an index below {len(self.alpha)}, got {level}."
+            )
+        return _marginal(self._star(), self.windows, jnp.int32(level))
+
+    def quantile(self, q: float) -> Array:
+        """The q-quantile of every probability on its own."""
+        probability(q=q)
+        level = jnp.asarray(q, float)
+        return self._show(_quantiles(self._star(), self.windows, level))
+
+    def sample(self, key: Key, shape: tuple[int, ...] = ()) -> Array:
+        """Draws of hidden counts, then of the probabilities."""
+        typed_key(key=key)
+        keys = jr.split(key, shape)
+        flat = _draw(keys.reshape(-1), self._star(), self.windows)
+        return self._show(flat.reshape(*shape, -1))
+
+    def log_prob(self, values: Real[ArrayLike, "..."]) -> Array:
+        """Log-density at probabilities as `mean` and `sample` return them."""
+        theta = jnp.asarray(values, float)
+        if isinstance(self.family, Bernoulli):
+            theta = jnp.stack([1 - theta, theta])
+        star = self._star()
+        star = Star(
+            star.values, theta, [], star.n, star.noise, star.seen, star.step, True
+        )
+        given = _log_evidence(star, self.windows)
+        return dirichlet_log_density(theta, self.alpha) + given - self.log_evidence
+
+    def update(
+        self, records: Real[ArrayLike, "n d"] | Table, key: Key | None = None
+    ) -> "ProportionsPosterior":
+        """The posterior after more records, which are not protected.
+
+        Their counts join the prior, and the release is inferred from again. It takes a
+        key as those of other families do, and needs none.
+        """
+        variables = _statistic(self.released).variables
+        encoded = as_records(records, variables, ignore="*")
+        total = self.family.statistics(encoded).sum(axis=0)
+        prior: Any = self.prior
+        prior = self.family.update(prior, total, encoded.shape[0])
+        return proportions_posterior(self.released, prior)
+
+    def _show(self, levels: Array) -> Array:
+        return levels[..., 1] if isinstance(self.family, Bernoulli) else levels
+
+    def _star(self) -> Star:
+        return _star(self.released, self.alpha)
+
+
+def proportions_posterior(
+    released: Released,
+    prior: Parameters | None = None,
+    *,
+    windows: Windows | None = None,
+    tolerance: float = 1e-12,
+) -> ProportionsPosterior:
+    """The exact posterior of a Bernoulli or categorical family under Laplace noise.
+
+    Args:
+        released: noisy sufficient statistics, by DiscreteLaplace or Laplace.
+        prior: `BetaParameters` or `DirichletParameters`; None: uniform.
+        windows: how many values of the hidden counts to look at (`hub` of them). None:
+            as many as the tolerance needs; compiled code needs them given.
+        tolerance: posterior mass that may be outside of the windows. What is outside is
+            bounded by computation, and reported as `omitted`.
+
+    Privacy:
+        Post-processing of a release: costs nothing, and may be repeated.
+
+    Raises:
+        ValueError: if the release is of something else or has no such law, the prior is
+            of another family or not positive, given windows omit more than the
+            tolerance, or windows that do not would be too dear.
+    """
+    laplace_law(released)
+    family = _statistic(released).family
+    prior = family.prior() if prior is None else prior
+    if prior is None or not isinstance(prior, family.priors):
+        raise ValueError(
+            f"`prior` must be of type {family.priors[0].__name__} for the "
+            f"{family.name} family, got {type(prior).__name__}."
+        )
+    positive(**prior._asdict(), tolerance=tolerance)
+    alpha = _alpha(prior)
+    if isinstance(family, Categorical) and alpha.shape != (family.levels,):
+        raise ValueError(
+            f"`prior` must have {family.levels} parameters, got shape {alpha.shape}."
+        )
+    star = _star(released, alpha)
+    if windows is not None:
+        first, second, evidence, omitted = _moments(star, windows)
+        refuse_narrow(omitted, tolerance)
+        moments = first, second, evidence, omitted.sum()
+        return ProportionsPosterior(released, prior, windows, alpha, *moments)
+    n = None if released.n is None else int(np.asarray(released.n))
+    scale = 1 / float(np.asarray(star.noise.rate)) / star.step
+    levels = len(alpha)
+    windows = first_windows(scale, n, 1, 1, tolerance, levels=levels)
+    for _ in range(MOST_TRIES):
+        refuse_dear(windows, [(levels, [])])
+        first, second, evidence, omitted = _moments(star, windows)
+        losses = np.asarray(omitted, float)
+        if losses.sum() <= tolerance:
+            moments = first, second, evidence, omitted.sum()
+            return ProportionsPosterior(released, prior, windows, alpha, *moments)
+        wider = widen(windows, losses.tolist(), tolerance, n)
+        if wider == windows:
+            break
+        windows = wider
+    raise TooDear(
+        "`prior` must be within reach of the release to be summed exactly: enable x64, "
+        "or use `family_posterior`."
+    )
+
+
+def _statistic(released: Released) -> Sufficient:
+    statistic = released.statistic
+    if not isinstance(statistic, Sufficient) or not isinstance(
+        statistic.family, Bernoulli | Categorical
+    ):
+        raise ValueError(
+            "`released` must be of a Bernoulli or categorical family, got "
+            f"{statistic.describe()['kind']}."
+        )
+    return statistic
+
+
+def _alpha(prior: Parameters) -> Float[Array, " k"]:
+    if isinstance(prior, BetaParameters):
+        ends = prior.failures, prior.successes
+        return jnp.stack([jnp.asarray(x, float) for x in ends])
+    return jnp.asarray(prior.concentration, float)
+
+
+def _star(released: Released, alpha: Scalar | Array) -> Star:
+    """A hub without leaves; level 0 of a Bernoulli family may be unseen."""
+    statistic = _statistic(released)
+    values = released.values.astype(float)
+    seen = (True,) * jnp.shape(alpha)[0]
+    if isinstance(statistic.family, Bernoulli):
+        zeros = values[1:] if len(values) > 1 else jnp.zeros(1)
+        seen = (len(values) > 1, True)
+        values = jnp.concatenate([zeros, values[:1]])
+    n = None if released.n is None else jnp.asarray(released.n).astype(jnp.int32)
+    noise = laplace_law(released).of(0)
+    return Star(values, jnp.asarray(alpha), [], n, noise, seen, statistic.steps)
+
+
+@eqx.filter_jit
+def _moments(star: Star, windows: Windows):
+    found = infer(star, windows)
+    ((first, second),) = found.moments()
+    return first[:, 0], second[:, 0], found.log_evidence, found.omitted
+
+
+@eqx.filter_jit
+def _log_evidence(star: Star, windows: Windows) -> Array:
+    return infer(star, windows).log_evidence
+
+
+@eqx.filter_jit
+def _marginal(star: Star, windows: Windows, level: Array) -> CellLaw:
+    return _level_law(infer(star, windows), level)
+
+
+def _level_law(found: StarLaw, level: Array) -> CellLaw:
+    ((rows, other, start, ratio),) = found.groups()
+    return cell_law(rows, other, start, ratio, level, jnp.int32(0))
+
+
+@eqx.filter_jit
+def _quantiles(star: Star, windows: Windows, q: Array) -> Array:
+    found = infer(star, windows)
+    levels = jnp.arange(len(star.alpha), dtype=jnp.int32)
+    return lax.map(lambda level: _level_law(found, level).quantile(q), levels)
+
+
+@eqx.filter_jit
+def _draw(keys: Array, star: Star, windows: Windows) -> Array:
+    found = infer(star, windows)
+
+    def one(key):
+        key_counts, key_values = jr.split(key)
+        (counts,) = draw_counts(key_counts, found)
+        weights = star.alpha + counts[:, 0].astype(float)
+        return jr.dirichlet(key_values, weights)
+
+    return jax.vmap(one)(keys)

@@ -1,0 +1,277 @@
+r"""Rows of hidden counts: their law given what they sum to, by convolution.
+
+A row has K cells with hidden counts c_k, and probabilities with a Dirichlet(α) prior.
+Integrated over these, counts with sum m have the Dirichlet-multinomial law, which is
+that of independent negative binomial counts NB(α_k, p) given their sum, for any p. So
+
+$$f_k(c) = NB(c; α_k, p) \, q(s_k - c), \qquad
+  P(s | m) = (f_1 * \dots * f_K)(m) / NB(m; Σα, p)$$
+
+with q the law of the noise. A p that suits the counts keeps all numbers near their
+largest, whatever the prior. Where the probabilities are given, Poisson counts serve
+alike. A hub's counts are a row as well, of which each "cell" has weights that come from
+further rows.
+"""
+
+__all__ = [
+    "Rows",
+    "count_weights",
+    "even_tilt",
+    "later",
+    "others",
+    "quotient",
+    "row_law",
+    "row_laws",
+    "row_moments",
+    "totals",
+    "window_weights",
+]
+
+import equinox as eqx
+import jax.numpy as jnp
+from jax import lax
+from jax.scipy.special import logsumexp
+from jaxtyping import Array, Float, Int32
+
+from dpjax.posteriors.exact.convolution import take, valid
+from dpjax.posteriors.exact.count_weights import negative_binomial, poisson
+
+
+class Rows(eqx.Module):
+    """Rows of equally many cells, the rows on the last axis.
+
+    Args:
+        weights: f of every cell over its window, scaled to at most 1.
+        lowest: the first count of every cell's window.
+        scale: log of what the weights of a row's cells were divided by, summed.
+        tail: log bound of the weight of a cell outside its window, scaled alike.
+        alpha: of the Dirichlet prior; the probabilities, where these are `given`.
+        guess: of the row's total, for the tilt p = guess / (guess + Σα).
+        given: whether the probabilities are.
+    """
+
+    weights: Float[Array, "cells window rows"]
+    lowest: Int32[Array, "cells rows"]
+    scale: Float[Array, " rows"]
+    tail: Float[Array, "cells rows"]
+    alpha: Float[Array, "cells rows"]
+    guess: Float[Array, " rows"]
+    given: bool = eqx.field(static=True, default=False)
+
+    @classmethod
+    def from_logs(
+        cls,
+        logs: Float[Array, "cells window rows"],
+        lowest: Int32[Array, "cells rows"],
+        tail: Float[Array, "cells rows"],
+        alpha: Float[Array, "cells rows"],
+        guess: Float[Array, " rows"],
+        given: bool,
+    ) -> "Rows":
+        """Scale weights that are given by their logs."""
+        most = logs.max(axis=1)
+        scaled = jnp.exp(logs - most[:, None])
+        scale = most.sum(axis=0)
+        return cls(scaled, lowest, scale, tail - most, alpha, guess, given)
+
+    @property
+    def window(self) -> int:
+        """Number of counts in a cell's window."""
+        return self.weights.shape[1]
+
+    @property
+    def least(self) -> Int32[Array, " rows"]:
+        """The least total of each row."""
+        return self.lowest.sum(axis=0, dtype=jnp.int32)
+
+    def log_norm(
+        self, start: Int32[Array, " rows"], length: int
+    ) -> Float[Array, "length rows"]:
+        """log NB(m; Σα, p) less the scale: by it a convolution becomes P(s | m).
+
+        Of `length` totals m of every row, from its `start` on.
+        """
+        whole = self.alpha.sum(axis=0)[None]
+        weights = window_weights(start[None], length, whole, self.guess, self.given)
+        return weights[0] - self.scale[None]
+
+    def omitted(self) -> Float[Array, " rows"]:
+        """Log bound of what the windows leave out of any entry of the convolution.
+
+        Outside the window of a cell it has at most its tail, while of the others one
+        has at most its largest weight, and the rest their sums.
+        """
+        sums = jnp.logaddexp(jnp.log(self.weights.sum(axis=1)), self.tail)
+        rest = sums.sum(axis=0)[None] - sums
+        cells = jnp.arange(sums.shape[0])
+        apart = cells[:, None] != cells[None]
+        largest = jnp.where(apart[..., None], sums[None], -jnp.inf).max(axis=1)
+        largest = jnp.where(jnp.isfinite(largest), largest, 0)
+        exceeds = jnp.maximum(self.tail, 0).sum(axis=0)[None]
+        return logsumexp(self.tail + rest - largest + exceeds, axis=0)
+
+
+def count_weights(
+    counts: Float[Array, "*shape window rows"],
+    alpha: Float[Array, "*shape rows"],
+    guess: Float[Array, " rows"],
+    whole: Float[Array, " rows"],
+    given: bool,
+) -> Float[Array, "*shape window rows"]:
+    """log NB(count; α, p); where probabilities are given, that of a Poisson count."""
+    alpha = alpha[..., None, :]
+    broadcast = (1,) * (counts.ndim - 1) + (-1,)
+    guess, whole = guess.reshape(broadcast), whole.reshape(broadcast)
+    if given:
+        return poisson(counts, alpha / whole * guess)
+    return negative_binomial(counts, alpha, guess, whole)
+
+
+def window_weights(
+    lowest: Int32[Array, "cells rows"],
+    length: int,
+    alpha: Float[Array, "cells rows"],
+    guess: Float[Array, " rows"],
+    given: bool,
+) -> Float[Array, "cells length rows"]:
+    """`count_weights` on windows of counts, from the ratios of neighbouring ones."""
+    start, whole = lowest.astype(float), alpha.sum(axis=0)
+    first = count_weights(start[:, None], alpha, guess, whole, given)
+    steps = jnp.arange(1, length, dtype=jnp.int32).astype(float)[None, :, None]
+    counts = start[:, None] + steps
+    if given:
+        ratios = (alpha / whole[None] * guess[None])[:, None] / counts
+    else:
+        p = (guess / (guess + whole))[None, None]
+        ratios = (alpha[:, None] + counts - 1) / counts * p
+    changes = jnp.cumsum(jnp.log(ratios), axis=1)
+    return jnp.concatenate([first, first + changes], axis=1)
+
+
+def even_tilt(
+    whole: Float[Array, " rows"],
+    guess: Float[Array, " rows"],
+    least: Int32[Array, " rows"],
+    most: Int32[Array, " rows"],
+    given: bool,
+) -> Float[Array, " rows"]:
+    """The guess for which totals `least` and `most` get the same weight.
+
+    So the weights of the totals between are as even as they can be: within the range of
+    floating-point numbers unless the prior is very strong.
+    """
+    ends = jnp.stack([least, most]).astype(float)
+    logs = count_weights(ends, whole, guess, whole, given)
+    slope = (logs[1] - logs[0]) / jnp.maximum(ends[1] - ends[0], 1)
+    if given:
+        return jnp.clip(guess * jnp.exp(-slope), 0.5, ends[1] + 1)
+    log_p = -jnp.log1p(whole / guess) - slope
+    log_p = jnp.minimum(log_p, -whole / (100 * (ends[1] + 1)))
+    return whole / jnp.expm1(-log_p)
+
+
+def others(rows: Rows) -> Float[Array, "cells t rows"]:
+    """For each cell, the convolution of all other cells of its row."""
+    weights, (cells, window, _) = rows.weights, rows.weights.shape
+    length = (cells - 1) * (window - 1) + 1
+
+    def of(cell):
+        rest = weights[(cell + 1 + jnp.arange(cells - 1, dtype=cell.dtype)) % cells]
+        first = jnp.pad(rest[0], ((0, length - window), (0, 0)))
+        return lax.scan(_add_cell, first, rest[1:])[0]
+
+    return weights[::-1] if cells == 2 else lax.map(of, _numbers(cells))
+
+
+def later(rows: Rows) -> Float[Array, "cells t rows"]:
+    """For each cell, the convolution of all later cells of its row; of the last, 1."""
+    cells, window, width = rows.weights.shape
+    none = jnp.zeros(((cells - 1) * (window - 1) + 1, width)).at[0].set(1)
+    *_, all_later = lax.scan(_add_cell, none, rows.weights[:0:-1])
+    return jnp.concatenate([none[None], all_later])[::-1]
+
+
+def _numbers(cells: int) -> Int32[Array, " cells"]:
+    return jnp.arange(cells, dtype=jnp.int32)
+
+
+def _add_cell(total: Array, weights: Array) -> tuple[Array, Array]:
+    """The convolution with one more cell, where there is room for it; for `scan`."""
+    padded = jnp.pad(total, ((weights.shape[0] - 1, 0), (0, 0)))
+    total = valid(weights, padded, total.shape[0])
+    return total, total
+
+
+def _meeting(
+    rows: Rows, other: Array, start: Int32[Array, " rows"], length: int
+) -> Array:
+    """What a cell's window meets of the others for `length` totals from `start`."""
+    first = start - rows.least - (rows.window - 1)
+    return take(other, first, length + rows.window - 1)
+
+
+def totals(
+    rows: Rows, other: Array, start: Int32[Array, " rows"], length: int
+) -> Float[Array, "length rows"]:
+    """The convolution of all cells, scaled, at `length` totals from each `start`.
+
+    Args:
+        rows: the rows.
+        other: of the first cell, from `others`.
+        start: the first total of each row.
+        length: how many totals.
+    """
+    return valid(rows.weights[0], _meeting(rows, other, start, length), length)
+
+
+def quotient(
+    part: Float[Array, "*shape"], whole: Float[Array, "*shape"]
+) -> Float[Array, "*shape"]:
+    """Their ratio; 0 where the whole is 0, and nothing possible."""
+    possible = whole > 0
+    return jnp.where(possible, part / jnp.where(possible, whole, 1), 0)
+
+
+def row_law(
+    rows: Rows,
+    cell: int | Int32[Array, ""],
+    other: Array,
+    start: Int32[Array, " rows"],
+    ratio: Float[Array, "totals *many rows"],
+) -> Float[Array, "window *many rows"]:
+    """Law of a cell's count, from the law (or several) of totals over their sums."""
+    meeting = _meeting(rows, other, start, ratio.shape[0])
+    weights = jnp.expand_dims(rows.weights[cell], range(1, ratio.ndim - 1))
+    return weights * valid(ratio[::-1], meeting, rows.window)[::-1]
+
+
+def row_laws(
+    rows: Rows, other: Array, start: Int32[Array, " rows"], ratio: Array
+) -> Float[Array, "cells window *many rows"]:
+    """`row_law` of every cell."""
+
+    def one(cell):
+        return row_law(rows, cell, other[cell], start, ratio)
+
+    return lax.map(one, _numbers(len(other)))
+
+
+def row_moments(
+    rows: Rows, other: Array, start: Int32[Array, " rows"], ratio: Array
+) -> tuple[Float[Array, "cells rows"], Float[Array, "cells rows"]]:
+    """First and second moments of every probability of every row."""
+    places = _numbers(ratio.shape[0])[:, None]
+    whole = rows.alpha.sum(axis=0)[None] + (start[None] + places).astype(float)
+    both = jnp.stack([ratio / whole, ratio / (whole * (whole + 1))], axis=1)
+
+    def one(cell):
+        counts = rows.lowest[cell][None] + _numbers(rows.window)[:, None]
+        a = rows.alpha[cell][None] + counts.astype(float)
+        laws = row_law(rows, cell, other[cell], start, both)
+        return (laws[:, 0] * a).sum(axis=0), (laws[:, 1] * a * (a + 1)).sum(axis=0)
+
+    if len(other) > 2:
+        return lax.map(one, _numbers(len(other)))
+    first, second = one(jnp.int32(0))  # the other is the rest
+    rest = 1 - 2 * first + second
+    return jnp.stack([first, 1 - first]), jnp.stack([second, rest])

@@ -1,0 +1,283 @@
+r"""Exact inference in a star: a hub, and leaves whose only parent it is.
+
+Given how many records have each of the hub's levels, the rows of the leaves are
+independent of each other, so that
+
+$$P(s, m) = DM(m; n) \prod_a q(s_a - m_a) \prod_v P(s_{va} | m_a),$$
+
+where DM is the Dirichlet-multinomial law of the hub's counts m, and v runs over leaves.
+Every last factor is a convolution (see `rows`); the sum over m is one once more.
+"""
+
+__all__ = ["Group", "StarLaw", "guess_hub", "infer"]
+
+import equinox as eqx
+import jax.numpy as jnp
+from jax.scipy.special import logsumexp
+from jaxtyping import Array, Float, Int32
+
+from dpjax.posteriors.exact import star_bounds
+from dpjax.posteriors.exact.convolution import take
+from dpjax.posteriors.exact.rows import (
+    Rows,
+    even_tilt,
+    others,
+    quotient,
+    row_laws,
+    row_moments,
+    totals,
+    window_weights,
+)
+from dpjax.posteriors.exact.star_inputs import Leaves, Star, Windows
+from dpjax.posteriors.laws import LaplaceLaw
+
+_NEGLIGIBLE = 1e-14  # mass of hub counts that leaves need not look at, on either side
+
+
+# Rows, convolutions, first total of every row, and ratio: see `rows.row_moments`.
+Group = tuple[Rows, Array, Array, Array]
+
+
+class StarLaw(eqx.Module):
+    """The posterior of the hidden counts of a star, and moments of all tables.
+
+    Args:
+        hub: the hub's counts: a row whose cells are its levels.
+        hub_others: convolutions, see `rows.others`.
+        hub_law: law of every level's count, on the window from `hub.lowest` on.
+        records: first number of records of its window.
+        records_law: law of the number of records.
+        records_ratio: that law over the hub's convolution.
+        leaves: rows of the groups of leaves.
+        leaf_others: convolutions, by group.
+        kept: the first of each level's counts that leaves look at.
+        leaf_ratios: law of the totals of every row over its convolution.
+        log_evidence: log-probability of the release; of a private n, every value has
+            prior weight 1.
+        omitted: bounds of the posterior mass outside of the windows of cells, of the
+            hub and the records, and of what is kept of the hub.
+    """
+
+    hub: Rows
+    hub_others: Float[Array, "levels t one"]
+    hub_law: Float[Array, "levels window"]
+    records: Int32[Array, ""]
+    records_law: Float[Array, "records one"]
+    records_ratio: Float[Array, "records one"]
+    leaves: list[Rows]
+    leaf_others: list[Array]
+    kept: Int32[Array, " levels"]
+    leaf_ratios: list[Array]
+    log_evidence: Float[Array, ""]
+    omitted: Float[Array, "3"]
+
+    def moments(self) -> list[tuple[Array, Array]]:
+        """First and second moments of all probabilities, (cells, rows): hub, leaves."""
+        return [row_moments(*group) for group in self.groups()]
+
+    def groups(self) -> list[Group]:
+        """Hub and groups of leaves, as arguments of `rows.row_moments`."""
+        hub = self.hub, self.hub_others, self.records[None], self.records_ratio
+        inputs = zip(self.leaves, self.leaf_others, self.leaf_ratios, strict=True)
+        leaves = [
+            (rows, other, jnp.tile(self.kept, ratio.shape[1] // len(self.kept)), ratio)
+            for rows, other, ratio in inputs
+        ]
+        return [hub, *leaves]
+
+
+def infer(star: Star, windows: Windows) -> StarLaw:
+    """Sum over all hidden counts within the windows.
+
+    Cost: for every row of a leaf with two levels, cells · (hub + 2 · kept)
+    multiplications; with k levels, about k² as many.
+    """
+    guess = guess_hub(star)
+    lowest = _hub_window(star, guess, windows.hub)
+    counts = (lowest[:, None] + _steps(windows.hub)[None]).astype(float)
+    logs = _log_law(star, counts)
+    first = _first_record(star, windows.records)
+    tilt = _hub_tilt(star, guess.sum()[None], first[None], windows.records)
+    hub = lowest[:, None], windows.hub, star.alpha[:, None], tilt
+    logs += window_weights(*hub, star.given)[..., 0]
+    leaves, leaf_others, sums = [], [], []
+    above = logs
+    for group in star.leaves:
+        rows = _leaf_rows(star, group, lowest, guess, windows)
+        other, start = others(rows), _by_row(lowest, group)
+        sums.append(totals(rows, other[0], start, windows.hub))
+        message, bound = _message(rows, sums[-1], start)
+        logs += _by_level(message, group)
+        above += _by_level(bound, group)
+        leaves.append(rows)
+        leaf_others.append(other)
+    tails = star_bounds.hub_tails(star, lowest, windows.hub)
+
+    def as_hub(logs: Array) -> Rows:
+        row = star.alpha[:, None], tilt, star.given
+        return Rows.from_logs(logs[..., None], lowest[:, None], tails[:, None], *row)
+
+    hub = as_hub(logs)
+    hub_others, ratio, hub_law, log_evidence, of_records = _infer_hub(
+        hub, first, windows.records
+    )
+    bound = as_hub(above)
+    _, _, law_above, evidence_above, _ = _infer_hub(bound, first, windows.records)
+    # What is found of what may be there is the mean of a product over levels, in the
+    # law of what may be there; the product misses at most the sum of what each misses.
+    missed = jnp.where(law_above > 0, -jnp.expm1(logs - above), 0)
+    missed = (law_above * missed).sum()
+    outside = star_bounds.outside(star, bound, first, windows.records)
+    offset, kept_law, lost = _keep(hub_law, windows.kept)
+    ratios = [
+        quotient(
+            _by_row(kept_law.T, group), take(z, _by_row(offset, group), windows.kept)
+        )
+        for group, z in zip(star.leaves, sums, strict=True)
+    ]
+    odds = jnp.exp(outside - evidence_above)
+    lost = lost if leaves else jnp.zeros_like(lost)
+    omitted = jnp.stack([missed, jnp.where(odds < 1, odds, 1), lost])
+    return StarLaw(
+        hub, hub_others, hub_law, first, of_records, ratio, leaves, leaf_others,
+        lowest + offset, ratios, log_evidence, omitted,
+    )  # fmt: skip
+
+
+def _steps(length: int) -> Int32[Array, " length"]:
+    return jnp.arange(length, dtype=jnp.int32)
+
+
+def _by_row(of_levels: Array, group: Leaves) -> Array:
+    """What each level of the hub has, for every row of the leaves."""
+    return jnp.tile(of_levels, group.values.shape[1])
+
+
+def _rates_by_row(group: Leaves) -> Float[Array, " rows"]:
+    return jnp.broadcast_to(group.noise.rate, group.values.shape[1:]).reshape(-1)
+
+
+def _by_level(of_rows: Array, group: Leaves) -> Array:
+    """Sums over leaves of what each of their rows has: (hub, rows) → (levels, hub)."""
+    _, leaves, levels = group.values.shape
+    return of_rows.reshape(-1, leaves, levels).sum(axis=1).T
+
+
+def guess_hub(star: Star) -> Float[Array, " levels"]:
+    """How many records have each level of the hub: the middle of all estimates."""
+    looks = [group.values.sum(axis=0) for group in star.leaves]
+    if all(star.seen):
+        looks.append(star.values[None])
+    elif not looks:  # two levels, of which one was measured
+        seen = jnp.asarray(star.seen)
+        rest = jnp.asarray(star.n, float) * star.step - star.values[::-1]
+        looks.append(jnp.where(seen, star.values, rest)[None])
+    estimates = jnp.concatenate(looks) / star.step
+    if star.n is None:
+        return jnp.maximum(jnp.median(estimates, axis=0), 0.5)
+    n = jnp.asarray(star.n, float)
+    missing = (n - estimates.sum(axis=1, keepdims=True)) / estimates.shape[1]
+    most = jnp.maximum(n - 0.5, 0.5)
+    return jnp.clip(jnp.median(estimates + missing, axis=0), 0.5, most)
+
+
+def _hub_window(star: Star, guess: Array, length: int) -> Int32[Array, " levels"]:
+    """The first count of every level; of two and a public n, they are mirrored."""
+    lowest = jnp.maximum(jnp.round(guess).astype(jnp.int32) - length // 2, 0)
+    if star.n is None:
+        return lowest
+    n = jnp.asarray(star.n).astype(jnp.int32)
+    lowest = jnp.minimum(lowest, jnp.maximum(n + 1 - length, 0))
+    if len(lowest) == 2:
+        mirrored = jnp.maximum(n + 1 - length - lowest[1], 0)
+        lowest = jnp.stack([mirrored, lowest[1]])
+    return lowest
+
+
+def _first_record(star: Star, length: int) -> Int32[Array, ""]:
+    """The first number of records of its window."""
+    if star.n is not None:
+        return jnp.asarray(star.n).astype(jnp.int32)
+    middle = jnp.round(star_bounds.guess_records(star)).astype(jnp.int32)
+    return jnp.maximum(middle - length // 2, 0)
+
+
+def _hub_tilt(star: Star, guess: Array, first: Array, length: int) -> Array:
+    """The hub's guess; of a private n, one that serves all numbers of its window."""
+    if star.n is not None:
+        return guess
+    whole = star.alpha.sum()[None]
+    return even_tilt(whole, guess, first, first + (length - 1), star.given)
+
+
+def _log_law(star: Star, counts: Array) -> Array:
+    """Of the hub's own noisy counts; -inf for more records than there are."""
+    values = jnp.broadcast_to(star.values[:, None], counts.shape)
+    logs = star.noise.log_prob(values, counts * star.step)
+    logs = jnp.where(jnp.asarray(star.seen)[:, None], logs, 0)
+    if star.n is None:
+        return logs
+    return jnp.where(counts <= jnp.asarray(star.n, float), logs, -jnp.inf)
+
+
+def _leaf_rows(
+    star: Star,
+    group: Leaves,
+    lowest_of_hub: Array,
+    guess: Array,
+    windows: Windows,
+) -> Rows:
+    """Weights of the hidden counts in all cells of a group of leaves."""
+    cells = group.values.shape[0]
+    values, alpha = group.values.reshape(cells, -1), group.alpha.reshape(cells, -1)
+    largest = _by_row(lowest_of_hub + (windows.hub - 1), group)[None]
+    middle = jnp.clip(jnp.round(values / star.step), -(2**30), 2**30).astype(jnp.int32)
+    lowest = jnp.minimum(middle - windows.cells // 2, largest + 1 - windows.cells)
+    lowest = jnp.maximum(lowest, 0)
+    counts = (lowest[:, None] + _steps(windows.cells)[None, :, None]).astype(float)
+    ends = _by_row(lowest_of_hub, group), largest[0]
+    guess = even_tilt(alpha.sum(axis=0), _by_row(guess, group), *ends, star.given)
+    noise = LaplaceLaw(_rates_by_row(group), group.noise.discrete)
+    logs = noise.log_prob(
+        jnp.broadcast_to(values[:, None], counts.shape), counts * star.step
+    )
+    logs += window_weights(lowest, windows.cells, alpha, guess, star.given)
+    tail = star_bounds.cell_tails(
+        noise, values, star.step, lowest, windows.cells, largest
+    )
+    return Rows.from_logs(logs, lowest, tail, alpha, guess, star.given)
+
+
+def _message(rows: Rows, sums: Array, start: Array) -> tuple[Array, Array]:
+    """log P(s | m) for each total m of a row: what was found of it, and a bound.
+
+    Sums too small for a floating-point number count as nothing found.
+    """
+    tiny = jnp.log(jnp.finfo(sums.dtype).tiny)
+    norm, logs = rows.log_norm(start, len(sums)), jnp.log(sums)
+    missed = jnp.logaddexp(rows.omitted(), tiny)[None]
+    return logs - norm, jnp.logaddexp(logs, missed) - norm
+
+
+def _infer_hub(
+    hub: Rows, first: Array, length: int
+) -> tuple[Array, Array, Array, Array, Array]:
+    """Convolutions, ratio, laws of the hub's counts, log-evidence, law of records."""
+    other, start = others(hub), first[None]
+    sums = totals(hub, other[0], start, length)
+    logs = jnp.log(sums) - hub.log_norm(start, length)
+    log_evidence = logsumexp(logs)
+    law = jnp.exp(logs - log_evidence)
+    ratio = quotient(law, sums)
+    laws = row_laws(hub, other, start, ratio)[..., 0]
+    return other, ratio, laws, log_evidence, law
+
+
+def _keep(law: Array, length: int) -> tuple[Array, Array, Array]:
+    """The part of every law that has nearly all its mass, and how much it has not."""
+    below = jnp.cumsum(law, axis=1) <= _NEGLIGIBLE
+    offset = jnp.minimum(below.sum(axis=1, dtype=jnp.int32), law.shape[1] - length)
+    places = _steps(law.shape[1])[None]
+    inside = (places >= offset[:, None]) & (places < offset[:, None] + length)
+    kept = take(law.T, offset, length).T
+    return offset, kept, jnp.where(inside, 0, law).sum()

@@ -1,0 +1,194 @@
+"""Everything that is asked of the exact posterior of a tree, compiled."""
+
+__all__ = [
+    "TreeSums",
+    "count_laws",
+    "draw",
+    "log_density",
+    "marginal",
+    "moments",
+    "quantiles",
+]
+
+from functools import partial
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+from jax import lax
+from jaxtyping import Array, Float
+
+from dpjax._types import Key
+from dpjax.families.log_densities import dirichlet_log_density
+from dpjax.posteriors.exact.cell_laws import CellLaw
+from dpjax.posteriors.exact.trees import Tree, TreeLaw, grow, infer_tree
+from dpjax.posteriors.laws import LaplaceLaw
+from dpjax.posteriors.plug_in import draw_tables
+from dpjax.statistics import FamilyCounts
+
+
+class TreeSums(eqx.Module):
+    """What is summed over: as `Sums`, of trees.
+
+    Args:
+        values: of the release.
+        law: of every number of it.
+        prior: laid out as the network's tables.
+        statistic: what was measured.
+        n: the number of records.
+    """
+
+    values: Float[Array, " m"]
+    law: LaplaceLaw
+    prior: Float[Array, " c"]
+    statistic: FamilyCounts = eqx.field(static=True)
+    n: int = eqx.field(static=True)
+
+    @property
+    def trees(self) -> tuple[Tree, ...]:
+        """The network's trees."""
+        return grow(self.statistic.net) or ()
+
+    def infer(self, given: Array | None = None) -> list[TreeLaw]:
+        """The law of the hidden counts of every tree; of given tables, under these."""
+        prior, known = (self.prior, False) if given is None else (given, True)
+        return [
+            infer_tree(
+                tree, self.statistic, self.values, self.law, prior, self.n, known
+            )
+            for tree in self.trees
+        ]
+
+    def joint(self, laws: list[TreeLaw], variable: int) -> Array:
+        """Law of the count of level 1 and of the total: (rows, counts, totals)."""
+        for tree, law in zip(self.trees, laws, strict=True):
+            if tree.variable == variable:
+                return law.root[None, :, None]
+            if variable in law.branches:
+                joint = law.branches[variable].joint
+                return jnp.stack([joint[0, :, ::-1], joint[1]])
+        raise ValueError(f"`variable` must be one of the network's, got {variable}.")
+
+    def totals(self, rows: int) -> Array:
+        """Of every row and column of `joint`."""
+        if rows == 1:
+            return jnp.full((1, 1), self.n, jnp.int32)
+        counts = jnp.arange(self.n + 1, dtype=jnp.int32)
+        return jnp.broadcast_to(counts[None], (rows, self.n + 1))
+
+    def alpha(self, variable: int) -> Array:
+        """Of every row and level."""
+        start, stop = self.statistic.layout.offsets[variable : variable + 2]
+        return self.prior[start:stop].reshape(-1, 2)
+
+
+@eqx.filter_jit
+def moments(sums: TreeSums) -> tuple[Array, Array, Array, Array]:
+    """First and second moments, log-evidence, and a bound of what is omitted."""
+    laws, firsts, seconds = sums.infer(), [], []
+    for variable in range(len(sums.statistic.net.names)):
+        joint, alpha = sums.joint(laws, variable), sums.alpha(variable)
+        whole = alpha.sum(axis=1)[:, None] + sums.totals(len(alpha)).astype(float)
+        counts = jnp.arange(sums.n + 1, dtype=jnp.int32).astype(float)
+        a = (alpha[:, 1, None] + counts[None])[..., None]
+        first = (joint * a / whole[:, None]).sum(axis=(1, 2))
+        both = joint * a * (a + 1) / (whole * (whole + 1))[:, None]
+        second = both.sum(axis=(1, 2))
+        firsts.append(jnp.stack([1 - first, first], axis=1).reshape(-1))
+        rest = 1 - 2 * first + second
+        seconds.append(jnp.stack([rest, second], axis=1).reshape(-1))
+    evidence = sum((law.log_evidence for law in laws), jnp.zeros(()))
+    omitted = sum((law.omitted for law in laws), jnp.zeros(()))
+    return jnp.concatenate(firsts), jnp.concatenate(seconds), evidence, omitted
+
+
+@partial(jax.jit, static_argnames="table")
+def marginal(sums: TreeSums, table: int, row: Array, level: Array) -> CellLaw:
+    """The law of one probability."""
+    return _cell_law(sums, sums.infer(), table, row, level)
+
+
+def _cell_law(
+    sums: TreeSums, laws: list[TreeLaw], table: int, row: Array, level: Array
+) -> CellLaw:
+    joint, alpha = sums.joint(laws, table), sums.alpha(table)
+    totals = sums.totals(len(alpha))[row]
+    counts = jnp.arange(sums.n + 1, dtype=jnp.int32)
+    places = jnp.where(level == 1, counts[:, None], totals[None] - counts[:, None])
+    found = jnp.take_along_axis(joint[row], jnp.clip(places, 0, sums.n), axis=0)
+    weights = jnp.where(places >= 0, found, 0).T
+    a = alpha[row, level] + counts.astype(float)
+    return CellLaw(weights, a, alpha[row].sum() + totals.astype(float))
+
+
+@jax.jit
+def quantiles(sums: TreeSums, q: Array) -> Float[Array, " c"]:
+    """Of all probabilities, one after the other."""
+    laws, parts = sums.infer(), []
+    for table in range(len(sums.statistic.net.names)):
+
+        def one(cell, table=table):
+            law = _cell_law(sums, laws, table, cell // 2, cell % 2)
+            return law.quantile(q)
+
+        cells = 2 * len(sums.alpha(table))
+        parts.append(lax.map(one, jnp.arange(cells, dtype=jnp.int32)))
+    return jnp.concatenate(parts)
+
+
+@jax.jit
+def count_laws(sums: TreeSums) -> list[Array]:
+    """Of every table: (…, level, count)."""
+    laws, tables = sums.infer(), []
+    for table in range(len(sums.statistic.net.names)):
+        rows = len(sums.alpha(table))
+        cells = [
+            _cell_law(sums, laws, table, jnp.int32(i // 2), jnp.int32(i % 2))
+            for i in range(2 * rows)
+        ]
+        law = jnp.stack([cell.weights.sum(axis=0) for cell in cells])
+        shape = sums.statistic.layout.shape(sums.statistic.net.families[table])
+        tables.append(law.reshape(*shape, sums.n + 1))
+    return tables
+
+
+@jax.jit
+def draw(key: Key, sums: TreeSums) -> Float[Array, " c"]:
+    """Counts from the root to the leaves, then tables."""
+    key_tables, *keys = jr.split(key, 2 * len(sums.statistic.net.names) + 1)
+    drawn: dict[int, Array] = {}
+
+    def choose(key: Key, weights: Array) -> Array:
+        return jr.categorical(key, jnp.log(weights)).astype(jnp.int32)
+
+    def descend(node: Tree, law: TreeLaw, own: Array) -> None:
+        for child in node.children:
+            branch = law.branches[child.variable]
+            given = branch.given[:, :, own]
+            key_one, key_zero = keys[2 * child.variable : 2 * child.variable + 2]
+            one = choose(key_one, given[1] * branch.reach[1, :, own])
+            later = jnp.pad(branch.coupling, (0, sums.n + 1))
+            later = lax.dynamic_slice_in_dim(later, one, sums.n + 1)
+            zero = choose(key_zero, given[0] * later)
+            level_one = jnp.stack([zero, one])
+            totals = jnp.stack([sums.n - own, own])
+            cells = jnp.stack([totals - level_one, level_one], axis=1)
+            drawn[child.variable] = cells.reshape(-1)
+            descend(child, law, zero + one)
+
+    for tree, law in zip(sums.trees, sums.infer(), strict=True):
+        own = choose(keys[2 * tree.variable], law.root)
+        drawn[tree.variable] = jnp.stack([sums.n - own, own])
+        descend(tree, law, own)
+    counts = jnp.concatenate([drawn[i] for i in sorted(drawn)])
+    layout = sums.statistic.layout
+    return draw_tables(key_tables, sums.prior + counts.astype(float), layout)
+
+
+@jax.jit
+def log_density(sums: TreeSums, theta: Array, log_evidence: Array) -> Float[Array, ""]:
+    """By Bayes' rule: the prior's, and the release given the tables."""
+    rows = dirichlet_log_density(theta.reshape(-1, 2), sums.prior.reshape(-1, 2))
+    given = sum((law.log_evidence for law in sums.infer(theta)), jnp.zeros(()))
+    return rows.sum() + given - log_evidence

@@ -1,0 +1,141 @@
+"""How wide windows must be: a first guess, widened by what it omits."""
+
+__all__ = [
+    "MOST_TRIES",
+    "TooDear",
+    "first_windows",
+    "refuse_dear",
+    "refuse_narrow",
+    "widen",
+    "worst_losses",
+]
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import jax
+import numpy as np
+from jaxtyping import Array, Float
+
+from dpjax.posteriors.exact.star_inputs import Windows
+
+MOST_TRIES = 16  # windows 50 times as wide as the first
+_LOSSES = ("cells", "hub", "kept")  # what each of the three bounds is about
+_MOST_WORK = 1 << 36  # multiplications: about a minute
+_MOST_COUNTS = 1 << 22  # of a window
+_ALONE = 8  # a single row has no others to fill the processor's lanes with
+_SMALL = 256  # numbers of records up to which windows hold all counts
+_WIDER = 1.3
+
+Star = tuple[int, Sequence[tuple[int, int]]]
+
+
+class TooDear(ValueError):
+    """Hidden counts that cannot be summed over at a bounded cost."""
+
+
+def first_windows(
+    scale: float,
+    n: int | None,
+    tables: int,
+    records_tables: int,
+    tolerance: float,
+    *,
+    levels: int = 2,
+    largest: float = math.inf,
+) -> Windows:
+    """Windows that suffice for most releases.
+
+    Args:
+        scale: of the noise, in records.
+        n: the number of records, where it is public.
+        tables: the least number of measured tables with the levels of a hub.
+        records_tables: the number of measured tables.
+        tolerance: posterior mass that may be outside.
+        levels: the most that a leaf has.
+        largest: guess of the largest of the hub's counts.
+    """
+    if n is not None and n < _SMALL:
+        return Windows(n + 1, n + 1, n + 1)
+    nats = -math.log(tolerance)
+    slack = (3.5 if n is not None else 5.0) * (levels - 1)
+    tables, records_tables = max(tables, 1), max(records_tables, 1)
+    hub = _length(scale * ((nats + 20) / tables + slack), n)
+    reach = (largest + hub / 2 + 2) / 2  # no cell counts more than its hub
+    wanted = Windows(
+        cells=_length(min(scale * (nats + 15), reach), n),
+        hub=hub,
+        kept=_length(scale * ((nats + 8) / tables + 0.6 * levels - 0.7), n),
+        records=1 if n is not None else _length(scale * ((nats + 20) / tables + 5), n),
+    )
+    return replace(wanted, kept=min(wanted.kept, wanted.hub))
+
+
+def widen(
+    windows: Windows, omitted: Sequence[float], tolerance: float, n: int | None
+) -> Windows:
+    """Windows that are wider wherever too much was outside."""
+    cells, hub, kept = (not loss <= tolerance / 3 for loss in omitted)
+    wider = Windows(
+        cells=_length(windows.cells * _WIDER / 2, n) if cells else windows.cells,
+        hub=_length(windows.hub * _WIDER / 2, n) if hub else windows.hub,
+        kept=_length(windows.kept * _WIDER / 2, n) if kept else windows.kept,
+        records=windows.records,
+    )
+    if n is None and hub:
+        wider = replace(wider, records=_length(windows.records * _WIDER / 2, n))
+    return replace(wider, kept=min(wider.kept, wider.hub))
+
+
+def worst_losses(omitted: Float[Array, "*batch parts"]) -> np.ndarray | None:
+    """The largest of every part over a stack; None while it is traced."""
+    try:
+        return np.asarray(omitted, float).reshape(-1, omitted.shape[-1]).max(axis=0)
+    except jax.errors.TracerArrayConversionError:
+        return None
+
+
+def refuse_narrow(omitted: Float[Array, "*batch parts"], tolerance: float) -> None:
+    """Raise `ValueError` if windows that were given omit more than the tolerance."""
+    worst = worst_losses(omitted)
+    if worst is not None and not worst.sum() <= tolerance:
+        raise ValueError(
+            f"`windows` must omit at most {tolerance:g} of the posterior mass, got up "
+            f"to {worst.sum():.2g}: widen `{_LOSSES[int(worst.argmax())]}`, leave "
+            "windows out, or enable x64."
+        )
+
+
+def refuse_dear(windows: Windows, stars: Sequence[Star]) -> None:
+    """Raise `TooDear` if sums over these windows would cost too much.
+
+    Args:
+        windows: of hidden counts.
+        stars: of each, the number of levels of its hub, and (leaves, levels) groups.
+    """
+    work = 0
+    for levels, leaves in stars:
+        work += _ALONE * _row_work(levels, windows.hub, windows.records)
+        totals = windows.hub + 2 * windows.kept
+        for number, cells in leaves:
+            work += number * levels * _row_work(cells, windows.cells, totals)
+    if work > _MOST_WORK or windows.hub > _MOST_COUNTS:
+        raise TooDear(
+            "`released` must have hidden counts that can be summed over at a bounded "
+            "cost, which these cannot: use `point_estimate` or `gibbs_posterior` (of a "
+            "family `family_posterior`)."
+        )
+
+
+def _row_work(cells: int, window: int, totals: int) -> int:
+    """Multiplications for a row: of the others of each cell, and with each."""
+    others = cells * (cells - 1) * (cells - 2) * window**2
+    return others + cells**2 * window * totals
+
+
+def _length(half: float, n: int | None) -> int:
+    """Twice `half`, rounded up so that few programs serve; no more than there are."""
+    step = 32 if half < 512 else 256
+    length = math.ceil(2 * half / step) * step
+    return length if n is None else min(length, n + 1)

@@ -1,0 +1,105 @@
+"""All walks of one posterior in one program, and what they are mixed from."""
+
+__all__ = ["Inferred", "infer"]
+
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+from jaxtyping import Array, Float
+
+from dpjax._types import Key
+from dpjax.families import Family
+from dpjax.families.conjugate import with_parameters
+from dpjax.posteriors.families.total_moves import TotalMoves
+from dpjax.posteriors.families.total_walk import walk
+from dpjax.posteriors.laws import law_of
+from dpjax.releases.released import Released
+from dpjax.statistics import Sufficient
+
+
+class Inferred(NamedTuple):
+    """What was drawn, chains and draws on the first axes.
+
+    Args:
+        parameters: of the conjugate posterior of every drawn total.
+        totals: in natural units.
+        n: numbers of records.
+        accepted: by chain and kind of step, the share that was accepted.
+    """
+
+    parameters: Any
+    totals: Float[Array, "chains draws m"]
+    n: Float[Array, "chains draws"]
+    accepted: Float[Array, "chains kinds"]
+
+
+def infer(
+    key: Key, released: Released, prior: Any, chains: int, warmup: int, draws: int
+) -> tuple[Family, Any, Inferred]:
+    """The family, its prior as arrays, and what was drawn.
+
+    Raises:
+        ValueError: see `dpjax.posteriors.family_posterior`.
+    """
+    law_of(released)
+    statistic = _family_statistic(released)
+    family = statistic.family
+    prior = family.vague_prior() if prior is None else prior
+    prior = with_parameters(family, prior).parameters
+    moves = TotalMoves(statistic)
+    _check_number(released, moves)
+    return family, prior, _infer(key, released, prior, moves, chains, warmup, draws)
+
+
+def _family_statistic(released: Released) -> Sufficient:
+    statistic = released.statistic
+    if not isinstance(statistic, Sufficient):
+        raise ValueError(
+            "`released` must be of the sufficient statistics of an exponential family, "
+            f"got {statistic.describe()['kind']}."
+        )
+    return statistic
+
+
+def _check_number(released: Released, moves: TotalMoves) -> None:
+    """Where n is public and not traced."""
+    try:
+        n = np.inf if released.n is None else np.asarray(released.n)
+    except jax.errors.TracerArrayConversionError:
+        return
+    if np.any(n < moves.fewest):
+        raise ValueError(
+            f"`released` must be of at least {moves.fewest} records, got "
+            f"{released.n}: their total has no density, or the prior is all there is."
+        )
+
+
+@eqx.filter_jit
+def _infer(
+    key: Key,
+    released: Released,
+    prior: Any,
+    moves: TotalMoves,
+    chains: int,
+    warmup: int,
+    draws: int,
+) -> Inferred:
+    """All chains in one program."""
+    noisy, mechanism = released.values.astype(float), law_of(released)
+    family = moves.statistic.family
+
+    def chain(key, share):
+        return walk(
+            key, noisy, mechanism, released.n, prior, share,
+            moves=moves, warmup=warmup, draws=draws,
+        )  # fmt: skip
+
+    shares = jnp.linspace(0.02, 0.3, chains)
+    seen = jax.vmap(chain)(jr.split(key, chains), shares)
+
+    update = jax.vmap(jax.vmap(lambda total, n: family.update(prior, total, n)))
+    return Inferred(update(seen.totals, seen.n), *seen)

@@ -1,0 +1,98 @@
+"""Quantiles of mixtures of conjugate laws, one number at a time; on the host."""
+
+__all__ = [
+    "BetaLaw",
+    "GammaLaw",
+    "InverseGammaLaw",
+    "Law",
+    "StudentLaw",
+    "mixture_quantile",
+]
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import special
+
+from dpjax.families.conjugate_base import HostArray
+
+
+class StudentLaw(NamedTuple):
+    """Student's t, or normal for None degrees of freedom."""
+
+    location: np.ndarray
+    scale: np.ndarray
+    degrees: np.ndarray | None
+
+    def cdf(self, x: HostArray) -> HostArray:
+        """Probability of at most x."""
+        off = (x - self.location) / self.scale
+        if self.degrees is None:
+            return special.ndtr(off)
+        return special.stdtr(self.degrees, off)
+
+    def ppf(self, q: float) -> HostArray:
+        """The q-quantile."""
+        if self.degrees is None:
+            return self.location + special.ndtri(q) * self.scale
+        return self.location + special.stdtrit(self.degrees, q) * self.scale
+
+
+class InverseGammaLaw(NamedTuple):
+    """One over a gamma variable."""
+
+    shape: np.ndarray
+    scale: np.ndarray
+
+    def cdf(self, x: HostArray) -> HostArray:
+        """Probability of at most x."""
+        return special.gammaincc(self.shape, self.scale / x)
+
+    def ppf(self, q: float) -> HostArray:
+        """The q-quantile."""
+        return self.scale / special.gammainccinv(self.shape, q)
+
+
+class BetaLaw(NamedTuple):
+    """Beta."""
+
+    a: np.ndarray
+    b: np.ndarray
+
+    def cdf(self, x: HostArray) -> HostArray:
+        """Probability of at most x."""
+        return special.betainc(self.a, self.b, x)
+
+    def ppf(self, q: float) -> HostArray:
+        """The q-quantile."""
+        return special.betaincinv(self.a, self.b, q)
+
+
+class GammaLaw(NamedTuple):
+    """Gamma."""
+
+    shape: np.ndarray
+    rate: np.ndarray
+
+    def cdf(self, x: HostArray) -> HostArray:
+        """Probability of at most x."""
+        return special.gammainc(self.shape, self.rate * x)
+
+    def ppf(self, q: float) -> HostArray:
+        """The q-quantile."""
+        return special.gammaincinv(self.shape, q) / self.rate
+
+
+Law = StudentLaw | InverseGammaLaw | BetaLaw | GammaLaw
+"""Of one number; components on the first axis."""
+
+
+def mixture_quantile(law: Law, q: float) -> HostArray:
+    """Of equal parts of all components, by bisection between theirs."""
+    ends = law.ppf(q)
+    low, high = ends.min(axis=0), ends.max(axis=0)
+    for _ in range(60):
+        middle = (low + high) / 2
+        below = law.cdf(middle).mean(axis=0) < q
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
+    return (low + high) / 2

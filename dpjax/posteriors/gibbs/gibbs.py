@@ -1,0 +1,184 @@
+"""Gibbs chains over the parameters and the hidden records of any network's release."""
+
+__all__ = ["Gibbs", "gibbs_posterior"]
+
+from dataclasses import dataclass
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+from jax import lax
+from jaxtyping import Array
+
+from dpjax._checks import typed_key, whole
+from dpjax._types import Key
+from dpjax.posteriors.gibbs.chain_posterior import ChainPosterior, ChainSampler
+from dpjax.posteriors.gibbs.latent_records import (
+    check_capacity,
+    gibbs_start,
+    gibbs_step,
+    largest_total,
+    law_scale,
+)
+from dpjax.posteriors.laws import law_of
+from dpjax.posteriors.priors import Prior, flat_prior
+from dpjax.releases.released import Released
+
+_SPARE = 16  # noise scales above the released totals: the law has fallen by e^-16
+_ROUND = 64  # capacities share compiled programs
+
+
+@dataclass(frozen=True)
+class Gibbs(ChainSampler):
+    """Settings of `gibbs_posterior`."""
+
+    chains: int
+    warmup: int
+    sweeps: int
+    thin: int
+    capacity: int | None
+
+    @property
+    def method(self) -> str:
+        """Its only error is that of a finite chain."""
+        return "Gibbs"
+
+    def infer(self, key: Key, released: Released, prior: Prior) -> ChainPosterior:
+        """Run the chains again."""
+        return gibbs_posterior(
+            key,
+            released,
+            prior,
+            chains=self.chains,
+            warmup=self.warmup,
+            sweeps=self.sweeps,
+            thin=self.thin,
+            capacity=self.capacity,
+        )
+
+
+def gibbs_posterior(
+    key: Key,
+    released: Released,
+    prior: Prior = 1.0,
+    *,
+    chains: int = 4,
+    warmup: int = 1000,
+    sweeps: int = 4000,
+    thin: int = 4,
+    capacity: int | None = None,
+) -> ChainPosterior:
+    r"""The posterior of a network given a noisy release, by Gibbs sampling.
+
+    The exact records are unknowns like the parameters; see `gibbs_step` for a sweep.
+    Nothing is approximated but by the chains' finite length: ask `diagnostics`. Where
+    the noise is much larger than the sampling error of the counts, the draws move
+    slowly; where ε is large, few proposals are taken, but at least $e^{-\epsilon}$ of
+    them ($e^{-2\epsilon}$ under add-remove). A sweep evaluates the law of the noise 2nm
+    times for n records and m numbers in the statistic, 3nm under add-remove.
+
+    Args:
+        key: typed.
+        released: noisy counts or coefficients for a network. Several along leading axes
+            go under `vmap`.
+        prior: Dirichlet parameter of every cell, > 0; or, by variable, of each. Under
+            add-remove the number of records has a flat prior on n ≥ 0.
+        chains: how many, run side by side, from dispersed starts.
+        warmup: sweeps of each chain that are left out.
+        sweeps: further sweeps of each chain.
+        thin: keep one in so many.
+        capacity: the largest number of hidden records; unless given, n where it is
+            public and else 16 noise scales above the released totals. Needed under
+            `jit` or `vmap` where those are traced.
+
+    Privacy:
+        Post-processing: costs nothing, and may be repeated with other priors.
+
+    Raises:
+        ValueError: if an argument is out of its range, the prior has the wrong shape,
+            the mechanism has no law for its output, the release is not for a network,
+            or n reached the capacity after warm-up (under `vmap`, see
+            `reports["full"]`).
+    """
+    typed_key(key=key)
+    whole(1, chains=chains, sweeps=sweeps, thin=thin)
+    whole(0, warmup=warmup)
+    if sweeps % thin:
+        raise ValueError(f"`thin` must divide `sweeps`, {sweeps}, got {thin}.")
+    law_of(released)
+    settings = Gibbs(chains, warmup, sweeps, thin, capacity)
+    flat = flat_prior(released.net, prior)
+    flat = jnp.broadcast_to(flat, (released.net.layout.length,))
+    room = _capacity(released, capacity)
+    reports, theta, statistic, n = _run(key, released, flat, settings, room)
+    _refuse_full(reports["full"], room)
+    return ChainPosterior(released, flat, theta, statistic, n, reports, settings)
+
+
+@partial(jax.jit, static_argnames=("settings", "capacity"))
+def _run(
+    key: Key, released: Released, prior: Array, settings: Gibbs, capacity: int
+) -> tuple[dict[str, Array], Array, Array, Array]:
+    """One program: chains side by side, and one loop over their sweeps."""
+    warmup = -(-settings.warmup // settings.thin)  # in draws, which are thrown away
+    draws = warmup + settings.sweeps // settings.thin
+
+    def one_sweep(carried, _):
+        key, state = carried
+        key, key_step = jr.split(key)
+        state, info = gibbs_step(key_step, state, released, prior)
+        return (key, state), info
+
+    def one_draw(carried, _):
+        carried, info = lax.scan(one_sweep, carried, length=settings.thin)
+        state = carried[1]
+        return carried, (state.theta, state.statistic, state.n, info)
+
+    def one_chain(key):
+        key_start, key_sweeps = jr.split(key)
+        start = gibbs_start(key_start, released, prior, capacity)
+        kept = lax.scan(one_draw, (key_sweeps, start), length=draws)[1]
+        return jax.tree.map(lambda x: x[warmup:], kept)
+
+    theta, statistic, n, info = jax.vmap(one_chain)(jr.split(key, settings.chains))
+    acceptance = info.acceptance.mean(axis=(1, 2))
+    reports = {"acceptance": acceptance, "full": info.full.any()}
+    return reports, theta, statistic, n
+
+
+def _capacity(released: Released, capacity: int | None) -> int:
+    """How many records to make room for, from public facts."""
+    if capacity is not None:
+        check_capacity(capacity, released)
+        return capacity
+    try:
+        return _room(released) if released.n is None else max(int(released.n), 1)
+    except jax.errors.ConcretizationTypeError:
+        raise ValueError(
+            "`capacity` must be given where the release is traced, under `jit` or "
+            "`vmap`, got None."
+        ) from None
+
+
+def _room(released: Released) -> int:
+    most = float(_highest(released))
+    return _ROUND * max(1, int(np.ceil(most / _ROUND)))
+
+
+@jax.jit
+def _highest(released: Released) -> Array:
+    return largest_total(released) + _SPARE * law_scale(released).max()
+
+
+def _refuse_full(full: Array, capacity: int) -> None:
+    try:
+        refuse = bool(full)
+    except jax.errors.ConcretizationTypeError:
+        return
+    if refuse:
+        raise ValueError(
+            "`capacity` must be larger than the number of hidden records ever is, got "
+            f"{capacity}, which a chain reached: give a larger one."
+        )

@@ -1,0 +1,273 @@
+"""One sweep over the parameters and the records that a release hides, as a step.
+
+Written once for any statistic of tables and any law of noise: it needs what a record
+adds to the statistic, and how likely the release is given the sum.
+"""
+
+__all__ = [
+    "LatentRecords",
+    "SweepInfo",
+    "check_capacity",
+    "gibbs_start",
+    "gibbs_step",
+    "largest_total",
+    "law_scale",
+]
+
+import contextlib
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+from jax import lax
+from jaxtyping import Array, Float, Int
+
+from dpjax._checks import typed_key, whole
+from dpjax._types import Key
+from dpjax.posteriors.laws import law_of
+from dpjax.posteriors.plug_in import draw_tables
+from dpjax.posteriors.prediction import sample_records
+from dpjax.privacy import ADD_REMOVE
+from dpjax.releases.released import Released
+from dpjax.statistics import TableStatistic
+
+_NUMBERS_AT_ONCE = 1 << 22  # bounds memory, whatever the number of records
+_FAR = 1 << 20  # where the tails of the noise fall by a constant a record
+
+
+class LatentRecords(eqx.Module):
+    r"""Parameters and data that may lie behind a release.
+
+    Args:
+        records: hidden records, level indices; the first n are the data set, and the
+            others wait for n to grow.
+        n: how many there are.
+        theta: all conditional probability tables, laid out as `net.layout`.
+        statistic: the exact statistic of the first n records.
+
+    Privacy:
+        Drawn from a release: costs nothing.
+    """
+
+    records: Int[Array, "capacity d"]
+    n: Int[Array, ""]
+    theta: Float[Array, " m"]
+    statistic: Int[Array, " s"]
+
+
+class SweepInfo(eqx.Module):
+    r"""What a sweep says of itself.
+
+    Args:
+        acceptance: the part of the n proposed records that was taken.
+        log_law: $\ln q(s \mid t)$ of the release given the hidden statistic, after it.
+        full: whether n reached the capacity, which would cut its law off; of a public
+            n, whether it is above.
+    """
+
+    acceptance: Float[Array, ""]
+    log_law: Float[Array, ""]
+    full: Array
+
+
+def gibbs_start(
+    key: Key, released: Released, prior: Float[Array, "*m"], capacity: int
+) -> LatentRecords:
+    """A dispersed start: tables from the prior, records from the tables.
+
+    Where n is hidden it is uniform, from 0 to well above the released totals.
+
+    Args:
+        key: typed.
+        released: a release for a network, by a mechanism with a law.
+        prior: Dirichlet parameter of every cell, or one for each.
+        capacity: how many hidden records there may be; under replace-one, at least n.
+
+    Raises:
+        ValueError: if the mechanism has no law, the release is not for a network, or
+            the capacity is below 1, or below an n that is not traced.
+    """
+    typed_key(key=key)
+    check_capacity(capacity, released)
+    law_of(released)
+    statistic, net = released.counted, released.net
+    key_theta, key_records, key_n = jr.split(key, 3)
+    concentration = jnp.broadcast_to(prior, (net.layout.length,))
+    theta = draw_tables(key_theta, concentration, net.layout)
+    records = sample_records(key_records, theta, net, capacity)
+    if released.adjacency == ADD_REMOVE:
+        most = largest_total(released) + 4 * law_scale(released).max()
+        highest = jnp.minimum(most, capacity)
+        n = jnp.round(highest * jr.uniform(key_n)).astype(jnp.int32)
+    else:
+        n = jnp.asarray(released.n, jnp.int32)
+    return LatentRecords(records, n, theta, _measure(statistic, records, n))
+
+
+def gibbs_step(
+    key: Key, state: LatentRecords, released: Released, prior: Float[Array, "*m"]
+) -> tuple[LatentRecords, SweepInfo]:
+    r"""One sweep, after which the posterior given the release is what it was before.
+
+    1. Tables given the hidden records: a Dirichlet draw.
+    2. Each hidden record in turn: another is proposed, drawn from the tables, and taken
+       with probability $\min(1, q(s \mid t') / q(s \mid t))$, where t' is the statistic
+       with it instead. The two data sets are neighbours under replace-one, so the
+       guarantee itself makes that at least $e^{-\epsilon}$; under add-remove they are
+       two steps apart, and it is at least $e^{-2\epsilon}$.
+    3. Under add-remove, where n is hidden, it is drawn anew from its exact conditional.
+
+    Costs two evaluations of the law for every record and number of the statistic, three
+    under add-remove, one record after the other in step 2.
+
+    Args:
+        key: typed.
+        state: from `gibbs_start`, or the last step.
+        released: a release for a network, by a mechanism with a law.
+        prior: Dirichlet parameter of every cell, or one for each.
+    """
+    typed_key(key=key)
+    key_theta, key_records, key_accept, key_n = jr.split(key, 4)
+    statistic, net = released.counted, released.net
+    # Whole numbers again: tables from Fourier coefficients carry rounding errors.
+    counts = jnp.round(
+        statistic.tables(state.statistic, state.n).astype(state.theta.dtype)
+    )
+    theta = draw_tables(key_theta, prior + counts, net.layout)
+    proposals = sample_records(key_records, theta, net, state.records.shape[0])
+    exponents = jr.exponential(key_accept, state.records.shape[:1])
+    state = eqx.tree_at(lambda state: state.theta, state, theta)
+    state, acceptance = _replace(released, state, proposals, -exponents)
+    full = state.n > state.records.shape[0]
+    if released.adjacency == ADD_REMOVE:
+        state = _resize(key_n, released, state)
+        full = state.n >= state.records.shape[0]
+    return state, SweepInfo(acceptance, _log_law(released, state.statistic), full)
+
+
+def check_capacity(capacity: int, released: Released) -> None:
+    """Raise `ValueError` unless there is room for n, where that is known."""
+    whole(1, capacity=capacity)
+    with contextlib.suppress(jax.errors.ConcretizationTypeError):
+        n = 0 if released.n is None else int(released.n)
+        if capacity < n:
+            raise ValueError(f"`capacity` must be at least n, {n}, got {capacity}.")
+
+
+def _replace(
+    released: Released, state: LatentRecords, proposals: Array, log_uniforms: Array
+) -> tuple[LatentRecords, Array]:
+    """Every record offered another in turn, and how many of n were taken, as a part."""
+    statistic, law = released.counted, law_of(released)
+    hidden = jnp.arange(state.records.shape[0], dtype=jnp.int32) < state.n
+
+    def one_block(total, inputs):
+        records, proposals, hidden, log_uniforms = inputs
+        moves = _contributions(statistic, proposals)
+        moves = moves - _contributions(statistic, records)
+
+        def one_record(total, inputs):
+            move, hidden, log_uniform = inputs
+            moved = total + move
+            # Number by number: what does not move cancels without rounding.
+            gains = law.log_prob(released.values, moved)
+            gains = gains - law.log_prob(released.values, total)
+            accepted = hidden & (log_uniform < gains.sum())
+            return jnp.where(accepted, moved, total), accepted
+
+        return lax.scan(one_record, total, (moves, hidden, log_uniforms))
+
+    inputs = (state.records, proposals, hidden, log_uniforms)
+    total, accepted = _over_blocks(one_block, state.statistic, inputs, statistic)
+    # Records that wait are not in the statistic: their law is the tables' alone.
+    taken = (accepted | ~hidden)[:, None]
+    records = jnp.where(taken, proposals, state.records)
+    part = accepted.sum().astype(float) / jnp.maximum(state.n, 1).astype(float)
+    return LatentRecords(records, state.n, state.theta, total), part
+
+
+def _resize(key: Key, released: Released, state: LatentRecords) -> LatentRecords:
+    r"""Draw n anew: the sum of all births and deaths that could follow each other.
+
+    The prior of n is flat on n ≥ 0 and, given n and the tables, records are independent
+    draws from the tables. So are those that wait, of which the release says nothing:
+    with them the joint law is $p(\theta) \prod_{i \le C} p(x_i | \theta) q(s | t_n)$
+    with $t_n$ the statistic of the first n, and that of n given all else is
+    proportional to $q(s | t_n)$. To add the next record or drop the last one has the
+    ratio $q(s | t_{n \pm 1}) / q(s | t_n)$, at least $e^{-\epsilon}$, with no factor
+    of n, since the records are in an order; here the whole chain of such moves is
+    drawn from its limit at once, as the largest of $\ln q(s | t_n)$ plus Gumbel noise.
+    """
+    statistic = released.counted
+    gumbels = jr.gumbel(key, (state.records.shape[0] + 1,))
+    sizes = jnp.arange(1, gumbels.shape[0], dtype=jnp.int32)
+    none = jnp.zeros_like(state.statistic)
+    best = (_log_law(released, none) + gumbels[0], jnp.zeros_like(state.n), none)
+
+    def one_block(carry, inputs):
+        best, total = carry
+        records, gumbels, sizes = inputs
+        totals = total[None] + jnp.cumsum(_contributions(statistic, records), axis=0)
+        scores = jax.vmap(lambda total: _log_law(released, total))(totals) + gumbels
+        place = jnp.argmax(jnp.where(sizes > 0, scores, -jnp.inf))
+        here = (scores[place], sizes[place], totals[place])
+        larger = (here[0] > best[0]) & (here[1] > 0)
+        best = jax.tree.map(lambda a, b: jnp.where(larger, a, b), here, best)
+        return (best, totals[-1]), ()
+
+    inputs = (state.records, gumbels[1:], sizes)
+    (best, _), _ = _over_blocks(one_block, (best, none), inputs, statistic)
+    return LatentRecords(state.records, best[1], state.theta, best[2])
+
+
+def _over_blocks(function, carry, inputs, statistic: TableStatistic):
+    """`lax.scan` over blocks of records, the last one filled up with zeros."""
+    number = inputs[0].shape[0]
+    blocks = -(-number * statistic.length // _NUMBERS_AT_ONCE)
+    size = -(-number // blocks)
+
+    def fold(x):
+        padding = [(0, blocks * size - number)] + [(0, 0)] * (x.ndim - 1)
+        return jnp.pad(x, padding).reshape(blocks, size, *x.shape[1:])
+
+    carry, outputs = lax.scan(function, carry, jax.tree.map(fold, inputs))
+    return carry, jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:])[:number], outputs)
+
+
+def _measure(statistic: TableStatistic, records: Array, n: Array) -> Array:
+    """The statistic of the first n records, which is a sum over them."""
+    hidden = jnp.arange(records.shape[0], dtype=jnp.int32) < n
+
+    def one_block(total, inputs):
+        records, hidden = inputs
+        parts = jnp.where(hidden[:, None], _contributions(statistic, records), 0)
+        return total + parts.sum(axis=0, dtype=jnp.int32), ()
+
+    none = jnp.zeros(statistic.length, jnp.int32)
+    return _over_blocks(one_block, none, (records, hidden), statistic)[0]
+
+
+def _contributions(statistic: TableStatistic, records: Array) -> Array:
+    """What each record adds to the statistic."""
+    return jax.vmap(lambda record: statistic.measure(record[None]))(records)
+
+
+def _log_law(released: Released, total: Array) -> Array:
+    return law_of(released).log_prob(released.values, total).sum()
+
+
+def largest_total(released: Released) -> Float[Array, ""]:
+    """The largest number of records in any table, negative cells left out."""
+    layout = released.net.layout
+    cells = released.counted.tables(released.values.astype(float), released.n)
+    tables = np.repeat(np.arange(len(layout.groups)), np.diff(layout.offsets))
+    return jax.ops.segment_sum(jnp.maximum(cells, 0), tables, len(layout.groups)).max()
+
+
+def law_scale(released: Released) -> Float[Array, " s"]:
+    """By how much each number must be off, far off, to be less likely by a factor e."""
+    near = jnp.zeros(released.statistic.length)
+    law = law_of(released)
+    return _FAR / (law.log_prob(near, near) - law.log_prob(near + _FAR, near))

@@ -1,0 +1,232 @@
+"""A NumPyro model of a release whose hidden statistic is taken for normal.
+
+For many records, of which a Gibbs sweep visits each: here a step costs the same
+whatever their number. The result names the approximation.
+"""
+
+__all__ = ["NormalNUTS", "normal_model", "normal_posterior"]
+
+import itertools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+import numpyro
+import numpyro.distributions as dist
+from jax import lax
+from jaxtyping import Array
+from numpyro.infer import MCMC, NUTS
+
+from dpjax._checks import typed_key, whole
+from dpjax._types import Key
+from dpjax.data.bayes_net import BayesNet
+from dpjax.posteriors.gibbs.chain_posterior import ChainPosterior, ChainSampler
+from dpjax.posteriors.gibbs.latent_records import largest_total, law_scale
+from dpjax.posteriors.gibbs.normal_law import log_normal
+from dpjax.posteriors.laws import law_of
+from dpjax.posteriors.priors import Prior, flat_prior
+from dpjax.privacy import ADD_REMOVE
+from dpjax.releases.released import Released
+from dpjax.statistics import TableStatistic
+from dpjax.tables.layout import TableLayout
+
+MOST_STATES = 4096
+
+
+@dataclass(frozen=True)
+class NormalNUTS(ChainSampler):
+    """Settings of `normal_posterior`."""
+
+    chains: int
+    warmup: int
+    samples: int
+
+    @property
+    def method(self) -> str:
+        """Which approximation it makes."""
+        return "normal approximation, NUTS"
+
+    def infer(self, key: Key, released: Released, prior: Prior) -> ChainPosterior:
+        """Run the chains again."""
+        settings = {"chains": self.chains, "warmup": self.warmup}
+        return normal_posterior(key, released, prior, samples=self.samples, **settings)
+
+
+def normal_model(released: Released, prior: Prior = 1.0) -> Callable[[], None]:
+    r"""A NumPyro model of the parameters behind a noisy release.
+
+    Counts of the joint states, with probabilities p, are multinomial; the statistic S
+    of them is taken for normal, with exactly its mean $n S p$ and covariance
+    $n S (\mathrm{diag}(p) - p p^T) S^T$. That is good where the expected counts behind
+    each released number are large, and allows negative ones where they are small.
+    Laplace noise of scale b is normal with a variance of its own, $2 b^2$ times an
+    exponential variable. So the release is normal given tables and variances, and the
+    statistic, which would be hard to move along with the tables, is integrated out.
+
+    Args:
+        released: noisy counts or coefficients for a network of few joint states.
+        prior: Dirichlet parameter of every cell, > 0; or, by variable, of each. Under
+            add-remove the number of records has a flat prior on n ≥ 0.
+
+    Returns:
+        A model without arguments, whose sites "theta" and "n" hold the tables, laid out
+        as `net.layout`, and the number of records; its free coordinates are "logits".
+
+    Privacy:
+        Post-processing: costs nothing.
+
+    Raises:
+        ValueError: if the network has more than 4096 joint states, the prior has the
+            wrong shape, the mechanism has no law for its output, or the release is not
+            for a network.
+    """
+    law_of(released)
+    net, states = released.net, _joint_states(released.net)
+    parts = _contributions(released.counted, states)
+    concentration = jnp.broadcast_to(flat_prior(net, prior), (net.layout.length,))
+
+    def model() -> None:
+        log_theta = _log_tables(concentration, net.layout)
+        numpyro.deterministic("theta", jnp.exp(log_theta))
+        p = jnp.exp(log_theta[net.layout.cells(states)].sum(axis=1))
+        mean, covariance = _moments(
+            jnp.asarray(parts, p.dtype), p, _number_of_records(released)
+        )
+        noise = dist.Exponential(1.0).expand([len(mean)]).to_event(1)
+        variances = 2 * law_scale(released) ** 2 * numpyro.sample("noise", noise)
+        residual = released.values.astype(float) - mean
+        law = log_normal(residual, covariance + jnp.diag(variances))
+        numpyro.factor("release", law)
+
+    return model
+
+
+def normal_posterior(
+    key: Key,
+    released: Released,
+    prior: Prior = 1.0,
+    *,
+    chains: int = 4,
+    warmup: int = 1000,
+    samples: int = 1000,
+) -> ChainPosterior:
+    """The posterior of `normal_model`, by NUTS: for large n and few joint states.
+
+    A gradient costs the number of joint states times the square of that of released
+    numbers. The approximation is not removed by longer chains; what they say of
+    themselves is in `diagnostics` and `reports["divergences"]`.
+
+    Args:
+        key: typed.
+        released: noisy counts or coefficients for a network. Several along leading axes
+            go under `vmap`.
+        prior: Dirichlet parameter of every cell, > 0; or, by variable, of each.
+        chains: how many, run side by side, from dispersed starts.
+        warmup: draws of each chain for adaptation, left out.
+        samples: draws of each chain.
+
+    Privacy:
+        Post-processing: costs nothing, and may be repeated with other priors.
+
+    Raises:
+        ValueError: if an argument is out of its range, or as `normal_model` does.
+
+    Reference:
+        Hoffman & Gelman (JMLR 2014), for NUTS.
+    """
+    typed_key(key=key)
+    whole(1, chains=chains, warmup=warmup, samples=samples)
+    law_of(released)
+    _joint_states(released.net)
+    flat = flat_prior(released.net, prior)
+    flat = jnp.broadcast_to(flat, (released.net.layout.length,))
+    settings = NormalNUTS(chains, warmup, samples)
+    reports, theta, n = _run(key, released, flat, settings)
+    return ChainPosterior(released, flat, theta, None, n, reports, settings)
+
+
+@partial(jax.jit, static_argnames="settings")
+def _run(
+    key: Key, released: Released, prior: Array, settings: NormalNUTS
+) -> tuple[dict[str, Array], Array, Array]:
+    """One program: warm-up and draws of all chains."""
+    tables = zip(released.net.names, released.net.layout.split(prior), strict=True)
+    model = normal_model(released, dict(tables))
+
+    def one_chain(key):
+        chain = MCMC(
+            NUTS(model),
+            num_warmup=settings.warmup,
+            num_samples=settings.samples,
+            progress_bar=False,
+        )
+        chain.run(key)
+        return chain.get_samples(), chain.get_extra_fields()["diverging"]
+
+    draws, diverging = jax.vmap(one_chain)(jr.split(key, settings.chains))
+    reports = {"divergences": diverging.sum(axis=1)}
+    return reports, draws["theta"], draws["n"]
+
+
+def _joint_states(net: BayesNet) -> np.ndarray:
+    number = math.prod(net.sizes)
+    if number > MOST_STATES:
+        raise ValueError(
+            f"`released` must be for a network of at most {MOST_STATES} joint states, "
+            f"got {number}: use `gibbs_posterior`, which does not list them."
+        )
+    return np.array(list(itertools.product(*map(range, net.sizes))), np.int32)
+
+
+def _contributions(statistic: TableStatistic, states: np.ndarray) -> np.ndarray:
+    """What one record of each state adds to the statistic: constants of the model."""
+    with jax.ensure_compile_time_eval():
+        measure = jax.jit(lambda record: statistic.measure(record[None]))
+        return np.asarray(jax.vmap(measure)(states), np.float32)
+
+
+def _moments(parts: Array, p: Array, n: Array) -> tuple[Array, Array]:
+    """Mean and covariance of the statistic of n records, given the states' law."""
+    mean = jnp.matmul(p, parts, precision="highest")
+    offsets = parts - mean[None]
+    spread = jnp.matmul(offsets.T * p[None], offsets, precision="highest")
+    # Rounding may leave it indefinite by about this much.
+    least = 8 * jnp.finfo(p.dtype).eps * jnp.trace(spread)
+    return n * mean, n * (spread + least * jnp.eye(len(mean), dtype=p.dtype))
+
+
+def _log_tables(concentration: Array, layout: TableLayout) -> Array:
+    """Logs of Dirichlet rows, by their log-ratios to the last cell of each row.
+
+    The density of the log-ratios is proportional to the product of all probabilities,
+    each to the power of its concentration: the Jacobian adds 1 to the usual powers.
+    """
+    free = np.flatnonzero(np.diff(layout.rows, append=-1) == 0)
+    real = dist.ImproperUniform(dist.constraints.real_vector, (), (len(free),))
+    ratios = jnp.asarray(numpyro.sample("logits", real))
+    logits = jnp.zeros(layout.length, ratios.dtype).at[free].set(ratios)
+    highest = lax.stop_gradient(layout.row_maxima(logits))
+    sums = layout.row_sums(jnp.exp(logits - highest))
+    log_theta = logits - highest - jnp.log(sums)
+    numpyro.factor("prior", jnp.dot(concentration, log_theta))
+    return log_theta
+
+
+def _number_of_records(released: Released) -> Array:
+    """Public; or with a flat prior, as a multiple of what the release suggests."""
+    if released.adjacency != ADD_REMOVE:
+        n = jnp.asarray(released.n, float)
+        numpyro.deterministic("n", n)
+        return n
+    guess = largest_total(released) + law_scale(released).max()
+    real = dist.ImproperUniform(dist.constraints.real, (), ())
+    log_multiple = jnp.asarray(numpyro.sample("log_multiple", real))
+    numpyro.factor("flat", log_multiple)
+    n = guess * jnp.exp(log_multiple)
+    numpyro.deterministic("n", n)
+    return n

@@ -1,0 +1,99 @@
+"""What conditional probability tables say about records, a bounded number at a time.
+
+Compiled functions of the tables' flat vector; the network is static.
+"""
+
+__all__ = ["joint", "log_likelihood", "predict", "sample_records"]
+
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+from jax import lax
+from jaxtyping import Array
+
+from dpjax._types import Key
+from dpjax.data.bayes_net import BayesNet
+
+_NUMBERS_AT_ONCE = 1 << 22  # bounds memory, whatever the number of records and levels
+
+
+@partial(jax.jit, static_argnames=("net", "target"))
+def predict(theta: Array, records: Array, net: BayesNet, target: int) -> Array:
+    """The law of `target` in each record: (n, k).
+
+    Only the tables that the target takes part in tell its levels apart.
+    """
+    tables = [t for t, group in enumerate(net.families) if target in group]
+    steps = np.array([net.layout.strides[t][target] for t in tables])
+    log_theta = jnp.log(theta)
+    moves = np.outer(np.arange(net.sizes[target]), steps).astype(np.int32)
+
+    def predict_one(record):
+        base = net.layout.cells(record[None].at[0, target].set(0), tables)
+        return jax.nn.softmax(log_theta[base + moves].sum(axis=1))
+
+    return lax.map(predict_one, records, batch_size=_batch(moves.size))
+
+
+@partial(jax.jit, static_argnames=("net", "target"))
+def joint(theta: Array, records: Array, net: BayesNet, target: int) -> Array:
+    """Log-probability of each record with each level of `target`: (n, k)."""
+    log_theta = jnp.log(theta)
+    strides = [steps.get(target, 0) for steps in net.layout.strides]
+    moves = np.outer(np.arange(net.sizes[target]), strides).astype(np.int32)
+
+    def score_one(record):
+        base = net.layout.cells(record[None].at[0, target].set(0))
+        return log_theta[base + moves].sum(axis=1)
+
+    return lax.map(score_one, records, batch_size=_batch(moves.size))
+
+
+@partial(jax.jit, static_argnames="net")
+def log_likelihood(theta: Array, records: Array, net: BayesNet) -> Array:
+    """Log-probability of each record: (n,)."""
+    log_theta = jnp.log(theta)
+
+    def score_one(record):
+        return log_theta[net.layout.cells(record[None])].sum()
+
+    return lax.map(score_one, records, batch_size=_batch(len(net.families)))
+
+
+@partial(jax.jit, static_argnames=("net", "n"))
+def sample_records(key: Key, theta: Array, net: BayesNet, n: int) -> Array:
+    """Records (n, d), a variable after the other, parents first, by inversion.
+
+    A scan over variables padded to equal size: the program does not grow with their
+    number. Padded levels have probability zero.
+    """
+    layout, widest = net.layout, max(net.sizes)
+    order = jnp.array(net.order, jnp.int32)
+    members, strides, offsets = (jnp.asarray(x) for x in layout.addresses)
+    levels = jnp.arange(widest, dtype=jnp.int32)
+    sizes = jnp.array(net.sizes, jnp.int32)
+
+    def sample_one(uniforms):
+        def add_variable(record, inputs):
+            variable, uniform = inputs
+            parents = record[members[variable]] * strides[variable]
+            row = offsets[variable] + parents.sum(dtype=jnp.int32)
+            cells = jnp.minimum(row + levels, layout.length - 1)
+            law = jnp.where(levels < sizes[variable], theta[cells], 0)
+            above = (uniform >= jnp.cumsum(law)).sum(dtype=jnp.int32)
+            level = jnp.minimum(above, sizes[variable] - 1)
+            return record.at[variable].set(level), None
+
+        start = jnp.zeros(len(net.order), jnp.int32)
+        return lax.scan(add_variable, start, (order, uniforms))[0]
+
+    uniforms = jr.uniform(key, (n, len(net.order)))
+    return lax.map(sample_one, uniforms, batch_size=_batch(widest))
+
+
+def _batch(numbers_a_record: int) -> int:
+    """How many records to treat together."""
+    return max(1, _NUMBERS_AT_ONCE // numbers_a_record)

@@ -1,0 +1,54 @@
+"""Dirichlet priors and probability tables by variable, as one vector."""
+
+__all__ = ["Prior", "flat_prior", "flatten"]
+
+from collections.abc import Mapping
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from dpjax._checks import positive
+from dpjax._types import Scalar
+from dpjax.data.bayes_net import BayesNet
+
+Prior = Scalar | Mapping[str, Array]
+
+
+def flat_prior(net: BayesNet, prior: Prior) -> Float[Array, " *m"]:
+    """One number, or one a cell."""
+    if isinstance(prior, Mapping):
+        flat = flatten(net, prior, "prior")
+    elif (
+        isinstance(prior, float | int | np.number | jax.Array) and jnp.ndim(prior) == 0
+    ):
+        flat = jnp.asarray(prior, float)
+    else:
+        raise ValueError(
+            "`prior` must be a number, or a table for each variable by name, got "
+            f"{type(prior).__name__}."
+        )
+    positive(prior=flat)
+    return flat
+
+
+def flatten(net: BayesNet, tables: Mapping[str, Array], argument: str) -> Array:
+    """Tables by variable as one vector, laid out as `net.layout`."""
+    unknown = [name for name in tables if name not in net.names]
+    if unknown:
+        raise ValueError(f"`{argument}` must name variables, got {unknown[0]!r}.")
+    shapes = [net.layout.shape(group) for group in net.layout.groups]
+    for name, shape in zip(net.names, shapes, strict=True):
+        if name not in tables or jnp.shape(tables[name]) != shape:
+            came = jnp.shape(tables[name]) if name in tables else "none"
+            raise ValueError(
+                f"`{argument}` must hold a table of shape {shape} for {name!r}, "
+                f"got {came}."
+            )
+    return _join([tables[name] for name in net.names])
+
+
+@jax.jit
+def _join(tables: list[Array]) -> Float[Array, " m"]:
+    return jnp.concatenate([jnp.ravel(jnp.asarray(x, float)) for x in tables])

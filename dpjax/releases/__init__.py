@@ -1,0 +1,15 @@
+"""Releases: making, saving, loading and verifying them."""
+
+__all__ = [
+    "InconsistentRelease",
+    "Released",
+    "UnreadableRelease",
+    "consistent",
+    "load",
+    "release",
+]
+
+from dpjax.releases.consistency import consistent
+from dpjax.releases.file_format import InconsistentRelease, UnreadableRelease
+from dpjax.releases.release import release
+from dpjax.releases.released import Released, load

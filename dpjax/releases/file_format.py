@@ -1,0 +1,299 @@
+"""The release file, format 1: what it says, and how each line of it is derived again.
+
+Reading a release *is* verifying it: the network is rebuilt, its sensitivity computed,
+the noise table built and certified from ε and that sensitivity, and the file written
+anew from them must be the file that was read.
+"""
+
+__all__ = ["InconsistentRelease", "UnreadableRelease", "dump", "is_for", "parse"]
+
+import hashlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from jaxtyping import Array
+
+from dpjax._documents import canonical_json, parse_json, printable
+from dpjax._version import __version__
+from dpjax.data.bayes_net import BayesNet
+from dpjax.data.intervals import Interval
+from dpjax.data.variables import Variable
+from dpjax.mechanisms import (
+    CellMass,
+    DiscreteLaplace,
+    ExactMechanism,
+    FamilyPosterior,
+    GridPosterior,
+    SplitLaplace,
+)
+from dpjax.noise.discrete_laplace import LARGEST
+from dpjax.privacy import REPLACE_ONE, PureDP, exact_epsilon
+from dpjax.statistics import (
+    FamilyCounts,
+    FourierCoefficients,
+    Statistic,
+    Sufficient,
+    TableStatistic,
+)
+
+FORMAT, VERSION = "dpjax-release", 1
+_LONGEST_NAME = 40
+_MALFORMED = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
+_CELL_OPTIONS = ("omega", "temperature", "prior", "units")
+
+# By kind: from the adjacency, the variables, the network and the options of a file.
+_STATISTICS: dict[str, Callable[..., Statistic]] = {
+    "family-counts": lambda adjacency, variables, net, **options: FamilyCounts(
+        net, **options
+    ),
+    "fourier-coefficients": lambda adjacency, variables, net, basis, order=None: (
+        FourierCoefficients(variables, adjacency, net, order)
+    ),
+    "sufficient-statistics": lambda adjacency, variables, net, **options: (
+        Sufficient.from_description(variables, adjacency, **options)
+    ),
+}
+
+# By kind: from the content of a file, the statistic, the cost and the public n.
+_MECHANISMS: dict[str, Callable[..., ExactMechanism]] = {
+    "split-discrete-laplace": lambda described, statistic, cost, n: (
+        SplitLaplace.calibrate(
+            {part["name"]: part["epsilon"] for part in described["parts"]},
+            statistic.measured_cells,
+            statistic.sensitivity_of_one(cost.adjacency),
+        )
+    ),
+    "discrete-laplace": lambda described, statistic, cost, n: DiscreteLaplace.calibrate(
+        cost.epsilon, statistic.sensitivity(cost.adjacency)
+    ),
+    "cell-mass": lambda described, statistic, cost, n: CellMass.calibrate(
+        statistic.layout,
+        cost.epsilon,
+        cost.adjacency,
+        **{name: described[name] for name in _CELL_OPTIONS},
+    ),
+    "family-posterior-on-grid": lambda described, statistic, cost, n: (
+        FamilyPosterior.from_description(
+            described, statistic.family, statistic.steps, statistic.lowest, cost, n
+        )
+    ),
+    **dict.fromkeys(
+        ("posterior-on-grid", "map-on-grid"),
+        lambda described, statistic, cost, n: GridPosterior.from_description(
+            described, statistic.layout, cost, n
+        ),
+    ),
+}
+
+
+Parts = tuple[np.ndarray, Statistic, ExactMechanism, int | None, int | None]
+
+
+class UnreadableRelease(ValueError):
+    """The file is not a whole release file of a format that this version knows."""
+
+
+class InconsistentRelease(ValueError):
+    """The file contradicts itself: it was altered, or made wrongly."""
+
+
+def dump(
+    values: Array,
+    statistic: Statistic,
+    mechanism: ExactMechanism,
+    n: int | None,
+    hidden_states: int | None = None,
+) -> str:
+    """The text of a release file; the same text for the same release."""
+    content = _describe(values, statistic, mechanism, n, hidden_states)
+    document = {
+        "format": FORMAT,
+        "version": VERSION,
+        "sha256": _digest(content),
+        "content": content,
+    }
+    return canonical_json(document) + "\n"
+
+
+def parse(text: str) -> Parts:
+    """The parts of a release, each derived again from the file's public facts.
+
+    Raises:
+        UnreadableRelease: if the text is damaged, truncated, something else or newer.
+        InconsistentRelease: if anything stated differs from what is derived.
+    """
+    content = _read_content(text)
+    try:
+        derived = _derive(content)
+        library = content["library"]  # the version that made the file, whichever it was
+        if not isinstance(library, str) or len(library) > _LONGEST_NAME:
+            raise InconsistentRelease("`library` must be the name of a version.")
+        _compare(content, {**_describe(*derived), "library": library})
+        return derived
+    except InconsistentRelease:
+        raise
+    except _MALFORMED as error:
+        reason = printable(f"{type(error).__name__}: {error}")
+        raise InconsistentRelease(
+            f"`release` must be well formed; {reason:.300}"
+        ) from None
+
+
+def is_for(mechanism: ExactMechanism, statistic: Statistic) -> bool:
+    """Whether the mechanism's guarantee is for what the statistic measures."""
+    if isinstance(mechanism, FamilyPosterior):
+        return isinstance(statistic, Sufficient) and (
+            statistic.family == mechanism.grid.family
+        )
+    if isinstance(mechanism, GridPosterior | CellMass):  # of all tables, each measured
+        return isinstance(statistic, FamilyCounts) and statistic.families == "all"
+    if isinstance(mechanism, SplitLaplace):
+        tables = zip(mechanism.names, mechanism.lengths, strict=True)
+        return isinstance(statistic, FamilyCounts) and (
+            list(tables) == list(statistic.measured_cells.items())
+        )
+    return True
+
+
+def _read_content(text: str) -> dict[str, Any]:
+    try:
+        document = parse_json(text, "release")
+    except ValueError as error:
+        raise UnreadableRelease(f"{error} The file is damaged or truncated.") from None
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise UnreadableRelease(f"`release` must be a file of format {FORMAT!r}.")
+    version = document.get("version")
+    if type(version) is not int or not 1 <= version <= VERSION:
+        raise UnreadableRelease(
+            f"`release` must have a format version from 1 to {VERSION}, got "
+            f"{version!r:.20}: if it is newer, install a newer dpjax."
+        )
+    content = document.get("content")
+    if not isinstance(content, dict):
+        raise UnreadableRelease("`release` must have a content.")
+    _same("content hash", document.get("sha256"), _digest(content))
+    return content
+
+
+def _derive(content: dict[str, Any]) -> Parts:
+    """Rebuild the release from the choices that were made, and nothing derived."""
+    variables = {x["name"]: _parse_variable(**x) for x in content["variables"]}
+    parents = content["parents"]
+    net = None if parents is None else BayesNet.from_parents(variables, parents)
+    values = _parse_values(content["values"])
+    adjacency, options = content["guarantee"]["adjacency"], dict(content["statistic"])
+    make = _STATISTICS[options.pop("kind")]
+    statistic = make(adjacency, tuple(variables.values()), net, **options)
+    described = content["mechanism"]
+    _refuse_missing(values, statistic, described["kind"])
+    cost = PureDP(exact_epsilon(content["guarantee"]["epsilon"]), adjacency)
+    n = _parse_number_of_records(content["records"], adjacency)
+    mechanism = _MECHANISMS[described["kind"]](described, statistic, cost, n)
+    if not is_for(mechanism, statistic):
+        raise InconsistentRelease("`mechanism` must be one for what was measured.")
+    states = content.get("hidden_states")
+    if states is not None and (type(states) is not int or states < 1):
+        raise InconsistentRelease("`hidden_states` must be a number of states.")
+    if not mechanism.could_draw(values, statistic.length):
+        raise InconsistentRelease("`values` must be what the mechanism could draw.")
+    return values, statistic, mechanism, n, states
+
+
+def _refuse_missing(values: np.ndarray, statistic: Statistic, kind: str) -> None:
+    """Refuse a small file that would make much work, before it does."""
+    least = statistic.least_length if isinstance(statistic, FourierCoefficients) else 0
+    noisy = kind in ("discrete-laplace", "split-discrete-laplace")
+    if values.size < least or (noisy and values.shape != (statistic.length,)):
+        raise InconsistentRelease("`values` must be all of what was measured.")
+
+
+def _describe(
+    values: Array | np.ndarray,
+    statistic: Statistic,
+    mechanism: ExactMechanism,
+    n: int | None,
+    hidden_states: int | None,
+) -> dict[str, Any]:
+    """All that a file says: the choices that were made, and what follows from them."""
+    guarantee = mechanism.guarantee()
+    net = statistic.network if isinstance(statistic, TableStatistic) else None
+    return {
+        "library": f"dpjax {__version__}",
+        "guarantee": {
+            "kind": "pure-dp",
+            "epsilon": str(guarantee.epsilon),
+            "adjacency": guarantee.adjacency,
+        },
+        "records": n,
+        "variables": [{"name": v.name, **v.to_json()} for v in statistic.variables],
+        "parents": net and net.parent_names(),
+        "statistic": statistic.describe(),
+        **_describe_sensitivity(mechanism),
+        "mechanism": mechanism.describe(),
+        "values": np.asarray(values).tolist(),
+        **({} if hidden_states is None else {"hidden_states": hidden_states}),
+    }
+
+
+def _describe_sensitivity(mechanism: ExactMechanism) -> dict[str, Any]:
+    if not isinstance(mechanism, DiscreteLaplace):
+        return {}
+    sensitivity = mechanism.sensitivity
+    described = {
+        "value": int(sensitivity.value),
+        "adjacency": sensitivity.adjacency,
+        "tight": sensitivity.tight,
+    }
+    return {"sensitivity": described}
+
+
+def _compare(stated: Any, derived: Any, place: str = "content") -> None:
+    """Raise unless two documents are the same, to the type of every entry."""
+    if isinstance(stated, dict) and isinstance(derived, dict):
+        _same(f"entries of {place}", sorted(stated), sorted(derived))
+        for key, entry in derived.items():
+            _compare(stated[key], entry, f"{place}.{key}")
+    else:
+        _same(place, stated, derived)
+
+
+def _same(place: str, stated: object, derived: object) -> None:
+    if canonical_json(stated) != canonical_json(derived):
+        shown = f"stated {stated!r}, derived {derived!r}"
+        raise InconsistentRelease(
+            f"`release` must state what is derived from it, {place} differs"
+            f"{f': {shown}' if len(shown) < 200 else ''}."
+        )
+
+
+def _parse_variable(name: str, **declared: Any) -> Variable | Interval:
+    kind = Interval if "lower" in declared else Variable
+    return kind.from_json(name, declared)
+
+
+def _parse_number_of_records(n: object, adjacency: str) -> int | None:
+    if adjacency != REPLACE_ONE:
+        if n is not None:
+            raise InconsistentRelease("`records` must be null where n is private.")
+        return None
+    if type(n) is not int or not 1 <= n <= LARGEST:
+        raise InconsistentRelease("`records` must be the number n, from 1 to 2^29.")
+    return n
+
+
+def _parse_values(values: object) -> np.ndarray:
+    """Integers, in a list or in lists of equal length."""
+    if not isinstance(values, list) or not values:
+        raise InconsistentRelease("`values` must be a list of integers.")
+    rows = values if isinstance(values[0], list) else [values]
+    lengths = {len(row) if isinstance(row, list) else None for row in rows}
+    if len(lengths) != 1 or None in lengths:
+        raise InconsistentRelease("`values` must be lists of equal length.")
+    if any(type(x) is not int or abs(x) > LARGEST for row in rows for x in row):
+        raise InconsistentRelease("`values` must be integers between -2^29 and 2^29.")
+    return np.array(values, np.int32)
+
+
+def _digest(content: dict[str, Any]) -> str:
+    return hashlib.sha256(canonical_json(content).encode()).hexdigest()

@@ -1,0 +1,80 @@
+"""The exact statistic of whatever records a user has, before noise is added to it."""
+
+__all__ = ["measured"]
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, ArrayLike, Int32
+
+from dpjax._types import Records
+from dpjax.data.columns import Table, is_in_memory
+from dpjax.data.encoding import encode_batches
+from dpjax.data.schema import as_records
+from dpjax.noise.discrete_laplace import LARGEST
+from dpjax.statistics import Statistic, TableStatistic
+from dpjax.tables.counts import sum_batches
+
+
+def measured(
+    statistic: Statistic, records: Records | Table
+) -> tuple[Int32[Array, " m"], int]:
+    """The exact statistic and the number of records.
+
+    Where tables are counted from files, or from what comes in batches, few records are
+    held at a time.
+
+    Privacy:
+        None: these are exact.
+
+    Raises:
+        ValueError: if the records do not fit the statistic, are too many for exact
+            integers, or are traced.
+    """
+    if is_in_memory(records) or not isinstance(statistic, TableStatistic):
+        encoded = as_records(records, statistic.variables)
+        _refuse_traced(encoded)
+        _refuse_size(encoded.shape[0], statistic)
+        return _measure(encoded, statistic), encoded.shape[0]
+    batches = _of_few(encode_batches(records, statistic.variables), statistic)
+    measure = partial(_measure, statistic=statistic)
+    total = sum_batches(measure, batches, statistic.length)
+    return jnp.asarray(total.values.astype(np.int32)), total.records
+
+
+def _of_few(
+    batches: Iterable[np.ndarray], statistic: Statistic
+) -> Iterator[np.ndarray]:
+    """The batches, until there are too many records for 32 bits."""
+    size = 0
+    for batch in batches:
+        size += len(batch)
+        _refuse_size(size, statistic)
+        yield batch
+
+
+def _refuse_size(n: int, statistic: Statistic) -> None:
+    if n * statistic.most_per_record > LARGEST:
+        raise ValueError(
+            f"`records` must be at most {LARGEST // statistic.most_per_record} for "
+            "exact integers; a statistic with fewer units allows for more."
+        )
+
+
+def _refuse_traced(records: Array) -> None:
+    """Compiled or mapped code would draw once and use that noise again and again."""
+    try:
+        np.asarray(records[:0])
+    except jax.errors.TracerArrayConversionError:
+        raise ValueError(
+            "`release` must be called outside of `jit` and `vmap`: studies draw with "
+            "`mechanism.sample(key, exact)` there."
+        ) from None
+
+
+@partial(jax.jit, static_argnames="statistic")
+def _measure(records: ArrayLike, statistic: Statistic) -> Array:
+    return statistic.measure(jnp.asarray(records))

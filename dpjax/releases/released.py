@@ -1,0 +1,189 @@
+"""What leaves the house: noisy integers, the law that made them, and public facts.
+
+Everything computed from a release is post-processing, and costs nothing more.
+"""
+
+__all__ = ["Released", "load"]
+
+import os
+from functools import partial
+from typing import ClassVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array
+
+from dpjax._documents import read_text, write_atomically
+from dpjax._private import Unpickled
+from dpjax._types import Cells, Flat, Scalar
+from dpjax.data.bayes_net import BayesNet
+from dpjax.data.schema import Schema
+from dpjax.mechanisms import ExactMechanism, Mechanism, ParameterMechanism
+from dpjax.privacy import PureDP
+from dpjax.releases import file_format
+from dpjax.statistics import Statistic, TableStatistic
+
+
+class Released(Unpickled, eqx.Module):
+    """One release of a statistic.
+
+    Arrays may carry leading axes, so that releases stack and `vmap`.
+
+    Args:
+        values: the raw noisy integers, unclamped; of a `ParameterMechanism`, the drawn
+            parameters in its units, samples on the first axis.
+        statistic: what was measured.
+        mechanism: how it was made private; only an exact one can be saved.
+        n: the public number of records under replace-one; None under add-remove, where
+            it is private.
+        hidden_states: of an event log, how many its steward has in mind: a public
+            suggestion, any other number may be fitted. None: no suggestion.
+
+    Privacy:
+        Holds nothing but the mechanism's output and public facts. `repr` shows neither
+        arrays nor keys, since there are none to show. Not to be pickled: `save` it.
+    """
+
+    _instead: ClassVar[str] = "`save` it to a file, which `dpjax.load` checks"
+
+    values: Flat
+    statistic: Statistic = eqx.field(static=True)
+    mechanism: Mechanism
+    n: Scalar | None
+    hidden_states: int | None = eqx.field(static=True, default=None)
+
+    def __check_init__(self):
+        if isinstance(self.mechanism, ParameterMechanism):
+            return
+        if jnp.shape(self.values)[-1:] != (self.statistic.length,):
+            raise ValueError(
+                f"`values` must be the {self.statistic.length} numbers of the "
+                f"statistic, got shape {jnp.shape(self.values)}."
+            )
+        if isinstance(self.mechanism, ExactMechanism) and not file_format.is_for(
+            self.mechanism, self.statistic
+        ):
+            raise ValueError(
+                "`mechanism` must be one for what was measured, got "
+                f"{type(self.mechanism).__name__} for other tables."
+            )
+
+    @property
+    def net(self) -> BayesNet:
+        """The network whose posterior this release is for.
+
+        Raises:
+            ValueError: if the release is of something else.
+        """
+        table = self.statistic
+        net = table.network if isinstance(table, TableStatistic) else None
+        if net is None:
+            kind = table.describe()["kind"]
+            raise ValueError(f"`released` must be for a network, got one of {kind}.")
+        return net
+
+    @property
+    def schema(self) -> Schema:
+        """The variables and their levels."""
+        return Schema(self.statistic.variables)
+
+    @property
+    def adjacency(self) -> str:
+        """Which data sets are neighbours."""
+        return self.mechanism.adjacency
+
+    def guarantee(self) -> PureDP:
+        """What the release cost."""
+        return self.mechanism.guarantee()
+
+    def counts(self) -> Cells:
+        """Noisy counts of every table, unclamped, laid out as `statistic.layout`.
+
+        Raises:
+            ValueError: if the release is not of noisy counts.
+        """
+        return _tables(self.values, self.n, self.counted)
+
+    def tables(self) -> dict[str | tuple[str, ...], Array]:
+        """Noisy counts by variable, its parents on the first axes.
+
+        Of a release without a network: by the names of the variables on the axes.
+
+        Raises:
+            ValueError: if the release is not of noisy counts.
+        """
+        statistic = self.counted
+        layout = statistic.layout
+        names = [variable.name for variable in statistic.variables]
+        if statistic.network is None:
+            names = [tuple(names[i] for i in group) for group in layout.groups]
+        return dict(zip(names, layout.split(self.counts()), strict=True))
+
+    @property
+    def counted(self) -> TableStatistic:
+        """The statistic, where noisy counts of it were released.
+
+        Raises:
+            ValueError: if the release is of something else.
+        """
+        if isinstance(self.mechanism, ParameterMechanism) or not isinstance(
+            self.statistic, TableStatistic
+        ):
+            raise ValueError(
+                "`released` must be of noisy counts, got "
+                f"{type(self.mechanism).__name__} of "
+                f"{self.statistic.describe()['kind']}: see `dpjax.posterior`."
+            )
+        return self.statistic
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Write the release to a JSON file, whole or not at all.
+
+        The file holds a SHA-256 of its content, against accidents. It is no signature:
+        to rule out forgery, compare the hash over another channel.
+
+        Raises:
+            ValueError: if the noise is not exact, but of a study, or the file cannot
+                be written.
+        """
+        if not isinstance(self.mechanism, ExactMechanism):
+            raise ValueError(
+                "`mechanism` must be exact to be saved, got "
+                f"{type(self.mechanism).__name__}, which is for studies."
+            )
+        n = None if self.n is None else int(self.n)
+        text = file_format.dump(
+            self.values, self.statistic, self.mechanism, n, self.hidden_states
+        )
+        write_atomically(path, text)
+
+    def __repr__(self) -> str:
+        try:
+            cost = f"ε={self.guarantee().epsilon}"
+        except (ValueError, jax.errors.TracerArrayConversionError):
+            cost = "stacked or traced"
+        return (
+            f"Released({self.statistic.describe()['kind']} of {len(self.schema)} "
+            f"variables, {self.statistic.length} integers, {cost}, {self.adjacency})"
+        )
+
+
+@partial(jax.jit, static_argnames="statistic")
+def _tables(values: Array, n: Array | None, statistic: TableStatistic) -> Array:
+    return statistic.tables(values, n)
+
+
+def load(path: str | os.PathLike) -> Released:
+    """Read a release file, deriving again everything that it states.
+
+    Raises:
+        UnreadableRelease: if the file is damaged, truncated, not a release, or newer.
+        InconsistentRelease: if what it states is not what is derived, or was altered.
+    """
+    try:
+        text = read_text(path, "release")
+    except ValueError as error:
+        raise file_format.UnreadableRelease(str(error)) from None
+    values, statistic, mechanism, n, states = file_format.parse(text)
+    return Released(jnp.asarray(values), statistic, mechanism, n, states)

@@ -1,0 +1,152 @@
+"""Contingency tables of a network's families: the posterior updates themselves."""
+
+__all__ = ["FamilyCounts"]
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Int32
+
+from dpjax._checks import one_of
+from dpjax._types import Cells, Flat, Records, Scalar
+from dpjax.data.bayes_net import BayesNet, maximal_groups
+from dpjax.data.variables import Variable
+from dpjax.privacy import ADJACENCIES, REPLACE_ONE, Sensitivity
+from dpjax.statistics.base import TableStatistic
+from dpjax.tables.counts import PackedRecords, count
+from dpjax.tables.layout import TableLayout
+
+
+@dataclass(frozen=True)
+class FamilyCounts(TableStatistic):
+    r"""Counts $N_i[j, v]$ of a network's families, the updates of its Dirichlet priors.
+
+    Args:
+        net: the network.
+        families: "maximal" measures only families that no other one contains, and
+            derives the others by summation; "all" measures one table per variable,
+            Algorithm 1 as printed.
+
+    Privacy:
+        Replacing one record moves one unit from a cell to another in each measured
+        table, so the sensitivity is twice their number; adding or removing one record
+        changes one cell in each, so it is their number. Both are attained, by two
+        records that differ everywhere. With "all" they are 2d and d for d variables.
+
+    Raises:
+        ValueError: if `families` is neither of the two.
+
+    Reference:
+        Zhang, Rubinstein & Dimitrakakis (AAAI-16), Algorithm 1 and Lemma 1 (there for
+        binary variables and replacement, with all families measured).
+    """
+
+    net: BayesNet
+    families: str = "maximal"
+
+    def __post_init__(self):
+        one_of(("maximal", "all"), families=self.families)
+
+    @property
+    def network(self) -> BayesNet:
+        """The network."""
+        return self.net
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        """Those of the network."""
+        return self.net.variables
+
+    @property
+    def layout(self) -> TableLayout:
+        """Layout of all families of the network."""
+        return self.net.layout
+
+    @cached_property
+    def measured(self) -> TableLayout:
+        """Layout of the measured tables."""
+        groups = self.net.families
+        measured = maximal_groups(groups) if self.families == "maximal" else groups
+        return TableLayout(self.net.sizes, measured)
+
+    @property
+    def counted(self) -> TableLayout:
+        """What is measured is counted."""
+        return self.measured
+
+    def of_counts(self, counts: Int32[Array, " m"], n: int) -> Int32[Array, " m"]:
+        """The counts themselves.
+
+        Privacy:
+            None: these are the exact counts.
+        """
+        return counts
+
+    @property
+    def length(self) -> int:
+        """Number of measured cells."""
+        return self.measured.length
+
+    def measure(self, records: Records | PackedRecords) -> Int32[Array, " m"]:
+        """The measured tables in one flat vector.
+
+        Args:
+            records: level indices; or, of binary variables, what `counts.pack` makes.
+
+        Privacy:
+            None: these are the exact counts.
+        """
+        return count(records, self.measured)
+
+    def sensitivity(self, adjacency: str) -> Sensitivity:
+        """Exact L1 sensitivity of `measure` under `adjacency`, in records."""
+        one = self.sensitivity_of_one(adjacency)
+        tables = len(self.measured.groups)
+        return Sensitivity(int(one.value) * tables, adjacency, tight=True)
+
+    def sensitivity_of_one(self, adjacency: str) -> Sensitivity:
+        """Exact L1 sensitivity of one measured table: a record is in one of its cells.
+
+        Every table has this one, and a record can move all of them at once.
+        """
+        one_of(ADJACENCIES, adjacency=adjacency)
+        return Sensitivity(2 if adjacency == REPLACE_ONE else 1, adjacency, tight=True)
+
+    @cached_property
+    def measured_cells(self) -> dict[str, int]:
+        """Number of cells of each measured table, by the child of its family."""
+        names = [self.net.names[group[-1]] for group in self.measured.groups]
+        cells = np.diff(self.measured.offsets).tolist()
+        return dict(zip(names, cells, strict=True))
+
+    def tables(self, vector: Flat, n: Scalar | None = None) -> Cells:
+        """One table per variable: measured, or summed from the smallest around it."""
+        offsets, parts, start = self.measured.offsets, [], 0
+        measured = 0  # tables so far; a run of them is one slice, not many
+        for family in self.net.families:
+            if self.measured.groups[measured : measured + 1] == (family,):
+                measured += 1
+                continue
+            parts += [vector[..., start : offsets[measured]], self._sum(vector, family)]
+            start = offsets[measured]
+        return jnp.concatenate([*parts, vector[..., start:]], axis=-1)
+
+    def describe(self) -> dict[str, object]:
+        """Kind and which families are measured; the network is described on its own."""
+        return {"kind": "family-counts", "families": self.families}
+
+    def _sum(self, vector: Flat, family: tuple[int, ...]) -> Cells:
+        """The table over `family`, from the smallest measured one that contains it."""
+        layout, batch = self.measured, vector.shape[:-1]
+        holding = [
+            (math.prod(layout.shape(group)), table)
+            for table, group in enumerate(layout.groups)
+            if set(group).issuperset(family)
+        ]
+        _, table = min(holding)
+        group, start, stop = layout.groups[table], *layout.offsets[table : table + 2]
+        cube = vector[..., start:stop].reshape(*batch, *layout.shape(group))
+        return jnp.einsum(cube, [..., *group], [..., *family]).reshape(*batch, -1)

@@ -1,0 +1,65 @@
+"""Counts of tables that need not fit in memory."""
+
+__all__ = ["exact_counts"]
+
+import itertools
+from collections.abc import Callable, Collection, Iterable
+
+import jax
+import numpy as np
+from jax.sharding import Mesh
+from jaxtyping import Int64
+
+from dpjax.data.bayes_net import BayesNet
+from dpjax.data.columns import Table
+from dpjax.data.encoding import encode_batches
+from dpjax.statistics.network_counts import FamilyCounts
+from dpjax.tables.counts import count_batches
+
+
+def exact_counts(
+    net: BayesNet,
+    source: Table,
+    *,
+    families: str = "maximal",
+    ignore: str | Collection[str] = (),
+    mesh: Mesh | None = None,
+    progress: Callable[[Iterable], Iterable] = iter,
+) -> Int64[np.ndarray, " m"]:
+    """Count a network's families over a source of any length, in flat memory.
+
+    Args:
+        net: the network; its variables are the schema.
+        source: what `Schema.encode_batches` takes: a Parquet, CSV or CSV.gz file, a
+            folder or a list of files, an Arrow data set, table or reader, or an
+            iterable of tables or of arrays of encoded records. It is read once.
+        families: "maximal" or "all", as in `FamilyCounts`, whose order of cells this
+            has.
+        ignore: columns outside the network that are to be left out; "*" for all.
+        mesh: devices to count on; None: the default one. If it spans several processes,
+            each must call this with the same source. Each then counts its share (every
+            k-th row group of Parquet files, every k-th of several CSV files, and every
+            k-th batch of anything else), and all get the total.
+        progress: wraps the batches that are worked through, as `tqdm` does.
+
+    Returns:
+        What `FamilyCounts(net, families).measure` gives of all records at once, in 64
+        bits: exact beyond 2^31 records.
+
+    Privacy:
+        None: these are the exact counts. To publish, give the source to `release`.
+
+    Raises:
+        ValueError: if the source cannot be read throughout, or does not fit the
+            network. The message names the file, with its row group or row where that is
+            known, and never shows a value.
+        RuntimeError: in the other processes of a mesh, if one of them fails; if it
+            died, `dpjax.runtime.PeerLost`.
+    """
+    layout = FamilyCounts(net, families).measured
+    turns = None
+    if mesh is not None and mesh.is_multi_process:
+        processes = sorted({device.process_index for device in mesh.devices.flat})
+        turns = itertools.cycle(p == jax.process_index() for p in processes)
+    batches = encode_batches(source, net.variables, ignore=ignore, turns=turns)
+    return count_batches(progress(batches), layout, mesh=mesh)

@@ -1,0 +1,24 @@
+"""Studies: sweeps, experiments, planning and coverage."""
+
+__all__ = [
+    "HiddenMarkovExperiment",
+    "NaiveBayesExperiment",
+    "NetworkExperiment",
+    "RegressionExperiment",
+    "SweepResult",
+    "calibrate",
+    "metrics",
+    "plan",
+    "sweep",
+]
+
+from dpjax.study import metrics
+from dpjax.study.calibration import calibrate
+from dpjax.study.experiments import (
+    HiddenMarkovExperiment,
+    NaiveBayesExperiment,
+    NetworkExperiment,
+    RegressionExperiment,
+)
+from dpjax.study.plan import plan
+from dpjax.study.sweeps import SweepResult, sweep

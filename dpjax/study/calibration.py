@@ -1,0 +1,255 @@
+"""Do intervals mean what they say? Simulation-based calibration, without any data.
+
+If tables come from the prior and the release from the tables, then the posterior's
+distribution function at the true value of a probability is uniform: its rank. One rank
+a release, since parameters of one release are dependent.
+
+Where n is private the posterior has a flat prior on it, while data sets here have one
+n: ranks are then uniform only if n is many noise scales above 0.
+"""
+
+__all__ = ["Calibration", "Ranks", "calibrate"]
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import equinox as eqx
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+from jax import lax
+from jax.scipy.special import betainc, ndtr
+from jaxtyping import Array, Float
+from scipy import stats
+
+from dpjax._checks import typed_key, whole
+from dpjax._types import Key
+from dpjax.data.bayes_net import BayesNet
+from dpjax.families.conjugate_base import probability
+from dpjax.mechanisms import DiscreteLaplace
+from dpjax.posteriors import (
+    TooDear,
+    Windows,
+    check_exact,
+    dirichlet_posterior,
+    exact_posterior,
+    point_estimate,
+    rank_in,
+    sums_of,
+    widen,
+)
+from dpjax.posteriors.plug_in import draw_tables
+from dpjax.posteriors.prediction import sample_records
+from dpjax.posteriors.priors import Prior, flat_prior
+from dpjax.privacy import REPLACE_ONE, Epsilon
+from dpjax.releases.released import Released
+from dpjax.statistics import FamilyCounts
+
+BINS = 20
+_BLOCK = 50  # releases a compiled call: one program, and steps of a progress bar
+_TOLERANCE = 1e-6  # posterior mass outside of windows: far below what ranks can show
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """Ranks of true values under one kind of posterior.
+
+    Args:
+        posterior: which.
+        level: of the intervals.
+        ranks: between 0 and 1, one a release.
+    """
+
+    posterior: str
+    level: float
+    ranks: np.ndarray
+
+    @property
+    def covered(self) -> int:
+        """How many central intervals hold the true value."""
+        outside = (1 - self.level) / 2
+        return int(((self.ranks >= outside) & (self.ranks <= 1 - outside)).sum())
+
+    @property
+    def coverage(self) -> float:
+        """Share of the intervals that hold the true value: `level` is right."""
+        return self.covered / self.ranks.size
+
+    @property
+    def coverage_interval(self) -> tuple[float, float]:
+        """95 % Clopper-Pearson interval of the coverage."""
+        test = stats.binomtest(self.covered, self.ranks.size)
+        interval = test.proportion_ci(0.95)
+        return float(interval.low), float(interval.high)
+
+    @property
+    def histogram(self) -> np.ndarray:
+        """How many ranks are in each of 20 equal bins."""
+        bins = np.minimum((self.ranks * BINS).astype(int), BINS - 1)
+        return np.bincount(bins, minlength=BINS)
+
+    @property
+    def pvalue(self) -> float:
+        """Of a χ² test that ranks are uniform."""
+        return float(stats.chisquare(self.histogram).pvalue)
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Noise-aware posteriors, and those that take noisy counts at their word.
+
+    Args:
+        n: records of a data set.
+        epsilon: cost of a release.
+        adjacency: which data sets are neighbours.
+        noise_aware, naive: the ranks of both, for the same releases.
+    """
+
+    n: int
+    epsilon: float
+    adjacency: str
+    noise_aware: Ranks
+    naive: Ranks
+
+
+def calibrate(
+    key: Key,
+    net: BayesNet,
+    n: int,
+    epsilon: Epsilon,
+    adjacency: str,
+    *,
+    releases: int = 2000,
+    level: float = 0.95,
+    prior: Prior = 1.0,
+    progress: Callable[[Iterable[Array]], Iterable[Array]] = iter,
+) -> Calibration:
+    """Draw tables, records and releases; see where true values lie in their posteriors.
+
+    The posterior is the exact one where `exact_posterior` applies, else the
+    normal law around the point estimate, of trees too. Under add-remove give an n that
+    is many noise scales above 0, since the posterior's flat prior of n ends there.
+
+    Args:
+        key: typed.
+        net: the network.
+        n: records of a data set.
+        epsilon: cost of a release of its family counts.
+        adjacency: "replace-one" or "add-remove".
+        releases: how many; one rank is drawn from each.
+        level: of the intervals.
+        prior: Dirichlet parameters, of which tables are drawn and by which inferred.
+        progress: wraps the blocks that are worked through, as `tqdm` does.
+
+    Privacy:
+        No data is touched.
+
+    Raises:
+        ValueError: if a number is out of range or the prior has the wrong shape.
+    """
+    typed_key(key=key)
+    whole(1, n=n, releases=releases)
+    probability(level=level)
+    statistic = FamilyCounts(net)
+    mechanism = DiscreteLaplace.calibrate(epsilon, statistic.sensitivity(adjacency))
+    cells = jnp.broadcast_to(flat_prior(net, prior), (net.layout.length,))
+    study = _Study(statistic, mechanism, cells, n, adjacency == REPLACE_ONE)
+    key_example, key_releases = jr.split(key)
+    windows = _first_windows(study, key_example)
+    ranks = []
+    blocks = jr.split(key_releases, (-(-releases // _BLOCK), _BLOCK))
+    for keys in progress(blocks):
+        found, windows = _ranks(study, keys, windows)
+        ranks.append(found)
+    aware, naive = np.concatenate(ranks)[:releases].T
+    kind = "point estimate ± sd" if windows is None else "exact"
+    return Calibration(
+        n,
+        float(mechanism.guarantee().epsilon),
+        adjacency,
+        Ranks(f"noise-aware, {kind}", level, aware),
+        Ranks("noisy counts at their word", level, naive),
+    )
+
+
+class _Study(eqx.Module):
+    """What every release of a calibration has in common."""
+
+    statistic: FamilyCounts = eqx.field(static=True)
+    mechanism: DiscreteLaplace
+    prior: Float[Array, " c"]
+    n: int = eqx.field(static=True)
+    public: bool = eqx.field(static=True)
+
+    @property
+    def known(self) -> int | None:
+        """What a user may know of n."""
+        return self.n if self.public else None
+
+    def draw(self, key: Key) -> tuple[Array, Released]:
+        """Tables from the prior, and a release of records from them."""
+        key_tables, key_records, key_noise = jr.split(key, 3)
+        net = self.statistic.net
+        theta = draw_tables(key_tables, self.prior, net.layout)
+        records = sample_records(key_records, theta, net, self.n)
+        values = self.mechanism.sample(key_noise, self.statistic.measure(records))
+        return theta, Released(values, self.statistic, self.mechanism, self.known)
+
+
+def _first_windows(study: _Study, key: Key) -> Windows | None:
+    """Those of an example; None where no sums over hidden counts are possible."""
+    _, released = study.draw(key)
+    try:
+        check_exact(released)
+    except ValueError:
+        return None
+    tables = _by_name(study)
+    try:
+        return exact_posterior(released, tables, tolerance=_TOLERANCE).windows
+    except TooDear:
+        return None
+
+
+def _ranks(
+    study: _Study, keys: Array, windows: Windows | None
+) -> tuple[np.ndarray, Windows | None]:
+    """Ranks of a block, with windows that are wide enough for all of it."""
+    while True:
+        ranks, omitted = _block(study, keys, windows)
+        losses = np.asarray(omitted, float).max(axis=0)
+        if windows is None or losses.sum() <= _TOLERANCE:
+            return np.asarray(ranks, float), windows
+        wider = widen(windows, losses.tolist(), _TOLERANCE, study.known)
+        if wider == windows:
+            raise TooDear("`prior` must be weaker, or x64 enabled, for exact sums.")
+        windows = wider
+
+
+@eqx.filter_jit
+def _block(study: _Study, keys: Array, windows: Windows | None):
+    """One release after the other: each sums over windows that fill a cache."""
+    return lax.map(lambda key: _one(study, key, windows), keys)
+
+
+def _one(study: _Study, key: Key, windows: Windows | None) -> tuple[Array, Array]:
+    key_release, key_place = jr.split(key)
+    theta, released = study.draw(key_release)
+    place = jr.randint(key_place, (), 0, theta.size)
+    if windows is None:
+        estimate = point_estimate(released, _by_name(study))
+        sd = jnp.concatenate([jnp.ravel(x) for x in estimate.sd().values()])
+        aware = ndtr((theta[place] - estimate.theta[place]) / sd[place])
+        omitted = jnp.zeros(3)
+    else:
+        aware, omitted = rank_in(
+            sums_of(released, study.prior, windows), place, theta[place]
+        )
+    naive = dirichlet_posterior(released, _by_name(study)).concentration
+    rest = study.statistic.layout.row_sums(naive)[place] - naive[place]
+    taken = betainc(naive[place], rest, theta[place])
+    return jnp.stack([aware, taken]), omitted
+
+
+def _by_name(study: _Study) -> dict[str, Array]:
+    net = study.statistic.net
+    return dict(zip(net.names, net.layout.split(study.prior), strict=True))

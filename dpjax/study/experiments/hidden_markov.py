@@ -1,0 +1,174 @@
+"""How well each mechanism predicts the cells of an event log: for sweeps."""
+
+__all__ = ["CellLearner", "HiddenMarkovExperiment", "HiddenMarkovTrial"]
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import equinox as eqx
+import jax.numpy as jnp
+import jax.random as jr
+from jaxtyping import Array, Bool, Float, Int32
+
+from dpjax._checks import one_of, positive, whole
+from dpjax._private import Unpickled
+from dpjax._types import Key, Records, Scalars
+from dpjax.data.bayes_net import BayesNet
+from dpjax.event_logs import (
+    CellCounts,
+    event_counts,
+    log_variables,
+    sample_hidden_markov,
+)
+from dpjax.mechanisms import DiscreteLaplace
+from dpjax.privacy import ADJACENCIES, Epsilon
+from dpjax.statistics import FamilyCounts
+from dpjax.study.experiments.splits import training_mask
+from dpjax.study.experiments.stacks import repeated
+
+MECHANISMS = ("laplace", "non-private")
+
+
+class HiddenMarkovTrial(Unpickled, eqx.Module):
+    """What all cells of one repeat share.
+
+    Attributes:
+        counts: exact, of all levels of all fields.
+        observed: which cells' counts are used.
+    """
+
+    counts: Int32[Array, "regions times levels"]
+    observed: Bool[Array, "regions times"]
+
+
+class CellLearner(eqx.Module):
+    """Counts as the chains are to see them.
+
+    Args:
+        noise: what is added; negative sums are taken for 0. None: no privacy.
+        transition: Dirichlet parameter of every move, and of every first state; one a
+            budget if stacked.
+    """
+
+    noise: DiscreteLaplace | None
+    transition: Scalars
+
+    def counts(self, key: Key, exact: Int32[Array, "..."]) -> Float[Array, "..."]:
+        """Counts with noise, at least 0."""
+        if self.noise is None:
+            return exact.astype(float)
+        return jnp.maximum(self.noise.sample(key, exact), 0).astype(float)
+
+
+@dataclass(frozen=True)
+class HiddenMarkovExperiment:
+    """Fit a hidden Markov model to some cells of an event log, and predict the others.
+
+    `dpjax.sweep(key, experiment, records, mechanisms=experiment.mechanisms(names,
+    epsilons), epsilons=epsilons, prepare=experiment.prepare, repeats=10)`.
+
+    A repeat is one random choice of the cells to hold out, with events in them or not,
+    which all mechanisms and budgets share. A cell of the sweep is one fit, by Gibbs
+    chains; its score is
+
+    - `log_likelihood`: of a held-out cell's events, on average over cells and draws
+      (the log of the average likelihood over draws).
+
+    Args:
+        net: of an event log (`dpjax.event_logs.event_network`).
+        states: number of hidden states.
+        held_out: number of cells that are held out.
+        adjacency: "replace-one" or "add-remove".
+        chains: how many, from random starts.
+        sweeps: of each chain, half of them burn-in.
+        emission: Dirichlet parameter of every level.
+        transition: Dirichlet parameter of every move, and of every first state.
+
+    Privacy:
+        A simulation on data that the caller may see: nothing here is to be published.
+
+    Raises:
+        ValueError: if an argument is out of its range, or the network another one.
+
+    Reference:
+        Foulds, Geumlek, Welling & Chaudhuri (UAI-16), section 5, for the score.
+    """
+
+    net: BayesNet
+    states: int
+    held_out: int
+    adjacency: str
+    chains: int = 4
+    sweeps: int = 100
+    emission: float = 1.0
+    transition: float = 1.0
+
+    def __post_init__(self):
+        region, time, _ = log_variables(self.net)
+        cells = region.size * time.size
+        whole(1, states=self.states, chains=self.chains, sweeps=self.sweeps)
+        whole(1, held_out=self.held_out)
+        if self.held_out >= cells:
+            raise ValueError(
+                f"`held_out` must be below the number of cells, {cells}, so that some "
+                f"are observed, got {self.held_out}."
+            )
+        one_of(ADJACENCIES, adjacency=self.adjacency)
+        positive(emission=self.emission, transition=self.transition)
+
+    def mechanisms(
+        self, names: Sequence[str], epsilons: Sequence[Epsilon]
+    ) -> dict[str, CellLearner]:
+        """Learners by name, stacked over budgets; calibrated on the host.
+
+        Args:
+            names: among "laplace" (noise on the counts of every cell) and
+                "non-private" (ε ignored).
+            epsilons: the budgets.
+
+        Raises:
+            ValueError: if there is no such mechanism, or a budget is not positive.
+        """
+        for name in names:
+            one_of(MECHANISMS, mechanism=name)
+        return {name: self._learner(name, epsilons) for name in names}
+
+    def _learner(self, name: str, epsilons: Sequence[Epsilon]) -> CellLearner:
+        transition = repeated(self.transition, len(epsilons))
+        if name == "non-private":
+            return CellLearner(None, transition)
+        change = FamilyCounts(self.net).sensitivity(self.adjacency)
+        return CellLearner(DiscreteLaplace.calibrate_many(epsilons, change), transition)
+
+    def prepare(self, key: Key, data: Records) -> HiddenMarkovTrial:
+        """One repeat: the counts, and which cells are observed.
+
+        Privacy:
+            None: these are the exact counts.
+        """
+        counts = event_counts(self.net, data)
+        regions, times, _ = counts.shape
+        cells = regions * times
+        observed = training_mask(key, cells, cells - self.held_out)
+        return HiddenMarkovTrial(counts, observed.reshape(regions, times))
+
+    def __call__(
+        self, key: Key, mechanism: CellLearner, data: HiddenMarkovTrial
+    ) -> dict[str, Float[Array, ""]]:
+        """The score of one fit."""
+        key_noise, key_chains = jr.split(key)
+        seen = jnp.where(data.observed[..., None], data.counts, 0)
+        cells = CellCounts.of(
+            self.net,
+            mechanism.counts(key_noise, seen),
+            self.states,
+            observed=data.observed,
+            emission=self.emission,
+            transition=mechanism.transition,
+        )
+        found = sample_hidden_markov(
+            key_chains, cells, chains=self.chains, sweeps=self.sweeps
+        )
+        logs = found.log_likelihood(data.counts)
+        held_out = jnp.where(data.observed, 0, logs).sum()
+        return {"log_likelihood": held_out / self.held_out}

@@ -1,0 +1,220 @@
+"""Naive Bayes of two classes and binary features: the same experiment, by products.
+
+Counts of all repeats of a block are one product of matrices, and predictions of all
+cells another: what hundreds of thousands of fits are made of.
+"""
+
+__all__ = [
+    "NaiveBayesExperiment",
+    "NaiveBayesTrial",
+    "is_binary_naive_bayes",
+    "joint_weights",
+]
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jaxtyping import Array, Bool, Float, Int32
+
+from dpjax._checks import array_of, one_of, positive, whole
+from dpjax._private import Unpickled
+from dpjax._types import Key, Records
+from dpjax.data.bayes_net import BayesNet
+from dpjax.privacy import ADJACENCIES, Epsilon
+from dpjax.study.experiments.network import PREDICTIVE, NetworkExperiment, chosen
+from dpjax.study.experiments.splits import training_mask
+from dpjax.study.experiments.table_learners import TableLearner
+from dpjax.study.metrics import roc_auc
+
+_MOST_RECORDS = 1 << 24  # up to which sums in float32 are exact
+
+
+class NaiveBayesTrial(Unpickled, eqx.Module):
+    """What all cells of one repeat share; `design` and `positive` all repeats do.
+
+    Attributes:
+        counts: exact, of the training records, in all maximal families.
+        held_out: which records are held out.
+        design: features of all records, a column a record, and last a row of ones.
+        positive: whether a record has the target's second level.
+    """
+
+    counts: Int32[Array, " m"]
+    held_out: Bool[Array, " n"]
+    design: Float[Array, "rows n"]
+    positive: Bool[Array, " n"]
+
+
+@dataclass(frozen=True)
+class NaiveBayesExperiment:
+    """`NetworkExperiment` for binary naive Bayes: the same splits and scores, sooner.
+
+    Args:
+        net: the target is the one parent of all others; all have two levels.
+        target: the variable to predict.
+        training: number of training records, a public size; all others are held out.
+        adjacency: "replace-one", where `training` is public, or "add-remove".
+        prior: Dirichlet parameter of every cell.
+        scores: among accuracy, auc, log_loss and log_likelihood; None: all.
+        exact_noise: whether noise is that of a release, in integers; or else floats of
+            the same scale, which take half as long to draw and to compile.
+
+    Privacy:
+        A simulation on data that the caller may see: nothing here is to be published.
+
+    Raises:
+        ValueError: if an argument is out of its range or the network another one.
+    """
+
+    net: BayesNet
+    target: str
+    training: int
+    adjacency: str
+    prior: float = 1.0
+    scores: tuple[str, ...] | None = None
+    exact_noise: bool = False
+
+    def __post_init__(self):
+        if not is_binary_naive_bayes(self.net, self.target):
+            raise ValueError(
+                "`net` must be naive Bayes of binary variables with the target as the "
+                "parent of all others: use NetworkExperiment for any other."
+            )
+        whole(1, training=self.training)
+        one_of(ADJACENCIES, adjacency=self.adjacency)
+        positive(prior=self.prior)
+        object.__setattr__(self, "scores", chosen(self.scores, PREDICTIVE))
+
+    def mechanisms(
+        self, names: Sequence[str], epsilons: Sequence[Epsilon]
+    ) -> dict[str, TableLearner]:
+        """Learners by name, as of `NetworkExperiment.mechanisms`."""
+        same = NetworkExperiment(
+            self.net,
+            self.target,
+            self.training,
+            self.adjacency,
+            self.prior,
+            exact_noise=self.exact_noise,
+        )
+        return same.mechanisms(names, epsilons)
+
+    def bytes_a_cell(self, data: Records) -> int:
+        """What one fit works on: a margin for every record; all share the records."""
+        return len(array_of(data, "data")) * jnp.result_type(float).itemsize
+
+    def prepare(self, key: Key, data: Records) -> NaiveBayesTrial:
+        """One repeat: which records train, and their counts.
+
+        Privacy:
+            None: these are the exact counts.
+
+        Raises:
+            ValueError: if there are too few records, or 2^24 or more.
+        """
+        records = array_of(data, "data")
+        n, place = records.shape[0], self.net.index(self.target)
+        if n >= _MOST_RECORDS:
+            raise ValueError(
+                f"`data` must have fewer than {_MOST_RECORDS} records, got {n}: use "
+                "NetworkExperiment."
+            )
+        mask = training_mask(key, n, self.training)
+        target = records[:, place].astype(bool)
+        features = np.delete(np.arange(records.shape[1]), place)
+        design = records[:, features].astype(bool)
+        counts = _product(mask.astype(jnp.float32), _cells(target, design))
+        ones = jnp.ones((1, n), float)
+        return NaiveBayesTrial(
+            counts.astype(jnp.int32),
+            ~mask,
+            jnp.concatenate([design.T.astype(float), ones]),
+            target,
+        )
+
+    def __call__(
+        self, key: Key, mechanism: TableLearner, data: NaiveBayesTrial
+    ) -> dict[str, Float[Array, ""]]:
+        """The scores of one fit."""
+        wanted = self.scores or ()
+        logs = jnp.log(mechanism.fit(key, data.counts))
+        zero, one = (
+            jnp.asarray(x, float) for x in joint_weights(self.net, self.target)
+        )
+        margin = _product(_product(one - zero, logs), data.design)
+        found = {
+            name: score(margin, data)
+            for name, score in _OF_MARGIN.items()
+            if name in wanted
+        }
+        if "log_likelihood" in wanted:
+            negative = _product(_product(zero, logs), data.design)
+            joint = negative + jnp.where(data.positive, margin, 0)
+            found["log_likelihood"] = _mean(joint, data)
+        return {name: found[name] for name in wanted}
+
+
+def is_binary_naive_bayes(net: BayesNet, target: str) -> bool:
+    """Whether the target is the one parent of all others, all with two levels."""
+    place = net.index(target)
+    parents = [group for i, group in enumerate(net.parents) if i != place]
+    star = not net.parents[place] and {*parents} == {(place,)}
+    return star and {*net.sizes} == {2}
+
+
+def _product(left: Array, right: Array) -> Array:
+    """Of matrices that carry counts or decide a comparison: never rounded to TF32."""
+    return jnp.dot(left, right, precision=lax.Precision.HIGHEST)
+
+
+def _cells(target: Array, features: Array) -> Float[Array, "n cells"]:
+    """One-hot: in which cell of each family's table, target by feature, a record is."""
+    by_target = jnp.stack([~target, target], axis=1)[:, None, :, None]
+    by_feature = jnp.stack([~features, features], axis=2)[:, :, None, :]
+    return (by_target & by_feature).reshape(target.shape[0], -1).astype(jnp.float32)
+
+
+def joint_weights(net: BayesNet, target: str) -> tuple[np.ndarray, np.ndarray]:
+    """From log-tables to log-joints linear in the features: with either target level.
+
+    Rows are the features' weights, and last the constant: with W one of the two, the
+    log-probability of a record x and that level is `(*x, 1) @ W @ log(tables)`.
+    """
+    place, layout = net.index(target), net.layout
+    features = [i for i in range(len(net.names)) if i != place]
+    weights = np.zeros((2, len(features) + 1, layout.length))
+    for level in (0, 1):
+        weights[level, -1, layout.offsets[place] + level] = 1
+        for row, i in enumerate(features):
+            first = layout.offsets[i] + 2 * level
+            weights[level, row, first : first + 2] = -1, 1
+            weights[level, -1, first] = 1
+    return weights[0], weights[1]
+
+
+def _mean(values: Array, data: NaiveBayesTrial) -> Array:
+    """Over held-out records."""
+    total = jnp.where(data.held_out, values, 0).sum()
+    return total / data.held_out.astype(total.dtype).sum()
+
+
+def _accuracy(margin: Array, data: NaiveBayesTrial) -> Array:
+    right = ((margin > 0) == data.positive) & data.held_out
+    number = right.sum(dtype=jnp.int32).astype(margin.dtype)
+    return number / data.held_out.astype(margin.dtype).sum()
+
+
+def _log_loss(margin: Array, data: NaiveBayesTrial) -> Array:
+    return _mean(jax.nn.softplus(jnp.where(data.positive, -margin, margin)), data)
+
+
+def _auc(margin: Array, data: NaiveBayesTrial) -> Array:
+    return roc_auc(margin, data.positive.astype(jnp.int32), among=data.held_out)
+
+
+_OF_MARGIN = {"accuracy": _accuracy, "auc": _auc, "log_loss": _log_loss}

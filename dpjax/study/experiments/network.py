@@ -1,0 +1,181 @@
+"""How well each mechanism learns any Bayesian network: an experiment for sweeps."""
+
+__all__ = ["NetworkExperiment", "NetworkTrial"]
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import equinox as eqx
+from jaxtyping import Array, ArrayLike, Float, Int32, Integer, Real
+
+from dpjax._checks import array_of, one_of, positive, whole
+from dpjax._private import Unpickled
+from dpjax._types import Cells, Key
+from dpjax.data.bayes_net import BayesNet
+from dpjax.posteriors.prediction import log_likelihood, predict, sample_records
+from dpjax.privacy import ADJACENCIES, Epsilon
+from dpjax.statistics import FamilyCounts
+from dpjax.study.experiments.errors import table_errors
+from dpjax.study.experiments.splits import split
+from dpjax.study.experiments.table_learners import Setting, TableLearner, learners
+from dpjax.study.metrics import accuracy, log_loss, roc_auc
+from dpjax.tables.counts import count
+
+PREDICTIVE = ("accuracy", "auc", "log_loss", "log_likelihood")
+OF_TRUTH = ("total_variation", "kl")
+
+
+class NetworkTrial(Unpickled, eqx.Module):
+    """What all cells of one repeat share.
+
+    Attributes:
+        counts: exact, of the training records, in all maximal families.
+        held_out: the other records.
+        truth: the tables that the records were drawn from, if they were.
+    """
+
+    counts: Int32[Array, " m"]
+    held_out: Integer[Array, "rest d"]
+    truth: Cells | None
+
+
+@dataclass(frozen=True)
+class NetworkExperiment:
+    """Learn a network's tables from some records, and score them on the others.
+
+    `dpjax.sweep(key, experiment, records, mechanisms=experiment.mechanisms(names,
+    epsilons), epsilons=epsilons, prepare=experiment.prepare, repeats=1000)`.
+
+    A repeat is one random split of the records into training and held-out ones, or, if
+    `synthetic`, fresh records of both kinds from true tables; all mechanisms and
+    budgets share it. A cell is one fit: its scores, by name, are
+
+    - `accuracy`, `log_loss`: of the target given all other variables;
+    - `auc`: the same, if the target has two levels; not a number where the held-out
+      records all have one;
+    - `log_likelihood`: of a held-out record, on average;
+    - `total_variation`, `kl`: of the learned tables from the true ones, if these are
+      known, means over rows.
+
+    Args:
+        net: the network.
+        target: the variable to predict.
+        training: number of training records, a public size; all others are held out.
+        adjacency: "replace-one", where `training` is public, or "add-remove".
+        prior: Dirichlet parameter of every cell.
+        scores: which; None: all that apply. What is left out is not computed.
+        synthetic: number of held-out records, if data are the true tables, one vector
+            laid out as `net.layout`; None: data are records, encoded.
+        exact_noise: whether noise is that of a release, in integers; or else floats of
+            the same scale, which take half as long to draw and to compile.
+
+    Privacy:
+        A simulation on data that the caller may see: nothing here is to be published.
+
+    Raises:
+        ValueError: if an argument is out of its range, or no such score applies.
+    """
+
+    net: BayesNet
+    target: str
+    training: int
+    adjacency: str
+    prior: float = 1.0
+    scores: tuple[str, ...] | None = None
+    exact_noise: bool = False
+    synthetic: int | None = None
+
+    def __post_init__(self):
+        place = self.net.index(self.target)
+        whole(1, training=self.training)
+        one_of(ADJACENCIES, adjacency=self.adjacency)
+        positive(prior=self.prior)
+        if self.synthetic is not None:
+            whole(1, synthetic=self.synthetic)
+        possible = OF_TRUTH if self.synthetic is not None else ()
+        known = [x for x in PREDICTIVE if x != "auc" or self.net.sizes[place] == 2]
+        object.__setattr__(self, "scores", chosen(self.scores, (*known, *possible)))
+
+    def mechanisms(
+        self, names: Sequence[str], epsilons: Sequence[Epsilon]
+    ) -> dict[str, TableLearner]:
+        """Learners by name, stacked over budgets; calibrated on the host.
+
+        Args:
+            names: among "laplace" (noise on all maximal families, clamped), "projected"
+                (then made to agree by least squares), "fourier", "posterior-sample"
+                (truncated and tempered as ε pays for), and "non-private" (ε ignored).
+            epsilons: the budgets.
+
+        Raises:
+            ValueError: if there is no such mechanism, or a budget is not positive.
+        """
+        setting = Setting(
+            self.net,
+            epsilons,
+            self.adjacency,
+            self.training,
+            self.prior,
+            self.exact_noise,
+        )
+        return learners(setting, names)
+
+    def prepare(self, key: Key, data: Real[ArrayLike, "..."]) -> NetworkTrial:
+        """One repeat: records for training, counted, and others for scores.
+
+        Privacy:
+            None: these are the exact counts.
+        """
+        layout, data = FamilyCounts(self.net).measured, array_of(data, "data")
+        if self.synthetic is None:
+            train, rest = split(key, data, self.training)
+            return NetworkTrial(count(train, layout), rest, None)
+        records = sample_records(key, data, self.net, self.training + self.synthetic)
+        counts = count(records[: self.training], layout)
+        return NetworkTrial(counts, records[self.training :], data)
+
+    def __call__(
+        self, key: Key, mechanism: TableLearner, data: NetworkTrial
+    ) -> dict[str, Float[Array, ""]]:
+        """The scores of one fit."""
+        theta = mechanism.fit(key, data.counts)
+        place, found, wanted = self.net.index(self.target), {}, self.scores or ()
+        if {"accuracy", "auc", "log_loss"} & {*wanted}:
+            law = predict(theta, data.held_out, self.net, place)
+            levels = data.held_out[:, place].astype(int)
+            found |= {
+                name: score(law, levels)
+                for name, score in _OF_TARGET.items()
+                if name in wanted
+            }
+        if "log_likelihood" in wanted:
+            found["log_likelihood"] = log_likelihood(
+                theta, data.held_out, self.net
+            ).mean()
+        if data.truth is not None:
+            found |= table_errors(self.net.layout, data.truth, theta)
+        return {name: found[name] for name in wanted}
+
+
+_OF_TARGET: dict[str, Callable[[Array, Array], Array]] = {
+    "accuracy": accuracy,
+    "auc": lambda law, levels: roc_auc(law[:, 1], levels),
+    "log_loss": log_loss,
+}
+
+
+def chosen(
+    scores: tuple[str, ...] | None, possible: tuple[str, ...]
+) -> tuple[str, ...]:
+    """The scores asked for, or all.
+
+    Raises:
+        ValueError: if one is not possible, or none is asked for.
+    """
+    if scores is None:
+        return possible
+    if not scores:
+        raise ValueError(f"`scores` must hold at least one of {', '.join(possible)}.")
+    for score in scores:
+        one_of(possible, score=score)
+    return tuple(scores)

@@ -1,0 +1,243 @@
+"""How well each mechanism predicts by linear regression: an experiment for sweeps."""
+
+__all__ = [
+    "NoisyWeights",
+    "PlainWeights",
+    "RegressionExperiment",
+    "RegressionTrial",
+    "SampledWeights",
+    "WeightLearner",
+]
+
+import abc
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int32, Real
+
+from dpjax._checks import array_of, one_of, positive, whole
+from dpjax._private import Unpickled
+from dpjax._types import Key, Scalars
+from dpjax.families import KnownNoiseParameters, LinearRegression, conjugate_posterior
+from dpjax.families.conjugate_regression import KnownNoisePosterior
+from dpjax.mechanisms import DiscreteLaplace, RegressionSample
+from dpjax.privacy import REPLACE_ONE, Epsilon
+from dpjax.statistics import Sufficient
+from dpjax.study.experiments.splits import split
+from dpjax.study.experiments.stacks import repeated, stacked
+
+MECHANISMS = ("laplace", "posterior-sample", "non-private")
+
+
+class RegressionTrial(Unpickled, eqx.Module):
+    """What all cells of one repeat share.
+
+    Attributes:
+        exact: the statistic of the training records.
+        features: of the held-out records.
+        targets: theirs.
+    """
+
+    exact: Int32[Array, " m"]
+    features: Float[Array, "rest f"]
+    targets: Float[Array, " rest"]
+
+
+class WeightLearner(eqx.Module):
+    """From an exact statistic to predictions."""
+
+    @abc.abstractmethod
+    def predict(
+        self, key: Key, exact: Int32[Array, " m"], features: Float[Array, "n f"]
+    ) -> Float[Array, " n"]:
+        """Expected targets, after one release.
+
+        Args:
+            key: typed.
+            exact: the statistic of the training records.
+            features: of the records to predict.
+
+        Privacy:
+            A simulation on data that the caller may see.
+        """
+
+
+class PlainWeights(WeightLearner):
+    """Without privacy: the posterior mean given the exact statistic.
+
+    Args:
+        statistic: of a "linear-regression".
+        prior_precision: of every weight, about 0; one a budget if stacked.
+        noise_precision: of a target about its expectation, known.
+        n: number of records, where it is public.
+    """
+
+    statistic: Sufficient = eqx.field(static=True)
+    prior_precision: Scalars
+    noise_precision: Scalars
+    n: int | None = eqx.field(static=True)
+
+    def predict(
+        self, key: Key, exact: Int32[Array, " m"], features: Float[Array, "n f"]
+    ) -> Float[Array, " n"]:
+        """By the posterior mean; the key is not used."""
+        family = self.statistic.family
+        assert isinstance(family, LinearRegression)
+        size = family.columns - 1 + family.intercept
+        prior = KnownNoiseParameters(
+            jnp.zeros(size),
+            jnp.eye(size) * jnp.asarray(self.prior_precision, float),
+            jnp.asarray(self.noise_precision, float),
+        )
+        total, n = self.statistic.decode(exact, self.n)
+        posterior = conjugate_posterior(family, total, n, prior)
+        assert isinstance(posterior, KnownNoisePosterior)
+        return posterior.predict(features)
+
+
+class NoisyWeights(WeightLearner):
+    """Noise on the statistic, made a possible one and taken at its word.
+
+    Args:
+        plain: what is done with it.
+        noise: what is added to it.
+    """
+
+    plain: PlainWeights
+    noise: DiscreteLaplace
+
+    def predict(
+        self, key: Key, exact: Int32[Array, " m"], features: Float[Array, "n f"]
+    ) -> Float[Array, " n"]:
+        """By the posterior mean given the noisy statistic."""
+        return self.plain.predict(key, self.noise.sample(key, exact), features)
+
+
+class SampledWeights(WeightLearner):
+    """One sample from the tempered posterior, truncated to a ball.
+
+    Args:
+        law: of the sample.
+    """
+
+    law: RegressionSample
+
+    def predict(
+        self, key: Key, exact: Int32[Array, " m"], features: Float[Array, "n f"]
+    ) -> Float[Array, " n"]:
+        """By the sampled weights."""
+        return self.law.predict(self.law.sample(key, exact), features)
+
+
+@dataclass(frozen=True)
+class RegressionExperiment:
+    r"""Fit a linear regression to some records, and predict the others' targets.
+
+    `dpjax.sweep(key, experiment, records, mechanisms=experiment.mechanisms(names,
+    epsilons), epsilons=epsilons, prepare=experiment.prepare, repeats=1000)`, where
+    records are numbers, a row a record, the target last.
+
+    A repeat is one random split of the records into training and held-out ones, which
+    all mechanisms and budgets share. A cell is one fit; its score is
+
+    - `mse`: mean squared error of the held-out targets, in the square of their unit.
+
+    Args:
+        statistic: of a "linear-regression"; its adjacency is that of the experiment.
+        training: number of training records, a public size; all others are held out.
+        prior_precision: of every weight (of columns centred if there is an intercept).
+        noise_precision: of a target about its expectation, known.
+        radius: of the ball that sampled weights are truncated to; None: 10 over the
+            root of `prior_precision`, as in the paper.
+
+    Privacy:
+        A simulation on data that the caller may see: nothing here is to be published.
+
+    Raises:
+        ValueError: if an argument is out of its range, or the statistic another one.
+
+    Reference:
+        Zhang, Rubinstein & Dimitrakakis (AAAI-16), section 5.2 and Appendix D, for the
+        sampler.
+    """
+
+    statistic: Sufficient
+    training: int
+    prior_precision: float = 1.0
+    noise_precision: float = 1.0
+    radius: float | None = None
+
+    def __post_init__(self):
+        if not isinstance(self.statistic.family, LinearRegression):
+            raise ValueError(
+                "`statistic` must be of a linear-regression, got "
+                f"{self.statistic.family.name}."
+            )
+        whole(1, training=self.training)
+        positive(
+            prior_precision=self.prior_precision,
+            noise_precision=self.noise_precision,
+            radius=1.0 if self.radius is None else self.radius,
+        )
+
+    def mechanisms(
+        self, names: Sequence[str], epsilons: Sequence[Epsilon]
+    ) -> dict[str, WeightLearner]:
+        """Learners by name, stacked over budgets; calibrated on the host.
+
+        Args:
+            names: among "laplace" (noise on the sufficient statistic),
+                "posterior-sample" (at the temperature that ε pays for) and
+                "non-private" (ε ignored).
+            epsilons: the budgets.
+
+        Raises:
+            ValueError: if there is no such mechanism, or a budget is not positive.
+        """
+        for name in names:
+            one_of(MECHANISMS, mechanism=name)
+        return {name: self._learner(name, epsilons) for name in names}
+
+    def _learner(self, name: str, epsilons: Sequence[Epsilon]) -> WeightLearner:
+        n = self.training if self.statistic.adjacency == REPLACE_ONE else None
+        if name == "posterior-sample":
+            laws = [
+                RegressionSample.calibrate(
+                    self.statistic,
+                    epsilon,
+                    self.prior_precision,
+                    radius=self.radius,
+                    noise_precision=self.noise_precision,
+                    n=n,
+                )
+                for epsilon in epsilons
+            ]
+            return SampledWeights(stacked(laws))
+        prior, precision = (
+            repeated(x, len(epsilons))
+            for x in (self.prior_precision, self.noise_precision)
+        )
+        plain = PlainWeights(self.statistic, prior, precision, n)
+        if name == "non-private":
+            return plain
+        change = self.statistic.sensitivity(self.statistic.adjacency)
+        return NoisyWeights(plain, DiscreteLaplace.calibrate_many(epsilons, change))
+
+    def prepare(self, key: Key, data: Real[Array, "n d"]) -> RegressionTrial:
+        """One repeat: records for training, measured, and others for the score.
+
+        Privacy:
+            None: these are the exact sums.
+        """
+        train, rest = split(key, array_of(data, "data"), self.training)
+        rest = rest.astype(float)
+        return RegressionTrial(self.statistic.measure(train), rest[:, :-1], rest[:, -1])
+
+    def __call__(
+        self, key: Key, mechanism: WeightLearner, data: RegressionTrial
+    ) -> dict[str, Float[Array, ""]]:
+        """The score of one fit."""
+        predicted = mechanism.predict(key, data.exact, data.features)
+        return {"mse": ((predicted - data.targets) ** 2).mean()}

@@ -1,0 +1,214 @@
+"""How each mechanism learns a network's tables, from exact counts to estimates.
+
+A learner is stacked over budgets, so that one compiled program serves them all.
+"""
+
+__all__ = [
+    "MECHANISMS",
+    "NoisyTables",
+    "PlainTables",
+    "SampledTables",
+    "Setting",
+    "TableLearner",
+    "learners",
+]
+
+import abc
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int32
+
+from dpjax._checks import one_of
+from dpjax._types import Cells, Key, Scalars
+from dpjax.data.bayes_net import BayesNet
+from dpjax.mechanisms import (
+    DiscreteLaplace,
+    GridPosterior,
+    Laplace,
+    Mechanism,
+    PosteriorSample,
+)
+from dpjax.privacy import REPLACE_ONE, Epsilon, Sensitivity, exact_epsilon
+from dpjax.statistics import FamilyCounts, FourierCoefficients, TableStatistic
+from dpjax.study.experiments.stacks import repeated, stacked
+from dpjax.tables.projection import project
+
+
+class TableLearner(eqx.Module):
+    """From the exact counts of a network's maximal families to all its tables."""
+
+    @abc.abstractmethod
+    def fit(self, key: Key, counts: Int32[Array, " m"]) -> Cells:
+        """Estimated tables, laid out as the network's.
+
+        Args:
+            key: typed.
+            counts: exact, of `FamilyCounts(net).measured`.
+
+        Privacy:
+            A simulation on data that the caller may see.
+        """
+
+
+class PlainTables(TableLearner):
+    """Without privacy: the posterior mean given exact counts.
+
+    Args:
+        statistic: of the network.
+        prior: Dirichlet parameter of every cell, > 0; one a budget if stacked.
+    """
+
+    statistic: TableStatistic = eqx.field(static=True)
+    prior: Scalars
+
+    def fit(self, key: Key, counts: Int32[Array, " m"]) -> Cells:
+        """The posterior mean; the key is not used."""
+        tables = self.statistic.tables(counts.astype(float))
+        return _posterior_mean(self.statistic, tables, self.prior)
+
+
+class NoisyTables(TableLearner):
+    """Noise on a statistic, clamped to what is possible and taken at its word.
+
+    What `dpjax.posteriors.dirichlet_posterior` makes of a release: its mean.
+
+    Args:
+        statistic: what is measured.
+        noise: what is added to it.
+        prior: Dirichlet parameter of every cell, > 0; one a budget if stacked.
+        n: number of records, where it is public.
+        projected: whether noisy tables are made to agree first, by least squares.
+    """
+
+    statistic: TableStatistic = eqx.field(static=True)
+    noise: Mechanism
+    prior: Scalars
+    n: int | None = eqx.field(static=True)
+    projected: bool = eqx.field(static=True, default=False)
+
+    def fit(self, key: Key, counts: Int32[Array, " m"]) -> Cells:
+        """The posterior mean given noisy counts."""
+        exact = self.statistic.of_counts(counts, self.n or 0)
+        values = self.noise.sample(key, exact).astype(float)
+        if self.projected:
+            values = project(self.statistic.counted, values, self.n)
+        tables = jnp.clip(self.statistic.tables(values, self.n), 0, self.n)
+        return _posterior_mean(self.statistic, tables, self.prior)
+
+
+class SampledTables(TableLearner):
+    """One sample from the tempered posterior, its tables truncated.
+
+    Args:
+        statistic: of the network.
+        law: of the sample.
+    """
+
+    statistic: TableStatistic = eqx.field(static=True)
+    law: PosteriorSample
+
+    def fit(self, key: Key, counts: Int32[Array, " m"]) -> Cells:
+        """The sample."""
+        return self.law.sample(key, self.statistic.tables(counts))
+
+
+def _posterior_mean(statistic: TableStatistic, tables: Cells, prior: Scalars) -> Cells:
+    return statistic.layout.normalise(tables + jnp.asarray(prior, float))
+
+
+class Setting(NamedTuple):
+    """What learners of one experiment have in common.
+
+    Attributes:
+        net: the network.
+        epsilons: the budgets.
+        adjacency: "replace-one" or "add-remove".
+        n: number of training records.
+        prior: Dirichlet parameter of every cell.
+        exact_noise: whether noise is that of a release, in integers, or is simulated.
+    """
+
+    net: BayesNet
+    epsilons: Sequence[Epsilon]
+    adjacency: str
+    n: int
+    prior: float
+    exact_noise: bool
+
+    @property
+    def public(self) -> int | None:
+        """The number of records, where it is public."""
+        return self.n if self.adjacency == REPLACE_ONE else None
+
+    @property
+    def priors(self) -> Float[Array, " e"]:
+        """One a budget."""
+        return repeated(self.prior, len(self.epsilons))
+
+
+def _noisy(
+    setting: Setting, statistic: TableStatistic, projected: bool = False
+) -> NoisyTables:
+    sensitivity = statistic.sensitivity(setting.adjacency)
+    if setting.exact_noise:
+        noise = DiscreteLaplace.calibrate_many(setting.epsilons, sensitivity)
+    else:
+        change = Sensitivity(float(sensitivity.value), setting.adjacency)
+        exact = [exact_epsilon(epsilon) for epsilon in setting.epsilons]
+        noise = stacked([Laplace(float(epsilon), change) for epsilon in exact])
+    return NoisyTables(statistic, noise, setting.priors, setting.public, projected)
+
+
+def _laplace(setting: Setting) -> NoisyTables:
+    return _noisy(setting, FamilyCounts(setting.net))
+
+
+def _projected(setting: Setting) -> NoisyTables:
+    return _noisy(setting, FamilyCounts(setting.net), projected=True)
+
+
+def _fourier(setting: Setting) -> NoisyTables:
+    net, adjacency = setting.net, setting.adjacency
+    return _noisy(setting, FourierCoefficients.of_network(net, adjacency))
+
+
+def _posterior_sample(setting: Setting) -> SampledTables:
+    laws = [
+        GridPosterior.posterior(
+            setting.net.layout,
+            epsilon,
+            setting.adjacency,
+            n=setting.public,
+            prior=str(setting.prior),
+        ).in_reals()
+        for epsilon in setting.epsilons
+    ]
+    return SampledTables(FamilyCounts(setting.net), stacked(laws))
+
+
+def _non_private(setting: Setting) -> PlainTables:
+    return PlainTables(FamilyCounts(setting.net), setting.priors)
+
+
+_MAKE: dict[str, Callable[[Setting], TableLearner]] = {
+    "laplace": _laplace,
+    "projected": _projected,
+    "fourier": _fourier,
+    "posterior-sample": _posterior_sample,
+    "non-private": _non_private,
+}
+MECHANISMS = tuple(_MAKE)
+
+
+def learners(setting: Setting, names: Sequence[str]) -> dict[str, TableLearner]:
+    """A stack of learners a mechanism, an entry a budget; calibrated on the host.
+
+    Raises:
+        ValueError: if there is no such mechanism, or a budget is not positive.
+    """
+    for name in names:
+        one_of(MECHANISMS, mechanism=name)
+    return {name: _MAKE[name](setting) for name in names}

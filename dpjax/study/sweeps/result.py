@@ -1,0 +1,124 @@
+"""What a sweep found: arrays with named axes, and the ways out of them."""
+
+__all__ = ["SweepResult"]
+
+import importlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpjax.study.table_files import write_table
+
+if TYPE_CHECKING:
+    import pandas
+    import xarray
+
+
+@dataclass(frozen=True, eq=False)
+class SweepResult(Mapping[str, np.ndarray]):
+    """The experiment's numbers by name, each an array over the axes of the sweep.
+
+    A mapping: `result["accuracy"]`. An experiment that returns one array, without a
+    name, gives `result["value"]`; of nested ones the names are joined by dots.
+
+    Args:
+        arrays: by name; the first axes are `dimensions`, more are the experiment's own.
+        coordinates: labels along each named axis, in order.
+
+    Privacy:
+        Of a simulation on data that the caller may see: nothing here is to be
+        published.
+    """
+
+    arrays: Mapping[str, np.ndarray]
+    coordinates: Mapping[str, list]
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self.arrays[name]
+
+    def __iter__(self):
+        return iter(self.arrays)
+
+    def __len__(self) -> int:
+        return len(self.arrays)
+
+    def __repr__(self) -> str:
+        axes = ", ".join(f"{name}: {len(x)}" for name, x in self.coordinates.items())
+        return f"SweepResult({', '.join(self.arrays)}; {axes})"
+
+    @property
+    def dimensions(self) -> tuple[str, ...]:
+        """Names of the leading axes: of dataset, mechanism, epsilon and repeat."""
+        return tuple(self.coordinates)
+
+    def mean(self, name: str) -> np.ndarray:
+        """Mean over the repeats, in double precision."""
+        return self[name].mean(axis=len(self.dimensions) - 1, dtype=np.float64)
+
+    def standard_error(self, name: str) -> np.ndarray:
+        """Of that mean; NaN for a single repeat."""
+        axis = len(self.dimensions) - 1
+        repeats = self[name].shape[axis]
+        if repeats == 1:
+            return np.full_like(self.mean(name), np.nan)
+        spread = self[name].std(axis=axis, ddof=1, dtype=np.float64)
+        return spread / np.sqrt(repeats)
+
+    def to_xarray(self) -> "xarray.Dataset":
+        """All of it with named axes; the experiment's own are `name_0`, `name_1`, ….
+
+        Raises:
+            ImportError: if xarray is not installed.
+        """
+        variables = {
+            name: ((*self.dimensions, *self._own_axes(name)), array)
+            for name, array in self.arrays.items()
+        }
+        return _frames().to_xarray(variables, self.coordinates)
+
+    def to_dataframe(self) -> "pandas.DataFrame":
+        """A row a cell; entries of arrays are columns `name.0`, `name.1`, ….
+
+        Raises:
+            ImportError: if pandas is not installed.
+        """
+        return _frames().to_dataframe(self.to_columns())
+
+    def to_columns(self) -> dict[str, Any]:
+        """The same, as arrays by name: a row a cell, repeats varying fastest."""
+        shape = [len(labels) for labels in self.coordinates.values()]
+        places = np.indices(shape).reshape(len(shape), -1)
+        columns: dict[str, Any] = {
+            name: np.array(labels)[place]
+            for (name, labels), place in zip(
+                self.coordinates.items(), places, strict=True
+            )
+        }
+        for name, array in self.arrays.items():
+            flat = array.reshape(places.shape[1], *array.shape[len(shape) :])
+            for index in np.ndindex(flat.shape[1:]):
+                label = ".".join([name, *map(str, index)])
+                columns[label] = flat[(slice(None), *index)]
+        return columns
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Write the rows of `to_columns` as CSV or Parquet, by the file's name.
+
+        The same results give the same bytes.
+
+        Raises:
+            ValueError: if the name ends otherwise, or the file cannot be written.
+            ImportError: if pyarrow is not installed.
+        """
+        write_table(path, self.to_columns())
+
+    def _own_axes(self, name: str) -> list[str]:
+        own = self.arrays[name].ndim - len(self.dimensions)
+        return [f"{name}_{i}" for i in range(own)]
+
+
+def _frames() -> Any:
+    return importlib.import_module("dpjax.study.sweeps.frames")

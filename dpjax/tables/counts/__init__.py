@@ -1,0 +1,21 @@
+"""Counting records into contingency tables, exactly.
+
+Of an array, of packed bits, of batch after batch, and on many devices.
+"""
+
+__all__ = [
+    "PackedRecords",
+    "check_records",
+    "count",
+    "count_batches",
+    "count_sharded",
+    "odd_parities",
+    "pack",
+    "parities",
+    "sum_batches",
+]
+
+from dpjax.tables.counts.batches import count_batches, sum_batches
+from dpjax.tables.counts.packed import PackedRecords, odd_parities, pack, parities
+from dpjax.tables.counts.sharded import count_sharded
+from dpjax.tables.counts.tables import check_records, count

@@ -1,0 +1,149 @@
+"""Counts of many batches: on the device in 32 bits, their sum on the host in 64."""
+
+__all__ = ["Total", "count_batches", "sum_batches"]
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from jax.sharding import Mesh
+from jaxtyping import ArrayLike, Int64, Integer
+
+from dpjax.tables.counts.sharded import count_whole, gather, sharded
+from dpjax.tables.counts.tables import count
+from dpjax.tables.layout import TableLayout
+
+_ENTRIES = 1 << 22  # of a block: enough to hide a call, few enough to stay flat
+_MOST_ROWS = 1 << 18
+
+
+class Total(NamedTuple):
+    """What was counted, and of how many records."""
+
+    values: Int64[np.ndarray, " m"]
+    records: int
+
+
+def count_batches(
+    batches: Iterable[Integer[ArrayLike, "_ d"]],
+    layout: TableLayout,
+    *,
+    mesh: Mesh | None = None,
+) -> Int64[np.ndarray, " m"]:
+    """Sum of the counts of many batches, exact beyond 2^31 records.
+
+    Batches are joined into blocks of one size, so that one compiled program counts all;
+    their sum is kept on the host. The next batch is read while a block is counted.
+
+    Args:
+        batches: level indices, as `count` takes them; of any sizes.
+        layout: the tables.
+        mesh: devices to spread each block over; None: the default one. If it spans
+            several processes, each must call this with batches of its own (of any
+            number, also none), and all get the total.
+
+    Privacy:
+        None: these are the exact counts.
+
+    Raises:
+        ValueError: if a batch has not one column of integers a variable.
+        RuntimeError: in the other processes, if one fails; `PeerLost` if it died.
+    """
+    if mesh is None:
+        return sum_batches(partial(count, layout=layout), batches, layout.length).values
+    here = mesh.local_mesh
+
+    def measure(block: np.ndarray) -> Any:
+        return count_whole(sharded(block, here), layout, here)
+
+    def total() -> np.ndarray:
+        return sum_batches(measure, batches, layout.length, here.size).values
+
+    if not mesh.is_multi_process:
+        return total()
+    return _total_of_processes(total, layout.length, mesh)
+
+
+def sum_batches(
+    measure: Callable[[np.ndarray], Any],
+    batches: Iterable[Integer[ArrayLike, "_ d"]],
+    length: int,
+    multiple: int = 1,
+) -> Total:
+    """Sum of `measure` over many batches, as if it were called once with all of them.
+
+    Args:
+        measure: gives `length` integers of a block of records, those of the whole being
+            the sum of those of its parts; level 0 must be valid everywhere.
+        batches: of any sizes.
+        length: of what `measure` gives.
+        multiple: of which the number of records in a block must be one.
+    """
+    values, records, running = np.zeros(length, np.int64), 0, None
+    for block, filled in _blocks(batches, multiple):
+        counted = measure(block)  # returns at once: the device works, the host reads on
+        values += 0 if running is None else np.asarray(running)
+        running = counted
+        records += filled
+        padding = len(block) - filled
+        if padding:  # as many records of level 0 as in a block of nothing else, in part
+            alone = np.asarray(measure(np.zeros_like(block)), np.int64) // len(block)
+            values -= padding * alone
+    values += 0 if running is None else np.asarray(running)
+    return Total(values, records)
+
+
+def _blocks(
+    batches: Iterable[ArrayLike], multiple: int
+) -> Iterator[tuple[np.ndarray, int]]:
+    """Blocks of one size and the number of records in each; the rest is of level 0."""
+    block, filled = np.empty((0, 0)), 0
+    for batch in batches:
+        records = np.asarray(batch)
+        same = records.shape[1:] == block.shape[1:] and records.dtype == block.dtype
+        if not same:
+            if filled:
+                yield block, filled
+            block, filled = _new_block(records, multiple), 0
+        while len(records):
+            part = records[: len(block) - filled]
+            block[filled : filled + len(part)] = part
+            filled, records = filled + len(part), records[len(part) :]
+            if filled == len(block):
+                yield block, filled  # it may be the device's own memory now
+                block, filled = np.zeros_like(block), 0
+    if filled:
+        yield block, filled
+
+
+def _new_block(records: np.ndarray, multiple: int) -> np.ndarray:
+    width = max(1, math.prod(records.shape[1:]))
+    rows = min(_MOST_ROWS, max(1, _ENTRIES // width))
+    return np.zeros(
+        (-(-rows // multiple) * multiple, *records.shape[1:]), records.dtype
+    )
+
+
+def _total_of_processes(
+    total: Callable[[], np.ndarray], length: int, mesh: Mesh
+) -> Int64[np.ndarray, " m"]:
+    """The sum over processes. If one fails, all do, rather than wait for it."""
+    failure = None
+    own = np.zeros(length + 1, np.int64)
+    try:
+        own[:-1] = total()
+    except Exception as error:  # raised again below, once the others know
+        failure = error
+        own[-1] = 1
+    everywhere = gather(own, mesh)
+    if failure is not None:
+        raise failure
+    failed = np.flatnonzero(everywhere[:, -1])
+    if failed.size:
+        raise RuntimeError(
+            "`batches` must be valid in every process, number "
+            f"{failed[0]} refused its own: its error says why."
+        )
+    return everywhere[:, :-1].sum(axis=0)

@@ -1,0 +1,200 @@
+"""Counting records into contingency tables on the device, exactly, in 32-bit integers.
+
+A cacheful of records at a time.
+"""
+
+__all__ = ["check_records", "count"]
+
+import operator
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jaxtyping import Array, ArrayLike, Bool, Int32
+
+from dpjax._types import Records
+from dpjax.tables.counts.packed import (
+    PackedRecords,
+    check_packed,
+    chunks_of,
+    padded,
+    unpacked,
+)
+from dpjax.tables.counts.plan import planned
+from dpjax.tables.counts.planes import over_chunks, popcounts, tables_of
+from dpjax.tables.counts.transposed import chunks_of_records
+from dpjax.tables.layout import TableLayout
+
+_CELLS_AT_ONCE = 1 << 18  # 1 MiB of addresses: stays in cache, and off the page tables
+_LEAST_FOR_PLANES = 1 << 11  # records: with fewer, words would be mostly padding
+
+
+def check_records(records: ArrayLike, sizes: tuple[int, ...]) -> None:
+    """Raise `ValueError` unless `records` are level indices of variables of `sizes`.
+
+    The message never shows an index. Of records that JAX is tracing, only the form is
+    checked.
+    """
+    _check_form(records, sizes)
+    if np.shape(records)[0] == 0:
+        return
+    # Compared as Python integers: records may be of any width, and of any sign.
+    on_host = isinstance(records, np.ndarray)
+    extremes = _extremes(records) if on_host else _compiled_extremes(records)
+    try:
+        least, most = (np.asarray(x).tolist() for x in extremes)
+    except jax.errors.TracerArrayConversionError:
+        return
+    valid = all(x >= 0 for x in least) and all(map(operator.lt, most, sizes))
+    if not valid:
+        raise ValueError(
+            "`records` must hold indices of levels, each at least 0 and below the "
+            "variable's number of levels: encode them with the schema."
+        )
+
+
+def _extremes(records: ArrayLike) -> tuple[Any, Any]:
+    """The smallest and the largest index of every column."""
+    numpy = np if isinstance(records, np.ndarray) else jnp
+    return numpy.min(records, axis=0), numpy.max(records, axis=0)
+
+
+_compiled_extremes = jax.jit(_extremes)
+
+
+def _check_form(records: ArrayLike, sizes: tuple[int, ...]) -> None:
+    shape, dtype = np.shape(records), getattr(records, "dtype", None)
+    if len(shape) != 2 or shape[1] != len(sizes):
+        raise ValueError(
+            f"`records` must have shape (n, {len(sizes)}), a column for each variable "
+            f"of the network, got {shape}: encode them with `schema.select(net.names)`."
+        )
+    masked = isinstance(records, np.ma.MaskedArray)
+    if masked or not getattr(dtype, "isnative", True):
+        raise ValueError(
+            "`records` must be integers in the machine's byte order and without a "
+            f"mask, got {'a masked array' if masked else dtype}: encode a table."
+        )
+    if dtype is None or dtype.kind not in "iu":
+        raise ValueError(f"`records` must be integers, level indices, got {dtype}.")
+
+
+def count(records: Records | PackedRecords, layout: TableLayout) -> Int32[Array, " m"]:
+    """Count every table of `layout`.
+
+    Tables of few cells are counted by the bits of the levels, many records at once;
+    others a record at a time. The counts are the same.
+
+    Args:
+        records: level indices, fewer than 2^31 rows; those of column i are in
+            [0, layout.sizes[i]). Or packed records, if all variables are binary.
+        layout: static under `jit`.
+
+    Returns:
+        All tables in one flat vector; each sums to n.
+
+    Privacy:
+        None: these are the exact counts. A record touches at most one cell of each
+        table, whatever integers it holds, so that no input moves the vector by more
+        than its sensitivity.
+
+    Raises:
+        ValueError: if the records have not one column of integers a variable, or are
+            packed and a variable is not binary.
+    """
+    if isinstance(records, PackedRecords):
+        check_packed(records, layout.sizes)
+        return _count_packed(records, layout)
+    _check_form(records, layout.sizes)
+    return _count(jnp.asarray(records), layout)
+
+
+@partial(jax.jit, static_argnames="layout")
+def _count(records: Array, layout: TableLayout) -> Array:
+    n = records.shape[0]
+    if n < _LEAST_FOR_PLANES:
+        every = tuple(range(len(layout.groups)))
+        counts = jnp.zeros(layout.length, jnp.int32)
+        return _add_one_by_one(counts, records, layout, every)
+    plan = planned(layout)
+    counts = jnp.zeros(layout.length, jnp.int32)
+    if plan.widths:
+        sizes = popcounts(*chunks_of_records(records, plan.bits), plan.levels)
+        counts = tables_of(plan, n, sizes, layout.length)
+    return _add_one_by_one(counts, records, layout, plan.others)
+
+
+@partial(jax.jit, static_argnames="layout")
+def _count_packed(records: PackedRecords, layout: TableLayout) -> Array:
+    plan = planned(layout)
+    sizes = popcounts(*chunks_of(records), plan.levels)
+    counts = tables_of(plan, records.n, sizes, layout.length)
+    if not plan.others:
+        return counts
+    planes, chunk = padded(records)
+
+    def add(counts, start, _):
+        part = unpacked(lax.dynamic_slice_in_dim(planes, start, chunk, axis=1))
+        missing = 32 * start + jnp.arange(32 * chunk, dtype=jnp.int32) >= records.n
+        return _added(counts, part, missing, layout, plan.others)
+
+    return over_chunks(add, counts, planes.shape[1], chunk)
+
+
+def _add_one_by_one(
+    counts: Array, records: Array, layout: TableLayout, tables: tuple[int, ...]
+) -> Array:
+    """Counts with every record added to its cell of each of the tables."""
+    n = records.shape[0]
+    if not tables or not n:
+        return counts
+    chunk = max(1, min(n, _CELLS_AT_ONCE // len(tables)))
+
+    def add(counts, start, skip):
+        part = lax.dynamic_slice_in_dim(records, start, chunk)
+        counted = jnp.arange(chunk, dtype=jnp.int32) < skip if n % chunk else None
+        return _added(counts, part, counted, layout, tables)
+
+    return over_chunks(add, counts, n, chunk)
+
+
+def _added(
+    counts: Array,
+    records: Array,
+    missing: Array | None,
+    layout: TableLayout,
+    tables: tuple[int, ...],
+) -> Array:
+    """Counts with some records, but those that are missing.
+
+    Of an index that no variable has, the bits count that a bit plane would hold; what
+    they show is dropped if it is no level either. So a record moves a table as it would
+    where bits are counted, and never another table's cells.
+    """
+    bits = [(1 << (size - 1).bit_length()) - 1 for size in layout.sizes]
+    levels = records.astype(jnp.int32) & np.array([bits], np.int32)
+    cells = layout.cells(levels, tables)
+    dropped = _without_cell(levels, layout, tables)
+    if missing is not None:
+        dropped = dropped | missing[:, None]
+    if dropped is not False:
+        cells = jnp.where(dropped, layout.length, cells)
+    return counts.at[cells.reshape(-1)].add(1, mode="drop")
+
+
+def _without_cell(
+    levels: Array, layout: TableLayout, tables: tuple[int, ...]
+) -> Bool[Array, "n f"] | bool:
+    """Whether a record has no cell in a table; False where all bits show levels."""
+    sizes = np.array(layout.sizes, np.int32)
+    if not np.any(sizes & (sizes - 1)):
+        return False
+    members, strides, _ = (x[list(tables)] for x in layout.addresses)
+    allowed = np.where(strides > 0, sizes[members], np.iinfo(np.int32).max)
+    dropped = False
+    for axis in range(members.shape[1]):
+        dropped = dropped | (levels[:, members[:, axis]] >= allowed[None, :, axis])
+    return dropped

@@ -1,0 +1,188 @@
+r"""Fourier coefficients of contingency tables, for variables of any number of levels.
+
+Each variable has an integer basis of functions of its level x: $b_0 = 1$ and the
+residual contrasts $b_a(x) = [x = 0] - [x = a]$. A coefficient is a sum over records of
+a product, $c_\gamma = \sum_x \prod_i b_{\gamma_i}(x_i)$; with two levels it is Walsh's.
+The marginal over a group of variables needs just the $\gamma$ that vanish outside it.
+"""
+
+__all__ = [
+    "DownwardClosure",
+    "contrasts",
+    "denominators",
+    "from_coefficients",
+    "raise_total",
+    "supports",
+    "to_coefficients",
+]
+
+import functools
+import itertools
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Int
+
+from dpjax._types import Scalar
+from dpjax.tables.layout import TableLayout
+from dpjax.tables.walsh import walsh_hadamard
+
+AnyArray = Any  # of JAX, or of NumPy for 64-bit integers on the host
+
+
+def contrasts(size: int) -> Int[np.ndarray, "k k"]:
+    """The basis of a variable with `size` levels, a function a row."""
+    matrix = -np.eye(size, dtype=np.int64)
+    matrix[0] = 1
+    matrix[1:, 0] = 1
+    return matrix
+
+
+def inverse_numerators(size: int) -> Int[np.ndarray, "k k"]:
+    """`size` times the inverse of `contrasts(size)`: integers."""
+    matrix = np.ones((size, size), np.int64)
+    matrix[1:, 1:] -= size * np.eye(size - 1, dtype=np.int64)
+    return matrix
+
+
+def to_coefficients(layout: TableLayout, tables: AnyArray) -> AnyArray:
+    """The coefficients of every table of `layout`, in the place of its cells."""
+    return layout.map_tables(tables, functools.partial(_along_axes, contrasts))
+
+
+def from_coefficients(layout: TableLayout, coefficients: AnyArray) -> AnyArray:
+    r"""The numerators of every table; a cell is its numerator over $\prod_i r_i$.
+
+    Exact for integers as long as they fit their type.
+    """
+    return layout.map_tables(
+        coefficients, functools.partial(_along_axes, inverse_numerators)
+    )
+
+
+def _along_axes(matrix_of, tables: AnyArray, shape: tuple[int, ...]) -> AnyArray:
+    """Apply each variable's matrix along its axis of (*batch, *shape)."""
+    if all(size == 2 for size in shape) and not isinstance(tables, np.ndarray):
+        flat = tables.reshape(*tables.shape[: tables.ndim - len(shape)], -1)
+        return walsh_hadamard(flat).reshape(tables.shape)
+    numpy: Any = np if isinstance(tables, np.ndarray) else jnp
+    for axis, size in enumerate(shape, start=tables.ndim - len(shape)):
+        matrix = numpy.asarray(matrix_of(size).astype(tables.dtype))
+        turned = numpy.tensordot(tables, matrix, axes=((axis,), (1,)))
+        tables = numpy.moveaxis(turned, -1, axis)
+    return tables
+
+
+@dataclass(frozen=True)
+class DownwardClosure:
+    r"""All $\gamma$ that vanish outside one of the groups, each once.
+
+    Args:
+        sizes: number of levels of each variable.
+        groups: variables of each group; none contained in another.
+
+    Reference:
+        Zhang, Rubinstein & Dimitrakakis (AAAI-16), section "Laplace Mechanism in the
+        Fourier Domain" (there for binary variables and the families of a network).
+    """
+
+    sizes: tuple[int, ...]
+    groups: tuple[tuple[int, ...], ...]
+
+    @cached_property
+    def layout(self) -> TableLayout:
+        """Layout of the groups' tables, and of their coefficients."""
+        return TableLayout(self.sizes, self.groups)
+
+    def __len__(self) -> int:
+        """Number of coefficients, that of the constant (slot 0) included."""
+        return len(self.owners)
+
+    @cached_property
+    def slots(self) -> Int[np.ndarray, " c"]:
+        """For each entry of `layout`, the number of its coefficient."""
+        if len(self.groups) == 1:
+            return np.arange(self.layout.length, dtype=np.int32)
+        slots = np.empty(self.layout.length, np.int32)
+        known: dict[tuple[int, ...], int] = {}
+        total = 0
+        for group, offset, strides in zip(
+            self.groups, self.layout.offsets[:-1], self.layout.strides, strict=True
+        ):
+            for support in supports(group):
+                entries = self._entries(support, strides)
+                if support not in known:
+                    known[support] = total
+                    total += entries.size
+                slots[offset + entries] = known[support] + np.arange(entries.size)
+        return slots
+
+    @cached_property
+    def owners(self) -> Int[np.ndarray, " m"]:
+        """For each coefficient, the first entry of `layout` that holds it."""
+        if len(self.groups) == 1:
+            return self.slots
+        return np.unique(self.slots, return_index=True)[1].astype(np.int32)
+
+    @cached_property
+    def binary(self) -> np.ndarray:
+        """Whether a coefficient involves variables of two levels only."""
+        flags = [
+            functools.reduce(
+                np.logical_and.outer,
+                [np.arange(self.sizes[i]) * (self.sizes[i] != 2) == 0 for i in group],
+            ).ravel()
+            for group in self.groups
+        ]
+        return np.concatenate(flags)[self.owners]
+
+    def places(self, layout: TableLayout) -> Int[np.ndarray, " c"]:
+        """The coefficient at each entry of tables over groups inside this closure."""
+        if layout == self.layout:
+            return self.slots
+        places = []
+        for wanted in layout.groups:
+            table = self._holder(wanted)
+            strides = self.layout.strides[table]
+            steps = [strides[i] * np.arange(self.sizes[i]) for i in wanted]
+            entries = functools.reduce(np.add.outer, steps).ravel()
+            places.append(self.slots[self.layout.offsets[table] + entries])
+        return np.concatenate(places)
+
+    def _holder(self, wanted: tuple[int, ...]) -> int:
+        """The first group that holds all variables of `wanted`."""
+        return next(t for t, group in enumerate(self._sets) if group.issuperset(wanted))
+
+    @cached_property
+    def _sets(self) -> list[frozenset[int]]:
+        return [frozenset(group) for group in self.groups]
+
+    def _entries(self, support: tuple[int, ...], strides: dict[int, int]) -> np.ndarray:
+        """Where the coefficients with this support are in a group's table."""
+        steps = [strides[i] * np.arange(1, self.sizes[i]) for i in support]
+        return functools.reduce(np.add.outer, steps, np.zeros((), np.int64)).ravel()
+
+
+def supports(group: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    """All subsets of a group, the empty one first, each in ascending order."""
+    ordered = sorted(group)
+    for size in range(len(ordered) + 1):
+        yield from itertools.combinations(ordered, size)
+
+
+def denominators(layout: TableLayout) -> Int[np.ndarray, " c"]:
+    r"""For each cell of `layout`, the $\prod_i r_i$ of its table."""
+    cells = np.diff(layout.offsets)
+    return np.repeat([math.prod(layout.shape(group)) for group in layout.groups], cells)
+
+
+def raise_total(layout: TableLayout, counts: Array, increment: Scalar) -> Array:
+    """What a constant coefficient larger by `increment` makes of the tables."""
+    scale = jnp.asarray(denominators(layout), counts.dtype)
+    share = jnp.asarray(increment, counts.dtype) / scale
+    return counts + jnp.broadcast_to(share, counts.shape)

@@ -1,0 +1,6 @@
+"""Exact marginal tables of distributions with a graph, such as Bayesian networks."""
+
+__all__ = ["JunctionTree", "expected_tables", "log_partition"]
+
+from dpjax.tables.marginals.junction_tree import JunctionTree
+from dpjax.tables.marginals.propagation import expected_tables, log_partition

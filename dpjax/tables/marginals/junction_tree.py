@@ -1,0 +1,157 @@
+"""Which variables to sum out together, and in which order: found on the host.
+
+The plan is a forest of cliques, so that any two tables that share a variable are joined
+by a path of cliques that all hold it.
+"""
+
+__all__ = ["JunctionTree"]
+
+import itertools
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+
+from dpjax.tables.layout import TableLayout
+
+MOST_CELLS = 1 << 22  # of one clique
+
+
+@dataclass(frozen=True)
+class JunctionTree:
+    """A forest of cliques; each group of the layout lies inside one of them.
+
+    Args:
+        cliques: variables of each, those near a root first.
+        parents: for each clique, the one next to it towards its root; -1 for a root.
+        depths: number of steps to its root; they do not decrease.
+    """
+
+    cliques: tuple[tuple[int, ...], ...]
+    parents: tuple[int, ...]
+    depths: tuple[int, ...]
+
+    @classmethod
+    def of(cls, layout: TableLayout) -> "JunctionTree":
+        """A tree of small cliques, rooted where it is least deep.
+
+        Variables are eliminated greedily, first those that join the fewest pairs of
+        neighbours, among these those with the smallest table.
+
+        Raises:
+            ValueError: if a clique has more than 2^22 cells.
+        """
+        return _plan(layout)
+
+    def separator(self, clique: int) -> tuple[int, ...]:
+        """The variables that a clique shares with its parent."""
+        parent = self.parents[clique]
+        shared = set() if parent < 0 else set(self.cliques[parent])
+        return tuple(i for i in self.cliques[clique] if i in shared)
+
+    def holders(self, group: Iterable[int]) -> list[int]:
+        """The cliques that hold all variables of `group`."""
+        members = set(group)
+        return [c for c, clique in enumerate(self.cliques) if members <= set(clique)]
+
+
+@lru_cache(maxsize=64)
+def _plan(layout: TableLayout) -> JunctionTree:
+    cliques, neighbours = _merge(_eliminate(layout))
+    for members in cliques.values():
+        cells = math.prod(layout.shape(tuple(members)))
+        if cells > MOST_CELLS:
+            raise ValueError(
+                f"`network` must have cliques of at most {MOST_CELLS} cells when its "
+                f"variables are eliminated, got one of {cells}: use fewer parents; a "
+                "release of it has gibbs_posterior, or noise_aware=False."
+            )
+    found: list[tuple[int, int, int]] = []  # depth, clique, parent
+    remaining = dict.fromkeys(cliques)
+    while remaining:
+        part = _walk(next(iter(remaining)), neighbours)
+        root = _centre(part, neighbours)
+        found += [(depth, c, up) for c, (up, depth) in _walk(root, neighbours).items()]
+        remaining = {c: None for c in remaining if c not in part}
+    found.sort()
+    places = {clique: place for place, (_, clique, _) in enumerate(found)} | {-1: -1}
+    return JunctionTree(
+        tuple(tuple(sorted(cliques[clique])) for _, clique, _ in found),
+        tuple(places[up] for _, _, up in found),
+        tuple(depth for depth, _, _ in found),
+    )
+
+
+def _eliminate(layout: TableLayout) -> dict[int, set[int]]:
+    """For each variable, in the order of elimination, its neighbours then."""
+    graph: dict[int, set[int]] = {i: set() for i in range(len(layout.sizes))}
+    for group in layout.groups:
+        for i in group:
+            graph[i] |= {*group} - {i}
+    eliminated = {}
+
+    def cost(i):
+        pairs = itertools.combinations(graph[i], 2)
+        missing = sum(b not in graph[a] for a, b in pairs)
+        return missing, math.prod(layout.shape((i, *graph[i]))), i
+
+    while graph:
+        chosen = min(graph, key=cost)
+        around = graph.pop(chosen)
+        for i in around:
+            graph[i] = (graph[i] | around) - {i, chosen}
+        eliminated[chosen] = around
+    return eliminated
+
+
+def _merge(
+    eliminated: dict[int, set[int]],
+) -> tuple[dict[int, set[int]], dict[int, set[int]]]:
+    """The maximal cliques and their tree; one inside its child is absorbed by it."""
+    when = {i: place for place, i in enumerate(eliminated)}
+    cliques = {i: {i, *around} for i, around in eliminated.items()}
+    above = {
+        i: min(around, key=when.__getitem__)
+        for i, around in eliminated.items()
+        if around
+    }
+    absorbed: dict[int, int] = {}
+
+    def now(i):
+        while i in absorbed:
+            i = absorbed[i]
+        return i
+
+    edges = []
+    for i, up in above.items():
+        child, parent = now(i), now(up)
+        if parent == up and cliques[up] <= cliques[child]:
+            absorbed[up] = child
+        else:
+            edges.append((child, up))
+    neighbours: dict[int, set[int]] = {i: set() for i in cliques if i not in absorbed}
+    for a, b in edges:
+        neighbours[now(a)].add(now(b))
+        neighbours[now(b)].add(now(a))
+    return {i: cliques[i] for i in neighbours}, neighbours
+
+
+def _walk(start: int, neighbours: dict[int, set[int]]) -> dict[int, tuple[int, int]]:
+    """Parent and depth of every clique that can be reached, in order of depth."""
+    found, queue = {start: (-1, 0)}, [start]
+    for clique in queue:
+        for other in sorted(neighbours[clique]):
+            if other not in found:
+                found[other] = clique, found[clique][1] + 1
+                queue.append(other)
+    return found
+
+
+def _centre(part: Iterable[int], neighbours: dict[int, set[int]]) -> int:
+    """The middle of a longest path."""
+    one_end = list(_walk(next(iter(part)), neighbours))[-1]
+    paths = _walk(one_end, neighbours)
+    clique = list(paths)[-1]
+    for _ in range(paths[clique][1] // 2):
+        clique = paths[clique][0]
+    return clique

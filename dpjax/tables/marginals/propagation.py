@@ -1,0 +1,245 @@
+"""Sums over all joint configurations, by messages between the cliques of a tree.
+
+All cliques of one depth are treated together, by gathers over flat vectors whose
+indices are found on the host: a compiled program grows with the depth of the tree, not
+with the number of tables.
+"""
+
+__all__ = ["expected_tables", "log_partition"]
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from dpjax.tables.layout import TableLayout
+from dpjax.tables.marginals.gathers import Gather, add, log_add, take
+from dpjax.tables.marginals.junction_tree import JunctionTree
+
+
+def log_partition(
+    layout: TableLayout, log_factors: Float[Array, " m"]
+) -> Float[Array, ""]:
+    r"""$\log Z = \log \sum_x \exp \sum_g f_g(x_g)$ over all joint configurations x.
+
+    Args:
+        layout: of the factors; groups may overlap, repeat, or be inside one another.
+        log_factors: $f_g$, the tables of `layout` end to end; finite.
+
+    Returns:
+        $\log Z$. Its gradient is `expected_tables`.
+
+    Raises:
+        ValueError: if `log_factors` does not fit the layout, or a clique of variables
+            that have to be summed together has more than 2^22 cells.
+
+    Reference:
+        Lauritzen & Spiegelhalter (JRSS B 50, 1988).
+    """
+    _check(layout, log_factors)
+    steps = _Steps.of(layout)
+    return _collect(steps, log_factors)[2]
+
+
+def expected_tables(
+    layout: TableLayout, log_factors: Float[Array, " m"]
+) -> Float[Array, " m"]:
+    r"""Marginal law of every group under $p(x) \propto \exp \sum_g f_g(x_g)$.
+
+    Each table sums to 1, and tables agree on what they share to rounding. With the
+    tables of a Bayesian network as $\log \theta$ and other factors 0, these are the
+    network's marginals.
+
+    Args:
+        layout: of the factors and of the result.
+        log_factors: as for `log_partition`.
+
+    Raises:
+        ValueError: as `log_partition`.
+    """
+    _check(layout, log_factors)
+    steps = _Steps.of(layout)
+    beliefs, messages, _ = _collect(steps, log_factors)
+    return _marginals(steps, _distribute(steps, beliefs, messages))
+
+
+def _check(layout: TableLayout, log_factors: Array) -> None:
+    if jnp.shape(log_factors) != (layout.length,):
+        raise ValueError(
+            f"`log_factors` must be of shape ({layout.length},), a number a cell, got "
+            f"{jnp.shape(log_factors)}."
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Level:
+    """The cliques of one depth, as one vector of cells, and what leads upwards.
+
+    Attributes:
+        cells: where the level is in the vector of all cliques' cells.
+        from_own, from_above: for each cell of a separator, the cells here, and those
+            one level up, that agree with it.
+        received: for each cell here, the separators' cells one level down that do.
+        down: for each cell here, the separator's cell that does.
+    """
+
+    cells: slice
+    from_own: Gather | None
+    from_above: Gather | None
+    received: Gather | None
+    down: np.ndarray | None
+
+
+@dataclass(frozen=True, eq=False)
+class _Steps:
+    """All that a pass over the tree needs, by depth; and how to read the result."""
+
+    assigned: Gather
+    levels: tuple[_Level, ...]
+    roots: Gather
+    component: np.ndarray
+    wanted: Gather
+
+    @classmethod
+    def of(cls, layout: TableLayout) -> "_Steps":
+        return _steps(layout)
+
+
+def _collect(steps: _Steps, log_factors: Array) -> tuple[list, list, Array]:
+    """Messages towards the roots, and the logarithm of the sum over everything."""
+    beliefs, messages, below = [], [], None
+    potentials = steps.assigned(add, log_factors, 0.0)
+    for level in reversed(steps.levels):
+        belief = potentials[level.cells]
+        if below is not None and level.received is not None:
+            belief = belief + level.received(add, below, 0.0)
+        beliefs.append(belief)
+        if level.from_own is not None:
+            below = level.from_own(log_add, belief, -np.inf)
+            messages.append(below)
+    total = steps.roots(log_add, beliefs[-1], -np.inf)
+    return beliefs[::-1], messages[::-1], total.sum()
+
+
+def _distribute(steps: _Steps, beliefs: list, messages: list) -> Array:
+    """Log-probability of every clique's cells, from the roots down."""
+    total = steps.roots(log_add, beliefs[0], -np.inf)
+    above = beliefs[0] - take(total, steps.component)
+    found = [above]
+    for level, belief, message in zip(
+        steps.levels[1:], beliefs[1:], messages, strict=True
+    ):
+        if level.from_above is None or level.down is None:
+            continue
+        gained = level.from_above(log_add, above, -np.inf) - message
+        above = belief + take(gained, level.down)
+        found.append(above)
+    return jnp.concatenate(found)
+
+
+def _marginals(steps: _Steps, log_cliques: Array) -> Array:
+    return steps.wanted(add, jnp.exp(log_cliques), 0.0)
+
+
+@lru_cache(maxsize=64)
+def _steps(layout: TableLayout) -> _Steps:
+    tree = JunctionTree.of(layout)
+    cliques = TableLayout(layout.sizes, tree.cliques)
+    depths = np.asarray(tree.depths)
+    owners = _assign(layout, tree, cliques)
+    levels = [_level(tree, cliques, depth) for depth in range(max(depths) + 1)]
+    roots = [
+        np.arange(*cliques.offsets[c : c + 2]) for c in np.flatnonzero(depths == 0)
+    ]
+    assigned = [(clique, table) for table, clique in enumerate(owners)]
+    return _Steps(
+        _gather_into(cliques, layout, assigned),
+        tuple(levels),
+        Gather.of(roots, cliques.offsets[int((depths == 0).sum())]),
+        np.repeat(np.arange(len(roots), dtype=np.uint32), [len(r) for r in roots]),
+        Gather.of(
+            [
+                places
+                for table, group in enumerate(layout.groups)
+                for places in _agreeing(cliques, owners[table], group)
+            ],
+            cliques.length,
+        ),
+    )
+
+
+def _assign(layout: TableLayout, tree: JunctionTree, cliques: TableLayout) -> list[int]:
+    """For each table, a small clique that holds it; those with few others first."""
+    load, owners = np.zeros(len(tree.cliques), int), []
+    cells = np.diff(cliques.offsets)
+    for group in layout.groups:
+        owner = min(tree.holders(group), key=lambda c: (cells[c], load[c], c))
+        load[owner] += 1
+        owners.append(owner)
+    return owners
+
+
+def _level(tree: JunctionTree, every: TableLayout, depth: int) -> _Level:
+    above, here, below = (
+        [c for c, d in enumerate(tree.depths) if d == depth + step]
+        for step in (-1, 0, 1)
+    )
+    cliques = TableLayout(every.sizes, tuple(tree.cliques[c] for c in here))
+    cells = slice(every.offsets[here[0]], every.offsets[here[-1] + 1])
+    children = [(here.index(tree.parents[c]), i) for i, c in enumerate(below)]
+    incoming = TableLayout(every.sizes, tuple(map(tree.separator, below)))
+    received = _gather_into(cliques, incoming, children) if below else None
+    if not above:
+        return _Level(cells, None, None, received, None)
+    separators = TableLayout(every.sizes, tuple(map(tree.separator, here)))
+    parents = TableLayout(every.sizes, tuple(tree.cliques[c] for c in above))
+    from_own, from_above, down = [], [], []
+    for i, group in enumerate(separators.groups):
+        parent = above.index(tree.parents[here[i]])
+        from_own += _agreeing(cliques, i, group)
+        from_above += _agreeing(parents, parent, group)
+        down.append(_cells(cliques, i, separators, i))
+    return _Level(
+        cells,
+        Gather.of(from_own, cliques.length),
+        Gather.of(from_above, parents.length),
+        received,
+        np.concatenate(down),
+    )
+
+
+def _gather_into(
+    cliques: TableLayout, tables: TableLayout, pairs: list[tuple[int, int]]
+) -> Gather:
+    """For each cell of the cliques, the cells of the tables paired with its clique."""
+    lists: list[list[int]] = [[] for _ in range(cliques.length)]
+    for clique, table in pairs:
+        start = cliques.offsets[clique]
+        for cell, place in enumerate(_cells(cliques, clique, tables, table), start):
+            lists[cell].append(int(place))
+    padded = [np.asarray(places or [tables.length], np.uint32) for places in lists]
+    return Gather.of(padded, tables.length)
+
+
+def _cells(
+    cliques: TableLayout, clique: int, tables: TableLayout, table: int
+) -> np.ndarray:
+    """For each cell of a clique, that of a table inside it which agrees with it."""
+    shape = cliques.shape(cliques.groups[clique])
+    levels = dict(zip(cliques.groups[clique], np.indices(shape), strict=True))
+    place = np.full(shape, tables.offsets[table])
+    for i, stride in tables.strides[table].items():
+        place = place + stride * levels[i]
+    return place.ravel().astype(np.uint32)
+
+
+def _agreeing(
+    cliques: TableLayout, clique: int, group: tuple[int, ...]
+) -> list[np.ndarray]:
+    """For each cell of a table over `group`, those of the clique that agree with it."""
+    table = TableLayout(cliques.sizes, (group,))
+    places = _cells(cliques, clique, table, 0)
+    order = np.argsort(places, kind="stable") + cliques.offsets[clique]
+    return np.split(order.astype(np.uint32), table.length)

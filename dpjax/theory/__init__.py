@@ -1,0 +1,54 @@
+"""The statements of the papers: utility bounds, Lipschitz constants, stealth."""
+
+__all__ = [
+    "CellNoise",
+    "Stealth",
+    "Theorem4",
+    "bernoulli_constant",
+    "beta_constant",
+    "beta_likelihood_ratio",
+    "beta_mass",
+    "calibrated_increment",
+    "corollary_3",
+    "lemma_2",
+    "lemma_3",
+    "lemma_4",
+    "linear_regression_constant",
+    "network_constant",
+    "paper_increment",
+    "posterior_sample_cost",
+    "proposition_1",
+    "remark_1",
+    "row_constant",
+    "stealth",
+    "stealth_probability",
+    "table_1",
+    "theorem_1",
+    "theorem_3",
+    "theorem_4",
+    "truncation",
+]
+
+from dpjax.theory.comparison import table_1
+from dpjax.theory.exponential import lemma_4
+from dpjax.theory.fourier import CellNoise, remark_1, theorem_3
+from dpjax.theory.laplace import proposition_1, theorem_1
+from dpjax.theory.lipschitz import (
+    bernoulli_constant,
+    lemma_2,
+    linear_regression_constant,
+    network_constant,
+    posterior_sample_cost,
+    row_constant,
+    truncation,
+)
+from dpjax.theory.stealth import Stealth, calibrated_increment, paper_increment, stealth
+from dpjax.theory.stealth_bounds import corollary_3, stealth_probability
+from dpjax.theory.stochastic_lipschitz import (
+    Theorem4,
+    beta_constant,
+    beta_likelihood_ratio,
+    beta_mass,
+    lemma_3,
+    theorem_4,
+)
