@@ -50,8 +50,9 @@ def _section_4_1(setting: Setting) -> Reproduced:
         "Densities θ exp(-θx) at x and y have the log-ratio θ|x - y|: Lipschitz for "
         "bounded rates, but not for all of them, as the paper has it (`python -m "
         f"papers erratum-14`). Of {draws:,} rates with prior Exp({rate:g}), "
-        f"{shares[1]:.3f} are {bounds[1]:g}-Lipschitz (1 - exp(-{rate * bounds[1]:g}) = "
-        f"{expected[1]:.3f}), so that Assumption 2 holds for them.",
+        f"{shares[1]:.3f} are {bounds[1]:g}-Lipschitz "
+        f"(1 - exp(-{rate * bounds[1]:g}) = {expected[1]:.3f}), so that "
+        "Assumption 2 holds for them.",
         {"": table(("L", "coin", "share", "mass"), rows)},
         {},
         _section_4_1_claims(ratios, bounds, shares, expected, draws),
@@ -110,8 +111,8 @@ def _lemma_2(setting: Setting) -> Reproduced:
         "Log-ratios of all pairs of records over all vertices of the tables with "
         f"entries of at least {float(_OMEGA)}. The largest is {largest[0]:.4f} for "
         f"three variables, and so is the sum of their constants ({ours[0]:.4f}). With "
-        "distances of the variables alone, as printed, the lemma fails: `dpjax "
-        "reproduce erratum-3`.",
+        "distances of the variables alone, as printed, the lemma fails: `python -m "
+        "papers erratum-3`.",
         {"": table(("network", "largest", "sum", "printed", "excess"), rows)},
         {},
         _lemma_2_claims(excess, largest, ours, most),
