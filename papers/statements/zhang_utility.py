@@ -77,7 +77,8 @@ def _theorem_1_words(draws: int, rows: list[tuple]) -> str:
         f"1.46). At n = {n:,}, |I| = {variables}, ε = {epsilon:g} and equal counts the "
         f"mean is {mean:.1f} nats; the bound is {printed:.0f} and its refinement "
         f"{refined:.4f}. Under a uniform prior the first bound fails as well "
-        "(`python -m papers erratum-12`), as does the theorem's other part (`erratum-2`)."
+        "(`python -m papers erratum-12`), as does the theorem's other part "
+        "(`erratum-2`)."
     )
 
 
