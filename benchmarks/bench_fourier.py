@@ -27,7 +27,7 @@ from dpjax.data.bayes_net import BayesNet
 from dpjax.noise import laplace
 from dpjax.noise.keys import study_key
 from dpjax.privacy import ADD_REMOVE, REPLACE_ONE
-from dpjax.statistics import FamilyCounts, FourierCoefficients
+from dpjax.statistics import FourierCoefficients, NetworkCounts
 from dpjax.statistics.base import Statistic
 from dpjax.tables.fourier_basis import raise_total
 from dpjax.tables.projection import project
@@ -70,7 +70,7 @@ class Truth:
 
 def methods(net: BayesNet) -> list[Method]:
     """All that apply: the paper's Algorithm 2 is for binary variables only."""
-    every, maximal = FamilyCounts(net, "all"), FamilyCounts(net, "maximal")
+    every, maximal = NetworkCounts(net, "all"), NetworkCounts(net, "maximal")
     printed = FourierCoefficients.of_network(net, ADD_REMOVE)  # measures all of N
     tight = FourierCoefficients.of_network(net, REPLACE_ONE)
     number = len(printed.closure)
@@ -105,7 +105,7 @@ def errors(method: Method, truth: Truth, keys, data, epsilons):
         counts = method.rebuild(exact.astype(float) + noise)
         counts = raise_total(net.layout, counts, increment)
         counts = jnp.clip(counts, 0, RECORDS + increment)
-        distance = jnp.abs(counts - FamilyCounts(net, "all").measure(records)).sum()
+        distance = jnp.abs(counts - NetworkCounts(net, "all").measure(records)).sum()
         return distance / (len(net.families) * RECORDS), divergence(truth, counts)
 
     of_data = jax.vmap(of_one, (0, 0, None))
@@ -158,7 +158,7 @@ def read(path: pathlib.Path) -> Truth:
 
 def study(name: str, truth: Truth, sets: int) -> list[dict]:
     """Print and return means, their standard errors and paired differences."""
-    net, every = truth.net, FamilyCounts(truth.net, "all")
+    net, every = truth.net, NetworkCounts(truth.net, "all")
     data, keys = draw(truth, sets, seed=1), jr.split(study_key(0), sets)
     best = jax.vmap(lambda records: divergence(truth, every.measure(records)))(data)
     print(f"\n{name}: {len(net.names)} variables, KL without noise {best.mean():.4f}")

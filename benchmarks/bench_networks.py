@@ -10,7 +10,7 @@ from benchmarks.timing import first_call
 from dpjax import BayesNet
 from dpjax.mechanisms import DiscreteLaplace
 from dpjax.noise.keys import release_key
-from dpjax.statistics import FamilyCounts
+from dpjax.statistics import NetworkCounts
 
 
 def random_network(
@@ -29,7 +29,7 @@ def random_network(
 def compile_times(rng: np.random.Generator, variables: int) -> Iterator[Row]:
     """First calls of counting and of noise, compilation included."""
     net = random_network(rng, variables, 4)
-    statistic = FamilyCounts(net)
+    statistic = NetworkCounts(net)
     records = rng.integers(0, net.sizes, (1000, variables)).astype(np.uint8)
     noise = DiscreteLaplace.calibrate(1, statistic.sensitivity("add-remove"))
     measure = jax.jit(statistic.measure)

@@ -22,7 +22,7 @@ from dpjax.data.variables import Variable
 from dpjax.families import BetaParameters
 from dpjax.mechanisms import DiscreteLaplace, Laplace
 from dpjax.posteriors import exact_posterior, proportions_posterior
-from dpjax.statistics import FamilyCounts, Sufficient
+from dpjax.statistics import NetworkCounts, Sufficient
 
 ATTRIBUTES, RECORDS = 16, 1000
 ITERATIONS = 1500
@@ -31,7 +31,7 @@ ITERATIONS = 1500
 def releases(key: jax.Array, batch: int) -> Released:
     """A stack of naive-Bayes releases at ε = 1, each of its own data."""
     names = {f"x{i}": [0, 1] for i in range(ATTRIBUTES + 1)}
-    statistic = FamilyCounts(BayesNet.naive_bayes(names, "x0"))
+    statistic = NetworkCounts(BayesNet.naive_bayes(names, "x0"))
     noise = DiscreteLaplace.calibrate("1", statistic.sensitivity("replace-one"))
 
     def one(key):

@@ -28,7 +28,7 @@ from benchmarks.timing import medians
 from dpjax import BayesNet
 from dpjax.noise import discrete_laplace, tables
 from dpjax.noise.keys import release_key, study_key
-from dpjax.statistics import FamilyCounts
+from dpjax.statistics import NetworkCounts
 from dpjax.study.experiments.splits import training_mask
 
 try:
@@ -81,7 +81,7 @@ def counting(n: int) -> Iterator[Row]:
     """C2: the 16 tables of naive Bayes on 17 binary variables, from uint8."""
     records = np.random.default_rng(0).integers(0, 2, (n, 17), np.uint8)
     net = BayesNet.naive_bayes({name: [0, 1] for name in VARIABLES}, "x0")
-    statistic, given = FamilyCounts(net), jnp.asarray(records)
+    statistic, given = NetworkCounts(net), jnp.asarray(records)
     measure, case = jax.jit(statistic.measure), f"naive Bayes, n = {n:,}"
     words = records.reshape(-1)[: records.size // 8 * 8].view(np.uint64)
     peers = {"mbi": (_mbi, mbi, 150.0), "pandas": (_pandas, pandas, None)}

@@ -27,7 +27,7 @@ from dpjax import BayesNet
 from dpjax.mechanisms import DiscreteLaplace, Laplace
 from dpjax.noise.keys import release_key, study_key
 from dpjax.privacy import Sensitivity
-from dpjax.statistics import FamilyCounts
+from dpjax.statistics import NetworkCounts
 
 SENSITIVITY = Sensitivity(32, "replace-one", tight=True)
 NO_MORE_THAN_LINEAR = 1.1  # an exponent; the rest is noise of the clock
@@ -59,10 +59,10 @@ def curve(
     yield Row("", f"{case}, {sizes}", fitted, unit, target, at_least=False)
 
 
-def naive_bayes(variables: int) -> FamilyCounts:
+def naive_bayes(variables: int) -> NetworkCounts:
     """Counts of naive Bayes on so many binary variables, the class included."""
     names = {f"x{i}": [0, 1] for i in range(variables)}
-    return FamilyCounts(BayesNet.naive_bayes(names, "x0"))
+    return NetworkCounts(BayesNet.naive_bayes(names, "x0"))
 
 
 def over_records(sizes: tuple[int, ...]) -> Iterator[Row]:

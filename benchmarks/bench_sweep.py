@@ -29,7 +29,7 @@ from benchmarks.private_fits import (
 from benchmarks.report import Row, shown
 from benchmarks.timing import compilation_parts, medians
 from dpjax.runtime import cache_compilations
-from dpjax.statistics import FamilyCounts, FourierCoefficients
+from dpjax.statistics import FourierCoefficients, NetworkCounts
 from dpjax.study import SweepResult
 
 
@@ -37,7 +37,7 @@ def loop(study: Study) -> Loop:
     """The same fits in NumPy."""
     net, law = study.experiment.net, study.mechanisms["posterior-sample"].law
     statistics = {
-        "laplace": FamilyCounts(net),
+        "laplace": NetworkCounts(net),
         "fourier": FourierCoefficients.of_network(net, CHANGE),
     }
     return Loop(

@@ -24,7 +24,7 @@ from benchmarks.bench_fourier import FILES, Truth, draw, read
 from dpjax.noise.keys import study_key
 from dpjax.posteriors import point_estimate_of
 from dpjax.privacy import REPLACE_ONE
-from dpjax.statistics import FamilyCounts
+from dpjax.statistics import NetworkCounts
 from dpjax.tables.projection import project
 
 RECORDS = (1000, 10_000)
@@ -43,7 +43,7 @@ AT_ONCE = 20  # data sets: arrays stay in cache
 RESAMPLES = 400
 
 
-def scales(statistic: FamilyCounts, power: float) -> np.ndarray:
+def scales(statistic: NetworkCounts, power: float) -> np.ndarray:
     """Noise scale of every measured number at ε = 1; the tables' shares of ε sum to 1.
 
     A table's share is its number of cells, a public fact, to this power: 0 is Algorithm
@@ -88,7 +88,7 @@ def noise_aware(statistic, truth, values, scale, n, prior):
 
 def losses(truth: Truth, exact, noise, epsilon: float, n: int, power: float):
     """By column and data set."""
-    every, maximal = FamilyCounts(truth.net, "all"), FamilyCounts(truth.net)
+    every, maximal = NetworkCounts(truth.net, "all"), NetworkCounts(truth.net)
     total = jnp.asarray(float(n))
     equal, split = (
         jnp.asarray(scales(maximal, p) / epsilon, float) for p in (0, power)
@@ -114,7 +114,7 @@ def measured(truth: Truth, sets: int, n: int):
     data = draw(truth, sets, 1, n)
     exact, noise = [], []
     for key, families in zip(jr.split(study_key(n)), ("all", "maximal"), strict=True):
-        statistic = FamilyCounts(truth.net, families)
+        statistic = NetworkCounts(truth.net, families)
         exact.append(jax.vmap(statistic.measure)(data).astype(float))
         noise.append(jr.laplace(key, exact[-1].shape))
     return exact, noise

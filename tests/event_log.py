@@ -6,7 +6,7 @@ import numpy as np
 import dpjax as dp
 from dpjax.data.variables import Variable
 from dpjax.event_logs import event_network
-from dpjax.statistics import FamilyCounts
+from dpjax.statistics import NetworkCounts
 
 LOG = (
     Variable("kind", ("a", "b", "c")),
@@ -15,7 +15,7 @@ LOG = (
     Variable("dead", (0, 1)),
 )
 NET = event_network(LOG, "place", "month")
-STATISTIC = FamilyCounts(NET)
+STATISTIC = NetworkCounts(NET)
 
 
 def encoded(rng, n):

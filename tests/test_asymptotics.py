@@ -10,7 +10,7 @@ import pytest
 
 import dpjax as dp
 from dpjax import BayesNet
-from dpjax.mechanisms import DiscreteLaplace, GridPosterior, PosteriorSample
+from dpjax.mechanisms import DiscreteLaplace, NetworkPosteriorSampler, PosteriorSample
 from dpjax.noise import discrete_laplace
 
 COIN = BayesNet.from_parents({"x": [0, 1]}, {"x": []})
@@ -31,7 +31,7 @@ def counts():
 
 @pytest.fixture(scope="module")
 def noisy(counts):
-    sensitivity = dp.statistics.FamilyCounts(COIN).sensitivity("replace-one")
+    sensitivity = dp.statistics.NetworkCounts(COIN).sensitivity("replace-one")
     noise = DiscreteLaplace.calibrate("1", sensitivity)
     key = dp.study_key(0)
     return np.asarray(jax.jit(discrete_laplace.add)(key, noise.table, counts))
@@ -43,7 +43,7 @@ def test_theorem_4_one_draw_of_the_laplace_posterior_has_efficiency_2(noisy, key
 
     @jax.jit
     def draw(key, counts):
-        posterior = dp.posteriors.BayesNetPosterior(COIN, 1.0 + counts.astype(float))
+        posterior = dp.posteriors.PlugInPosterior(COIN, 1.0 + counts.astype(float))
         return posterior.sample(key)["x"][1]
 
     estimates = jax.vmap(draw)(jr.split(key, DRAWS), noisy)
@@ -67,7 +67,9 @@ def tempered_draws(key, counts, temperature):
 @pytest.mark.thorough
 def test_theorem_5_a_posterior_sample_has_efficiency_1_plus_T(counts, key):
     """At T = 2.77, what a₀ = .2 and ε = 1 ask for: 3.77."""
-    law = GridPosterior.posterior(COIN.layout, "1", "replace-one", omega="0.2")
+    law = NetworkPosteriorSampler.posterior(
+        COIN.layout, "1", "replace-one", omega="0.2"
+    )
     temperature = float(law.temperature)
     assert temperature == pytest.approx(2.77, abs=0.01)
     found = efficiency(tempered_draws(key, jnp.asarray(counts), temperature))

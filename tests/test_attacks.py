@@ -90,9 +90,9 @@ LINE = Sufficient.of("linear-regression", NUMBERS, "add-remove", units=4)
 RATE = Sufficient.of("exponential", NUMBERS[:1], "add-remove")
 NOISY = {
     "counts": Kind(BINARY, EVENTS),
-    "counts of all families": Kind(dp.statistics.FamilyCounts(BINARY, "all"), EVENTS),
+    "counts of all families": Kind(dp.statistics.NetworkCounts(BINARY, "all"), EVENTS),
     "split counts": Kind(
-        dp.statistics.FamilyCounts(BINARY, "all"),
+        dp.statistics.NetworkCounts(BINARY, "all"),
         EVENTS,
         options=lambda draws: {"split": {"t": "1/8", "x": "3/8"}},
     ),

@@ -11,7 +11,7 @@ from scipy.special import betaln, digamma
 
 from dpjax import BayesNet, theory
 from dpjax.privacy import REPLACE_ONE
-from dpjax.statistics import FamilyCounts, FourierCoefficients
+from dpjax.statistics import FourierCoefficients, NetworkCounts
 
 from .networks import TINY, random_network
 from .statistical import ALPHA, assert_at_least
@@ -116,7 +116,7 @@ def test_divergence_is_an_integral():
 def excess(rng, net, records, epsilon, draws, prior=1.0):
     """Algorithm 1's KL divergence from the exact posterior, less its mean."""
     n = len(records)
-    counts = np.asarray(FamilyCounts(net, "all").measure(records)).reshape(-1, 2)
+    counts = np.asarray(NetworkCounts(net, "all").measure(records)).reshape(-1, 2)
     noise = rng.laplace(0, 2 * len(net.names) / epsilon, (draws, *counts.shape))
     released = np.clip(counts + noise, 0, n)
     total = divergence(prior + counts[None], prior + released).sum(axis=1)

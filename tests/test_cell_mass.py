@@ -16,7 +16,7 @@ import pytest
 from dpjax import BayesNet, theory
 from dpjax.mechanisms.cell_mass import CellMass
 from dpjax.noise.simplex_grid import LOG_BITS, log_table
-from dpjax.statistics import FamilyCounts
+from dpjax.statistics import NetworkCounts
 from dpjax.tables.layout import TableLayout
 
 from .cases import mostly_thorough
@@ -292,7 +292,7 @@ def test_the_map_is_found_when_epsilon_is_large(key, rng, prior):
 def test_a_statistic_of_all_families_is_what_is_read(rng):
     net = NETS["chain"]
     records = rng.integers(0, [2, 3], (30, 2)).astype(np.uint8)
-    tables = LAWFUL.draw(FamilyCounts(net, "all").measure(records))
+    tables = LAWFUL.draw(NetworkCounts(net, "all").measure(records))
     for table in net.layout.split(tables):
         np.testing.assert_array_equal(table.sum(axis=-1), 5)
 

@@ -10,8 +10,8 @@ import pytest
 
 import dpjax as dp
 from dpjax.mechanisms import Laplace
-from dpjax.posteriors import Windows, dirichlet_posterior, exact_posterior
-from dpjax.statistics import FamilyCounts
+from dpjax.posteriors import Windows, exact_posterior, plug_in_posterior
+from dpjax.statistics import NetworkCounts
 
 NET = dp.BayesNet.naive_bayes({f"x{i}": [0, 1] for i in range(17)}, "x0")
 TRAIN, TEST, REPEATS = 50, 950, 300
@@ -42,7 +42,7 @@ def gains(keys, statistic, epsilon):
         released = dp.Released(values, statistic, noise, TRAIN)
         windows = Windows(TRAIN + 1, TRAIN + 1, TRAIN + 1)
         aware = exact_posterior(released, windows=windows)
-        naive = dirichlet_posterior(released)
+        naive = plug_in_posterior(released)
         return jnp.stack([accuracy(fitted, test) for fitted in (naive, aware)])
 
     return jax.lax.map(one, keys)
@@ -55,7 +55,7 @@ def accuracy(fitted, test):
 
 @pytest.mark.thorough
 def test_noise_aware_classification_is_better(key):
-    statistic = FamilyCounts(NET, "all")  # as printed: sensitivity 34
+    statistic = NetworkCounts(NET, "all")  # as printed: sensitivity 34
     for epsilon in EPSILONS:
         keys = jr.split(jr.fold_in(key, int(epsilon * 10)), REPEATS)
         found = np.asarray(gains(keys, statistic, epsilon), float)

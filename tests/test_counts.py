@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax.statistics import FamilyCounts
+from dpjax.statistics import NetworkCounts
 from dpjax.tables.counts import (
     batches,
     check_records,
@@ -34,7 +34,7 @@ def brute_force(records, net, families):
 def test_counts_equal_brute_force(variables, families, rng):
     net = random_network(rng, variables)
     records = random_records(rng, net, n=int(rng.integers(0, 60)))
-    statistic = FamilyCounts(net, families)
+    statistic = NetworkCounts(net, families)
     measured = statistic.measure(records)
     groups = statistic.measured.groups
     np.testing.assert_array_equal(measured, brute_force(records, net, groups))
@@ -91,7 +91,7 @@ def test_batches_of_any_size_add_up(rng):
 
 @pytest.mark.parametrize("width", [1, 3])
 def test_records_of_another_width_are_never_counted(width):
-    statistic = FamilyCounts(TINY["chain"])
+    statistic = NetworkCounts(TINY["chain"])
     with pytest.raises(ValueError, match=r"must have shape \(n, 2\)"):
         jax.jit(statistic.measure)(np.zeros((4, width), np.uint8))
 
@@ -99,7 +99,7 @@ def test_records_of_another_width_are_never_counted(width):
 @pytest.mark.parametrize("name", TINY)
 @pytest.mark.parametrize("families", ["maximal", "all"])
 def test_sensitivity_equals_brute_force_over_all_pairs_of_records(name, families):
-    statistic = FamilyCounts(TINY[name], families)
+    statistic = NetworkCounts(TINY[name], families)
     records = list(itertools.product(*map(range, TINY[name].sizes)))
     one = [np.asarray(statistic.measure(np.array([x], np.uint8))) for x in records]
     replaced = max(np.abs(a - b).sum() for a in one for b in one)
@@ -111,18 +111,18 @@ def test_sensitivity_equals_brute_force_over_all_pairs_of_records(name, families
 
 def test_sensitivities_of_the_paper_and_ours():
     net = TINY["naive Bayes"]
-    assert FamilyCounts(net, "all").sensitivity("replace-one").value == 2 * 3
-    assert FamilyCounts(net).sensitivity("replace-one").value == 2 * 2
+    assert NetworkCounts(net, "all").sensitivity("replace-one").value == 2 * 3
+    assert NetworkCounts(net).sensitivity("replace-one").value == 2 * 2
     with pytest.raises(ValueError, match="`adjacency` must be 'replace-one' or"):
-        FamilyCounts(net).sensitivity("bounded")
+        NetworkCounts(net).sensitivity("bounded")
     with pytest.raises(ValueError, match="`families` must be 'maximal' or 'all'"):
-        FamilyCounts(net, "some")
+        NetworkCounts(net, "some")
 
 
 @pytest.mark.parametrize("bad", [-1, -(2**31), 2**31 - 1, 2, 255])
 def test_no_integer_moves_the_counts_by_more_than_the_sensitivity(bad, rng):
     net = random_network(rng, most_levels=2)
-    statistic = FamilyCounts(net)
+    statistic = NetworkCounts(net)
     records = random_records(rng, net, 30).astype(np.int32)
     broken = records.copy()
     broken[3] = bad
@@ -168,7 +168,7 @@ def test_records_of_the_wrong_form_are_refused():
 
 
 def test_records_are_arguments_of_the_compiled_program_not_part_of_it():
-    statistic = FamilyCounts(TINY["chain"])
+    statistic = NetworkCounts(TINY["chain"])
     canary = np.array([[1, 2], [0, 1], [1, 0]], np.uint8)
     text = jax.jit(statistic.measure).lower(canary).as_text()
     assert "tensor<3x2xui8>" in text

@@ -103,7 +103,7 @@ def test_the_readmes_commands_work(folder, monkeypatch, capsys):
     ours = [x[1:] for x in commands if x and x[0] == "dpjax"]
     assert [x[0] for x in ours] == [
         *("release", "predict", "verify", "sweep"),
-        *("calibrate", "plan", "release", "sample"),
+        *("coverage", "plan", "release", "sample"),
         *("reproduce", "reproduce"),
     ]
     for command in ours:

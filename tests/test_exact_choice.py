@@ -12,16 +12,18 @@ import pytest
 
 from dpjax import BayesNet
 from dpjax.families import Poisson
-from dpjax.mechanisms import CellMass, FamilyPosterior, GridPosterior
+from dpjax.mechanisms import CellMass, FamilyPosteriorSampler, NetworkPosteriorSampler
 from dpjax.noise import exact_choice, simplex_grid
 from dpjax.noise.exact_choice import Bounds, choose, exponentials, log_of_sum, softmax
 from dpjax.noise.simplex_grid import SimplexGrid
 
 COIN = BayesNet.from_parents({"x": [0, 1]}, {"x": []})
 COUNTS = jnp.array([3, 2], jnp.int32)
-GRID = GridPosterior.posterior(COIN.layout, "2", "replace-one", omega="1/8", units=64)
+GRID = NetworkPosteriorSampler.posterior(
+    COIN.layout, "2", "replace-one", omega="1/8", units=64
+)
 CELLS = CellMass.calibrate(COIN.layout, "2", "add-remove", omega="1/8", units=64)
-FAMILY = FamilyPosterior.calibrate(
+FAMILY = FamilyPosteriorSampler.calibrate(
     Poisson(3), 3, 0, "1", "add-remove", points=99, truncation={"rate": (0.5, 2.5)}
 )
 DRAWS = {

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dpjax.families import Poisson
-from dpjax.mechanisms import DiscreteLaplace, FamilyPosterior, discrete_laplace
+from dpjax.mechanisms import DiscreteLaplace, FamilyPosteriorSampler, discrete_laplace
 from dpjax.noise.discrete_laplace import LARGEST
 from dpjax.noise.simplex_grid import LOG_BITS, SimplexGrid, log_table
 from dpjax.privacy import Sensitivity
@@ -87,7 +87,7 @@ def test_levels_of_a_row_are_parted_at_the_last_of_64_bits():
 
 @pytest.mark.parametrize("n", [2, 20])
 def test_points_of_a_family_are_parted_at_the_last_of_64_bits(n):
-    mechanism = FamilyPosterior.calibrate(
+    mechanism = FamilyPosteriorSampler.calibrate(
         Poisson(3), 3, 0, "1", "replace-one", n=n, points=9,
         truncation={"rate": (0.5, 2.5)},
     )  # fmt: skip

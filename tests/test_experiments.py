@@ -14,9 +14,9 @@ import dpjax as dp
 from dpjax.data.intervals import Interval
 from dpjax.event_logs import CellCounts, event_counts, sample_hidden_markov
 from dpjax.families import KnownNoiseParameters, conjugate_posterior
-from dpjax.mechanisms import DiscreteLaplace, GridPosterior, RegressionSample
-from dpjax.posteriors import dirichlet_posterior
-from dpjax.statistics import FamilyCounts, FourierCoefficients, Sufficient
+from dpjax.mechanisms import DiscreteLaplace, NetworkPosteriorSampler, RegressionSample
+from dpjax.posteriors import plug_in_posterior
+from dpjax.statistics import FourierCoefficients, NetworkCounts, Sufficient
 from dpjax.study.experiments import (
     HiddenMarkovExperiment,
     NaiveBayesExperiment,
@@ -100,15 +100,15 @@ def test_auc_among_some_records_takes_an_infinite_score_for_the_largest():
 def test_a_statistic_of_counts_is_that_of_their_records(adjacency, rng):
     net = random_network(rng, variables=4, most_parents=2, most_levels=3)
     records = random_records(rng, net, 50)
-    measured = FamilyCounts(net).measure(records)
+    measured = NetworkCounts(net).measure(records)
     for statistic in (
-        FamilyCounts(net),
-        FamilyCounts(net, "all"),
+        NetworkCounts(net),
+        NetworkCounts(net, "all"),
         FourierCoefficients.of_network(net, adjacency),
     ):
-        counts = FamilyCounts(net, "all").measure(records)
+        counts = NetworkCounts(net, "all").measure(records)
         if statistic.counted != net.layout:
-            assert statistic.counted == FamilyCounts(net).measured
+            assert statistic.counted == NetworkCounts(net).measured
             counts = measured
         found = statistic.of_counts(counts, 50)
         np.testing.assert_array_equal(found, statistic.measure(records))
@@ -171,7 +171,7 @@ def noisy_posterior(statistic, epsilon, adjacency, train, key):
     noise = DiscreteLaplace.calibrate(epsilon, statistic.sensitivity(adjacency))
     values = noise.sample(key, statistic.measure(train))
     n = len(train) if adjacency == "replace-one" else None
-    return dirichlet_posterior(dp.Released(values, statistic, noise, n))
+    return plug_in_posterior(dp.Released(values, statistic, noise, n))
 
 
 def by_posterior(posterior, rest):
@@ -198,7 +198,7 @@ def test_a_cell_is_a_release_and_its_posterior(name, adjacency, key, rng):
     assert experiment.scores == ("accuracy", "log_loss", "log_likelihood")
     found, key_split, key_cell = cell(experiment, name, "0.7", key, records)
     train, rest = split(key_split, records, TRAINING)
-    made = {"laplace": FamilyCounts(CHAIN)}.get(
+    made = {"laplace": NetworkCounts(CHAIN)}.get(
         name, FourierCoefficients.of_network(CHAIN, adjacency)
     )
     posterior = noisy_posterior(made, "0.7", adjacency, train, key_cell)
@@ -212,8 +212,10 @@ def test_a_cell_is_a_posterior_sample(key, rng):
     experiment = NetworkExperiment(CHAIN, "y", TRAINING, "replace-one")
     found, key_split, key_cell = cell(experiment, "posterior-sample", 1, key, records)
     train, rest = split(key_split, records, TRAINING)
-    law = GridPosterior.posterior(CHAIN.layout, 1, "replace-one", n=TRAINING).in_reals()
-    counts = FamilyCounts(CHAIN, "all").measure(train)
+    law = NetworkPosteriorSampler.posterior(
+        CHAIN.layout, 1, "replace-one", n=TRAINING
+    ).in_reals()
+    counts = NetworkCounts(CHAIN, "all").measure(train)
     drawn = dp.posteriors.SampledPosterior(CHAIN, law.sample(key_cell, counts)[None])
     assert found == pytest.approx(by_posterior(drawn, rest), rel=1e-5)
 

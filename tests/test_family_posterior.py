@@ -10,7 +10,7 @@ import pytest
 
 import dpjax as dp
 from dpjax.data.intervals import Interval
-from dpjax.mechanisms import FamilyPosterior
+from dpjax.mechanisms import FamilyPosteriorSampler
 from dpjax.statistics import Sufficient
 
 from .statistical import assert_counts_follow
@@ -41,7 +41,7 @@ def calibrated(name, adjacency, epsilon="2", **options):
     statistic = statistic_of(name, adjacency)
     points = 5 if name == "gaussian" else 12
     options = {"truncation": TRUNCATIONS[name], "points": points, **options}
-    return FamilyPosterior.calibrate(
+    return FamilyPosteriorSampler.calibrate(
         statistic.family,
         statistic.steps,
         statistic.lowest,
@@ -167,7 +167,7 @@ def test_draws_follow_their_law(rng):
     mechanism = calibrated("gaussian", "replace-one", "9", n=20, samples=4000)
     exact = jnp.array([12, 40], jnp.int32)
     drawn = mechanism.draw_with(bits, exact)
-    assert mechanism.could_draw(drawn, 2)
+    assert mechanism.is_possible_output(drawn, 2)
     seen = np.bincount(drawn[:, 0] * 5 + drawn[:, 1], minlength=25)
     assert_counts_follow(seen, np.exp(log_law(mechanism, exact)))
 
@@ -273,7 +273,7 @@ def test_a_files_order_of_parameters_is_of_no_effect():
     described = made.describe()
     described["truncation"] = dict(reversed(described["truncation"].items()))
     grid = made.grid
-    again = FamilyPosterior.from_description(
+    again = FamilyPosteriorSampler.from_description(
         described, grid.family, grid.units, grid.lowest, made.cost, None
     )
     assert again.grid == grid

@@ -11,11 +11,11 @@ from scipy.linalg import hadamard
 
 import dpjax as dp
 from dpjax.mechanisms import DiscreteLaplace, Laplace
-from dpjax.posteriors import BayesNetPosterior
+from dpjax.posteriors import PlugInPosterior
 from dpjax.privacy import Sensitivity
 from dpjax.releases import file_format
 from dpjax.releases.consistency import consistent
-from dpjax.statistics import FamilyCounts, FourierCoefficients, fourier_sensitivity
+from dpjax.statistics import FourierCoefficients, NetworkCounts, fourier_sensitivity
 from dpjax.tables.fourier_basis import contrasts, from_coefficients, to_coefficients
 from dpjax.tables.layout import TableLayout
 from dpjax.theory import stealth
@@ -165,7 +165,7 @@ def test_the_basis_is_walshs_at_two_levels():
 def test_exact_coefficients_give_the_exact_tables_back(adjacency, trial, rng):
     net = random_network(rng, variables=5, most_levels=3 if trial else 2)
     records = random_records(rng, net, 70)
-    counts = measure(FamilyCounts(net, "all"), records)
+    counts = measure(NetworkCounts(net, "all"), records)
     statistic = FourierCoefficients.of_network(net, adjacency)
     vector = measure(statistic, records)
     np.testing.assert_allclose(tables(statistic, vector, 70), counts, atol=1e-4)
@@ -235,8 +235,8 @@ def test_with_epsilon_as_large_as_can_be_the_posterior_is_the_exact_one(adjacenc
     released = dp.release(
         net, records, epsilon=epsilon, adjacency=adjacency, mechanism="fourier"
     )
-    counts = measure(FamilyCounts(net, "all"), records)
-    exact = BayesNetPosterior.from_counts(net, counts)
+    counts = measure(NetworkCounts(net, "all"), records)
+    exact = PlugInPosterior.from_counts(net, counts)
     private = dp.posterior(released, noise_aware=False)
     np.testing.assert_allclose(private.concentration, exact.concentration, atol=1e-4)
     assert private.clamped == 0
@@ -275,7 +275,7 @@ def test_n_is_needed_where_it_is_public():
         statistic.tables(jnp.zeros(3, jnp.int32))
 
 
-@pytest.mark.parametrize("make", [FamilyCounts, None])
+@pytest.mark.parametrize("make", [NetworkCounts, None])
 @pytest.mark.parametrize("adjacency", mostly_thorough(BOTH))
 def test_projected_tables_agree_and_are_not_negative(make, adjacency, rng):
     net = random_network(rng, variables=5, most_levels=3)
@@ -288,7 +288,7 @@ def test_projected_tables_agree_and_are_not_negative(make, adjacency, rng):
     np.testing.assert_allclose(totals, totals[0], rtol=1e-4)
     if adjacency == "replace-one":
         np.testing.assert_allclose(totals[0], 30, rtol=1e-4)
-    posterior = BayesNetPosterior.from_counts(net, jnp.asarray(counts))
+    posterior = PlugInPosterior.from_counts(net, jnp.asarray(counts))
     assert posterior.log_likelihood(records).shape == (30,)
 
 
@@ -345,7 +345,7 @@ def test_tables_with_noise_of_their_own_agree_only_if_there_is_one(rng):
 
 def test_bad_increments_are_refused(key):
     with pytest.raises(ValueError, match="must be Fourier coefficients"):
-        stealth.paper_increment(FamilyCounts(ASIA), 1, 1.0)
+        stealth.paper_increment(NetworkCounts(ASIA), 1, 1.0)
     statistic = FourierCoefficients.of_network(ASIA, "replace-one")
     noise = Laplace(1.0, statistic.sensitivity("replace-one"))
     with pytest.raises(ValueError, match="`t` must be > 0"):

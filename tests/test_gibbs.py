@@ -18,7 +18,7 @@ from dpjax.posteriors.gibbs import latent_records
 from dpjax.posteriors.prediction import sample_records
 from dpjax.privacy import ADD_REMOVE, REPLACE_ONE, PureDP
 from dpjax.releases.released import Released
-from dpjax.statistics import FamilyCounts, FourierCoefficients
+from dpjax.statistics import FourierCoefficients, NetworkCounts
 from tests.hidden_counts import hidden_counts, joint_states, prior_law
 from tests.networks import TINY
 from tests.statistical import (
@@ -50,7 +50,7 @@ def swept(key, state, released, prior, sweeps):
 
 
 def family_counts(net, adjacency):
-    return FamilyCounts(net)
+    return NetworkCounts(net)
 
 
 CASES = {
@@ -194,7 +194,7 @@ def sizes_and_statistics(key, released, sweeps):
 )
 def test_n_follows_its_law_where_it_is_hidden(key, tilt):
     # Chains as many as needed for an exact test: independent, each at its end.
-    statistic = FamilyCounts(TINY["two roots"])
+    statistic = NetworkCounts(TINY["two roots"])
     sensitivity = statistic.sensitivity(ADD_REMOVE)
     values = jnp.array([2.0, -1.3, 0.4, 1.7])
     law = Misread(Laplace(3.0, sensitivity), tilt=tilt)
@@ -249,7 +249,7 @@ class Lawless(Mechanism):
 
 @pytest.fixture
 def released():
-    statistic = FamilyCounts(TINY["two roots"])
+    statistic = NetworkCounts(TINY["two roots"])
     mechanism = DiscreteLaplace.calibrate(1, statistic.sensitivity(REPLACE_ONE))
     return Released(jnp.array([3, 2, 1, 4]), statistic, mechanism, 5)
 

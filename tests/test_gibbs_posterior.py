@@ -13,7 +13,7 @@ from dpjax.noise.keys import study_key
 from dpjax.posteriors import gibbs_posterior
 from dpjax.privacy import ADD_REMOVE, REPLACE_ONE
 from dpjax.releases.released import Released
-from dpjax.statistics import FamilyCounts, FourierCoefficients
+from dpjax.statistics import FourierCoefficients, NetworkCounts
 from tests.hidden_counts import hidden_counts
 from tests.networks import TINY, measure
 
@@ -30,7 +30,7 @@ def release(rng, net, kind, adjacency, epsilon, n):
     """Of records that are far from uniform."""
     counts = kind == "counts"
     statistic = (
-        FamilyCounts(net) if counts else FourierCoefficients.of_network(net, adjacency)
+        NetworkCounts(net) if counts else FourierCoefficients.of_network(net, adjacency)
     )
     mechanism = DiscreteLaplace.calibrate(epsilon, statistic.sensitivity(adjacency))
     records = np.zeros((n, len(net.sizes)), np.int32)

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from dpjax import BayesNet
-from dpjax.mechanisms import GridPosterior
+from dpjax.mechanisms import NetworkPosteriorSampler
 from dpjax.mechanisms.sampling_loss import limit_loss, sample_loss
 from dpjax.noise.simplex_grid import LOG_BITS, SimplexGrid, log_table
-from dpjax.statistics import FamilyCounts
+from dpjax.statistics import NetworkCounts
 
 from .cases import mostly_thorough
 from .networks import TINY
@@ -97,7 +97,7 @@ def worst_loss(net, mechanism, n, law=log_law, pairs=()):
 
 
 def calibrated(net, adjacency, n, epsilon="1", omega="1/8", **options):
-    return GridPosterior.posterior(
+    return NetworkPosteriorSampler.posterior(
         net.layout, epsilon, adjacency, n=n, omega=omega, units=UNITS, **options
     )
 
@@ -118,7 +118,7 @@ def test_no_output_tells_neighbours_apart_by_more_than_epsilon(
 
 def test_a_map_draw_costs_no_more_than_epsilon():
     for adjacency in ("replace-one", "add-remove"):
-        mechanism = GridPosterior.map(
+        mechanism = NetworkPosteriorSampler.map(
             TINY["chain"].layout, "2", adjacency, omega="1/8", units=UNITS
         )
         assert 0.5 < worst_loss(TINY["chain"], mechanism, 3) <= 2
@@ -183,9 +183,13 @@ def test_losses_grow_with_n_up_to_their_limit():
 
 def test_figure_1_of_foulds_has_temperature_2_77():
     """a₀ = .2, ε = 1: T = 2.7726 in the limit of many records, less for 20."""
-    limit = GridPosterior.posterior(COIN.layout, "1", "replace-one", omega="0.2")
+    limit = NetworkPosteriorSampler.posterior(
+        COIN.layout, "1", "replace-one", omega="0.2"
+    )
     assert limit.temperature == Fraction(2773, 1000)
-    at_20 = GridPosterior.posterior(COIN.layout, "1", "replace-one", omega="0.2", n=20)
+    at_20 = NetworkPosteriorSampler.posterior(
+        COIN.layout, "1", "replace-one", omega="0.2", n=20
+    )
     assert 2 < at_20.temperature < Fraction(27, 10)
     assert limit.guarantee().epsilon == at_20.guarantee().epsilon == 1
 
@@ -212,7 +216,7 @@ def test_clipping_instead_of_truncation_is_noticed():
         ]
         return np.log(np.bincount(inside, law)[grid.least : grid.most + 1])
 
-    mechanism = GridPosterior.posterior(
+    mechanism = NetworkPosteriorSampler.posterior(
         COIN.layout, "1000", "replace-one", n=20, omega="1/5", temperature=1, units=100
     )
     assert worst_loss(COIN, mechanism, 20) <= mechanism.guarantee().epsilon
@@ -240,7 +244,7 @@ def test_row_costs_at_actual_row_counts_are_noticed():
 def test_a_mechanism_cannot_be_built_for_less_than_it_costs():
     right = calibrated(COIN, "replace-one", 3)
     with pytest.raises(ValueError, match=r"`temperature` must be at least"):
-        GridPosterior(
+        NetworkPosteriorSampler(
             right.layout, right.grids, right.temperature / 2, right.prior,
             right.samples, False, right.n, right.cost,
         )  # fmt: skip
@@ -278,12 +282,12 @@ def test_a_draw_has_every_row_of_every_table(rng):
     counts = counts_of(net, [(0, 1), (1, 2), (1, 2)])
     mechanism = calibrated(net, "replace-one", 3, samples=2)
     drawn = mechanism.draw_with(bits_of(rng), jax.numpy.asarray(counts))
-    assert mechanism.could_draw(drawn, net.layout.length)
+    assert mechanism.is_possible_output(drawn, net.layout.length)
     tables = np.asarray(mechanism.parameters(jax.numpy.asarray(drawn)))
     assert tables.shape == (2, net.layout.length)
     sums = np.add.reduceat(tables, [0, 2, 5], axis=1)
     assert np.allclose(sums, 1)
-    assert mechanism.could_draw(
+    assert mechanism.is_possible_output(
         np.asarray(mechanism.draw(jax.numpy.asarray(counts))), 8
     )
 
@@ -292,7 +296,7 @@ def test_rows_of_a_draw_follow_their_counts():
     """With many records and no heat, tables are close to the relative frequencies."""
     net = TINY["chain"]
     counts = np.array([300, 700, 30, 120, 150, 490, 70, 140]) * 100
-    mechanism = GridPosterior.posterior(
+    mechanism = NetworkPosteriorSampler.posterior(
         net.layout, "1000", "add-remove", omega="1/100", temperature=1, samples=1
     )
     tables = mechanism.parameters(mechanism.draw(jax.numpy.asarray(counts)))
@@ -313,21 +317,27 @@ def test_many_samples_cost_many_times_as_much():
 
 def test_of_truncation_and_temperature_either_gives_the_other():
     layout = TINY["naive Bayes"].layout
-    given = GridPosterior.posterior(layout, "1", "replace-one", temperature=20)
+    given = NetworkPosteriorSampler.posterior(
+        layout, "1", "replace-one", temperature=20
+    )
     assert given.temperature == 20
     assert given.guarantee().epsilon <= 1
-    tighter = GridPosterior.posterior(layout, "1", "replace-one", temperature=10)
+    tighter = NetworkPosteriorSampler.posterior(
+        layout, "1", "replace-one", temperature=10
+    )
     assert tighter.omegas()[0] > given.omegas()[0]
-    chosen = GridPosterior.posterior(layout, "1", "replace-one", n=500)
+    chosen = NetworkPosteriorSampler.posterior(layout, "1", "replace-one", n=500)
     assert 0 < chosen.omegas()[0] < Fraction(1, 2)
     assert chosen.guarantee().epsilon == 1
 
 
 def test_with_a_large_budget_the_posterior_itself_is_sampled():
-    mechanism = GridPosterior.posterior(COIN.layout, "50", "replace-one", omega="1/10")
+    mechanism = NetworkPosteriorSampler.posterior(
+        COIN.layout, "50", "replace-one", omega="1/10"
+    )
     assert mechanism.temperature == 1
     assert mechanism.guarantee().epsilon == mechanism.loss < 50
-    hot = GridPosterior.map(COIN.layout, "50", "replace-one", omega="1/10")
+    hot = NetworkPosteriorSampler.map(COIN.layout, "50", "replace-one", omega="1/10")
     assert hot.temperature < 1
 
 
@@ -345,7 +355,7 @@ def test_with_a_large_budget_the_posterior_itself_is_sampled():
 )
 def test_wrong_choices_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
-        GridPosterior.posterior(COIN.layout, "1", "replace-one", **options)
+        NetworkPosteriorSampler.posterior(COIN.layout, "1", "replace-one", **options)
 
 
 def test_counts_that_cannot_be_are_refused():
@@ -358,11 +368,11 @@ def test_counts_that_cannot_be_are_refused():
 
 
 def test_a_description_rebuilds_the_mechanism():
-    for make in (GridPosterior.posterior, GridPosterior.map):
+    for make in (NetworkPosteriorSampler.posterior, NetworkPosteriorSampler.map):
         mechanism = make(TINY["chain"].layout, "1/3", "replace-one", n=40)
-        rebuilt = GridPosterior.from_description(
+        rebuilt = NetworkPosteriorSampler.from_description(
             mechanism.describe(), mechanism.layout, mechanism.cost, 40
         )
         assert rebuilt == mechanism
     assert math.isclose(float(mechanism.loss), 1 / 3, rel_tol=0.01)
-    assert FamilyCounts(TINY["chain"], "all").length == mechanism.layout.length
+    assert NetworkCounts(TINY["chain"], "all").length == mechanism.layout.length

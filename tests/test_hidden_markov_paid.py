@@ -18,9 +18,9 @@ from dpjax.event_logs import (
     CLAIM,
     CellCounts,
     charged as paid_module,
+    charged_hidden_markov,
     event_counts,
     event_network,
-    paid_hidden_markov,
     sample_hidden_markov,
 )
 from dpjax.event_logs.charged import _width
@@ -43,7 +43,7 @@ WIDTHS = {k: math.log((1 - (k - 1) / (10 * k)) * 10 * k) for k in (2, 3)}
 def run(key, **given):
     options = {"epsilon": "1/2", "adjacency": "replace-one", "truncation": 10}
     options |= {"sweeps": 6, "burn_in": 2}
-    return paid_hidden_markov(key, NET, RECORDS, 2, **(options | given))
+    return charged_hidden_markov(key, NET, RECORDS, 2, **(options | given))
 
 
 @pytest.mark.relaxed
@@ -138,7 +138,7 @@ def test_cells_outside_a_regions_times_are_not_read(key):
     moved = RECORDS.copy()
     moved[0] = [0, 0, 2, 0]  # its cell is north in month 1
     drawn = [
-        paid_hidden_markov(
+        charged_hidden_markov(
             key, NET, records, 2, epsilon="100", adjacency="add-remove", truncation=10,
             sweeps=6, burn_in=2, times={"north": (2, 2)},
         )
@@ -294,7 +294,7 @@ def test_records_are_not_touched_if_the_budget_is_gone(key, monkeypatch):
 def test_too_many_states_cost_nothing(key):
     ledger = Ledger("100", adjacency="replace-one")
     with pytest.raises(ValueError, match="`states` must be at most"):
-        paid_hidden_markov(
+        charged_hidden_markov(
             key, NET, RECORDS, 5, epsilon=1, adjacency="replace-one", ledger=ledger
         )
     assert ledger.spent == 0

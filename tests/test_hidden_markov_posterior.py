@@ -17,7 +17,7 @@ from dpjax.event_logs import (
     fit,
     sample_hidden_markov,
 )
-from dpjax.statistics import FamilyCounts
+from dpjax.statistics import NetworkCounts
 from tests.event_log import LOG, STATISTIC, encoded, released
 
 
@@ -42,7 +42,7 @@ def test_a_record_moves_two_cells_a_field_wherever_it_goes():
         Variable("kind", (0, 1)),
         Variable("dead", (0, 1)),
     ]
-    statistic = FamilyCounts(event_network(small, "place", "month"))
+    statistic = NetworkCounts(event_network(small, "place", "month"))
     every = np.array(list(itertools.product(range(2), repeat=4)), np.int32)
     one = np.asarray(jax.jit(jax.vmap(statistic.measure))(every[:, None]))
     moved = np.abs(one[:, None] - one[None]).sum(axis=-1)
@@ -147,7 +147,7 @@ def test_what_cannot_be_sampled(rng, key):
     with pytest.raises(ValueError, match="`burn_in` must be below `sweeps`, 5, got 5"):
         fit(key, release, 2, sweeps=5, burn_in=5)
     net = dp.BayesNet.naive_bayes({"y": [0, 1], "x": [0, 1]}, "y")
-    statistic = FamilyCounts(net)
+    statistic = NetworkCounts(net)
     values = jnp.zeros(statistic.length, jnp.int32)
     other = dp.Released(values, statistic, release.mechanism, 5)
     with pytest.raises(ValueError, match="`released` must be of an event log"):

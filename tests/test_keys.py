@@ -20,9 +20,9 @@ import pytest
 from jax.extend.random import define_prng_impl
 
 import dpjax as dp
-from dpjax.chains import draw_log_gamma, paid_chain, price_of, run
+from dpjax.chains import charged_chain, draw_log_gamma, price_of, run
 from dpjax.distributions.rejection import each_until_accepted, until_accepted
-from dpjax.mechanisms import DiscreteLaplace, GridPosterior
+from dpjax.mechanisms import DiscreteLaplace, NetworkPosteriorSampler
 from dpjax.noise import discrete_laplace, tables
 from dpjax.noise.keys import release_key, threefry
 
@@ -188,9 +188,9 @@ OBJECTS = {
     "samples": lambda key: released("posterior-sample"),
     "ledger": lambda key: dp.Ledger(1, adjacency="replace-one"),
     "noise": lambda key: DiscreteLaplace.calibrate(
-        1, dp.statistics.FamilyCounts(NET).sensitivity("replace-one")
+        1, dp.statistics.NetworkCounts(NET).sensitivity("replace-one")
     ),
-    "grid": lambda key: GridPosterior.posterior(NET.layout, 1, "replace-one"),
+    "grid": lambda key: NetworkPosteriorSampler.posterior(NET.layout, 1, "replace-one"),
     "posterior": a_posterior,
     "sweep": lambda key: dp.sweep(
         key,
@@ -199,7 +199,7 @@ OBJECTS = {
         epsilons=[1],
         repeats=2,
     ),
-    "paid chain": lambda key: paid_chain(
+    "paid chain": lambda key: charged_chain(
         key, jnp.zeros(2, jnp.int32), toy("1"), start(), sweeps=2
     ),
     "free chain": lambda key: run(
@@ -248,9 +248,11 @@ def canary():
         lambda key: dp.privacy.PureDP(key, "replace-one"),
         lambda key: dp.release(NET, RECORDS, epsilon=1, adjacency=key),
         lambda key: dp.release(NET, RECORDS, epsilon=key, adjacency="replace-one"),
-        lambda key: paid_chain(key, None, [], {}, sweeps=key),
+        lambda key: charged_chain(key, None, [], {}, sweeps=key),
         lambda key: dp.sweep(key, None, {}, {}, epsilons=[1], repeats=key),
-        lambda key: GridPosterior.posterior(NET.layout, 1, "replace-one", samples=key),
+        lambda key: NetworkPosteriorSampler.posterior(
+            NET.layout, 1, "replace-one", samples=key
+        ),
     ],
 )
 @pytest.mark.parametrize("form", [lambda key: key, jr.key_data], ids=["typed", "words"])

@@ -21,11 +21,11 @@ import pytest
 
 import dpjax as dp
 from dpjax import event_logs
-from dpjax.data.columns import Held
+from dpjax.data.columns import InMemoryTable
 from dpjax.families import conjugate_posterior
 from dpjax.mechanisms import Laplace
 from dpjax.privacy import Sensitivity
-from dpjax.statistics import FamilyCounts, FourierCoefficients, Sufficient
+from dpjax.statistics import FourierCoefficients, NetworkCounts, Sufficient
 from dpjax.tables.counts import count, pack
 
 from . import leaks
@@ -54,7 +54,7 @@ def private(module_rng):
     """Objects that hold records or exact numbers."""
     keys = iter(jr.split(jr.key(module_rng.integers(1 << 31)), 4))
     counted = jnp.asarray(COUNTED)
-    statistic = FamilyCounts(BINARY, "all")
+    statistic = NetworkCounts(BINARY, "all")
     exact = statistic.measure(counted)
     n, bernoulli = len(COUNTED), dp.families.Bernoulli()
     family = Sufficient.of("linear-regression", LINE, "replace-one")
@@ -73,7 +73,7 @@ def private(module_rng):
         ),
         "trial of an event log": jax.jit(log.prepare)(next(keys), jnp.asarray(events)),
         "cells of an event log": event_logs.CellCounts.of(LOG, cells, 1),
-        "posterior of exact counts": dp.posteriors.BayesNetPosterior.from_counts(
+        "posterior of exact counts": dp.posteriors.PlugInPosterior.from_counts(
             BINARY, exact, 1e-3
         ),
         "posterior of exact sums": conjugate_posterior(
@@ -125,7 +125,7 @@ def test_what_schema_check_found_is_for_the_curator_alone():
 
 
 def test_tables_on_their_way_do_not_print_themselves():
-    assert not leaks.shown(repr(Held({"x": [WORD, WHOLE, REAL]})))
+    assert not leaks.shown(repr(InMemoryTable({"x": [WORD, WHOLE, REAL]})))
 
 
 def test_nobody_gets_a_second_budget_by_a_copy():
@@ -204,7 +204,7 @@ def assert_holds_nothing_exact(thing, exact, records):
 
 def test_public_facts_may_be_pickled():
     """Networks, statistics and mechanisms: what processes send each other."""
-    statistic = FamilyCounts(NET)
+    statistic = NetworkCounts(NET)
     mechanism = Laplace(1.0, statistic.sensitivity("add-remove"))
     for public in (SCHEMA, NET, statistic, mechanism):
         assert pickle.loads(pickle.dumps(public)) == public
@@ -270,8 +270,8 @@ def work_on_counts(records, key):
 
 
 def work_on_more(records, key):
-    counts = FamilyCounts(BINARY, "all").measure(jnp.asarray(records))
-    naive = dp.posteriors.BayesNetPosterior.from_counts(BINARY, counts)
+    counts = NetworkCounts(BINARY, "all").measure(jnp.asarray(records))
+    naive = dp.posteriors.PlugInPosterior.from_counts(BINARY, counts)
     naive.predict_proba(records, "t")
     naive.log_likelihood(records)
     naive.update(records)
@@ -289,7 +289,7 @@ def work_on_more(records, key):
         repeats=2,
         prepare=network.prepare,
     )
-    event_logs.paid_hidden_markov(
+    event_logs.charged_hidden_markov(
         key,
         LOG,
         np.concatenate([records, records[:, :1]], axis=1),

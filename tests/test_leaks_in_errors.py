@@ -10,7 +10,7 @@ import pytest
 import dpjax as dp
 from dpjax import event_logs
 from dpjax.cli.main import main
-from dpjax.statistics import FamilyCounts, Sufficient
+from dpjax.statistics import NetworkCounts, Sufficient
 from dpjax.tables.counts import count, pack
 
 from . import leaks
@@ -21,9 +21,7 @@ from .test_leaks import LOG, NET, SCHEMA
 def entries():
     """What takes records, by name."""
     release = {"epsilon": "1/2", "adjacency": "add-remove"}
-    naive = dp.posteriors.BayesNetPosterior.from_counts(
-        NET, jnp.ones(NET.layout.length)
-    )
+    naive = dp.posteriors.PlugInPosterior.from_counts(NET, jnp.ones(NET.layout.length))
     numeric = dp.Schema({"t": {"lower": 0, "upper": 1}, "x": {"lower": 0, "upper": 9}})
     line = Sufficient.of("linear-regression", tuple(numeric.values()), "add-remove")
     network = dp.study.experiments.NetworkExperiment(NET, "t", 1, "replace-one")
@@ -44,11 +42,11 @@ def entries():
         "event counts": lambda table: event_logs.event_counts(LOG, table),
         "pack": pack,
         "count": lambda table: count(table, NET.layout),
-        "measure": FamilyCounts(NET).measure,
+        "measure": NetworkCounts(NET).measure,
         "measure sums": line.measure,
         "prepare": lambda table: network.prepare(key, table),
         "prepare a regression": lambda table: regression.prepare(key, table),
-        "exact counts": lambda table: dp.posteriors.BayesNetPosterior.from_counts(
+        "exact counts": lambda table: dp.posteriors.PlugInPosterior.from_counts(
             NET, table
         ),
         "posterior": dp.posterior,
@@ -77,7 +75,7 @@ def test_errors_about_records_show_none():
 def test_errors_about_exact_counts_show_none():
     counts = jnp.full(NET.layout.length, WHOLE).at[0].set(-WHOLE)
     with pytest.raises(ValueError, match="some entry of shape") as caught:
-        dp.posteriors.BayesNetPosterior.from_counts(NET, counts, 1e-3)
+        dp.posteriors.PlugInPosterior.from_counts(NET, counts, 1e-3)
     assert not leaks.shown(caught.value)
 
 

@@ -14,7 +14,7 @@ from dpjax.data.bayes_net import BayesNet
 from dpjax.mechanisms import DiscreteLaplace, Laplace
 from dpjax.posteriors import Windows, exact_posterior, tree_posterior
 from dpjax.releases.released import Released
-from dpjax.statistics import FamilyCounts
+from dpjax.statistics import NetworkCounts
 from tests.enumeration import Enumerated
 
 X64 = jax.config.jax_enable_x64
@@ -51,7 +51,7 @@ def case(name, key, rng):
     """A release, a prior, what is inferred, and what enumeration says."""
     levels, parents, families, epsilon, n = CASES[name]
     net = BayesNet.from_parents(levels, parents)
-    statistic = FamilyCounts(net, families)
+    statistic = NetworkCounts(net, families)
     records = rng.integers(0, net.sizes, (n, len(net.sizes))).astype(np.int32)
     mechanism = DiscreteLaplace.calibrate(epsilon, statistic.sensitivity("replace-one"))
     values = mechanism.sample(key, statistic.measure(records))
@@ -108,7 +108,7 @@ TRIPLE = BayesNet.from_parents(BINARY, CASES["chain"][1])
 
 
 def chain(values, n, epsilon):
-    statistic = FamilyCounts(TRIPLE)
+    statistic = NetworkCounts(TRIPLE)
     noise = DiscreteLaplace.calibrate(epsilon, statistic.sensitivity("replace-one"))
     return Released(jnp.asarray(values, jnp.int32), statistic, noise, n)
 
@@ -137,7 +137,7 @@ def test_tables_that_contradict_each_other_are_refused():
 @pytest.mark.thorough
 def test_a_private_number_of_records_is_summed_over():
     """With noise that makes windows grow, if they are bounded badly."""
-    statistic = FamilyCounts(BayesNet.naive_bayes({"y": [0, 1], "a": [0, 1]}, "y"))
+    statistic = NetworkCounts(BayesNet.naive_bayes({"y": [0, 1], "a": [0, 1]}, "y"))
     noise = DiscreteLaplace.calibrate("1", statistic.sensitivity("add-remove"))
     values = jnp.asarray([-3, 2, -1, 1], jnp.int32)
     posterior = exact_posterior(Released(values, statistic, noise, None))
@@ -152,7 +152,7 @@ def test_a_private_number_of_records_is_summed_over():
 def naive_bayes(d, key, n, epsilon, adjacency="replace-one"):
     """A network with d binary attributes, and a release for it."""
     net = BayesNet.naive_bayes({f"x{i}": [0, 1] for i in range(d + 1)}, "x0")
-    statistic = FamilyCounts(net)
+    statistic = NetworkCounts(net)
     mechanism = DiscreteLaplace.calibrate(epsilon, statistic.sensitivity(adjacency))
     records = jr.bernoulli(key, 0.3, (n, d + 1)).astype(jnp.int32)
     values = mechanism.sample(jr.fold_in(key, 1), statistic.measure(records))
@@ -186,7 +186,7 @@ def test_a_window_too_small_is_refused(large):
 @pytest.mark.thorough
 def test_what_is_omitted_is_bounded():
     """The bound, against the evidence that narrow windows do lose."""
-    statistic = FamilyCounts(BayesNet.naive_bayes({"y": [0, 1], "a": [0, 1]}, "y"))
+    statistic = NetworkCounts(BayesNet.naive_bayes({"y": [0, 1], "a": [0, 1]}, "y"))
     noise = Laplace(0.5, statistic.sensitivity("replace-one"))
     for values in ([20.0, 30.0, 25.0, 25.0], [-8.0, 40.0, 66.0, 1.0]):
         released = Released(jnp.asarray(values), statistic, noise, 100)
@@ -243,7 +243,7 @@ def test_wrong_arguments_are_named(large):
 def test_a_hub_of_many_levels_is_not_begun():
     """Its own sums cost more than those of its leaf; they once ran for minutes."""
     levels = {"y": list(range(10)), "a": [0, 1]}
-    statistic = FamilyCounts(BayesNet.from_parents(levels, {"a": ["y"]}))
+    statistic = NetworkCounts(BayesNet.from_parents(levels, {"a": ["y"]}))
     noise = DiscreteLaplace.calibrate("0.01", statistic.sensitivity("replace-one"))
     values = jnp.full(statistic.length, 500, jnp.int32)
     with pytest.raises(ValueError, match="summed over at a bounded cost"):
@@ -252,7 +252,7 @@ def test_a_hub_of_many_levels_is_not_begun():
 
 def test_compiled_code_needs_windows():
     net = BayesNet.naive_bayes({"y": [0, 1], "a": [0, 1]}, "y")
-    statistic = FamilyCounts(net)
+    statistic = NetworkCounts(net)
     noise = DiscreteLaplace.calibrate("2", statistic.sensitivity("replace-one"))
     with pytest.raises(ValueError, match="`windows` must be given inside compiled"):
         jax.jit(
@@ -279,7 +279,7 @@ def posterior(request):
     if request.param == "tree":
         levels = {"y": [0, 1], "x0": [0, 1], "x1": [0, 1]}
         parents = {"y": [], "x0": ["y"], "x1": ["x0"]}
-        statistic = FamilyCounts(BayesNet.from_parents(levels, parents))
+        statistic = NetworkCounts(BayesNet.from_parents(levels, parents))
         noise = DiscreteLaplace.calibrate("2", statistic.sensitivity("replace-one"))
         values = jnp.asarray([9, 3, 1, 7, 8, 2, 3, 7], jnp.int32)
         return tree_posterior(Released(values, statistic, noise, 20))
@@ -321,7 +321,7 @@ def test_updates_add_to_the_prior(posterior, rng):
     d = len(posterior.net.names)
     records = rng.integers(0, 2, (6, d)).astype(np.int32)
     updated = posterior.update(records)
-    counts = np.asarray(FamilyCounts(posterior.net, "all").measure(records))
+    counts = np.asarray(NetworkCounts(posterior.net, "all").measure(records))
     expected = np.asarray(posterior.prior) + counts
     np.testing.assert_allclose(updated.prior, expected, rtol=1e-6)
     assert np.abs(np.asarray(updated.first - posterior.first)).max() > 1e-3

@@ -16,11 +16,11 @@ from dpjax.families import (
     GammaParameters,
     conjugate_posterior,
 )
-from dpjax.mechanisms import DiscreteLaplace, FamilyPosterior, Laplace
+from dpjax.mechanisms import DiscreteLaplace, FamilyPosteriorSampler, Laplace
 from dpjax.posteriors import family_posterior
 from dpjax.privacy import Sensitivity
 from dpjax.releases.released import Released
-from dpjax.statistics import FamilyCounts, Sufficient
+from dpjax.statistics import NetworkCounts, Sufficient
 from tests.conjugates import FAMILIES, arrays
 from tests.statistical import ALPHA
 
@@ -237,10 +237,10 @@ def test_what_is_no_noisy_statistic(key, rng):
     with pytest.raises(ValueError, match="`released` must be of at least 2 records"):
         family_posterior(key, few)
     over = (Variable("x", ("no", "yes")),)
-    counts = FamilyCounts(BayesNet(over, ((),)))
+    counts = NetworkCounts(BayesNet(over, ((),)))
     with pytest.raises(ValueError, match="`released` must be of the sufficient"):
         family_posterior(key, Released(jnp.zeros(counts.length), counts, law, 9))
-    drawn = FamilyPosterior.calibrate(Bernoulli(), 1, 0, "1", "replace-one", n=9)
+    drawn = FamilyPosteriorSampler.calibrate(Bernoulli(), 1, 0, "1", "replace-one", n=9)
     with pytest.raises(
         ValueError, match="`released` must be of a mechanism with a law"
     ):

@@ -12,7 +12,7 @@ from dpjax.mechanisms import DiscreteLaplace
 from dpjax.posteriors import normal_model, normal_posterior
 from dpjax.privacy import ADD_REMOVE, REPLACE_ONE
 from dpjax.releases.released import Released
-from dpjax.statistics import FamilyCounts, FourierCoefficients
+from dpjax.statistics import FourierCoefficients, NetworkCounts
 from tests.hidden_counts import hidden_counts
 from tests.networks import TINY, measure
 
@@ -64,7 +64,7 @@ def test_releases_of_public_n_agree_with_enumeration(key, rng):
 
 @pytest.mark.thorough
 def test_a_hidden_n_agrees_with_enumeration(key, rng):
-    statistic = FamilyCounts(TINY["coin"])
+    statistic = NetworkCounts(TINY["coin"])
     records = np.repeat([[0], [1], [2]], [20, 10, 15], axis=0)
     released = release(rng, statistic, ADD_REMOVE, 0.6, records)
     posterior = normal_posterior(key, released, 1.0, warmup=500)
@@ -82,7 +82,7 @@ def test_a_hidden_n_agrees_with_enumeration(key, rng):
 
 @pytest.fixture
 def released(rng):
-    statistic = FamilyCounts(TINY["chain"])
+    statistic = NetworkCounts(TINY["chain"])
     return release(rng, statistic, REPLACE_ONE, 1, np.zeros((5, 2), np.int32))
 
 
@@ -100,7 +100,7 @@ def test_networks_must_have_few_states(key, rng):
         {name: [0, 1] for name in names}, {name: [] for name in names}
     )
     records = np.zeros((5, 13), np.int32)
-    large = release(rng, FamilyCounts(net), REPLACE_ONE, 1, records)
+    large = release(rng, NetworkCounts(net), REPLACE_ONE, 1, records)
     for attempt in (lambda: normal_model(large), lambda: normal_posterior(key, large)):
         with pytest.raises(
             ValueError, match="at most 4096 joint states, got 8192: use"
@@ -114,7 +114,7 @@ def test_priors_are_checked(released):
 
 
 def test_coordinates_carry_their_jacobians(key, rng):
-    statistic = FamilyCounts(TINY["coin"])
+    statistic = NetworkCounts(TINY["coin"])
     records = np.zeros((30, 1), np.int32)
     model = normal_model(release(rng, statistic, ADD_REMOVE, 1, records), 1.7)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpjax import BayesNet
-from dpjax.statistics import FamilyCounts, FourierCoefficients
+from dpjax.statistics import FourierCoefficients, NetworkCounts
 from dpjax.tables.counts import (
     count,
     odd_parities,
@@ -150,7 +150,7 @@ def test_statistics_of_packed_records_are_the_same(order, adjacency, rng):
         if order is None
         else FourierCoefficients(net.variables, adjacency, order=order)
     )
-    for statistic in (fourier, FamilyCounts(net)):
+    for statistic in (fourier, NetworkCounts(net)):
         packed = jax.jit(statistic.measure)(pack(records))
         np.testing.assert_array_equal(packed, statistic.measure(records))
 

@@ -44,7 +44,9 @@ def test_every_mechanism_has_an_outlook(plans, adjacency):
 def test_choices_are_those_of_the_mechanisms(plans):
     by_name = {x.name: x.choices for x in plans["replace-one"].outlooks}
     assert by_name["laplace"] == {"scale": 4.0}  # two maximal families, two cells each
-    law = dp.mechanisms.GridPosterior.posterior(NET.layout, 1, "replace-one", n=500)
+    law = dp.mechanisms.NetworkPosteriorSampler.posterior(
+        NET.layout, 1, "replace-one", n=500
+    )
     assert by_name["posterior-sample"]["temperature"] == float(law.temperature)
     assert by_name["posterior-sample"]["omega"] == sorted({*map(float, law.omegas())})
     added = {x.name: x.choices for x in plans["add-remove"].outlooks}

@@ -16,7 +16,7 @@ from dpjax.posteriors import point_estimate, point_estimate_of
 from dpjax.posteriors.estimate.expected_numbers import Moments
 from dpjax.posteriors.estimate.number_law import number_log_prob
 from dpjax.releases.released import Released
-from dpjax.statistics import FamilyCounts, FourierCoefficients
+from dpjax.statistics import FourierCoefficients, NetworkCounts
 
 from .cases import mostly_thorough
 from .networks import TINY, measure, random_records
@@ -31,8 +31,8 @@ STEPS = 60  # in all tests alike, to share programs
 
 def statistics(net, adjacency="replace-one"):
     return {
-        "maximal": FamilyCounts(net),
-        "all": FamilyCounts(net, "all"),
+        "maximal": NetworkCounts(net),
+        "all": NetworkCounts(net, "all"),
         "Fourier": FourierCoefficients.of_network(net, adjacency),
     }
 
@@ -133,7 +133,7 @@ def test_moments_are_averages_over_records(rng, kind, adjacency):
     records = random_records(rng, MIXED, 40)
     one = jax.jit(jax.vmap(lambda record: statistic.measure(record[None])))
     numbers = np.asarray(one(jnp.asarray(records)), float)
-    families = np.asarray(measure(FamilyCounts(MIXED, "all"), records)) / 40
+    families = np.asarray(measure(NetworkCounts(MIXED, "all"), records)) / 40
     moments = Moments(statistic)
     families = jnp.asarray(families, float)
     np.testing.assert_allclose(moments.mean(families), numbers.mean(0), atol=1e-5)
@@ -165,7 +165,7 @@ def test_without_noise_it_is_the_dirichlet_posterior_mean(rng, kind, adjacency):
     n = 400 if adjacency == "replace-one" else None
     exact = measure(statistic, records).astype(float)
     found = point_estimate(Released(exact, statistic, mechanism, n), 0.7, steps=STEPS)
-    counts = measure(FamilyCounts(MIXED, "all"), records)
+    counts = measure(NetworkCounts(MIXED, "all"), records)
     np.testing.assert_allclose(found.n, 400, rtol=0.02)
     known = dirichlet_mean(MIXED, counts, 0.7)
     np.testing.assert_allclose(found.theta, known, atol=3e-3)
@@ -211,7 +211,7 @@ def test_it_is_close_to_the_exact_posterior(rng, name):
     The standard deviations agree within a factor of 1.8, on average within 1.3.
     """
     net, n = TINY[name], {"chain": 14, "collider": 8}[name]
-    statistic = FamilyCounts(net)
+    statistic = NetworkCounts(net)
     scales = np.repeat([0.5, 2.0, 6.0], 4)
     data = rng.integers(0, np.array(net.sizes), (scales.size, n, len(net.sizes)))
     data[::2] = data[::2, :1]  # half of the data sets: the same record n times
@@ -265,7 +265,7 @@ def release(rng, statistic, records, epsilon="2", adjacency="replace-one"):
 
 @pytest.mark.thorough
 def test_stacks_are_a_loop(rng):
-    records, statistic = random_records(rng, MIXED, 300), FamilyCounts(MIXED)
+    records, statistic = random_records(rng, MIXED, 300), NetworkCounts(MIXED)
     draws = [release(rng, statistic, records, "5") for _ in range(2)]
     stacked = eqx.tree_at(
         lambda r: r.values, draws[0], jnp.stack([r.values for r in draws])
@@ -302,9 +302,9 @@ def test_every_method_answers(rng, key, kind, adjacency):
 @pytest.mark.thorough
 def test_updates_are_counts_in_the_prior(rng):
     old, new = random_records(rng, MIXED, 50), random_records(rng, MIXED, 30)
-    released = release(rng, FamilyCounts(MIXED), old)
+    released = release(rng, NetworkCounts(MIXED), old)
     updated = point_estimate(released, steps=STEPS).update(new)
-    counts = np.asarray(measure(FamilyCounts(MIXED, "all"), new))
+    counts = np.asarray(measure(NetworkCounts(MIXED, "all"), new))
     prior = dict(
         zip(MIXED.names, MIXED.layout.split(jnp.asarray(counts + 1.0)), strict=True)
     )
@@ -315,7 +315,7 @@ def test_updates_are_counts_in_the_prior(rng):
 @pytest.mark.thorough
 def test_draws_have_the_stated_spread(rng, key):
     found = point_estimate(
-        release(rng, FamilyCounts(MIXED), random_records(rng, MIXED, 2000), "5"),
+        release(rng, NetworkCounts(MIXED), random_records(rng, MIXED, 2000), "5"),
         steps=STEPS,
     )
     draws = jax.jit(jax.vmap(lambda k: found.sample(k)["b"]))(jr.split(key, 4000))
@@ -325,7 +325,7 @@ def test_draws_have_the_stated_spread(rng, key):
 
 def test_wrong_arguments_are_refused(rng):
     records = random_records(rng, MIXED, 20)
-    released = release(rng, FamilyCounts(MIXED), records)
+    released = release(rng, NetworkCounts(MIXED), records)
     with pytest.raises(ValueError, match="`steps` must be an integer of at least 1"):
         point_estimate(released, steps=0)
     with pytest.raises(ValueError, match="`prior` must be positive"):
@@ -337,5 +337,5 @@ def test_wrong_arguments_are_refused(rng):
         point_estimate(release(rng, statistic, records))
     with pytest.raises(ValueError, match="`scale` must be positive"):
         point_estimate_of(
-            FamilyCounts(MIXED), jnp.zeros(18), jnp.zeros(18), 3, jnp.ones(())
+            NetworkCounts(MIXED), jnp.zeros(18), jnp.zeros(18), 3, jnp.ones(())
         )

@@ -9,8 +9,8 @@ from scipy import stats
 from sklearn.naive_bayes import CategoricalNB
 
 import dpjax as dp
-from dpjax.posteriors import BayesNetPosterior, dirichlet_posterior
-from dpjax.statistics import FamilyCounts
+from dpjax.posteriors import PlugInPosterior, plug_in_posterior
+from dpjax.statistics import NetworkCounts
 
 from .networks import measure, random_network, random_records, tables
 from .statistical import ALPHA
@@ -32,9 +32,9 @@ def fitted(net, records):
 
 
 def exact_posterior(net, records, prior=1.0):
-    statistic = FamilyCounts(net)
+    statistic = NetworkCounts(net)
     counts = tables(statistic, measure(statistic, records))
-    return BayesNetPosterior.from_counts(net, counts, prior)
+    return PlugInPosterior.from_counts(net, counts, prior)
 
 
 def plain_tables(net, records, prior):
@@ -122,7 +122,7 @@ def test_log_likelihoods_are_those_of_the_joint_law(net, records, fitted):
 def test_samples_and_densities_are_dirichlet(key):
     net = dp.BayesNet.from_parents({"a": [0, 1, 2], "b": [0, 1]}, {"b": ["a"]})
     counts = jnp.array([3, 0, 9, 4, 1, 0, 0, 2, 2])
-    fitted = BayesNetPosterior.from_counts(net, counts, 0.5)
+    fitted = PlugInPosterior.from_counts(net, counts, 0.5)
     theta = fitted.sample(key)
     laws = fitted.distributions()
     density = jax.jit(lambda law, table: law.log_prob(table).sum())
@@ -139,16 +139,16 @@ def test_samples_and_densities_are_dirichlet(key):
 
 def test_a_zero_has_a_density_under_a_flat_prior():
     net = dp.BayesNet.from_parents({"a": [0, 1]}, {"a": []})
-    flat = BayesNetPosterior.from_counts(net, jnp.zeros(2))
+    flat = PlugInPosterior.from_counts(net, jnp.zeros(2))
     assert flat.log_prob({"a": jnp.array([0.0, 1.0])}) == pytest.approx(0, abs=1e-6)
 
 
 def test_counts_that_are_none_are_refused():
     net = dp.BayesNet.from_parents({"a": [0, 1]}, {"a": []})
     with pytest.raises(ValueError, match=r"`counts` must have shape \(2,\)"):
-        BayesNetPosterior.from_counts(net, jnp.ones(1))
+        PlugInPosterior.from_counts(net, jnp.ones(1))
     with pytest.raises(ValueError, match="`concentration` must be positive"):
-        BayesNetPosterior.from_counts(net, jnp.array([-3, 5]))
+        PlugInPosterior.from_counts(net, jnp.array([-3, 5]))
 
 
 @pytest.mark.thorough
@@ -166,14 +166,14 @@ def test_five_hundred_variables(rng, key):
 
 def test_small_parameters_do_not_underflow(key):
     net = dp.BayesNet.from_parents({"a": list(range(50))}, {"a": []})
-    fitted = BayesNetPosterior.from_counts(net, jnp.zeros(50), 1e-3)
+    fitted = PlugInPosterior.from_counts(net, jnp.zeros(50), 1e-3)
     table = fitted.sample(key)["a"]
     np.testing.assert_allclose(table.sum(), 1, rtol=1e-5)
 
 
 def test_synthetic_records_follow_the_tables(net, rng, key):
     counts = jnp.asarray(rng.integers(0, 9, net.layout.length) * 10**5)
-    fitted = BayesNetPosterior.from_counts(net, counts)
+    fitted = PlugInPosterior.from_counts(net, counts)
     synthetic = np.asarray(fitted.sample_records(key, 20_000))
     assert (synthetic < np.array(net.sizes)).all()
     everything = np.array(list(itertools.product(*map(range, net.sizes))), np.uint8)
@@ -191,7 +191,7 @@ def test_synthetic_records_follow_the_tables(net, rng, key):
 def test_synthetic_records_of_another_law_would_be_noticed(key):
     net = dp.BayesNet.from_parents({"a": [0, 1], "b": [0, 1]}, {"b": ["a"]})
     counts = jnp.array([6, 4, 10, 0, 0, 10]) * 10**6
-    fitted = BayesNetPosterior.from_counts(net, counts)
+    fitted = PlugInPosterior.from_counts(net, counts)
     synthetic = np.asarray(fitted.sample_records(key, 5000))
     assert (synthetic[:, 0] == synthetic[:, 1]).mean() > 0.999
     assert abs(synthetic[:, 0].mean() - 0.4) < 0.05
@@ -217,23 +217,23 @@ def test_a_table_serves_as_well_as_encoded_records(net, records, fitted):
 
 def released_values(values, adjacency, n):
     net = dp.BayesNet.from_parents({"a": [0, 1, 2]}, {"a": []})
-    statistic = FamilyCounts(net)
+    statistic = NetworkCounts(net)
     noise = dp.mechanisms.DiscreteLaplace.calibrate(1, statistic.sensitivity(adjacency))
     return dp.Released(jnp.array(values, jnp.int32), statistic, noise, n)
 
 
 def test_counts_are_clamped_to_what_is_possible():
-    fitted = dirichlet_posterior(released_values([-5, 3, 12], "replace-one", 10))
+    fitted = plug_in_posterior(released_values([-5, 3, 12], "replace-one", 10))
     np.testing.assert_array_equal(fitted.concentration, [1, 4, 11])
     assert fitted.clamped == 2
-    fitted = dirichlet_posterior(released_values([-5, 3, 12], "add-remove", None), 2)
+    fitted = plug_in_posterior(released_values([-5, 3, 12], "add-remove", None), 2)
     np.testing.assert_array_equal(fitted.concentration, [2, 5, 14])
     assert fitted.clamped == 1
 
 
 def test_priors_by_variable():
     prior = {"a": jnp.array([1.0, 2.0, 3.0])}
-    fitted = dirichlet_posterior(released_values([0, 0, 0], "replace-one", 1), prior)
+    fitted = plug_in_posterior(released_values([0, 0, 0], "replace-one", 1), prior)
     np.testing.assert_array_equal(fitted.concentration, [1, 2, 3])
 
 
@@ -250,7 +250,7 @@ def test_priors_by_variable():
 )
 def test_a_bad_prior_is_refused(prior, message):
     with pytest.raises(ValueError, match=message):
-        dirichlet_posterior(released_values([0, 0, 0], "replace-one", 1), prior)
+        plug_in_posterior(released_values([0, 0, 0], "replace-one", 1), prior)
 
 
 def test_rows_that_do_not_fit_are_refused(fitted, net, key):

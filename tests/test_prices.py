@@ -21,7 +21,7 @@ from dpjax.chains.price import (
     shaped,
     table_width,
 )
-from dpjax.event_logs.charged import PaidHiddenMarkov, _width
+from dpjax.event_logs.charged import ChargedHiddenMarkov, _width
 from dpjax.privacy import Ledger, PureDP, advanced
 
 ONE = Fraction(1, 3)
@@ -129,7 +129,7 @@ def test_a_charge_is_made_once_and_not_in_compiled_code():
 
 def test_paid_events_cost_all_of_their_updates():
     update = PureDP(Fraction(1, 100), "add-remove")
-    paid = object.__new__(PaidHiddenMarkov)
+    paid = object.__new__(ChargedHiddenMarkov)
     for name, value in (("update", update), ("updates", 400)):
         object.__setattr__(paid, name, value)
     assert paid.cost == PureDP(Fraction(4), "add-remove")

@@ -18,7 +18,7 @@ import pytest
 from dpjax.mechanisms import DiscreteLaplace
 from dpjax.noise import tables
 from dpjax.privacy import Sensitivity
-from dpjax.statistics import FamilyCounts, FourierCoefficients
+from dpjax.statistics import FourierCoefficients, NetworkCounts
 
 from .networks import TINY
 
@@ -27,8 +27,8 @@ MOST_RECORDS = 2
 
 
 STATISTICS = {
-    "maximal families": lambda net, adjacency: FamilyCounts(net),
-    "all families": lambda net, adjacency: FamilyCounts(net, "all"),
+    "maximal families": lambda net, adjacency: NetworkCounts(net),
+    "all families": lambda net, adjacency: NetworkCounts(net, "all"),
     "fourier": FourierCoefficients.of_network,
 }
 

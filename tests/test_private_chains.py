@@ -15,15 +15,15 @@ from scipy.special import log_expit, log_softmax, logsumexp
 
 from dpjax import BayesNet, BudgetExceeded, Ledger, Variable, release
 from dpjax.chains import (
-    PaidStep,
+    ChargedStep,
     annealed,
     barker,
     block,
+    charged_chain,
     choice,
     collapsed,
     draw_beta,
     latents,
-    paid_chain,
     price_of,
     public_chain,
     table,
@@ -136,7 +136,7 @@ def test_draws_have_the_law_that_was_enumerated(key):
     @jax.jit
     @jax.vmap
     def run(key):
-        chain = paid_chain(key, data, [labels, parameter], start(), sweeps=2)
+        chain = charged_chain(key, data, [labels, parameter], start(), sweeps=2)
         shown = [chain.states["labels"][:, 0], chain.states["labels"][:, 1]]
         shown.append(chain.states["parameter"])
         return (
@@ -393,7 +393,7 @@ def test_barkers_moves_lead_to_the_target(key):
     @jax.vmap
     def last(key):
         state = {"which": jnp.zeros((), jnp.int32)}
-        return paid_chain(key, records, [step], state, sweeps=40).last["which"]
+        return charged_chain(key, records, [step], state, sweeps=40).last["which"]
 
     chances = np.array([0.1, 0.5, 0.9])
     law = np.exp(np.asarray(prior)) * chances**2 * (1 - chances)
@@ -506,15 +506,15 @@ def test_the_ledger_refuses_to_go_on(key):
     steps, data = toy("1/2"), jnp.asarray([0, 1], jnp.int32)
     ledger = Ledger("5", adjacency="replace-one")
     key, *keys = jr.split(key, 4)
-    chain = paid_chain(keys[0], data, steps, start(), sweeps=4, ledger=ledger)
+    chain = charged_chain(keys[0], data, steps, start(), sweeps=4, ledger=ledger)
     assert chain.cost == PureDP(Fraction(4), "replace-one")
     assert ledger.spent == 4
     with pytest.raises(BudgetExceeded):
-        paid_chain(keys[1], data, steps, chain.last, sweeps=2, ledger=ledger)
+        charged_chain(keys[1], data, steps, chain.last, sweeps=2, ledger=ledger)
     assert ledger.spent == 4
-    paid_chain(keys[2], data, steps, chain.last, sweeps=1, ledger=ledger)
+    charged_chain(keys[2], data, steps, chain.last, sweeps=1, ledger=ledger)
     assert ledger.remaining == 0
-    longer = paid_chain(key, data, toy("1/100"), start(), sweeps=100)
+    longer = charged_chain(key, data, toy("1/100"), start(), sweeps=100)
     assert longer.cost.epsilon == 2
     expected = advanced(PureDP(Fraction(1, 100), "replace-one"), 200, "1/100000")
     assert longer.approximate("1/100000") == expected
@@ -527,7 +527,7 @@ def test_a_ledger_is_not_for_compiled_or_mapped_code(key):
     ledger = Ledger("100", adjacency="replace-one")
 
     def run(key):
-        chain = paid_chain(key, data, steps, start(), sweeps=1, ledger=ledger)
+        chain = charged_chain(key, data, steps, start(), sweeps=1, ledger=ledger)
         return chain.states["labels"]
 
     for wrapped in (jax.jit(run), lambda key: jax.vmap(run)(jr.split(key, 3))):
@@ -543,7 +543,7 @@ def test_a_ledger_is_not_for_compiled_or_mapped_code(key):
         step = candidates(rare, "1")
         state = {"which": jnp.zeros((), jnp.int32)}
         once = jr.clone(key)
-        return paid_chain(once, data, [step], state, sweeps=1, ledger=ledger).states
+        return charged_chain(once, data, [step], state, sweeps=1, ledger=ledger).states
 
     with pytest.raises(ValueError, match="`ledger` must be left out inside"):
         jax.vmap(with_prior)(jnp.zeros((3, 3)))  # a step holds what is mapped
@@ -581,7 +581,7 @@ def test_what_has_more_numbers_than_are_paid_for_is_refused(make, name, key):
     ledger = Ledger("100", adjacency="replace-one")
     records = jnp.asarray([0, 1], jnp.int32)
     with pytest.raises(ValueError, match=f"`{name}` must have shape"):
-        paid_chain(key, records, [make()], start(), sweeps=1, ledger=ledger)
+        charged_chain(key, records, [make()], start(), sweeps=1, ledger=ledger)
     assert ledger.spent == 0
 
 
@@ -601,9 +601,9 @@ def test_rounding_is_for_the_cost():
 
 def test_a_mistake_in_a_step_costs_nothing(key):
     ledger = Ledger("100", adjacency="replace-one")
-    broken = PaidStep(lambda key, records, state: {}["x"], toy("1")[0].cost)
+    broken = ChargedStep(lambda key, records, state: {}["x"], toy("1")[0].cost)
     with pytest.raises(KeyError):
-        paid_chain(key, jnp.ones(2), [broken], start(), sweeps=1, ledger=ledger)
+        charged_chain(key, jnp.ones(2), [broken], start(), sweeps=1, ledger=ledger)
     assert ledger.spent == 0
 
 
@@ -617,7 +617,7 @@ def test_what_is_known_of_a_paid_law_is_not_given_out(key):
     )
     state = {**start(), "size": jnp.zeros(())}
     data = jnp.asarray([0, 1], jnp.int32)
-    chain = paid_chain(key, data, [labels, size], state, sweeps=3)
+    chain = charged_chain(key, data, [labels, size], state, sweeps=3)
     ((first, second),) = chain.infos  # of the block alone
     assert first.shape == second.shape == (3,)
     assert chain.charges == ((labels.each, 1),)
@@ -679,8 +679,8 @@ def bounded(bounds, epsilon):
         ),
         (lambda: anneal(jr.key(0), jnp.ones(1), ["1", "1/2"]), "powers"),
         (lambda: anneal(jr.key(0), jnp.ones(1), []), "powers"),
-        (lambda: paid_chain(jr.key(0), jnp.ones(1), [], {}, sweeps=1), "steps"),
-        (lambda: paid_chain(jr.key(0), jnp.ones(1), toy(1), {}, sweeps=0), "sweeps"),
+        (lambda: charged_chain(jr.key(0), jnp.ones(1), [], {}, sweeps=1), "steps"),
+        (lambda: charged_chain(jr.key(0), jnp.ones(1), toy(1), {}, sweeps=0), "sweeps"),
     ],
 )  # fmt: skip
 def test_wrong_arguments_have_one_clear_line(make, name):
@@ -697,6 +697,6 @@ def test_likelihoods_without_a_number_count_as_the_lowest():
         100,
         log_prior=lambda _: jnp.zeros(2),
     )
-    assert isinstance(step, PaidStep)
+    assert isinstance(step, ChargedStep)
     law = step.law(jnp.zeros(1), {"labels": jnp.zeros(1, jnp.int32)})
     np.testing.assert_allclose(law, [[-1, 0.5]])

@@ -25,11 +25,11 @@ from pyarrow import csv
 import dpjax as dp
 from dpjax.data.columns import csv_blocks
 from dpjax.releases.measuring import measured
-from dpjax.statistics import FamilyCounts, Sufficient
+from dpjax.statistics import NetworkCounts, Sufficient
 from dpjax.tables.counts import check_records
 
 AFFAIR = dp.Schema({"affair": ["no", "yes"]})
-COUNTS = FamilyCounts(dp.BayesNet.from_parents(AFFAIR, {"affair": []}))
+COUNTS = NetworkCounts(dp.BayesNet.from_parents(AFFAIR, {"affair": []}))
 OTHER = dp.Schema({"x": {"levels": ["a", "b", "rest"], "other": "rest"}})
 NUMBER = dp.Schema({"x": {"lower": -5, "upper": 5, "missing": 2}})
 

@@ -64,12 +64,12 @@ def test_with_epsilon_as_large_as_can_be_nothing_changes(adjacency, rng):
     """Noise differs from 0 with probability below 1e-12 a number."""
     net = random_network(rng)
     records = random_records(rng, net, 200)
-    statistic = dp.statistics.FamilyCounts(net)
+    statistic = dp.statistics.NetworkCounts(net)
     epsilon = 30 * int(statistic.sensitivity(adjacency).value)
     released = dp.release(net, records, epsilon=epsilon, adjacency=adjacency)
     private = dp.posterior(released, prior=0.5, noise_aware=False)
     counts = tables_of(statistic, measure(statistic, records))
-    exact = dp.posteriors.BayesNetPosterior.from_counts(net, counts, prior=0.5)
+    exact = dp.posteriors.PlugInPosterior.from_counts(net, counts, prior=0.5)
     np.testing.assert_array_equal(private.concentration, exact.concentration)
     assert private.clamped == 0
 
@@ -92,7 +92,7 @@ def test_tables_of_any_kind_are_accepted(tmp_path):
 
 
 def test_algorithm_1_as_printed_stays_available():
-    statistic = dp.statistics.FamilyCounts(NET, "all")
+    statistic = dp.statistics.NetworkCounts(NET, "all")
     released = dp.release(statistic, TABLE, epsilon=1, adjacency="replace-one")
     assert released.mechanism.sensitivity.value == 2 * 2
     assert released.statistic.length == 2 + 6
@@ -197,7 +197,7 @@ def test_a_release_cannot_be_compiled_where_its_noise_would_be_the_same(transfor
 
 
 def test_neither_records_nor_keys_are_in_the_compiled_programs():
-    statistic = dp.statistics.FamilyCounts(NET)
+    statistic = dp.statistics.NetworkCounts(NET)
     records = np.array([[1, 2], [0, 1], [1, 0]], np.uint8)
     caught = jax.jit(lambda: statistic.measure(records)).lower().as_text()
     assert re.search(r"dense<\[\[1, 2\]", caught)  # what a closure would show

@@ -9,7 +9,7 @@ import pytest
 
 import dpjax as dp
 from dpjax._documents import canonical_json
-from dpjax.posteriors import dirichlet_posterior
+from dpjax.posteriors import plug_in_posterior
 from dpjax.releases.file_format import InconsistentRelease, UnreadableRelease
 
 from .networks import random_records
@@ -189,9 +189,9 @@ def test_releases_are_pytrees_that_stack(released):
     many = jax.tree.map(lambda leaf: jnp.stack([leaf, leaf]), released)
     assert "stacked" in repr(many)
     assert many.adjacency == released.adjacency
-    means = jax.vmap(lambda one: dirichlet_posterior(one).mean()["z"])(many)
+    means = jax.vmap(lambda one: plug_in_posterior(one).mean()["z"])(many)
     np.testing.assert_allclose(
-        means[1], dirichlet_posterior(released).mean()["z"], rtol=1e-6
+        means[1], plug_in_posterior(released).mean()["z"], rtol=1e-6
     )
 
 

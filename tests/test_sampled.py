@@ -175,7 +175,7 @@ def test_samples_are_of_all_families_and_of_nothing_else(mechanism, tmp_path):
     ledger = dp.Ledger(9, adjacency="add-remove")
     for statistic in (
         dp.statistics.FourierCoefficients.of_network(net, "add-remove"),
-        dp.statistics.FamilyCounts(NET),
+        dp.statistics.NetworkCounts(NET),
     ):
         with pytest.raises(ValueError, match="`mechanism` must be one for"):
             dp.release(
@@ -183,7 +183,7 @@ def test_samples_are_of_all_families_and_of_nothing_else(mechanism, tmp_path):
                 mechanism=mechanism, ledger=ledger,
             )  # fmt: skip
     assert ledger.spent == 0
-    law = dp.mechanisms.GridPosterior.posterior(net.layout, 1, "add-remove")
+    law = dp.mechanisms.NetworkPosteriorSampler.posterior(net.layout, 1, "add-remove")
     statistic = dp.statistics.FourierCoefficients.of_network(net, "add-remove")
     values = law.draw(jnp.array([10, 4], jnp.int32))
     dp.Released(values, statistic, law, None).save(tmp_path / "r.json")
@@ -199,7 +199,7 @@ def test_samples_have_neither_counts_nor_another_prior(released):
 
 
 def test_real_arithmetic_cannot_be_saved(tmp_path, key):
-    exact = dp.statistics.FamilyCounts(NET, "all")
+    exact = dp.statistics.NetworkCounts(NET, "all")
     law = dp.mechanisms.PosteriorSample(NET.layout, 10.0, 0.1, "replace-one")
     values = jax.eval_shape(law.sample, key, exact.measure(RECORDS))
     released = dp.Released(jnp.full(values.shape, 0.5), exact, law, 40)

@@ -11,7 +11,12 @@ import pytest
 from dpjax import BayesNet, Variable
 from dpjax.data.intervals import Interval
 from dpjax.families import Bernoulli, Exponential, Poisson
-from dpjax.mechanisms import FamilyPosterior, GridPosterior, family_loss, sampling_loss
+from dpjax.mechanisms import (
+    FamilyPosteriorSampler,
+    NetworkPosteriorSampler,
+    family_loss,
+    sampling_loss,
+)
 from dpjax.mechanisms.parameter_grid import TABLE_BITS, ParameterGrid
 from dpjax.mechanisms.truncation import choose_share, grids_of_share, temperature
 from dpjax.noise.simplex_grid import LOG_BITS, SimplexGrid, log_table
@@ -96,7 +101,9 @@ def test_a_truncation_for_a_temperature_costs_what_it_may(adjacency, heat):
 def test_a_private_number_of_records_moves_no_cost():
     """Given as a guess, it may choose the truncation; the loss is that of any n."""
     made = [
-        GridPosterior.posterior(CHAIN.layout, "1", "add-remove", omega="1/10", n=n)
+        NetworkPosteriorSampler.posterior(
+            CHAIN.layout, "1", "add-remove", omega="1/10", n=n
+        )
         for n in (None, 1, 10**6)
     ]
     assert len({(x.temperature, x.loss, x.n) for x in made}) == 1
@@ -106,11 +113,13 @@ def test_a_private_number_of_records_moves_no_cost():
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
 def test_many_samples_share_the_budget(adjacency):
     options = {"omega": "1/10", "units": 20}
-    one = GridPosterior.posterior(CHAIN.layout, "1/3", adjacency, **options)
-    three = GridPosterior.posterior(CHAIN.layout, "1", adjacency, samples=3, **options)
+    one = NetworkPosteriorSampler.posterior(CHAIN.layout, "1/3", adjacency, **options)
+    three = NetworkPosteriorSampler.posterior(
+        CHAIN.layout, "1", adjacency, samples=3, **options
+    )
     assert one.temperature == three.temperature
     assert three.loss == 3 * one.loss <= 1
-    cheap = GridPosterior.posterior(
+    cheap = NetworkPosteriorSampler.posterior(
         CHAIN.layout, "99", adjacency, samples=3, temperature=2, **options
     )
     assert cheap.guarantee().epsilon == cheap.loss < 99
@@ -226,7 +235,7 @@ def test_at_a_public_n_a_family_costs_what_the_worst_neighbours_lose(name, n, pr
 
 def test_many_samples_of_a_family_share_the_budget():
     def made(epsilon, **options):
-        return FamilyPosterior.calibrate(
+        return FamilyPosteriorSampler.calibrate(
             Poisson(3), 3, 0, epsilon, "add-remove", points=9,
             truncation={"rate": (0.5, 2.5)}, **options,
         )  # fmt: skip
@@ -240,7 +249,7 @@ def test_many_samples_of_a_family_share_the_budget():
 
 def test_the_widest_truncation_that_a_temperature_allows():
     """A wider one of the list costs too much."""
-    made = FamilyPosterior.calibrate(
+    made = FamilyPosteriorSampler.calibrate(
         Poisson(3), 3, 0, "1", "add-remove", points=9, temperature=4
     )
     assert made.loss <= 1

@@ -7,7 +7,7 @@ import pytest
 
 import dpjax as dp
 from dpjax.data.intervals import Interval
-from dpjax.statistics import FamilyCounts, FourierCoefficients, Sufficient
+from dpjax.statistics import FourierCoefficients, NetworkCounts, Sufficient
 
 NET = dp.BayesNet.from_parents({"x": [0, 1], "y": [0, 1]}, {"x": [], "y": ["x"]})
 RECORDS = np.array([[0, 1], [1, 1], [0, 0]], np.uint8)
@@ -57,11 +57,11 @@ class Untouched:
     [
         (FourierCoefficients.of_network(NET, "replace-one"), {}, "`adjacency` must be"),
         (
-            FamilyCounts(NET),
+            NetworkCounts(NET),
             {"mechanism": "map", "omega": "1/5"},
             "`mechanism` must be",
         ),
-        (FamilyCounts(NET), {"mechanism": "fourier"}, "`mechanism` must be"),
+        (NetworkCounts(NET), {"mechanism": "fourier"}, "`mechanism` must be"),
         (NUMBERS, {"mechanism": "map"}, "`mechanism` must be"),
         (NUMBERS, {"mechanism": "fourier"}, "`mechanism` must be"),
         (NET, {"mechanism": "map-cells"}, "`omega` must be given"),

@@ -9,7 +9,7 @@ import pytest
 
 from dpjax import BayesNet
 from dpjax.families import Bernoulli, Poisson
-from dpjax.mechanisms import FamilyPosterior, GridPosterior
+from dpjax.mechanisms import FamilyPosteriorSampler, NetworkPosteriorSampler
 from dpjax.mechanisms.cell_mass import _exponential_below
 from dpjax.mechanisms.parameter_grid import TABLE_BITS, ParameterGrid
 from dpjax.mechanisms.truncation import grids_of_omega, grids_of_share
@@ -22,14 +22,14 @@ ALMOST = Fraction(999_999, 1_000_000)
 
 
 def grid_posterior(samples=1, n=3):
-    return GridPosterior.posterior(
+    return NetworkPosteriorSampler.posterior(
         NET.layout, "99", "replace-one", n=n, omega="1/10", temperature=HEAT,
         prior=PRIOR, units=40, samples=samples,
     )  # fmt: skip
 
 
 def grid_map(n=3):
-    return GridPosterior.map(
+    return NetworkPosteriorSampler.map(
         NET.layout, "99", "replace-one", n=n, omega="1/10", temperature=HEAT,
         prior=PRIOR, units=40,
     )  # fmt: skip
@@ -38,7 +38,7 @@ def grid_map(n=3):
 def family_posterior(adjacency="replace-one", **options):
     options = {"truncation": {"rate": (0.5, 2.5)}, "points": 9, **options}
     n = 5 if adjacency == "replace-one" else None
-    return FamilyPosterior.calibrate(
+    return FamilyPosteriorSampler.calibrate(
         Poisson(3), 3, 0, "99", adjacency, n=n, temperature=HEAT, **options
     )
 
@@ -104,8 +104,10 @@ def test_a_mechanism_is_not_made_for_a_little_less_than_it_costs():
     for right in (grid_posterior(), grid_posterior(samples=4), grid_map()):
         cost = PureDP(right.loss * ALMOST, right.adjacency)
         with pytest.raises(ValueError, match="`temperature` must be at least"):
-            GridPosterior.from_description(right.describe(), right.layout, cost, 3)
-        made = GridPosterior.from_description(
+            NetworkPosteriorSampler.from_description(
+                right.describe(), right.layout, cost, 3
+            )
+        made = NetworkPosteriorSampler.from_description(
             right.describe(), right.layout, right.cost, 3
         )
         assert made == right
@@ -114,20 +116,21 @@ def test_a_mechanism_is_not_made_for_a_little_less_than_it_costs():
             args = (Poisson(3), 3, 0, PureDP(cost, right.adjacency), 5)
             if given:
                 assert (
-                    FamilyPosterior.from_description(right.describe(), *args) == right
+                    FamilyPosteriorSampler.from_description(right.describe(), *args)
+                    == right
                 )
             else:
                 with pytest.raises(ValueError, match="`temperature` must be at least"):
-                    FamilyPosterior.from_description(right.describe(), *args)
+                    FamilyPosteriorSampler.from_description(right.describe(), *args)
 
 
 @pytest.mark.parametrize("prior", [((0.5,), 2.0), None])
 def test_a_file_of_a_family_keeps_its_prior(prior):
     right = family_posterior(prior=prior)
     args = (Poisson(3), 3, 0, right.cost, 5)
-    assert FamilyPosterior.from_description(right.describe(), *args) == right
+    assert FamilyPosteriorSampler.from_description(right.describe(), *args) == right
     with pytest.raises(ValueError, match="`prior` must be"):
-        FamilyPosterior.from_description(
+        FamilyPosteriorSampler.from_description(
             right.describe() | {"prior": [[0.5], -2.0]}, *args
         )
 

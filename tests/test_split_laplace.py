@@ -30,7 +30,7 @@ from dpjax.posteriors.laws import laplace_scale
 from dpjax.privacy import Sensitivity
 from dpjax.releases.file_format import InconsistentRelease
 from dpjax.releases.released import Released
-from dpjax.statistics import FamilyCounts
+from dpjax.statistics import NetworkCounts
 
 from .cases import mostly_thorough
 from .enumeration import Enumerated
@@ -97,7 +97,7 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_the_loss_is_the_sum_of_the_budgets_and_no_less(case, adjacency):
     name, families, split = CASES[case]
-    statistic = FamilyCounts(TINY[name], families)
+    statistic = NetworkCounts(TINY[name], families)
     mechanism = split_of(statistic, split, adjacency)
     total = sum(map(Fraction, split.values()))
     assert mechanism.guarantee() == dp.privacy.PureDP(total, adjacency)
@@ -112,7 +112,7 @@ def test_the_loss_is_the_sum_of_the_budgets_and_no_less(case, adjacency):
 def test_one_table_with_half_or_twice_its_noise_is_noticed(
     adjacency, factor, message, table
 ):
-    statistic = FamilyCounts(BAYES)
+    statistic = NetworkCounts(BAYES)
     wrong = SPLIT | {table: Fraction(SPLIT[table]) * factor}
     worst = largest_loss(statistic, split_of(statistic, wrong, adjacency), adjacency)
     with pytest.raises(AssertionError, match=message):
@@ -169,7 +169,7 @@ def pvalue(noise, table):
 
 
 def test_log_probabilities_are_those_of_each_table(key):
-    mechanism = split_of(FamilyCounts(BAYES), SPLIT)
+    mechanism = split_of(NetworkCounts(BAYES), SPLIT)
     exact, released = jnp.arange(8), jnp.array([0, 3, -5, 9, 4, 0, 0, 50])
     logs = mechanism.log_prob(released, exact)
     a, b = mechanism.parts.values()
@@ -185,7 +185,7 @@ def test_log_probabilities_are_those_of_each_table(key):
 
 @pytest.mark.thorough
 def test_it_goes_through_jit_vmap_and_sweeps(key):
-    statistic = FamilyCounts(BAYES)
+    statistic = NetworkCounts(BAYES)
     pair = [split_of(statistic, x) for x in (SPLIT, {"a": "3/4", "b": "1/4"})]
     stack = jax.tree.map(lambda *leaves: np.stack(leaves), *pair)
 
@@ -214,7 +214,7 @@ def test_it_goes_through_jit_vmap_and_sweeps(key):
 
 
 def test_wrong_numbers_are_refused(key):
-    mechanism = split_of(FamilyCounts(BAYES), SPLIT)
+    mechanism = split_of(NetworkCounts(BAYES), SPLIT)
     for call in (
         lambda x: mechanism.sample(key, x),
         mechanism.draw,
@@ -303,7 +303,7 @@ def test_only_noise_on_the_counts_of_families_is_split():
 
 
 def test_a_mechanism_for_other_tables_is_none():
-    statistic = FamilyCounts(BAYES)
+    statistic = NetworkCounts(BAYES)
     mechanism = SplitLaplace.calibrate({"a": 1, "b": 1}, {"a": 3, "b": 5}, ONE)
     with pytest.raises(ValueError, match="`mechanism` must be one for what was"):
         Released(jnp.zeros(8, jnp.int32), statistic, mechanism, 4)
@@ -505,7 +505,7 @@ HIDDEN = {
 def hidden(case, rng):
     """A release with unequal rates, and what enumeration says of it."""
     net, families, split, adjacency, n = HIDDEN[case]
-    statistic = FamilyCounts(net, families)
+    statistic = NetworkCounts(net, families)
     mechanism = split_of(statistic, split, adjacency)
     records = rng.integers(0, net.sizes, (n or 3, len(net.sizes))).astype(np.uint8)
     rates = _rates(statistic, split, adjacency)
@@ -550,7 +550,7 @@ def test_exact_posteriors_are_the_enumerated_ones(case, rng):
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
 def test_what_windows_omit_is_bounded(adjacency):
     """Whatever the rates, by the evidence that narrow windows do lose."""
-    statistic = FamilyCounts(BAYES)
+    statistic = NetworkCounts(BAYES)
     mechanism = split_of(statistic, {"a": "1/3", "b": "2"}, adjacency)
     n, records = (100, 1) if adjacency == "replace-one" else (None, 300)
     found = 0
@@ -569,7 +569,7 @@ def test_what_windows_omit_is_bounded(adjacency):
 
 @pytest.mark.thorough
 def test_stacks_of_releases_are_one_call():
-    statistic = FamilyCounts(BAYES)
+    statistic = NetworkCounts(BAYES)
     pair = [split_of(statistic, x) for x in (SPLIT, {"a": "3/4", "b": "1/4"})]
     values = jnp.array([[2, 0, 1, 1, 2, 3, -1, 0], [0, 1, 1, 2, 4, 0, 0, 1]], jnp.int32)
     stack = jax.tree.map(lambda *leaves: np.stack(leaves), *pair)
@@ -582,7 +582,7 @@ def test_stacks_of_releases_are_one_call():
 
 def chain(rng):
     """A release, and the scale of each of its numbers."""
-    statistic, split = FamilyCounts(TINY["chain"], "all"), {"x": "1/4", "y": "3"}
+    statistic, split = NetworkCounts(TINY["chain"], "all"), {"x": "1/4", "y": "3"}
     values = jnp.asarray(rng.integers(-2, 9, statistic.length), jnp.int32)
     released = Released(values, statistic, split_of(statistic, split), 12)
     return released, 1 / _rates(statistic, split, "replace-one")

@@ -18,7 +18,7 @@ import dpjax as dp
 from dpjax.data.columns import csv_blocks, files
 from dpjax.noise.discrete_laplace import LARGEST
 from dpjax.releases.measuring import measured
-from dpjax.statistics import FamilyCounts
+from dpjax.statistics import NetworkCounts
 from dpjax.tables.counts import batches, count_batches
 
 SCHEMA = dp.Schema(
@@ -142,13 +142,13 @@ def test_padding_is_not_counted(rows, table, tmp_path):
     counted = dp.statistics.exact_counts(
         NET, parquet(part, tmp_path / "t.pq"), families="all"
     )
-    exact = jax.jit(FamilyCounts(NET, "all").measure)(SCHEMA.encode(part))
+    exact = jax.jit(NetworkCounts(NET, "all").measure)(SCHEMA.encode(part))
     np.testing.assert_array_equal(counted, exact)
     assert counted[:2].sum() == rows
 
 
 def test_batches_of_different_types_are_counted_together():
-    layout = FamilyCounts(NET).measured
+    layout = NetworkCounts(NET).measured
     wide = np.array([[0, 1, 0], [256, 0, 0]], np.int32)  # 256 is no level, nor is it 0
     given = [np.zeros((2, 3), np.uint8), wide, np.zeros((1, 3), np.uint8)]
     together = count_batches(given, layout)

@@ -10,7 +10,7 @@ import sklearn.metrics
 import dpjax as dp
 from dpjax.mechanisms import DiscreteLaplace, Laplace
 from dpjax.noise import discrete_laplace
-from dpjax.statistics import FamilyCounts
+from dpjax.statistics import NetworkCounts
 
 from .networks import TINY
 from .statistical import assert_at_least
@@ -38,7 +38,7 @@ def test_scores_equal_scikit_learns(rng):
 
 
 def test_proposition_1_is_the_printed_formula_where_all_families_are_measured():
-    statistic = FamilyCounts(NET, "all")  # three binary variables, m = 1 + 2 + 2
+    statistic = NetworkCounts(NET, "all")  # three binary variables, m = 1 + 2 + 2
     bound = dp.theory.proposition_1(statistic, "0.5", "replace-one", 0.05)
     assert bound == pytest.approx(2 * 3 / 0.5 * np.log(2 * 5 / 0.05))
 
@@ -59,7 +59,7 @@ def simulate(key, mechanism, exact):
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
 @pytest.mark.parametrize("families", ["all", "maximal"])
 def test_proposition_1_holds_and_is_not_idle(adjacency, families, key):
-    statistic = FamilyCounts(NET, families)
+    statistic = NetworkCounts(NET, families)
     sensitivity = statistic.sensitivity(adjacency)
     delta, trials = 0.1, len(LARGEST)
     bound = dp.theory.proposition_1(statistic, "0.5", adjacency, delta)
@@ -77,4 +77,4 @@ def test_proposition_1_holds_and_is_not_idle(adjacency, families, key):
 @pytest.mark.parametrize("delta", [0.0, 1.0, -0.1, float("nan")])
 def test_a_probability_must_be_one(delta):
     with pytest.raises(ValueError, match="`delta` must be between 0 and 1"):
-        dp.theory.proposition_1(FamilyCounts(NET), 1, "replace-one", delta)
+        dp.theory.proposition_1(NetworkCounts(NET), 1, "replace-one", delta)

@@ -19,7 +19,7 @@ import pytest
 
 import dpjax as dp
 from dpjax.mechanisms import DiscreteLaplace, Laplace
-from dpjax.statistics import FamilyCounts
+from dpjax.statistics import NetworkCounts
 from dpjax.study.sweeps import checkpoint as files, run as running
 from dpjax.study.sweeps.checkpoint import recorded_block
 from dpjax.study.sweeps.grid import Grid
@@ -27,7 +27,7 @@ from dpjax.study.sweeps.grid import Grid
 from .networks import TINY
 
 NET = TINY["naive Bayes"]
-STATISTIC = FamilyCounts(NET)
+STATISTIC = NetworkCounts(NET)
 SENSITIVITY = STATISTIC.sensitivity("replace-one")
 RECORDS = np.array([[0, 1, 1], [1, 0, 1], [1, 1, 1]] * 20, np.uint8)
 EPSILONS = ["0.1", "1"]

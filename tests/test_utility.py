@@ -7,8 +7,8 @@ import pytest
 
 import dpjax as dp
 from dpjax.mechanisms import Laplace
-from dpjax.posteriors import BayesNetPosterior
-from dpjax.statistics import FamilyCounts
+from dpjax.posteriors import PlugInPosterior
+from dpjax.statistics import NetworkCounts
 from dpjax.tables.counts import count
 from dpjax.tables.projection import project
 
@@ -41,7 +41,7 @@ def sample(rng):
 
 def divergence(counts):
     """KL of the posterior-mean tables from the true ones, parents weighted by truth."""
-    means = BayesNetPosterior.from_counts(NET, counts).mean()
+    means = PlugInPosterior.from_counts(NET, counts).mean()
     everything = np.stack(np.indices((2,) * 8), axis=-1).reshape(-1, 8)
     true, ours = 1.0, 1.0
     for i, name in enumerate(NET.names):
@@ -63,11 +63,11 @@ def noisy(statistic, key, records):
 
 
 def as_printed(key, records):
-    return divergence(jnp.clip(noisy(FamilyCounts(NET, "all"), key, records), 0, N))
+    return divergence(jnp.clip(noisy(NetworkCounts(NET, "all"), key, records), 0, N))
 
 
 def projected(key, records):
-    statistic = FamilyCounts(NET)
+    statistic = NetworkCounts(NET)
     tables = project(statistic.measured, noisy(statistic, key, records), N)
     return divergence(statistic.tables(tables))
 

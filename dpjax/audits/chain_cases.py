@@ -14,9 +14,9 @@ from jaxtyping import Array
 
 from dpjax._types import Key
 from dpjax.audits.subjects import Case, Subject
-from dpjax.chains import PaidStep, barker, choice, latents, paid_chain, table
+from dpjax.chains import ChargedStep, barker, charged_chain, choice, latents, table
 from dpjax.data.variables import Variable
-from dpjax.event_logs import event_network, paid_hidden_markov
+from dpjax.event_logs import charged_hidden_markov, event_network
 from dpjax.privacy import ADJACENCIES, REPLACE_ONE
 
 _BOUNDS = ("-2.302585093", "-0.105360516")
@@ -48,7 +48,7 @@ def _both() -> Array:
     return jnp.arange(2, dtype=jnp.int32)
 
 
-def _choice(epsilon: Fraction, adjacency: str) -> PaidStep:
+def _choice(epsilon: Fraction, adjacency: str) -> ChargedStep:
     return choice(
         "side",
         lambda state, record, own: _fit(_both(), record),
@@ -59,7 +59,7 @@ def _choice(epsilon: Fraction, adjacency: str) -> PaidStep:
     )
 
 
-def _labels(epsilon: Fraction) -> PaidStep:
+def _labels(epsilon: Fraction) -> ChargedStep:
     return latents(
         "labels",
         lambda state, record: _fit((_both() + state["side"]) % 2, record),
@@ -69,7 +69,7 @@ def _labels(epsilon: Fraction) -> PaidStep:
     )
 
 
-def _barker(epsilon: Fraction, adjacency: str) -> PaidStep:
+def _barker(epsilon: Fraction, adjacency: str) -> ChargedStep:
     return barker(
         "side",
         lambda key, side: (1 - side, jnp.zeros(())),
@@ -81,7 +81,7 @@ def _barker(epsilon: Fraction, adjacency: str) -> PaidStep:
     )
 
 
-def _table(epsilon: Fraction, adjacency: str) -> PaidStep:
+def _table(epsilon: Fraction, adjacency: str) -> ChargedStep:
     return table(
         "table",
         lambda state, record, own: (jnp.zeros((), jnp.int32), record),
@@ -93,7 +93,7 @@ def _table(epsilon: Fraction, adjacency: str) -> PaidStep:
 
 
 def _chain(
-    make: Callable[[Fraction, str], list[PaidStep]],
+    make: Callable[[Fraction, str], list[ChargedStep]],
     shown: tuple[str, ...],
     sweeps: int,
     records: int,
@@ -110,7 +110,7 @@ def _chain(
             "table": jnp.full((1, 2), 0.5),
         }
         start = {name: start[name] for name in shown}
-        return paid_chain(key, records, steps, start, sweeps=sweeps).states
+        return charged_chain(key, records, steps, start, sweeps=sweeps).states
 
     return Subject(
         sum((step.cost.epsilon for step in steps), Fraction(0)) * sweeps,
@@ -130,7 +130,7 @@ def _coins(n: int, adjacency: str) -> tuple[Array, Array]:
     return zeros, jnp.concatenate([kept, one])
 
 
-def _two_sweeps(epsilon: Fraction, adjacency: str) -> list[PaidStep]:
+def _two_sweeps(epsilon: Fraction, adjacency: str) -> list[ChargedStep]:
     return [_labels(epsilon / 4), _choice(epsilon / 4, adjacency)]
 
 
@@ -138,7 +138,7 @@ def _hidden_markov(epsilon: Fraction, adjacency: str) -> Subject:
     """A sweep of two draws; an event that moves to another month and kind."""
 
     def draw(key: Key, records: Array) -> tuple[Array, ...]:
-        paid = paid_hidden_markov(
+        paid = charged_hidden_markov(
             key,
             _EVENTS,
             records,

@@ -21,7 +21,7 @@ from dpjax.data.intervals import Interval
 from dpjax.families import Family, Gaussian, Poisson
 from dpjax.mechanisms import DiscreteLaplace, Laplace, MechanismWithLaw, SplitLaplace
 from dpjax.privacy import ADD_REMOVE, ADJACENCIES, REPLACE_ONE
-from dpjax.statistics import FamilyCounts, FourierCoefficients, Statistic, Sufficient
+from dpjax.statistics import FourierCoefficients, NetworkCounts, Statistic, Sufficient
 
 Pair = tuple[np.ndarray, np.ndarray]
 Row = Callable[[int], Sequence[Fraction]]
@@ -85,7 +85,7 @@ def _evenly(
 
 def _counts(epsilon: Fraction, adjacency: str) -> Subject:
     pairs = list(neighbouring(NAIVE_BAYES.sizes, 1, adjacency))
-    return _evenly(FamilyCounts(NAIVE_BAYES), epsilon, adjacency, pairs)
+    return _evenly(NetworkCounts(NAIVE_BAYES), epsilon, adjacency, pairs)
 
 
 def _fourier(net: BayesNet, epsilon: Fraction, adjacency: str) -> Subject:
@@ -96,7 +96,7 @@ def _fourier(net: BayesNet, epsilon: Fraction, adjacency: str) -> Subject:
 
 
 def _split(epsilon: Fraction, adjacency: str) -> Subject:
-    statistic = FamilyCounts(NAIVE_BAYES)
+    statistic = NetworkCounts(NAIVE_BAYES)
     cells = statistic.measured_cells
     shares = dict(zip(cells, (epsilon / 4, epsilon * 3 / 4), strict=True))
     one_table = statistic.sensitivity_of_one(adjacency)
@@ -128,7 +128,7 @@ def _records(bounds: tuple[float, float], adjacency: str) -> Iterator[Pair]:
 def _simulated(epsilon: Fraction, adjacency: str) -> Subject:
     """One record of another level: a count of 0 or 1, whose floats lie differently."""
     pairs = list(neighbouring((2,), 1, adjacency))
-    statistic = FamilyCounts(BayesNet.from_parents({"x": _TWO}, {"x": []}))
+    statistic = NetworkCounts(BayesNet.from_parents({"x": _TWO}, {"x": []}))
     mechanism = Laplace(float(epsilon), statistic.sensitivity(adjacency))
     data, neighbour = map(jnp.asarray, worst(statistic, pairs))
     return Subject(

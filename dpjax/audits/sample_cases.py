@@ -18,9 +18,9 @@ from dpjax.data.intervals import Interval
 from dpjax.families import Family, GaussianMean, Poisson
 from dpjax.mechanisms import (
     CellMass,
-    FamilyPosterior,
-    GridPosterior,
+    FamilyPosteriorSampler,
     Mechanism,
+    NetworkPosteriorSampler,
     PosteriorSample,
     RegressionSample,
 )
@@ -56,7 +56,7 @@ def _count_pairs(levels: int, adjacency: str) -> list[Pair]:
 
 
 def _of_counts(
-    mechanism: GridPosterior | CellMass,
+    mechanism: NetworkPosteriorSampler | CellMass,
     law: Callable[[np.ndarray], Law],
     pairs: list[Pair],
 ) -> Subject:
@@ -69,7 +69,9 @@ def _of_counts(
 
 def _grid(tempered: bool, epsilon: Fraction, adjacency: str) -> Subject:
     n = _N if adjacency == REPLACE_ONE else None
-    make = GridPosterior.map if tempered else GridPosterior.posterior
+    make = (
+        NetworkPosteriorSampler.map if tempered else NetworkPosteriorSampler.posterior
+    )
     mechanism = make(_COIN.layout, epsilon, adjacency, n=n, omega="1/10", units=40)
     pairs = _count_pairs(2, adjacency)
     return _of_counts(mechanism, lambda x: mechanism.law(jnp.asarray(x)), pairs)
@@ -89,7 +91,7 @@ def _family(family: Family, units: int, epsilon: Fraction, adjacency: str) -> Su
     """Records at the bounds, one of which moves to the other bound or appears."""
     (bounds,) = family.bounds
     statistic = Sufficient(family, (Interval("x", *bounds),), adjacency, units)
-    mechanism = FamilyPosterior.calibrate(
+    mechanism = FamilyPosteriorSampler.calibrate(
         family,
         statistic.steps,
         statistic.lowest,

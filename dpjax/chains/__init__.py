@@ -2,8 +2,8 @@
 
 __all__ = [
     "AnnealedSample",
-    "PaidChain",
-    "PaidStep",
+    "ChargedChain",
+    "ChargedStep",
     "PublicChain",
     "State",
     "Step",
@@ -11,6 +11,7 @@ __all__ = [
     "barker",
     "block",
     "charge",
+    "charged_chain",
     "choice",
     "collapsed",
     "collapsed_weights",
@@ -26,7 +27,6 @@ __all__ = [
     "in_turn",
     "latents",
     "log_normalise",
-    "paid_chain",
     "path_counts",
     "price_of",
     "public_chain",
@@ -54,10 +54,10 @@ from dpjax.chains.laws import (
 )
 from dpjax.chains.price import price_of, refuse_prior, table_width
 from dpjax.chains.private_chain import (
-    PaidChain,
-    PaidStep,
+    ChargedChain,
+    ChargedStep,
     PublicChain,
-    paid_chain,
+    charged_chain,
     public_chain,
 )
 from dpjax.chains.sites import collapsed_weights, update_sites, update_sites_collapsed

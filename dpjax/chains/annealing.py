@@ -48,7 +48,7 @@ from dpjax.privacy import (
 
 
 class AnnealedSample(eqx.Module):
-    """What annealing gives out, and its cost. Floats: for studies, as a `PaidChain` is.
+    """The draws of an annealed chain, and its cost; floats, for studies only.
 
     Args:
         value: the parameter after the last move.

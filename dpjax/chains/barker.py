@@ -24,7 +24,7 @@ from jaxtyping import Array
 from dpjax._types import Key
 from dpjax.chains.blocks import State
 from dpjax.chains.price import Bounds, clip_to, of_each, price_of, shaped
-from dpjax.chains.private_chain import PaidStep
+from dpjax.chains.private_chain import ChargedStep
 from dpjax.privacy import Epsilon
 
 
@@ -39,7 +39,7 @@ def barker(
     log_prior: Callable[[State], Array],
     latents: Sequence[str] = (),
     acceptance: str = "barker",
-) -> PaidStep:
+) -> ChargedStep:
     """A move of one entry, proposed without records and accepted by Barker's rule.
 
     Args:
@@ -85,7 +85,7 @@ def barker(
         ratio = ratio + shaped(log_proposals, (), "propose")
         return {**state, name: choose(key_accept, ratio, proposed, state[name])}
 
-    return PaidStep(update, cost, law=log_target)
+    return ChargedStep(update, cost, law=log_target)
 
 
 def choose(key: Key, log_ratio: Array, moved: Array, stayed: Array) -> Array:

@@ -1,11 +1,17 @@
 """Two kinds of private chains, told apart by type.
 
 A `PublicChain` runs on a release: its steps are given noisy statistics and never see a
-record, so that it is free and may be as long as one likes. A `PaidChain` has steps that
-read records, and each pays every time.
+record, so that it costs nothing at any length. A `ChargedChain` has steps that read
+records; each is charged every time it runs.
 """
 
-__all__ = ["PaidChain", "PaidStep", "PublicChain", "paid_chain", "public_chain"]
+__all__ = [
+    "ChargedChain",
+    "ChargedStep",
+    "PublicChain",
+    "charged_chain",
+    "public_chain",
+]
 
 import collections
 from collections.abc import Callable, Sequence
@@ -35,7 +41,7 @@ from dpjax.privacy import (
 from dpjax.releases.released import Released
 
 
-class PaidStep(eqx.Module):
+class ChargedStep(eqx.Module):
     """A step that reads records. Made by `latents`, `choice`, `table`, `barker`, ….
 
     One made by hand is as private as its author says.
@@ -75,7 +81,7 @@ class PublicChain(eqx.Module):
     infos: Any
 
 
-class PaidChain(eqx.Module):
+class ChargedChain(eqx.Module):
     """Draws of a chain whose steps read records, and what they cost together.
 
     Its numbers are floats: the cost is that of the law in real arithmetic, which a
@@ -154,20 +160,20 @@ def public_chain(
     if not isinstance(released, Released):
         raise ValueError(
             "`released` must be a release, from `dpjax.release` or `dpjax.load`, got "
-            f"{type(released).__name__}: records are for `paid_chain`."
+            f"{type(released).__name__}: records are for `charged_chain`."
         )
     return PublicChain(*_run_public(key, released.values, step, start, sweeps))
 
 
-def paid_chain(
+def charged_chain(
     key: Key,
     records: Any,
-    steps: Sequence[PaidStep | Step],
+    steps: Sequence[ChargedStep | Step],
     start: State,
     *,
     sweeps: int,
     ledger: Ledger | None = None,
-) -> PaidChain:
+) -> ChargedChain:
     """Run a chain that pays for each update that reads records.
 
     Args:
@@ -200,11 +206,11 @@ def paid_chain(
     """
     typed_key(key=key)
     whole(1, sweeps=sweeps)
-    charges = tuple((x.each, x.draws) for x in steps if isinstance(x, PaidStep))
+    charges = tuple((x.each, x.draws) for x in steps if isinstance(x, ChargedStep))
     if not charges:
         raise ValueError(
-            "`steps` must have one that reads records, a PaidStep; got none: a chain "
-            "without is `dpjax.chains.run`."
+            "`steps` must have one that reads records, a ChargedStep; got none: a "
+            "chain without is `dpjax.chains.run`."
         )
     total, arguments = _total(charges, sweeps), (key, records, start)
     program = partial(_run_paid, steps=tuple(steps), sweeps=sweeps)
@@ -215,7 +221,7 @@ def paid_chain(
     states, infos = program(*arguments)
     if ledger is not None:
         refuse_traced(states)  # of a step that holds what is mapped
-    return PaidChain(states, infos, charges, sweeps)
+    return ChargedChain(states, infos, charges, sweeps)
 
 
 def _total(charges: tuple[tuple[PureDP, int], ...], sweeps: int) -> PureDP:
@@ -236,7 +242,7 @@ def _run_paid(
         key, *keys = jr.split(key, 1 + len(steps))
         infos = []
         for step, key_step in zip(steps, keys, strict=True):
-            if isinstance(step, PaidStep):
+            if isinstance(step, ChargedStep):
                 state = step.update(key_step, records, state)
             else:
                 state, info = step(key_step, state)

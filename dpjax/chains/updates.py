@@ -30,7 +30,7 @@ from dpjax.chains.price import (
     shaped,
     table_width,
 )
-from dpjax.chains.private_chain import PaidStep
+from dpjax.chains.private_chain import ChargedStep
 from dpjax.distributions import TruncatedDirichlet
 from dpjax.privacy import REPLACE_ONE, Epsilon, exact_epsilon
 
@@ -44,7 +44,7 @@ def latents(
     log_prior: Callable[[State], Array],
     updates: int | None = None,
     replacement: bool = False,
-) -> PaidStep:
+) -> ChargedStep:
     """One categorical latent variable a record, each given that record and the state.
 
     All are drawn at once from the state before: that is Gibbs sampling where latents
@@ -122,10 +122,10 @@ def latents(
 
     times = updates or 1
     if updates is None:
-        return PaidStep(every, cost, law=law)
+        return ChargedStep(every, cost, law=law)
     if not replacement:
-        return PaidStep(some, cost, law=law)
-    return PaidStep(repeatedly, cost, times, law)
+        return ChargedStep(some, cost, law=law)
+    return ChargedStep(repeatedly, cost, times, law)
 
 
 def collapsed(
@@ -135,7 +135,7 @@ def collapsed(
     epsilon: Epsilon,
     *,
     n: int,
-) -> PaidStep:
+) -> ChargedStep:
     """One categorical latent a record, each given all records, one after another.
 
     That is what summing over shared parameters leads to. The argument for `latents`
@@ -178,7 +178,7 @@ def collapsed(
         every = jnp.arange(n, dtype=jnp.int32)
         return lax.scan(site, (key, state), every)[0][1]
 
-    return PaidStep(update, cost, n, law)
+    return ChargedStep(update, cost, n, law)
 
 
 def choice(
@@ -190,7 +190,7 @@ def choice(
     adjacency: str,
     log_prior: Callable[[State], Array],
     latents: Sequence[str] = (),
-) -> PaidStep:
+) -> ChargedStep:
     """A parameter that all records share, one of k candidates, given the state.
 
     Args:
@@ -227,7 +227,7 @@ def choice(
     def update(key: Key, records: Any, state: State) -> State:
         return {**state, name: draw_categorical(key, law(records, state))}
 
-    return PaidStep(update, cost, law=law)
+    return ChargedStep(update, cost, law=law)
 
 
 def table(
@@ -240,7 +240,7 @@ def table(
     least: Epsilon,
     prior: Scalar = 1.0,
     latents: Sequence[str] = (),
-) -> PaidStep:
+) -> ChargedStep:
     r"""Probabilities of k levels in each of some rows, above a bound, given counts.
 
     Truncated Dirichlet laws: the bound is what limits a record's log-likelihood.
@@ -292,4 +292,4 @@ def table(
         drawn = TruncatedDirichlet(law(records, state), bound, validate_args=False)
         return {**state, name: drawn.sample(key)}
 
-    return PaidStep(update, cost, law=law)
+    return ChargedStep(update, cost, law=law)

@@ -4,7 +4,7 @@ __all__ = ["COMMANDS"]
 
 from dpjax.cli import (
     audit,
-    calibrate,
+    coverage,
     demo,
     plan,
     predict,
@@ -16,7 +16,7 @@ from dpjax.cli import (
 
 COMMANDS = (
     audit,
-    calibrate,
+    coverage,
     demo,
     plan,
     release,

@@ -25,7 +25,7 @@ from dpjax.data.bayes_net import BayesNet
 from dpjax.data.schema import Schema
 from dpjax.mechanisms import DiscreteLaplace, Mechanism
 from dpjax.noise.keys import study_key
-from dpjax.posteriors.plug_in import BayesNetPosterior, dirichlet_posterior
+from dpjax.posteriors.plug_in import PlugInPosterior, plug_in_posterior
 from dpjax.privacy import REPLACE_ONE
 from dpjax.releases.release import MECHANISMS, release
 from dpjax.releases.released import Released
@@ -128,13 +128,13 @@ def _private_scores(
     train, test = _split(key_split, records)
     values = mechanism.sample(key_noise, statistic.measure(train))
     released = Released(values, statistic, mechanism, len(train))
-    return _scores(dirichlet_posterior(released), test)
+    return _scores(plug_in_posterior(released), test)
 
 
 def _exact_scores(net: BayesNet, records: Array, key: Key) -> dict[str, Array]:
     train, test = _split(key, records)
     counts = count(train, net.layout)
-    return _scores(BayesNetPosterior.from_counts(net, counts), test)
+    return _scores(PlugInPosterior.from_counts(net, counts), test)
 
 
 def _split(key: Key, records: Array) -> tuple[Array, Array]:
@@ -143,7 +143,7 @@ def _split(key: Key, records: Array) -> tuple[Array, Array]:
     return shuffled[:size], shuffled[size:]
 
 
-def _scores(fitted: BayesNetPosterior, test: Array) -> dict[str, Array]:
+def _scores(fitted: PlugInPosterior, test: Array) -> dict[str, Array]:
     probabilities = fitted.predict_proba(test, TARGET)
     levels = test[:, fitted.net.index(TARGET)]
     return {

@@ -180,7 +180,9 @@ def _tables(
     ignored = {ignore} if isinstance(ignore, str) else {*ignore}
     names = [variable.name for variable in wanted]
     for part in columns.parts(source):
-        if not (isinstance(part, columns.Held) and columns.is_array(part.table)):
+        if not (
+            isinstance(part, columns.InMemoryTable) and columns.is_array(part.table)
+        ):
             _check_columns(part, names, known | ignored)
         for table in part.read(names, turns):
             yield part, table

@@ -12,6 +12,7 @@ import jax.random as jr
 from jaxtyping import Array, ArrayLike, Bool, Float, Real
 from numpyro.distributions import Distribution, constraints
 
+from dpjax.distributions.constraints import SimplexAbove
 from dpjax.distributions.rejection import (
     Hat,
     RandomKey,
@@ -21,7 +22,6 @@ from dpjax.distributions.rejection import (
 )
 from dpjax.distributions.special import over_batches, positive, refuse
 from dpjax.distributions.sum_density import components, log_sum_density
-from dpjax.distributions.supports import SimplexAbove
 from dpjax.distributions.tilted_gamma import Grid, TiltedGamma, solve_tilt, tilted_gamma
 
 Vector = Float[Array, " k"]

@@ -20,9 +20,9 @@ from dpjax.distributions.ball_proposal import (
     rotate,
     times,
 )
+from dpjax.distributions.constraints import Ball
 from dpjax.distributions.rejection import RandomKey, until_accepted
 from dpjax.distributions.special import over_batches, positive, refuse
-from dpjax.distributions.supports import Ball
 
 Vector = Float[Array, " d"]
 Matrix = Float[Array, "d d"]

@@ -3,24 +3,24 @@
 __all__ = [
     "CLAIM",
     "CellCounts",
+    "ChargedHiddenMarkov",
     "HiddenMarkovPosterior",
     "HiddenMarkovState",
-    "PaidHiddenMarkov",
     "SweepInfo",
     "begin",
     "cell_counts",
+    "charged_hidden_markov",
     "check_states",
     "declared_cells",
     "event_counts",
     "event_network",
     "fit",
     "log_variables",
-    "paid_hidden_markov",
     "sample_hidden_markov",
     "sweep",
 ]
 
-from dpjax.event_logs.charged import CLAIM, PaidHiddenMarkov, paid_hidden_markov
+from dpjax.event_logs.charged import CLAIM, ChargedHiddenMarkov, charged_hidden_markov
 from dpjax.event_logs.events import (
     cell_counts,
     check_states,

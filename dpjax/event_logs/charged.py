@@ -12,7 +12,7 @@ replace-one and Δ under add-remove; counts are divided by the temperature that 
 ε. A sweep has two draws; 200 sweeps cost 400ε.
 """
 
-__all__ = ["CLAIM", "PaidHiddenMarkov", "paid_hidden_markov"]
+__all__ = ["CLAIM", "ChargedHiddenMarkov", "charged_hidden_markov"]
 
 
 from collections.abc import Mapping
@@ -49,7 +49,7 @@ CLAIM = (
 """What a result says for itself that was charged as if its chain had converged."""
 
 
-class PaidHiddenMarkov(eqx.Module):
+class ChargedHiddenMarkov(eqx.Module):
     """Draws of a sampler that read the records, and what they cost.
 
     Floats, like every chain: for studies. `release` and `save` do not take it.
@@ -83,7 +83,7 @@ class PaidHiddenMarkov(eqx.Module):
         return advanced(self.update, self.updates, delta)
 
 
-def paid_hidden_markov(
+def charged_hidden_markov(
     key: Key,
     net: BayesNet,
     records: Records | Table,
@@ -101,7 +101,7 @@ def paid_hidden_markov(
     assume_converged: bool = False,
     ledger: Ledger | None = None,
     progress: Progress | None = None,
-) -> PaidHiddenMarkov:
+) -> ChargedHiddenMarkov:
     """Hidden states of an event log, from the records themselves, each draw charged.
 
     Args:
@@ -181,7 +181,7 @@ def paid_hidden_markov(
     )
     # The trace is of exact counts, and nobody paid for that.
     posterior = replace(drawn, trace=None)
-    return PaidHiddenMarkov(posterior, update, updates, temperature, claim)
+    return ChargedHiddenMarkov(posterior, update, updates, temperature, claim)
 
 
 def _width(fields: tuple[int, ...], truncation: int) -> Fraction:

@@ -26,7 +26,7 @@ from dpjax.data.columns import Table
 from dpjax.data.encoding import AnyVariable
 from dpjax.data.schema import as_records
 from dpjax.data.variables import Level, Variable
-from dpjax.statistics import FamilyCounts
+from dpjax.statistics import NetworkCounts
 
 _MOST_STATES = 127  # paths are kept as bytes
 
@@ -182,12 +182,12 @@ def event_counts(
 
 @partial(jax.jit, static_argnums=0)
 def _event_counts(net: BayesNet, records: Array) -> Array:
-    statistic = FamilyCounts(net)
+    statistic = NetworkCounts(net)
     return cell_counts(statistic, statistic.measure(records))
 
 
 def cell_counts(
-    statistic: FamilyCounts, values: Real[Array, "*batch m"]
+    statistic: NetworkCounts, values: Real[Array, "*batch m"]
 ) -> Real[Array, "*batch regions times levels"]:
     """Counts of all levels of all fields, one after the other, in every cell."""
     tables = statistic.layout.split(statistic.tables(values))

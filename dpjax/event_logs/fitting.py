@@ -17,7 +17,7 @@ from dpjax.event_logs.events import cell_counts, check_states, log_variables
 from dpjax.event_logs.posterior import HiddenMarkovPosterior
 from dpjax.event_logs.sampler import CellCounts
 from dpjax.releases.released import Released
-from dpjax.statistics import FamilyCounts
+from dpjax.statistics import NetworkCounts
 
 
 def fit(
@@ -74,7 +74,7 @@ def fit(
             f"{type(released).__name__}."
         )
     statistic = released.counted  # not samples of its tables
-    if not isinstance(statistic, FamilyCounts):
+    if not isinstance(statistic, NetworkCounts):
         raise ValueError(
             "`released` must be of family counts of an event log, made by "
             "`event_network` or `dpjax release --model hmm`, got "

@@ -70,7 +70,7 @@ class ExactMechanism(Mechanism):
         """What a file says of it, with its `kind`: plain data that rebuild it."""
 
     @abc.abstractmethod
-    def could_draw(self, values: np.ndarray, length: int) -> bool:
+    def is_possible_output(self, values: np.ndarray, length: int) -> bool:
         """Whether these integers are a possible release of so many exact numbers."""
 
 

@@ -141,7 +141,7 @@ class CellMass(ParameterMechanism):
             "rate": str(self.rate),
         }
 
-    def could_draw(self, values: np.ndarray, length: int) -> bool:
+    def is_possible_output(self, values: np.ndarray, length: int) -> bool:
         """Whether every row is one of its grid's points."""
         return length == self.grid.layout.length and self.grid.holds(values)
 

@@ -129,7 +129,7 @@ class DiscreteLaplace(MechanismWithLaw, ExactMechanism):
             "table": tables.fingerprint(self.table),
         }
 
-    def could_draw(self, values: np.ndarray, length: int) -> bool:
+    def is_possible_output(self, values: np.ndarray, length: int) -> bool:
         """Integers between -2^29 and 2^29, one for each exact number."""
         return values.shape == (length,) and bool(np.all(np.abs(values) <= LARGEST))
 

@@ -3,7 +3,7 @@ r"""Samples from the truncated, tempered posterior of an exponential family: to 
 On a public grid of one or two parameters, drawn with no rounding in the law.
 """
 
-__all__ = ["FamilyPosterior"]
+__all__ = ["FamilyPosteriorSampler"]
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
@@ -35,7 +35,7 @@ from dpjax.privacy import ADJACENCIES, REPLACE_ONE, Epsilon, PureDP, exact_epsil
 _USUAL_SHARE = 0.05
 
 
-class FamilyPosterior(ParameterMechanism):
+class FamilyPosteriorSampler(ParameterMechanism):
     r"""Draw parameters from $\propto \xi(\theta) \, p(X | \theta)^{1/T}$ on a grid.
 
     Made by `calibrate`. What is released are places on the grid's axes.
@@ -83,7 +83,7 @@ class FamilyPosterior(ParameterMechanism):
         samples: int = 1,
         prior: Prior | None = None,
         points: int | None = None,
-    ) -> "FamilyPosterior":
+    ) -> "FamilyPosteriorSampler":
         """Posterior samples that cost at most `epsilon`, all together.
 
         Args:
@@ -226,7 +226,7 @@ class FamilyPosterior(ParameterMechanism):
         axes = (self.grid.points,) * len(self.grid.limits)
         return jnp.stack(jnp.unravel_index(drawn, axes), axis=1).astype(float)
 
-    def could_draw(self, values: np.ndarray, length: int) -> bool:
+    def is_possible_output(self, values: np.ndarray, length: int) -> bool:
         """Places on the grid, as many of them as there are samples."""
         shape = (self.samples, len(self.grid.limits))
         inside = (values >= 0) & (values < self.grid.points)
@@ -260,7 +260,7 @@ class FamilyPosterior(ParameterMechanism):
         lowest: int,
         cost: PureDP,
         n: int | None,
-    ) -> "FamilyPosterior":
+    ) -> "FamilyPosteriorSampler":
         """The mechanism that `describe` described, its cost derived again.
 
         Raises:

@@ -4,7 +4,7 @@ Likelihoods on the grid are exact rationals, and draws have no rounding in their
 the guarantee is that of the theorem, on a real computer. They can be published.
 """
 
-__all__ = ["GridPosterior"]
+__all__ = ["NetworkPosteriorSampler"]
 
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -35,7 +35,7 @@ from dpjax.privacy import ADJACENCIES, REPLACE_ONE, Epsilon, PureDP, exact_epsil
 from dpjax.tables.layout import TableLayout
 
 
-class GridPosterior(ParameterMechanism):
+class NetworkPosteriorSampler(ParameterMechanism):
     r"""Draw all tables from $\propto \prod \theta^{\alpha - 1 + N/T}$ on a public grid.
 
     Every row of every table is a multiple of 1/units with no entry below ω. Made by
@@ -83,7 +83,7 @@ class GridPosterior(ParameterMechanism):
         samples: int = 1,
         prior: Epsilon = 1,
         units: int = 1000,
-    ) -> "GridPosterior":
+    ) -> "NetworkPosteriorSampler":
         """Posterior samples that cost at most `epsilon`, all together.
 
         Args:
@@ -127,7 +127,7 @@ class GridPosterior(ParameterMechanism):
         temperature: Epsilon | None = None,
         prior: Epsilon = 1,
         units: int = 1000,
-    ) -> "GridPosterior":
+    ) -> "NetworkPosteriorSampler":
         r"""The exponential mechanism whose score is the log joint probability.
 
         $\propto \exp(\epsilon u / 2\Delta)$ with u the logarithm of prior times
@@ -155,7 +155,7 @@ class GridPosterior(ParameterMechanism):
         heat: Fraction | None,
         prior: Fraction,
         tempered_prior: bool,
-    ) -> "GridPosterior":
+    ) -> "NetworkPosteriorSampler":
         one_of(ADJACENCIES, adjacency=chosen.adjacency)
         each = chosen.epsilon / chosen.samples
         if omega is None:
@@ -184,7 +184,7 @@ class GridPosterior(ParameterMechanism):
         layout: TableLayout,
         cost: PureDP,
         n: int | None,
-    ) -> "GridPosterior":
+    ) -> "NetworkPosteriorSampler":
         """The mechanism that `describe` described, its cost derived again.
 
         Raises:
@@ -297,7 +297,7 @@ class GridPosterior(ParameterMechanism):
             "least": [grid.least for grid, _ in self.grids],
         }
 
-    def could_draw(self, values: np.ndarray, length: int) -> bool:
+    def is_possible_output(self, values: np.ndarray, length: int) -> bool:
         """Rows of the grid, as many tables of them as there are samples."""
         if values.shape != (self.samples, self.layout.length) or (
             length != self.layout.length

@@ -1,6 +1,6 @@
 r"""Samples from the truncated, tempered posterior of a network, in real arithmetic.
 
-For studies: the floats leak. `GridPosterior` is what can be published.
+For studies: the floats leak. `NetworkPosteriorSampler` is what can be published.
 """
 
 __all__ = ["PosteriorSample"]

@@ -168,7 +168,7 @@ class SplitLaplace(MechanismWithLaw, ExactMechanism):
             parts.append({"name": name, "epsilon": epsilon, **alone})
         return {"kind": "split-discrete-laplace", "parts": parts}
 
-    def could_draw(self, values: np.ndarray, length: int) -> bool:
+    def is_possible_output(self, values: np.ndarray, length: int) -> bool:
         """Integers between -2^29 and 2^29, one for each exact number."""
         if length != sum(self.lengths) or values.shape != (length,):
             return False

@@ -8,14 +8,14 @@ import numpy as np
 from scipy import stats
 
 from dpjax.plots.figures import COLOURS, Axes, new_figure, save
-from dpjax.study.calibration import Calibration, Ranks
+from dpjax.study.coverage import Coverage, Ranks
 
 
-def rank_histograms(calibration: Calibration, path: str | os.PathLike) -> None:
+def rank_histograms(calibration: Coverage, path: str | os.PathLike) -> None:
     """How ranks of true values are spread, as a PNG; evenly, if intervals are right.
 
     Args:
-        calibration: from `dpjax.study.calibrate`.
+        calibration: from `dpjax.study.coverage`.
         path: of the file to write.
 
     Raises:

@@ -1,24 +1,23 @@
 """Posteriors: what anyone infers from a release."""
 
 __all__ = [
-    "BayesNetPosterior",
     "ChainDiagnostics",
     "ChainPosterior",
     "ExactPosterior",
     "LatentRecords",
     "NoiseAwareFamilyPosterior",
+    "PlugInPosterior",
     "PointEstimate",
     "Posterior",
     "ProportionsPosterior",
     "SampledParameters",
     "SampledPosterior",
     "SweepInfo",
-    "TooDear",
+    "TooExpensive",
     "TreePosterior",
     "Windows",
     "check_exact",
     "check_tree",
-    "dirichlet_posterior",
     "exact_posterior",
     "family_posterior",
     "gibbs_posterior",
@@ -27,6 +26,7 @@ __all__ = [
     "law_of",
     "normal_model",
     "normal_posterior",
+    "plug_in_posterior",
     "point_estimate",
     "point_estimate_of",
     "posterior",
@@ -60,7 +60,7 @@ from dpjax.posteriors.exact.tree_posterior import (
     check_tree,
     tree_posterior,
 )
-from dpjax.posteriors.exact.windows import TooDear, widen
+from dpjax.posteriors.exact.windows import TooExpensive, widen
 from dpjax.posteriors.families.family_posterior import (
     NoiseAwareFamilyPosterior,
     family_posterior,
@@ -75,7 +75,7 @@ from dpjax.posteriors.gibbs.latent_records import (
 )
 from dpjax.posteriors.gibbs.normal_model import normal_model, normal_posterior
 from dpjax.posteriors.laws import law_of
-from dpjax.posteriors.plug_in import BayesNetPosterior, dirichlet_posterior
+from dpjax.posteriors.plug_in import PlugInPosterior, plug_in_posterior
 from dpjax.posteriors.sampled import SampledPosterior
 from dpjax.posteriors.sampled_parameters import SampledParameters
 

@@ -15,7 +15,7 @@ from dpjax.families import (
     ConjugatePosterior,
     conjugate_posterior,
 )
-from dpjax.mechanisms import FamilyPosterior, ParameterMechanism
+from dpjax.mechanisms import FamilyPosteriorSampler, ParameterMechanism
 from dpjax.noise.keys import study_key
 from dpjax.posteriors.estimate.point_estimate import PointEstimate, point_estimate
 from dpjax.posteriors.exact.exact_posterior import ExactPosterior, exact_posterior
@@ -29,19 +29,19 @@ from dpjax.posteriors.exact.tree_posterior import (
     check_tree,
     tree_posterior,
 )
-from dpjax.posteriors.exact.windows import TooDear
+from dpjax.posteriors.exact.windows import TooExpensive
 from dpjax.posteriors.families.family_posterior import (
     NoiseAwareFamilyPosterior,
     family_posterior,
 )
-from dpjax.posteriors.plug_in import BayesNetPosterior, dirichlet_posterior
+from dpjax.posteriors.plug_in import PlugInPosterior, plug_in_posterior
 from dpjax.posteriors.sampled import SampledPosterior
 from dpjax.posteriors.sampled_parameters import SampledParameters
 from dpjax.releases.released import Released
 from dpjax.statistics import Sufficient
 
 Posterior = (
-    BayesNetPosterior
+    PlugInPosterior
     | ConjugatePosterior
     | ExactPosterior
     | NoiseAwareFamilyPosterior
@@ -121,7 +121,7 @@ def posterior(
         return conjugate_posterior(statistic.family, total, n, prior)
     prior = 1.0 if prior is None else prior
     if not noise_aware:
-        return dirichlet_posterior(released, prior, increment=increment)
+        return plug_in_posterior(released, prior, increment=increment)
     if not plain:
         raise ValueError(
             "`increment` must come with noise_aware=False: noise-aware posteriors have "
@@ -137,12 +137,12 @@ def _of_network(
     try:
         if _suits(check_exact, released):
             return exact_posterior(released, prior)
-    except TooDear:
+    except TooExpensive:
         pass
     try:
         if _suits(check_tree, released):
             return tree_posterior(released, prior)
-    except TooDear:
+    except TooExpensive:
         pass
     return point_estimate(released, prior)
 
@@ -153,7 +153,7 @@ def _of_family(
     try:
         if isinstance(statistic.family, Bernoulli | Categorical):
             return proportions_posterior(released, prior)
-    except TooDear:
+    except TooExpensive:
         pass
     return family_posterior(study_key(0) if key is None else key, released, prior)
 
@@ -167,7 +167,7 @@ def _of_samples(
             "were drawn with a prior of their own."
         )
     values = mechanism.parameters(released.values)
-    if isinstance(mechanism, FamilyPosterior):
+    if isinstance(mechanism, FamilyPosteriorSampler):
         names = tuple(name for name, *_ in mechanism.grid.limits)
         return SampledParameters(names, values)
     return SampledPosterior(released.net, jnp.atleast_2d(values))

@@ -1,6 +1,6 @@
 """Dirichlet posteriors of the conditional probability tables of a Bayesian network."""
 
-__all__ = ["BayesNetPosterior", "dirichlet_posterior", "draw_tables"]
+__all__ = ["PlugInPosterior", "draw_tables", "plug_in_posterior"]
 
 from collections.abc import Mapping
 from functools import partial
@@ -30,7 +30,7 @@ from dpjax.tables.layout import TableLayout
 _ROUNDING = 1e-3  # of a rebuilt count, in records
 
 
-class BayesNetPosterior(Unpickled, eqx.Module):
+class PlugInPosterior(Unpickled, eqx.Module):
     r"""Independent Dirichlet laws of all rows of all conditional probability tables.
 
     A row is the law of a variable given one configuration of its parents. Tables are
@@ -72,7 +72,7 @@ class BayesNetPosterior(Unpickled, eqx.Module):
     @classmethod
     def from_counts(
         cls, net: BayesNet, counts: Real[Array, " m"], prior: Prior = 1.0
-    ) -> "BayesNetPosterior":
+    ) -> "PlugInPosterior":
         """Prior plus exact counts, laid out as `net.layout`: not private.
 
         Args:
@@ -149,7 +149,7 @@ class BayesNetPosterior(Unpickled, eqx.Module):
         key_tables, key_records = jr.split(key)
         return sample_records(key_records, self._flat_sample(key_tables), self.net, n)
 
-    def update(self, rows: Records | Table) -> "BayesNetPosterior":
+    def update(self, rows: Records | Table) -> "PlugInPosterior":
         """This posterior as the prior for more records.
 
         Privacy:
@@ -158,7 +158,7 @@ class BayesNetPosterior(Unpickled, eqx.Module):
         """
         counts = count(self._encode(rows), self.net.layout)
         concentration = _add(self.concentration, counts)
-        return BayesNetPosterior(self.net, concentration, self.clamped)
+        return PlugInPosterior(self.net, concentration, self.clamped)
 
     def _encode(self, rows: Records | Table, absent: str | None = None) -> Array:
         return as_records(rows, self.net.variables, absent, ignore="*")
@@ -173,9 +173,9 @@ class BayesNetPosterior(Unpickled, eqx.Module):
         return draw_tables(key, self.concentration, self.net.layout)
 
 
-def dirichlet_posterior(
+def plug_in_posterior(
     released: Released, prior: Prior = 1.0, *, increment: Scalar = 0.0
-) -> BayesNetPosterior:
+) -> PlugInPosterior:
     """The posterior that takes the released counts at their word.
 
     Each count is clamped to what is possible, [0, n] where n is public and [0, ∞) where
@@ -202,7 +202,7 @@ def dirichlet_posterior(
     cells, increment = flat_prior(net, prior), jnp.asarray(increment, float)
     n = None if released.n is None else jnp.asarray(released.n, float)
     updated = _update(cells, released.counts(), increment, n, net.layout)
-    return BayesNetPosterior(net, *updated)
+    return PlugInPosterior(net, *updated)
 
 
 # Compiled whole, for one program each instead of one for every operation in them.

@@ -55,7 +55,7 @@ class SampledPosterior(eqx.Module):
         """The law of `target` in each record, given all other variables.
 
         The joint probability of record and level is averaged over the samples, then
-        normalised. Arguments are those of `BayesNetPosterior.predict_proba`.
+        normalised. Arguments are those of `PlugInPosterior.predict_proba`.
         """
         index = self.net.index(target)
         records = as_records(rows, self.net.variables, target, ignore="*")

@@ -9,7 +9,7 @@ from jaxtyping import Array
 
 from dpjax._types import Cells
 from dpjax.releases.released import Released
-from dpjax.statistics import FamilyCounts
+from dpjax.statistics import NetworkCounts
 from dpjax.tables.projection import project
 
 
@@ -21,18 +21,18 @@ def consistent(released: Released) -> Cells:
 
     Returns:
         Real counts, laid out as `released.statistic.layout`, ready for
-        `BayesNetPosterior.from_counts`.
+        `PlugInPosterior.from_counts`.
 
     Privacy:
         Post-processing: costs nothing. That a table is consistent and non-negative does
         not make it exact: it still has the noise of the release.
     """
     statistic, n = released.counted, released.n
-    if isinstance(statistic, FamilyCounts):
+    if isinstance(statistic, NetworkCounts):
         return _tables(project(statistic.measured, released.values, n), statistic)
     return project(statistic.layout, released.counts(), n)
 
 
 @partial(jax.jit, static_argnames="statistic")
-def _tables(measured: Array, statistic: FamilyCounts) -> Array:
+def _tables(measured: Array, statistic: NetworkCounts) -> Array:
     return statistic.tables(measured)

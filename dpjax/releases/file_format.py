@@ -23,15 +23,15 @@ from dpjax.mechanisms import (
     CellMass,
     DiscreteLaplace,
     ExactMechanism,
-    FamilyPosterior,
-    GridPosterior,
+    FamilyPosteriorSampler,
+    NetworkPosteriorSampler,
     SplitLaplace,
 )
 from dpjax.noise.discrete_laplace import LARGEST
 from dpjax.privacy import REPLACE_ONE, PureDP, exact_epsilon
 from dpjax.statistics import (
-    FamilyCounts,
     FourierCoefficients,
+    NetworkCounts,
     Statistic,
     Sufficient,
     TableStatistic,
@@ -44,7 +44,7 @@ _CELL_OPTIONS = ("omega", "temperature", "prior", "units")
 
 # By kind: from the adjacency, the variables, the network and the options of a file.
 _STATISTICS: dict[str, Callable[..., Statistic]] = {
-    "family-counts": lambda adjacency, variables, net, **options: FamilyCounts(
+    "family-counts": lambda adjacency, variables, net, **options: NetworkCounts(
         net, **options
     ),
     "fourier-coefficients": lambda adjacency, variables, net, basis, order=None: (
@@ -74,13 +74,13 @@ _MECHANISMS: dict[str, Callable[..., ExactMechanism]] = {
         **{name: described[name] for name in _CELL_OPTIONS},
     ),
     "family-posterior-on-grid": lambda described, statistic, cost, n: (
-        FamilyPosterior.from_description(
+        FamilyPosteriorSampler.from_description(
             described, statistic.family, statistic.steps, statistic.lowest, cost, n
         )
     ),
     **dict.fromkeys(
         ("posterior-on-grid", "map-on-grid"),
-        lambda described, statistic, cost, n: GridPosterior.from_description(
+        lambda described, statistic, cost, n: NetworkPosteriorSampler.from_description(
             described, statistic.layout, cost, n
         ),
     ),
@@ -142,15 +142,17 @@ def parse(text: str) -> Parts:
 
 def is_for(mechanism: ExactMechanism, statistic: Statistic) -> bool:
     """Whether the mechanism's guarantee is for what the statistic measures."""
-    if isinstance(mechanism, FamilyPosterior):
+    if isinstance(mechanism, FamilyPosteriorSampler):
         return isinstance(statistic, Sufficient) and (
             statistic.family == mechanism.grid.family
         )
-    if isinstance(mechanism, GridPosterior | CellMass):  # of all tables, each measured
-        return isinstance(statistic, FamilyCounts) and statistic.families == "all"
+    if isinstance(
+        mechanism, NetworkPosteriorSampler | CellMass
+    ):  # of all tables, each measured
+        return isinstance(statistic, NetworkCounts) and statistic.families == "all"
     if isinstance(mechanism, SplitLaplace):
         tables = zip(mechanism.names, mechanism.lengths, strict=True)
-        return isinstance(statistic, FamilyCounts) and (
+        return isinstance(statistic, NetworkCounts) and (
             list(tables) == list(statistic.measured_cells.items())
         )
     return True
@@ -195,7 +197,7 @@ def _derive(content: dict[str, Any]) -> Parts:
     states = content.get("hidden_states")
     if states is not None and (type(states) is not int or states < 1):
         raise InconsistentRelease("`hidden_states` must be a number of states.")
-    if not mechanism.could_draw(values, statistic.length):
+    if not mechanism.is_possible_output(values, statistic.length):
         raise InconsistentRelease("`values` must be what the mechanism could draw.")
     return values, statistic, mechanism, n, states
 

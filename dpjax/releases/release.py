@@ -14,8 +14,8 @@ from dpjax.mechanisms import (
     CellMass,
     DiscreteLaplace,
     ExactMechanism,
-    FamilyPosterior,
-    GridPosterior,
+    FamilyPosteriorSampler,
+    NetworkPosteriorSampler,
     SplitLaplace,
 )
 from dpjax.privacy import (
@@ -29,8 +29,8 @@ from dpjax.privacy import (
 from dpjax.releases.measuring import measured
 from dpjax.releases.released import Released
 from dpjax.statistics import (
-    FamilyCounts,
     FourierCoefficients,
+    NetworkCounts,
     Statistic,
     Sufficient,
     TableStatistic,
@@ -76,9 +76,9 @@ def _noise(
 
 def _posterior_sample(
     statistic, epsilon, adjacency, n, **options
-) -> GridPosterior | FamilyPosterior:
+) -> NetworkPosteriorSampler | FamilyPosteriorSampler:
     if isinstance(statistic, Sufficient):
-        return FamilyPosterior.calibrate(
+        return FamilyPosteriorSampler.calibrate(
             statistic.family,
             statistic.steps,
             statistic.lowest,
@@ -87,11 +87,15 @@ def _posterior_sample(
             n=n,
             **options,
         )
-    return GridPosterior.posterior(statistic.layout, epsilon, adjacency, n=n, **options)
+    return NetworkPosteriorSampler.posterior(
+        statistic.layout, epsilon, adjacency, n=n, **options
+    )
 
 
-def _map(statistic, epsilon, adjacency, n, **options) -> GridPosterior:
-    return GridPosterior.map(statistic.layout, epsilon, adjacency, n=n, **options)
+def _map(statistic, epsilon, adjacency, n, **options) -> NetworkPosteriorSampler:
+    return NetworkPosteriorSampler.map(
+        statistic.layout, epsilon, adjacency, n=n, **options
+    )
 
 
 def _cell_mass(statistic, epsilon, adjacency, n, **options) -> CellMass:
@@ -106,22 +110,22 @@ _COUNTS_ONLY = {"split"}
 
 MECHANISMS = {
     "laplace": Recipe(
-        lambda net, _: FamilyCounts(net), _noise, (Statistic,), ("split",)
+        lambda net, _: NetworkCounts(net), _noise, (Statistic,), ("split",)
     ),
     "fourier": Recipe(FourierCoefficients.of_network, _noise, (FourierCoefficients,)),
     "posterior-sample": Recipe(
-        lambda net, _: FamilyCounts(net, "all"),
+        lambda net, _: NetworkCounts(net, "all"),
         _posterior_sample,
-        (FamilyCounts, Sufficient),
+        (NetworkCounts, Sufficient),
         ("samples", "truncation", "points", *_GRID_OPTIONS),
     ),
     "map": Recipe(
-        lambda net, _: FamilyCounts(net, "all"), _map, (FamilyCounts,), _GRID_OPTIONS
+        lambda net, _: NetworkCounts(net, "all"), _map, (NetworkCounts,), _GRID_OPTIONS
     ),
     "map-cells": Recipe(
-        lambda net, _: FamilyCounts(net, "all"),
+        lambda net, _: NetworkCounts(net, "all"),
         _cell_mass,
-        (FamilyCounts,),
+        (NetworkCounts,),
         _GRID_OPTIONS,
     ),
 }
@@ -160,9 +164,10 @@ def release(
             measured table, by the name of the family's child, as {"kind": "1/4",
             "deaths": "3/4"}; they add up to ε (None: all get the same noise). A table
             whose family is part of another's is not measured, and has none. Of the
-            last three, those of `GridPosterior.posterior`,
-            `GridPosterior.map` and `CellMass.calibrate`: omega, temperature, samples,
-            prior, units; of a family's samples those of `FamilyPosterior.calibrate`.
+            last three, those of `NetworkPosteriorSampler.posterior`,
+            `NetworkPosteriorSampler.map` and `CellMass.calibrate`: omega, temperature,
+            samples, prior, units; of a family's samples those of
+            `FamilyPosteriorSampler.calibrate`.
 
     Returns:
         What was drawn with everything needed to use and to verify it.
@@ -214,7 +219,7 @@ def _refuse_statistic(mechanism: str, what: BayesNet | Statistic) -> None:
         )
     if isinstance(what, BayesNet):
         return
-    some = isinstance(what, FamilyCounts) and what.families != "all"
+    some = isinstance(what, NetworkCounts) and what.families != "all"
     if not isinstance(what, MECHANISMS[mechanism].accepts) or (
         some and mechanism != "laplace"
     ):
@@ -229,7 +234,7 @@ def _refuse_options(
 ) -> None:
     """Refuse options of other mechanisms or models."""
     foreign = _GRID_ONLY if isinstance(what, Sufficient) else _FAMILY_ONLY
-    if not isinstance(what, BayesNet | FamilyCounts):
+    if not isinstance(what, BayesNet | NetworkCounts):
         foreign = foreign | _COUNTS_ONLY
     allowed = [x for x in MECHANISMS[mechanism].options if x not in foreign]
     for name in options:

@@ -1,8 +1,8 @@
 """What is measured: flat integer vectors with a known sensitivity."""
 
 __all__ = [
-    "FamilyCounts",
     "FourierCoefficients",
+    "NetworkCounts",
     "Statistic",
     "Sufficient",
     "TableStatistic",
@@ -11,6 +11,6 @@ __all__ = [
 
 from dpjax.statistics.base import Statistic, TableStatistic
 from dpjax.statistics.fourier import FourierCoefficients
-from dpjax.statistics.network_counts import FamilyCounts
+from dpjax.statistics.network_counts import NetworkCounts
 from dpjax.statistics.streaming import exact_counts
 from dpjax.statistics.sufficient import Sufficient

@@ -1,6 +1,6 @@
 """Contingency tables of a network's families: the posterior updates themselves."""
 
-__all__ = ["FamilyCounts"]
+__all__ = ["NetworkCounts"]
 
 import math
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from dpjax.tables.layout import TableLayout
 
 
 @dataclass(frozen=True)
-class FamilyCounts(TableStatistic):
+class NetworkCounts(TableStatistic):
     r"""Counts $N_i[j, v]$ of a network's families, the updates of its Dirichlet priors.
 
     Args:

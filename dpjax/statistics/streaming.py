@@ -13,7 +13,7 @@ from jaxtyping import Int64
 from dpjax.data.bayes_net import BayesNet
 from dpjax.data.columns import Table
 from dpjax.data.encoding import encode_batches
-from dpjax.statistics.network_counts import FamilyCounts
+from dpjax.statistics.network_counts import NetworkCounts
 from dpjax.tables.counts import count_batches
 
 
@@ -33,7 +33,7 @@ def exact_counts(
         source: what `Schema.encode_batches` takes: a Parquet, CSV or CSV.gz file, a
             folder or a list of files, an Arrow data set, table or reader, or an
             iterable of tables or of arrays of encoded records. It is read once.
-        families: "maximal" or "all", as in `FamilyCounts`, whose order of cells this
+        families: "maximal" or "all", as in `NetworkCounts`, whose order of cells this
             has.
         ignore: columns outside the network that are to be left out; "*" for all.
         mesh: devices to count on; None: the default one. If it spans several processes,
@@ -43,7 +43,7 @@ def exact_counts(
         progress: wraps the batches that are worked through, as `tqdm` does.
 
     Returns:
-        What `FamilyCounts(net, families).measure` gives of all records at once, in 64
+        What `NetworkCounts(net, families).measure` gives of all records at once, in 64
         bits: exact beyond 2^31 records.
 
     Privacy:
@@ -56,7 +56,7 @@ def exact_counts(
         RuntimeError: in the other processes of a mesh, if one of them fails; if it
             died, `dpjax.runtime.PeerLost`.
     """
-    layout = FamilyCounts(net, families).measured
+    layout = NetworkCounts(net, families).measured
     turns = None
     if mesh is not None and mesh.is_multi_process:
         processes = sorted({device.process_index for device in mesh.devices.flat})

@@ -6,14 +6,14 @@ __all__ = [
     "NetworkExperiment",
     "RegressionExperiment",
     "SweepResult",
-    "calibrate",
+    "coverage",
     "metrics",
     "plan",
     "sweep",
 ]
 
 from dpjax.study import metrics
-from dpjax.study.calibration import calibrate
+from dpjax.study.coverage import coverage
 from dpjax.study.experiments import (
     HiddenMarkovExperiment,
     NaiveBayesExperiment,

@@ -18,10 +18,10 @@ from jaxtyping import Array
 from dpjax._checks import one_of, typed_key, whole
 from dpjax._types import Key
 from dpjax.data.bayes_net import BayesNet
-from dpjax.mechanisms import GridPosterior, Laplace
+from dpjax.mechanisms import Laplace, NetworkPosteriorSampler
 from dpjax.posteriors.prediction import sample_records
 from dpjax.privacy import ADJACENCIES, REPLACE_ONE, Epsilon, exact_epsilon
-from dpjax.statistics import FamilyCounts, FourierCoefficients
+from dpjax.statistics import FourierCoefficients, NetworkCounts
 from dpjax.study.experiments.errors import table_errors
 from dpjax.study.experiments.table_learners import (
     NoisyTables,
@@ -121,7 +121,7 @@ def _candidates(
     net, n, epsilon, adjacency, prior
 ) -> dict[str, tuple[TableLearner, dict]]:
     """By name, how tables are learned, and the choices that ε entails."""
-    counts = FamilyCounts(net)
+    counts = NetworkCounts(net)
     plain = PlainTables(counts, jnp.asarray(prior, float))
     candidates: dict[str, tuple[TableLearner, dict]] = {"non-private": (plain, {})}
     public = n if adjacency == REPLACE_ONE else None  # as `release` has it
@@ -137,8 +137,8 @@ def _candidates(
         candidates[name] = learner, {"scale": float(noise.scale)}
     exact_prior = str(prior)
     for name, make in (
-        ("posterior-sample", GridPosterior.posterior),
-        ("map", GridPosterior.map),
+        ("posterior-sample", NetworkPosteriorSampler.posterior),
+        ("map", NetworkPosteriorSampler.map),
     ):
         law = make(net.layout, epsilon, adjacency, n=public, prior=exact_prior)
         choices = {
@@ -154,7 +154,7 @@ def _errors(
     key: Key, net: BayesNet, n: int, learner: TableLearner, repeats: int
 ) -> Array:
     """Total variation and KL of a row, a line a repeat."""
-    layout, measured = net.layout, FamilyCounts(net).measured
+    layout, measured = net.layout, NetworkCounts(net).measured
 
     def one(key):
         key_tables, key_records, key_noise = jr.split(key, 3)

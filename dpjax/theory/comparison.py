@@ -4,7 +4,7 @@ __all__ = ["table_1"]
 
 from dpjax.data.bayes_net import BayesNet
 from dpjax.privacy import REPLACE_ONE, Epsilon, exact_epsilon
-from dpjax.statistics import FamilyCounts
+from dpjax.statistics import NetworkCounts
 from dpjax.theory.fourier import theorem_3
 from dpjax.theory.laplace import proposition_1, theorem_1
 from dpjax.theory.stealth_bounds import corollary_3
@@ -25,7 +25,7 @@ def table_1(
         Zhang, Rubinstein & Dimitrakakis (AAAI-16), Table 1.
     """
     privacy = {"epsilon": float(exact_epsilon(epsilon)), "delta": 0.0}
-    counts = FamilyCounts(net, "all")
+    counts = NetworkCounts(net, "all")
     laplace = {
         "proposition_1": proposition_1(counts, epsilon, REPLACE_ONE, delta),
         "theorem_1": theorem_1(net, n, delta, prior),

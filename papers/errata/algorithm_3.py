@@ -120,7 +120,7 @@ def _words_4(row: tuple, root: float, mass: float, sharpness: float) -> str:
         f"score, Δ = tanh(C / 2) = {mass:.3f}; or the log joint as score, which is the "
         "tempered posterior. **Instead**, `dpjax.mechanisms.CellMass` (its factor of a "
         f"mass, for 1/30 steps and ε = 1, is {sharpness:.2f}, the paper's "
-        f"{1 / (2 * root):.2f}) and `GridPosterior.map`."
+        f"{1 / (2 * root):.2f}) and `NetworkPosteriorSampler.map`."
     )
 
 

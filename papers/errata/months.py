@@ -11,7 +11,7 @@ from dpjax.data.variables import Variable
 from dpjax.event_logs import event_network
 from dpjax.plots import Panel, draw_panels
 from dpjax.privacy import REPLACE_ONE
-from dpjax.statistics import FamilyCounts
+from dpjax.statistics import NetworkCounts
 from papers.errata.lines import line
 from papers.numbers import table
 from papers.reproduction import Claim, Reproduced, Reproduction, Setting
@@ -54,14 +54,14 @@ def _run(setting: Setting) -> Reproduced:
     )
 
 
-def _counts() -> FamilyCounts:
+def _counts() -> NetworkCounts:
     """What the library measures: a histogram of the field in every cell."""
     log = [
         Variable("region", ("here", "there")),
         Variable("month", tuple(range(MONTHS))),
         Variable("kind", tuple(range(KINDS))),
     ]
-    return FamilyCounts(event_network(log, "region", "month"))
+    return NetworkCounts(event_network(log, "region", "month"))
 
 
 def _neighbours(n: int) -> list[tuple[np.ndarray, np.ndarray]]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from dpjax import theory
 from dpjax.plots import Panel, draw_panels
-from dpjax.statistics import FamilyCounts
+from dpjax.statistics import NetworkCounts
 from papers.beta import divergence
 from papers.errata.beta import clamped, mean_divergence
 from papers.errata.lines import line
@@ -96,7 +96,7 @@ def _excess(
 ) -> np.ndarray:
     """Algorithm 1's divergence from the exact posterior at ε = 1, less its mean."""
     net, prior = CASES[name]
-    counts = np.asarray(FamilyCounts(net, "all").measure(jnp.asarray(records)))
+    counts = np.asarray(NetworkCounts(net, "all").measure(jnp.asarray(records)))
     pairs = counts.reshape(-1, 2).astype(float)
     noise = rng.laplace(0, 2 * len(net.names), (draws, *pairs.shape))
     released = np.clip(pairs + noise, 0, N)

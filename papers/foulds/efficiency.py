@@ -27,7 +27,7 @@ from jaxtyping import Array, ArrayLike, Float, Int
 from dpjax._types import Key
 from dpjax.mechanisms import DiscreteLaplace, PosteriorSample
 from dpjax.privacy import REPLACE_ONE
-from dpjax.statistics import FamilyCounts
+from dpjax.statistics import NetworkCounts
 from dpjax.theory import bernoulli_constant
 from papers.networks import COIN
 
@@ -48,7 +48,7 @@ def estimates(
 ) -> dict[str, np.ndarray]:
     """Estimates by kind, but for OPS: with and without noise, a mean and a sample."""
     noise = DiscreteLaplace.calibrate(
-        EPSILON, FamilyCounts(COIN).sensitivity(REPLACE_ONE)
+        EPSILON, NetworkCounts(COIN).sensitivity(REPLACE_ONE)
     )
     noisy = np.maximum(np.asarray(_noisy(key, noise, counts)), 0)
     exact, private = 1.0 + counts, 1.0 + noisy

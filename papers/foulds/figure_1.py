@@ -12,12 +12,12 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int
 
 from dpjax._types import Key
-from dpjax.mechanisms import DiscreteLaplace, GridPosterior
+from dpjax.mechanisms import DiscreteLaplace, NetworkPosteriorSampler
 from dpjax.plots import Panel, Series, draw_panels
 from dpjax.posteriors import Windows, rank_in, sums_of
 from dpjax.privacy import REPLACE_ONE
 from dpjax.releases.released import Released
-from dpjax.statistics import FamilyCounts
+from dpjax.statistics import NetworkCounts
 from papers.foulds.efficiency import EPSILON, OMEGA, TEMPERATURE, TRUTH
 from papers.foulds.figure_1_laws import (
     CUT,
@@ -37,7 +37,7 @@ from papers.numbers import table
 from papers.reproduction import Claim, Reproduced, Reproduction, Setting
 
 DRAWN, SHOWN, LEVEL = 30, 3, 0.95
-STATISTIC = FamilyCounts(COIN)
+STATISTIC = NetworkCounts(COIN)
 
 
 class _Found(NamedTuple):
@@ -252,7 +252,7 @@ def _words(found: _Found) -> str:
     ratios, weights = widening()
     laws, aware = plain_law(found.noisy), sd_of_cells(found.aware, EDGES)
     covered, plain = found.covered.mean(axis=1)
-    exact = GridPosterior.posterior(
+    exact = NetworkPosteriorSampler.posterior(
         COIN.layout, EPSILON, REPLACE_ONE, n=N, omega=OMEGA
     ).temperature
     return (

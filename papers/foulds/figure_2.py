@@ -14,7 +14,7 @@ from dpjax._types import Key
 from dpjax.mechanisms import DiscreteLaplace, PosteriorSample
 from dpjax.plots import Panel, Series, draw_panels
 from dpjax.privacy import REPLACE_ONE
-from dpjax.statistics import FamilyCounts
+from dpjax.statistics import NetworkCounts
 from dpjax.theory import bernoulli_constant
 from papers.foulds.efficiency import paired_error
 from papers.networks import COIN
@@ -57,7 +57,7 @@ def _counts(rng: np.random.Generator, sizes: np.ndarray, repeats: int) -> np.nda
 
 def _errors(key: Key, counts: np.ndarray) -> list[np.ndarray]:
     """|sample - p| by posterior, repeat and number of observations."""
-    change = FamilyCounts(COIN).sensitivity(REPLACE_ONE)
+    change = NetworkCounts(COIN).sensitivity(REPLACE_ONE)
     noise = DiscreteLaplace.calibrate(EPSILON, change)
     ops = PosteriorSample(COIN.layout, TEMPERATURE, float(OMEGA), REPLACE_ONE)
     every = counts.reshape(-1, 2)

@@ -18,7 +18,7 @@ import numpy as np
 from jaxtyping import Array
 
 from dpjax._types import Key
-from dpjax.chains import PaidChain, choice, latents, paid_chain, public_chain
+from dpjax.chains import ChargedChain, charged_chain, choice, latents, public_chain
 from dpjax.plots import Panel, Series
 from dpjax.privacy import REPLACE_ONE, Ledger, PureDP, advanced
 from dpjax.releases.release import release
@@ -29,7 +29,7 @@ from papers.reproduction import Claim
 UPDATE, SWEEPS, RECORDS = Fraction(1, 100), 200, 50
 
 
-def paid(key: Key) -> tuple[PaidChain, Ledger]:
+def paid(key: Key) -> tuple[ChargedChain, Ledger]:
     """A chain of a label a record and one parameter, and the ledger it was charged to.
 
     Records are bits, which agree with label xor parameter with a chance of .9.
@@ -61,7 +61,7 @@ def paid(key: Key) -> tuple[PaidChain, Ledger]:
     start = {"side": jnp.zeros((), jnp.int32), "labels": jnp.zeros(RECORDS, jnp.int32)}
     ledger = Ledger(10, adjacency=REPLACE_ONE)
     records = jnp.zeros(RECORDS, jnp.int32)
-    chain = paid_chain(key, records, steps, start, sweeps=SWEEPS, ledger=ledger)
+    chain = charged_chain(key, records, steps, start, sweeps=SWEEPS, ledger=ledger)
     return chain, ledger
 
 

@@ -21,7 +21,7 @@ from dpjax.families import (
 )
 from dpjax.plots import Panel, Series
 from dpjax.privacy import ADJACENCIES, REPLACE_ONE
-from dpjax.statistics import FamilyCounts
+from dpjax.statistics import NetworkCounts
 from papers.foulds.efficiency import EPSILON
 from papers.networks import COIN
 from papers.reproduction import Claim
@@ -63,7 +63,7 @@ def sensitivities() -> list[tuple]:
 
 def claims_of_sensitivity(families: list[tuple]) -> list[Claim]:
     """The first column: which of the two is finite."""
-    coin = int(FamilyCounts(COIN).sensitivity(REPLACE_ONE).value)
+    coin = int(NetworkCounts(COIN).sensitivity(REPLACE_ONE).value)
     finite = [x for _, _, _, *numbers in families for x in numbers]
     return [
         Claim.certain(

@@ -8,7 +8,7 @@ import jax.random as jr
 import numpy as np
 
 from dpjax._types import Key
-from dpjax.chains import PaidChain
+from dpjax.chains import ChargedChain
 from dpjax.plots import Panel, Series, draw_panels
 from papers.foulds.efficiency import (
     EPSILON,
@@ -142,7 +142,7 @@ def _panel(found: dict[str, np.ndarray]) -> Panel:
     )
 
 
-def _words(found: dict[str, np.ndarray], chain: PaidChain) -> str:
+def _words(found: dict[str, np.ndarray], chain: ChargedChain) -> str:
     texts = _measured(found)
     later = chain.approximate("1e-6")
     return (

@@ -9,9 +9,9 @@ import numpy as np
 from scipy.special import gammaln
 
 from dpjax.families import Bernoulli, Poisson
-from dpjax.mechanisms import GridPosterior
+from dpjax.mechanisms import NetworkPosteriorSampler
 from dpjax.privacy import REPLACE_ONE
-from dpjax.statistics import FamilyCounts
+from dpjax.statistics import NetworkCounts
 from papers.networks import COIN
 from papers.numbers import table
 from papers.reproduction import Claim, Reproduced, Reproduction, Setting
@@ -105,7 +105,7 @@ def _poisson() -> tuple[float, list[float]]:
     printed = max(float(np.abs(change * end + h).max()) for end in logs[[0, -1]])
     exact = []
     for n in (1, 10, 100):
-        # Worst with all other records at one bound: see `FamilyPosterior`
+        # Worst with all other records at one bound: see `FamilyPosteriorSampler`
         rest = [0, MOST * (n - 1)]
         totals = [[r + x0 for x0 in (0, MOST)] for r in rest]
         log_g = -n * np.exp(logs)
@@ -119,7 +119,7 @@ def _section_3_2(setting: Setting) -> Reproduced:
     heat = 2 * math.log(4) / EPSILON
     losses = np.array([_worst(int(n), heat) for n in sizes])
     flatter = np.array([_flatter(int(n), heat) for n in sizes])
-    change = int(FamilyCounts(COIN).sensitivity(REPLACE_ONE).value)
+    change = int(NetworkCounts(COIN).sensitivity(REPLACE_ONE).value)
     claims = [
         Claim.certain(
             "an adversary's data bring the loss of OPS as near to ε as one likes, as N "
@@ -171,7 +171,9 @@ def _words_2(sizes: np.ndarray, losses: np.ndarray, flatter: np.ndarray) -> str:
 
 def _cheaper() -> float:
     """The least temperature that costs ε at a public N of 20."""
-    law = GridPosterior.posterior(COIN.layout, "1", REPLACE_ONE, n=20, omega="0.2")
+    law = NetworkPosteriorSampler.posterior(
+        COIN.layout, "1", REPLACE_ONE, n=20, omega="0.2"
+    )
     return float(law.temperature)
 
 

@@ -8,7 +8,7 @@ import math
 import numpy as np
 from scipy import stats
 
-from dpjax.mechanisms import GridPosterior
+from dpjax.mechanisms import NetworkPosteriorSampler
 from dpjax.privacy import REPLACE_ONE
 from dpjax.theory import bernoulli_constant, posterior_sample_cost
 from papers.networks import COIN
@@ -52,7 +52,7 @@ def _claims_2(every: np.ndarray) -> list[Claim]:
     constant = float(bernoulli_constant(OMEGA))
     cost = float(posterior_sample_cost(bernoulli_constant(OMEGA), REPLACE_ONE).epsilon)
     uniform = every[0]
-    law = GridPosterior.posterior(
+    law = NetworkPosteriorSampler.posterior(
         COIN.layout, "3", REPLACE_ONE, n=20, omega=OMEGA, temperature=1
     )
     return [
@@ -176,7 +176,9 @@ def _section_2_2(setting: Setting) -> Reproduced:
     entropy = -(laws * np.log(np.maximum(laws, 1e-300))).sum(axis=1)
     uniform = np.abs(laws[0] - 1 / grid.size).sum() / 2
     at_map = laws[:, posterior.argmax()]
-    hot = GridPosterior.map(COIN.layout, "1", REPLACE_ONE, omega=OMEGA, units=20)
+    hot = NetworkPosteriorSampler.map(
+        COIN.layout, "1", REPLACE_ONE, omega=OMEGA, units=20
+    )
     many, short = _samples(3)
     claims = [
         Claim.certain("as ε → 0 the draw becomes uniform", bool(uniform < 1e-3)),
@@ -220,7 +222,7 @@ def _samples(q: int) -> tuple[bool, bool]:
     given = []
     for budget in (cost, 0.99 * cost):
         try:
-            GridPosterior.posterior(
+            NetworkPosteriorSampler.posterior(
                 COIN.layout,
                 round(budget, 6) + 1e-6,
                 REPLACE_ONE,

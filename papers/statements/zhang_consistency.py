@@ -11,14 +11,14 @@ from jaxtyping import Int
 
 from dpjax.data.bayes_net import BayesNet
 from dpjax.privacy import REPLACE_ONE
-from dpjax.statistics import FamilyCounts, FourierCoefficients, Statistic
+from dpjax.statistics import FourierCoefficients, NetworkCounts, Statistic
 from papers.networks import ASIA, all_records, counts_of_each, signs, subsets
 from papers.numbers import table
 from papers.reproduction import Claim, Reproduced, Reproduction, Setting
 
 _RECORDS, _EPSILON = 50, 1.0
 _COEFFICIENTS = FourierCoefficients.of_network(ASIA, REPLACE_ONE)
-_COUNTS = FamilyCounts(ASIA, "all")
+_COUNTS = NetworkCounts(ASIA, "all")
 _COLUMNS = ("agree", "of_one_table", "negative", "truncated_agree", "counts_agree")
 
 Tables = dict[tuple[int, ...], Int[np.ndarray, "..."]]

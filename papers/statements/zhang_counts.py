@@ -15,7 +15,7 @@ from dpjax.data.bayes_net import BayesNet
 from dpjax.mechanisms import DiscreteLaplace
 from dpjax.noise import tables
 from dpjax.privacy import REPLACE_ONE
-from dpjax.statistics import FamilyCounts
+from dpjax.statistics import NetworkCounts
 from dpjax.theory import proposition_1
 from papers.networks import NAIVE_BAYES, TINY, clique, counts_of_each
 from papers.numbers import table
@@ -31,7 +31,7 @@ def _lemma_1(setting: Setting) -> Reproduced:
         one = counts_of_each(net)
         change = np.abs(one[:, None] - one[None])
         families = np.add.reduceat(change, net.layout.offsets[:-1], axis=-1)
-        ours = FamilyCounts(net).sensitivity(REPLACE_ONE).value
+        ours = NetworkCounts(net).sensitivity(REPLACE_ONE).value
         most = int(families.max()), int(change.max()), int(change.sum(axis=-1).max())
         rows.append((name, len(net.names), *most, 2 * len(net.names), int(ours)))
     found = np.array([row[1:] for row in rows])
@@ -122,7 +122,7 @@ def _corollary_1_claims(asked, pairs, losses) -> list[Claim]:
 
 def _law(budget: Fraction, low: int, high: int):
     """Of Algorithm 1's counts, independent given the data, clamped."""
-    statistic = FamilyCounts(_NET, "all")
+    statistic = NetworkCounts(_NET, "all")
     noise = DiscreteLaplace.calibrate(budget, statistic.sensitivity(REPLACE_ONE))
     one = {
         tuple(x): counts
@@ -159,7 +159,7 @@ def _proposition_1(setting: Setting) -> Reproduced:
     draws = 20_000 if setting.quick else 200_000
     rng, epsilon, rows = setting.rng(), 1.0, []
     for name, net in {**TINY, "naive Bayes, d = 16": NAIVE_BAYES}.items():
-        statistic = FamilyCounts(net, "all")
+        statistic = NetworkCounts(net, "all")
         scale = int(statistic.sensitivity(REPLACE_ONE).value) / epsilon
         numbers = statistic.length  # 2m
         largest = np.abs(rng.laplace(0, scale, (draws, numbers))).max(axis=1)
@@ -215,7 +215,7 @@ def _largest_of_cliques() -> float:
     """The bound over |I|²/ε, δ = 0.05, of cliques of 1 to 10."""
     nets: dict[int, BayesNet] = {k: clique(k) for k in range(1, 11)}
     return max(
-        proposition_1(FamilyCounts(net, "all"), "1", REPLACE_ONE, 0.05) / k**2
+        proposition_1(NetworkCounts(net, "all"), "1", REPLACE_ONE, 0.05) / k**2
         for k, net in nets.items()
     )
 

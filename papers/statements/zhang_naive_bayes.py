@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from dpjax.audits import largest_loss, neighbouring
-from dpjax.posteriors import BayesNetPosterior
+from dpjax.posteriors import PlugInPosterior
 from dpjax.privacy import REPLACE_ONE
 from dpjax.theory import (
     bernoulli_constant,
@@ -104,7 +104,7 @@ def _appendix_c_1(setting: Setting) -> Reproduced:
     every, each = all_records(_NET), counts_of_each(_NET)
     data = setting.rng().integers(0, len(every), 12)
     counts = each[data].sum(axis=0)
-    posterior = BayesNetPosterior.from_counts(_NET, jnp.asarray(counts))
+    posterior = PlugInPosterior.from_counts(_NET, jnp.asarray(counts))
     predicted = np.asarray(posterior.predict_proba(every, _NET.names[0]), float)
     joint = [_evidence(counts + one) / _evidence(counts) for one in each]
     half = len(every) // 2  # the class is the first variable

@@ -21,7 +21,7 @@ from dpjax.mechanisms import Laplace, PosteriorSample
 from dpjax.posteriors import Windows, exact_posterior
 from dpjax.privacy import REPLACE_ONE, Sensitivity, exact_epsilon
 from dpjax.releases.released import Released
-from dpjax.statistics import FamilyCounts, FourierCoefficients
+from dpjax.statistics import FourierCoefficients, NetworkCounts
 from dpjax.study.experiments import NaiveBayesExperiment
 from dpjax.study.experiments.naive_bayes import NaiveBayesTrial, joint_weights
 from dpjax.study.experiments.stacks import stacked
@@ -78,7 +78,7 @@ def learners(
         unit / budgets,
         _noise(budgets, tight),
         unit * tight / size / budgets,
-        _noise(budgets, 2.0 * len(FamilyCounts(net).measured.groups)),
+        _noise(budgets, 2.0 * len(NetworkCounts(net).measured.groups)),
         stacked([PosteriorSample(net.layout, 1.0, x, REPLACE_ONE) for x in omegas]),
     )
     return made, unit / size**2
@@ -157,7 +157,7 @@ class AccuracyStudy:
         self, key: Key, use: Learners, data: NaiveBayesTrial
     ) -> dict[str, Float[Array, ""]]:
         """One release of the maximal families, read in three ways."""
-        maximal, n = FamilyCounts(self.naive.net), self.naive.training
+        maximal, n = NetworkCounts(self.naive.net), self.naive.training
         noisy = use.maximal.sample(key, data.counts)
         agreed = project(maximal.counted, noisy, n)
         released = Released(noisy, maximal, use.maximal, n)
@@ -236,7 +236,7 @@ def simulated(key: Key, n: int, features: int) -> Int32[Array, "n d"]:
 
 
 def _all_tables(net: BayesNet, counts: Int32[Array, " m"]) -> Int32[Array, " c"]:
-    return FamilyCounts(net).tables(counts)
+    return NetworkCounts(net).tables(counts)
 
 
 def _right(margin: Float[Array, " n"], data: NaiveBayesTrial) -> Float[Array, ""]:

@@ -12,7 +12,7 @@ from dpjax._types import Key
 from dpjax.data.bayes_net import BayesNet
 from dpjax.plots import Panel, Series, draw_panels
 from dpjax.privacy import REPLACE_ONE
-from dpjax.statistics import FamilyCounts, FourierCoefficients
+from dpjax.statistics import FourierCoefficients, NetworkCounts
 from dpjax.theory import corollary_3, stealth_probability
 from papers.numbers import table
 from papers.reproduction import Claim, Reproduced, Reproduction, Setting
@@ -131,7 +131,7 @@ def _claim_of_corollary_3(stealth: tuple[float, float]) -> Claim:
 def _changes(net: BayesNet) -> tuple[int, int, int]:
     """2|N|, and the exact sensitivities of Algorithms 1 and 2."""
     fourier = FourierCoefficients.of_network(net, REPLACE_ONE)
-    counts = FamilyCounts(net, "all").sensitivity(REPLACE_ONE)
+    counts = NetworkCounts(net, "all").sensitivity(REPLACE_ONE)
     change = fourier.sensitivity(REPLACE_ONE)  # of parities, half of the coefficients'
     return 2 * len(fourier.closure), int(counts.value), 2 * int(change.value)
 

@@ -18,13 +18,13 @@ from dpjax._documents import canonical_json
 from dpjax.mechanisms import (
     CellMass,
     DiscreteLaplace,
-    FamilyPosterior,
-    GridPosterior,
+    FamilyPosteriorSampler,
+    NetworkPosteriorSampler,
     SplitLaplace,
 )
 from dpjax.privacy import PureDP
 from dpjax.releases import file_format
-from dpjax.statistics import FamilyCounts, FourierCoefficients, Sufficient
+from dpjax.statistics import FourierCoefficients, NetworkCounts, Sufficient
 
 from .corpus import seeds
 
@@ -109,11 +109,11 @@ def noisy(statistic, adjacency=ONE) -> bytes:
 
 def counts(net: dp.BayesNet) -> bytes:
     """A valid release, of a budget in proportion: noise has a least scale."""
-    return noisy(FamilyCounts(net, "all"))
+    return noisy(NetworkCounts(net, "all"))
 
 
 def maximal(net: dp.BayesNet) -> bytes:
-    return noisy(FamilyCounts(net))
+    return noisy(NetworkCounts(net))
 
 
 def fourier(net: dp.BayesNet) -> bytes:
@@ -150,7 +150,7 @@ def altered(seed: str, changes: Callable[[int], Mapping[str, Any]]):
 
 def split(budgets: Callable[[int], Sequence[Fraction]]) -> Callable[[int], bytes]:
     def make(s: int) -> bytes:
-        statistic = FamilyCounts(star(s + 1))
+        statistic = NetworkCounts(star(s + 1))
         shares = dict(zip(statistic.measured_cells, budgets(s), strict=True))
         one = statistic.sensitivity_of_one(ONE)
         noise = SplitLaplace.calibrate(shares, statistic.measured_cells, one)
@@ -169,9 +169,9 @@ def coprime(s: int) -> bytes:
 
 
 def samples(net: dp.BayesNet, number: int = 1, **options) -> bytes:
-    statistic = FamilyCounts(net, "all")
+    statistic = NetworkCounts(net, "all")
     options = {"omega": "0.1", "units": 50, "samples": number, **options}
-    mechanism = GridPosterior.posterior(statistic.layout, "1", ANY, **options)
+    mechanism = NetworkPosteriorSampler.posterior(statistic.layout, "1", ANY, **options)
     row = [options["units"] // 2] * 2
     values = np.tile(row, (number, statistic.length // 2))
     return released(statistic, mechanism, values)
@@ -182,8 +182,8 @@ def many_levels(s: int) -> bytes:
     sizes = range(2, 2 + math.isqrt(2 * s))
     schema = dp.Schema({f"v{size}": list(range(size)) for size in sizes})
     net = dp.BayesNet.from_parents(schema, {name: [] for name in schema})
-    statistic = FamilyCounts(net, "all")
-    mechanism = GridPosterior.map(statistic.layout, "1", ANY, units=4096)
+    statistic = NetworkCounts(net, "all")
+    mechanism = NetworkPosteriorSampler.map(statistic.layout, "1", ANY, units=4096)
     least = [grid.least for grid, _ in mechanism.grids]
     rows = [
         [4096 - (size - 1) * low] + [low] * (size - 1)
@@ -269,7 +269,7 @@ def full(s: int) -> dp.BayesNet:
 
 def cells(units: int, levels: int, prior: str = "1") -> bytes:
     net = dp.BayesNet.from_parents({"x": list(range(levels))}, {"x": []})
-    statistic = FamilyCounts(net, "all")
+    statistic = NetworkCounts(net, "all")
     options = {"omega": f"1/{units}", "units": units, "prior": prior}
     mechanism = CellMass.calibrate(statistic.layout, "1", ONE, **options)
     row = [units - levels + 1] + [1] * (levels - 1)
@@ -278,8 +278,8 @@ def cells(units: int, levels: int, prior: str = "1") -> bytes:
 
 def fine(n: int, temperature: str = "100") -> bytes:
     """Samples of rows with as many units as there may be."""
-    statistic = FamilyCounts(star(2), "all")
-    mechanism = GridPosterior.posterior(
+    statistic = NetworkCounts(star(2), "all")
+    mechanism = NetworkPosteriorSampler.posterior(
         statistic.layout, "1e25", ONE, n=n, omega="1/4096", units=4096,
         temperature=temperature, prior="1.7",
     )  # fmt: skip
@@ -290,7 +290,7 @@ def fine(n: int, temperature: str = "100") -> bytes:
 def rates(points: int, temperature: str = "10") -> bytes:
     variables = tuple(dp.Schema({"x": {"lower": 0, "upper": 120}}).values())
     statistic = Sufficient.of("poisson", variables, ONE)
-    mechanism = FamilyPosterior.calibrate(
+    mechanism = FamilyPosteriorSampler.calibrate(
         statistic.family, statistic.steps, statistic.lowest, "1e25", ONE, n=100,
         truncation={"rate": (1.0, 99.0)}, temperature=temperature, points=points,
     )  # fmt: skip

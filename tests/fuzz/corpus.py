@@ -23,7 +23,7 @@ from pyarrow import csv, parquet
 
 import dpjax as dp
 from dpjax.privacy.ledger_lines import Book, with_charge
-from dpjax.statistics import FamilyCounts, FourierCoefficients, Sufficient
+from dpjax.statistics import FourierCoefficients, NetworkCounts, Sufficient
 from dpjax.study.sweeps.checkpoint import Checkpoint
 
 HERE = pathlib.Path(__file__).parent
@@ -183,7 +183,7 @@ def _releases() -> dict[str, bytes]:
     wanted = {
         "counts": (mixed, records, one),
         "private-n": (net, records, any_n),
-        "all-families": (FamilyCounts(star, "all"), records, one),
+        "all-families": (NetworkCounts(star, "all"), records, one),
         "split": (star, records, {**one, "split": {"x": "1/3", "z": "2/3"}}),
         "fourier": (net, records, {**one, "mechanism": "fourier"}),
         "order": (

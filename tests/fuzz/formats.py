@@ -19,7 +19,7 @@ from pyarrow import parquet
 import dpjax as dp
 from dpjax._documents import canonical_json
 from dpjax.releases import file_format
-from dpjax.statistics import FamilyCounts
+from dpjax.statistics import NetworkCounts
 from dpjax.study.sweeps.checkpoint import Checkpoint, blocks_in, recorded_block
 
 from .corpus import LEAVES, LEVELS, NUMBERS, SWEEP
@@ -72,7 +72,7 @@ def _read_bif(path: pathlib.Path) -> None:
 
 
 def _use(net: dp.BayesNet) -> None:
-    statistic = FamilyCounts(net)
+    statistic = NetworkCounts(net)
     statistic.sensitivity("replace-one")
     assert statistic.length <= statistic.layout.length
 

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import dpjax as dp
-from dpjax.statistics import FamilyCounts
+from dpjax.statistics import NetworkCounts
 
 from .builders import binary, cells
 from .families import CONSTANTS, FAMILIES
@@ -50,7 +50,7 @@ def _read_network(path: pathlib.Path) -> None:
 
 
 def _use(net: dp.BayesNet) -> None:
-    statistic = FamilyCounts(net)
+    statistic = NetworkCounts(net)
     statistic.sensitivity("replace-one")
     assert statistic.length <= net.layout.length
 

@@ -43,7 +43,7 @@ FUNCTIONS = {
         "_fold_in", "release_key",
     ),
     "statistics/network_counts.py": (
-        "FamilyCounts.sensitivity", "FamilyCounts.sensitivity_of_one",
+        "NetworkCounts.sensitivity", "NetworkCounts.sensitivity_of_one",
     ),
     "statistics/fourier.py": (
         "FourierCoefficients._first", "FourierCoefficients.of_counts",
@@ -88,10 +88,12 @@ FUNCTIONS = {
         "grids_of_omega", "grids_of_share", "temperature", "choose_share",
     ),
     "mechanisms/network_posterior_sampler.py": (
-        "GridPosterior.__check_init__", "GridPosterior._calibrate",
-        "GridPosterior.from_description", "GridPosterior.loss", "GridPosterior.draw",
-        "GridPosterior.draw_with", "GridPosterior._rows", "GridPosterior._exponent",
-        "GridPosterior._checked",
+        "NetworkPosteriorSampler.__check_init__", "NetworkPosteriorSampler._calibrate",
+        "NetworkPosteriorSampler.from_description", "NetworkPosteriorSampler.loss",
+        "NetworkPosteriorSampler.draw",
+        "NetworkPosteriorSampler.draw_with", "NetworkPosteriorSampler._rows",
+        "NetworkPosteriorSampler._exponent",
+        "NetworkPosteriorSampler._checked",
     ),
     "mechanisms/parameter_grid.py": (
         "ParameterGrid.__post_init__", "ParameterGrid._axis", "ParameterGrid.tables",
@@ -102,9 +104,10 @@ FUNCTIONS = {
         "widest_grid", "lowest_temperature", "sample_loss", "posterior_scores",
     ),
     "mechanisms/family_posterior_sampler.py": (
-        "FamilyPosterior.__check_init__", "FamilyPosterior.calibrate",
-        "FamilyPosterior.loss", "FamilyPosterior.draw", "FamilyPosterior.draw_with",
-        "FamilyPosterior.scores", "FamilyPosterior.from_description",
+        "FamilyPosteriorSampler.__check_init__", "FamilyPosteriorSampler.calibrate",
+        "FamilyPosteriorSampler.loss", "FamilyPosteriorSampler.draw",
+        "FamilyPosteriorSampler.draw_with",
+        "FamilyPosteriorSampler.scores", "FamilyPosteriorSampler.from_description",
     ),
     "mechanisms/cell_grid.py": (
         "CellGrid._tables", "CellGrid.log_range", "CellGrid.rows",
@@ -125,7 +128,8 @@ FUNCTIONS = {
     ),
     "chains/charging.py": ("charge", "refuse_traced"),
     "event_logs/charged.py": (
-        "PaidHiddenMarkov.cost", "PaidHiddenMarkov.approximate", "paid_hidden_markov",
+        "ChargedHiddenMarkov.cost", "ChargedHiddenMarkov.approximate",
+        "charged_hidden_markov",
         "_width",
     ),
 }  # fmt: skip
@@ -138,9 +142,9 @@ REFUSALS = (
     "mechanisms/discrete_laplace.py:DiscreteLaplace.sample",
     "mechanisms/discrete_laplace.py:_to_words",
     "mechanisms/split_laplace.py:SplitLaplace.calibrate",
-    "mechanisms/network_posterior_sampler.py:GridPosterior.__check_init__",
-    "mechanisms/family_posterior_sampler.py:FamilyPosterior.__check_init__",
-    "mechanisms/family_posterior_sampler.py:FamilyPosterior.scores",
+    "mechanisms/network_posterior_sampler.py:NetworkPosteriorSampler.__check_init__",
+    "mechanisms/family_posterior_sampler.py:FamilyPosteriorSampler.__check_init__",
+    "mechanisms/family_posterior_sampler.py:FamilyPosteriorSampler.scores",
     *("chains/price.py:price_of", "chains/price.py:table_width"),
     *("chains/price.py:shaped", "event_logs/charged.py:_width"),
 )
@@ -156,7 +160,7 @@ _ORDER = "the maximum is the same in any order, and no variable can be taken twi
 _TEXT = "a text, or an array handed on as it is"
 
 _FOURIER = "statistics/fourier_sensitivity.py:"
-_FAMILY = "mechanisms/family_posterior_sampler.py:FamilyPosterior.calibrate"
+_FAMILY = "mechanisms/family_posterior_sampler.py:FamilyPosteriorSampler.calibrate"
 EXEMPT = {
     ("privacy/ledger_file.py:LedgerFile.opened", "flags ="): (
         "with too few rights nothing can be charged or drawn, and more change nothing"
@@ -166,7 +170,7 @@ EXEMPT = {
         "any public table of integers is as private: costs are derived from it"
     ),
     ("noise/keys/chacha.py:_double_round", "words = list(state)"): _TEXT,
-    ("statistics/network_counts.py:FamilyCounts.sensitivity_of_one", "one_of("): (
+    ("statistics/network_counts.py:NetworkCounts.sensitivity_of_one", "one_of("): (
         "`Sensitivity` refuses an unknown adjacency itself"
     ),
     (_FOURIER + "_terms", "return math.prod("): (
@@ -185,7 +189,7 @@ EXEMPT = {
     ("mechanisms/truncation.py:choose_share", "risks = []"): _CHOICE,
     ("mechanisms/truncation.py:choose_share", "risks.append("): _CHOICE,
     (
-        "mechanisms/network_posterior_sampler.py:GridPosterior.draw_with",
+        "mechanisms/network_posterior_sampler.py:NetworkPosteriorSampler.draw_with",
         "drawn =",
     ): _LOUD,
     ("mechanisms/parameter_grid.py:ParameterGrid.__post_init__", "for name,"): (
@@ -210,6 +214,6 @@ EXEMPT = {
     ("chains/price.py:shaped", "return jnp.asarray("): _TEXT,
     ("chains/price.py:_numbers", "low, high ="): _TEXT,
     ("chains/price.py:_signed", "magnitude ="): _LOUD,
-    ("event_logs/charged.py:paid_hidden_markov", "purpose ="): _TEXT,
+    ("event_logs/charged.py:charged_hidden_markov", "purpose ="): _TEXT,
 }
 """Why a branch needs none, by function and how the branch's first line starts."""

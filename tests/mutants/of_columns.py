@@ -57,15 +57,15 @@ MUTANTS = (
         "sources: a data set is read by Arrow alone",
         _SOURCES,
         "        yield _Dataset(source)\n",
-        "        yield Held(source.to_table())\n",
+        "        yield InMemoryTable(source.to_table())\n",
         _INFERRED,
     ),
     _fault(
         "sensitivity halved",
         "sources: every record of a table comes twice",
         _SOURCES,
-        "        yield Held(source)\n",
-        "        yield from (Held(source), Held(source))\n",
+        "        yield InMemoryTable(source)\n",
+        "        yield from (InMemoryTable(source), InMemoryTable(source))\n",
         _COUNTED + "[Arrow table]",
     ),
     _fault(

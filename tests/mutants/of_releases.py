@@ -62,29 +62,29 @@ MUTANTS = (
         "            n=n,\n"
         "            **options,\n"
         "        )\n"
-        "    return GridPosterior",
+        "    return NetworkPosteriorSampler",
         "            2 * epsilon,\n"
         "            adjacency,\n"
         "            n=n,\n"
         "            **options,\n"
         "        )\n"
-        "    return GridPosterior",
+        "    return NetworkPosteriorSampler",
         (_IN_SAMPLING_DOORS + "test_samples_of_a_family_are_made_for_the_budget",),
     ),
     Mutant(
         "ε doubled",
         "release: samples of twice the budget",
         _PUBLISH,
-        "return GridPosterior.posterior(statistic.layout, epsilon,",
-        "return GridPosterior.posterior(statistic.layout, 2 * epsilon,",
+        "return NetworkPosteriorSampler.posterior(statistic.layout, epsilon,",
+        "return NetworkPosteriorSampler.posterior(statistic.layout, 2 * epsilon,",
         (_IN_SAMPLING_DOORS + "test_a_mechanism_is_made_for_the_budget",),
     ),
     Mutant(
         "ε doubled",
         "release: a map of twice the budget",
         _PUBLISH,
-        "return GridPosterior.map(statistic.layout, epsilon,",
-        "return GridPosterior.map(statistic.layout, 2 * epsilon,",
+        "return NetworkPosteriorSampler.map(statistic.layout, epsilon,",
+        "return NetworkPosteriorSampler.map(statistic.layout, 2 * epsilon,",
         (
             _IN_SAMPLING_DOORS
             + "test_a_mechanism_is_made_for_the_budget[map-replace-one]",
@@ -102,7 +102,7 @@ MUTANTS = (
         "branch left out",
         "release: some families for samples of all",
         _PUBLISH,
-        'some = isinstance(what, FamilyCounts) and what.families != "all"',
+        'some = isinstance(what, NetworkCounts) and what.families != "all"',
         "some = False",
         (_IN_SAMPLING_DOORS + "test_mistakes_show_before_any_record",),
     ),

@@ -5,7 +5,7 @@ pyarrow.
 """
 
 __all__ = [
-    "Held",
+    "InMemoryTable",
     "Part",
     "Table",
     "encode_column",
@@ -16,5 +16,11 @@ __all__ = [
 ]
 
 from dpjax.data.columns.codes import encode_column, remembering
-from dpjax.data.columns.in_memory import Held, Part, Table, is_array, is_in_memory
+from dpjax.data.columns.in_memory import (
+    InMemoryTable,
+    Part,
+    Table,
+    is_array,
+    is_in_memory,
+)
 from dpjax.data.columns.sources import parts

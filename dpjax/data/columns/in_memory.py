@@ -1,7 +1,7 @@
 """Tables in memory: what is one, and what its columns are called."""
 
 __all__ = [
-    "Held",
+    "InMemoryTable",
     "Part",
     "Table",
     "check_names",
@@ -47,7 +47,7 @@ class Part(abc.ABC):
 
 
 @dataclass(frozen=True, repr=False)
-class Held(Part):
+class InMemoryTable(Part):
     """A table that is in memory, or an array of encoded records."""
 
     table: Table

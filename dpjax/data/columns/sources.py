@@ -11,7 +11,7 @@ from typing import Any
 from dpjax.data.columns.arrow import csv, pyarrow
 from dpjax.data.columns.files import BATCH, UNREADABLE, File, is_table_file
 from dpjax.data.columns.in_memory import (
-    Held,
+    InMemoryTable,
     Part,
     Table,
     check_names,
@@ -41,7 +41,7 @@ def parts(source: Table) -> Iterator[Part]:
     elif is_dataset(source):
         yield _Dataset(source)
     elif is_in_memory(source) or not isinstance(source, Iterable):
-        yield Held(source)
+        yield InMemoryTable(source)
     else:
         yield from _batches(source)
 
@@ -80,7 +80,7 @@ def _batches(source: Iterable[Table]) -> Iterator[Part]:
             files = _files(pathlib.Path(batch))
             yield from (File(file.path, str(file.path)) for file in files)
         else:
-            yield Held(batch, f"batch {number}")
+            yield InMemoryTable(batch, f"batch {number}")
     if not number:
         raise ValueError(
             "`table` must give at least one batch, got none from "

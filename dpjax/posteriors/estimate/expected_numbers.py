@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from dpjax.privacy import REPLACE_ONE
-from dpjax.statistics import FamilyCounts, FourierCoefficients
+from dpjax.statistics import FourierCoefficients, NetworkCounts
 from dpjax.statistics.base import TableStatistic
 from dpjax.tables.fourier_basis import contrasts, to_coefficients
 from dpjax.tables.layout import TableLayout
@@ -33,7 +33,7 @@ class Moments:
     def __post_init__(self):
         statistic = self.statistic
         if (
-            not isinstance(statistic, FamilyCounts | FourierCoefficients)
+            not isinstance(statistic, NetworkCounts | FourierCoefficients)
             or statistic.network is None
         ):
             raise ValueError(
@@ -44,7 +44,7 @@ class Moments:
     @property
     def tables(self) -> TableLayout:
         """The tables that are measured, in cells or in coefficients."""
-        if isinstance(self.statistic, FamilyCounts):
+        if isinstance(self.statistic, NetworkCounts):
             return self.statistic.measured
         assert isinstance(self.statistic, FourierCoefficients)
         return self.statistic.closure.layout
@@ -65,14 +65,14 @@ class Moments:
     @cached_property
     def counts(self) -> Bool[np.ndarray, " m"]:
         """Which numbers are counts of records."""
-        if isinstance(self.statistic, FamilyCounts):
+        if isinstance(self.statistic, NetworkCounts):
             return np.ones(self.statistic.length, bool)
         return self._halved
 
     def mean(self, families: Float[Array, " c"]) -> Float[Array, " m"]:
         """The expected numbers of a record, from the law of every family: linear."""
         tables = families[self.places]
-        if isinstance(self.statistic, FamilyCounts):
+        if isinstance(self.statistic, NetworkCounts):
             return tables
         coefficients = self._measured(to_coefficients(self.tables, tables))
         total = jnp.sum(tables[: self.tables.offsets[1]])  # 1, but linear in the tables
@@ -81,7 +81,7 @@ class Moments:
 
     def second(self, families: Float[Array, " c"]) -> Float[Array, " m"]:
         """The expected squares."""
-        if isinstance(self.statistic, FamilyCounts):
+        if isinstance(self.statistic, NetworkCounts):
             return families[self.places]
         squares = self.tables.map_tables(families[self.places], _squares)
         return jnp.where(self._halved, self.mean(families), self._measured(squares))

@@ -24,7 +24,7 @@ from dpjax.posteriors.laws import laplace_scale
 from dpjax.posteriors.prediction import log_likelihood, predict, sample_records
 from dpjax.posteriors.priors import Prior, flat_prior
 from dpjax.releases.released import Released
-from dpjax.statistics import FamilyCounts
+from dpjax.statistics import NetworkCounts
 from dpjax.statistics.base import TableStatistic
 from dpjax.tables.counts import count
 from dpjax.tables.projection import project
@@ -89,7 +89,7 @@ class PointEstimate(eqx.Module):
     def predict_proba(self, rows: Records | Table, target: str) -> Float[Array, "n k"]:
         """The law of `target` in each record, with the estimate plugged in.
 
-        Arguments are those of `BayesNetPosterior.predict_proba`.
+        Arguments are those of `PlugInPosterior.predict_proba`.
         """
         index = self.net.index(target)
         records = as_records(rows, self.net.variables, target, ignore="*")
@@ -222,7 +222,7 @@ def point_estimate_of(
 
 def _consistent(statistic, values, scale, n):
     """Counts of every family, by least squares without negative cells."""
-    if not isinstance(statistic, FamilyCounts):
+    if not isinstance(statistic, NetworkCounts):
         return project(statistic.layout, statistic.tables(values, n), n)
     layout = statistic.measured
     firsts = np.asarray(layout.offsets[:-1])

@@ -29,7 +29,7 @@ from dpjax.posteriors.exact.star_inputs import Windows
 from dpjax.posteriors.exact.star_sums import Inferred, Sums
 from dpjax.posteriors.exact.windows import (
     MOST_TRIES,
-    TooDear,
+    TooExpensive,
     refuse_dear,
     refuse_narrow,
     widen,
@@ -139,7 +139,7 @@ class ExactPosterior(eqx.Module):
         """The law of `target` in each record, given all other variables.
 
         The posterior predictive one: hidden counts and parameters are summed over.
-        Arguments are those of `BayesNetPosterior.predict_proba`.
+        Arguments are those of `PlugInPosterior.predict_proba`.
         """
         index = self.net.index(target)
         records = as_records(rows, self.net.variables, target, ignore="*")
@@ -233,7 +233,7 @@ def _widened(released: Released, prior: Array, tolerance: float) -> ExactPosteri
         if wider == windows:
             break
         windows = wider
-    raise TooDear(
+    raise TooExpensive(
         "`released` must be within reach of its prior to be summed exactly: no windows "
         "hold its posterior mass, or floating-point numbers do not. Use "
         "`gibbs_posterior`, or enable x64."

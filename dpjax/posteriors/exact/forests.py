@@ -13,7 +13,7 @@ from dpjax._types import Scalar
 from dpjax.data.bayes_net import BayesNet
 from dpjax.posteriors.exact.star_inputs import Leaves, Star
 from dpjax.posteriors.laws import LaplaceLaw
-from dpjax.statistics import FamilyCounts
+from dpjax.statistics import NetworkCounts
 from dpjax.tables.layout import TableLayout
 
 
@@ -31,7 +31,7 @@ class Component:
 
     def star(
         self,
-        statistic: FamilyCounts,
+        statistic: NetworkCounts,
         values: Array,
         noise: LaplaceLaw,
         prior: Array,

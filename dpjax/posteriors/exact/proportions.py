@@ -25,7 +25,7 @@ from dpjax.posteriors.exact.star_draws import draw_counts
 from dpjax.posteriors.exact.star_inputs import Star, Windows
 from dpjax.posteriors.exact.windows import (
     MOST_TRIES,
-    TooDear,
+    TooExpensive,
     first_windows,
     refuse_dear,
     refuse_narrow,
@@ -210,7 +210,7 @@ def proportions_posterior(
         if wider == windows:
             break
         windows = wider
-    raise TooDear(
+    raise TooExpensive(
         "`prior` must be within reach of the release to be summed exactly: enable x64, "
         "or use `family_posterior`."
     )

@@ -24,7 +24,7 @@ from dpjax.posteriors.exact.star_sums import Sums
 from dpjax.posteriors.exact.windows import first_windows
 from dpjax.posteriors.laws import laplace_law
 from dpjax.releases.released import Released
-from dpjax.statistics import FamilyCounts
+from dpjax.statistics import NetworkCounts
 
 
 def check_exact(released: Released) -> None:
@@ -35,7 +35,7 @@ def check_exact(released: Released) -> None:
     """
     laplace_law(released)
     components = None
-    if isinstance(released.statistic, FamilyCounts):
+    if isinstance(released.statistic, NetworkCounts):
         components = stars(released.net)
     if components is None or (released.n is None and len(components) > 1):
         raise ValueError(
@@ -107,5 +107,5 @@ def sums_of(released: Released, prior: Array, windows: Windows) -> Sums:
     if n is not None:
         n = jnp.broadcast_to(jnp.asarray(n).astype(jnp.int32), batch)
     law = laplace_law(released)
-    assert isinstance(released.statistic, FamilyCounts)  # as `check_exact` has it
+    assert isinstance(released.statistic, NetworkCounts)  # as `check_exact` has it
     return Sums(values, law, prior, n, released.statistic, windows)

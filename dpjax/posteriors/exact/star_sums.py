@@ -32,7 +32,7 @@ from dpjax.posteriors.exact.star_draws import draw_counts
 from dpjax.posteriors.exact.star_inputs import Windows
 from dpjax.posteriors.laws import LaplaceLaw
 from dpjax.posteriors.plug_in import draw_tables
-from dpjax.statistics import FamilyCounts
+from dpjax.statistics import NetworkCounts
 from dpjax.tables.layout import TableLayout
 
 _RELEASES_AT_ONCE = 8  # of a stack: more leave the cache
@@ -54,7 +54,7 @@ class Sums(eqx.Module):
     law: LaplaceLaw
     prior: Float[Array, " c"]
     n: Int32[Array, "*batch"] | None
-    statistic: FamilyCounts = eqx.field(static=True)
+    statistic: NetworkCounts = eqx.field(static=True)
     windows: Windows = eqx.field(static=True)
 
     @property

@@ -22,12 +22,12 @@ from dpjax.posteriors.exact.cell_laws import CellLaw
 from dpjax.posteriors.exact.releases import place_of
 from dpjax.posteriors.exact.tree_sums import TreeSums
 from dpjax.posteriors.exact.trees import grow
-from dpjax.posteriors.exact.windows import TooDear
+from dpjax.posteriors.exact.windows import TooExpensive
 from dpjax.posteriors.laws import laplace_law
 from dpjax.posteriors.prediction import log_likelihood, predict, sample_records
 from dpjax.posteriors.priors import Prior, flat_prior, flatten
 from dpjax.releases.released import Released
-from dpjax.statistics import FamilyCounts
+from dpjax.statistics import NetworkCounts
 from dpjax.tables.counts import count
 
 _MOST_NUMBERS = 1 << 23  # variables times squared numbers of counts
@@ -176,7 +176,7 @@ def tree_posterior(
             "`tree_posterior` outside of compiled code."
         ) from None
     if not sound:
-        raise TooDear(
+        raise TooExpensive(
             "`released` must have tables that do not contradict each other or the "
             "prior so much that floating-point numbers cannot sum over what they hide: "
             "enable x64, or use `point_estimate`."
@@ -191,7 +191,7 @@ def check_tree(released: Released) -> None:
         ValueError: if it is not, with the reason.
     """
     laplace_law(released)
-    suits = isinstance(released.statistic, FamilyCounts) and released.n is not None
+    suits = isinstance(released.statistic, NetworkCounts) and released.n is not None
     if not suits or grow(released.net) is None:
         raise ValueError(
             "`released` must be of the family counts of a tree of binary variables, "
@@ -212,6 +212,6 @@ def check_tree(released: Released) -> None:
 
 def _sums(released: Released, prior: Array, n: int) -> TreeSums:
     statistic = released.statistic
-    assert isinstance(statistic, FamilyCounts)  # as `check_tree` has it
+    assert isinstance(statistic, NetworkCounts)  # as `check_tree` has it
     law = laplace_law(released)
     return TreeSums(released.values.astype(float), law, prior, statistic, n)

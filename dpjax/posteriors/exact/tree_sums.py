@@ -25,7 +25,7 @@ from dpjax.posteriors.exact.cell_laws import CellLaw
 from dpjax.posteriors.exact.trees import Tree, TreeLaw, grow, infer_tree
 from dpjax.posteriors.laws import LaplaceLaw
 from dpjax.posteriors.plug_in import draw_tables
-from dpjax.statistics import FamilyCounts
+from dpjax.statistics import NetworkCounts
 
 
 class TreeSums(eqx.Module):
@@ -42,7 +42,7 @@ class TreeSums(eqx.Module):
     values: Float[Array, " m"]
     law: LaplaceLaw
     prior: Float[Array, " c"]
-    statistic: FamilyCounts = eqx.field(static=True)
+    statistic: NetworkCounts = eqx.field(static=True)
     n: int = eqx.field(static=True)
 
     @property

@@ -27,7 +27,7 @@ from dpjax.data.bayes_net import BayesNet
 from dpjax.posteriors.exact.convolution import full, valid
 from dpjax.posteriors.exact.rows import count_weights, even_tilt, quotient
 from dpjax.posteriors.laws import LaplaceLaw
-from dpjax.statistics import FamilyCounts
+from dpjax.statistics import NetworkCounts
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def grow(net: BayesNet) -> tuple[Tree, ...] | None:
 
 def infer_tree(
     tree: Tree,
-    statistic: FamilyCounts,
+    statistic: NetworkCounts,
     values: Float[Array, " m"],
     law: LaplaceLaw,
     prior: Float[Array, " c"],
@@ -148,7 +148,7 @@ def infer_tree(
 def _table(
     variable: int,
     parent: int | None,
-    statistic: FamilyCounts,
+    statistic: NetworkCounts,
     values: Array,
     law: LaplaceLaw,
     prior: Array,

@@ -2,7 +2,7 @@
 
 __all__ = [
     "MOST_TRIES",
-    "TooDear",
+    "TooExpensive",
     "first_windows",
     "refuse_dear",
     "refuse_narrow",
@@ -31,7 +31,7 @@ _WIDER = 1.3
 Star = tuple[int, Sequence[tuple[int, int]]]
 
 
-class TooDear(ValueError):
+class TooExpensive(ValueError):
     """Hidden counts that cannot be summed over at a bounded cost."""
 
 
@@ -108,7 +108,7 @@ def refuse_narrow(omitted: Float[Array, "*batch parts"], tolerance: float) -> No
 
 
 def refuse_dear(windows: Windows, stars: Sequence[Star]) -> None:
-    """Raise `TooDear` if sums over these windows would cost too much.
+    """Raise `TooExpensive` if sums over these windows would cost too much.
 
     Args:
         windows: of hidden counts.
@@ -121,7 +121,7 @@ def refuse_dear(windows: Windows, stars: Sequence[Star]) -> None:
         for number, cells in leaves:
             work += number * levels * _row_work(cells, windows.cells, totals)
     if work > _MOST_WORK or windows.hub > _MOST_COUNTS:
-        raise TooDear(
+        raise TooExpensive(
             "`released` must have hidden counts that can be summed over at a bounded "
             "cost, which these cannot: use `point_estimate` or `gibbs_posterior` (of a "
             "family `family_posterior`)."

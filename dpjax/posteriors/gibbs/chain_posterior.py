@@ -116,7 +116,7 @@ class ChainPosterior(eqx.Module):
         """The law of `target` in each record, given all other variables.
 
         The joint probability of record and level is averaged over the draws, then
-        normalised. Arguments are those of `BayesNetPosterior.predict_proba`.
+        normalised. Arguments are those of `PlugInPosterior.predict_proba`.
         """
         return self._draws.predict_proba(rows, target)
 

@@ -22,7 +22,7 @@ from dpjax.event_logs import (
 )
 from dpjax.mechanisms import DiscreteLaplace
 from dpjax.privacy import ADJACENCIES, Epsilon
-from dpjax.statistics import FamilyCounts
+from dpjax.statistics import NetworkCounts
 from dpjax.study.experiments.splits import training_mask
 from dpjax.study.experiments.stacks import repeated
 
@@ -137,7 +137,7 @@ class HiddenMarkovExperiment:
         transition = repeated(self.transition, len(epsilons))
         if name == "non-private":
             return CellLearner(None, transition)
-        change = FamilyCounts(self.net).sensitivity(self.adjacency)
+        change = NetworkCounts(self.net).sensitivity(self.adjacency)
         return CellLearner(DiscreteLaplace.calibrate_many(epsilons, change), transition)
 
     def prepare(self, key: Key, data: Records) -> HiddenMarkovTrial:

@@ -14,7 +14,7 @@ from dpjax._types import Cells, Key
 from dpjax.data.bayes_net import BayesNet
 from dpjax.posteriors.prediction import log_likelihood, predict, sample_records
 from dpjax.privacy import ADJACENCIES, Epsilon
-from dpjax.statistics import FamilyCounts
+from dpjax.statistics import NetworkCounts
 from dpjax.study.experiments.errors import table_errors
 from dpjax.study.experiments.splits import split
 from dpjax.study.experiments.table_learners import Setting, TableLearner, learners
@@ -126,7 +126,7 @@ class NetworkExperiment:
         Privacy:
             None: these are the exact counts.
         """
-        layout, data = FamilyCounts(self.net).measured, array_of(data, "data")
+        layout, data = NetworkCounts(self.net).measured, array_of(data, "data")
         if self.synthetic is None:
             train, rest = split(key, data, self.training)
             return NetworkTrial(count(train, layout), rest, None)

@@ -26,13 +26,13 @@ from dpjax._types import Cells, Key, Scalars
 from dpjax.data.bayes_net import BayesNet
 from dpjax.mechanisms import (
     DiscreteLaplace,
-    GridPosterior,
     Laplace,
     Mechanism,
+    NetworkPosteriorSampler,
     PosteriorSample,
 )
 from dpjax.privacy import REPLACE_ONE, Epsilon, Sensitivity, exact_epsilon
-from dpjax.statistics import FamilyCounts, FourierCoefficients, TableStatistic
+from dpjax.statistics import FourierCoefficients, NetworkCounts, TableStatistic
 from dpjax.study.experiments.stacks import repeated, stacked
 from dpjax.tables.projection import project
 
@@ -46,7 +46,7 @@ class TableLearner(eqx.Module):
 
         Args:
             key: typed.
-            counts: exact, of `FamilyCounts(net).measured`.
+            counts: exact, of `NetworkCounts(net).measured`.
 
         Privacy:
             A simulation on data that the caller may see.
@@ -73,7 +73,7 @@ class PlainTables(TableLearner):
 class NoisyTables(TableLearner):
     """Noise on a statistic, clamped to what is possible and taken at its word.
 
-    What `dpjax.posteriors.dirichlet_posterior` makes of a release: its mean.
+    What `dpjax.posteriors.plug_in_posterior` makes of a release: its mean.
 
     Args:
         statistic: what is measured.
@@ -163,11 +163,11 @@ def _noisy(
 
 
 def _laplace(setting: Setting) -> NoisyTables:
-    return _noisy(setting, FamilyCounts(setting.net))
+    return _noisy(setting, NetworkCounts(setting.net))
 
 
 def _projected(setting: Setting) -> NoisyTables:
-    return _noisy(setting, FamilyCounts(setting.net), projected=True)
+    return _noisy(setting, NetworkCounts(setting.net), projected=True)
 
 
 def _fourier(setting: Setting) -> NoisyTables:
@@ -177,7 +177,7 @@ def _fourier(setting: Setting) -> NoisyTables:
 
 def _posterior_sample(setting: Setting) -> SampledTables:
     laws = [
-        GridPosterior.posterior(
+        NetworkPosteriorSampler.posterior(
             setting.net.layout,
             epsilon,
             setting.adjacency,
@@ -186,11 +186,11 @@ def _posterior_sample(setting: Setting) -> SampledTables:
         ).in_reals()
         for epsilon in setting.epsilons
     ]
-    return SampledTables(FamilyCounts(setting.net), stacked(laws))
+    return SampledTables(NetworkCounts(setting.net), stacked(laws))
 
 
 def _non_private(setting: Setting) -> PlainTables:
-    return PlainTables(FamilyCounts(setting.net), setting.priors)
+    return PlainTables(NetworkCounts(setting.net), setting.priors)
 
 
 _MAKE: dict[str, Callable[[Setting], TableLearner]] = {

@@ -8,7 +8,7 @@ import pytest
 
 import dpjax as dp
 from dpjax.cli.main import main
-from dpjax.study.calibration import Ranks
+from dpjax.study.coverage import Ranks
 
 NET = dp.BayesNet.naive_bayes({f"x{i}": [0, 1] for i in range(4)}, "x0")
 
@@ -17,7 +17,7 @@ NET = dp.BayesNet.naive_bayes({f"x{i}": [0, 1] for i in range(4)}, "x0")
 @pytest.mark.parametrize("n", [50, 1000])
 @pytest.mark.parametrize("epsilon", ["0.1", "1", "10"])
 def test_intervals_cover(n, epsilon, key):
-    found = dp.study.calibrate(key, NET, n, epsilon, "replace-one")
+    found = dp.study.coverage(key, NET, n, epsilon, "replace-one")
     assert 0.93 < found.noise_aware.coverage < 0.97
     assert found.noise_aware.pvalue > 1e-6
     if found.naive.coverage <= 0.9:
@@ -40,7 +40,7 @@ def test_other_networks_use_the_point_estimate(key):
     net = dp.BayesNet.from_parents(
         {"a": [0, 1], "b": [0, 1], "c": [0, 1]}, {"c": ["a", "b"]}
     )
-    found = dp.study.calibrate(key, net, 200, "0.2", "replace-one", releases=400)
+    found = dp.study.coverage(key, net, 200, "0.2", "replace-one", releases=400)
     assert found.noise_aware.posterior == "noise-aware, point estimate ± sd"
     # About 92 % and 50 %: five standard errors of room.
     assert found.noise_aware.coverage > 0.85
@@ -52,7 +52,7 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     schema = {"variables": {"y": {"levels": [0, 1]}, "a": {"levels": [0, 1]}}}
     (tmp_path / "s.json").write_text(json.dumps(schema))
-    command = ["calibrate", "--network", "naive-bayes:y", "--n", "20"]
+    command = ["coverage", "--network", "naive-bayes:y", "--n", "20"]
     command += ["--epsilon", "1", "--adjacency", "replace-one", "--releases", "60"]
     more = ["--schema", "s.json", "--out", "r.png", "--json"]
     assert main([*command, *more]) == 0
@@ -69,7 +69,7 @@ def test_the_command(tmp_path, monkeypatch, capsys):
 @pytest.mark.relaxed
 def test_arviz_has_named_axes(key):
     pytest.importorskip("arviz")
-    statistic = dp.statistics.FamilyCounts(NET)
+    statistic = dp.statistics.NetworkCounts(NET)
     noise = dp.mechanisms.DiscreteLaplace.calibrate(
         1, statistic.sensitivity("replace-one")
     )
@@ -84,7 +84,7 @@ def test_arviz_has_named_axes(key):
 
 
 def test_pictures_are_png_and_can_be_written(tmp_path, capsys):
-    command = ["calibrate", "--network", "naive-bayes:y", "--schema", "s.json"]
+    command = ["coverage", "--network", "naive-bayes:y", "--schema", "s.json"]
     command += ["--n", "20", "--epsilon", "1", "--adjacency", "replace-one", "--out"]
     assert main([*command, str(tmp_path / "ranks.pdf")]) == 2
     assert "`out` must end in .png" in capsys.readouterr().err

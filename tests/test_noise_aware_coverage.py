@@ -17,7 +17,7 @@ from dpjax.families import (
     RegressionParameters,
 )
 from dpjax.statistics import Sufficient
-from tests import calibration
+from tests import coverage
 from tests.statistical import ALPHA
 
 MANY, N = 1000, 1000
@@ -75,13 +75,13 @@ CASES = {
 
 
 def assert_calibrated(cdf):
-    assert calibration.uniformity(cdf) > ALPHA
+    assert coverage.uniformity(cdf) > ALPHA
     low, high = stats.binom.interval(1 - ALPHA, len(cdf), 0.95)
-    assert low <= calibration.covered(cdf) <= high
+    assert low <= coverage.covered(cdf) <= high
 
 
 def assert_not_calibrated(cdf):
-    assert calibration.uniformity(cdf) < ALPHA
+    assert coverage.uniformity(cdf) < ALPHA
 
 
 @pytest.mark.parametrize(
@@ -101,17 +101,17 @@ def test_calibrated_where_taking_the_release_at_its_word_is_not(
     simulate, variables, prior, epsilon = CASES[family]
     truths, records = simulate(rng)
     statistic = Sufficient.of(family, variables, adjacency)
-    values = calibration.release_many(rng, statistic, records, epsilon)
-    infer = calibration.infer_many(statistic, prior, N)
+    values = coverage.release_many(rng, statistic, records, epsilon)
+    infer = coverage.infer_many(statistic, prior, N)
     aware, naive = infer(key, values, epsilon)
     for name, truth in truths.items():
-        assert_calibrated(calibration.places(aware, name, truth))
-        assert_not_calibrated(calibration.places(naive, name, truth))
+        assert_calibrated(coverage.places(aware, name, truth))
+        assert_not_calibrated(coverage.places(naive, name, truth))
     # mutants: as if the noise were twice, or half as large as it is
     name, truth = next(iter(truths.items()))
     for factor in (0.5, 2.0):
         wrong, _ = infer(key, values, epsilon * factor)
-        assert_not_calibrated(calibration.places(wrong, name, truth))
+        assert_not_calibrated(coverage.places(wrong, name, truth))
 
 
 @pytest.mark.thorough
@@ -121,9 +121,9 @@ def test_the_default_prior_leaves_the_truth_possible(key, rng):
     y = 5 + x + rng.normal(size=x.shape)
     over = (Interval("x", 0, 10), Interval("y", 0, 20))
     statistic = Sufficient.of("linear-regression", over, "replace-one")
-    values = calibration.release_many(rng, statistic, np.stack([x, y], axis=-1), 1.0)
-    infer = calibration.infer_many(statistic, None, 500, warmup=1000)
+    values = coverage.release_many(rng, statistic, np.stack([x, y], axis=-1), 1.0)
+    infer = coverage.infer_many(statistic, None, 500, warmup=1000)
     aware, _ = infer(key, values, 1.0)
     for name in ("weights", "variance"):
-        cdf = calibration.places(aware, name, np.ones(100))
-        assert calibration.covered(cdf) >= stats.binom.ppf(ALPHA, 100, 0.95)
+        cdf = coverage.places(aware, name, np.ones(100))
+        assert coverage.covered(cdf) >= stats.binom.ppf(ALPHA, 100, 0.95)

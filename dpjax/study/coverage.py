@@ -8,7 +8,7 @@ Where n is private the posterior has a flat prior on it, while data sets here ha
 n: ranks are then uniform only if n is many noise scales above 0.
 """
 
-__all__ = ["Calibration", "Ranks", "calibrate"]
+__all__ = ["Coverage", "Ranks", "coverage"]
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -28,11 +28,11 @@ from dpjax.data.bayes_net import BayesNet
 from dpjax.families.conjugate_base import probability
 from dpjax.mechanisms import DiscreteLaplace
 from dpjax.posteriors import (
-    TooDear,
+    TooExpensive,
     Windows,
     check_exact,
-    dirichlet_posterior,
     exact_posterior,
+    plug_in_posterior,
     point_estimate,
     rank_in,
     sums_of,
@@ -43,7 +43,7 @@ from dpjax.posteriors.prediction import sample_records
 from dpjax.posteriors.priors import Prior, flat_prior
 from dpjax.privacy import REPLACE_ONE, Epsilon
 from dpjax.releases.released import Released
-from dpjax.statistics import FamilyCounts
+from dpjax.statistics import NetworkCounts
 
 BINS = 20
 _BLOCK = 50  # releases a compiled call: one program, and steps of a progress bar
@@ -95,7 +95,7 @@ class Ranks:
 
 
 @dataclass(frozen=True)
-class Calibration:
+class Coverage:
     """Noise-aware posteriors, and those that take noisy counts at their word.
 
     Args:
@@ -112,7 +112,7 @@ class Calibration:
     naive: Ranks
 
 
-def calibrate(
+def coverage(
     key: Key,
     net: BayesNet,
     n: int,
@@ -123,7 +123,7 @@ def calibrate(
     level: float = 0.95,
     prior: Prior = 1.0,
     progress: Callable[[Iterable[Array]], Iterable[Array]] = iter,
-) -> Calibration:
+) -> Coverage:
     """Draw tables, records and releases; see where true values lie in their posteriors.
 
     The posterior is the exact one where `exact_posterior` applies, else the
@@ -150,7 +150,7 @@ def calibrate(
     typed_key(key=key)
     whole(1, n=n, releases=releases)
     probability(level=level)
-    statistic = FamilyCounts(net)
+    statistic = NetworkCounts(net)
     mechanism = DiscreteLaplace.calibrate(epsilon, statistic.sensitivity(adjacency))
     cells = jnp.broadcast_to(flat_prior(net, prior), (net.layout.length,))
     study = _Study(statistic, mechanism, cells, n, adjacency == REPLACE_ONE)
@@ -163,7 +163,7 @@ def calibrate(
         ranks.append(found)
     aware, naive = np.concatenate(ranks)[:releases].T
     kind = "point estimate ± sd" if windows is None else "exact"
-    return Calibration(
+    return Coverage(
         n,
         float(mechanism.guarantee().epsilon),
         adjacency,
@@ -173,9 +173,9 @@ def calibrate(
 
 
 class _Study(eqx.Module):
-    """What every release of a calibration has in common."""
+    """What every release of a coverage study has in common."""
 
-    statistic: FamilyCounts = eqx.field(static=True)
+    statistic: NetworkCounts = eqx.field(static=True)
     mechanism: DiscreteLaplace
     prior: Float[Array, " c"]
     n: int = eqx.field(static=True)
@@ -206,7 +206,7 @@ def _first_windows(study: _Study, key: Key) -> Windows | None:
     tables = _by_name(study)
     try:
         return exact_posterior(released, tables, tolerance=_TOLERANCE).windows
-    except TooDear:
+    except TooExpensive:
         return None
 
 
@@ -221,7 +221,9 @@ def _ranks(
             return np.asarray(ranks, float), windows
         wider = widen(windows, losses.tolist(), _TOLERANCE, study.known)
         if wider == windows:
-            raise TooDear("`prior` must be weaker, or x64 enabled, for exact sums.")
+            raise TooExpensive(
+                "`prior` must be weaker, or x64 enabled, for exact sums."
+            )
         windows = wider
 
 
@@ -244,7 +246,7 @@ def _one(study: _Study, key: Key, windows: Windows | None) -> tuple[Array, Array
         aware, omitted = rank_in(
             sums_of(released, study.prior, windows), place, theta[place]
         )
-    naive = dirichlet_posterior(released, _by_name(study)).concentration
+    naive = plug_in_posterior(released, _by_name(study)).concentration
     rest = study.statistic.layout.row_sums(naive)[place] - naive[place]
     taken = betainc(naive[place], rest, theta[place])
     return jnp.stack([aware, taken]), omitted

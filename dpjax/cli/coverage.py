@@ -1,4 +1,4 @@
-"""`dpjax calibrate`: do intervals mean what they say, before any data is touched."""
+"""`dpjax coverage`: do intervals mean what they say, before any data is touched."""
 
 __all__ = ["add"]
 
@@ -13,13 +13,13 @@ from dpjax.data.bayes_net import BayesNet
 from dpjax.data.schema import Schema
 from dpjax.noise.keys import study_key
 from dpjax.privacy import ADJACENCIES, exact_epsilon
-from dpjax.study.calibration import Calibration, Ranks, calibrate
+from dpjax.study.coverage import Coverage, Ranks, coverage
 
 
 def add(commands) -> None:
     """Declare the command."""
     command = commands.add_parser(
-        "calibrate",
+        "coverage",
         help="whether posterior intervals cover, noise-aware and not",
         description="Draw tables uniformly, records from them, and a private release "
         "of these, many times; see where the true values lie in their posteriors. "
@@ -51,7 +51,7 @@ def _run(options: argparse.Namespace) -> None:
         if not options.out.endswith(".png"):
             raise ValueError(f"`out` must end in .png, got {options.out}.")
         refuse_unwritable_file(options.out)
-    found = calibrate(
+    found = coverage(
         study_key(options.seed),
         _network(options),
         options.n,
@@ -60,7 +60,7 @@ def _run(options: argparse.Namespace) -> None:
         releases=options.releases,
         level=options.level,
         progress=lambda blocks: tqdm(
-            blocks, desc="dpjax calibrate", unit="block", disable=None
+            blocks, desc="dpjax coverage", unit="block", disable=None
         ),
     )
     if options.out is not None:
@@ -87,7 +87,7 @@ def _network(options: argparse.Namespace) -> BayesNet:
     return BayesNet.from_bif(options.network)
 
 
-def _facts(found: Calibration) -> dict[str, object]:
+def _facts(found: Coverage) -> dict[str, object]:
     facts: dict[str, object] = {
         "n": found.n,
         "epsilon": found.epsilon,
