@@ -193,8 +193,7 @@ def test_what_is_missing_is_the_variables_default():
 def test_a_file_can_rebuild_it(name, adjacency):
     statistic = sufficient(FAMILIES[name], adjacency)
     described = json.loads(json.dumps(statistic.describe()))
-    assert described.pop("kind") == "sufficient-statistics"
-    again = Sufficient.from_description(statistic.variables, adjacency, **described)
+    again = Sufficient.from_description(described, statistic.variables, None, adjacency)
     assert again == statistic
     assert hash(again) == hash(statistic)
 

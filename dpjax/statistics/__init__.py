@@ -1,6 +1,8 @@
 """What is measured: flat integer vectors with a known sensitivity."""
 
 __all__ = [
+    "STATISTICS",
+    "FamilyStatistic",
     "FourierCoefficients",
     "NetworkCounts",
     "Statistic",
@@ -9,7 +11,12 @@ __all__ = [
     "exact_counts",
 ]
 
-from dpjax.statistics.base import Statistic, TableStatistic
+from dpjax.statistics.base import (
+    STATISTICS,
+    FamilyStatistic,
+    Statistic,
+    TableStatistic,
+)
 from dpjax.statistics.fourier import FourierCoefficients
 from dpjax.statistics.network_counts import NetworkCounts
 from dpjax.statistics.streaming import exact_counts

@@ -4,8 +4,10 @@ __all__ = ["FourierCoefficients"]
 
 import itertools
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, ClassVar
 
 import jax.numpy as jnp
 import numpy as np
@@ -16,7 +18,7 @@ from dpjax._types import Cells, Flat, Records, Scalar
 from dpjax.data.bayes_net import BayesNet, maximal_groups
 from dpjax.data.variables import Variable
 from dpjax.privacy import ADJACENCIES, REPLACE_ONE, Sensitivity
-from dpjax.statistics.base import TableStatistic
+from dpjax.statistics.base import STATISTICS, TableStatistic
 from dpjax.statistics.fourier_sensitivity import (
     elementary,
     largest_change_of_order,
@@ -36,6 +38,7 @@ _MOST_TABLES = 1 << 20
 _MOST_BY_PARITY = 8  # variables: with more, a table and its transform are faster
 
 
+@STATISTICS.add
 @dataclass(frozen=True)
 class FourierCoefficients(TableStatistic):
     r"""Coefficients $c_\gamma$ of all $\gamma$ in a downward closure, each once.
@@ -62,6 +65,8 @@ class FourierCoefficients(TableStatistic):
         Zhang, Rubinstein & Dimitrakakis (AAAI-16), Algorithm 2 (there for binary
         variables, with sensitivity 2|N| of the coefficients).
     """
+
+    kind: ClassVar[str] = "fourier-coefficients"
 
     over: tuple[Variable, ...]
     adjacency: str
@@ -275,7 +280,18 @@ class FourierCoefficients(TableStatistic):
         """Kind, basis and which coefficients."""
         which = {} if self.order is None else {"order": self.order}
         return {
-            "kind": "fourier-coefficients",
+            "kind": self.kind,
             "basis": "residual contrasts with level 0",
             **which,
         }
+
+    @classmethod
+    def from_description(
+        cls,
+        described: Mapping[str, Any],
+        variables: Any,
+        net: BayesNet | None,
+        adjacency: str,
+    ) -> "FourierCoefficients":
+        """The statistic that `describe` described."""
+        return cls(variables, adjacency, net, described.get("order"))

@@ -3,8 +3,10 @@
 __all__ = ["NetworkCounts"]
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, ClassVar
 
 import jax.numpy as jnp
 import numpy as np
@@ -13,13 +15,15 @@ from jaxtyping import Array, Int32
 from dpjax._checks import one_of
 from dpjax._types import Cells, Flat, Records, Scalar
 from dpjax.data.bayes_net import BayesNet, maximal_groups
+from dpjax.data.intervals import Interval
 from dpjax.data.variables import Variable
 from dpjax.privacy import ADJACENCIES, REPLACE_ONE, Sensitivity
-from dpjax.statistics.base import TableStatistic
+from dpjax.statistics.base import STATISTICS, TableStatistic
 from dpjax.tables.counts import PackedRecords, count
 from dpjax.tables.layout import TableLayout
 
 
+@STATISTICS.add
 @dataclass(frozen=True)
 class NetworkCounts(TableStatistic):
     r"""Counts $N_i[j, v]$ of a network's families, the updates of its Dirichlet priors.
@@ -43,6 +47,8 @@ class NetworkCounts(TableStatistic):
         Zhang, Rubinstein & Dimitrakakis (AAAI-16), Algorithm 1 and Lemma 1 (there for
         binary variables and replacement, with all families measured).
     """
+
+    kind: ClassVar[str] = "family-counts"
 
     net: BayesNet
     families: str = "maximal"
@@ -136,7 +142,20 @@ class NetworkCounts(TableStatistic):
 
     def describe(self) -> dict[str, object]:
         """Kind and which families are measured; the network is described on its own."""
-        return {"kind": "family-counts", "families": self.families}
+        return {"kind": self.kind, "families": self.families}
+
+    @classmethod
+    def from_description(
+        cls,
+        described: Mapping[str, Any],
+        variables: tuple[Variable, ...] | tuple[Interval, ...],
+        net: BayesNet | None,
+        adjacency: str,
+    ) -> "NetworkCounts":
+        """The statistic that `describe` described, of the network of the file."""
+        if net is None:
+            raise ValueError("`parents` must be those of a network, got none.")
+        return cls(net, families=described["families"])
 
     def _sum(self, vector: Flat, family: tuple[int, ...]) -> Cells:
         """The table over `family`, from the smallest measured one that contains it."""

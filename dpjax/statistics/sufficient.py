@@ -6,8 +6,9 @@ Each record is clipped, scaled, and rounded on its own; only then are records ad
 __all__ = ["Sufficient"]
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import jax.numpy as jnp
 import numpy as np
@@ -15,18 +16,20 @@ from jaxtyping import Array, ArrayLike, Float, Int32, Real
 
 from dpjax._checks import array_of, one_of, whole
 from dpjax._types import Flat, Scalar
+from dpjax.data.bayes_net import BayesNet
 from dpjax.data.intervals import Interval
 from dpjax.data.variables import Variable
 from dpjax.families import FAMILIES, Family
 from dpjax.privacy import ADJACENCIES, REPLACE_ONE, Sensitivity
-from dpjax.statistics.base import Statistic
+from dpjax.statistics.base import STATISTICS, FamilyStatistic
 
 _UNITS = 1 << 10
 _MOST_UNITS = 1 << 16
 
 
+@STATISTICS.add
 @dataclass(frozen=True)
-class Sufficient(Statistic):
+class Sufficient(FamilyStatistic):
     r"""By component of S: $T_k = \sum_x \mathrm{round}(units \, S_k(x) / scale_k)$.
 
     Components have the same range, so that none drowns in the noise of another. Under
@@ -55,6 +58,8 @@ class Sufficient(Statistic):
     Reference:
         Foulds, Geumlek, Welling & Chaudhuri (UAI-16), equations 16-17.
     """
+
+    kind: ClassVar[str] = "sufficient-statistics"
 
     family: Family
     over: tuple[Variable, ...] | tuple[Interval, ...]
@@ -120,15 +125,14 @@ class Sufficient(Statistic):
     @classmethod
     def from_description(
         cls,
+        described: Mapping[str, Any],
         variables: tuple[Variable, ...] | tuple[Interval, ...],
+        net: BayesNet | None,
         adjacency: str,
-        *,
-        family: str,
-        units: int,
-        options: dict[str, Any],
     ) -> "Sufficient":
-        """The statistic that `describe` described, its kind apart."""
-        return cls.of(family, variables, adjacency, units, **options)
+        """The statistic that `describe` described."""
+        family, units = described["family"], described["units"]
+        return cls.of(family, variables, adjacency, units, **described["options"])
 
     @property
     def variables(self) -> tuple[Variable, ...] | tuple[Interval, ...]:
@@ -248,7 +252,7 @@ class Sufficient(Statistic):
     def describe(self) -> dict[str, object]:
         """Kind, family, options and units; variables and adjacency are not repeated."""
         return {
-            "kind": "sufficient-statistics",
+            "kind": self.kind,
             "family": self.family.name,
             "options": self.family.options(),
             "units": self.units,

@@ -1,0 +1,65 @@
+"""Kinds of a noun, by name, to which anyone may add."""
+
+__all__ = ["Registry"]
+
+import importlib.metadata
+from collections.abc import Iterator
+from typing import Any, Generic, TypeVar
+
+Kind = TypeVar("Kind")
+Added = TypeVar("Added", bound=type)
+
+
+class Registry(Generic[Kind]):
+    """Classes by their `kind`.
+
+    Installed packages add theirs by an entry point of the group `dpjax.NOUNs` whose
+    name is the kind; it is loaded when the kind is first asked for.
+
+    Args:
+        noun: what they are kinds of, in errors.
+    """
+
+    def __init__(self, noun: str) -> None:
+        self._noun, self._group = noun, f"dpjax.{noun.replace(' ', '_')}s"
+        self._kinds: dict[str, Any] = {}
+
+    def add(self, kind: Added) -> Added:
+        """Register a class under its `kind`; also as a decorator.
+
+        Raises:
+            ValueError: if another class has that kind.
+        """
+        return self.add_as(getattr(kind, "kind"), kind)  # noqa: B009
+
+    def add_as(self, name: str, kind: Added) -> Added:
+        """Register a class under a name, where one class has several.
+
+        Raises:
+            ValueError: if another class has it.
+        """
+        if self._kinds.setdefault(name, kind) is not kind:
+            raise ValueError(
+                f"`kind` must be new among the {self._noun}s, {name!r:.80} is taken."
+            )
+        return kind
+
+    def __getitem__(self, name: object) -> type[Kind]:
+        """The class of that kind.
+
+        Raises:
+            ValueError: if there is none.
+        """
+        if isinstance(name, str) and name not in self._kinds:
+            found = importlib.metadata.entry_points(group=self._group, name=name)
+            for entry in found:
+                self.add_as(name, entry.load())
+        if not isinstance(name, str) or name not in self._kinds:
+            raise ValueError(
+                f"`kind` must be that of a {self._noun}, one of "
+                f"{', '.join(self._kinds)}, got {name!r:.80}."
+            )
+        return self._kinds[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._kinds)
