@@ -12,6 +12,7 @@ __all__ = [
     "load",
     "plan",
     "posterior",
+    "recipes",
     "release",
     "study_key",
     "sweep",
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     )
     from dpjax.audits import audit
     from dpjax.data import BayesNet, Interval, Schema, Variable
+    from dpjax.mechanisms import recipes
     from dpjax.noise.keys import study_key
     from dpjax.posteriors import posterior
     from dpjax.privacy import BudgetExceeded, Ledger
@@ -81,6 +83,7 @@ _HOMES = {
     "load": "dpjax.releases",
     "plan": "dpjax.study",
     "posterior": "dpjax.posteriors",
+    "recipes": "dpjax.mechanisms",
     "release": "dpjax.releases",
     "study_key": "dpjax.noise.keys",
     "sweep": "dpjax.study",

@@ -190,8 +190,7 @@ def test_a_release_of_samples_finds_the_parameters(adjacency, tmp_path):
         counts,
         epsilon=5,
         adjacency=adjacency,
-        mechanism="posterior-sample",
-        samples=2,
+        mechanism=dp.recipes.PosteriorSample(samples=2),
     )
     released.save(tmp_path / "r.json")
     posterior = dp.posterior(dp.load(tmp_path / "r.json"))
@@ -244,7 +243,7 @@ def test_foreign_options_are_refused():
     with pytest.raises(ValueError, match="`omega` must be left out"):
         dp.release(
             statistic, np.zeros((3, 1)), epsilon=1, adjacency="replace-one",
-            mechanism="posterior-sample", omega="0.1",
+            mechanism=dp.recipes.PosteriorSample(omega="0.1"),
         )  # fmt: skip
 
 
@@ -272,8 +271,8 @@ def test_a_files_order_of_parameters_is_of_no_effect():
     made = calibrated("gaussian", "add-remove")
     described = made.describe()
     described["truncation"] = dict(reversed(described["truncation"].items()))
-    grid = made.grid
+    statistic = statistic_of("gaussian", "add-remove")
     again = FamilyPosteriorSampler.from_description(
-        described, grid.family, grid.units, grid.lowest, made.cost, None
+        described, statistic, made.cost, None
     )
-    assert again.grid == grid
+    assert again.grid == made.grid

@@ -368,11 +368,12 @@ def test_counts_that_cannot_be_are_refused():
 
 
 def test_a_description_rebuilds_the_mechanism():
+    statistic = NetworkCounts(TINY["chain"], "all")
     for make in (NetworkPosteriorSampler.posterior, NetworkPosteriorSampler.map):
         mechanism = make(TINY["chain"].layout, "1/3", "replace-one", n=40)
         rebuilt = NetworkPosteriorSampler.from_description(
-            mechanism.describe(), mechanism.layout, mechanism.cost, 40
+            mechanism.describe(), statistic, mechanism.cost, 40
         )
         assert rebuilt == mechanism
     assert math.isclose(float(mechanism.loss), 1 / 3, rel_tol=0.01)
-    assert NetworkCounts(TINY["chain"], "all").length == mechanism.layout.length
+    assert statistic.length == mechanism.layout.length

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import dpjax as dp
+from dpjax.mechanisms.recipes import recipe_of
 from dpjax.posteriors import SampledPosterior
 from dpjax.releases.file_format import InconsistentRelease
 
@@ -21,10 +22,12 @@ NET = TINY["chain"]
 RECORDS = np.array([[0, 1], [1, 2], [0, 0], [1, 1]] * 10, np.uint8)
 
 
-def release(mechanism="posterior-sample", **options):
+def release(mechanism="posterior-sample", ledger=None, **options):
+    recipe = recipe_of(mechanism, options)
     return dp.release(
-        NET, RECORDS, epsilon=4, adjacency="replace-one", mechanism=mechanism, **options
-    )
+        NET, RECORDS, epsilon=4, adjacency="replace-one", mechanism=recipe,
+        ledger=ledger,
+    )  # fmt: skip
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,7 @@ import pytest
 
 import dpjax as dp
 from dpjax.data.intervals import Interval
+from dpjax.mechanisms.recipes import recipe_of
 from dpjax.statistics import FourierCoefficients, NetworkCounts, Sufficient
 
 NET = dp.BayesNet.from_parents({"x": [0, 1], "y": [0, 1]}, {"x": [], "y": ["x"]})
@@ -28,8 +29,8 @@ def test_a_mechanism_is_made_for_the_budget(mechanism, adjacency):
     epsilon = Fraction(7, 10)
     ledger = dp.Ledger(9, adjacency=adjacency)
     released = dp.release(
-        NET, RECORDS, epsilon=epsilon, adjacency=adjacency, mechanism=mechanism,
-        ledger=ledger, **WAYS[mechanism],
+        NET, RECORDS, epsilon=epsilon, adjacency=adjacency,
+        mechanism=recipe_of(mechanism, WAYS[mechanism]), ledger=ledger,
     )  # fmt: skip
     assert released.mechanism.guarantee() == dp.privacy.PureDP(epsilon, adjacency)
     assert ledger.spent == epsilon
@@ -40,7 +41,7 @@ def test_samples_of_a_family_are_made_for_the_budget():
     statistic = Sufficient.of("exponential", (Interval("v", 1, 4),), "add-remove", 8)
     released = dp.release(
         statistic, np.ones((4, 1)), epsilon="7/10", adjacency="add-remove",
-        mechanism="posterior-sample", points=20,
+        mechanism=dp.recipes.PosteriorSample(points=20),
     )  # fmt: skip
     assert released.mechanism.guarantee().epsilon == Fraction(7, 10)
 
@@ -58,18 +59,22 @@ class Untouched:
         (FourierCoefficients.of_network(NET, "replace-one"), {}, "`adjacency` must be"),
         (
             NetworkCounts(NET),
-            {"mechanism": "map", "omega": "1/5"},
+            {"mechanism": dp.recipes.Map(omega="1/5")},
             "`mechanism` must be",
         ),
         (NetworkCounts(NET), {"mechanism": "fourier"}, "`mechanism` must be"),
         (NUMBERS, {"mechanism": "map"}, "`mechanism` must be"),
         (NUMBERS, {"mechanism": "fourier"}, "`mechanism` must be"),
         (NET, {"mechanism": "map-cells"}, "`omega` must be given"),
-        (NET, {"mechanism": "map", "omega": "1/2"}, "`omega` must be below"),
+        (NET, {"mechanism": dp.recipes.Map(omega="1/2")}, "`omega` must be below"),
         (NET, {"epsilon": "1e-9"}, "between 2"),
-        (NET, {"split": {"y": "1/2"}}, "`split` must add up"),
-        (NET, {"split": {"y": "3/2"}}, "`split` must add up"),
-        (NET, {"split": {"y": "1/2", "x": "1/2"}}, "`split` must give a budget"),
+        (NET, {"mechanism": dp.recipes.Laplace({"y": "1/2"})}, "`split` must add up"),
+        (NET, {"mechanism": dp.recipes.Laplace({"y": "3/2"})}, "`split` must add up"),
+        (
+            NET,
+            {"mechanism": dp.recipes.Laplace({"y": "1/2", "x": "1/2"})},
+            "`split` must give a budget",
+        ),
     ],
 )
 def test_mistakes_show_before_any_record(what, options, message):

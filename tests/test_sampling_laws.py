@@ -7,15 +7,18 @@ import mpmath
 import numpy as np
 import pytest
 
-from dpjax import BayesNet
+from dpjax import BayesNet, Interval
 from dpjax.families import Bernoulli, Poisson
 from dpjax.mechanisms import FamilyPosteriorSampler, NetworkPosteriorSampler
 from dpjax.mechanisms.cell_mass import _exponential_below
 from dpjax.mechanisms.parameter_grid import TABLE_BITS, ParameterGrid
 from dpjax.mechanisms.truncation import grids_of_omega, grids_of_share
 from dpjax.privacy import PureDP
+from dpjax.statistics import NetworkCounts, Sufficient
 
 NET = BayesNet.from_parents({"x": [0, 1], "y": [0, 1, 2]}, {"x": [], "y": ["x"]})
+ALL = NetworkCounts(NET, "all")
+SUMS = Sufficient.of("poisson", (Interval("v", 0, 3),), "replace-one", 3)
 COUNTS = [2, 1, 0, 1, 1, 1, 0, 0]  # of three records
 PRIOR, HEAT = Fraction(3, 2), Fraction(7, 3)
 ALMOST = Fraction(999_999, 1_000_000)
@@ -104,16 +107,14 @@ def test_a_mechanism_is_not_made_for_a_little_less_than_it_costs():
     for right in (grid_posterior(), grid_posterior(samples=4), grid_map()):
         cost = PureDP(right.loss * ALMOST, right.adjacency)
         with pytest.raises(ValueError, match="`temperature` must be at least"):
-            NetworkPosteriorSampler.from_description(
-                right.describe(), right.layout, cost, 3
-            )
+            NetworkPosteriorSampler.from_description(right.describe(), ALL, cost, 3)
         made = NetworkPosteriorSampler.from_description(
-            right.describe(), right.layout, right.cost, 3
+            right.describe(), ALL, right.cost, 3
         )
         assert made == right
     for right in (family_posterior(), family_posterior(samples=4)):
         for cost, given in ((right.loss * ALMOST, False), (right.loss, True)):
-            args = (Poisson(3), 3, 0, PureDP(cost, right.adjacency), 5)
+            args = (SUMS, PureDP(cost, right.adjacency), 5)
             if given:
                 assert (
                     FamilyPosteriorSampler.from_description(right.describe(), *args)
@@ -127,7 +128,7 @@ def test_a_mechanism_is_not_made_for_a_little_less_than_it_costs():
 @pytest.mark.parametrize("prior", [((0.5,), 2.0), None])
 def test_a_file_of_a_family_keeps_its_prior(prior):
     right = family_posterior(prior=prior)
-    args = (Poisson(3), 3, 0, right.cost, 5)
+    args = (SUMS, right.cost, 5)
     assert FamilyPosteriorSampler.from_description(right.describe(), *args) == right
     with pytest.raises(ValueError, match="`prior` must be"):
         FamilyPosteriorSampler.from_description(

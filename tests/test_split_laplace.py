@@ -6,6 +6,7 @@ import itertools
 import json
 import math
 from fractions import Fraction
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -16,6 +17,7 @@ import dpjax as dp
 from dpjax._documents import canonical_json
 from dpjax.cli.main import main
 from dpjax.mechanisms import DiscreteLaplace, SplitLaplace
+from dpjax.mechanisms.recipes import recipe_of
 from dpjax.noise import tables
 from dpjax.posteriors import (
     Windows,
@@ -46,14 +48,15 @@ RECORDS = np.array([[0, 1, 1], [1, 0, 1], [1, 1, 0], [0, 0, 0]], np.uint8)
 
 
 def split_of(statistic, split, adjacency="replace-one"):
-    one_table = statistic.sensitivity_of_one(adjacency)
-    return SplitLaplace.calibrate(split, statistic.measured_cells, one_table)
+    one_table = statistic.part_sensitivity(adjacency)
+    return SplitLaplace.calibrate(split, statistic.parts, one_table)
 
 
 def release(split=SPLIT, epsilon=1, adjacency="replace-one", **options):
     return dp.release(
-        BAYES, RECORDS, epsilon=epsilon, adjacency=adjacency, split=split, **options
-    )
+        BAYES, RECORDS, epsilon=epsilon, adjacency=adjacency,
+        mechanism=dp.recipes.Laplace(split), **options
+    )  # fmt: skip
 
 
 # ---- the loss, over all data sets, neighbours and outputs
@@ -62,7 +65,7 @@ def release(split=SPLIT, epsilon=1, adjacency="replace-one", **options):
 def largest_loss(statistic, mechanism, adjacency):
     """Exact factor by which an output's probability differs between neighbours."""
     net, factors = statistic.net, []
-    for name, cells in statistic.measured_cells.items():
+    for name, cells in statistic.parts.items():
         law = clipped_law(mechanism.parts[name])
         factor = {
             (a, b): max(p / q for p, q in zip(law[a], law[b], strict=True))
@@ -283,22 +286,14 @@ def test_only_noise_on_the_counts_of_families_is_split():
         "gaussian", tuple(numbers.values()), "replace-one"
     )
     fourier = dp.statistics.FourierCoefficients.of_network(BAYES, "replace-one")
-    for what, mechanism in (
-        (BAYES, "fourier"),
-        (BAYES, "map"),
-        (BAYES, "posterior-sample"),
-        (fourier, "laplace"),
-        (moments, "laplace"),
-    ):
+    makers = [partial(recipe_of, x, {"split": SPLIT}) for x in ("fourier", "map")]
+    for what in (fourier, moments):
+        recipe = dp.recipes.Laplace(SPLIT)
+        options = {"epsilon": 1, "adjacency": "replace-one", "mechanism": recipe}
+        makers.append(partial(dp.release, what, RECORDS, **options))
+    for make in makers:
         with pytest.raises(ValueError, match=r"^`split` must be left out") as error:
-            dp.release(
-                what,
-                RECORDS,
-                epsilon=1,
-                adjacency="replace-one",
-                mechanism=mechanism,
-                split=SPLIT,
-            )
+            make()
         assert "\n" not in str(error.value)
 
 
@@ -524,7 +519,7 @@ def hidden(case, rng):
 
 def _rates(statistic, split, adjacency):
     value = 2 if adjacency == "replace-one" else 1
-    cells = statistic.measured_cells
+    cells = statistic.parts
     return np.repeat(
         [float(Fraction(split[name]) / value) for name in cells], list(cells.values())
     )

@@ -97,9 +97,9 @@ def _fourier(net: BayesNet, epsilon: Fraction, adjacency: str) -> Subject:
 
 def _split(epsilon: Fraction, adjacency: str) -> Subject:
     statistic = NetworkCounts(NAIVE_BAYES)
-    cells = statistic.measured_cells
+    cells = statistic.parts
     shares = dict(zip(cells, (epsilon / 4, epsilon * 3 / 4), strict=True))
-    one_table = statistic.sensitivity_of_one(adjacency)
+    one_table = statistic.part_sensitivity(adjacency)
     mechanism = SplitLaplace.calibrate(shares, cells, one_table)
     parts = zip(mechanism.parts.values(), cells.values(), strict=True)
     rows = [row for part, size in parts for row in [rows_of_noise(part)] * size]

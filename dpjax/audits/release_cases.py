@@ -17,8 +17,9 @@ import numpy as np
 from dpjax._types import Key
 from dpjax.audits.subjects import Case, Subject
 from dpjax.data.bayes_net import BayesNet
+from dpjax.mechanisms.recipes import PosteriorSample
 from dpjax.privacy import ADD_REMOVE, ADJACENCIES, Ledger
-from dpjax.releases.release import release
+from dpjax.releases.publish import release
 
 _COPIES = 2000
 _TWO = [0, 1]
@@ -78,10 +79,7 @@ def _samples(epsilon: Fraction, adjacency: str) -> Subject:
             records,
             epsilon=epsilon * _COPIES,
             adjacency=adjacency,
-            mechanism="posterior-sample",
-            samples=_COPIES,
-            omega="1/10",
-            units=40,
+            mechanism=PosteriorSample(samples=_COPIES, omega="1/10", units=40),
         )
         return np.asarray(released.values)
 

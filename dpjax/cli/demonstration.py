@@ -24,10 +24,11 @@ from dpjax.data import datasets
 from dpjax.data.bayes_net import BayesNet
 from dpjax.data.schema import Schema
 from dpjax.mechanisms import DiscreteLaplace, Mechanism
+from dpjax.mechanisms.recipes import RECIPES
 from dpjax.noise.keys import study_key
 from dpjax.posteriors.plug_in import PlugInPosterior, plug_in_posterior
 from dpjax.privacy import REPLACE_ONE
-from dpjax.releases.release import MECHANISMS, release
+from dpjax.releases.publish import release
 from dpjax.releases.released import Released
 from dpjax.statistics import TableStatistic
 from dpjax.study import metrics
@@ -64,7 +65,7 @@ def demo(out: str | os.PathLike, *, repeats: int = 50, seed: int = 0) -> dict:
     results = []
     steps = [
         ("non-private", None),
-        *((name, MECHANISMS[name].statistic) for name in NOISE),
+        *((name, RECIPES[name]().statistic) for name in NOISE),
     ]
     for name, statistic in tqdm(
         steps, desc="dpjax demo", unit="mechanism", disable=None

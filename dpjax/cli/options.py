@@ -19,7 +19,7 @@ import tempfile
 
 from dpjax.data.bayes_net import BayesNet
 from dpjax.data.schema import Schema
-from dpjax.mechanisms import DiscreteLaplace, ExactMechanism, SplitLaplace
+from dpjax.mechanisms import ExactMechanism
 from dpjax.noise.keys import study_key
 from dpjax.privacy import Ledger
 from dpjax.releases.released import Released
@@ -132,24 +132,8 @@ def summary(released: Released, ledger: Ledger | None = None) -> dict[str, objec
         "epsilon": str(cost.epsilon),
         "adjacency": cost.adjacency,
     }
-    if isinstance(mechanism, DiscreteLaplace):
-        sensitivity = int(mechanism.sensitivity.value)
-        facts |= {
-            "sensitivity": sensitivity,
-            "scale": str(sensitivity / cost.epsilon),
-            "certificate": "every ratio of neighbouring probabilities ≤ exp(1 / scale)",
-        }
-    elif isinstance(mechanism, SplitLaplace):
-        parts = mechanism.parts
-        facts |= {
-            "split": {name: str(x.guarantee().epsilon) for name, x in parts.items()},
-            "sensitivity": {
-                name: int(x.sensitivity.value) for name, x in parts.items()
-            },
-            "certificate": "of each table, as of one with its budget alone",
-        }
-    elif isinstance(mechanism, ExactMechanism):
-        facts |= mechanism.describe()
+    if isinstance(mechanism, ExactMechanism):
+        facts |= mechanism.summary()
     facts |= {"integers": released.values.size, "records": released.n}
     if ledger is not None:
         facts |= {"spent": str(ledger.spent), "budget": str(ledger.budget)}

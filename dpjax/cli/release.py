@@ -9,8 +9,9 @@ from dataclasses import replace
 from dpjax.cli.model_options import add_model_options, model_of
 from dpjax.cli.options import DATA_HELP, ledger_of, refuse_unwritable, split_of, summary
 from dpjax.data.schema import Schema
+from dpjax.mechanisms.recipes import RECIPES, recipe_of
 from dpjax.privacy import ADJACENCIES, PureDP, exact_epsilon
-from dpjax.releases.release import MECHANISMS, release
+from dpjax.releases.publish import release
 
 _CHOICES = ("omega", "temperature", "samples", "prior", "units", "points")
 
@@ -33,7 +34,7 @@ def add(commands) -> None:
     add_model_options(command)
     command.add_argument(
         "--mechanism",
-        choices=sorted(MECHANISMS),
+        choices=sorted(RECIPES),
         default="laplace",
         help="default: %(default)s, noise on counts or sums",
     )
@@ -106,11 +107,10 @@ def _run(options: argparse.Namespace) -> None:
     released = release(
         what,
         records,
-        mechanism=options.mechanism,
+        mechanism=recipe_of(options.mechanism, _choices_of(options)),
         epsilon=cost.epsilon,
         adjacency=cost.adjacency,
         ledger=ledger,
-        **_choices_of(options),
     )
     released = replace(released, hidden_states=options.states)
     released.save(options.out)

@@ -1,6 +1,8 @@
 """Mechanisms: how statistics are made private."""
 
 __all__ = [
+    "MECHANISMS",
+    "RECIPES",
     "CellMass",
     "DiscreteLaplace",
     "ExactMechanism",
@@ -12,11 +14,15 @@ __all__ = [
     "NetworkPosteriorSampler",
     "ParameterMechanism",
     "PosteriorSample",
+    "Recipe",
     "RegressionSample",
     "SplitLaplace",
+    "recipes",
 ]
 
+from dpjax.mechanisms import recipes
 from dpjax.mechanisms.base import (
+    MECHANISMS,
     ExactMechanism,
     Mechanism,
     MechanismWithLaw,
@@ -29,5 +35,6 @@ from dpjax.mechanisms.gaussian_sample import GaussianSample
 from dpjax.mechanisms.laplace import Laplace
 from dpjax.mechanisms.network_posterior_sampler import NetworkPosteriorSampler
 from dpjax.mechanisms.posterior_sample import PosteriorSample
+from dpjax.mechanisms.recipes import RECIPES, Recipe
 from dpjax.mechanisms.regression_sample import RegressionSample
 from dpjax.mechanisms.split_laplace import SplitLaplace

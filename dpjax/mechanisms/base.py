@@ -1,23 +1,31 @@
-"""What every mechanism must be able to do, in two grades.
+"""The contract of a mechanism, in two grades.
 
 Any mechanism can be studied. Only an exact one can be published: floats leak.
 """
 
 __all__ = [
+    "MECHANISMS",
     "ExactMechanism",
     "Mechanism",
     "MechanismWithLaw",
     "ParameterMechanism",
+    "all_tables",
+    "tables_of",
 ]
 
 import abc
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import equinox as eqx
 import numpy as np
 from jaxtyping import Array, Float, Int, Real
 
+from dpjax._registry import Registry
 from dpjax._types import Key
 from dpjax.privacy import PureDP
+from dpjax.statistics import Statistic, TableStatistic
+from dpjax.tables.layout import TableLayout
 
 
 class Mechanism(eqx.Module):
@@ -52,7 +60,21 @@ class MechanismWithLaw(Mechanism):
 
 
 class ExactMechanism(Mechanism):
-    """A mechanism that keeps its guarantee on a real computer, to the last bit."""
+    """A mechanism that keeps its guarantee on a real computer, to the last bit.
+
+    One of your own is a subclass with a `kind`, added to `MECHANISMS`: then releases by
+    it are saved, loaded and verified.
+    """
+
+    kind: ClassVar[str]
+    """Its name in files."""
+
+    additive: ClassVar[bool] = False
+    """Whether it releases one integer for each exact one."""
+
+    @abc.abstractmethod
+    def accepts(self, statistic: Statistic) -> bool:
+        """Whether the guarantee is for what the statistic measures."""
 
     @abc.abstractmethod
     def draw(self, exact: Int[Array, " m"]) -> Int[Array, "..."]:
@@ -66,12 +88,45 @@ class ExactMechanism(Mechanism):
         """
 
     @abc.abstractmethod
-    def describe(self) -> dict[str, object]:
+    def describe(self) -> dict[str, Any]:
         """What a file says of it, with its `kind`: plain data that rebuild it."""
+
+    @classmethod
+    @abc.abstractmethod
+    def from_description(
+        cls,
+        described: Mapping[str, Any],
+        statistic: Statistic,
+        cost: PureDP,
+        n: int | None,
+    ) -> "ExactMechanism":
+        """The mechanism that `describe` described, derived again from public facts.
+
+        Args:
+            described: what `describe` returned.
+            statistic: what is measured.
+            cost: the guarantee that is claimed.
+            n: the number of records, where it is public.
+
+        Raises:
+            ValueError: if it cannot keep `cost`, or is not well formed.
+        """
 
     @abc.abstractmethod
     def is_possible_output(self, values: np.ndarray, length: int) -> bool:
         """Whether these integers are a possible release of so many exact numbers."""
+
+    def derived_facts(self) -> dict[str, Any]:
+        """Entries of a file that follow from the others, for its readers."""
+        return {}
+
+    def summary(self) -> dict[str, Any]:
+        """What the command line says of it."""
+        return self.describe()
+
+
+MECHANISMS: Registry[ExactMechanism] = Registry("mechanism")
+"""Kinds of exact mechanisms, by the name that files use."""
 
 
 class ParameterMechanism(ExactMechanism):
@@ -80,3 +135,25 @@ class ParameterMechanism(ExactMechanism):
     @abc.abstractmethod
     def parameters(self, values: Real[Array, "*batch m"]) -> Float[Array, "*batch m"]:
         """The parameters that the integers of a release stand for."""
+
+
+def tables_of(statistic: Statistic) -> TableLayout | None:
+    """The tables of a network, where the statistic is the counts of all of them."""
+    if isinstance(statistic, TableStatistic) and statistic.measured == statistic.layout:
+        return statistic.layout
+    return None
+
+
+def all_tables(statistic: Statistic) -> TableLayout:
+    """The same.
+
+    Raises:
+        ValueError: if the statistic is something else.
+    """
+    layout = tables_of(statistic)
+    if layout is None:
+        raise ValueError(
+            "`mechanism` must be one for what is measured, such as 'laplace': this one "
+            f"is for the counts of all tables of a network, got {statistic.kind}."
+        )
+    return layout

@@ -9,7 +9,9 @@ __all__ = ["CellMass"]
 import bisect
 import decimal
 import math
+from collections.abc import Mapping
 from fractions import Fraction
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -20,15 +22,18 @@ from jaxtyping import Array, Float, Float64, Int, Int64, Real
 
 from dpjax._checks import typed_key
 from dpjax._types import Key
-from dpjax.mechanisms.base import ParameterMechanism
+from dpjax.mechanisms.base import MECHANISMS, ParameterMechanism, all_tables, tables_of
 from dpjax.mechanisms.cell_grid import SCORE_BITS, CellGrid, PriorRange
 from dpjax.noise.exact_choice import Bounds, choose, softmax, system_bits
 from dpjax.privacy import REPLACE_ONE, Epsilon, PureDP, exact_epsilon
+from dpjax.statistics import Statistic
 from dpjax.tables.layout import TableLayout
 
+_OPTIONS = ("omega", "temperature", "prior", "units")
 _STEPS = 1 << 10  # in the search for the largest rate
 
 
+@MECHANISMS.add
 class CellMass(ParameterMechanism):
     r"""Release tables θ of a grid with $P(\theta) \propto \xi(\theta) e^{s u(\theta)}$.
 
@@ -70,6 +75,8 @@ class CellMass(ParameterMechanism):
     Reference:
         Zhang, Rubinstein & Dimitrakakis (AAAI-16), Algorithm 3 (there with Δ = √(L r)).
     """
+
+    kind: ClassVar[str] = "cell-mass"
 
     grid: CellGrid = eqx.field(static=True)
     promise: PureDP = eqx.field(static=True)
@@ -130,16 +137,37 @@ class CellMass(ParameterMechanism):
         """The ε it was calibrated for, and the adjacency."""
         return self.promise
 
-    def describe(self) -> dict[str, object]:
+    def accepts(self, statistic: Statistic) -> bool:
+        """The counts of all tables of the grid."""
+        return tables_of(statistic) == self.grid.layout
+
+    def describe(self) -> dict[str, Any]:
         """Kind, grid, prior, temperature, and what a unit of the scores is worth."""
         return {
-            "kind": "cell-mass",
+            "kind": self.kind,
             "omega": str(self.grid.omega),
             "units": self.grid.units,
             "prior": str(self.grid.prior),
             "temperature": str(self.temperature),
             "rate": str(self.rate),
         }
+
+    @classmethod
+    def from_description(
+        cls,
+        described: Mapping[str, Any],
+        statistic: Statistic,
+        cost: PureDP,
+        n: int | None,
+    ) -> "CellMass":
+        """The mechanism that `describe` described, its cost derived again.
+
+        Raises:
+            ValueError: if it costs more than `cost`, or is not well formed.
+        """
+        options = {name: described[name] for name in _OPTIONS}
+        layout = all_tables(statistic)
+        return cls.calibrate(layout, cost.epsilon, cost.adjacency, **options)
 
     def is_possible_output(self, values: np.ndarray, length: int) -> bool:
         """Whether every row is one of its grid's points."""

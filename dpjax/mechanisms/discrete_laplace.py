@@ -2,8 +2,9 @@
 
 __all__ = ["DiscreteLaplace"]
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -12,16 +13,18 @@ from jaxtyping import Array, Float, Int, Real, UInt32
 
 from dpjax._checks import typed_key, whole
 from dpjax._types import Key, Scalar
-from dpjax.mechanisms.base import ExactMechanism, MechanismWithLaw
+from dpjax.mechanisms.base import MECHANISMS, ExactMechanism, MechanismWithLaw
 from dpjax.noise import discrete_laplace, tables
 from dpjax.noise.discrete_laplace import LARGEST
 from dpjax.noise.keys import release_key
 from dpjax.privacy import Epsilon, PureDP, Sensitivity, exact_epsilon
+from dpjax.statistics import Statistic
 
 _SHORTEST = 4096  # of the vectors that `draw` compiles for: most share one program
 _WORDS = 8  # of 32 bits, for the numerator and for the denominator of epsilon
 
 
+@MECHANISMS.add
 class DiscreteLaplace(MechanismWithLaw, ExactMechanism):
     r"""Release $T(D) + Z$ with $P(Z_i = z) \propto e^{-\epsilon |z| / \Delta}$ i.i.d.
 
@@ -36,6 +39,9 @@ class DiscreteLaplace(MechanismWithLaw, ExactMechanism):
     Reference:
         Ghosh, Roughgarden & Sundararajan (STOC 2009), section 2, for the law.
     """
+
+    kind: ClassVar[str] = "discrete-laplace"
+    additive: ClassVar[bool] = True
 
     table: tables.Table
     sensitivity: Sensitivity
@@ -120,13 +126,42 @@ class DiscreteLaplace(MechanismWithLaw, ExactMechanism):
         noisy = _add(release_key(), self.padded_table(), padded)
         return jax.device_put(np.asarray(noisy)[:length])
 
-    def describe(self) -> dict[str, object]:
+    def accepts(self, statistic: Statistic) -> bool:
+        """Any: the noise is for the statistic's sensitivity."""
+        return True
+
+    @property
+    def _scale(self) -> Fraction:
+        return int(self.sensitivity.value) / self.guarantee().epsilon
+
+    def describe(self) -> dict[str, Any]:
         """Kind, scale of the noise, and the fingerprint of its table."""
-        scale = int(self.sensitivity.value) / self.guarantee().epsilon
+        table = tables.fingerprint(self.table)
+        return {"kind": self.kind, "scale": str(self._scale), "table": table}
+
+    @classmethod
+    def from_description(
+        cls,
+        described: Mapping[str, Any],
+        statistic: Statistic,
+        cost: PureDP,
+        n: int | None,
+    ) -> "DiscreteLaplace":
+        """The mechanism that `describe` described, derived again."""
+        return cls.calibrate(cost.epsilon, statistic.sensitivity(cost.adjacency))
+
+    def derived_facts(self) -> dict[str, Any]:
+        """The sensitivity."""
+        value, tight = int(self.sensitivity.value), self.sensitivity.tight
+        stated = {"value": value, "adjacency": self.adjacency, "tight": tight}
+        return {"sensitivity": stated}
+
+    def summary(self) -> dict[str, Any]:
+        """Sensitivity, scale, and what the certificate proves."""
         return {
-            "kind": "discrete-laplace",
-            "scale": str(scale),
-            "table": tables.fingerprint(self.table),
+            "sensitivity": int(self.sensitivity.value),
+            "scale": str(self._scale),
+            "certificate": "every ratio of neighbouring probabilities ≤ exp(1 / scale)",
         }
 
     def is_possible_output(self, values: np.ndarray, length: int) -> bool:

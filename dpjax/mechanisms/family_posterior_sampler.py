@@ -7,7 +7,7 @@ __all__ = ["FamilyPosteriorSampler"]
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -19,7 +19,7 @@ from jaxtyping import Array, Float, Int, Real
 from dpjax._checks import one_of, typed_key, whole
 from dpjax._types import Key
 from dpjax.families import Family, Truncation
-from dpjax.mechanisms.base import ParameterMechanism
+from dpjax.mechanisms.base import MECHANISMS, ParameterMechanism
 from dpjax.mechanisms.family_loss import (
     Prior,
     lowest_temperature,
@@ -31,10 +31,12 @@ from dpjax.mechanisms.family_loss import (
 from dpjax.mechanisms.parameter_grid import TABLE_BITS, ParameterGrid
 from dpjax.noise.exact_choice import Bits, softmax, system_bits
 from dpjax.privacy import ADJACENCIES, REPLACE_ONE, Epsilon, PureDP, exact_epsilon
+from dpjax.statistics import FamilyStatistic, Statistic
 
 _USUAL_SHARE = 0.05
 
 
+@MECHANISMS.add
 class FamilyPosteriorSampler(ParameterMechanism):
     r"""Draw parameters from $\propto \xi(\theta) \, p(X | \theta)^{1/T}$ on a grid.
 
@@ -51,6 +53,8 @@ class FamilyPosteriorSampler(ParameterMechanism):
     Reference:
         Foulds et al. (UAI-16), Theorem 2 and equations 13 and 14.
     """
+
+    kind: ClassVar[str] = "family-posterior-on-grid"
 
     grid: ParameterGrid = eqx.field(static=True)
     temperature: Fraction = eqx.field(static=True)
@@ -238,10 +242,15 @@ class FamilyPosteriorSampler(ParameterMechanism):
         places = values.astype(int) @ jnp.asarray(weights, int)
         return jnp.asarray(self.grid.parameters, float)[places]
 
-    def describe(self) -> dict[str, object]:
+    def accepts(self, statistic: Statistic) -> bool:
+        """The sufficient statistics of its family."""
+        family = isinstance(statistic, FamilyStatistic) and statistic.family
+        return family == self.grid.family
+
+    def describe(self) -> dict[str, Any]:
         """Kind and all public choices."""
         return {
-            "kind": "family-posterior-on-grid",
+            "kind": self.kind,
             "temperature": str(self.temperature),
             "truncation": {
                 name: [least, most] for name, least, most in self.grid.limits
@@ -255,9 +264,7 @@ class FamilyPosteriorSampler(ParameterMechanism):
     def from_description(
         cls,
         described: Mapping[str, Any],
-        family: Family,
-        units: int,
-        lowest: int,
+        statistic: Statistic,
         cost: PureDP,
         n: int | None,
     ) -> "FamilyPosteriorSampler":
@@ -271,6 +278,9 @@ class FamilyPosteriorSampler(ParameterMechanism):
         )
         if any(type(end) not in (int, float) for _, *ends in limits for end in ends):
             raise ValueError("`truncation` must be of numbers.")
+        if not isinstance(statistic, FamilyStatistic):
+            raise ValueError("`mechanism` must be one for what is measured.")
+        family, units, lowest = statistic.family, statistic.steps, statistic.lowest
         grid = ParameterGrid(family, limits, described["points"], units, lowest)
         heat = exact_epsilon(described["temperature"], "temperature")
         prior = described["prior"]

@@ -8,7 +8,8 @@ __all__ = ["NetworkPosteriorSampler"]
 
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
@@ -19,7 +20,7 @@ from jaxtyping import Array, Float, Int, Real
 
 from dpjax._checks import one_of, whole
 from dpjax._types import Key
-from dpjax.mechanisms.base import ParameterMechanism
+from dpjax.mechanisms.base import MECHANISMS, ParameterMechanism, all_tables, tables_of
 from dpjax.mechanisms.posterior_sample import PosteriorSample
 from dpjax.mechanisms.sampling_loss import sample_loss
 from dpjax.mechanisms.truncation import (
@@ -32,9 +33,14 @@ from dpjax.mechanisms.truncation import (
 from dpjax.noise.exact_choice import Bits, system_bits
 from dpjax.noise.simplex_grid import SimplexGrid
 from dpjax.privacy import ADJACENCIES, REPLACE_ONE, Epsilon, PureDP, exact_epsilon
+from dpjax.statistics import Statistic
 from dpjax.tables.layout import TableLayout
 
+_MAP = "map-on-grid"
 
+
+@partial(MECHANISMS.add_as, _MAP)
+@MECHANISMS.add
 class NetworkPosteriorSampler(ParameterMechanism):
     r"""Draw all tables from $\propto \prod \theta^{\alpha - 1 + N/T}$ on a public grid.
 
@@ -52,6 +58,8 @@ class NetworkPosteriorSampler(ParameterMechanism):
         Zhang, Rubinstein & Dimitrakakis (AAAI-16), Theorem 4, part 1, and Appendix C.2;
         Foulds et al. (UAI-16), Theorem 2 and equation 6.
     """
+
+    kind: ClassVar[str] = "posterior-on-grid"
 
     layout: TableLayout = eqx.field(static=True)
     grids: Grids = eqx.field(static=True)
@@ -181,7 +189,7 @@ class NetworkPosteriorSampler(ParameterMechanism):
     def from_description(
         cls,
         described: Mapping[str, Any],
-        layout: TableLayout,
+        statistic: Statistic,
         cost: PureDP,
         n: int | None,
     ) -> "NetworkPosteriorSampler":
@@ -190,12 +198,13 @@ class NetworkPosteriorSampler(ParameterMechanism):
         Raises:
             ValueError: if it costs more than `cost`, or is not well formed.
         """
+        layout = all_tables(statistic)
         sizes = [layout.shape(group) for group in layout.groups]
         grids = tuple(
             (SimplexGrid(shape[-1], described["units"], least), len(shape) > 1)
             for shape, least in zip(sizes, described["least"], strict=True)
         )
-        tempered_prior = described["kind"] == "map-on-grid"
+        tempered_prior = described["kind"] == _MAP
         if len(set(grids)) > len({(grid.levels, x) for grid, x in grids}):
             raise ValueError(
                 "`least` must be the same for all variables of as many levels."
@@ -286,10 +295,14 @@ class NetworkPosteriorSampler(ParameterMechanism):
             jnp.asarray(float(self._exponent(0)) + 1),
         )
 
-    def describe(self) -> dict[str, object]:
+    def accepts(self, statistic: Statistic) -> bool:
+        """The counts of all its tables."""
+        return tables_of(statistic) == self.layout
+
+    def describe(self) -> dict[str, Any]:
         """Kind and all public choices."""
         return {
-            "kind": "map-on-grid" if self.tempered_prior else "posterior-on-grid",
+            "kind": _MAP if self.tempered_prior else self.kind,
             "temperature": str(self.temperature),
             "prior": str(self.prior),
             "samples": self.samples,

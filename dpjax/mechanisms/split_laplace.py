@@ -5,6 +5,7 @@ __all__ = ["SplitLaplace"]
 import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -15,15 +16,17 @@ from jaxtyping import Array, Float, Int, Real
 
 from dpjax._checks import typed_key
 from dpjax._types import Key
-from dpjax.mechanisms.base import ExactMechanism, MechanismWithLaw
+from dpjax.mechanisms.base import MECHANISMS, ExactMechanism, MechanismWithLaw
 from dpjax.mechanisms.discrete_laplace import DiscreteLaplace
 from dpjax.noise import discrete_laplace, tables
 from dpjax.noise.discrete_laplace import LARGEST
 from dpjax.privacy import Epsilon, PureDP, Sensitivity, exact_epsilon
+from dpjax.statistics import Statistic
 
 _LONGEST_DENOMINATOR = 1024  # bits
 
 
+@MECHANISMS.add
 class SplitLaplace(MechanismWithLaw, ExactMechanism):
     r"""Release tables end to end, table f by a `DiscreteLaplace` of its own budget.
 
@@ -47,6 +50,9 @@ class SplitLaplace(MechanismWithLaw, ExactMechanism):
     Raises:
         ValueError: unless there is one mechanism, name and length for each table.
     """
+
+    kind: ClassVar[str] = "split-discrete-laplace"
+    additive: ClassVar[bool] = True
 
     stack: DiscreteLaplace
     names: tuple[str, ...] = eqx.field(static=True)
@@ -87,6 +93,23 @@ class SplitLaplace(MechanismWithLaw, ExactMechanism):
         _total(budgets)  # refused before any table is made
         stack = DiscreteLaplace.calibrate_many(budgets, sensitivity)
         return cls(stack, tuple(lengths), tuple(lengths.values()))
+
+    @classmethod
+    def of_tables(
+        cls, split: Mapping[str, Epsilon], statistic: Statistic, adjacency: str
+    ) -> "SplitLaplace":
+        """The mechanism that spends these budgets on the parts of a statistic.
+
+        Raises:
+            ValueError: as `calibrate` does, or if the statistic has no parts.
+        """
+        one = statistic.part_sensitivity(adjacency)
+        return cls.calibrate(split, statistic.parts, one)
+
+    def accepts(self, statistic: Statistic) -> bool:
+        """The counts of tables with these names and lengths, in this order."""
+        tables = zip(self.names, self.lengths, strict=True)
+        return list(tables) == list(statistic.parts.items())
 
     @property
     def adjacency(self) -> str:
@@ -154,7 +177,7 @@ class SplitLaplace(MechanismWithLaw, ExactMechanism):
         ]
         return jax.device_put(np.concatenate(drawn))
 
-    def describe(self) -> dict[str, object]:
+    def describe(self) -> dict[str, Any]:
         """Kind and, table by table, the budget, the scale and the noise table's print.
 
         Each is what `DiscreteLaplace.calibrate` of that budget says of itself.
@@ -166,7 +189,30 @@ class SplitLaplace(MechanismWithLaw, ExactMechanism):
             alone.pop("kind")
             epsilon = str(part.guarantee().epsilon)
             parts.append({"name": name, "epsilon": epsilon, **alone})
-        return {"kind": "split-discrete-laplace", "parts": parts}
+        return {"kind": self.kind, "parts": parts}
+
+    @classmethod
+    def from_description(
+        cls,
+        described: Mapping[str, Any],
+        statistic: Statistic,
+        cost: PureDP,
+        n: int | None,
+    ) -> "SplitLaplace":
+        """The mechanism that `describe` described, derived again."""
+        split = {part["name"]: part["epsilon"] for part in described["parts"]}
+        return cls.of_tables(split, statistic, cost.adjacency)
+
+    def summary(self) -> dict[str, Any]:
+        """Budget and sensitivity of each table, and what the certificate proves."""
+        parts = self.parts
+        return {
+            "split": {name: str(x.guarantee().epsilon) for name, x in parts.items()},
+            "sensitivity": {
+                name: int(x.sensitivity.value) for name, x in parts.items()
+            },
+            "certificate": "of each table, as of one with its budget alone",
+        }
 
     def is_possible_output(self, values: np.ndarray, length: int) -> bool:
         """Integers between -2^29 and 2^29, one for each exact number."""

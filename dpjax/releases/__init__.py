@@ -11,5 +11,5 @@ __all__ = [
 
 from dpjax.releases.consistency import consistent
 from dpjax.releases.file_format import InconsistentRelease, UnreadableRelease
-from dpjax.releases.release import release
+from dpjax.releases.publish import release
 from dpjax.releases.released import Released, load

@@ -5,10 +5,9 @@ the noise table built and certified from ε and that sensitivity, and the file w
 anew from them must be the file that was read.
 """
 
-__all__ = ["InconsistentRelease", "UnreadableRelease", "dump", "is_for", "parse"]
+__all__ = ["InconsistentRelease", "UnreadableRelease", "dump", "parse"]
 
 import hashlib
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,73 +18,14 @@ from dpjax._version import __version__
 from dpjax.data.bayes_net import BayesNet
 from dpjax.data.intervals import Interval
 from dpjax.data.variables import Variable
-from dpjax.mechanisms import (
-    CellMass,
-    DiscreteLaplace,
-    ExactMechanism,
-    FamilyPosteriorSampler,
-    NetworkPosteriorSampler,
-    SplitLaplace,
-)
+from dpjax.mechanisms import MECHANISMS, ExactMechanism
 from dpjax.noise.discrete_laplace import LARGEST
 from dpjax.privacy import REPLACE_ONE, PureDP, exact_epsilon
-from dpjax.statistics import (
-    FourierCoefficients,
-    NetworkCounts,
-    Statistic,
-    Sufficient,
-    TableStatistic,
-)
+from dpjax.statistics import STATISTICS, Statistic
 
 FORMAT, VERSION = "dpjax-release", 1
 _LONGEST_NAME = 40
 _MALFORMED = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
-_CELL_OPTIONS = ("omega", "temperature", "prior", "units")
-
-# By kind: from the adjacency, the variables, the network and the options of a file.
-_STATISTICS: dict[str, Callable[..., Statistic]] = {
-    "family-counts": lambda adjacency, variables, net, **options: NetworkCounts(
-        net, **options
-    ),
-    "fourier-coefficients": lambda adjacency, variables, net, basis, order=None: (
-        FourierCoefficients(variables, adjacency, net, order)
-    ),
-    "sufficient-statistics": lambda adjacency, variables, net, **options: (
-        Sufficient.from_description(variables, adjacency, **options)
-    ),
-}
-
-# By kind: from the content of a file, the statistic, the cost and the public n.
-_MECHANISMS: dict[str, Callable[..., ExactMechanism]] = {
-    "split-discrete-laplace": lambda described, statistic, cost, n: (
-        SplitLaplace.calibrate(
-            {part["name"]: part["epsilon"] for part in described["parts"]},
-            statistic.measured_cells,
-            statistic.sensitivity_of_one(cost.adjacency),
-        )
-    ),
-    "discrete-laplace": lambda described, statistic, cost, n: DiscreteLaplace.calibrate(
-        cost.epsilon, statistic.sensitivity(cost.adjacency)
-    ),
-    "cell-mass": lambda described, statistic, cost, n: CellMass.calibrate(
-        statistic.layout,
-        cost.epsilon,
-        cost.adjacency,
-        **{name: described[name] for name in _CELL_OPTIONS},
-    ),
-    "family-posterior-on-grid": lambda described, statistic, cost, n: (
-        FamilyPosteriorSampler.from_description(
-            described, statistic.family, statistic.steps, statistic.lowest, cost, n
-        )
-    ),
-    **dict.fromkeys(
-        ("posterior-on-grid", "map-on-grid"),
-        lambda described, statistic, cost, n: NetworkPosteriorSampler.from_description(
-            described, statistic.layout, cost, n
-        ),
-    ),
-}
-
 
 Parts = tuple[np.ndarray, Statistic, ExactMechanism, int | None, int | None]
 
@@ -140,24 +80,6 @@ def parse(text: str) -> Parts:
         ) from None
 
 
-def is_for(mechanism: ExactMechanism, statistic: Statistic) -> bool:
-    """Whether the mechanism's guarantee is for what the statistic measures."""
-    if isinstance(mechanism, FamilyPosteriorSampler):
-        return isinstance(statistic, Sufficient) and (
-            statistic.family == mechanism.grid.family
-        )
-    if isinstance(
-        mechanism, NetworkPosteriorSampler | CellMass
-    ):  # of all tables, each measured
-        return isinstance(statistic, NetworkCounts) and statistic.families == "all"
-    if isinstance(mechanism, SplitLaplace):
-        tables = zip(mechanism.names, mechanism.lengths, strict=True)
-        return isinstance(statistic, NetworkCounts) and (
-            list(tables) == list(statistic.measured_cells.items())
-        )
-    return True
-
-
 def _read_content(text: str) -> dict[str, Any]:
     try:
         document = parse_json(text, "release")
@@ -184,15 +106,17 @@ def _derive(content: dict[str, Any]) -> Parts:
     parents = content["parents"]
     net = None if parents is None else BayesNet.from_parents(variables, parents)
     values = _parse_values(content["values"])
-    adjacency, options = content["guarantee"]["adjacency"], dict(content["statistic"])
-    make = _STATISTICS[options.pop("kind")]
-    statistic = make(adjacency, tuple(variables.values()), net, **options)
+    adjacency, stated = content["guarantee"]["adjacency"], content["statistic"]
+    columns: Any = tuple(variables.values())  # the statistic refuses mixed kinds
+    kind = STATISTICS[stated["kind"]]
+    statistic = kind.from_description(stated, columns, net, adjacency)
     described = content["mechanism"]
-    _refuse_missing(values, statistic, described["kind"])
+    maker = MECHANISMS[described["kind"]]
+    _refuse_missing(values, statistic, maker)
     cost = PureDP(exact_epsilon(content["guarantee"]["epsilon"]), adjacency)
     n = _parse_number_of_records(content["records"], adjacency)
-    mechanism = _MECHANISMS[described["kind"]](described, statistic, cost, n)
-    if not is_for(mechanism, statistic):
+    mechanism = maker.from_description(described, statistic, cost, n)
+    if not mechanism.accepts(statistic):
         raise InconsistentRelease("`mechanism` must be one for what was measured.")
     states = content.get("hidden_states")
     if states is not None and (type(states) is not int or states < 1):
@@ -202,11 +126,12 @@ def _derive(content: dict[str, Any]) -> Parts:
     return values, statistic, mechanism, n, states
 
 
-def _refuse_missing(values: np.ndarray, statistic: Statistic, kind: str) -> None:
+def _refuse_missing(
+    values: np.ndarray, statistic: Statistic, kind: type[ExactMechanism]
+) -> None:
     """Refuse a small file that would make much work, before it does."""
-    least = statistic.least_length if isinstance(statistic, FourierCoefficients) else 0
-    noisy = kind in ("discrete-laplace", "split-discrete-laplace")
-    if values.size < least or (noisy and values.shape != (statistic.length,)):
+    least = statistic.least_length if kind.additive else 0
+    if values.size < least or (kind.additive and values.shape != (statistic.length,)):
         raise InconsistentRelease("`values` must be all of what was measured.")
 
 
@@ -219,7 +144,7 @@ def _describe(
 ) -> dict[str, Any]:
     """All that a file says: the choices that were made, and what follows from them."""
     guarantee = mechanism.guarantee()
-    net = statistic.network if isinstance(statistic, TableStatistic) else None
+    net = statistic.network
     return {
         "library": f"dpjax {__version__}",
         "guarantee": {
@@ -231,23 +156,11 @@ def _describe(
         "variables": [{"name": v.name, **v.to_json()} for v in statistic.variables],
         "parents": net and net.parent_names(),
         "statistic": statistic.describe(),
-        **_describe_sensitivity(mechanism),
+        **mechanism.derived_facts(),
         "mechanism": mechanism.describe(),
         "values": np.asarray(values).tolist(),
         **({} if hidden_states is None else {"hidden_states": hidden_states}),
     }
-
-
-def _describe_sensitivity(mechanism: ExactMechanism) -> dict[str, Any]:
-    if not isinstance(mechanism, DiscreteLaplace):
-        return {}
-    sensitivity = mechanism.sensitivity
-    described = {
-        "value": int(sensitivity.value),
-        "adjacency": sensitivity.adjacency,
-        "tight": sensitivity.tight,
-    }
-    return {"sensitivity": described}
 
 
 def _compare(stated: Any, derived: Any, place: str = "content") -> None:

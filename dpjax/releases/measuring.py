@@ -2,7 +2,7 @@
 
 __all__ = ["measured"]
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import partial
 
 import jax
@@ -20,9 +20,9 @@ from dpjax.tables.counts import sum_batches
 
 
 def measured(
-    statistic: Statistic, records: Records | Table
+    statistic: Statistic, table: Records | Table, ignore: str | Collection[str] = ()
 ) -> tuple[Int32[Array, " m"], int]:
-    """The exact statistic and the number of records.
+    """The exact statistic of a table and the number of its records.
 
     Where tables are counted from files, or from what comes in batches, few records are
     held at a time.
@@ -34,12 +34,13 @@ def measured(
         ValueError: if the records do not fit the statistic, are too many for exact
             integers, or are traced.
     """
-    if is_in_memory(records) or not isinstance(statistic, TableStatistic):
-        encoded = as_records(records, statistic.variables)
+    if is_in_memory(table) or not isinstance(statistic, TableStatistic):
+        encoded = as_records(table, statistic.variables, ignore=ignore)
         _refuse_traced(encoded)
         _refuse_size(encoded.shape[0], statistic)
         return _measure(encoded, statistic), encoded.shape[0]
-    batches = _of_few(encode_batches(records, statistic.variables), statistic)
+    encoded = encode_batches(table, statistic.variables, ignore=ignore)
+    batches = _of_few(encoded, statistic)
     measure = partial(_measure, statistic=statistic)
     total = sum_batches(measure, batches, statistic.length)
     return jnp.asarray(total.values.astype(np.int32)), total.records
@@ -59,8 +60,8 @@ def _of_few(
 def _refuse_size(n: int, statistic: Statistic) -> None:
     if n * statistic.most_per_record > LARGEST:
         raise ValueError(
-            f"`records` must be at most {LARGEST // statistic.most_per_record} for "
-            "exact integers; a statistic with fewer units allows for more."
+            f"`table` must have at most {LARGEST // statistic.most_per_record} "
+            "records for exact integers; a statistic with fewer units allows for more."
         )
 
 

@@ -1,4 +1,4 @@
-"""What leaves the house: noisy integers, the law that made them, and public facts.
+"""A release: values, mechanism and public metadata.
 
 Everything computed from a release is post-processing, and costs nothing more.
 """
@@ -61,9 +61,8 @@ class Released(Unpickled, eqx.Module):
                 f"`values` must be the {self.statistic.length} numbers of the "
                 f"statistic, got shape {jnp.shape(self.values)}."
             )
-        if isinstance(self.mechanism, ExactMechanism) and not file_format.is_for(
-            self.mechanism, self.statistic
-        ):
+        made = self.mechanism
+        if isinstance(made, ExactMechanism) and not made.accepts(self.statistic):
             raise ValueError(
                 "`mechanism` must be one for what was measured, got "
                 f"{type(self.mechanism).__name__} for other tables."
@@ -76,11 +75,11 @@ class Released(Unpickled, eqx.Module):
         Raises:
             ValueError: if the release is of something else.
         """
-        table = self.statistic
-        net = table.network if isinstance(table, TableStatistic) else None
+        net = self.statistic.network
         if net is None:
-            kind = table.describe()["kind"]
-            raise ValueError(f"`released` must be for a network, got one of {kind}.")
+            raise ValueError(
+                f"`released` must be for a network, got one of {self.statistic.kind}."
+            )
         return net
 
     @property
@@ -133,7 +132,7 @@ class Released(Unpickled, eqx.Module):
             raise ValueError(
                 "`released` must be of noisy counts, got "
                 f"{type(self.mechanism).__name__} of "
-                f"{self.statistic.describe()['kind']}: see `dpjax.posterior`."
+                f"{self.statistic.kind}: see `dpjax.posterior`."
             )
         return self.statistic
 
@@ -164,7 +163,7 @@ class Released(Unpickled, eqx.Module):
         except (ValueError, jax.errors.TracerArrayConversionError):
             cost = "stacked or traced"
         return (
-            f"Released({self.statistic.describe()['kind']} of {len(self.schema)} "
+            f"Released({self.statistic.kind} of {len(self.schema)} "
             f"variables, {self.statistic.length} integers, {cost}, {self.adjacency})"
         )
 

@@ -78,6 +78,25 @@ class Statistic(abc.ABC):
         """The network whose posterior a release of this is for, if it is one."""
         return None
 
+    @cached_property
+    def parts(self) -> dict[str, int]:
+        """Names and lengths of the parts of the vector that may have their own budgets.
+
+        In the order in which they lie; none unless a statistic says otherwise.
+        """
+        return {}
+
+    def part_sensitivity(self, adjacency: str) -> Sensitivity:
+        """By how much, in L1, one record can move any one of the parts.
+
+        Raises:
+            ValueError: if there are no parts.
+        """
+        raise ValueError(
+            "`split` must be left out for a statistic without parts, got one for "
+            f"{self.kind}."
+        )
+
     @property
     def least_length(self) -> int:
         """At most `length`, and found without much work, whatever a file says."""

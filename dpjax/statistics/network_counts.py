@@ -109,11 +109,11 @@ class NetworkCounts(TableStatistic):
 
     def sensitivity(self, adjacency: str) -> Sensitivity:
         """Exact L1 sensitivity of `measure` under `adjacency`, in records."""
-        one = self.sensitivity_of_one(adjacency)
+        one = self.part_sensitivity(adjacency)
         tables = len(self.measured.groups)
         return Sensitivity(int(one.value) * tables, adjacency, tight=True)
 
-    def sensitivity_of_one(self, adjacency: str) -> Sensitivity:
+    def part_sensitivity(self, adjacency: str) -> Sensitivity:
         """Exact L1 sensitivity of one measured table: a record is in one of its cells.
 
         Every table has this one, and a record can move all of them at once.
@@ -122,7 +122,7 @@ class NetworkCounts(TableStatistic):
         return Sensitivity(2 if adjacency == REPLACE_ONE else 1, adjacency, tight=True)
 
     @cached_property
-    def measured_cells(self) -> dict[str, int]:
+    def parts(self) -> dict[str, int]:
         """Number of cells of each measured table, by the child of its family."""
         names = [self.net.names[group[-1]] for group in self.measured.groups]
         cells = np.diff(self.measured.offsets).tolist()

@@ -21,7 +21,7 @@ from dpjax._types import Key
 from dpjax.chains import ChargedChain, charged_chain, choice, latents, public_chain
 from dpjax.plots import Panel, Series
 from dpjax.privacy import REPLACE_ONE, Ledger, PureDP, advanced
-from dpjax.releases.release import release
+from dpjax.releases.publish import release
 from papers.foulds.efficiency import EPSILON
 from papers.networks import COIN
 from papers.reproduction import Claim

@@ -151,9 +151,9 @@ def altered(seed: str, changes: Callable[[int], Mapping[str, Any]]):
 def split(budgets: Callable[[int], Sequence[Fraction]]) -> Callable[[int], bytes]:
     def make(s: int) -> bytes:
         statistic = NetworkCounts(star(s + 1))
-        shares = dict(zip(statistic.measured_cells, budgets(s), strict=True))
-        one = statistic.sensitivity_of_one(ONE)
-        noise = SplitLaplace.calibrate(shares, statistic.measured_cells, one)
+        shares = dict(zip(statistic.parts, budgets(s), strict=True))
+        one = statistic.part_sensitivity(ONE)
+        noise = SplitLaplace.calibrate(shares, statistic.parts, one)
         return released(statistic, noise)
 
     return make

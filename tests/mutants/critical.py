@@ -43,7 +43,7 @@ FUNCTIONS = {
         "_fold_in", "release_key",
     ),
     "statistics/network_counts.py": (
-        "NetworkCounts.sensitivity", "NetworkCounts.sensitivity_of_one",
+        "NetworkCounts.sensitivity", "NetworkCounts.part_sensitivity",
     ),
     "statistics/fourier.py": (
         "FourierCoefficients._first", "FourierCoefficients.of_counts",
@@ -117,7 +117,7 @@ FUNCTIONS = {
         "CellMass.calibrate", "CellMass.draw", "CellMass.scores", "_largest_rate",
         "_exponential_below",
     ),
-    "releases/release.py": (
+    "releases/publish.py": (
         "_noise", "_posterior_sample", "_map", "_cell_mass", "release",
         "_refuse_statistic", "_refuse_empty",
     ),
@@ -138,7 +138,7 @@ REFUSALS = (
     *("noise/tables.py:certify", "releases/measuring.py:_refuse_size"),
     *("privacy/guarantee.py:_exact_loss", "privacy/composition.py:parallel"),
     *("privacy/composition.py:subsampled", "privacy/composition.py:_adjacency"),
-    *("privacy/composition.py:_below_one", "releases/release.py:_refuse_empty"),
+    *("privacy/composition.py:_below_one", "releases/publish.py:_refuse_empty"),
     "mechanisms/discrete_laplace.py:DiscreteLaplace.sample",
     "mechanisms/discrete_laplace.py:_to_words",
     "mechanisms/split_laplace.py:SplitLaplace.calibrate",
@@ -170,7 +170,7 @@ EXEMPT = {
         "any public table of integers is as private: costs are derived from it"
     ),
     ("noise/keys/chacha.py:_double_round", "words = list(state)"): _TEXT,
-    ("statistics/network_counts.py:NetworkCounts.sensitivity_of_one", "one_of("): (
+    ("statistics/network_counts.py:NetworkCounts.part_sensitivity", "one_of("): (
         "`Sensitivity` refuses an unknown adjacency itself"
     ),
     (_FOURIER + "_terms", "return math.prod("): (
@@ -204,10 +204,10 @@ EXEMPT = {
     (_FAMILY, "if truncation is not None:"): _CHOICE,
     (_FAMILY, "elif heat is None:"): _CHOICE,
     (_FAMILY, "heat = heat or"): _CHOICE,
-    ("releases/release.py:release", "recipe.statistic("): (
+    ("releases/publish.py:release", "recipe.statistic("): (
         "one for the other adjacency is refused, and any other has its own cost"
     ),
-    ("releases/release.py:_refuse_statistic", "if isinstance(what, BayesNet):"): (
+    ("releases/publish.py:_refuse_statistic", "if isinstance(what, BayesNet):"): (
         "a network's statistic is made by the mechanism's own recipe"
     ),
     ("chains/price.py:of_each", "def every("): _LOUD,

@@ -13,7 +13,7 @@ MUTANTS = (
     Mutant(
         "budget not charged",
         "release: not at all",
-        "releases/release.py",
+        "releases/publish.py",
         "    private = make(n=n)\n    if ledger is not None:\n",
         "    private = make(n=n)\n    if ledger is not None and False:\n",
         (_CHARGED_FIRST,),
@@ -21,7 +21,7 @@ MUTANTS = (
     Mutant(
         "budget not charged",
         "release: after the draw",
-        "releases/release.py",
+        "releases/publish.py",
         "    private = make(n=n)\n",
         "    private = make(n=n)\n    private.draw(exact)\n",
         (_CHARGED_FIRST,),
@@ -29,7 +29,7 @@ MUTANTS = (
     Mutant(
         "budget not charged",
         "release: the records are read before the ledger is asked",
-        "releases/release.py",
+        "releases/publish.py",
         "        ledger.require(budget)\n    exact, size =",
         "        pass\n    exact, size =",
         (
@@ -40,7 +40,7 @@ MUTANTS = (
     Mutant(
         "wrong adjacency",
         "release: the number of records is shown where it is private",
-        "releases/release.py",
+        "releases/publish.py",
         "n = size if adjacency == REPLACE_ONE else None\n",
         "n = size\n",
         (_DOOR + "test_a_private_number_of_records_enters_no_shape_scale_or_clamp",),

@@ -2,7 +2,7 @@
 
 from tests.mutants.mutant import Mutant
 
-_PUBLISH = "releases/release.py"
+_PUBLISH = "releases/publish.py"
 _MEASURING = "releases/measuring.py"
 _DISCRETE_LAPLACE = "mechanisms/discrete_laplace.py"
 _SPLIT_LAPLACE = "mechanisms/split_laplace.py"
@@ -38,9 +38,9 @@ MUTANTS = (
         "sensitivity halved",
         "release: a split with half of a table's sensitivity",
         _PUBLISH,
-        "noise = SplitLaplace.calibrate(split, statistic.measured_cells, one_table)",
+        "noise = SplitLaplace.calibrate(split, statistic.parts, one_table)",
         "noise = SplitLaplace.calibrate(\n"
-        "        split, statistic.measured_cells, type(one_table)(1, "
+        "        split, statistic.parts, type(one_table)(1, "
         "adjacency)\n"
         "    )",
         (_IN_SPLIT_LAPLACE + "test_a_release_spends_what_its_tables_do[replace-one]",),

@@ -1,0 +1,316 @@
+"""How a release is to be made: a mechanism and its options, before any data is seen.
+
+A recipe becomes a mechanism when the statistic, the budget and the public number of
+records are known. A string such as "laplace" stands for the recipe with its defaults.
+"""
+
+__all__ = [
+    "RECIPES",
+    "Fourier",
+    "Laplace",
+    "Map",
+    "MapCells",
+    "PosteriorSample",
+    "Recipe",
+    "recipe_of",
+]
+
+import abc
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from dpjax._checks import one_of
+from dpjax._registry import Registry
+from dpjax.data.bayes_net import BayesNet
+from dpjax.families import Truncation
+from dpjax.mechanisms.base import ExactMechanism, all_tables, tables_of
+from dpjax.mechanisms.cell_mass import CellMass
+from dpjax.mechanisms.discrete_laplace import DiscreteLaplace
+from dpjax.mechanisms.family_loss import Prior
+from dpjax.mechanisms.family_posterior_sampler import FamilyPosteriorSampler
+from dpjax.mechanisms.network_posterior_sampler import NetworkPosteriorSampler
+from dpjax.mechanisms.split_laplace import SplitLaplace
+from dpjax.privacy import Epsilon
+from dpjax.statistics import (
+    FamilyStatistic,
+    FourierCoefficients,
+    NetworkCounts,
+    Statistic,
+)
+
+
+@dataclass(frozen=True)
+class Recipe(abc.ABC):
+    """A mechanism and its options; frozen, and typed.
+
+    One of your own is a subclass with a `kind`, added to `RECIPES`: then `release` and
+    the command line take it by that name.
+    """
+
+    kind: ClassVar[str]
+    """Its name in `release` and on the command line."""
+
+    def statistic(self, net: BayesNet, adjacency: str) -> Statistic:
+        """What is measured of a network."""
+        return NetworkCounts(net)
+
+    @abc.abstractmethod
+    def accepts(self, statistic: Statistic) -> bool:
+        """Whether this statistic can be released so."""
+
+    @abc.abstractmethod
+    def mechanism(
+        self, statistic: Statistic, epsilon: Fraction, adjacency: str, n: int | None
+    ) -> ExactMechanism:
+        """The mechanism that spends at most `epsilon`.
+
+        Args:
+            statistic: what is measured.
+            epsilon: the budget.
+            adjacency: "replace-one" or "add-remove".
+            n: the number of records, where it is public.
+
+        Raises:
+            ValueError: if an option is outside its range, or not for this statistic.
+        """
+
+    def __str__(self) -> str:
+        return self.kind
+
+
+RECIPES: Registry[Recipe] = Registry("recipe")
+"""Recipes by name."""
+
+
+@RECIPES.add
+@dataclass(frozen=True)
+class Laplace(Recipe):
+    """Discrete Laplace noise on any statistic; of a network, on its posterior updates.
+
+    Args:
+        split: the budget of each part of the statistic, such as {"kind": "1/4",
+            "deaths": "3/4"}; of the counts of a network the parts are the measured
+            tables, by the name of the child. The budgets add up to ε. None: all
+            numbers get the same noise. A table that is part of another one is not
+            measured, and has no budget.
+    """
+
+    kind: ClassVar[str] = "laplace"
+
+    split: Mapping[str, Epsilon] | None = None
+
+    def accepts(self, statistic: Statistic) -> bool:
+        """Any statistic."""
+        return True
+
+    def mechanism(
+        self, statistic: Statistic, epsilon: Fraction, adjacency: str, n: int | None
+    ) -> DiscreteLaplace | SplitLaplace:
+        """Noise for the statistic's sensitivity, or for that of its parts."""
+        if self.split is None:
+            return DiscreteLaplace.calibrate(epsilon, statistic.sensitivity(adjacency))
+        if not isinstance(self.split, Mapping):
+            raise ValueError(
+                "`split` must be a mapping from tables to budgets, such as "
+                "{'kind': '1/4', 'deaths': '3/4'}, got "
+                f"{type(self.split).__name__}."
+            )
+        noise = SplitLaplace.of_tables(self.split, statistic, adjacency)
+        spent = noise.guarantee().epsilon
+        if spent != epsilon:
+            raise ValueError(
+                f"`split` must add up to `epsilon`, {epsilon}, exactly, got {spent}."
+            )
+        return noise
+
+
+@RECIPES.add
+@dataclass(frozen=True)
+class Fourier(Recipe):
+    """Discrete Laplace noise on Fourier coefficients, so that all tables agree."""
+
+    kind: ClassVar[str] = "fourier"
+
+    def statistic(self, net: BayesNet, adjacency: str) -> FourierCoefficients:
+        """The coefficients that the tables of a network need."""
+        return FourierCoefficients.of_network(net, adjacency)
+
+    def accepts(self, statistic: Statistic) -> bool:
+        """Fourier coefficients."""
+        return statistic.kind == FourierCoefficients.kind
+
+    def mechanism(
+        self, statistic: Statistic, epsilon: Fraction, adjacency: str, n: int | None
+    ) -> DiscreteLaplace:
+        """Noise for the statistic's sensitivity."""
+        return DiscreteLaplace.calibrate(epsilon, statistic.sensitivity(adjacency))
+
+
+@dataclass(frozen=True)
+class _OfAllTables(Recipe):
+    """A recipe for the counts of all tables of a network, each of them measured."""
+
+    def statistic(self, net: BayesNet, adjacency: str) -> NetworkCounts:
+        """The counts of all tables."""
+        return NetworkCounts(net, "all")
+
+    def accepts(self, statistic: Statistic) -> bool:
+        """Counts of all tables."""
+        return tables_of(statistic) is not None
+
+
+@RECIPES.add
+@dataclass(frozen=True)
+class PosteriorSample(_OfAllTables):
+    """Draws from the truncated, tempered posterior of a network or a family.
+
+    Args:
+        temperature: the likelihood is raised to 1 / temperature. None: the lowest that
+            the budget allows, but at least 1.
+        samples: number of draws; together they cost the budget.
+        prior: of a network the Dirichlet parameter of every cell (None: 1); of a family
+            the mean of its scaled statistics and the records that it is worth (None:
+            uniform on the grid).
+        omega: of a network: the smallest probability of a level. None: chosen.
+        units: of a network: probabilities are multiples of 1 / units (None: 1000).
+        truncation: of a family: by parameter, the least and the most that it may be.
+        points: of a family: of the grid, for each parameter.
+    """
+
+    kind: ClassVar[str] = "posterior-sample"
+
+    temperature: Epsilon | None = None
+    samples: int = 1
+    prior: Epsilon | Prior | None = None
+    omega: Epsilon | None = None
+    units: int | None = None
+    truncation: Truncation | None = None
+    points: int | None = None
+
+    def accepts(self, statistic: Statistic) -> bool:
+        """Counts of all tables, or the sufficient statistics of a family."""
+        return isinstance(statistic, FamilyStatistic) or super().accepts(statistic)
+
+    def mechanism(
+        self, statistic: Statistic, epsilon: Fraction, adjacency: str, n: int | None
+    ) -> NetworkPosteriorSampler | FamilyPosteriorSampler:
+        """The sampler of the network or of the family."""
+        common: Any = {"n": n, "temperature": self.temperature, "samples": self.samples}
+        if isinstance(statistic, FamilyStatistic):
+            _refuse("an exponential family", omega=self.omega, units=self.units)
+            return FamilyPosteriorSampler.calibrate(
+                statistic.family,
+                statistic.steps,
+                statistic.lowest,
+                epsilon,
+                adjacency,
+                truncation=self.truncation,
+                prior=self.prior,  # type: ignore[arg-type]
+                points=self.points,
+                **common,
+            )
+        _refuse("a network", truncation=self.truncation, points=self.points)
+        return NetworkPosteriorSampler.posterior(
+            all_tables(statistic),
+            epsilon,
+            adjacency,
+            omega=self.omega,
+            prior=1 if self.prior is None else self.prior,  # type: ignore[arg-type]
+            units=1000 if self.units is None else self.units,
+            **common,
+        )
+
+
+@RECIPES.add
+@dataclass(frozen=True)
+class Map(_OfAllTables):
+    """A draw near the posterior mode of a network, scored by the joint probability.
+
+    Args:
+        omega: the smallest probability of a level. None: chosen.
+        temperature: None: from the budget.
+        prior: Dirichlet parameter of every cell.
+        units: probabilities are multiples of 1 / units.
+    """
+
+    kind: ClassVar[str] = "map"
+
+    omega: Epsilon | None = None
+    temperature: Epsilon | None = None
+    prior: Epsilon = 1
+    units: int = 1000
+
+    def mechanism(
+        self, statistic: Statistic, epsilon: Fraction, adjacency: str, n: int | None
+    ) -> NetworkPosteriorSampler:
+        """The exponential mechanism on a grid."""
+        return NetworkPosteriorSampler.map(
+            all_tables(statistic), epsilon, adjacency, n=n, **_options(self)
+        )
+
+
+@RECIPES.add
+@dataclass(frozen=True)
+class MapCells(_OfAllTables):
+    """A draw near the posterior mode of a few rows, scored by the mass of cells.
+
+    Args:
+        omega: the smallest probability of a level; required.
+        temperature: of the posterior whose mass is the score.
+        prior: Dirichlet parameter of every level.
+        units: probabilities are multiples of 1 / units.
+    """
+
+    kind: ClassVar[str] = "map-cells"
+
+    omega: Epsilon | None = None
+    temperature: Epsilon = 1
+    prior: Epsilon = 1
+    units: int = 16
+
+    def mechanism(
+        self, statistic: Statistic, epsilon: Fraction, adjacency: str, n: int | None
+    ) -> CellMass:
+        """The exponential mechanism on listed cells."""
+        if self.omega is None:
+            raise ValueError("`omega` must be given for map-cells, such as '0.1'.")
+        layout = all_tables(statistic)
+        return CellMass.calibrate(layout, epsilon, adjacency, **_options(self))
+
+
+def recipe_of(
+    mechanism: str | Recipe, options: Mapping[str, Any] | None = None
+) -> Recipe:
+    """The recipe of that name with these options; a recipe is returned as it is.
+
+    Raises:
+        ValueError: if there is none of that name, or it has no such option.
+    """
+    if isinstance(mechanism, Recipe):
+        return mechanism
+    try:
+        made = RECIPES[mechanism]
+    except ValueError:
+        one_of(tuple(RECIPES), mechanism=mechanism)
+        raise
+    names = [field.name for field in fields(made)]
+    for name in options or {}:
+        if name not in names:
+            raise ValueError(
+                f"`{name}` must be left out: the options of {mechanism} are "
+                f"{', '.join(names) or 'none'}."
+            )
+    return made(**options or {})
+
+
+def _options(recipe: Recipe) -> dict[str, Any]:
+    return {field.name: getattr(recipe, field.name) for field in fields(recipe)}
+
+
+def _refuse(what: str, **options: object) -> None:
+    """Refuse options that mean nothing here."""
+    for name, value in options.items():
+        if value is not None:
+            raise ValueError(f"`{name}` must be left out for {what}.")

@@ -1,0 +1,113 @@
+"""`release`: charges the ledger, then draws from the operating system's randomness."""
+
+__all__ = ["release"]
+
+from collections.abc import Collection
+from functools import partial
+
+from dpjax._checks import one_of
+from dpjax._types import Records
+from dpjax.data.bayes_net import BayesNet
+from dpjax.data.columns import Table
+from dpjax.mechanisms.recipes import Recipe, recipe_of
+from dpjax.privacy import (
+    ADJACENCIES,
+    REPLACE_ONE,
+    Epsilon,
+    Ledger,
+    PureDP,
+    exact_epsilon,
+)
+from dpjax.releases.measuring import measured
+from dpjax.releases.released import Released
+from dpjax.statistics import Statistic
+
+
+def release(
+    what: BayesNet | Statistic,
+    table: Records | Table,
+    *,
+    epsilon: Epsilon,
+    adjacency: str,
+    mechanism: str | Recipe = "laplace",
+    ledger: Ledger | None = None,
+    ignore: str | Collection[str] = (),
+) -> Released:
+    """Publish what Bayesian inference needs of a table, privately and exactly.
+
+    Args:
+        what: a Bayesian network; or a statistic, such as `Sufficient` of an
+            exponential family, or other counts than the mechanism's own.
+        table: a table whose columns are the variables, encoded records
+            (`Schema.encode`), or whatever `Schema.encode_batches` takes. Files,
+            folders, Arrow data sets and iterables are read a batch at a time where
+            tables are counted, in flat memory and with the same result.
+        epsilon: the privacy loss to spend, > 0: "0.5", Fraction(1, 2), or 0.5, which
+            means its shortest decimal.
+        adjacency: "replace-one" (n is public) or "add-remove" (n is private).
+        mechanism: a recipe of `dpjax.recipes` with its options, or the name of one with
+            its defaults: "laplace", noise on the posterior updates; "fourier", noise on
+            their Fourier coefficients, so that all tables agree; "posterior-sample",
+            draws from the truncated and tempered posterior; "map", a draw near its
+            mode, by the joint probability; or "map-cells", the same by the posterior
+            mass of cells, for a few rows.
+        ledger: charged before anything is drawn.
+        ignore: columns of the table that are to be left out; "*" for all others.
+
+    Returns:
+        The release: what was drawn, with everything needed to use and to verify it.
+
+    Privacy:
+        ε-DP, exactly, for the adjacency; less than ε is charged where options cost
+        less. Randomness is the operating system's, and is not kept. Errors about
+        records depend on them: for the curator's eyes only, like the time and the
+        memory it takes.
+
+    Raises:
+        ValueError: if an argument is not valid, the table is empty under replace-one,
+            it cannot be read or has too many records for exact integers, or this is
+            inside `jit` or `vmap`. Nothing is charged then.
+        BudgetExceeded: if the ledger has less left; the records are not touched.
+    """
+    one_of(ADJACENCIES, adjacency=adjacency)
+    recipe = recipe_of(mechanism)
+    statistic = _statistic(recipe, what, adjacency)
+    budget = PureDP(exact_epsilon(epsilon), adjacency)
+    statistic.sensitivity(adjacency)  # refuses a statistic for the other adjacency
+    make = partial(recipe.mechanism, statistic, budget.epsilon, adjacency)
+    make(n=1 if adjacency == REPLACE_ONE else None)  # mistakes show before any record
+    if ledger is not None:
+        ledger.require(budget)
+    exact, size = measured(statistic, table, ignore)
+    _refuse_empty(size, adjacency)
+    n = size if adjacency == REPLACE_ONE else None
+    private = make(n=n)
+    if ledger is not None:
+        purpose = f"{recipe}: {statistic.kind} of {len(statistic.variables)} variables"
+        ledger.charge(private.guarantee(), purpose)
+    return Released(private.draw(exact), statistic, private, n)
+
+
+def _statistic(recipe: Recipe, what: BayesNet | Statistic, adjacency: str) -> Statistic:
+    """What is measured; refused if the recipe's guarantee is for something else."""
+    if isinstance(what, BayesNet):
+        return recipe.statistic(what, adjacency)
+    if not isinstance(what, Statistic):
+        raise ValueError(
+            "`what` must be a network or a statistic, to be made private exactly, got "
+            f"{type(what).__name__}."
+        )
+    if not recipe.accepts(what):
+        raise ValueError(
+            f"`mechanism` must be one for {what.kind}, such as 'laplace', got "
+            f"{str(recipe)!r}: it is for a network, all families of it."
+        )
+    return what
+
+
+def _refuse_empty(n: int, adjacency: str) -> None:
+    if n == 0 and adjacency == REPLACE_ONE:
+        raise ValueError(
+            "`table` must not be empty under replace-one, where n is public and no "
+            "record can be replaced; under add-remove they may be."
+        )
