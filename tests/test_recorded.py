@@ -1,0 +1,127 @@
+"""What earlier code wrote and drew is read and drawn the same today."""
+
+import hashlib
+import json
+import os
+import shutil
+from fractions import Fraction
+
+import pytest
+
+from .recorded import cases
+from .recorded.results import assert_same, recorded, summary
+
+SLOW = {
+    *cases.THOROUGH,
+    *(name for name in cases.ALL if name.startswith(("linear-", "multivariate-"))),
+}
+CONTENTS = {
+    name: json.loads((cases.RELEASES / f"{name}.json").read_text("utf-8"))["content"]
+    for name in cases.ALL
+}
+
+
+def marked(names):
+    """Those that take long to compile are `thorough`."""
+    thorough = pytest.mark.thorough
+    return [pytest.param(x, marks=thorough) if x in SLOW else x for x in names]
+
+
+@pytest.mark.parametrize("name", cases.ALL)
+def test_an_old_release_is_verified_and_saved_as_it_was(name, tmp_path):
+    assert cases.facts(name) == recorded("facts")[name]
+    old, new = cases.RELEASES / f"{name}.json", tmp_path / "again.json"
+    cases.load(old).save(new)
+    written = json.loads(new.read_text("utf-8"))
+    digest = json.loads(old.read_text("utf-8"))["sha256"]
+    text = old.read_text("utf-8").replace(digest, written["sha256"])  # of the version
+    version = f'"library":"{written["content"]["library"]}"'
+    expected = text.replace(f'"library":"{CONTENTS[name]["library"]}"', version)
+    assert new.read_bytes() == expected.encode()
+
+
+@pytest.mark.parametrize("name", marked(cases.ALL))
+def test_the_posterior_of_an_old_release_is_the_same(name):
+    assert_same(summary(cases.mean(name)), recorded("means")[name])
+
+
+@pytest.mark.relaxed
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", cases.DEFAULT)
+def test_the_noise_aware_posterior_of_an_old_release_is_the_same(name):
+    assert_same(summary(cases.mean(name, True)), recorded("defaults")[name])
+
+
+def test_the_files_are_all_there():
+    assert cases.ALL == sorted(recorded("facts")) == sorted(recorded("means"))
+    assert sorted(cases.DRAWS) == sorted(recorded("draws"))
+    assert sorted(cases.DEFAULT) == sorted(recorded("defaults"))
+
+
+@pytest.mark.parametrize("part", cases.KINDS)
+def test_there_is_a_release_of_every_kind(part):
+    assert {content[part]["kind"] for content in CONTENTS.values()} == cases.KINDS[part]
+
+
+def test_there_is_a_release_of_every_family():
+    released = {content["statistic"].get("family") for content in CONTENTS.values()}
+    assert released - {None} == set(cases.FAMILIES)
+
+
+@pytest.mark.relaxed
+@pytest.mark.parametrize("name", marked(cases.DRAWS))
+def test_equal_keys_draw_what_they_drew(name):
+    assert_same(summary(cases.DRAWS[name]()), recorded("draws")[name])
+
+
+def test_a_schema_and_a_network_say_what_they_said():
+    path = cases.FORMATS / "schema.json"
+    schema = cases.read_schema(path)
+    assert schema.to_json() == json.loads(path.read_text("utf-8"))
+    net = cases.read_network(cases.FORMATS / "network.json", schema)
+    assert net.parent_names() == {"t": [], "é x": ["t"], "y": ["é x", "t"]}
+    net = cases.read_bif(cases.FORMATS / "network.bif")
+    assert net.parent_names() == {"t": [], "x": ["t"], "y": ["x", "t"]}
+    levels = [("no", "yes"), ("1", "2", "3"), ("0", "1")]
+    assert [variable.levels for variable in net.variables] == levels
+
+
+def test_a_ledger_without_hashes_goes_on_as_it_was(tmp_path):
+    path = tmp_path / "ledger.jsonl"
+    shutil.copy(cases.FORMATS / "ledger_1.jsonl", path)
+    before = path.read_bytes()
+    ledger = cases.Ledger(None, adjacency="replace-one", path=path)
+    assert (ledger.budget, ledger.spent) == (3, Fraction(13, 30))
+    ledger.charge(cases.PureDP(Fraction(1, 2), "replace-one"), "b")
+    assert path.read_bytes() == before + b'{"epsilon":"1/2","purpose":"b"}\n'
+
+
+def chained(text, inode):
+    """The same ledger in a file of another number: it is in every hash."""
+    header, *charges = map(json.loads, text.splitlines())
+    lines = [compact({**header, "inode": inode})]
+    chain = lines[0]
+    for charge in charges:
+        charge.pop("chain")
+        chain = hashlib.sha256((chain + compact(charge)).encode()).hexdigest()
+        lines.append(compact({"chain": chain, **charge}))
+    return "\n".join(lines) + "\n"
+
+
+def compact(document):
+    return json.dumps(document, sort_keys=True, separators=(",", ":"))
+
+
+def test_a_ledger_with_hashes_is_read_and_written_as_it_was(tmp_path):
+    text = (cases.FORMATS / "ledger_2.jsonl").read_text("utf-8")
+    assert chained(text, json.loads(text.splitlines()[0])["inode"]) == text
+    old, new = tmp_path / "old.jsonl", tmp_path / "new.jsonl"
+    old.touch()
+    old.write_text(chained(text, os.stat(old).st_ino), "utf-8")
+    ledger = cases.Ledger(None, adjacency="replace-one", path=old)
+    assert (ledger.budget, ledger.spent) == (3, Fraction(13, 30))
+    again = cases.Ledger("3", adjacency="replace-one", path=new)
+    for charge in map(json.loads, text.splitlines()[1:]):
+        cost = cases.PureDP(Fraction(charge["epsilon"]), "replace-one")
+        again.charge(cost, charge["purpose"])
+    assert new.read_text("utf-8") == chained(text, os.stat(new).st_ino)
