@@ -10,6 +10,7 @@ import pytest
 from scipy.linalg import hadamard
 
 import dpjax as dp
+from dpjax import theory
 from dpjax.mechanisms import DiscreteLaplace, Laplace
 from dpjax.posteriors import PlugInPosterior
 from dpjax.privacy import Sensitivity
@@ -18,7 +19,6 @@ from dpjax.releases.consistency import consistent
 from dpjax.statistics import FourierCoefficients, NetworkCounts, fourier_sensitivity
 from dpjax.tables.fourier_basis import contrasts, from_coefficients, to_coefficients
 from dpjax.tables.layout import TableLayout
-from dpjax.theory import stealth
 
 from .cases import mostly_thorough
 from .networks import measure, random_network, random_records, tables
@@ -200,7 +200,7 @@ def test_released_tables_agree_to_the_last_integer(adjacency, trial, rng):
         net, records, epsilon="1/5", adjacency=adjacency, mechanism="fourier"
     )
     assert_tables_agree(released.statistic, released.values, released.n)
-    assert stealth.stealth(released).consistent
+    assert theory.stealth(released).consistent
 
 
 @pytest.mark.thorough
@@ -303,7 +303,7 @@ def test_a_calibrated_increment_suffices_as_often_as_it_says(probability, key):
     statistic = FourierCoefficients.of_network(ASIA, "replace-one")
     noise = DiscreteLaplace.calibrate(1, statistic.sensitivity("replace-one"))
     key_calibrate, key_check = jax.random.split(key)
-    increment = stealth.calibrated_increment(
+    increment = theory.calibrated_increment(
         key_calibrate, statistic, noise, probability
     )
     empty = jnp.zeros((4000, statistic.length), jnp.int32)  # none is below zero
@@ -314,7 +314,7 @@ def test_a_calibrated_increment_suffices_as_often_as_it_says(probability, key):
     successes = (counts >= -1e-3).all(axis=1).sum()
     assert_at_least(successes, 4000, probability)
     assert successes < 4000 * (probability + 0.07)  # and is no larger than needed
-    assert increment < stealth.paper_increment(statistic, 1, -np.log(1 - probability))
+    assert increment < theory.paper_increment(statistic, 1, -np.log(1 - probability))
 
 
 def test_an_increment_is_added_in_equal_parts_and_said_to_show(rng):
@@ -328,10 +328,10 @@ def test_an_increment_is_added_in_equal_parts_and_said_to_show(rng):
     difference = raised.mean()["E"] - 0.5
     assert jnp.abs(difference).max() < 0.01
     assert plain.concentration.sum() < raised.concentration.sum()
-    report = stealth.stealth(released, 1e6)
+    report = theory.stealth(released, 1e6)
     assert report.nonnegative
     assert "raised total shows" in str(report)
-    assert "cost its ε again" in str(stealth.stealth(released, -1e6))
+    assert "cost its ε again" in str(theory.stealth(released, -1e6))
     with pytest.raises(ValueError, match="`increment` must be at least 0"):
         dp.posterior(released, increment=-1.0)
 
@@ -340,21 +340,21 @@ def test_tables_with_noise_of_their_own_agree_only_if_there_is_one(rng):
     for net, agree in ((binary(3, range), True), (binary(3, lambda i: [0][:i]), False)):
         records = random_records(rng, net, 50)
         released = dp.release(net, records, epsilon="1/10", adjacency="replace-one")
-        assert stealth.stealth(released).consistent == agree
+        assert theory.stealth(released).consistent == agree
 
 
 def test_bad_increments_are_refused(key):
     with pytest.raises(ValueError, match="must be Fourier coefficients"):
-        stealth.paper_increment(NetworkCounts(ASIA), 1, 1.0)
+        theory.paper_increment(NetworkCounts(ASIA), 1, 1.0)
     statistic = FourierCoefficients.of_network(ASIA, "replace-one")
     noise = Laplace(1.0, statistic.sensitivity("replace-one"))
     with pytest.raises(ValueError, match="`t` must be > 0"):
-        stealth.paper_increment(statistic, 1, 0)
+        theory.paper_increment(statistic, 1, 0)
     for probability in (0, 1, float("nan")):
         with pytest.raises(ValueError, match="`probability` must be between 0 and 1"):
-            stealth.calibrated_increment(key, statistic, noise, probability)
+            theory.calibrated_increment(key, statistic, noise, probability)
     with pytest.raises(ValueError, match="`draws` must be more"):
-        stealth.calibrated_increment(key, statistic, noise, 0.999, draws=100)
+        theory.calibrated_increment(key, statistic, noise, 0.999, draws=100)
 
 
 def test_the_inverse_is_the_inverse(rng):

@@ -219,7 +219,7 @@ SLOW = {"release", "samples", "posterior", "paid chain"}  # to compile
     ],
 )
 def test_no_object_shows_the_key_that_it_came_from(make, monkeypatch):
-    for module in ("mechanisms.discrete_laplace", "random.chacha", "random"):
+    for module in ("mechanisms.discrete_laplace", "noise.keys.chacha", "noise.keys"):
         place = importlib.import_module(f"dpjax.{module}")
         monkeypatch.setattr(place, "release_key", canary)
     thing = make(canary())

@@ -9,7 +9,7 @@ import pytest
 import dpjax as dp
 from dpjax.mechanisms import discrete_laplace
 from dpjax.noise import tables
-from dpjax.releases import measuring, release as door
+from dpjax.releases import measuring, publish
 
 from .networks import (
     TINY,
@@ -136,7 +136,7 @@ def test_the_ledger_is_charged_before_the_draw_and_before_data_is_touched(monkey
     with pytest.raises(KeyboardInterrupt):
         dp.release(NET, TABLE, epsilon="0.6", adjacency="replace-one", ledger=ledger)
     assert ledger.spent == dp.privacy.exact_epsilon("0.6")
-    monkeypatch.setattr(door, "measured", crash)
+    monkeypatch.setattr(publish, "measured", crash)
     with pytest.raises(dp.BudgetExceeded):
         dp.release(NET, TABLE, epsilon="0.6", adjacency="replace-one", ledger=ledger)
 
@@ -177,8 +177,8 @@ def test_a_private_number_of_records_chooses_no_truncation_or_temperature(mechan
     for n in (0, 30, 3000):
         records = np.zeros((n, 2), np.uint8)
         released = dp.release(
-            NET, records, epsilon=2, adjacency="add-remove", mechanism=mechanism,
-            units=40,
+            NET, records, epsilon=2, adjacency="add-remove",
+            mechanism=dp.mechanisms.recipes.recipe_of(mechanism, {"units": 40}),
         )  # fmt: skip
         described.append(json.dumps(released.mechanism.describe()))
         assert released.n is None

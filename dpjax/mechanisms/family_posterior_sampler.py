@@ -279,7 +279,7 @@ class FamilyPosteriorSampler(ParameterMechanism):
         if any(type(end) not in (int, float) for _, *ends in limits for end in ends):
             raise ValueError("`truncation` must be of numbers.")
         if not isinstance(statistic, FamilyStatistic):
-            raise ValueError("`mechanism` must be one for what is measured.")
+            raise ValueError("`mechanism` must be one for what was measured.")
         family, units, lowest = statistic.family, statistic.steps, statistic.lowest
         grid = ParameterGrid(family, limits, described["points"], units, lowest)
         heat = exact_epsilon(described["temperature"], "temperature")

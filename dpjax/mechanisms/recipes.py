@@ -101,6 +101,14 @@ class Laplace(Recipe):
 
     split: Mapping[str, Epsilon] | None = None
 
+    def __post_init__(self):
+        if not (self.split is None or isinstance(self.split, Mapping)):
+            raise ValueError(
+                "`split` must be a mapping from tables to budgets, such as "
+                "{'kind': '1/4', 'deaths': '3/4'}, got "
+                f"{type(self.split).__name__}."
+            )
+
     def accepts(self, statistic: Statistic) -> bool:
         """Any statistic."""
         return True
@@ -111,12 +119,6 @@ class Laplace(Recipe):
         """Noise for the statistic's sensitivity, or for that of its parts."""
         if self.split is None:
             return DiscreteLaplace.calibrate(epsilon, statistic.sensitivity(adjacency))
-        if not isinstance(self.split, Mapping):
-            raise ValueError(
-                "`split` must be a mapping from tables to budgets, such as "
-                "{'kind': '1/4', 'deaths': '3/4'}, got "
-                f"{type(self.split).__name__}."
-            )
         noise = SplitLaplace.of_tables(self.split, statistic, adjacency)
         spent = noise.guarantee().epsilon
         if spent != epsilon:

@@ -77,7 +77,8 @@ FUNCTIONS = {
         "_from_words",
     ),
     "mechanisms/split_laplace.py": (
-        "SplitLaplace.calibrate", "SplitLaplace.sample", "SplitLaplace.draw",
+        "SplitLaplace.calibrate", "SplitLaplace.of_tables", "SplitLaplace.sample",
+        "SplitLaplace.draw",
         "SplitLaplace.guarantee", "_budget", "_rows",
     ),
     "mechanisms/sampling_loss.py": (
@@ -118,9 +119,13 @@ FUNCTIONS = {
         "_exponential_below",
     ),
     "releases/publish.py": (
-        "_noise", "_posterior_sample", "_map", "_cell_mass", "release",
-        "_refuse_statistic", "_refuse_empty",
+        "release", "_statistic", "_refuse_empty",
     ),
+    "mechanisms/recipes.py": (
+        "Laplace.mechanism", "Fourier.mechanism", "PosteriorSample.mechanism",
+        "Map.mechanism", "MapCells.mechanism",
+    ),
+    "mechanisms/base.py": ("tables_of", "all_tables"),
     "releases/measuring.py": ("measured", "_of_few", "_refuse_size", "_refuse_traced"),
     "chains/price.py": (
         "price_of", "full_loss", "float_above", "float_below", "table_width",
@@ -204,11 +209,13 @@ EXEMPT = {
     (_FAMILY, "if truncation is not None:"): _CHOICE,
     (_FAMILY, "elif heat is None:"): _CHOICE,
     (_FAMILY, "heat = heat or"): _CHOICE,
-    ("releases/publish.py:release", "recipe.statistic("): (
+    ("releases/publish.py:_statistic", "return what"): _TEXT,
+    ("mechanisms/recipes.py:PosteriorSample.mechanism", "prior="): _CHOICE,
+    ("mechanisms/recipes.py:PosteriorSample.mechanism", "units="): _CHOICE,
+    ("mechanisms/base.py:tables_of", "return None"): _LOUD,
+    ("mechanisms/base.py:all_tables", "layout ="): _TEXT,
+    ("releases/publish.py:_statistic", "if isinstance(what, BayesNet):"): (
         "one for the other adjacency is refused, and any other has its own cost"
-    ),
-    ("releases/publish.py:_refuse_statistic", "if isinstance(what, BayesNet):"): (
-        "a network's statistic is made by the mechanism's own recipe"
     ),
     ("chains/price.py:of_each", "def every("): _LOUD,
     ("chains/price.py:shaped", "return jnp.asarray("): _TEXT,

@@ -3,6 +3,8 @@
 from tests.mutants.mutant import Mutant
 
 _PUBLISH = "releases/publish.py"
+_RECIPES = "mechanisms/recipes.py"
+_BASE = "mechanisms/base.py"
 _MEASURING = "releases/measuring.py"
 _DISCRETE_LAPLACE = "mechanisms/discrete_laplace.py"
 _SPLIT_LAPLACE = "mechanisms/split_laplace.py"
@@ -27,64 +29,70 @@ MUTANTS = (
     ),
     Mutant(
         "ε doubled",
-        "release: noise of twice the budget",
-        _PUBLISH,
-        "return DiscreteLaplace.calibrate(epsilon, statistic.sensitivity(adjacency))",
-        "return DiscreteLaplace.calibrate(2 * epsilon, "
+        "recipes: noise of twice the budget",
+        _RECIPES,
+        "            return DiscreteLaplace.calibrate(epsilon, "
+        "statistic.sensitivity(adjacency))",
+        "            return DiscreteLaplace.calibrate(2 * epsilon, "
         "statistic.sensitivity(adjacency))",
         (_IN_SAMPLING_DOORS + "test_a_mechanism_is_made_for_the_budget",),
     ),
     Mutant(
+        "ε doubled",
+        "recipes: Fourier noise of twice the budget",
+        _RECIPES,
+        "        \"\"\"Noise for the statistic's sensitivity.\"\"\"\n"
+        "        return DiscreteLaplace.calibrate(epsilon, ",
+        "        \"\"\"Noise for the statistic's sensitivity.\"\"\"\n"
+        "        return DiscreteLaplace.calibrate(2 * epsilon, ",
+        (_IN_SAMPLING_DOORS + "test_a_mechanism_is_made_for_the_budget",),
+    ),
+    Mutant(
         "sensitivity halved",
-        "release: a split with half of a table's sensitivity",
-        _PUBLISH,
-        "noise = SplitLaplace.calibrate(split, statistic.parts, one_table)",
-        "noise = SplitLaplace.calibrate(\n"
-        "        split, statistic.parts, type(one_table)(1, "
-        "adjacency)\n"
-        "    )",
+        "splits: half of a part's sensitivity",
+        _SPLIT_LAPLACE,
+        "return cls.calibrate(split, statistic.parts, one)",
+        "return cls.calibrate(split, statistic.parts, type(one)(1, adjacency))",
         (_IN_SPLIT_LAPLACE + "test_a_release_spends_what_its_tables_do[replace-one]",),
     ),
     Mutant(
         "ε doubled",
-        "release: a split of more than the budget",
-        _PUBLISH,
+        "recipes: a split of more than the budget",
+        _RECIPES,
         "    if spent != epsilon:\n",
         "    if spent < epsilon:\n",
         (_IN_SPLIT_LAPLACE + "test_a_wrong_split_is_one_line_and_costs_nothing",),
     ),
     Mutant(
+        "wrong adjacency",
+        "recipes: a split for the other adjacency",
+        _RECIPES,
+        "noise = SplitLaplace.of_tables(self.split, statistic, adjacency)",
+        'noise = SplitLaplace.of_tables(self.split, statistic, "add-remove")',
+        (_IN_SPLIT_LAPLACE + "test_a_release_spends_what_its_tables_do[replace-one]",),
+    ),
+    Mutant(
         "ε doubled",
-        "release: family samples of twice the budget",
-        _PUBLISH,
-        "            epsilon,\n"
-        "            adjacency,\n"
-        "            n=n,\n"
-        "            **options,\n"
-        "        )\n"
-        "    return NetworkPosteriorSampler",
-        "            2 * epsilon,\n"
-        "            adjacency,\n"
-        "            n=n,\n"
-        "            **options,\n"
-        "        )\n"
-        "    return NetworkPosteriorSampler",
+        "recipes: family samples of twice the budget",
+        _RECIPES,
+        "                statistic.lowest,\n                epsilon,\n",
+        "                statistic.lowest,\n                2 * epsilon,\n",
         (_IN_SAMPLING_DOORS + "test_samples_of_a_family_are_made_for_the_budget",),
     ),
     Mutant(
         "ε doubled",
-        "release: samples of twice the budget",
-        _PUBLISH,
-        "return NetworkPosteriorSampler.posterior(statistic.layout, epsilon,",
-        "return NetworkPosteriorSampler.posterior(statistic.layout, 2 * epsilon,",
+        "recipes: samples of twice the budget",
+        _RECIPES,
+        "            all_tables(statistic),\n            epsilon,\n",
+        "            all_tables(statistic),\n            2 * epsilon,\n",
         (_IN_SAMPLING_DOORS + "test_a_mechanism_is_made_for_the_budget",),
     ),
     Mutant(
         "ε doubled",
-        "release: a map of twice the budget",
-        _PUBLISH,
-        "return NetworkPosteriorSampler.map(statistic.layout, epsilon,",
-        "return NetworkPosteriorSampler.map(statistic.layout, 2 * epsilon,",
+        "recipes: a map of twice the budget",
+        _RECIPES,
+        "            all_tables(statistic), epsilon, adjacency, n=n, ",
+        "            all_tables(statistic), 2 * epsilon, adjacency, n=n, ",
         (
             _IN_SAMPLING_DOORS
             + "test_a_mechanism_is_made_for_the_budget[map-replace-one]",
@@ -92,18 +100,27 @@ MUTANTS = (
     ),
     Mutant(
         "ε doubled",
-        "release: cells of twice the budget",
-        _PUBLISH,
-        "return CellMass.calibrate(statistic.layout, epsilon,",
-        "return CellMass.calibrate(statistic.layout, 2 * epsilon,",
+        "recipes: cells of twice the budget",
+        _RECIPES,
+        "return CellMass.calibrate(layout, epsilon,",
+        "return CellMass.calibrate(layout, 2 * epsilon,",
         (_IN_SAMPLING_DOORS + "test_a_mechanism_is_made_for_the_budget",),
     ),
     Mutant(
         "branch left out",
-        "release: some families for samples of all",
+        "mechanisms: some tables for samples of all",
+        _BASE,
+        "isinstance(statistic, TableStatistic) and statistic.measured == "
+        "statistic.layout:",
+        "isinstance(statistic, TableStatistic):",
+        (_IN_SAMPLING_DOORS + "test_mistakes_show_before_any_record",),
+    ),
+    Mutant(
+        "branch left out",
+        "release: noise for another statistic",
         _PUBLISH,
-        'some = isinstance(what, NetworkCounts) and what.families != "all"',
-        "some = False",
+        "    if not recipe.accepts(what):\n",
+        "    if False:\n",
         (_IN_SAMPLING_DOORS + "test_mistakes_show_before_any_record",),
     ),
     Mutant(
@@ -159,8 +176,8 @@ MUTANTS = (
         "branch left out",
         "measuring: no limit of what comes in batches",
         _MEASURING,
-        "batches = _of_few(encode_batches(records, statistic.variables), statistic)",
-        "batches = encode_batches(records, statistic.variables)",
+        "batches = _of_few(encoded, statistic)",
+        "batches = encoded",
         (_IN_STREAMING + "test_too_many_records_are_refused_while_they_are_read",),
     ),
     Mutant(

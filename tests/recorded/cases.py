@@ -13,8 +13,7 @@ import jax.random as jr
 import numpy as np
 
 import dpjax as dp
-from dpjax import release_format
-from dpjax.cli import main
+from dpjax.cli.main import main
 
 # ---- The names: a change of names changes these lines, and nothing else that follows.
 
@@ -22,13 +21,13 @@ HERE = pathlib.Path(__file__).parent
 release, load, posterior = dp.release, dp.load, dp.posterior
 sweep, Interval = dp.sweep, dp.Interval
 read_schema, read_network = dp.Schema.from_json, dp.BayesNet.from_json
-read_bif, fit = dp.BayesNet.from_bif, dp.hidden_markov.fit
+read_bif, fit = dp.BayesNet.from_bif, dp.event_logs.fit
 Ledger, PureDP = dp.Ledger, dp.privacy.PureDP
-study_key, release_key = dp.random.study_key, dp.random.release_key
-FAMILIES = dp.expfam.FAMILIES
+study_key, release_key = dp.study_key, dp.noise.keys.release_key
+FAMILIES = dp.families.FAMILIES
 KINDS = {  # that the reader knows; the strings are the formats', not the classes'
-    "statistic": set(release_format._STATISTICS),
-    "mechanism": set(release_format._MECHANISMS),
+    "statistic": set(dp.statistics.STATISTICS),
+    "mechanism": set(dp.mechanisms.MECHANISMS),
 }
 LAWS = {
     "TruncatedBeta": lambda: dp.distributions.TruncatedBeta(2.0, 3.0, 0.1, 0.6),
