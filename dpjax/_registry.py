@@ -13,15 +13,16 @@ Added = TypeVar("Added", bound=type)
 class Registry(Generic[Kind]):
     """Classes by their `kind`.
 
-    Installed packages add theirs by an entry point of the group `dpjax.NOUNs` whose
-    name is the kind; it is loaded when the kind is first asked for.
+    Installed packages add theirs by an entry point of the group `dpjax.NOUNS`, such as
+    `dpjax.mechanisms`, whose name is the kind. It is loaded when first asked for.
 
     Args:
         noun: what they are kinds of, in errors.
+        nouns: the plural, where it does not end in s.
     """
 
-    def __init__(self, noun: str) -> None:
-        self._noun, self._group = noun, f"dpjax.{noun.replace(' ', '_')}s"
+    def __init__(self, noun: str, nouns: str = "") -> None:
+        self._noun, self._group = noun, f"dpjax.{nouns or noun + 's'}"
         self._kinds: dict[str, Any] = {}
 
     def add(self, kind: Added) -> Added:
@@ -40,7 +41,7 @@ class Registry(Generic[Kind]):
         """
         if self._kinds.setdefault(name, kind) is not kind:
             raise ValueError(
-                f"`kind` must be new among the {self._noun}s, {name!r:.80} is taken."
+                f"`kind` must be new for a {self._noun}, {name!r:.80} is taken."
             )
         return kind
 

@@ -31,7 +31,7 @@ def test_the_largest_sums_are_exact(adjacency):
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
 def test_a_record_more_is_refused(adjacency):
     records = np.ones((LARGEST // UNITS + 1, 1))
-    with pytest.raises(ValueError, match="must be at most 8192 for exact integers"):
+    with pytest.raises(ValueError, match="must have at most 8192 records for exact"):
         measuring.measured(statistic(adjacency), records)
 
 
@@ -41,7 +41,7 @@ def test_batches_are_counted_up_to_the_limit(monkeypatch):
     batches = [np.zeros((k, 1)) for k in (3, 0, 4, 1, 9)]
     taken = measuring._of_few(iter(batches), statistic("add-remove"))
     assert [len(next(taken)) for _ in range(3)] == [3, 0, 4]
-    with pytest.raises(ValueError, match="must be at most 7 for exact integers"):
+    with pytest.raises(ValueError, match="must have at most 7 records for exact"):
         next(taken)
 
 

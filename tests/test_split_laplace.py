@@ -10,6 +10,7 @@ from functools import partial
 
 import jax
 import jax.numpy as jnp
+import jaxtyping
 import numpy as np
 import pytest
 
@@ -267,8 +268,6 @@ def test_a_split_in_floats_means_their_decimals():
         ({"a": 0, "b": 1}, " give 'a' a budget, such as '1/4'"),
         ({"a": "-1", "b": 2}, " give 'a' a budget"),
         ({"a": "x", "b": 1}, " give 'a' a budget"),
-        (["1/4", "3/4"], " be a mapping from tables to budgets"),
-        ("a=1/4", " be a mapping from tables to budgets"),
         ({}, "each measured table and to no other"),
     ],
 )
@@ -278,6 +277,16 @@ def test_a_wrong_split_is_one_line_and_costs_nothing(split, message):
         release(split, ledger=ledger)
     assert "\n" not in str(error.value)
     assert ledger.spent == 0
+
+
+@pytest.mark.parametrize("split", [["1/4", "3/4"], "a=1/4"])
+def test_a_split_is_a_mapping(split):
+    jaxtyping.config.update("jaxtyping_disable", True)  # as for a user
+    try:
+        with pytest.raises(ValueError, match=r"^`split` must be a mapping from tables"):
+            dp.recipes.Laplace(split)
+    finally:
+        jaxtyping.config.update("jaxtyping_disable", False)
 
 
 def test_only_noise_on_the_counts_of_families_is_split():

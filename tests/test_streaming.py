@@ -189,7 +189,7 @@ def test_too_many_records_are_refused_while_they_are_read(monkeypatch):
     monkeypatch.setattr(dp.releases.measuring, "LARGEST", 500)
     source = iter([np.zeros((100, 3), np.uint8)] * 10)
     ledger = dp.Ledger(1, adjacency="add-remove")
-    with pytest.raises(ValueError, match="must be at most 500 for exact integers"):
+    with pytest.raises(ValueError, match="must have at most 500 records for exact"):
         dp.release(NET, source, epsilon=1, adjacency="add-remove", ledger=ledger)
     assert len(list(source)) == 4  # of which 5 make 500: the sixth was too much
     assert ledger.spent == 0

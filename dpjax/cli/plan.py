@@ -8,6 +8,7 @@ import json
 
 from dpjax.cli.options import network_of
 from dpjax.data.schema import Schema
+from dpjax.mechanisms import RECIPES
 from dpjax.noise.keys import study_key
 from dpjax.privacy import ADJACENCIES, exact_epsilon
 from dpjax.study.plan import Outlook, Plan, plan
@@ -34,6 +35,13 @@ def add(commands) -> None:
     command.add_argument("--epsilon", required=True, help="privacy loss: 0.5 or 1/3")
     command.add_argument("--adjacency", required=True, choices=ADJACENCIES)
     command.add_argument(
+        "--mechanism",
+        action="append",
+        default=[],
+        choices=sorted(RECIPES),
+        help="one more to compare, with its defaults (repeat for several)",
+    )
+    command.add_argument(
         "--repeats", type=int, default=32, help="of the simulation (%(default)s)"
     )
     command.add_argument("--seed", type=int, default=0, help="of the simulation")
@@ -50,6 +58,7 @@ def _run(options: argparse.Namespace) -> None:
         options.adjacency,
         key=study_key(options.seed),
         repeats=options.repeats,
+        mechanisms=options.mechanism,
     )
     if options.json:
         facts = {**dataclasses.asdict(planned), "preferred": planned.preferred}

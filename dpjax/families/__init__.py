@@ -26,7 +26,7 @@ __all__ = [
     "conjugate_posterior",
 ]
 
-from dpjax.families.base import Bound, Family, Truncation
+from dpjax.families.base import FAMILIES, Bound, Family, Truncation
 from dpjax.families.bernoulli import Bernoulli
 from dpjax.families.categorical import Categorical
 from dpjax.families.conjugate import (
@@ -51,17 +51,14 @@ from dpjax.families.parameters import (
 )
 from dpjax.families.poisson import Poisson
 
-FAMILIES: dict[str, type[Family]] = {
-    family.name: family
-    for family in (
-        Bernoulli,
-        Categorical,
-        Poisson,
-        Exponential,
-        GaussianMean,
-        Gaussian,
-        MultivariateGaussian,
-        LinearRegression,
-    )
-}
-"""By the name that files use."""
+for _family in (
+    Bernoulli,
+    Categorical,
+    Poisson,
+    Exponential,
+    GaussianMean,
+    Gaussian,
+    MultivariateGaussian,
+    LinearRegression,
+):
+    FAMILIES.add_as(_family.name, _family)

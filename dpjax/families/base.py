@@ -5,6 +5,7 @@ is outside is clipped to them, so that every supremum below is over a bounded se
 """
 
 __all__ = [
+    "FAMILIES",
     "Bound",
     "Ends",
     "Family",
@@ -24,6 +25,7 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Real
 
 from dpjax._checks import array_of, one_of
+from dpjax._registry import Registry
 from dpjax._types import Scalar
 
 Ends = tuple[float | int, ...]
@@ -249,6 +251,10 @@ class Family(abc.ABC):
                 f"got {min(unknown)!r}."
             )
         return truncation
+
+
+FAMILIES: Registry[Family] = Registry("family", "families")
+"""Families by the name that files use."""
 
 
 def interval(lower: Any, upper: Any) -> tuple[float, float]:

@@ -153,7 +153,7 @@ def all_tables(statistic: Statistic) -> TableLayout:
     layout = tables_of(statistic)
     if layout is None:
         raise ValueError(
-            "`mechanism` must be one for what was measured, such as 'laplace': this one "
-            f"is for the counts of all tables of a network, got {statistic.kind}."
+            "`mechanism` must be one for what was measured, such as 'laplace': this "
+            f"one is for counts of all tables of a network, got {statistic.kind}."
         )
     return layout

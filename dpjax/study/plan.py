@@ -6,6 +6,7 @@ Nothing here sees a record; asking is free, and may be repeated.
 
 __all__ = ["Outlook", "Plan", "plan"]
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import equinox as eqx
@@ -18,7 +19,8 @@ from jaxtyping import Array
 from dpjax._checks import one_of, typed_key, whole
 from dpjax._types import Key
 from dpjax.data.bayes_net import BayesNet
-from dpjax.mechanisms import Laplace, NetworkPosteriorSampler
+from dpjax.mechanisms import Laplace, NetworkPosteriorSampler, Recipe
+from dpjax.mechanisms.recipes import recipe_of
 from dpjax.posteriors.prediction import sample_records
 from dpjax.privacy import ADJACENCIES, REPLACE_ONE, Epsilon, exact_epsilon
 from dpjax.statistics import FourierCoefficients, NetworkCounts
@@ -28,6 +30,7 @@ from dpjax.study.experiments.table_learners import (
     PlainTables,
     SampledTables,
     TableLearner,
+    of_recipe,
 )
 from dpjax.tables.counts import count
 
@@ -79,10 +82,11 @@ def plan(
     key: Key,
     repeats: int = 32,
     prior: float = 1.0,
+    mechanisms: Sequence[str | Recipe] = (),
 ) -> Plan:
     """Expected error of the mechanisms, if all tables were equally likely.
 
-    All but map-cells, which is for a few rows.
+    All but map-cells, which is for a few rows, unless it is named.
 
     Args:
         net: the network.
@@ -93,6 +97,7 @@ def plan(
         key: of the simulation.
         repeats: of tables, records and noise, at least 2.
         prior: Dirichlet parameter of every cell.
+        mechanisms: further recipes, or their names, to be compared with the others.
 
     Privacy:
         Touches no data: costs nothing.
@@ -106,6 +111,9 @@ def plan(
     one_of(ADJACENCIES, adjacency=adjacency)
     budget = exact_epsilon(epsilon)
     candidates = _candidates(net, n, budget, adjacency, prior)
+    for recipe in map(recipe_of, mechanisms):
+        learner = of_recipe(recipe, net, budget, adjacency, n, prior)
+        candidates[str(recipe)] = learner, {}
     outlooks = []
     for name, (learner, choices) in candidates.items():
         same = jr.clone(key)  # all learn from the same simulated records

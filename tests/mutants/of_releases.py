@@ -41,9 +41,9 @@ MUTANTS = (
         "ε doubled",
         "recipes: Fourier noise of twice the budget",
         _RECIPES,
-        "        \"\"\"Noise for the statistic's sensitivity.\"\"\"\n"
+        '        """Noise for the statistic\'s sensitivity."""\n'
         "        return DiscreteLaplace.calibrate(epsilon, ",
-        "        \"\"\"Noise for the statistic's sensitivity.\"\"\"\n"
+        '        """Noise for the statistic\'s sensitivity."""\n'
         "        return DiscreteLaplace.calibrate(2 * epsilon, ",
         (_IN_SAMPLING_DOORS + "test_a_mechanism_is_made_for_the_budget",),
     ),

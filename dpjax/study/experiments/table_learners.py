@@ -7,10 +7,12 @@ __all__ = [
     "MECHANISMS",
     "NoisyTables",
     "PlainTables",
+    "ReleasedTables",
     "SampledTables",
     "Setting",
     "TableLearner",
     "learners",
+    "of_recipe",
 ]
 
 import abc
@@ -26,10 +28,13 @@ from dpjax._types import Cells, Key, Scalars
 from dpjax.data.bayes_net import BayesNet
 from dpjax.mechanisms import (
     DiscreteLaplace,
+    ExactMechanism,
     Laplace,
     Mechanism,
     NetworkPosteriorSampler,
+    ParameterMechanism,
     PosteriorSample,
+    Recipe,
 )
 from dpjax.privacy import REPLACE_ONE, Epsilon, Sensitivity, exact_epsilon
 from dpjax.statistics import FourierCoefficients, NetworkCounts, TableStatistic
@@ -113,6 +118,71 @@ class SampledTables(TableLearner):
     def fit(self, key: Key, counts: Int32[Array, " m"]) -> Cells:
         """The sample."""
         return self.law.sample(key, self.statistic.tables(counts))
+
+
+class ReleasedTables(TableLearner):
+    """What a release by any exact mechanism says, its noise ignored.
+
+    Args:
+        statistic: what is measured: its tables are all of a network's, or the maximal.
+        mechanism: how that is made private.
+        prior: Dirichlet parameter of every cell, > 0; one a budget if stacked.
+        n: number of records, where it is public.
+
+    Raises:
+        ValueError: if the statistic is made from other tables.
+    """
+
+    statistic: TableStatistic = eqx.field(static=True)
+    mechanism: ExactMechanism
+    prior: Scalars
+    n: int | None = eqx.field(static=True)
+
+    def __check_init__(self):
+        net = self.statistic.network
+        if net is None or self.statistic.counted not in (
+            NetworkCounts(net).measured,
+            net.layout,
+        ):
+            raise ValueError(
+                "`mechanism` must measure all tables of the network, or the maximal "
+                f"ones, to be simulated here, got one of {self.statistic.kind}."
+            )
+
+    def fit(self, key: Key, counts: Int32[Array, " m"]) -> Cells:
+        """The mean of released parameters, or the posterior mean of noisy tables."""
+        statistic, net = self.statistic, self.statistic.network
+        assert net is not None  # as construction has it
+        if statistic.counted == net.layout:
+            counts = NetworkCounts(net).tables(counts)
+        exact = statistic.of_counts(counts, self.n or 0)
+        values = self.mechanism.sample(key, exact)
+        if isinstance(self.mechanism, ParameterMechanism):
+            drawn = self.mechanism.parameters(jnp.atleast_2d(values))
+            return drawn.mean(axis=0)
+        tables = jnp.clip(statistic.tables(values.astype(float), self.n), 0, self.n)
+        return _posterior_mean(statistic, tables, self.prior)
+
+
+def of_recipe(
+    recipe: Recipe,
+    net: BayesNet,
+    epsilon: Epsilon,
+    adjacency: str,
+    n: int,
+    prior: float,
+) -> ReleasedTables:
+    """What releases by this recipe teach of a network's tables.
+
+    Raises:
+        ValueError: if the recipe is not for networks, or an option is out of range.
+    """
+    statistic = recipe.statistic(net, adjacency)
+    if not isinstance(statistic, TableStatistic):
+        raise ValueError(f"`mechanism` must be one for networks, got {recipe}.")
+    public = n if adjacency == REPLACE_ONE else None
+    made = recipe.mechanism(statistic, exact_epsilon(epsilon), adjacency, public)
+    return ReleasedTables(statistic, made, jnp.asarray(prior, float), public)
 
 
 def _posterior_mean(statistic: TableStatistic, tables: Cells, prior: Scalars) -> Cells:
@@ -203,12 +273,34 @@ _MAKE: dict[str, Callable[[Setting], TableLearner]] = {
 MECHANISMS = tuple(_MAKE)
 
 
-def learners(setting: Setting, names: Sequence[str]) -> dict[str, TableLearner]:
+def learners(
+    setting: Setting, names: Sequence[str | Recipe]
+) -> dict[str, TableLearner]:
     """A stack of learners a mechanism, an entry a budget; calibrated on the host.
+
+    Args:
+        setting: what they have in common.
+        names: of `MECHANISMS`, or recipes whose mechanisms differ in numbers alone.
 
     Raises:
         ValueError: if there is no such mechanism, or a budget is not positive.
     """
     for name in names:
-        one_of(MECHANISMS, mechanism=name)
-    return {name: _MAKE[name](setting) for name in names}
+        if not isinstance(name, Recipe):
+            one_of(MECHANISMS, mechanism=name)
+    return {
+        str(name): _of_budgets(name, setting)
+        if isinstance(name, Recipe)
+        else _MAKE[name](setting)
+        for name in names
+    }
+
+
+def _of_budgets(recipe: Recipe, setting: Setting) -> TableLearner:
+    net, adjacency, n = setting.net, setting.adjacency, setting.n
+    return stacked(
+        [
+            of_recipe(recipe, net, epsilon, adjacency, n, setting.prior)
+            for epsilon in setting.epsilons
+        ]
+    )
