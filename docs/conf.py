@@ -32,8 +32,10 @@ def copy_notebooks() -> None:
 
 
 copy_notebooks()
-# pages call `dpjax` as a shell would: that of this environment, first on the path
+# pages call `dpjax` of this environment, and `python -m papers` of this checkout, from
+# a temporary folder
 os.environ["PATH"] = f"{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}"
+os.environ["PYTHONPATH"] = str(DOCS.parent)
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault("PYTHONWARNINGS", "ignore:IProgress")  # bars as text are fine
 # pages share compiled programs, as `dpjax.runtime.cache_compilations` would let them

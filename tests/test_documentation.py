@@ -9,7 +9,9 @@ import pytest
 import dpjax
 
 DOCS = pathlib.Path(__file__).parents[1] / "docs"
+README = DOCS.parent / "README.md"
 PAGES = sorted([*DOCS.glob("*.md"), *DOCS.glob("reference/*.md")])
+GUIDES = [*DOCS.glob("how-*.md"), DOCS / "posteriors.md", DOCS / "which-epsilon.md"]
 REFERENCE = "\n".join(p.read_text("utf-8") for p in (DOCS / "reference").glob("*.md"))
 ROOMS = re.findall(r"^```\{room\} (dpjax[\w.]*)([ \w]*)\n```$", REFERENCE, re.MULTILINE)
 
@@ -45,7 +47,7 @@ def test_nothing_is_in_the_reference_twice():
     assert len(set(names)) == len(names)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", [README, *PAGES], ids=lambda page: page.stem)
 def test_links_to_files_lead_somewhere(page):
     text = re.sub(r"```.*?```", "", page.read_text("utf-8"), flags=re.DOTALL)
     links = re.findall(r"\]\((?!https?:|#|<)([^)#\s]+)", text)
@@ -53,6 +55,13 @@ def test_links_to_files_lead_somewhere(page):
         r"^```\{(?:literal)?include\} (\S+)", page.read_text("utf-8"), re.M
     )
     missing = [x for x in [*links, *included] if not (page.parent / x).exists()]
+    assert missing == []
+
+
+def test_the_readme_is_short_and_has_every_guide():
+    text = README.read_text("utf-8")
+    assert len(text.splitlines()) <= 150
+    missing = [page.name for page in GUIDES if f"(docs/{page.name})" not in text]
     assert missing == []
 
 

@@ -1,4 +1,4 @@
-"""SECURITY.md, docs/proofs.md, docs/how-tables-are-read.md: what they name exists."""
+"""SECURITY.md, the README and the pages of the documentation: what they name exists."""
 
 import ast
 import functools
@@ -16,7 +16,7 @@ from dpjax.mechanisms.base import ExactMechanism
 ROOT = pathlib.Path(__file__).parents[1]
 SECURITY = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
 PROOFS = (ROOT / "docs" / "proofs.md").read_text(encoding="utf-8")
-READING = (ROOT / "docs" / "how-tables-are-read.md").read_text(encoding="utf-8")
+PAGES = [ROOT / "SECURITY.md", ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))]
 
 NODE = re.compile(r"`(?:tests/)?(test_\w+\.py)(?:::(\w+))?`")
 SECTION = re.compile(r"^## (\d+)\. .*\n((?:(?!^## ).*\n)*)", re.MULTILINE)
@@ -99,10 +99,9 @@ def test_a_command_that_does_not_exist_is_noticed():
         assert missing_part(wrong) is not None
 
 
-@pytest.mark.parametrize(
-    "text", [SECURITY, PROOFS, READING], ids=["SECURITY", "proofs", "reading"]
-)
-def test_tests_and_names_in_the_documents_exist(text):
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_tests_and_names_in_the_documents_exist(page):
+    text = page.read_text(encoding="utf-8")
     assert missing_tests(text) == []
     assert missing_names(text) == []
 
