@@ -142,7 +142,7 @@ def public_chain(
         key: typed.
         released: from `dpjax.release` or `dpjax.load`; nothing else is accepted.
         step: `step(key, values, state)` returns the next state and an info, as steps of
-            `dpjax.gibbs` do; `values` are the noisy integers of the release, negative
+            `dpjax.chains` do; `values` are the noisy integers of the release, negative
             ones too: `jnp.maximum(values, 0)` makes counts of them. Built once: each
             new function is a new program.
         start: the state before the first sweep.
@@ -181,7 +181,7 @@ def charged_chain(
             `dpjax.noise.keys.release_key`.
         records: what the paid steps read: an array, or a tuple or dictionary of arrays
             with records on the first axis.
-        steps: taken in turn in each sweep; plain steps of `dpjax.gibbs` among them are
+        steps: taken in turn in each sweep; plain steps of `dpjax.chains` among them are
             given the state only, and are free. Built once: new ones are a new program.
         start: the state before the first sweep. It must not depend on the records: one
             that does, such as a fit, breaks the guarantee.

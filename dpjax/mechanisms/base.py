@@ -10,6 +10,7 @@ __all__ = [
     "MechanismWithLaw",
     "ParameterMechanism",
     "all_tables",
+    "on_host",
     "tables_of",
 ]
 
@@ -18,6 +19,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import equinox as eqx
+import jax
 import numpy as np
 from jaxtyping import Array, Float, Int, Real
 
@@ -135,6 +137,21 @@ class ParameterMechanism(ExactMechanism):
     @abc.abstractmethod
     def parameters(self, values: Real[Array, "*batch m"]) -> Float[Array, "*batch m"]:
         """The parameters that the integers of a release stand for."""
+
+
+def on_host(exact: Int[Array, " m"]) -> Int[np.ndarray, " m"]:
+    """The exact statistic, to be drawn from outside of compiled code.
+
+    Raises:
+        ValueError: inside `jit` or `vmap`.
+    """
+    try:
+        return np.asarray(exact)
+    except jax.errors.TracerArrayConversionError:
+        raise ValueError(
+            "`draw` must be called outside of `jit` and `vmap`: studies draw with "
+            "`sample(key, exact)` there."
+        ) from None
 
 
 def tables_of(statistic: Statistic) -> TableLayout | None:

@@ -6,9 +6,6 @@ by a bounded amount, a density by any.
 
 __all__ = ["CellMass"]
 
-import bisect
-import decimal
-import math
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -22,15 +19,20 @@ from jaxtyping import Array, Float, Float64, Int, Int64, Real
 
 from dpjax._checks import typed_key
 from dpjax._types import Key
-from dpjax.mechanisms.base import MECHANISMS, ParameterMechanism, all_tables, tables_of
-from dpjax.mechanisms.cell_grid import SCORE_BITS, CellGrid, PriorRange
+from dpjax.mechanisms.base import (
+    MECHANISMS,
+    ParameterMechanism,
+    all_tables,
+    on_host,
+    tables_of,
+)
+from dpjax.mechanisms.cell_grid import SCORE_BITS, CellGrid, largest_rate
 from dpjax.noise.exact_choice import Bounds, choose, softmax, system_bits
 from dpjax.privacy import REPLACE_ONE, Epsilon, PureDP, exact_epsilon
 from dpjax.statistics import Statistic
 from dpjax.tables.layout import TableLayout
 
 _OPTIONS = ("omega", "temperature", "prior", "units")
-_STEPS = 1 << 10  # in the search for the largest rate
 
 
 @MECHANISMS.add
@@ -120,7 +122,7 @@ class CellMass(ParameterMechanism):
             grid,
             promise,
             heat,
-            _largest_rate(promise.epsilon, width, grid.prior_ranges),
+            largest_rate(promise.epsilon, width, grid.prior_ranges),
         )
 
     @property
@@ -178,14 +180,7 @@ class CellMass(ParameterMechanism):
         return values.astype(float) / self.grid.units
 
     def sample(self, key: Key, exact: Int[Array, " m"]) -> Int[Array, " m"]:
-        """One draw in real arithmetic: for studies, not to be published.
-
-        Args:
-            key: typed.
-            exact: counts of all families, laid out as the tables.
-
-        Returns:
-            int32, the tables in units: over `grid.units` they are probabilities.
+        """One draw in real arithmetic, in units of the grid: for studies only.
 
         Raises:
             ValueError: if the key is not typed, or `exact` not a vector of integers,
@@ -235,14 +230,7 @@ class CellMass(ParameterMechanism):
                 tables; or inside `jit` or `vmap`.
         """
         self._check(exact)
-        try:
-            counts = np.asarray(exact)
-        except jax.errors.TracerArrayConversionError:
-            raise ValueError(
-                "`draw` must be called outside of `jit` and `vmap`: studies draw with "
-                "`sample` there."
-            ) from None
-        return self.grid.scores(counts, self.temperature)
+        return self.grid.scores(on_host(exact), self.temperature)
 
     def law(self, exact: Int[Array, " m"]) -> Float64[np.ndarray, " k"]:
         """The probability with which `draw` returns each cell, as floats.
@@ -264,45 +252,3 @@ class CellMass(ParameterMechanism):
                 f"`exact` must be {length} integers, a count for each cell of the "
                 f"tables, got {exact.dtype} of shape {exact.shape}."
             )
-
-
-def _largest_rate(
-    epsilon: Fraction, width: Fraction, priors: list[PriorRange]
-) -> Fraction:
-    r"""The largest rate, to a fine scale, that is proved to cost at most `epsilon`.
-
-    With scores for masses, $|d|$ and $-E_P d$ are larger by less than two units a row
-    and one more, whatever else was rounded. The rest is as in `CellMass`.
-
-    Args:
-        epsilon: the budget.
-        width: w, the range of what one record adds to log-weights.
-        priors: of every row of the grid.
-    """
-    shrink = _exponential_below(-width / 2)
-    delta = math.ceil((1 << SCORE_BITS) * (1 - shrink) / (1 + shrink))
-    slack = 2 * len(priors) + 1
-    largest = math.prod(prior.most for prior in priors)
-    smallest = math.prod(prior.least for prior in priors)
-    others = math.prod(prior.total for prior in priors) - largest
-
-    def rate(step: int) -> Fraction:
-        return epsilon / (delta * (1 + Fraction(step, _STEPS)) + 2 * slack)
-
-    def is_proved(step: int) -> bool:
-        """Whether π is at most what `rate` takes it for."""
-        small = _exponential_below(-rate(step) * (1 << SCORE_BITS))
-        pi = (largest - smallest * small) / (largest + others * small)
-        return pi <= Fraction(step, _STEPS)
-
-    return rate(bisect.bisect_left(range(_STEPS), True, key=is_proved))
-
-
-def _exponential_below(power: Fraction) -> Fraction:
-    """A lower bound of the exponential of a number < 0, within a part in 1e40."""
-    if power < -1000:
-        return Fraction(0)
-    numerator, denominator = map(decimal.Decimal, power.as_integer_ratio())
-    context = decimal.Context(prec=50)
-    exponential = context.exp(context.divide(numerator, denominator))
-    return Fraction(exponential) * (1 - Fraction(1, 10**40))

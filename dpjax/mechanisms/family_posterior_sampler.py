@@ -10,7 +10,6 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
@@ -19,7 +18,7 @@ from jaxtyping import Array, Float, Int, Real
 from dpjax._checks import one_of, typed_key, whole
 from dpjax._types import Key
 from dpjax.families import Family, Truncation
-from dpjax.mechanisms.base import MECHANISMS, ParameterMechanism
+from dpjax.mechanisms.base import MECHANISMS, ParameterMechanism, on_host
 from dpjax.mechanisms.family_loss import (
     Prior,
     lowest_temperature,
@@ -178,14 +177,7 @@ class FamilyPosteriorSampler(ParameterMechanism):
 
     def draw_with(self, bits: Bits, exact: Int[Array, " m"]) -> np.ndarray:
         """What `draw` does, with bits of one's own: for tests and audits."""
-        try:
-            vector = [int(x) for x in np.asarray(exact)]
-        except jax.errors.TracerArrayConversionError:
-            raise ValueError(
-                "`draw` must be called outside of `jit` and `vmap`: studies draw with "
-                "`sample(key, exact)` there."
-            ) from None
-        scores, unit = self.scores(vector)
+        scores, unit = self.scores(on_host(exact).tolist())
         drawn = softmax(scores, unit, bits, draws=self.samples)
         axes = (self.grid.points,) * len(self.grid.limits)
         return np.stack(np.unravel_index(drawn, axes), axis=1)

@@ -6,10 +6,11 @@ the guarantee is that of the theorem, on a real computer. They can be published.
 
 __all__ = ["NetworkPosteriorSampler"]
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -18,21 +19,21 @@ import jax.random as jr
 import numpy as np
 from jaxtyping import Array, Float, Int, Real
 
-from dpjax._checks import one_of, whole
+from dpjax._checks import whole
 from dpjax._types import Key
-from dpjax.mechanisms.base import MECHANISMS, ParameterMechanism, all_tables, tables_of
+from dpjax.mechanisms.base import (
+    MECHANISMS,
+    ParameterMechanism,
+    all_tables,
+    on_host,
+    tables_of,
+)
 from dpjax.mechanisms.posterior_sample import PosteriorSample
 from dpjax.mechanisms.sampling_loss import sample_loss
-from dpjax.mechanisms.truncation import (
-    Grids,
-    choose_share,
-    grids_of_omega,
-    grids_of_share,
-    temperature as lowest_temperature,
-)
+from dpjax.mechanisms.truncation import Grids, Wanted, chosen, wanted
 from dpjax.noise.exact_choice import Bits, system_bits
 from dpjax.noise.simplex_grid import SimplexGrid
-from dpjax.privacy import ADJACENCIES, REPLACE_ONE, Epsilon, PureDP, exact_epsilon
+from dpjax.privacy import Epsilon, PureDP, exact_epsilon
 from dpjax.statistics import Statistic
 from dpjax.tables.layout import TableLayout
 
@@ -50,9 +51,8 @@ class NetworkPosteriorSampler(ParameterMechanism):
     Privacy:
         `cost` for all draws together, exactly, under its adjacency. One sample costs at
         most $\sum_i 2 C_i / T$ under replace-one and half of it under add-remove, with
-        $C_i$ the logarithm of the largest over the smallest entry of a row of variable
-        i; m samples m times as much. Where n is public, the largest loss at that n,
-        which is smaller.
+        $C_i$ the log-ratio of the largest to the smallest entry of a row of variable i;
+        m samples m times as much. Where n is public, the largest loss at that n.
 
     Reference:
         Zhang, Rubinstein & Dimitrakakis (AAAI-16), Theorem 4, part 1, and Appendix C.2;
@@ -98,11 +98,10 @@ class NetworkPosteriorSampler(ParameterMechanism):
             layout: of the tables, a variable's own axis last (`BayesNet.layout`).
             epsilon: the budget. If ω and T are both given, less may be spent.
             adjacency: "replace-one" or "add-remove".
-            n: number of records: public under replace-one, where less heat is needed
-                for few; a public guess under add-remove, of use only to choose ω.
-            omega: smallest probability of a level. None: from T; and if neither is
-                given, the one with the smallest expected error, in proportion to 1
-                over a variable's number of levels.
+            n: number of records: public under replace-one, where few need a lower T; a
+                public guess under add-remove, of use only to choose ω.
+            omega: smallest probability of a level. None: from T; if neither is given,
+                a share of 1 over the number of levels, with the least expected error.
             temperature: T > 0. None: the lowest that ε and ω allow, but at least 1.
             samples: number m of samples.
             prior: Dirichlet parameter of every cell.
@@ -112,16 +111,8 @@ class NetworkPosteriorSampler(ParameterMechanism):
             ValueError: if an argument is outside its range, ω is not below 1 over every
                 number of levels, or ω, T and m together cost more than `epsilon`.
         """
-        whole(1, samples=samples, units=units)
-        return cls._calibrate(
-            _Choices(
-                layout, exact_epsilon(epsilon), adjacency, n, int(samples), int(units)
-            ),
-            _exact(omega=omega),
-            _exact(temperature=temperature),
-            exact_epsilon(prior, "prior"),
-            tempered_prior=False,
-        )
+        options = (layout, epsilon, adjacency, n, omega, temperature, prior, units)
+        return cls._of(wanted(*options, samples=samples))
 
     @classmethod
     def map(
@@ -141,49 +132,17 @@ class NetworkPosteriorSampler(ParameterMechanism):
         $\propto \exp(\epsilon u / 2\Delta)$ with u the logarithm of prior times
         likelihood is the posterior at $T = 2\Delta / \epsilon$, its prior tempered too.
         It factorises over the rows, and tends to the MAP as ε grows. Arguments are as
-        for `posterior`, but a T that is derived may be below 1.
-
-        The posterior density is no score: its sensitivity is not what the paper's
-        Algorithm 3 states. See `CellMass` for the mass of cells.
+        for `posterior`, but a T that is derived may be below 1. `CellMass` scores the
+        mass of cells; a density is no score, since its sensitivity is not bounded.
         """
-        whole(1, units=units)
-        return cls._calibrate(
-            _Choices(layout, exact_epsilon(epsilon), adjacency, n, 1, int(units)),
-            _exact(omega=omega),
-            _exact(temperature=temperature),
-            exact_epsilon(prior, "prior"),
-            tempered_prior=True,
-        )
+        options = (layout, epsilon, adjacency, n, omega, temperature, prior, units)
+        return cls._of(wanted(*options, tempered_prior=True))
 
     @classmethod
-    def _calibrate(
-        cls,
-        chosen: "_Choices",
-        omega: Fraction | None,
-        heat: Fraction | None,
-        prior: Fraction,
-        tempered_prior: bool,
-    ) -> "NetworkPosteriorSampler":
-        one_of(ADJACENCIES, adjacency=chosen.adjacency)
-        each = chosen.epsilon / chosen.samples
-        if omega is None:
-            share = choose_share(
-                chosen.layout, chosen.units, each, chosen.adjacency, chosen.n, heat
-            )
-            grids = grids_of_share(chosen.layout, share, chosen.units)
-        else:
-            grids = grids_of_omega(chosen.layout, omega, chosen.units)
-        n = chosen.n if chosen.adjacency == REPLACE_ONE and not tempered_prior else None
-        lowest = heat or lowest_temperature(grids, each, chosen.adjacency, prior, n)
-        derived = heat is None and (tempered_prior or lowest > 1)
-        heat = lowest if derived else heat or Fraction(1)
-        spent = chosen.epsilon
-        if not derived:  # less than the whole budget may be enough
-            loss = chosen.samples * sample_loss(grids, heat, chosen.adjacency, prior, n)
-            spent = min(spent, loss)
-        cost = PureDP(spent, chosen.adjacency)
-        layout, samples = chosen.layout, chosen.samples
-        return cls(layout, grids, heat, prior, samples, tempered_prior, n, cost)
+    def _of(cls, asked: Wanted) -> "NetworkPosteriorSampler":
+        grids, heat, n, cost = chosen(asked)
+        layout, prior, samples = asked.layout, asked.prior, asked.samples
+        return cls(layout, grids, heat, prior, samples, asked.tempered_prior, n, cost)
 
     @classmethod
     def from_description(
@@ -251,7 +210,7 @@ class NetworkPosteriorSampler(ParameterMechanism):
         return jnp.asarray(self.draw_with(system_bits, exact), jnp.int32)
 
     def draw_with(self, bits: Bits, exact: Int[Array, " m"]) -> np.ndarray:
-        """What `draw` does, with bits of one's own: for tests and audits."""
+        """What `draw` does, with given bits: for tests and audits."""
         drawn = np.empty((self.samples, self.layout.length), np.int64)
         for grid, row, exponents in self._rows(exact):
             drawn[:, row] = grid.draw(exponents, bits, self.samples)
@@ -270,30 +229,24 @@ class NetworkPosteriorSampler(ParameterMechanism):
     ) -> Iterator[tuple[SimplexGrid, slice, list[Fraction]]]:
         """Of every row its grid, its place, and the exponents of its law."""
         counts, offsets = self._checked(exact), self.layout.offsets
-        for (grid, _), start, stop in zip(
-            self.grids, offsets[:-1], offsets[1:], strict=True
-        ):
+        ends = itertools.pairwise(offsets)
+        for (grid, _), (start, stop) in zip(self.grids, ends, strict=True):
             for first in range(start, stop, grid.levels):
                 row = slice(first, first + grid.levels)
                 yield grid, row, [self._exponent(count) for count in counts[row]]
 
     def sample(self, key: Key, exact: Int[Array, " m"]) -> Float[Array, "samples m"]:
         """The same in real arithmetic, off the grid, in its units: for studies."""
-        draws = jax.vmap(self.in_reals().sample, in_axes=(0, None))(
-            jr.split(key, self.samples), exact
-        )
-        return draws * self.units
+        draw = jax.vmap(self.in_reals().sample, in_axes=(0, None))
+        return draw(jr.split(key, self.samples), exact) * self.units
 
     def in_reals(self) -> PosteriorSample:
         """The law of one sample off the grid, its numbers as arrays: for studies."""
         omegas = self._by_cell([float(omega) for omega in self.omegas()])
-        return PosteriorSample(
-            self.layout,
-            jnp.asarray(float(self.temperature)),
-            jnp.asarray(omegas, float),
-            self.adjacency,
-            jnp.asarray(float(self._exponent(0)) + 1),
-        )
+        temperature = jnp.asarray(float(self.temperature))
+        least, prior = jnp.asarray(omegas, float), float(self._exponent(0)) + 1
+        adjacency, prior = self.adjacency, jnp.asarray(prior)
+        return PosteriorSample(self.layout, temperature, least, adjacency, prior)
 
     def accepts(self, statistic: Statistic) -> bool:
         """The counts of all its tables."""
@@ -312,14 +265,11 @@ class NetworkPosteriorSampler(ParameterMechanism):
 
     def is_possible_output(self, values: np.ndarray, length: int) -> bool:
         """Rows of the grid, as many tables of them as there are samples."""
-        if values.shape != (self.samples, self.layout.length) or (
-            length != self.layout.length
-        ):
+        if values.shape != (self.samples, length) or length != self.layout.length:
             return False
         least = self._by_cell([grid.least for grid, _ in self.grids])
-        sums = np.add.reduceat(
-            values, np.flatnonzero(np.diff(self.layout.rows, prepend=-1)), axis=1
-        )
+        starts = np.flatnonzero(np.diff(self.layout.rows, prepend=-1))
+        sums = np.add.reduceat(values, starts, axis=1)
         return bool(np.all(values >= least) and np.all(sums == self.units))
 
     def parameters(self, values: Real[Array, "*batch m"]) -> Float[Array, "*batch m"]:
@@ -328,7 +278,7 @@ class NetworkPosteriorSampler(ParameterMechanism):
 
     @property
     def units(self) -> int:
-        """That a row sums to."""
+        """Denominator of the grid."""
         return self.grids[0][0].units
 
     def _exponent(self, count: int) -> Fraction:
@@ -340,32 +290,11 @@ class NetworkPosteriorSampler(ParameterMechanism):
         return np.repeat(numbers, np.diff(self.layout.offsets))
 
     def _checked(self, exact: Int[Array, " m"]) -> list[int]:
-        try:
-            counts = [int(count) for count in np.asarray(exact)]
-        except jax.errors.TracerArrayConversionError:
-            raise ValueError(
-                "`draw` must be called outside of `jit` and `vmap`: studies draw with "
-                "`sample(key, exact)` there."
-            ) from None
+        counts = on_host(exact).tolist()
+        length = self.layout.length
+        if len(counts) != length or min(counts) < 0:
+            raise ValueError(f"`exact` must be the {length} counts of all tables.")
         most = sum(counts[: self.layout.offsets[1]])
-        if len(counts) != self.layout.length or min(counts) < 0:
-            raise ValueError(
-                f"`exact` must be the {self.layout.length} counts of all families."
-            )
         if self.n is not None and most != self.n:
             raise ValueError("`n` must be the number of records, it is another one.")
         return counts
-
-
-class _Choices(NamedTuple):
-    layout: TableLayout
-    epsilon: Fraction
-    adjacency: str
-    n: int | None
-    samples: int
-    units: int
-
-
-def _exact(**given: Epsilon | None) -> Fraction | None:
-    [(name, value)] = given.items()
-    return None if value is None else exact_epsilon(value, name)

@@ -1,7 +1,7 @@
 """How a release is to be made: a mechanism and its options, before any data is seen.
 
-A recipe becomes a mechanism when the statistic, the budget and the public number of
-records are known. A string such as "laplace" stands for the recipe with its defaults.
+It becomes a mechanism when the statistic, the budget and the public number of records
+are known. A string such as "laplace" stands for the recipe with its defaults.
 """
 
 __all__ = [
@@ -45,8 +45,7 @@ from dpjax.statistics import (
 class Recipe(abc.ABC):
     """A mechanism and its options; frozen, and typed.
 
-    One of your own is a subclass with a `kind`, added to `RECIPES`: then `release` and
-    the command line take it by that name.
+    One of your own is added to `RECIPES`: `release` then takes its `kind`.
     """
 
     kind: ClassVar[str]
@@ -64,13 +63,7 @@ class Recipe(abc.ABC):
     def mechanism(
         self, statistic: Statistic, epsilon: Fraction, adjacency: str, n: int | None
     ) -> ExactMechanism:
-        """The mechanism that spends at most `epsilon`.
-
-        Args:
-            statistic: what is measured.
-            epsilon: the budget.
-            adjacency: "replace-one" or "add-remove".
-            n: the number of records, where it is public.
+        """The mechanism that spends at most `epsilon`; n is None where it is private.
 
         Raises:
             ValueError: if an option is outside its range, or not for this statistic.
@@ -91,10 +84,8 @@ class Laplace(Recipe):
 
     Args:
         split: the budget of each part of the statistic, such as {"kind": "1/4",
-            "deaths": "3/4"}; of the counts of a network the parts are the measured
-            tables, by the name of the child. The budgets add up to ε. None: all
-            numbers get the same noise. A table that is part of another one is not
-            measured, and has no budget.
+            "deaths": "3/4"}, adding up to ε; of a network's counts the measured tables,
+            by the name of the child. None: all numbers get the same noise.
     """
 
     kind: ClassVar[str] = "laplace"
@@ -104,9 +95,8 @@ class Laplace(Recipe):
     def __post_init__(self):
         if not (self.split is None or isinstance(self.split, Mapping)):
             raise ValueError(
-                "`split` must be a mapping from tables to budgets, such as "
-                "{'kind': '1/4', 'deaths': '3/4'}, got "
-                f"{type(self.split).__name__}."
+                "`split` must be a mapping from tables to budgets, such as {'kind': "
+                f"'1/4', 'deaths': '3/4'}}, got {type(self.split).__name__}."
             )
 
     def accepts(self, statistic: Statistic) -> bool:
@@ -152,7 +142,7 @@ class Fourier(Recipe):
 
 @dataclass(frozen=True)
 class _OfAllTables(Recipe):
-    """A recipe for the counts of all tables of a network, each of them measured."""
+    """A recipe for the counts of all tables of a network."""
 
     def statistic(self, net: BayesNet, adjacency: str) -> NetworkCounts:
         """The counts of all tables."""
@@ -169,8 +159,8 @@ class PosteriorSample(_OfAllTables):
     """Draws from the truncated, tempered posterior of a network or a family.
 
     Args:
-        temperature: the likelihood is raised to 1 / temperature. None: the lowest that
-            the budget allows, but at least 1.
+        temperature: the likelihood is raised to its inverse. None: the lowest that the
+            budget allows, but at least 1.
         samples: number of draws; together they cost the budget.
         prior: of a network the Dirichlet parameter of every cell (None: 1); of a family
             the mean of its scaled statistics and the records that it is worth (None:
@@ -202,15 +192,14 @@ class PosteriorSample(_OfAllTables):
         common: Any = {"n": n, "temperature": self.temperature, "samples": self.samples}
         if isinstance(statistic, FamilyStatistic):
             _refuse("an exponential family", omega=self.omega, units=self.units)
+            common |= {"truncation": self.truncation, "points": self.points}
             return FamilyPosteriorSampler.calibrate(
                 statistic.family,
                 statistic.steps,
                 statistic.lowest,
                 epsilon,
                 adjacency,
-                truncation=self.truncation,
                 prior=self.prior,  # type: ignore[arg-type]
-                points=self.points,
                 **common,
             )
         _refuse("a network", truncation=self.truncation, points=self.points)
@@ -249,7 +238,7 @@ class Map(_OfAllTables):
     ) -> NetworkPosteriorSampler:
         """The exponential mechanism on a grid."""
         return NetworkPosteriorSampler.map(
-            all_tables(statistic), epsilon, adjacency, n=n, **_options(self)
+            all_tables(statistic), epsilon, adjacency, n=n, **vars(self)
         )
 
 
@@ -279,7 +268,7 @@ class MapCells(_OfAllTables):
         if self.omega is None:
             raise ValueError("`omega` must be given for map-cells, such as '0.1'.")
         layout = all_tables(statistic)
-        return CellMass.calibrate(layout, epsilon, adjacency, **_options(self))
+        return CellMass.calibrate(layout, epsilon, adjacency, **vars(self))
 
 
 def recipe_of(
@@ -305,10 +294,6 @@ def recipe_of(
                 f"{', '.join(names) or 'none'}."
             )
     return made(**options or {})
-
-
-def _options(recipe: Recipe) -> dict[str, Any]:
-    return {field.name: getattr(recipe, field.name) for field in fields(recipe)}
 
 
 def _refuse(what: str, **options: object) -> None:

@@ -16,7 +16,7 @@ from jaxtyping import Array, Float, Int, Real
 
 from dpjax._checks import typed_key
 from dpjax._types import Key
-from dpjax.mechanisms.base import MECHANISMS, ExactMechanism, MechanismWithLaw
+from dpjax.mechanisms.base import MECHANISMS, ExactMechanism, MechanismWithLaw, on_host
 from dpjax.mechanisms.discrete_laplace import DiscreteLaplace
 from dpjax.noise import discrete_laplace, tables
 from dpjax.noise.discrete_laplace import LARGEST
@@ -133,10 +133,6 @@ class SplitLaplace(MechanismWithLaw, ExactMechanism):
     def sample(self, key: Key, exact: Int[Array, "*shape"]) -> Int[Array, "*shape"]:
         """`exact` plus noise, clipped to ±2^29; the tables on the last axis.
 
-        Args:
-            key: typed; to publish, from `dpjax.noise.keys.release_key`.
-            exact: integers between -2^29 and 2^29, which must follow from public facts.
-
         Raises:
             ValueError: if the key is not typed, or `exact` is not an array of integers,
                 one for each number of the tables.
@@ -164,13 +160,7 @@ class SplitLaplace(MechanismWithLaw, ExactMechanism):
             ValueError: inside `jit` or `vmap`.
         """
         self._refuse_length(exact)
-        try:
-            counts = np.asarray(exact)
-        except jax.errors.TracerArrayConversionError:
-            raise ValueError(
-                "`exact` must be drawn for outside `jit` and `vmap`."
-            ) from None
-        counted = np.split(counts, np.cumsum(self.lengths)[:-1])
+        counted = np.split(on_host(exact), np.cumsum(self.lengths)[:-1])
         drawn = [
             np.asarray(part.draw(jnp.asarray(table)))
             for part, table in zip(self.parts.values(), counted, strict=True)

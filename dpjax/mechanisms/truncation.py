@@ -5,17 +5,24 @@ neither, both are chosen to make the expected error small, without a look at dat
 """
 
 __all__ = [
+    "Grids",
+    "Wanted",
     "choose_share",
+    "chosen",
     "grids_of_omega",
     "grids_of_share",
     "temperature",
+    "wanted",
 ]
 
 import math
 from fractions import Fraction
+from typing import NamedTuple
 
+from dpjax._checks import one_of, whole
 from dpjax.mechanisms.sampling_loss import limit_loss, sample_loss
 from dpjax.noise.simplex_grid import SimplexGrid
+from dpjax.privacy import ADJACENCIES, REPLACE_ONE, Epsilon, PureDP, exact_epsilon
 from dpjax.tables.layout import TableLayout
 
 Grids = tuple[tuple[SimplexGrid, bool], ...]
@@ -23,6 +30,92 @@ Grids = tuple[tuple[SimplexGrid, bool], ...]
 _STEP = 1000  # temperatures are multiples of 1/1000, rounded up
 _SHARES = [Fraction(9, 10) * Fraction(4, 5) ** i for i in range(40)]  # to 1.5e-4
 _GUESS = 1000  # records, where n is private and no guess is given
+
+
+class Wanted(NamedTuple):
+    """What is asked of samples; None: to be chosen.
+
+    Attributes:
+        layout: of the network's tables.
+        epsilon: the budget of all samples.
+        adjacency: "replace-one" or "add-remove".
+        n: number of records, or a public guess of it.
+        omega: smallest probability of a level.
+        temperature: T.
+        prior: Dirichlet parameter of every cell.
+        units: of the grid.
+        samples: how many.
+        tempered_prior: whether the prior is taken to the power 1/T too.
+    """
+
+    layout: TableLayout
+    epsilon: Fraction
+    adjacency: str
+    n: int | None
+    omega: Fraction | None
+    temperature: Fraction | None
+    prior: Fraction
+    units: int
+    samples: int = 1
+    tempered_prior: bool = False
+
+
+def wanted(
+    layout: TableLayout,
+    epsilon: Epsilon,
+    adjacency: str,
+    n: int | None,
+    omega: Epsilon | None,
+    temperature: Epsilon | None,
+    prior: Epsilon,
+    units: int,
+    samples: int = 1,
+    tempered_prior: bool = False,
+) -> Wanted:
+    """What a user asks, in exact numbers.
+
+    Raises:
+        ValueError: if a number is outside its range.
+    """
+    whole(1, samples=samples, units=units)
+    one_of(ADJACENCIES, adjacency=adjacency)
+    return Wanted(
+        layout,
+        exact_epsilon(epsilon),
+        adjacency,
+        n,
+        None if omega is None else exact_epsilon(omega, "omega"),
+        None if temperature is None else exact_epsilon(temperature, "temperature"),
+        exact_epsilon(prior, "prior"),
+        int(units),
+        int(samples),
+        tempered_prior,
+    )
+
+
+def chosen(asked: Wanted) -> tuple[Grids, Fraction, int | None, PureDP]:
+    """Grids, temperature, the n that the cost is for, and the cost of all samples.
+
+    Raises:
+        ValueError: if ω is out of range, or no truncation is enough for ε at T.
+    """
+    layout, heat, prior = asked.layout, asked.temperature, asked.prior
+    adjacency, each = asked.adjacency, asked.epsilon / asked.samples
+    if asked.omega is None:
+        share = choose_share(layout, asked.units, each, adjacency, asked.n, heat)
+        grids = grids_of_share(layout, share, asked.units)
+    else:
+        grids = grids_of_omega(layout, asked.omega, asked.units)
+    public = adjacency == REPLACE_ONE and not asked.tempered_prior
+    n = asked.n if public else None
+    lowest = heat or temperature(grids, each, adjacency, prior, n)
+    derived = heat is None and (asked.tempered_prior or lowest > 1)
+    heat = lowest if derived else heat or Fraction(1)
+    spent = asked.epsilon
+    if not derived:  # less than the whole budget may be enough
+        loss = asked.samples * sample_loss(grids, heat, adjacency, prior, n)
+        spent = min(spent, loss)
+    return grids, heat, n, PureDP(spent, adjacency)
 
 
 def grids_of_omega(layout: TableLayout, omega: Fraction, units: int) -> Grids:

@@ -86,10 +86,10 @@ FUNCTIONS = {
         "_log_sum",
     ),
     "mechanisms/truncation.py": (
-        "grids_of_omega", "grids_of_share", "temperature", "choose_share",
+        "grids_of_omega", "grids_of_share", "temperature", "choose_share", "chosen",
     ),
     "mechanisms/network_posterior_sampler.py": (
-        "NetworkPosteriorSampler.__check_init__", "NetworkPosteriorSampler._calibrate",
+        "NetworkPosteriorSampler.__check_init__",
         "NetworkPosteriorSampler.from_description", "NetworkPosteriorSampler.loss",
         "NetworkPosteriorSampler.draw",
         "NetworkPosteriorSampler.draw_with", "NetworkPosteriorSampler._rows",
@@ -113,10 +113,10 @@ FUNCTIONS = {
     "mechanisms/cell_grid.py": (
         "CellGrid._tables", "CellGrid.log_range", "CellGrid.rows",
         "CellGrid.prior_weights", "CellGrid.scores", "_parts", "_row", "_row_mass",
+        "largest_rate", "_exponential_below",
     ),
     "mechanisms/cell_mass.py": (
-        "CellMass.calibrate", "CellMass.draw", "CellMass.scores", "_largest_rate",
-        "_exponential_below",
+        "CellMass.calibrate", "CellMass.draw", "CellMass.scores",
     ),
     "releases/publish.py": (
         "release", "_statistic", "_refuse_empty",

@@ -3,6 +3,7 @@
 from tests.mutants.mutant import Mutant
 
 _GRID_POSTERIOR = "mechanisms/network_posterior_sampler.py"
+_TRUNCATION = "mechanisms/truncation.py"
 _IN_SAMPLING_LAWS = "tests/test_sampling_laws.py::"
 _IN_SAMPLING_COSTS = "tests/test_sampling_costs.py::"
 _IN_GRID_POSTERIOR = "tests/test_grid_posterior.py::"
@@ -23,17 +24,17 @@ MUTANTS = (
     Mutant(
         "budget not charged",
         "grid posterior: many samples, each with the whole budget",
-        _GRID_POSTERIOR,
-        "each = chosen.epsilon / chosen.samples",
-        "each = chosen.epsilon",
+        _TRUNCATION,
+        "adjacency, each = asked.adjacency, asked.epsilon / asked.samples",
+        "adjacency, each = asked.adjacency, asked.epsilon",
         (_IN_SAMPLING_COSTS + "test_many_samples_share_the_budget[replace-one]",),
     ),
     Mutant(
         "ε doubled",
         "grid posterior: ω chosen for twice the budget",
-        _GRID_POSTERIOR,
-        "chosen.layout, chosen.units, each, chosen.adjacency, chosen.n, heat",
-        "chosen.layout, chosen.units, 2 * each, chosen.adjacency, chosen.n, heat",
+        _TRUNCATION,
+        "choose_share(layout, asked.units, each, adjacency,",
+        "choose_share(layout, asked.units, 2 * each, adjacency,",
         (
             _IN_GRID_POSTERIOR
             + "test_of_truncation_and_temperature_either_gives_the_other",
@@ -42,26 +43,26 @@ MUTANTS = (
     Mutant(
         "bound loosened",
         "grid posterior: half of the ω asked for",
-        _GRID_POSTERIOR,
-        "grids = grids_of_omega(chosen.layout, omega, chosen.units)",
-        "grids = grids_of_omega(chosen.layout, omega / 2, chosen.units)",
+        _TRUNCATION,
+        "grids = grids_of_omega(layout, asked.omega, asked.units)",
+        "grids = grids_of_omega(layout, asked.omega / 2, asked.units)",
         (_IN_GRID_POSTERIOR + "test_figure_1_of_foulds_has_temperature_2_77",),
     ),
     Mutant(
         "wrong adjacency",
         "grid posterior: the guess of a private n is taken for it",
-        _GRID_POSTERIOR,
-        "n = chosen.n if chosen.adjacency == REPLACE_ONE and not "
-        "tempered_prior else None",
-        "n = chosen.n",
+        _TRUNCATION,
+        "public = adjacency == REPLACE_ONE and not asked.tempered_prior\n"
+        "    n = asked.n if public else None\n",
+        "n = asked.n\n",
         (_IN_SAMPLING_COSTS + "test_a_private_number_of_records_moves_no_cost",),
     ),
     Mutant(
         "ε doubled",
         "grid posterior: the temperature of twice the budget",
-        _GRID_POSTERIOR,
-        "lowest_temperature(grids, each, chosen.adjacency, prior, n)",
-        "lowest_temperature(grids, 2 * each, chosen.adjacency, prior, n)",
+        _TRUNCATION,
+        "heat or temperature(grids, each, adjacency, prior, n)",
+        "heat or temperature(grids, 2 * each, adjacency, prior, n)",
         (
             _IN_GRID_POSTERIOR
             + "test_no_output_tells_neighbours_apart_by_more_than_epsilon",
@@ -70,15 +71,15 @@ MUTANTS = (
     Mutant(
         "budget not charged",
         "grid posterior: the cost of a given temperature",
-        _GRID_POSTERIOR,
-        "derived = heat is None and (tempered_prior or lowest > 1)",
-        "derived = tempered_prior or lowest > 1",
+        _TRUNCATION,
+        "derived = heat is None and (asked.tempered_prior or lowest > 1)",
+        "derived = asked.tempered_prior or lowest > 1",
         (_IN_SAMPLING_COSTS + "test_many_samples_share_the_budget[replace-one]",),
     ),
     Mutant(
         "law changed",
         "grid posterior: not the temperature that was derived",
-        _GRID_POSTERIOR,
+        _TRUNCATION,
         "heat = lowest if derived else heat or Fraction(1)",
         "heat = heat or Fraction(1)",
         (
@@ -89,9 +90,9 @@ MUTANTS = (
     Mutant(
         "budget not charged",
         "grid posterior: one sample of many, at a given T",
-        _GRID_POSTERIOR,
-        "loss = chosen.samples * sample_loss(grids, heat, chosen.adjacency, prior, n)",
-        "loss = sample_loss(grids, heat, chosen.adjacency, prior, n)",
+        _TRUNCATION,
+        "loss = asked.samples * sample_loss(grids, heat, adjacency, prior, n)",
+        "loss = sample_loss(grids, heat, adjacency, prior, n)",
         (_IN_SAMPLING_COSTS + "test_many_samples_share_the_budget[replace-one]",),
     ),
     Mutant(
@@ -142,13 +143,8 @@ MUTANTS = (
         "table row shifted",
         "grid posterior: a grid of another variable",
         _GRID_POSTERIOR,
-        "            self.grids, offsets[:-1], offsets[1:], strict=True\n"
-        "        ):\n"
-        "            for first",
-        "            self.grids[::-1], offsets[:-1], offsets[1:], "
-        "strict=True\n"
-        "        ):\n"
-        "            for first",
+        "in zip(self.grids, ends, strict=True):",
+        "in zip(self.grids[::-1], ends, strict=True):",
         (_IN_SAMPLING_LAWS + "test_exponents_are_those_of_the_tempered_posterior",),
     ),
     Mutant(
@@ -171,8 +167,8 @@ MUTANTS = (
         "branch left out",
         "grid posterior: counts below zero",
         _GRID_POSTERIOR,
-        "if len(counts) != self.layout.length or min(counts) < 0:",
-        "if len(counts) != self.layout.length:",
+        "if len(counts) != length or min(counts) < 0:",
+        "if len(counts) != length:",
         (_IN_SAMPLING_LAWS + "test_counts_of_another_number_of_records_are_refused",),
     ),
     Mutant(

@@ -22,7 +22,7 @@ from papers import (
 from papers.statements import zhang_naive_bayes, zhang_sampling
 from papers.statements.zhang import ZHANG_STATEMENTS
 
-PAGE = pathlib.Path(__file__).parents[1] / "docs" / "statements.md"
+PAGE = pathlib.Path(__file__).parents[2] / "docs" / "statements.md"
 ALL = {one.name: one for one in ZHANG_STATEMENTS}
 
 
