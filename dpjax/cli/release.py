@@ -54,6 +54,12 @@ def add(commands) -> None:
         help="which tables are neighbours: one record replaced (the number of records "
         "is public), or one added or removed (it is private)",
     )
+    _add_outputs(command)
+    _add_choices(command)
+    command.set_defaults(run=_run)
+
+
+def _add_outputs(command: argparse.ArgumentParser) -> None:
     command.add_argument("--out", required=True, help="release file to write")
     command.add_argument("--ledger", help="file of all charges to one table")
     command.add_argument("--budget", help="whole budget of the ledger, to start it")
@@ -66,8 +72,6 @@ def add(commands) -> None:
     command.add_argument(
         "--json", action="store_true", help="print the summary as JSON"
     )
-    _add_choices(command)
-    command.set_defaults(run=_run)
 
 
 def _add_choices(command: argparse.ArgumentParser) -> None:

@@ -49,6 +49,12 @@ def add(commands) -> None:
     command.add_argument(
         "--chains", type=int, default=8, help="from random starts (%(default)s)"
     )
+    _add_model(command)
+    _add_outputs(command)
+    command.set_defaults(run=_run)
+
+
+def _add_model(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--times",
         action="append",
@@ -64,8 +70,6 @@ def add(commands) -> None:
             help=f"Dirichlet parameter of every {what} (%(default)s)",
         )
     command.add_argument("--seed", type=int, default=0, help="of the chains")
-    _add_outputs(command)
-    command.set_defaults(run=_run)
 
 
 def _add_outputs(command: argparse.ArgumentParser) -> None:

@@ -50,6 +50,13 @@ def add(commands) -> None:
         metavar="COLUMN",
         help="leave out a column that is not in the schema (repeat; * for all)",
     )
+    _add_study(command)
+    _add_outputs(command)
+    _add_machine(command)
+    command.set_defaults(run=_run)
+
+
+def _add_study(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--model", choices=MODELS, default=MODELS[0], help="default: %(default)s"
     )
@@ -85,9 +92,6 @@ def add(commands) -> None:
         help="fraction of the records (of hmm, cells) to learn from (%(default)s)",
     )
     command.add_argument("--seed", type=int, default=0, help="of the study")
-    _add_outputs(command)
-    _add_machine(command)
-    command.set_defaults(run=_run)
 
 
 def _add_outputs(command: argparse.ArgumentParser) -> None:

@@ -30,7 +30,6 @@ from dpjax._types import Scalar
 
 Ends = tuple[float | int, ...]
 """Bounds on one side, one a column."""
-
 Truncation = Mapping[str, tuple[float | int, float | int]]
 """By parameter: the least and the most that it may be."""
 

@@ -142,8 +142,6 @@ class Fourier(Recipe):
 
 @dataclass(frozen=True)
 class _OfAllTables(Recipe):
-    """A recipe for the counts of all tables of a network."""
-
     def statistic(self, net: BayesNet, adjacency: str) -> NetworkCounts:
         """The counts of all tables."""
         return NetworkCounts(net, "all")
@@ -297,7 +295,5 @@ def recipe_of(
 
 
 def _refuse(what: str, **options: object) -> None:
-    """Refuse options that mean nothing here."""
-    for name, value in options.items():
-        if value is not None:
-            raise ValueError(f"`{name}` must be left out for {what}.")
+    for name in (name for name, value in options.items() if value is not None):
+        raise ValueError(f"`{name}` must be left out for {what}.")

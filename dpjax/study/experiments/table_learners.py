@@ -285,22 +285,18 @@ def learners(
     Raises:
         ValueError: if there is no such mechanism, or a budget is not positive.
     """
+    made = {}
     for name in names:
-        if not isinstance(name, Recipe):
+        if isinstance(name, Recipe):
+            made[str(name)] = _of_budgets(name, setting)
+        else:
             one_of(MECHANISMS, mechanism=name)
-    return {
-        str(name): _of_budgets(name, setting)
-        if isinstance(name, Recipe)
-        else _MAKE[name](setting)
-        for name in names
-    }
+            made[name] = _MAKE[name](setting)
+    return made
 
 
 def _of_budgets(recipe: Recipe, setting: Setting) -> TableLearner:
-    net, adjacency, n = setting.net, setting.adjacency, setting.n
+    facts = (setting.adjacency, setting.n, setting.prior)
     return stacked(
-        [
-            of_recipe(recipe, net, epsilon, adjacency, n, setting.prior)
-            for epsilon in setting.epsilons
-        ]
+        [of_recipe(recipe, setting.net, x, *facts) for x in setting.epsilons]
     )
