@@ -111,3 +111,31 @@ def test_nothing_is_imported_inside_a_function(path):
 def test_each_package_has_one_room(package, rooms):
     users = {name_of(p).split(".")[1] for p in MODULES if package in packages(p)}
     assert users == rooms
+
+
+def body_of(function):
+    """The number of lines of a function's body, its docstring apart."""
+    first, *rest = function.body
+    if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+        function_body = rest
+    else:
+        function_body = [first, *rest]
+    if not function_body:
+        return 0
+    return function_body[-1].end_lineno - function_body[0].lineno + 1
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_files_and_functions_are_short(path):
+    assert len(path.read_text().splitlines()) <= 300
+    long = {
+        node.name: body_of(node)
+        for node in nodes(path)
+        if isinstance(node, ast.FunctionDef) and body_of(node) > 40
+    }
+    assert long == {}
+
+
+def test_the_package_is_small_and_its_folders_are_few():
+    names = {path.name for path in ROOT.iterdir() if not path.name.startswith("_")}
+    assert len(names - {"py.typed"}) <= 20

@@ -88,7 +88,7 @@ class Schema(Mapping[str, AnyVariable]):
     @staticmethod
     def json_schema() -> dict[str, object]:
         """JSON Schema (draft 2020-12) of the files that `from_json` reads."""
-        text = resources.files("dpjax").joinpath("table_schema.json").read_text("utf-8")
+        text = resources.files("dpjax.data").joinpath("table_schema.json").read_text("utf-8")
         return json.loads(text)
 
     def __getitem__(self, name: str) -> AnyVariable:

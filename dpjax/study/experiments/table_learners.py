@@ -76,9 +76,7 @@ class PlainTables(TableLearner):
 
 
 class NoisyTables(TableLearner):
-    """Noise on a statistic, clamped to what is possible and taken at its word.
-
-    What `dpjax.posteriors.plug_in_posterior` makes of a release: its mean.
+    """The mean of the plug-in posterior, from noise on a statistic.
 
     Args:
         statistic: what is measured.
