@@ -212,3 +212,22 @@ def test_neither_records_nor_keys_are_in_the_compiled_programs():
     program = discrete_laplace._add.lower(key, noise.table, exact)
     assert "123457" not in program.as_text()
     assert not any(word in program.as_text() for word in words)
+
+
+def test_the_adjacency_is_given_once():
+    table = {"x": [0, 1], "y": [1, 1]}
+    net = dp.BayesNet.from_parents({"x": [0, 1], "y": [0, 1]}, {"x": [], "y": ["x"]})
+    for adjacency, n in (("replace-one", 2), ("add-remove", None)):
+        ledger = dp.Ledger(2, adjacency=adjacency)
+        released = dp.release(net, table, epsilon=1, ledger=ledger)
+        assert (released.adjacency, released.n) == (adjacency, n)
+        statistic = dp.statistics.FourierCoefficients.of_network(net, adjacency)
+        assert dp.release(statistic, table, epsilon=1).adjacency == adjacency
+    with pytest.raises(ValueError, match="`adjacency` must be given"):
+        dp.release(net, table, epsilon=1)
+    statistic = dp.statistics.FourierCoefficients.of_network(net, "replace-one")
+    with pytest.raises(ValueError, match="`adjacency` must be"):
+        dp.release(statistic, table, epsilon=1, ledger=ledger, adjacency="add-remove")
+    with pytest.raises(ValueError, match="`adjacency` must be that of the ledger"):
+        dp.release(statistic, table, epsilon=1, ledger=ledger)
+    assert ledger.spent == 1

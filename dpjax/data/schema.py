@@ -88,8 +88,8 @@ class Schema(Mapping[str, AnyVariable]):
     @staticmethod
     def json_schema() -> dict[str, object]:
         """JSON Schema (draft 2020-12) of the files that `from_json` reads."""
-        text = resources.files("dpjax.data").joinpath("table_schema.json").read_text("utf-8")
-        return json.loads(text)
+        file = resources.files("dpjax.data").joinpath("table_schema.json")
+        return json.loads(file.read_text("utf-8"))
 
     def __getitem__(self, name: str) -> AnyVariable:
         return self._variables[name]

@@ -28,7 +28,7 @@ def release(
     table: Records | Table,
     *,
     epsilon: Epsilon,
-    adjacency: str,
+    adjacency: str | None = None,
     mechanism: str | Recipe = "laplace",
     ledger: Ledger | None = None,
     ignore: str | Collection[str] = (),
@@ -44,7 +44,8 @@ def release(
             tables are counted, in flat memory and with the same result.
         epsilon: the privacy loss to spend, > 0: "0.5", Fraction(1, 2), or 0.5, which
             means its shortest decimal.
-        adjacency: "replace-one" (n is public) or "add-remove" (n is private).
+        adjacency: "replace-one" (n is public) or "add-remove" (n is private). None: that
+            of the statistic, or else of the ledger.
         mechanism: a recipe of `dpjax.recipes` with its options, or the name of one with
             its defaults: "laplace", noise on the posterior updates; "fourier", noise on
             their Fourier coefficients, so that all tables agree; "posterior-sample",
@@ -69,6 +70,8 @@ def release(
             inside `jit` or `vmap`. Nothing is charged then.
         BudgetExceeded: if the ledger has less left; the records are not touched.
     """
+    if adjacency is None:
+        adjacency = _adjacency_of(what, ledger)
     one_of(ADJACENCIES, adjacency=adjacency)
     recipe = recipe_of(mechanism)
     statistic = _statistic(recipe, what, adjacency)
@@ -103,6 +106,19 @@ def _statistic(recipe: Recipe, what: BayesNet | Statistic, adjacency: str) -> St
             f"{str(recipe)!r}: it is for a network, all families of it."
         )
     return what
+
+
+def _adjacency_of(what: BayesNet | Statistic, ledger: Ledger | None) -> str:
+    """The one that a user has given already; what differs is refused later."""
+    stated = getattr(what, "adjacency", None)
+    if stated is None and ledger is not None:
+        stated = ledger.adjacency
+    if stated is None:
+        raise ValueError(
+            "`adjacency` must be given, 'replace-one' or 'add-remove': an ε means "
+            "nothing without it."
+        )
+    return stated
 
 
 def _refuse_empty(n: int, adjacency: str) -> None:
