@@ -44,8 +44,8 @@ def release(
             tables are counted, in flat memory and with the same result.
         epsilon: the privacy loss to spend, > 0: "0.5", Fraction(1, 2), or 0.5, which
             means its shortest decimal.
-        adjacency: "replace-one" (n is public) or "add-remove" (n is private). None: that
-            of the statistic, or else of the ledger.
+        adjacency: "replace-one" (n is public) or "add-remove" (n is private). None:
+            that of the statistic, or else of the ledger.
         mechanism: a recipe of `dpjax.recipes` with its options, or the name of one with
             its defaults: "laplace", noise on the posterior updates; "fourier", noise on
             their Fourier coefficients, so that all tables agree; "posterior-sample",
