@@ -31,10 +31,9 @@ from dpjax.mechanisms.base import (
 from dpjax.mechanisms.cell_mass import CellMass
 from dpjax.mechanisms.discrete_laplace import DiscreteLaplace
 from dpjax.mechanisms.family_posterior_sampler import FamilyPosteriorSampler
-from dpjax.mechanisms.gaussian_sample import GaussianSample
+from dpjax.mechanisms.family_samples import GaussianSample, RegressionSample
 from dpjax.mechanisms.laplace import Laplace
 from dpjax.mechanisms.network_posterior_sampler import NetworkPosteriorSampler
 from dpjax.mechanisms.posterior_sample import PosteriorSample
 from dpjax.mechanisms.recipes import RECIPES, Recipe
-from dpjax.mechanisms.regression_sample import RegressionSample
 from dpjax.mechanisms.split_laplace import SplitLaplace
