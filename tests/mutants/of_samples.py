@@ -135,8 +135,8 @@ MUTANTS = (
     Mutant(
         "sensitivity halved",
         "truncated posterior of numbers: without its 2",
-        "mechanisms/sample_cost.py",
-        "times = 2 if adjacency == REPLACE_ONE else 1",
+        "mechanisms/family_samples.py",
+        "times = 2 if self.adjacency == REPLACE_ONE else 1",
         "times = 1",
         (
             "tests/test_samples_of_numbers.py::test_the_cost_bounds_the_loss_of_any_two_records",
