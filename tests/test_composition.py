@@ -24,7 +24,6 @@ from dpjax.privacy import (
     basic,
     logarithm_above,
     parallel,
-    repeated,
     rounded_up,
     subsampled,
 )
@@ -122,9 +121,9 @@ def test_deltas_add_up():
 
 def test_repeating_is_adding():
     cost = PureDP(Fraction(1, 3), REPLACE_ONE)
-    assert repeated(cost, 5) == basic(*[cost] * 5)
+    assert cost.repeated(5) == basic(*[cost] * 5)
     with pytest.raises(ValueError, match="`times` must be an integer of at least 1"):
-        repeated(cost, 0)
+        cost.repeated(0)
 
 
 def test_costs_under_different_adjacencies_are_not_added():
