@@ -321,7 +321,7 @@ def test_advanced_composition_holds_for_randomised_response(epsilon, times, delt
     guarantee = advanced(cost, times, delta)
     total = float(guarantee.epsilon)
     assert delta_of_responses(float(epsilon), times, total) <= guarantee.delta + 1e-12
-    assert guarantee.epsilon <= repeated(cost, times).epsilon
+    assert guarantee.epsilon <= cost.repeated(times).epsilon
 
 
 def test_advanced_composition_is_the_formula_rounded_up():

@@ -97,7 +97,7 @@ class Guarantee(abc.ABC):
         return np.asarray(np.vectorize(least, otypes=[float])(p, q))
 
     @classmethod
-    def of(cls: type[Kind], guarantee: "Guarantee", name: str = "guarantee") -> Kind:
+    def of(cls: type[Kind], guarantee: object, name: str = "guarantee") -> Kind:
         """The guarantee of this kind that another one is or implies.
 
         Raises:
@@ -112,8 +112,8 @@ class Guarantee(abc.ABC):
         return same
 
     @classmethod
-    def implied_by(cls: type[Kind], other: "Guarantee") -> Kind | None:
-        """The guarantee of this kind that one of another kind implies; None: none."""
+    def implied_by(cls: type[Kind], other: object) -> Kind | None:
+        """The guarantee of this kind that something else implies; None: none."""
         return None
 
     @property
@@ -184,11 +184,12 @@ class Guarantee(abc.ABC):
             ValueError: if the description is not exactly that of one of this kind that
                 costs something.
         """
+        one_of(ADJACENCIES, adjacency=described.get("adjacency"))
         names = [x.name for x in fields(cls) if x.name != "adjacency"]
         exact = {name: _described(described.get(name), name) for name in names}
         if not any(exact.values()):
             exact_epsilon(0, names[0])
-        made = cast(Any, cls)(*exact.values(), described.get("adjacency"))
+        made = cast(Any, cls)(*exact.values(), described["adjacency"])
         if made.describe() != dict(described):
             raise ValueError(
                 f"`guarantee` must be described by {', '.join(made.describe())}, and "

@@ -88,7 +88,7 @@ class ApproximateDP(Guarantee):
             )
 
     @classmethod
-    def implied_by(cls, other: Guarantee) -> "ApproximateDP | None":
+    def implied_by(cls, other: object) -> "ApproximateDP | None":
         """That of a pure guarantee, with δ = 0."""
         if isinstance(other, PureDP):
             return ApproximateDP(other.epsilon, Fraction(0), other.adjacency)

@@ -69,12 +69,12 @@ class Ledger(Unpickled):
         path: str | os.PathLike | None = None,
     ) -> None:
         limit, self.adjacency = _limit(epsilon, adjacency, budget)
+        if limit is None and (path is None or not os.path.exists(path)):
+            raise ValueError("`budget` must be given to start a ledger, got none.")
         self._book: Any = limit and Book.of(limit)  # of a ledger in memory
         self._file = None if path is None else LedgerFile(path, self._book)
         self._process, self._lock = os.getpid(), threading.Lock()
         with self._opened() as book:
-            if book is None:
-                raise ValueError("`budget` must be given to start a ledger, got none.")
             self.limit = book.budget
 
     @property
@@ -177,7 +177,7 @@ class Ledger(Unpickled):
                 f"`budget` must be that of the ledger, {book.budget}, got {given}."
             )
 
-    def _refuse(self, cost: Guarantee, book: Book) -> None:
+    def _refuse(self, cost: Any, book: Book) -> None:
         """Raise unless a charge is in the ledger's currency and fits what is left."""
         numbers = type(book.budget).of(cost, "cost").numbers
         if cost.adjacency != self.adjacency:

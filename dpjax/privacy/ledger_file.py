@@ -43,7 +43,7 @@ class LedgerFile:
 
     Args:
         path: of the file, links followed.
-        new: what the ledger says while there is no file; None: nothing.
+        new: what the ledger says while there is no file; None: the file must exist.
 
     Raises:
         ValueError: if the file would be compressed, or cannot be locked by `flock`.
@@ -78,7 +78,7 @@ class LedgerFile:
                 flags = os.O_RDWR | os.O_APPEND if charging else os.O_RDONLY
                 held = stack.enter_context(_locked(self.path, flags))
                 self._seen = book = self._read(held, self._seen)
-            yield book and book._replace(held=held)
+            yield book._replace(held=held)
 
     def append(self, book: Book, cost: Guarantee, purpose: str) -> None:
         """Add a charge to what `opened` gave; on the disk when this returns.
@@ -121,7 +121,8 @@ class LedgerFile:
 
     def _absent(self) -> bool:
         """Whether the ledger is new; a file that was here and has gone is missed."""
-        return not (self._seen and self._seen.text) and not self.path.exists()
+        new = self._seen is not None and not self._seen.text
+        return new and not self.path.exists()
 
     def _folder(self) -> pathlib.Path:
         if not os.access(self.path.parent, os.W_OK):

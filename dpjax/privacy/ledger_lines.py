@@ -53,8 +53,7 @@ class Book(NamedTuple):
         Raises:
             ValueError: if it is for another adjacency, or of a kind that is not added.
         """
-        same = type(self.budget).of(cost)
-        return self._replace(spent=self.spent.composed(same))
+        return self._replace(spent=self.spent.composed(type(self.budget).of(cost)))
 
 
 def with_charge(book: Book, cost: Guarantee, purpose: str, inode: int) -> Book:
@@ -67,8 +66,8 @@ def with_charge(book: Book, cost: Guarantee, purpose: str, inode: int) -> Book:
     if not book.text:
         chain = canonical_json({"inode": inode, **_facts(book.budget)})
         start = f"{chain}\n"
-    lines = f"{start}{_line(chain, _entry(book, cost), purpose)}\n"
-    return read_on(book, book.text + lines.encode())
+    line = _line(chain, _entry(book, cost), purpose)
+    return read_on(book, book.text + f"{start}{line}\n".encode())
 
 
 def read_on(book: Book | None, text: bytes) -> Book:

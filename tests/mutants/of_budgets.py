@@ -48,7 +48,7 @@ MUTANTS = (
     Mutant(
         "wrong adjacency",
         "composition: costs for both are added up",
-        "privacy/composition.py",
+        "privacy/guarantee.py",
         "    if len(found) != 1:\n",
         "    if not found:\n",
         (
