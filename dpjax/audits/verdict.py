@@ -41,7 +41,7 @@ class Verdict:
 
     @classmethod
     def of(cls, claim: Guarantee, loss: float, event: str, **facts: Any) -> "Verdict":
-        """That on a claim."""
+        """The verdict on a claim; further facts are fields of the class."""
         words = in_words({x: f"{float(y):g}" for x, y in claim.numbers.items()})
         return cls(words, float(claim.bound), loss, event, **facts)
 
@@ -58,7 +58,9 @@ class Verdict:
     @property
     def reached(self) -> float:
         """The loss found over the loss claimed: far below 1, noise may be wasted."""
-        return self.loss / self.bound if self.bound else math.inf * (self.loss > 0)
+        if not self.bound:
+            return math.inf if self.loss > 0 else 0.0
+        return self.loss / self.bound
 
     def __str__(self) -> str:
         """One sentence."""
