@@ -196,6 +196,8 @@ EXEMPT = {
         "a guarantee refuses an unknown adjacency itself"
     ),
     ("privacy/guarantee.py:Guarantee.from_description", "names ="): _LOUD,
+    ("privacy/kinds.py:ApproximateDP.implied_by", "if isinstance("): _LOUD,
+    ("privacy/composition.py:basic", "one_adjacency("): _LOUD,
     ("privacy/rounding.py:_within_range", "limit ="): (
         "a budget of any size is charged as it is"
     ),

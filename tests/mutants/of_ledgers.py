@@ -313,7 +313,7 @@ MUTANTS = (
         _LINES,
         "return cls(budget, budget.nothing())",
         "return cls(budget, budget)",
-        (_EXACT + "[memory]",),
+        (_CHARGES + "test_a_file_is_made_by_the_first_charge_and_not_by_a_refusal",),
     ),
     Mutant(
         "budget not charged",
