@@ -23,7 +23,7 @@ from dpjax.audits.scores import _lowest_bit, by_bits
 from dpjax.audits.subjects import rows_of_noise
 from dpjax.cli.main import main
 from dpjax.mechanisms import DiscreteLaplace, Laplace
-from dpjax.privacy import Sensitivity
+from dpjax.privacy import ApproximateDP, Sensitivity, budget_of
 
 DOCS = pathlib.Path(__file__).parents[1] / "docs"
 ONE, OTHER = np.array([1, 0], np.int32), np.array([0, 1], np.int32)
@@ -115,13 +115,17 @@ def test_a_bound_is_wrong_as_rarely_as_it_says():
     draws, level = 60, 0.05
     seen = np.arange(draws + 1)
     first, second = np.meshgrid(seen, seen, indexing="ij")
-    bounds = loss_bounds(first, second, (draws, draws), level, 0.0)
+    pure = budget_of(1, "replace-one")
+    bounds = loss_bounds(first, second, (draws, draws), level, pure)
     from_p, from_q = (binomial(draws, p) for p in (0.4, 0.2))
     wrong = (np.outer(from_p, from_q) * (bounds > math.log(2))).sum()
     assert 0 < wrong <= level
-    with_delta = loss_bounds(first, second, (draws, draws), level, 0.1)
-    assert (with_delta <= bounds).all()
-    none = loss_bounds(np.array([0]), np.array([3]), (draws, draws), level, 0.0)
+    silent = ApproximateDP(Fraction(1, 2), Fraction(0), "replace-one")
+    deltas = loss_bounds(first, second, (draws, draws), level, silent)
+    exact = 0.4 - math.exp(0.5) * 0.2
+    wrong = (np.outer(from_p, from_q) * (deltas > exact)).sum()
+    assert 0 < wrong <= level
+    none = loss_bounds(np.array([0]), np.array([3]), (draws, draws), level, pure)
     assert none == -math.inf
 
 
@@ -156,7 +160,11 @@ def test_delta_pays_for_what_is_rare(key):
         return np.where(shown, data + 100, noise(rng, size, 1))
 
     assert not run(key, release, draws=20_000).consistent
-    assert run(key, release, draws=20_000, delta=0.02).consistent
+    for delta, consistent in ((Fraction(1, 50), True), (Fraction(1, 1000), False)):
+        claim = ApproximateDP(Fraction(1), delta, "replace-one")
+        found = run(key, release, epsilon=None, claim=claim, draws=20_000)
+        assert found.consistent == consistent
+        assert f"ε = 1, δ = {float(delta):g}: the loss is at least" in str(found)
 
 
 def test_low_bits_of_floats():
@@ -200,7 +208,7 @@ def test_impossible_outputs_are_an_infinite_loss():
             largest_loss({0: [weights], 1: [[1, 1]]}.get, [(0, 1)])
     with pytest.raises(ValueError, match="`pairs` must hold at least one"):
         audit_exactly({}.get, iter([]), epsilon=1)
-    infinite = Verdict(1.0, math.inf, "x")
+    infinite = Verdict("ε = 1", 1.0, math.inf, "x")
     assert json.loads(json.dumps(infinite.to_dict(), allow_nan=False))["loss"] is None
 
 
@@ -217,7 +225,7 @@ def test_neighbours_of_a_tiny_domain_are_all_there():
 BAD = {
     "`epsilon`": {"epsilon": 0},
     "`draws`": {"draws": 999},
-    "`delta`": {"delta": 1.0},
+    "`claim`": {"claim": budget_of(1, "replace-one")},
     "`confidence`": {"confidence": 1.0},
     "`scores`": {"scores": ("luck",)},
 }
@@ -272,7 +280,7 @@ def test_all_passes_only_if_the_attack_succeeds(capsys, monkeypatch):
         *((0.9, "exact", 0), (1.1, "exact", 1)),
         *((0.9, "simulation", 1), (6.0, "simulation", 0)),
     ]:
-        verdict = Verdict(1.0, loss, "x", 0.999999, 1000)
+        verdict = Verdict("ε = 1", 1.0, loss, "x", 0.999999, 1000)
         rows[:] = [dp.audits.Audited("m", "replace-one", grade, "draws", verdict)]
         assert main(["audit", "--all"]) == status
         assert main(["audit", "--mechanism", "m"]) == int(loss > 1)
@@ -336,7 +344,7 @@ def test_the_law_of_every_noise_is_enumerated(epsilon):
     """What the suite finds without a draw: all of ε where sensitivities are tight."""
     for case in NOISY_CASES:
         subject = case.make(Fraction(epsilon), case.adjacency)
-        found = audit_exactly(subject.law, subject.pairs, epsilon=subject.epsilon)
+        found = audit_exactly(subject.law, subject.pairs, claim=subject.claim)
         loose = (case.name, case.adjacency) == ("sums-gaussian", "replace-one")
         assert found.consistent
         assert found.reached > (0.8 if loose else 0.99)

@@ -24,7 +24,6 @@ from dpjax.privacy import (
     basic,
     logarithm_above,
     parallel,
-    repeated,
     rounded_up,
     subsampled,
 )
@@ -122,9 +121,9 @@ def test_deltas_add_up():
 
 def test_repeating_is_adding():
     cost = PureDP(Fraction(1, 3), REPLACE_ONE)
-    assert repeated(cost, 5) == basic(*[cost] * 5)
+    assert cost.repeated(5) == basic(*[cost] * 5)
     with pytest.raises(ValueError, match="`times` must be an integer of at least 1"):
-        repeated(cost, 0)
+        cost.repeated(0)
 
 
 def test_costs_under_different_adjacencies_are_not_added():
@@ -322,7 +321,7 @@ def test_advanced_composition_holds_for_randomised_response(epsilon, times, delt
     guarantee = advanced(cost, times, delta)
     total = float(guarantee.epsilon)
     assert delta_of_responses(float(epsilon), times, total) <= guarantee.delta + 1e-12
-    assert guarantee.epsilon <= repeated(cost, times).epsilon
+    assert guarantee.epsilon <= cost.repeated(times).epsilon
 
 
 def test_advanced_composition_is_the_formula_rounded_up():

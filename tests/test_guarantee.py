@@ -101,7 +101,7 @@ def test_a_ledger_refuses_all_but_pure_losses(method):
     ask = inspect.unwrap(getattr(Ledger, method))
     for cost in (ApproximateDP(Fraction(1, 2), Fraction(0), "replace-one"), 0.5, None):
         with pytest.raises(
-            ValueError, match=r"`cost` must be pure \(PureDP\)"
+            ValueError, match="`cost` must be a guarantee of kind pure-dp"
         ) as error:
             ask(ledger, cost)
         assert "\n" not in str(error.value)

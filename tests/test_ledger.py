@@ -58,7 +58,7 @@ def test_a_file_is_shared_and_outlives_its_ledger(tmp_path):
 def test_a_file_keeps_its_budget_and_adjacency(tmp_path):
     path = tmp_path / "ledger.jsonl"
     Ledger(1, adjacency="replace-one", path=path).charge(HALF)
-    with pytest.raises(ValueError, match="must be that of the ledger, 1, got 2"):
+    with pytest.raises(ValueError, match="that of the ledger, ε = 1, got ε = 2"):
         Ledger(2, adjacency="replace-one", path=path)
     with pytest.raises(ValueError, match="`adjacency` must be that of the ledger"):
         Ledger(1, adjacency="add-remove", path=path)
@@ -117,7 +117,7 @@ def test_whoever_starts_a_file_sets_its_budget(tmp_path):
     small = Ledger(1, adjacency="replace-one", path=path)
     large = Ledger(100, adjacency="replace-one", path=path)
     small.charge(HALF)
-    with pytest.raises(ValueError, match="must be that of the ledger, 1, got 100"):
+    with pytest.raises(ValueError, match="that of the ledger, ε = 1, got ε = 100"):
         large.charge(HALF)
 
 

@@ -42,7 +42,7 @@ def test_a_copy_is_refused_and_says_what_is_left(ledger, path, tmp_path):
     for budget in (1, None):
         with pytest.raises(ValueError, match="is a copy: use the original") as error:
             shared(copy, budget)
-    left = re.search(r"at most (\S+)\.$", str(error.value)).group(1)
+    left = re.search(r"at most ε = (\S+)\.$", str(error.value)).group(1)
     assert str(error.value).isprintable()
     assert 0 <= Fraction(1, 3) - Fraction(left) < Fraction(1, 10**12)
     shared(tmp_path / "new", left).charge(PureDP(Fraction(left), "replace-one"))
@@ -207,7 +207,7 @@ def test_only_one_makes_a_file(path, monkeypatch):
     monkeypatch.setattr(ledger_file, "whole_file", meanwhile)
     ledger.charge(THIRD)
     assert shared(path, None).budget == 1
-    with pytest.raises(ValueError, match="`budget` must be that of the ledger, 1"):
+    with pytest.raises(ValueError, match="`budget` must be that of the ledger, ε = 1"):
         other.charge(THIRD)
 
 

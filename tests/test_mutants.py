@@ -108,8 +108,8 @@ def test_a_mutant_that_lives_or_crashes_is_not_killed(capsys):
     crash = ("privacy/ledger.py", "import threading\n", "import no_such_module\n")
     real = (
         "privacy/ledger.py",
-        "    def require(self, cost: PureDP) -> None:\n",
-        "    def require(self, cost: PureDP) -> None:\n        return\n",
+        "    def require(self, cost: Guarantee) -> None:\n",
+        "    def require(self, cost: Guarantee) -> None:\n        return\n",
     )
     for edit, status, word in (
         (harmless, 1, "NOBODY"),

@@ -9,15 +9,16 @@ import jax.random as jr
 import numpy as np
 import pytest
 
-from dpjax.chains.charging import charge, refuse_traced
 from dpjax.chains.price import (
     Clip,
+    charge,
     clip_to,
     float_above,
     float_below,
     full_loss,
     of_each,
     price_of,
+    refuse_traced,
     shaped,
     table_width,
 )

@@ -17,7 +17,7 @@ from dpjax.audits.subjects import Case, Subject
 from dpjax.chains import ChargedStep, barker, charged_chain, choice, latents, table
 from dpjax.data.variables import Variable
 from dpjax.event_logs import charged_hidden_markov, event_network
-from dpjax.privacy import ADJACENCIES, REPLACE_ONE
+from dpjax.privacy import ADJACENCIES, REPLACE_ONE, Adjacency, basic, budget_of
 
 _BOUNDS = ("-2.302585093", "-0.105360516")
 _LOGS = (math.log(0.1), math.log(0.9))
@@ -48,7 +48,7 @@ def _both() -> Array:
     return jnp.arange(2, dtype=jnp.int32)
 
 
-def _choice(epsilon: Fraction, adjacency: str) -> ChargedStep:
+def _choice(epsilon: Fraction, adjacency: Adjacency) -> ChargedStep:
     return choice(
         "side",
         lambda state, record, own: _fit(_both(), record),
@@ -69,7 +69,7 @@ def _labels(epsilon: Fraction) -> ChargedStep:
     )
 
 
-def _barker(epsilon: Fraction, adjacency: str) -> ChargedStep:
+def _barker(epsilon: Fraction, adjacency: Adjacency) -> ChargedStep:
     return barker(
         "side",
         lambda key, side: (1 - side, jnp.zeros(())),
@@ -81,7 +81,7 @@ def _barker(epsilon: Fraction, adjacency: str) -> ChargedStep:
     )
 
 
-def _table(epsilon: Fraction, adjacency: str) -> ChargedStep:
+def _table(epsilon: Fraction, adjacency: Adjacency) -> ChargedStep:
     return table(
         "table",
         lambda state, record, own: (jnp.zeros((), jnp.int32), record),
@@ -93,12 +93,12 @@ def _table(epsilon: Fraction, adjacency: str) -> ChargedStep:
 
 
 def _chain(
-    make: Callable[[Fraction, str], list[ChargedStep]],
+    make: Callable[[Fraction, Adjacency], list[ChargedStep]],
     shown: tuple[str, ...],
     sweeps: int,
     records: int,
     epsilon: Fraction,
-    adjacency: str,
+    adjacency: Adjacency,
 ) -> Subject:
     steps = make(epsilon, adjacency)
     data, neighbour = _coins(records, adjacency)
@@ -113,7 +113,7 @@ def _chain(
         return charged_chain(key, records, steps, start, sweeps=sweeps).states
 
     return Subject(
-        sum((step.cost.epsilon for step in steps), Fraction(0)) * sweeps,
+        basic(*(step.cost for step in steps)).repeated(sweeps),
         release=draw,
         data=data,
         neighbour=neighbour,
@@ -122,7 +122,7 @@ def _chain(
     )
 
 
-def _coins(n: int, adjacency: str) -> tuple[Array, Array]:
+def _coins(n: int, adjacency: Adjacency) -> tuple[Array, Array]:
     """Zeros, and one more or one less for a one."""
     zeros = jnp.zeros(n, jnp.int32)
     one = jnp.ones(1, jnp.int32)
@@ -130,11 +130,11 @@ def _coins(n: int, adjacency: str) -> tuple[Array, Array]:
     return zeros, jnp.concatenate([kept, one])
 
 
-def _two_sweeps(epsilon: Fraction, adjacency: str) -> list[ChargedStep]:
+def _two_sweeps(epsilon: Fraction, adjacency: Adjacency) -> list[ChargedStep]:
     return [_labels(epsilon / 4), _choice(epsilon / 4, adjacency)]
 
 
-def _hidden_markov(epsilon: Fraction, adjacency: str) -> Subject:
+def _hidden_markov(epsilon: Fraction, adjacency: Adjacency) -> Subject:
     """A sweep of two draws; an event that moves to another month and kind."""
 
     def draw(key: Key, records: Array) -> tuple[Array, ...]:
@@ -155,7 +155,7 @@ def _hidden_markov(epsilon: Fraction, adjacency: str) -> Subject:
     other = np.array([[0, 1, 1]], np.int32)
     kept = data[1:] if adjacency == REPLACE_ONE else data
     return Subject(
-        epsilon,
+        budget_of(epsilon, adjacency),
         release=draw,
         data=data,
         neighbour=np.concatenate([kept, other]),
@@ -164,7 +164,7 @@ def _hidden_markov(epsilon: Fraction, adjacency: str) -> Subject:
     )
 
 
-_MAKERS: dict[str, Callable[[Fraction, str], Subject]] = {
+_MAKERS: dict[str, Callable[[Fraction, Adjacency], Subject]] = {
     "paid-choice": partial(_chain, lambda e, a: [_choice(e, a)], ("side",), 1, 1),
     "paid-barker": partial(_chain, lambda e, a: [_barker(e, a)], ("side",), 1, 1),
     "paid-table": partial(_chain, lambda e, a: [_table(e, a)], ("table",), 1, 4),

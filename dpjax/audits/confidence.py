@@ -1,9 +1,9 @@
-r"""From how often an event was seen to how much privacy was certainly lost.
+r"""Lower bounds of a loss from how often events were seen.
 
-If a mechanism is (ε, δ)-differentially private then $p \le e^\epsilon q + \delta$ for
-the probabilities p and q of any event under two neighbours. So $\ln((p - \delta) / q)$
-is a lower bound of ε, also of Clopper–Pearson bounds of p, from below, and of q, from
-above, each at half of the level.
+A guarantee bounds how far apart the probabilities p and q of any event under two
+neighbours are: $\ln(p / q) \le \epsilon$ if it is pure. What p and q show is shown by
+Clopper–Pearson bounds too, of p from below and of q from above, each at half of the
+level.
 """
 
 __all__ = ["loss_bounds"]
@@ -11,6 +11,8 @@ __all__ = ["loss_bounds"]
 import numpy as np
 from jaxtyping import Float64, Real
 from scipy import special
+
+from dpjax.privacy import Guarantee
 
 Numbers = Real[np.ndarray, "*shape"]
 
@@ -20,16 +22,16 @@ def loss_bounds(
     second: Numbers,
     draws: tuple[int, int],
     level: float,
-    delta: float,
+    claim: Guarantee,
 ) -> Float64[np.ndarray, "*shape"]:
-    """Lower bounds of ε, each wrong with a probability of at most `level`.
+    """Lower bounds of the loss, each wrong with a probability of at most `level`.
 
     Args:
         first: how often events were seen under one data set.
         second: how often under its neighbour.
         draws: of the first and of the second.
         level: the probability of error.
-        delta: δ.
+        claim: the guarantee whose divergence is the loss.
 
     Returns:
         -inf where nothing is shown.
@@ -39,8 +41,7 @@ def loss_bounds(
     """
     least = _below(first, draws[0], level / 2)
     most = 1 - _below(draws[1] - second, draws[1], level / 2)
-    with np.errstate(divide="ignore"):
-        return np.log(np.maximum(least - delta, 0)) - np.log(most)
+    return claim.divergence_of_events(least, most)
 
 
 def _below(seen: Numbers, draws: int, level: float) -> Float64[np.ndarray, "*shape"]:

@@ -11,6 +11,7 @@ from jaxtyping import Float64
 
 from dpjax.audits.confidence import loss_bounds
 from dpjax.audits.drawing import Outputs
+from dpjax.privacy import Guarantee
 
 _TAIL = 0.1 ** np.arange(1.5, 4.5, 0.25)
 _SHARES = np.sort(np.concatenate([_TAIL, np.arange(0.05, 1, 0.05), 1 - _TAIL]))
@@ -64,7 +65,7 @@ def best_event(
     scores: Sequence[Score],
     outputs: tuple[Outputs, Outputs],
     level: float,
-    delta: float,
+    claim: Guarantee,
 ) -> Event | None:
     """Of all thresholds of all scores, what would show the largest loss.
 
@@ -73,15 +74,15 @@ def best_event(
         outputs: of the data set and of its neighbour: used up, for what they show of
             the event chosen by them is too much.
         level: of the bounds that are compared.
-        delta: δ.
+        claim: the guarantee whose divergence is the loss.
     """
-    candidates = (_best_cut(score, outputs, level, delta) for score in scores)
+    candidates = (_best_cut(score, outputs, level, claim) for score in scores)
     found = [event for event in candidates if event.bound > -math.inf]
     return max(found, key=lambda event: event.bound, default=None)
 
 
 def _best_cut(
-    score: Score, outputs: tuple[Outputs, Outputs], level: float, delta: float
+    score: Score, outputs: tuple[Outputs, Outputs], level: float, claim: Guarantee
 ) -> Event:
     values = tuple(score.of(x) for x in outputs)
     cuts = cuts_of(np.concatenate(values))
@@ -89,10 +90,10 @@ def _best_cut(
     first, second = (_at_least(x, cuts) for x in values)
     bounds = np.stack(
         [
-            loss_bounds(first, second, draws, level, delta),
-            loss_bounds(second, first, swapped, level, delta),
-            loss_bounds(draws[0] - first, draws[1] - second, draws, level, delta),
-            loss_bounds(draws[1] - second, draws[0] - first, draws, level, delta),
+            loss_bounds(first, second, draws, level, claim),
+            loss_bounds(second, first, swapped, level, claim),
+            loss_bounds(draws[0] - first, draws[1] - second, draws, level, claim),
+            loss_bounds(draws[1] - second, draws[0] - first, draws, level, claim),
         ]
     )
     case, place = np.unravel_index(np.argmax(bounds), bounds.shape)

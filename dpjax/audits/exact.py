@@ -1,4 +1,4 @@
-"""What a release loses at most, from the probabilities of all of its outputs."""
+"""The largest loss of a release, from the probabilities of all of its outputs."""
 
 __all__ = ["Law", "audit_exactly", "largest_loss", "neighbouring"]
 
@@ -13,8 +13,15 @@ import numpy as np
 from jaxtyping import Int
 
 from dpjax._checks import one_of, whole
-from dpjax.audits.verdict import Verdict
-from dpjax.privacy import ADJACENCIES, REPLACE_ONE, Epsilon, exact_epsilon
+from dpjax.audits.verdict import Verdict, claimed
+from dpjax.privacy import (
+    ADJACENCIES,
+    REPLACE_ONE,
+    Adjacency,
+    Epsilon,
+    Guarantee,
+    largest_log_ratio,
+)
 
 Law = Sequence[Sequence[Any]]
 """Weights of all outputs, part by part: parts of an output that are independent."""
@@ -23,7 +30,7 @@ Pair = tuple[Any, Any]
 
 
 def neighbouring(
-    sizes: Sequence[int], n: int, adjacency: str
+    sizes: Sequence[int], n: int, adjacency: Adjacency
 ) -> Iterator[tuple[Int[np.ndarray, "_ d"], Int[np.ndarray, "_ d"]]]:
     """All pairs of neighbouring data sets of a tiny domain, of n records the first.
 
@@ -75,71 +82,73 @@ def largest_loss(
         ValueError: if there is no pair, neighbours have outputs of different kinds, or
             weights are not such.
     """
-    worst: tuple[float, Pair | None] = (0.0, None)
-    known: dict[tuple[int, int], tuple[float, float]] = {}
-    kept = []  # so that no two laws get the same identity
-    for pair in pairs:
-        laws = [law(data) for data in pair]
-        kept.append(laws)
-        if len(laws[0]) != len(laws[1]):
-            raise ValueError("`law` must have the same parts under neighbours.")
-        losses = [0.0, 0.0]
-        for one, other in zip(*laws, strict=True):
-            if one is other:
-                continue
-            place = (id(one), id(other))
-            if place not in known:
-                known[place] = _log_ratios(one, other)
-            losses = [a + b for a, b in zip(losses, known[place], strict=True)]
-        if max(losses) > worst[0]:
-            worst = (max(losses), pair)
-    if not kept:
-        raise ValueError("`pairs` must hold at least one pair of neighbours, got none.")
-    return worst
+    return _largest(law, pairs, largest_log_ratio)
 
 
 def audit_exactly(
-    law: Callable[[Any], Law], pairs: Iterable[Pair], *, epsilon: Epsilon
+    law: Callable[[Any], Law],
+    pairs: Iterable[Pair],
+    *,
+    claim: Guarantee | None = None,
+    epsilon: Epsilon | None = None,
 ) -> Verdict:
     """Whether any output tells any two neighbours apart by more than the claim.
 
     Args:
         law: as for `largest_loss`.
         pairs: of neighbours, such as `neighbouring` gives.
-        epsilon: the claimed loss, > 0.
+        claim: the guarantee of the release, of any kind.
+        epsilon: in place of `claim`: the loss of a pure one, > 0.
 
     Raises:
         ValueError: if an argument is out of range.
     """
     began = time.perf_counter()
-    claim, pairs = float(exact_epsilon(epsilon)), list(pairs)
-    loss, _ = largest_loss(law, pairs)
+    claim, pairs = claimed(claim, epsilon), list(pairs)
+    loss, _ = _largest(law, pairs, claim.divergence)
     event = f"all outputs, {len(pairs)} pairs of neighbours"
-    return Verdict(claim, loss, event, seconds=time.perf_counter() - began)
+    return Verdict.of(claim, loss, event, seconds=time.perf_counter() - began)
 
 
-def _log_ratios(one: Sequence[Any], other: Sequence[Any]) -> tuple[float, float]:
-    """The largest log-ratio of normalised weights, and that of the inverse."""
-    if len(one) != len(other):
-        raise ValueError("`law` must have the same outputs under neighbours.")
-    for weights in (one, other):
+def _largest(
+    law: Callable[[Any], Law],
+    pairs: Iterable[Pair],
+    divergence: Callable[..., float | Fraction],
+) -> tuple[float, Pair | None]:
+    """The largest divergence of all pairs, and the pair that has it."""
+    worst: tuple[float, Pair | None] = (0.0, None)
+    known: dict[tuple[tuple[int, int], ...], float] = {}
+    exact: dict[int, Sequence[Fraction]] = {}
+    kept = []  # so that no two laws get the same identity
+    for pair in pairs:
+        one, other = law(pair[0]), law(pair[1])
+        kept.append((one, other))
+        if len(one) != len(other):
+            raise ValueError("`law` must have the same parts under neighbours.")
+        parts = [x for x in zip(one, other, strict=True) if x[0] is not x[1]]
+        if any(len(p) != len(q) for p, q in parts):
+            raise ValueError("`law` must have the same outputs under neighbours.")
+        place = tuple(sorted((id(p), id(q)) for p, q in parts))
+        if place not in known:
+            laws = ([_normalised(x[i], exact) for x in parts] for i in (0, 1))
+            known[place] = float(divergence(*laws)) if parts else 0.0
+        if known[place] > worst[0]:
+            worst = (known[place], pair)
+    if not kept:
+        raise ValueError("`pairs` must hold at least one pair of neighbours, got none.")
+    return worst
+
+
+def _normalised(
+    weights: Sequence[Any], known: dict[int, Sequence[Fraction]]
+) -> Sequence[Fraction]:
+    """Exact probabilities, computed once for each part of a law."""
+    if id(weights) not in known:
         if not all(0 <= x < math.inf for x in weights) or not any(weights):
             raise ValueError(
                 "`law` must give weights >= 0 and finite, not all of them 0."
             )
-    totals = Fraction(sum(one)), Fraction(sum(other))
-    inverse = largest = -math.inf
-    for p, q in zip(one, other, strict=True):
-        if p == q == 0:
-            continue
-        if p == 0 or q == 0:
-            log = math.inf if q == 0 else -math.inf
-        else:
-            log = _log(Fraction(p) * totals[1] / (Fraction(q) * totals[0]))
-        largest, inverse = max(largest, log), max(inverse, -log)
-    return largest, inverse
-
-
-def _log(ratio: Fraction) -> float:
-    """Of integers of any size."""
-    return math.log(ratio.numerator) - math.log(ratio.denominator)
+        exact = [Fraction(x) for x in weights]
+        total = sum(exact, Fraction(0))
+        known[id(weights)] = [x / total for x in exact]
+    return known[id(weights)]

@@ -17,8 +17,8 @@ from dpjax.audits.confidence import loss_bounds
 from dpjax.audits.drawing import Outputs, Release, Sampler, joined
 from dpjax.audits.events import Event, best_event
 from dpjax.audits.scores import FAMILIES, by_bits, by_likelihood, by_value
-from dpjax.audits.verdict import Verdict
-from dpjax.privacy import Epsilon, exact_epsilon
+from dpjax.audits.verdict import Verdict, claimed
+from dpjax.privacy import Epsilon, Guarantee
 
 LEAST_DRAWS = 1000
 _MOST_FOR_CHOICE = 1 << 19  # draws of each
@@ -34,8 +34,8 @@ def audit(
     data: Any,
     neighbour: Any,
     *,
-    epsilon: Epsilon,
-    delta: float = 0.0,
+    claim: Guarantee | None = None,
+    epsilon: Epsilon | None = None,
     draws: int = 100_000,
     confidence: float = 1 - 1e-6,
     log_prob: LogProb | None = None,
@@ -55,8 +55,8 @@ def audit(
             JAX traces it and maps over keys, unless `compiled` is False.
         data: one data set, an array or a tree of arrays.
         neighbour: another one, which differs from it in one record.
-        epsilon: the claimed loss, > 0.
-        delta: δ of the claim.
+        claim: the guarantee of the release, of any kind.
+        epsilon: in place of `claim`: the loss of a pure one, > 0.
         draws: of each data set, at least 1000. Whether they are enough is seen in the
             loss that is found: at ε = 1, a few thousand find a loss of 2 ε.
         confidence: how surely the loss is at least what is found.
@@ -88,8 +88,8 @@ def audit(
         Clopper & Pearson, Biometrika 26 (1934), for the bounds of a proportion.
     """
     began = time.perf_counter()
-    _check(key, delta, draws, confidence, scores)
-    claim = float(exact_epsilon(epsilon))
+    _check(key, draws, confidence, scores)
+    claim = claimed(claim, epsilon)
     key_width, *keys = jr.split(key, 3)
     sampler = Sampler(release, compiled, batched, block)
     width = sampler.width(key_width, data)
@@ -105,19 +105,16 @@ def audit(
     held_out = min(draws // 2, _MOST_FOR_CHOICE, _MOST_NUMBERS // width)
     held_out = max(held_out, LEAST_DRAWS // 2)
     one, other = (joined(list(blocks)) for blocks in draw(0, held_out))
-    events = _chosen((one, other), scores, log_ratio, level, delta)
-    loss, event = _judged(draw(held_out, draws), events, draws - held_out, level, delta)
+    events = _chosen((one, other), scores, log_ratio, level, claim)
+    loss, event = _judged(draw(held_out, draws), events, draws - held_out, level, claim)
     seconds = time.perf_counter() - began
-    return Verdict(claim, loss, event, confidence, draws, delta, seconds)
+    facts = {"confidence": confidence, "draws": draws, "seconds": seconds}
+    return Verdict.of(claim, loss, event, **facts)
 
 
-def _check(
-    key: Key, delta: float, draws: int, confidence: float, scores: Sequence[str]
-) -> None:
+def _check(key: Key, draws: int, confidence: float, scores: Sequence[str]) -> None:
     typed_key(key=key)
     whole(LEAST_DRAWS, draws=draws)
-    if not 0 <= delta < 1:
-        raise ValueError(f"`delta` must be at least 0 and below 1, got {delta}.")
     if not 0 < confidence < 1:
         raise ValueError(f"`confidence` must be between 0 and 1, got {confidence}.")
     if not scores or not set(scores) <= set(FAMILIES) or isinstance(scores, str):
@@ -153,7 +150,7 @@ def _chosen(
     scores: Sequence[str],
     log_ratio: Callable[[Outputs], np.ndarray] | None,
     level: float,
-    delta: float,
+    claim: Guarantee,
 ) -> list[Event]:
     """The best event of each kind of score."""
     one, other = pair
@@ -162,11 +159,11 @@ def _chosen(
     rest = (one.select(slice(middle, None)), other.select(slice(middle, None)))
     found = []
     if "value" in scores:
-        found.append(best_event(by_value(pair), pair, level, delta))
+        found.append(best_event(by_value(pair), pair, level, claim))
     if "likelihood" in scores:
-        found.append(best_event(by_likelihood(fit, log_ratio), rest, level, delta))
+        found.append(best_event(by_likelihood(fit, log_ratio), rest, level, claim))
     if "bits" in scores:
-        found.append(best_event(by_bits(pair), pair, level, delta))
+        found.append(best_event(by_bits(pair), pair, level, claim))
     return [event for event in found if event is not None]
 
 
@@ -175,7 +172,7 @@ def _judged(
     events: list[Event],
     draws: int,
     level: float,
-    delta: float,
+    claim: Guarantee,
 ) -> tuple[float, str]:
     """The largest bound of the events' losses, and which it is, from new draws."""
     seen = np.zeros((2, len(events)), int)
@@ -184,6 +181,6 @@ def _judged(
             seen[i] += [event.count(outputs) for event in events]
     swapped = np.array([event.swapped for event in events], bool)
     likelier, other = np.where(swapped, seen[::-1], seen)
-    losses = loss_bounds(likelier, other, (draws, draws), level, delta).tolist()
+    losses = loss_bounds(likelier, other, (draws, draws), level, claim).tolist()
     found = [(0.0, "nothing tells them apart")]
     return max([*found, *zip(losses, map(str, events), strict=True)])

@@ -20,7 +20,7 @@ from dpjax.data.bayes_net import BayesNet
 from dpjax.data.intervals import Interval
 from dpjax.families import Family, Gaussian, Poisson
 from dpjax.mechanisms import DiscreteLaplace, Laplace, MechanismWithLaw, SplitLaplace
-from dpjax.privacy import ADD_REMOVE, ADJACENCIES, REPLACE_ONE
+from dpjax.privacy import ADD_REMOVE, ADJACENCIES, REPLACE_ONE, Adjacency
 from dpjax.statistics import FourierCoefficients, NetworkCounts, Statistic, Sufficient
 
 Pair = tuple[np.ndarray, np.ndarray]
@@ -57,7 +57,7 @@ def _subject(
     def law(records: np.ndarray) -> Law:
         return law_of(tuple(np.asarray(measure(records)).tolist()))
 
-    by_law = Subject(mechanism.guarantee().epsilon, law, pairs)
+    by_law = Subject(mechanism.guarantee(), law, pairs)
     if not drawn:
         return by_law
     data, neighbour = map(jnp.asarray, worst(statistic, pairs))
@@ -73,7 +73,7 @@ def _subject(
 def _evenly(
     statistic: Statistic,
     epsilon: Fraction,
-    adjacency: str,
+    adjacency: Adjacency,
     pairs: Sequence[Pair],
     drawn: bool = True,
 ) -> Subject:
@@ -83,19 +83,19 @@ def _evenly(
     return _subject(statistic, mechanism, [row] * statistic.length, pairs, drawn)
 
 
-def _counts(epsilon: Fraction, adjacency: str) -> Subject:
+def _counts(epsilon: Fraction, adjacency: Adjacency) -> Subject:
     pairs = list(neighbouring(NAIVE_BAYES.sizes, 1, adjacency))
     return _evenly(NetworkCounts(NAIVE_BAYES), epsilon, adjacency, pairs)
 
 
-def _fourier(net: BayesNet, epsilon: Fraction, adjacency: str) -> Subject:
+def _fourier(net: BayesNet, epsilon: Fraction, adjacency: Adjacency) -> Subject:
     statistic = FourierCoefficients.of_network(net, adjacency)
     pairs = list(neighbouring(net.sizes, 1, adjacency))
     drawn = (net is _MIXED) == (adjacency == ADD_REMOVE)
     return _evenly(statistic, epsilon, adjacency, pairs, drawn)
 
 
-def _split(epsilon: Fraction, adjacency: str) -> Subject:
+def _split(epsilon: Fraction, adjacency: Adjacency) -> Subject:
     statistic = NetworkCounts(NAIVE_BAYES)
     cells = statistic.parts
     shares = dict(zip(cells, (epsilon / 4, epsilon * 3 / 4), strict=True))
@@ -107,7 +107,9 @@ def _split(epsilon: Fraction, adjacency: str) -> Subject:
     return _subject(statistic, mechanism, rows, pairs, adjacency == REPLACE_ONE)
 
 
-def _sums(family: Family, units: int, epsilon: Fraction, adjacency: str) -> Subject:
+def _sums(
+    family: Family, units: int, epsilon: Fraction, adjacency: Adjacency
+) -> Subject:
     (bounds,) = family.bounds
     statistic = Sufficient(family, (Interval("x", *bounds),), adjacency, units)
     pairs = list(_records(bounds, adjacency))
@@ -115,7 +117,7 @@ def _sums(family: Family, units: int, epsilon: Fraction, adjacency: str) -> Subj
     return _evenly(statistic, epsilon, adjacency, pairs, drawn)
 
 
-def _records(bounds: tuple[float, float], adjacency: str) -> Iterator[Pair]:
+def _records(bounds: tuple[float, float], adjacency: Adjacency) -> Iterator[Pair]:
     """Neighbours of one record on a grid, both bounds and what is no number on it."""
     grid: Real[np.ndarray, "g 1 1"] = np.linspace(*bounds, 9, dtype=np.float32)
     records = [*grid.reshape(-1, 1, 1), np.full((1, 1), np.nan, np.float32)]
@@ -125,14 +127,14 @@ def _records(bounds: tuple[float, float], adjacency: str) -> Iterator[Pair]:
         yield from ((record[:0], record) for record in records)
 
 
-def _simulated(epsilon: Fraction, adjacency: str) -> Subject:
+def _simulated(epsilon: Fraction, adjacency: Adjacency) -> Subject:
     """One record of another level: a count of 0 or 1, whose floats lie differently."""
     pairs = list(neighbouring((2,), 1, adjacency))
     statistic = NetworkCounts(BayesNet.from_parents({"x": _TWO}, {"x": []}))
     mechanism = Laplace(float(epsilon), statistic.sensitivity(adjacency))
     data, neighbour = map(jnp.asarray, worst(statistic, pairs))
     return Subject(
-        mechanism.guarantee().epsilon,
+        mechanism.guarantee(),
         release=mechanism.sample,
         data=data,
         neighbour=neighbour,
@@ -140,7 +142,7 @@ def _simulated(epsilon: Fraction, adjacency: str) -> Subject:
     )
 
 
-_MAKERS: dict[str, Callable[[Fraction, str], Any]] = {
+_MAKERS: dict[str, Callable[[Fraction, Adjacency], Any]] = {
     "counts": _counts,
     "split-counts": _split,
     "fourier": partial(_fourier, NAIVE_BAYES),

@@ -18,7 +18,7 @@ from dpjax._types import Key
 from dpjax.audits.subjects import Case, Subject
 from dpjax.data.bayes_net import BayesNet
 from dpjax.mechanisms.recipes import PosteriorSample
-from dpjax.privacy import ADD_REMOVE, ADJACENCIES, Ledger
+from dpjax.privacy import ADD_REMOVE, ADJACENCIES, Adjacency, Ledger, budget_of
 from dpjax.releases.publish import release
 
 _COPIES = 2000
@@ -33,7 +33,7 @@ def _coins() -> BayesNet:
     return BayesNet.from_parents({name: _TWO for name in names}, {x: [] for x in names})
 
 
-def _extremes(adjacency: str) -> tuple[np.ndarray, np.ndarray]:
+def _extremes(adjacency: Adjacency) -> tuple[np.ndarray, np.ndarray]:
     """One record or none, and another one."""
     none = np.zeros((0, 1), np.int32)
     data = none if adjacency == ADD_REMOVE else np.zeros((1, 1), np.int32)
@@ -50,7 +50,7 @@ def _published(draw: Callable[[np.ndarray], np.ndarray]) -> Callable[..., np.nda
     return batch
 
 
-def _counts(epsilon: Fraction, adjacency: str) -> Subject:
+def _counts(epsilon: Fraction, adjacency: Adjacency) -> Subject:
     """Two releases of the same records, from one ledger that has no more."""
 
     def draw(records: np.ndarray) -> np.ndarray:
@@ -72,7 +72,7 @@ def _counts(epsilon: Fraction, adjacency: str) -> Subject:
     return _subject(draw, epsilon, adjacency)
 
 
-def _samples(epsilon: Fraction, adjacency: str) -> Subject:
+def _samples(epsilon: Fraction, adjacency: Adjacency) -> Subject:
     def draw(records: np.ndarray) -> np.ndarray:
         released = release(
             _COIN,
@@ -89,12 +89,12 @@ def _samples(epsilon: Fraction, adjacency: str) -> Subject:
 def _subject(
     draw: Callable[[np.ndarray], np.ndarray],
     epsilon: Fraction,
-    adjacency: str,
+    adjacency: Adjacency,
     most: int | None = None,
 ) -> Subject:
     data, neighbour = _extremes(adjacency)
     return Subject(
-        epsilon,
+        budget_of(epsilon, adjacency),
         release=_published(draw),
         data=data,
         neighbour=neighbour,
@@ -103,7 +103,7 @@ def _subject(
     )
 
 
-_MAKERS: dict[str, Callable[[Fraction, str], Any]] = {
+_MAKERS: dict[str, Callable[[Fraction, Adjacency], Any]] = {
     "release-counts": _counts,
     "release-samples": _samples,
 }

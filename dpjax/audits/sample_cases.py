@@ -25,7 +25,7 @@ from dpjax.mechanisms import (
     RegressionSample,
 )
 from dpjax.noise.exact_choice import exponentials
-from dpjax.privacy import ADJACENCIES, REPLACE_ONE
+from dpjax.privacy import ADJACENCIES, REPLACE_ONE, Adjacency
 from dpjax.statistics import Sufficient
 
 _N = 20  # records
@@ -37,7 +37,7 @@ _PRECISION = 96  # bits of weights
 Pair = tuple[tuple[int, ...], tuple[int, ...]]
 
 
-def _count_pairs(levels: int, adjacency: str) -> list[Pair]:
+def _count_pairs(levels: int, adjacency: Adjacency) -> list[Pair]:
     """Counts of all neighbours of one variable, of so many records."""
     size = _N - (adjacency == REPLACE_ONE)
     others = [
@@ -64,10 +64,10 @@ def _of_counts(
     def of(counts: tuple[int, ...]) -> Law:
         return law(np.array(counts))
 
-    return Subject(mechanism.guarantee().epsilon, of, pairs)
+    return Subject(mechanism.guarantee(), of, pairs)
 
 
-def _grid(tempered: bool, epsilon: Fraction, adjacency: str) -> Subject:
+def _grid(tempered: bool, epsilon: Fraction, adjacency: Adjacency) -> Subject:
     n = _N if adjacency == REPLACE_ONE else None
     make = (
         NetworkPosteriorSampler.map if tempered else NetworkPosteriorSampler.posterior
@@ -77,7 +77,7 @@ def _grid(tempered: bool, epsilon: Fraction, adjacency: str) -> Subject:
     return _of_counts(mechanism, lambda x: mechanism.law(jnp.asarray(x)), pairs)
 
 
-def _cells(epsilon: Fraction, adjacency: str) -> Subject:
+def _cells(epsilon: Fraction, adjacency: Adjacency) -> Subject:
     mechanism = CellMass.calibrate(
         _DIE.layout, epsilon, adjacency, omega="1/4", units=4
     )
@@ -87,7 +87,9 @@ def _cells(epsilon: Fraction, adjacency: str) -> Subject:
     )
 
 
-def _family(family: Family, units: int, epsilon: Fraction, adjacency: str) -> Subject:
+def _family(
+    family: Family, units: int, epsilon: Fraction, adjacency: Adjacency
+) -> Subject:
     """Records at the bounds, one of which moves to the other bound or appears."""
     (bounds,) = family.bounds
     statistic = Sufficient(family, (Interval("x", *bounds),), adjacency, units)
@@ -108,11 +110,11 @@ def _family(family: Family, units: int, epsilon: Fraction, adjacency: str) -> Su
         return [exponentials(scores, unit, _PRECISION).lower.tolist()]
 
     pairs = list(_at_bounds(*bounds, adjacency))
-    return Subject(mechanism.guarantee().epsilon, law, pairs)
+    return Subject(mechanism.guarantee(), law, pairs)
 
 
 def _at_bounds(
-    least: float, most: float, adjacency: str
+    least: float, most: float, adjacency: Adjacency
 ) -> Iterator[tuple[tuple[float, ...], tuple[float, ...]]]:
     for ones in range(_N):
         others = (least,) * (_N - 1 - ones) + (most,) * ones
@@ -126,7 +128,7 @@ def _at_bounds(
 def _in_reals(mechanism: Mechanism, data: np.ndarray, neighbour: np.ndarray) -> Subject:
     """Draws in floats, whose lowest bits are not looked at."""
     return Subject(
-        mechanism.guarantee().epsilon,
+        mechanism.guarantee(),
         release=mechanism.sample,
         data=jnp.asarray(data),
         neighbour=jnp.asarray(neighbour),
@@ -134,16 +136,16 @@ def _in_reals(mechanism: Mechanism, data: np.ndarray, neighbour: np.ndarray) -> 
     )
 
 
-def _float_sample(epsilon: Fraction, adjacency: str) -> Subject:
+def _float_sample(epsilon: Fraction, adjacency: Adjacency) -> Subject:
     at_one = PosteriorSample(_COIN.layout, 1.0, 0.2, adjacency)
-    heat = float(at_one.guarantee().epsilon / epsilon)
+    heat = float(at_one.guarantee().bound / epsilon)
     mechanism = PosteriorSample(_COIN.layout, heat, 0.2, adjacency)
     before = np.array([4, 0], np.int32)
     moved = [-1, 1] if adjacency == REPLACE_ONE else [0, 1]
     return _in_reals(mechanism, before, before + np.array(moved, np.int32))
 
 
-def _regression(epsilon: Fraction, adjacency: str) -> Subject:
+def _regression(epsilon: Fraction, adjacency: Adjacency) -> Subject:
     names = ("x", "y")
     variables = tuple(Interval(name, -1.0, 1.0) for name in names)
     statistic = Sufficient.of(
@@ -158,14 +160,14 @@ def _regression(epsilon: Fraction, adjacency: str) -> Subject:
     return _in_reals(mechanism, *(np.asarray(statistic.measure(x)) for x in pair))
 
 
-_EXACT: dict[str, Callable[[Fraction, str], Any]] = {
+_EXACT: dict[str, Callable[[Fraction, Adjacency], Any]] = {
     "posterior-grid": partial(_grid, False),
     "map-grid": partial(_grid, True),
     "map-cells": _cells,
     "poisson-grid": partial(_family, Poisson(3), 3),
     "gaussian-grid": partial(_family, GaussianMean(-1.0, 1.0, 1.0), 16),
 }
-_REAL: dict[str, Callable[[Fraction, str], Any]] = {
+_REAL: dict[str, Callable[[Fraction, Adjacency], Any]] = {
     "posterior-sample": _float_sample,
     "regression-sample": _regression,
 }

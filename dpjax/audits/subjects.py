@@ -14,6 +14,7 @@ from dpjax.audits.monte_carlo import LogProb
 from dpjax.audits.scores import FAMILIES
 from dpjax.mechanisms import DiscreteLaplace
 from dpjax.noise import tables
+from dpjax.privacy import Adjacency, Guarantee
 
 _REACH = 24  # outputs are clipped to ±24, so that all of them can be listed
 
@@ -23,7 +24,7 @@ class Subject:
     """A mechanism to be audited: by the law of its outputs, by draws, or by both.
 
     Args:
-        epsilon: what it claims to lose; more than was asked for is not believed.
+        claim: its guarantee; more than was asked for is not believed.
         law: of all outputs, as for `audit_exactly`.
         pairs: of neighbours, for the law.
         release: for draws, as for `audit`.
@@ -35,7 +36,7 @@ class Subject:
         most: draws, of a slow release.
     """
 
-    epsilon: Fraction
+    claim: Guarantee
     law: Callable[[Any], Law] | None = None
     pairs: Iterable[tuple[Any, Any]] = ()
     release: Release | None = None
@@ -59,9 +60,9 @@ class Case(NamedTuple):
     """
 
     name: str
-    adjacency: str
+    adjacency: Adjacency
     grade: str
-    make: Callable[[Fraction, str], Subject]
+    make: Callable[[Fraction, Adjacency], Subject]
 
 
 def rows_of_noise(

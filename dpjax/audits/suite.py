@@ -19,7 +19,7 @@ from dpjax.audits.release_cases import RELEASE_CASES
 from dpjax.audits.sample_cases import SAMPLE_CASES
 from dpjax.audits.subjects import Case, Subject
 from dpjax.audits.verdict import Verdict
-from dpjax.privacy import Epsilon, exact_epsilon
+from dpjax.privacy import Adjacency, Epsilon, Guarantee, budget_of, exact_epsilon
 
 CASES = (*NOISY_CASES, *SAMPLE_CASES, *RELEASE_CASES, *CHAIN_CASES, SIMULATED)
 
@@ -37,7 +37,7 @@ class Audited:
     """
 
     mechanism: str
-    adjacency: str
+    adjacency: Adjacency
     grade: str
     method: str
     verdict: Verdict
@@ -112,16 +112,18 @@ def _audited(
         subject = case.make(epsilon, case.adjacency)
         label = f"{case.name} {case.adjacency}"  # a key of its own, whatever runs else
         own = jr.fold_in(key, crc32(label.encode()))
-        for method, verdict in _verdicts(own, subject, epsilon, draws):
+        asked = budget_of(epsilon, case.adjacency)
+        for method, verdict in _verdicts(own, subject, asked, draws):
             yield Audited(case.name, case.adjacency, case.grade, method, verdict)
 
 
 def _verdicts(
-    key: Key, subject: Subject, budget: Fraction, draws: int
+    key: Key, subject: Subject, asked: Guarantee, draws: int
 ) -> Iterator[tuple[str, Verdict]]:
-    claim = min(subject.epsilon, budget)  # a promise of more than was asked is a fault
+    # A promise of more than was asked is a fault.
+    claim = subject.claim if subject.claim.fits(asked) else asked
     if subject.law is not None:
-        exact = audit_exactly(subject.law, subject.pairs, epsilon=claim)
+        exact = audit_exactly(subject.law, subject.pairs, claim=claim)
         yield "law", exact
     if subject.release is not None:
         yield (
@@ -131,7 +133,7 @@ def _verdicts(
                 subject.release,
                 subject.data,
                 subject.neighbour,
-                epsilon=claim,
+                claim=claim,
                 draws=min(draws, subject.most or draws),
                 log_prob=subject.log_prob,
                 scores=subject.scores,

@@ -1,9 +1,12 @@
-"""What an audit found, in numbers and in words."""
+"""The result of an audit, in numbers and in words."""
 
-__all__ = ["Verdict"]
+__all__ = ["Verdict", "claimed"]
 
 import math
 from dataclasses import asdict, dataclass
+from typing import Any
+
+from dpjax.privacy import REPLACE_ONE, Epsilon, Guarantee, budget_of, in_words
 
 _ROUNDING = 1e-9  # of exact losses, which are shown as floats
 
@@ -13,13 +16,14 @@ class Verdict:
     """Whether what was seen is consistent with a claim, and what was seen.
 
     Args:
-        epsilon: the claimed loss.
+        claim: in words, such as "ε = 1".
+        bound: what the loss is at most if the claim is true: ε of a pure claim, δ of an
+            approximate one.
         loss: found: over all outputs if `confidence` is None, to 1e-9; else a lower
             bound at that confidence, at least 0.
         event: the set of outputs that shows it, in words.
         confidence: of a lower bound: how surely the loss is at least that.
         draws: of each data set, of a lower bound.
-        delta: of the claim.
         seconds: that the audit took.
 
     Privacy:
@@ -27,13 +31,19 @@ class Verdict:
         give it invented ones.
     """
 
-    epsilon: float
+    claim: str
+    bound: float
     loss: float
     event: str
     confidence: float | None = None
     draws: int | None = None
-    delta: float = 0.0
     seconds: float = 0.0
+
+    @classmethod
+    def of(cls, claim: Guarantee, loss: float, event: str, **facts: Any) -> "Verdict":
+        """The verdict on a claim; further facts are fields of the class."""
+        words = in_words({x: f"{float(y):g}" for x, y in claim.numbers.items()})
+        return cls(words, float(claim.bound), loss, event, **facts)
 
     @property
     def exact(self) -> bool:
@@ -43,20 +53,22 @@ class Verdict:
     @property
     def consistent(self) -> bool:
         """Whether the claim may be true."""
-        return self.loss <= self.epsilon * (1 + (_ROUNDING if self.exact else 0))
+        return self.loss <= self.bound * (1 + (_ROUNDING if self.exact else 0))
 
     @property
     def reached(self) -> float:
         """The loss found over the loss claimed: far below 1, noise may be wasted."""
-        return self.loss / self.epsilon
+        if not self.bound:
+            return math.inf if self.loss > 0 else 0.0
+        return self.loss / self.bound
 
     def __str__(self) -> str:
         """One sentence."""
-        claim = f"ε = {self.epsilon:g}" + (f", δ = {self.delta:g}" * (self.delta > 0))
         found = "is" if self.exact else "is at least"
         how = "exact" if self.exact else f"{self.draws} draws, {self._confidence()}"
         verb = "consistent with" if self.consistent else "violates"
-        return f"{verb} {claim}: the loss {found} {self.loss:.4g} ({how}: {self.event})"
+        loss = f"the loss {found} {self.loss:.4g}"
+        return f"{verb} {self.claim}: {loss} ({how}: {self.event})"
 
     def _confidence(self) -> str:
         doubt = 1 - (self.confidence or 0.0)
@@ -68,3 +80,21 @@ class Verdict:
         if math.isinf(self.loss):
             facts["loss"] = None
         return {"consistent": self.consistent, "exact": self.exact, **facts}
+
+
+def claimed(claim: Guarantee | None, epsilon: Epsilon | None) -> Guarantee:
+    """The claim, or the pure one that `epsilon` stands for.
+
+    Its adjacency is not looked at: the neighbours are those that the caller gives.
+
+    Raises:
+        ValueError: if none or both are given, or `epsilon` is not a number > 0.
+    """
+    if claim is not None and epsilon is None:
+        return claim
+    if epsilon is not None and claim is None:
+        return budget_of(epsilon, REPLACE_ONE)
+    raise ValueError(
+        "`claim` must be a guarantee, or `epsilon` given in its place for a pure one: "
+        "exactly one of both."
+    )

@@ -41,8 +41,6 @@ __all__ = [
 from dpjax.chains.annealing import AnnealedSample, annealed
 from dpjax.chains.barker import barker
 from dpjax.chains.blocks import State, Step, block, in_turn, run
-from dpjax.chains.charging import charge
-from dpjax.chains.gamma import draw_log_gamma, log_normalise
 from dpjax.chains.hidden_paths import draw_paths, draw_states, path_counts
 from dpjax.chains.laws import (
     draw_beta,
@@ -51,8 +49,10 @@ from dpjax.chains.laws import (
     draw_gamma,
     draw_gaussian,
     draw_gaussian_vector,
+    draw_log_gamma,
+    log_normalise,
 )
-from dpjax.chains.price import price_of, refuse_prior, table_width
+from dpjax.chains.price import charge, price_of, refuse_prior, table_width
 from dpjax.chains.private_chain import (
     ChargedChain,
     ChargedStep,

@@ -26,23 +26,27 @@ from jaxtyping import Array, Float
 from dpjax._checks import one_of, typed_key
 from dpjax._types import Key
 from dpjax.chains.barker import choose
-from dpjax.chains.charging import charge, refuse_traced
 from dpjax.chains.price import (
     Bounds,
     Clip,
+    charge,
     clip_to,
     float_above,
     float_below,
     full_loss,
     of_each,
+    refuse_traced,
     shaped,
 )
 from dpjax.privacy import (
     ADJACENCIES,
     REPLACE_ONE,
+    Adjacency,
     Epsilon,
+    Guarantee,
     Ledger,
-    PureDP,
+    basic,
+    budget_of,
     exact_epsilon,
 )
 
@@ -58,7 +62,7 @@ class AnnealedSample(eqx.Module):
 
     value: Array
     log_weight: Float[Array, ""] | None
-    cost: PureDP = eqx.field(static=True)
+    cost: Guarantee = eqx.field(static=True)
 
 
 def annealed(
@@ -70,7 +74,7 @@ def annealed(
     bounds: Bounds,
     powers: Sequence[Epsilon],
     *,
-    adjacency: str,
+    adjacency: Adjacency,
     log_prior: Callable[[Array], Array],
     weight_epsilon: Epsilon | None = None,
     ledger: Ledger | None = None,
@@ -172,17 +176,19 @@ def _rising(powers: Sequence[Epsilon]) -> list[Fraction]:
 
 
 def _cost(
-    clip: Clip, powers: list[Fraction], adjacency: str, weight_epsilon: Epsilon | None
-) -> PureDP:
-    weight = (
-        Fraction(0)
-        if weight_epsilon is None
-        else exact_epsilon(weight_epsilon, "weight_epsilon")
-    )
-    return PureDP(full_loss(clip.width, adjacency) * sum(powers) + weight, adjacency)
+    clip: Clip,
+    powers: list[Fraction],
+    adjacency: Adjacency,
+    weight_epsilon: Epsilon | None,
+) -> Guarantee:
+    full = full_loss(clip.width, adjacency)
+    costs = [budget_of(full * power, adjacency) for power in powers]
+    if weight_epsilon is not None:
+        costs.append(budget_of(weight_epsilon, adjacency, "weight_epsilon"))
+    return basic(*costs)
 
 
-def _weight_sensitivity(clip: Clip, last: Fraction, adjacency: str) -> Fraction:
+def _weight_sensitivity(clip: Clip, last: Fraction, adjacency: Adjacency) -> Fraction:
     if adjacency == REPLACE_ONE:
         return last * clip.width
     return last * clip.largest

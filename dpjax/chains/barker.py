@@ -25,7 +25,7 @@ from dpjax._types import Key
 from dpjax.chains.blocks import State
 from dpjax.chains.price import Bounds, clip_to, of_each, price_of, shaped
 from dpjax.chains.private_chain import ChargedStep
-from dpjax.privacy import Epsilon
+from dpjax.privacy import Adjacency, Epsilon
 
 
 def barker(
@@ -35,7 +35,7 @@ def barker(
     bounds: Bounds,
     epsilon: Epsilon,
     *,
-    adjacency: str,
+    adjacency: Adjacency,
     log_prior: Callable[[State], Array],
     latents: Sequence[str] = (),
     acceptance: str = "barker",

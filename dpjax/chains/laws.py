@@ -1,4 +1,7 @@
-"""Draws from the laws of conjugate blocks, for arrays of any shape at once."""
+"""Draws from the laws of conjugate blocks, for arrays of any shape at once.
+
+Gamma and Dirichlet draws take few passes over a whole array, and compile quickly.
+"""
 
 __all__ = [
     "draw_beta",
@@ -7,15 +10,17 @@ __all__ = [
     "draw_gamma",
     "draw_gaussian",
     "draw_gaussian_vector",
+    "draw_log_gamma",
+    "log_normalise",
 ]
 
 import jax
 import jax.numpy as jnp
 import jax.random as jr
+from jax import lax
 from jaxtyping import Array, Float, Int32
 
 from dpjax._types import Key
-from dpjax.chains.gamma import draw_log_gamma, log_normalise
 from dpjax.chains.hidden_paths import draw_states
 
 
@@ -66,7 +71,7 @@ def draw_gaussian_vector(
     lower = jnp.linalg.cholesky(precision)
 
     def solve(vector: Array, transpose: bool) -> Array:
-        return jax.lax.linalg.triangular_solve(
+        return lax.linalg.triangular_solve(
             lower, vector[..., None], left_side=True, lower=True, transpose_a=transpose
         )[..., 0]
 
@@ -79,3 +84,52 @@ def draw_categorical(
     """A level each, in proportion to the exponentials of its logits, not all -inf."""
     scaled = jnp.exp(logits - logits.max(axis=-1, keepdims=True))
     return draw_states(jr.uniform(key, logits.shape[:-1], logits.dtype), scaled)
+
+
+def draw_log_gamma(
+    key: Key, concentration: Float[Array, "*shape"]
+) -> Float[Array, "*shape"]:
+    """Logs of Gamma(concentration, 1) draws, by rejection until every lane accepts.
+
+    Nearly every lane does in the first passes, so that a pass over all of them again is
+    cheap. Below 1 the draw is that of concentration + 1, times a power of a uniform.
+
+    Args:
+        key: typed.
+        concentration: > 0 and finite; else the draw is NaN.
+
+    Reference:
+        Marsaglia & Tsang, "A simple method for generating gamma variables" (2000).
+    """
+    key_power, key_passes = jr.split(key)
+    shape, dtype = concentration.shape, concentration.dtype
+    valid = (concentration > 0) & jnp.isfinite(concentration)
+    given = jnp.where(valid, concentration, 1)
+    small = given < 1
+    d = jnp.where(small, given + 1, given) - 1 / 3
+    c = 1 / jnp.sqrt(9 * d)
+
+    def more(state):
+        return ~state[2].all()
+
+    def attempt(state):
+        key, found, done = state
+        key, key_normal, key_uniform = jr.split(key, 3)
+        x = jr.normal(key_normal, shape, dtype)
+        root = 1 + c * x
+        log_v = 3 * jnp.log(jnp.where(root > 0, root, 1))
+        log_u = jnp.log1p(-jr.uniform(key_uniform, shape, dtype))
+        bound = x * x / 2 + d * (1 - jnp.exp(log_v) + log_v)
+        taken = ~done & (root > 0) & (log_u < bound)
+        return key, jnp.where(taken, jnp.log(d) + log_v, found), done | taken
+
+    start = key_passes, jnp.zeros(shape, dtype), jnp.zeros(shape, bool)
+    _, found, _ = lax.while_loop(more, attempt, start)
+    log_u = jnp.log1p(-jr.uniform(key_power, shape, dtype))
+    found = found + jnp.where(small, log_u / jnp.where(small, given, 1), 0)
+    return jnp.where(valid, found, jnp.nan)
+
+
+def log_normalise(logs: Float[Array, "*shape k"]) -> Float[Array, "*shape k"]:
+    """Logs less that of their sum: of gamma draws, logs of a Dirichlet draw."""
+    return jax.nn.log_softmax(logs, axis=-1)

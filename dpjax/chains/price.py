@@ -1,4 +1,4 @@
-r"""What an update costs that is an exponential mechanism, at which temperature.
+r"""The cost of an update that is an exponential mechanism, and the ledger's charge.
 
 Let a record's log-likelihood be in [low, high], of width Δ, whatever the value. An
 update draws a value with probability $\propto \pi(v) \exp(\sum_i u_i(v) / T)$.
@@ -16,6 +16,7 @@ __all__ = [
     "Bounds",
     "Clip",
     "Price",
+    "charge",
     "clip_to",
     "float_above",
     "float_below",
@@ -23,6 +24,7 @@ __all__ = [
     "of_each",
     "price_of",
     "refuse_prior",
+    "refuse_traced",
     "shaped",
     "table_width",
 ]
@@ -33,6 +35,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import jax.random as jr
 import numpy as np
 from jaxtyping import Array
 
@@ -43,8 +46,11 @@ from dpjax.privacy import (
     ADD_REMOVE,
     ADJACENCIES,
     REPLACE_ONE,
+    Adjacency,
     Epsilon,
-    PureDP,
+    Guarantee,
+    Ledger,
+    budget_of,
     exact_epsilon,
     logarithm_above,
     rounded_up,
@@ -62,12 +68,12 @@ class Price(NamedTuple):
         temperature: at which the likelihood is taken; at least 1.
     """
 
-    cost: PureDP
+    cost: Guarantee
     temperature: float
 
 
 def price_of(
-    width: Fraction, epsilon: Epsilon, adjacency: str, latents: Sequence[str] = ()
+    width: Fraction, epsilon: Epsilon, adjacency: Adjacency, latents: Sequence[str] = ()
 ) -> Price:
     """The price of an update at ε, or less if T = 1 costs less.
 
@@ -90,10 +96,41 @@ def price_of(
     budget = exact_epsilon(epsilon)
     full = full_loss(width, adjacency)
     temperature = float_above(max(Fraction(1), full / budget))
-    return Price(PureDP(min(budget, full), adjacency), temperature)
+    return Price(budget_of(min(budget, full), adjacency), temperature)
 
 
-def full_loss(width: Fraction, adjacency: str) -> Fraction:
+def charge(ledger: Ledger, cost: Guarantee, purpose: str, arguments: Any) -> None:
+    """Spend the cost of one run with these arguments.
+
+    Raises:
+        ValueError: inside `jit` or `vmap`, which would run many times for one charge.
+        BudgetExceeded: if less is left; then nothing is charged.
+    """
+    refuse_traced(arguments)
+    ledger.charge(cost, purpose)
+
+
+def refuse_traced(*trees: Any) -> None:
+    """Refuse what `jit` or `vmap` is tracing, for one charge would be for many draws.
+
+    Raises:
+        ValueError: as said.
+    """
+    for leaf in jax.tree.leaves(trees):
+        if not isinstance(leaf, jax.Array):
+            continue
+        if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+            leaf = jr.key_data(leaf)
+        try:
+            np.asarray(leaf.ravel()[:0])
+        except jax.errors.TracerArrayConversionError:
+            raise ValueError(
+                "`ledger` must be left out inside `jit` and `vmap`, which would draw "
+                "many times for one charge: charge it outside, for all."
+            ) from None
+
+
+def full_loss(width: Fraction, adjacency: Adjacency) -> Fraction:
     """Of an update at temperature 1: Δ if a record appears, 2Δ if it is replaced."""
     return width * (2 if adjacency == REPLACE_ONE else 1)
 

@@ -15,7 +15,6 @@ __all__ = [
 
 import collections
 from collections.abc import Callable, Sequence
-from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -27,17 +26,8 @@ from jax import lax
 from dpjax._checks import typed_key, whole
 from dpjax._types import Key
 from dpjax.chains.blocks import State, Step, run
-from dpjax.chains.charging import charge, refuse_traced
-from dpjax.privacy import (
-    ApproximateDP,
-    Epsilon,
-    Ledger,
-    PureDP,
-    advanced,
-    basic,
-    exact_epsilon,
-    repeated,
-)
+from dpjax.chains.price import charge, refuse_traced
+from dpjax.privacy import Epsilon, Guarantee, Ledger, advanced, basic, exact_epsilon
 from dpjax.releases.released import Released
 
 
@@ -56,7 +46,7 @@ class ChargedStep(eqx.Module):
     """
 
     update: Callable[[Key, Any, State], State] = eqx.field(static=True)
-    each: PureDP = eqx.field(static=True)
+    each: Guarantee = eqx.field(static=True)
     draws: int = eqx.field(static=True, default=1)
     law: Callable[[Any, State], Any] | None = eqx.field(static=True, default=None)
 
@@ -64,9 +54,9 @@ class ChargedStep(eqx.Module):
         return hash((self.update, self.each, self.draws))
 
     @property
-    def cost(self) -> PureDP:
+    def cost(self) -> Guarantee:
         """Of the whole step."""
-        return repeated(self.each, self.draws)
+        return self.each.repeated(self.draws)
 
 
 class PublicChain(eqx.Module):
@@ -96,11 +86,11 @@ class ChargedChain(eqx.Module):
 
     states: State
     infos: tuple[Any, ...]
-    charges: tuple[tuple[PureDP, int], ...] = eqx.field(static=True)
+    charges: tuple[tuple[Guarantee, int], ...] = eqx.field(static=True)
     sweeps: int = eqx.field(static=True)
 
     @property
-    def cost(self) -> PureDP:
+    def cost(self) -> Guarantee:
         """All draws of all sweeps, added up: what the ledger was charged."""
         return _total(self.charges, self.sweeps)
 
@@ -109,7 +99,7 @@ class ChargedChain(eqx.Module):
         """The state from which one may go on, for a further charge."""
         return jax.tree.map(lambda x: x[-1], self.states)
 
-    def approximate(self, delta: Epsilon) -> ApproximateDP:
+    def approximate(self, delta: Epsilon) -> Guarantee:
         """The same with a δ, by advanced composition of the draws of equal cost.
 
         Args:
@@ -118,14 +108,11 @@ class ChargedChain(eqx.Module):
         Raises:
             ValueError: if `delta` is out of range.
         """
-        numbers: collections.Counter[PureDP] = collections.Counter()
+        numbers: collections.Counter[Guarantee] = collections.Counter()
         for each, draws in self.charges:
             numbers[each] += draws * self.sweeps
         share = exact_epsilon(delta, "delta") / len(numbers)
-        total = basic(*(advanced(each, k, share) for each, k in numbers.items()))
-        if isinstance(total, PureDP):
-            return ApproximateDP(total.epsilon, Fraction(0), total.adjacency)
-        return total
+        return basic(*(advanced(each, k, share) for each, k in numbers.items()))
 
 
 def public_chain(
@@ -224,8 +211,8 @@ def charged_chain(
     return ChargedChain(states, infos, charges, sweeps)
 
 
-def _total(charges: tuple[tuple[PureDP, int], ...], sweeps: int) -> PureDP:
-    return repeated(basic(*(repeated(cost, draws) for cost, draws in charges)), sweeps)
+def _total(charges: tuple[tuple[Guarantee, int], ...], sweeps: int) -> Guarantee:
+    return basic(*(each.repeated(draws) for each, draws in charges)).repeated(sweeps)
 
 
 @partial(jax.jit, static_argnums=(2, 4))

@@ -32,7 +32,7 @@ from dpjax.chains.price import (
 )
 from dpjax.chains.private_chain import ChargedStep
 from dpjax.distributions import TruncatedDirichlet
-from dpjax.privacy import REPLACE_ONE, Epsilon, exact_epsilon
+from dpjax.privacy import REPLACE_ONE, Adjacency, Epsilon, exact_epsilon
 
 
 def latents(
@@ -187,7 +187,7 @@ def choice(
     bounds: Bounds,
     epsilon: Epsilon,
     *,
-    adjacency: str,
+    adjacency: Adjacency,
     log_prior: Callable[[State], Array],
     latents: Sequence[str] = (),
 ) -> ChargedStep:
@@ -236,7 +236,7 @@ def table(
     shape: tuple[int, int],
     epsilon: Epsilon,
     *,
-    adjacency: str,
+    adjacency: Adjacency,
     least: Epsilon,
     prior: Scalar = 1.0,
     latents: Sequence[str] = (),

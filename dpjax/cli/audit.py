@@ -90,7 +90,7 @@ def _line(row: Audited) -> str:
         row.mechanism,
         row.adjacency,
         row.method,
-        f"{verdict.epsilon:g}",
+        f"{verdict.bound:g}",
         found,
         f"{verdict.reached:.0%}",
         words,

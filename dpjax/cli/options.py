@@ -44,7 +44,7 @@ def increment_of(spec: str, released: Released) -> float:
             f"`increment` must be none, a number, paper:T or calibrated:P, got {spec}."
         )
     if kind == "paper":
-        return paper_increment(statistic, cost.epsilon, number)
+        return paper_increment(statistic, cost.bound, number)
     if kind == "calibrated":
         key = study_key(0)  # of a simulation without data: no secret
         return calibrated_increment(key, statistic, released.mechanism, number)
@@ -129,7 +129,7 @@ def summary(released: Released, ledger: Ledger | None = None) -> dict[str, objec
     """What a release says of itself, to be shown."""
     cost, mechanism = released.guarantee(), released.mechanism
     facts: dict[str, object] = {
-        "epsilon": str(cost.epsilon),
+        **{name: str(number) for name, number in cost.numbers.items()},
         "adjacency": cost.adjacency,
     }
     if isinstance(mechanism, ExactMechanism):

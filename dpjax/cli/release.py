@@ -10,7 +10,7 @@ from dpjax.cli.model_options import add_model_options, model_of
 from dpjax.cli.options import DATA_HELP, ledger_of, refuse_unwritable, split_of, summary
 from dpjax.data.schema import Schema
 from dpjax.mechanisms.recipes import RECIPES, recipe_of
-from dpjax.privacy import ADJACENCIES, PureDP, exact_epsilon
+from dpjax.privacy import ADJACENCIES, budget_of
 from dpjax.releases.publish import release
 
 _CHOICES = ("omega", "temperature", "samples", "prior", "units", "points")
@@ -98,11 +98,11 @@ def _add_choices(command: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace) -> None:
     schema = Schema.from_json(options.schema)
     what = model_of(options, schema)
-    cost = PureDP(exact_epsilon(options.epsilon), options.adjacency)
+    budget = budget_of(options.epsilon, options.adjacency)
     refuse_unwritable(options)
     ledger = ledger_of(options)
     if ledger is not None:
-        ledger.require(cost)  # before the table is touched
+        ledger.require(budget)  # before the table is touched
     names = [variable.name for variable in what.variables]
     unused = [name for name in schema if name not in names]
     records = Schema(what.variables).encode_batches(
@@ -112,8 +112,7 @@ def _run(options: argparse.Namespace) -> None:
         what,
         records,
         mechanism=recipe_of(options.mechanism, _choices_of(options)),
-        epsilon=cost.epsilon,
-        adjacency=cost.adjacency,
+        budget=budget,
         ledger=ledger,
     )
     released = replace(released, hidden_states=options.states)

@@ -1,4 +1,4 @@
-r"""Hidden Markov models whose Gibbs sampler reads the records and pays for it.
+r"""Hidden Markov models whose Gibbs sampler reads the records and is charged for it.
 
 "One posterior sample" (OPS) of Foulds et al., section 5, with each draw charged. All
 tables given the paths, and all paths given the tables, are exponential mechanisms: an
@@ -13,7 +13,6 @@ replace-one and Δ under add-remove; counts are divided by the temperature that 
 """
 
 __all__ = ["CLAIM", "ChargedHiddenMarkov", "charged_hidden_markov"]
-
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -37,7 +36,7 @@ from dpjax.event_logs.events import (
 from dpjax.event_logs.fitting import check_run, sample_hidden_markov
 from dpjax.event_logs.posterior import HiddenMarkovPosterior
 from dpjax.event_logs.sampler import CellCounts
-from dpjax.privacy import ApproximateDP, Epsilon, Ledger, PureDP, advanced, repeated
+from dpjax.privacy import Adjacency, Epsilon, Guarantee, Ledger, advanced
 
 _MOST_TRUNCATION = 10_000
 _ROUNDED = 1 - Fraction(1, 10**6)
@@ -64,17 +63,17 @@ class ChargedHiddenMarkov(eqx.Module):
     """
 
     posterior: HiddenMarkovPosterior
-    update: PureDP = eqx.field(static=True)
+    update: Guarantee = eqx.field(static=True)
     updates: int = eqx.field(static=True)
     temperature: float
     claim: str | None = eqx.field(static=True)
 
     @property
-    def cost(self) -> PureDP:
+    def cost(self) -> Guarantee:
         """Of everything that is shown: what the ledger was charged."""
-        return repeated(self.update, self.updates)
+        return self.update.repeated(self.updates)
 
-    def approximate(self, delta: Epsilon) -> ApproximateDP:
+    def approximate(self, delta: Epsilon) -> Guarantee:
         """The same with a δ, > 0 and below 1, by advanced composition.
 
         Raises:
@@ -90,7 +89,7 @@ def charged_hidden_markov(
     states: int,
     *,
     epsilon: Epsilon,
-    adjacency: str,
+    adjacency: Adjacency,
     truncation: int = 100,
     emission: Scalar = 1.0,
     transition: Scalar = 1.0,
@@ -155,18 +154,14 @@ def charged_hidden_markov(
     width = _width(tuple(variable.size for variable in variables), truncation)
     update, temperature = price_of(width, epsilon, adjacency)
     updates = chains * (1 if assume_converged else 2 * sweeps)
+    cost = update.repeated(updates)
     claim = CLAIM if assume_converged else None
     if ledger is not None:
-        ledger.require(repeated(update, updates))  # before the records are touched
+        ledger.require(cost)  # before the records are touched
     counts = event_counts(net, records).astype(float)
     if ledger is not None:
         purpose = claim or f"{chains} hidden Markov chains of {sweeps} sweeps"
-        charge(
-            ledger,
-            repeated(update, updates),
-            purpose,
-            (key, counts, emission, transition),
-        )
+        charge(ledger, cost, purpose, (key, counts, emission, transition))
     cells = CellCounts.of(
         net,
         counts / temperature,

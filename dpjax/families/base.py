@@ -27,6 +27,7 @@ from jaxtyping import Array, ArrayLike, Float, Real
 from dpjax._checks import array_of, one_of
 from dpjax._registry import Registry
 from dpjax._types import Scalar
+from dpjax.privacy import Adjacency
 
 Ends = tuple[float | int, ...]
 """Bounds on one side, one a column."""
@@ -198,7 +199,7 @@ class Family(abc.ABC):
         )
 
     def sampling_sensitivity(
-        self, adjacency: str, truncation: Truncation | None = None
+        self, adjacency: Adjacency, truncation: Truncation | None = None
     ) -> Bound:
         r"""Δ of one sample from the posterior at temperature T: it costs kΔ/T.
 

@@ -25,7 +25,7 @@ from jaxtyping import Array, Float, Int, Real
 
 from dpjax._registry import Registry
 from dpjax._types import Key
-from dpjax.privacy import PureDP
+from dpjax.privacy import Adjacency, Guarantee
 from dpjax.statistics import Statistic, TableStatistic
 from dpjax.tables.layout import TableLayout
 
@@ -35,7 +35,7 @@ class Mechanism(eqx.Module):
 
     @property
     @abc.abstractmethod
-    def adjacency(self) -> str:
+    def adjacency(self) -> Adjacency:
         """Which data sets are neighbours."""
 
     @abc.abstractmethod
@@ -47,7 +47,7 @@ class Mechanism(eqx.Module):
         """
 
     @abc.abstractmethod
-    def guarantee(self) -> PureDP:
+    def guarantee(self) -> Guarantee:
         """The privacy cost of one sample, as plain data."""
 
 
@@ -99,7 +99,7 @@ class ExactMechanism(Mechanism):
         cls,
         described: Mapping[str, Any],
         statistic: Statistic,
-        cost: PureDP,
+        cost: Guarantee,
         n: int | None,
     ) -> "ExactMechanism":
         """The mechanism that `describe` described, derived again from public facts.

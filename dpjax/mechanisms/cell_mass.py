@@ -28,7 +28,14 @@ from dpjax.mechanisms.base import (
 )
 from dpjax.mechanisms.cell_grid import SCORE_BITS, CellGrid, largest_rate
 from dpjax.noise.exact_choice import Bounds, choose, softmax, system_bits
-from dpjax.privacy import REPLACE_ONE, Epsilon, PureDP, exact_epsilon
+from dpjax.privacy import (
+    REPLACE_ONE,
+    Adjacency,
+    Epsilon,
+    Guarantee,
+    PureDP,
+    exact_epsilon,
+)
 from dpjax.statistics import Statistic
 from dpjax.tables.layout import TableLayout
 
@@ -90,7 +97,7 @@ class CellMass(ParameterMechanism):
         cls,
         layout: TableLayout,
         epsilon: Epsilon,
-        adjacency: str,
+        adjacency: Adjacency,
         *,
         omega: Epsilon,
         temperature: Epsilon = 1,
@@ -126,7 +133,7 @@ class CellMass(ParameterMechanism):
         )
 
     @property
-    def adjacency(self) -> str:
+    def adjacency(self) -> Adjacency:
         """That of the guarantee."""
         return self.promise.adjacency
 
@@ -159,7 +166,7 @@ class CellMass(ParameterMechanism):
         cls,
         described: Mapping[str, Any],
         statistic: Statistic,
-        cost: PureDP,
+        cost: Guarantee,
         n: int | None,
     ) -> "CellMass":
         """The mechanism that `describe` described, its cost derived again.
@@ -168,8 +175,8 @@ class CellMass(ParameterMechanism):
             ValueError: if it costs more than `cost`, or is not well formed.
         """
         options = {name: described[name] for name in _OPTIONS}
-        layout = all_tables(statistic)
-        return cls.calibrate(layout, cost.epsilon, cost.adjacency, **options)
+        layout, pure = all_tables(statistic), PureDP.of(cost)
+        return cls.calibrate(layout, pure.epsilon, pure.adjacency, **options)
 
     def is_possible_output(self, values: np.ndarray, length: int) -> bool:
         """Whether every row is one of its grid's points."""

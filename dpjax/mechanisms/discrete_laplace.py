@@ -17,7 +17,14 @@ from dpjax.mechanisms.base import MECHANISMS, ExactMechanism, MechanismWithLaw
 from dpjax.noise import discrete_laplace, tables
 from dpjax.noise.discrete_laplace import LARGEST
 from dpjax.noise.keys import release_key
-from dpjax.privacy import Epsilon, PureDP, Sensitivity, exact_epsilon
+from dpjax.privacy import (
+    Adjacency,
+    Epsilon,
+    Guarantee,
+    PureDP,
+    Sensitivity,
+    exact_epsilon,
+)
 from dpjax.statistics import Statistic
 
 _SHORTEST = 4096  # of the vectors that `draw` compiles for: most share one program
@@ -63,6 +70,12 @@ class DiscreteLaplace(MechanismWithLaw, ExactMechanism):
         return cls._build(exact_epsilon(epsilon), sensitivity, None)
 
     @classmethod
+    def of(cls, statistic: Statistic, budget: Guarantee) -> "DiscreteLaplace":
+        """The mechanism for a statistic that spends exactly a pure budget."""
+        cost = PureDP.of(budget, "budget")
+        return cls.calibrate(cost.epsilon, statistic.sensitivity(cost.adjacency))
+
+    @classmethod
     def calibrate_many(
         cls,
         epsilons: Sequence[Epsilon],
@@ -92,7 +105,7 @@ class DiscreteLaplace(MechanismWithLaw, ExactMechanism):
         )
 
     @property
-    def adjacency(self) -> str:
+    def adjacency(self) -> Adjacency:
         """That of the sensitivity."""
         return self.sensitivity.adjacency
 
@@ -144,11 +157,11 @@ class DiscreteLaplace(MechanismWithLaw, ExactMechanism):
         cls,
         described: Mapping[str, Any],
         statistic: Statistic,
-        cost: PureDP,
+        cost: Guarantee,
         n: int | None,
     ) -> "DiscreteLaplace":
         """The mechanism that `describe` described, derived again."""
-        return cls.calibrate(cost.epsilon, statistic.sensitivity(cost.adjacency))
+        return cls.of(statistic, cost)
 
     def derived_facts(self) -> dict[str, Any]:
         """The sensitivity."""

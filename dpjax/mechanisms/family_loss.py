@@ -16,6 +16,7 @@ from fractions import Fraction
 from dpjax.families import Family, Truncation
 from dpjax.mechanisms.parameter_grid import TABLE_BITS, ParameterGrid
 from dpjax.noise.exact_choice import log_of_sum
+from dpjax.privacy import Adjacency
 
 Prior = tuple[tuple[float, ...], float]
 """Mean of the scaled statistics, and the number of records that it is worth."""
@@ -48,7 +49,7 @@ def widest_grid(
     family: Family,
     grid_within: Callable[[Truncation], ParameterGrid],
     width: Fraction,
-    adjacency: str,
+    adjacency: Adjacency,
 ) -> ParameterGrid:
     """With the widest of the family's truncations whose range is at most `width`."""
     grids = (grid_within(family.truncation(share)) for share in _SHARES[::-1])
@@ -64,7 +65,7 @@ def widest_grid(
 def lowest_temperature(
     grid: ParameterGrid,
     epsilon: Fraction,
-    adjacency: str,
+    adjacency: Adjacency,
     prior: Prior | None,
     n: int | None,
 ) -> Fraction:
@@ -84,7 +85,7 @@ def lowest_temperature(
 def sample_loss(
     grid: ParameterGrid,
     temperature: Fraction,
-    adjacency: str,
+    adjacency: Adjacency,
     prior: Prior | None,
     n: int | None,
 ) -> Fraction:

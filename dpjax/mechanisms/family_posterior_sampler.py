@@ -29,7 +29,15 @@ from dpjax.mechanisms.family_loss import (
 )
 from dpjax.mechanisms.parameter_grid import TABLE_BITS, ParameterGrid
 from dpjax.noise.exact_choice import Bits, softmax, system_bits
-from dpjax.privacy import ADJACENCIES, REPLACE_ONE, Epsilon, PureDP, exact_epsilon
+from dpjax.privacy import (
+    ADJACENCIES,
+    REPLACE_ONE,
+    Adjacency,
+    Epsilon,
+    Guarantee,
+    PureDP,
+    exact_epsilon,
+)
 from dpjax.statistics import FamilyStatistic, Statistic
 
 _USUAL_SHARE = 0.05
@@ -78,7 +86,7 @@ class FamilyPosteriorSampler(ParameterMechanism):
         units: int,
         lowest: int,
         epsilon: Epsilon,
-        adjacency: str,
+        adjacency: Adjacency,
         *,
         n: int | None = None,
         truncation: Truncation | None = None,
@@ -151,7 +159,7 @@ class FamilyPosteriorSampler(ParameterMechanism):
         return cls(grid, heat or lowest_heat, prior, int(samples), public, cost)
 
     @property
-    def adjacency(self) -> str:
+    def adjacency(self) -> Adjacency:
         """Which data sets are neighbours."""
         return self.cost.adjacency
 
@@ -257,7 +265,7 @@ class FamilyPosteriorSampler(ParameterMechanism):
         cls,
         described: Mapping[str, Any],
         statistic: Statistic,
-        cost: PureDP,
+        cost: Guarantee,
         n: int | None,
     ) -> "FamilyPosteriorSampler":
         """The mechanism that `describe` described, its cost derived again.
@@ -278,4 +286,4 @@ class FamilyPosteriorSampler(ParameterMechanism):
         prior = described["prior"]
         prior = None if prior is None else (tuple(prior[0]), prior[1])
         whole(1, samples=described["samples"])
-        return cls(grid, heat, prior, described["samples"], n, cost)
+        return cls(grid, heat, prior, described["samples"], n, PureDP.of(cost))

@@ -29,7 +29,7 @@ from dpjax.families import (
 )
 from dpjax.families.conjugate_gaussian import NormalInverseWishartPosterior
 from dpjax.mechanisms.base import Mechanism
-from dpjax.privacy import REPLACE_ONE, Epsilon, PureDP, exact_epsilon
+from dpjax.privacy import REPLACE_ONE, Adjacency, Epsilon, PureDP, exact_epsilon
 from dpjax.statistics import Sufficient
 
 Sample = dict[str, Array]
@@ -54,7 +54,7 @@ class _FamilySample(Mechanism):
             raise ValueError("`n` must be given under replace-one, where it is public.")
 
     @property
-    def adjacency(self: Any) -> str:
+    def adjacency(self: Any) -> Adjacency:
         """That of the statistic."""
         return self.statistic.adjacency
 
@@ -87,7 +87,7 @@ class _FamilySample(Mechanism):
         return PureDP(cost, self.adjacency)
 
 
-def _lowest(at_one: Mechanism, epsilon: Epsilon) -> float:
+def _lowest(at_one: "_FamilySample", epsilon: Epsilon) -> float:
     """The lowest temperature that `epsilon` allows, but at least 1."""
     ratio = at_one.guarantee().epsilon / exact_epsilon(epsilon)
     return max(1.0, float(ratio) * (1 + 1e-9))

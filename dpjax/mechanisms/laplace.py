@@ -8,7 +8,7 @@ from dpjax._checks import positive, typed_key
 from dpjax._types import Key, Scalars
 from dpjax.mechanisms.base import MechanismWithLaw
 from dpjax.noise import laplace
-from dpjax.privacy import PureDP, Sensitivity, exact_epsilon
+from dpjax.privacy import Adjacency, PureDP, Sensitivity, exact_epsilon
 
 
 class Laplace(MechanismWithLaw):
@@ -43,7 +43,7 @@ class Laplace(MechanismWithLaw):
         return self.sensitivity.value / self.epsilon
 
     @property
-    def adjacency(self) -> str:
+    def adjacency(self) -> Adjacency:
         """That of the sensitivity."""
         return self.sensitivity.adjacency
 

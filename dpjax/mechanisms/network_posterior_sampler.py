@@ -33,7 +33,7 @@ from dpjax.mechanisms.sampling_loss import sample_loss
 from dpjax.mechanisms.truncation import Grids, Wanted, chosen, wanted
 from dpjax.noise.exact_choice import Bits, system_bits
 from dpjax.noise.simplex_grid import SimplexGrid
-from dpjax.privacy import Epsilon, PureDP, exact_epsilon
+from dpjax.privacy import Adjacency, Epsilon, Guarantee, PureDP, exact_epsilon
 from dpjax.statistics import Statistic
 from dpjax.tables.layout import TableLayout
 
@@ -83,7 +83,7 @@ class NetworkPosteriorSampler(ParameterMechanism):
         cls,
         layout: TableLayout,
         epsilon: Epsilon,
-        adjacency: str,
+        adjacency: Adjacency,
         *,
         n: int | None = None,
         omega: Epsilon | None = None,
@@ -119,7 +119,7 @@ class NetworkPosteriorSampler(ParameterMechanism):
         cls,
         layout: TableLayout,
         epsilon: Epsilon,
-        adjacency: str,
+        adjacency: Adjacency,
         *,
         n: int | None = None,
         omega: Epsilon | None = None,
@@ -149,7 +149,7 @@ class NetworkPosteriorSampler(ParameterMechanism):
         cls,
         described: Mapping[str, Any],
         statistic: Statistic,
-        cost: PureDP,
+        cost: Guarantee,
         n: int | None,
     ) -> "NetworkPosteriorSampler":
         """The mechanism that `describe` described, its cost derived again.
@@ -177,11 +177,11 @@ class NetworkPosteriorSampler(ParameterMechanism):
             described["samples"],
             tempered_prior,
             None if tempered_prior else n,
-            cost,
+            PureDP.of(cost),
         )
 
     @property
-    def adjacency(self) -> str:
+    def adjacency(self) -> Adjacency:
         """Which data sets are neighbours."""
         return self.cost.adjacency
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from dpjax._checks import whole
 from dpjax.families import Family
-from dpjax.privacy import REPLACE_ONE
+from dpjax.privacy import REPLACE_ONE, Adjacency
 
 TABLE_BITS = 50  # of the tables' fractions: they are integers in units of 2^-50
 
@@ -112,7 +112,7 @@ class ParameterGrid:
         scaled = natural * np.array(self.family.scales())[None, :]
         return _integers(records * (scaled @ np.array(mean, float) + log_g))
 
-    def widest(self, adjacency: str) -> Fraction:
+    def widest(self, adjacency: Adjacency) -> Fraction:
         r"""The largest range over the grid of what one record adds to log-likelihoods.
 
         That is what one sample at T = 1 costs, for any number of records. With one
@@ -132,7 +132,7 @@ class ParameterGrid:
         rounded = moved * (Fraction(1, 2) + self.units * _FLOAT_ERROR)
         return supremum + Fraction(ranges, 1 << TABLE_BITS) * rounded
 
-    def _widest_of_one(self, adjacency: str) -> Fraction:
+    def _widest_of_one(self, adjacency: Adjacency) -> Fraction:
         steps, records = self.tables
         ends = (self.lowest, self.units)
         if adjacency == REPLACE_ONE:

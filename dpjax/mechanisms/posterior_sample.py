@@ -17,7 +17,7 @@ from dpjax._checks import one_of, positive, typed_key
 from dpjax._types import Key, Scalar, Scalars
 from dpjax.distributions import TruncatedBeta, TruncatedDirichlet
 from dpjax.mechanisms.base import Mechanism
-from dpjax.privacy import ADJACENCIES, REPLACE_ONE, PureDP
+from dpjax.privacy import ADJACENCIES, REPLACE_ONE, Adjacency, PureDP
 from dpjax.tables.layout import TableLayout
 
 
@@ -50,7 +50,7 @@ class PosteriorSample(Mechanism):
     layout: TableLayout = eqx.field(static=True)
     temperature: Scalars
     omega: Scalar | Float[Array, " m"]
-    neighbours: str = eqx.field(static=True)
+    neighbours: Adjacency = eqx.field(static=True)
     prior: Scalar = 1.0
 
     def __check_init__(self):
@@ -58,7 +58,7 @@ class PosteriorSample(Mechanism):
         positive(temperature=self.temperature, omega=self.omega, prior=self.prior)
 
     @property
-    def adjacency(self) -> str:
+    def adjacency(self) -> Adjacency:
         """Which data sets are neighbours."""
         return self.neighbours
 

@@ -18,7 +18,6 @@ __all__ = [
 import abc
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from fractions import Fraction
 from typing import Any, ClassVar
 
 from dpjax._checks import one_of
@@ -32,7 +31,7 @@ from dpjax.mechanisms.family_loss import Prior
 from dpjax.mechanisms.family_posterior_sampler import FamilyPosteriorSampler
 from dpjax.mechanisms.network_posterior_sampler import NetworkPosteriorSampler
 from dpjax.mechanisms.split_laplace import SplitLaplace
-from dpjax.privacy import Epsilon
+from dpjax.privacy import Adjacency, Epsilon, Guarantee, PureDP
 from dpjax.statistics import (
     FamilyStatistic,
     FourierCoefficients,
@@ -51,7 +50,7 @@ class Recipe(abc.ABC):
     kind: ClassVar[str]
     """Its name in `release` and on the command line."""
 
-    def statistic(self, net: BayesNet, adjacency: str) -> Statistic:
+    def statistic(self, net: BayesNet, adjacency: Adjacency) -> Statistic:
         """What is measured of a network."""
         return NetworkCounts(net)
 
@@ -61,9 +60,9 @@ class Recipe(abc.ABC):
 
     @abc.abstractmethod
     def mechanism(
-        self, statistic: Statistic, epsilon: Fraction, adjacency: str, n: int | None
+        self, statistic: Statistic, budget: Guarantee, n: int | None
     ) -> ExactMechanism:
-        """The mechanism that spends at most `epsilon`; n is None where it is private.
+        """The mechanism that spends at most the budget; n is None where it is private.
 
         Raises:
             ValueError: if an option is outside its range, or not for this statistic.
@@ -104,16 +103,16 @@ class Laplace(Recipe):
         return True
 
     def mechanism(
-        self, statistic: Statistic, epsilon: Fraction, adjacency: str, n: int | None
+        self, statistic: Statistic, budget: Guarantee, n: int | None
     ) -> DiscreteLaplace | SplitLaplace:
         """Noise for the statistic's sensitivity, or for that of its parts."""
         if self.split is None:
-            return DiscreteLaplace.calibrate(epsilon, statistic.sensitivity(adjacency))
-        noise = SplitLaplace.of_tables(self.split, statistic, adjacency)
-        spent = noise.guarantee().epsilon
-        if spent != epsilon:
+            return DiscreteLaplace.of(statistic, budget)
+        noise = SplitLaplace.of_tables(self.split, statistic, budget.adjacency)
+        spent = noise.guarantee()
+        if spent != budget:
             raise ValueError(
-                f"`split` must add up to `epsilon`, {epsilon}, exactly, got {spent}."
+                f"`split` must add up to `epsilon`, {budget}, exactly, got {spent}."
             )
         return noise
 
@@ -125,7 +124,7 @@ class Fourier(Recipe):
 
     kind: ClassVar[str] = "fourier"
 
-    def statistic(self, net: BayesNet, adjacency: str) -> FourierCoefficients:
+    def statistic(self, net: BayesNet, adjacency: Adjacency) -> FourierCoefficients:
         """The coefficients that the tables of a network need."""
         return FourierCoefficients.of_network(net, adjacency)
 
@@ -134,15 +133,15 @@ class Fourier(Recipe):
         return statistic.kind == FourierCoefficients.kind
 
     def mechanism(
-        self, statistic: Statistic, epsilon: Fraction, adjacency: str, n: int | None
+        self, statistic: Statistic, budget: Guarantee, n: int | None
     ) -> DiscreteLaplace:
         """Noise for the statistic's sensitivity."""
-        return DiscreteLaplace.calibrate(epsilon, statistic.sensitivity(adjacency))
+        return DiscreteLaplace.of(statistic, budget)
 
 
 @dataclass(frozen=True)
 class _OfAllTables(Recipe):
-    def statistic(self, net: BayesNet, adjacency: str) -> NetworkCounts:
+    def statistic(self, net: BayesNet, adjacency: Adjacency) -> NetworkCounts:
         """The counts of all tables."""
         return NetworkCounts(net, "all")
 
@@ -184,9 +183,11 @@ class PosteriorSample(_OfAllTables):
         return isinstance(statistic, FamilyStatistic) or super().accepts(statistic)
 
     def mechanism(
-        self, statistic: Statistic, epsilon: Fraction, adjacency: str, n: int | None
+        self, statistic: Statistic, budget: Guarantee, n: int | None
     ) -> NetworkPosteriorSampler | FamilyPosteriorSampler:
         """The sampler of the network or of the family."""
+        cost = PureDP.of(budget, "budget")
+        epsilon, adjacency = cost.epsilon, cost.adjacency
         common: Any = {"n": n, "temperature": self.temperature, "samples": self.samples}
         if isinstance(statistic, FamilyStatistic):
             _refuse("an exponential family", omega=self.omega, units=self.units)
@@ -232,12 +233,12 @@ class Map(_OfAllTables):
     units: int = 1000
 
     def mechanism(
-        self, statistic: Statistic, epsilon: Fraction, adjacency: str, n: int | None
+        self, statistic: Statistic, budget: Guarantee, n: int | None
     ) -> NetworkPosteriorSampler:
         """The exponential mechanism on a grid."""
-        return NetworkPosteriorSampler.map(
-            all_tables(statistic), epsilon, adjacency, n=n, **vars(self)
-        )
+        cost, layout = PureDP.of(budget, "budget"), all_tables(statistic)
+        make = NetworkPosteriorSampler.map
+        return make(layout, cost.epsilon, cost.adjacency, n=n, **vars(self))
 
 
 @RECIPES.add
@@ -260,13 +261,13 @@ class MapCells(_OfAllTables):
     units: int = 16
 
     def mechanism(
-        self, statistic: Statistic, epsilon: Fraction, adjacency: str, n: int | None
+        self, statistic: Statistic, budget: Guarantee, n: int | None
     ) -> CellMass:
         """The exponential mechanism on listed cells."""
         if self.omega is None:
             raise ValueError("`omega` must be given for map-cells, such as '0.1'.")
-        layout = all_tables(statistic)
-        return CellMass.calibrate(layout, epsilon, adjacency, **vars(self))
+        cost, layout = PureDP.of(budget, "budget"), all_tables(statistic)
+        return CellMass.calibrate(layout, cost.epsilon, cost.adjacency, **vars(self))
 
 
 def recipe_of(

@@ -14,7 +14,7 @@ from fractions import Fraction
 
 from dpjax.noise.exact_choice import log_of_sum
 from dpjax.noise.simplex_grid import LOG_BITS, SimplexGrid, log_table
-from dpjax.privacy import REPLACE_ONE
+from dpjax.privacy import REPLACE_ONE, Adjacency
 
 Rows = Iterable[tuple[SimplexGrid, bool]]
 """For each variable the grid of its rows, and whether it has parents."""
@@ -23,7 +23,7 @@ _MOST_SPLITS = 16  # of records on two rows, to be tried one by one
 _GRID = 1 << 40  # losses are rounded up to multiples of 2^-40
 
 
-def limit_loss(rows: Rows, temperature: Fraction, adjacency: str) -> Fraction:
+def limit_loss(rows: Rows, temperature: Fraction, adjacency: Adjacency) -> Fraction:
     r"""$\sum_i 2 C_i / T$ under replace-one, half of it under add-remove, exactly.
 
     Where $C_i = \ln(\theta_{max} / \theta_{min})$ on the grid of variable i: one term a
@@ -35,7 +35,11 @@ def limit_loss(rows: Rows, temperature: Fraction, adjacency: str) -> Fraction:
 
 
 def sample_loss(
-    rows: Rows, temperature: Fraction, adjacency: str, prior: Fraction, n: int | None
+    rows: Rows,
+    temperature: Fraction,
+    adjacency: Adjacency,
+    prior: Fraction,
+    n: int | None,
 ) -> Fraction:
     r"""An upper bound of the loss of one sample, exact to 2^-40 a variable of 2 levels.
 

@@ -20,7 +20,14 @@ from dpjax.mechanisms.base import MECHANISMS, ExactMechanism, MechanismWithLaw, 
 from dpjax.mechanisms.discrete_laplace import DiscreteLaplace
 from dpjax.noise import discrete_laplace, tables
 from dpjax.noise.discrete_laplace import LARGEST
-from dpjax.privacy import Epsilon, PureDP, Sensitivity, exact_epsilon
+from dpjax.privacy import (
+    Adjacency,
+    Epsilon,
+    Guarantee,
+    PureDP,
+    Sensitivity,
+    exact_epsilon,
+)
 from dpjax.statistics import Statistic
 
 _LONGEST_DENOMINATOR = 1024  # bits
@@ -30,8 +37,7 @@ _LONGEST_DENOMINATOR = 1024  # bits
 class SplitLaplace(MechanismWithLaw, ExactMechanism):
     r"""Release tables end to end, table f by a `DiscreteLaplace` of its own budget.
 
-    Made by `calibrate`. Mechanisms whose arrays have the same shapes stack along a
-    leading axis, for `vmap`.
+    Made by `calibrate`. Mechanisms of the same shapes stack along a leading axis.
 
     Args:
         stack: the mechanism of every table, along the leading axis (the last, if more).
@@ -96,7 +102,7 @@ class SplitLaplace(MechanismWithLaw, ExactMechanism):
 
     @classmethod
     def of_tables(
-        cls, split: Mapping[str, Epsilon], statistic: Statistic, adjacency: str
+        cls, split: Mapping[str, Epsilon], statistic: Statistic, adjacency: Adjacency
     ) -> "SplitLaplace":
         """The mechanism that spends these budgets on the parts of a statistic.
 
@@ -112,7 +118,7 @@ class SplitLaplace(MechanismWithLaw, ExactMechanism):
         return list(tables) == list(statistic.parts.items())
 
     @property
-    def adjacency(self) -> str:
+    def adjacency(self) -> Adjacency:
         """That of the sensitivity."""
         return self.stack.adjacency
 
@@ -127,8 +133,9 @@ class SplitLaplace(MechanismWithLaw, ExactMechanism):
 
     @property
     def rates(self) -> Float[Array, "*batch m"]:
-        """By how much the law of every released number falls a unit, in logs."""
-        return jnp.asarray(self.stack.rho, float)[..., self._tables_of_numbers()]
+        """Inverse noise scale ε/Δ of each number."""
+        tables = np.repeat(np.arange(len(self.lengths), dtype=np.int32), self.lengths)
+        return jnp.asarray(self.stack.rho, float)[..., tables]
 
     def sample(self, key: Key, exact: Int[Array, "*shape"]) -> Int[Array, "*shape"]:
         """`exact` plus noise, clipped to ±2^29; the tables on the last axis.
@@ -168,10 +175,7 @@ class SplitLaplace(MechanismWithLaw, ExactMechanism):
         return jax.device_put(np.concatenate(drawn))
 
     def describe(self) -> dict[str, Any]:
-        """Kind and, table by table, the budget, the scale and the noise table's print.
-
-        Each is what `DiscreteLaplace.calibrate` of that budget says of itself.
-        """
+        """Kind and, for each table, the budget, the scale and the fingerprint."""
         parts = []
         for name, part in self.parts.items():
             table = tables.trimmed(part.table)
@@ -186,7 +190,7 @@ class SplitLaplace(MechanismWithLaw, ExactMechanism):
         cls,
         described: Mapping[str, Any],
         statistic: Statistic,
-        cost: PureDP,
+        cost: Guarantee,
         n: int | None,
     ) -> "SplitLaplace":
         """The mechanism that `describe` described, derived again."""
@@ -231,10 +235,6 @@ class SplitLaplace(MechanismWithLaw, ExactMechanism):
     def _tables(self) -> int:
         shape = jnp.shape(self.stack.rho)
         return shape[-1] if shape else 0
-
-    def _tables_of_numbers(self) -> Int[np.ndarray, " m"]:
-        """Which table every number is of."""
-        return np.repeat(np.arange(len(self.lengths), dtype=np.int32), self.lengths)
 
     def _refuse_stacked(self) -> None:
         """Not a stack, and not taken apart: `vmap` of one would map over its tables."""

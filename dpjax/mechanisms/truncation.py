@@ -22,7 +22,14 @@ from typing import NamedTuple
 from dpjax._checks import one_of, whole
 from dpjax.mechanisms.sampling_loss import limit_loss, sample_loss
 from dpjax.noise.simplex_grid import SimplexGrid
-from dpjax.privacy import ADJACENCIES, REPLACE_ONE, Epsilon, PureDP, exact_epsilon
+from dpjax.privacy import (
+    ADJACENCIES,
+    REPLACE_ONE,
+    Adjacency,
+    Epsilon,
+    PureDP,
+    exact_epsilon,
+)
 from dpjax.tables.layout import TableLayout
 
 Grids = tuple[tuple[SimplexGrid, bool], ...]
@@ -50,7 +57,7 @@ class Wanted(NamedTuple):
 
     layout: TableLayout
     epsilon: Fraction
-    adjacency: str
+    adjacency: Adjacency
     n: int | None
     omega: Fraction | None
     temperature: Fraction | None
@@ -63,7 +70,7 @@ class Wanted(NamedTuple):
 def wanted(
     layout: TableLayout,
     epsilon: Epsilon,
-    adjacency: str,
+    adjacency: Adjacency,
     n: int | None,
     omega: Epsilon | None,
     temperature: Epsilon | None,
@@ -145,7 +152,11 @@ def grids_of_share(layout: TableLayout, share: Fraction, units: int) -> Grids:
 
 
 def temperature(
-    grids: Grids, epsilon: Fraction, adjacency: str, prior: Fraction, n: int | None
+    grids: Grids,
+    epsilon: Fraction,
+    adjacency: Adjacency,
+    prior: Fraction,
+    n: int | None,
 ) -> Fraction:
     """The lowest temperature, in thousandths, at which a sample costs at most ε."""
     limit = limit_loss(grids, Fraction(1), adjacency) / epsilon
@@ -164,7 +175,7 @@ def choose_share(
     layout: TableLayout,
     units: int,
     epsilon: Fraction,
-    adjacency: str,
+    adjacency: Adjacency,
     n: int | None,
     at: Fraction | None = None,
 ) -> Fraction:

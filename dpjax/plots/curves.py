@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 
 from dpjax.plots.figures import COLOURS, Axes, new_figure, save
+from dpjax.privacy import Adjacency
 
 
 def privacy_utility(
@@ -14,7 +15,7 @@ def privacy_utility(
     path: str | os.PathLike,
     *,
     majority: float,
-    adjacency: str,
+    adjacency: Adjacency,
     title: str,
 ) -> None:
     """AUC and accuracy against ε, as a PNG, with the lines that need no data.

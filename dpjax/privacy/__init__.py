@@ -3,22 +3,31 @@
 __all__ = [
     "ADD_REMOVE",
     "ADJACENCIES",
+    "GUARANTEES",
     "REPLACE_ONE",
+    "Adjacency",
     "ApproximateDP",
     "BudgetExceeded",
     "Epsilon",
+    "Guarantee",
+    "Law",
     "Ledger",
     "PureDP",
     "Sensitivity",
     "accounting",
     "advanced",
     "basic",
+    "budget_of",
     "converged_within",
     "exact_epsilon",
     "exponential_above",
+    "guarantee_of",
+    "hockey_stick",
+    "in_words",
+    "joint",
+    "largest_log_ratio",
     "logarithm_above",
     "parallel",
-    "repeated",
     "root_above",
     "rounded_up",
     "subsampled",
@@ -27,17 +36,21 @@ __all__ = [
 import importlib
 from typing import TYPE_CHECKING
 
-from dpjax.privacy.adjacency import ADD_REMOVE, ADJACENCIES, REPLACE_ONE
-from dpjax.privacy.composition import advanced, basic, parallel, repeated, subsampled
-from dpjax.privacy.guarantee import (
-    ApproximateDP,
-    Epsilon,
-    PureDP,
+from dpjax.privacy.adjacency import ADD_REMOVE, ADJACENCIES, REPLACE_ONE, Adjacency
+from dpjax.privacy.composition import (
+    advanced,
+    basic,
     converged_within,
-    exact_epsilon,
+    parallel,
+    subsampled,
 )
+from dpjax.privacy.divergences import Law, hockey_stick, joint, largest_log_ratio
+from dpjax.privacy.guarantee import GUARANTEES, Guarantee, guarantee_of, in_words
+from dpjax.privacy.kinds import ApproximateDP, PureDP, budget_of
 from dpjax.privacy.ledger import BudgetExceeded, Ledger
 from dpjax.privacy.rounding import (
+    Epsilon,
+    exact_epsilon,
     exponential_above,
     logarithm_above,
     root_above,

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING
 
 from dpjax._checks import one_of, whole
 from dpjax.privacy.composition import basic
-from dpjax.privacy.guarantee import Epsilon, PureDP, exact_epsilon
+from dpjax.privacy.guarantee import Guarantee
+from dpjax.privacy.kinds import PureDP
+from dpjax.privacy.rounding import Epsilon, exact_epsilon
 
 if TYPE_CHECKING:
     import dp_accounting
@@ -36,7 +38,7 @@ _BITS = 24  # of its step, which exceeds the best one by less than one part in 2
 
 
 def total_epsilon(
-    costs: Sequence[PureDP],
+    costs: Sequence[Guarantee],
     delta: Epsilon,
     method: str = "pld",
     noise: str = "any",
@@ -51,8 +53,8 @@ def total_epsilon(
     $a_1 + a_2 = a$. So one number stands for a vector of any length.
 
     Args:
-        costs: one a release, for one adjacency, each from 1e-6 to 100; each release may
-            be chosen after seeing those before it.
+        costs: one a release, pure, for one adjacency, each from 1e-6 to 100; each
+            release may be chosen after seeing those before it.
         delta: at least 1e-10 and below 1.
         method: "pld", privacy loss distributions, or "rdp", Rényi divergences.
         noise: "any" pure mechanism; or, if all releases have it, "laplace" noise, or
@@ -80,8 +82,9 @@ def total_epsilon(
     exact = exact_epsilon(delta, "delta")
     if not _LEAST_DELTA <= exact < 1:
         raise ValueError(f"`delta` must be at least 1e-10 and below 1, got {delta}.")
-    total = basic(*costs).epsilon
-    times = collections.Counter(cost.epsilon for cost in costs)
+    pure = [PureDP.of(cost, "costs") for cost in costs]
+    total = basic(*pure).epsilon
+    times = collections.Counter(cost.epsilon for cost in pure)
     if min(times) < _LEAST_LOSS or max(times) > _LARGEST_LOSS:
         raise ValueError("`costs` must be between 1e-6 and 100 to be added in floats.")
     if method == "pld":

@@ -4,16 +4,19 @@ Exact fractions; where the formula is irrational, one just above. Every theorem 
 neighbours, so that each function asks for the adjacency for which its own is proved.
 """
 
-__all__ = ["advanced", "basic", "parallel", "repeated", "subsampled"]
+__all__ = ["advanced", "basic", "converged_within", "parallel", "subsampled"]
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import overload
+from typing import cast
 
-from dpjax._checks import one_of, whole
-from dpjax.privacy.adjacency import ADD_REMOVE, ADJACENCIES, REPLACE_ONE
-from dpjax.privacy.guarantee import ApproximateDP, Epsilon, PureDP, exact_epsilon
+from dpjax._checks import one_of
+from dpjax.privacy.adjacency import ADD_REMOVE, ADJACENCIES, REPLACE_ONE, Adjacency
+from dpjax.privacy.guarantee import Guarantee, Kind, one_adjacency
+from dpjax.privacy.kinds import ApproximateDP, PureDP
 from dpjax.privacy.rounding import (
+    Epsilon,
+    exact_epsilon,
     exponential_above,
     logarithm_above,
     root_above,
@@ -24,16 +27,8 @@ _PARTS = {"index": REPLACE_ONE, "value": ADD_REMOVE}  # what a part's cost is fo
 _SAMPLING = {"poisson": ADD_REMOVE, "fixed-size": REPLACE_ONE}
 
 
-@overload
-def basic(*costs: PureDP) -> PureDP: ...
-
-
-@overload
-def basic(*costs: PureDP | ApproximateDP) -> PureDP | ApproximateDP: ...
-
-
-def basic(*costs: PureDP | ApproximateDP) -> PureDP | ApproximateDP:
-    r"""Losses add up: $\sum_i \epsilon_i$, and $\sum_i \delta_i$ where there are δs.
+def basic(*costs: Kind) -> Kind:
+    r"""Numbers add up: $\sum_i \epsilon_i$, and $\sum_i \delta_i$ where there are δs.
 
     Whatever the releases are, and also if each is chosen after seeing those before it.
 
@@ -41,33 +36,21 @@ def basic(*costs: PureDP | ApproximateDP) -> PureDP | ApproximateDP:
         costs: of releases from the same table, at least one.
 
     Returns:
-        Their sum; pure if all of them are.
+        Their sum, of the first kind that all of them are or imply; see
+        `Guarantee.composed`.
 
     Raises:
-        ValueError: if there is none, the adjacencies differ, or the δs reach 1.
+        ValueError: if there is none, the adjacencies differ, no kind fits all, or the
+            δs reach 1.
 
     Reference:
         Foulds, Geumlek, Welling & Chaudhuri (UAI-16), Theorem 1.
     """
-    adjacency = _adjacency(costs)
-    epsilon = sum((cost.epsilon for cost in costs), Fraction(0))
-    if all(isinstance(cost, PureDP) for cost in costs):
-        return PureDP(epsilon, adjacency)
-    delta = sum((_delta(cost) for cost in costs), Fraction(0))
-    return ApproximateDP(epsilon, delta, adjacency)
+    one_adjacency(costs)  # refuses no costs
+    return cast(Kind, costs[0].composed(*costs[1:]))
 
 
-def repeated(cost: PureDP, times: int) -> PureDP:
-    """`basic` for `times` releases of the same cost.
-
-    Raises:
-        ValueError: if `times` is not an integer of at least 1.
-    """
-    whole(1, times=times)
-    return PureDP(cost.epsilon * int(times), cost.adjacency)
-
-
-def parallel(costs: Sequence[PureDP], parts: str, adjacency: str) -> PureDP:
+def parallel(costs: Sequence[Guarantee], parts: str, adjacency: Adjacency) -> PureDP:
     r"""One release from each of several disjoint parts of the table.
 
     Parts by "index": a record's place in the table decides. A replaced record stays in
@@ -81,8 +64,8 @@ def parallel(costs: Sequence[PureDP], parts: str, adjacency: str) -> PureDP:
     of the two dearest, since both may happen in the dearest.
 
     Args:
-        costs: of the release from each part, at least one; under replace-one for parts
-            by "index", under add-remove for parts by "value".
+        costs: of the release from each part, at least one, all pure; under replace-one
+            for parts by "index", under add-remove for parts by "value".
         parts: "index" or "value".
         adjacency: "replace-one" or "add-remove", of the whole table.
 
@@ -99,24 +82,24 @@ def parallel(costs: Sequence[PureDP], parts: str, adjacency: str) -> PureDP:
             "`parts` must be 'value' under 'add-remove', where a record that goes "
             f"moves all later ones to other places, got {parts!r}."
         )
-    given = _adjacency(costs)
+    given = one_adjacency(costs)
     if given != _PARTS[parts]:
         raise ValueError(
             f"`costs` must be for {_PARTS[parts]!r}, under which a part by {parts} "
             f"changes, got {given!r}."
         )
-    dearest = max(cost.epsilon for cost in costs)
+    dearest = max(PureDP.of(cost, "costs").epsilon for cost in costs)
     return PureDP(dearest if adjacency == given else 2 * dearest, adjacency)
 
 
-def advanced(cost: PureDP, times: int, delta: Epsilon) -> ApproximateDP:
+def advanced(cost: Guarantee, times: int, delta: Epsilon) -> ApproximateDP:
     r"""`times` releases of the same cost, where a small δ buys a smaller ε.
 
     $$\epsilon' = \sqrt{2k \ln(1/\delta)}\,\epsilon + k\epsilon(e^\epsilon - 1)$$ at δ,
     or, where that is no smaller, what `basic` gives: kε at 0.
 
     Args:
-        cost: of one release; each may be chosen after seeing those before it.
+        cost: of one release, pure; each may be chosen after seeing those before it.
         times: number of releases k, at least 1.
         delta: of the whole, > 0 and below 1.
 
@@ -130,18 +113,19 @@ def advanced(cost: PureDP, times: int, delta: Epsilon) -> ApproximateDP:
         Dwork, Rothblum & Vadhan (FOCS 2010); mentioned by Foulds, Geumlek, Welling &
         Chaudhuri (UAI-16), section 2.1.3.
     """
-    simple = repeated(cost, times).epsilon
+    pure = PureDP.of(cost, "cost")
+    simple = pure.repeated(times).epsilon
     chance = _below_one(exact_epsilon(delta, "delta"), "delta")
-    if cost.epsilon < 1:  # else e^ε - 1 exceeds 1, and with it kε
+    if pure.epsilon < 1:  # else e^ε - 1 exceeds 1, and with it kε
         spread = root_above(2 * int(times) * logarithm_above(1 / chance))
-        drift = int(times) * (exponential_above(cost.epsilon) - 1)
-        epsilon = rounded_up(cost.epsilon * (spread + drift))
+        drift = int(times) * (exponential_above(pure.epsilon) - 1)
+        epsilon = rounded_up(pure.epsilon * (spread + drift))
         if epsilon < simple:
-            return ApproximateDP(epsilon, chance, cost.adjacency)
-    return ApproximateDP(simple, Fraction(0), cost.adjacency)
+            return ApproximateDP(epsilon, chance, pure.adjacency)
+    return ApproximateDP(simple, Fraction(0), pure.adjacency)
 
 
-def subsampled(cost: PureDP, rate: Epsilon, sampling: str) -> PureDP:
+def subsampled(cost: Guarantee, rate: Epsilon, sampling: str) -> PureDP:
     r"""A release from a secret random sample of the records.
 
     $$\ln(1 + q(e^\epsilon - 1))$$ if the release sees nothing of the sample but its
@@ -150,7 +134,7 @@ def subsampled(cost: PureDP, rate: Epsilon, sampling: str) -> PureDP:
     Foulds et al. (UAI-16), section 4.1, say.
 
     Args:
-        cost: of the release from the sample, for the adjacency that belongs to it.
+        cost: of the release from the sample, pure, for the sampling's adjacency.
         rate: q, > 0 and at most 1.
         sampling: "poisson": each record is taken with chance q on its own; needs a
             cost under add-remove (the sample's size is random). "fixed-size": qn of n
@@ -174,24 +158,45 @@ def subsampled(cost: PureDP, rate: Epsilon, sampling: str) -> PureDP:
     share = exact_epsilon(rate, "rate")
     if share > 1:
         raise ValueError(f"`rate` must be at most 1, got {rate}.")
-    unsampled = (1 - share) * exponential_above(-cost.epsilon)  # bounded for any ε
-    loss = rounded_up(cost.epsilon + logarithm_above(share + unsampled))
-    return PureDP(min(loss, cost.epsilon), cost.adjacency)
+    pure = PureDP.of(cost, "cost")
+    unsampled = (1 - share) * exponential_above(-pure.epsilon)  # bounded for any ε
+    loss = rounded_up(pure.epsilon + logarithm_above(share + unsampled))
+    return PureDP(min(loss, pure.epsilon), pure.adjacency)
 
 
-def _adjacency(costs: Sequence[PureDP | ApproximateDP]) -> str:
-    """The one adjacency of all `costs`."""
-    found = sorted({cost.adjacency for cost in costs})
-    if len(found) != 1:
+def converged_within(cost: Guarantee, total_variation: Epsilon) -> ApproximateDP:
+    r"""What a sampler costs that is only close to one of known cost.
+
+    $$(\epsilon, (1 + e^\epsilon)\delta)$$ if its law is, on every data set, within δ of
+    the exact one in total variation, $\sup_S |P(S) - P'(S)| = \frac{1}{2}\|P - P'\|_1$.
+    That is attained. The paper writes $\|P - P'\|_1 \le \delta$, which is true too, but
+    twice as dear as need be: pass half of an L1 distance here.
+
+    Args:
+        cost: of one exact sample; pure.
+        total_variation: δ, which the caller states. Nobody can observe it: no
+            diagnostic of a chain bounds it, and it must hold for all data sets alike.
+
+    Returns:
+        The guarantee; its δ is rounded up, by less than one part in 10^12.
+
+    Raises:
+        ValueError: if the distance is not a finite number > 0, or so large that the
+            guarantee would be empty.
+
+    Reference:
+        Foulds, Geumlek, Welling & Chaudhuri (UAI-16), Proposition 3.
+    """
+    pure = PureDP.of(cost, "cost")
+    distance = exact_epsilon(total_variation, "total_variation")
+    factor = 1 + exponential_above(min(pure.epsilon, Fraction(100)))  # beyond: empty
+    delta = rounded_up(factor * distance)
+    if delta >= 1:
         raise ValueError(
-            "`costs` must be one or more, all for one adjacency, got "
-            f"{' and '.join(found) or 'none'}."
+            "`total_variation` must be below 1 / (1 + exp(ε)), here "
+            f"{float(1 / factor):.3g}, to promise anything, got {total_variation}."
         )
-    return found[0]
-
-
-def _delta(cost: PureDP | ApproximateDP) -> Fraction:
-    return cost.delta if isinstance(cost, ApproximateDP) else Fraction(0)
+    return ApproximateDP(pure.epsilon, delta, pure.adjacency)
 
 
 def _below_one(value: Fraction, name: str) -> Fraction:

@@ -1,163 +1,240 @@
-"""What a release costs, as plain data: exact numbers and the adjacency they are for."""
+"""Guarantees: what a release promises about neighbouring data sets, in exact numbers.
 
-__all__ = ["ApproximateDP", "Epsilon", "PureDP", "converged_within", "exact_epsilon"]
+A kind of guarantee is a frozen dataclass behind `Guarantee`, found in `GUARANTEES` by
+its name; anyone may add one.
+"""
 
-import numbers
-from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+__all__ = [
+    "GUARANTEES",
+    "Guarantee",
+    "guarantee_of",
+    "in_words",
+    "one_adjacency",
+]
+
+import abc
+import contextlib
+from collections.abc import Mapping, Sequence
+from dataclasses import Field, fields, replace
 from fractions import Fraction
+from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
+from jaxtyping import Float64
 
-from dpjax._checks import brief, one_of
-from dpjax.privacy.adjacency import ADJACENCIES
-from dpjax.privacy.rounding import exponential_above, rounded_up
+from dpjax._checks import brief, one_of, whole
+from dpjax._registry import Registry
+from dpjax.privacy.adjacency import ADJACENCIES, Adjacency
+from dpjax.privacy.divergences import Law
+from dpjax.privacy.rounding import exact_epsilon
 
-Epsilon = str | int | float | Fraction | np.number  # as a user gives it
+Kind = TypeVar("Kind", bound="Guarantee")
+Probabilities = Float64[np.ndarray, "*shape"]
 
-_LONGEST_TEXT = 60
-_LARGEST_EXPONENT = 30
+_GREEK = {"alpha": "α", "delta": "δ", "epsilon": "ε", "mu": "μ", "rho": "ρ"}
 
 
-@dataclass(frozen=True)
-class PureDP:
-    """ε-differential privacy.
+class Guarantee(abc.ABC):
+    """A bound on how well any output tells two neighbouring data sets apart.
 
-    Whatever the output, its probability under two neighbouring data sets differs by a
-    factor of at most e^ε.
+    A subclass is a frozen dataclass whose fields are exact numbers, each a Fraction of
+    at least 0, and last the `adjacency`. Composition adds the numbers up: a kind states
+    a promise for which that is true, also where each release is chosen after seeing
+    those before it.
 
-    Args:
-        epsilon: the exact loss, a Fraction ≥ 0.
+    Attributes:
+        kind: name under which files and `GUARANTEES` know it.
         adjacency: "replace-one" or "add-remove".
 
     Raises:
-        ValueError: if the loss is not exact, or negative, or the adjacency unknown.
-
-    Reference:
-        Zhang, Rubinstein & Dimitrakakis (AAAI-16), Definition 1, with δ = 0.
+        ValueError: at construction, if a number is not exact, or negative, or the
+            adjacency unknown.
     """
 
-    epsilon: Fraction
-    adjacency: str
+    kind: ClassVar[str]
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+    adjacency: Adjacency
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         one_of(ADJACENCIES, adjacency=self.adjacency)
-        _exact_loss(self.epsilon)
+        for name, number in self.numbers.items():
+            if not isinstance(number, Fraction) or number < 0:
+                raise ValueError(
+                    f"`{name}` must be a Fraction of at least 0, got {brief(number)}."
+                )
 
+    @property
+    @abc.abstractmethod
+    def bound(self) -> Fraction:
+        """What `divergence` is at most, for all neighbours, where the promise holds."""
 
-@dataclass(frozen=True)
-class ApproximateDP:
-    r"""(ε, δ)-differential privacy: ε up to a probability δ about which it is silent.
+    @abc.abstractmethod
+    def divergence(self, one: Law, other: Law) -> float | Fraction:
+        """How far apart the laws of a release under two neighbours are.
 
-    $$P(M(D) \in S) \le e^\epsilon P(M(D') \in S) + \delta$$ for all outputs S and all
-    neighbours D, D'. For planning and reporting: a `Ledger` accepts pure losses only.
+        Args:
+            one: probabilities of all outputs, part by part: the parts of an output are
+                independent.
+            other: those of the same parts and outputs under the other data set.
 
-    Args:
-        epsilon: the loss, a Fraction ≥ 0.
-        delta: the probability, a Fraction of at least 0 and below 1; 1 is no promise.
-        adjacency: "replace-one" or "add-remove".
+        Returns:
+            What `bound` bounds, the same if the two are swapped; infinite if an output
+            that is possible under one alone breaks every promise.
+        """
 
-    Raises:
-        ValueError: if a number is not exact or outside its range, or the adjacency
-            unknown.
+    def divergence_of_events(self, p: Probabilities, q: Probabilities) -> Probabilities:
+        """What `divergence` is at least where events tell the data sets apart.
 
-    Reference:
-        Zhang, Rubinstein & Dimitrakakis (AAAI-16), Definition 1.
-    """
+        Args:
+            p: the least probability of each event under one data set.
+            q: the largest under the other.
+        """
 
-    epsilon: Fraction
-    delta: Fraction
-    adjacency: str
+        def least(p: float, q: float) -> float:
+            laws = [[Fraction(x), 1 - Fraction(x)] for x in (p, min(p, q))]
+            return float(self.divergence(*([law] for law in laws)))
 
-    def __post_init__(self):
-        one_of(ADJACENCIES, adjacency=self.adjacency)
-        _exact_loss(self.epsilon)
-        if not isinstance(self.delta, Fraction) or not 0 <= self.delta < 1:
+        return np.asarray(np.vectorize(least, otypes=[float])(p, q))
+
+    @classmethod
+    def of(cls: type[Kind], guarantee: object, name: str = "guarantee") -> Kind:
+        """The guarantee of this kind that another one is or implies.
+
+        Raises:
+            ValueError: if it implies none; the message names `name`.
+        """
+        same = guarantee if isinstance(guarantee, cls) else cls.implied_by(guarantee)
+        if same is None:
             raise ValueError(
-                "`delta` must be a Fraction of at least 0 and below 1 (1 promises "
-                f"nothing), got {brief(self.delta)}."
+                f"`{name}` must be a guarantee of kind {cls.kind} or one that implies "
+                f"it, got {getattr(guarantee, 'kind', type(guarantee).__name__)}."
             )
+        return same
+
+    @classmethod
+    def implied_by(cls: type[Kind], other: object) -> Kind | None:
+        """The guarantee of this kind that something else implies; None: none."""
+        return None
+
+    @property
+    def numbers(self) -> dict[str, Fraction]:
+        """All numbers by name."""
+        names = [x.name for x in fields(self) if x.name != "adjacency"]
+        return {name: getattr(self, name) for name in names}
+
+    def composed(self, *others: "Guarantee") -> "Guarantee":
+        """The guarantee of this release and others from the same table together.
+
+        Returns:
+            Of the first kind that all of them are or imply.
+
+        Raises:
+            ValueError: if adjacencies differ, no kind fits all, or the sum promises
+                nothing.
+        """
+        costs = (self, *others)
+        one_adjacency(costs)
+        for kind in dict.fromkeys(map(type, costs)):
+            with contextlib.suppress(ValueError):
+                same = [kind.of(cost) for cost in costs]
+                break
+        else:
+            kinds = " and ".join(sorted({cost.kind for cost in costs}))
+            raise ValueError(f"`costs` must be of kinds that compose, got {kinds}.")
+        columns = zip(*(cost.numbers.values() for cost in same), strict=True)
+        return kind(*(sum(x, Fraction(0)) for x in columns), self.adjacency)
+
+    def repeated(self: Kind, times: int) -> Kind:
+        """The guarantee of so many releases of this cost, at least one.
+
+        Raises:
+            ValueError: if `times` is not an integer of at least 1.
+        """
+        whole(1, times=times)
+        return replace(self, **{x: y * int(times) for x, y in self.numbers.items()})
+
+    def nothing(self: Kind) -> Kind:
+        """The cost of no release, in this kind and for this adjacency."""
+        return replace(self, **dict.fromkeys(self.numbers, Fraction(0)))
+
+    def remaining(self, spent: "Guarantee") -> dict[str, Fraction]:
+        """What is left of this budget, by number: negative where it is overspent."""
+        return {x: y - spent.numbers[x] for x, y in self.numbers.items()}
+
+    def fits(self, budget: "Guarantee") -> bool:
+        """Whether this promise is at least as strong as that of `budget`."""
+        if self.adjacency != budget.adjacency:
+            return False
+        try:
+            own = type(budget).of(self)
+        except ValueError:
+            return False
+        return min(budget.remaining(own).values()) >= 0
+
+    def describe(self) -> dict[str, str]:
+        """Kind, numbers as exact text, and adjacency: what files hold."""
+        exact = {name: str(number) for name, number in self.numbers.items()}
+        return {"kind": self.kind, **exact, "adjacency": self.adjacency}
+
+    @classmethod
+    def from_description(cls: type[Kind], described: Mapping[str, Any]) -> Kind:
+        """The guarantee that `describe` described.
+
+        Raises:
+            ValueError: if the description is not exactly that of one of this kind that
+                costs something.
+        """
+        one_of(ADJACENCIES, adjacency=described.get("adjacency"))
+        names = [x.name for x in fields(cls) if x.name != "adjacency"]
+        exact = {name: _described(described.get(name), name) for name in names}
+        if not any(exact.values()):
+            exact_epsilon(0, names[0])
+        made = cast(Any, cls)(*exact.values(), described["adjacency"])
+        if made.describe() != dict(described):
+            raise ValueError(
+                f"`guarantee` must be described by {', '.join(made.describe())}, and "
+                "by nothing else, got other entries."
+            )
+        return made
+
+    def __str__(self) -> str:
+        return in_words(self.numbers)
 
 
-def converged_within(cost: PureDP, total_variation: Epsilon) -> ApproximateDP:
-    r"""What a sampler costs that is only close to one of known cost.
+GUARANTEES: Registry[Guarantee] = Registry("guarantee")
+"""All kinds of guarantee, by name."""
 
-    $$(\epsilon, (1 + e^\epsilon)\delta)$$ if its law is, on every data set, within δ of
-    the exact one in total variation, $\sup_S |P(S) - P'(S)| = \frac{1}{2}\|P - P'\|_1$.
-    That is attained. The paper writes $\|P - P'\|_1 \le \delta$, which is true too, but
-    twice as dear as need be: pass half of an L1 distance here.
 
-    Args:
-        cost: of one exact sample.
-        total_variation: δ, which the caller states. Nobody can observe it: no
-            diagnostic of a chain bounds it, and it must hold for all data sets alike.
-
-    Returns:
-        The guarantee; its δ is rounded up, by less than one part in 10^12.
+def guarantee_of(described: object) -> Guarantee:
+    """The guarantee that `describe` described, of any kind in `GUARANTEES`.
 
     Raises:
-        ValueError: if the distance is not a finite number > 0, or so large that the
-            guarantee would be empty.
-
-    Reference:
-        Foulds, Geumlek, Welling & Chaudhuri (UAI-16), Proposition 3.
+        ValueError: if there is none.
     """
-    distance = exact_epsilon(total_variation, "total_variation")
-    factor = 1 + exponential_above(min(cost.epsilon, Fraction(100)))  # beyond: empty
-    delta = rounded_up(factor * distance)
-    if delta >= 1:
-        raise ValueError(
-            "`total_variation` must be below 1 / (1 + exp(ε)), here "
-            f"{float(1 / factor):.3g}, to promise anything, got {total_variation}."
-        )
-    return ApproximateDP(cost.epsilon, delta, cost.adjacency)
+    if not isinstance(described, Mapping):
+        raise ValueError("`guarantee` must be an object with a kind and its numbers.")
+    return GUARANTEES[described.get("kind")].from_description(described)
 
 
-def exact_epsilon(epsilon: Epsilon, name: str = "epsilon") -> Fraction:
-    """The exact rational that `epsilon` shows: "0.1", "1/3", 1, Fraction(1, 10), 0.1.
+def in_words(values: Mapping[str, object]) -> str:
+    """Numbers with their letters: "ε = 1/2, δ = 1/100000"."""
+    return ", ".join(f"{_GREEK.get(x, x)} = {y}" for x, y in values.items())
 
-    A float means its shortest decimal: 0.1 is one tenth, not the binary number nearby.
-    `name` is what errors call it.
+
+def one_adjacency(costs: Sequence[Guarantee]) -> Adjacency:
+    """The one adjacency of all `costs`.
 
     Raises:
-        ValueError: if it is not a finite number > 0, or not between 1e-30 and 1e30.
+        ValueError: if there are several, or no costs.
     """
-    message = (
-        f"`{name}` must be a finite number > 0, such as '0.5', got {brief(epsilon)}."
-    )
-    if isinstance(epsilon, bool | np.bool_):
-        raise ValueError(message)
-    if isinstance(epsilon, numbers.Rational):
-        exact = Fraction(int(epsilon.numerator), int(epsilon.denominator))
-        return _within_range(exact, message)
-    text = str(epsilon).strip()
-    if len(text) > _LONGEST_TEXT:
-        raise ValueError(message)
-    try:
-        numerator, *denominator = [Decimal(part) for part in text.split("/")]
-        if len(denominator) > 1 or any(
-            not x.is_finite() or x == 0 or abs(x.adjusted()) > _LARGEST_EXPONENT
-            for x in (numerator, *denominator)
-        ):
-            raise ValueError(message)
-    except InvalidOperation:
-        raise ValueError(message) from None
-    fraction = Fraction(numerator)
-    for part in denominator:
-        fraction /= Fraction(part)
-    return _within_range(fraction, message)
-
-
-def _exact_loss(epsilon: object) -> None:
-    if not isinstance(epsilon, Fraction) or epsilon < 0:
+    found: list[Adjacency] = sorted({cost.adjacency for cost in costs})
+    if len(found) != 1:
         raise ValueError(
-            f"`epsilon` must be a Fraction of at least 0, got {brief(epsilon)}."
+            "`costs` must be one or more, all for one adjacency, got "
+            f"{' and '.join(found) or 'none'}."
         )
+    return found[0]
 
 
-def _within_range(fraction: Fraction, message: str) -> Fraction:
-    limit = 10**_LARGEST_EXPONENT
-    fits = Fraction(1, limit) <= fraction <= limit
-    if not fits or len(str(fraction)) > _LONGEST_TEXT:  # files hold that text
-        raise ValueError(message)
-    return fraction
+def _described(text: object, name: str) -> Fraction:
+    return Fraction(0) if text == "0" else exact_epsilon(str(text), name)

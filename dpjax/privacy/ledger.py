@@ -1,6 +1,6 @@
-"""A privacy budget that is charged before anything is drawn, and never refunded.
+"""`Ledger`: a privacy budget that is charged before each draw, and never refunded.
 
-In memory or in an append-only file, which any number of processes may share.
+It is in memory or in an append-only file, which any number of processes may share.
 """
 
 __all__ = ["BudgetExceeded", "Ledger"]
@@ -10,14 +10,16 @@ import os
 import threading
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 from dpjax._checks import one_of
 from dpjax._private import Unpickled
-from dpjax.privacy.adjacency import ADJACENCIES
-from dpjax.privacy.guarantee import Epsilon, PureDP, exact_epsilon
+from dpjax.privacy.adjacency import ADJACENCIES, Adjacency
+from dpjax.privacy.guarantee import Guarantee, guarantee_of
+from dpjax.privacy.kinds import budget_of
 from dpjax.privacy.ledger_file import LedgerFile
-from dpjax.privacy.ledger_lines import Book
+from dpjax.privacy.ledger_lines import Book, read_back
+from dpjax.privacy.rounding import Epsilon
 
 
 class BudgetExceeded(ValueError):
@@ -25,11 +27,15 @@ class BudgetExceeded(ValueError):
 
 
 class Ledger(Unpickled):
-    """Basic composition: the losses of the releases from one table add up.
+    """A budget for all releases from one table, whose guarantees it adds up.
 
     Args:
-        epsilon: the whole budget; None: that of the file at `path`, which must exist.
-        adjacency: "replace-one" or "add-remove", the same for every charge.
+        epsilon: the whole budget, if it is pure; None: `budget`.
+        adjacency: "replace-one" or "add-remove", the same for every charge; None: that
+            of `budget`.
+        budget: the whole budget as a guarantee of any kind, the currency of the ledger;
+            None: `epsilon`. If both are None, it is that of the file at `path`, which
+            must exist.
         path: of a JSON Lines file, whose first line is the budget and the adjacency,
             and every other one a charge. Made by the first charge, if it is not there
             yet; None: in memory, for this process alone.
@@ -41,6 +47,10 @@ class Ledger(Unpickled):
         longer begins with what this object read from it or wrote to it. A new process
         cannot know that the last charges were cut off, or that an older state was
         written back into the file: whoever can write the file is trusted.
+
+    Attributes:
+        limit: the whole budget, as a guarantee.
+        adjacency: of every charge.
 
     Raises:
         ValueError: if an argument is invalid, or the file is damaged, a copy, or was
@@ -54,48 +64,65 @@ class Ledger(Unpickled):
         self,
         epsilon: Epsilon | None = None,
         *,
-        adjacency: str,
+        adjacency: Adjacency | None = None,
+        budget: Guarantee | None = None,
         path: str | os.PathLike | None = None,
     ) -> None:
-        one_of(ADJACENCIES, adjacency=adjacency)
-        budget: Any = None if epsilon is None else exact_epsilon(epsilon, "budget")
-        self._budget, self.adjacency = budget, adjacency
-        self._book = Book(budget, adjacency)  # of a ledger in memory
+        limit, self.adjacency = _limit(epsilon, adjacency, budget)
+        if limit is None and (path is None or not os.path.exists(path)):
+            raise ValueError("`budget` must be given to start a ledger, got none.")
+        self._book: Any = limit and Book.of(limit)  # of a ledger in memory
         self._file = None if path is None else LedgerFile(path, self._book)
         self._process, self._lock = os.getpid(), threading.Lock()
         with self._opened() as book:
-            self._budget = book.budget
-        if self._budget is None:
-            raise ValueError("`budget` must be given to start a ledger, got none.")
+            self.limit = book.budget
 
     @property
-    def budget(self) -> Fraction:
-        """The whole budget."""
-        return self._budget
-
-    @property
-    def spent(self) -> Fraction:
-        """Sum of all charges so far, those of other processes included."""
+    def cost(self) -> Guarantee:
+        """All charges so far together, those of other processes included."""
         with self._opened() as book:
             return book.spent
 
     @property
-    def remaining(self) -> Fraction:
-        """What can still be charged."""
-        return self.budget - self.spent
+    def budget(self) -> Fraction:
+        """The whole budget: ε of a pure one.
 
-    def require(self, cost: PureDP) -> None:
+        Raises:
+            ValueError: if the currency has several numbers; `limit` has them all.
+        """
+        return _one_number(self.limit.numbers)
+
+    @property
+    def spent(self) -> Fraction:
+        """Sum of all charges so far, those of other processes included.
+
+        Raises:
+            ValueError: if the currency has several numbers; `cost` has them all.
+        """
+        return _one_number(self.cost.numbers)
+
+    @property
+    def remaining(self) -> Fraction:
+        """What can still be charged.
+
+        Raises:
+            ValueError: if the currency has several numbers; see `Guarantee.remaining`.
+        """
+        return _one_number(self.limit.remaining(self.cost))
+
+    def require(self, cost: Guarantee) -> None:
         """Raise unless `cost` could be charged now: to be asked before touching data.
 
         Raises:
-            ValueError: if the cost is not pure, or too long a fraction to be written
-                (`rounded_up` shortens it), or the adjacency is not the ledger's.
+            ValueError: if the cost is of a kind that the ledger does not add up, or has
+                too long a fraction to be written (`rounded_up` shortens it), or the
+                adjacency is not the ledger's.
             BudgetExceeded: if less is left.
         """
         with self._opened() as book:
             self._refuse(cost, book)
 
-    def charge(self, cost: PureDP, purpose: str = "") -> None:
+    def charge(self, cost: Guarantee, purpose: str = "") -> None:
         """Spend `cost`, whatever happens next.
 
         Args:
@@ -109,13 +136,13 @@ class Ledger(Unpickled):
         with self._opened(charging=True) as book:
             self._refuse(cost, book)
             if self._file is None:
-                self._book = book._replace(spent=book.spent + cost.epsilon)
+                self._book = book.plus(cost)
             else:
-                self._file.append(book, cost.epsilon, purpose)
+                self._file.append(book, cost, purpose)
 
     def __repr__(self) -> str:
-        spent = f"known to process {self._process}" if self._forked() else self.spent
-        return f"Ledger(budget={self.budget}, spent={spent}, {self.adjacency})"
+        spent = f"known to process {self._process}" if self._forked() else self.cost
+        return f"Ledger(budget: {self.limit}, spent: {spent}, {self.adjacency})"
 
     def _forked(self) -> bool:
         """Whether this is a copy in memory that a fork has made for another process."""
@@ -139,32 +166,56 @@ class Ledger(Unpickled):
 
     def _agree(self, book: Book) -> None:
         """Raise unless a file is for this adjacency and budget."""
-        if book.adjacency != self.adjacency:
+        if book.budget.adjacency != self.adjacency:
             raise ValueError(
-                f"`adjacency` must be that of the ledger, {book.adjacency!r:.80}, got "
-                f"{self.adjacency!r:.80}."
+                "`adjacency` must be that of the ledger, "
+                f"{book.budget.adjacency!r:.80}, got {self.adjacency!r:.80}."
             )
-        if self._budget not in (None, book.budget):
+        given = self._book and self._book.budget
+        if given not in (None, book.budget):
             raise ValueError(
-                f"`budget` must be that of the ledger, {book.budget}, got "
-                f"{self._budget}."
+                f"`budget` must be that of the ledger, {book.budget}, got {given}."
             )
 
-    def _refuse(self, cost: object, book: Book) -> None:
-        if not isinstance(cost, PureDP):
-            raise ValueError(
-                "`cost` must be pure (PureDP): δs are for planning, no ledger adds "
-                f"them up; got {type(cost).__name__}."
-            )
-        exact_epsilon(str(cost.epsilon))  # as the file will be read
+    def _refuse(self, cost: Any, book: Book) -> None:
+        """Raise unless a charge is in the ledger's currency and fits what is left."""
+        numbers = type(book.budget).of(cost, "cost").numbers
         if cost.adjacency != self.adjacency:
             raise ValueError(
                 f"`adjacency` must be that of the ledger, {self.adjacency!r:.80}, got "
                 f"{cost.adjacency!r}."
             )
-        remaining = self.budget - book.spent
-        if cost.epsilon > remaining:
-            raise BudgetExceeded(
-                f"`epsilon` must be at most what the ledger has left, {remaining} of "
-                f"{self.budget}, got {cost.epsilon}."
-            )
+        read_back(book, cost)
+        for name, left in book.budget.remaining(book.spent).items():
+            if numbers[name] > left:
+                raise BudgetExceeded(
+                    f"`{name}` must be at most what the ledger has left, {left} of "
+                    f"{book.budget.numbers[name]}, got {numbers[name]}."
+                )
+
+
+def _limit(
+    epsilon: Epsilon | None, adjacency: Adjacency | None, budget: Guarantee | None
+) -> tuple[Guarantee | None, Adjacency]:
+    """The budget as it was given, and its adjacency."""
+    if budget is None:
+        one_of(ADJACENCIES, adjacency=adjacency)
+        known = cast(Adjacency, adjacency)
+        limit = None if epsilon is None else budget_of(epsilon, known, "budget")
+        return limit, known
+    if epsilon is not None or adjacency not in (None, budget.adjacency):
+        raise ValueError(
+            "`budget` must be given alone, without `epsilon` and with no other "
+            "`adjacency` than its own."
+        )
+    return guarantee_of(budget.describe()), budget.adjacency  # as a file will be read
+
+
+def _one_number(numbers: dict[str, Fraction]) -> Fraction:
+    if len(numbers) > 1:
+        raise ValueError(
+            f"`ledger` must have a budget of one number, not of {', '.join(numbers)}: "
+            "ask `limit` and `cost`, which are guarantees."
+        )
+    (number,) = numbers.values()
+    return number

@@ -19,11 +19,11 @@ import os
 import pathlib
 import time
 from collections.abc import Iterator
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from dpjax._documents import whole_file
-from dpjax.privacy.ledger_lines import FORMAT, UNCHAINED, Book, read_on, with_charge
+from dpjax.privacy.guarantee import Guarantee, in_words
+from dpjax.privacy.ledger_lines import FORMATS, Book, read_on, with_charge
 from dpjax.privacy.rounding import rounded_up
 
 if TYPE_CHECKING:
@@ -39,19 +39,19 @@ _INTERVAL = 0.005  # a charge takes about as long
 
 
 class LedgerFile:
-    """A budget and an adjacency on the first line, a charge on every other one.
+    """A file with the budget on the first line, and a charge on every other one.
 
     Args:
         path: of the file, links followed.
-        new: what the ledger says while there is no file.
+        new: what the ledger says while there is no file; None: the file must exist.
 
     Raises:
         ValueError: if the file would be compressed, or cannot be locked by `flock`.
     """
 
-    def __init__(self, path: str | os.PathLike, new: Book) -> None:
+    def __init__(self, path: str | os.PathLike, new: Book | None) -> None:
         self.path = pathlib.Path(os.path.realpath(path))
-        self._seen = new  # later what was last read or written here
+        self._seen: Any = new  # later what was last read or written here
         if self.path.suffix == ".gz":
             raise ValueError(f"`ledger` must not be compressed, got {self.path}.")
         if fcntl is None:
@@ -80,17 +80,17 @@ class LedgerFile:
                 self._seen = book = self._read(held, self._seen)
             yield book._replace(held=held)
 
-    def append(self, book: Book, epsilon: Fraction, purpose: str) -> None:
+    def append(self, book: Book, cost: Guarantee, purpose: str) -> None:
         """Add a charge to what `opened` gave; on the disk when this returns.
 
         Raises:
             ValueError: if it cannot be written, as on a full disk.
         """
         write = self._extend if book.text else self._create
-        self._seen = write(book, epsilon, purpose)
+        self._seen = write(book, cost, purpose)
 
-    def _extend(self, book: Book, epsilon: Fraction, purpose: str) -> Book:
-        charged = with_charge(book, epsilon, purpose, book.inode or 0)
+    def _extend(self, book: Book, cost: Guarantee, purpose: str) -> Book:
+        charged = with_charge(book, cost, purpose, book.inode or 0)
         try:
             with open(book.held, "ab", closefd=False) as file:
                 file.write(charged.text[len(book.text) :])
@@ -104,11 +104,11 @@ class LedgerFile:
             ) from None
         return charged
 
-    def _create(self, book: Book, epsilon: Fraction, purpose: str) -> Book:
+    def _create(self, book: Book, cost: Guarantee, purpose: str) -> Book:
         """The first two lines at once: whoever is killed leaves both or no file."""
         with whole_file(self.path) as file:
             inode = os.fstat(file.fileno()).st_ino
-            charged = with_charge(book, epsilon, purpose, inode)
+            charged = with_charge(book, cost, purpose, inode)
             file.write(charged.text)
         try:
             os.fsync(book.held)  # the folder, which knows the file's name
@@ -121,7 +121,8 @@ class LedgerFile:
 
     def _absent(self) -> bool:
         """Whether the ledger is new; a file that was here and has gone is missed."""
-        return not self._seen.text and not self.path.exists()
+        new = self._seen is not None and not self._seen.text
+        return new and not self.path.exists()
 
     def _folder(self) -> pathlib.Path:
         if not os.access(self.path.parent, os.W_OK):
@@ -130,7 +131,7 @@ class LedgerFile:
             )
         return self.path.parent
 
-    def _read(self, held: int, seen: Book) -> Book:
+    def _read(self, held: int, seen: Book | None) -> Book:
         try:
             with open(held, "rb", closefd=False) as file:
                 text, status = file.read(), os.fstat(held)
@@ -143,7 +144,7 @@ class LedgerFile:
                 f"`ledger` must have one name, {self.path} has several (hard links), "
                 "of which one could be replaced."
             )
-        if not text.startswith(seen.text):
+        if seen and not text.startswith(seen.text):
             raise ValueError(
                 f"`ledger` must only grow, {self.path} has changed or lost lines that "
                 "were read from it or written to it here: put them back into that file."
@@ -152,12 +153,17 @@ class LedgerFile:
             book = read_on(seen, text)
         except (ValueError, TypeError, LookupError, RecursionError):
             raise ValueError(
-                f"`ledger` must be an undamaged file of format {FORMAT} or "
-                f"{UNCHAINED}, {self.path} is not: nothing is charged until it is "
-                "mended."
+                f"`ledger` must be an undamaged file of format {' or '.join(FORMATS)} "
+                f"and of kinds of guarantee that are installed, {self.path} is not: "
+                "nothing is charged until it is mended."
             ) from None
         if book.inode not in (None, status.st_ino):
-            left = -rounded_up(book.spent - book.budget)  # down, to a short fraction
+            left = in_words(
+                {
+                    name: -rounded_up(-number)  # down, to a short fraction
+                    for name, number in book.budget.remaining(book.spent).items()
+                }
+            )
             raise ValueError(
                 f"`ledger` must be the file that was charged, {self.path} is a copy: "
                 "use the original or, if that is gone, start a new ledger with what is "

@@ -1,95 +1,152 @@
-"""What a ledger's file says: a line of JSON for the budget, and one for each charge.
+"""The lines of a ledger's file: JSON, the first for the budget, one for each charge.
 
 Each charge has a hash of itself and of all lines before it, so that an edit shows.
+Formats 1, which has no hashes, and 2 hold pure budgets as one number; format 3 holds a
+budget of any other kind, and its charges, as descriptions of guarantees.
 """
 
-__all__ = ["FORMAT", "UNCHAINED", "Book", "read_on", "with_charge"]
+__all__ = ["FORMATS", "Book", "read_back", "read_on", "with_charge"]
 
 import hashlib
-from fractions import Fraction
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from dpjax._checks import one_of
 from dpjax._documents import canonical_json, parse_json
-from dpjax.privacy.adjacency import ADJACENCIES
-from dpjax.privacy.guarantee import exact_epsilon
+from dpjax.privacy.guarantee import Guarantee, guarantee_of
+from dpjax.privacy.kinds import budget_of
 
-FORMAT = "dpjax-ledger-2"
-UNCHAINED = "dpjax-ledger-1"  # read and charged as it is
+_UNCHAINED, _PURE, _ANY = FORMATS = (
+    "dpjax-ledger-1",
+    "dpjax-ledger-2",
+    "dpjax-ledger-3",
+)
 
 
 class Book(NamedTuple):
-    """What a ledger says.
+    """The state of a ledger.
 
     Attributes:
         budget: the whole.
-        adjacency: of all charges.
-        spent: the sum of the charges.
+        spent: the sum of the charges, of the kind of the budget.
         text: all lines; empty if there is no file.
         chain: what the next charge is hashed with; None: its format has no hashes.
         inode: the number of the file that the lines were written to; None likewise.
         held: descriptor of the locked file or, if there is none yet, of its folder.
     """
 
-    budget: Fraction
-    adjacency: str
-    spent: Fraction = Fraction(0)
+    budget: Guarantee
+    spent: Guarantee
     text: bytes = b""
     chain: str | None = None
     inode: int | None = None
     held: int = -1
 
+    @classmethod
+    def of(cls, budget: Guarantee) -> "Book":
+        """The state of a ledger that has no charges."""
+        return cls(budget, budget.nothing())
 
-def with_charge(book: Book, epsilon: Fraction, purpose: str, inode: int) -> Book:
-    """What a ledger says after a charge; the first one starts the file of that number.
+    def plus(self, cost: Guarantee) -> "Book":
+        """The state after a further charge.
+
+        Raises:
+            ValueError: if it is for another adjacency, or of a kind that is not added.
+        """
+        return self._replace(spent=self.spent.composed(type(self.budget).of(cost)))
+
+
+def with_charge(book: Book, cost: Guarantee, purpose: str, inode: int) -> Book:
+    """The state after a charge; the first one starts the file of that number.
 
     Raises:
         ValueError: if it could not be read again.
     """
     start, chain = "", book.chain
     if not book.text:
-        facts = {"budget": str(book.budget), "adjacency": book.adjacency}
-        chain = canonical_json({"format": FORMAT, "inode": inode, **facts})
+        chain = canonical_json({"inode": inode, **_facts(book.budget)})
         start = f"{chain}\n"
-    lines = f"{start}{_charge(chain, str(epsilon), purpose)}\n"
-    return read_on(book, book.text + lines.encode())
+    line = _line(chain, _entry(book, cost), purpose)
+    return read_on(book, book.text + f"{start}{line}\n".encode())
 
 
-def read_on(book: Book, text: bytes) -> Book:
-    """What a ledger says after lines were added to those that are known to be sound.
+def read_on(book: Book | None, text: bytes) -> Book:
+    """The state after lines were added to those that are known to be sound.
 
     Raises:
         ValueError, TypeError, LookupError or RecursionError: if they are not.
     """
-    *lines, rest = text[len(book.text) :].decode().split("\n")
+    seen = book.text if book else b""
+    *lines, rest = text[len(seen) :].decode().split("\n")
     if rest:
         raise ValueError("the last line is not whole")
-    if not book.text:
+    if not book or not book.text:
         book = _header(lines.pop(0))
-    chain, spent = book.chain, book.spent
     for line in lines:
         entry = _parsed(line)
-        spent += exact_epsilon(entry["epsilon"])
-        if chain is not None:
-            if line != _charge(chain, entry["epsilon"], entry["purpose"]):
+        cost = _cost(book, entry)
+        book = book.plus(cost)
+        if book.chain is not None:
+            if line != _line(book.chain, _entry(book, cost), entry["purpose"]):
                 raise ValueError("not what was written after the line before")
-            chain = entry["chain"]
-    return book._replace(spent=spent, text=text, chain=chain)
+            book = book._replace(chain=entry["chain"])
+    return book._replace(text=text)
+
+
+def read_back(book: Book, cost: Guarantee) -> Guarantee:
+    """The charge as a file's line would be read.
+
+    Raises:
+        ValueError: if no line can hold it.
+    """
+    return _cost(book, _entry(book, cost))
+
+
+def _is_pure(budget: Guarantee) -> bool:
+    return budget.kind == budget_of(1, budget.adjacency).kind
+
+
+def _facts(budget: Guarantee) -> dict[str, Any]:
+    """What the first line says of a budget."""
+    described = budget.describe()
+    if not _is_pure(budget):
+        return {"format": _ANY, "budget": described}
+    number, adjacency = described["epsilon"], described["adjacency"]
+    return {"format": _PURE, "budget": number, "adjacency": adjacency}
 
 
 def _header(line: str) -> Book:
     facts = _parsed(line)
-    one_of((UNCHAINED, FORMAT), format=facts["format"])
-    one_of(ADJACENCIES, adjacency=facts["adjacency"])
-    book = Book(exact_epsilon(facts["budget"]), facts["adjacency"])
-    if facts["format"] == UNCHAINED:
+    one_of(FORMATS, format=facts["format"])
+    if facts["format"] == _ANY:
+        budget = guarantee_of(facts["budget"])
+    else:
+        budget = budget_of(facts["budget"], facts["adjacency"])
+    book = Book.of(budget)
+    if facts["format"] == _UNCHAINED:
         return book
+    if facts["format"] != _facts(budget)["format"]:
+        raise ValueError("a pure budget has a format of its own")
     return book._replace(chain=line, inode=int(facts["inode"]))
 
 
-def _charge(chain: str | None, epsilon: str, purpose: str) -> str:
+def _entry(book: Book, cost: Guarantee) -> dict[str, Any]:
+    """What the line of a charge says of its cost."""
+    described = cost.describe()
+    if _is_pure(book.budget):
+        return {"epsilon": described["epsilon"]}
+    return {"cost": described}
+
+
+def _cost(book: Book, entry: Mapping[str, Any]) -> Guarantee:
+    if _is_pure(book.budget):
+        return budget_of(entry["epsilon"], book.budget.adjacency)
+    return guarantee_of(entry["cost"])
+
+
+def _line(chain: str | None, entry: Mapping[str, Any], purpose: str) -> str:
     """The line of a charge; with a hash of the chain so far, if there is one."""
-    content = {"epsilon": epsilon, "purpose": purpose}
+    content = {**entry, "purpose": purpose}
     if chain is None:
         return canonical_json(content)
     data = (chain + canonical_json(content)).encode()

@@ -1,20 +1,71 @@
-"""Irrational costs as fractions that are never below them.
+"""Costs as fractions: exact as they are written, irrational ones never below.
 
 `decimal` rounds exp, ln and sqrt to the nearest of 100 digits, so the next decimal
 above is above the true value; each function here increases, so rounding its argument up
 first keeps it so. What `rounded_up` gives is short enough for a ledger's file.
 """
 
-__all__ = ["exponential_above", "logarithm_above", "root_above", "rounded_up"]
+__all__ = [
+    "Epsilon",
+    "exact_epsilon",
+    "exponential_above",
+    "logarithm_above",
+    "root_above",
+    "rounded_up",
+]
 
 import decimal
-from decimal import Decimal
+import numbers
+from decimal import Decimal, InvalidOperation
 from fractions import Fraction
+
+import numpy as np
+
+from dpjax._checks import brief
+
+Epsilon = str | int | float | Fraction | np.number  # as a user gives it
 
 _DIGITS = 13  # relative excess below 1e-12, about 2^-40
 _LARGEST_EXPONENT = 1000  # e^1000 is beyond any budget, e^-1000 below any
+_LONGEST_TEXT = 60
+_MOST_DIGITS = 30
 _UP = decimal.Context(prec=100, rounding=decimal.ROUND_CEILING)
 _SHORT = decimal.Context(prec=_DIGITS, rounding=decimal.ROUND_CEILING)
+
+
+def exact_epsilon(epsilon: Epsilon, name: str = "epsilon") -> Fraction:
+    """The exact rational that `epsilon` shows: "0.1", "1/3", 1, Fraction(1, 10), 0.1.
+
+    A float means its shortest decimal: 0.1 is one tenth, not the binary number nearby.
+    `name` is what errors call it.
+
+    Raises:
+        ValueError: if it is not a finite number > 0, or not between 1e-30 and 1e30.
+    """
+    message = (
+        f"`{name}` must be a finite number > 0, such as '0.5', got {brief(epsilon)}."
+    )
+    if isinstance(epsilon, bool | np.bool_):
+        raise ValueError(message)
+    if isinstance(epsilon, numbers.Rational):
+        exact = Fraction(int(epsilon.numerator), int(epsilon.denominator))
+        return _within_range(exact, message)
+    text = str(epsilon).strip()
+    if len(text) > _LONGEST_TEXT:
+        raise ValueError(message)
+    try:
+        numerator, *denominator = [Decimal(part) for part in text.split("/")]
+        if len(denominator) > 1 or any(
+            not x.is_finite() or x == 0 or abs(x.adjusted()) > _MOST_DIGITS
+            for x in (numerator, *denominator)
+        ):
+            raise ValueError(message)
+    except InvalidOperation:
+        raise ValueError(message) from None
+    fraction = Fraction(numerator)
+    for part in denominator:
+        fraction /= Fraction(part)
+    return _within_range(fraction, message)
 
 
 def rounded_up(value: Fraction | Decimal) -> Fraction:
@@ -53,6 +104,14 @@ def root_above(x: Fraction) -> Fraction:
     if x < 0:
         raise ValueError(f"`x` must be at least 0, got {float(x)}.")
     return Fraction(_next(_UP.sqrt(_decimal(x)))) if x else Fraction(0)
+
+
+def _within_range(fraction: Fraction, message: str) -> Fraction:
+    limit = 10**_MOST_DIGITS
+    fits = Fraction(1, limit) <= fraction <= limit
+    if not fits or len(str(fraction)) > _LONGEST_TEXT:  # files hold that text
+        raise ValueError(message)
+    return fraction
 
 
 def _decimal(x: Fraction) -> Decimal:

@@ -9,7 +9,7 @@ import equinox as eqx
 
 from dpjax._checks import one_of, positive
 from dpjax._types import Scalar
-from dpjax.privacy.adjacency import ADJACENCIES
+from dpjax.privacy.adjacency import ADJACENCIES, Adjacency
 
 
 class Sensitivity(eqx.Module):
@@ -25,7 +25,7 @@ class Sensitivity(eqx.Module):
     """
 
     value: Scalar
-    adjacency: str = eqx.field(static=True)
+    adjacency: Adjacency = eqx.field(static=True)
     tight: bool = eqx.field(static=True, default=False)
 
     def __check_init__(self):

@@ -20,7 +20,7 @@ from dpjax.data.intervals import Interval
 from dpjax.data.variables import Variable
 from dpjax.mechanisms import MECHANISMS, ExactMechanism
 from dpjax.noise.discrete_laplace import LARGEST
-from dpjax.privacy import REPLACE_ONE, PureDP, exact_epsilon
+from dpjax.privacy import REPLACE_ONE, Adjacency, guarantee_of
 from dpjax.statistics import STATISTICS, Statistic
 
 FORMAT, VERSION = "dpjax-release", 1
@@ -113,7 +113,7 @@ def _derive(content: dict[str, Any]) -> Parts:
     described = content["mechanism"]
     maker = MECHANISMS[described["kind"]]
     _refuse_missing(values, statistic, maker)
-    cost = PureDP(exact_epsilon(content["guarantee"]["epsilon"]), adjacency)
+    cost = guarantee_of(content["guarantee"])
     n = _parse_number_of_records(content["records"], adjacency)
     mechanism = maker.from_description(described, statistic, cost, n)
     if not mechanism.accepts(statistic):
@@ -143,15 +143,10 @@ def _describe(
     hidden_states: int | None,
 ) -> dict[str, Any]:
     """All that a file says: the choices that were made, and what follows from them."""
-    guarantee = mechanism.guarantee()
     net = statistic.network
     return {
         "library": f"dpjax {__version__}",
-        "guarantee": {
-            "kind": "pure-dp",
-            "epsilon": str(guarantee.epsilon),
-            "adjacency": guarantee.adjacency,
-        },
+        "guarantee": mechanism.guarantee().describe(),
         "records": n,
         "variables": [{"name": v.name, **v.to_json()} for v in statistic.variables],
         "parents": net and net.parent_names(),
@@ -187,7 +182,7 @@ def _parse_variable(name: str, **declared: Any) -> Variable | Interval:
     return kind.from_json(name, declared)
 
 
-def _parse_number_of_records(n: object, adjacency: str) -> int | None:
+def _parse_number_of_records(n: object, adjacency: Adjacency) -> int | None:
     if adjacency != REPLACE_ONE:
         if n is not None:
             raise InconsistentRelease("`records` must be null where n is private.")

@@ -4,19 +4,19 @@ __all__ = ["release"]
 
 from collections.abc import Collection
 from functools import partial
+from typing import Any
 
-from dpjax._checks import one_of
 from dpjax._types import Records
 from dpjax.data.bayes_net import BayesNet
 from dpjax.data.columns import Table
 from dpjax.mechanisms.recipes import Recipe, recipe_of
 from dpjax.privacy import (
-    ADJACENCIES,
     REPLACE_ONE,
+    Adjacency,
     Epsilon,
+    Guarantee,
     Ledger,
-    PureDP,
-    exact_epsilon,
+    budget_of,
 )
 from dpjax.releases.measuring import measured
 from dpjax.releases.released import Released
@@ -27,8 +27,9 @@ def release(
     what: BayesNet | Statistic,
     table: Records | Table,
     *,
-    epsilon: Epsilon,
-    adjacency: str | None = None,
+    epsilon: Epsilon | None = None,
+    adjacency: Adjacency | None = None,
+    budget: Guarantee | None = None,
     mechanism: str | Recipe = "laplace",
     ledger: Ledger | None = None,
     ignore: str | Collection[str] = (),
@@ -46,6 +47,7 @@ def release(
             means its shortest decimal.
         adjacency: "replace-one" (n is public) or "add-remove" (n is private). None:
             that of the statistic, or else of the ledger.
+        budget: a guarantee to spend, in place of epsilon and adjacency.
         mechanism: a recipe of `dpjax.recipes` with its options, or the name of one with
             its defaults: "laplace", noise on the posterior updates; "fourier", noise on
             their Fourier coefficients, so that all tables agree; "posterior-sample",
@@ -59,8 +61,8 @@ def release(
         The release: what was drawn, with everything needed to use and to verify it.
 
     Privacy:
-        ε-DP, exactly, for the adjacency; less than ε is charged where options cost
-        less. Randomness is the operating system's, and is not kept. Errors about
+        The budget is kept exactly, for its adjacency; less is charged where options
+        cost less. Randomness is the operating system's, and is not kept. Errors about
         records depend on them: for the curator's eyes only, like the time and the
         memory it takes.
 
@@ -70,20 +72,21 @@ def release(
             inside `jit` or `vmap`. Nothing is charged then.
         BudgetExceeded: if the ledger has less left; the records are not touched.
     """
-    if adjacency is None:
-        adjacency = _adjacency_of(what, ledger)
-    one_of(ADJACENCIES, adjacency=adjacency)
+    if budget is None:
+        budget = budget_of(_given(epsilon), adjacency or _adjacency_of(what, ledger))
+    elif epsilon is not None or adjacency is not None:
+        raise ValueError("`budget` must come without `epsilon` and `adjacency`.")
     recipe = recipe_of(mechanism)
-    statistic = _statistic(recipe, what, adjacency)
-    budget = PureDP(exact_epsilon(epsilon), adjacency)
-    statistic.sensitivity(adjacency)  # refuses a statistic for the other adjacency
-    make = partial(recipe.mechanism, statistic, budget.epsilon, adjacency)
-    make(n=1 if adjacency == REPLACE_ONE else None)  # mistakes show before any record
+    statistic = _statistic(recipe, what, budget.adjacency)
+    statistic.sensitivity(budget.adjacency)  # refuses one for the other adjacency
+    public = budget.adjacency == REPLACE_ONE
+    make = partial(recipe.mechanism, statistic, budget)
+    make(n=1 if public else None)  # mistakes show before any record
     if ledger is not None:
         ledger.require(budget)
     exact, size = measured(statistic, table, ignore)
-    _refuse_empty(size, adjacency)
-    n = size if adjacency == REPLACE_ONE else None
+    _refuse_empty(size, budget.adjacency)
+    n = size if public else None
     private = make(n=n)
     if ledger is not None:
         purpose = f"{recipe}: {statistic.kind} of {len(statistic.variables)} variables"
@@ -91,7 +94,9 @@ def release(
     return Released(private.draw(exact), statistic, private, n)
 
 
-def _statistic(recipe: Recipe, what: BayesNet | Statistic, adjacency: str) -> Statistic:
+def _statistic(
+    recipe: Recipe, what: BayesNet | Statistic, adjacency: Adjacency
+) -> Statistic:
     """What is measured; refused if the recipe's guarantee is for something else."""
     if isinstance(what, BayesNet):
         return recipe.statistic(what, adjacency)
@@ -108,9 +113,15 @@ def _statistic(recipe: Recipe, what: BayesNet | Statistic, adjacency: str) -> St
     return what
 
 
-def _adjacency_of(what: BayesNet | Statistic, ledger: Ledger | None) -> str:
+def _given(epsilon: Epsilon | None) -> Epsilon:
+    if epsilon is None:
+        raise ValueError("`epsilon` must be given, such as '0.5', or a `budget`.")
+    return epsilon
+
+
+def _adjacency_of(what: BayesNet | Statistic, ledger: Ledger | None) -> Adjacency:
     """The one that a user has given already; what differs is refused later."""
-    stated = getattr(what, "adjacency", None)
+    stated: Any = getattr(what, "adjacency", None)
     if stated is None and ledger is not None:
         stated = ledger.adjacency
     if stated is None:
@@ -121,7 +132,7 @@ def _adjacency_of(what: BayesNet | Statistic, ledger: Ledger | None) -> str:
     return stated
 
 
-def _refuse_empty(n: int, adjacency: str) -> None:
+def _refuse_empty(n: int, adjacency: Adjacency) -> None:
     if n == 0 and adjacency == REPLACE_ONE:
         raise ValueError(
             "`table` must not be empty under replace-one, where n is public and no "

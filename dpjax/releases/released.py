@@ -20,7 +20,7 @@ from dpjax._types import Cells, Flat, Scalar
 from dpjax.data.bayes_net import BayesNet
 from dpjax.data.schema import Schema
 from dpjax.mechanisms import ExactMechanism, Mechanism, ParameterMechanism
-from dpjax.privacy import PureDP
+from dpjax.privacy import Adjacency, Guarantee
 from dpjax.releases import file_format
 from dpjax.statistics import Statistic, TableStatistic
 
@@ -88,11 +88,11 @@ class Released(Unpickled, eqx.Module):
         return Schema(self.statistic.variables)
 
     @property
-    def adjacency(self) -> str:
+    def adjacency(self) -> Adjacency:
         """Which data sets are neighbours."""
         return self.mechanism.adjacency
 
-    def guarantee(self) -> PureDP:
+    def guarantee(self) -> Guarantee:
         """What the release cost."""
         return self.mechanism.guarantee()
 
@@ -159,7 +159,7 @@ class Released(Unpickled, eqx.Module):
 
     def __repr__(self) -> str:
         try:
-            cost = f"ε={self.guarantee().epsilon}"
+            cost = str(self.guarantee()).replace(" = ", "=")
         except (ValueError, jax.errors.TracerArrayConversionError):
             cost = "stacked or traced"
         return (

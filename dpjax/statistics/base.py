@@ -15,7 +15,7 @@ from dpjax.data.bayes_net import BayesNet
 from dpjax.data.intervals import Interval
 from dpjax.data.variables import Variable
 from dpjax.families import Family
-from dpjax.privacy import Sensitivity
+from dpjax.privacy import Adjacency, Sensitivity
 from dpjax.tables.layout import TableLayout
 
 
@@ -44,7 +44,7 @@ class Statistic(abc.ABC):
         """The exact statistic."""
 
     @abc.abstractmethod
-    def sensitivity(self, adjacency: str) -> Sensitivity:
+    def sensitivity(self, adjacency: Adjacency) -> Sensitivity:
         """By how much, in L1, one record can move the statistic.
 
         Raises:
@@ -62,7 +62,7 @@ class Statistic(abc.ABC):
         described: Mapping[str, Any],
         variables: tuple[Variable, ...] | tuple[Interval, ...],
         net: BayesNet | None,
-        adjacency: str,
+        adjacency: Adjacency,
     ) -> "Statistic":
         """The statistic that `describe` described.
 
@@ -86,7 +86,7 @@ class Statistic(abc.ABC):
         """
         return {}
 
-    def part_sensitivity(self, adjacency: str) -> Sensitivity:
+    def part_sensitivity(self, adjacency: Adjacency) -> Sensitivity:
         """By how much, in L1, one record can move any one of the parts.
 
         Raises:
@@ -157,7 +157,7 @@ class FamilyStatistic(Statistic):
     """The sufficient statistics of an exponential family, as integers on a grid."""
 
     family: Family
-    adjacency: str
+    adjacency: Adjacency
 
     @property
     @abc.abstractmethod

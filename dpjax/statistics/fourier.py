@@ -17,7 +17,7 @@ from dpjax._checks import one_of, whole
 from dpjax._types import Cells, Flat, Records, Scalar
 from dpjax.data.bayes_net import BayesNet, maximal_groups
 from dpjax.data.variables import Variable
-from dpjax.privacy import ADJACENCIES, REPLACE_ONE, Sensitivity
+from dpjax.privacy import ADJACENCIES, REPLACE_ONE, Adjacency, Sensitivity
 from dpjax.statistics.base import STATISTICS, TableStatistic
 from dpjax.statistics.fourier_sensitivity import (
     elementary,
@@ -69,7 +69,7 @@ class FourierCoefficients(TableStatistic):
     kind: ClassVar[str] = "fourier-coefficients"
 
     over: tuple[Variable, ...]
-    adjacency: str
+    adjacency: Adjacency
     net: BayesNet | None = None
     order: int | None = None
 
@@ -100,7 +100,7 @@ class FourierCoefficients(TableStatistic):
             )
 
     @classmethod
-    def of_network(cls, net: BayesNet, adjacency: str) -> "FourierCoefficients":
+    def of_network(cls, net: BayesNet, adjacency: Adjacency) -> "FourierCoefficients":
         """What the families of `net` need."""
         return cls(net.variables, adjacency, net=net)
 
@@ -218,7 +218,7 @@ class FourierCoefficients(TableStatistic):
             jnp.broadcast_to(binary, if_binary.shape), if_binary, otherwise
         )
 
-    def sensitivity(self, adjacency: str) -> Sensitivity:
+    def sensitivity(self, adjacency: Adjacency) -> Sensitivity:
         """L1 sensitivity of `measure`; exact where `tight`.
 
         Raises:
@@ -291,7 +291,7 @@ class FourierCoefficients(TableStatistic):
         described: Mapping[str, Any],
         variables: Any,
         net: BayesNet | None,
-        adjacency: str,
+        adjacency: Adjacency,
     ) -> "FourierCoefficients":
         """The statistic that `describe` described."""
         return cls(variables, adjacency, net, described.get("order"))

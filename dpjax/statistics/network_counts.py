@@ -17,7 +17,7 @@ from dpjax._types import Cells, Flat, Records, Scalar
 from dpjax.data.bayes_net import BayesNet, maximal_groups
 from dpjax.data.intervals import Interval
 from dpjax.data.variables import Variable
-from dpjax.privacy import ADJACENCIES, REPLACE_ONE, Sensitivity
+from dpjax.privacy import ADJACENCIES, REPLACE_ONE, Adjacency, Sensitivity
 from dpjax.statistics.base import STATISTICS, TableStatistic
 from dpjax.tables.counts import PackedRecords, count
 from dpjax.tables.layout import TableLayout
@@ -107,13 +107,13 @@ class NetworkCounts(TableStatistic):
         """
         return count(records, self.measured)
 
-    def sensitivity(self, adjacency: str) -> Sensitivity:
+    def sensitivity(self, adjacency: Adjacency) -> Sensitivity:
         """Exact L1 sensitivity of `measure` under `adjacency`, in records."""
         one = self.part_sensitivity(adjacency)
         tables = len(self.measured.groups)
         return Sensitivity(int(one.value) * tables, adjacency, tight=True)
 
-    def part_sensitivity(self, adjacency: str) -> Sensitivity:
+    def part_sensitivity(self, adjacency: Adjacency) -> Sensitivity:
         """Exact L1 sensitivity of one measured table: a record is in one of its cells.
 
         Every table has this one, and a record can move all of them at once.
@@ -150,7 +150,7 @@ class NetworkCounts(TableStatistic):
         described: Mapping[str, Any],
         variables: tuple[Variable, ...] | tuple[Interval, ...],
         net: BayesNet | None,
-        adjacency: str,
+        adjacency: Adjacency,
     ) -> "NetworkCounts":
         """The statistic that `describe` described, of the network of the file."""
         if net is None:

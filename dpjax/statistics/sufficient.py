@@ -20,7 +20,7 @@ from dpjax.data.bayes_net import BayesNet
 from dpjax.data.intervals import Interval
 from dpjax.data.variables import Variable
 from dpjax.families import FAMILIES, Family
-from dpjax.privacy import ADJACENCIES, REPLACE_ONE, Sensitivity
+from dpjax.privacy import ADJACENCIES, REPLACE_ONE, Adjacency, Sensitivity
 from dpjax.statistics.base import STATISTICS, FamilyStatistic
 
 _UNITS = 1 << 10
@@ -63,7 +63,7 @@ class Sufficient(FamilyStatistic):
 
     family: Family
     over: tuple[Variable, ...] | tuple[Interval, ...]
-    adjacency: str
+    adjacency: Adjacency
     units: int | None = None
 
     def __post_init__(self):
@@ -101,7 +101,7 @@ class Sufficient(FamilyStatistic):
         cls,
         family: str,
         variables: tuple[Variable, ...] | tuple[Interval, ...],
-        adjacency: str,
+        adjacency: Adjacency,
         units: int | None = None,
         **options: Any,
     ) -> "Sufficient":
@@ -128,7 +128,7 @@ class Sufficient(FamilyStatistic):
         described: Mapping[str, Any],
         variables: tuple[Variable, ...] | tuple[Interval, ...],
         net: BayesNet | None,
-        adjacency: str,
+        adjacency: Adjacency,
     ) -> "Sufficient":
         """The statistic that `describe` described."""
         family, units = described["family"], described["units"]
@@ -190,7 +190,7 @@ class Sufficient(FamilyStatistic):
         carrier = rounded[:, self.family.complement, None]
         return jnp.concatenate([rounded, self.steps - carrier], axis=1)
 
-    def sensitivity(self, adjacency: str) -> Sensitivity:
+    def sensitivity(self, adjacency: Adjacency) -> Sensitivity:
         r"""L1 sensitivity of `measure`, in units; exact where `tight`.
 
         Under add-remove it is that of the scaled S, a whole number, attained where all

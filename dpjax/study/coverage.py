@@ -41,7 +41,7 @@ from dpjax.posteriors import (
 from dpjax.posteriors.plug_in import draw_tables
 from dpjax.posteriors.prediction import sample_records
 from dpjax.posteriors.priors import Prior, flat_prior
-from dpjax.privacy import REPLACE_ONE, Epsilon
+from dpjax.privacy import REPLACE_ONE, Adjacency, Epsilon
 from dpjax.releases.released import Released
 from dpjax.statistics import NetworkCounts
 
@@ -107,7 +107,7 @@ class Coverage:
 
     n: int
     epsilon: float
-    adjacency: str
+    adjacency: Adjacency
     noise_aware: Ranks
     naive: Ranks
 
@@ -117,7 +117,7 @@ def coverage(
     net: BayesNet,
     n: int,
     epsilon: Epsilon,
-    adjacency: str,
+    adjacency: Adjacency,
     *,
     releases: int = 2000,
     level: float = 0.95,

@@ -22,7 +22,14 @@ from dpjax.data.bayes_net import BayesNet
 from dpjax.mechanisms import Laplace, NetworkPosteriorSampler, Recipe
 from dpjax.mechanisms.recipes import recipe_of
 from dpjax.posteriors.prediction import sample_records
-from dpjax.privacy import ADJACENCIES, REPLACE_ONE, Epsilon, exact_epsilon
+from dpjax.privacy import (
+    ADJACENCIES,
+    REPLACE_ONE,
+    Adjacency,
+    Epsilon,
+    budget_of,
+    exact_epsilon,
+)
 from dpjax.statistics import FourierCoefficients, NetworkCounts
 from dpjax.study.experiments.errors import table_errors
 from dpjax.study.experiments.table_learners import (
@@ -62,7 +69,7 @@ class Plan:
     """Outlooks for one network, n, ε and adjacency, the best private one first."""
 
     epsilon: str
-    adjacency: str
+    adjacency: Adjacency
     n: int
     repeats: int
     outlooks: tuple[Outlook, ...]
@@ -77,7 +84,7 @@ def plan(
     net: BayesNet,
     n: int,
     epsilon: Epsilon,
-    adjacency: str,
+    adjacency: Adjacency,
     *,
     key: Key,
     repeats: int = 32,
@@ -112,7 +119,7 @@ def plan(
     budget = exact_epsilon(epsilon)
     candidates = _candidates(net, n, budget, adjacency, prior)
     for recipe in map(recipe_of, mechanisms):
-        learner = of_recipe(recipe, net, budget, adjacency, n, prior)
+        learner = of_recipe(recipe, net, budget_of(budget, adjacency), n, prior)
         candidates[str(recipe)] = learner, {}
     outlooks = []
     for name, (learner, choices) in candidates.items():

@@ -6,13 +6,13 @@ import math
 
 from dpjax._checks import whole
 from dpjax.data.bayes_net import BayesNet
-from dpjax.privacy import Epsilon, exact_epsilon
+from dpjax.privacy import Adjacency, Epsilon, exact_epsilon
 from dpjax.statistics import Statistic
 from dpjax.theory._arguments import binary, probability
 
 
 def proposition_1(
-    statistic: Statistic, epsilon: Epsilon, adjacency: str, delta: float
+    statistic: Statistic, epsilon: Epsilon, adjacency: Adjacency, delta: float
 ) -> float:
     r"""With probability at least 1 - δ no measured number is off by more than this.
 

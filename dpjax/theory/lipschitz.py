@@ -18,9 +18,18 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from dpjax._checks import one_of, whole
-from dpjax.privacy.adjacency import ADJACENCIES, REPLACE_ONE
-from dpjax.privacy.guarantee import Epsilon, PureDP, exact_epsilon
-from dpjax.privacy.rounding import exponential_above, logarithm_above, rounded_up
+from dpjax.privacy import (
+    ADJACENCIES,
+    REPLACE_ONE,
+    Adjacency,
+    Epsilon,
+    Guarantee,
+    budget_of,
+    exact_epsilon,
+    exponential_above,
+    logarithm_above,
+    rounded_up,
+)
 
 _LARGEST_CONSTANT = Fraction(34)  # e^-34 is about 1e-15
 
@@ -143,7 +152,7 @@ def linear_regression_constant(
     features: Epsilon,
     target: Epsilon,
     weights: Epsilon,
-    adjacency: str,
+    adjacency: Adjacency,
 ) -> Fraction:
     r"""C or C' of $y | x \sim N(w^T x, 1/\tau)$ on bounded records and weights.
 
@@ -176,8 +185,8 @@ def linear_regression_constant(
 
 
 def posterior_sample_cost(
-    constant: Fraction, adjacency: str, temperature: Epsilon = 1, samples: int = 1
-) -> PureDP:
+    constant: Fraction, adjacency: Adjacency, temperature: Epsilon = 1, samples: int = 1
+) -> Guarantee:
     r"""What posterior samples cost: 2C/T each under replace-one, C'/T under add-remove.
 
     Args:
@@ -198,4 +207,4 @@ def posterior_sample_cost(
     whole(1, samples=samples)
     factor = (2 if adjacency == REPLACE_ONE else 1) * int(samples)
     loss = factor * constant / exact_epsilon(temperature, "temperature")
-    return PureDP(rounded_up(loss), adjacency)
+    return budget_of(rounded_up(loss), adjacency)

@@ -22,6 +22,7 @@ import pyarrow as pa
 from pyarrow import csv, parquet
 
 import dpjax as dp
+from dpjax.privacy import ApproximateDP, Guarantee, budget_of
 from dpjax.privacy.ledger_lines import Book, with_charge
 from dpjax.statistics import FourierCoefficients, NetworkCounts, Sufficient
 from dpjax.study.sweeps.checkpoint import Checkpoint
@@ -98,17 +99,20 @@ def _all() -> dict[str, dict[str, bytes]]:
             b'{"epsilon":"0.1","purpose":"\\u00e9"}\n',
             "new.jsonl": b'{"adjacency":"replace-one","budget":"1/2",'
             b'"format":"dpjax-ledger-1"}\n',
-            "chained.jsonl": _ledger(),
+            "chained.jsonl": _ledger(budget_of(3, "replace-one")),
+            "other.jsonl": _ledger(
+                ApproximateDP(Fraction(3), Fraction(1, 9), "replace-one")
+            ),
         },
         "checkpoint": {"sweep": _checkpoint()},
     }
 
 
-def _ledger() -> bytes:
+def _ledger(budget: Guarantee) -> bytes:
     """As one is written, but for the number of the file, which no copy keeps."""
-    book = Book(Fraction(3), "replace-one")
+    book, cost = Book.of(budget), budget_of("1/3", "replace-one")
     for purpose in ("a", "é"):
-        book = with_charge(book, Fraction(1, 3), purpose, inode=0)
+        book = with_charge(book, cost, purpose, inode=0)
     return book.text
 
 

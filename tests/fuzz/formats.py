@@ -106,8 +106,8 @@ def _read_ledger(path: pathlib.Path) -> None:
         if "is a copy" in str(error):  # what is found last: all else is in order
             return
         raise
-    assert ledger.spent >= 0
-    assert ledger.budget > 0
+    assert min(ledger.cost.numbers.values()) >= 0
+    assert max(ledger.limit.numbers.values()) > 0
 
 
 def _read_checkpoint(path: pathlib.Path) -> None:

@@ -59,16 +59,24 @@ FUNCTIONS = {
         "Sufficient._round", "Sufficient.sensitivity",
     ),
     "privacy/rounding.py": (
-        "rounded_up", "exponential_above", "logarithm_above", "root_above", "_decimal",
-        "_next", "_from",
+        "exact_epsilon", "rounded_up", "exponential_above", "logarithm_above",
+        "root_above", "_within_range", "_decimal", "_next", "_from",
     ),
     "privacy/sensitivity.py": ("Sensitivity.__check_init__",),
     "privacy/guarantee.py": (
-        "converged_within", "exact_epsilon", "_exact_loss", "_within_range",
+        "Guarantee.__post_init__", "Guarantee.of", "Guarantee.composed",
+        "Guarantee.repeated", "Guarantee.remaining", "Guarantee.fits",
+        "Guarantee.from_description", "one_adjacency",
     ),
+    "privacy/kinds.py": (
+        "PureDP.divergence_of_events", "ApproximateDP.__post_init__",
+        "ApproximateDP.implied_by", "ApproximateDP.divergence",
+        "ApproximateDP.divergence_of_events", "budget_of",
+    ),
+    "privacy/ledger_lines.py": ("Book.of", "Book.plus"),
     "privacy/composition.py": (
-        "basic", "repeated", "parallel", "advanced", "subsampled", "_adjacency",
-        "_delta", "_below_one",
+        "basic", "parallel", "advanced", "subsampled", "converged_within",
+        "_below_one",
     ),
     "mechanisms/discrete_laplace.py": (
         "DiscreteLaplace.calibrate_many", "DiscreteLaplace._build",
@@ -130,8 +138,8 @@ FUNCTIONS = {
     "chains/price.py": (
         "price_of", "full_loss", "float_above", "float_below", "table_width",
         "Clip.width", "Clip.__call__", "of_each", "shaped", "_numbers", "_signed",
+        "charge", "refuse_traced",
     ),
-    "chains/charging.py": ("charge", "refuse_traced"),
     "event_logs/charged.py": (
         "ChargedHiddenMarkov.cost", "ChargedHiddenMarkov.approximate",
         "charged_hidden_markov",
@@ -141,8 +149,11 @@ FUNCTIONS = {
 
 REFUSALS = (
     *("noise/tables.py:certify", "releases/measuring.py:_refuse_size"),
-    *("privacy/guarantee.py:_exact_loss", "privacy/composition.py:parallel"),
-    *("privacy/composition.py:subsampled", "privacy/composition.py:_adjacency"),
+    *(
+        "privacy/guarantee.py:Guarantee.__post_init__",
+        "privacy/composition.py:parallel",
+    ),
+    *("privacy/composition.py:subsampled", "privacy/guarantee.py:one_adjacency"),
     *("privacy/composition.py:_below_one", "releases/publish.py:_refuse_empty"),
     "mechanisms/discrete_laplace.py:DiscreteLaplace.sample",
     "mechanisms/discrete_laplace.py:_to_words",
@@ -186,7 +197,13 @@ EXEMPT = {
     (_FOURIER + "_eliminate", "rest ="): _LOUD,
     (_FOURIER + "_next", "while True:"): _ORDER,
     (_FOURIER + "_next", "if variable in neighbours"): _ORDER,
-    ("privacy/guarantee.py:_within_range", "limit ="): (
+    ("privacy/guarantee.py:Guarantee.from_description", "one_of("): (
+        "a guarantee refuses an unknown adjacency itself"
+    ),
+    ("privacy/guarantee.py:Guarantee.from_description", "names ="): _LOUD,
+    ("privacy/kinds.py:ApproximateDP.implied_by", "if isinstance("): _LOUD,
+    ("privacy/composition.py:basic", "one_adjacency("): _LOUD,
+    ("privacy/rounding.py:_within_range", "limit ="): (
         "a budget of any size is charged as it is"
     ),
     ("mechanisms/truncation.py:temperature", "low ="): _SEARCH,
@@ -210,6 +227,9 @@ EXEMPT = {
     (_FAMILY, "elif heat is None:"): _CHOICE,
     (_FAMILY, "heat = heat or"): _CHOICE,
     ("releases/publish.py:_statistic", "return what"): _TEXT,
+    ("releases/publish.py:release", "if budget is None:"): (
+        "a budget that is given is spent as it is"
+    ),
     ("mechanisms/recipes.py:PosteriorSample.mechanism", "prior="): _CHOICE,
     ("mechanisms/recipes.py:PosteriorSample.mechanism", "units="): _CHOICE,
     ("mechanisms/base.py:tables_of", "return None"): _LOUD,

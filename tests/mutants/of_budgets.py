@@ -41,14 +41,14 @@ MUTANTS = (
         "wrong adjacency",
         "release: the number of records is shown where it is private",
         "releases/publish.py",
-        "n = size if adjacency == REPLACE_ONE else None\n",
+        "n = size if public else None\n",
         "n = size\n",
         (_DOOR + "test_a_private_number_of_records_enters_no_shape_scale_or_clamp",),
     ),
     Mutant(
         "wrong adjacency",
         "composition: costs for both are added up",
-        "privacy/composition.py",
+        "privacy/guarantee.py",
         "    if len(found) != 1:\n",
         "    if not found:\n",
         (

@@ -114,8 +114,8 @@ MUTANTS = (
         "budget not charged",
         "family posterior: a file's number of samples is one",
         _FAMILY_POSTERIOR,
-        'return cls(grid, heat, prior, described["samples"], n, cost)',
-        "return cls(grid, heat, prior, 1, n, cost)",
+        'return cls(grid, heat, prior, described["samples"], n, PureDP.of(cost))',
+        "return cls(grid, heat, prior, 1, n, PureDP.of(cost))",
         (
             _IN_SAMPLING_LAWS
             + "test_a_mechanism_is_not_made_for_a_little_less_than_it_costs",

@@ -122,14 +122,14 @@ MUTANTS = (
     ),
     _left_out(
         "ε: a text of any length",
-        "privacy/guarantee.py",
+        "privacy/rounding.py",
         "if len(text) > _LONGEST_TEXT:",
         "if False:",
         f"{_ABOVE}[epsilon]",
     ),
     _left_out(
         "ε: a fraction of any length",
-        "privacy/guarantee.py",
+        "privacy/rounding.py",
         "if not fits or len(str(fraction)) > _LONGEST_TEXT:",
         "if not fits:",
         f"{_ABOVE}[fractions]",

@@ -110,8 +110,8 @@ MUTANTS = (
         "wrong adjacency",
         "grid posterior: a file's map at a public n",
         _GRID_POSTERIOR,
-        "None if tempered_prior else n,\n            cost",
-        "n,\n            cost",
+        "None if tempered_prior else n,\n            PureDP.of(cost)",
+        "n,\n            PureDP.of(cost)",
         (
             _IN_SAMPLING_LAWS
             + "test_a_mechanism_is_not_made_for_a_little_less_than_it_costs",

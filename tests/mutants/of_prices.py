@@ -3,7 +3,6 @@
 from tests.mutants.mutant import Mutant
 
 _PRICE = "chains/price.py"
-_CHARGING = "chains/charging.py"
 _PAID = "event_logs/charged.py"
 _IN_PRICES = "tests/test_prices.py::"
 _IN_HIDDEN_MARKOV_PAID = "tests/test_hidden_markov_paid.py::"
@@ -100,7 +99,7 @@ MUTANTS = (
     Mutant(
         "budget not charged",
         "paid chains: charged in compiled code",
-        _CHARGING,
+        _PRICE,
         "    refuse_traced(arguments)\n",
         "",
         (_IN_PRICES + "test_a_charge_is_made_once_and_not_in_compiled_code",),
@@ -108,7 +107,7 @@ MUTANTS = (
     Mutant(
         "budget not charged",
         "paid chains: only the first argument is looked at",
-        _CHARGING,
+        _PRICE,
         "for leaf in jax.tree.leaves(trees):",
         "for leaf in jax.tree.leaves(trees)[:1]:",
         (_IN_PRICES + "test_a_charge_is_made_once_and_not_in_compiled_code",),
@@ -116,7 +115,7 @@ MUTANTS = (
     Mutant(
         "budget not charged",
         "paid chains: nothing is looked at after a number",
-        _CHARGING,
+        _PRICE,
         "            continue\n",
         "            return\n",
         (_IN_PRICES + "test_a_charge_is_made_once_and_not_in_compiled_code",),
@@ -124,7 +123,7 @@ MUTANTS = (
     Mutant(
         "budget not charged",
         "paid chains: keys are not looked at",
-        _CHARGING,
+        _PRICE,
         "            leaf = jr.key_data(leaf)\n",
         "            continue\n",
         (_IN_PRICES + "test_a_charge_is_made_once_and_not_in_compiled_code",),
@@ -133,8 +132,8 @@ MUTANTS = (
         "budget not charged",
         "events: one update of many",
         _PAID,
-        "return repeated(self.update, self.updates)",
-        "return repeated(self.update, 1)",
+        "return self.update.repeated(self.updates)",
+        "return self.update.repeated(1)",
         (_IN_PRICES + "test_paid_events_cost_all_of_their_updates",),
     ),
     Mutant(
@@ -209,7 +208,7 @@ MUTANTS = (
         "branch left out",
         "events: records are read before the ledger is",
         _PAID,
-        "ledger.require(repeated(update, updates))  # before",
+        "ledger.require(cost)  # before",
         "pass  # before",
         (
             _IN_HIDDEN_MARKOV_PAID

@@ -31,10 +31,8 @@ MUTANTS = (
         "ε doubled",
         "recipes: noise of twice the budget",
         _RECIPES,
-        "            return DiscreteLaplace.calibrate(epsilon, "
-        "statistic.sensitivity(adjacency))",
-        "            return DiscreteLaplace.calibrate(2 * epsilon, "
-        "statistic.sensitivity(adjacency))",
+        "            return DiscreteLaplace.of(statistic, budget)",
+        "            return DiscreteLaplace.of(statistic, budget.repeated(2))",
         (_IN_SAMPLING_DOORS + "test_a_mechanism_is_made_for_the_budget",),
     ),
     Mutant(
@@ -42,9 +40,9 @@ MUTANTS = (
         "recipes: Fourier noise of twice the budget",
         _RECIPES,
         '        """Noise for the statistic\'s sensitivity."""\n'
-        "        return DiscreteLaplace.calibrate(epsilon, ",
+        "        return DiscreteLaplace.of(statistic, budget)",
         '        """Noise for the statistic\'s sensitivity."""\n'
-        "        return DiscreteLaplace.calibrate(2 * epsilon, ",
+        "        return DiscreteLaplace.of(statistic, budget.repeated(2))",
         (_IN_SAMPLING_DOORS + "test_a_mechanism_is_made_for_the_budget",),
     ),
     Mutant(
@@ -59,15 +57,15 @@ MUTANTS = (
         "ε doubled",
         "recipes: a split of more than the budget",
         _RECIPES,
-        "    if spent != epsilon:\n",
-        "    if spent < epsilon:\n",
+        "        if spent != budget:\n",
+        "        if spent.bound < budget.bound:\n",
         (_IN_SPLIT_LAPLACE + "test_a_wrong_split_is_one_line_and_costs_nothing",),
     ),
     Mutant(
         "wrong adjacency",
         "recipes: a split for the other adjacency",
         _RECIPES,
-        "noise = SplitLaplace.of_tables(self.split, statistic, adjacency)",
+        "noise = SplitLaplace.of_tables(self.split, statistic, budget.adjacency)",
         'noise = SplitLaplace.of_tables(self.split, statistic, "add-remove")',
         (_IN_SPLIT_LAPLACE + "test_a_release_spends_what_its_tables_do[replace-one]",),
     ),
@@ -91,8 +89,8 @@ MUTANTS = (
         "ε doubled",
         "recipes: a map of twice the budget",
         _RECIPES,
-        "            all_tables(statistic), epsilon, adjacency, n=n, ",
-        "            all_tables(statistic), 2 * epsilon, adjacency, n=n, ",
+        "return make(layout, cost.epsilon, ",
+        "return make(layout, 2 * cost.epsilon, ",
         (
             _IN_SAMPLING_DOORS
             + "test_a_mechanism_is_made_for_the_budget[map-replace-one]",
@@ -102,8 +100,8 @@ MUTANTS = (
         "ε doubled",
         "recipes: cells of twice the budget",
         _RECIPES,
-        "return CellMass.calibrate(layout, epsilon,",
-        "return CellMass.calibrate(layout, 2 * epsilon,",
+        "return CellMass.calibrate(layout, cost.epsilon,",
+        "return CellMass.calibrate(layout, 2 * cost.epsilon,",
         (_IN_SAMPLING_DOORS + "test_a_mechanism_is_made_for_the_budget",),
     ),
     Mutant(
@@ -114,6 +112,15 @@ MUTANTS = (
         "statistic.layout:",
         "isinstance(statistic, TableStatistic):",
         (_IN_SAMPLING_DOORS + "test_mistakes_show_before_any_record",),
+    ),
+    Mutant(
+        "ε doubled",
+        "release: twice the budget that was given",
+        _PUBLISH,
+        "budget_of(_given(epsilon), adjacency or _adjacency_of(what, ledger))",
+        "budget_of(_given(epsilon), adjacency or _adjacency_of(what, ledger))"
+        ".repeated(2)",
+        (_IN_SAMPLING_DOORS + "test_a_mechanism_is_made_for_the_budget",),
     ),
     Mutant(
         "branch left out",
@@ -127,8 +134,7 @@ MUTANTS = (
         "branch left out",
         "release: mistakes show after the records",
         _PUBLISH,
-        "    make(n=1 if adjacency == REPLACE_ONE else None)  # mistakes "
-        "show before any record\n",
+        "    make(n=1 if public else None)  # mistakes show before any record\n",
         "",
         (_IN_SAMPLING_DOORS + "test_mistakes_show_before_any_record",),
     ),

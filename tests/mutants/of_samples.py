@@ -181,8 +181,8 @@ MUTANTS = (
         "budget not charged",
         "paid chains: one sweep instead of all",
         "chains/private_chain.py",
-        "(repeated(cost, draws) for cost, draws in charges)), sweeps)",
-        "(repeated(cost, draws) for cost, draws in charges)), 1)",
+        "for each, draws in charges)).repeated(sweeps)",
+        "for each, draws in charges)).repeated(1)",
         (_CHAINS + "test_the_ledger_refuses_to_go_on",),
     ),
     Mutant(

@@ -21,7 +21,7 @@ from dpjax.event_logs import (
     sample_hidden_markov,
 )
 from dpjax.mechanisms import DiscreteLaplace
-from dpjax.privacy import ADJACENCIES, Epsilon
+from dpjax.privacy import ADJACENCIES, Adjacency, Epsilon
 from dpjax.statistics import NetworkCounts
 from dpjax.study.experiments.splits import training_mask
 from dpjax.study.experiments.stacks import repeated
@@ -97,7 +97,7 @@ class HiddenMarkovExperiment:
     net: BayesNet
     states: int
     held_out: int
-    adjacency: str
+    adjacency: Adjacency
     chains: int = 4
     sweeps: int = 100
     emission: float = 1.0

@@ -25,7 +25,7 @@ from dpjax._checks import array_of, one_of, positive, whole
 from dpjax._private import Unpickled
 from dpjax._types import Key, Records
 from dpjax.data.bayes_net import BayesNet
-from dpjax.privacy import ADJACENCIES, Epsilon
+from dpjax.privacy import ADJACENCIES, Adjacency, Epsilon
 from dpjax.study.experiments.network import PREDICTIVE, NetworkExperiment, chosen
 from dpjax.study.experiments.splits import training_mask
 from dpjax.study.experiments.table_learners import TableLearner
@@ -74,7 +74,7 @@ class NaiveBayesExperiment:
     net: BayesNet
     target: str
     training: int
-    adjacency: str
+    adjacency: Adjacency
     prior: float = 1.0
     scores: tuple[str, ...] | None = None
     exact_noise: bool = False

@@ -13,7 +13,7 @@ from dpjax._private import Unpickled
 from dpjax._types import Cells, Key
 from dpjax.data.bayes_net import BayesNet
 from dpjax.posteriors.prediction import log_likelihood, predict, sample_records
-from dpjax.privacy import ADJACENCIES, Epsilon
+from dpjax.privacy import ADJACENCIES, Adjacency, Epsilon
 from dpjax.statistics import NetworkCounts
 from dpjax.study.experiments.errors import table_errors
 from dpjax.study.experiments.splits import split
@@ -79,7 +79,7 @@ class NetworkExperiment:
     net: BayesNet
     target: str
     training: int
-    adjacency: str
+    adjacency: Adjacency
     prior: float = 1.0
     scores: tuple[str, ...] | None = None
     exact_noise: bool = False

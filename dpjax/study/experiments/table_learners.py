@@ -36,7 +36,15 @@ from dpjax.mechanisms import (
     PosteriorSample,
     Recipe,
 )
-from dpjax.privacy import REPLACE_ONE, Epsilon, Sensitivity, exact_epsilon
+from dpjax.privacy import (
+    REPLACE_ONE,
+    Adjacency,
+    Epsilon,
+    Guarantee,
+    Sensitivity,
+    budget_of,
+    exact_epsilon,
+)
 from dpjax.statistics import FourierCoefficients, NetworkCounts, TableStatistic
 from dpjax.study.experiments.stacks import repeated, stacked
 from dpjax.tables.projection import project
@@ -163,23 +171,18 @@ class ReleasedTables(TableLearner):
 
 
 def of_recipe(
-    recipe: Recipe,
-    net: BayesNet,
-    epsilon: Epsilon,
-    adjacency: str,
-    n: int,
-    prior: float,
+    recipe: Recipe, net: BayesNet, budget: Guarantee, n: int, prior: float
 ) -> ReleasedTables:
-    """What releases by this recipe teach of a network's tables.
+    """A learner of a network's tables from releases by a recipe.
 
     Raises:
         ValueError: if the recipe is not for networks, or an option is out of range.
     """
-    statistic = recipe.statistic(net, adjacency)
+    statistic = recipe.statistic(net, budget.adjacency)
     if not isinstance(statistic, TableStatistic):
         raise ValueError(f"`mechanism` must be one for networks, got {recipe}.")
-    public = n if adjacency == REPLACE_ONE else None
-    made = recipe.mechanism(statistic, exact_epsilon(epsilon), adjacency, public)
+    public = n if budget.adjacency == REPLACE_ONE else None
+    made = recipe.mechanism(statistic, budget, public)
     return ReleasedTables(statistic, made, jnp.asarray(prior, float), public)
 
 
@@ -201,7 +204,7 @@ class Setting(NamedTuple):
 
     net: BayesNet
     epsilons: Sequence[Epsilon]
-    adjacency: str
+    adjacency: Adjacency
     n: int
     prior: float
     exact_noise: bool
@@ -294,7 +297,6 @@ def learners(
 
 
 def _of_budgets(recipe: Recipe, setting: Setting) -> TableLearner:
-    facts = (setting.adjacency, setting.n, setting.prior)
-    return stacked(
-        [of_recipe(recipe, setting.net, x, *facts) for x in setting.epsilons]
-    )
+    budgets = [budget_of(x, setting.adjacency) for x in setting.epsilons]
+    facts = (setting.n, setting.prior)
+    return stacked([of_recipe(recipe, setting.net, x, *facts) for x in budgets])
