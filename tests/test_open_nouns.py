@@ -114,8 +114,8 @@ class TwiceRecipe(Recipe):
     def accepts(self, statistic):
         return True
 
-    def mechanism(self, statistic, epsilon, adjacency, n):
-        return Twice.of(epsilon, statistic, adjacency)
+    def mechanism(self, statistic, budget, n):
+        return Twice.of(budget.epsilon, statistic, budget.adjacency)
 
 
 @dataclass(frozen=True)
