@@ -1,5 +1,6 @@
 import json
 import re
+from fractions import Fraction
 
 import jax
 import jax.numpy as jnp
@@ -115,8 +116,14 @@ def test_bad_arguments_are_named(change, message):
 
 
 def test_an_adjacency_must_be_given():
-    with pytest.raises(TypeError, match="adjacency"):
+    with pytest.raises(ValueError, match="`adjacency` must be given"):
         dp.release(NET, TABLE, epsilon=1)
+    budget = dp.privacy.PureDP(Fraction(1), "add-remove")
+    assert dp.release(NET, TABLE, budget=budget).guarantee() == budget
+    with pytest.raises(ValueError, match="`budget` must come without"):
+        dp.release(NET, TABLE, budget=budget, epsilon=1)
+    with pytest.raises(ValueError, match="`epsilon` must be given"):
+        dp.release(NET, TABLE, adjacency="add-remove")
 
 
 def test_an_empty_table_is_a_data_set_only_where_its_size_is_private():
