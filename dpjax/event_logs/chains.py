@@ -31,11 +31,7 @@ def run_chains(key: Key, cells: CellCounts, chains: int, sweeps: int) -> ChainDr
 
 
 def run_in_blocks(
-    key: Key,
-    cells: CellCounts,
-    chains: int,
-    sweeps: int,
-    progress: Progress,
+    key: Key, cells: CellCounts, chains: int, sweeps: int, progress: Progress
 ) -> ChainDraws:
     """The same draws in blocks of sweeps, all of one shape and so of one program.
 

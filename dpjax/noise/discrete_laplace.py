@@ -103,10 +103,7 @@ def _count_reached(limbs: list[Words], thresholds: Words) -> Int32[Array, "..."]
 
 
 def _redraw(
-    key: Key,
-    table: Table,
-    magnitude: Int32[Array, "..."],
-    overflow: Bool[Array, "..."],
+    key: Key, table: Table, magnitude: Int32[Array, "..."], overflow: Bool[Array, "..."]
 ) -> Int32[Array, "..."]:
     """Draw the top digit anew wherever it overflowed, until it nowhere does."""
     place = BASE_BITS * table.top

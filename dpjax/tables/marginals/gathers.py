@@ -52,10 +52,7 @@ def _widths(lengths: np.ndarray) -> list[int]:
         width = int(values[end - 1])
         best.append(
             min(
-                (
-                    cost + _MATRIX + width * int(number[start:end].sum()),
-                    [*used, width],
-                )
+                (cost + _MATRIX + width * int(number[start:end].sum()), [*used, width])
                 for start, (cost, used) in enumerate(best)
             )
         )
