@@ -1,6 +1,6 @@
-"""Checks of values at construction. Arguments come by keyword, to be named in errors.
+"""Checks of arguments, which are passed by keyword so that errors can name them.
 
-Values that JAX is tracing pass through: they have no value to check yet.
+Values that JAX is tracing pass every check, since their values are not known.
 """
 
 __all__ = [
@@ -24,34 +24,30 @@ import numpy as np
 
 
 def positive(**values: object) -> None:
-    """Raise `ValueError` unless every concrete value is > 0 and finite everywhere."""
-    for name, value in values.items():
-        if not _everywhere(lambda xp, x: (x > 0) & xp.isfinite(x), value):
-            raise ValueError(
-                f"`{name}` must be positive and finite, got {_shown(value)}."
-            )
+    """Raise `ValueError` unless every entry of every known value is > 0 and finite."""
+    _require("positive and finite", lambda xp, x: (x > 0) & xp.isfinite(x), values)
 
 
 def at_least_zero(**values: object) -> None:
-    """Raise `ValueError` unless every concrete value is >= 0 and finite everywhere."""
+    """Raise `ValueError` unless every entry of every known value is >= 0 and finite."""
+    _require("at least 0 and finite", lambda xp, x: (x >= 0) & xp.isfinite(x), values)
+
+
+def _require(
+    what: str, condition: Callable[[Any, Any], Any], values: dict[str, Any]
+) -> None:
     for name, value in values.items():
-        if not _everywhere(lambda xp, x: (x >= 0) & xp.isfinite(x), value):
-            raise ValueError(
-                f"`{name}` must be at least 0 and finite, got {_shown(value)}."
-            )
-
-
-def _shown(value: Any) -> str:
-    """A number that was given; of an array, which may hold exact counts, its shape."""
-    if isinstance(value, bool | int | float | Fraction | np.generic):
-        return str(value)
-    return f"some entry of shape {np.shape(value)} that is not"
+        if not _everywhere(condition, value):
+            if not isinstance(value, bool | int | float | Fraction | np.generic):
+                # An array may hold exact counts: only its shape is shown.
+                value = f"an array of shape {np.shape(value)} that is not"
+            raise ValueError(f"`{name}` must be {what}, got {value}.")
 
 
 def _everywhere(condition: Callable[[Any, Any], Any], value: object) -> bool:
-    """Whether the condition, in the terms of NumPy or JAX, holds of all entries."""
+    """Whether `condition(numpy or jax.numpy, value)` is true for all entries."""
     try:
-        # On the host, where no shape needs a program of its own.
+        # NumPy needs no compiled program for each shape.
         return bool(np.all(condition(np, np.asarray(value))))
     except jax.errors.TracerArrayConversionError:
         pass
@@ -65,7 +61,7 @@ def whole(least: int, /, **values: object) -> None:
     """Raise `ValueError` unless every value is an integer of at least `least`."""
     for name, value in values.items():
         try:
-            valid = not isinstance(value, bool) and operator.index(value) >= least  # pyright: ignore[reportArgumentType]  (that is the question)
+            valid = not isinstance(value, bool) and operator.index(value) >= least  # pyright: ignore[reportArgumentType]
         except TypeError:
             valid = False
         if not valid:
@@ -75,21 +71,21 @@ def whole(least: int, /, **values: object) -> None:
 
 
 def array_of(numbers: object, name: str) -> jax.Array:
-    """Numbers as an array of JAX, which would quote what it cannot take.
+    """Convert numbers to a JAX array without quoting invalid values in an error.
 
     Raises:
-        ValueError: if they are none: the message names `name`, and shows no value.
+        ValueError: if they are not numbers; the message shows `name` but no value.
     """
     if isinstance(numbers, jax.Array):
         return numbers
     try:
         array = np.asarray(numbers)
-    except Exception:  # of whatever was given; it may quote that
+    except Exception:  # its message may quote the values
         array = np.empty(0, object)
     if not any(jnp.issubdtype(array.dtype, kind) for kind in (np.number, np.bool_)):
         raise ValueError(
-            f"`{name}` must be numbers in an array, such as `Schema.encode` makes of a "
-            f"table, got {type(numbers).__name__}."
+            f"`{name}` must be an array of numbers, such as the result of "
+            f"`Schema.encode`, got {type(numbers).__name__}."
         )
     return jnp.asarray(array)
 
@@ -103,9 +99,9 @@ def one_of(choices: Sequence[str], **values: object) -> None:
 
 
 def brief(value: object) -> str:
-    """What an error shows of an argument: of an array, or whatever holds one, its type.
+    """Describe an argument in an error: only by its type if it contains an array.
 
-    Someone who swaps two arguments must not see a key or records in the message.
+    If two arguments are swapped, the message must not show a key or records.
     """
     leaves = jax.tree.leaves(value)
     if any(isinstance(leaf, jax.Array) or np.ndim(leaf) for leaf in leaves):

@@ -1,7 +1,7 @@
-"""JSON documents: strict reading, canonical writing, whole files or none.
+"""Reads JSON strictly, writes it canonically, and replaces files atomically.
 
-Reading refuses what Python's parser would let pass in silence (a key twice, NaN);
-writing always gives the same bytes for the same content.
+Reading refuses repeated keys and NaN, which Python's parser accepts silently. Equal
+content is always written as the same bytes.
 """
 
 __all__ = [
@@ -28,14 +28,14 @@ from typing import BinaryIO
 
 _LONGEST_NUMBER = 100  # digits
 _LARGEST_TEXT = 1 << 30  # bytes
-_LARGEST_UNSTATED = 1 << 28  # bytes, of what does not say how much it holds
+_LARGEST_UNSTATED = 1 << 28  # bytes, if the size is not known before reading
 
 
 def parse_json(text: str, name: str) -> object:
-    """Parse `text`; `name` says in errors which document it is.
+    """Parse `text`; errors refer to the document as `name`.
 
     Raises:
-        ValueError: if it is not JSON, holds NaN or infinity, or gives a key twice.
+        ValueError: if it is not JSON, holds NaN or infinity, or repeats a key.
     """
 
     def unique(pairs):
@@ -49,7 +49,10 @@ def parse_json(text: str, name: str) -> object:
 
     def finite(digits):
         if len(digits) > _LONGEST_NUMBER or not math.isfinite(float(digits)):
-            raise ValueError(f"`{name}` must hold finite numbers, of sensible length.")
+            raise ValueError(
+                f"`{name}` must hold finite numbers of at most {_LONGEST_NUMBER} "
+                "characters."
+            )
         return float(digits) if set(digits) & set(".eENI") else int(digits)
 
     try:
@@ -64,15 +67,15 @@ def parse_json(text: str, name: str) -> object:
         place = f"line {error.lineno}, column {error.colno}"
         raise ValueError(f"`{name}` must be JSON: {error.msg} at {place}.") from None
     except RecursionError:
-        raise ValueError(f"`{name}` must be JSON nested less deeply.") from None
+        raise ValueError(f"`{name}` must be less deeply nested JSON.") from None
 
 
 def read_text(path: str | os.PathLike, name: str) -> str:
-    """The text of a file, decompressed if its name ends in `.gz`.
+    """Read a text file; decompress it if its name ends in `.gz`.
 
     Raises:
-        ValueError: if there is no such file or it cannot be read as text, or holds more
-            than 1 GiB; or 256 MiB once decompressed, or of what is not a plain file.
+        ValueError: if the file cannot be read as text or exceeds 1 GiB, or 256 MiB if
+            it is compressed (after decompression) or not a regular file.
     """
     path = pathlib.Path(path)
     try:
@@ -84,8 +87,8 @@ def read_text(path: str | os.PathLike, name: str) -> str:
             data = b"" if too_large else file.read(-1 if plain else most + 1)
         if too_large or len(data) > most:
             raise ValueError(
-                f"`{name}` must be at most {most} bytes of text, {path} is larger: if "
-                f"that is meant, use a plain file, and at most {_LARGEST_TEXT} bytes."
+                f"`{name}` must be at most {most} bytes of text, {path} is larger; an "
+                f"uncompressed regular file may have up to {_LARGEST_TEXT} bytes."
             )
         return data.decode()
     except (OSError, EOFError, zlib.error) as error:
@@ -98,39 +101,38 @@ def read_text(path: str | os.PathLike, name: str) -> str:
 
 
 def printable(text: str) -> str:
-    """The text in one line that no terminal takes for a command."""
-    shown = (x if x.isprintable() else repr(x)[1:-1] for x in text)
-    return "".join(shown)
+    """Escape line breaks and control characters, so that a terminal is safe."""
+    return "".join(x if x.isprintable() else repr(x)[1:-1] for x in text)
 
 
 def canonical_json(document: object) -> str:
-    """Text that depends on the content of `document` alone."""
+    """Return JSON that is identical for equal documents."""
     return json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def make_folder(out: str | os.PathLike) -> pathlib.Path:
-    """A folder that is there, made if need be.
+    """Return the path of a folder, which is created if it does not exist.
 
     Raises:
-        ValueError: if it cannot be made, or has no name.
+        ValueError: if it cannot be created, or the name is empty.
     """
     if not os.fspath(out):
-        raise ValueError("`out` must be a folder that can be made: it has no name.")
+        raise ValueError("`out` must be the name of a folder, got an empty name.")
     folder = pathlib.Path(out)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise ValueError(
-            f"`out` must be a folder that can be made, {folder}: {error.strerror}."
+            f"`out` must be a folder that can be created, {folder}: {error.strerror}."
         ) from None
     return folder
 
 
 def write_atomically(path: str | os.PathLike, content: str | bytes) -> None:
-    """Write a file whole or not at all: a reader never sees half of it.
+    """Write a complete file or none; readers never see a part of it.
 
     Raises:
-        ValueError: if it cannot be written; then nothing is left behind.
+        ValueError: if it cannot be written; then no file is left behind.
     """
     with whole_file(path) as file:
         file.write(content.encode() if isinstance(content, str) else content)
@@ -138,10 +140,10 @@ def write_atomically(path: str | os.PathLike, content: str | bytes) -> None:
 
 @contextlib.contextmanager
 def whole_file(path: str | os.PathLike) -> Iterator[BinaryIO]:
-    """A file to be written in the `with` block, after which it has its name.
+    """Open a temporary file that takes its name `path` when the `with` block ends.
 
     Raises:
-        ValueError: if it cannot be written; then nothing is left behind.
+        ValueError: if it cannot be written; then no file is left behind.
     """
     path = pathlib.Path(path)
     temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")
@@ -153,7 +155,7 @@ def whole_file(path: str | os.PathLike) -> Iterator[BinaryIO]:
         os.replace(temporary, path)
     except OSError as error:
         raise ValueError(
-            f"a file must be possible to write, {path}: {error.strerror}."
+            f"a file must be writable, {path}: {error.strerror}."
         ) from None
     finally:
         temporary.unlink(missing_ok=True)

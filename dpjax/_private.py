@@ -1,4 +1,4 @@
-"""What keeps objects to themselves: no pickles, and no arrays in what is printed."""
+"""Protects objects with private content: no pickling, and no values in a `repr`."""
 
 __all__ = ["Unpickled", "shapes_only"]
 
@@ -8,19 +8,19 @@ import equinox as eqx
 
 
 class Unpickled:
-    """Of a class that holds records, exact numbers or a release: it is not pickled.
+    """Base of classes that hold records, exact numbers or a release; forbids pickling.
 
-    A pickle holds all that an object does, and reading one runs whatever it says; files
-    of this library hold what may be shown, and are checked. Copies are the object
-    itself.
+    A pickle contains all private fields, and reading one can run any code. This
+    library's own files hold only public content, which is checked when they are read.
+    A copy is the object itself.
     """
 
     _instead: ClassVar[str] = "give others the release, or a file of it"
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise TypeError(
-            f"`{type(self).__name__}` must not be pickled, nor sent to a process by "
-            f"one: {self._instead}."
+            f"`{type(self).__name__}` must not be pickled, nor sent to another process "
+            f"as a pickle: {self._instead}."
         )
 
     def __copy__(self) -> "Unpickled":
@@ -31,5 +31,5 @@ class Unpickled:
 
 
 def shapes_only(self: Any) -> str:
-    """A `repr` with the shapes of arrays instead of what they hold."""
+    """Return a `repr` with the shapes of arrays instead of their values."""
     return eqx.tree_pformat(self)

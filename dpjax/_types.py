@@ -1,7 +1,7 @@
-"""Array annotations shared by the whole package, with the letters of their axes.
+"""Array annotations of the whole package; the test suite checks them.
 
-n records, d variables, m numbers of a statistic, c cells of all families, k levels,
-e budgets, r repeats. Annotations document; the test-suite checks them.
+Axes: n records, d variables, m numbers of a statistic, c cells of all node tables,
+k levels, e budgets, r repeats.
 """
 
 __all__ = ["Cells", "Flat", "Key", "Records", "Scalar", "Scalars"]

@@ -65,7 +65,7 @@ def charged(ledger: Ledger, times: int) -> int:
         except ValueError as error:
             if "`budget` must be that of the ledger" in str(error):  # another began it
                 break
-            if "a file must be possible to write" not in str(error):  # deleted so far
+            if "a file must be writable" not in str(error):  # deleted so far
                 raise
     return succeeded
 

@@ -65,7 +65,7 @@ def one_of_two_processes(address, number, folder):
 def _failure_in_one(number, mesh):
     """The other one is told, rather than left to wait."""
     bad = [RECORDS, np.full((1, 3), 9, np.uint8)]  # the second is that of process 1
-    told = (RuntimeError, "number 1 refused its own")
+    told = (RuntimeError, "process 1 failed")
     refused = (ValueError, "must hold indices of levels")
     error, message = (told, refused)[number]
     with pytest.raises(error, match=message):

@@ -268,7 +268,7 @@ def test_chains_that_agree_are_not_mentioned():
         ("log.json", ("--states", "0"), "`states` must be an integer"),
         ("log.json", ("--states", "3", "--times", "north=7:7", "--times", "south=7:7"),
          "number of cells, 2"),
-        ("log.json", ("--times", "east=7:9"), "`times` must name regions"),
+        ("log.json", ("--times", "east=7:9"), "`times` must name distinct levels"),
         ("log.json", ("--times", "north=6:9"), "`times` must run from"),
         ("log.json", ("--times", "north=7"), "of the form REGION=FIRST:LAST"),
         ("log.json", ("--times", "7:9"), "of the form REGION=FIRST:LAST"),

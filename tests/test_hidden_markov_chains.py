@@ -77,12 +77,12 @@ def test_declared_cells():
 @pytest.mark.parametrize(
     ("times", "message"),
     [
-        ({"east": (7, 9)}, "`times` must name regions, .* got 'east'"),
+        ({"east": (7, 9)}, "`times` must name distinct levels .* got 'east'"),
         ({"south": (9, 8)}, "`times` must run from .* 7 to 18, got 9 to 8 for 'south'"),
         ({"south": (6, 8)}, "`times` must run from .* got 6 to 8"),
         ({"south": (8, 19)}, "`times` must run from .* got 8 to 19"),
-        ({"south": (8.0, 9)}, "`times` must be a first and a last time, whole"),
-        ({"south": (8,)}, "`times` must be a first and a last time, whole"),
+        ({"south": (8.0, 9)}, "`times` must give a first and a last time"),
+        ({"south": (8,)}, "`times` must give a first and a last time"),
     ],
 )
 def test_times_that_are_not_the_regions_own(times, message, rng, key):
@@ -125,7 +125,7 @@ def test_a_network_of_times_first_is_no_event_log():
 
 def test_numbers_are_no_fields():
     dead = dp.Interval("dead", 0, 9)
-    with pytest.raises(ValueError, match="got bounds for 'dead'"):
+    with pytest.raises(ValueError, match="'dead' is numeric"):
         event_network([*LOG[:3], dead], "place", "month")
 
 

@@ -9,7 +9,7 @@ from dpjax.data.variables import Variable
 from dpjax.event_logs import HiddenMarkovPosterior, log_variables
 from dpjax.plots import bars, maps
 from dpjax.plots.figures import COLOURS
-from dpjax.plots.states import DISTINCT, OTHERS, UNDECLARED, colour_of, shares
+from dpjax.plots.hidden_states import DISTINCT, OTHERS, UNDECLARED, colour_of, shares
 from tests.event_log import LOG, NET
 
 REGION, TIME, FIELDS = log_variables(NET)

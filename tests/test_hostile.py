@@ -251,7 +251,7 @@ LIMITS = {
         lambda: exact_epsilon(Fraction(10**40, 10**41 - 1)),
         "`epsilon` must be a finite",
     ),
-    "digits": (lambda: parse_json("1" * 101, "file"), "of sensible length"),
+    "digits": (lambda: parse_json("1" * 101, "file"), "at most 100 characters"),
     "cells": (
         lambda: CellGrid(
             TableLayout((3,), ((0,),)), Fraction(1, 4096), 4096, Fraction(1)

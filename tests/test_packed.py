@@ -201,16 +201,16 @@ def test_parities_near_the_limit_of_32_bits_wrap_to_the_truth(n, monkeypatch):
 
 
 def test_only_binary_records_are_packed():
-    with pytest.raises(ValueError, match="`records` must hold 0 and 1 only"):
+    with pytest.raises(ValueError, match="`records` must hold only 0 and 1"):
         pack(np.array([[0, 2]], np.uint8))
-    with pytest.raises(ValueError, match="`records` must hold 0 and 1 only"):
+    with pytest.raises(ValueError, match="`records` must hold only 0 and 1"):
         pack(np.array([[0, -1]], np.int64))
     with pytest.raises(ValueError, match="`records` must be a matrix of integers"):
         pack(np.zeros(3, np.uint8))
     packed = pack(np.zeros((3, 2), np.uint8))
     with pytest.raises(ValueError, match="`records` must have 3 columns"):
         count(packed, TableLayout((2,) * 3, ((0, 1),)))
-    with pytest.raises(ValueError, match="must not be packed where a variable has not"):
+    with pytest.raises(ValueError, match="must not be packed if a variable does not"):
         count(packed, TableLayout((2, 3), ((0, 1),)))
-    with pytest.raises(ValueError, match="`subsets` must hold numbers of columns"):
+    with pytest.raises(ValueError, match="`subsets` must hold column numbers"):
         parities(packed, ((0, 2),))

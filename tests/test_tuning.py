@@ -78,7 +78,7 @@ def test_the_program_starts_again_once_and_with_its_arguments(restarts, monkeypa
 @pytest.mark.parametrize("library", ["", "musl"])
 def test_other_c_libraries_are_left_alone(library, restarts, monkeypatch):
     monkeypatch.setattr(tuning.platform, "libc_ver", lambda: (library, ""))
-    with pytest.raises(ValueError, match="must be called where the C library is glibc"):
+    with pytest.raises(ValueError, match="must be called on a system with glibc"):
         dpjax.runtime.tune_allocator()
     assert not restarts
 

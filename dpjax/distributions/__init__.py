@@ -1,4 +1,4 @@
-"""NumPyro distributions of the library's posteriors: truncated, and tempered."""
+"""Truncated and tempered posterior distributions for NumPyro."""
 
 __all__ = [
     "Dirichlet",

@@ -1,8 +1,7 @@
-r"""A Gaussian law inside the unit ball, in the basis of its precision matrix.
+r"""Mass and moments of a Gaussian inside the unit ball, in its precision's eigenbasis.
 
-Everything rests on the tilt $e^{t (|w|^2 - 1)}$, which leaves the law Gaussian, with
-precisions $l_i + 2t$: mass and moments inside the ball are inverse Laplace integrals
-over complex tilts.
+They are inverse Laplace integrals over complex tilts: the density times
+$e^{-t (|w|^2 - 1)}$ is Gaussian with precisions $l_i + 2t$.
 """
 
 __all__ = ["Moments", "Tilted", "log_inside", "moments", "saddle", "tilt", "to_fill"]
@@ -23,28 +22,28 @@ Scalar = Float[Array, ""]
 
 _BISECTIONS = 50
 _NODES = 48
-_LEAN = 0.34  # suits every case, as the transform is in closed form
-_END = 5.3  # where an exponential law, the slowest to vanish, is negligible
+_LEAN = 0.34
+_END = 5.3  # an exponential distribution, which decays most slowly, is negligible there
 
 
 class Tilted(NamedTuple):
-    """The Gaussian law after the tilt."""
+    """A tilted Gaussian distribution."""
 
     amount: Scalar
     precision: Vector
     mean: Vector
 
     def expected_square(self) -> Scalar:
-        """Of the norm."""
+        """Expected squared norm."""
         return (self.mean**2 + 1 / self.precision).sum()
 
 
 def tilt(precision: Vector, pull: Vector, amount: Scalar) -> Tilted:
-    """The law with density exp(-precision . w^2 / 2 + pull . w), tilted.
+    """Tilt the distribution with density exp(-precision . w^2 / 2 + pull . w).
 
     Args:
         precision: eigenvalues of the precision matrix.
-        pull: precision matrix times mean, in its basis.
+        pull: precision matrix times mean, in the eigenbasis.
         amount: t.
     """
     tilted = precision + 2 * amount
@@ -52,9 +51,9 @@ def tilt(precision: Vector, pull: Vector, amount: Scalar) -> Tilted:
 
 
 def to_fill(precision: Vector, pull: Vector) -> Tilted:
-    """The least tilt under which the expected squared norm is at most 1.
+    """Apply the least tilt at which the expected squared norm is at most 1.
 
-    Among all, it makes the tilted law the best one to propose from.
+    It is the best tilt for proposals.
     """
     zero = jnp.zeros(())
 
@@ -66,20 +65,18 @@ def to_fill(precision: Vector, pull: Vector) -> Tilted:
 
 
 def saddle(precision: Vector, pull: Vector) -> Tilted:
-    """The tilt under which the expected squared norm is 1 less one over the tilt."""
+    """Apply the tilt at the saddle point: the expected squared norm is 1 - 1 / tilt."""
 
     def outside(amount):
         return tilt(precision, pull, amount).expected_square() + 1 / amount > 1
 
-    def middle(low, high):
-        return jnp.sqrt(low * high)
-
-    amount = _bisect(outside, jnp.ones(()), _most(pull), middle)
+    low, high = jnp.ones(()), _most(pull)
+    amount = _bisect(outside, low, high, lambda low, high: jnp.sqrt(low * high))
     return tilt(precision, pull, amount)
 
 
 def _most(pull: Vector) -> Scalar:
-    """A tilt beyond both of the above."""
+    """An upper bound of both tilts above."""
     return pull.shape[0] + 2 + jnp.sqrt((pull * pull).sum())
 
 
@@ -99,22 +96,22 @@ def _bisect(
 
 
 def log_inside(law: Tilted) -> Scalar:
-    """Log of E exp(amount (|w|^2 - 1)) over the unit ball, at the saddle."""
+    """Log of E exp(amount (|w|^2 - 1)) over the unit ball, from `saddle`'s result."""
     contour, exponent = _integrand(law)
     density = (contour.weight * jnp.exp(exponent)).real.sum()
     return jnp.log(density) - jnp.log(law.amount)
 
 
 class Moments(NamedTuple):
-    """Of the law inside the ball, and the derivative of its mass."""
+    """Moments inside the ball, and the derivative of the mass."""
 
     mean: Vector
-    second: Float[Array, "d d"]  # of w - centre
-    growth: Scalar  # of the log-mass in the squared radius
+    second: Float[Array, "d d"]  # second moment of w - centre
+    growth: Scalar  # derivative of the log-mass in the squared radius
 
 
 def moments(precision: Vector, pull: Vector, basis: Array, centre: Vector) -> Moments:
-    """Moments in the original basis, whose columns `basis` are the eigenvectors."""
+    """Moments in the original basis; the columns of `basis` are the eigenvectors."""
     law = saddle(precision, pull)
     contour, exponent = _integrand(law)
     share = contour.weight * jnp.exp(exponent)
@@ -132,9 +129,9 @@ def moments(precision: Vector, pull: Vector, basis: Array, centre: Vector) -> Mo
 
 
 def _integrand(law: Tilted) -> tuple[Contour, Complex[Array, " n"]]:
-    """A path of tilts, and the log of the transform on it relative to the saddle's.
+    """A path of tilts, and the log-transform on it relative to the saddle point.
 
-    Linear terms are together, where they cancel.
+    Linear terms are combined before they can cancel.
     """
     variance = ((4 * law.mean**2 + 2 / law.precision) / law.precision).sum()
     scale = 1 / jnp.sqrt(variance + 1 / law.amount**2)

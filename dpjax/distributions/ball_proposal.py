@@ -1,4 +1,4 @@
-"""Proposals of a Gaussian law inside a ball, and which of them are accepted."""
+"""Rejection sampling of a Gaussian distribution truncated to a ball."""
 
 __all__ = ["BallProposal", "Rotated", "draw", "proposal", "rotate", "times"]
 
@@ -21,7 +21,7 @@ Scalar = Float[Array, ""]
 
 
 class Rotated(NamedTuple):
-    """The law in the eigenbasis of its precision matrix, in units of the radius."""
+    """A Gaussian in the eigenbasis of its precision matrix, in units of the radius."""
 
     basis: Matrix  # columns
     precision: Vector
@@ -30,7 +30,7 @@ class Rotated(NamedTuple):
 
 
 def rotate(location: Vector, precision_matrix: Matrix, radius: Scalar) -> Rotated:
-    """The law in its eigenbasis; not to be differentiated."""
+    """Transform the Gaussian to its eigenbasis; not differentiable."""
     fixed = lax.stop_gradient((location, precision_matrix, radius))
     location, precision_matrix, radius = fixed
     values, basis = jnp.linalg.eigh(precision_matrix)
@@ -41,35 +41,36 @@ def rotate(location: Vector, precision_matrix: Matrix, radius: Scalar) -> Rotate
 
 
 def times(matrix: Matrix, vector: Vector) -> Vector:
-    """Their product, in full precision on every device."""
+    """Product of a matrix and a vector, in full precision on every device."""
     return jnp.matmul(matrix, vector, precision="highest")
 
 
 class BallProposal(NamedTuple):
-    """The tilted law in the eigenbasis, and what of it is replaced how often.
+    """The tilted Gaussian in the eigenbasis, and which coordinate is replaced.
 
-    The squares of all dimensions and what is missing from the squared radius sum to it.
+    The squared coordinates and a remainder sum to the squared radius. One of them is
+    replaced, so that the sum holds.
     """
 
     mean: Vector
     spread: Vector
     tilt: Scalar
-    alone: Bool[Array, ""]  # only what is missing is replaced: few are rejected so
-    replaced: Float[Array, " d+1"]  # cumulative chances; the last is what is missing
+    alone: Bool[Array, ""]  # whether only the remainder is ever replaced
+    replaced: Float[Array, " d+1"]  # cumulative probabilities; the remainder is last
     log_top: Vector  # upper bound of `_log_weighted`
     valid: Bool[Array, ""]
 
 
 def proposal(rotated: Rotated) -> BallProposal:
-    """The better of both ways to propose.
+    """Choose the proposal that is accepted more often.
 
-    Replacing one square, chosen among all, accepts more often than replacing what is
-    missing alone by the factor tilt / (sum of the chances, not normalised).
+    Choosing any square accepts more often than replacing the remainder alone by the
+    factor tilt / (sum of the unnormalised probabilities).
     """
     law = to_fill(rotated.precision, rotated.pull)
     spread = 1 / jnp.sqrt(law.precision)
     signal = jnp.abs(law.mean) / spread
-    # close to the maximum of a function whose second derivative is -1 or less
+    # Close to the maximum of a function whose second derivative is at most -1.
     point = (signal + jnp.sqrt(signal * signal + 4)) / 2
     shrunk = jnp.exp(-2 * signal * point)
     slope = 2 * signal * shrunk / (1 + shrunk)
@@ -83,7 +84,7 @@ def proposal(rotated: Rotated) -> BallProposal:
 
 
 def _log_weighted(point: Array, signal: Array) -> Array:
-    """Log of u times the density of u = w^2, at |w| = `point`, w ~ N(`signal`, 1)."""
+    """Log of u times the density of u = w^2 at |w| = `point`, w ~ N(`signal`, 1)."""
     gap = point - signal
     folded = jnp.log1p(jnp.exp(-2 * signal * point)) - np.log(2 * np.sqrt(2 * np.pi))
     return jnp.log(point) - gap * gap / 2 + folded
@@ -92,11 +93,11 @@ def _log_weighted(point: Array, signal: Array) -> Array:
 def draw(
     key: RandomKey, laws: BallProposal
 ) -> tuple[Float[Array, "lanes d"], Bool[Array, " lanes"]]:
-    """One proposal a lane, and whether it is accepted.
+    """Draw one proposal for each lane, and whether it is accepted.
 
     Args:
-        key: typed.
-        laws: with lanes on the first axis of every array.
+        key: random key.
+        laws: arrays with lanes on the first axis.
     """
     key_point, key_missing, key_entry, key_sign, key_luck = jr.split(key, 5)
     lanes, size = laws.mean.shape
@@ -116,7 +117,7 @@ def draw(
 
 
 def _entry(key: RandomKey, laws: BallProposal) -> Array:
-    """What is replaced in each lane."""
+    """Draw the coordinate to replace in each lane; d is the remainder."""
     lanes, size = laws.mean.shape
     pick = jr.uniform(key, (lanes,)) * laws.replaced[:, -1]
     entry = (laws.replaced <= pick[:, None]).sum(1)
@@ -126,7 +127,7 @@ def _entry(key: RandomKey, laws: BallProposal) -> Array:
 def _sign(
     key: RandomKey, laws: BallProposal, length: Float[Array, "lanes 1"]
 ) -> Float[Array, "lanes d"]:
-    """That of a dimension given its square: mostly the mean's."""
+    """Draw the sign of a coordinate given its square."""
     lanes, _ = laws.mean.shape
     away = jax.nn.sigmoid(-2 * jnp.abs(laws.mean) / laws.spread**2 * length)
     is_away = jr.uniform(key, (lanes, 1)) < away
@@ -139,7 +140,7 @@ def _log_chance(
     chosen: Bool[Array, "lanes d"],
     whole: Bool[Array, " lanes"],
 ) -> Float[Array, " lanes"]:
-    """Of acceptance, where `rest` of the squared radius replaces the chosen."""
+    """Log-probability of acceptance if `rest` replaces the chosen square."""
     signal = jnp.abs(laws.mean) / laws.spread
     gain = _log_weighted(jnp.sqrt(rest)[:, None] / laws.spread, signal) - laws.log_top
     decay = laws.tilt * rest

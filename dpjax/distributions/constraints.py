@@ -1,4 +1,4 @@
-"""Supports of the truncated laws, with bijections from all real vectors for NUTS."""
+"""Supports of truncated distributions, with bijections from real vectors for NUTS."""
 
 __all__ = ["Ball", "BallTransform", "SimplexAbove", "SimplexAboveTransform"]
 
@@ -14,7 +14,7 @@ Numbers = Float[Array, "*batch"]
 
 
 class SimplexAbove(constraints.Constraint):
-    """Vectors that sum to 1 and have no entry below `least`."""
+    """Vectors that sum to 1, with every entry at least `least`."""
 
     event_dim = 1
 
@@ -34,9 +34,7 @@ class SimplexAbove(constraints.Constraint):
 
     def eq(self, other: object, static: bool = False) -> Any:
         """Whether the other support is the same."""
-        if not isinstance(other, SimplexAbove):
-            return False
-        return _same(self.least, other.least, static)
+        return _same(self, other, static)
 
     def tree_flatten(self):
         """For JAX."""
@@ -67,9 +65,7 @@ class Ball(constraints.Constraint):
 
     def eq(self, other: object, static: bool = False) -> Any:
         """Whether the other support is the same."""
-        if not isinstance(other, Ball):
-            return False
-        return _same(self.radius, other.radius, static)
+        return _same(self, other, static)
 
     def tree_flatten(self):
         """For JAX."""
@@ -80,7 +76,7 @@ class Ball(constraints.Constraint):
 
 
 class SimplexAboveTransform(Transform):
-    """Stick breaking, shrunk towards the middle of the simplex."""
+    """Stick breaking, scaled onto the simplex with entries of at least `least`."""
 
     def __init__(self, least: Numbers):
         self.least = least
@@ -108,7 +104,7 @@ class SimplexAboveTransform(Transform):
     def log_abs_det_jacobian(
         self, x: Vectors, y: Float[Array, "*batch j"], intermediates: object = None
     ) -> Numbers:
-        """Of the first k - 1 entries, as for stick breaking."""
+        """Log-determinant for the first k - 1 entries, as for stick breaking."""
         spare = self._spare(y.shape[-1])
         stick = (y - jnp.asarray(self.least)[..., None]) / spare
         plain = StickBreakingTransform().log_abs_det_jacobian(x, stick)
@@ -124,16 +120,14 @@ class SimplexAboveTransform(Transform):
 
     def eq(self, other: object, static: bool = False) -> Any:
         """Whether the other transform is the same."""
-        if not isinstance(other, SimplexAboveTransform):
-            return False
-        return _same(self.least, other.least, static)
+        return _same(self, other, static)
 
     def tree_flatten(self):
         """For JAX."""
         return (self.least,), (("least",), {})
 
     def _spare(self, size: int) -> Numbers:
-        """What the bounds leave of the total, with an axis for the entries."""
+        """1 minus the sum of the bounds, with an axis for the entries."""
         return 1 - size * jnp.asarray(self.least)[..., None]
 
 
@@ -166,16 +160,14 @@ class BallTransform(Transform):
     def log_abs_det_jacobian(
         self, x: Vectors, y: Float[Array, "*batch j"], intermediates: object = None
     ) -> Numbers:
-        """One factor for each direction across, three for the one along x."""
+        """Log of the absolute Jacobian determinant."""
         size = x.shape[-1]
         stretched = (size / 2 + 1) * jnp.log1p((x * x).sum(-1))
         return size * jnp.log(jnp.asarray(self.radius)) - stretched
 
     def eq(self, other: object, static: bool = False) -> Any:
         """Whether the other transform is the same."""
-        if not isinstance(other, BallTransform):
-            return False
-        return _same(self.radius, other.radius, static)
+        return _same(self, other, static)
 
     def tree_flatten(self):
         """For JAX."""
@@ -192,7 +184,11 @@ def _onto_ball(constraint: Ball) -> BallTransform:
     return BallTransform(constraint.radius)
 
 
-def _same(one: Array, other: Array, static: bool) -> Any:
+def _same(first: Any, second: Any, static: bool) -> Any:
+    """Whether two supports or transforms have one type and equal parameters."""
+    if type(first) is not type(second):
+        return False
+    ((one,), _), ((other,), _) = first.tree_flatten(), second.tree_flatten()
     if one is other:
         return True
     if jnp.shape(one) != jnp.shape(other):

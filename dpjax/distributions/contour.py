@@ -1,7 +1,7 @@
-r"""Densities of sums of independent variables, by their transforms on a hyperbola.
+r"""Inverse Laplace transforms, integrated along a hyperbola.
 
-The inverse Laplace integral $\frac{1}{2\pi i}\int e^{s t} L(s)\,ds$ through the saddle
-point, by the trapezoidal rule: the error falls exponentially with the number of nodes.
+The trapezoidal rule evaluates $\frac{1}{2\pi i}\int e^{s t} L(s)\,ds$ through the
+saddle point, with an error that falls exponentially with the number of nodes.
 """
 
 __all__ = ["Contour", "hyperbola", "integrate"]
@@ -18,9 +18,9 @@ Scalar = Float[Array, ""]
 
 
 class Contour(NamedTuple):
-    """Upper half of a path that is symmetric about the real axis."""
+    """The upper half of a path that is symmetric about the real axis."""
 
-    shift: Complex[Array, " n"]  # from the saddle point
+    shift: Complex[Array, " n"]  # distance from the saddle point
     weight: Complex[Array, " n"]
 
 
@@ -28,10 +28,10 @@ def hyperbola(scale: Scalar, lean: Scalar, end: Scalar, count: int) -> Contour:
     r"""The path $\nu (\sin\phi\,(1 - \cosh u) + i \cos\phi\,\sinh u)$, u up to `end`.
 
     Args:
-        scale: $\nu$; one over the standard deviation of the sum.
-        lean: $\sin\phi$, how far the ends lean to the left of the vertical.
-        end: of u, where the integrand has become negligible.
-        count: nodes, of which the first is the saddle point.
+        scale: $\nu$, the inverse of the sum's standard deviation.
+        lean: $\sin\phi$; how far the path bends to the left of the vertical.
+        end: largest u, where the integrand is negligible.
+        count: number of nodes; the first is the saddle point.
 
     Reference:
         Weideman & Trefethen (Mathematics of Computation 76, 2007), section 4.
@@ -39,8 +39,7 @@ def hyperbola(scale: Scalar, lean: Scalar, end: Scalar, count: int) -> Contour:
     step = end / count
     u = step * jnp.arange(count, dtype=float)
     upright = jnp.sqrt(1 - lean * lean)
-    # cosh u - 1 without cancelling
-    bend = 2 * jnp.sinh(u / 2) ** 2
+    bend = 2 * jnp.sinh(u / 2) ** 2  # cosh u - 1 without cancellation
     shift = lax.complex(-lean * bend, upright * jnp.sinh(u))
     speed = lax.complex(upright * jnp.cosh(u), lean * jnp.sinh(u))
     half = jnp.where(u > 0, 1, 0.5)
@@ -51,7 +50,7 @@ def hyperbola(scale: Scalar, lean: Scalar, end: Scalar, count: int) -> Contour:
 def integrate(
     contour: Contour, exponent: Complex[Array, " n"], factor: Array | None = None
 ) -> Float[Array, "..."]:
-    """Integral of exp(exponent), times `factor` with nodes on its first axis if any."""
+    """Integrate exp(exponent), times `factor` (nodes on its first axis) if given."""
     terms = contour.weight * jnp.exp(exponent)
     if factor is None:
         return terms.real.sum()

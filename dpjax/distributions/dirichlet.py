@@ -1,4 +1,4 @@
-"""Independent Dirichlet laws, as NumPyro knows them."""
+"""NumPyro's Dirichlet distribution for the rows of probability tables."""
 
 __all__ = ["Dirichlet", "dirichlet_rows"]
 
@@ -7,5 +7,5 @@ from numpyro.distributions import Dirichlet
 
 
 def dirichlet_rows(concentration: Float[Array, "*rows k"]) -> Dirichlet:
-    """Independent Dirichlet laws of the rows of a conditional probability table."""
+    """Independent Dirichlet distributions of a conditional probability table's rows."""
     return Dirichlet(concentration)

@@ -1,6 +1,6 @@
 """Gauss-Legendre quadrature on both sides of the maximum of a log-concave function.
 
-Nodes go as far as the function is not negligible in its own precision.
+The nodes cover the part where the function is not negligible in its own precision.
 """
 
 __all__ = ["negligible", "nodes", "reach"]
@@ -20,14 +20,14 @@ _NODES, _WEIGHTS = legendre.leggauss(48)
 
 
 def negligible() -> float:
-    """How far below its maximum the logarithm of a function may be dropped."""
+    """How far below its maximum the log of a function is treated as minus infinity."""
     return float(4 - np.log(jnp.finfo(float).eps))
 
 
 def reach(log_density: Callable[[Reals], Reals], bound: Reals) -> Reals:
-    """Where a decreasing function of h >= 0, 0 at 0, becomes negligible; or `bound`.
+    """Where a decreasing function of h >= 0 with value 0 at 0 becomes negligible.
 
-    Not to be differentiated: nodes are free to be anywhere.
+    At most `bound`. The result is not differentiable, as the nodes are arbitrary.
     """
     bound = lax.stop_gradient(bound)
 
@@ -44,7 +44,7 @@ def reach(log_density: Callable[[Reals], Reals], bound: Reals) -> Reals:
 def nodes(
     left: Float[Array, ""], right: Float[Array, ""]
 ) -> tuple[Float[Array, " n"], Float[Array, " n"]]:
-    """Nodes and weights for the integral from -`left` to `right`, split at 0."""
+    """Nodes and weights for an integral from -`left` to `right`, split at 0."""
     place = jnp.asarray((_NODES + 1) / 2, float)
     weight = jnp.asarray(_WEIGHTS / 2, float)
     points = jnp.concatenate([-left * place, right * place])

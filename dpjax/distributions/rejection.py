@@ -1,6 +1,6 @@
-"""Rejection that ends when every lane has accepted, and a hat for log-concave laws.
+"""Batched rejection sampling, and an envelope for log-concave densities.
 
-No number of rounds is fixed, so no lane ever falls back on something else.
+Each element of a batch, a lane, is proposed for until it accepts, without a limit.
 """
 
 __all__ = [
@@ -22,14 +22,14 @@ import jax.random as jr
 from jax import lax
 from jaxtyping import Array, Bool, Float, PyTree
 
-RandomKey = Array  # typed, or a legacy one: some of NumPyro's handlers make those
+RandomKey = Array  # typed or legacy: some of NumPyro's handlers make legacy keys
 Reals = Float[Array, "..."]
 Function = Callable[[Array], Array]
 Parameters = PyTree[Array]
 
-_MANY = 1024  # lanes, from which it pays to gather those that wait
-_GATHERED = 8  # times fewer
-_PASSES, _GROUP = 2, 64  # where most are accepted at once
+_MANY = 1024  # lanes from which gathering the waiting ones is faster
+_GATHERED = 8  # the last 1/8 of the lanes is gathered
+_PASSES, _GROUP = 2, 64  # of `each_until_accepted`
 
 
 def until_accepted(
@@ -41,18 +41,18 @@ def until_accepted(
     *,
     gather: bool = True,
 ) -> Float[Array, "lanes ..."]:
-    """Proposals of every lane until one of its own is accepted; NaN where not valid.
+    """Propose in every lane until it accepts; return NaN in lanes that are not valid.
 
-    Once few lanes are left, they are gathered, and only they are drawn for.
+    Once few lanes wait, they are gathered, and proposals are drawn for them alone.
 
     Args:
-        key: split anew in every pass.
-        draw: from a key and the parameters of some lanes to a proposal for each, and
-            whether it is accepted: with a positive chance in every valid lane.
-        parameters: arrays whose first axis is the lanes.
+        key: split in every pass.
+        draw: maps a key and the parameters of some lanes to a proposal for each and
+            whether it is accepted, with positive probability in every valid lane.
+        parameters: arrays with lanes on the first axis.
         valid: lanes to draw for.
-        event_shape: of one proposal.
-        gather: not worth it where this is one step of another rejection.
+        event_shape: shape of one proposal.
+        gather: False if this is a step of another rejection sampler.
     """
     key_all, key_few = jr.split(key)
     lanes = valid.shape[0]
@@ -73,16 +73,15 @@ def each_until_accepted(
     parameters: Parameters,
     valid: Bool[Array, " lanes"],
 ) -> Float[Array, " lanes"]:
-    """The same for numbers that are mostly accepted at once, quick under `vmap` too.
+    """`until_accepted` for numbers that are mostly accepted at once; fast under `vmap`.
 
-    A loop under `vmap` goes on with every lane until the last one is done. So after two
-    passes over all lanes, each pass serves one lane that waits of each group of 64.
+    A loop under `vmap` continues in every lane until the last one accepts. Therefore,
+    after two passes over all lanes, each pass serves one waiting lane in every 64.
 
     Args:
         key: folded with the number of the pass.
-        draw: from a key and the parameters of some lanes to a proposal for each, and
-            whether it is accepted.
-        parameters: arrays whose first axis is the lanes.
+        draw: as for `until_accepted`.
+        parameters: arrays with lanes on the first axis.
         valid: lanes to draw for; the others get NaN.
     """
     lanes = valid.shape[0]
@@ -105,7 +104,7 @@ def each_until_accepted(
 
     def pass_over_groups(state):
         step, value, waiting = state
-        # beyond the last lane where none waits: such a group is drawn for in vain
+        # Past the end if no lane of the group waits: its proposal is not used.
         first = jnp.where(waiting, place, _GROUP).min(axis=1, keepdims=True)
         take = partial(jnp.take_along_axis, indices=first, axis=1, mode="clip")
         some = jax.tree.map(lambda leaf: take(leaf)[:, 0], in_groups)
@@ -140,17 +139,17 @@ def _while_more_wait(
 
 
 class Hat(NamedTuple):
-    """Above a log-concave function with value 0 at its maximum 0: level, with tails.
+    """Envelope of a log-concave function with maximum 0 at 0: flat with two tails.
 
-    Logarithm of the hat: 0 between `left` and `right`, and outside of them lines with
-    slopes `rise` > 0 and -`fall` < 0, down to the ends of the support.
+    Its logarithm is 0 between `left` and `right`, and linear outside, with slopes
+    `rise` > 0 and -`fall` < 0, up to the ends of the support.
     """
 
     left: Reals
     right: Reals
     rise: Reals
     fall: Reals
-    spent_left: Reals  # 1 - hat(end): share of an endless tail that is inside
+    spent_left: Reals  # 1 - hat(end): share of an infinite tail inside the support
     spent_right: Reals
     area_left: Reals
     area_right: Reals
@@ -164,27 +163,27 @@ class Hat(NamedTuple):
 def build_hat(
     log_density: Function, slope: Function, low: Reals, high: Reals, width: Reals
 ) -> Hat:
-    """Tangents to a concave `log_density` at distance `width` from its maximum, 0.
+    """Build the envelope from tangents at distance `width` from the maximum.
 
     Args:
-        log_density: concave, 0 at its maximum over [low, high], which is at 0.
+        log_density: concave, with maximum 0 over [low, high] at 0.
         slope: its derivative.
         low: end of the support, <= 0.
         high: end of the support, >= 0.
-        width: where the function has fallen by about 1: then more than half of all
-            proposals are accepted. Any width > 0 gives a valid hat.
+        width: > 0. More than half of the proposals are accepted if the function has
+            fallen by about 1 there.
 
     Reference:
         Devroye (1986), Non-Uniform Random Variate Generation, chapter VII.2.
     """
 
     def one_side(sign, end):
-        def towards_end(h):
+        def outward(h):
             return log_density(sign * h)
 
-        return _tail(towards_end, lambda h: sign * slope(sign * h), end, width)
+        return _tail(outward, lambda h: sign * slope(sign * h), end, width)
 
-    # both at once: half as much to trace and to compile
+    # `vmap` traces and compiles one side instead of two.
     signs, ends = jnp.asarray([-1, 1], low.dtype), jnp.stack([-low, high])
     leaves, slopes, spent, areas = jax.vmap(one_side)(signs, ends)
     return Hat(-leaves[0], leaves[1], *slopes, *spent, *areas)
@@ -193,7 +192,7 @@ def build_hat(
 def _tail(
     log_density: Function, slope: Function, end: Reals, width: Reals
 ) -> tuple[Reals, Reals, Reals, Reals]:
-    """Where a tangent to the right of the maximum leaves the level, and its mass."""
+    """Where the tangent right of the maximum meets 0, its slope, share and mass."""
     point = jnp.minimum(width, end)
     fall = -slope(point)
     falls = fall > 0
@@ -207,12 +206,12 @@ def _tail(
 def propose(
     key: RandomKey, hat: Hat
 ) -> tuple[Float[Array, "*shape"], Float[Array, "*shape"]]:
-    """Points under the hat: where they are, and the logarithm of how high.
+    """Draw points uniformly under the envelope: their place and log-height.
 
-    Those not above the density are draws from it.
+    Points that are not above the density are draws from it.
     """
     shape = hat.left.shape
-    piece, place, luck = jr.uniform(key, (3, *shape))  # one call: sooner compiled
+    piece, place, luck = jr.uniform(key, (3, *shape))  # one call compiles faster
     piece = piece * hat.area
     is_left, is_right = piece < hat.area_left, piece > hat.area - hat.area_right
     spent = jnp.where(is_left, hat.spent_left, hat.spent_right)

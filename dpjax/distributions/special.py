@@ -1,6 +1,6 @@
-"""Functions that stay accurate where their textbook forms cancel, and small helpers.
+"""Functions without cancellation for log-densities, and helpers for arrays.
 
-They serve log-densities with parameters up to 1e6 in float32.
+They are accurate for parameters up to 1e6 in float32.
 """
 
 __all__ = [
@@ -22,25 +22,25 @@ from jaxtyping import Array, ArrayLike, Bool, Float, Inexact, PyTree, Real
 
 
 def _terms() -> int:
-    """Of the series below, for full precision wherever they serve."""
+    """Number of terms for full precision of the series below."""
     return 8 if jnp.finfo(float).bits == 32 else 16
 
 
 def broadcast(*values: Real[ArrayLike, "..."]) -> list[Float[Array, "*shape"]]:
-    """The values as arrays of the default floating-point type and of one shape."""
+    """Convert values to arrays of the default float type and of one shape."""
     shape = jnp.broadcast_shapes(*(jnp.shape(value) for value in values))
     return [jnp.broadcast_to(jnp.asarray(value, float), shape) for value in values]
 
 
 def positive(x: Float[Array, "*shape"]) -> Bool[Array, "*shape"]:
-    """Whether entries are positive and finite."""
+    """Whether each entry is positive and finite."""
     return (x > 0) & jnp.isfinite(x)
 
 
 def refuse(wrong: Bool[Array, "*shape"], message: str) -> None:
-    """Raise `ValueError` if a known value is wrong; the message says what is right.
+    """Raise `ValueError(message)` if an entry of `wrong` is true and not traced.
 
-    Values that JAX is tracing pass. No value is shown: parameters may be secret.
+    The message must show no value, since parameters may be private.
     """
     try:
         anywhere = bool(jnp.any(wrong))
@@ -61,9 +61,9 @@ def expm1_minus(x: Inexact[Array, "*shape"]) -> Inexact[Array, "*shape"]:
 
 
 def log1p_minus(x: Inexact[Array, "*shape"]) -> Inexact[Array, "*shape"]:
-    """log(1 + x) - x, for real x > -1 or complex x off the cut.
+    """log(1 + x) - x, for real x > -1 or complex x off the branch cut.
 
-    Near zero from log(1 + x) = 2 artanh(x / (2 + x)).
+    Near zero, log(1 + x) = 2 artanh(x / (2 + x)) is used.
     """
     near = jnp.abs(x) < 0.5
     small = jnp.where(near, x, 0)
@@ -72,12 +72,12 @@ def log1p_minus(x: Inexact[Array, "*shape"]) -> Inexact[Array, "*shape"]:
     series = jnp.zeros_like(x)
     for term in range(_terms(), 0, -1):
         series = square * (1 / (2 * term + 1) + series)
-    # 2r - x = -r x
+    # 2 ratio - x = -ratio x
     return jnp.where(near, ratio * (2 * series - small), jnp.log1p(x) - x)
 
 
 def as_complex(tree: PyTree[Array]) -> PyTree[Array]:
-    """All floating-point leaves as complex numbers, for strict promotion of types."""
+    """Convert all floating-point leaves to complex, for strict type promotion."""
 
     def convert(leaf):
         real = jnp.issubdtype(leaf.dtype, jnp.floating)
@@ -87,9 +87,9 @@ def as_complex(tree: PyTree[Array]) -> PyTree[Array]:
 
 
 def over_batches(function: Callable, *ranks: int) -> Callable:
-    """A function of arrays of these ranks, for arrays with more axes before them.
+    """Vectorise a function of arrays of these ranks over leading batch axes.
 
-    Those broadcast, as for `jnp.vectorize`, which refuses to under strict promotion.
+    Unlike `jnp.vectorize`, it broadcasts them under strict rank promotion too.
     """
 
     def mapped(*arrays):

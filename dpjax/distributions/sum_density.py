@@ -1,4 +1,4 @@
-"""The density with which tilted gamma variables sum to 1, by an inverse transform."""
+"""Density of a sum of tilted gamma variables, by an inverse Laplace transform."""
 
 __all__ = ["components", "log_sum_density"]
 
@@ -22,13 +22,13 @@ Scalar = Float[Array, ""]
 
 _NODES = 40
 _BISECTIONS = 30
-_FARTHEST = 8  # on the hyperbola: nothing but an exponential law needs even 6
+_FARTHEST = 8  # largest end of a path
 
 
 def components(
     shapes: Float[Array, " k"], rate: Scalar, least: Scalar
 ) -> tuple[TiltedGamma, Grid]:
-    """The tilted law of every entry, and its quadrature."""
+    """The tilted distribution of every entry, and its quadrature."""
     rates = jnp.broadcast_to(rate, shapes.shape)
     laws = tilted_gamma(shapes, rates, jnp.broadcast_to(least, shapes.shape))
     return laws, jax.vmap(grid)(laws)
@@ -40,11 +40,11 @@ def log_sum_density(
     """Log-density of the sum of all excesses at `spare`.
 
     Args:
-        laws: of every entry, at one rate for which `spare` is about the expected sum.
+        laws: distributions of the entries, at a rate with expected sum near `spare`.
         grids: their quadratures.
-        spare: the sum of the excesses over the bounds that makes the entries sum to 1.
-        tilts: zeros. Minus the derivative is the expectation of each excess, less
-            its mean without the condition on the sum; the second one its variance.
+        spare: the sum of the excesses over the bounds if the entries sum to 1.
+        tilts: zeros. The first derivative is minus each excess's expectation given the
+            sum, relative to its unconditional mean; the second is its variance.
     """
     contour = _contour(spare, grids.variance.sum())
     gap = as_complex(spare - grids.mean.sum())
@@ -57,10 +57,10 @@ def log_sum_density(
 
 
 def _contour(mean: Scalar, variance: Scalar) -> Contour:
-    """A path for sums of this mean and variance, fixed under differentiation.
+    """A path for sums with this mean and variance, fixed under differentiation.
 
-    It ends where it would for the gamma law that has them, and leans to the left by as
-    much as suits that law: none for a normal law, 27 degrees for an exponential one.
+    End and slope suit the gamma distribution with these moments: the slope is none for
+    a nearly normal one and 27 degrees for an exponential one.
     """
     mean, spread = lax.stop_gradient((mean, jnp.sqrt(variance)))
     ratio = mean / spread

@@ -1,6 +1,6 @@
-"""Posteriors at a temperature, of any NumPyro model, by Markov chains.
+"""Tempered posteriors of any NumPyro model, sampled by Markov chains.
 
-The likelihood of the observed sites is raised to one over the temperature.
+Tempering raises the likelihood of the observed sites to the power 1 / temperature.
 """
 
 __all__ = ["TemperedSamples", "tempered", "tempered_posterior"]
@@ -23,17 +23,17 @@ Sites = dict[str, Array]
 
 
 class TemperedSamples(eqx.Module):
-    """Draws of Markov chains for a posterior at a temperature, and how well they mix.
+    """Markov chain draws of a tempered posterior, with convergence diagnostics.
 
     Args:
-        samples: by site, chains and draws first.
-        r_hat: split R-hat of every number, by site; near 1 once chains agree.
-        effective_size: how many independent draws the chains are worth, likewise.
-        divergences: draws whose trajectory broke down; more than none is a warning.
-        temperature: the power of the likelihood is one over it.
+        samples: draws by site, with axes (chains, draws, ...).
+        r_hat: split R-hat of every number, by site; near 1 after convergence.
+        effective_size: effective sample size of every number, by site.
+        divergences: number of divergent transitions; above 0, draws may be biased.
+        temperature: the likelihood's power is 1 / temperature.
 
     Privacy:
-        None that anybody could check: see `tempered_posterior`.
+        No guarantee that can be verified: see `tempered_posterior`.
     """
 
     samples: Sites
@@ -44,7 +44,7 @@ class TemperedSamples(eqx.Module):
 
     @property
     def grade(self) -> str:
-        """How near the draws are to the law that they stand for: not known."""
+        """The method, "mcmc": the distance from the exact posterior is not known."""
         return "mcmc"
 
 
@@ -59,30 +59,30 @@ def tempered_posterior(
     chains: int = 4,
     **kwargs: object,
 ) -> TemperedSamples:
-    """Sample a NumPyro model's posterior at a temperature by NUTS.
+    """Sample a NumPyro model's tempered posterior by NUTS.
 
     Args:
         key: typed.
-        model: NumPyro model, which observes the records it is given.
-        temperature: > 0; 1 is the posterior itself.
+        model: NumPyro model that observes the records.
+        temperature: > 0; 1 gives the posterior itself.
         *args: arguments of the model.
-        likelihood: names of the observed sites to temper; all of them unless given.
-        warmup: draws of each chain for adaptation, left out.
+        likelihood: names of the observed sites to temper; None: all.
+        warmup: adaptation draws of each chain, which are discarded.
         samples: draws of each chain.
-        chains: how many, run side by side.
+        chains: number of chains, run in parallel.
         **kwargs: further arguments of the model.
 
     Privacy:
-        None as such. A draw of the exact law at temperature T would cost the privacy
-        of the posterior sample, but a Markov chain only nears that law. Foulds et al.,
-        Proposition 3, makes (ε, (1 + e^ε) δ) of it for a caller who states how far the
-        chain is off, δ, for every data set: a number that nobody can observe, and that
-        neither R-hat nor the effective size bounds. A start that depends on the data
-        breaks it. The result is of grade "mcmc", which `release` refuses.
+        No guarantee. A draw of the exact tempered posterior would be a private
+        posterior sample, but a Markov chain only approximates it. Foulds et al.,
+        Proposition 3, gives (ε, (1 + e^ε) δ) if the chain's distance from the posterior
+        is at most δ for every data set and its start does not depend on the data. This
+        δ cannot be observed, and neither R-hat nor the effective size bounds it. The
+        result has grade "mcmc", which `release` refuses.
 
     Raises:
-        ValueError: if an argument is out of its range, or the model observes nothing,
-            or not what `likelihood` names.
+        ValueError: if an argument is out of its range, the model observes no site, or
+            `likelihood` names a site that the model does not observe.
 
     Reference:
         Foulds, Geumlek, Welling & Chaudhuri (UAI-16), sections 3.1 and 4 and
@@ -115,12 +115,12 @@ def tempered_posterior(
 def tempered(
     model: Callable, temperature: Scalar, likelihood: Collection[str] | None = None
 ) -> Callable:
-    """The model with its likelihood raised to one over the temperature.
+    """Raise a NumPyro model's likelihood to the power 1 / temperature.
 
     Args:
         model: NumPyro model.
         temperature: > 0.
-        likelihood: names of the observed sites to temper; all of them unless given.
+        likelihood: names of the observed sites to temper; None: all.
 
     Returns:
         A NumPyro model, for any of NumPyro's inference algorithms.
@@ -129,7 +129,7 @@ def tempered(
 
 
 class _Tempered(Messenger):
-    """Scales observed sites, where `numpyro.handlers.scale` scales all."""
+    """Scales observed sites only, unlike `numpyro.handlers.scale`."""
 
     def __init__(
         self,

@@ -1,7 +1,8 @@
-r"""Gamma variables above a bound, tilted until they are likely to sum to 1.
+r"""Truncated gamma variables, exponentially tilted so that they sum to about 1.
 
-A Dirichlet vector with entries above the bound is such independent variables, given
-that they sum to 1, whatever the tilt $\lambda$: densities $x^{a_i - 1} e^{-\lambda x}$.
+Independent variables with densities $x^{a_i - 1} e^{-\lambda x}$ above a bound, given
+that they sum to 1, are a Dirichlet vector with entries above the bound, for any tilt
+$\lambda$.
 """
 
 __all__ = ["Grid", "TiltedGamma", "grid", "log_transform", "solve_tilt", "tilted_gamma"]
@@ -19,13 +20,13 @@ from dpjax.distributions.special import as_complex, expm1_minus, log1p_minus
 Reals = Float[Array, "*shape"]
 Scalar = Float[Array, ""]
 
-_STEPS = 8  # of a bracket that shrinks quadratically
+_STEPS = 8  # the bracket shrinks quadratically
 
 
 class TiltedGamma(NamedTuple):
-    """The law of h = log(x / mode) for the density x^(shape-1) e^(-rate x), x >= least.
+    """Distribution of h = log(x / mode), x >= least having x^(shape-1) e^(-rate x).
 
-    Logarithms of densities of h are concave, and relative to the maximum, at h = 0.
+    Log-densities of h are concave, with maximum 0 at h = 0.
     """
 
     shape: Reals
@@ -33,16 +34,16 @@ class TiltedGamma(NamedTuple):
     least: Reals
     mode: Reals
     curvature: Reals  # rate * mode
-    start: Reals  # slope at the mode: below 0 where the mode is the bound
+    start: Reals  # slope at the mode; negative if the mode is the bound
 
     @property
     def low(self) -> Reals:
-        """The bound, as h <= 0."""
+        """The value of h at the bound, <= 0."""
         return -jnp.log1p((self.mode - self.least) / self.least)
 
     @property
     def high(self) -> Reals:
-        """Beyond this, the density is negligible."""
+        """A value of h beyond which the density is negligible."""
         drop = negligible() + 10
         endless = 2 * jnp.log1p(drop / self.curvature) + 1
         falls = self.start < 0
@@ -51,11 +52,11 @@ class TiltedGamma(NamedTuple):
 
     @property
     def width(self) -> Reals:
-        """Where the log-density has fallen by about 1."""
+        """Distance at which the log-density has fallen by about 1."""
         return 2 / (jnp.sqrt(self.start**2 + 2 * self.curvature) - self.start)
 
     def log_density(self, h: Reals) -> Reals:
-        """Of h, not normalised."""
+        """Log-density of h, not normalised."""
         return self.start * h - self.curvature * expm1_minus(h)
 
     def slope(self, h: Reals) -> Reals:
@@ -63,7 +64,7 @@ class TiltedGamma(NamedTuple):
         return self.start - self.curvature * jnp.expm1(h)
 
     def excess(self, h: Reals) -> Reals:
-        """What x has above the bound."""
+        """x minus the bound."""
         return (self.mode - self.least) + self.mode * jnp.expm1(h)
 
     def distance(self, excess: Reals) -> Reals:
@@ -71,14 +72,14 @@ class TiltedGamma(NamedTuple):
         return jnp.log1p((excess - (self.mode - self.least)) / self.mode)
 
     def log_weighted(self, excess: Reals) -> Reals:
-        """Logarithm of excess times density of x."""
+        """Logarithm of the excess times the density of x."""
         density = self.log_density(self.distance(excess))
         return density + jnp.log(excess) - jnp.log(excess + self.least)
 
     def largest_weighted(self) -> Reals:
-        """Where `log_weighted` is largest: the root of a quadratic, without cancelling.
+        """The excess y at which `log_weighted` is largest.
 
-        From 1 / y + (shape - 1) / (least + y) = rate.
+        It solves 1 / y + (shape - 1) / (least + y) = rate, without cancellation.
         """
         bound = self.rate * self.least
         root = jnp.sqrt((self.shape - bound) ** 2 + 4 * bound)
@@ -88,7 +89,7 @@ class TiltedGamma(NamedTuple):
 
 
 def tilted_gamma(shape: Reals, rate: Reals, least: Reals) -> TiltedGamma:
-    """The law of these parameters, with rate and mode fixed under differentiation."""
+    """The distribution with rate and mode fixed under differentiation."""
     fixed_shape, rate, fixed_least = lax.stop_gradient((shape, rate, least))
     inside = fixed_shape > rate * fixed_least
     mode = jnp.where(inside, fixed_shape / rate, fixed_least)
@@ -98,21 +99,21 @@ def tilted_gamma(shape: Reals, rate: Reals, least: Reals) -> TiltedGamma:
 
 
 class Grid(NamedTuple):
-    """Nodes of one law's quadrature, on both sides of the peak of its density of x."""
+    """Quadrature nodes of one distribution, on both sides of its peak in x."""
 
-    log_mass: Scalar  # of h
+    log_mass: Scalar  # of the density of h
     excess: Float[Array, " n"]
     probability: Float[Array, " n"]
     is_left: Bool[Array, " n"]
-    peak: Scalar  # maximum of the density of x
-    rise: Scalar  # from the bound to there; 1 if it is the bound
-    reaches_bound: Bool[Array, ""]  # whether the left side goes down to the bound
+    peak: Scalar  # where the density of x is largest
+    rise: Scalar  # distance from the bound to the peak; 1 if they are equal
+    reaches_bound: Bool[Array, ""]  # whether the left nodes extend to the bound
     mean: Scalar  # of the excess
     variance: Scalar
 
 
 def grid(law: TiltedGamma) -> Grid:
-    """The nodes of one law, the same in number for all."""
+    """Place the nodes of one distribution; their number is constant."""
     fixed = lax.stop_gradient(law)
     peak = jnp.maximum(fixed.least, (fixed.shape - 1) / fixed.rate)
     middle = fixed.distance(peak - fixed.least)
@@ -144,16 +145,16 @@ def grid(law: TiltedGamma) -> Grid:
 def solve_tilt(
     shapes: Float[Array, " k"], least: Scalar, enough: float = 0.0
 ) -> Scalar:
-    """The rate at which the expectations sum to 1, nearly; not to be differentiated.
+    """Solve for the rate at which the expectations sum to 1; not differentiable.
 
-    Newton's method from one point on the reciprocals of two functions of the rate, the
-    expected sum and the expected excess over the bounds, gives an upper and a lower
-    bound: the one reciprocal is convex, the other concave.
+    Newton steps on the reciprocals of the expected sum and of the expected excess over
+    the bounds give an upper and a lower bound of the rate, as one reciprocal is convex
+    and the other concave.
 
     Args:
-        shapes: of the entries.
-        least: their bound.
-        enough: how far off the expected sum may be, in its standard deviations.
+        shapes: shape parameter of each entry.
+        least: bound of the entries.
+        enough: tolerance of the expected sum, in its standard deviations.
     """
     shapes, least = lax.stop_gradient((shapes, least))
     bounds = shapes.shape[0] * least
@@ -190,15 +191,15 @@ def log_transform(
 ) -> Complex[Array, ""]:
     r"""Logarithm of E exp(-shift (excess - mean)), for a complex shift of the tilt.
 
-    The integral is taken along a complex path of the excess y from 0 on which the
-    integrand does not oscillate. If the density of x falls from the bound on, with
-    slope $-\sigma(y)$ of its logarithm, y becomes $y \sigma / (\sigma + shift)$. If it
-    has a maximum in between, the path goes straight to where that moves, and from there
-    on has x turned by rate / (rate + shift), which gives a closed form.
+    The integral follows a complex path of the excess y from 0 on which the integrand
+    does not oscillate. If the density of x decreases from the bound, with log-slope
+    $-\sigma(y)$, the path is $y \sigma / (\sigma + shift)$. If the density has a
+    maximum above the bound, the path is a straight line to the shifted maximum and
+    then x times rate / (rate + shift), which has a closed form.
     """
     inside = grid.peak > lax.stop_gradient(law.least)
     law, grid = as_complex((law, grid))
-    # each path with harmless numbers where the other one serves: nothing overflows
+    # Safe parameters for the path that is not selected prevent overflow.
     falling = law._replace(shape=jnp.where(inside, 1, law.shape))
     transform = _falling_path(falling, grid, shift)
     rising = jnp.where(inside, shift, 0)
@@ -207,7 +208,7 @@ def log_transform(
 
 
 def _falling_path(law: TiltedGamma, grid: Grid, shift: Complex[Array, ""]) -> Array:
-    """E exp(-shift (excess - mean)) where the density of x falls from the bound on."""
+    """E exp(-shift (excess - mean)) if the density of x decreases from the bound."""
     x = law.least + grid.excess
     pull = (law.shape - 1) / x
     slope = law.rate - pull
@@ -219,9 +220,9 @@ def _falling_path(law: TiltedGamma, grid: Grid, shift: Complex[Array, ""]) -> Ar
 
 
 def _rising_path(law: TiltedGamma, grid: Grid, shift: Complex[Array, ""]) -> Array:
-    """The same where the density has a maximum above the bound.
+    """The same expectation if the density has a maximum above the bound.
 
-    What is left of it is dropped where it is negligible at the bound.
+    The part left of the maximum is omitted if it is negligible at the bound.
     """
     straight = grid.is_left & grid.reaches_bound
     left = jnp.where(straight, grid.probability, 0)
@@ -232,7 +233,7 @@ def _rising_path(law: TiltedGamma, grid: Grid, shift: Complex[Array, ""]) -> Arr
         part * law.least + grid.mean
     )
     steep = (1 - turn / grid.rise) * (left * jnp.exp(exponent)).sum()
-    # the linear parts of -shape log(1 + shift / rate) and of the rest, together
+    # All terms that are linear in the shift are combined before they can cancel.
     linear = law.least + grid.mean - law.shape / law.rate
     ray = shift * linear - law.shape * log1p_minus(shift / law.rate)
     return steep + (1 - left.sum()) * jnp.exp(ray)

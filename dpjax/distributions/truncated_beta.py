@@ -1,8 +1,7 @@
-"""The Beta law on an interval: exact draws, and a density right where mass is tiny.
+"""The Beta distribution truncated to an interval, accurate also where its mass is tiny.
 
-Everything is computed on the logit, where every Beta density is log-concave, as the
-distance h from the most probable point of the interval: differences of large logarithms
-never arise.
+Computations use h, the logit minus that of the interval's most probable point. Every
+Beta density is log-concave in the logit, and no large logarithms are subtracted.
 """
 
 __all__ = ["TruncatedBeta"]
@@ -35,33 +34,32 @@ from dpjax.distributions.special import (
 Reals = Float[Array, "*shape"]
 Scalar = Float[Array, ""]
 
-_LARGEST = 80  # exponent that float32 can take; what it drops has no mass
+_LARGEST = 80  # exponent that float32 can represent; the mass beyond is negligible
 
 
 class TruncatedBeta(Distribution):
-    r"""Density proportional to $x^{a-1} (1-x)^{b-1}$ on [`low`, `high`].
+    r"""The distribution with density $\propto x^{a-1} (1-x)^{b-1}$ on [`low`, `high`].
 
-    Draws are exact up to rounding: rejection until every one is accepted, for any
-    parameters and however little mass a Beta law has on the interval. In float32 as in
-    float64; parameters that are not valid (where they are traced) give NaN.
+    Draws are exact up to rounding, by rejection, however small the Beta distribution's
+    mass on the interval. The normaliser, `mean` and `variance` are Gauss-Legendre
+    quadratures over the logit (48 nodes on each side of the maximum), with relative
+    error below 1e-9 in float64 and 1e-5 in float32. In float32 the absolute error of
+    `log_prob` is below 1e-5, apart from the rounding of the value. Derivatives in all
+    parameters and the value exist.
 
     Args:
-        concentration1: $a$, > 0; 0.5 to 1e6 is tested.
-        concentration0: $b$, likewise.
+        concentration1: $a$, > 0; tested from 0.5 to 1e6.
+        concentration0: $b$, > 0; tested from 0.5 to 1e6.
         low: > 0.
         high: between `low` and 1. All four broadcast.
 
-    The normaliser, `mean` and `variance` are Gauss-Legendre quadratures over the logit
-    with 48 nodes on either side of the maximum: relative error below 1e-9 in float64.
-    In float32 below 1e-5, and so is the error of `log_prob` (absolute, next to that of
-    rounding the value). Derivatives in all parameters and the value exist.
-
     Raises:
-        ValueError: if a parameter is out of its range (as far as known while tracing).
+        ValueError: if a parameter is outside its range. A traced one gives NaN.
 
     Privacy:
-        One draw from this law as a posterior is F's and Z's posterior sample, with
-        real numbers in place of floats: for studies, not to be published.
+        A draw from this distribution as a posterior is the posterior sample of Foulds
+        et al. and of Zhang et al., in floating point: use it for studies, and do not
+        publish it.
 
     Reference:
         Zhang, Rubinstein & Dimitrakakis (AAAI-16), section 4, for its use.
@@ -106,7 +104,7 @@ class TruncatedBeta(Distribution):
         return _sample(key, tuple(sample_shape), *self._parameters())
 
     def log_prob(self, value: Any, intermediates: Any = None) -> Array:
-        """Log-density; minus infinity outside of the interval."""
+        """Log-density; minus infinity outside the interval."""
         return _log_prob(jnp.asarray(value, float), *self._parameters())
 
     @property
@@ -133,7 +131,7 @@ def _sample(key: RandomKey, sample_shape: tuple[int, ...], *parameters: Array) -
         lambda leaf: jnp.broadcast_to(leaf, shape).ravel(), lanes
     )
     h = each_until_accepted(key, _draw, (peak, hat), valid)
-    # rounding can leave the interval by a unit in the last place
+    # Rounding can leave the interval by a unit in the last place.
     return jnp.clip(peak.value(h), low, high).reshape(shape)
 
 
@@ -150,24 +148,24 @@ def _summaries(*parameters: Array) -> tuple[Array, Array, Array]:
 
 
 class _Peak(NamedTuple):
-    """The law of h = logit(x) - logit(mode), relative to its maximum at h = 0."""
+    """Distribution of h = logit(x) - logit(mode); log-densities have maximum 0 at 0."""
 
-    mode: Reals  # the interval's most probable point
-    other: Reals  # 1 - mode, not rounded with it
+    mode: Reals  # the interval's most probable point in the logit's density
+    other: Reals  # 1 - mode, rounded independently
     total: Reals  # a + b
-    start: Reals  # slope at the mode: 0 unless it is an end of the interval
+    start: Reals  # slope at the mode; 0 unless the mode is an end of the interval
     low: Reals
     high: Reals
 
     @property
     def width(self) -> Reals:
-        """Where the log-density has fallen by about 1."""
+        """Distance at which the log-density has fallen by about 1."""
         curvature = self.total * self.mode * self.other
         start = jnp.abs(self.start)
         return 2 / (start + jnp.sqrt(start * start + 2 * curvature))
 
     def log_density(self, h: Reals) -> Reals:
-        """Of the logit: start h - total log E exp(h (B - mode)), B Bernoulli(mode)."""
+        """start h - total log E exp(h (B - mode)), for B ~ Bernoulli(mode)."""
         up, down = self.other * h, -self.mode * h
         safe_up, safe_down = jnp.minimum(up, _LARGEST), jnp.minimum(down, _LARGEST)
         spread = self.other * expm1_minus(safe_down) + self.mode * expm1_minus(safe_up)
@@ -206,7 +204,7 @@ def _is_valid(a: Reals, b: Reals, low: Reals, high: Reals) -> Bool[Array, "*shap
 
 
 def _peak(a: Reals, b: Reals, low: Reals, high: Reals) -> _Peak:
-    """The mode is held fixed under differentiation: the law does not depend on it."""
+    """Find the mode, fixed under differentiation: the density does not depend on it."""
     fixed_a, fixed_b, fixed_low, fixed_high = lax.stop_gradient((a, b, low, high))
     at_low = fixed_a * (1 - fixed_low) <= fixed_b * fixed_low
     at_high = fixed_a * (1 - fixed_high) >= fixed_b * fixed_high
@@ -244,14 +242,14 @@ def _log_density(
 def _quadrature(
     a: Scalar, b: Scalar, low: Scalar, high: Scalar
 ) -> tuple[Scalar, Scalar, Scalar]:
-    """Log of the mass relative to the maximum, mean and variance of one law."""
+    """Log of the mass relative to the maximum, mean and variance."""
     peak = _peak(a, b, low, high)
     fixed = lax.stop_gradient(peak)
     steepest = jnp.abs(fixed.start)
     bound = jnp.where(steepest > 0, negligible() / steepest, jnp.inf)
     left = reach(lambda h: fixed.log_density(-h), jnp.minimum(-fixed.low, bound))
     right = reach(fixed.log_density, jnp.minimum(fixed.high, bound))
-    # an end of the interval is differentiated, a cut is not
+    # The ends of the interval are differentiated, but not the negligible points.
     left = jnp.where(left >= -fixed.low, -peak.low, left)
     right = jnp.where(right >= fixed.high, peak.high, right)
     h, weights = nodes(left, right)

@@ -1,4 +1,4 @@
-"""The Dirichlet law on the simplex above a bound: exact draws, normalised density."""
+"""The Dirichlet distribution truncated to entries above a bound."""
 
 __all__ = ["TruncatedDirichlet"]
 
@@ -29,38 +29,37 @@ Scalar = Float[Array, ""]
 Vectors = Float[Array, "*batch k"]
 Numbers = Float[Array, "*batch"]
 
-_TO_DRAW = 0.1  # a draw is right at any tilt: as many are accepted as at the best one
+_TO_DRAW = 0.1  # tolerance of the tilt; draws are exact at any tilt
 
 
 class TruncatedDirichlet(Distribution):
-    r"""Density proportional to $\prod_i x_i^{a_i - 1}$ where every entry is >= `least`.
+    r"""The distribution with density $\propto \prod_i x_i^{a_i-1}$, all $x_i\ge\omega$.
 
-    Draws are exact up to rounding, wherever the mode of the Dirichlet law lies. The
-    entries are independent tilted gamma variables above the bound, given that they sum
-    to 1: all are drawn, one is replaced by what the others leave, and the whole is
-    accepted with the chance that makes up for it. Since the shares $(x_j - \omega) /
-    (1 - k\omega)$ sum to 1, the target is a mixture over the replaced entry j in which
-    the replaced entry's density is bounded. At least 15 % are accepted (k up to 40).
+    Draws are exact up to rounding wherever the mode lies. The entries are independent
+    tilted gamma variables above the bound, given that they sum to 1. A proposal draws
+    all of them, replaces one by what the others leave, and is accepted with the
+    probability that corrects for this. As the shares $(x_j - \omega) / (1 - k\omega)$
+    sum to 1, the target is a mixture over the replaced entry j in which the replaced
+    entry's density is bounded. At least 15 % are accepted (k up to 40).
+
+    The normaliser, `mean` and `variance` are inverse Laplace integrals (40 nodes) of
+    the product of the entries' transforms (96 Gauss-Legendre nodes each). In float64
+    the relative error is below 1e-7. In float32 `log_prob` is within 1e-4 for
+    concentrations up to 1e4, and within 1e-3 up to 1e6, apart from the rounding of the
+    value. Derivatives in both parameters and the value exist.
 
     Args:
-        concentration: $a$, > 0, with the k >= 2 entries on the last axis; 0.5 to 1e6 is
-            tested.
-        least: $\omega$, between 0 and 1 / k; broadcasts against the axes before.
-
-    The normaliser, `mean` and `variance` are one-dimensional: an inverse Laplace
-    integral over a hyperbola (40 nodes) of the product of the entries' transforms, each
-    a Gauss-Legendre sum (96 nodes). In float64 the relative error is below 1e-7; in
-    float32 `log_prob` is within 1e-4 up to concentrations of 1e4, and 1e-3 up to 1e6,
-    next to what rounding the value does. Derivatives in both parameters and the value
-    exist.
+        concentration: $a$, > 0, with the k >= 2 entries on the last axis; tested from
+            0.5 to 1e6.
+        least: $\omega$, between 0 and 1 / k; broadcasts against the preceding axes.
 
     Raises:
-        ValueError: if a parameter is out of its range (as far as known while tracing);
-            traced, it gives NaN.
+        ValueError: if a parameter is outside its range. A traced one gives NaN.
 
     Privacy:
-        One draw from this law as a posterior is the posterior sample of both papers,
-        with real numbers replaced by floats: for studies, not to be published.
+        A draw from this distribution as a posterior is the posterior sample of Foulds
+        et al. and of Zhang et al., in floating point: use it for studies, and do not
+        publish it.
 
     Reference:
         Foulds, Geumlek, Welling & Chaudhuri (UAI-16), section 5, for its use.
@@ -95,7 +94,7 @@ class TruncatedDirichlet(Distribution):
                 "`concentration` must be positive and finite.",
             )
             refuse(
-                ~_has_room(self.least, shape[-1]),
+                ~_is_feasible(self.least, shape[-1]),
                 f"`least` must be above 0 and below 1 / {shape[-1]}, one over the "
                 "number of entries.",
             )
@@ -111,7 +110,7 @@ class TruncatedDirichlet(Distribution):
         return _sample(key, tuple(sample_shape), self.concentration, self.least)
 
     def log_prob(self, value: Any, intermediates: Any = None) -> Array:
-        """Log-density of the first k - 1 entries; minus infinity off the support."""
+        """Log-density of the first k - 1 entries; -inf outside the support."""
         return _log_prob(jnp.asarray(value, float), self.concentration, self.least)
 
     @property
@@ -156,15 +155,15 @@ def _variances(shapes: Vectors, least: Numbers) -> Vectors:
 
 
 def _is_valid(shapes: Vector, least: Scalar) -> Bool[Array, ""]:
-    return positive(shapes).all() & _has_room(least, shapes.shape[0])
+    return positive(shapes).all() & _is_feasible(least, shapes.shape[0])
 
 
-def _has_room(least: Numbers, size: int) -> Bool[Array, "*batch"]:
+def _is_feasible(least: Numbers, size: int) -> Bool[Array, "*batch"]:
     return (least > 0) & (least * size < 1)
 
 
 def _normalise(shapes: Vector, least: Scalar) -> tuple[Scalar, Vector, Scalar]:
-    """The rate, masses of the entries' laws of h, and log-density of their sum."""
+    """The rate, log-masses of the entries' densities, and log-density of their sum."""
     rate = solve_tilt(shapes, least)
     laws, grids = components(shapes, rate, least)
     spare = 1 - shapes.shape[0] * least
@@ -180,7 +179,7 @@ def _log_density(
     log_masses: Vector,
     log_sum: Scalar,
 ) -> Scalar:
-    """Tilts cancel: that of the density and that of its normaliser."""
+    # The tilts of the density and of its normaliser cancel.
     laws = tilted_gamma(shapes, *_for_each(shapes, rate, least))
     inside = SimplexAbove(least)(value)
     safe = jnp.where(inside, value, 1 / shapes.shape[0])
@@ -204,7 +203,7 @@ def _variance(shapes: Vector, least: Scalar) -> Vector:
 def _cumulants(
     shapes: Vector, least: Scalar, derive: Callable
 ) -> tuple[Float[Array, "..."], Grid]:
-    """Derivatives of the log-density of the sum in tilts of its terms."""
+    """Derivatives of the log-density of the sum in the tilts of its terms."""
     laws, grids = components(shapes, solve_tilt(shapes, least), least)
     spare = 1 - shapes.shape[0] * least
     derivative = derive(lambda tilts: log_sum_density(laws, grids, spare, tilts))
@@ -216,13 +215,13 @@ def _for_each(shapes: Vector, *numbers: Array) -> list[Array]:
 
 
 class _Proposals(NamedTuple):
-    """What it takes to draw."""
+    """Precomputed parameters of the draws."""
 
     laws: TiltedGamma
     hats: Hat
-    replaced: Vector  # cumulative chance that one of the entries so far is replaced
-    log_top: Vector  # largest value of what a replaced entry's acceptance rests on
-    spare: Vector  # the same for all entries, as is `valid`
+    replaced: Vector  # cumulative probability that the replaced entry is at most this
+    log_top: Vector  # maximum of `log_weighted` for each entry
+    spare: Vector  # equal for all entries, as is `valid`
     valid: Bool[Array, " k"]
 
 
@@ -246,7 +245,7 @@ def _proposals(shapes: Vector, least: Scalar) -> _Proposals:
 def _draw(
     key: RandomKey, lanes: _Proposals
 ) -> tuple[Float[Array, "lanes k"], Bool[Array, " lanes"]]:
-    """One proposal a lane; see the class."""
+    """Draw one proposal for each lane."""
     key_gammas, key_entry, key_luck = jr.split(key, 3)
     count, size = lanes.valid.shape
     laws, hats, valid = jax.tree.map(jnp.ravel, (lanes.laws, lanes.hats, lanes.valid))

@@ -1,4 +1,4 @@
-"""A multivariate Gaussian law inside a ball: exact draws, normalised density."""
+"""A multivariate Gaussian distribution truncated to a ball."""
 
 __all__ = ["GaussianInBall"]
 
@@ -30,37 +30,34 @@ Scalar = Float[Array, ""]
 
 
 class GaussianInBall(Distribution):
-    r"""$N(\mu, \Lambda^{-1})$ given that $\|w\|_2 \le r$.
+    r"""The Gaussian distribution $N(\mu, \Lambda^{-1})$ given that $\|w\|_2 \le r$.
 
-    Draws are exact up to rounding, wherever the mean lies and whatever the precision.
-    Proposals come from the Gaussian law tilted by $e^{t (\|w\|^2 - r^2)}$, t such that
-    the expected squared norm is the squared radius at most. Either they are accepted
-    with the chance $e^{t (\|w\|^2 - r^2)}$ inside the ball; or, where that would be
-    seldom, one of the squares in the eigenbasis (or what is missing from the squared
-    radius) is replaced by what the others leave, as in `TruncatedDirichlet`. The better
-    is chosen for each law: in 100 dimensions more than 4 % are accepted where fewer
-    than one in 10^30 draws of the Gaussian law lie in the ball.
+    Draws are exact up to rounding for any mean and precision. Proposals come from the
+    Gaussian tilted by $e^{-t (\|w\|^2 - r^2)}$, with the least $t \ge 0$ at which the
+    expected squared norm is at most $r^2$. A proposal inside the ball is accepted with
+    probability $e^{t (\|w\|^2 - r^2)}$. If that is rare, one square in the eigenbasis
+    (or the remainder of the squared radius) is instead replaced by what the others
+    leave, as in `TruncatedDirichlet`. In 100 dimensions more than 4 % are accepted even
+    where fewer than one in 10^30 draws of the Gaussian lie in the ball.
+
+    The normaliser, `mean` and `variance` are inverse Laplace integrals in closed form
+    (48 nodes), with relative error below 1e-8 in float64. In float32 `log_prob` is
+    within 1e-4, apart from the rounding of value and parameters. It has first
+    derivatives in the value and all parameters, also where eigenvalues are equal, and
+    second derivatives in the value.
 
     Args:
-        location: $\mu$, with the d dimensions on its last axis; anywhere.
+        location: $\mu$, with the d dimensions on its last axis; any finite vector.
         precision_matrix: $\Lambda$, symmetric and positive definite.
         radius: r > 0. Axes before these broadcast.
 
-    The normaliser, `mean` and `variance` are one-dimensional: an inverse Laplace
-    integral in closed form over a hyperbola, 48 nodes, relative error below 1e-8 in
-    float64; in float32 `log_prob` is within 1e-4 of the density of the rounded
-    parameters, next to what rounding the value does. First derivatives of `log_prob`
-    exist in the value and all parameters, also where eigenvalues are equal; second ones
-    in the value.
-
     Raises:
-        ValueError: if a parameter is out of its range (as far as known while tracing);
-            traced, it gives NaN.
+        ValueError: if a parameter is outside its range. A traced one gives NaN.
 
     Privacy:
-        One draw from this law as the posterior of a regression is the posterior sample
-        of Z's section 5.2, with real numbers replaced by floats: for studies, not to be
-        published.
+        A draw from this distribution as posterior of a regression is the posterior
+        sample of Zhang et al., section 5.2, in floating point: use it for studies, and
+        do not publish it.
 
     Reference:
         Zhang, Rubinstein & Dimitrakakis (AAAI-16), section 5.2, for its use.
@@ -167,7 +164,7 @@ def _proposal(
 
 
 def _place(point: Vector, basis: Matrix, radius: Scalar) -> Vector:
-    """Back from the eigenbasis; rounding may leave the ball by a few units."""
+    """Return from the eigenbasis; undo rounding that leaves the ball."""
     turned = times(basis, point)
     norm = jnp.sqrt((turned * turned).sum())
     return radius * (turned / jnp.maximum(norm, 1))
@@ -183,7 +180,7 @@ def _log_prob(value: Array, *parameters: Array) -> Array:
 def _normalise(
     location: Vector, precision_matrix: Matrix, radius: Scalar
 ) -> tuple[Matrix, Vector, Vector, Scalar, Scalar]:
-    """Basis, tilted precision and mean, tilt and log-normaliser; NaN if not valid."""
+    """Basis, tilted precision and mean, tilt, and log-normaliser (NaN if invalid)."""
     rotated = rotate(location, precision_matrix, radius)
     law = saddle(rotated.precision, rotated.pull)
     log_mass = log_inside(law) - jnp.log(law.precision / (2 * np.pi)).sum() / 2
@@ -204,7 +201,7 @@ def _log_density(
     amount: Scalar,
     log_mass: Scalar,
 ) -> Scalar:
-    """In the eigenbasis, where nothing cancels; derivatives in the parameters apart."""
+    """Evaluate in the eigenbasis, without cancellation; `_zero` adds derivatives."""
     inside = Ball(radius)(value)
     value = jnp.where(inside, value, 0)
     point = times(basis.T, value) / lax.stop_gradient(radius)
@@ -220,16 +217,16 @@ def _quadratic(value: Vector, location: Vector, precision_matrix: Matrix) -> Sca
 
 
 def _zero(x: Scalar) -> Scalar:
-    """Nothing but the derivative of x."""
+    """Zero, with the derivative of x."""
     return x - lax.stop_gradient(x)
 
 
 @jax.custom_jvp
 def _growth(location: Vector, precision_matrix: Matrix, radius: Scalar) -> Scalar:
-    """Zero, with the derivative of the log of the mass, `_quadratic` as log-density.
+    """Zero, with the derivative of the log-mass of the density exp(`_quadratic`).
 
-    It is an expectation. Differentiating eigenvectors instead would divide by the
-    differences of eigenvalues.
+    That derivative is an expectation, which avoids differentiating eigenvectors and so
+    dividing by differences of eigenvalues.
     """
     return jnp.zeros(())
 

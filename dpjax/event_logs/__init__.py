@@ -1,4 +1,4 @@
-"""Hidden Markov models over event logs."""
+"""Hidden Markov models of event logs."""
 
 __all__ = [
     "CLAIM",

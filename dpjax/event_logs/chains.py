@@ -1,4 +1,4 @@
-"""Gibbs chains, sweep after sweep: in one program, or in blocks that can be counted."""
+"""Runs Gibbs chains in one program, or in blocks of sweeps that show progress."""
 
 __all__ = ["ChainDraws", "Progress", "run_chains", "run_in_blocks"]
 
@@ -26,35 +26,31 @@ _BLOCKS = 20  # steps of a progress bar
 
 
 def run_chains(key: Key, cells: CellCounts, chains: int, sweeps: int) -> ChainDraws:
-    """The state after every sweep, its paths as bytes; pure, for `jit` and `vmap`."""
+    """The state after every sweep, with paths as bytes; for `jit` and `vmap` too."""
     return _advance(cells, *_start(key, cells, chains, sweeps))[1]
 
 
 def run_in_blocks(
-    key: Key,
-    cells: CellCounts,
-    chains: int,
-    sweeps: int,
-    progress: Progress,
+    key: Key, cells: CellCounts, chains: int, sweeps: int, progress: Progress
 ) -> ChainDraws:
-    """The same draws in blocks of sweeps, all of one shape and so of one program.
+    """The draws of `run_chains`, computed in blocks of sweeps that share a program.
 
     Args:
-        key: typed.
-        cells: what is sampled.
-        chains: how many.
-        sweeps: of each chain.
-        progress: wraps the blocks that are worked through, as `tqdm` does.
+        key: random key.
+        cells: counts and model.
+        chains: number of chains.
+        sweeps: number of sweeps of each chain.
+        progress: wraps the iterable of blocks, as `tqdm` does.
     """
     state, keys = _start(key, cells, chains, sweeps)
     size = -(-sweeps // _BLOCKS)
     blocks = -(-sweeps // size)
-    # The last block is filled up with sweeps that nobody asked for.
+    # The last block is filled with additional sweeps, which are discarded.
     places = np.minimum(np.arange(blocks * size), sweeps - 1).reshape(blocks, size)
     done = []
     for block in progress(keys[places]):
         state, drawn = _advance(cells, state, block)
-        done.append(jax.tree.map(np.asarray, drawn))  # waits, so that a bar is true
+        done.append(jax.tree.map(np.asarray, drawn))  # waits for the block's end
     return jax.tree.map(lambda *parts: np.concatenate(parts)[:sweeps], *done)
 
 
@@ -64,7 +60,7 @@ def _start(
 ) -> tuple[HiddenMarkovState, Keys[Array, " sweeps"]]:
     key_start, key_sweeps = jr.split(key)
     state = begin(key_start, cells, chains)
-    # Weakly typed, the first block would be a program of its own.
+    # With weak types, the first block would compile separately.
     state = jax.tree.map(lambda x: x.astype(x.dtype), state)
     return state, jr.split(key_sweeps, sweeps)
 
@@ -79,5 +75,5 @@ def _advance(
         kept = state._replace(paths=state.paths.astype(np.int8))
         return state, (kept, info)
 
-    # Compiled once. Over words: `jax.debug_key_reuse` stumbles over keys under `vmap`.
+    # Key data, since `jax.debug_key_reuse` fails for keys under `vmap`.
     return lax.scan(step, state, jr.key_data(keys))

@@ -1,4 +1,4 @@
-"""Event logs as networks: which fields are counted in which cells."""
+"""Event logs as networks, with counts of every field in every cell."""
 
 __all__ = [
     "cell_counts",
@@ -34,22 +34,22 @@ _MOST_STATES = 127  # paths are kept as bytes
 def event_network(
     variables: Sequence[AnyVariable] | Mapping[str, AnyVariable], region: str, time: str
 ) -> BayesNet:
-    """The network whose families are the histograms of every field in every cell.
+    """Make the network whose node tables are the histograms of fields in every cell.
 
-    A cell is a region at a time: the public product of all levels of both, whether any
-    event is in it or not. All other variables are fields of an event.
+    A cell is a pair of a region and a time. All pairs of levels are cells, with events
+    or not. All other variables are fields of an event.
 
     Args:
-        variables: of the log, or its `Schema`.
-        region: name of the variable that tells which path an event is on.
-        time: name of the one that tells when; its levels are consecutive integers.
+        variables: variables of the log, or its `Schema`.
+        region: name of the variable for the hidden path of an event.
+        time: name of the variable for its time, whose levels are consecutive integers.
 
     Privacy:
-        Family counts of this network have sensitivity 2 a field under replace-one, even
-        if a record moves to another cell, and 1 a field under add-remove.
+        `NetworkCounts` of this network has sensitivity 2 for each field under
+        replace-one, even if a record moves to another cell, and 1 under add-remove.
 
     Raises:
-        ValueError: if there is no such region or time, no field, times are not
+        ValueError: if the region or time is unknown, there is no field, times are not
             consecutive integers, or a variable is numeric.
     """
     if isinstance(variables, Mapping):
@@ -57,8 +57,8 @@ def event_network(
     numeric = [x.name for x in variables if not isinstance(x, Variable)]
     if numeric:
         raise ValueError(
-            f"`variables` must have levels in an event log, got bounds for "
-            f"{numeric[0]!r}: declare bins of the numbers as levels."
+            "`variables` must be categorical in an event log, but "
+            f"{numeric[0]!r} is numeric: declare bins of the numbers as levels."
         )
     categorical = tuple(x for x in variables if isinstance(x, Variable))
     names = [variable.name for variable in variables]
@@ -71,8 +71,8 @@ def event_network(
     if not _has_whole_times(categorical[names.index(time)]):
         raise ValueError(
             "`time` must have consecutive integers as levels, such as range(36) for "
-            f"months since a public start: {time!r} has not. Declare all, with events "
-            "or not."
+            f"months since a public start, but {time!r} does not: declare all times, "
+            "with or without events."
         )
     pair = names.index(region), names.index(time)
     parents = tuple(pair if name in fields else () for name in names)
@@ -87,14 +87,14 @@ def _has_whole_times(time: Variable) -> bool:
 def log_variables(
     net: BayesNet, name: str = "net"
 ) -> tuple[Variable, Variable, tuple[Variable, ...]]:
-    """Region, time and fields of an event log.
+    """Region, time and fields of an event log's network.
 
     Args:
-        net: of the log.
-        name: of the argument, in errors.
+        net: network from `event_network`.
+        name: name of the argument in errors.
 
     Raises:
-        ValueError: if the network is not one of `event_network`.
+        ValueError: if the network is not one of an event log.
     """
     variables = net.variables
     fields = _fields_of(net)
@@ -102,8 +102,8 @@ def log_variables(
     is_log = len(pairs) == 1 and len(*pairs) == 2 and len(fields) + 2 == len(variables)
     if not is_log or not _has_whole_times(variables[net.parents[fields[0]][1]]):
         raise ValueError(
-            f"`{name}` must be of an event log: of a network in which every field has "
-            "region and time as parents, in this order, times being consecutive "
+            f"`{name}` must be of an event log: a network in which every field has the "
+            "parents region and time, in this order, and times are consecutive "
             "integers (see `event_network`, or `dpjax release --model hmm`)."
         )
     region, time = net.parents[fields[0]]
@@ -117,16 +117,16 @@ def _fields_of(net: BayesNet) -> list[int]:
 def declared_cells(
     net: BayesNet, times: Mapping[Any, tuple] | None
 ) -> Bool[np.ndarray, "regions times"]:
-    """Which cells are on a region's path.
+    """Which cells are declared, that is, on a region's path.
 
     Args:
-        net: of an event log.
-        times: of the regions named the first and the last time, both included; of all
-            others every time is declared.
+        net: network of an event log.
+        times: first and last time, inclusive, of regions; all times are declared for
+            regions that are not in it.
 
     Raises:
-        ValueError: if a region is unknown or named twice, or its times are not whole
-            numbers in order among the declared ones.
+        ValueError: if a region is unknown or given twice, or its times are not ordered
+            integers among the levels of time.
     """
     region, time, _ = log_variables(net)
     declared = np.ones((region.size, time.size), bool)
@@ -134,8 +134,7 @@ def declared_cells(
         row = region.match(level)
         if row is None or not declared[row].all():
             raise ValueError(
-                f"`times` must name regions, levels of {region.name!r}, once each, "
-                f"got {level!r}."
+                f"`times` must name distinct levels of {region.name!r}, got {level!r}."
             )
         first, last = _span(time, level, span)
         declared[row] = False
@@ -144,19 +143,19 @@ def declared_cells(
 
 
 def _span(time: Variable, region: Level, span: tuple) -> tuple[int, int]:
-    """Places of a region's first and last time among the declared ones."""
+    """Indices of a region's first and last time."""
     try:
         first, last = map(operator.index, span)
     except (TypeError, ValueError):
         raise ValueError(
-            "`times` must be a first and a last time, whole numbers, got "
+            "`times` must give a first and a last time as integers, got "
             f"{span!r} for {region!r}."
         ) from None
     least, most = int(time.levels[0]), int(time.levels[-1])
     if not least <= first <= last <= most:
         raise ValueError(
-            f"`times` must run from a first to a last {time.name!r} of {least} to "
-            f"{most}, got {first} to {last} for {region!r}."
+            f"`times` must be ordered and between {least} and {most} in {time.name!r}, "
+            f"got {first} to {last} for {region!r}."
         )
     return first - least, last - least
 
@@ -164,17 +163,17 @@ def _span(time: Variable, region: Level, span: tuple) -> tuple[int, int]:
 def event_counts(
     net: BayesNet, records: Records | Table
 ) -> Int[Array, "regions times levels"]:
-    """Exact counts of all levels of all fields, one after the other, in every cell.
+    """Exact counts of the concatenated levels of all fields in every cell.
 
     Args:
-        net: of an event log.
-        records: encoded, or a table whose columns are the variables.
+        net: network of an event log.
+        records: encoded records, or a table with a column for each variable.
 
     Privacy:
-        Not private: for evaluation by who may see the records.
+        Not private: for evaluation by those who may see the records.
 
     Raises:
-        ValueError: if the records do not fit the network, or it is not of events.
+        ValueError: if the records do not fit the network, or it is not of an event log.
     """
     log_variables(net)
     return _event_counts(net, as_records(records, net.variables))
@@ -189,7 +188,7 @@ def _event_counts(net: BayesNet, records: Array) -> Array:
 def cell_counts(
     statistic: NetworkCounts, values: Real[Array, "*batch m"]
 ) -> Real[Array, "*batch regions times levels"]:
-    """Counts of all levels of all fields, one after the other, in every cell."""
+    """Counts of the concatenated levels of all fields in every cell."""
     tables = statistic.layout.split(statistic.tables(values))
     return jnp.concatenate(
         [tables[field] for field in _fields_of(statistic.net)], axis=-1
@@ -197,15 +196,15 @@ def cell_counts(
 
 
 def check_states(states: int, declared: Bool[ArrayLike, "regions times"]) -> None:
-    """Refuse fewer states than one, or more than there are declared cells.
+    """Check the number of hidden states.
 
     Raises:
-        ValueError: as said.
+        ValueError: if `states` is below 1 or above the number of declared cells or 127.
     """
     whole(1, states=states)
     try:
         most = int(np.asarray(declared).sum())
-    except jax.errors.TracerArrayConversionError:  # not known here: all of them
+    except jax.errors.TracerArrayConversionError:  # not known: at most all of them
         most = int(np.prod(np.shape(declared)))
     if states > min(most, _MOST_STATES):
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Hidden Markov models fitted to counts of events, by Gibbs chains."""
+"""Fits hidden Markov models to counts of events by Gibbs sampling."""
 
 __all__ = ["check_run", "fit", "sample_hidden_markov"]
 
@@ -35,38 +35,39 @@ def fit(
     collapsed: bool = False,
     progress: Progress | None = None,
 ) -> HiddenMarkovPosterior:
-    """Hidden states of an event log, from released counts, taken at their word.
+    """Fit a hidden Markov model to the released counts of an event log.
 
-    Negative counts are taken for 0. The chains are post-processing, whether they
-    converge or not. With one state this is naive Bayes.
+    This is a plug-in method: it uses the noisy counts as if they were exact, and 0 for
+    negative ones. With one state the model is naive Bayes.
 
     Args:
-        key: typed.
-        released: noisy family counts of an `event_network`.
-        states: how many.
-        times: of the regions named, the first and the last time of their paths, such as
-            `{"north": (0, 9)}`; public facts. Other cells are ignored.
-        observed: which cells' counts are used; the states of all others are predicted
-            from their neighbours'. None: all.
+        key: random key.
+        released: noisy `NetworkCounts` of an `event_network`.
+        states: number of hidden states.
+        times: public first and last times of regions' paths, such as
+            `{"north": (0, 9)}`; cells outside are ignored.
+        observed: which cells' counts are used; the states of other cells are predicted
+            from their neighbours. None: all.
         emission: Dirichlet parameter of every level.
-        transition: Dirichlet parameter of every move, and of every first state.
-        chains: how many, from random starts.
-        sweeps: of each chain.
-        burn_in: how many of these are left out; None: half.
-        collapsed: whether states are drawn one by one, transition tables summed over,
-            as in the paper; slower, and mixes worse, than a path at a time.
-        progress: wraps the blocks of sweeps that are worked through, as `tqdm` does; it
-            changes no draw. None: all sweeps are one program.
+        transition: Dirichlet parameter of every transition and every first state.
+        chains: number of chains, which start at random.
+        sweeps: number of sweeps of each chain.
+        burn_in: number of sweeps that are discarded; None: half.
+        collapsed: whether states are drawn one by one with transition tables integrated
+            out, as in the paper; slower and mixes worse than drawing whole paths.
+        progress: wraps the iterable of blocks of sweeps, as `tqdm` does, without a
+            change of draws. None: all sweeps are one program.
 
     Privacy:
-        Post-processing: costs nothing, and may be repeated with other states or priors.
+        Post-processing without a privacy cost, whether the chains converge or not; it
+        may be repeated with other states or priors.
 
     Raises:
-        ValueError: if the release is of something else, a number is out of range, times
-            are not the regions' own, or there are more states than declared cells.
+        ValueError: if the release is of another statistic, an argument is out of range,
+            or there are more states than declared cells.
 
     Reference:
-        Foulds et al. (UAI-16), sections 4.2 and 5; there with transitions collapsed.
+        Foulds et al. (UAI-16), sections 4.2 and 5, with collapsed transitions.
     """
     if not isinstance(released, Released):
         raise ValueError(
@@ -76,7 +77,7 @@ def fit(
     statistic = released.counted  # not samples of its tables
     if not isinstance(statistic, NetworkCounts):
         raise ValueError(
-            "`released` must be of family counts of an event log, made by "
+            "`released` must be counts of an event log, made by "
             "`event_network` or `dpjax release --model hmm`, got "
             f"{statistic.describe()['kind']}."
         )
@@ -105,14 +106,14 @@ def sample_hidden_markov(
     burn_in: int | None = None,
     progress: Progress | None = None,
 ) -> HiddenMarkovPosterior:
-    """Gibbs chains on counts, noisy or exact; pure, for `jit` and `vmap`.
+    """Run Gibbs chains on noisy or exact counts; works under `jit` and `vmap`.
 
-    Without privacy: on `CellCounts.of(net, event_counts(net, records), states)`.
-    Arguments are those of `fit`; `progress` is for neither `jit` nor `vmap`.
+    Arguments are those of `fit`; `progress` works under neither `jit` nor `vmap`. For
+    exact counts, use `CellCounts.of(net, event_counts(net, records), states)`.
 
     Privacy:
-        None of its own: on exact counts every draw depends on every record, and no
-        budget pays for that. On released ones it costs nothing.
+        None: on exact counts every draw depends on every record, without a charge. On
+        released counts it is post-processing.
     """
     typed_key(key=key)
     burn_in = check_run(chains, sweeps, burn_in)
@@ -124,10 +125,10 @@ def sample_hidden_markov(
 
 
 def check_run(chains: int, sweeps: int, burn_in: int | None) -> int:
-    """The burn-in, half of the sweeps if it is None.
+    """Check the arguments of a run and return the burn-in; None is half the sweeps.
 
     Raises:
-        ValueError: if there are fewer chains or sweeps than one, or no sweep is left.
+        ValueError: if `chains` or `sweeps` is below 1, or no sweep is left.
     """
     whole(1, chains=chains, sweeps=sweeps)
     if burn_in is None:

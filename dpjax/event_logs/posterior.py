@@ -1,4 +1,4 @@
-"""Hidden Markov models of event logs: what chains say of states and emissions."""
+"""Posterior draws of a hidden Markov model's states and probability tables."""
 
 __all__ = ["HiddenMarkovPosterior"]
 
@@ -16,22 +16,22 @@ from dpjax._checks import array_of
 
 
 class HiddenMarkovPosterior(eqx.Module):
-    """Draws of Gibbs chains for a hidden Markov model of events counted in cells.
+    """Draws of Gibbs chains for a hidden Markov model of event counts in cells.
 
-    States have no names: each chain numbers them as it likes. What is asked of one
-    numbering is answered by the chain with the largest average log-likelihood, or the
-    first where that is not known, its states in the order of how many cells they have;
-    within a chain they are taken to keep their numbers.
+    The numbering of states is arbitrary in each chain. Results that depend on it come
+    from the chain with the largest average log-likelihood (the first if that is not
+    known), with states in descending order of their numbers of cells. Within a chain,
+    the numbering is assumed to be constant.
 
     Args:
-        paths: the hidden state of every cell; meaningless where not declared.
-        emission: probabilities of the levels of all fields, one after the other.
-        initial: law of a path's first state.
-        transition: law of the next state, in the rows.
-        declared: which months are on a region's path.
+        paths: hidden state of every cell; meaningless in cells that are not declared.
+        emission: probabilities of the concatenated levels of all fields.
+        initial: probabilities of a path's first state.
+        transition: probabilities of the next state, in rows.
+        declared: which times are on a region's path.
         fields: number of levels of each field.
-        trace: log-likelihood of all observed counts given paths and tables; None where
-            it would be a noiseless function of records.
+        trace: log-likelihood of all observed counts given paths and tables; None if it
+            would be a noiseless function of the records.
     """
 
     paths: Int8[Array, "draws times chains regions"]
@@ -48,7 +48,7 @@ class HiddenMarkovPosterior(eqx.Module):
         return self.emission.shape[2]
 
     def predict_states(self) -> Int32[Array, "regions times"]:
-        """The most frequent state of every cell; -1 where none is declared."""
+        """The most frequent state of every cell; -1 in cells that are not declared."""
         chain, order = self._numbering()
         paths = self.paths[:, :, chain].astype(jnp.int32)  # (draws, times, regions)
         votes = jax.nn.one_hot(paths, self.states).sum(axis=0)[..., order]
@@ -62,32 +62,32 @@ class HiddenMarkovPosterior(eqx.Module):
         return jnp.split(table, np.cumsum(self.fields)[:-1], axis=1)
 
     def transitions(self) -> Float[Array, "states states"]:
-        """Expected probabilities of the next state, in the rows."""
+        """Expected probabilities of the next state, in rows."""
         chain, order = self._numbering()
         return self.transition[:, chain].mean(axis=0)[order][:, order]
 
     def log_likelihood(
         self, counts: Real[ArrayLike, "regions times levels"]
     ) -> Float[Array, "regions times"]:
-        """Log of the likelihood of each cell's counts, averaged over all draws.
+        """Log of each cell's likelihood of `counts`, averaged over all draws.
 
-        Of cells that were not observed this is a prediction: their states were drawn
-        without their counts. NaN where no cell is declared. Events come in an order:
-        no multinomial coefficients.
+        In cells that were not observed this is a predictive likelihood. It is NaN in
+        cells that are not declared. The order of events is fixed, so that there are no
+        multinomial coefficients.
 
         Args:
-            counts: of all levels of all fields, one after the other: `event_counts`.
+            counts: as from `event_counts`.
 
         Raises:
-            ValueError: if the counts are of another shape.
+            ValueError: if the counts have another shape.
 
         Privacy:
-            Of exact counts it is not private: for evaluation by who may see them.
+            Not private for exact counts: for evaluation by those who may see them.
         """
         shape = (*self.declared.shape, sum(self.fields))
         if jnp.shape(counts) != shape:
             raise ValueError(
-                f"`counts` must have shape {shape}, as those of `event_counts`, got "
+                f"`counts` must have shape {shape}, as from `event_counts`, got "
                 f"{jnp.shape(counts)}."
             )
         found = _held_out(
@@ -96,18 +96,19 @@ class HiddenMarkovPosterior(eqx.Module):
         return jnp.where(self.declared, found, jnp.nan)
 
     def diagnostics(self) -> dict[str, dict[str, float]]:
-        """Split R-hat and effective sample size of what no numbering of states changes.
+        """Split R-hat and effective sample size of statistics of the chains.
 
-        Of the log-likelihood, if its trace is known, and of the share of cells in the
-        most frequent state; nan where no draw differs from another.
+        They are the log-likelihood, if its trace is known, and the share of cells in
+        the most frequent state; neither depends on the numbering of states. Results are
+        NaN if all draws are equal.
 
         Raises:
-            ValueError: if there are fewer than four draws a chain.
+            ValueError: if a chain has fewer than four draws.
         """
         if len(self.paths) < 4:
             raise ValueError(
-                "`diagnostics` must have at least 4 draws a chain, got "
-                f"{len(self.paths)}: ask for more sweeps."
+                "`diagnostics` must have at least 4 draws in each chain, got "
+                f"{len(self.paths)}: use more sweeps."
             )
         shares = _largest_shares(self.paths, self.declared, self.states)
         traces = {"log_likelihood": self.trace, "largest_state": shares}
@@ -118,7 +119,7 @@ class HiddenMarkovPosterior(eqx.Module):
         }
 
     def _numbering(self) -> tuple[int, np.ndarray]:
-        """The best chain, and its states by how many cells they have."""
+        """The chain with the best trace, and its states in order of frequency."""
         chain = 0 if self.trace is None else int(self.trace.mean(axis=0).argmax())
         alive = np.asarray(self.declared).T
         paths = np.asarray(self.paths)[:, :, chain][:, alive]
@@ -146,7 +147,7 @@ def _held_out(paths: Array, emission: Array, counts: Array) -> Array:
 
 @partial(jax.jit, static_argnums=2)
 def _largest_shares(paths: Array, declared: Array, states: int) -> Array:
-    """Share of the cells in the state with most of them, of every draw and chain."""
+    """Share of the cells in the most frequent state, for every draw and chain."""
     alive = declared.T[None, :, None]
 
     def count(state):

@@ -1,10 +1,10 @@
-r"""Gibbs sampling of a hidden Markov model whose events are counted in cells.
+"""Gibbs sampling of a hidden Markov model for counts of events in cells.
 
-A cell is a region in a month. All events of a cell share its hidden state; each field
-of an event is drawn from the state's law of that field (naive Bayes). States move from
-month to month by one transition matrix, each region on a path of its own. All laws have
-Dirichlet priors. Given the paths all tables are Dirichlet; given the tables the paths
-are drawn by forward filtering and backward sampling: two blocks a sweep.
+A cell is a region at a time. All events of a cell share its hidden state, and given the
+state the fields of an event are independent (naive Bayes). The states of each region
+form a path with a common transition matrix. All probability tables have Dirichlet
+priors. A sweep draws the tables given the paths (Dirichlet), then the paths given the
+tables by forward filtering and backward sampling.
 """
 
 __all__ = [
@@ -38,21 +38,20 @@ from dpjax.event_logs.tables import draw_bounded_tables, draw_tables
 
 
 class CellCounts(Unpickled, eqx.Module):
-    """What the sampler is given.
+    """Counts of an event log and the parameters of a hidden Markov model.
 
     Args:
-        counts: of every level of every field, the fields one after the other, in each
-            region and month; real numbers of at least 0.
-        declared: which months are on a region's path: a range.
+        counts: counts, >= 0, of the concatenated levels of all fields in each cell.
+        declared: which times, a range, are on a region's path.
         observed: which cells' counts are used; the states of all others are latent.
         fields: number of levels of each field.
         states: number of hidden states.
         emission: Dirichlet parameter of every level.
-        transition: Dirichlet parameter of every move, and of every first state.
-        truncation: M, > 1, if a level of a field of K is to have a probability of at
-            least 1 / (M K); None: no bound.
-        collapsed: whether states are drawn one by one, transition tables summed over,
-            instead of a path at a time.
+        transition: Dirichlet parameter of every transition and every first state.
+        truncation: M > 1 for probabilities of at least 1 / (M K) in a field with K
+            levels; None: no bound.
+        collapsed: whether states are drawn one by one with transition tables integrated
+            out, instead of path by path.
     """
 
     counts: Float[Array, "regions times levels"]
@@ -79,34 +78,34 @@ class CellCounts(Unpickled, eqx.Module):
         truncation: Scalar | None = None,
         collapsed: bool = False,
     ) -> "CellCounts":
-        """What the sampler is given of an event log's counts.
+        """Make the sampler's input from an event log's counts.
 
         Args:
-            net: of the log; counts are laid out as those of `event_counts`.
-            counts: noisy or exact, at least 0.
+            net: network of the log.
+            counts: noisy or exact counts, >= 0, with axes as from `event_counts`.
             states: number of hidden states.
-            times: of the regions named, the first and the last time of their paths.
+            times: as for `declared_cells`.
             observed: which cells' counts are used; None: all.
-            emission: as in the class, as are the others.
-            transition: Dirichlet parameter of every move, and of every first state.
+            emission: as in the class, as are all following arguments.
+            transition: Dirichlet parameter of every transition and every first state.
             truncation: M, or None.
             collapsed: whether states are drawn one by one.
 
         Raises:
-            ValueError: if counts or observed have not the log's shape, a parameter is
-                not positive, or there are more states than declared cells.
+            ValueError: if `counts` or `observed` does not have the log's shape, a
+                parameter is not positive, or there are more states than declared cells.
         """
         region, time, fields = log_variables(net)
         sizes = tuple(field.size for field in fields)
         shape = region.size, time.size
         if jnp.shape(counts) != (*shape, sum(sizes)):
             raise ValueError(
-                f"`counts` must have shape {(*shape, sum(sizes))}, as those of "
+                f"`counts` must have shape {(*shape, sum(sizes))}, as from "
                 f"`event_counts`, got {jnp.shape(counts)}."
             )
         if observed is not None and jnp.shape(observed) != shape:
             raise ValueError(
-                f"`observed` must have shape {shape}, a truth value for each region "
+                f"`observed` must have shape {shape}, with one boolean for each region "
                 f"and time, got {jnp.shape(observed)}."
             )
         positive(emission=emission, transition=transition)
@@ -126,13 +125,13 @@ class CellCounts(Unpickled, eqx.Module):
 
 
 class HiddenMarkovState(NamedTuple):
-    """Of all chains: hidden paths, and logs of the tables.
+    """State of all chains.
 
     Attributes:
-        paths: the hidden state of every cell.
-        emission: log-probability of every level, in every state.
-        initial: log-probability of a path's first state.
-        transition: log-probability of the next state, in the rows.
+        paths: hidden state of every cell.
+        emission: log-probabilities of the levels in every state.
+        initial: log-probabilities of a path's first state.
+        transition: log-probabilities of the next state, in rows.
     """
 
     paths: Int32[Array, "times chains regions"]
@@ -143,11 +142,11 @@ class HiddenMarkovState(NamedTuple):
 
 
 class SweepInfo(NamedTuple):
-    """What a sweep says of itself, the same however states are numbered.
+    """Diagnostics of a sweep, which do not depend on the numbering of states.
 
     Attributes:
-        log_likelihood: of all observed counts given paths and tables: a function of the
-            counts without noise of its own.
+        log_likelihood: log-likelihood of all observed counts given paths and tables; a
+            deterministic function of the counts.
     """
 
     log_likelihood: Float[Array, " chains"]
@@ -155,7 +154,7 @@ class SweepInfo(NamedTuple):
 
 
 def begin(key: Key, cells: CellCounts, chains: int) -> HiddenMarkovState:
-    """Every cell in a state at random, which no data enter; tables are uniform."""
+    """Start with uniform tables and random states that do not depend on the counts."""
     regions, times, levels = cells.counts.shape
     states = cells.states
     paths = jr.randint(key, (times, chains, regions), 0, states, jnp.int32)
@@ -168,7 +167,7 @@ def begin(key: Key, cells: CellCounts, chains: int) -> HiddenMarkovState:
 def sweep(
     key: Key, cells: CellCounts, state: HiddenMarkovState
 ) -> tuple[HiddenMarkovState, SweepInfo]:
-    """New tables given the paths, then new paths given the tables."""
+    """Draw new tables given the paths, then new paths given the tables."""
     key_tables, key_paths = jr.split(key)
     state = _draw_tables(key_tables, cells, state.paths)
     logs = cell_log_likelihoods(cells, state.emission)
@@ -182,7 +181,7 @@ def sweep(
 def _draw_paths(
     key: Key, cells: CellCounts, state: HiddenMarkovState, likelihood: Array
 ) -> Array:
-    """All paths given the tables, or all states given each other."""
+    """Draw all paths given the tables, or each state given all others if collapsed."""
     alive = cells.declared.T
     if cells.collapsed:
         return update_sites_collapsed(
@@ -193,7 +192,7 @@ def _draw_paths(
 
 
 def _draw_tables(key: Key, cells: CellCounts, paths: Array) -> HiddenMarkovState:
-    """All tables given the paths."""
+    """Draw all tables given the paths."""
     laws = table_laws(cells, paths)
     if cells.truncation is None:
         emission, moved = draw_tables(key, *laws, cells.fields)
@@ -207,17 +206,17 @@ def _draw_tables(key: Key, cells: CellCounts, paths: Array) -> HiddenMarkovState
 def table_laws(
     cells: CellCounts, paths: Int32[Array, "times chains regions"]
 ) -> tuple[Float[Array, "chains states levels"], Float[Array, "chains rows states"]]:
-    """Dirichlet parameters given paths: of levels; of first states, then of moves."""
+    """Dirichlet parameters of levels, and of first states then transitions."""
     starts, moves = path_counts(paths, cells.states, cells.declared.T)
     every = jnp.concatenate([starts[:, None], moves], axis=1)
     return cells.emission + _totals(cells, paths), cells.transition + every
 
 
 def _totals(cells: CellCounts, paths: Array) -> Array:
-    """Counts of all cells in each state: (chains, states, levels)."""
+    """Sums of counts over the cells in each state: (chains, states, levels)."""
     flat = jnp.moveaxis(paths, 1, 0).reshape(paths.shape[1], -1)
     states = jnp.arange(cells.states, dtype=jnp.int32)
-    # Laid out for one product of matrices.
+    # This layout makes the sum one matrix product.
     member = (flat[:, None] == states[None, :, None]).astype(float)
     counts = jnp.swapaxes(_used(cells), 0, 1).reshape(flat.shape[1], -1)
     return jnp.einsum("ckn,nl->ckl", member, counts, precision=lax.Precision.HIGHEST)
@@ -231,7 +230,7 @@ def _used(cells: CellCounts) -> Array:
 def cell_log_likelihoods(
     cells: CellCounts, emission: Float[Array, "chains states levels"]
 ) -> Float[Array, "times chains regions states"]:
-    """Of every cell's counts in every state, given logs of the tables."""
+    """Log-likelihood of every cell's counts in every state."""
     return jnp.einsum(
         "rtl,ckl->tcrk", _used(cells), emission, precision=lax.Precision.HIGHEST
     )

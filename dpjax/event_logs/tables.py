@@ -1,4 +1,4 @@
-"""Draws of a hidden Markov model's probability tables, given their Dirichlet laws."""
+"""Draws of a hidden Markov model's probability tables from Dirichlet distributions."""
 
 __all__ = ["draw_bounded_tables", "draw_tables"]
 
@@ -18,16 +18,16 @@ Moves = Float[Array, "chains rows columns"]
 def draw_tables(
     key: Key, emission: Emission, moves: Moves, fields: tuple[int, ...]
 ) -> tuple[Emission, Moves]:
-    """Logs of probabilities of the levels of all fields, and of moves.
+    """Draw log-probabilities of the levels of all fields, and of transitions.
 
     Args:
-        key: typed.
-        emission: Dirichlet parameters of the levels, the fields one after the other.
-        moves: Dirichlet parameters of the moves, a row on the last axis.
+        key: random key.
+        emission: Dirichlet parameters of the concatenated levels of all fields.
+        moves: Dirichlet parameters of the transitions, with rows on the last axis.
         fields: number of levels of each field.
     """
     flat = [x.reshape(x.shape[0], -1) for x in (emission, moves)]
-    # All at once: sooner compiled, and fewer passes.
+    # One draw compiles faster and needs fewer passes.
     logs = draw_log_gamma(key, jnp.concatenate(flat, axis=1))
     of_levels = logs[:, : flat[0].shape[1]].reshape(emission.shape)
     of_moves = logs[:, flat[0].shape[1] :].reshape(moves.shape)
@@ -43,19 +43,19 @@ def draw_bounded_tables(
     fields: tuple[int, ...],
     truncation: Float[Array, ""],
 ) -> tuple[Emission, Moves]:
-    """The same, each level of a field of K with a probability of at least 1 / (M K).
+    """`draw_tables` with level probabilities of at least 1 / (M K) in a field of K.
 
     Args:
-        key: typed.
-        emission: Dirichlet parameters of the levels, the fields one after the other.
-        moves: Dirichlet parameters of the moves, a row on the last axis.
+        key: random key.
+        emission: as for `draw_tables`, as are `moves` and `fields`.
+        moves: Dirichlet parameters of the transitions, with rows on the last axis.
         fields: number of levels of each field.
         truncation: M.
     """
     key_moves, key_levels = jr.split(key)
     parts = jnp.split(emission, np.cumsum(fields)[:-1], axis=-1)
     drawn: dict[int, Array] = {}
-    # Fields of one size share a call, and so a program.
+    # Fields of one size share a call and a compiled program.
     for size in sorted(set(fields)):
         which = [i for i, k in enumerate(fields) if k == size]
         alike = jnp.stack([parts[i] for i in which])
@@ -69,7 +69,7 @@ def draw_bounded_tables(
 def _draw_bounded(
     key: Key, concentration: Float[Array, "*batch k"], truncation: Float[Array, ""]
 ) -> Float[Array, "*batch k"]:
-    """Probabilities of fields of one size; of two levels sooner as a truncated Beta."""
+    """Draw fields of one size; for two levels, the truncated Beta is faster."""
     size = concentration.shape[-1]
     least = 1 / (truncation * size)
     if size > 2:

@@ -1,4 +1,4 @@
-"""Noise laws: the continuous Laplace for studies, the exact discrete one to publish."""
+"""Noise distributions: continuous Laplace for studies, exact discrete for releases."""
 
 __all__ = ["discrete_laplace", "keys", "laplace"]
 

@@ -1,7 +1,7 @@
-r"""The exact discrete Laplace law $P(Z = z) \propto e^{-\rho|z|}$, in integers.
+r"""The exact discrete Laplace distribution $P(Z = z) \propto e^{-\rho|z|}$ on integers.
 
-Every released number gets its noise here. No floating-point operation comes between the
-random bits and the result, under `jit` and `vmap` alike, with or without x64.
+All noise of released numbers is drawn here, from random bits without floating-point
+operations, also under `jit` and `vmap`, with or without x64.
 """
 
 __all__ = ["LARGEST", "add", "log_prob", "sample"]
@@ -15,16 +15,17 @@ from jaxtyping import Array, Bool, Float, Int32, Real, UInt32
 from dpjax._types import Key, Scalars
 from dpjax.noise.tables import BASE_BITS, LIMBS, Table
 
-LARGEST = 1 << 29  # of a count and of a released number
-_SATURATION = 1 << 30  # of the noise: a count plus this still fits int32
+LARGEST = 1 << 29  # magnitude of a count and of a released number
+_SATURATION = 1 << 30  # magnitude of the noise: a count plus this fits int32
 
 Words = UInt32[Array | np.ndarray, "..."]
 
 
 def sample(key: Key, table: Table, shape: tuple[int, ...]) -> Int32[Array, "..."]:
-    """Independent draws of the table's law; beyond ±2^30 they stay there.
+    """Independent draws from the table's distribution, saturated at ±2^30.
 
-    One 32-bit word a digit decides all but one draw in 2^26, for which more are drawn.
+    One 32-bit word for each digit decides all but about one draw in 2^26, for which
+    more words are drawn.
     """
     digits = table.largest.shape[-1]
     key_words, key_redraw, *key_ties = jr.split(key, digits + 2)
@@ -44,18 +45,17 @@ def sample(key: Key, table: Table, shape: tuple[int, ...]) -> Int32[Array, "..."
 
 
 def add(key: Key, table: Table, exact: Int32[Array, "..."]) -> Int32[Array, "..."]:
-    """`exact` plus noise, clipped to the public range ±2^29.
+    """Return `exact` plus noise, clipped to the public range ±2^29.
 
-    The sum is clipped, never the noise alone. Since |exact| ≤ 2^29, noise that stopped
-    at ±2^30 gives the same clipped sum as noise that did not, so nothing can be told
-    from where it stops.
+    Only the sum is clipped. Since |exact| ≤ 2^29, noise saturated at ±2^30 gives the
+    same clipped sum as unbounded noise, so saturation reveals nothing.
     """
     noisy = exact + sample(key, table, exact.shape)
     return jnp.clip(noisy, -LARGEST, LARGEST)
 
 
 def log_prob(noise: Real[Array, "..."], rho: Scalars) -> Float[Array, "..."]:
-    """Log-probability of every entry of `noise`; the rate has its last axes."""
+    """Log-probability of every entry of `noise`; `rho` broadcasts to its shape."""
     rho = jnp.asarray(rho, float)
     peak, rho = (
         jnp.broadcast_to(x, noise.shape) for x in (jnp.log(jnp.tanh(rho / 2)), rho)
@@ -64,11 +64,10 @@ def log_prob(noise: Real[Array, "..."], rho: Scalars) -> Float[Array, "..."]:
 
 
 def _category(key: Key, first: Words, thresholds: Words) -> Int32[Array, "..."]:
-    """How many thresholds a uniform word with the leading limb `first` reaches.
+    """Number of thresholds that a uniform word with leading limb `first` reaches.
 
-    The other limbs are drawn only if a leading limb ties with a threshold's. By a loop
-    that runs once, not by `cond`, of which `vmap` would run both branches; like any
-    other, it takes a fresh key each time.
+    The other limbs are drawn only if a leading limb ties with a threshold's, by a loop
+    that runs at most once, since `vmap` would run both branches of `cond`.
     """
     count = jnp.zeros(first.shape, jnp.int32)
     tie = jnp.zeros(first.shape, bool)
@@ -86,9 +85,9 @@ def _category(key: Key, first: Words, thresholds: Words) -> Int32[Array, "..."]:
 
 
 def _count_reached(limbs: list[Words], thresholds: Words) -> Int32[Array, "..."]:
-    """How many thresholds are ≤ the number whose limbs are given, limb by limb.
+    """Number of thresholds that are ≤ the number with the given limbs.
 
-    Rarely run: a loop, for a program that is small and soon compiled.
+    It runs rarely, so a loop keeps the compiled program small.
     """
 
     def add_one(count, threshold):
@@ -103,12 +102,9 @@ def _count_reached(limbs: list[Words], thresholds: Words) -> Int32[Array, "..."]
 
 
 def _redraw(
-    key: Key,
-    table: Table,
-    magnitude: Int32[Array, "..."],
-    overflow: Bool[Array, "..."],
+    key: Key, table: Table, magnitude: Int32[Array, "..."], overflow: Bool[Array, "..."]
 ) -> Int32[Array, "..."]:
-    """Draw the top digit anew wherever it overflowed, until it nowhere does."""
+    """Redraw the top digit wherever it overflowed, until no entry overflows."""
     place = BASE_BITS * table.top
 
     def again(state):

@@ -1,8 +1,7 @@
-"""Indices drawn with probabilities that are exactly proportional to exponentials.
+"""Draws indices with probabilities exactly proportional to exponentials, on the host.
 
-Weights are irrational, so each is known between two integers. A draw compares random
-bits with them, and asks for more of both until no doubt is left: no rounding is ever
-part of the law. On the host, in Python's integers.
+Python integers bound the irrational weights. A draw compares random bits with the
+bounds and refines both until the index is certain, so that nothing is rounded.
 """
 
 __all__ = [
@@ -26,30 +25,25 @@ from typing import NamedTuple
 import numpy as np
 
 Bits = Callable[[int], int]
-"""From k to an integer of k fair random bits."""
+"""Maps k to an integer of k uniform random bits."""
 
 _FIRST_PRECISION = 96  # bits of the weights
-_POINT = 128  # bits of the fractions in a sum of exponentials
-_PLACES = (120, 112, 104)  # of their first digits, of 8 bits
+_POINT = 128  # fractional bits in a sum of exponentials
+_PLACES = (120, 112, 104)  # of the first three digits of 8 bits
 _REST = (1 << 104) - 1
-_ERROR_BITS = 5  # of an exponential in the sum: it is off by less than 2^5 units
-_SPARE = 32  # fewer bits are random than weights are precise: doubt is then rare
+_ERROR_BITS = 5  # an exponential in the sum is off by less than 2^5 units
+_SPARE = 32  # bits by which weights exceed the random bits, so that ties are rare
 
 
 class Bounds(NamedTuple):
-    """Weights up to one common factor, as arrays of Python's integers.
-
-    Attributes:
-        lower: not above the weights.
-        upper: not below them.
-    """
+    """Bounds of weights up to a common factor, as arrays of Python integers."""
 
     lower: np.ndarray
     upper: np.ndarray
 
 
 def system_bits(k: int) -> int:
-    """Bits from the operating system: for what is published."""
+    """Return k random bits from the operating system, for releases."""
     return secrets.randbits(k)
 
 
@@ -57,8 +51,8 @@ def choose(bounds_at: Callable[[int], Bounds], bits: Bits) -> int:
     r"""Draw an index $j$ with probability $w_j / \sum_i w_i$, exactly.
 
     Args:
-        bounds_at: bounds of the weights to so many bits. They must close in as the
-            precision grows; the common factor may depend on it.
+        bounds_at: maps a precision in bits to bounds of the weights, which must
+            converge; their common factor may depend on the precision.
         bits: source of random bits.
     """
     precision, random, drawn = _FIRST_PRECISION, 0, 0
@@ -72,10 +66,11 @@ def choose(bounds_at: Callable[[int], Bounds], bits: Bits) -> int:
 
 
 def _index_without_doubt(bounds: Bounds, random: int, drawn: int) -> int | None:
-    """The index of every point of [random, random + 1) / 2^drawn, if it is known.
+    """The index of all points of [random, random + 1) / 2^drawn; None if uncertain.
 
-    The edge above an index is the weight up to there over that plus the weight after
-    it: smallest with the one's lower and the other's upper bounds, and conversely.
+    The edge above an index is the weight up to it over that weight plus the weight
+    after it. The edge is smallest with lower bounds of the former and upper bounds of
+    the latter, and largest conversely.
     """
     lower, upper = np.cumsum(bounds.lower), np.cumsum(bounds.upper)
     if lower[-1] == 0:
@@ -92,7 +87,7 @@ def _index_without_doubt(bounds: Bounds, random: int, drawn: int) -> int | None:
 
 
 def exponentials(scores: Sequence[int], unit: Fraction, precision: int) -> Bounds:
-    """Bounds of exp(unit · score), in units of 2^-precision of the largest of them.
+    """Bounds of exp(unit · score), in units of 2^-precision of the largest one.
 
     Args:
         scores: integers of any size.
@@ -105,7 +100,7 @@ def exponentials(scores: Sequence[int], unit: Fraction, precision: int) -> Bound
     one = decimal.Decimal(1 << precision)
     numerator, denominator = map(decimal.Decimal, unit.as_integer_ratio())
     largest = max(scores)
-    negligible = -math.ceil((precision + 1) / unit)  # there the weight is below a unit
+    negligible = -math.ceil((precision + 1) / unit)  # the weight is below a unit there
     known: dict[int, int] = {}
     for score in {*scores}:
         if score - largest > negligible:
@@ -128,10 +123,10 @@ def softmax(
 
     Args:
         scores: integers $s_j$ of any size.
-        unit: the rational $u > 0$ that a unit of the scores is worth.
+        unit: the rational $u > 0$.
         bits: source of random bits.
         base: integers $b_j \ge 0$, not all 0; None: all 1.
-        draws: how many, independent.
+        draws: number of independent draws.
     """
     factors = np.array([1] * len(scores) if base is None else base, object)
     kept: dict[int, Bounds] = {}
@@ -148,10 +143,10 @@ def softmax(
 def log_of_sum(scores: Sequence[int], unit: Fraction) -> tuple[Fraction, Fraction]:
     r"""Bounds of the logarithm of the sum of exp(unit · score), 1e-25 apart.
 
-    Costs of files are derived from it, so that it must be fast. In units of $2^{-128}$
-    a power is a multiple of ln 2, three digits of 8 bits and a rest $t < 2^{-24}$; its
-    exponential is the product of tabulated ones and $1 - t + t^2/2 - t^3/6 + t^4/24$.
-    What is left out of the series and all roundings are below 32 units together.
+    It is fast, as reading a file derives its privacy cost from it. In units of
+    $2^{-128}$, an exponent is a multiple of ln 2, three digits of 8 bits and a rest
+    $t < 2^{-24}$. Its exponential is the product of tabulated values and
+    $1 - t + t^2/2 - t^3/6 + t^4/24$. All errors together are below 32 units.
     """
     numerator, denominator = unit.as_integer_ratio()
     half, *digits = _exponentials_of_digits()
@@ -176,7 +171,7 @@ def log_of_sum(scores: Sequence[int], unit: Fraction) -> tuple[Fraction, Fractio
 
 @functools.cache
 def _exponentials_of_digits() -> tuple:
-    """The logarithm of 2, and by place those of every digit: in units of 2^-128."""
+    """ln 2, then exp(-digit) for all digits of each place, in units of 2^-128."""
     context = decimal.Context(prec=60)
     one = decimal.Decimal(1 << _POINT)
     tables = (
@@ -190,8 +185,8 @@ def _exponentials_of_digits() -> tuple:
 
 
 def _log(integer: int) -> Fraction:
-    """To 60 digits."""
+    """Natural logarithm to 60 digits."""
     return Fraction(decimal.Context(prec=60).ln(decimal.Decimal(integer)))
 
 
-_SLACK = Fraction(1, 10**30)  # far above the error of logarithms to 60 digits
+_SLACK = Fraction(1, 10**30)  # far above the error of `_log`

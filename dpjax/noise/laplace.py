@@ -1,6 +1,7 @@
-"""The continuous Laplace law, in floating point: for studies, never to publish.
+"""The continuous Laplace distribution in floating point: for studies only.
 
-Its samples live on an uneven grid of floats, from which an attacker reads the data.
+Floating-point samples lie on an uneven grid, which can reveal the data: never publish
+them.
 """
 
 __all__ = ["log_prob", "sample"]
@@ -18,6 +19,6 @@ def sample(key: Key, scale: Scalar, shape: tuple[int, ...]) -> Float[Array, "...
 
 
 def log_prob(noise: Real[Array, "..."], scale: Scalars) -> Float[Array, "..."]:
-    """Log-density of every entry of `noise`; the scale has its last axes."""
+    """Log-density of every entry of `noise`; `scale` broadcasts to its shape."""
     scale = jnp.broadcast_to(jnp.asarray(scale, float), noise.shape)
     return -jnp.abs(noise.astype(float)) / scale - jnp.log(2 * scale)

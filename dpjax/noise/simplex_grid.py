@@ -1,8 +1,8 @@
-"""A row of probabilities on a public grid of the simplex, drawn exactly.
+"""Draws a row of probabilities exactly from a public grid of the simplex.
 
-The grid: multiples of 1/units that sum to 1, none below a least one. The law: a product
-of powers of the entries. Levels are drawn one after the other; what is left for the
-others is summed by convolution, in integers.
+Grid points are multiples of 1/units with a minimum that sum to 1. Their probability is
+proportional to a product of powers of the entries. Entries are drawn one by one; the
+weights of the remaining ones are summed by convolution of integers.
 """
 
 __all__ = ["SimplexGrid"]
@@ -20,24 +20,24 @@ import numpy as np
 from dpjax._checks import whole
 from dpjax.noise.exact_choice import Bits, Bounds, choose, exponentials
 
-_MOST_UNITS = 1 << 12  # with more, deriving a cost from a file takes too long
-LOG_BITS = 40  # of the logarithms' fractions: they are integers in units of 2^-40
+_MOST_UNITS = 1 << 12  # with more, deriving the cost of a file takes too long
+LOG_BITS = 40  # logarithms are integers in units of 2^-40
 
 
 @dataclass(frozen=True)
 class SimplexGrid:
-    r"""Probabilities of `levels` levels: $g / G$ with integers $g_v \ge a$, sum $G$.
+    r"""A grid of probabilities $g / G$ with integers $g_v \ge a$ that sum to $G$.
 
-    Logarithms are taken from a public table of integers, so that likelihoods on the
-    grid, and by how much a record changes them, are exact rationals.
+    Logarithms come from a public table of integers, so that likelihoods on the grid,
+    and the change of one record, are exact rationals.
 
     Args:
-        levels: at least 2.
+        levels: number of probabilities in a row, at least 2.
         units: $G$.
         least: $a$, at least 1; the truncation is $\omega = a / G$.
 
     Raises:
-        ValueError: if no row is left to choose from.
+        ValueError: if a number is outside its range or the grid has fewer than 2 rows.
     """
 
     levels: int
@@ -54,7 +54,7 @@ class SimplexGrid:
         if self.most <= self.least:
             raise ValueError(
                 f"`omega` must be below 1/{self.levels} for {self.levels} levels, got "
-                f"{self.least}/{self.units}: truncate less, or take more units."
+                f"{self.least}/{self.units}: reduce `omega` or increase `units`."
             )
 
     @property
@@ -64,28 +64,28 @@ class SimplexGrid:
 
     @property
     def log_range(self) -> Fraction:
-        """Largest minus smallest log-probability of a level: the constant C."""
+        """The constant C: largest minus smallest log-probability of a level."""
         table = log_table(self.units)
         return Fraction(table[self.most] - table[self.least], 1 << LOG_BITS)
 
     def draw(
         self, exponents: Sequence[Fraction], bits: Bits, draws: int = 1
     ) -> list[list[int]]:
-        r"""Rows with probability $\propto \prod_v (g_v / G)^{e_v}$, exactly.
+        r"""Draw rows with probability $\propto \prod_v (g_v / G)^{e_v}$, exactly.
 
         Args:
-            exponents: $e_v$, one a level.
+            exponents: $e_v$, one for each level.
             bits: source of random bits.
-            draws: how many rows, independent.
+            draws: number of independent rows.
 
         Returns:
-            For each row its entries in units.
+            The entries of each row, in units.
         """
         law = _Law(self, tuple(exponents))
         return [law.draw(bits) for _ in range(draws)]
 
     def weights(self, exponents: Sequence[Fraction]) -> list[int]:
-        """Of all rows, to two units of 2^-96 of the largest: for tests and audits."""
+        """Weights of all rows for tests and audits, within 2^-95 of the largest."""
         common = math.lcm(*(e.denominator for e in exponents))
         logs, powers = log_table(self.units), [int(e * common) for e in exponents]
         scores = [
@@ -105,16 +105,16 @@ class SimplexGrid:
 
 @functools.lru_cache(maxsize=8)
 def log_table(units: int) -> list[int]:
-    """ln(g / units) for g = 0 … units, rounded to integers, 2^LOG_BITS for one."""
+    """ln(g / units) for g = 0 … units, as rounded integers in units of 2^-LOG_BITS."""
     context = decimal.Context(prec=50)
     scale = decimal.Decimal(1 << LOG_BITS)
     whole_log = context.ln(decimal.Decimal(units))
     logs = [context.ln(decimal.Decimal(g)) - whole_log for g in range(1, units + 1)]
-    return [0, *(round(context.multiply(x, scale)) for x in logs)]  # 0 is not on a grid
+    return [0, *(round(context.multiply(x, scale)) for x in logs)]  # g = 0 is not used
 
 
 class _Law:
-    """One row's law: tilted scores of each level, and sums over what is left."""
+    """Distribution of one row: tilted scores of each level, and weights of sums."""
 
     def __init__(self, grid: SimplexGrid, exponents: tuple[Fraction, ...]) -> None:
         self.grid = grid
@@ -130,11 +130,11 @@ class _Law:
         self.sums = functools.cache(self._sums)
 
     def draw(self, bits: Bits) -> list[int]:
-        """Entries in units: each given those before it, the last is what is left."""
+        """Draw each entry given those before it; the last is the remainder."""
         row, left = [], self.grid.units
         for level in range(self.grid.levels - 1):
             later = self.grid.levels - 1 - level
-            spare = left - (later + 1) * self.grid.least  # above the least ones
+            spare = left - (later + 1) * self.grid.least  # excess over the minimum
             bounds_at = functools.partial(self._conditional, level, spare)
             entry = self.grid.least + choose(bounds_at, bits)
             row.append(entry)
@@ -142,7 +142,7 @@ class _Law:
         return [*row, left]
 
     def _conditional(self, level: int, spare: int, precision: int) -> Bounds:
-        """Weights of 0 … spare units above the least, given the levels before."""
+        """Weights of 0 … spare units above the minimum, given the previous levels."""
         here, rest = self.sums(precision)[0][level], self.sums(precision)[1][level + 1]
         return Bounds(
             here.lower[: spare + 1] * rest.lower[spare::-1],
@@ -150,19 +150,19 @@ class _Law:
         )
 
     def _sums(self, precision: int) -> tuple[list[Bounds], list[Bounds]]:
-        """Weights of every level; and for those from each on, of what they sum to."""
+        """Weights of each level's entries, and of the sums over each level onwards."""
         weights = [exponentials(s, self.unit, precision) for s in self.scores]
         sums = [weights[-1]]
         for here in weights[-2:0:-1]:
             sums.insert(0, _convolve(here, sums[0], precision))
-        return weights, [Bounds(*sums[0]), *sums]  # the first is never looked at
+        return weights, [sums[0], *sums]  # the first is not used
 
 
 def _balance(powers: list[int], grid: SimplexGrid) -> float:
-    """The tilt under which the levels' own modes sum to about one whole.
+    """The tilt at which the modes of the levels sum to about `units`.
 
-    It multiplies all rows' weights by the same number. Any tilt is right; with this one
-    the weights that matter are not small beside those that do not.
+    Any tilt is correct, since it multiplies the weights of all rows by one number. With
+    this one, the relevant weights are not small relative to the others.
     """
     highest = max(powers)
     if highest <= 0:
@@ -176,14 +176,14 @@ def _balance(powers: list[int], grid: SimplexGrid) -> float:
 
 
 def _convolve(a: Bounds, b: Bounds, precision: int) -> Bounds:
-    """Bounds of the weights of sums, cut to the grid and to `precision` bits."""
+    """Bounds of the weights of sums, truncated to the grid and `precision` bits."""
     lower, upper = (_polynomial_product(x, y) for x, y in zip(a, b, strict=True))
     down = (lower >> precision).astype(object)
     return Bounds(down, (upper >> precision) + 1)
 
 
 def _polynomial_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Coefficients 0 … len(a) - 1 of a product, by one product of large integers."""
+    """Coefficients 0 … len(a) - 1 of a polynomial product, by one integer product."""
     largest = int(max(a)) * int(max(b)) * len(a)
     width = largest.bit_length() // 8 + 1
     one, other = (

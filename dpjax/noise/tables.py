@@ -1,14 +1,13 @@
-r"""Integer tables from which discrete Laplace noise is drawn, and their certificate.
+r"""Integer tables for drawing discrete Laplace noise, and their privacy certificate.
 
-The law is $P(Z = z) \propto \exp(-\rho |z|)$ on the integers, $\rho = \epsilon/\Delta$.
-Write $Z = 0$, or $Z = \pm(1 + G)$ with $G$ geometric. Since a geometric variable has no
-memory, its digits in base 16 are independent, so a few small categorical draws, each by
-inversion against 128-bit integer thresholds, make one $G$ of any size. The top digit
-has one more category, "overflow", after which it is drawn anew.
+The distribution is $P(Z = z) \propto \exp(-\rho |z|)$ on the integers, with $\rho =
+\epsilon/\Delta$. Either $Z = 0$, or $Z = \pm(1 + G)$ with a geometric $G$, whose digits
+in base 16 are independent. Each digit is drawn by inversion against 128-bit integer
+thresholds. The top digit has one more category, "overflow", after which it is redrawn.
 
-Tables are built on the host from an exact rational $\rho$. The certificate then takes
-the integers of the finished table, and nothing else, and proves in exact arithmetic
-that neighbouring probabilities differ by at most a factor $e^\rho$.
+Tables are built on the host from an exact rational $\rho$. The certificate uses only
+the integers of the finished table and proves in exact arithmetic that probabilities of
+neighbouring integers differ by at most a factor $e^\rho$.
 """
 
 __all__ = [
@@ -37,30 +36,30 @@ import jax
 import numpy as np
 from jaxtyping import Array, Int32, UInt32
 
-SHORTEST, LONGEST = Fraction(1, 2**23), Fraction(30)  # of rho: the certified range
+SHORTEST, LONGEST = Fraction(1, 2**23), Fraction(30)  # certified range of rho
 BASE_BITS = 4
 BASE = 1 << BASE_BITS
-LIMBS = 4  # of 32 bits, most significant first, in a threshold
+LIMBS = 4  # 32-bit words of a threshold, most significant first
 MOST_TOP_VALUES = 32
-OVERFLOW_EXPONENT = 20  # P(overflow) is about exp(-20) a draw
-MARGIN = 1 - Fraction(1, 2**40)  # of rho, so that rounded thresholds still certify
+OVERFLOW_EXPONENT = 20  # P(overflow) is about exp(-20) for each draw
+MARGIN = 1 - Fraction(1, 2**40)  # factor of rho: rounded thresholds still certify
 
 _PRECISE = decimal.Context(prec=80, Emin=-(10**9), Emax=10**9)
 
 
 class Table(NamedTuple):
-    """Thresholds of a digit-wise inversion; arrays only, so that tables stack.
+    """Thresholds for drawing noise digit by digit; tables with equal shapes stack.
 
-    A category is the number of thresholds that do not exceed a uniform 128-bit word
-    (127-bit in `low`, whose last bit is the sign).
+    The category drawn is the number of thresholds that do not exceed a uniform 128-bit
+    word (127-bit for `low`, where the last bit is the sign).
 
     Attributes:
-        low: of the lowest digit; category 0 is "zero", c > 0 is the digit c - 1.
-        high: of every further digit.
-        redraw: of the top digit, after an overflow.
-        largest: largest category of each digit; clips what padding adds.
+        low: thresholds of the lowest digit; category 0 means Z = 0, c > 0 digit c - 1.
+        high: thresholds of each further digit.
+        redraw: thresholds of the top digit after an overflow.
+        largest: largest category of each digit; excludes categories from padding.
         top: index of the top digit.
-        top_values: number of values of the top digit; as a digit it is an overflow.
+        top_values: number of values of the top digit, and its overflow category.
     """
 
     low: UInt32[Array | np.ndarray, "*batch k limbs"]
@@ -72,10 +71,10 @@ class Table(NamedTuple):
 
 
 def lengths_needed(*rhos: Fraction) -> tuple[int, ...]:
-    """Thresholds of each part (low, every high, redraw) that serve all of `rhos`.
+    """Lengths of each part (low, each of high, redraw) that suffice for all `rhos`.
 
-    Tables built with the same lengths stack. There is one digit, and one random word a
-    draw, for every entry but the last.
+    Tables built with equal lengths stack. Every entry but the last is for one digit,
+    which takes one random word for each draw.
 
     Raises:
         ValueError: if one of `rhos` is outside the certified range.
@@ -89,28 +88,28 @@ def lengths_needed(*rhos: Fraction) -> tuple[int, ...]:
 
 
 def _lengths(rho: Fraction) -> list[int]:
-    """Thresholds of each digit of `rho` from the lowest up, and of the redrawn top."""
+    """Number of thresholds of each digit, lowest first, and of the redrawn top one."""
     places, top_values = _places(rho)
     digits = [BASE - 1] * (len(places) - 1) + [top_values]
     return [digits[0] + 1, *digits[1:], top_values]
 
 
 def lengths_shared(rho: Fraction) -> tuple[int, ...]:
-    """Lengths that serve `rho` and all rates with as many digits.
+    """Lengths that suffice for `rho` and all rates with as many digits.
 
-    Compiled programs are shared by tables of one shape.
+    Tables of one shape share compiled programs.
     """
     *lower, _, _ = lengths_needed(rho)
-    # The lowest digit has a category more: zero.
+    # The lowest digit has one more category: zero.
     return (*lower, MOST_TOP_VALUES + (0 if lower else 1), MOST_TOP_VALUES)
 
 
 def build(rho: Fraction, lengths: tuple[int, ...] | None = None) -> Table:
-    """The certified table of the rate `rho`.
+    """Build and certify the table of the rate `rho`.
 
     Args:
-        rho: epsilon over sensitivity, a rational in [2^-23, 30].
-        lengths: from `lengths_needed`, so that tables can stack; None: its own.
+        rho: epsilon over sensitivity, a rational number in [2^-23, 30].
+        lengths: from `lengths_needed`, for tables that stack; None: those of `rho`.
 
     Raises:
         ValueError: if `rho` is outside the range.
@@ -136,27 +135,29 @@ def build(rho: Fraction, lengths: tuple[int, ...] | None = None) -> Table:
 
 
 def certify(table: Table, rho: Fraction) -> Fraction:
-    """Prove from the table's integers that neighbouring probabilities are within e^rho.
+    """Prove that the table's neighbouring probabilities are within a factor e^rho.
 
     Returns:
         The largest ratio between the probabilities of neighbouring integers, exact.
 
     Raises:
-        ValueError: if the table does not keep the promise, or is not of this form.
+        ValueError: if the ratio exceeds e^rho, or the table is malformed.
     """
     try:
         ratios = _neighbouring_ratios(table)
         worst = max(max(ratio, 1 / ratio) for ratio in ratios)
-        positive = min(ratios) > 0  # not so if thresholds fall: that is no law
+        positive = min(ratios) > 0  # false if thresholds decrease
     except (ArithmeticError, IndexError, ValueError):
         worst, positive = None, False
     if worst is None or not positive or worst > _exp_lower_bound(rho):
-        raise ValueError("the noise table must keep the ratio e^rho, and does not.")
+        raise ValueError(
+            "the noise table must keep the ratio e^rho of neighbouring probabilities."
+        )
     return worst
 
 
 def probability(table: Table, z: int) -> Fraction:
-    """Exact probability of `z` under the table, before any saturation."""
+    """Exact probability of `z` under the table, without saturation."""
     zero, digits, redraw = _laws(table)
     if z == 0:
         return zero
@@ -171,7 +172,7 @@ def probability(table: Table, z: int) -> Fraction:
 
 
 def trimmed(table: Table) -> Table:
-    """The table without what padding added: as `build` makes it alone."""
+    """Remove padding: the table equals that of `build` without `lengths`."""
     top, top_values = int(table.top), int(table.top_values)
     largest = np.asarray(table.largest)[: top + 1]
     digits = zip((table.low, *table.high), largest.tolist(), strict=False)
@@ -190,7 +191,7 @@ def fingerprint(table: Table) -> str:
 
 
 def _exact_laws(rho: Fraction) -> list[list[Fraction]]:
-    """The law of every digit from the lowest up, and last that of the redrawn top."""
+    """Probabilities of each digit, lowest first, and of the redrawn top digit."""
     places, top_values = _places(rho)
     digits = [_digit_law(place, BASE) for place in places[:-1]]
     redraw = _digit_law(places[-1], top_values, overflow=True)
@@ -200,11 +201,11 @@ def _exact_laws(rho: Fraction) -> list[list[Fraction]]:
 
 
 def _places(rho: Fraction) -> tuple[list[Fraction], int]:
-    """The rate of every digit from the lowest up, and how many values the top has."""
+    """The rate of each digit, lowest first, and the number of values of the top one."""
     if not SHORTEST <= rho <= LONGEST:
         raise ValueError(
-            "`epsilon` over sensitivity must be between 2^-23 and 30, where the noise "
-            f"is certified, got {float(rho):.3g}."
+            "`epsilon` over sensitivity must be between 2^-23 and 30, the certified "
+            f"range of the noise, got {float(rho):.3g}."
         )
     places = [rho * MARGIN]
     while places[-1] * MOST_TOP_VALUES < OVERFLOW_EXPONENT:
@@ -213,7 +214,7 @@ def _places(rho: Fraction) -> tuple[list[Fraction], int]:
 
 
 def _digit_law(rate: Fraction, values: int, overflow: bool = False) -> list[Fraction]:
-    """Probabilities of the values of one digit; of overflow too, if it is the top."""
+    """Probabilities of one digit's values, and of overflow if it is the top digit."""
     tail = _exp(-rate * values)
     within = 1 if overflow else 1 - tail
     first = (1 - _exp(-rate)) / within
@@ -222,7 +223,7 @@ def _digit_law(rate: Fraction, values: int, overflow: bool = False) -> list[Frac
 
 
 def _thresholds(law: list[Fraction], bits: int, length: int) -> np.ndarray:
-    """Cumulative probabilities in units of 2^-bits, as limbs, padded to `length`."""
+    """Cumulative probabilities in units of 2^-bits as limbs, padded to `length`."""
     sums = itertools.accumulate(law[:-1])
     integers = [math.floor(p * (1 << bits) + Fraction(1, 2)) for p in sums]
     last = (1 << bits) - 1
@@ -231,7 +232,7 @@ def _thresholds(law: list[Fraction], bits: int, length: int) -> np.ndarray:
 
 
 def _to_limbs(integers: list[int]) -> np.ndarray:
-    """Integers as rows of `LIMBS` words, most significant first."""
+    """Integers as rows of 32-bit words, most significant first."""
     places = [32 * (LIMBS - 1 - i) for i in range(LIMBS)]
     return np.array(
         [[(x >> p) & 0xFFFFFFFF for p in places] for x in integers], np.uint32
@@ -239,7 +240,7 @@ def _to_limbs(integers: list[int]) -> np.ndarray:
 
 
 def _to_law(limbs: Array | np.ndarray, largest: int, bits: int) -> list[Fraction]:
-    """The probabilities that a row of thresholds gives the categories 0..largest."""
+    """Probabilities of the categories 0..largest under a list of thresholds."""
     words = np.asarray(limbs)[:largest].tolist()
     integers = [sum(w << 32 * (LIMBS - 1 - i) for i, w in enumerate(x)) for x in words]
     edges = [0, *integers, 1 << bits]
@@ -247,7 +248,7 @@ def _to_law(limbs: Array | np.ndarray, largest: int, bits: int) -> list[Fraction
 
 
 def _laws(table: Table) -> tuple[Fraction, list[list[Fraction]], list[Fraction]]:
-    """P(zero), the law of each digit (given not zero), and that of the redrawn top."""
+    """P(Z = 0), probabilities of each digit given Z != 0, and of the redrawn top."""
     top, top_values = int(table.top), int(table.top_values)
     largest = [int(x) for x in np.asarray(table.largest)]
     zero, *low = _to_law(table.low, largest[0], 32 * LIMBS - 1)
@@ -258,10 +259,10 @@ def _laws(table: Table) -> tuple[Fraction, list[list[Fraction]], list[Fraction]]
 
 
 def _neighbouring_ratios(table: Table) -> list[Fraction]:
-    """Every different value of P(z) / P(z + 1), z >= 0, of the table's own law.
+    """Every value that P(z) / P(z + 1), z >= 0, takes under the table.
 
-    Adding one to a number raises one digit and turns those below it from 15 to 0: their
-    part of the ratio, `carry`, does not depend on anything else.
+    Adding one to a number increments one digit and resets those below it from 15 to 0.
+    The latter contribute the constant factor `carry`.
     """
     zero, digits, redraw = _laws(table)
     ratios = [zero / ((1 - zero) / 2 * math.prod(law[0] for law in digits))]
@@ -279,13 +280,10 @@ def _neighbouring_ratios(table: Table) -> list[Fraction]:
 
 def _exp(x: Fraction) -> Fraction:
     """exp(x), correct to 80 significant digits."""
-    numerator, denominator = (
-        decimal.Decimal(x.numerator),
-        decimal.Decimal(x.denominator),
-    )
+    numerator, denominator = map(decimal.Decimal, x.as_integer_ratio())
     return Fraction(_PRECISE.exp(_PRECISE.divide(numerator, denominator)))
 
 
 def _exp_lower_bound(x: Fraction) -> Fraction:
-    """A rational below exp(x), by less than 1e-70 of it."""
+    """A rational lower bound of exp(x), with relative error below 1e-70."""
     return _exp(x) * (1 - Fraction(1, 10**75))

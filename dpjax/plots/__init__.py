@@ -1,4 +1,4 @@
-"""Figures: the one room that touches matplotlib."""
+"""Figures, drawn with matplotlib."""
 
 __all__ = [
     "Panel",
@@ -13,10 +13,7 @@ __all__ = [
     "sweep_curves",
 ]
 
-from dpjax.plots.bars import emission_bars
-from dpjax.plots.curves import privacy_utility
 from dpjax.plots.figures import require_matplotlib
-from dpjax.plots.histograms import rank_histograms
-from dpjax.plots.maps import state_map
+from dpjax.plots.hidden_states import emission_bars, state_map
 from dpjax.plots.panels import Panel, Series, TopAxis, draw_panels
-from dpjax.plots.sweeps import sweep_curves
+from dpjax.plots.studies import privacy_utility, rank_histograms, sweep_curves

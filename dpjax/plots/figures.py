@@ -1,10 +1,11 @@
-"""What all figures share: matplotlib, colours, and files that are whole or absent."""
+"""Shared parts of all figures: matplotlib, colours, and writing of files."""
 
 __all__ = [
     "COLOURS",
     "Axes",
     "Locator",
     "Patch",
+    "draw_curve",
     "new_figure",
     "require_matplotlib",
     "save",
@@ -14,7 +15,9 @@ __all__ = [
 import io
 import os
 import pathlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from dpjax._documents import write_atomically
 
@@ -31,10 +34,10 @@ else:
         from matplotlib.figure import Figure
         from matplotlib.patches import Patch
         from matplotlib.ticker import MaxNLocator as Locator
-    except Exception:  # absent or broken: said when a plot is wanted
+    except Exception:  # absent or broken: `require_matplotlib` raises an error
         Axes = Figure = Patch = Locator = rc_context = None
 
-# Okabe & Ito: told apart by the colour-blind too
+# The palette of Okabe & Ito, also for colour-blind readers.
 COLOURS = (
     "#0072B2",
     "#D55E00",
@@ -50,7 +53,7 @@ _METADATA = {".png": {}, ".svg": {"Date": None}}
 
 
 def require_matplotlib() -> None:
-    """Refuse before work that would be lost.
+    """Check that matplotlib is installed.
 
     Raises:
         ImportError: if matplotlib is not installed.
@@ -60,7 +63,7 @@ def require_matplotlib() -> None:
 
 
 def new_figure(width: int | float, height: int | float) -> "Figure":
-    """An empty figure, in inches, that makes room for its labels.
+    """Make an empty figure, with sizes in inches and space for labels.
 
     Raises:
         ImportError: if matplotlib is not installed.
@@ -70,21 +73,29 @@ def new_figure(width: int | float, height: int | float) -> "Figure":
 
 
 def save(figure: "Figure", path: str | os.PathLike) -> None:
-    """Write a PNG or, if the name ends so, an SVG: the same bytes for the same figure.
+    """Write a PNG or SVG file, with the same bytes for the same figure.
 
     Raises:
-        ValueError: if it cannot be written, or the name ends otherwise.
+        ValueError: if it cannot be written, or the name has another ending.
     """
     kind = pathlib.Path(path).suffix.lower()
     if kind not in _METADATA:
         raise ValueError(f"`path` must end in .png or .svg, got {path}.")
     image = io.BytesIO()
-    with rc_context({"svg.hashsalt": "dpjax"}):  # else ids are random
+    with rc_context({"svg.hashsalt": "dpjax"}):  # otherwise ids are random
         figure.savefig(image, format=kind[1:], dpi=150, metadata=_METADATA[kind])
     write_atomically(path, image.getvalue())
 
 
+def draw_curve(
+    axes: "Axes", x: Any, y: np.ndarray, band: np.ndarray, colour: str, **style: Any
+) -> None:
+    """Draw a curve over a band of y ± `band`."""
+    axes.fill_between(x, y - band, y + band, color=colour, alpha=0.2, linewidth=0)
+    axes.plot(x, y, color=colour, **style)
+
+
 def short(level: object) -> str:
-    """The name of a level, cut if it would take the room of the figure."""
+    """The name of a level, shortened if it is too long for the figure."""
     name = str(level)
     return name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"

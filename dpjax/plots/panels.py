@@ -1,4 +1,4 @@
-"""Figures of curves and points, panel beside panel, from plain numbers."""
+"""Figures with panels of curves and points."""
 
 __all__ = ["Panel", "Series", "TopAxis", "draw_panels"]
 
@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import ArrayLike, Real
 
 from dpjax._checks import one_of
-from dpjax.plots.figures import COLOURS, Axes, new_figure, save
+from dpjax.plots.figures import COLOURS, Axes, draw_curve, new_figure, save
 
 Numbers = Real[ArrayLike, " n"] | Sequence[int | float]
 _STYLES: dict[str, dict] = {
@@ -26,18 +26,18 @@ _STYLES: dict[str, dict] = {
 
 @dataclass(frozen=True)
 class Series:
-    """One curve, or one set of points.
+    """A curve or a set of points.
 
     Args:
-        label: in the legend; "" for none.
-        x: where.
-        y: what.
-        error: standard errors of y, shown as a band, or bars, of ± 2; None: none.
+        label: entry in the legend; "" for none.
+        x: coordinates of the points.
+        y: coordinates of the points.
+        error: standard errors of y, drawn as ± 2 bands or bars; None: none.
         style: line, dashed, plain, thin, points or crosses.
-        colour: its number in the palette; None: the next one.
+        colour: number of a colour in the palette; None: the next one.
 
     Raises:
-        ValueError: if there is no such style.
+        ValueError: if the style is unknown.
     """
 
     label: str
@@ -53,12 +53,12 @@ class Series:
 
 @dataclass(frozen=True)
 class TopAxis:
-    """What places along the x axis mean in another unit, along the top.
+    """A second x axis at the top, in another unit.
 
     Args:
-        label: with the unit.
-        places: on the x axis.
-        names: of these places.
+        label: label with the unit.
+        places: positions of the ticks on the x axis.
+        names: labels of the ticks.
     """
 
     label: str
@@ -68,19 +68,19 @@ class TopAxis:
 
 @dataclass(frozen=True)
 class Panel:
-    """One pair of axes.
+    """One panel of a figure.
 
     Args:
-        series: what is drawn.
-        x_label: with the unit.
-        y_label: with the unit.
-        title: above it.
-        log_x: whether x is on a log axis.
-        log_y: whether y is.
-        levels: horizontal lines of reference, by label.
-        categories: names of the places 0, 1, … if x is a list of things.
-        limits: of y.
-        top: a second axis.
+        series: curves and points.
+        x_label: label with the unit.
+        y_label: label with the unit.
+        title: title of the panel.
+        log_x: whether the x axis is logarithmic.
+        log_y: whether the y axis is logarithmic.
+        levels: horizontal reference lines, by label.
+        categories: names of the positions 0, 1, … if x is categorical.
+        limits: range of y.
+        top: a second x axis.
     """
 
     series: Sequence[Series]
@@ -102,13 +102,13 @@ def draw_panels(
     title: str = "",
     columns: int = 2,
 ) -> None:
-    """Write panels as a PNG or SVG, row by row.
+    """Draw panels row by row.
 
     Args:
         panels: at least one.
-        path: of the file to write.
-        title: of the figure.
-        columns: panels in a row, at most.
+        path: PNG or SVG file to write.
+        title: title of the figure.
+        columns: largest number of panels in a row.
 
     Raises:
         ValueError: if there is no panel, or the file cannot be written.
@@ -170,12 +170,11 @@ def _draw_series(axes: "Axes", series: Series, colour: str) -> None:
     if series.style in ("points", "crosses"):
         axes.errorbar(x, y, band, color=colour, label=label, capsize=3, **style)
         return
-    axes.fill_between(x, y - band, y + band, color=colour, alpha=0.2, linewidth=0)
-    axes.plot(x, y, color=colour, label=label, **style)
+    draw_curve(axes, x, y, band, colour, label=label, **style)
 
 
 def _name_categories(axes: "Axes", names: Sequence[str]) -> None:
-    """Upright, where they would run into each other."""
+    """Name the positions, vertically if names would overlap."""
     upright = max(map(len, names)) * len(names) > 50
     axes.set_xticks(
         range(len(names)), names, rotation=90 if upright else 0, fontsize="small"

@@ -1,4 +1,4 @@
-"""Devices and processes, the compilation cache, and the accelerator's allocator."""
+"""Devices and processes, the compilation cache, and the memory allocator."""
 
 __all__ = [
     "PeerLost",

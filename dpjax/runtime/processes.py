@@ -1,7 +1,6 @@
-"""Several processes as one machine, on JAX's own distributed runtime.
+"""Runs several processes together on JAX's distributed runtime.
 
-Every process runs the same program; what they compute together is sharded over a mesh
-of all their devices.
+Every process runs the same program, with arrays sharded over a mesh of all devices.
 """
 
 __all__ = [
@@ -24,11 +23,11 @@ from jax.sharding import Mesh
 
 from dpjax._checks import whole
 
-_PATIENCE = 30  # seconds without a sign of life, after which a process counts as dead
+_PATIENCE = 30  # seconds
 
 
 class PeerLost(RuntimeError):
-    """Another process of a run died or does not answer."""
+    """Raised if another process of a run died or does not answer."""
 
 
 def start(
@@ -38,26 +37,26 @@ def start(
     *,
     patience: int = _PATIENCE,
 ) -> None:
-    """Join the other processes of a run, before anything else is done with JAX.
+    """Join the other processes of a run; call this before any other use of JAX.
 
     Under SLURM, Open MPI, Kubernetes or on Cloud TPU no argument is needed.
 
     Args:
-        coordinator: "host:port" of process 0, where the others find it.
-        processes: how many there are.
-        process: number of this one, from 0.
-        patience: seconds without a sign of life, after which a process counts as dead
-            and the others stop; and half of the time they have to find each other.
+        coordinator: "host:port" of process 0.
+        processes: number of processes.
+        process: number of this process, from 0.
+        patience: seconds without a heartbeat after which a process is considered dead
+            and the others stop; processes have twice this time to connect.
 
     Raises:
-        ValueError: if only some of the first three are given, or they are out of range,
-            or no run is found.
+        ValueError: if only some of the first three are given, one is out of range, or
+            the connection fails.
     """
     given = [x is not None for x in (coordinator, processes, process)]
     if any(given) and not all(given):
         raise ValueError(
-            "`coordinator`, `processes` and `process` must be given together, or all "
-            "left to the cluster's own settings."
+            "`coordinator`, `processes` and `process` must be given together, or none "
+            "of them if the cluster's settings provide them."
         )
     whole(1, patience=patience)
     if processes is not None and process is not None:
@@ -86,46 +85,46 @@ def start(
 
 
 def device_mesh(devices: int | None = None) -> Mesh:
-    """A mesh with one axis over all devices of all processes, or the first of them.
+    """Make a mesh with one axis over the first `devices` of all processes' devices.
 
     Raises:
-        ValueError: if there are fewer devices than wanted.
+        ValueError: if there are fewer devices.
     """
     available = jax.devices()
     if devices is not None:
         whole(1, devices=devices)
         if devices > len(available):
             raise ValueError(
-                f"`devices` must be at most {len(available)}, those there are, got "
-                f"{devices}."
+                f"`devices` must be at most {len(available)}, the number available, "
+                f"got {devices}."
             )
     return Mesh(np.array(available[:devices]), ("devices",))
 
 
 def is_first() -> bool:
-    """Whether this process is the one that writes files."""
+    """Whether this process is number 0, the one that writes files."""
     return jax.process_index() == 0
 
 
 def exchanged(content: bytes) -> list[bytes]:
-    """What every process gives, all of one length, in the order of their numbers.
+    """Gather the contents of all processes, of equal length, in order of their numbers.
 
     Raises:
-        PeerLost: if another process is gone.
+        PeerLost: if another process stopped.
     """
     if jax.process_count() == 1:
         return [content]
     with noticing_loss():
-        # As bytes: without x64, JAX would narrow wide numbers.
+        # Bytes are exact; without x64, JAX would narrow 64-bit numbers.
         own = np.frombuffer(content, np.uint8)
         return [bytes(x) for x in multihost_utils.process_allgather(own)]
 
 
 def broadcast(content: bytes) -> bytes:
-    """What the first process gives, in every process.
+    """Return the first process's content in every process.
 
     Raises:
-        PeerLost: if another process is gone.
+        PeerLost: if another process stopped.
     """
     if jax.process_count() == 1:
         return content
@@ -142,15 +141,15 @@ def _from_first(values: np.ndarray) -> np.ndarray:
 
 @contextlib.contextmanager
 def noticing_loss() -> Iterator[None]:
-    """Raise `PeerLost` for what the runtime says of a lost connection.
+    """Convert the runtime's errors about a lost connection to `PeerLost`.
 
-    To be around nothing but an exchange: any `RuntimeError` or `ValueError` counts.
+    Use it around an exchange only: it converts any `RuntimeError` or `ValueError`.
     """
     try:
         yield
     except (RuntimeError, ValueError) as error:  # which one depends on JAX's version
         raise PeerLost(
             "another process of this run died or does not answer "
-            f"({str(error).splitlines()[0]}): what is finished is in the checkpoint, "
-            "if there is one; start all processes again to go on."
+            f"({str(error).splitlines()[0]}): restart all processes; they continue "
+            "from the checkpoint, if there is one."
         ) from None

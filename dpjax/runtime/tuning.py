@@ -1,4 +1,4 @@
-"""Opt-in settings of the process for speed; nothing here is set unless it is called."""
+"""Optional performance settings of the process."""
 
 __all__ = ["cache_compilations", "tune_allocator"]
 
@@ -13,19 +13,18 @@ _VARIABLE, _SETTING = "GLIBC_TUNABLES", "glibc.malloc.hugetlb=1"
 
 
 def tune_allocator() -> None:
-    """Let large results come with few page faults: in huge pages, if Linux has them.
+    """Restart the program with huge memory pages on Linux, for fewer page faults.
 
-    Every large result of JAX on CPU is new memory, whose pages the system clears one
-    by one, which can take longer than the computation. glibc can ask for huge pages
-    instead, but reads that setting only when a program starts: so **this starts the
-    program again**, with `GLIBC_TUNABLES=glibc.malloc.hugetlb=1` in its environment,
-    and does nothing where that is already set. Call it first of all in a script. (The
-    settings that a running program can change, of `mallopt`, were measured not to
-    help: other threads have arenas of their own, too small for large blocks.)
+    On a CPU, each large result of JAX is new memory, and clearing its pages can take
+    longer than the computation. glibc can use huge pages, but reads this setting only
+    at the start of a program. Therefore **this function restarts the program** with
+    `GLIBC_TUNABLES=glibc.malloc.hugetlb=1` in its environment, unless it is set
+    already. Call it at the start of a script. (`mallopt`, which can change a running
+    program, did not help in measurements.)
 
     Raises:
         ValueError: if the C library is not glibc (macOS, Windows, musl), or Python is
-            interactive or in a notebook, which a new start would lose.
+            interactive or in a notebook, whose state a restart would lose.
     """
     settings = os.environ.get(_VARIABLE, "")
     if _SETTING in settings.split(":"):
@@ -33,8 +32,8 @@ def tune_allocator() -> None:
     library, _ = platform.libc_ver()
     if library != "glibc":
         raise ValueError(
-            "`tune_allocator` must be called where the C library is glibc, got "
-            f"{library or platform.system()}: leave the allocator as it is."
+            "`tune_allocator` must be called on a system with glibc, got "
+            f"{library or platform.system()}: do not call it there."
         )
     if hasattr(sys, "ps1") or sys.flags.interactive or "ipykernel" in sys.modules:
         raise ValueError(
@@ -48,17 +47,18 @@ def tune_allocator() -> None:
 
 
 def cache_compilations(folder: str | os.PathLike[str]) -> None:
-    """Keep compiled programs in `folder`, for this process and for later ones.
+    """Keep compiled programs in `folder`, for this process and later ones.
 
-    Sets JAX's own configuration (`jax_compilation_cache_dir` and the two thresholds,
-    to keep programs however small and however soon compiled), so that it holds for all
-    of JAX in this process. dpjax's programs hold shapes and public structure, and no
-    records; a function of your own that closes over records has them in its program.
-
-    To be called before the first computation.
+    Call it before the first computation. It sets `jax_compilation_cache_dir` and two
+    thresholds for all of JAX in this process, so that every program is kept.
 
     Args:
-        folder: made if it is not there. Whoever can write to it can run code here.
+        folder: created if it does not exist. Anyone who can write to it can run code in
+            this process.
+
+    Privacy:
+        dpjax's programs contain shapes and public structure, but no records. A program
+        of your own contains the records that its function closes over.
 
     Raises:
         ValueError: if `folder` is a file.

@@ -1,4 +1,4 @@
-"""Contingency tables: layout, counting, Walsh-Hadamard transforms, projections."""
+"""Contingency tables: layout, counting, Walsh-Hadamard transforms and projections."""
 
 __all__ = ["TableLayout", "counts", "project", "walsh_hadamard"]
 

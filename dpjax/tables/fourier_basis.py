@@ -1,9 +1,9 @@
-r"""Fourier coefficients of contingency tables, for variables of any number of levels.
+r"""Fourier coefficients of contingency tables for variables with any number of levels.
 
 Each variable has an integer basis of functions of its level x: $b_0 = 1$ and the
-residual contrasts $b_a(x) = [x = 0] - [x = a]$. A coefficient is a sum over records of
-a product, $c_\gamma = \sum_x \prod_i b_{\gamma_i}(x_i)$; with two levels it is Walsh's.
-The marginal over a group of variables needs just the $\gamma$ that vanish outside it.
+contrasts $b_a(x) = [x = 0] - [x = a]$. A coefficient is a sum over records,
+$c_\gamma = \sum_x \prod_i b_{\gamma_i}(x_i)$; with two levels it is Walsh's. The
+marginal over a group of variables depends on the $\gamma$ that vanish outside it.
 """
 
 __all__ = [
@@ -32,11 +32,11 @@ from dpjax._types import Scalar
 from dpjax.tables.layout import TableLayout
 from dpjax.tables.walsh import walsh_hadamard
 
-AnyArray = Any  # of JAX, or of NumPy for 64-bit integers on the host
+AnyArray = Any  # JAX, or NumPy for 64-bit integers on the host
 
 
 def contrasts(size: int) -> Int[np.ndarray, "k k"]:
-    """The basis of a variable with `size` levels, a function a row."""
+    """The basis of a variable with `size` levels; each row is one function."""
     matrix = -np.eye(size, dtype=np.int64)
     matrix[0] = 1
     matrix[1:, 0] = 1
@@ -44,21 +44,21 @@ def contrasts(size: int) -> Int[np.ndarray, "k k"]:
 
 
 def inverse_numerators(size: int) -> Int[np.ndarray, "k k"]:
-    """`size` times the inverse of `contrasts(size)`: integers."""
+    """`size` times the inverse of `contrasts(size)`, an integer matrix."""
     matrix = np.ones((size, size), np.int64)
     matrix[1:, 1:] -= size * np.eye(size - 1, dtype=np.int64)
     return matrix
 
 
 def to_coefficients(layout: TableLayout, tables: AnyArray) -> AnyArray:
-    """The coefficients of every table of `layout`, in the place of its cells."""
+    """Transform every table of `layout` to coefficients, in the places of its cells."""
     return layout.map_tables(tables, functools.partial(_along_axes, contrasts))
 
 
 def from_coefficients(layout: TableLayout, coefficients: AnyArray) -> AnyArray:
-    r"""The numerators of every table; a cell is its numerator over $\prod_i r_i$.
+    r"""Transform coefficients to the cells of every table times $\prod_i r_i$.
 
-    Exact for integers as long as they fit their type.
+    Exact for integers that fit their type.
     """
     return layout.map_tables(
         coefficients, functools.partial(_along_axes, inverse_numerators)
@@ -80,15 +80,15 @@ def _along_axes(matrix_of, tables: AnyArray, shape: tuple[int, ...]) -> AnyArray
 
 @dataclass(frozen=True)
 class DownwardClosure:
-    r"""All $\gamma$ that vanish outside one of the groups, each once.
+    r"""The set of all $\gamma$ that vanish outside at least one group.
 
     Args:
         sizes: number of levels of each variable.
-        groups: variables of each group; none contained in another.
+        groups: variables of each group; none is contained in another.
 
     Reference:
         Zhang, Rubinstein & Dimitrakakis (AAAI-16), section "Laplace Mechanism in the
-        Fourier Domain" (there for binary variables and the families of a network).
+        Fourier Domain" (for binary variables and each node with its parents).
     """
 
     sizes: tuple[int, ...]
@@ -96,11 +96,11 @@ class DownwardClosure:
 
     @cached_property
     def layout(self) -> TableLayout:
-        """Layout of the groups' tables, and of their coefficients."""
+        """Layout of the groups' tables and of their coefficients."""
         return TableLayout(self.sizes, self.groups)
 
     def __len__(self) -> int:
-        """Number of coefficients, that of the constant (slot 0) included."""
+        """Number of coefficients, including the constant one (slot 0)."""
         return len(self.owners)
 
     @cached_property
@@ -131,7 +131,7 @@ class DownwardClosure:
 
     @cached_property
     def binary(self) -> np.ndarray:
-        """Whether a coefficient involves variables of two levels only."""
+        """Whether each coefficient involves variables with two levels only."""
         flags = [
             functools.reduce(
                 np.logical_and.outer,
@@ -142,47 +142,39 @@ class DownwardClosure:
         return np.concatenate(flags)[self.owners]
 
     def places(self, layout: TableLayout) -> Int[np.ndarray, " c"]:
-        """The coefficient at each entry of tables over groups inside this closure."""
+        """The coefficient of each entry of tables over groups inside this closure."""
         if layout == self.layout:
             return self.slots
-        places = []
+        places, groups = [], [frozenset(group) for group in self.groups]
         for wanted in layout.groups:
-            table = self._holder(wanted)
+            table = next(t for t, g in enumerate(groups) if g.issuperset(wanted))
             strides = self.layout.strides[table]
             steps = [strides[i] * np.arange(self.sizes[i]) for i in wanted]
             entries = functools.reduce(np.add.outer, steps).ravel()
             places.append(self.slots[self.layout.offsets[table] + entries])
         return np.concatenate(places)
 
-    def _holder(self, wanted: tuple[int, ...]) -> int:
-        """The first group that holds all variables of `wanted`."""
-        return next(t for t, group in enumerate(self._sets) if group.issuperset(wanted))
-
-    @cached_property
-    def _sets(self) -> list[frozenset[int]]:
-        return [frozenset(group) for group in self.groups]
-
     def _entries(self, support: tuple[int, ...], strides: dict[int, int]) -> np.ndarray:
-        """Where the coefficients with this support are in a group's table."""
+        """Positions of the coefficients with this support in a group's table."""
         steps = [strides[i] * np.arange(1, self.sizes[i]) for i in support]
         return functools.reduce(np.add.outer, steps, np.zeros((), np.int64)).ravel()
 
 
 def supports(group: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-    """All subsets of a group, the empty one first, each in ascending order."""
+    """Yield all subsets of a group by size, each in ascending order."""
     ordered = sorted(group)
     for size in range(len(ordered) + 1):
         yield from itertools.combinations(ordered, size)
 
 
 def denominators(layout: TableLayout) -> Int[np.ndarray, " c"]:
-    r"""For each cell of `layout`, the $\prod_i r_i$ of its table."""
+    r"""The product $\prod_i r_i$ of its table, for each cell of `layout`."""
     cells = np.diff(layout.offsets)
     return np.repeat([math.prod(layout.shape(group)) for group in layout.groups], cells)
 
 
 def raise_total(layout: TableLayout, counts: Array, increment: Scalar) -> Array:
-    """What a constant coefficient larger by `increment` makes of the tables."""
+    """Return the tables after `increment` is added to the constant coefficient."""
     scale = jnp.asarray(denominators(layout), counts.dtype)
     share = jnp.asarray(increment, counts.dtype) / scale
     return counts + jnp.broadcast_to(share, counts.shape)

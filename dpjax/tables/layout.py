@@ -1,7 +1,6 @@
-"""Many contingency tables in one flat vector, with offsets known before any data.
+"""Layout of many contingency tables in one flat vector.
 
-One vector means one draw of noise and one scatter of counts, however many tables there
-are; a compiled program does not grow with their number.
+With one vector, the size of a compiled program does not depend on the number of tables.
 """
 
 __all__ = ["TableLayout"]
@@ -25,13 +24,13 @@ MOST_CELLS = 2**28
 
 @dataclass(frozen=True)
 class TableLayout:
-    """Contingency tables over groups of variables, end to end in C order.
+    """Contingency tables over groups of variables, concatenated in C order.
 
-    Static: it is hashed, compared and compiled against, never traced.
+    The layout is hashable and static in compiled programs.
 
     Args:
         sizes: number of levels of each variable.
-        groups: for each table, the indices of the variables on its axes, in order.
+        groups: indices of the variables on the axes of each table, in order.
 
     Raises:
         ValueError: if all tables together have more than 2^28 cells.
@@ -54,11 +53,11 @@ class TableLayout:
 
     @cached_property
     def offsets(self) -> tuple[int, ...]:
-        """Where each table starts, and, last, the length of the vector."""
+        """Start of each table in the vector, and finally the vector's length."""
         return tuple(itertools.accumulate(map(self._cells, self.groups), initial=0))
 
     def _cells(self, group: tuple[int, ...]) -> int:
-        """Number of cells of a table; no more is multiplied once there are too many."""
+        """Number of cells of a table; multiplication stops if there are too many."""
         cells = 1
         for i in group:
             cells *= self.sizes[i]
@@ -72,10 +71,10 @@ class TableLayout:
         return self.offsets[-1]
 
     def split(self, vector: Flat) -> list[Array]:
-        """The tables of `vector`, with its leading axes before their own."""
+        """Split `vector` into tables, each with its leading axes before their own."""
         source, batch = vector, vector.shape[:-1]
         with contextlib.suppress(jax.errors.TracerArrayConversionError):
-            source = np.asarray(vector)  # hundreds of slices: on the host, no compiling
+            source = np.asarray(vector)  # NumPy slices need no compilation
         tables: list[Any] = [
             source[..., start:stop].reshape(*batch, *self.shape(group))
             for group, start, stop in zip(
@@ -87,7 +86,7 @@ class TableLayout:
     def cells(
         self, records: Records, tables: Sequence[int] | None = None
     ) -> Int[Array, "n f"]:
-        """The cell that each record falls into, in each table (or in those named)."""
+        """The cell of each record in each table, or in the given `tables`."""
         members, strides, offsets = self.addresses
         chosen = slice(None) if tables is None else np.asarray(tables, np.int32)
         members, strides, cell = members[chosen], strides[chosen], offsets[chosen][None]
@@ -99,7 +98,7 @@ class TableLayout:
 
     @cached_property
     def strides(self) -> tuple[dict[int, int], ...]:
-        """For each table, by how much its cell moves when a variable's level does."""
+        """For each table, the change of the cell index per level of each variable."""
         strides = []
         for group in self.groups:
             steps = np.cumprod((1, *self.shape(group)[:0:-1]), dtype=np.int64)[::-1]
@@ -111,14 +110,15 @@ class TableLayout:
         vector: Array | np.ndarray,
         function: Callable[[Any, tuple[int, ...]], Any],
     ) -> Any:
-        """Apply `function(tables, shape)` to all tables of one shape at a time.
+        """Apply `function(tables, shape)` to all tables of each shape together.
 
-        The tables have the vector's leading axes and one for their number before their
-        own. A compiled program grows with the number of shapes, not of tables.
+        The tables have axes (*batch, tables, *shape). A compiled program grows with the
+        number of shapes, not of tables.
         """
         parts, order = [], []
         for shape, tables in self._tables_by_shape.items():
-            cells = np.concatenate([np.arange(*self._span(t)) for t in tables])
+            spans = [self.offsets[t : t + 2] for t in tables]
+            cells = np.concatenate([np.arange(*span) for span in spans])
             alone = len(self._tables_by_shape) == 1
             part = vector if alone else vector[..., cells]
             batch = vector.shape[:-1]
@@ -138,12 +138,9 @@ class TableLayout:
             tables.setdefault(self.shape(group), []).append(table)
         return tables
 
-    def _span(self, table: int) -> tuple[int, int]:
-        return self.offsets[table], self.offsets[table + 1]
-
     @cached_property
     def rows(self) -> Int[np.ndarray, " m"]:
-        """The row that each cell is in; a row runs along the last axis of a table."""
+        """The number of each cell's row; a row runs along a table's last axis."""
         widths = [self.sizes[group[-1]] for group in self.groups]
         cells = np.diff(self.offsets)
         widths_by_row = np.repeat(widths, cells // widths)
@@ -151,7 +148,7 @@ class TableLayout:
 
     @cached_property
     def rows_by_width(self) -> dict[int, Int[np.ndarray, "rows k"]]:
-        """The cells of every row, all rows of one width together, narrow ones first."""
+        """The cells of all rows of each width, in ascending order of width."""
         _, firsts, widths = np.unique(self.rows, return_index=True, return_counts=True)
         return {
             int(k): (firsts[widths == k, None] + np.arange(k)).astype(np.int32)
@@ -161,7 +158,7 @@ class TableLayout:
     def map_rows(
         self, vector: Shaped[Array, " m"], function: Callable[[Any, Any], Any]
     ) -> Any:
-        """Apply `function(rows, cells)` to all rows of one width at a time.
+        """Apply `function(rows, cells)` to all rows of each width together.
 
         A compiled program grows with the number of widths, not of rows or tables.
         """
@@ -174,7 +171,7 @@ class TableLayout:
         return jnp.concatenate(parts)[np.argsort(order).astype(np.int32)]
 
     def normalise(self, weights: Real[Array, " m"]) -> Real[Array, " m"]:
-        """Every row divided by its sum."""
+        """Divide every row by its sum."""
         if len(self.rows_by_width) > 1:
             return weights / self.row_sums(weights)
         (width,) = self.rows_by_width  # without a scatter and a gather
@@ -191,7 +188,7 @@ class TableLayout:
 
     @cached_property
     def addresses(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Members and strides of every table, padded with stride 0, and its offset."""
+        """Variables and strides of each table, padded with zeros, and its offset."""
         width = max((len(group) for group in self.groups), default=0)
         members = np.zeros((len(self.groups), width), np.int32)
         strides = np.zeros((len(self.groups), width), np.int32)

@@ -1,14 +1,14 @@
-r"""Least squares of noisy contingency tables onto tables that agree with each other.
+r"""Least-squares projection of noisy contingency tables onto consistent tables.
 
-Write each table in an orthonormal basis whose first vector, for each variable, is
-constant. A coefficient then belongs to the set S of variables in whose basis vectors it
-is not constant; multiplied by $\sqrt{\prod_{i \in V \setminus S} r_i}$ for a table over
-V, it is a coefficient of the table's marginal over S, and tables agree exactly when all
-that contain S give it the same value. Least squares therefore averages it over them:
-equal noise in all cells becomes a variance of $\prod_{i \in V \setminus S} r_i$, whose
-inverse is the weight. The transform is a Householder reflection along each axis, which
-is its own inverse, and every step is a gather or a segment sum over one flat vector, so
-a compiled program grows with the widest table and not with their number.
+Each table is expressed in an orthonormal basis whose first vector, for each variable,
+is constant. A coefficient belongs to the set S of variables for which its basis vectors
+are not constant. Multiplied by $\sqrt{\prod_{i \in V \setminus S} r_i}$ for a table
+over V, it is a coefficient of the marginal over S. Tables agree if and only if all
+tables that contain S give it the same value. Least squares averages these values, with
+weights inverse to their variances: equal noise in all cells becomes a variance of
+$\prod_{i \in V \setminus S} r_i$. The transform is a Householder reflection along each
+axis. Every step is a gather or segment sum over one flat vector, so a compiled program
+grows with the widest table, not with the number of tables.
 """
 
 __all__ = ["project"]
@@ -26,7 +26,7 @@ from dpjax._checks import positive
 from dpjax._types import Scalar
 from dpjax.tables.layout import TableLayout
 
-# Tens or hundreds of steps do, unless the noise of a cell exceeds the whole total.
+# Tens or hundreds of steps suffice unless the noise of a cell exceeds the total.
 _MOST_STEPS = 5000
 
 
@@ -39,30 +39,29 @@ def project(
     nonnegative: bool = True,
     tolerance: Scalar = 1e-6,
 ) -> Float[Array, " m"]:
-    r"""The nearest tables that agree on the variables they share, and are not negative.
+    r"""Find the nearest non-negative tables that agree on the variables they share.
 
-    Any two of the returned tables have the same marginal over the variables that both
-    contain, and so the same total. This is local consistency: some joint table with
-    these marginals need not exist.
+    Any two of the returned tables have the same marginal over their common variables,
+    and so the same total. This is local consistency: a joint table with these marginals
+    need not exist.
 
     Args:
-        layout: of the tables.
-        vector: the noisy tables, end to end.
-        total: the number of records if it is public, >= 0: every table will sum to it.
-            None: it is estimated, without the sign constraint, which would bias it
-            upwards, but not below 0.
-        precision: for each table, the inverse of the noise variance of its cells, up to
-            a common factor, > 0. None: all are equal.
-        nonnegative: False for the least squares without the sign constraint: linear,
-            unbiased and in closed form.
-        tolerance: by how much the sign constraint and its complementary slackness may
-            be off when the search stops, in units of the most negative cell without the
-            constraint. What is then still negative is lifted by mixing in uniform
-            tables, no more than suffices, so that the result agrees and is >= 0 to
-            rounding whatever the tolerance.
+        layout: layout of the tables.
+        vector: the noisy tables, concatenated.
+        total: public number of records, >= 0, which is the sum of every returned table.
+            None: it is estimated without the sign constraint, which would bias it
+            upwards, and set to 0 if negative.
+        precision: for each table, the inverse noise variance of its cells up to a
+            common factor, > 0. None: all are equal.
+        nonnegative: False for least squares without the sign constraint, which is
+            linear, unbiased and in closed form.
+        tolerance: error of the sign constraint and of complementary slackness at which
+            the search stops, in units of the most negative cell without the constraint.
+            Uniform tables are then mixed in with the least weight that removes negative
+            cells, so the result is consistent and >= 0, to rounding, at any tolerance.
 
     Privacy:
-        Post-processing: costs nothing, if `total` is public or released.
+        Post-processing without a privacy cost if `total` is public or released.
 
     Raises:
         ValueError: if `vector` or `precision` does not fit the layout, `total` is
@@ -100,11 +99,11 @@ def _project(layout, vector, total, precision, nonnegative, tolerance):
 
 
 def _search(nearest: Array, agree, tolerance: Scalar) -> Array:
-    """The nearest agreeing tables without negative cells, up to the tolerance.
+    """The nearest consistent tables without negative cells, up to the tolerance.
 
-    By the dual problem: of all ways to push cells up, that after which the nearest
-    agreeing tables are smallest. Its gradient is these tables, with Lipschitz constant
-    1. At its solution none is negative, and only cells that end at zero are pushed.
+    The dual problem finds the non-negative increments of cells after which the nearest
+    consistent tables have the least norm. Its gradient is these tables, with Lipschitz
+    constant 1. At its solution no cell is negative, and only cells at zero are raised.
     """
     rounding = 2 * jnp.finfo(nearest.dtype).eps * jnp.max(jnp.abs(nearest), initial=0)
     most_negative = -jnp.min(nearest, initial=0)
@@ -133,7 +132,7 @@ def _search(nearest: Array, agree, tolerance: Scalar) -> Array:
 
 
 def _mix_with_uniform(tables: Array, uniform: Array) -> Array:
-    """As much of the uniform tables with the same total as lifts every cell to zero."""
+    """Mix in the least amount of uniform tables that makes every cell >= 0."""
     missing = jnp.maximum(-tables, 0)
     enough = jnp.where(missing > 0, uniform / (missing + uniform), 1)
     kept = jnp.min(enough, initial=1)
@@ -142,19 +141,19 @@ def _mix_with_uniform(tables: Array, uniform: Array) -> Array:
 
 @dataclass(frozen=True)
 class _Coordinates:
-    """What the transform needs to know of each cell, on the host.
+    """Indices that the transform needs for each cell, computed on the host.
 
-    In the transform's output, a cell stands for the coefficient of the basis vectors
-    that its levels number: level 0 is the constant one.
+    In the transform's output, a cell holds the coefficient of the basis vectors that
+    its levels number; level 0 is the constant vector.
 
     Attributes:
-        table: that the cell is in.
+        table: the cell's table.
         cells: number of cells of that table.
-        sizes, levels, lines: of the variable on each axis, its number of levels, the
-            cell's level and the cell with level 0 that is otherwise the same; (a, m).
-        coefficient: which coefficient of the common marginals the cell stands for.
+        sizes, levels, lines: for each axis (a, m), the variable's number of levels, the
+            cell's level, and the same cell but with level 0.
+        coefficient: number of the coefficient of the common marginals.
         constant: whether that is the total.
-        outside: number of cells of the table for each cell of that marginal.
+        outside: number of cells of the table for each cell of the marginal.
     """
 
     number_of_coefficients: int
@@ -173,7 +172,7 @@ class _Coordinates:
         lengths = np.diff(layout.offsets)
         table = np.repeat(np.arange(lengths.size, dtype=np.int32), lengths)
         cell = np.arange(layout.length, dtype=np.int32)
-        # A table with fewer axes than the widest has stride 0 on those it lacks.
+        # A table with fewer axes than the widest one has stride 0 on the others.
         member, stride = members.T[:, table], strides.T[:, table]
         sizes = np.where(stride > 0, np.asarray((*layout.sizes, 1))[member], 1)
         levels = (cell - offsets[table]) // np.maximum(stride, 1) % sizes
@@ -194,7 +193,7 @@ class _Coordinates:
 
 
 def _number_sets(members: np.ndarray) -> tuple[int, np.ndarray]:
-    """Number the distinct columns, taken as sets of positive integers."""
+    """Number the distinct columns, each regarded as a set of positive integers."""
     base = int(members.max(initial=0)) + 1
     numbers = np.zeros(members.shape[1], np.int64)
     for row in np.sort(members, axis=0):
@@ -203,8 +202,8 @@ def _number_sets(members: np.ndarray) -> tuple[int, np.ndarray]:
 
 
 def _shares(coordinates: _Coordinates, precision: Array | None, like: Array) -> Array:
-    """What part each table's estimate has in a coefficient of the common marginals."""
-    # The barrier keeps the compiler from evaluating the sums itself, which is slow.
+    """The weight of each table's estimate in a coefficient of the common marginals."""
+    # The barrier prevents slow evaluation of the sums by the compiler.
     weights = lax.optimization_barrier(jnp.asarray(1 / coordinates.outside, like.dtype))
     if precision is not None:
         weights = weights * jnp.asarray(precision, like.dtype)[coordinates.table]
@@ -214,7 +213,7 @@ def _shares(coordinates: _Coordinates, precision: Array | None, like: Array) -> 
 def _agreeing(
     coordinates: _Coordinates, shares: Array, vector: Array, total: Array | None
 ) -> Array:
-    """The least squares without the sign constraint, with this total unless None."""
+    """Least squares without the sign constraint; the total is fixed unless None."""
     gain = jnp.asarray(np.sqrt(coordinates.outside), vector.dtype)
     estimates = _reflect(coordinates, vector) * gain
     common = _sum_alike(coordinates, shares * estimates)
@@ -224,22 +223,22 @@ def _agreeing(
 
 
 def _sum_alike(coordinates: _Coordinates, values: Array) -> Array:
-    """For each cell, the sum over all that stand for the same coefficient."""
+    """For each cell, the sum over all cells with the same coefficient."""
     which, number = coordinates.coefficient, coordinates.number_of_coefficients
     return jax.ops.segment_sum(values, which, number)[which]
 
 
 def _reflect(coordinates: _Coordinates, vector: Array) -> Array:
-    """To the orthonormal basis along every axis of every table, or back.
+    """Transform every table to the orthonormal basis or back: the map is an involution.
 
-    Along an axis of r levels: the reflection that exchanges the unit vector of level 0
-    with the constant one, $I - n n^T / (1 - r^{-1/2})$, n their difference.
+    Along an axis of r levels, the reflection $I - n n^T / (1 - r^{-1/2})$ exchanges the
+    unit vector of level 0 with the constant unit vector; n is their difference.
     """
     axes = zip(coordinates.sizes, coordinates.levels, coordinates.lines, strict=True)
     for sizes, levels, lines in axes:
         constant = 1 / np.sqrt(sizes)
         normal = np.where(levels == 0, 1, 0) - constant
-        # An axis that a table lacks has one level, and nothing to reflect.
+        # An axis that a table lacks has one level and is not changed.
         step = normal / np.where(sizes > 1, 1 - constant, 1)
         sums = jax.ops.segment_sum(vector, lines, vector.size)
         along = vector - sums * jnp.asarray(constant, vector.dtype)
@@ -248,7 +247,7 @@ def _reflect(coordinates: _Coordinates, vector: Array) -> Array:
 
 
 def _as_floats(values: Array) -> Array:
-    """Floats stay in their own precision; counts take the default one."""
+    """Keep the precision of floats; convert counts to the default float type."""
     array = jnp.asarray(values)
     return array if jnp.issubdtype(array.dtype, jnp.floating) else array.astype(float)
 

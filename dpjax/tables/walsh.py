@@ -1,7 +1,6 @@
-r"""The Walsh–Hadamard transform of tables over binary variables, exact in integers.
+r"""The Walsh-Hadamard transform of tables over binary variables, exact for integers.
 
-Pure mathematics: applied to what a mechanism released, it is post-processing, and costs
-no privacy.
+Transforming a released table is post-processing and costs no privacy.
 """
 
 __all__ = ["inverse_walsh_hadamard", "walsh_hadamard"]
@@ -17,7 +16,7 @@ from jaxtyping import Array, Real, Shaped
 
 from dpjax._types import Flat
 
-_MOST_AT_ONCE = 1 << 20  # cells: longer tables are worked on in parts a cache can hold
+_MOST_AT_ONCE = 1 << 20  # cells; longer tables are transformed in parts that fit caches
 
 Pair = Callable[[Array, Array], tuple[Array, Array]]
 
@@ -25,13 +24,13 @@ Pair = Callable[[Array, Array], tuple[Array, Array]]
 def walsh_hadamard(table: Shaped[Array, "..."]) -> Flat:
     r"""Walsh coefficients $c_\gamma = \sum_x (-1)^{\langle\gamma,x\rangle} t_x$.
 
-    The bits of an index, most significant first, are the levels of the variables: the
-    order of cells of a binary table in C order, and of `scipy.linalg.hadamard`. Linear
-    and symmetric: its gradient is the transform of the cotangent. Applied twice, it
-    multiplies by the length.
+    The bits of an index, most significant first, are the levels of the variables, as in
+    a binary table in C order and `scipy.linalg.hadamard`. The matrix is symmetric, so
+    the gradient is the transform of the cotangent, and its square is the length times
+    the identity.
 
-    Exact for integers while $\sum_x |t_x| < 2^{31}$ in int32 ($2^{63}$ in int64), and
-    for whole numbers while it is $\le 2^{24}$ in float32 ($2^{53}$ in float64).
+    Exact for integers if $\sum_x |t_x| < 2^{31}$ in int32 ($2^{63}$ in int64), and for
+    whole numbers if the sum is $\le 2^{24}$ in float32 ($2^{53}$ in float64).
 
     Args:
         table: last axis of length $2^k$, $k \ge 0$, after any batch axes.
@@ -50,9 +49,9 @@ def walsh_hadamard(table: Shaped[Array, "..."]) -> Flat:
 def inverse_walsh_hadamard(table: Shaped[Array, "..."]) -> Flat:
     r"""The table $t_x = 2^{-k} \sum_\gamma (-1)^{\langle\gamma,x\rangle} c_\gamma$.
 
-    Exact within the bounds of `walsh_hadamard`, on the table that is returned. Integers
-    must be the transform of a table of integers. Others, such as noisy coefficients,
-    have an inverse of fractions: convert them to floats first.
+    Exact if the returned table is within the bounds of `walsh_hadamard`. Integers must
+    be the transform of a table of integers. Others, such as noisy coefficients, have a
+    fractional inverse: convert them to floats first.
 
     Args:
         table: coefficients, $2^k$ on the last axis, after any batch axes.
@@ -74,7 +73,7 @@ def _check(table: Array) -> None:
             f"`table` must have no empty axis and end in one of length 2^k, "
             f"got shape {table.shape}."
         )
-    # By default JAX would silently narrow 64-bit NumPy arrays, and counts might wrap.
+    # JAX would silently narrow 64-bit NumPy arrays by default, and counts could wrap.
     if table.dtype not in (jnp.int32, jnp.float32, *map(jnp.result_type, (int, float))):
         raise ValueError(
             f"`table` must be int32, float32 or, with x64, int64 or float64, "
@@ -84,7 +83,7 @@ def _check(table: Array) -> None:
 
 @partial(jax.jit, static_argnums=1)
 def _transform(table: Flat, pair: Pair) -> Flat:
-    """Every level; of a long table, those within its rows, then those across them."""
+    """Apply all levels; for a long table those within its rows, then across them."""
     length = table.shape[-1]
     if length <= _MOST_AT_ONCE:
         return _levels(table, pair, 1, length)
@@ -95,7 +94,7 @@ def _transform(table: Flat, pair: Pair) -> Flat:
 
 
 def _across(rows: Real[Array, "b h w"], pair: Pair) -> Real[Array, "b h w"]:
-    """The levels along the middle axis, some columns at a time, in place."""
+    """Apply the levels along the middle axis, in place, by blocks of columns."""
     _, height, width = rows.shape
     columns = width // height
 
@@ -110,8 +109,8 @@ def _across(rows: Real[Array, "b h w"], pair: Pair) -> Real[Array, "b h w"]:
 def _levels(table: Array, pair: Pair, stride: int, size: int) -> Array:
     """Transform each sequence of `size` cells that are `stride` apart.
 
-    Two levels a pass: XLA computes every output from all its inputs, so that a pass of
-    three costs more than it saves.
+    Each pass applies two levels. XLA computes every output from all inputs of a pass,
+    so three levels would be slower.
     """
     shape = table.shape
     if stride == 1 and pair is _sum_and_difference and _is_float(table):
@@ -127,19 +126,19 @@ def _levels(table: Array, pair: Pair, stride: int, size: int) -> Array:
 
 
 def _product(table: Array, size: int) -> Array:
-    """The transform of `size` neighbours, by the matrix: for floats twice as fast.
+    """Transform `size` adjacent cells by a matrix product, twice as fast for floats.
 
-    Not for the inverse, whose partial sums may be 32 times as large as the bound.
+    Not for the inverse, whose partial sums may exceed the bound 32 times.
     """
     index = np.arange(size)
     odd = np.bitwise_count(index & index[:, None]) % 2
     matrix = jnp.asarray(1.0 - 2.0 * odd, table.dtype)
-    # The default precision of an accelerator is wrong beyond 2048.
+    # The default precision of an accelerator is inexact beyond 2048.
     return jnp.matmul(table.reshape(-1, size), matrix, precision=lax.Precision.HIGHEST)
 
 
 def _butterfly(parts: Sequence[Array], pair: Pair) -> Sequence[Array]:
-    """The transform of a few arrays, as if each were one cell."""
+    """Transform a few arrays as if each were one cell."""
     if len(parts) == 1:
         return parts
     half = len(parts) // 2
@@ -155,7 +154,7 @@ def _sum_and_difference(a: Array, b: Array) -> tuple[Array, Array]:
 def _halved_sum_and_difference(a: Array, b: Array) -> tuple[Array, Array]:
     if _is_float(a):
         return (a + b) / 2, (a - b) / 2
-    # Of a transform, `a` and `b` are both even or both odd, and a + b might overflow.
+    # In a transform `a` and `b` are both even or both odd; a + b could overflow.
     difference = (a >> 1) - (b >> 1)
     return difference + b, difference
 

@@ -1,4 +1,4 @@
-"""Key implementations: ChaCha20 for releases, an unrolled threefry for studies."""
+"""Random key implementations: ChaCha20 for releases, unrolled threefry for studies."""
 
 __all__ = ["release_key", "study_key"]
 

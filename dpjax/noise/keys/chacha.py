@@ -1,7 +1,7 @@
-"""ChaCha20 (RFC 8439) as a JAX key implementation: 256-bit keys, for what is published.
+"""ChaCha20 (RFC 8439) as a JAX key implementation with 256-bit keys, for releases.
 
-Bits, splits and folds use nonces of their own, so that no bit drawn from a key is ever
-part of a key derived from it.
+Bits, splits and folds use different nonces, so that no bit drawn from a key is part of
+a key derived from it.
 """
 
 __all__ = ["CHACHA20", "block", "release_key"]
@@ -31,14 +31,14 @@ _QUARTERS = (
     *((0, 5, 10, 15), (1, 6, 11, 12), (2, 7, 8, 13), (3, 4, 9, 14)),
 )
 _BLOCKS_AT_ONCE = 4096  # keeps the sixteen words of state in cache
-_WORDS = 16  # of 32 bits in a block
+_WORDS = 16  # 32-bit words in a block
 _MOST_WORDS = _WORDS << 32  # the block counter has 32 bits
 
 
 def block(
     key: UInt32[Array, "8"], counter: Words, nonce: tuple[int, int, int]
 ) -> tuple[Words, ...]:
-    """The sixteen words of every block that `counter` numbers.
+    """The sixteen words of every block with a number in `counter`.
 
     Reference: RFC 8439, section 2.3.
     """
@@ -69,7 +69,7 @@ def _rotate(word: Words, distance: int) -> Words:
 
 
 def _seed(seed: Array) -> Words:
-    """A key with the seed in its first words: for tests, an integer is not a secret."""
+    """A key with the seed in its first words; for tests, as a seed is not secret."""
     seed = jnp.asarray(seed)
     wide = seed.dtype.itemsize == 8
     high = seed >> jnp.asarray(32, seed.dtype) if wide else jnp.zeros_like(seed)
@@ -93,7 +93,7 @@ def _random_bits(key: Words, bit_width: int, shape: tuple[int, ...]) -> Array:
 
 
 def _stream(key: Words, blocks: int, nonce: tuple[int, int, int]) -> Words:
-    """The words of so many blocks (rounded up), a cacheful at a time."""
+    """The words of at least `blocks` blocks, computed in parts that fit the cache."""
 
     def part(first):
         counter = first + lax.iota(jnp.uint32, min(blocks, _BLOCKS_AT_ONCE))
@@ -128,13 +128,13 @@ CHACHA20 = define_prng_impl(
 
 
 def release_key() -> Key:
-    """A key of 256 bits from the operating system, different at every call.
+    """Create a 256-bit key from the operating system, different at every call.
 
-    Its `repr` shows the key, as that of every JAX key does: never print or store it.
+    Never print or store it: the `repr` of a JAX key shows its value.
 
     Raises:
-        ValueError: inside `jit` or `vmap`, where the key would be part of the program
-            and the same at every call.
+        ValueError: inside `jit` or `vmap`, where the key would become a constant of the
+            program.
     """
     words = jnp.asarray(np.frombuffer(os.urandom(32), np.uint32))
     try:
@@ -142,6 +142,6 @@ def release_key() -> Key:
     except jax.errors.TracerArrayConversionError:
         raise ValueError(
             "`release_key` must be called outside of `jit` and `vmap`, since compiled "
-            "code would use one key again and again."
+            "code would use the same key at every call."
         ) from None
     return jr.wrap_key_data(words, impl=CHACHA20)

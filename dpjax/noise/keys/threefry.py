@@ -1,6 +1,6 @@
-"""Threefry-2x32 as a JAX key implementation, unrolled: the same bits as JAX's, sooner.
+"""An unrolled Threefry-2x32 as a JAX key implementation, for studies.
 
-For studies. It equals JAX's default implementation (with its default,
+It is faster than JAX's default implementation and equals it (with the default
 `jax_threefry_partitionable`) bit for bit in every function of `jax.random`.
 """
 
@@ -25,9 +25,7 @@ _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 
 @jax.jit
 def _threefry(key: Words, high: Words, low: Words) -> tuple[Words, Words]:
-    """Twenty rounds on the counter (high, low).
-
-    In the operations of `lax` and within a `jit`: sooner traced, and once a shape.
+    """Twenty rounds on the counter (high, low), in `lax` operations to trace faster.
 
     Reference: Salmon, Moraes, Dror & Shaw (SC 2011), section 4.
     """
@@ -84,10 +82,9 @@ def _fold_in(key: Words, data: Array | int) -> Words:
 
 
 def _once(keys: Words) -> Words:
-    """Keys that are computed once.
+    """Prevent XLA from fusing the derivation of keys with their uses.
 
-    Fused with what they serve, a key would be derived anew from its ancestors at every
-    use: some programs then take XLA hours to compile.
+    Otherwise a key is derived again at every use, and some programs compile for hours.
     """
     return lax.optimization_barrier(keys)
 
@@ -104,5 +101,5 @@ UNROLLED_THREEFRY = define_prng_impl(
 
 
 def study_key(seed: int) -> Key:
-    """A key for studies and simulations. Never for a release: a seed can be guessed."""
+    """Create a key for studies, never for a release, since a seed can be guessed."""
     return jr.key(seed, impl=UNROLLED_THREEFRY)

@@ -1,7 +1,4 @@
-"""Counting records into contingency tables, exactly.
-
-Of an array, of packed bits, of batch after batch, and on many devices.
-"""
+"""Exact counts of records in arrays, packed bits, batches, and on many devices."""
 
 __all__ = [
     "PackedRecords",

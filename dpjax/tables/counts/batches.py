@@ -1,4 +1,4 @@
-"""Counts of many batches: on the device in 32 bits, their sum on the host in 64."""
+"""Counts of many batches: 32-bit on the device, with 64-bit sums on the host."""
 
 __all__ = ["Total", "count_batches", "sum_batches"]
 
@@ -15,12 +15,12 @@ from dpjax.tables.counts.sharded import count_whole, gather, sharded
 from dpjax.tables.counts.tables import count
 from dpjax.tables.layout import TableLayout
 
-_ENTRIES = 1 << 22  # of a block: enough to hide a call, few enough to stay flat
+_ENTRIES = 1 << 22  # of a block; a call's overhead is small, as is the memory
 _MOST_ROWS = 1 << 18
 
 
 class Total(NamedTuple):
-    """What was counted, and of how many records."""
+    """Sums over all records, and the number of records."""
 
     values: Int64[np.ndarray, " m"]
     records: int
@@ -32,24 +32,24 @@ def count_batches(
     *,
     mesh: Mesh | None = None,
 ) -> Int64[np.ndarray, " m"]:
-    """Sum of the counts of many batches, exact beyond 2^31 records.
+    """Sum the counts of many batches, exactly also beyond 2^31 records.
 
-    Batches are joined into blocks of one size, so that one compiled program counts all;
-    their sum is kept on the host. The next batch is read while a block is counted.
+    Batches are joined into blocks of one size, so that one compiled program counts all.
+    The next batch is read while a block is counted.
 
     Args:
-        batches: level indices, as `count` takes them; of any sizes.
+        batches: level indices, as for `count`, of any sizes.
         layout: the tables.
-        mesh: devices to spread each block over; None: the default one. If it spans
-            several processes, each must call this with batches of its own (of any
-            number, also none), and all get the total.
+        mesh: devices over which each block is sharded; None: the default device. If it
+            spans several processes, each must call this with its own batches, of any
+            number, and all get the total.
 
     Privacy:
-        None: these are the exact counts.
+        None: the counts are exact.
 
     Raises:
-        ValueError: if a batch has not one column of integers a variable.
-        RuntimeError: in the other processes, if one fails; `PeerLost` if it died.
+        ValueError: if a batch does not have one column of integers for each variable.
+        RuntimeError: if another process fails; `PeerLost` if it died.
     """
     if mesh is None:
         return sum_batches(partial(count, layout=layout), batches, layout.length).values
@@ -72,23 +72,23 @@ def sum_batches(
     length: int,
     multiple: int = 1,
 ) -> Total:
-    """Sum of `measure` over many batches, as if it were called once with all of them.
+    """Sum `measure` over many batches, as if it were called once with all of them.
 
     Args:
-        measure: gives `length` integers of a block of records, those of the whole being
-            the sum of those of its parts; level 0 must be valid everywhere.
-        batches: of any sizes.
-        length: of what `measure` gives.
-        multiple: of which the number of records in a block must be one.
+        measure: maps a block of records to `length` integers that are sums over
+            records; level 0 must be valid everywhere.
+        batches: arrays of records, of any sizes.
+        length: number of integers.
+        multiple: divisor of the number of records in a block.
     """
     values, records, running = np.zeros(length, np.int64), 0, None
     for block, filled in _blocks(batches, multiple):
-        counted = measure(block)  # returns at once: the device works, the host reads on
+        counted = measure(block)  # asynchronous: the host reads the next batch
         values += 0 if running is None else np.asarray(running)
         running = counted
         records += filled
         padding = len(block) - filled
-        if padding:  # as many records of level 0 as in a block of nothing else, in part
+        if padding:  # records of level 0, measured in a block of nothing else
             alone = np.asarray(measure(np.zeros_like(block)), np.int64) // len(block)
             values -= padding * alone
     values += 0 if running is None else np.asarray(running)
@@ -98,7 +98,7 @@ def sum_batches(
 def _blocks(
     batches: Iterable[ArrayLike], multiple: int
 ) -> Iterator[tuple[np.ndarray, int]]:
-    """Blocks of one size and the number of records in each; the rest is of level 0."""
+    """Yield blocks of one size, padded with level 0, and their numbers of records."""
     block, filled = np.empty((0, 0)), 0
     for batch in batches:
         records = np.asarray(batch)
@@ -112,7 +112,7 @@ def _blocks(
             block[filled : filled + len(part)] = part
             filled, records = filled + len(part), records[len(part) :]
             if filled == len(block):
-                yield block, filled  # it may be the device's own memory now
+                yield block, filled  # the device may use its memory from now on
                 block, filled = np.zeros_like(block), 0
     if filled:
         yield block, filled
@@ -129,12 +129,12 @@ def _new_block(records: np.ndarray, multiple: int) -> np.ndarray:
 def _total_of_processes(
     total: Callable[[], np.ndarray], length: int, mesh: Mesh
 ) -> Int64[np.ndarray, " m"]:
-    """The sum over processes. If one fails, all do, rather than wait for it."""
+    """The sum over processes; if one fails, all raise an error and none waits."""
     failure = None
     own = np.zeros(length + 1, np.int64)
     try:
         own[:-1] = total()
-    except Exception as error:  # raised again below, once the others know
+    except Exception as error:  # raised below, after the others are informed
         failure = error
         own[-1] = 1
     everywhere = gather(own, mesh)
@@ -143,7 +143,7 @@ def _total_of_processes(
     failed = np.flatnonzero(everywhere[:, -1])
     if failed.size:
         raise RuntimeError(
-            "`batches` must be valid in every process, number "
-            f"{failed[0]} refused its own: its error says why."
+            "`batches` must be valid in every process, but process "
+            f"{failed[0]} failed: see its error."
         )
     return everywhere[:, :-1].sum(axis=0)

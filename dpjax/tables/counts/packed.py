@@ -1,4 +1,4 @@
-"""Records of binary variables, 32 to a word: eight times less to hold and to read."""
+"""Records of binary variables, packed 32 in a word: an eighth of the memory."""
 
 __all__ = [
     "PackedRecords",
@@ -30,11 +30,11 @@ Subsets = tuple[tuple[int, ...], ...]
 
 
 class PackedRecords(Unpickled, eqx.Module):
-    """Records of binary variables as bit planes: what `pack` makes.
+    """Records of binary variables as bit planes, from `pack`.
 
     Args:
-        planes: for each variable, the levels of 32 records in each word; zeros after
-            those of the last record.
+        planes: the levels of each variable, 32 records in a word; zeros after the last
+            record.
         n: number of records, fewer than 2^31.
 
     Privacy:
@@ -59,14 +59,13 @@ def pack(records: Integer[ArrayLike, "..."]) -> PackedRecords:
         records: level indices, 0 or 1, of any integer dtype, fewer than 2^31 rows.
 
     Returns:
-        The same records, in an eighth of the memory of bytes. Counts of them equal
-        those of `records`.
+        The same records, with equal counts.
 
     Privacy:
         None: these are the records.
 
     Raises:
-        ValueError: if `records` are not a matrix of integers, each 0 or 1.
+        ValueError: if `records` is not a matrix of integers that are 0 or 1.
     """
     records = np.asanyarray(records)
     if records.ndim != 2 or records.dtype.kind not in "iu":
@@ -80,7 +79,7 @@ def pack(records: Integer[ArrayLike, "..."]) -> PackedRecords:
         part = records[start : start + _RECORDS_AT_ONCE]
         if part.size and not (part.min() >= 0 and part.max() <= 1):
             raise ValueError(
-                "`records` must hold 0 and 1 only: only binary variables can be packed."
+                "`records` must hold only 0 and 1: only binary variables can be packed."
             )
         columns = np.ascontiguousarray(part.astype(np.uint8, copy=False).T)
         packed = np.packbits(columns, axis=1, bitorder="little")
@@ -89,23 +88,22 @@ def pack(records: Integer[ArrayLike, "..."]) -> PackedRecords:
 
 
 def _padded(words: int) -> int:
-    """So many words, or a few more, in chunks of one size."""
+    """The number of words, rounded up to whole chunks."""
     return _chunk(words) * -(-words // WORDS_AT_ONCE)
 
 
 def _chunk(words: int) -> int:
-    """The size of the chunks: a multiple of 64, for the sake of vectors."""
+    """The size of the chunks in words, a multiple of 64 for vector instructions."""
     chunks = max(1, -(-words // WORDS_AT_ONCE))
     return -(-words // (64 * chunks)) * 64
 
 
 def padded(packed: PackedRecords) -> tuple[UInt32[Array, "d w"], int]:
-    """Planes of a whole number of chunks, which is so already if `pack` made them."""
-    words = packed.planes.shape[1]
+    """Planes padded to whole chunks, as `pack` makes them, and the size of a chunk."""
+    planes, words = packed.planes, packed.planes.shape[1]
     missing = _padded(words) - words
-    planes = (
-        jnp.pad(packed.planes, ((0, 0), (0, missing))) if missing else packed.planes
-    )
+    if missing:
+        planes = jnp.pad(planes, ((0, 0), (0, missing)))
     return planes, _chunk(words)
 
 
@@ -118,8 +116,8 @@ def check_packed(records: PackedRecords, sizes: tuple[int, ...]) -> None:
         )
     if any(size != 2 for size in sizes):
         raise ValueError(
-            "`records` must not be packed where a variable has not two levels: count "
-            "the records as they were."
+            "`records` must not be packed if a variable does not have two levels: "
+            "count the unpacked records."
         )
 
 
@@ -136,8 +134,8 @@ def chunks_of(packed: PackedRecords) -> Chunks:
 def parities(packed: PackedRecords, subsets: Subsets) -> Int32[Array, " s"]:
     r"""For each subset S of the variables, $\sum_x (-1)^{\sum_{i \in S} x_i}$.
 
-    These are Walsh coefficients of the contingency table of all variables, without the
-    table: n less twice the number of records with an odd number of ones in S.
+    These are Walsh coefficients of the contingency table of all variables, computed
+    without the table: n minus twice the number of records with an odd number of ones.
 
     Args:
         packed: the records.
@@ -147,26 +145,25 @@ def parities(packed: PackedRecords, subsets: Subsets) -> Int32[Array, " s"]:
         None: these are exact.
 
     Raises:
-        ValueError: if a subset has a column that the records have not.
+        ValueError: if a subset has a column that the records do not have.
     """
-    # Wrapped where 2 odd ≥ 2^31, and so exact: the result is at least -n.
+    # Exact also if 2 odd ≥ 2^31 wraps, as the result is at least -n.
     return packed.n - 2 * odd_parities(packed, subsets)
 
 
 def odd_parities(packed: PackedRecords, subsets: Subsets) -> Int32[Array, " s"]:
-    """For each subset of the variables, the records with an odd number of ones in it.
+    """For each subset of the variables, count the records with an odd number of ones.
 
     Privacy:
         None: these are exact.
 
     Raises:
-        ValueError: if a subset has a column that the records have not.
+        ValueError: if a subset has a column that the records do not have.
     """
     d = packed.planes.shape[0]
     if any(not 0 <= i < d for subset in subsets for i in subset):
         raise ValueError(
-            f"`subsets` must hold numbers of columns, at least 0 and below {d}, of "
-            "`packed`."
+            f"`subsets` must hold column numbers of `packed`, from 0 to below {d}."
         )
     return _odd_parities(packed, tuple(tuple(subset) for subset in subsets))
 
@@ -186,6 +183,6 @@ def _odd_parities(packed: PackedRecords, subsets: Subsets) -> Array:
 
 
 def unpacked(planes: UInt32[Array, "d w"]) -> Array:
-    """The records in some words, a row each, 0 or 1 in bytes."""
+    """Unpack words to records, one row for each, as bytes 0 or 1."""
     bits = (planes[:, :, None] >> np.arange(32, dtype=np.uint32)[None, None]) & 1
     return bits.astype(jnp.uint8).reshape(planes.shape[0], -1).T

@@ -1,4 +1,4 @@
-"""Which subsets of bit planes to count for the tables of a layout. Public structure."""
+"""Plans which subsets of bit planes to count for the tables of a layout."""
 
 __all__ = ["MOST_BITS", "Plan", "planned"]
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from dpjax.tables.layout import TableLayout
 
-MOST_BITS = 8  # of a table's cell: beyond, adding records to cells one by one is faster
+MOST_BITS = 8  # of a cell's address; beyond, adding records to cells is faster
 
 Plane = tuple[int, int]  # a column, and a bit of its level
 Subset = tuple[Plane, ...]
@@ -18,13 +18,13 @@ Subset = tuple[Plane, ...]
 
 @dataclass(frozen=True)
 class TablesOfOneWidth:
-    """Tables whose cells have addresses of as many bits.
+    """Tables whose cell addresses have equal numbers of bits.
 
     Args:
-        subsets: for each table and subset of its planes, the number of the subset.
-        kept: the entries that are cells, of all tables end to end; the others have a
-            level that no variable has.
-        places: the cell of the layout that each of them is.
+        subsets: number of the subset, for each table and subset of its planes.
+        kept: entries of the concatenated tables that are cells; the others have an
+            invalid level.
+        places: cell of the layout for each kept entry.
     """
 
     subsets: np.ndarray
@@ -34,15 +34,15 @@ class TablesOfOneWidth:
 
 @dataclass(frozen=True)
 class Plan:
-    """How tables follow from the sizes of intersections of bit planes.
+    """Plan for computing tables from the sizes of intersections of bit planes.
 
     Args:
-        bits: how many of each level are needed.
-        levels: the subsets of one size, each a row of numbers of planes, which are the
-            lowest bits of all columns, then the next bits of all columns, and so on.
-            Sizes are 1, 2, …; subsets are numbered through all, from 1.
-        widths: the tables that are made from them.
-        others: the tables with cells of more than `MOST_BITS` bits.
+        bits: number of bits of each level that are needed.
+        levels: subsets of size 1, 2, …, each a row of plane numbers. Planes are the
+            lowest bits of all columns, then the next bits, and so on. Subsets of all
+            sizes are numbered consecutively from 1.
+        widths: tables that are computed from the subsets.
+        others: tables whose cell addresses have more than `MOST_BITS` bits.
     """
 
     bits: int
@@ -53,7 +53,7 @@ class Plan:
 
 @functools.lru_cache(maxsize=64)
 def planned(layout: TableLayout) -> Plan:
-    """The plan of a layout."""
+    """Make the plan of a layout."""
     widths: dict[int, list[int]] = {}
     of_tables = [_planes(layout, group) for group in layout.groups]
     for table, planes in enumerate(of_tables):
@@ -81,7 +81,7 @@ def planned(layout: TableLayout) -> Plan:
 
 
 def _planes(layout: TableLayout, group: tuple[int, ...]) -> Subset:
-    """The bits of a cell's address, most significant first, a field a variable."""
+    """The planes of a cell's address bits, most significant first."""
     return tuple(
         (i, bit)
         for i in group
@@ -90,7 +90,7 @@ def _planes(layout: TableLayout, group: tuple[int, ...]) -> Subset:
 
 
 def _number(tables) -> tuple[dict[Subset, int], list[list[Subset]]]:
-    """Every subset of the planes of some table, once, and those of each size."""
+    """Number every subset of the planes of a table, and list the subsets by size."""
     found = {
         subset
         for planes in tables
@@ -128,7 +128,7 @@ def _of_one_width(
 
 
 def _entries_of_cells(shape: tuple[int, ...]) -> np.ndarray:
-    """Of every cell in C order, its address in bits, a field a variable."""
+    """The address of every cell in C order, with a bit field for each variable."""
     entries = np.zeros(1, np.int64)
     for size in shape:
         bits = (size - 1).bit_length()

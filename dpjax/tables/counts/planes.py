@@ -1,7 +1,7 @@
-"""Sizes of intersections of bit planes, and the tables that follow from them.
+"""Sizes of intersections of bit planes, and contingency tables computed from them.
 
-A plane holds one bit of every record, 32 to a word, so that one instruction on a
-vector of words counts hundreds of records. All functions are to be compiled.
+A plane holds one bit of every record, 32 in a word, so that one vector instruction
+counts hundreds of records. All functions are for use in compiled programs.
 """
 
 __all__ = ["WORDS_AT_ONCE", "Chunks", "over_chunks", "popcounts", "tables_of"]
@@ -19,7 +19,7 @@ from jaxtyping import Array, Int32, UInt32
 
 from dpjax.tables.counts.plan import Plan
 
-WORDS_AT_ONCE = 1024  # of each plane; with 2048, XLA stops fusing and is 3 times slower
+WORDS_AT_ONCE = 1024  # of each plane; with 2048, XLA does not fuse: 3 times slower
 _MOST_TOTALS = 1 << 20  # partial sums, 4 MiB
 
 Combine = Callable[[Any, Any], Array]
@@ -31,8 +31,8 @@ def over_chunks(
 ) -> Any:
     """Fold `add(totals, start, skip)` over chunks that cover 0 … length.
 
-    All chunks have one size, so that one program serves them; the last one starts
-    early, and its first `skip` entries were in the one before.
+    All chunks have one size and share a program. The last chunk overlaps the previous
+    one by its first `skip` entries.
     """
 
     def body(i, totals):
@@ -51,26 +51,25 @@ def popcounts(
     levels: tuple[np.ndarray, ...],
     combine: Combine = lax.bitwise_and,
 ) -> Int32[Array, " s"]:
-    """How many bits are set in each combination of planes.
+    """Count the bits that are set in each combination of planes.
 
     Args:
-        chunk_at: the planes at (start, skip) of `over_chunks(..., length, chunk)`, of
-            any number of words.
+        chunk_at: maps (start, skip) of `over_chunks` to the planes of that chunk.
         length: as for `over_chunks`.
         chunk: as for `over_chunks`.
-        levels: combinations of as many planes, a row each, for several numbers.
-        combine: how two words are combined.
+        levels: matrices whose rows are combinations of planes of one size.
+        combine: function that combines two words.
     """
     if length == 0 or not levels:
         return jnp.zeros(sum(map(len, levels)), jnp.int32)
     words = jax.eval_shape(chunk_at, jnp.int32(0), jnp.int32(0)).shape[1]
-    # One sum for each of many lanes is what a processor's vectors can add up.
+    # Separate sums for many lanes suit vector instructions.
     lanes = 64 if 64 * sum(map(len, levels)) <= _MOST_TOTALS else 16
     lanes = math.gcd(words, lanes)
 
     def add(totals, start, skip):
         planes = chunk_at(start, skip)
-        # Each plane is gathered anew: to keep intersections would take memory.
+        # Keeping smaller intersections instead would take memory.
         combined = [
             functools.reduce(combine, [planes[column] for column in members.T])
             for members in levels
@@ -93,10 +92,10 @@ def _by_lane(words: UInt32[Array, "s w"], lanes: int) -> Int32[Array, "s l"]:
 def tables_of(
     plan: Plan, n: Array | int, popcounts: Int32[Array, " s"], length: int
 ) -> Int32[Array, " m"]:
-    """The tables of the plan in a vector of `length`; zeros elsewhere.
+    """Compute the plan's tables in a vector of `length`; other entries are zero.
 
-    Exact for any n < 2^31: cells are differences of counts, of which none overflows
-    (or, if it did, the wrapped sum would be exact).
+    Exact for n < 2^31: cells are sums of signed counts, and overflow wraps to the exact
+    result.
     """
     sizes = jnp.concatenate([jnp.asarray(n, jnp.int32)[None], popcounts])
     tables = jnp.zeros(length, jnp.int32)
@@ -114,7 +113,7 @@ def tables_of(
 
 
 def _without_supersets(sizes: Int32[Array, "t e"]) -> Int32[Array, "t e"]:
-    """Records with exactly these bits, from those with at least these bits."""
+    """Number of records with exactly these bits, from those with at least these."""
     half = 1
     while half < sizes.shape[1]:
         pairs = sizes.reshape(sizes.shape[0], -1, 2, half)

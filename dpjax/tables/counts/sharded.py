@@ -1,6 +1,6 @@
-"""Counting on many devices, of one machine or of several: records are sharded.
+"""Counting records that are sharded over the devices of one or several machines.
 
-Each device counts records of its own; the counts, not the records, travel.
+Devices exchange counts, not records.
 """
 
 __all__ = ["count_sharded", "count_whole", "gather", "sharded"]
@@ -23,24 +23,24 @@ from dpjax.tables.layout import TableLayout
 def count_sharded(
     records: Records, layout: TableLayout, mesh: Mesh
 ) -> Int32[Array, " m"]:
-    """Count every table of `layout`, with records sharded over all devices of a mesh.
+    """Count the records in every table of `layout`, sharded over all devices of a mesh.
 
     Args:
-        records: level indices, as `count` takes them, fewer than 2^31 rows in all; they
-            pass through the host. If the mesh spans several processes, each gives a
-            part of its own (perhaps an empty one, of the same type and number of
-            columns), and all must call this.
+        records: level indices, as for `count`, with fewer than 2^31 rows in total; they
+            pass through the host. If the mesh spans several processes, all must call
+            this, each with its own part (empty or not) of one type and number of
+            columns.
         layout: the tables.
-        mesh: of any shape; its devices need not divide the records.
+        mesh: a mesh of any shape; its size need not divide the number of records.
 
     Returns:
-        The counts of all records, bit-equal to those of one device, on every device.
+        The counts of all records on every device, equal to those of one device.
 
     Privacy:
-        None: these are the exact counts.
+        None: the counts are exact.
 
     Raises:
-        ValueError: if the records have not one column of integers a variable.
+        ValueError: if the records do not have one column of integers for each variable.
         PeerLost: if another process of the mesh died before it counted.
     """
     part = np.asarray(records)
@@ -60,14 +60,13 @@ def count_sharded(
 def count_whole(
     records: Integer[Array, "n d"], layout: TableLayout, mesh: Mesh
 ) -> Int32[Array, " m"]:
-    """Counts of records that the devices of the mesh share evenly."""
+    """Count records that are evenly sharded over the devices of the mesh."""
     axes = mesh.axis_names
 
     def count_part(part: Array) -> Array:
         return lax.psum(count(part, layout), axes)
 
-    # Counting starts from zeros, which are the same on all devices until it does: what
-    # `check_vma` would refuse.
+    # `check_vma` would refuse the zeros, equal on all devices, from which counts start.
     return jax.shard_map(
         count_part,
         mesh=mesh,
@@ -78,7 +77,7 @@ def count_whole(
 
 
 def sharded(part: np.ndarray, mesh: Mesh) -> Array:
-    """An array over all devices of the mesh, from the parts of its processes."""
+    """Make an array over all devices of the mesh from the parts of its processes."""
     sharding = NamedSharding(mesh, PartitionSpec(mesh.axis_names))
     rows = len(part) // mesh.local_mesh.size * mesh.size
     return jax.make_array_from_process_local_data(
@@ -87,12 +86,12 @@ def sharded(part: np.ndarray, mesh: Mesh) -> Array:
 
 
 def gather(values: Int64[np.ndarray, " m"], mesh: Mesh) -> Int64[np.ndarray, "p m"]:
-    """The integers of every process of the mesh, in each of them.
+    """Gather the integers of every process of the mesh in each of them.
 
-    They travel as halves of 32 bits, whether JAX has 64 enabled or not.
+    They are sent as 32-bit halves, so 64-bit types need not be enabled in JAX.
 
     Raises:
-        PeerLost: if another process is gone.
+        PeerLost: if another process stopped.
     """
     words = np.zeros((mesh.local_mesh.size, 2 * len(values)), np.uint32)
     words[0] = np.asarray(values, np.int64).view(np.uint32)
@@ -110,6 +109,6 @@ def _replicated(array: Array, mesh: Mesh) -> Array:
 
 @partial(jax.jit, static_argnames="layout")
 def _without_padding(counts: Array, padding: Array, layout: TableLayout) -> Array:
-    """Padding was of level 0 everywhere, hence in the first cell of each table."""
+    """Subtract padding, whose levels 0 count in the first cell of each table."""
     firsts = np.asarray(layout.offsets[:-1], np.int32)
     return counts.at[firsts].add(-jnp.asarray(padding))

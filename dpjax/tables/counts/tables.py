@@ -1,7 +1,4 @@
-"""Counting records into contingency tables on the device, exactly, in 32-bit integers.
-
-A cacheful of records at a time.
-"""
+"""Exact counting of records into contingency tables on a device, in 32-bit integers."""
 
 __all__ = ["check_records", "count"]
 
@@ -28,20 +25,20 @@ from dpjax.tables.counts.planes import over_chunks, popcounts, tables_of
 from dpjax.tables.counts.transposed import chunks_of_records
 from dpjax.tables.layout import TableLayout
 
-_CELLS_AT_ONCE = 1 << 18  # 1 MiB of addresses: stays in cache, and off the page tables
-_LEAST_FOR_PLANES = 1 << 11  # records: with fewer, words would be mostly padding
+_CELLS_AT_ONCE = 1 << 18  # 1 MiB of addresses, which fits the cache
+_LEAST_FOR_PLANES = 1 << 11  # records; with fewer, words would be mostly padding
 
 
 def check_records(records: ArrayLike, sizes: tuple[int, ...]) -> None:
     """Raise `ValueError` unless `records` are level indices of variables of `sizes`.
 
-    The message never shows an index. Of records that JAX is tracing, only the form is
+    The message never shows an index. Only the shape and type of traced records are
     checked.
     """
     _check_form(records, sizes)
     if np.shape(records)[0] == 0:
         return
-    # Compared as Python integers: records may be of any width, and of any sign.
+    # Python integers can be compared whatever the records' width and sign.
     on_host = isinstance(records, np.ndarray)
     extremes = _extremes(records) if on_host else _compiled_extremes(records)
     try:
@@ -69,41 +66,41 @@ def _check_form(records: ArrayLike, sizes: tuple[int, ...]) -> None:
     shape, dtype = np.shape(records), getattr(records, "dtype", None)
     if len(shape) != 2 or shape[1] != len(sizes):
         raise ValueError(
-            f"`records` must have shape (n, {len(sizes)}), a column for each variable "
-            f"of the network, got {shape}: encode them with `schema.select(net.names)`."
+            f"`records` must have shape (n, {len(sizes)}), with a column for each "
+            f"variable, got {shape}: encode them with `schema.select(net.names)`."
         )
     masked = isinstance(records, np.ma.MaskedArray)
     if masked or not getattr(dtype, "isnative", True):
         raise ValueError(
             "`records` must be integers in the machine's byte order and without a "
-            f"mask, got {'a masked array' if masked else dtype}: encode a table."
+            f"mask, got {'a masked array' if masked else dtype}: encode them with the "
+            "schema."
         )
     if dtype is None or dtype.kind not in "iu":
         raise ValueError(f"`records` must be integers, level indices, got {dtype}.")
 
 
 def count(records: Records | PackedRecords, layout: TableLayout) -> Int32[Array, " m"]:
-    """Count every table of `layout`.
+    """Count the records in every table of `layout`.
 
-    Tables of few cells are counted by the bits of the levels, many records at once;
-    others a record at a time. The counts are the same.
+    Small tables are counted by bit planes, others by adding records to cells. The
+    counts are the same.
 
     Args:
-        records: level indices, fewer than 2^31 rows; those of column i are in
-            [0, layout.sizes[i]). Or packed records, if all variables are binary.
+        records: level indices with fewer than 2^31 rows, in [0, layout.sizes[i]) in
+            column i. Or packed records, if all variables are binary.
         layout: static under `jit`.
 
     Returns:
         All tables in one flat vector; each sums to n.
 
     Privacy:
-        None: these are the exact counts. A record touches at most one cell of each
-        table, whatever integers it holds, so that no input moves the vector by more
-        than its sensitivity.
+        None: the counts are exact. Whatever integers a record holds, it changes at most
+        one cell of each table, so no input exceeds the sensitivity.
 
     Raises:
-        ValueError: if the records have not one column of integers a variable, or are
-            packed and a variable is not binary.
+        ValueError: if the records do not have one column of integers for each variable,
+            or are packed and a variable is not binary.
     """
     if isinstance(records, PackedRecords):
         check_packed(records, layout.sizes)
@@ -147,7 +144,7 @@ def _count_packed(records: PackedRecords, layout: TableLayout) -> Array:
 def _add_one_by_one(
     counts: Array, records: Array, layout: TableLayout, tables: tuple[int, ...]
 ) -> Array:
-    """Counts with every record added to its cell of each of the tables."""
+    """Add every record to its cell in each of the given tables."""
     n = records.shape[0]
     if not tables or not n:
         return counts
@@ -168,11 +165,11 @@ def _added(
     layout: TableLayout,
     tables: tuple[int, ...],
 ) -> Array:
-    """Counts with some records, but those that are missing.
+    """Add records to their cells, except those that are missing.
 
-    Of an index that no variable has, the bits count that a bit plane would hold; what
-    they show is dropped if it is no level either. So a record moves a table as it would
-    where bits are counted, and never another table's cells.
+    An invalid index is reduced to the bits that the bit planes use, and dropped if the
+    result is not a level either. So every record changes the counts as it does with bit
+    planes, and never a cell of another table.
     """
     bits = [(1 << (size - 1).bit_length()) - 1 for size in layout.sizes]
     levels = records.astype(jnp.int32) & np.array([bits], np.int32)
@@ -188,7 +185,7 @@ def _added(
 def _without_cell(
     levels: Array, layout: TableLayout, tables: tuple[int, ...]
 ) -> Bool[Array, "n f"] | bool:
-    """Whether a record has no cell in a table; False where all bits show levels."""
+    """Whether a record has no cell in a table; False if all bit patterns are levels."""
     sizes = np.array(layout.sizes, np.int32)
     if not np.any(sizes & (sizes - 1)):
         return False

@@ -1,7 +1,4 @@
-"""From rows of integers to bit planes, a cacheful of records at a time.
-
-To be compiled.
-"""
+"""Conversion of records to bit planes in chunks that fit the cache, when compiled."""
 
 __all__ = ["chunks_of_records"]
 
@@ -16,14 +13,14 @@ from dpjax.tables.counts.planes import WORDS_AT_ONCE, Chunks
 
 _BYTES_AT_ONCE = 1 << 20
 _BLOCK = 256  # words
-_WIDE = 96  # columns: from there on, it is sooner to pack bytes, and words of them
+_WIDE = 96  # columns from which packing bytes, then words, is faster
 
 
 def chunks_of_records(records: Integer[Array, "n d"], bits: int) -> Chunks:
     """The arguments of `popcounts` for records.
 
-    The planes are the lowest bits of all columns, then the next bits of all columns,
-    and so on. Higher bits, of an index that no variable has, are ignored.
+    The planes are the lowest bits of all columns, then the next bits, and so on. Bits
+    that no valid level has are ignored.
     """
     n, d = records.shape
     most = min(WORDS_AT_ONCE, _BYTES_AT_ONCE // (32 * max(1, d)), n // 32)
@@ -47,10 +44,10 @@ def _packed(
     mask: UInt32[Array, " w"] | None,
     sizes: tuple[int, int, int],
 ) -> UInt32[Array, "p w"]:
-    """The planes of the records from `start`, those of the masked records zero.
+    """The planes of the records from `start`, with zeros for masked records.
 
-    Two loops, of at least two blocks each, lest XLA unroll them: it would fuse the
-    transposition with the packing, and then read every byte from another place.
+    There are two loops of at least two blocks, which XLA does not unroll. Otherwise it
+    would fuse the transposition with the packing and read bytes in a slow order.
     """
     (words, block, bits), d = sizes, records.shape[1]
 
@@ -87,13 +84,13 @@ def _words(records: Integer[Array, "w 32 d"], bit: int) -> UInt32[Array, "w d"]:
 
 
 def _packed_as(dtype: DTypeLike, bits: Integer[Array, "w b d"]) -> Array:
-    """Words of the bits along the middle axis, the first one lowest."""
+    """Pack the bits along the middle axis into words, lowest bit first."""
     place = lax.broadcasted_iota(dtype, (1, bits.shape[1], 1), 1)
     return (bits.astype(dtype) << place).sum(1, dtype=dtype)
 
 
 def _unskipped(words: int, skip: Array) -> UInt32[Array, " w"]:
-    """Ones for all records of a chunk but the first `skip`."""
+    """A mask with ones for all records of a chunk except the first `skip`."""
     missing = jnp.clip(skip - 32 * np.arange(words, dtype=np.int32), 0, 32)
     ones = np.uint32(2**32 - 1) << missing.astype(jnp.uint32)
     return jnp.where(missing < 32, ones, np.uint32(0))

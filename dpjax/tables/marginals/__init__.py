@@ -1,4 +1,4 @@
-"""Exact marginal tables of distributions with a graph, such as Bayesian networks."""
+"""Exact marginal tables of graphical models, such as Bayesian networks."""
 
 __all__ = ["JunctionTree", "expected_tables", "log_partition"]
 

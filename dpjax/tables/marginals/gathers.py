@@ -1,4 +1,4 @@
-"""Sums over ragged lists of places in a vector, as few dense matrices."""
+"""Reductions over ragged lists of positions in a vector."""
 
 __all__ = ["Gather", "add", "log_add", "take"]
 
@@ -9,14 +9,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-_MATRIX = 1024  # entries of padding are worth one matrix less to compile
+_MATRIX = 1024  # one more matrix costs as much as this many entries of padding
 
 
 @dataclass(frozen=True, eq=False)
 class Gather:
-    """Ragged lists of places in a vector, to be reduced one by one.
+    """Ragged lists of positions in a vector, each of which is to be reduced.
 
-    Lists of about one length share a matrix, padded with the place after the last.
+    Lists of similar length share a matrix, padded with the vector's length.
     """
 
     matrices: tuple[np.ndarray, ...]
@@ -24,7 +24,7 @@ class Gather:
 
     @classmethod
     def of(cls, lists: list[np.ndarray], length: int) -> "Gather":
-        """To reduce each list of places in a vector of this length."""
+        """Arrange lists of positions in a vector of this length."""
         lengths = np.array([len(places) for places in lists])
         matrices, order = [], []
         for widest in _widths(lengths):
@@ -38,24 +38,21 @@ class Gather:
         return cls(tuple(matrices), np.argsort(order).astype(np.uint32))
 
     def __call__(self, reduce, vector: Array, neutral: float) -> Array:
-        """`reduce` of every list, to which `neutral` adds nothing."""
+        """Apply `reduce`, which ignores `neutral`, to each list."""
         padded = jnp.append(vector, jnp.asarray(neutral, vector.dtype))
         parts = [reduce(take(padded, matrix)) for matrix in self.matrices]
         return parts[0] if len(parts) == 1 else take(jnp.concatenate(parts), self.back)
 
 
 def _widths(lengths: np.ndarray) -> list[int]:
-    """The widths of few matrices with little padding, the narrowest first."""
+    """Widths of few matrices with little padding, in ascending order."""
     values, number = np.unique(lengths, return_counts=True)
     best: list[tuple[int, list[int]]] = [(0, [])]
     for end in range(1, values.size + 1):
         width = int(values[end - 1])
         best.append(
             min(
-                (
-                    cost + _MATRIX + width * int(number[start:end].sum()),
-                    [*used, width],
-                )
+                (cost + _MATRIX + width * int(number[start:end].sum()), [*used, width])
                 for start, (cost, used) in enumerate(best)
             )
         )
@@ -63,7 +60,7 @@ def _widths(lengths: np.ndarray) -> list[int]:
 
 
 def take(vector: Array, places: np.ndarray) -> Array:
-    """Entries of a vector; places are unsigned and valid, so nothing is checked."""
+    """Entries of a vector at valid unsigned positions, which are not checked."""
     return vector.at[places].get(mode="promise_in_bounds")
 
 
@@ -73,6 +70,6 @@ def add(matrix: Array) -> Array:
 
 
 def log_add(matrix: Array) -> Array:
-    """Log of the sum of the exponentials of each row; -inf adds nothing."""
+    """Log of the sum of the exponentials of each row; entries may be -inf."""
     largest = jax.lax.stop_gradient(matrix.max(axis=-1, keepdims=True))
     return jnp.log(jnp.exp(matrix - largest).sum(axis=-1)) + largest[:, 0]

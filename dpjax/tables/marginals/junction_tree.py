@@ -1,7 +1,7 @@
-"""Which variables to sum out together, and in which order: found on the host.
+"""Junction trees of tables, found on the host.
 
-The plan is a forest of cliques, so that any two tables that share a variable are joined
-by a path of cliques that all hold it.
+A junction tree is a forest of cliques in which any two tables with a common variable
+are connected by a path of cliques that all contain it.
 """
 
 __all__ = ["JunctionTree"]
@@ -19,12 +19,12 @@ MOST_CELLS = 1 << 22  # of one clique
 
 @dataclass(frozen=True)
 class JunctionTree:
-    """A forest of cliques; each group of the layout lies inside one of them.
+    """A forest of cliques; each group of the layout is a subset of one of them.
 
     Args:
-        cliques: variables of each, those near a root first.
-        parents: for each clique, the one next to it towards its root; -1 for a root.
-        depths: number of steps to its root; they do not decrease.
+        cliques: variables of each clique, in ascending order of depth.
+        parents: the next clique towards the root, for each clique; -1 for a root.
+        depths: number of steps to the root, for each clique.
     """
 
     cliques: tuple[tuple[int, ...], ...]
@@ -33,10 +33,10 @@ class JunctionTree:
 
     @classmethod
     def of(cls, layout: TableLayout) -> "JunctionTree":
-        """A tree of small cliques, rooted where it is least deep.
+        """Find small cliques, with a root that minimises the depth.
 
-        Variables are eliminated greedily, first those that join the fewest pairs of
-        neighbours, among these those with the smallest table.
+        Variables are eliminated greedily: first the one that adds the fewest edges
+        between its neighbours and, among these, has the smallest table.
 
         Raises:
             ValueError: if a clique has more than 2^22 cells.
@@ -50,7 +50,7 @@ class JunctionTree:
         return tuple(i for i in self.cliques[clique] if i in shared)
 
     def holders(self, group: Iterable[int]) -> list[int]:
-        """The cliques that hold all variables of `group`."""
+        """The cliques that contain all variables of `group`."""
         members = set(group)
         return [c for c, clique in enumerate(self.cliques) if members <= set(clique)]
 
@@ -63,8 +63,8 @@ def _plan(layout: TableLayout) -> JunctionTree:
         if cells > MOST_CELLS:
             raise ValueError(
                 f"`network` must have cliques of at most {MOST_CELLS} cells when its "
-                f"variables are eliminated, got one of {cells}: use fewer parents; a "
-                "release of it has gibbs_posterior, or noise_aware=False."
+                f"variables are eliminated, got one of {cells}: use fewer parents, or "
+                "for a release gibbs_posterior or noise_aware=False."
             )
     found: list[tuple[int, int, int]] = []  # depth, clique, parent
     remaining = dict.fromkeys(cliques)
@@ -83,7 +83,7 @@ def _plan(layout: TableLayout) -> JunctionTree:
 
 
 def _eliminate(layout: TableLayout) -> dict[int, set[int]]:
-    """For each variable, in the order of elimination, its neighbours then."""
+    """Eliminate all variables; give the neighbours of each at its elimination."""
     graph: dict[int, set[int]] = {i: set() for i in range(len(layout.sizes))}
     for group in layout.groups:
         for i in group:
@@ -107,7 +107,7 @@ def _eliminate(layout: TableLayout) -> dict[int, set[int]]:
 def _merge(
     eliminated: dict[int, set[int]],
 ) -> tuple[dict[int, set[int]], dict[int, set[int]]]:
-    """The maximal cliques and their tree; one inside its child is absorbed by it."""
+    """The maximal cliques and their tree; a clique inside its child is removed."""
     when = {i: place for place, i in enumerate(eliminated)}
     cliques = {i: {i, *around} for i, around in eliminated.items()}
     above = {
@@ -137,7 +137,7 @@ def _merge(
 
 
 def _walk(start: int, neighbours: dict[int, set[int]]) -> dict[int, tuple[int, int]]:
-    """Parent and depth of every clique that can be reached, in order of depth."""
+    """Parent and depth of every reachable clique, in order of depth."""
     found, queue = {start: (-1, 0)}, [start]
     for clique in queue:
         for other in sorted(neighbours[clique]):
@@ -148,7 +148,7 @@ def _walk(start: int, neighbours: dict[int, set[int]]) -> dict[int, tuple[int, i
 
 
 def _centre(part: Iterable[int], neighbours: dict[int, set[int]]) -> int:
-    """The middle of a longest path."""
+    """The middle clique of a longest path."""
     one_end = list(_walk(next(iter(part)), neighbours))[-1]
     paths = _walk(one_end, neighbours)
     clique = list(paths)[-1]

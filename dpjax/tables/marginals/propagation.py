@@ -1,8 +1,8 @@
-"""Sums over all joint configurations, by messages between the cliques of a tree.
+"""Belief propagation on a junction tree, for sums over all joint configurations.
 
-All cliques of one depth are treated together, by gathers over flat vectors whose
-indices are found on the host: a compiled program grows with the depth of the tree, not
-with the number of tables.
+All cliques of one depth are processed together, by gathers over flat vectors with
+indices from the host. A compiled program grows with the depth of the tree, not with the
+number of tables.
 """
 
 __all__ = ["expected_tables", "log_partition"]
@@ -25,64 +25,64 @@ def log_partition(
     r"""$\log Z = \log \sum_x \exp \sum_g f_g(x_g)$ over all joint configurations x.
 
     Args:
-        layout: of the factors; groups may overlap, repeat, or be inside one another.
-        log_factors: $f_g$, the tables of `layout` end to end; finite.
+        layout: layout of the factors; groups may overlap, repeat or contain each other.
+        log_factors: $f_g$, the concatenated tables of `layout`; finite.
 
     Returns:
         $\log Z$. Its gradient is `expected_tables`.
 
     Raises:
-        ValueError: if `log_factors` does not fit the layout, or a clique of variables
-            that have to be summed together has more than 2^22 cells.
+        ValueError: if `log_factors` does not fit the layout, or a clique of the tree
+            has more than 2^22 cells.
 
     Reference:
         Lauritzen & Spiegelhalter (JRSS B 50, 1988).
     """
     _check(layout, log_factors)
-    steps = _Steps.of(layout)
-    return _collect(steps, log_factors)[2]
+    return _collect(_steps(layout), log_factors)[2]
 
 
 def expected_tables(
     layout: TableLayout, log_factors: Float[Array, " m"]
 ) -> Float[Array, " m"]:
-    r"""Marginal law of every group under $p(x) \propto \exp \sum_g f_g(x_g)$.
+    r"""Marginal distribution of every group under $p(x) \propto \exp \sum_g f_g(x_g)$.
 
-    Each table sums to 1, and tables agree on what they share to rounding. With the
-    tables of a Bayesian network as $\log \theta$ and other factors 0, these are the
-    network's marginals.
+    Each table sums to 1, and tables agree on common variables up to rounding. If the
+    factors are a Bayesian network's tables $\log \theta$, and 0 for other groups, the
+    result is the network's marginals.
 
     Args:
-        layout: of the factors and of the result.
+        layout: layout of the factors and of the result.
         log_factors: as for `log_partition`.
 
     Raises:
         ValueError: as `log_partition`.
     """
     _check(layout, log_factors)
-    steps = _Steps.of(layout)
+    steps = _steps(layout)
     beliefs, messages, _ = _collect(steps, log_factors)
-    return _marginals(steps, _distribute(steps, beliefs, messages))
+    return steps.wanted(add, jnp.exp(_distribute(steps, beliefs, messages)), 0.0)
 
 
 def _check(layout: TableLayout, log_factors: Array) -> None:
     if jnp.shape(log_factors) != (layout.length,):
         raise ValueError(
-            f"`log_factors` must be of shape ({layout.length},), a number a cell, got "
-            f"{jnp.shape(log_factors)}."
+            f"`log_factors` must be of shape ({layout.length},), one number for each "
+            f"cell, got {jnp.shape(log_factors)}."
         )
 
 
 @dataclass(frozen=True, eq=False)
 class _Level:
-    """The cliques of one depth, as one vector of cells, and what leads upwards.
+    """Indices of the cliques of one depth, and of the separators to their parents.
 
     Attributes:
-        cells: where the level is in the vector of all cliques' cells.
-        from_own, from_above: for each cell of a separator, the cells here, and those
-            one level up, that agree with it.
-        received: for each cell here, the separators' cells one level down that do.
-        down: for each cell here, the separator's cell that does.
+        cells: span of the level in the vector of all cliques' cells.
+        from_own, from_above: for each cell of a separator, the cells of this level, and
+            of the level above, that agree with it.
+        received: for each cell of this level, the agreeing cells of the separators
+            below.
+        down: for each cell of this level, the agreeing cell of its separator.
     """
 
     cells: slice
@@ -94,7 +94,7 @@ class _Level:
 
 @dataclass(frozen=True, eq=False)
 class _Steps:
-    """All that a pass over the tree needs, by depth; and how to read the result."""
+    """Indices for a pass over the tree, and for the tables of the result."""
 
     assigned: Gather
     levels: tuple[_Level, ...]
@@ -102,13 +102,9 @@ class _Steps:
     component: np.ndarray
     wanted: Gather
 
-    @classmethod
-    def of(cls, layout: TableLayout) -> "_Steps":
-        return _steps(layout)
-
 
 def _collect(steps: _Steps, log_factors: Array) -> tuple[list, list, Array]:
-    """Messages towards the roots, and the logarithm of the sum over everything."""
+    """Beliefs and messages towards the roots, and the log of the total sum."""
     beliefs, messages, below = [], [], None
     potentials = steps.assigned(add, log_factors, 0.0)
     for level in reversed(steps.levels):
@@ -124,7 +120,7 @@ def _collect(steps: _Steps, log_factors: Array) -> tuple[list, list, Array]:
 
 
 def _distribute(steps: _Steps, beliefs: list, messages: list) -> Array:
-    """Log-probability of every clique's cells, from the roots down."""
+    """Log-probability of every clique's cells, computed from the roots down."""
     total = steps.roots(log_add, beliefs[0], -np.inf)
     above = beliefs[0] - take(total, steps.component)
     found = [above]
@@ -137,10 +133,6 @@ def _distribute(steps: _Steps, beliefs: list, messages: list) -> Array:
         above = belief + take(gained, level.down)
         found.append(above)
     return jnp.concatenate(found)
-
-
-def _marginals(steps: _Steps, log_cliques: Array) -> Array:
-    return steps.wanted(add, jnp.exp(log_cliques), 0.0)
 
 
 @lru_cache(maxsize=64)
@@ -171,7 +163,7 @@ def _steps(layout: TableLayout) -> _Steps:
 
 
 def _assign(layout: TableLayout, tree: JunctionTree, cliques: TableLayout) -> list[int]:
-    """For each table, a small clique that holds it; those with few others first."""
+    """For each table, a smallest clique that contains it, with balanced loads."""
     load, owners = np.zeros(len(tree.cliques), int), []
     cells = np.diff(cliques.offsets)
     for group in layout.groups:
@@ -213,7 +205,7 @@ def _level(tree: JunctionTree, every: TableLayout, depth: int) -> _Level:
 def _gather_into(
     cliques: TableLayout, tables: TableLayout, pairs: list[tuple[int, int]]
 ) -> Gather:
-    """For each cell of the cliques, the cells of the tables paired with its clique."""
+    """For each cell of the cliques, the agreeing cells of the paired tables."""
     lists: list[list[int]] = [[] for _ in range(cliques.length)]
     for clique, table in pairs:
         start = cliques.offsets[clique]
@@ -226,7 +218,7 @@ def _gather_into(
 def _cells(
     cliques: TableLayout, clique: int, tables: TableLayout, table: int
 ) -> np.ndarray:
-    """For each cell of a clique, that of a table inside it which agrees with it."""
+    """For each cell of a clique, the agreeing cell of a table over a subset."""
     shape = cliques.shape(cliques.groups[clique])
     levels = dict(zip(cliques.groups[clique], np.indices(shape), strict=True))
     place = np.full(shape, tables.offsets[table])
@@ -238,7 +230,7 @@ def _cells(
 def _agreeing(
     cliques: TableLayout, clique: int, group: tuple[int, ...]
 ) -> list[np.ndarray]:
-    """For each cell of a table over `group`, those of the clique that agree with it."""
+    """For each cell of a table over `group`, the agreeing cells of the clique."""
     table = TableLayout(cliques.sizes, (group,))
     places = _cells(cliques, clique, table, 0)
     order = np.argsort(places, kind="stable") + cliques.offsets[clique]

@@ -1,0 +1,236 @@
+"""Figures of hidden states: their probabilities as bars, their cells as a map."""
+
+__all__ = [
+    "DISTINCT",
+    "OTHERS",
+    "UNDECLARED",
+    "colour_of",
+    "emission_bars",
+    "shares",
+    "state_map",
+]
+
+import os
+from collections.abc import Sequence
+
+import numpy as np
+
+from dpjax.data.variables import Variable
+from dpjax.event_logs import HiddenMarkovPosterior
+from dpjax.plots.figures import COLOURS, Axes, Locator, Patch, new_figure, save, short
+
+_MOST_STATES = 20
+_MOST_LEVELS = 30  # with legible names
+_MOST_REGIONS = 60  # with legible names
+UNDECLARED = "#D9D9D9"
+OTHERS = "#8C8C8C"
+# Each colour is the farthest in CIELAB from the previous ones, by the least distance
+# under normal, deuteranopic and protanopic vision (Machado et al., 2009), at least 17.
+_FURTHER = (
+    "#0000FF",
+    "#000044",
+    "#EEFFAA",
+    "#443300",
+    "#110099",
+    "#7766FF",
+    "#663355",
+    "#77BB66",
+)
+_PALETTE = (*COLOURS, *_FURTHER)
+DISTINCT = len(_PALETTE)
+
+
+def emission_bars(
+    posterior: HiddenMarkovPosterior,
+    fields: Sequence[Variable],
+    path: str | os.PathLike,
+    *,
+    title: str | None = None,
+) -> None:
+    """Draw the expected probabilities of every field's levels, in a row for each state.
+
+    The figure shows states that are the most frequent one of a cell, and at most the 20
+    most common of them.
+
+    Args:
+        posterior: posterior whose `emissions` are shown.
+        fields: variables that name the levels, in the posterior's order (see
+            `dpjax.event_logs.log_variables`).
+        path: PNG or SVG file to write.
+        title: title of the figure.
+
+    Raises:
+        ImportError: if matplotlib is not installed.
+        ValueError: if `fields` does not match the posterior, or the file cannot be
+            written.
+
+    Reference:
+        Foulds et al. (UAI-16), Figures 4 and 5.
+    """
+    sizes = tuple(field.size for field in fields)
+    if sizes != posterior.fields:
+        raise ValueError(
+            f"`fields` must have {posterior.fields} levels, as in the posterior, got "
+            f"{sizes}."
+        )
+    parts = shares(np.asarray(posterior.predict_states()), posterior.states)
+    states = np.flatnonzero(parts)[:_MOST_STATES].tolist()
+    tables = [np.asarray(table) for table in posterior.emissions()]
+    widths = [max(size, 4) + 1 for size in sizes]
+    height = 1.2 + 0.85 * len(states) + _name_height(fields)
+    figure = new_figure(max(4, 1.2 + 0.26 * sum(widths)), height)
+    panels = figure.subplots(
+        len(states),
+        len(fields),
+        sharex="col",
+        sharey=True,
+        squeeze=False,
+        width_ratios=widths,
+    )
+    for row, state in zip(panels, states, strict=True):
+        row[0].set_ylabel(
+            f"state {state}\n({parts[state]:.0%})", fontsize="small", color="black"
+        )
+        for axes, table in zip(row, tables, strict=True):
+            _bars(axes, table[state], colour_of(state))
+    for axes, last, field in zip(panels[0], panels[-1], fields, strict=True):
+        axes.set_title(field.name, fontsize="medium")
+        _name_levels(last, field)
+    figure.supylabel("expected probability", fontsize="medium")
+    if title:
+        figure.suptitle(title)
+    save(figure, path)
+
+
+def _bars(axes: "Axes", probabilities: np.ndarray, colour: str) -> None:
+    axes.bar(np.arange(probabilities.size), probabilities, width=0.8, color=colour)
+    axes.set_xlim(-0.7, probabilities.size - 0.3)
+    axes.set_ylim(0, 1)
+    axes.set_yticks([0, 0.5, 1], ["0", ".5", "1"], fontsize="x-small")
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def _name_height(fields: Sequence[Variable]) -> float:
+    """Height of vertical names in inches."""
+    shown = [field for field in fields if field.size <= _MOST_LEVELS]
+    longest = max((len(short(x)) for field in shown for x in field.levels), default=0)
+    return 0.07 * longest if longest > 3 else 0.0
+
+
+def _name_levels(axes: "Axes", field: Variable) -> None:
+    """Write names under the bars, vertically if they would overlap."""
+    if field.size > _MOST_LEVELS:
+        axes.set_xticks([])
+        return
+    names = [short(level) for level in field.levels]
+    upright = max(map(len, names)) > 3
+    axes.set_xticks(
+        np.arange(field.size), names, rotation=90 if upright else 0, fontsize="small"
+    )
+
+
+def state_map(
+    posterior: HiddenMarkovPosterior,
+    region: Variable,
+    time: Variable,
+    path: str | os.PathLike,
+    *,
+    title: str | None = None,
+) -> None:
+    """Draw the most frequent state of every cell as a map of regions (rows) and times.
+
+    Args:
+        posterior: posterior whose `predict_states` is shown.
+        region: variable of the rows (see `dpjax.event_logs.log_variables`).
+        time: variable of the columns.
+        path: PNG or SVG file to write.
+        title: title of the figure.
+
+    Raises:
+        ImportError: if matplotlib is not installed.
+        ValueError: if `region` or `time` does not match the posterior, or the file
+            cannot be written.
+
+    Reference:
+        Foulds et al. (UAI-16), Figures 3 and 7.
+    """
+    found = np.asarray(posterior.predict_states())
+    if found.shape != (region.size, time.size):
+        raise ValueError(
+            "`region` and `time` must have a level for each of the posterior's "
+            f"{found.shape[0]} regions and {found.shape[1]} times, got {region.size} "
+            f"and {time.size}."
+        )
+    height = 1.6 + 0.24 * min(region.size, _MOST_REGIONS)
+    entries = min(posterior.states, DISTINCT + 1) + 2
+    figure = new_figure(9, max(height, 1.2 + 0.19 * entries))
+    axes = figure.subplots()
+    first = int(time.levels[0])
+    axes.imshow(
+        _pixels(found, posterior.states),
+        aspect="auto",
+        interpolation="nearest",
+        extent=(first - 0.5, first + time.size - 0.5, region.size - 0.5, -0.5),
+    )
+    axes.set_xlabel(time.name)
+    axes.xaxis.set_major_locator(Locator(nbins=12, integer=True, min_n_ticks=1))
+    _name_rows(axes, region)
+    _legend(axes, found, posterior.states)
+    if title:
+        axes.set_title(title)
+    save(figure, path)
+
+
+def _pixels(found: np.ndarray, states: int) -> np.ndarray:
+    """Red, green and blue of every cell."""
+    colours = [*map(colour_of, range(states)), UNDECLARED]  # index -1 is undeclared
+    parts = [[int(colour[i : i + 2], 16) for i in (1, 3, 5)] for colour in colours]
+    return np.array(parts, np.uint8)[found]
+
+
+def _name_rows(axes: "Axes", region: Variable) -> None:
+    """Name the rows if the names are legible, and draw lines between them."""
+    axes.set_ylabel(region.name)
+    if region.size > _MOST_REGIONS:
+        axes.set_yticks([])
+        axes.set_ylabel(f"{region.name}, {region.size} in order of the schema")
+        return
+    names = [short(level) for level in region.levels]
+    axes.set_yticks(np.arange(region.size), names, fontsize="small")
+    axes.tick_params(axis="y", length=0)
+    for row in range(1, region.size):
+        axes.axhline(row - 0.5, color="white", linewidth=1)
+
+
+def _legend(axes: "Axes", found: np.ndarray, states: int) -> None:
+    """List the states that occur, with their shares of the declared cells."""
+    parts = shares(found, states)
+    entries = [
+        Patch(facecolor=colour_of(state), label=f"{state}  ({parts[state]:.0%})")
+        for state in np.flatnonzero(parts[:DISTINCT]).tolist()
+    ]
+    if parts[DISTINCT:].any():
+        share = parts[DISTINCT:].sum()
+        entries.append(Patch(facecolor=OTHERS, label=f"others  ({share:.0%})"))
+    if (found < 0).any():
+        entries.append(Patch(facecolor=UNDECLARED, label="not declared"))
+    axes.legend(
+        handles=entries,
+        title="state (share of cells)",
+        loc="center left",
+        bbox_to_anchor=(1, 0.5),
+        frameon=False,
+        fontsize="small",
+        title_fontsize="small",
+    )
+
+
+def colour_of(state: int) -> str:
+    """A distinct colour for each of the first (most frequent) 16 states, else grey."""
+    return _PALETTE[state] if state < DISTINCT else OTHERS
+
+
+def shares(found: np.ndarray, states: int) -> np.ndarray:
+    """The fraction of the declared cells in each state; `found` is -1 in the others."""
+    counts = np.bincount(found[found >= 0], minlength=states)
+    return counts / counts.sum()

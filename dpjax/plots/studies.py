@@ -1,0 +1,184 @@
+"""Figures of studies: scores against ε, and ranks of true values."""
+
+__all__ = ["privacy_utility", "rank_histograms", "sweep_curves"]
+
+import itertools
+import os
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from scipy import stats
+
+from dpjax.plots.figures import COLOURS, Axes, draw_curve, new_figure, save, short
+from dpjax.study.coverage import Coverage, Ranks
+from dpjax.study.sweeps import SweepResult
+
+_MOST_NAMED = 8  # values of ε that are legible below a panel
+
+
+def privacy_utility(
+    results: Sequence[Mapping],
+    path: str | os.PathLike,
+    *,
+    majority: float,
+    adjacency: str,
+    title: str,
+) -> None:
+    """Draw AUC and accuracy against ε, with reference lines.
+
+    Args:
+        results: an entry for each mechanism and ε (None: not private), with `auc`,
+            `accuracy` and their standard errors `auc_se` and `accuracy_se`.
+        path: PNG or SVG file to write.
+        majority: accuracy of always predicting the most frequent level.
+        adjacency: adjacency of ε.
+        title: title of the figure.
+
+    Raises:
+        ImportError: if matplotlib is not installed.
+    """
+    figure = new_figure(9, 3.8)
+    auc, accuracy = figure.subplots(1, 2)
+    for axes in (auc, accuracy):
+        axes.set_xlabel(f"privacy loss ε (nats, {adjacency})")
+    _score_panel(auc, results, "auc", 0.5, "chance")
+    auc.set_ylabel("area under the ROC curve")
+    _score_panel(accuracy, results, "accuracy", majority, "always the majority level")
+    accuracy.set_ylabel("accuracy")
+    figure.suptitle(title)
+    save(figure, path)
+
+
+def _score_panel(
+    axes: "Axes", results: Sequence[Mapping], score: str, floor: float, label: str
+) -> None:
+    """Draw one score against ε with a line for each mechanism."""
+    private = [row for row in results if row["epsilon"] is not None]
+    mechanisms = list(dict.fromkeys(row["mechanism"] for row in private))
+    for name, colour in zip(mechanisms, itertools.cycle(COLOURS[:4]), strict=False):
+        rows = [row for row in private if row["mechanism"] == name]
+        epsilons = [row["epsilon"] for row in rows]
+        means, errors = np.array([[r[score], r[f"{score}_se"]] for r in rows], float).T
+        label = f"{name} (± 2 s.e.)"
+        draw_curve(axes, epsilons, means, 2 * errors, colour, label=label, marker="o")
+    for row in results:
+        if row["epsilon"] is None:
+            axes.axhline(row[score], color="black", label=row["mechanism"])
+    axes.axhline(floor, color="grey", linestyle=":", label=label)
+    axes.set_xscale("log")
+    ticks = sorted({row["epsilon"] for row in private})
+    axes.set_xticks(ticks, [f"{epsilon:g}" for epsilon in ticks], minor=False)
+    axes.minorticks_off()
+    axes.legend(frameon=False, fontsize="small")
+
+
+def sweep_curves(
+    result: SweepResult,
+    path: str | os.PathLike,
+    *,
+    scores: Sequence[str] | None = None,
+    title: str = "",
+) -> None:
+    """Draw means over repeats against ε, with bands of ± 2 standard errors.
+
+    There is a column for each score, a row for each data set and a line for each
+    mechanism.
+
+    Args:
+        result: result of `dpjax.sweep`.
+        path: PNG or SVG file to write.
+        scores: names of scores; None: the first eight with a number for each cell.
+        title: title of the figure.
+
+    Raises:
+        ValueError: if a score is unknown, or the file cannot be written.
+        ImportError: if matplotlib is not installed.
+    """
+    dimensions = len(result.dimensions)
+    numbers = [name for name, x in result.items() if x.ndim == dimensions]
+    chosen = numbers[:8] if scores is None else list(scores)
+    unknown = [name for name in chosen if name not in numbers]
+    if unknown or not chosen:
+        raise ValueError(
+            f"`scores` must be among {', '.join(numbers) or 'none'}, with a number for "
+            f"each cell, got {', '.join(unknown) or 'none'}."
+        )
+    datasets = result.coordinates.get("dataset", [""])
+    figure = new_figure(1 + 3.8 * len(chosen), 0.6 + 3.2 * len(datasets))
+    panels = figure.subplots(len(datasets), len(chosen), squeeze=False, sharex=True)
+    for d, dataset in enumerate(datasets):
+        for axes, score in zip(panels[d], chosen, strict=True):
+            _sweep_panel(axes, result, score, d)
+            if d == len(datasets) - 1:
+                axes.set_xlabel("privacy loss ε (nats)")
+        if dataset:
+            panels[d][0].set_title(short(dataset), loc="left", fontsize="medium")
+    if "mechanism" in result.dimensions:
+        panels[0][0].legend(frameon=False, fontsize="small")
+    figure.suptitle(title)
+    save(figure, path)
+
+
+def _sweep_panel(axes: "Axes", result: SweepResult, score: str, dataset: int) -> None:
+    mechanisms = result.coordinates.get("mechanism", [""])
+    epsilons = np.array(result.coordinates["epsilon"])
+    shape = (-1, len(mechanisms), epsilons.size)
+    means = result.mean(score).reshape(shape)[dataset]
+    errors = result.standard_error(score).reshape(shape)[dataset]
+    order = np.argsort(epsilons)
+    x = epsilons[order]
+    for i, name in enumerate(mechanisms):
+        colour, y = COLOURS[i % len(COLOURS)], means[i][order]
+        band = 2 * np.nan_to_num(errors[i][order])  # a single repeat has none
+        style = {"marker": "o", "markersize": 4, "label": f"{short(name)} (± 2 s.e.)"}
+        draw_curve(axes, x, y, band, colour, **style)
+    axes.set_ylabel(short(score))
+    if x[-1] > 10 * x[0]:
+        axes.set_xscale("log")
+        axes.minorticks_off()  # their labels would overlap
+        if x.size <= _MOST_NAMED:
+            axes.set_xticks(x, [f"{epsilon:g}" for epsilon in x], minor=False)
+
+
+def rank_histograms(coverage: Coverage, path: str | os.PathLike) -> None:
+    """Draw histograms of the ranks of true values; uniform if intervals are correct.
+
+    Args:
+        coverage: result of `dpjax.study.coverage`.
+        path: PNG or SVG file to write.
+
+    Raises:
+        ImportError: if matplotlib is not installed.
+    """
+    figure = new_figure(9, 3.6)
+    both = (coverage.noise_aware, coverage.naive)
+    panels = figure.subplots(1, 2, sharey=True)
+    for axes, ranks, colour in zip(panels, both, COLOURS, strict=False):
+        _ranks(axes, ranks, colour)
+    panels[0].set_ylabel("releases")
+    figure.suptitle(
+        f"n = {coverage.n:,}, ε = {coverage.epsilon:g}, {coverage.adjacency}: "
+        f"{coverage.naive.ranks.size:,} releases"
+    )
+    save(figure, path)
+
+
+def _ranks(axes: "Axes", ranks: Ranks, colour: str) -> None:
+    """Draw one histogram, with a band for 95 % of the bars of a uniform one."""
+    counts, bins = ranks.histogram, ranks.histogram.size
+    axes.bar(
+        (np.arange(bins) + 0.5) / bins, counts, width=0.9 / bins, color=colour, zorder=2
+    )
+    band = stats.binom(ranks.ranks.size, 1 / bins)
+    axes.axhspan(
+        band.ppf(0.025), band.ppf(0.975), color="grey", alpha=0.3, linewidth=0,
+        label="95 % of bars, if intervals are right",
+    )  # fmt: skip
+    low, high = ranks.coverage_interval
+    axes.set_title(
+        f"{ranks.posterior}\n{ranks.level:.0%} intervals cover {ranks.coverage:.1%} "
+        f"({low:.1%} to {high:.1%})",
+        fontsize="medium",
+    )
+    axes.set_xlabel("posterior distribution function at the true value")
+    axes.legend(frameon=False, fontsize="small")
