@@ -14,14 +14,4 @@ from dpjax.cli import (
     verify,
 )
 
-COMMANDS = (
-    audit,
-    coverage,
-    demo,
-    plan,
-    release,
-    predict,
-    sample,
-    sweep,
-    verify,
-)
+COMMANDS = (audit, coverage, demo, plan, release, predict, sample, sweep, verify)

@@ -11,12 +11,7 @@ __all__ = [
     "exact_counts",
 ]
 
-from dpjax.statistics.base import (
-    STATISTICS,
-    FamilyStatistic,
-    Statistic,
-    TableStatistic,
-)
+from dpjax.statistics.base import STATISTICS, FamilyStatistic, Statistic, TableStatistic
 from dpjax.statistics.fourier import FourierCoefficients
 from dpjax.statistics.network_counts import NetworkCounts
 from dpjax.statistics.streaming import exact_counts

@@ -279,11 +279,7 @@ class FourierCoefficients(TableStatistic):
     def describe(self) -> dict[str, object]:
         """Kind, basis and which coefficients."""
         which = {} if self.order is None else {"order": self.order}
-        return {
-            "kind": self.kind,
-            "basis": "residual contrasts with level 0",
-            **which,
-        }
+        return {"kind": self.kind, "basis": "residual contrasts with level 0", **which}
 
     @classmethod
     def from_description(

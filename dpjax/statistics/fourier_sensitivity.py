@@ -130,9 +130,7 @@ def _factor(
     return group, change
 
 
-def _eliminate(
-    factors: list[tuple[tuple[int, ...], np.ndarray]],
-) -> float | None:
+def _eliminate(factors: list[tuple[tuple[int, ...], np.ndarray]]) -> float | None:
     """Maximum of a sum of tables, one variable out at a time; None if too large."""
     sizes = {i: t.shape[g.index(i)] for g, t in factors for i in g}
     left = _MOST_WORK + _MOST_WORK_A_STATE * sum(table.size for _, table in factors)
