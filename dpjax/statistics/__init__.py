@@ -1,4 +1,4 @@
-"""What is measured: flat integer vectors with a known sensitivity."""
+"""Statistics: maps from records to integer vectors with a known sensitivity."""
 
 __all__ = [
     "STATISTICS",
