@@ -1,4 +1,4 @@
-"""What several bounds ask of their arguments, or make of them."""
+"""Checks and conversions of the arguments of several bounds."""
 
 __all__ = ["binary", "closure_of", "probability"]
 
@@ -15,11 +15,11 @@ def probability(delta: float) -> None:
 def binary(net: BayesNet) -> None:
     """Raise `ValueError` unless every variable has two levels."""
     if set(net.sizes) != {2}:
-        raise ValueError(f"`net` must have two levels a variable, got {net.sizes}.")
+        raise ValueError(f"`net` must have two levels per variable, got {net.sizes}.")
 
 
 def closure_of(net: BayesNet) -> DownwardClosure:
-    """The coefficients of Algorithm 2."""
+    """Return the index set of Algorithm 2's coefficients."""
     binary(net)
     groups = maximal_groups(net.families)
     return DownwardClosure(net.sizes, tuple(tuple(sorted(group)) for group in groups))
