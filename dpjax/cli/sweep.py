@@ -21,7 +21,7 @@ from dpjax.noise.keys import study_key
 from dpjax.privacy import ADJACENCIES, exact_epsilon
 from dpjax.runtime import processes
 from dpjax.study.sweeps import SweepResult, sweep
-from dpjax.study.table_files import check_table_path
+from dpjax.study.sweeps.result import check_table_path
 
 
 def add(commands) -> None:

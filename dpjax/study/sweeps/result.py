@@ -1,20 +1,39 @@
 """What a sweep found: arrays with named axes, and the ways out of them."""
 
-__all__ = ["SweepResult"]
+__all__ = ["SweepResult", "check_table_path"]
 
 import importlib
+import io
 import os
+import pathlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpjax.study.table_files import write_table
+from dpjax._documents import write_atomically
+from dpjax.data.columns.arrow import csv, parquet, pyarrow
 
 if TYPE_CHECKING:
     import pandas
     import xarray
+
+
+_ENDINGS = (".csv", ".parquet")
+
+
+def check_table_path(path: str | os.PathLike, name: str = "path") -> None:
+    """Raise unless a table can be written under such a name.
+
+    Raises:
+        ValueError: if it ends neither in .csv nor in .parquet.
+        ImportError: if pyarrow is not installed.
+    """
+    if pathlib.Path(path).suffix.lower() not in _ENDINGS:
+        raise ValueError(f"`{name}` must end in .csv or .parquet, got {path}.")
+    if pyarrow is None:
+        raise ImportError('writing tables needs pyarrow: pip install "dpjax[data]"')
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +132,14 @@ class SweepResult(Mapping[str, np.ndarray]):
             ValueError: if the name ends otherwise, or the file cannot be written.
             ImportError: if pyarrow is not installed.
         """
-        write_table(path, self.to_columns())
+        check_table_path(path)
+        table = pyarrow.table(self.to_columns())
+        content = io.BytesIO()
+        if pathlib.Path(path).suffix.lower() == ".csv":
+            csv.write_csv(table, content, csv.WriteOptions(quoting_style="needed"))
+        else:
+            parquet.write_table(table, content)
+        write_atomically(path, content.getvalue())
 
     def _own_axes(self, name: str) -> list[str]:
         own = self.arrays[name].ndim - len(self.dimensions)
