@@ -93,8 +93,8 @@ def plan(
         key: typed key of the simulation.
         repeats: number of draws of tables, records and noise, at least 2.
         prior: Dirichlet parameter of every cell.
-        mechanisms: further recipes, or their names, to compare. The map-cells mechanism,
-            which is for a few rows, is compared only if it is among them.
+        mechanisms: further recipes to compare, or their names. Of the mechanisms, only
+            map-cells, which is for a few rows, is not compared by default.
 
     Privacy:
         No data is used, so that nothing is charged.

@@ -69,8 +69,8 @@ class HiddenMarkovExperiment:
 
     A repeat is one random choice of the held-out cells, with or without events, which
     all mechanisms and budgets share. A cell of the sweep is one fit by Gibbs chains.
-    Its score is `log_likelihood`: the log of the likelihood of a held-out cell's
-    events, averaged over draws, as the mean over cells.
+    Its score is `log_likelihood`: the log of the mean likelihood over draws of a
+    held-out cell's events, averaged over cells.
 
     Args:
         net: network of an event log (`dpjax.event_logs.event_network`).
