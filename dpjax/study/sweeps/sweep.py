@@ -152,7 +152,7 @@ def _check_data(data: PyTree) -> None:
             sound = isinstance(leaf, Hashable)
         if not sound:
             raise ValueError(
-                "`data` must be arrays of numbers, such as the result of "
+                "`data` must be numbers in arrays, such as the result of "
                 f"`Schema.encode`, got {type(leaf).__name__}."
             )
 
