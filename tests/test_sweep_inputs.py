@@ -65,7 +65,7 @@ def test_more_repeats_than_are_numbered_are_refused():
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        (["--mechanisms", "laplace,laplace"], "`mechanisms` must hold each once"),
+        (["--mechanisms", "laplace,laplace"], "`mechanisms` must all differ"),
         (["--seed", "-1"], "`seed` must be an integer from 0 to"),
         (["--seed", str(1 << 63)], "`seed` must be an integer from 0 to"),
     ],

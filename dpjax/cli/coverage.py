@@ -22,9 +22,9 @@ def add(commands) -> None:
     command = commands.add_parser(
         "coverage",
         help="coverage of posterior intervals, noise-aware and naive",
-        description="Repeatedly draw tables uniformly, records from them, and a release "
-        "of these; report how often posterior intervals hold the true values. Uses no "
-        "data. The exit status does not depend on the result.",
+        description="Repeatedly draw tables uniformly, records from them, and a "
+        "release; report how often posterior intervals contain the true values. Uses "
+        "no data. The exit status does not depend on the result.",
     )
     command.add_argument(
         "--network",

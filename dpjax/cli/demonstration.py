@@ -123,7 +123,6 @@ def _study_exact(
 def _private_scores(
     statistic: TableStatistic, key: Key, mechanism: Mechanism, records: Array
 ) -> dict[str, Array]:
-    """Scores of one cell of the study."""
     key_split, key_noise = jr.split(key)
     train, test = _split(key_split, records)
     values = mechanism.sample(key_noise, statistic.measure(train))
@@ -154,7 +153,6 @@ def _scores(fitted: PlugInPosterior, test: Array) -> dict[str, Array]:
 
 
 def _summarise(name: str, scores: Mapping[str, Array | np.ndarray]) -> list[dict]:
-    """Means over repeats and their standard errors, one row per budget."""
     budgets = [float(e) for e in EPSILONS] if name in NOISE else [None]
     rows = []
     for i, epsilon in enumerate(budgets):

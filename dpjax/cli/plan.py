@@ -67,7 +67,6 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def _table(planned: Plan) -> str:
-    """Format the plan as lines of text, mean ± standard error."""
     header = "expected error of a row"
     lines = [
         f"n = {planned.n}, ε = {planned.epsilon}, {planned.adjacency}, "

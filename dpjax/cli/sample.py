@@ -179,7 +179,6 @@ def _write(
 
 
 def _states(posterior: HiddenMarkovPosterior, region: Variable, time: Variable) -> str:
-    """Format the most frequent state of every declared cell as CSV."""
     found = np.asarray(posterior.predict_states())
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -197,7 +196,6 @@ def _draws(
     time: Variable,
     fields: tuple[Variable, ...],
 ) -> bytes:
-    """Encode all draws, with the names of their axes, as a compressed file."""
     levels = [f"{field.name}={level}" for field in fields for level in field.levels]
     arrays = {
         name: np.asarray(getattr(posterior, name))

@@ -97,7 +97,6 @@ def table_of(facts: dict) -> str:
 
 
 def _row(entry: dict) -> list[str]:
-    """Cells of a state, and the most probable level of every field."""
     likeliest = [
         max(law.items(), key=lambda pair: pair[1])
         for law in entry["emissions"].values()
@@ -108,7 +107,6 @@ def _row(entry: dict) -> list[str]:
 
 
 def _aligned(rows: list[list[str]]) -> list[str]:
-    """Join columns, aligning numbers to the right and text to the left."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join(

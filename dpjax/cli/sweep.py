@@ -181,7 +181,6 @@ def _stdout_for_results(distributed: bool) -> Iterator[None]:
 
 
 def _mesh(options: argparse.Namespace):
-    """A mesh of devices; None for the default device."""
     described = (options.coordinator, options.processes, options.process)
     if options.distributed:
         processes.start(*described)
@@ -236,7 +235,6 @@ def _write(options: argparse.Namespace, result: SweepResult) -> None:
 
 
 def _rows(result: SweepResult) -> list[dict]:
-    """Mean and standard error of every score, one row per mechanism and ε."""
     means = {name: (result.mean(name), result.standard_error(name)) for name in result}
     rows = []
     for m, mechanism in enumerate(result.coordinates["mechanism"]):
@@ -251,7 +249,6 @@ def _rows(result: SweepResult) -> list[dict]:
 
 
 def _table(rows: list[dict], scores: list[str]) -> str:
-    """Format the rows as lines of text, mean ± standard error."""
     header = "".join(f"{score:>20}" for score in scores)
     lines = [f"{'mechanism':<18} {'ε':>6}{header}"]
     for row in rows:

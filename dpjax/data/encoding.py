@@ -9,7 +9,6 @@ __all__ = [
     "as_numbers",
     "check_numbers",
     "encode_batches",
-    "encode_table",
     "of_one_kind",
     "outside_of",
 ]
@@ -99,17 +98,6 @@ def encode_batches(
         yield _in_columns({}, variables)
 
 
-def encode_table(
-    source: columns.Table,
-    variables: Sequence[AnyVariable],
-    ignore: str | Collection[str],
-    absent: str | None,
-) -> np.ndarray:
-    """Return all batches of `encode_batches`, with its errors, as one array."""
-    batches = list(encode_batches(source, variables, ignore=ignore, absent=absent))
-    return batches[0] if len(batches) == 1 else np.concatenate(batches)
-
-
 def outside_of(
     source: columns.Table,
     variables: Sequence[AnyVariable],
@@ -184,7 +172,6 @@ def _tables(
 
 
 def _check_columns(part: columns.Part, names: Sequence[str], known: set[str]) -> None:
-    """Reject a part that lacks a wanted column or has an unknown one."""
     present = part.names()
     missing = [name for name in names if name not in present]
     if missing:
@@ -206,7 +193,6 @@ def _in(place: str) -> str:
 
 
 def _checked_array(records: ArrayLike, variables: Sequence[AnyVariable]) -> np.ndarray:
-    """Check encoded records and copy them to the host."""
     categorical, numeric = of_one_kind(variables)
     if numeric:
         return np.asarray(as_numbers(records, len(numeric)))

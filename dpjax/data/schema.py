@@ -26,7 +26,6 @@ from dpjax.data.encoding import (
     as_numbers,
     check_numbers,
     encode_batches,
-    encode_table,
     of_one_kind,
     outside_of,
 )
@@ -149,8 +148,9 @@ class Schema(Mapping[str, AnyVariable]):
                 "other"; if a numeric cell is not a number; or if there are variables
                 of both kinds.
         """
-        self._check_absent(absent)
-        return jax.device_put(encode_table(table, list(self.values()), ignore, absent))
+        batches = list(self.encode_batches(table, ignore=ignore, absent=absent))
+        joined = batches[0] if len(batches) == 1 else np.concatenate(batches)
+        return jax.device_put(joined)
 
     def encode_batches(
         self,
@@ -174,15 +174,12 @@ class Schema(Mapping[str, AnyVariable]):
             ValueError: as `encode`; or, after the batches before it, if a file cannot
                 be read. The message names its row group or row where that is known.
         """
-        self._check_absent(absent)
-        variables = list(self.values())
-        return encode_batches(source, variables, ignore=ignore, absent=absent)
-
-    def _check_absent(self, absent: str | None) -> None:
         if absent is not None and absent not in self:
             raise ValueError(
                 f"`absent` must be one of the variables, got {absent!r:.80}."
             )
+        variables = list(self.values())
+        return encode_batches(source, variables, ignore=ignore, absent=absent)
 
     def decode(self, records: Real[ArrayLike, "n d"]) -> dict[str, np.ndarray]:
         """Return the levels or numbers of encoded records, by variable.
@@ -282,13 +279,11 @@ def _declared(name: str, declared: Any) -> AnyVariable:
 
 
 def _domain(variable: AnyVariable) -> str:
-    """The number of levels or the bounds, for `repr`."""
     if isinstance(variable, Variable):
         return str(variable.size)
     return f"[{variable.lower:.12g}, {variable.upper:.12g}]"
 
 
 def _labels(variable: Variable) -> np.ndarray:
-    """Levels as an array, of objects if their types differ."""
     kinds = {type(level) for level in variable.levels}
     return np.array(variable.levels, dtype=None if len(kinds) == 1 else object)

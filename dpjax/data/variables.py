@@ -191,14 +191,12 @@ def _is_level(value: object) -> bool:
 
 
 def _texts(levels: Iterable[Level]) -> list[tuple[str, int]]:
-    """Every text that matches a level, with the level's index."""
     pairs = [(str(level), code) for code, level in enumerate(levels)]
     lower = [(str(x).lower(), i) for i, x in enumerate(levels) if isinstance(x, bool)]
     return pairs + lower
 
 
 def _numbers(levels: Iterable[Level]) -> list[tuple[str, int]]:
-    """The exact value of every numeric level, with the level's index."""
     return [
         (_value(str(level)), code)
         for code, level in enumerate(levels)

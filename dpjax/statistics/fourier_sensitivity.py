@@ -103,7 +103,6 @@ def largest_change_of_order(sizes: Sequence[int], order: int) -> tuple[float, bo
 
 
 def _terms(sizes: Sequence[int], group: tuple[int, ...]) -> int:
-    """The work to compute a group's factor."""
     return math.prod(2 * len(states(sizes[i])) for i in group)
 
 
@@ -178,7 +177,6 @@ def _sum(
     scope: tuple[int, ...],
     sizes: dict[int, int],
 ) -> np.ndarray:
-    """The sum of factors as a table over `scope`, which holds all their variables."""
     total = np.zeros([sizes[i] for i in scope])
     for group, table in factors:
         total = total + table.reshape([sizes[i] if i in group else 1 for i in scope])
@@ -211,7 +209,6 @@ def _polynomials(size: int, number: int, order: int) -> np.ndarray:
 
 
 def _one(order: int) -> np.ndarray:
-    """The polynomial 1, for each term."""
     return np.eye(1, order + 1, dtype=np.int64)[None].repeat(len(_SIGNS), axis=1)
 
 

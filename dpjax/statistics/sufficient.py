@@ -173,7 +173,6 @@ class Sufficient(FamilyStatistic):
         return self._round(array_of(records, "records")).sum(axis=0, dtype=jnp.int32)
 
     def _round(self, records: Real[Array, "n d"]) -> Int32[Array, "n m"]:
-        """One row of integers per record."""
         records = records.astype(float)
         missing = [x.missing for x in self.over if isinstance(x, Interval)]
         if missing:

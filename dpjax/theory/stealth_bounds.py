@@ -1,6 +1,6 @@
 """Probability that an increment leaves no cell negative: printed and simulated."""
 
-__all__ = ["corollary_3", "stealth_probability"]
+__all__ = ["binary", "closure_of", "corollary_3", "stealth_probability"]
 
 import functools
 import itertools
@@ -11,9 +11,8 @@ import numpy as np
 
 from dpjax._checks import one_of, positive, typed_key, whole
 from dpjax._types import Key
-from dpjax.data.bayes_net import BayesNet
+from dpjax.data.bayes_net import BayesNet, maximal_groups
 from dpjax.tables.fourier_basis import DownwardClosure, from_coefficients
-from dpjax.theory._arguments import closure_of
 
 _MOST_STATES = 1 << 26  # of one table in an elimination, over all draws
 
@@ -97,3 +96,16 @@ def _lowest_of_all(closure: DownwardClosure, noise: np.ndarray) -> np.ndarray:
         tables.append(total.min(axis=axis, keepdims=True))
         axes.remove(axis)
     return functools.reduce(np.add, tables).ravel()
+
+
+def binary(net: BayesNet) -> None:
+    """Raise `ValueError` unless every variable has two levels."""
+    if set(net.sizes) != {2}:
+        raise ValueError(f"`net` must have two levels per variable, got {net.sizes}.")
+
+
+def closure_of(net: BayesNet) -> DownwardClosure:
+    """Return the index set of Algorithm 2's coefficients."""
+    binary(net)
+    groups = maximal_groups(net.families)
+    return DownwardClosure(net.sizes, tuple(tuple(sorted(group)) for group in groups))

@@ -18,8 +18,7 @@ from dpjax._types import Scalar
 from dpjax.data.bayes_net import BayesNet
 from dpjax.privacy import REPLACE_ONE, Epsilon, exact_epsilon
 from dpjax.statistics import FourierCoefficients, NetworkCounts, Statistic
-from dpjax.theory._arguments import binary, closure_of, probability
-from dpjax.theory.stealth_bounds import corollary_3
+from dpjax.theory.stealth_bounds import binary, closure_of, corollary_3
 
 
 def proposition_1(
@@ -44,7 +43,7 @@ def proposition_1(
     Reference:
         Zhang, Rubinstein & Dimitrakakis (AAAI-16), Proposition 1.
     """
-    probability(delta)
+    _check_probability(delta)
     scale = int(statistic.sensitivity(adjacency).value) / exact_epsilon(epsilon)
     return float(scale) * math.log(statistic.length / delta)
 
@@ -78,7 +77,7 @@ def theorem_1(
     """
     binary(net)
     whole(1, n=n)
-    probability(delta)
+    _check_probability(delta)
     if not 1 <= prior < math.inf:
         raise ValueError(f"`prior` must be at least 1 and finite, got {prior}.")
     rows = net.layout.length // 2
@@ -123,7 +122,7 @@ def theorem_3(
         Zhang, Rubinstein & Dimitrakakis (AAAI-16), Theorem 3.
     """
     size = len(closure_of(net))
-    probability(delta)
+    _check_probability(delta)
     if not 0 <= t < math.inf:
         raise ValueError(f"`t` must be at least 0 and finite, got {t}.")
     scale = float(4 * size / exact_epsilon(epsilon))
@@ -231,3 +230,8 @@ def table_1(
         {"mechanism": "laplace", "privacy": privacy, **laplace},
         {"mechanism": "fourier", "privacy": privacy, **fourier},
     ]
+
+
+def _check_probability(delta: float) -> None:
+    if not 0 < delta < 1:
+        raise ValueError(f"`delta` must be between 0 and 1, got {delta}.")

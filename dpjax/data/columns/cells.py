@@ -160,7 +160,6 @@ def _from_arrow(column: Any, name: str) -> Column:
 
 
 def _in_one(column: Any) -> Any:
-    """Join the chunks of an Arrow column."""
     if isinstance(column, pyarrow.Array):
         return column
     if pyarrow.types.is_dictionary(column.type) and any(

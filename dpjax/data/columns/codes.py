@@ -58,7 +58,6 @@ def encode_column(
 
 
 def _replaced(places: np.ndarray, codes: Sequence[int], size: int) -> np.ndarray:
-    """The code at each place, in the smallest type for `size` levels."""
     table = np.array(codes, np.min_scalar_type(size - 1))
     if codes == list(range(len(codes))):
         return places.astype(table.dtype, copy=False)

@@ -192,7 +192,6 @@ def joint_weights(net: BayesNet, target: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _mean(values: Array, data: NaiveBayesTrial) -> Array:
-    """Mean over held-out records."""
     total = jnp.where(data.held_out, values, 0).sum()
     return total / data.held_out.astype(total.dtype).sum()
 

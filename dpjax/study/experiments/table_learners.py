@@ -230,19 +230,6 @@ def _noisy(
     return NoisyTables(statistic, noise, setting.priors, setting.public, projected)
 
 
-def _laplace(setting: Setting) -> NoisyTables:
-    return _noisy(setting, NetworkCounts(setting.net))
-
-
-def _projected(setting: Setting) -> NoisyTables:
-    return _noisy(setting, NetworkCounts(setting.net), projected=True)
-
-
-def _fourier(setting: Setting) -> NoisyTables:
-    net, adjacency = setting.net, setting.adjacency
-    return _noisy(setting, FourierCoefficients.of_network(net, adjacency))
-
-
 def _posterior_sample(setting: Setting) -> SampledTables:
     laws = [
         NetworkPosteriorSampler.posterior(
@@ -257,16 +244,14 @@ def _posterior_sample(setting: Setting) -> SampledTables:
     return SampledTables(NetworkCounts(setting.net), stacked(laws))
 
 
-def _non_private(setting: Setting) -> PlainTables:
-    return PlainTables(NetworkCounts(setting.net), setting.priors)
-
-
 _MAKE: dict[str, Callable[[Setting], TableLearner]] = {
-    "laplace": _laplace,
-    "projected": _projected,
-    "fourier": _fourier,
+    "laplace": lambda s: _noisy(s, NetworkCounts(s.net)),
+    "projected": lambda s: _noisy(s, NetworkCounts(s.net), projected=True),
+    "fourier": lambda s: _noisy(
+        s, FourierCoefficients.of_network(s.net, s.adjacency)
+    ),
     "posterior-sample": _posterior_sample,
-    "non-private": _non_private,
+    "non-private": lambda s: PlainTables(NetworkCounts(s.net), s.priors),
 }
 MECHANISMS = tuple(_MAKE)
 
@@ -287,15 +272,10 @@ def learners(
     made = {}
     for name in names:
         if isinstance(name, Recipe):
-            made[str(name)] = _of_budgets(name, setting)
+            shared = (setting.adjacency, setting.n, setting.prior)
+            each = [of_recipe(name, setting.net, x, *shared) for x in setting.epsilons]
+            made[str(name)] = stacked(each)
         else:
             one_of(MECHANISMS, mechanism=name)
             made[name] = _MAKE[name](setting)
     return made
-
-
-def _of_budgets(recipe: Recipe, setting: Setting) -> TableLearner:
-    facts = (setting.adjacency, setting.n, setting.prior)
-    return stacked(
-        [of_recipe(recipe, setting.net, x, *facts) for x in setting.epsilons]
-    )

@@ -201,7 +201,6 @@ def _differences(found: Mapping, wanted: Mapping) -> list[str]:
 
 
 def _length(leaves: Sequence[Leaf]) -> int:
-    """Bytes of a block in the file."""
     payload = sum(math.prod(shape) * dtype.itemsize for shape, dtype in leaves)
     return _NUMBER + payload + _DIGEST
 

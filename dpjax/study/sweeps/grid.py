@@ -142,4 +142,4 @@ def _all_different(name: str, labels: Sequence | None) -> None:
         raise ValueError(f"`{name}` must hold at least one, got none.")
     (twice, times), *_ = Counter(labels).most_common(1)
     if times > 1:
-        raise ValueError(f"`{name}` must hold each once, got {twice} twice.")
+        raise ValueError(f"`{name}` must all differ, got {twice} twice.")

@@ -128,7 +128,6 @@ def output_names(output: PyTree) -> list[str]:
 
 
 def _as_arrays(output: PyTree) -> PyTree:
-    """Convert plain numbers to arrays."""
     try:
         arrays = jax.tree.map(jnp.asarray, output)
     except (TypeError, ValueError):

@@ -222,7 +222,6 @@ def _default_block(grid: Grid, bytes_a_cell: int) -> int:
 
 
 def _bytes_a_cell(experiment: Experiment, data: PyTree) -> int:
-    """Memory of a cell, by the experiment's own method or the size of the data."""
     own = getattr(experiment, "bytes_a_cell", None)
     return _bytes_of(data) if own is None else own(data)
 
