@@ -275,7 +275,7 @@ def test_table_1_is_numbers_for_a_file():
         ("`t` must be positive", lambda: theory.corollary_3(0.0)),
         ("`epsilon` must be a finite number", lambda: theory.remark_1(NAIVE, 0)),
         (
-            "must have two levels a variable",
+            "must have two levels per variable",
             lambda: theory.remark_1(TINY["coin"], 1),
         ),
     ],

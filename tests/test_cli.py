@@ -200,7 +200,7 @@ def test_an_adjacency_must_be_given(folder, capsys):
 
 def test_ledgers_that_do_not_fit(folder, capsys):
     assert release("--budget", "1") == 2
-    assert "`budget` must come with a ledger" in capsys.readouterr().err
+    assert "`budget` must be given with a ledger" in capsys.readouterr().err
     assert release("--ledger", "l.jsonl") == 2
     assert "`budget` must be given" in capsys.readouterr().err
     release("--ledger", "l.jsonl", "--budget", "100", epsilon="1")

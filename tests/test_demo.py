@@ -82,7 +82,7 @@ def test_results_are_a_table_else(demo, monkeypatch, capsys):
         assert f"{row['auc']:.4f} ± {row['auc_se']:.4f}" in line
     assert lines[-2:] == [
         "majority level: 0.6775; chance AUC: 0.5",
-        "figure, results, a release and files to try it on: folder/",
+        "figure, results, release and example data: folder/",
     ]
 
 

@@ -23,7 +23,6 @@ from dpjax.study.experiments import (
     NetworkExperiment,
     RegressionExperiment,
 )
-from dpjax.study.experiments.errors import table_errors
 from dpjax.study.experiments.splits import (
     _drop_ties,
     _order_statistic,
@@ -31,6 +30,7 @@ from dpjax.study.experiments.splits import (
     training_mask,
 )
 from dpjax.study.experiments.table_learners import MECHANISMS
+from dpjax.study.metrics import table_errors
 
 from . import event_log
 from .cases import mostly_thorough

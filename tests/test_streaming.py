@@ -266,7 +266,7 @@ BAD = {
         lambda t, p: pyarrow.dataset.dataset(one_file_without_a_column(t, p)),
         r"in every file, .*2\.parquet has no 'x'\.",
     ),
-    "a file of another kind": (strange_file, "of Parquet and CSV files alone, got"),
+    "a file of another kind": (strange_file, "of only Parquet and CSV files, got"),
     "an empty folder": (lambda _, p: p, "alone, got none in"),
     "nothing": (lambda *_: [], "at least one batch, got none from list"),
     "an exhausted iterator": (exhausted, "got none from generator: one that has been"),

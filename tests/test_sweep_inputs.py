@@ -42,7 +42,7 @@ def test_data_that_are_no_numbers_are_refused_without_a_value(data):
 
 @pytest.mark.parametrize("names", [{"repeat": 1}, {"a.b": 1, "a": {"b": 2}}])
 def test_results_that_would_hide_each_other_are_refused(names):
-    with pytest.raises(ValueError, match="each name once"):
+    with pytest.raises(ValueError, match="different names"):
         dp.sweep(dp.study_key(0), lambda *_: names, 0, epsilons=[1], repeats=1)
 
 
@@ -65,7 +65,7 @@ def test_more_repeats_than_are_numbered_are_refused():
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        (["--mechanisms", "laplace,laplace"], "`mechanisms` must hold each once"),
+        (["--mechanisms", "laplace,laplace"], "`mechanisms` must all differ"),
         (["--seed", "-1"], "`seed` must be an integer from 0 to"),
         (["--seed", str(1 << 63)], "`seed` must be an integer from 0 to"),
     ],

@@ -402,7 +402,7 @@ def test_killing_the_process_changes_nothing(tmp_path):
     ("change", "message"),
     [
         ({"epsilons": []}, "`epsilons` must hold at least one"),
-        ({"epsilons": [1, "1.0"]}, "`epsilons` must hold each once, got 1 twice"),
+        ({"epsilons": [1, "1.0"]}, "`epsilons` must all differ, got 1 twice"),
         ({"repeats": 2**30 + 1}, "`repeats` must be at most 1073741824"),
         ({"epsilons": [0]}, "`epsilons` must be a finite number > 0"),
         ({"mechanisms": {}}, "`mechanisms` must hold at least one"),

@@ -1,9 +1,10 @@
-"""`dpjax audit`: attacks on every mechanism, on invented data: what do they lose?"""
+"""`dpjax audit`: measure the privacy loss of mechanisms by attacks on invented data."""
 
 __all__ = ["add"]
 
 import argparse
 import json
+from functools import partial
 
 import jax.random as jr
 from tqdm import tqdm
@@ -17,31 +18,31 @@ def add(commands) -> None:
     """Declare the command."""
     command = commands.add_parser(
         "audit",
-        help="attack the mechanisms: do they lose more than they claim?",
+        help="test by attacks whether mechanisms lose more privacy than they claim",
         description="Find the largest privacy loss of each mechanism on its worst "
-        "neighbours: exactly, from the probabilities of all outputs, or from draws a "
-        "lower bound that is wrong with a probability of at most 1e-6. All data are "
-        "invented. Exit status 1 if a claim is violated, or, of --all, if the "
-        "simulated Laplace is not: it is there to show that the attacks succeed.",
+        "neighbours: exactly, from the probabilities of all outputs, or as a lower "
+        "bound from draws, which is wrong with probability at most 1e-6. All data are "
+        "invented. Exit status 1 if a claim is violated. With --all, the simulated "
+        "Laplace must violate its claim, which shows that the attacks succeed.",
     )
     command.add_argument(
         "--mechanism",
         action="append",
         default=[],
         metavar="NAME",
-        help=f"one of {', '.join(case_names())} (repeat)",
+        help=f"one of {', '.join(case_names())} (may be repeated)",
     )
     command.add_argument("--all", action="store_true", help="audit all of them")
     command.add_argument(
-        "--epsilon", default="1", help="that each is to spend: 0.5 or 1/3 (%(default)s)"
+        "--epsilon", default="1", help="claimed by each: 0.5 or 1/3 (%(default)s)"
     )
     command.add_argument(
         "--draws",
         type=int,
         default=100_000,
-        help="of each data set (%(default)s); fewer where JAX does not draw",
+        help="draws for each data set (%(default)s); fewer if JAX does not draw them",
     )
-    command.add_argument("--seed", type=int, default=0, help="of the draws")
+    command.add_argument("--seed", type=int, default=0, help="seed of the draws")
     command.add_argument("--json", action="store_true", help="print results as JSON")
     command.set_defaults(run=_run)
 
@@ -56,9 +57,7 @@ def _run(options: argparse.Namespace) -> int:
         None if options.all else options.mechanism,
         epsilon=options.epsilon,
         draws=options.draws,
-        progress=lambda cases: tqdm(
-            cases, desc="dpjax audit", unit="mechanism", disable=None
-        ),
+        progress=partial(tqdm, desc="dpjax audit", unit="mechanism", disable=None),
     )
     if not options.json:
         print(_ROW.format("mechanism", "adjacency", "by", "claimed", "found", "", ""))
@@ -72,7 +71,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _shown(row: Audited, silent: bool) -> Audited:
-    """The row, which is printed as soon as it is known."""
+    """Print a row as soon as it is computed."""
     if not silent:
         tqdm.write(_line(row))
     return row
@@ -85,7 +84,7 @@ def _line(row: Audited) -> str:
     if row.grade == "real":
         words += ", in real arithmetic"
     if row.grade == "simulation" and row.expected:
-        words += " (as it must: a simulation is not for publishing)"
+        words += " (as expected: do not publish simulated noise)"
     return _ROW.format(
         row.mechanism,
         row.adjacency,

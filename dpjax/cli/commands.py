@@ -1,4 +1,4 @@
-"""The commands of the command line, one module each: `add` declares, `run` does it."""
+"""The commands: modules whose `add` declares the command and its function `run`."""
 
 __all__ = ["COMMANDS"]
 
@@ -14,14 +14,4 @@ from dpjax.cli import (
     verify,
 )
 
-COMMANDS = (
-    audit,
-    coverage,
-    demo,
-    plan,
-    release,
-    predict,
-    sample,
-    sweep,
-    verify,
-)
+COMMANDS = (audit, coverage, demo, plan, release, predict, sample, sweep, verify)

@@ -1,10 +1,11 @@
-"""`dpjax coverage`: do intervals mean what they say, before any data is touched."""
+"""`dpjax coverage`: test by simulation how often posterior intervals cover."""
 
 __all__ = ["add"]
 
 import argparse
 import importlib
 import json
+from functools import partial
 
 from tqdm import tqdm
 
@@ -20,37 +21,35 @@ def add(commands) -> None:
     """Declare the command."""
     command = commands.add_parser(
         "coverage",
-        help="whether posterior intervals cover, noise-aware and not",
-        description="Draw tables uniformly, records from them, and a private release "
-        "of these, many times; see where the true values lie in their posteriors. "
-        "Costs no privacy. Exit status 0 whatever is found.",
+        help="coverage of posterior intervals, noise-aware and naive",
+        description="Repeatedly draw tables uniformly, records from them, and a "
+        "release; report how often posterior intervals contain the true values. Uses "
+        "no data. The exit status does not depend on the result.",
     )
     command.add_argument(
         "--network",
         required=True,
         help="BIF file, JSON file or naive-bayes:TARGET; the latter two need --schema",
     )
-    command.add_argument("--schema", help="JSON, as for release")
+    command.add_argument("--schema", help="JSON file, as for release")
     command.add_argument("--n", type=int, required=True, help="number of records")
     command.add_argument("--epsilon", required=True, help="privacy loss: 0.5 or 1/3")
     command.add_argument("--adjacency", required=True, choices=ADJACENCIES)
     command.add_argument(
-        "--releases", type=int, default=2000, help="to simulate (%(default)s)"
+        "--releases", type=int, default=2000, help="simulated releases (%(default)s)"
     )
     command.add_argument(
-        "--level", type=float, default=0.95, help="of the intervals (%(default)s)"
+        "--level", type=float, default=0.95, help="level of intervals (%(default)s)"
     )
     command.add_argument("--out", help="PNG file for the rank histograms")
-    command.add_argument("--seed", type=int, default=0, help="of the simulation")
+    command.add_argument("--seed", type=int, default=0, help="seed of the simulation")
     command.add_argument("--json", action="store_true", help="print results as JSON")
     command.set_defaults(run=_run)
 
 
 def _run(options: argparse.Namespace) -> None:
     if options.out is not None:
-        if not options.out.endswith(".png"):
-            raise ValueError(f"`out` must end in .png, got {options.out}.")
-        refuse_unwritable_file(options.out)
+        refuse_unwritable_file(options.out, endings=(".png",))
     found = coverage(
         study_key(options.seed),
         _network(options),
@@ -59,12 +58,10 @@ def _run(options: argparse.Namespace) -> None:
         options.adjacency,
         releases=options.releases,
         level=options.level,
-        progress=lambda blocks: tqdm(
-            blocks, desc="dpjax coverage", unit="block", disable=None
-        ),
+        progress=partial(tqdm, desc="dpjax coverage", unit="block", disable=None),
     )
     if options.out is not None:
-        plots = importlib.import_module("dpjax.plots")  # others start sooner
+        plots = importlib.import_module("dpjax.plots")  # slow to import
         plots.rank_histograms(found, options.out)
     if options.json:
         print(json.dumps(_facts(found)))
@@ -88,14 +85,12 @@ def _network(options: argparse.Namespace) -> BayesNet:
 
 
 def _facts(found: Coverage) -> dict[str, object]:
-    facts: dict[str, object] = {
+    return {
         "n": found.n,
         "epsilon": found.epsilon,
         "adjacency": found.adjacency,
         "releases": int(found.naive.ranks.size),
         "level": found.naive.level,
-    }
-    return facts | {
         "noise_aware": _show(found.noise_aware),
         "naive": _show(found.naive),
     }

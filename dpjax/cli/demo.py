@@ -1,4 +1,4 @@
-"""`dpjax demo`: the first five minutes."""
+"""`dpjax demo`: try mechanisms on real data, and write example files."""
 
 __all__ = ["add"]
 
@@ -11,11 +11,11 @@ def add(commands) -> None:
     """Declare the command."""
     command = commands.add_parser(
         "demo",
-        help="try every mechanism on real sensitive data",
-        description="Naive Bayes on the Redbook extramarital-affairs survey (6,366 "
-        "respondents, in statsmodels), private and not, at seven ε. Writes a table, a "
-        "figure, a release, and the data, with a simulated event log, as files to try "
-        "the other commands on.",
+        help="try mechanisms on real sensitive data",
+        description="Fit naive Bayes to the Redbook extramarital-affairs survey (6,366 "
+        "respondents, in statsmodels), without privacy and at seven ε. Write a table, "
+        "a figure, a release, the survey and a simulated event log, as input for the "
+        "other commands.",
     )
     command.add_argument(
         "--out", default="dpjax-demo", help="folder (default: %(default)s)"
@@ -26,13 +26,11 @@ def add(commands) -> None:
 
 
 def _run(options: argparse.Namespace) -> None:
-    module = importlib.import_module(
-        "dpjax.cli.demonstration"
-    )  # the other commands start sooner
+    module = importlib.import_module("dpjax.cli.demonstration")  # slow to import
     report = module.demo(options.out, repeats=options.repeats)
     if options.json:
         print(json.dumps(report))
         return
     print(module.table_of_results(report))
     print(f"majority level: {report['majority_accuracy']:.4f}; chance AUC: 0.5")
-    print(f"figure, results, a release and files to try it on: {options.out}/")
+    print(f"figure, results, release and example data: {options.out}/")

@@ -1,4 +1,4 @@
-"""The first five minutes: real sensitive data, every mechanism, a figure, a release."""
+"""The study, figure, release and example files of `dpjax demo`."""
 
 __all__ = ["EPSILONS", "demo"]
 
@@ -37,22 +37,21 @@ from dpjax.tables.counts import count
 
 EPSILONS = ("0.1", "0.2", "0.5", "1", "2", "5", "10")
 TARGET = "affair"
-NOISE = ("laplace", "fourier")  # of the mechanisms
+NOISE = ("laplace", "fourier")  # names of the mechanisms
 TRAINING_FRACTION = 0.7
 
 
 def demo(out: str | os.PathLike, *, repeats: int = 50, seed: int = 0) -> dict:
-    """Naive Bayes on the Redbook survey, private and not, at seven ε.
+    """Fit naive Bayes to the Redbook survey, without privacy and at seven ε.
 
     Args:
-        out: folder for `results.json`, `demo.png`, `release.json`, and the data and
-            schema as files to try the other commands on, and a simulated event log.
-            Made if it does not exist.
-        repeats: of random split and noise.
-        seed: of splits and simulated noise; not of the release, whose key is fresh.
+        out: folder for `results.json`, `demo.png`, `release.json`, and the survey and a
+            simulated event log with their schemas. It is created if necessary.
+        repeats: number of random splits and draws of noise.
+        seed: seed of splits and simulated noise, but not of the release.
 
     Returns:
-        What `results.json` holds.
+        The content of `results.json`.
 
     Raises:
         ImportError: if an optional package is missing.
@@ -83,7 +82,7 @@ def demo(out: str | os.PathLike, *, repeats: int = 50, seed: int = 0) -> dict:
 
 
 def table_of_results(report: dict) -> str:
-    """The results as lines of text, mean ± standard error."""
+    """Format the results as lines of text, mean ± standard error."""
     lines = [
         f"{'mechanism':<12} {'ε':>5} {'accuracy':>15} {'ROC AUC':>15} {'log loss':>15}"
     ]
@@ -124,7 +123,6 @@ def _study_exact(
 def _private_scores(
     statistic: TableStatistic, key: Key, mechanism: Mechanism, records: Array
 ) -> dict[str, Array]:
-    """Split, count, add noise, predict: one cell of the study."""
     key_split, key_noise = jr.split(key)
     train, test = _split(key_split, records)
     values = mechanism.sample(key_noise, statistic.measure(train))
@@ -155,7 +153,6 @@ def _scores(fitted: PlugInPosterior, test: Array) -> dict[str, Array]:
 
 
 def _summarise(name: str, scores: Mapping[str, Array | np.ndarray]) -> list[dict]:
-    """One row a budget: means over repeats, and their standard errors."""
     budgets = [float(e) for e in EPSILONS] if name in NOISE else [None]
     rows = []
     for i, epsilon in enumerate(budgets):

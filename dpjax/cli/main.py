@@ -1,4 +1,4 @@
-"""The command line: names in, objects out, one clear line for whatever is wrong."""
+"""Entry point of the command line, which reports each error in one line."""
 
 __all__ = ["main"]
 
@@ -16,28 +16,28 @@ from dpjax.runtime.processes import PeerLost
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose errors are one line."""
+    """An argument parser whose errors are one line."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; returns the exit status.
+    """Run a command and return the exit status.
 
-    0: done. 1: `verify` found an inconsistency, or `audit` a violation. 2: bad input,
-    nothing written. 3: another process of a distributed run was lost. 130: interrupted
-    by the user.
+    0: success. 1: `verify` found an inconsistency, or `audit` a violation. 2: invalid
+    input, and nothing is written. 3: another process of a distributed run was lost.
+    130: interrupted by the user.
     """
     options = _parser().parse_args(arguments)
     status = None
     try:
         status = options.run(options)
-    except BrokenPipeError:  # the reader of our output, such as `head`, has gone
+    except BrokenPipeError:  # the reader of the output, such as `head`, has ended
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except KeyboardInterrupt:
         print(f"dpjax {options.command}: interrupted", file=sys.stderr)
-        return 130  # as shells have it
+        return 130  # the convention of shells
     except PeerLost as error:
         print(f"dpjax {options.command}: {error}", file=sys.stderr, flush=True)
         os._exit(3)  # an orderly exit would wait for the lost process

@@ -1,4 +1,4 @@
-"""Which model `dpjax release` is for: its options, and what is measured for it."""
+"""The options of `dpjax release` that choose the model, and its statistic."""
 
 __all__ = ["add_model_options", "model_of"]
 
@@ -18,41 +18,40 @@ _BAYES_NET, _REGRESSION, _EVENTS = "bayes-net", "linear-regression", "hmm"
 
 
 def add_model_options(command: argparse.ArgumentParser) -> None:
-    """Declare the model and what it needs."""
+    """Declare the options of the models."""
     command.add_argument(
         "--model",
         choices=(*_MODELS,),
         default=_BAYES_NET,
-        help="default: %(default)s; the others are of all variables of the schema",
+        help="default: %(default)s; the others use all variables of the schema",
     )
     command.add_argument(
         "--network",
-        help="of a bayes-net: a BIF file, a JSON file "
+        help="for bayes-net: a BIF file, a JSON file "
         '{"parents": {"x": ["y"]}}, or naive-bayes:TARGET',
     )
-    command.add_argument("--target", help="of linear-regression: what to predict")
+    command.add_argument("--target", help="for linear-regression: variable to predict")
     command.add_argument(
-        "--variance", type=float, help="of gaussian-mean: the public variance"
+        "--variance", type=float, help="for gaussian-mean: the public variance"
     )
     command.add_argument(
-        "--region",
-        help="of hmm, an event log: the variable that tells which path an event is on",
+        "--region", help="for hmm: the variable with one chain of states per level"
     )
     command.add_argument(
         "--time",
-        help="of hmm: the variable that tells when, its levels consecutive integers; "
+        help="for hmm: the variable of time, whose levels are consecutive integers; "
         "all further variables are fields of an event",
     )
     command.add_argument(
         "--states",
         type=int,
-        help="of hmm: how many hidden states to suggest in the file; the release "
-        "serves any number, see dpjax sample",
+        help="for hmm: number of hidden states to suggest in the file; dpjax sample "
+        "accepts any number",
     )
 
 
 def model_of(options: argparse.Namespace, schema: Schema) -> BayesNet | Sufficient:
-    """The network, or the statistic of the family over the schema's variables.
+    """Return the network, or the statistic of a family, that the options choose.
 
     Raises:
         ValueError: if an option is missing, is for another model, or does not fit the
@@ -71,7 +70,7 @@ def model_of(options: argparse.Namespace, schema: Schema) -> BayesNet | Sufficie
         if name not in given:
             raise ValueError(f"`{name}` must be given for the model {options.model}.")
     if options.prior is not None and options.model != _BAYES_NET:
-        raise ValueError("`prior` must be left out: on this line it is for networks.")
+        raise ValueError("`prior` must be left out: this option is for networks.")
     return model.build(options, schema)
 
 
@@ -114,12 +113,12 @@ def _sufficient(
 
 
 class _Model(NamedTuple):
-    """What a model's name stands for.
+    """A model of the command line.
 
     Attributes:
-        build: makes what is measured.
-        needs: options that it cannot do without.
-        may_have: options that it can.
+        build: makes the network or statistic.
+        needs: required options.
+        may_have: optional ones.
     """
 
     build: Callable[[argparse.Namespace, Schema], BayesNet | Sufficient]

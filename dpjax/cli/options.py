@@ -1,4 +1,4 @@
-"""From the command line's words to objects, or one line that says what is wrong."""
+"""Conversion of command-line arguments to objects, and checks of output files."""
 
 __all__ = [
     "DATA_HELP",
@@ -30,7 +30,7 @@ DATA_HELP = "records: a CSV, CSV.gz or Parquet file, or a folder of them"
 
 
 def increment_of(spec: str, released: Released) -> float:
-    """The increment in records: none, a number, paper:T or calibrated:P."""
+    """Return the increment in records for none, a number, paper:T or calibrated:P."""
     kind, _, value = spec.partition(":")
     statistic, cost = released.statistic, released.guarantee()
     if spec == "none" or not isinstance(statistic, TableStatistic):
@@ -46,13 +46,13 @@ def increment_of(spec: str, released: Released) -> float:
     if kind == "paper":
         return paper_increment(statistic, cost.bound, number)
     if kind == "calibrated":
-        key = study_key(0)  # of a simulation without data: no secret
+        key = study_key(0)  # the simulation uses no data, so the key is public
         return calibrated_increment(key, statistic, released.mechanism, number)
     return number
 
 
 def network_of(spec: str, schema: Schema) -> BayesNet:
-    """The network: a BIF file, a JSON file or naive-bayes:TARGET."""
+    """Return the network of a BIF file, a JSON file or naive-bayes:TARGET."""
     kind, _, target = spec.partition(":")
     if kind == "naive-bayes":
         return BayesNet.naive_bayes(schema, target)
@@ -67,19 +67,19 @@ def network_of(spec: str, schema: Schema) -> BayesNet:
 
 
 def ledger_of(options: argparse.Namespace) -> Ledger | None:
-    """The ledger, if one is named."""
+    """Open the ledger, if the options name one."""
     if options.ledger is None:
         if options.budget is not None:
-            raise ValueError("`budget` must come with a ledger: add --ledger FILE.")
+            raise ValueError("`budget` must be given with a ledger: add --ledger FILE.")
         return None
     return Ledger(options.budget, adjacency=options.adjacency, path=options.ledger)
 
 
 def split_of(specs: list[str]) -> dict[str, str] | None:
-    """The budget of each table, from words of the form TABLE=EPSILON."""
+    """Return the budget of each table, from arguments of the form TABLE=EPSILON."""
     split = {}
     for spec in specs:
-        name, _, epsilon = spec.rpartition("=")  # of an epsilon, none has an =
+        name, _, epsilon = spec.rpartition("=")
         if not name or name in split:
             raise ValueError(
                 f"`split` must be TABLE=EPSILON, once for each table, got {spec}."
@@ -89,7 +89,7 @@ def split_of(specs: list[str]) -> dict[str, str] | None:
 
 
 def refuse_unwritable(options: argparse.Namespace) -> None:
-    """Refuse an output that would be lost or destroy an input, before any charge."""
+    """Reject an output that cannot be written or is an input, before any charge."""
     out = pathlib.Path(options.out).resolve()
     inputs = [options.data, options.schema, options.network, options.ledger]
     taken = [pathlib.Path(x).resolve() for x in inputs if x]
@@ -101,21 +101,26 @@ def refuse_unwritable(options: argparse.Namespace) -> None:
 
 
 def is_among_tables(out: pathlib.Path, data: str) -> bool:
-    """Whether a file is in the folder of tables, all of which is read."""
+    """Whether a file is in the folder `data`, of which every file is read."""
     folder = pathlib.Path(data).resolve()
     return folder.is_dir() and folder in out.resolve().parents
 
 
-def refuse_unwritable_file(path: str, name: str = "out") -> None:
-    """Refuse an output that cannot be written, before work that would be lost.
+def refuse_unwritable_file(
+    path: str, name: str = "out", endings: tuple[str, ...] = ("",)
+) -> None:
+    """Reject an output that cannot be written, before work that would be lost.
 
     Args:
-        path: of the output.
-        name: of the option that asks for it.
+        path: path of the output.
+        name: name of its option.
+        endings: possible endings of the path.
     """
+    if not path.lower().endswith(endings):
+        raise ValueError(f"`{name}` must end in {' or '.join(endings)}, got {path}.")
     out = pathlib.Path(path).resolve()
     try:
-        tempfile.TemporaryFile(dir=out.parent).close()  # asking is not enough
+        tempfile.TemporaryFile(dir=out.parent).close()  # permission bits can mislead
         writable = not out.exists() or stat.S_ISREG(out.stat().st_mode)
     except OSError:
         writable = False
@@ -126,7 +131,7 @@ def refuse_unwritable_file(path: str, name: str = "out") -> None:
 
 
 def summary(released: Released, ledger: Ledger | None = None) -> dict[str, object]:
-    """What a release says of itself, to be shown."""
+    """Return the public facts of a release, for display."""
     cost, mechanism = released.guarantee(), released.mechanism
     facts: dict[str, object] = {
         **{name: str(number) for name, number in cost.numbers.items()},

@@ -1,4 +1,4 @@
-"""`dpjax plan`: which mechanism to prefer, before any data is touched."""
+"""`dpjax plan`: compare the expected errors of mechanisms, without data."""
 
 __all__ = ["add"]
 
@@ -18,19 +18,18 @@ def add(commands) -> None:
     """Declare the command."""
     command = commands.add_parser(
         "plan",
-        help="expected error of each mechanism, before any data is touched",
+        help="expected error of each mechanism, without any data",
         description="Draw tables uniformly and records from them, apply every "
-        "mechanism, and show how far what is learned is from the truth: mean total "
-        "variation and KL of a row of the conditional probability tables. Costs no "
-        "privacy.",
+        "mechanism, and show the error of the learned tables: mean total variation and "
+        "KL of a row of the conditional probability tables. Uses no data.",
     )
-    command.add_argument("--schema", required=True, help="JSON, as for release")
+    command.add_argument("--schema", required=True, help="JSON file, as for release")
     command.add_argument("--network", required=True, help="as for release")
     command.add_argument(
         "--n",
         type=int,
         required=True,
-        help="number of records; where it is private, a public guess",
+        help="number of records; if it is private, a public guess",
     )
     command.add_argument("--epsilon", required=True, help="privacy loss: 0.5 or 1/3")
     command.add_argument("--adjacency", required=True, choices=ADJACENCIES)
@@ -39,12 +38,12 @@ def add(commands) -> None:
         action="append",
         default=[],
         choices=sorted(RECIPES),
-        help="one more to compare, with its defaults (repeat for several)",
+        help="a further one to compare, with its defaults (may be repeated)",
     )
     command.add_argument(
-        "--repeats", type=int, default=32, help="of the simulation (%(default)s)"
+        "--repeats", type=int, default=32, help="simulated data sets (%(default)s)"
     )
-    command.add_argument("--seed", type=int, default=0, help="of the simulation")
+    command.add_argument("--seed", type=int, default=0, help="seed of the simulation")
     command.add_argument("--json", action="store_true", help="print the plan as JSON")
     command.set_defaults(run=_run)
 
@@ -68,7 +67,6 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def _table(planned: Plan) -> str:
-    """The plan as lines of text, mean ± standard error."""
     header = "expected error of a row"
     lines = [
         f"n = {planned.n}, ε = {planned.epsilon}, {planned.adjacency}, "

@@ -1,4 +1,4 @@
-"""`dpjax release`: from a table of sensitive records to a file that anyone may see."""
+"""`dpjax release`: make a private release file of a table of sensitive records."""
 
 __all__ = ["add"]
 
@@ -21,14 +21,14 @@ def add(commands) -> None:
     command = commands.add_parser(
         "release",
         help="publish a private posterior of a table",
-        description="Measure a table of sensitive records, make that private, write a "
-        "release file that anyone may see. Costs epsilon each time it is run.",
+        description="Compute a statistic of a table of sensitive records, make it "
+        "private, and write a release file, which is public. Each run costs epsilon.",
     )
     command.add_argument("data", metavar="DATA", help=DATA_HELP)
     command.add_argument(
         "--schema",
         required=True,
-        help='JSON: {"variables": {"x": {"levels": [0, 1]}, "age": {"lower": 0, '
+        help='JSON file: {"variables": {"x": {"levels": [0, 1]}, "age": {"lower": 0, '
         '"upper": 120}}}',
     )
     add_model_options(command)
@@ -44,15 +44,15 @@ def add(commands) -> None:
         action="append",
         default=[],
         metavar="TABLE=EPSILON",
-        help="of laplace on networks: the part of epsilon for the table of this "
-        "variable and its parents (repeat for each that is measured)",
+        help="for laplace on networks: the part of epsilon for the table of this "
+        "variable and its parents (once for each measured table)",
     )
     command.add_argument(
         "--adjacency",
         required=True,
         choices=ADJACENCIES,
-        help="which tables are neighbours: one record replaced (the number of records "
-        "is public), or one added or removed (it is private)",
+        help="whether neighbouring tables differ by replacing a record (the number of "
+        "records is public), or by adding or removing one (it is private)",
     )
     _add_outputs(command)
     _add_choices(command)
@@ -61,13 +61,13 @@ def add(commands) -> None:
 
 def _add_outputs(command: argparse.ArgumentParser) -> None:
     command.add_argument("--out", required=True, help="release file to write")
-    command.add_argument("--ledger", help="file of all charges to one table")
-    command.add_argument("--budget", help="whole budget of the ledger, to start it")
+    command.add_argument("--ledger", help="file that records all charges to the table")
+    command.add_argument("--budget", help="total budget of a new ledger")
     command.add_argument(
         "--ignore",
         action="append",
         default=[],
-        help="a column outside the schema to leave out (repeat, or '*' for all)",
+        help="undeclared column to leave out (may be repeated; '*' for all)",
     )
     command.add_argument(
         "--json", action="store_true", help="print the summary as JSON"
@@ -76,23 +76,23 @@ def _add_outputs(command: argparse.ArgumentParser) -> None:
 
 def _add_choices(command: argparse.ArgumentParser) -> None:
     group = command.add_argument_group(
-        "of posterior-sample, map and map-cells",
-        "public choices, derived from epsilon if left out (map-cells needs omega, its "
-        "temperature is 1 and its grid of 16 units)",
+        "options of posterior-sample, map and map-cells",
+        "Public choices, which follow from epsilon by default. The mechanism map-cells "
+        "needs --omega; its temperature is 1 and its grid has 16 units.",
     )
     group.add_argument("--temperature", help="T: the likelihood is raised to 1/T")
     group.add_argument("--samples", type=int, help="number of samples (default: 1)")
-    group.add_argument("--omega", help="of networks: smallest probability of a level")
+    group.add_argument("--omega", help="for networks: smallest probability of a level")
     group.add_argument("--prior", help="Dirichlet parameter of a cell (default: 1)")
-    group.add_argument("--units", type=int, help="of the grid (default: 1000, or 16)")
+    group.add_argument("--units", type=int, help="steps of the grid (default: 1000)")
     group.add_argument(
         "--truncation",
         action="append",
         default=[],
         metavar="NAME=LEAST:MOST",
-        help="of other models: limits of a parameter (repeat for each)",
+        help="for other models: limits of a parameter (may be repeated)",
     )
-    group.add_argument("--points", type=int, help="of the grid for each parameter")
+    group.add_argument("--points", type=int, help="grid points for each parameter")
 
 
 def _run(options: argparse.Namespace) -> None:

@@ -1,4 +1,4 @@
-"""`dpjax sample`: the hidden states behind a released event log, for free."""
+"""`dpjax sample`: infer the hidden states of a released event log."""
 
 __all__ = ["add"]
 
@@ -8,6 +8,7 @@ import importlib
 import io
 import json
 import sys
+from functools import partial
 
 import numpy as np
 from tqdm import tqdm
@@ -20,7 +21,7 @@ from dpjax.event_logs import HiddenMarkovPosterior, fit, log_variables
 from dpjax.noise.keys import study_key
 from dpjax.releases.released import Released, load
 
-_FEWEST = 4  # draws a chain, for diagnostics
+_FEWEST = 4  # draws per chain, for diagnostics
 
 
 def add(commands) -> None:
@@ -29,25 +30,25 @@ def add(commands) -> None:
         "sample",
         help="hidden states of a released event log",
         description="Run Gibbs chains of a hidden Markov model on the counts of a "
-        "release that was made with --model hmm; show the states, what happens in "
-        "them, and whether the chains agree. Touches no data and costs no privacy: "
-        "run it again with other states or priors as you like.",
+        "release that was made with --model hmm; show the states, their emissions, "
+        "and whether the chains agree. Reads no data, so that any number of runs "
+        "costs no privacy.",
     )
     command.add_argument("release", metavar="RELEASE", help="release file")
     command.add_argument(
         "--states",
         type=int,
-        help="how many hidden states; 1 is naive Bayes (default: what the release "
-        "suggests)",
+        help="number of hidden states; 1 is naive Bayes (default: that which the "
+        "release suggests)",
     )
     command.add_argument(
-        "--sweeps", type=int, default=200, help="of each chain (%(default)s)"
+        "--sweeps", type=int, default=200, help="sweeps of each chain (%(default)s)"
     )
     command.add_argument(
-        "--burn-in", type=int, default=100, help="sweeps left out (%(default)s)"
+        "--burn-in", type=int, default=100, help="sweeps to leave out (%(default)s)"
     )
     command.add_argument(
-        "--chains", type=int, default=8, help="from random starts (%(default)s)"
+        "--chains", type=int, default=8, help="number of chains (%(default)s)"
     )
     _add_model(command)
     _add_outputs(command)
@@ -60,26 +61,26 @@ def _add_model(command: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="REGION=FIRST:LAST",
-        help="a region's own times, if not all; a public fact (repeat for each)",
+        help="the public times of a region, by default all (may be repeated)",
     )
-    for name, what in (("emission", "level"), ("transition", "move and first state")):
+    for name, what in (("emission", "level"), ("transition", "transition and start")):
         command.add_argument(
             f"--{name}",
             type=float,
             default=1.0,
             help=f"Dirichlet parameter of every {what} (%(default)s)",
         )
-    command.add_argument("--seed", type=int, default=0, help="of the chains")
+    command.add_argument("--seed", type=int, default=0, help="seed of the chains")
 
 
 def _add_outputs(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--out",
-        help="file to write: .csv, the most frequent state of every cell as "
-        "columns of region, time and state; or .npz, all draws",
+        help="file to write: .csv with the most frequent state of every cell, in "
+        "columns for region, time and state; or .npz with all draws",
     )
-    command.add_argument("--plot", help="PNG file: the state by region and time")
-    command.add_argument("--emissions-plot", help="PNG file: what each state does")
+    command.add_argument("--plot", help="PNG file of the state by region and time")
+    command.add_argument("--emissions-plot", help="PNG file of each state's emissions")
     command.add_argument("--json", action="store_true", help="print results as JSON")
     command.add_argument("--quiet", action="store_true", help="no progress bar")
 
@@ -91,8 +92,8 @@ def _run(options: argparse.Namespace) -> None:
     states = released.hidden_states if options.states is None else options.states
     if states is None:
         raise ValueError(
-            "`states` must be given, such as --states 3: how many hidden states, at "
-            "least 1; the release suggests none."
+            "`states` must be given as the number of hidden states, such as --states "
+            "3, since the release suggests none."
         )
     posterior = fit(
         study_key(options.seed),
@@ -104,8 +105,8 @@ def _run(options: argparse.Namespace) -> None:
         chains=options.chains,
         sweeps=options.sweeps,
         burn_in=options.burn_in,
-        progress=lambda blocks: tqdm(
-            blocks,
+        progress=partial(
+            tqdm,
             desc="dpjax sample",
             unit="block",
             disable=True if options.quiet or options.json else None,
@@ -121,20 +122,15 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def _refuse(options: argparse.Namespace) -> None:
-    """Refuse before the work what would lose its result."""
+    """Reject options with which the result would be lost."""
     outputs = {
         "out": (options.out, (".csv", ".npz")),
         "plot": (options.plot, (".png",)),
         "emissions-plot": (options.emissions_plot, (".png",)),
     }
     for name, (path, suffixes) in outputs.items():
-        if path is None:
-            continue
-        if not path.endswith(suffixes):
-            raise ValueError(
-                f"`{name}` must end in {' or '.join(suffixes)}, got {path}."
-            )
-        refuse_unwritable_file(path, name)
+        if path is not None:
+            refuse_unwritable_file(path, name, suffixes)
     given = [path for path, _ in outputs.values() if path is not None]
     if len(set(given)) < len(given):
         raise ValueError("`plot` and `emissions-plot` must be different files.")
@@ -172,7 +168,7 @@ def _write(
     options: argparse.Namespace, posterior: HiddenMarkovPosterior, released: Released
 ) -> None:
     region, time, fields = log_variables(released.net)
-    if options.out is not None and options.out.endswith(".csv"):
+    if options.out is not None and options.out.lower().endswith(".csv"):
         write_atomically(options.out, _states(posterior, region, time))
     elif options.out is not None:
         write_atomically(options.out, _draws(posterior, region, time, fields))
@@ -183,7 +179,6 @@ def _write(
 
 
 def _states(posterior: HiddenMarkovPosterior, region: Variable, time: Variable) -> str:
-    """The most frequent state of every declared cell, as CSV."""
     found = np.asarray(posterior.predict_states())
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -201,7 +196,6 @@ def _draws(
     time: Variable,
     fields: tuple[Variable, ...],
 ) -> bytes:
-    """All draws with the names of their axes, compressed."""
     levels = [f"{field.name}={level}" for field in fields for level in field.levels]
     arrays = {
         name: np.asarray(getattr(posterior, name))
@@ -217,4 +211,4 @@ def _draws(
 
 
 def _plots():
-    return importlib.import_module("dpjax.plots")  # other commands start sooner
+    return importlib.import_module("dpjax.plots")  # slow to import

@@ -1,4 +1,4 @@
-"""What `dpjax sample` says of its chains: plain facts, or the same as lines."""
+"""The report of `dpjax sample`, as plain data or lines of text."""
 
 __all__ = ["disagreement", "facts_of", "table_of"]
 
@@ -23,7 +23,7 @@ def facts_of(
     time: Variable,
     fields: Sequence[Variable],
 ) -> dict:
-    """Sizes, diagnostics (null: no draw differs), and the states that cells are in."""
+    """Return sizes, diagnostics (null if all draws are equal) and frequent states."""
     found = np.asarray(posterior.predict_states())
     cells = int((found >= 0).sum())
     counts = np.bincount(found[found >= 0], minlength=posterior.states)
@@ -62,7 +62,7 @@ def facts_of(
 
 
 def disagreement(facts: dict) -> str | None:
-    """What to do where chains have not found the same, in one line."""
+    """Return a one-line remedy if the chains disagree."""
     ratios = {
         _LABELS[name]: values["r_hat"] for name, values in facts["diagnostics"].items()
     }
@@ -71,13 +71,13 @@ def disagreement(facts: dict) -> str | None:
         return None
     return (
         f"the chains disagree (R-hat of the {worst} is {ratios[worst]:.2f}, above "
-        f"{_MOST_R_HAT}): ask for more --sweeps and --burn-in, or for fewer --states; "
-        "states shown are of the chain with the largest log-likelihood."
+        f"{_MOST_R_HAT}): use more --sweeps and --burn-in, or fewer --states; the "
+        "states above are those of the chain with the largest log-likelihood."
     )
 
 
 def table_of(facts: dict) -> str:
-    """The facts as lines of text."""
+    """Format the facts as lines of text."""
     lines = [
         f"{facts['regions']} regions, {facts['times']} times, {facts['cells']:,} "
         f"declared cells; {facts['states_used']} of {facts['states']} states used",
@@ -97,7 +97,6 @@ def table_of(facts: dict) -> str:
 
 
 def _row(entry: dict) -> list[str]:
-    """A state: how many cells, and the likeliest level of every field."""
     likeliest = [
         max(law.items(), key=lambda pair: pair[1])
         for law in entry["emissions"].values()
@@ -108,7 +107,6 @@ def _row(entry: dict) -> list[str]:
 
 
 def _aligned(rows: list[list[str]]) -> list[str]:
-    """Numbers to the right, text to the left."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join(

@@ -1,4 +1,4 @@
-"""`dpjax sweep`: mechanisms × ε × repeats on a table or on simulated records."""
+"""`dpjax sweep`: compare mechanisms × ε × repeats on real or simulated records."""
 
 __all__ = ["add"]
 
@@ -21,34 +21,34 @@ from dpjax.noise.keys import study_key
 from dpjax.privacy import ADJACENCIES, exact_epsilon
 from dpjax.runtime import processes
 from dpjax.study.sweeps import SweepResult, sweep
-from dpjax.study.table_files import check_table_path
+from dpjax.study.sweeps.result import check_table_path
 
 
 def add(commands) -> None:
     """Declare the command."""
     command = commands.add_parser(
         "sweep",
-        help="how well mechanisms learn at many ε, over many repeats",
-        description="Split the table again and again (or draw records), learn "
-        "privately from one part with every mechanism at every ε, score on the other; "
-        "write a row for each fit. A study on data that you may see: its results are "
-        "NOT private.",
+        help="compare how well mechanisms learn, at many ε over many repeats",
+        description="Repeatedly split the table (or draw records), learn from one part "
+        "with every mechanism at every ε, and score the result on the other; write one "
+        "row for each fit. The results are NOT private: they are for those who may "
+        "see the data.",
     )
     command.add_argument("data", metavar="DATA", nargs="?", help=DATA_HELP)
     command.add_argument(
         "--synthetic",
         type=int,
         metavar="N",
-        help="instead of DATA: so many records a repeat, drawn from random tables of "
-        "the network, which adds the distance from the truth to the scores",
+        help="instead of DATA: number of records to draw in each repeat from random "
+        "tables of the network; the scores then include the distance from the truth",
     )
-    command.add_argument("--schema", required=True, help="JSON, as for release")
+    command.add_argument("--schema", required=True, help="JSON file, as for release")
     command.add_argument(
         "--ignore",
         action="append",
         default=[],
         metavar="COLUMN",
-        help="leave out a column that is not in the schema (repeat; * for all)",
+        help="undeclared column to leave out (may be repeated; * for all)",
     )
     _add_study(command)
     _add_outputs(command)
@@ -60,48 +60,50 @@ def _add_study(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--model", choices=MODELS, default=MODELS[0], help="default: %(default)s"
     )
-    command.add_argument("--network", help="of a bayes-net: as for release")
+    command.add_argument("--network", help="for bayes-net: as for release")
     command.add_argument(
-        "--target", help="what to predict (of naive-bayes:TARGET, that one)"
+        "--target", help="variable to predict (default: TARGET of naive-bayes:TARGET)"
     )
-    command.add_argument("--region", help="of hmm: as for release")
-    command.add_argument("--time", help="of hmm: as for release")
-    command.add_argument("--states", type=int, help="of hmm: number of hidden states")
+    command.add_argument("--region", help="for hmm: as for release")
+    command.add_argument("--time", help="for hmm: as for release")
+    command.add_argument("--states", type=int, help="for hmm: number of hidden states")
     command.add_argument(
         "--mechanisms",
         type=_words,
         default=("laplace", "non-private"),
         metavar="A,B,…",
-        help="of bayes-net: laplace, projected, fourier, posterior-sample, "
-        "non-private; of linear-regression: laplace, posterior-sample, non-private; "
-        "of hmm: laplace, non-private (default: laplace,non-private)",
+        help="for bayes-net: laplace, projected, fourier, posterior-sample, "
+        "non-private; for linear-regression: laplace, posterior-sample, non-private; "
+        "for hmm: laplace, non-private (default: laplace,non-private)",
     )
     command.add_argument(
         "--epsilons",
         type=_words,
         required=True,
         metavar="E,F,…",
-        help="increasing: 0.1,1/2,1,10",
+        help="in increasing order: 0.1,1/2,1,10",
     )
-    command.add_argument("--repeats", type=int, default=100, help="(%(default)s)")
+    command.add_argument(
+        "--repeats", type=int, default=100, help="number of repeats (%(default)s)"
+    )
     command.add_argument("--adjacency", required=True, choices=ADJACENCIES)
     command.add_argument(
         "--training",
         type=float,
         default=0.8,
-        help="fraction of the records (of hmm, cells) to learn from (%(default)s)",
+        help="fraction of records (for hmm: of cells) to learn from (%(default)s)",
     )
-    command.add_argument("--seed", type=int, default=0, help="of the study")
+    command.add_argument("--seed", type=int, default=0, help="seed of the study")
 
 
 def _add_outputs(command: argparse.ArgumentParser) -> None:
     command.add_argument(
-        "--out", help="write every fit as a row, CSV or Parquet by the name"
+        "--out", help="CSV or Parquet file to write, with one row for each fit"
     )
-    command.add_argument("--plot", help="write scores against ε as a PNG")
+    command.add_argument("--plot", help="PNG file to write, of scores against ε")
     command.add_argument(
         "--checkpoint",
-        help="keep what is finished in this file: the same command, run again, goes on",
+        help="file of finished work, from which the same command resumes",
     )
     command.add_argument("--json", action="store_true", help="print means as JSON")
 
@@ -110,17 +112,15 @@ def _add_machine(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--block", type=int, help="repeats that a device computes at once"
     )
-    command.add_argument(
-        "--devices", type=int, help="spread over so many devices (one)"
-    )
+    command.add_argument("--devices", type=int, help="number of devices to use (1)")
     command.add_argument(
         "--distributed",
         action="store_true",
-        help="over all devices of all processes: start the same command in each; under "
-        "SLURM or Open MPI nothing more is needed",
+        help="use all devices of all processes, each of which runs the same command; "
+        "outside SLURM and Open MPI, give the following options too",
     )
-    command.add_argument("--coordinator", metavar="HOST:PORT", help="of process 0")
-    command.add_argument("--processes", type=int, help="how many there are")
+    command.add_argument("--coordinator", metavar="HOST:PORT", help="that of process 0")
+    command.add_argument("--processes", type=int, help="number of processes")
     command.add_argument("--process", type=int, help="number of this one, from 0")
 
 
@@ -134,7 +134,7 @@ def _run(options: argparse.Namespace) -> None:
         )
     if len(set(options.mechanisms)) < len(options.mechanisms):
         raise ValueError(
-            f"`mechanisms` must hold each once, got {','.join(options.mechanisms)}."
+            f"`mechanisms` must all differ, got {','.join(options.mechanisms)}."
         )
     if not 0 <= options.seed < 1 << 63:
         raise ValueError(
@@ -166,7 +166,7 @@ def _result(options: argparse.Namespace, epsilons: list[Fraction]) -> SweepResul
 
 @contextlib.contextmanager
 def _stdout_for_results(distributed: bool) -> Iterator[None]:
-    """Send what libraries print while processes meet to the standard error."""
+    """Redirect output of libraries to the standard error while processes connect."""
     if not distributed:
         yield
         return
@@ -181,7 +181,6 @@ def _stdout_for_results(distributed: bool) -> Iterator[None]:
 
 
 def _mesh(options: argparse.Namespace):
-    """All devices of all processes, some of this one, or just the default one."""
     described = (options.coordinator, options.processes, options.process)
     if options.distributed:
         processes.start(*described)
@@ -195,7 +194,7 @@ def _mesh(options: argparse.Namespace):
 
 
 def _refuse_outputs(options: argparse.Namespace) -> None:
-    """Refuse outputs that cannot be written or would destroy an input or each other."""
+    """Reject outputs that cannot be written, are inputs, or are the same file."""
     outputs = {
         name: getattr(options, name)
         for name in ("out", "plot", "checkpoint")
@@ -204,8 +203,6 @@ def _refuse_outputs(options: argparse.Namespace) -> None:
     if options.out is not None:
         check_table_path(options.out, "out")
     if options.plot is not None:
-        if not options.plot.lower().endswith(".png"):
-            raise ValueError(f"`plot` must end in .png, got {options.plot}.")
         importlib.import_module("dpjax.plots").require_matplotlib()
     taken = {pathlib.Path(x).resolve() for x in (options.data, options.schema) if x}
     for name, path in outputs.items():
@@ -216,7 +213,7 @@ def _refuse_outputs(options: argparse.Namespace) -> None:
                 f"`{name}` must not be an input or another output, got {path}."
             )
         taken.add(place)
-        refuse_unwritable_file(path, name)
+        refuse_unwritable_file(path, name, (".png",) if name == "plot" else ("",))
 
 
 def _write(options: argparse.Namespace, result: SweepResult) -> None:
@@ -234,11 +231,10 @@ def _write(options: argparse.Namespace, result: SweepResult) -> None:
         return
     print(_table(rows, list(result)))
     if options.data is not None:
-        print("NOT private: a study of DATA, for those who may see it.")
+        print("NOT private: these results are for those who may see DATA.")
 
 
 def _rows(result: SweepResult) -> list[dict]:
-    """Mean and standard error of every score, a row a mechanism and ε."""
     means = {name: (result.mean(name), result.standard_error(name)) for name in result}
     rows = []
     for m, mechanism in enumerate(result.coordinates["mechanism"]):
@@ -253,7 +249,6 @@ def _rows(result: SweepResult) -> list[dict]:
 
 
 def _table(rows: list[dict], scores: list[str]) -> str:
-    """The rows as lines of text, mean ± standard error."""
     header = "".join(f"{score:>20}" for score in scores)
     lines = [f"{'mechanism':<18} {'ε':>6}{header}"]
     for row in rows:

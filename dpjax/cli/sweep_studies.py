@@ -1,4 +1,4 @@
-"""Which experiment `dpjax sweep` runs, and on what data, from its options."""
+"""The experiment and data of `dpjax sweep`, from its options."""
 
 __all__ = ["MODELS", "Study", "study_of"]
 
@@ -28,19 +28,14 @@ from dpjax.study.experiments import (
 
 
 class Study(NamedTuple):
-    """An experiment and its data.
-
-    Attributes:
-        experiment: with `mechanisms`, `prepare` and a call.
-        data: what `prepare` splits or draws from.
-    """
+    """An experiment of `dpjax.study.experiments` and its data."""
 
     experiment: Any
     data: Array
 
 
 def study_of(options: argparse.Namespace) -> Study:
-    """The study that the options describe.
+    """Make the study that the options describe.
 
     Raises:
         ValueError: if an option is missing, is for another model, or does not fit.
@@ -120,7 +115,7 @@ def _of_events(options: argparse.Namespace, schema: Schema) -> Study:
 
 
 def _share(n: int, options: argparse.Namespace) -> int:
-    """How many of n are for training: some are, and some are not."""
+    """Size of the training part of n, from 1 to n - 1."""
     if n < 2:
         raise ValueError("`data` must have at least 2 records, to train and to test.")
     return min(max(round(options.training * n), 1), n - 1)
@@ -138,7 +133,7 @@ def _require(options: argparse.Namespace, *names: str) -> None:
 
 
 class _Model(NamedTuple):
-    """What a model's name stands for: its study, and the options that are its own."""
+    """The study of a model, and the names of its own options."""
 
     study: Callable[[argparse.Namespace, Schema], Study]
     options: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""`dpjax verify`: a release file, derived again from its own public facts."""
+"""`dpjax verify`: check the consistency of a release file."""
 
 __all__ = ["add"]
 
@@ -13,11 +13,11 @@ def add(commands) -> None:
     """Declare the command."""
     command = commands.add_parser(
         "verify",
-        help="check a release file against itself",
-        description="Derive the cost again, and all that it rests on (sensitivity, "
-        "noise table with its certificate; or truncation and temperature), from the "
-        "file alone, and check its content hash. Exit status 1 if anything differs, 2 "
-        "if the file cannot be read.",
+        help="check the consistency of a release file",
+        description="Derive again from the file its cost and all quantities that the "
+        "cost depends on (sensitivity and noise table with its certificate, or "
+        "truncation and temperature), and check its content hash. Exit status 1 if "
+        "anything differs, 2 if the file cannot be read.",
     )
     command.add_argument("release", metavar="RELEASE", help="release file")
     command.add_argument("--json", action="store_true", help="print the report as JSON")

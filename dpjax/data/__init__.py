@@ -1,4 +1,4 @@
-"""Public facts and private records: schemas, networks, and how tables are read."""
+"""Schemas, network structures, and the encoding of tables of records."""
 
 __all__ = ["BayesNet", "Interval", "Schema", "Variable", "datasets"]
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> object:
-    """The module with an optional package, imported when it is first used."""
+    """Import `datasets`, which needs an optional package, on first use."""
     if name == "datasets":
         return importlib.import_module("dpjax.data.datasets")
     raise AttributeError(f"module 'dpjax.data' has no attribute {name!r}")

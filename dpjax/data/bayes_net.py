@@ -1,8 +1,4 @@
-"""Bayesian-network structure: which variables, whose parents, which families.
-
-A network is a public fact and static: it is hashed, compared and compiled against,
-never traced.
-"""
+"""Structure of a Bayesian network: public, hashable, and static under `jit`."""
 
 __all__ = ["BayesNet", "maximal_groups"]
 
@@ -26,11 +22,11 @@ class BayesNet:
     """A directed acyclic graph over categorical variables.
 
     Args:
-        variables: with different names; records hold one column for each, in order.
+        variables: one per column of the records, in order; their names differ.
         parents: for each variable, the indices of its parents.
 
     Raises:
-        ValueError: if the lengths disagree, a name or parent comes twice, or the graph
+        ValueError: if the lengths disagree, a name or parent is repeated, or the graph
             has a cycle, which the message names.
     """
 
@@ -58,21 +54,21 @@ class BayesNet:
     def from_parents(
         cls, levels: Levels, parents: Mapping[str, Sequence[str]]
     ) -> "BayesNet":
-        """The network of the variables that `parents` mentions, in `levels`' order.
+        """Make the network of all variables in `parents`, in the order of `levels`.
 
         Args:
             levels: a `Schema`, or the levels of every variable by name.
-            parents: the parents of every variable by name; a variable that is only
-                mentioned as a parent has none.
+            parents: the parents of every variable by name; a variable that occurs only
+                as a parent has none.
 
         Raises:
-            ValueError: if a name is not declared in `levels`, or as a numeric variable.
+            ValueError: if `levels` lacks a name, or declares it as numeric.
         """
         mentioned = {*parents, *(name for group in parents.values() for name in group)}
         unknown = mentioned - set(levels)
         if unknown:
             raise ValueError(
-                f"`network` must use variables of the schema only, got "
+                "`network` must use only variables of the schema, got "
                 f"{min(unknown)!r:.80}."
             )
         names = [name for name in levels if name in mentioned]
@@ -84,7 +80,7 @@ class BayesNet:
 
     @classmethod
     def naive_bayes(cls, levels: Levels, target: str) -> "BayesNet":
-        """`target` as the one parent of every other variable of `levels`."""
+        """Make `target` the only parent of every other variable of `levels`."""
         if target not in levels:
             raise ValueError(
                 f"`target` must be a variable of the schema, got {target!r:.80}."
@@ -97,12 +93,12 @@ class BayesNet:
     def from_bif(
         cls, path: str | os.PathLike, levels: Levels | None = None
     ) -> "BayesNet":
-        """The structure in a BIF file; its probabilities are not read.
+        """Read the structure in a BIF file, without its probabilities.
 
         Args:
-            path: of the file, compressed if it ends in `.gz`.
-            levels: a `Schema` whose levels equal the file's states as sets; its order
-                rules. None: the file's own states and order.
+            path: the file, compressed if its name ends in `.gz`.
+            levels: a `Schema` with the same sets of levels as the file; the order is
+                that of the schema. None: the file's own states and order.
 
         Raises:
             ValueError: if the file is not BIF or its states are not the levels.
@@ -129,7 +125,7 @@ class BayesNet:
 
     @classmethod
     def from_json(cls, path: str | os.PathLike, levels: Levels) -> "BayesNet":
-        """The structure in a JSON file, `{"parents": {"x": ["y"], "y": []}}`.
+        """Read the structure in a JSON file, `{"parents": {"x": ["y"], "y": []}}`.
 
         Raises:
             ValueError: if the file is not of this form or uses an undeclared name.
@@ -145,7 +141,7 @@ class BayesNet:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Name of each variable."""
+        """Names of the variables."""
         return tuple(variable.name for variable in self.variables)
 
     @property
@@ -155,17 +151,17 @@ class BayesNet:
 
     @cached_property
     def families(self) -> tuple[tuple[int, ...], ...]:
-        """Each variable's parents followed by the variable itself."""
+        """For each variable, the indices of its parents and then its own."""
         return tuple((*group, i) for i, group in enumerate(self.parents))
 
     @cached_property
     def layout(self) -> TableLayout:
-        """One table per variable over its family: the child is the last axis."""
+        """Layout of one table per node and its parents; the node is the last axis."""
         return TableLayout(self.sizes, self.families)
 
     @cached_property
     def order(self) -> tuple[int, ...]:
-        """The variables, parents before children."""
+        """Indices of the variables, parents before children."""
         graph = graphlib.TopologicalSorter(dict(enumerate(self.parents)))
         return tuple(graph.static_order())
 
@@ -182,7 +178,7 @@ class BayesNet:
         return self.names.index(name)
 
     def parent_names(self) -> dict[str, list[str]]:
-        """The parents of every variable by name: what a network file holds."""
+        """Names of the parents of every variable, as in a network file."""
         return {
             name: [self.names[i] for i in group]
             for name, group in zip(self.names, self.parents, strict=True)
@@ -190,10 +186,9 @@ class BayesNet:
 
 
 def maximal_groups(groups: Sequence[tuple[int, ...]]) -> tuple[tuple[int, ...], ...]:
-    """Those of `groups` that are contained in no other; of equal sets, the first.
+    """Keep the groups that no other group contains; of equal sets, the first.
 
-    A group is compared with those that share its rarest member. Of a network's families
-    these are few: the child is in its own family and in those of its children.
+    Each group is compared only with the groups that share its rarest member.
     """
     sets = [frozenset(group) for group in groups]
     holding = {}

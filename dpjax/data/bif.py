@@ -1,13 +1,10 @@
-"""Structure of Bayesian networks from BIF files, the format of the usual repositories.
-
-Reads names, states and parents; probabilities are left to those who need them.
-"""
+"""Reader of network structures in BIF files: names, states and parents."""
 
 __all__ = ["parse_bif"]
 
 import re
 
-# Possessive, and to the end where nothing closes: time in proportion to the text.
+# An unclosed comment matches to the end, so that time is linear in the text.
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?(\*/|\Z)", re.DOTALL)
 _NAME = r"(\"[^\"]*\"|[^\s{}()|,;\"]+)"
 _VARIABLE = re.compile(
@@ -21,15 +18,11 @@ _BLOCK = re.compile(r"\b(variable|probability)\b\s*+[^\s{}(;|]*+\s*+[{(]")
 
 
 def parse_bif(text: str) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
-    """Read the structure of a network.
-
-    Returns:
-        The states of every variable and the parents of every variable, by name, in the
-        file's order.
+    """Return the states and the parents of every variable by name, in file order.
 
     Raises:
         ValueError: if a block cannot be read, a name is declared twice, or the number
-            of states is not the number declared.
+            of states differs from the declared one.
     """
     text = _COMMENT.sub(_space, text)
     variables, tables = _VARIABLE.findall(text), _PROBABILITY.findall(text)

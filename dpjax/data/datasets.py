@@ -1,4 +1,4 @@
-"""Data sets with their public schema: real, from a dependency; and a simulated log."""
+"""Example data with their public schemas: a real survey and a simulated event log."""
 
 __all__ = ["fair", "simulated_events"]
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 else:
     try:
         from statsmodels.datasets import fair as _fair
-    except Exception:  # absent or broken: said when the data are wanted
+    except Exception:  # absent or broken: `fair` raises
         _fair = None
 
 _FAIR_LEVELS = {
@@ -30,15 +30,15 @@ _FAIR_LEVELS = {
 
 
 def fair() -> tuple[Schema, dict[str, np.ndarray]]:
-    """The Redbook survey of 6,366 married women, and whether they had any affair.
+    """Load the Redbook survey of 6,366 married women; `affair` is the usual target.
 
-    The levels are the codes of the questionnaire, written down here as public facts.
+    The levels are the codes of the public questionnaire.
 
     Returns:
-        The schema (target `affair`) and the table, a column for each variable.
+        The schema and the table, with one column per variable.
 
     Raises:
-        ImportError: if statsmodels, which carries the data, is not installed.
+        ImportError: if statsmodels, which contains the data, is not installed.
 
     Reference:
         Fair, "A theory of extramarital affairs" (Journal of Political Economy 1978).
@@ -53,7 +53,7 @@ def fair() -> tuple[Schema, dict[str, np.ndarray]]:
 
 _PROVINCES = ("north", "east", "south", "west")
 _MONTHS = 36
-_LAWS = {  # of what happens, in calm, unrest and siege
+_LAWS = {  # distribution of each field in the states calm, unrest and siege
     "kind": (
         ("protest", "clash", "attack"),
         ((0.8, 0.15, 0.05), (0.3, 0.6, 0.1), (0.05, 0.35, 0.6)),
@@ -66,12 +66,12 @@ _LAWS = {  # of what happens, in calm, unrest and siege
 
 
 def simulated_events(seed: int = 0) -> tuple[Schema, dict[str, np.ndarray]]:
-    """A made-up log of some 3,000 events in four provinces over three years.
+    """Simulate a log of about 3,000 events in four provinces over three years.
 
-    Every province is in calm, unrest or siege for a while, which the log does not say.
+    Each province is in one of three hidden states (calm, unrest, siege) that persist.
 
     Args:
-        seed: of the simulation.
+        seed: seed of the simulation.
 
     Returns:
         The schema (region `province`, time `month`) and the table.

@@ -1,7 +1,7 @@
-"""From the cells of a table to one array: level indices, or numbers within bounds.
+"""Encoding of tables as arrays of level indices or of numbers within bounds.
 
-What a cell becomes depends on that cell and on the schema alone: one that depended on
-other cells could move all records at once.
+The code of a cell depends only on that cell and the schema: otherwise one record could
+change the codes of all others.
 """
 
 __all__ = [
@@ -9,7 +9,6 @@ __all__ = [
     "as_numbers",
     "check_numbers",
     "encode_batches",
-    "encode_table",
     "of_one_kind",
     "outside_of",
 ]
@@ -32,10 +31,10 @@ AnyVariable = Variable | Interval
 def of_one_kind(
     variables: Sequence[AnyVariable],
 ) -> tuple[list[Variable], list[Interval]]:
-    """The variables as categorical ones or as numeric ones: one list is empty.
+    """Return the categorical and the numeric variables; one of the lists is empty.
 
     Raises:
-        ValueError: if some are of one kind and some of the other.
+        ValueError: if there are variables of both kinds.
     """
     categorical = [v for v in variables if isinstance(v, Variable)]
     numeric = [v for v in variables if isinstance(v, Interval)]
@@ -56,21 +55,21 @@ def encode_batches(
     absent: str | None = None,
     turns: Iterator[bool] | None = None,
 ) -> Iterator[np.ndarray]:
-    """Encoded records of a source a batch at a time, as `Schema.encode` describes them.
+    """Encode the records of a source batch by batch, as `Schema.encode` does.
 
     Args:
-        source: whatever `columns.parts` takes.
+        source: anything that `columns.parts` accepts.
         variables: the columns of the records.
-        ignore: names of columns to leave out; "*" for all.
+        ignore: names of undeclared columns to leave out; "*" for all.
         absent: a variable that is not read.
-        turns: says of each piece of the source, in order, whether it is wanted; None:
-            all are. A row group of Parquet is a piece, and each batch of anything else.
+        turns: for each piece of the source in order (a row group of Parquet, or a batch
+            of anything else), whether it is read; None: all are.
 
     Yields:
-        Arrays on the host, of any sizes; one at least, be it without records.
+        Arrays on the host, of any sizes; at least one, possibly without records.
 
     Raises:
-        ValueError: if the source does not fit the variables, or they are of two kinds.
+        ValueError: if the source does not fit the variables, or these are of two kinds.
     """
     categorical, _ = of_one_kind(variables)
     empty = True
@@ -99,31 +98,15 @@ def encode_batches(
         yield _in_columns({}, variables)
 
 
-def encode_table(
-    source: columns.Table,
-    variables: Sequence[AnyVariable],
-    ignore: str | Collection[str],
-    absent: str | None,
-) -> np.ndarray:
-    """All batches of `encode_batches` in one array.
-
-    Raises:
-        ValueError: if the source does not fit the variables, or they are of two kinds.
-    """
-    batches = encode_batches(source, variables, ignore=ignore, absent=absent)
-    batches = list(batches)
-    return batches[0] if len(batches) == 1 else np.concatenate(batches)
-
-
 def outside_of(
     source: columns.Table,
     variables: Sequence[AnyVariable],
     ignore: str | Collection[str],
 ) -> dict[str, list]:
-    """By variable, the cells that `encode_batches` refuses, where there are any.
+    """Return the cells that `encode_batches` rejects, by variable, if there are any.
 
     Raises:
-        ValueError: if a column is missing or not declared, or there are none.
+        ValueError: if a column is missing or undeclared, or the columns have no names.
     """
     outside = {variable.name: [] for variable in variables}
     everything = itertools.repeat(True)
@@ -140,10 +123,10 @@ def outside_of(
 
 
 def as_numbers(records: ArrayLike, width: int) -> Float[Array, "n d"]:
-    """Numbers that were given as an array, in JAX's default precision, not clipped.
+    """Return an array of numbers in JAX's default precision, without clipping.
 
     Raises:
-        ValueError: if they have not the form that `check_numbers` asks for.
+        ValueError: as `check_numbers`.
     """
     check_numbers(records, width)
     if isinstance(records, np.ndarray):  # JAX would wrap wide integers
@@ -156,13 +139,13 @@ def as_numbers(records: ArrayLike, width: int) -> Float[Array, "n d"]:
 def check_numbers(records: ArrayLike, width: int) -> None:
     """Raise `ValueError` unless `records` are real numbers of shape (n, width).
 
-    Only the form is checked, no value is: what uses the values must clip them.
+    Values are not checked: the statistic that uses them clips them.
     """
     shape, dtype = np.shape(records), getattr(records, "dtype", None)
     if len(shape) != 2 or shape[1] != width:
         raise ValueError(
-            f"`records` must have shape (n, {width}), a column for each variable, "
-            f"got {shape}."
+            f"`records` must have shape (n, {width}), one column per variable, got "
+            f"{shape}."
         )
     kinds = (jnp.floating, jnp.integer)
     if dtype is None or not any(jnp.issubdtype(dtype, kind) for kind in kinds):
@@ -176,7 +159,7 @@ def _tables(
     ignore: str | Collection[str],
     turns: Iterator[bool],
 ) -> Iterator[tuple[columns.Part, columns.Table]]:
-    """Tables, and arrays of records, with the parts that they come from."""
+    """Yield tables or arrays of records, each with the part that it comes from."""
     ignored = {ignore} if isinstance(ignore, str) else {*ignore}
     names = [variable.name for variable in wanted]
     for part in columns.parts(source):
@@ -189,7 +172,6 @@ def _tables(
 
 
 def _check_columns(part: columns.Part, names: Sequence[str], known: set[str]) -> None:
-    """Refuse a part that lacks a wanted column or has one that is not known."""
     present = part.names()
     missing = [name for name in names if name not in present]
     if missing:
@@ -198,11 +180,11 @@ def _check_columns(part: columns.Part, names: Sequence[str], known: set[str]) ->
             f"{missing[0]!r:.80}{_in(part.place)}."
         )
     unknown = [i for i, name in enumerate(present, start=1) if name not in known]
-    if unknown and "*" not in known:  # not named: see `columns.held.check_names`
+    if unknown and "*" not in known:  # by number: see `columns.in_memory.check_names`
         raise ValueError(
             f"`table` must have only columns of the schema, column {unknown[0]} "
             f"{_in(part.place).lstrip() + ' ' if part.place else ''}is not: declare "
-            "it, drop it, or have it ignored (`Schema.encode`, --ignore)."
+            "it, drop it, or ignore it (`ignore` of `Schema.encode`, --ignore)."
         )
 
 
@@ -211,7 +193,6 @@ def _in(place: str) -> str:
 
 
 def _checked_array(records: ArrayLike, variables: Sequence[AnyVariable]) -> np.ndarray:
-    """Encoded records that are valid, on the host."""
     categorical, numeric = of_one_kind(variables)
     if numeric:
         return np.asarray(as_numbers(records, len(numeric)))
@@ -222,7 +203,7 @@ def _checked_array(records: ArrayLike, variables: Sequence[AnyVariable]) -> np.n
 def _in_columns(
     encoded: Mapping[str, np.ndarray], variables: Sequence[AnyVariable]
 ) -> np.ndarray:
-    """Columns side by side, in the smallest type that holds every index."""
+    """Join columns, in the smallest type that holds every index."""
     categorical, _ = of_one_kind(variables)
     length = len(next(iter(encoded.values()), ()))
     indices = np.min_scalar_type(max((v.size for v in categorical), default=1) - 1)
@@ -244,8 +225,8 @@ def _refusal(variable: AnyVariable, place: str, outside: Sequence) -> str:
     column = f"column {variable.name!r:.80}{_in(place)}"
     if isinstance(variable, Interval):
         return (
-            f"`table` must hold only numbers in {column}, some cell is none: mend it; "
-            "`Schema.check` shows the cells."
+            f"`table` must hold only numbers in {column}, but some cell is not one: "
+            "correct it; `Schema.check` shows the cells."
         )
     if any(_is_ambiguous(cell, variable) for cell in outside):
         return (
@@ -255,15 +236,15 @@ def _refusal(variable: AnyVariable, place: str, outside: Sequence) -> str:
         )
     remedy = 'or declare an "other" level'
     if variable.other is not None:
-        remedy = 'since "other" is for no missing value and no number in doubt'
+        remedy = 'since "other" excludes missing values and ambiguous numbers'
     return (
         f"`table` must hold only declared levels, {column} does not (or lacks a "
-        f"value): mend it, {remedy}; `Schema.check` shows the values."
+        f"value): correct it, {remedy}; `Schema.check` shows the values."
     )
 
 
 def _is_ambiguous(cell: object, variable: Variable) -> bool:
-    """Whether it is refused for its type: a reader could have made it of any text."""
+    """Whether a cell is rejected for its type, as its original text is unknown."""
     shown = number(cell)
     lacks_value = shown is not None and shown != shown
     return not (isinstance(cell, str) or lacks_value or variable.is_outside(cell))

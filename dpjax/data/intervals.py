@@ -1,7 +1,7 @@
 """Numeric variables: a name and public bounds, to which every value is clipped.
 
-Bounds are declared, never inferred from data, for the smallest and the largest value of
-a table are somebody's. What a cell becomes depends on that cell alone.
+Bounds are declared and never inferred, since the extreme values of a table reveal
+records. The number of a cell depends on that cell alone.
 """
 
 __all__ = ["Interval", "number"]
@@ -18,7 +18,7 @@ import numpy as np
 if TYPE_CHECKING:
     Bound = float
 else:
-    Bound = object  # it may come from a file: checked at construction
+    Bound = object  # may come from a file: checked at construction
 
 _LARGEST = float(np.finfo(np.float32).max)
 _NUMBER = re.compile(
@@ -35,13 +35,13 @@ class Interval:
 
     Args:
         name: not empty.
-        lower: smallest value, in the variable's own unit; what is below becomes it.
-        upper: largest value, above `lower`; what is above becomes it.
-        missing: what stands for a cell without a number; None: the middle.
+        lower: smallest value, in the variable's unit; smaller values are clipped to it.
+        upper: largest value, above `lower`; larger values are clipped to it.
+        missing: value that replaces a missing one; None: the midpoint.
 
     Raises:
-        ValueError: if the bounds are crossed, not finite or, in single precision,
-            equal, or `missing` is outside of them.
+        ValueError: if the bounds are not finite or not increasing in single precision,
+            or `missing` is outside of them.
     """
 
     name: str
@@ -71,40 +71,40 @@ class Interval:
 
     @classmethod
     def from_json(cls, name: str, declared: Mapping[str, Any]) -> "Interval":
-        """The variable declared by `{"lower": 0, "upper": 120}`.
+        """Make the variable declared by `{"lower": 0, "upper": 120, "missing": 60}`.
 
         Raises:
-            ValueError: if the declaration is not of that form, "missing" apart.
+            ValueError: if the declaration is not of that form; "missing" is optional.
         """
         if {"lower", "upper"} - set(declared) or set(declared) - {
             *("lower", "upper", "missing")
         }:
             raise ValueError(
                 f"`schema` must declare the number {name!r:.80} by "
-                '{"lower": …, "upper": …} and, if need be, "missing".'
+                '{"lower": …, "upper": …} and optionally "missing".'
             )
         return cls(name, **declared)
 
     def to_json(self) -> dict[str, object]:
-        """What `from_json` reads, as plain data."""
+        """Return the declaration that `from_json` reads."""
         return {"lower": self.lower, "upper": self.upper, "missing": self.missing}
 
     def clip(self, values: Any) -> np.ndarray:
-        """Values within the bounds, in double precision; NaN becomes `missing`."""
+        """Clip values to the bounds, in double precision; NaN becomes `missing`."""
         values = np.asarray(values, np.float64)
         filled = np.where(np.isnan(values), self.missing, values)
         return np.clip(filled, self.lower, self.upper) + 0.0  # -0.0 becomes 0.0
 
 
 def number(cell: object) -> float | None:
-    """The number in a cell of any type, as the nearest one of double precision.
+    """Return the number in a cell of any type, rounded to double precision.
 
-    Text shows a number in decimal digits, with an exponent or without, or as nan, inf,
-    true or false in any case. Booleans, also in text, are 0 and 1.
+    Text is a number if it consists of decimal digits, with an optional exponent, or is
+    nan, inf, true or false in any case. Booleans, also as text, are 0 and 1.
 
     Returns:
-        NaN for a cell without a value (None, NaN, empty text), an infinity for a number
-        beyond double precision, None for anything else.
+        The number; infinity if it exceeds double precision; NaN for a cell without a
+        value (None, NaN, empty text); None for anything else.
     """
     if isinstance(cell, str):
         return _shown_by(cell.strip())
@@ -125,7 +125,7 @@ def _shown_by(text: str) -> float | None:
 
 
 def _bound(value: object) -> float | None:
-    """A declared number, or None if it is none or not finite in single precision."""
+    """A declared bound as a float; None if it is not finite in single precision."""
     real = isinstance(value, int | float | np.integer | np.floating)
     if not real or isinstance(value, bool | np.timedelta64):
         return None

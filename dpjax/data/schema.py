@@ -1,7 +1,6 @@
-"""The public facts about a table: its variables and their domains, and the encoding.
+"""Schemas: the declared variables of a table, and its encoding as an array.
 
-A schema is declared, never inferred. It turns any table into an array of level indices
-or of numbers, which is what everything else in the library works on.
+A schema is never inferred from data. Encoded records are level indices or numbers.
 """
 
 __all__ = ["Outside", "Schema", "as_records"]
@@ -27,7 +26,6 @@ from dpjax.data.encoding import (
     as_numbers,
     check_numbers,
     encode_batches,
-    encode_table,
     of_one_kind,
     outside_of,
 )
@@ -40,11 +38,12 @@ class Schema(Mapping[str, AnyVariable]):
     """Variables by name, in the order of the columns of encoded records.
 
     Args:
-        variables: for each name, the list of levels, or
-            `{"levels": [...], "other": level}` to map text and numbers outside the list
-            to one of its levels instead of refusing them; of a numeric variable,
-            `{"lower": 0, "upper": 120}`, and "missing" if cells without a number are
-            not to become the middle. Or a sequence of `Variable` and `Interval`.
+        variables: a sequence of `Variable` or `Interval`, or a mapping from names to
+            declarations. A categorical variable is declared by its list of levels, or
+            by `{"levels": [...], "other": level}`, where `other` is the level of all
+            text and numbers outside the list, which are otherwise rejected. A numeric
+            one is declared by `{"lower": 0, "upper": 120}` and optionally "missing",
+            the value of cells without a number (default: the midpoint).
 
     Raises:
         ValueError: if a variable or a name is not valid.
@@ -59,9 +58,7 @@ class Schema(Mapping[str, AnyVariable]):
 
     @classmethod
     def from_json(cls, path: str | os.PathLike) -> "Schema":
-        """The schema in a file `{"variables": {"income": {"levels": [0, 1]}}}`.
-
-        A numeric variable is declared by `{"lower": 0, "upper": 120}`.
+        """Read a file `{"variables": {"x": {"levels": [0, 1]}, "y": {"lower": …}}}`.
 
         Raises:
             ValueError: if the file is not of this form.
@@ -82,12 +79,12 @@ class Schema(Mapping[str, AnyVariable]):
         return cls(variables)
 
     def to_json(self) -> dict[str, object]:
-        """What `from_json` reads, as plain data."""
+        """Return the document that `from_json` reads."""
         return {"variables": {name: self[name].to_json() for name in self}}
 
     @staticmethod
     def json_schema() -> dict[str, object]:
-        """JSON Schema (draft 2020-12) of the files that `from_json` reads."""
+        """Return the JSON Schema (draft 2020-12) of files for `from_json`."""
         file = resources.files("dpjax.data").joinpath("table_schema.json")
         return json.loads(file.read_text("utf-8"))
 
@@ -101,7 +98,7 @@ class Schema(Mapping[str, AnyVariable]):
         return len(self._variables)
 
     def __eq__(self, other: object) -> bool:
-        """Equal variables in the same order, for the order is that of the columns."""
+        """Whether both have equal variables in the same order."""
         if not isinstance(other, Schema):
             return NotImplemented
         return list(self.values()) == list(other.values())
@@ -111,7 +108,7 @@ class Schema(Mapping[str, AnyVariable]):
         return f"Schema({', '.join(domains)})"
 
     def select(self, names: Collection[str]) -> "Schema":
-        """The schema of some of the variables, in this schema's order."""
+        """Return the schema of some of the variables, in the order of this one."""
         unknown = [name for name in names if name not in self]
         if unknown:
             raise ValueError(f"`names` must be declared, got {unknown[0]!r:.80}.")
@@ -125,36 +122,35 @@ class Schema(Mapping[str, AnyVariable]):
         ignore: str | Collection[str] = (),
         absent: str | None = None,
     ) -> Real[Array, "n d"]:
-        """Level indices or numbers of a table's records, one column a variable.
+        """Encode a table as level indices or numbers, with one column per variable.
 
         Args:
             table: a path (CSV, CSV.gz, Parquet), an Arrow table, a DataFrame, a mapping
-                of arrays, or what else `encode_batches` takes. Cells match a level as
-                `Variable.code` says. In a numeric column text must show a number in
-                decimal digits, booleans are 0 and 1, and a cell without a value (None,
-                NaN, empty text) becomes the public `missing`.
-            ignore: columns outside the schema that are to be left out; "*" for all.
+                of arrays, or any other source of `encode_batches`. `Variable.code`
+                says which level a cell matches. In a numeric column, text must be a
+                number in decimal digits, booleans are 0 and 1, and a cell without a
+                value (None, NaN, empty text) becomes the public `missing`.
+            ignore: undeclared columns to leave out; "*" for all.
             absent: a variable that is not read, but encoded as level 0 or `missing`.
 
         Returns:
-            Of categorical variables, an array of the smallest unsigned type that holds
-            every index. Of numeric ones, numbers clipped to their bounds (infinities
-            too) in double precision, then rounded to JAX's default one: single unless
-            64 bits are enabled, where a value may leave its bounds by that rounding.
+            Level indices in the smallest unsigned type; or numbers, clipped to their
+            bounds in double precision, then rounded to JAX's default precision. In
+            single precision a value may exceed its bounds by that rounding.
 
         Privacy:
-            Not private. The error about a value outside the levels, or that is no
-            number, depends on the records: for the curator's eyes only. It never shows
-            a value.
+            Not private. Whether an error is raised for a cell depends on the records,
+            so only the curator may see it. It never shows a value.
 
         Raises:
-            ValueError: if a column is missing, not declared, or of unequal length, a
-                value is missing or outside the levels of a variable without "other", a
-                cell of a numeric variable holds something else, or the variables are
+            ValueError: if a column is missing, undeclared, or of another length; if a
+                categorical cell is missing or outside the levels and there is no
+                "other"; if a numeric cell is not a number; or if there are variables
                 of both kinds.
         """
-        self._check_absent(absent)
-        return jax.device_put(encode_table(table, list(self.values()), ignore, absent))
+        batches = list(self.encode_batches(table, ignore=ignore, absent=absent))
+        joined = batches[0] if len(batches) == 1 else np.concatenate(batches)
+        return jax.device_put(joined)
 
     def encode_batches(
         self,
@@ -163,38 +159,34 @@ class Schema(Mapping[str, AnyVariable]):
         ignore: str | Collection[str] = (),
         absent: str | None = None,
     ) -> Iterator[Real[np.ndarray, "_ d"]]:
-        """What `encode` gives, a batch at a time: the source need not fit in memory.
+        """Encode a source that need not fit in memory, batch by batch.
 
         Args:
             source: a path, a folder of files or a list of these; an Arrow data set or
                 reader; one table; or an iterable of tables or of encoded records.
-            ignore: as in `encode`, like `absent`.
-            absent: a variable whose column is not read.
+            ignore: as in `encode`.
+            absent: as in `encode`.
 
         Yields:
-            Arrays on the host, of batches of whatever sizes they were read in; at least
-            one.
+            Arrays on the host, of the sizes in which they are read; at least one.
 
         Raises:
-            ValueError: as `encode`, and if a file cannot be read, named with its row
-                group or row where that is known; after the batches before it.
+            ValueError: as `encode`; or, after the batches before it, if a file cannot
+                be read. The message names its row group or row where that is known.
         """
-        self._check_absent(absent)
-        variables = list(self.values())
-        return encode_batches(source, variables, ignore=ignore, absent=absent)
-
-    def _check_absent(self, absent: str | None) -> None:
         if absent is not None and absent not in self:
             raise ValueError(
                 f"`absent` must be one of the variables, got {absent!r:.80}."
             )
+        variables = list(self.values())
+        return encode_batches(source, variables, ignore=ignore, absent=absent)
 
     def decode(self, records: Real[ArrayLike, "n d"]) -> dict[str, np.ndarray]:
-        """The levels, or the numbers, behind encoded records: a column a variable.
+        """Return the levels or numbers of encoded records, by variable.
 
         Raises:
-            ValueError: if the records are not indices of levels, or not numbers, or
-                the variables are of both kinds.
+            ValueError: if the records do not fit the variables, or these are of both
+                kinds.
         """
         categorical, numeric = of_one_kind(list(self.values()))
         if numeric:
@@ -208,23 +200,23 @@ class Schema(Mapping[str, AnyVariable]):
     def check(
         self, table: columns.Table, *, ignore: str | Collection[str] = ()
     ) -> "Outside":
-        """The cells that `encode` refuses, by variable: for the curator alone.
+        """Return the cells that `encode` rejects, by variable, for the curator only.
 
-        They are the values outside the levels, and what is no number. Numbers outside
-        their bounds are none of them, for they are clipped.
+        These are values outside the levels, and numeric cells that are not numbers.
+        Numbers outside their bounds are clipped and not listed.
 
         Privacy:
-            None. The result shows values of records, and says so when it is printed.
+            None. The result contains values of records; its `repr` says so.
 
         Raises:
-            ValueError: if a column is missing or not declared.
+            ValueError: if a column is missing or undeclared.
         """
         return Outside(outside_of(table, list(self.values()), ignore))
 
 
 @dataclass(frozen=True, repr=False)
 class Outside(Unpickled):
-    """Values outside a schema, by variable. Shows values of records: not private."""
+    """Cells that a schema rejects, by variable. Contains values: not private."""
 
     values: dict[str, list]
 
@@ -244,10 +236,9 @@ def as_records(
     absent: str | None = None,
     ignore: str | Collection[str] = (),
 ) -> Real[Array, "n d"]:
-    """Encoded records as they are, if valid; any other table encoded.
+    """Encode a table, or check an array of encoded records.
 
-    An array of numbers is valid if it has a column for each numeric variable. It is not
-    clipped: that is for the statistic to do.
+    An array of numbers must have one column per variable. The statistic clips it.
 
     Raises:
         ValueError: if the rows do not fit the variables.
@@ -268,12 +259,12 @@ def as_records(
 
 @jax.jit
 def _fill(rows: Array, column: Scalar, value: Scalar) -> Array:
-    """One value in one column, by one program whichever it is."""
+    """Fill a column; its index is traced, so that all columns share a program."""
     return rows.at[:, column].set(jnp.asarray(value).astype(rows.dtype))
 
 
 def _declared(name: str, declared: Any) -> AnyVariable:
-    """A variable as it is, or the one of a declaration, whose keys tell its kind."""
+    """Return a variable, or make it from a declaration, whose keys tell its kind."""
     if isinstance(declared, Variable | Interval):
         return declared
     if not isinstance(declared, Mapping):
@@ -288,13 +279,11 @@ def _declared(name: str, declared: Any) -> AnyVariable:
 
 
 def _domain(variable: AnyVariable) -> str:
-    """What `repr` shows: the number of levels, or the bounds."""
     if isinstance(variable, Variable):
         return str(variable.size)
     return f"[{variable.lower:.12g}, {variable.upper:.12g}]"
 
 
 def _labels(variable: Variable) -> np.ndarray:
-    """Levels as an array, of objects if text and numbers are mixed."""
     kinds = {type(level) for level in variable.levels}
     return np.array(variable.levels, dtype=None if len(kinds) == 1 else object)

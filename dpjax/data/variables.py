@@ -1,7 +1,7 @@
 """Categorical variables: a name and the public list of its levels.
 
-Levels are declared, never inferred from data, because the list itself could tell who is
-in the table. A cell of a table is matched to a level here and nowhere else.
+Levels are declared and never inferred, since a list inferred from data reveals records.
+Only this module matches the cells of a table to levels.
 """
 
 __all__ = ["Level", "Variable"]
@@ -22,14 +22,14 @@ from dpjax.data.intervals import number
 
 Level = str | int | float | bool
 
-_LITERAL = re.compile(  # of which Arrow and DuckDB infer integers
+_LITERAL = re.compile(  # text that Arrow or DuckDB infers to be an integer
     r"\s*[+-]?(0[xX][\da-fA-F_]+|0[bBoO][\d_]+|\d[\d_]*_[\d_.]*)\s*", re.ASCII
 )
-_ROUNDING = 2.0**-49  # relative: readers were seen to differ in the last bits
-_EXACT_INTEGERS = 2.0**53  # all readers give integers below it the same double
+_ROUNDING = 2.0**-49  # relative: readers differ in the last bits
+_EXACT_INTEGERS = 2.0**53  # all readers give smaller integers the same double
 _NARROW: tuple[type, ...] = (np.float16, np.float32)
 _IN_DOUBT: tuple[type, ...] = (*_NARROW, bool, np.bool_)
-_EXACT = Context(prec=10_000)  # digits: more than Python makes text of
+_EXACT = Context(prec=10_000)  # digits: more than Python converts to text
 
 
 @dataclass(frozen=True)
@@ -39,13 +39,13 @@ class Variable:
     Args:
         name: not empty.
         levels: at least two different labels (text, finite numbers or booleans), in
-            the order in which tables and files show them.
-        other: the level that stands for all text and numbers outside the list; None
-            (the default) refuses such values.
+            the order of their indices.
+        other: the level of all text and numbers outside the list; None (the default)
+            rejects such values.
 
     Raises:
-        ValueError: if a level is given twice, if a number and a text look alike, if
-            there are fewer than two levels, or if `other` is not one of them.
+        ValueError: if there are fewer than two levels, if two have the same text or the
+            same number, or if `other` is not one of them.
     """
 
     name: str
@@ -78,10 +78,10 @@ class Variable:
 
     @classmethod
     def from_json(cls, name: str, declared: Any) -> "Variable":
-        """The variable declared by `[...]` or `{"levels": [...], "other": level}`.
+        """Make the variable declared by `[...]` or `{"levels": [...], "other": …}`.
 
         Raises:
-            ValueError: if the declaration is of neither form.
+            ValueError: if the declaration has neither form.
         """
         if not isinstance(declared, Mapping):
             declared = {"levels": declared}
@@ -91,13 +91,13 @@ class Variable:
         if set(declared) - {"levels", "other"} or not isinstance(levels, list | tuple):
             raise ValueError(
                 f"`schema` must declare {name!r:.80} by a list of levels, or by "
-                '{"levels": [...]} and, if need be, "other".'
+                '{"levels": [...]} and optionally "other".'
             )
         other = _plain(declared.get("other"))
         return cls(name, tuple(map(_plain, levels)), other)
 
     def to_json(self) -> dict[str, object]:
-        """What `from_json` reads, as plain data."""
+        """Return the declaration that `from_json` reads."""
         other = {} if self.other is None else {"other": self.other}
         return {"levels": list(self.levels), **other}
 
@@ -107,13 +107,13 @@ class Variable:
         return len(self.levels)
 
     def match(self, value: object) -> int | None:
-        """Index of the level that a value shows; None if it shows none, or several.
+        """Return the index of the level that a value matches; None if it is not unique.
 
-        It shows the level of the same text or else the one of the same number in double
-        precision: 1, 1.0, True, "1" and "01" show one number. So the index does not
-        depend on the type that a reader infers for a column from its other records.
-        Numbers show none where a level is a literal such as "0x1A", nor those of less
-        than double precision where there is an `other`.
+        A value matches the level of the same text, or else of the same number in double
+        precision (1, 1.0, True, "1" and "01" are one number), so that the index does
+        not depend on the type that a reader infers from other records of the column.
+        No number matches if some level is a literal such as "0x1A", and no number of
+        less than double precision does if there is an `other`.
         """
         if isinstance(value, str):
             if value in self._codes_by_text:
@@ -127,21 +127,21 @@ class Variable:
         return near[0][1] if len(near) == 1 and near[0][0] == shown else None
 
     def code(self, value: object) -> int | None:
-        """Index of the level of a cell: the one that it shows, or `other`.
+        """Return the index of the level that a cell matches, or else of `other`.
 
         Returns:
-            None for what is refused. Without `other`, all that shows no level; with it,
-            a cell without a value (None, NaN, empty text), of another type (a date,
-            bytes), and what readers could make other values of, or could have made of
-            other texts: a boolean, a number that several levels show or that misses
-            one by rounding, one of less than double precision, and literals such as
-            "0x1A", or any number where a level is such a literal.
+            None if the cell is rejected. Without `other`, every cell without a match is
+            rejected. With it, those that have no value (None, NaN, empty text), are of
+            another type (a date, bytes), or that readers can convert differently: a
+            boolean, a number that matches several levels or differs from one by
+            rounding only, a number of less than double precision, literals such as
+            "0x1A", and any number if a level is such a literal.
         """
         code = self.match(value)
         return self._other if code is None and self.is_outside(value) else code
 
     def is_outside(self, value: object) -> bool:
-        """Whether a cell that shows no level shows none in any table, for `other`."""
+        """Whether a cell without a match has none whatever reader converted it."""
         shown = _number(value)
         if shown is None:
             return isinstance(value, str) and not _LITERAL.fullmatch(value)
@@ -152,10 +152,7 @@ class Variable:
         return not (math.isnan(shown) or self._near(shown, _rounding(value, shown)))
 
     def _near(self, shown: float, rounding: float) -> list[tuple[float, int]]:
-        """Levels whose number some reader could give to a cell that shows this one.
-
-        Two of them at most, since more tell nothing more.
-        """
+        """Up to two levels whose number a reader could have rounded to this one."""
         slack = abs(shown) * rounding if math.isfinite(shown) else 0.0
         start = bisect.bisect_left(self._by_number, (shown - slack, 0))
         stop = bisect.bisect_right(self._by_number, (shown + slack, self.size))
@@ -175,13 +172,13 @@ class Variable:
 
     @cached_property
     def _by_number(self) -> list[tuple[float, int]]:
-        """In increasing order, the numbers that levels show, with the levels' codes."""
+        """Numbers of the levels, increasing, with the codes of the levels."""
         shown = [(_number(level), code) for code, level in enumerate(self.levels)]
         return sorted((x, code) for x, code in shown if x is not None and x == x)
 
 
 def _plain(level: Any) -> Any:
-    """A level as Python's own type, so that files and hashes can hold it."""
+    """Convert a NumPy scalar to a Python one, which files can hold."""
     if isinstance(level, np.floating):
         return float(str(level))  # 0.1 stays 0.1, also in single precision
     return level.item() if isinstance(level, np.generic) else level
@@ -194,14 +191,12 @@ def _is_level(value: object) -> bool:
 
 
 def _texts(levels: Iterable[Level]) -> list[tuple[str, int]]:
-    """Every text that stands for a level, with the level's index."""
     pairs = [(str(level), code) for code, level in enumerate(levels)]
     lower = [(str(x).lower(), i) for i, x in enumerate(levels) if isinstance(x, bool)]
     return pairs + lower
 
 
 def _numbers(levels: Iterable[Level]) -> list[tuple[str, int]]:
-    """The exact value of every level that is a number, with the level's index."""
     return [
         (_value(str(level)), code)
         for code, level in enumerate(levels)
@@ -210,24 +205,24 @@ def _numbers(levels: Iterable[Level]) -> list[tuple[str, int]]:
 
 
 def _value(text: str) -> str:
-    """The number that a text shows, in the one way that all texts of it have.
+    """Normalise the text of a number.
 
-    Text, because Python's hash of it is secret: whoever writes a schema can choose
-    numbers whose own hashes are all equal, and a dictionary of them is slow.
+    Python salts the hash of text but not of numbers: a schema with numbers of equal
+    hashes would make dictionaries slow.
     """
     exact = Decimal(text)
     return str(exact.normalize(_EXACT)) if exact else "0"
 
 
 def _rounding(cell: Any, shown: float) -> float:
-    """By what part of it a number may differ from that of the text it was made of."""
+    """Largest relative error of a cell's number as a conversion of its text."""
     if isinstance(cell, _NARROW):
         return float(np.finfo(cell).eps)
     return 0.0 if shown.is_integer() and abs(shown) < _EXACT_INTEGERS else _ROUNDING
 
 
 def _number(cell: Any) -> float | None:
-    """What `number` reads, but of less than double precision the shortest decimal."""
+    """`number`, with the shortest decimal of a cell of less than double precision."""
     if not isinstance(cell, _NARROW) or float(cell).is_integer():
         return number(cell)
     return number(float(str(cell)))

@@ -1,4 +1,4 @@
-"""What is measured: flat integer vectors with a known sensitivity."""
+"""Statistics: maps from records to integer vectors with a known sensitivity."""
 
 __all__ = [
     "STATISTICS",
@@ -11,12 +11,7 @@ __all__ = [
     "exact_counts",
 ]
 
-from dpjax.statistics.base import (
-    STATISTICS,
-    FamilyStatistic,
-    Statistic,
-    TableStatistic,
-)
+from dpjax.statistics.base import STATISTICS, FamilyStatistic, Statistic, TableStatistic
 from dpjax.statistics.fourier import FourierCoefficients
 from dpjax.statistics.network_counts import NetworkCounts
 from dpjax.statistics.streaming import exact_counts

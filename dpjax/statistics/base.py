@@ -1,4 +1,4 @@
-"""The contract of a statistic: what is measured, and by how much a record moves it."""
+"""Abstract base classes of statistics."""
 
 __all__ = ["STATISTICS", "FamilyStatistic", "Statistic", "TableStatistic"]
 
@@ -22,12 +22,12 @@ from dpjax.tables.layout import TableLayout
 class Statistic(abc.ABC):
     """A map from records to one flat vector of integers; static and hashable.
 
-    A statistic of one's own is a subclass with a `kind`, added to `STATISTICS`: then
-    `release`, files and `verify` take it.
+    A new statistic is a subclass with a `kind`, added to `STATISTICS`, so that
+    `release`, files and `verify` accept it.
     """
 
     kind: ClassVar[str]
-    """Its name in files."""
+    """Name of the statistic in files."""
 
     @property
     @abc.abstractmethod
@@ -37,15 +37,15 @@ class Statistic(abc.ABC):
     @property
     @abc.abstractmethod
     def length(self) -> int:
-        """Number of integers that are measured."""
+        """Number of measured integers."""
 
     @abc.abstractmethod
     def measure(self, records: Real[Array, "n d"]) -> Int32[Array, " m"]:
-        """The exact statistic."""
+        """Compute the exact statistic."""
 
     @abc.abstractmethod
     def sensitivity(self, adjacency: Adjacency) -> Sensitivity:
-        """By how much, in L1, one record can move the statistic.
+        """Return the L1 sensitivity of the statistic.
 
         Raises:
             ValueError: if the statistic is for the other adjacency.
@@ -53,7 +53,7 @@ class Statistic(abc.ABC):
 
     @abc.abstractmethod
     def describe(self) -> dict[str, object]:
-        """Its `kind` and options: public, plain data, from which it is built again."""
+        """Return the `kind` and options as public, plain data for files."""
 
     @classmethod
     @abc.abstractmethod
@@ -64,30 +64,30 @@ class Statistic(abc.ABC):
         net: BayesNet | None,
         adjacency: Adjacency,
     ) -> "Statistic":
-        """The statistic that `describe` described.
+        """Make a statistic from its description.
 
         Args:
-            described: what `describe` returned.
+            described: the result of `describe`.
             variables: the columns of the records.
             net: the network of the file, if it has one.
-            adjacency: of the release.
+            adjacency: adjacency of the release.
         """
 
     @property
     def network(self) -> BayesNet | None:
-        """The network whose posterior a release of this is for, if it is one."""
+        """The network whose parameters the statistic is for, if any."""
         return None
 
     @cached_property
     def parts(self) -> dict[str, int]:
-        """Names and lengths of the parts of the vector that may have their own budgets.
+        """Lengths, by name and in order, of the parts that can have their own budgets.
 
-        In the order in which they lie; none unless a statistic says otherwise.
+        Empty by default.
         """
         return {}
 
     def part_sensitivity(self, adjacency: Adjacency) -> Sensitivity:
-        """By how much, in L1, one record can move any one of the parts.
+        """Return the largest L1 sensitivity of a single part.
 
         Raises:
             ValueError: if there are no parts.
@@ -99,21 +99,21 @@ class Statistic(abc.ABC):
 
     @property
     def least_length(self) -> int:
-        """At most `length`, and found without much work, whatever a file says."""
+        """Lower bound of `length` that is cheap even for a file made to be slow."""
         return self.length
 
     @property
     def most_per_record(self) -> int:
-        """The most by which one record can move one number away from 0."""
+        """Largest absolute contribution of one record to one number."""
         return 1
 
 
 STATISTICS: Registry[Statistic] = Registry("statistic")
-"""Kinds of statistics, by the name that files use."""
+"""Kinds of statistics, by their names in files."""
 
 
 class TableStatistic(Statistic):
-    """A statistic that contingency tables can be made from."""
+    """A statistic that contingency tables can be computed from."""
 
     @property
     @abc.abstractmethod
@@ -123,21 +123,21 @@ class TableStatistic(Statistic):
     @property
     @abc.abstractmethod
     def layout(self) -> TableLayout:
-        """The tables that can be made from the vector: those of the network, if any."""
+        """Layout of the tables computed from the vector: the network's, if any."""
 
     @property
     @abc.abstractmethod
     def counted(self) -> TableLayout:
-        """The tables whose exact counts the vector is made from."""
+        """Layout of the tables whose exact counts determine the vector."""
 
     @cached_property
     def measured(self) -> TableLayout | None:
-        """The tables whose cells the vector holds, a number a cell; None: others."""
+        """Layout of the tables whose cells are the vector; None if there are none."""
         return None
 
     @abc.abstractmethod
     def of_counts(self, counts: Int32[Array, " c"], n: int) -> Int32[Array, " m"]:
-        """The exact statistic of n records whose tables of `counted` these are.
+        """Compute the exact statistic of n records from their tables of `counted`.
 
         Privacy:
             None: this is exact.
@@ -145,11 +145,11 @@ class TableStatistic(Statistic):
 
     @abc.abstractmethod
     def tables(self, vector: Flat, n: Scalar | None = None) -> Cells:
-        """The counts of every table of `layout`.
+        """Compute the counts of every table of `layout`.
 
         Args:
             vector: exact or noisy, with any leading axes.
-            n: the number of records, where it is public.
+            n: number of records, if it is public.
         """
 
 
@@ -167,10 +167,10 @@ class FamilyStatistic(Statistic):
     @property
     @abc.abstractmethod
     def lowest(self) -> int:
-        """The least integer that a record's first component is rounded to."""
+        """Smallest integer to which a record's first component is rounded."""
 
     @abc.abstractmethod
     def decode(
         self, vector: Flat, n: Scalar | None = None
     ) -> tuple[Float[Array, "*batch s"], Float[Array, "*batch"]]:
-        """The total of the family's statistics, in natural units, and n."""
+        """Return the total of the family's statistics, in natural units, and n."""

@@ -1,4 +1,4 @@
-"""Fourier coefficients of records: marginal tables rebuilt from them always agree."""
+"""Fourier coefficients of records, which give mutually consistent marginal tables."""
 
 __all__ = ["FourierCoefficients"]
 
@@ -35,28 +35,27 @@ from dpjax.tables.fourier_basis import (
 from dpjax.tables.layout import MOST_CELLS, TableLayout
 
 _MOST_TABLES = 1 << 20
-_MOST_BY_PARITY = 8  # variables: with more, a table and its transform are faster
+_MOST_BY_PARITY = 8  # variables of a group; beyond it, transforming tables is faster
 
 
 @STATISTICS.add
 @dataclass(frozen=True)
 class FourierCoefficients(TableStatistic):
-    r"""Coefficients $c_\gamma$ of all $\gamma$ in a downward closure, each once.
+    r"""Coefficients $c_\gamma$ of all $\gamma$ in a downward closure.
 
-    Under replace-one n is public: $(n - c_\gamma) / 2$, the number of records of odd
-    parity, is measured where all variables of $\gamma$ have two levels, and $c_\gamma$
-    elsewhere; $c_\emptyset = n$ is not. Under add-remove all $c_\gamma$ are.
+    Under add-remove, all $c_\gamma$ are measured. Under replace-one, where n is public,
+    $c_\emptyset = n$ is not measured, and where all variables of $\gamma$ have two
+    levels, $(n - c_\gamma) / 2$, the number of records of odd parity, is.
 
     Args:
         over: the columns of the records.
         adjacency: "replace-one" or "add-remove".
-        net: the network whose families are wanted; or None, with
-        order: the largest number of variables of a $\gamma$, from 1 to their number.
+        net: the network whose node tables (each node with its parents) are wanted.
+        order: instead of `net`, the largest number of variables of a $\gamma$.
 
     Privacy:
-        `sensitivity` says by how much one record can move the vector, in L1: exactly,
-        by variable elimination over the network's moral graph or by symmetry, or, where
-        neither is possible, as a bound (`tight` is False then).
+        `sensitivity` is exact, by variable elimination over the network's moral graph
+        or by symmetry; or, if both are too expensive, a bound (`tight` is False).
 
     Raises:
         ValueError: if neither or both of `net` and `order` are given, or out of range.
@@ -83,7 +82,7 @@ class FourierCoefficients(TableStatistic):
 
     @staticmethod
     def _refuse_order(order: int, sizes: list[int]) -> None:
-        """Raise if there are too many tables or cells, found without listing them."""
+        """Raise if there are too many tables or cells, without listing them."""
         number = len(sizes)
         if order > number:
             raise ValueError(
@@ -101,12 +100,12 @@ class FourierCoefficients(TableStatistic):
 
     @classmethod
     def of_network(cls, net: BayesNet, adjacency: Adjacency) -> "FourierCoefficients":
-        """What the families of `net` need."""
+        """Make the statistic for the node tables of `net`."""
         return cls(net.variables, adjacency, net=net)
 
     @property
     def network(self) -> BayesNet | None:
-        """The network, if it is one."""
+        """The network, if one was given."""
         return self.net
 
     @property
@@ -116,12 +115,12 @@ class FourierCoefficients(TableStatistic):
 
     @property
     def layout(self) -> TableLayout:
-        """The tables that can be rebuilt: families, or marginals of the full order."""
+        """Layout of the rebuilt tables: the network's, or all marginals of `order`."""
         return self.closure.layout if self.net is None else self.net.layout
 
     @cached_property
     def closure(self) -> DownwardClosure:
-        """The index set; its length is the paper's |N|."""
+        """The index set; its length is |N| in the paper."""
         sizes = tuple(variable.size for variable in self.variables)
         if self.net is not None:
             return DownwardClosure(sizes, maximal_groups(self.net.families))
@@ -130,27 +129,27 @@ class FourierCoefficients(TableStatistic):
 
     @property
     def _first(self) -> int:
-        """Of the slots that are measured: under replace-one, the constant is not."""
+        """First measured slot: under replace-one, the constant is not measured."""
         return 1 if self.adjacency == REPLACE_ONE else 0
 
     @property
     def length(self) -> int:
-        """Number of coefficients that are measured."""
+        """Number of measured coefficients."""
         return self._coefficients - self._first
 
     @cached_property
     def _coefficients(self) -> int:
-        """Number of them, the constant included; of an order without a list of them."""
+        """Number of coefficients with the constant; not listed if `order` is given."""
         if self.order is None:
             return len(self.closure)
         return sum(elementary([x.size - 1 for x in self.variables], self.order))
 
     @property
     def least_length(self) -> int:
-        """At most `length`, and found at once, without a list of coefficients.
+        """Lower bound of `length`, without listing coefficients.
 
-        Of a network at least half the cells of all families: coefficients of a child
-        and of some of its parents belong to no child before it.
+        For a network it is at least half the cells of all node tables: coefficients of
+        a node and some of its parents belong to no earlier node.
         """
         if self.net is None:
             return self.length
@@ -160,11 +159,11 @@ class FourierCoefficients(TableStatistic):
         return own + 1 - self._first
 
     def measure(self, records: Records | PackedRecords) -> Int32[Array, " m"]:
-        """The exact vector.
+        """Compute the exact vector.
 
         Args:
-            records: level indices; or, of binary variables, what `counts.pack` makes,
-                of which coefficients of low order are counted without any table.
+            records: level indices; or, for binary variables, the result of
+                `counts.pack`, which avoids tables for coefficients of low order.
 
         Privacy:
             None: these are exact.
@@ -180,11 +179,11 @@ class FourierCoefficients(TableStatistic):
 
     @property
     def counted(self) -> TableLayout:
-        """The groups of the closure."""
+        """Layout of the tables over the groups of the closure."""
         return self.closure.layout
 
     def of_counts(self, counts: Int32[Array, " c"], n: Scalar) -> Int32[Array, " m"]:
-        """The exact vector of n records whose tables of `counted` these are.
+        """Compute the exact vector of n records from their tables of `counted`.
 
         Privacy:
             None: these are exact.
@@ -199,7 +198,7 @@ class FourierCoefficients(TableStatistic):
 
     @cached_property
     def _subsets(self) -> tuple[tuple[int, ...], ...]:
-        """Of binary variables, those of each coefficient."""
+        """The variables of each coefficient; all variables are binary."""
         layout, subsets = self.closure.layout, []
         tables = np.searchsorted(layout.offsets, self.closure.owners, "right") - 1
         for table, entry in zip(
@@ -210,7 +209,7 @@ class FourierCoefficients(TableStatistic):
         return tuple(subsets)
 
     def _choose(self, if_binary: Array, otherwise: Array) -> Array:
-        """By coefficient; without a mask in the program where all are of one kind."""
+        """Select for each coefficient; without a mask if all variables are binary."""
         binary = self.closure.binary[self._first :]
         if binary.all():
             return if_binary
@@ -219,7 +218,7 @@ class FourierCoefficients(TableStatistic):
         )
 
     def sensitivity(self, adjacency: Adjacency) -> Sensitivity:
-        """L1 sensitivity of `measure`; exact where `tight`.
+        """Return the L1 sensitivity of `measure`; exact if `tight`.
 
         Raises:
             ValueError: if the statistic was made for the other adjacency.
@@ -231,12 +230,12 @@ class FourierCoefficients(TableStatistic):
             sizes = [variable.size for variable in self.variables]
             change, tight = largest_change_of_order(sizes, self.order)
         else:
-            layout = self.closure.layout  # refused if it has too many cells
+            layout = self.closure.layout  # raises if it has too many cells
             change, tight = largest_change_over_groups(layout.sizes, layout.groups)
         return Sensitivity(round(change), adjacency, tight)
 
     def coefficients(self, vector: Flat, n: Scalar | None = None) -> Cells:
-        """All $c_\\gamma$ behind a measured or noisy vector, the constant first."""
+        """Recover all $c_\\gamma$, constant first, from an exact or noisy vector."""
         if self.adjacency != REPLACE_ONE:
             return vector
         if n is None:
@@ -247,7 +246,7 @@ class FourierCoefficients(TableStatistic):
         return jnp.concatenate([constant, decoded], axis=-1)
 
     def tables(self, vector: Flat, n: Scalar | None = None) -> Cells:
-        """Counts of every table, mutually consistent to rounding, possibly negative."""
+        """Compute tables that agree up to rounding; counts may be negative."""
         coefficients = self.coefficients(vector, n).astype(float)
         numerators = from_coefficients(self.layout, self._spread(coefficients))
         scale = jnp.asarray(denominators(self.layout), numerators.dtype)
@@ -256,9 +255,9 @@ class FourierCoefficients(TableStatistic):
     def exact_tables(
         self, vector: ArrayLike, n: int | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Numerators and denominators of every cell, in 64-bit integers on the host.
+        """Compute numerators and denominators of all cells, as 64-bit host integers.
 
-        Two tables agree on what they share to the last integer.
+        Tables agree exactly.
         """
         values = np.asarray(vector, np.int64)
         if self.adjacency == REPLACE_ONE:
@@ -277,13 +276,9 @@ class FourierCoefficients(TableStatistic):
         return coefficients[..., places]
 
     def describe(self) -> dict[str, object]:
-        """Kind, basis and which coefficients."""
+        """Return the kind, the basis, and the order if there is one."""
         which = {} if self.order is None else {"order": self.order}
-        return {
-            "kind": self.kind,
-            "basis": "residual contrasts with level 0",
-            **which,
-        }
+        return {"kind": self.kind, "basis": "residual contrasts with level 0", **which}
 
     @classmethod
     def from_description(
@@ -293,5 +288,5 @@ class FourierCoefficients(TableStatistic):
         net: BayesNet | None,
         adjacency: Adjacency,
     ) -> "FourierCoefficients":
-        """The statistic that `describe` described."""
+        """Make the statistic from its description."""
         return cls(variables, adjacency, net, described.get("order"))

@@ -1,11 +1,10 @@
 r"""Sensitivities of Fourier coefficients under the replacement of a record.
 
-Replacing record x by x' moves $c_\gamma$ by $p - p'$, where $p, p' \in \{-1, 0, 1\}$
-are products over variables. On these values $|p - p'| = p^2 + p'^2 - pp' - p^2p'^2$,
-and each term is a product again, so a sum over all $\gamma$ with one support is a
-difference of four products over variables. What is left is a maximum over, for each
-variable, the five ways in which x and x' can lie to each other (two, if it has two
-levels).
+Replacing record x by x' changes $c_\gamma$ by $p - p'$, where $p, p' \in \{-1, 0, 1\}$
+are products over variables. For such values $|p - p'| = p^2 + p'^2 - pp' - p^2p'^2$,
+whose terms are products again. The sum over all $\gamma$ with one support is therefore
+a signed sum of four products over variables. It is maximised over the states of each
+variable: five pairs of levels in x and x' up to renaming (two, for binary variables).
 """
 
 __all__ = [
@@ -25,22 +24,22 @@ import numpy as np
 
 from dpjax.tables.fourier_basis import supports
 
-# Of one variable, with r the number of levels and "r" standing for r - 1: the sums over
-# its contrasts of p², p'², pp' and p²p'², for (x, x') = (0, 0), (1, 1), (0, 1), (1, 0)
-# and (1, 2). Other levels differ from these in name only.
+# For one variable with r levels, where "r" means r - 1: sums over its contrasts of p²,
+# p'², pp' and p²p'², for (x, x') = (0, 0), (1, 1), (0, 1), (1, 0) and (1, 2). All other
+# pairs of levels are equivalent to one of these.
 _SUMS = (("r",) * 4, (1, 1, 1, 1), ("r", 1, -1, 1), (1, "r", -1, 1), (1, 1, 0, 0))
 
 _MOST_STATES = 1 << 22  # of a factor in the elimination
 _MOST_TERMS = 1 << 24  # of a factor: its states times its supports
 _MOST_WORK = 1 << 26  # states of all factors in the elimination: half a second
-_MOST_WORK_A_STATE = 1 << 6  # beyond that, of the states of the factors it starts with
+_MOST_WORK_A_STATE = 1 << 6  # further work per state of the initial factors
 _MOST_COMPOSITIONS = 1 << 20  # times the number of variables
 
-States = np.ndarray  # (state, term): the four sums of a variable in each of its states
+States = np.ndarray  # (state, term): the four sums of a variable in each state
 
 
 def states(size: int) -> States:
-    """The four sums of a variable with `size` levels, in each of its states."""
+    """The four sums of a variable with `size` levels, in each state."""
     useful = _SUMS if size > 2 else (_SUMS[1], _SUMS[2])
     return np.array([[size - 1 if x == "r" else x for x in row] for row in useful])
 
@@ -53,11 +52,11 @@ def largest_change_over_groups(
 ) -> tuple[float, bool]:
     r"""Largest $\sum_\gamma w_\gamma |p - p'|$ over the closure of `groups`.
 
-    The weight is ½ where all variables of $\gamma$ have two levels, else 1.
+    The weight is ½ if all variables of $\gamma$ have two levels, else 1.
 
     Returns:
-        The maximum, by variable elimination, and True; or, where an elimination would
-        be too large, the sum of the groups' maxima, and False.
+        The maximum, by variable elimination, and True; or, if that is too expensive,
+        the sum of the groups' maxima, and False.
     """
     if len(groups) == 1 or any(_terms(sizes, group) > _MOST_TERMS for group in groups):
         alone = [
@@ -78,13 +77,13 @@ def largest_change_over_groups(
 
 
 def largest_change_of_order(sizes: Sequence[int], order: int) -> tuple[float, bool]:
-    r"""The same over all $\gamma$ with at most `order` variables.
+    r"""Largest $\sum_\gamma w_\gamma |p - p'|$ over at most `order` variables.
 
-    Variables with equally many levels are exchangeable, so that only how many of them
-    are in each state matters.
+    Variables with equally many levels are exchangeable, so that only the number of them
+    in each state matters.
 
     Returns:
-        The maximum and True; or a bound and False, if there are too many cases.
+        The maximum and True; or, if there are too many cases, a bound and False.
     """
     kinds = sorted(Counter(sizes).items())
     cases = math.prod(
@@ -104,7 +103,6 @@ def largest_change_of_order(sizes: Sequence[int], order: int) -> tuple[float, bo
 
 
 def _terms(sizes: Sequence[int], group: tuple[int, ...]) -> int:
-    """The work of making a group's factor."""
     return math.prod(2 * len(states(sizes[i])) for i in group)
 
 
@@ -113,8 +111,8 @@ def _factor(
 ) -> tuple[tuple[int, ...], np.ndarray]:
     """The weighted change of the coefficients on `own` supports, by states.
 
-    It is linear in the weights of the supports: one variable after the other, whether
-    it is in a support becomes what each of its states contributes.
+    It is linear in the weights of the supports: for one variable after the other, the
+    axis "in the support or not" is contracted to an axis of its states.
     """
     weights = np.zeros((2,) * len(group))
     for support in own:
@@ -130,10 +128,8 @@ def _factor(
     return group, change
 
 
-def _eliminate(
-    factors: list[tuple[tuple[int, ...], np.ndarray]],
-) -> float | None:
-    """Maximum of a sum of tables, one variable out at a time; None if too large."""
+def _eliminate(factors: list[tuple[tuple[int, ...], np.ndarray]]) -> float | None:
+    """Maximum of a sum of tables, by variable elimination; None if too expensive."""
     sizes = {i: t.shape[g.index(i)] for g, t in factors for i in g}
     left = _MOST_WORK + _MOST_WORK_A_STATE * sum(table.size for _, table in factors)
     holding = {i: {} for i in sizes}  # by variable: its factors, by number
@@ -169,7 +165,7 @@ def _eliminate(
 
 
 def _next(queue: list[tuple[int, int]], neighbours: dict[int, set[int]]) -> int:
-    """The variable with the fewest neighbours: what the queue says may be outdated."""
+    """The variable with the fewest neighbours; outdated entries are dropped."""
     while True:
         number, variable = heapq.heappop(queue)
         if variable in neighbours and len(neighbours[variable]) == number:
@@ -181,7 +177,6 @@ def _sum(
     scope: tuple[int, ...],
     sizes: dict[int, int],
 ) -> np.ndarray:
-    """The sum of factors as a table over a scope that holds all their variables."""
     total = np.zeros([sizes[i] for i in scope])
     for group, table in factors:
         total = total + table.reshape([sizes[i] if i in group else 1 for i in scope])
@@ -189,18 +184,18 @@ def _sum(
 
 
 def _compositions(total: int, parts: int) -> Iterable[tuple[int, ...]]:
-    """All ways to put `total` variables into `parts` states."""
+    """All ways to distribute `total` variables over `parts` states."""
     for bars in itertools.combinations(range(total + parts - 1), parts - 1):
         edges = (-1, *bars, total + parts - 1)
         yield tuple(b - a - 1 for a, b in itertools.pairwise(edges))
 
 
 def _polynomials(size: int, number: int, order: int) -> np.ndarray:
-    r"""$\prod (1 + p z)$ over variables of one size, for all numbers of them by state.
+    r"""$\prod (1 + p z)$ over variables of one size, for each composition into states.
 
     Returns:
-        A line a composition, a column a term, and last the coefficients up to `order`.
-        They are integers of at most 2^28, as there are so many cells at most.
+        Integers of shape (composition, term, degree), at most 2^28, the largest number
+        of cells.
     """
     ways = np.array(list(_compositions(number, len(states(size)))))
     product = _one(order)
@@ -214,12 +209,11 @@ def _polynomials(size: int, number: int, order: int) -> np.ndarray:
 
 
 def _one(order: int) -> np.ndarray:
-    """The polynomial 1, for each term."""
     return np.eye(1, order + 1, dtype=np.int64)[None].repeat(len(_SIGNS), axis=1)
 
 
 def _times(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Products of polynomials, up to the degree that they have."""
+    """Products of polynomials, truncated to their common degree."""
     product = np.zeros(np.broadcast_shapes(left.shape, right.shape), np.int64)
     for degree in range(left.shape[-1]):
         rest = left.shape[-1] - degree

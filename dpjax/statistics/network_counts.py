@@ -1,4 +1,4 @@
-"""Contingency tables of a network's families: the posterior updates themselves."""
+"""Contingency tables of a network's nodes with their parents."""
 
 __all__ = ["NetworkCounts"]
 
@@ -26,22 +26,22 @@ from dpjax.tables.layout import TableLayout
 @STATISTICS.add
 @dataclass(frozen=True)
 class NetworkCounts(TableStatistic):
-    r"""Counts $N_i[j, v]$ of a network's families, the updates of its Dirichlet priors.
+    r"""Counts $N_i[j, v]$ of each node with its parents, which update Dirichlet priors.
 
     Args:
         net: the network.
-        families: "maximal" measures only families that no other one contains, and
+        families: "maximal" measures only node tables that no other one contains, and
             derives the others by summation; "all" measures one table per variable,
             Algorithm 1 as printed.
 
     Privacy:
-        Replacing one record moves one unit from a cell to another in each measured
-        table, so the sensitivity is twice their number; adding or removing one record
-        changes one cell in each, so it is their number. Both are attained, by two
-        records that differ everywhere. With "all" they are 2d and d for d variables.
+        Replacing one record moves one unit between cells of each measured table, so
+        the L1 sensitivity is twice their number; adding or removing one changes one
+        cell of each, so it is their number. Records that differ in all variables
+        attain both. With "all" they are 2d and d for d variables.
 
     Raises:
-        ValueError: if `families` is neither of the two.
+        ValueError: if `families` has another value.
 
     Reference:
         Zhang, Rubinstein & Dimitrakakis (AAAI-16), Algorithm 1 and Lemma 1 (there for
@@ -63,12 +63,12 @@ class NetworkCounts(TableStatistic):
 
     @property
     def variables(self) -> tuple[Variable, ...]:
-        """Those of the network."""
+        """The variables of the network."""
         return self.net.variables
 
     @property
     def layout(self) -> TableLayout:
-        """Layout of all families of the network."""
+        """Layout of all node tables of the network."""
         return self.net.layout
 
     @cached_property
@@ -80,11 +80,11 @@ class NetworkCounts(TableStatistic):
 
     @property
     def counted(self) -> TableLayout:
-        """What is measured is counted."""
+        """Layout of the measured tables."""
         return self.measured
 
     def of_counts(self, counts: Int32[Array, " m"], n: int) -> Int32[Array, " m"]:
-        """The counts themselves.
+        """Return the counts unchanged.
 
         Privacy:
             None: these are the exact counts.
@@ -97,10 +97,11 @@ class NetworkCounts(TableStatistic):
         return self.measured.length
 
     def measure(self, records: Records | PackedRecords) -> Int32[Array, " m"]:
-        """The measured tables in one flat vector.
+        """Count the measured tables, as one flat vector.
 
         Args:
-            records: level indices; or, of binary variables, what `counts.pack` makes.
+            records: level indices; or, for binary variables, the result of
+                `counts.pack`.
 
         Privacy:
             None: these are the exact counts.
@@ -108,30 +109,27 @@ class NetworkCounts(TableStatistic):
         return count(records, self.measured)
 
     def sensitivity(self, adjacency: Adjacency) -> Sensitivity:
-        """Exact L1 sensitivity of `measure` under `adjacency`, in records."""
+        """Return the exact L1 sensitivity of `measure`, in records."""
         one = self.part_sensitivity(adjacency)
         tables = len(self.measured.groups)
         return Sensitivity(int(one.value) * tables, adjacency, tight=True)
 
     def part_sensitivity(self, adjacency: Adjacency) -> Sensitivity:
-        """Exact L1 sensitivity of one measured table: a record is in one of its cells.
-
-        Every table has this one, and a record can move all of them at once.
-        """
+        """Return the exact L1 sensitivity of one measured table, the same for all."""
         one_of(ADJACENCIES, adjacency=adjacency)
         return Sensitivity(2 if adjacency == REPLACE_ONE else 1, adjacency, tight=True)
 
     @cached_property
     def parts(self) -> dict[str, int]:
-        """Number of cells of each measured table, by the child of its family."""
+        """Number of cells of each measured table, by the name of its node."""
         names = [self.net.names[group[-1]] for group in self.measured.groups]
         cells = np.diff(self.measured.offsets).tolist()
         return dict(zip(names, cells, strict=True))
 
     def tables(self, vector: Flat, n: Scalar | None = None) -> Cells:
-        """One table per variable: measured, or summed from the smallest around it."""
+        """Return one table per variable: measured, or a margin of the smallest one."""
         offsets, parts, start = self.measured.offsets, [], 0
-        measured = 0  # tables so far; a run of them is one slice, not many
+        measured = 0  # tables so far; adjacent ones are copied as one slice
         for family in self.net.families:
             if self.measured.groups[measured : measured + 1] == (family,):
                 measured += 1
@@ -141,7 +139,7 @@ class NetworkCounts(TableStatistic):
         return jnp.concatenate([*parts, vector[..., start:]], axis=-1)
 
     def describe(self) -> dict[str, object]:
-        """Kind and which families are measured; the network is described on its own."""
+        """Return the kind and `families`; files describe the network separately."""
         return {"kind": self.kind, "families": self.families}
 
     @classmethod
@@ -152,13 +150,13 @@ class NetworkCounts(TableStatistic):
         net: BayesNet | None,
         adjacency: Adjacency,
     ) -> "NetworkCounts":
-        """The statistic that `describe` described, of the network of the file."""
+        """Make the statistic of the file's network from its description."""
         if net is None:
-            raise ValueError("`parents` must be those of a network, got none.")
+            raise ValueError("`parents` must be given for counts of a network.")
         return cls(net, families=described["families"])
 
     def _sum(self, vector: Flat, family: tuple[int, ...]) -> Cells:
-        """The table over `family`, from the smallest measured one that contains it."""
+        """Sum the smallest measured table that contains `family` to its margin."""
         layout, batch = self.measured, vector.shape[:-1]
         holding = [
             (math.prod(layout.shape(group)), table)

@@ -1,4 +1,4 @@
-"""Counts of tables that need not fit in memory."""
+"""Exact counts of tables that need not fit in memory."""
 
 __all__ = ["exact_counts"]
 
@@ -26,33 +26,32 @@ def exact_counts(
     mesh: Mesh | None = None,
     progress: Callable[[Iterable], Iterable] = iter,
 ) -> Int64[np.ndarray, " m"]:
-    """Count a network's families over a source of any length, in flat memory.
+    """Count a network's node tables over a source of any length, in bounded memory.
 
     Args:
         net: the network; its variables are the schema.
-        source: what `Schema.encode_batches` takes: a Parquet, CSV or CSV.gz file, a
+        source: any source of `Schema.encode_batches`: a Parquet, CSV or CSV.gz file, a
             folder or a list of files, an Arrow data set, table or reader, or an
             iterable of tables or of arrays of encoded records. It is read once.
-        families: "maximal" or "all", as in `NetworkCounts`, whose order of cells this
-            has.
-        ignore: columns outside the network that are to be left out; "*" for all.
-        mesh: devices to count on; None: the default one. If it spans several processes,
-            each must call this with the same source. Each then counts its share (every
-            k-th row group of Parquet files, every k-th of several CSV files, and every
-            k-th batch of anything else), and all get the total.
-        progress: wraps the batches that are worked through, as `tqdm` does.
+        families: "maximal" or "all", as in `NetworkCounts`.
+        ignore: columns outside the network to leave out; "*" for all.
+        mesh: devices to count on; None: the default one. If it spans k processes, each
+            calls this function with the same source, counts every k-th row group of
+            Parquet files, CSV file of several, or batch of anything else, and returns
+            the total.
+        progress: wraps the iterable of batches, as `tqdm` does.
 
     Returns:
-        What `NetworkCounts(net, families).measure` gives of all records at once, in 64
-        bits: exact beyond 2^31 records.
+        `NetworkCounts(net, families).measure` of all records, in 64 bits, so that it is
+        exact beyond 2^31 records.
 
     Privacy:
         None: these are the exact counts. To publish, give the source to `release`.
 
     Raises:
-        ValueError: if the source cannot be read throughout, or does not fit the
-            network. The message names the file, with its row group or row where that is
-            known, and never shows a value.
+        ValueError: if the source cannot be read or does not fit the network. The
+            message names the file, and the row group or row if it is known, and never
+            shows a value.
         RuntimeError: in the other processes of a mesh, if one of them fails; if it
             died, `dpjax.runtime.PeerLost`.
     """

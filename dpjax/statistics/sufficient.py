@@ -1,7 +1,4 @@
-"""Sufficient statistics of an exponential family, as integers on a public grid.
-
-Each record is clipped, scaled, and rounded on its own; only then are records added.
-"""
+"""Sufficient statistics of an exponential family, as integers on a public grid."""
 
 __all__ = ["Sufficient"]
 
@@ -32,28 +29,27 @@ _MOST_UNITS = 1 << 16
 class Sufficient(FamilyStatistic):
     r"""By component of S: $T_k = \sum_x \mathrm{round}(units \, S_k(x) / scale_k)$.
 
-    Components have the same range, so that none drowns in the noise of another. Under
-    replace-one n is public and not measured. Under add-remove one more number is:
-    $units \cdot n - T_c$ for a component c in [0, scale], whence n, in the same units.
-    That costs nothing, since a record that adds much to one of the two adds little to
-    the other; n on its own would make every record count for `units` more. Counts of a
-    categorical variable need none: they sum to n.
+    Each record is clipped, scaled and rounded before the sum. All components have the
+    same range, since they get the same noise. Under replace-one n is public. Under
+    add-remove, $units \cdot n - T_c$ is measured too, for a component c in [0, scale],
+    and with $T_c$ gives n. This does not raise the sensitivity, since the two shares of
+    a record sum to `units`; measuring n itself would. Counts of a categorical variable
+    sum to n already.
 
     Args:
-        family: the family, its bounds those of the variables.
+        family: the family; its bounds are those of the variables.
         over: the columns of the records.
         adjacency: "replace-one" or "add-remove".
         units: steps from 0 to the largest value of a component, up to 65536; a multiple
-            of `family.lattice`, if it has one. None: 1024, or the lattice itself, where
-            rounding then loses nothing.
+            of `family.lattice`, if it has one. None: 1024, or the lattice, where
+            rounding is exact.
 
     Privacy:
-        `sensitivity` is that of the rounded records, whatever they hold. A record adds
-        at most `units` to a number, or takes as much away; replaced, it may do both.
+        `sensitivity` holds for all records, after clipping and rounding. One record
+        contributes at most `units` to a number in absolute value.
 
     Raises:
-        ValueError: if the bounds, kinds or number of the variables are not those of the
-            family, or `units` is out of range.
+        ValueError: if the variables do not fit the family, or `units` is out of range.
 
     Reference:
         Foulds, Geumlek, Welling & Chaudhuri (UAI-16), equations 16-17.
@@ -105,17 +101,17 @@ class Sufficient(FamilyStatistic):
         units: int | None = None,
         **options: Any,
     ) -> "Sufficient":
-        """The statistic of the family of that name, with the variables' bounds.
+        """Make the statistic of a family by its name, with the variables' bounds.
 
         Args:
             family: a key of `dpjax.families.FAMILIES`.
-            variables: the columns of the records; of a regression the target last.
+            variables: the columns of the records; the target of a regression is last.
             adjacency: "replace-one" or "add-remove".
             units: see `Sufficient`.
-            **options: what the family needs besides, such as `variance`.
+            **options: further parameters of the family, such as `variance`.
 
         Raises:
-            ValueError: if there is no such family or it has no such variables.
+            ValueError: if there is no such family or it does not fit the variables.
         """
         one_of(tuple(FAMILIES), family=family)
         lower, upper = _bounds(variables)
@@ -130,7 +126,7 @@ class Sufficient(FamilyStatistic):
         net: BayesNet | None,
         adjacency: Adjacency,
     ) -> "Sufficient":
-        """The statistic that `describe` described."""
+        """Make the statistic from its description."""
         family, units = described["family"], described["units"]
         return cls.of(family, variables, adjacency, units, **described["options"])
 
@@ -141,12 +137,12 @@ class Sufficient(FamilyStatistic):
 
     @property
     def steps(self) -> int:
-        """`units`, which construction has made a number."""
+        """`units`, which is never None after construction."""
         return self.units or _UNITS
 
     @property
     def lowest(self) -> int:
-        """The least integer that a record's first component is rounded to."""
+        """Smallest integer to which a record's first component is rounded."""
         one = Sufficient(self.family, self.over, REPLACE_ONE, self.units)
         return self.steps - int(one.sensitivity(REPLACE_ONE).value)
 
@@ -156,20 +152,20 @@ class Sufficient(FamilyStatistic):
 
     @property
     def length(self) -> int:
-        """Components of S, and under add-remove the number that n follows from."""
+        """Number of components of S, plus one under add-remove if n needs it."""
         return self.family.dimension + self._measures_complement
 
     @property
     def most_per_record(self) -> int:
-        """`units`: n times it must stay within 2^29 for exact noise."""
+        """`units`; n times it must be at most 2^29 for exact noise."""
         return self.steps
 
     def measure(self, records: Real[ArrayLike, "n d"]) -> Int32[Array, " m"]:
-        """The exact sums.
+        """Compute the exact sums.
 
         Args:
-            records: values of intervals, or indices of levels. Anything beyond bounds
-                is clipped; what is no number is the variable's `missing`.
+            records: values of intervals, or indices of levels. Values are clipped to
+                their bounds; NaN becomes the variable's `missing`.
 
         Privacy:
             None: these are exact.
@@ -177,7 +173,6 @@ class Sufficient(FamilyStatistic):
         return self._round(array_of(records, "records")).sum(axis=0, dtype=jnp.int32)
 
     def _round(self, records: Real[Array, "n d"]) -> Int32[Array, "n m"]:
-        """One row of integers a record."""
         records = records.astype(float)
         missing = [x.missing for x in self.over if isinstance(x, Interval)]
         if missing:
@@ -191,13 +186,13 @@ class Sufficient(FamilyStatistic):
         return jnp.concatenate([rounded, self.steps - carrier], axis=1)
 
     def sensitivity(self, adjacency: Adjacency) -> Sensitivity:
-        r"""L1 sensitivity of `measure`, in units; exact where `tight`.
+        r"""Return the L1 sensitivity of `measure`, in units; exact if `tight`.
 
         Under add-remove it is that of the scaled S, a whole number, attained where all
-        components are largest, for there the last number is 0. Under replace-one it is
-        exact on a lattice and in one dimension, since rounding is monotone. Elsewhere
-        each number is rounded by at most ½ + η, with η what float32 may be wrong by, so
-        K of them move by at most $units \cdot Δ + K (1 + 2η)$.
+        components are largest and the last number is 0. Under replace-one it is exact
+        on a lattice, and in one dimension since rounding is monotone. Otherwise, each
+        of K numbers is rounded by at most ½ + η, where η bounds the error of float32,
+        so the bound is $units \cdot Δ + K (1 + 2η)$.
 
         Raises:
             ValueError: if the statistic was made for the other adjacency.
@@ -222,14 +217,14 @@ class Sufficient(FamilyStatistic):
     def decode(
         self, vector: Flat, n: Scalar | None = None
     ) -> tuple[Float[Array, "*batch s"], Float[Array, "*batch"]]:
-        """The total of S, in natural units, and n, behind an exact or noisy vector.
+        """Recover the total of S, in natural units, and n.
 
         Args:
             vector: exact or noisy, with any leading axes.
-            n: the number of records, where it is public.
+            n: number of records, if it is public.
 
         Returns:
-            The total of `family.statistics`, and n: neither need be a possible one
+            The total of `family.statistics`, and n. With noise they may be impossible
             (see `family.project`).
 
         Raises:
@@ -250,7 +245,7 @@ class Sufficient(FamilyStatistic):
         return scaled[..., : scales.shape[-1]] * jnp.asarray(scales, scaled.dtype), n
 
     def describe(self) -> dict[str, object]:
-        """Kind, family, options and units; variables and adjacency are not repeated."""
+        """Return kind, family, options and units; the file has the rest."""
         return {
             "kind": self.kind,
             "family": self.family.name,
@@ -262,7 +257,7 @@ class Sufficient(FamilyStatistic):
 def _bounds(
     variables: tuple[Variable, ...] | tuple[Interval, ...],
 ) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Lower and upper ones; levels are numbered from 0."""
+    """Lower and upper bounds; those of levels are the first and last index."""
     pairs = [
         (x.lower, x.upper) if isinstance(x, Interval) else (0.0, x.size - 1.0)
         for x in variables

@@ -1,4 +1,4 @@
-"""Studies: sweeps, experiments, planning and coverage."""
+"""Simulation studies: sweeps, experiments, planning and coverage of intervals."""
 
 __all__ = [
     "HiddenMarkovExperiment",

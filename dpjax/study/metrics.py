@@ -1,9 +1,13 @@
-"""Scores of probabilistic predictions, in JAX, so that thousands go into one call."""
+"""Scores of predictions and errors of tables, as functions that JAX can batch."""
 
-__all__ = ["accuracy", "log_loss", "roc_auc"]
+__all__ = ["accuracy", "log_loss", "roc_auc", "table_errors"]
 
 import jax.numpy as jnp
+from jax.scipy.special import xlogy
 from jaxtyping import Array, Bool, Float, Integer
+
+from dpjax._types import Cells
+from dpjax.tables.layout import TableLayout
 
 
 def accuracy(
@@ -26,13 +30,12 @@ def roc_auc(
     positive: Integer[Array, " n"],
     among: Bool[Array, " n"] | None = None,
 ) -> Float[Array, ""]:
-    """Probability that a positive record scores above a negative one, ties half.
+    """Area under the ROC curve: P(a positive record scores above a negative one).
 
     Args:
-        scores: larger for records more likely to be positive.
+        scores: larger for records more likely to be positive; a tie counts ½.
         positive: 1 for positive records, 0 for negative ones; both must occur.
-        among: which records count; None: all. As a mask, it may differ from call to
-            call of one compiled program.
+        among: mask of the records that are used; None: all. It may be traced.
 
     Reference:
         Hanley & McNeil (Radiology 1982): the Mann-Whitney form.
@@ -40,7 +43,7 @@ def roc_auc(
     if among is None:
         among = jnp.ones(scores.shape, bool)
     finite = jnp.minimum(scores, jnp.finfo(scores.dtype).max)
-    scores = jnp.where(among, finite, jnp.inf)  # above all, whose ranks stay the same
+    scores = jnp.where(among, finite, jnp.inf)  # last, so that other ranks stay
     ordered = jnp.sort(scores)
     below = jnp.searchsorted(ordered, scores, side="left", method="sort")
     up_to = jnp.searchsorted(ordered, scores, side="right", method="sort")
@@ -49,3 +52,19 @@ def roc_auc(
     number = positive.sum()
     u = jnp.sum(ranks * positive) - number * (number + 1) / 2
     return u / (number * (among.astype(ranks.dtype).sum() - number))
+
+
+def table_errors(
+    layout: TableLayout, truth: Cells, learned: Cells
+) -> dict[str, Float[Array, ""]]:
+    """Total variation and KL(true ‖ learned), in nats, averaged over all rows.
+
+    Args:
+        layout: layout of both, with a variable's own axis last (`BayesNet.layout`).
+        truth: rows that sum to 1.
+        learned: rows that sum to 1.
+    """
+    rows = int(layout.rows[-1]) + 1
+    variation = jnp.abs(truth - learned).sum() / 2
+    divergence = (xlogy(truth, truth) - xlogy(truth, learned)).sum()
+    return {"total_variation": variation / rows, "kl": divergence / rows}

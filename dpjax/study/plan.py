@@ -1,7 +1,6 @@
-"""What each mechanism would cost in accuracy, before any data is touched.
+"""Expected error of each mechanism, by simulation without any data.
 
-By simulation: tables drawn uniformly, records drawn from them, each mechanism applied.
-Nothing here sees a record; asking is free, and may be repeated.
+True tables are drawn uniformly and records from them, and each mechanism is applied.
 """
 
 __all__ = ["Outlook", "Plan", "plan"]
@@ -31,7 +30,6 @@ from dpjax.privacy import (
     exact_epsilon,
 )
 from dpjax.statistics import FourierCoefficients, NetworkCounts
-from dpjax.study.experiments.errors import table_errors
 from dpjax.study.experiments.table_learners import (
     NoisyTables,
     PlainTables,
@@ -39,19 +37,20 @@ from dpjax.study.experiments.table_learners import (
     TableLearner,
     of_recipe,
 )
+from dpjax.study.metrics import table_errors
 from dpjax.tables.counts import count
 
 
 @dataclass(frozen=True)
 class Outlook:
-    """What to expect of one mechanism.
+    """Expected error of one mechanism.
 
     Attributes:
-        name: of the mechanism, as `release` knows it; or what else is compared.
-        total_variation: between a row of the true tables and of those that are learned,
-            mean over rows, tables and noise.
+        name: name of the mechanism in `release`, or of another method compared with it.
+        total_variation: total variation of the learned from the true tables, averaged
+            over rows, tables and noise.
         total_variation_se: its standard error over repeats.
-        kl: the same for KL(true ‖ learned), in nats.
+        kl: KL(true ‖ learned) in nats, averaged likewise.
         kl_se: its standard error.
         choices: noise scale, or truncation and temperature.
     """
@@ -66,7 +65,7 @@ class Outlook:
 
 @dataclass(frozen=True)
 class Plan:
-    """Outlooks for one network, n, ε and adjacency, the best private one first."""
+    """Outlooks of all mechanisms, the best one first and the non-private one last."""
 
     epsilon: str
     adjacency: Adjacency
@@ -91,23 +90,21 @@ def plan(
     prior: float = 1.0,
     mechanisms: Sequence[str | Recipe] = (),
 ) -> Plan:
-    """Expected error of the mechanisms, if all tables were equally likely.
-
-    All but map-cells, which is for a few rows, unless it is named.
+    """Estimate the expected error of each mechanism under uniformly drawn tables.
 
     Args:
         net: the network.
-        n: number of records, or a public guess of it: never the true one where n is
-            private.
+        n: number of records; if it is private, a public guess and not the true number.
         epsilon: privacy loss, > 0.
         adjacency: "replace-one" or "add-remove".
-        key: of the simulation.
-        repeats: of tables, records and noise, at least 2.
+        key: typed key of the simulation.
+        repeats: number of draws of tables, records and noise, at least 2.
         prior: Dirichlet parameter of every cell.
-        mechanisms: further recipes, or their names, to be compared with the others.
+        mechanisms: further recipes to compare, or their names. Of the mechanisms, only
+            map-cells, which is for a few rows, is not compared by default.
 
     Privacy:
-        Touches no data: costs nothing.
+        No data is used, so that nothing is charged.
 
     Raises:
         ValueError: if an argument is outside its range.
@@ -123,7 +120,7 @@ def plan(
         candidates[str(recipe)] = learner, {}
     outlooks = []
     for name, (learner, choices) in candidates.items():
-        same = jr.clone(key)  # all learn from the same simulated records
+        same = jr.clone(key)  # the same simulated records for all
         errors = np.asarray(_errors(same, net, n, learner, repeats))
         mean, se = errors.mean(axis=0), errors.std(axis=0, ddof=1) / repeats**0.5
         (variation, kl), (variation_se, kl_se) = mean.tolist(), se.tolist()
@@ -135,11 +132,11 @@ def plan(
 def _candidates(
     net, n, epsilon, adjacency, prior
 ) -> dict[str, tuple[TableLearner, dict]]:
-    """By name, how tables are learned, and the choices that ε entails."""
+    """By name, the learner of tables and the choices that follow from ε."""
     counts = NetworkCounts(net)
     plain = PlainTables(counts, jnp.asarray(prior, float))
     candidates: dict[str, tuple[TableLearner, dict]] = {"non-private": (plain, {})}
-    public = n if adjacency == REPLACE_ONE else None  # as `release` has it
+    public = n if adjacency == REPLACE_ONE else None
     for name, statistic, projected in (
         ("laplace", counts, False),
         ("laplace, consistent", counts, True),
@@ -164,11 +161,11 @@ def _candidates(
     return candidates
 
 
-@eqx.filter_jit  # laws that differ in numbers alone share a program
+@eqx.filter_jit  # learners that differ only in numbers share a program
 def _errors(
     key: Key, net: BayesNet, n: int, learner: TableLearner, repeats: int
 ) -> Array:
-    """Total variation and KL of a row, a line a repeat."""
+    """Mean total variation and KL of a row, of shape (repeats, 2)."""
     layout, measured = net.layout, NetworkCounts(net).measured
 
     def one(key):

@@ -1,4 +1,4 @@
-"""The statements of the papers: utility bounds, Lipschitz constants, stealth."""
+"""Statements of the papers: utility bounds, Lipschitz constants and stealth."""
 
 __all__ = [
     "CellNoise",
@@ -29,10 +29,6 @@ __all__ = [
     "truncation",
 ]
 
-from dpjax.theory.comparison import table_1
-from dpjax.theory.exponential import lemma_4
-from dpjax.theory.fourier import CellNoise, remark_1, theorem_3
-from dpjax.theory.laplace import proposition_1, theorem_1
 from dpjax.theory.lipschitz import (
     bernoulli_constant,
     lemma_2,
@@ -51,4 +47,13 @@ from dpjax.theory.stochastic_lipschitz import (
     beta_mass,
     lemma_3,
     theorem_4,
+)
+from dpjax.theory.utility import (
+    CellNoise,
+    lemma_4,
+    proposition_1,
+    remark_1,
+    table_1,
+    theorem_1,
+    theorem_3,
 )

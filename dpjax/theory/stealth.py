@@ -1,8 +1,8 @@
-r"""Stealth: raising the total until no released table has a negative cell.
+r"""Stealth: increase of the total until no released table has a negative cell.
 
-Tables rebuilt from Fourier coefficients always agree. A constant coefficient larger by
-s adds $s / \prod_i r_i$ to every cell of a table, and a large enough s hides that noise
-was added at all, from those who do not know n.
+An increment s of the constant Fourier coefficient adds $s / \prod_i r_i$ to every cell
+of a table. If s is large enough, readers who do not know n cannot see that the tables,
+which always agree, are noisy.
 """
 
 __all__ = ["Stealth", "calibrated_increment", "paper_increment", "stealth"]
@@ -28,18 +28,18 @@ from dpjax.tables.fourier_basis import denominators, raise_total
 from dpjax.tables.layout import TableLayout
 from dpjax.tables.projection import project
 
-_ROUNDING = 1e-2  # of a count, in records
+_ROUNDING = 1e-2  # largest rounding error of a count, in records
 _CONFIDENCE = 0.999  # that the simulated quantile is not too small
 
 
 class Stealth(NamedTuple):
-    """What an observer of a release's tables can see.
+    """Observable properties of a release's tables.
 
     Attributes:
-        increment: what the total was raised by, in records.
+        increment: increase of the total, in records.
         nonnegative: whether no cell is negative.
-        consistent: whether any two tables agree on what they share.
-        total_shows: whether n is public, so that the raised total gives it away.
+        consistent: whether any two tables have the same common marginal.
+        total_shows: whether n is public, so that the increased total is visible.
     """
 
     increment: float
@@ -53,17 +53,17 @@ class Stealth(NamedTuple):
             f"tables agree: {'yes' if self.consistent else 'no'}",
         ]
         if self.total_shows:
-            lines.append("n is public and the raised total shows: rescale the tables.")
+            lines.append("n is public, so the raised total shows: rescale the tables.")
         if not self.nonnegative:
-            lines.append("another release would cost its ε again; truncating is free.")
+            lines.append("another release would cost ε again; truncation costs none.")
         return "\n".join(lines)
 
 
 def paper_increment(statistic: TableStatistic, epsilon: Epsilon, t: Scalar) -> float:
-    r"""The increment of the paper, $4 t |N|^2 / \epsilon$, in records.
+    r"""Return the increment of the paper, $4 t |N|^2 / \epsilon$, in records.
 
-    Claimed to make all cells non-negative with probability at least 1 - exp(-t), with
-    the paper's noise: this fails for small t, and is very loose for larger ones.
+    The paper claims that with its noise all cells are non-negative with probability at
+    least 1 - exp(-t). This fails for small t, and is very loose for larger t.
 
     Args:
         statistic: over binary variables.
@@ -91,23 +91,23 @@ def calibrated_increment(
     probability: Scalar,
     draws: int = 10_000,
 ) -> float:
-    r"""The smallest increment that suffices with `probability`, whatever the data.
+    r"""Simulate the smallest increment that suffices with `probability` for any data.
 
-    A quantile over simulated noise of the largest $-\prod_i r_i \cdot \text{noise}$
-    of a cell, an upper confidence bound at 99.9 %. No records are used.
+    It is an upper 99.9 % confidence bound of a quantile of the largest
+    $-\prod_i r_i \cdot \text{noise}$ of a cell. No records are used.
 
     Args:
-        key: typed, for the simulation.
-        statistic: whose tables are wanted.
-        mechanism: that adds the noise.
-        probability: that no cell is negative, between 0 and 1.
-        draws: of the simulation.
+        key: typed key of the simulation.
+        statistic: the statistic that the tables are computed from.
+        mechanism: the mechanism that adds the noise.
+        probability: probability that no cell is negative, between 0 and 1.
+        draws: number of simulated draws.
 
     Returns:
         An increment of the total, in records.
 
     Raises:
-        ValueError: if the probability is not one, or too near 1 for so many draws.
+        ValueError: if `probability` is out of range, or too near 1 for `draws`.
     """
     typed_key(key=key)
     whole(1, draws=draws)
@@ -126,7 +126,7 @@ def calibrated_increment(
 def _increments_needed(
     key: Key, mechanism: Mechanism, statistic: TableStatistic, draws: int
 ) -> Array:
-    """By each draw of the noise, where all counts are zero."""
+    """The increment that each draw of the noise needs if all counts are zero."""
     scale = denominators(statistic.layout)
     zeros = jnp.zeros(statistic.length, jnp.int32)
 
@@ -138,13 +138,13 @@ def _increments_needed(
 
 
 def stealth(released: Released, increment: Scalar = 0.0) -> Stealth:
-    """What shows in the tables of a release, raised by `increment` records.
+    """Describe the tables of a release, raised by `increment` records.
 
     Privacy:
-        Post-processing. To release again until the tables look well costs ε each time.
+        Post-processing. Every further release costs ε again.
     """
     layout, counts = released.counted.layout, released.counts().astype(float)
-    agreed = counts  # rebuilt from coefficients, tables cannot but agree
+    agreed = counts  # tables rebuilt from coefficients always agree
     if not isinstance(released.statistic, FourierCoefficients):
         agreed = project(layout, counts, nonnegative=False)
     lowest, furthest = _extremes(counts, agreed, increment, layout)
@@ -160,6 +160,6 @@ def stealth(released: Released, increment: Scalar = 0.0) -> Stealth:
 def _extremes(
     counts: Array, agreed: Array, increment: Scalar, layout: TableLayout
 ) -> tuple[Array, Array]:
-    """The smallest raised count, and the largest distance of a count to its fit."""
+    """The smallest raised count, and the largest difference of a count from its fit."""
     raised = raise_total(layout, counts, increment)
     return jnp.min(raised), jnp.max(jnp.abs(agreed - counts))

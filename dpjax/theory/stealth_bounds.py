@@ -1,6 +1,6 @@
-"""Whether an increment leaves no cell negative: as the paper says, and simulated."""
+"""Probability that an increment leaves no cell negative: printed and simulated."""
 
-__all__ = ["corollary_3", "stealth_probability"]
+__all__ = ["binary", "closure_of", "corollary_3", "stealth_probability"]
 
 import functools
 import itertools
@@ -11,18 +11,17 @@ import numpy as np
 
 from dpjax._checks import one_of, positive, typed_key, whole
 from dpjax._types import Key
-from dpjax.data.bayes_net import BayesNet
+from dpjax.data.bayes_net import BayesNet, maximal_groups
 from dpjax.tables.fourier_basis import DownwardClosure, from_coefficients
-from dpjax.theory._arguments import closure_of
 
-_MOST_STATES = 1 << 26  # of one table in an elimination, all draws together
+_MOST_STATES = 1 << 26  # of one table in an elimination, over all draws
 
 
 def corollary_3(t: float) -> float:
-    """The paper's probability 1 - exp(-t) that an increment of t > 0 gives stealth.
+    """Return the paper's probability 1 - exp(-t) that an increment gives stealth.
 
-    That is, that 4t|N|²/ε more records leave no cell of Algorithm 2 negative. It fails
-    for small t and is far too low for larger ones: see `stealth_probability`.
+    The claim is that 4t|N|²/ε more records leave no cell of Algorithm 2 negative. It
+    fails for small t and is far too low for larger t: see `stealth_probability`.
 
     Raises:
         ValueError: if `t` is not positive.
@@ -37,23 +36,23 @@ def corollary_3(t: float) -> float:
 def stealth_probability(
     key: Key, net: BayesNet, t: float, draws: int = 100_000, tables: str = "families"
 ) -> float:
-    r"""Simulated probability that an increment of t leaves no cell negative.
+    r"""Simulate the probability that an increment of t leaves no cell negative.
 
-    That of Algorithm 2 as printed: noise Lap(2|N|/ε) on every unnormalised coefficient,
-    4t|N|²/ε more on the constant one; ε cancels. It is that of an empty data set, and
-    for families' tables a lower bound for any other. A full table is rebuilt from |N|
-    coefficients only, and with data can have negative cells even without noise.
+    Algorithm 2 is used as printed: noise Lap(2|N|/ε) on every unnormalised coefficient,
+    and 4t|N|²/ε added to the constant one; ε cancels. The data set is empty, which for
+    node tables gives a lower bound for any other. A full table is rebuilt from only |N|
+    coefficients, and with data can have negative cells even without noise.
 
     Args:
-        key: typed, for the simulation.
+        key: typed key of the simulation.
         net: over binary variables.
         t: > 0.
-        draws: of the simulation; the standard error is at most 1/√(4 draws).
-        tables: "families", or "full" for the one table over all variables.
+        draws: number of simulated draws; the standard error is at most 1/√(4 draws).
+        tables: "families" for all node tables, or "full" for one over all variables.
 
     Raises:
-        ValueError: if an argument is outside its range, or a "full" table's moral graph
-            too dense for so many draws.
+        ValueError: if an argument is outside its range, or the moral graph is too dense
+            for "full" and so many draws.
 
     Reference:
         Zhang, Rubinstein & Dimitrakakis (AAAI-16), Corollary 3.
@@ -69,15 +68,15 @@ def stealth_probability(
 
 
 def _lowest_of_families(closure: DownwardClosure, noise: np.ndarray) -> np.ndarray:
-    """For each draw, the lowest numerator of a family's cell."""
+    """For each draw, the smallest numerator of a cell of a node table."""
     return from_coefficients(closure.layout, noise[:, closure.slots]).min(axis=1)
 
 
 def _lowest_of_all(closure: DownwardClosure, noise: np.ndarray) -> np.ndarray:
-    """For each draw, the lowest numerator of the full table: by elimination."""
+    """For each draw, the smallest numerator of the full table, by elimination."""
     layout, axes = closure.layout, set(range(1, len(closure.sizes) + 1))
     own = np.zeros((len(noise), layout.length), noise.dtype)
-    own[:, closure.owners] = noise  # each in one table: these sum to the full one
+    own[:, closure.owners] = noise  # each in one table, so that they sum to the full
     shares = from_coefficients(layout, own)
     tables = []
     spans = itertools.pairwise(layout.offsets)
@@ -97,3 +96,16 @@ def _lowest_of_all(closure: DownwardClosure, noise: np.ndarray) -> np.ndarray:
         tables.append(total.min(axis=axis, keepdims=True))
         axes.remove(axis)
     return functools.reduce(np.add, tables).ravel()
+
+
+def binary(net: BayesNet) -> None:
+    """Raise `ValueError` unless every variable has two levels."""
+    if set(net.sizes) != {2}:
+        raise ValueError(f"`net` must have two levels per variable, got {net.sizes}.")
+
+
+def closure_of(net: BayesNet) -> DownwardClosure:
+    """Return the index set of Algorithm 2's coefficients."""
+    binary(net)
+    groups = maximal_groups(net.families)
+    return DownwardClosure(net.sizes, tuple(tuple(sorted(group)) for group in groups))

@@ -1,8 +1,8 @@
-r"""Zhang et al.'s privacy of a posterior without truncation, from its prior alone.
+r"""Zhang et al.'s privacy of a posterior without truncation, from its prior.
 
-A Beta prior is rarely near 0 or 1, where log-likelihoods move most. The resulting
-(0, δ) is no guarantee to rely on: `theorem_4` says when it is empty, which is nearly
-always. Real arithmetic, for study; nothing here is charged to a ledger.
+A Beta prior has little mass near 0 or 1, where log-likelihoods change most. The
+resulting (0, δ) is almost always vacuous, as `theorem_4` reports. It is for study only:
+it is in real arithmetic, and no ledger is charged.
 """
 
 __all__ = [
@@ -31,19 +31,19 @@ _LARGEST_LOG = 709.0
 
 @dataclass(frozen=True)
 class Theorem4:
-    r"""What Theorem 4, part 2, says: (0, δ) under $\sqrt{\rho}$, if it says anything.
+    r"""The result of Theorem 4, part 2: (0, δ)-privacy under $\sqrt{\rho}$.
 
     Attributes:
         constant: c of the prior.
         rho: largest distance of neighbours, in units of Σρᵢ.
         split: s, which the paper calls δ; None if no s in (0, 1) meets the hypothesis.
         holds: whether ρ ≤ (1 - s)c, the theorem's hypothesis.
-        M: bound of the KL divergence of neighbouring posteriors; inf without a split,
-            and where c is 0.
+        M: bound of the KL divergence of neighbouring posteriors; inf without a split or
+            if c is 0.
         epsilon: always 0.
-        delta: √(M/2): posteriors at distance ρ differ by δ √max(ρ, 1) in total
+        delta: √(M/2): posteriors at distance ρ differ by at most δ √max(ρ, 1) in total
             variation.
-        vacuous: whether nothing is promised: the hypothesis fails, or δ is 1 or more.
+        vacuous: whether the hypothesis fails or δ is 1 or more.
     """
 
     constant: float
@@ -57,14 +57,14 @@ class Theorem4:
 
 
 def beta_mass(alpha: float, beta: float, bound: float) -> float:
-    r"""ξ(Θ_L): prior mass of the θ at which a Bernoulli likelihood is L-Lipschitz.
+    r"""Return ξ(Θ_L), the prior mass of θ where a Bernoulli likelihood is L-Lipschitz.
 
-    $I_{\sigma(L)}(\alpha, \beta) - I_{\sigma(-L)}(\alpha, \beta)$, that of
+    $I_{\sigma(L)}(\alpha, \beta) - I_{\sigma(-L)}(\alpha, \beta)$ is the mass of
     $|\ln(\theta/(1-\theta))| \le L$, with ρ(0, 1) = 1.
 
     Args:
-        alpha: of the Beta prior, > 0.
-        beta: of the Beta prior, > 0.
+        alpha: parameter of the Beta prior, > 0.
+        beta: parameter of the Beta prior, > 0.
         bound: L, at least 0.
 
     Raises:
@@ -80,15 +80,15 @@ def beta_mass(alpha: float, beta: float, bound: float) -> float:
 
 
 def beta_constant(alpha: float, beta: float, least: float) -> float:
-    r"""The largest c with $\xi(\Theta_L) \ge 1 - e^{-cL}$ for all L ≥ L₀.
+    r"""Return the largest c with $\xi(\Theta_L) \ge 1 - e^{-cL}$ for all L ≥ L₀.
 
     $$c = \min\left(-\frac{\ln(1 - \xi(\Theta_{L_0}))}{L_0}, \alpha, \beta\right)$$
-    since that ratio, as a function of L, tends to min(α, β), and rises, or first rises
-    and then falls: the hazard rate of |logit θ| does so.
+    since that ratio, as a function of L, tends to min(α, β), and like the hazard rate
+    of |logit θ| it either increases, or increases and then decreases.
 
     Args:
-        alpha: of the Beta prior, > 0.
-        beta: of the Beta prior, > 0.
+        alpha: parameter of the Beta prior, > 0.
+        beta: parameter of the Beta prior, > 0.
         least: L₀, > 0.
 
     Raises:
@@ -110,18 +110,17 @@ def beta_constant(alpha: float, beta: float, least: float) -> float:
 
 
 def lemma_3(constants: Sequence[float], least: float) -> float:
-    r"""c of a network: $c' = \min_i c_i - \ln|I| / L_0$.
+    r"""Return the constant of a network, $c' = \min_i c_i - \ln|I| / L_0$.
 
-    A union bound: take one constant a table **row**, each with a prior of its own, and
-    not one a variable. All must hold from the same L₀ on.
+    It is a union bound over table **rows**, each with its own prior, and not over
+    variables. All constants must hold from the same L₀ on.
 
     Args:
         constants: c_i, at least one, > 0.
         least: L₀, > 0.
 
     Raises:
-        ValueError: if there is none, a number is not positive, or |I| is not below
-            $e^{L_0 \min_i c_i}$, so that nothing is left.
+        ValueError: if there is none, a number is not positive, or c' is not positive.
 
     Reference:
         Zhang, Rubinstein & Dimitrakakis (AAAI-16), Lemma 3.
@@ -139,16 +138,16 @@ def lemma_3(constants: Sequence[float], least: float) -> float:
 
 
 def beta_likelihood_ratio(n: int, alpha: float, beta: float) -> float:
-    r"""C_i: the largest ratio of maximum to marginal likelihood of n Bernoulli records.
+    r"""Return C_i, the largest ratio of maximum to marginal likelihood of n records.
 
     $$\max_{0 \le s \le n} \frac{(s/n)^s (1 - s/n)^{n-s} B(\alpha, \beta)}{B(\alpha + s,
-    \beta + n - s)}$$ over whole data sets: a posterior is that of n records. It does
-    not fall with n, so that n bounds the private size of a network's row.
+    \beta + n - s)}$$ over whole Bernoulli data sets. It does not decrease with n, so
+    the number of all records can replace the private number of those in a row.
 
     Args:
         n: number of records, at least 1.
-        alpha: of the Beta prior, > 0.
-        beta: of the Beta prior, > 0.
+        alpha: parameter of the Beta prior, > 0.
+        beta: parameter of the Beta prior, > 0.
 
     Returns:
         The ratio; inf where it exceeds the largest float.
@@ -174,22 +173,22 @@ def theorem_4(
     rho: float = 1.0,
     split: float | None = None,
 ) -> Theorem4:
-    r"""Total variation of neighbouring posteriors without truncation: mostly vacuous.
+    r"""Bound the total variation of neighbouring posteriors without truncation.
 
     $$M = \left(\frac{\kappa}{c} + L_0\left(\frac{1}{1 - e^{-\omega}} + 1\right) + \ln C
     + \ln\left(\frac{e^{-L_0 s c}}{e^{-\omega(1-s)} - e^{-\omega}} + e^{L_0(1-s)c}
     \right)\right) C, \qquad C = \prod_i C_i$$
-    Since M ≥ C ln C, the (0, √(M/2)) is **vacuous** once C ≥ 2.346, and for Beta priors
-    it is so from n = 2 records on, whatever the prior. With ρ = 1 the hypothesis, too,
-    fails whenever min(α, β) ≤ 1, uniform priors included.
+    Since M ≥ C ln C, the bound (0, √(M/2)) is **vacuous** for C ≥ 2.346, and so for
+    every Beta prior from n = 2 records on. With ρ = 1 the hypothesis fails, too, if
+    min(α, β) ≤ 1, as for uniform priors.
 
     Args:
-        constant: c, of `beta_constant` or `lemma_3`; if 0, it fails.
+        constant: c of `beta_constant` or `lemma_3`; if 0, the hypothesis fails.
         least: L₀ of that constant, > 0.
-        ratios: C_i, of `beta_likelihood_ratio`, one a table row, each ≥ 1.
-        rho: largest distance ρ of neighbours, > 0; a replaced record can be at k from
-            the other in a network of k variables with 0-1 distances.
-        split: s in (0, 1). None: the best, 1 - ρ/c, as M falls with s.
+        ratios: C_i of `beta_likelihood_ratio`, one per table row, each ≥ 1.
+        rho: largest distance ρ of neighbours, > 0; it is k for replacement in a network
+            of k variables with 0-1 distances.
+        split: s in (0, 1). None: the best one, 1 - ρ/c, since M decreases in s.
 
     Raises:
         ValueError: if an argument is outside its range.
@@ -227,14 +226,14 @@ def _m(c: float, least: float, ratio: float, s: float | None) -> float:
 
 
 def _log_tail(alpha: float, beta: float, bound: float) -> float:
-    """ln I_x(α, β) at x = σ(-L), also where I underflows."""
+    """ln I_x(α, β) at x = σ(-L), also if I underflows."""
     x = float(special.expit(-bound))
     mass = float(special.betainc(alpha, beta, x))
     if mass > _LEAST_MASS:
         return math.log(mass)
     log_x, log_rest = -np.logaddexp(0.0, [bound, -bound])
-    # 2F1(1 - β, 1; α + 1; -exp(-L)), where scipy's is not to be trusted; so far below
-    # the prior's bulk its terms fall from the first
+    # 2F1(1 - β, 1; α + 1; -exp(-L)), where scipy's is unreliable; this far from the
+    # bulk of the prior, the terms decrease from the first on.
     series = np.cumprod((beta - _TERMS) / (alpha + _TERMS) * math.exp(-bound)).sum()
     scale = math.log(alpha) + special.betaln(alpha, beta)
     return float(alpha * log_x + (beta - 1) * log_rest - scale + np.log1p(series))

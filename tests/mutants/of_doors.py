@@ -10,7 +10,7 @@ _NARROW = _READING + "test_a_column_of_single_precision_shows_no_level_beside_an
 _TYPES = _READING + "test_other_is_for_text_and_numbers_and_for_no_type"
 
 _WHOLE = (
-    "block_size=len(data) + 1,  # one block, which nothing is cut into\n"
+    "block_size=len(data) + 1,  # one block, so that no record is cut\n"
     "            use_threads=False,  # so that errors name the row\n"
     "        ),\n"
     '        "parse_options": csv.ParseOptions(\n'

@@ -1,7 +1,6 @@
-"""Columns of whatever table a user has, in memory or read a batch at a time.
+"""Columns of tables in memory, or read from files batch by batch.
 
-DataFrames and mappings of arrays need no other package; files and Arrow tables need
-pyarrow.
+Only files and Arrow tables need pyarrow.
 """
 
 __all__ = [

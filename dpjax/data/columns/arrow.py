@@ -1,4 +1,4 @@
-"""The one module that imports pyarrow: only files and Arrow tables need it."""
+"""The optional package pyarrow, which only this module imports."""
 
 __all__ = ["csv", "parquet", "pyarrow"]
 
@@ -11,5 +11,5 @@ else:
     try:
         import pyarrow
         from pyarrow import csv, parquet
-    except Exception:  # absent or broken: everything else must still work
+    except Exception:  # absent or broken
         pyarrow = csv = parquet = None

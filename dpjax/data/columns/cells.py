@@ -1,4 +1,4 @@
-"""Columns of a table in memory: as different values and their places, or as numbers."""
+"""Columns of a table in memory, as distinct values with indices, or as numbers."""
 
 __all__ = ["Column", "Numbers", "read_column", "read_numbers"]
 
@@ -13,21 +13,21 @@ from dpjax.data.columns.in_memory import Table
 from dpjax.data.intervals import number
 
 _NO_CELLS = "`table` must hold text, numbers or booleans, column {!r} does not."
-_DENSE = 1 << 8  # integers closer together than this are places as they are
+_DENSE = 1 << 8  # integers in a smaller range serve as places without sorting
 _PLAIN_NUMBERS = {bool, int, float, np.float64, type(None)}
 
 
 class Column(NamedTuple):
-    """The different values of a column, and for each record the index of its own."""
+    """The distinct values of a column, and for each record the index of its value."""
 
     values: list
     places: np.ndarray
 
 
 class Numbers(NamedTuple):
-    """The numbers of a column, NaN where there is none, and the cells that show none.
+    """The numbers of a column, NaN where there is none, and the cells of other types.
 
-    Missing cells are not among the latter.
+    Missing cells are not among `others`.
     """
 
     numbers: np.ndarray
@@ -35,7 +35,7 @@ class Numbers(NamedTuple):
 
 
 def read_column(table: Table, name: str) -> Column:
-    """One column. Missing values are None, NaN or the like among its values.
+    """Read one column. Its values include missing ones, such as None or NaN.
 
     Raises:
         ValueError: if it is not a column of text, numbers or booleans.
@@ -63,9 +63,7 @@ def read_column(table: Table, name: str) -> Column:
 
 
 def read_numbers(table: Table, name: str) -> Numbers:
-    """One column as numbers in double precision, each cell as `intervals.number` says.
-
-    A column whose type is numeric is converted at once, which gives the same numbers.
+    """Read one column as numbers in double precision, as by `intervals.number`.
 
     Raises:
         ValueError: if it is not a column of text, numbers or booleans.
@@ -85,24 +83,24 @@ def read_numbers(table: Table, name: str) -> Numbers:
 def _column(table: Table, name: str) -> Any:
     try:
         return table[name]
-    except Exception:  # whatever a class of tables raises
+    except Exception:  # classes of tables raise anything
         pass
     raise ValueError(
         "`table` must give each column by its name, an object of type "
-        f"{type(table).__name__} does not: collect it into a DataFrame or Arrow table."
+        f"{type(table).__name__} does not: convert it to a DataFrame or Arrow table."
     )
 
 
 def _array(column: Any, name: str) -> np.ndarray:
     try:
         return np.asanyarray(column)
-    except Exception:  # whatever a class of columns raises
+    except Exception:  # classes of columns raise anything
         pass
     raise ValueError(_NO_CELLS.format(name))
 
 
 def _plain_numbers(column: Any, name: str) -> np.ndarray | None:
-    """A column of nothing but numbers and missing cells; None for any other."""
+    """Convert a column that has only numbers and missing cells; None for others."""
     if _is_arrow(column):
         types = pyarrow.types
         if not (types.is_integer(column.type) or types.is_floating(column.type)):
@@ -114,7 +112,7 @@ def _plain_numbers(column: Any, name: str) -> np.ndarray | None:
         return _plain_objects(column)
     array = _array(column, name)
     if array.ndim == 1 and array.dtype.kind in "biuf":
-        with np.errstate(over="ignore"):  # of wider types: infinite, as in `number`
+        with np.errstate(over="ignore"):  # infinite, as in `number`
             return np.ma.filled(array.astype(np.float64), np.nan)
     if array.ndim == 1 and array.dtype.kind == "O":
         return _plain_objects(array.tolist())
@@ -162,7 +160,6 @@ def _from_arrow(column: Any, name: str) -> Column:
 
 
 def _in_one(column: Any) -> Any:
-    """An Arrow column as one array."""
     if isinstance(column, pyarrow.Array):
         return column
     if pyarrow.types.is_dictionary(column.type) and any(
@@ -179,7 +176,7 @@ def _in_one(column: Any) -> Any:
 
 
 def _dense(array: np.ndarray) -> Column | None:
-    """Integers or booleans that lie close together: sorting them would take longest."""
+    """Column of booleans, or integers in a small range, without the cost of sorting."""
     if array.size == 0:
         return None
     if array.dtype.kind == "b":
@@ -194,10 +191,10 @@ def _dense(array: np.ndarray) -> Column | None:
 
 
 def _from_objects(cells: Iterable) -> Column:
-    """Equal cells of one type and text share a value: 1, 1.0 and True do not.
+    """Group cells of one type and equal text, so that 1, 1.0 and True stay distinct.
 
-    A cell's value must not depend on what other records hold, or one record could move
-    all others. Of cells that are neither text nor numbers, one of each type is kept.
+    The value of a cell must not depend on other records. Of cells that are neither text
+    nor numbers, one of each type is kept.
     """
     index: dict[object, int] = {}
     values, places = [], []

@@ -1,6 +1,6 @@
-"""A column of cells as level indices, or as numbers within bounds.
+"""Encoding of one column as level indices, or as numbers within bounds.
 
-What a cell becomes depends on that cell and on its variable alone.
+The code of a cell depends only on that cell and on its variable.
 """
 
 __all__ = ["encode_column", "remembering"]
@@ -17,17 +17,17 @@ from dpjax.data.intervals import Interval
 from dpjax.data.variables import Variable
 
 Code = Callable[[Any], Any]
-_REMEMBERED = 1 << 16  # values of a variable, from batch to batch
+_REMEMBERED = 1 << 16  # values of a variable
 
 
 def remembering(code: Code) -> Code:
-    """The same, for values that come again with every batch; of bounded memory."""
+    """Cache a function of cells over batches, in bounded memory."""
     remembered = functools.lru_cache(_REMEMBERED, typed=True)(code)
 
     def look_up(value: object) -> int | None:
         try:
             return remembered(value)
-        except (TypeError, ValueError):  # not hashable, whatever its type promises
+        except (TypeError, ValueError):  # not hashable
             return code(value)
 
     return look_up
@@ -36,12 +36,12 @@ def remembering(code: Code) -> Code:
 def encode_column(
     table: Table, variable: Variable | Interval, code: Code
 ) -> tuple[np.ndarray, list]:
-    """A column's level indices or numbers, and the cells that have none.
+    """Return the level indices or numbers of a column, and the cells that have none.
 
     Args:
         table: in memory.
-        variable: of the column of its name.
-        code: `variable.code`, perhaps `remembering`; not used of numbers.
+        variable: its name is that of the column.
+        code: `variable.code`, possibly cached; not used for numeric variables.
     """
     if isinstance(variable, Interval):
         numbers, others = read_numbers(table, variable.name)
@@ -58,7 +58,6 @@ def encode_column(
 
 
 def _replaced(places: np.ndarray, codes: Sequence[int], size: int) -> np.ndarray:
-    """The code at each place, in the smallest type that holds one of `size`."""
     table = np.array(codes, np.min_scalar_type(size - 1))
     if codes == list(range(len(codes))):
         return places.astype(table.dtype, copy=False)

@@ -1,8 +1,7 @@
-"""Blocks of whole records of a CSV file: records are delimited before any is parsed.
+"""Division of a CSV file into blocks of whole records, before any is parsed.
 
-A record ends at a line break outside quotes, as Python's `csv` module with
-`strict=True` reads it. Where it ends depends on its own bytes alone: a parser that is
-given whole records cannot cut one, however long it is and wherever it stands.
+A record ends at a line break outside quotes, as in Python's `csv` module with
+`strict=True`. A parser that gets whole records cannot cut one.
 """
 
 __all__ = ["LONGEST", "Block", "Malformed", "blocks"]
@@ -13,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-LONGEST = 1 << 28  # bytes of a record, all of which are held in memory
+LONGEST = 1 << 28  # bytes of a record, which is held in memory
 _BLOCK = 1 << 22  # bytes read at once
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _QUOTE, _ENDS, _BOUNDARIES = ord('"'), b"\r\n", b",\r\n"
@@ -23,7 +22,7 @@ _IS_BESIDE_QUOTES = np.isin(np.arange(256), [*_BOUNDARIES, _QUOTE])
 
 
 class Malformed(ValueError):
-    """The file is not CSV; the message says where or why, and shows no cell."""
+    """The file is not CSV; the message gives the place or reason, and no cell."""
 
 
 class Block(NamedTuple):
@@ -34,13 +33,13 @@ class Block(NamedTuple):
 
 
 class _Scan(NamedTuple):
-    """Where records end among some bytes, and the cell that their end is in.
+    """Positions of the ends of records in some bytes, and the state at their end.
 
     Attributes:
-        first: behind the first end of a record; 0 if there is none.
-        last: behind the last one.
-        quoted: whether a quoted cell goes on.
-        fresh: whether a cell begins next.
+        first: position after the first end of a record; 0 if there is none.
+        last: position after the last end of a record.
+        quoted: whether the bytes end within a quoted cell.
+        fresh: whether a cell begins after the bytes.
     """
 
     first: int
@@ -50,15 +49,13 @@ class _Scan(NamedTuple):
 
 
 def blocks(file: BufferedIOBase, longest: int = LONGEST) -> Iterator[Block]:
-    """All of a file, without its byte-order mark, in blocks of whole records.
-
-    The last record need not end with a line break.
+    """Read a file, without its byte-order mark, in blocks of whole records.
 
     Raises:
         Malformed: if a closing quote is followed by anything but a comma or a line
             break, or is missing, or a record is longer than `longest` bytes.
     """
-    begun: list[bytes] = []  # of the record that goes on
+    begun: list[bytes] = []  # of the unfinished record
     length, quoted, fresh = 0, False, True
     for data in _pieces(file, longest):
         scan = _scan(data, quoted, fresh)
@@ -77,13 +74,13 @@ def blocks(file: BufferedIOBase, longest: int = LONGEST) -> Iterator[Block]:
 
 
 def _pieces(file: BufferedIOBase, longest: int) -> Iterator[bytes]:
-    """Bytes of a file; what decides about a quote or a line break is never cut off."""
+    """Read pieces of a file that end in neither a quote nor a carriage return."""
     held = file.read(len(_BYTE_ORDER_MARK)).removeprefix(_BYTE_ORDER_MARK)
     while read := file.read(_BLOCK):
         data = held + read
         cut = len(data.rstrip(b'"')) - data.endswith(b"\r")
         held = data[cut:]
-        if len(held) > longest:  # quotes, of one record
+        if len(held) > longest:  # quotes in one record
             raise Malformed(_TOO_LONG.format(longest))
         if cut:
             yield data[:cut]
@@ -92,7 +89,7 @@ def _pieces(file: BufferedIOBase, longest: int) -> Iterator[bytes]:
 
 
 def _scan(data: bytes, quoted: bool, fresh: bool) -> _Scan:
-    """Find the ends, given whether a cell is quoted or begins where the data begin."""
+    """Find the ends of records, given the state before the data."""
     if b'"' in data:
         array = np.frombuffer(data, np.uint8)
         marks = np.flatnonzero(array == _QUOTE)
@@ -114,11 +111,10 @@ def _scan(data: bytes, quoted: bool, fresh: bool) -> _Scan:
 def _is_regular(
     array: np.ndarray, quotes: np.ndarray, quoted: bool, fresh: bool
 ) -> bool:
-    """Whether every second quote opens a cell, and the others close one.
+    """Whether quotes alternately open and close a cell.
 
-    A quote in a cell is written twice, which closes the cell and opens it again. It is
-    so if every quote that would open one stands at the beginning of a cell, and every
-    one that would close one at an end, or beside another quote.
+    A doubled quote in a cell counts as a close and an open. The condition is that every
+    opening quote follows, and every closing one precedes, a delimiter or a quote.
     """
     opening, closing = quotes[int(quoted) :: 2], quotes[1 - quoted :: 2]
     begins = _IS_BESIDE_QUOTES[array[opening - 1]]
@@ -129,7 +125,7 @@ def _is_regular(
 
 
 def _marks(data: bytes, quotes: np.ndarray, quoted: bool, fresh: bool) -> list[int]:
-    """The quotes that open or close a cell; a quote within an unquoted cell is text."""
+    """Find the quotes that open or close a cell; in an unquoted cell, they are text."""
     marks, known = [], 0
     for place in quotes.tolist():
         if place < known:

@@ -1,4 +1,4 @@
-"""CSV files as tables of text: no type is inferred, and no record is cut."""
+"""CSV files as tables of text, without inferred types."""
 
 __all__ = ["csv_names", "csv_tables"]
 
@@ -17,10 +17,10 @@ _WORKERS = 4  # blocks parsed at once, at most
 
 
 def csv_names(file: io.BufferedIOBase) -> list[str]:
-    """Names of the columns, from the first record.
+    """Read the names of the columns.
 
     Raises:
-        Malformed: if that is not a record of UTF-8 text.
+        Malformed: if the first record is not UTF-8 text.
     """
     return _names(next(blocks(file), Block(b"", 0)))
 
@@ -28,15 +28,15 @@ def csv_names(file: io.BufferedIOBase) -> list[str]:
 def csv_tables(
     file: io.BufferedIOBase, names: Sequence[str], turns: Iterator[bool]
 ) -> "Iterator[pyarrow.Table]":
-    """The columns `names` of those blocks of records whose turn it is.
+    """Read the columns `names` of the blocks of records that `turns` selects.
 
-    A blank line is a record in a table of one column, and nothing in any other.
+    A blank line is a record in a table of one column, and is ignored in others.
 
     Raises:
         Malformed: if the records are not CSV with as many cells as the header, or a
-            cell of these columns is not UTF-8. The row is named if all were read.
+            cell of these columns is not UTF-8. If all are read, it names the row.
     """
-    row: int | None = 1  # the last one before a block
+    row: int | None = 1  # the last one before a block; None if blocks are left out
     for future in _ahead(_parse, _texts(file, names, turns)):
         try:
             table = future.result()
@@ -47,14 +47,14 @@ def csv_tables(
             if table is not None:
                 yield table
             continue
-        # Not where Arrow's error is handled: it would be this one's context.
+        # Outside the handler, so that Arrow's error is not the context of this one.
         raise Malformed(reason)
 
 
 def _texts(
     file: io.BufferedIOBase, names: Sequence[str], turns: Iterator[bool]
 ) -> Iterator[tuple[bytes | None, list[str], Sequence[str]]]:
-    """What `_parse` takes of each block: no records if it is not the block's turn."""
+    """Arguments of `_parse` for each block: no records if it is not selected."""
     header: list[str] | None = None
     for block in blocks(file):
         data = block.data
@@ -84,8 +84,8 @@ def _parse(
     options: Any = {
         "read_options": csv.ReadOptions(
             column_names=header,
-            skip_rows=1,  # a line that is ours: a mark of byte order is text elsewhere
-            block_size=len(data) + 1,  # one block, which nothing is cut into
+            skip_rows=1,  # added so that Arrow takes a byte-order mark as text
+            block_size=len(data) + 1,  # one block, so that no record is cut
             use_threads=False,  # so that errors name the row
         ),
         "parse_options": csv.ParseOptions(
@@ -101,7 +101,7 @@ def _parse(
 
 
 def _ahead(function: Callable, items: Iterable) -> Iterator[Future]:
-    """Calls of a function, in order, a few of them at a time in other threads."""
+    """Call a function on all items, in order, with a few calls at once in threads."""
     workers = min(pyarrow.cpu_count(), _WORKERS)
     waiting: deque[Future] = deque()
     with ThreadPoolExecutor(workers) as pool:
@@ -113,7 +113,7 @@ def _ahead(function: Callable, items: Iterable) -> Iterator[Future]:
 
 
 def _place(error: Exception, before: int | None) -> str:
-    """The row that Arrow names; nothing else of its message, which quotes the file."""
+    """The row in Arrow's message, the rest of which quotes the file."""
     row = re.search(r"Row #(\d+)", str(error))
     if row is None or before is None:
         return "in some row"

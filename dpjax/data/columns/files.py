@@ -1,7 +1,6 @@
-"""Files of records, read a batch at a time: CSV, perhaps compressed, and Parquet.
+"""CSV files, possibly compressed, and Parquet files, read batch by batch.
 
-What cannot be read is named by its file, and by its row group or its row as far as that
-is known. Nothing that a file holds is ever quoted.
+Errors name the file, and the row group or row if it is known. They quote no content.
 """
 
 __all__ = ["BATCH", "UNREADABLE", "File", "is_table_file"]
@@ -20,7 +19,7 @@ from dpjax.data.columns.csv_blocks import Malformed
 from dpjax.data.columns.csv_tables import csv_names, csv_tables
 from dpjax.data.columns.in_memory import Part, check_names
 
-BATCH = 1 << 16  # records read at once: 1 MiB of a column at most, of most types
+BATCH = 1 << 16  # records read at once: at most 1 MiB of a column, for most types
 _PARQUET, _CSV = (".parquet", ".pq"), (".csv", ".csv.gz")
 UNREADABLE: tuple[Any, ...] = (OSError, EOFError, zlib.error, Malformed)
 if pyarrow:
@@ -28,7 +27,7 @@ if pyarrow:
 
 
 def is_table_file(path: pathlib.Path) -> bool:
-    """Whether the name of a file in a folder is that of a table."""
+    """Whether a file's name has the ending of a table."""
     return path.name.lower().endswith((*_PARQUET, *_CSV))
 
 
@@ -37,8 +36,8 @@ class File(Part):
     """A CSV (possibly compressed) or Parquet file.
 
     Args:
-        path: its name decides: .parquet and .pq are Parquet, all others CSV.
-        place: what messages call it; empty where there is no other.
+        path: .parquet and .pq files are Parquet, all others CSV.
+        place: its name in messages; empty for the only file.
 
     Raises:
         ValueError: if there is no such file.
@@ -58,11 +57,11 @@ class File(Part):
 
     @property
     def is_parquet(self) -> bool:
-        """Whether it is Parquet, by its name."""
+        """Whether the file's name is that of a Parquet file."""
         return self.path.suffix.lower() in _PARQUET
 
     def names(self) -> list[str]:
-        """Names of the columns, from the header alone."""
+        """Read the names of the columns from the header."""
         try:
             if self.is_parquet:
                 return check_names(parquet.read_schema(self.path).names)
@@ -70,13 +69,13 @@ class File(Part):
                 return check_names(csv_names(file))
         except UNREADABLE as error:
             reason = _reason(error)
-        # Not where Arrow's error is handled: it would be this one's context.
+        # Outside the handler, so that Arrow's error is not the context of this one.
         raise self._refusal(reason)
 
     def read(
         self, names: Sequence[str], turns: Iterator[bool]
     ) -> "Iterator[pyarrow.RecordBatch]":
-        """The columns `names` of those row groups, or batches, whose turn it is."""
+        """Read the columns `names` of the row groups or blocks that `turns` selects."""
         read = self._row_groups if self.is_parquet else self._csv_batches
         return read(list(names), turns)
 
@@ -108,7 +107,7 @@ class File(Part):
     def _csv_batches(
         self, names: list[str], turns: Iterator[bool]
     ) -> "Iterator[pyarrow.Table]":
-        one_of_several = bool(self.place)  # then it is one piece, else each block is
+        one_of_several = bool(self.place)  # a piece of its own; otherwise blocks are
         if one_of_several and not next(turns):
             return
         try:
@@ -132,7 +131,7 @@ class File(Part):
 
 
 def _reason(error: Exception) -> str:
-    """What `Malformed` says; others may quote the file."""
+    """The message of `Malformed`; messages of other errors may quote the file."""
     return f", {error}" if isinstance(error, Malformed) else ""
 
 

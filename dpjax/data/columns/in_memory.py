@@ -1,4 +1,4 @@
-"""Tables in memory: what is one, and what its columns are called."""
+"""Tables in memory, and the interface of a part of a source."""
 
 __all__ = [
     "InMemoryTable",
@@ -29,26 +29,26 @@ mapping of arrays; or an iterable of any of these."""
 
 
 class Part(abc.ABC):
-    """A file, a data set or a table in memory.
+    """A part of a source: a file, a data set or a table in memory.
 
     Attributes:
-        place: what messages call it; empty where there is no other.
+        place: its name in messages; empty for the only part.
     """
 
     place: str
 
     @abc.abstractmethod
     def names(self) -> list[str]:
-        """Names of the columns, in order, before any record is read."""
+        """Names of the columns, in order, read before any record."""
 
     @abc.abstractmethod
     def read(self, names: Sequence[str], turns: Iterator[bool]) -> Iterator[Table]:
-        """Tables with the columns `names`; `turns` says which pieces are wanted."""
+        """Read tables with the columns `names` of the pieces that `turns` selects."""
 
 
 @dataclass(frozen=True, repr=False)
 class InMemoryTable(Part):
-    """A table that is in memory, or an array of encoded records."""
+    """A table in memory, or an array of encoded records."""
 
     table: Table
     place: str = ""
@@ -58,18 +58,18 @@ class InMemoryTable(Part):
         return column_names(self.table)
 
     def read(self, names: Sequence[str], turns: Iterator[bool]) -> Iterator[Table]:
-        """The table as it is, in its turn."""
+        """Yield the table if `turns` selects it."""
         if next(turns):
             yield self.table
 
 
 def is_array(table: Table) -> bool:
-    """Whether it is an array of records that are encoded already."""
+    """Whether it is an array, which must hold encoded records."""
     return isinstance(table, np.ndarray | jax.Array)
 
 
 def is_in_memory(table: Table) -> bool:
-    """Whether it is one table or array, that needs no reading."""
+    """Whether it is one table or array in memory."""
     if isinstance(table, str | os.PathLike) or is_dataset(table):
         return False
     if _is_arrow(table) or is_array(table) or isinstance(table, Mapping):
@@ -82,15 +82,15 @@ def _is_arrow(table: Table) -> bool:
 
 
 def is_dataset(table: Table) -> bool:
-    """Whether it is an Arrow data set, by its look: the class would import pandas."""
+    """Whether it is an Arrow data set, whose class would import pandas if named."""
     return bool(pyarrow) and hasattr(table, "get_fragments")
 
 
 def column_names(table: Table) -> list[str]:
-    """Names of the columns of a table in memory, in order.
+    """Return the names of the columns of a table in memory, in order.
 
     Raises:
-        ValueError: if a name comes twice, or it is no table.
+        ValueError: if a name is repeated, or it is not a table.
     """
     if not is_in_memory(table) or is_array(table):
         raise ValueError(
@@ -103,10 +103,10 @@ def column_names(table: Table) -> list[str]:
 
 
 def check_names(names: Any) -> list[str]:
-    """The names as a list, if each is there once. The message shows none of them."""
+    """Return the names as a list, or raise if one is repeated, without showing it."""
     names = list(names)
     (twice, times), *_ = Counter(names).most_common(1) or [("", 0)]
-    if times > 1:  # by position: without a header line, names are a record's values
+    if times > 1:  # without a header line, the names are values of a record
         raise ValueError(
             "`table` must name every column once in a header line; columns "
             f"{names.index(twice) + 1} and more have the same name."

@@ -1,4 +1,4 @@
-"""What a user may give as records, as parts that are read one after the other."""
+"""Division of any source of records into parts, which are read in order."""
 
 __all__ = ["parts"]
 
@@ -23,15 +23,15 @@ _INFERRED = (
     "`table` must not be {} of CSV or JSON, whose types Arrow infers from the records: "
     "give the paths of CSV files, or Parquet written with declared types."
 )
-_WITH_TYPES = {"parquet", "arrow", "feather", "orc"}  # formats of files
+_WITH_TYPES = {"parquet", "arrow", "feather", "orc"}  # file formats
 
 
 def parts(source: Table) -> Iterator[Part]:
-    """The parts of a source, each opened when its turn comes.
+    """Yield the parts of a source, each opened when it is needed.
 
     Raises:
-        ValueError: if it is no source of records, or a folder or an iterable without
-            any. Messages never quote a record.
+        ValueError: if it is not a source of records, or an empty folder or iterable.
+            Messages never quote a record.
         ImportError: if files are given and pyarrow is not installed.
     """
     if csv and isinstance(source, csv.CSVStreamingReader):
@@ -50,7 +50,7 @@ def _files(path: pathlib.Path) -> Iterator[File]:
     if not path.is_dir():
         yield File(path)
         return
-    hidden = ("_", ".")  # what other programs leave there
+    hidden = ("_", ".")  # by-products of other programs
     found = [
         file
         for file in sorted(path.rglob("*"))
@@ -61,7 +61,7 @@ def _files(path: pathlib.Path) -> Iterator[File]:
     if others or not found:
         got = f"also {others[0]}" if others else "none"
         raise ValueError(
-            "`table` must be a folder of Parquet and CSV files alone, got "
+            "`table` must be a folder of only Parquet and CSV files, got "
             f"{got} in {path}: give the paths of the files."
         )
     yield from (File(file, str(file)) for file in found)
@@ -71,7 +71,7 @@ def _batches(source: Iterable[Table]) -> Iterator[Part]:
     number = 0
     for number, batch in enumerate(source, start=1):
         if isinstance(batch, str | os.PathLike):
-            # A column given for a table is text too, which no message may show.
+            # The text may be a cell of a column that was given for a table.
             if not os.path.exists(batch) or not isinstance(source, list | tuple):
                 raise ValueError(
                     "`table` must be a list of files that can be read, or an iterable "
@@ -84,7 +84,7 @@ def _batches(source: Iterable[Table]) -> Iterator[Part]:
     if not number:
         raise ValueError(
             "`table` must give at least one batch, got none from "
-            f"{type(source).__name__}: one that has been read before must be made anew."
+            f"{type(source).__name__}: create a new one if it has been read before."
         )
 
 
@@ -117,7 +117,7 @@ class _Dataset(Part):
             return
         except UNREADABLE:
             pass
-        # Not where Arrow's error is handled: it would be this one's context.
+        # Outside the handler, so that Arrow's error is not the context of this one.
         raise ValueError(
             "`table` must be a data set that can be read throughout, "
             f"{_unreadable(self.dataset)} is not."
@@ -125,10 +125,10 @@ class _Dataset(Part):
 
 
 def _check_columns(fragment: Any, schema: Any, names: Sequence[str]) -> None:
-    """Refuse a file whose columns are not there, or not of the types of the data set.
+    """Reject a file that lacks a column, or has other types than the data set.
 
-    Arrow would fill a column that a file lacks with missing values, infer the types of
-    CSV and JSON, and convert cells of one type to another that the first file has.
+    Arrow would fill the column with missing values, infer the types of CSV and JSON,
+    and convert cells to the type in the first file.
     """
     known = pyarrow.dataset  # pyright: ignore[reportAttributeAccessIssue]  (imported)
     partition = known.get_partition_keys(fragment.partition_expression)
@@ -147,24 +147,24 @@ def _check_columns(fragment: Any, schema: Any, names: Sequence[str]) -> None:
         ):
             raise ValueError(
                 "`table` must have columns of one type in every file of a data set, "
-                f"{name!r} has another in {place}: give the paths of the files."
+                f"{name!r} has another type in {place}: give the paths of the files."
             )
 
 
 def _plain(kind: Any) -> Any:
-    """The type of the values, whether Arrow keeps a dictionary of them or not."""
+    """The type of the values of a column, which may be dictionary-encoded."""
     return kind.value_type if pyarrow.types.is_dictionary(kind) else kind
 
 
 def _fragments(source: Any) -> list[Any]:
     try:
         return list(source.get_fragments())
-    except ValueError:  # Arrow gives none of a filtered data set
+    except ValueError:  # a filtered data set has none
         return []
 
 
 def _unreadable(source: Any) -> str:
-    """The first file, and its row group, that cannot be read; found by reading."""
+    """Find the first file or row group that cannot be read, by reading all of them."""
     for fragment in _fragments(source):
         group = None
         try:

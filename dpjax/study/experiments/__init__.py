@@ -1,7 +1,7 @@
-"""Ready-made experiments for sweeps: how well mechanisms learn, measured at once.
+"""Experiments for `dpjax.sweep`, which measure how well mechanisms learn.
 
-Each is an object with `mechanisms(names, epsilons)`, `prepare(key, data)` and, called,
-the scores of one cell; see `dpjax.sweep`.
+Each has `mechanisms(names, epsilons)` and `prepare(key, data)`, and returns the scores
+of one cell when it is called.
 """
 
 __all__ = [

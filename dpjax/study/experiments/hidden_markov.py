@@ -1,4 +1,4 @@
-"""How well each mechanism predicts the cells of an event log: for sweeps."""
+"""Experiment for sweeps: prediction of held-out cells of an event log."""
 
 __all__ = ["CellLearner", "HiddenMarkovExperiment", "HiddenMarkovTrial"]
 
@@ -30,11 +30,11 @@ MECHANISMS = ("laplace", "non-private")
 
 
 class HiddenMarkovTrial(Unpickled, eqx.Module):
-    """What all cells of one repeat share.
+    """The data that all cells of one repeat share.
 
     Attributes:
-        counts: exact, of all levels of all fields.
-        observed: which cells' counts are used.
+        counts: exact counts of all levels of all fields.
+        observed: mask of the cells that are not held out.
     """
 
     counts: Int32[Array, "regions times levels"]
@@ -42,11 +42,11 @@ class HiddenMarkovTrial(Unpickled, eqx.Module):
 
 
 class CellLearner(eqx.Module):
-    """Counts as the chains are to see them.
+    """Private counts for the Gibbs chains.
 
     Args:
-        noise: what is added; negative sums are taken for 0. None: no privacy.
-        transition: Dirichlet parameter of every move, and of every first state; one a
+        noise: noise added to the counts, which are then clipped at 0; None: no privacy.
+        transition: Dirichlet parameter of every transition and initial state; one per
             budget if stacked.
     """
 
@@ -54,7 +54,7 @@ class CellLearner(eqx.Module):
     transition: Scalars
 
     def counts(self, key: Key, exact: Int32[Array, "..."]) -> Float[Array, "..."]:
-        """Counts with noise, at least 0."""
+        """Draw counts with noise, at least 0."""
         if self.noise is None:
             return exact.astype(float)
         return jnp.maximum(self.noise.sample(key, exact), 0).astype(float)
@@ -67,28 +67,26 @@ class HiddenMarkovExperiment:
     `dpjax.sweep(key, experiment, records, mechanisms=experiment.mechanisms(names,
     epsilons), epsilons=epsilons, prepare=experiment.prepare, repeats=10)`.
 
-    A repeat is one random choice of the cells to hold out, with events in them or not,
-    which all mechanisms and budgets share. A cell of the sweep is one fit, by Gibbs
-    chains; its score is
-
-    - `log_likelihood`: of a held-out cell's events, on average over cells and draws
-      (the log of the average likelihood over draws).
+    A repeat is one random choice of the held-out cells, with or without events, which
+    all mechanisms and budgets share. A cell of the sweep is one fit by Gibbs chains.
+    Its score is `log_likelihood`: the log of the mean likelihood over draws of a
+    held-out cell's events, averaged over cells.
 
     Args:
-        net: of an event log (`dpjax.event_logs.event_network`).
+        net: network of an event log (`dpjax.event_logs.event_network`).
         states: number of hidden states.
-        held_out: number of cells that are held out.
+        held_out: number of held-out cells.
         adjacency: "replace-one" or "add-remove".
-        chains: how many, from random starts.
-        sweeps: of each chain, half of them burn-in.
+        chains: number of chains, which have random starts.
+        sweeps: number of sweeps of each chain, half of them burn-in.
         emission: Dirichlet parameter of every level.
-        transition: Dirichlet parameter of every move, and of every first state.
+        transition: Dirichlet parameter of every transition and initial state.
 
     Privacy:
-        A simulation on data that the caller may see: nothing here is to be published.
+        A simulation for those who may see the data: do not publish its results.
 
     Raises:
-        ValueError: if an argument is out of its range, or the network another one.
+        ValueError: if an argument is out of range, or the network is not of this kind.
 
     Reference:
         Foulds, Geumlek, Welling & Chaudhuri (UAI-16), section 5, for the score.
@@ -119,11 +117,10 @@ class HiddenMarkovExperiment:
     def mechanisms(
         self, names: Sequence[str], epsilons: Sequence[Epsilon]
     ) -> dict[str, CellLearner]:
-        """Learners by name, stacked over budgets; calibrated on the host.
+        """Return learners by name, stacked over budgets; calibrated on the host.
 
         Args:
-            names: among "laplace" (noise on the counts of every cell) and
-                "non-private" (ε ignored).
+            names: "laplace" (noise on the counts of every cell) or "non-private".
             epsilons: the budgets.
 
         Raises:
@@ -141,7 +138,7 @@ class HiddenMarkovExperiment:
         return CellLearner(DiscreteLaplace.calibrate_many(epsilons, change), transition)
 
     def prepare(self, key: Key, data: Records) -> HiddenMarkovTrial:
-        """One repeat: the counts, and which cells are observed.
+        """Prepare one repeat: the counts, and the mask of observed cells.
 
         Privacy:
             None: these are the exact counts.
@@ -155,7 +152,7 @@ class HiddenMarkovExperiment:
     def __call__(
         self, key: Key, mechanism: CellLearner, data: HiddenMarkovTrial
     ) -> dict[str, Float[Array, ""]]:
-        """The score of one fit."""
+        """Return the score of one fit."""
         key_noise, key_chains = jr.split(key)
         seen = jnp.where(data.observed[..., None], data.counts, 0)
         cells = CellCounts.of(

@@ -1,7 +1,7 @@
-"""Naive Bayes of two classes and binary features: the same experiment, by products.
+"""Experiment for sweeps: binary naive Bayes by matrix products.
 
-Counts of all repeats of a block are one product of matrices, and predictions of all
-cells another: what hundreds of thousands of fits are made of.
+The counts of all repeats of a block are one matrix product, and so are the predictions
+of all cells.
 """
 
 __all__ = [
@@ -31,16 +31,16 @@ from dpjax.study.experiments.splits import training_mask
 from dpjax.study.experiments.table_learners import TableLearner
 from dpjax.study.metrics import roc_auc
 
-_MOST_RECORDS = 1 << 24  # up to which sums in float32 are exact
+_MOST_RECORDS = 1 << 24  # for exact sums in float32
 
 
 class NaiveBayesTrial(Unpickled, eqx.Module):
-    """What all cells of one repeat share; `design` and `positive` all repeats do.
+    """The data of one repeat; all repeats share `design` and `positive`.
 
     Attributes:
-        counts: exact, of the training records, in all maximal families.
-        held_out: which records are held out.
-        design: features of all records, a column a record, and last a row of ones.
+        counts: exact maximal node tables of the training records.
+        held_out: mask of the held-out records.
+        design: features of all records, one column per record, and a last row of ones.
         positive: whether a record has the target's second level.
     """
 
@@ -52,23 +52,18 @@ class NaiveBayesTrial(Unpickled, eqx.Module):
 
 @dataclass(frozen=True)
 class NaiveBayesExperiment:
-    """`NetworkExperiment` for binary naive Bayes: the same splits and scores, sooner.
+    """`NetworkExperiment` for binary naive Bayes: the same splits and scores, faster.
 
     Args:
-        net: the target is the one parent of all others; all have two levels.
-        target: the variable to predict.
-        training: number of training records, a public size; all others are held out.
-        adjacency: "replace-one", where `training` is public, or "add-remove".
-        prior: Dirichlet parameter of every cell.
+        net: the target is the only parent of all others; all have two levels.
+        target, training, adjacency, prior, exact_noise: as for `NetworkExperiment`.
         scores: among accuracy, auc, log_loss and log_likelihood; None: all.
-        exact_noise: whether noise is that of a release, in integers; or else floats of
-            the same scale, which take half as long to draw and to compile.
 
     Privacy:
-        A simulation on data that the caller may see: nothing here is to be published.
+        A simulation for those who may see the data: do not publish its results.
 
     Raises:
-        ValueError: if an argument is out of its range or the network another one.
+        ValueError: if an argument is out of range, or the network is not of this kind.
     """
 
     net: BayesNet
@@ -83,7 +78,7 @@ class NaiveBayesExperiment:
         if not is_binary_naive_bayes(self.net, self.target):
             raise ValueError(
                 "`net` must be naive Bayes of binary variables with the target as the "
-                "parent of all others: use NetworkExperiment for any other."
+                "parent of all others: use NetworkExperiment for other networks."
             )
         whole(1, training=self.training)
         one_of(ADJACENCIES, adjacency=self.adjacency)
@@ -93,7 +88,7 @@ class NaiveBayesExperiment:
     def mechanisms(
         self, names: Sequence[str], epsilons: Sequence[Epsilon]
     ) -> dict[str, TableLearner]:
-        """Learners by name, as of `NetworkExperiment.mechanisms`."""
+        """Return learners by name, as `NetworkExperiment.mechanisms` does."""
         same = NetworkExperiment(
             self.net,
             self.target,
@@ -105,11 +100,11 @@ class NaiveBayesExperiment:
         return same.mechanisms(names, epsilons)
 
     def bytes_a_cell(self, data: Records) -> int:
-        """What one fit works on: a margin for every record; all share the records."""
+        """Return the bytes of one fit: a margin for every record."""
         return len(array_of(data, "data")) * jnp.result_type(float).itemsize
 
     def prepare(self, key: Key, data: Records) -> NaiveBayesTrial:
-        """One repeat: which records train, and their counts.
+        """Prepare one repeat: choose the training records, and count them.
 
         Privacy:
             None: these are the exact counts.
@@ -140,7 +135,7 @@ class NaiveBayesExperiment:
     def __call__(
         self, key: Key, mechanism: TableLearner, data: NaiveBayesTrial
     ) -> dict[str, Float[Array, ""]]:
-        """The scores of one fit."""
+        """Return the scores of one fit."""
         wanted = self.scores or ()
         logs = jnp.log(mechanism.fit(key, data.counts))
         zero, one = (
@@ -160,7 +155,7 @@ class NaiveBayesExperiment:
 
 
 def is_binary_naive_bayes(net: BayesNet, target: str) -> bool:
-    """Whether the target is the one parent of all others, all with two levels."""
+    """Whether the target is the only parent of all others, and all are binary."""
     place = net.index(target)
     parents = [group for i, group in enumerate(net.parents) if i != place]
     star = not net.parents[place] and {*parents} == {(place,)}
@@ -168,22 +163,21 @@ def is_binary_naive_bayes(net: BayesNet, target: str) -> bool:
 
 
 def _product(left: Array, right: Array) -> Array:
-    """Of matrices that carry counts or decide a comparison: never rounded to TF32."""
+    """Matrix product that is never rounded to TF32."""
     return jnp.dot(left, right, precision=lax.Precision.HIGHEST)
 
 
 def _cells(target: Array, features: Array) -> Float[Array, "n cells"]:
-    """One-hot: in which cell of each family's table, target by feature, a record is."""
+    """One-hot encoding of a record's cell in each table of target by feature."""
     by_target = jnp.stack([~target, target], axis=1)[:, None, :, None]
     by_feature = jnp.stack([~features, features], axis=2)[:, :, None, :]
     return (by_target & by_feature).reshape(target.shape[0], -1).astype(jnp.float32)
 
 
 def joint_weights(net: BayesNet, target: str) -> tuple[np.ndarray, np.ndarray]:
-    """From log-tables to log-joints linear in the features: with either target level.
+    """Return matrices W of the two target levels that give joint log-probabilities.
 
-    Rows are the features' weights, and last the constant: with W one of the two, the
-    log-probability of a record x and that level is `(*x, 1) @ W @ log(tables)`.
+    That of the features x and the level of W is `(*x, 1) @ W @ log(tables)`.
     """
     place, layout = net.index(target), net.layout
     features = [i for i in range(len(net.names)) if i != place]
@@ -198,7 +192,6 @@ def joint_weights(net: BayesNet, target: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _mean(values: Array, data: NaiveBayesTrial) -> Array:
-    """Over held-out records."""
     total = jnp.where(data.held_out, values, 0).sum()
     return total / data.held_out.astype(total.dtype).sum()
 

@@ -1,4 +1,4 @@
-"""How well each mechanism learns any Bayesian network: an experiment for sweeps."""
+"""Experiment for sweeps: learning of a Bayesian network's tables."""
 
 __all__ = ["NetworkExperiment", "NetworkTrial"]
 
@@ -15,10 +15,9 @@ from dpjax.data.bayes_net import BayesNet
 from dpjax.posteriors.prediction import log_likelihood, predict, sample_records
 from dpjax.privacy import ADJACENCIES, Adjacency, Epsilon
 from dpjax.statistics import NetworkCounts
-from dpjax.study.experiments.errors import table_errors
 from dpjax.study.experiments.splits import split
 from dpjax.study.experiments.table_learners import Setting, TableLearner, learners
-from dpjax.study.metrics import accuracy, log_loss, roc_auc
+from dpjax.study.metrics import accuracy, log_loss, roc_auc, table_errors
 from dpjax.tables.counts import count
 
 PREDICTIVE = ("accuracy", "auc", "log_loss", "log_likelihood")
@@ -26,12 +25,12 @@ OF_TRUTH = ("total_variation", "kl")
 
 
 class NetworkTrial(Unpickled, eqx.Module):
-    """What all cells of one repeat share.
+    """The data that all cells of one repeat share.
 
     Attributes:
-        counts: exact, of the training records, in all maximal families.
+        counts: exact maximal node tables of the training records.
         held_out: the other records.
-        truth: the tables that the records were drawn from, if they were.
+        truth: the true tables, if the records are synthetic.
     """
 
     counts: Int32[Array, " m"]
@@ -46,34 +45,34 @@ class NetworkExperiment:
     `dpjax.sweep(key, experiment, records, mechanisms=experiment.mechanisms(names,
     epsilons), epsilons=epsilons, prepare=experiment.prepare, repeats=1000)`.
 
-    A repeat is one random split of the records into training and held-out ones, or, if
-    `synthetic`, fresh records of both kinds from true tables; all mechanisms and
-    budgets share it. A cell is one fit: its scores, by name, are
+    A repeat is one random split into training and held-out records, or, if `synthetic`,
+    new records from true tables; all mechanisms and budgets share it. A cell is one
+    fit. Its scores are
 
     - `accuracy`, `log_loss`: of the target given all other variables;
-    - `auc`: the same, if the target has two levels; not a number where the held-out
-      records all have one;
-    - `log_likelihood`: of a held-out record, on average;
-    - `total_variation`, `kl`: of the learned tables from the true ones, if these are
-      known, means over rows.
+    - `auc`: likewise, for a target with two levels; NaN if the held-out records all
+      have the same one;
+    - `log_likelihood`: mean over held-out records;
+    - `total_variation`, `kl`: of the learned from the true tables, if these are known,
+      means over rows.
 
     Args:
         net: the network.
         target: the variable to predict.
-        training: number of training records, a public size; all others are held out.
-        adjacency: "replace-one", where `training` is public, or "add-remove".
+        training: number of training records, which is public; all others are held out.
+        adjacency: "replace-one" or "add-remove", under which mechanisms do not use n.
         prior: Dirichlet parameter of every cell.
-        scores: which; None: all that apply. What is left out is not computed.
-        synthetic: number of held-out records, if data are the true tables, one vector
-            laid out as `net.layout`; None: data are records, encoded.
-        exact_noise: whether noise is that of a release, in integers; or else floats of
-            the same scale, which take half as long to draw and to compile.
+        scores: names of the scores to compute; None: all that apply.
+        synthetic: number of held-out records, if the data are the true tables, one
+            vector laid out as `net.layout`; None: the data are encoded records.
+        exact_noise: whether to draw the integer noise of a release instead of floats of
+            the same scale, which take half the time to draw and to compile.
 
     Privacy:
-        A simulation on data that the caller may see: nothing here is to be published.
+        A simulation for those who may see the data: do not publish its results.
 
     Raises:
-        ValueError: if an argument is out of its range, or no such score applies.
+        ValueError: if an argument is out of range, or a score does not apply.
     """
 
     net: BayesNet
@@ -99,12 +98,13 @@ class NetworkExperiment:
     def mechanisms(
         self, names: Sequence[str], epsilons: Sequence[Epsilon]
     ) -> dict[str, TableLearner]:
-        """Learners by name, stacked over budgets; calibrated on the host.
+        """Return learners by name, stacked over budgets; calibrated on the host.
 
         Args:
-            names: among "laplace" (noise on all maximal families, clamped), "projected"
-                (then made to agree by least squares), "fourier", "posterior-sample"
-                (truncated and tempered as ε pays for), and "non-private" (ε ignored).
+            names: "laplace" (noise on all maximal node tables, clamped), "projected"
+                (the same, projected to consistent tables by least squares), "fourier",
+                "posterior-sample" (with truncation and temperature for ε) or
+                "non-private".
             epsilons: the budgets.
 
         Raises:
@@ -121,7 +121,7 @@ class NetworkExperiment:
         return learners(setting, names)
 
     def prepare(self, key: Key, data: Real[ArrayLike, "..."]) -> NetworkTrial:
-        """One repeat: records for training, counted, and others for scores.
+        """Prepare one repeat: counts of the training records, and held-out records.
 
         Privacy:
             None: these are the exact counts.
@@ -137,7 +137,7 @@ class NetworkExperiment:
     def __call__(
         self, key: Key, mechanism: TableLearner, data: NetworkTrial
     ) -> dict[str, Float[Array, ""]]:
-        """The scores of one fit."""
+        """Return the scores of one fit."""
         theta = mechanism.fit(key, data.counts)
         place, found, wanted = self.net.index(self.target), {}, self.scores or ()
         if {"accuracy", "auc", "log_loss"} & {*wanted}:
@@ -167,10 +167,10 @@ _OF_TARGET: dict[str, Callable[[Array, Array], Array]] = {
 def chosen(
     scores: tuple[str, ...] | None, possible: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """The scores asked for, or all.
+    """Return the requested scores, by default all.
 
     Raises:
-        ValueError: if one is not possible, or none is asked for.
+        ValueError: if a score is not possible, or none is requested.
     """
     if scores is None:
         return possible

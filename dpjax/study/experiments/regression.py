@@ -1,4 +1,4 @@
-"""How well each mechanism predicts by linear regression: an experiment for sweeps."""
+"""Experiment for sweeps: prediction by linear regression."""
 
 __all__ = [
     "NoisyWeights",
@@ -32,12 +32,12 @@ MECHANISMS = ("laplace", "posterior-sample", "non-private")
 
 
 class RegressionTrial(Unpickled, eqx.Module):
-    """What all cells of one repeat share.
+    """The data that all cells of one repeat share.
 
     Attributes:
-        exact: the statistic of the training records.
-        features: of the held-out records.
-        targets: theirs.
+        exact: exact statistic of the training records.
+        features: features of the held-out records.
+        targets: targets of the held-out records.
     """
 
     exact: Int32[Array, " m"]
@@ -46,32 +46,32 @@ class RegressionTrial(Unpickled, eqx.Module):
 
 
 class WeightLearner(eqx.Module):
-    """From an exact statistic to predictions."""
+    """A method that predicts targets from an exact statistic."""
 
     @abc.abstractmethod
     def predict(
         self, key: Key, exact: Int32[Array, " m"], features: Float[Array, "n f"]
     ) -> Float[Array, " n"]:
-        """Expected targets, after one release.
+        """Predict the targets of records from one simulated release.
 
         Args:
             key: typed.
-            exact: the statistic of the training records.
-            features: of the records to predict.
+            exact: exact statistic of the training records.
+            features: features of the records to predict.
 
         Privacy:
-            A simulation on data that the caller may see.
+            A simulation for those who may see the data.
         """
 
 
 class PlainWeights(WeightLearner):
-    """Without privacy: the posterior mean given the exact statistic.
+    """Prediction without privacy, by the posterior mean.
 
     Args:
-        statistic: of a "linear-regression".
-        prior_precision: of every weight, about 0; one a budget if stacked.
-        noise_precision: of a target about its expectation, known.
-        n: number of records, where it is public.
+        statistic: a statistic of "linear-regression".
+        prior_precision: prior precision of every weight; one per budget if stacked.
+        noise_precision: known precision of a target about its expectation.
+        n: number of records, if it is public.
     """
 
     statistic: Sufficient = eqx.field(static=True)
@@ -82,7 +82,7 @@ class PlainWeights(WeightLearner):
     def predict(
         self, key: Key, exact: Int32[Array, " m"], features: Float[Array, "n f"]
     ) -> Float[Array, " n"]:
-        """By the posterior mean; the key is not used."""
+        """Predict by the posterior mean; the key is not used."""
         family = self.statistic.family
         assert isinstance(family, LinearRegression)
         size = family.columns - 1 + family.intercept
@@ -98,11 +98,11 @@ class PlainWeights(WeightLearner):
 
 
 class NoisyWeights(WeightLearner):
-    """Noise on the statistic, made a possible one and taken at its word.
+    """Plug-in prediction from a noisy statistic, projected to a possible one.
 
     Args:
-        plain: what is done with it.
-        noise: what is added to it.
+        plain: the prediction from a statistic.
+        noise: the noise added to the statistic.
     """
 
     plain: PlainWeights
@@ -111,15 +111,15 @@ class NoisyWeights(WeightLearner):
     def predict(
         self, key: Key, exact: Int32[Array, " m"], features: Float[Array, "n f"]
     ) -> Float[Array, " n"]:
-        """By the posterior mean given the noisy statistic."""
+        """Predict by the posterior mean given the noisy statistic."""
         return self.plain.predict(key, self.noise.sample(key, exact), features)
 
 
 class SampledWeights(WeightLearner):
-    """One sample from the tempered posterior, truncated to a ball.
+    """Prediction by one sample from the tempered posterior, truncated to a ball.
 
     Args:
-        law: of the sample.
+        law: distribution of the sample.
     """
 
     law: RegressionSample
@@ -127,7 +127,7 @@ class SampledWeights(WeightLearner):
     def predict(
         self, key: Key, exact: Int32[Array, " m"], features: Float[Array, "n f"]
     ) -> Float[Array, " n"]:
-        """By the sampled weights."""
+        """Predict by the sampled weights."""
         return self.law.predict(self.law.sample(key, exact), features)
 
 
@@ -139,24 +139,24 @@ class RegressionExperiment:
     epsilons), epsilons=epsilons, prepare=experiment.prepare, repeats=1000)`, where
     records are numbers, a row a record, the target last.
 
-    A repeat is one random split of the records into training and held-out ones, which
-    all mechanisms and budgets share. A cell is one fit; its score is
-
-    - `mse`: mean squared error of the held-out targets, in the square of their unit.
+    A repeat is one random split into training and held-out records, which all
+    mechanisms and budgets share. A cell is one fit. Its score is `mse`: the mean
+    squared error of the held-out targets.
 
     Args:
-        statistic: of a "linear-regression"; its adjacency is that of the experiment.
-        training: number of training records, a public size; all others are held out.
-        prior_precision: of every weight (of columns centred if there is an intercept).
-        noise_precision: of a target about its expectation, known.
-        radius: of the ball that sampled weights are truncated to; None: 10 over the
-            root of `prior_precision`, as in the paper.
+        statistic: statistic of "linear-regression"; its adjacency is used.
+        training: number of training records, which is public; all others are held out.
+        prior_precision: prior precision of every weight (of centred columns if there is
+            an intercept).
+        noise_precision: known precision of a target about its expectation.
+        radius: radius of the ball to which sampled weights are truncated; None:
+            10 / √`prior_precision`, as in the paper.
 
     Privacy:
-        A simulation on data that the caller may see: nothing here is to be published.
+        A simulation for those who may see the data: do not publish its results.
 
     Raises:
-        ValueError: if an argument is out of its range, or the statistic another one.
+        ValueError: if an argument is out of range, or the statistic of another family.
 
     Reference:
         Zhang, Rubinstein & Dimitrakakis (AAAI-16), section 5.2 and Appendix D, for the
@@ -185,12 +185,11 @@ class RegressionExperiment:
     def mechanisms(
         self, names: Sequence[str], epsilons: Sequence[Epsilon]
     ) -> dict[str, WeightLearner]:
-        """Learners by name, stacked over budgets; calibrated on the host.
+        """Return learners by name, stacked over budgets; calibrated on the host.
 
         Args:
-            names: among "laplace" (noise on the sufficient statistic),
-                "posterior-sample" (at the temperature that ε pays for) and
-                "non-private" (ε ignored).
+            names: "laplace" (noise on the sufficient statistic), "posterior-sample" (at
+                the temperature for ε) or "non-private".
             epsilons: the budgets.
 
         Raises:
@@ -226,7 +225,7 @@ class RegressionExperiment:
         return NoisyWeights(plain, DiscreteLaplace.calibrate_many(epsilons, change))
 
     def prepare(self, key: Key, data: Real[Array, "n d"]) -> RegressionTrial:
-        """One repeat: records for training, measured, and others for the score.
+        """Prepare one repeat: the statistic of the training records, and the others.
 
         Privacy:
             None: these are the exact sums.
@@ -238,6 +237,6 @@ class RegressionExperiment:
     def __call__(
         self, key: Key, mechanism: WeightLearner, data: RegressionTrial
     ) -> dict[str, Float[Array, ""]]:
-        """The score of one fit."""
+        """Return the score of one fit."""
         predicted = mechanism.predict(key, data.exact, data.features)
         return {"mse": ((predicted - data.targets) ** 2).mean()}

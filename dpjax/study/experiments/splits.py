@@ -1,4 +1,4 @@
-"""Random splits of exact size: which records train, and which are held out."""
+"""Random splits of records into training and held-out ones, of exact sizes."""
 
 __all__ = ["check_sizes", "split", "training_mask"]
 
@@ -12,19 +12,19 @@ from dpjax._types import Key
 
 
 def training_mask(key: Key, n: int, training: int) -> Bool[Array, " n"]:
-    """Exactly `training` of n places, every such set as likely as any other.
+    """Draw a uniform random subset of `training` out of n places, as a mask.
 
-    Those with the smallest of n random words of 32 bits: their order statistic is
-    searched for bit by bit, which is faster than sorting. Words that tie there, which
-    is rare, are taken in order: a chance of about n / 2^32 to be so.
+    It holds the places of the smallest of n random 32-bit words. Their order statistic
+    is found bit by bit, which is faster than sorting. Ties with it are taken in order;
+    they have probability about n / 2^32.
 
     Args:
         key: typed.
         n: number of places.
-        training: how many are taken, from 1 to n - 1.
+        training: size of the subset, from 1 to n - 1.
 
     Privacy:
-        Touches no data.
+        No data is used.
 
     Raises:
         ValueError: if the key is not typed, or a size is out of range.
@@ -38,7 +38,7 @@ def training_mask(key: Key, n: int, training: int) -> Bool[Array, " n"]:
 
 
 def check_sizes(n: int, training: int) -> None:
-    """Refuse fewer training records than one, or so many that none is held out."""
+    """Raise `ValueError` unless 1 ≤ `training` < n."""
     whole(1, training=training)
     if training >= n:
         raise ValueError(
@@ -48,7 +48,7 @@ def check_sizes(n: int, training: int) -> None:
 
 
 def _order_statistic(words: Array, rank: int) -> Array:
-    """The `rank`-th smallest: the largest word with fewer than that below it."""
+    """The `rank`-th smallest word: the largest with fewer than `rank` below it."""
 
     def settle(_, state):
         found, bit = state
@@ -61,9 +61,9 @@ def _order_statistic(words: Array, rank: int) -> Array:
 
 
 def _drop_ties(words: Array, last: Array, spare: Array) -> Array:
-    """Those up to `last`, without the last `spare` of those that are equal to it.
+    """Mask of words up to `last`, without the last `spare` of those equal to it.
 
-    By a loop that seldom runs: `vmap` would run both branches of a `cond`.
+    A loop is used since `vmap` runs both branches of a `cond`.
     """
     places = jnp.arange(words.shape[0], dtype=jnp.int32)
 
@@ -78,9 +78,9 @@ def _drop_ties(words: Array, last: Array, spare: Array) -> Array:
 def split(
     key: Key, records: Shaped[Array, "n ..."], training: int
 ) -> tuple[Shaped[Array, "training ..."], Shaped[Array, "rest ..."]]:
-    """Training and held-out records, both in their old order.
+    """Split records, keeping their order, into training and held-out ones.
 
-    Arguments and errors are those of `training_mask`, and so is the split.
+    Arguments, errors and the split are those of `training_mask`.
     """
     n = records.shape[0]
     mask = training_mask(key, n, training)

@@ -1,4 +1,4 @@
-"""Modules that differ in numbers alone, as one with a leading axis."""
+"""Stacks of modules along a leading axis of their arrays."""
 
 __all__ = ["repeated", "stacked"]
 
@@ -12,10 +12,10 @@ from jaxtyping import Array, Float
 
 
 def repeated(value: float, times: int) -> Float[Array, " e"]:
-    """The same number for every budget."""
+    """Repeat a number for every budget."""
     return jnp.asarray(np.full(times, value), float)
 
 
 def stacked(many: Sequence[Any]) -> Any:
-    """One module with an axis for how many there are, on the host."""
+    """Stack modules of one structure along a leading axis, on the host."""
     return jax.tree.map(lambda *leaves: np.stack(leaves), *many)

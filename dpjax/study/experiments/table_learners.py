@@ -1,6 +1,6 @@
-"""How each mechanism learns a network's tables, from exact counts to estimates.
+"""Learners: methods that estimate a network's tables from simulated releases.
 
-A learner is stacked over budgets, so that one compiled program serves them all.
+A learner is stacked over budgets, so that one compiled program serves all of them.
 """
 
 __all__ = [
@@ -51,47 +51,47 @@ from dpjax.tables.projection import project
 
 
 class TableLearner(eqx.Module):
-    """From the exact counts of a network's maximal families to all its tables."""
+    """A method that estimates a network's tables from exact counts."""
 
     @abc.abstractmethod
     def fit(self, key: Key, counts: Int32[Array, " m"]) -> Cells:
-        """Estimated tables, laid out as the network's.
+        """Estimate tables, in the network's layout.
 
         Args:
             key: typed.
-            counts: exact, of `NetworkCounts(net).measured`.
+            counts: exact counts of `NetworkCounts(net).measured`.
 
         Privacy:
-            A simulation on data that the caller may see.
+            A simulation for those who may see the data.
         """
 
 
 class PlainTables(TableLearner):
-    """Without privacy: the posterior mean given exact counts.
+    """Estimation without privacy, by the posterior mean.
 
     Args:
-        statistic: of the network.
-        prior: Dirichlet parameter of every cell, > 0; one a budget if stacked.
+        statistic: statistic of the network.
+        prior: Dirichlet parameter of every cell, > 0; one per budget if stacked.
     """
 
     statistic: TableStatistic = eqx.field(static=True)
     prior: Scalars
 
     def fit(self, key: Key, counts: Int32[Array, " m"]) -> Cells:
-        """The posterior mean; the key is not used."""
+        """Return the posterior mean; the key is not used."""
         tables = self.statistic.tables(counts.astype(float))
         return _posterior_mean(self.statistic, tables, self.prior)
 
 
 class NoisyTables(TableLearner):
-    """The mean of the plug-in posterior, from noise on a statistic.
+    """Estimation by the mean of the plug-in posterior given a noisy statistic.
 
     Args:
-        statistic: what is measured.
-        noise: what is added to it.
-        prior: Dirichlet parameter of every cell, > 0; one a budget if stacked.
-        n: number of records, where it is public.
-        projected: whether noisy tables are made to agree first, by least squares.
+        statistic: the measured statistic.
+        noise: the noise added to it.
+        prior: Dirichlet parameter of every cell, > 0; one per budget if stacked.
+        n: number of records, if it is public.
+        projected: whether noisy tables are first made consistent by least squares.
     """
 
     statistic: TableStatistic = eqx.field(static=True)
@@ -101,7 +101,7 @@ class NoisyTables(TableLearner):
     projected: bool = eqx.field(static=True, default=False)
 
     def fit(self, key: Key, counts: Int32[Array, " m"]) -> Cells:
-        """The posterior mean given noisy counts."""
+        """Return the posterior mean given noisy counts."""
         exact = self.statistic.of_counts(counts, self.n or 0)
         values = self.noise.sample(key, exact).astype(float)
         if self.projected:
@@ -111,32 +111,32 @@ class NoisyTables(TableLearner):
 
 
 class SampledTables(TableLearner):
-    """One sample from the tempered posterior, its tables truncated.
+    """Estimation by one sample from the tempered, truncated posterior.
 
     Args:
-        statistic: of the network.
-        law: of the sample.
+        statistic: statistic of the network.
+        law: distribution of the sample.
     """
 
     statistic: TableStatistic = eqx.field(static=True)
     law: PosteriorSample
 
     def fit(self, key: Key, counts: Int32[Array, " m"]) -> Cells:
-        """The sample."""
+        """Return the sample."""
         return self.law.sample(key, self.statistic.tables(counts))
 
 
 class ReleasedTables(TableLearner):
-    """What a release by any exact mechanism says, its noise ignored.
+    """Plug-in estimation from a release by any exact mechanism.
 
     Args:
-        statistic: what is measured: its tables are all of a network's, or the maximal.
-        mechanism: how that is made private.
-        prior: Dirichlet parameter of every cell, > 0; one a budget if stacked.
-        n: number of records, where it is public.
+        statistic: the measured statistic, of all or of the maximal node tables.
+        mechanism: the mechanism that makes it private.
+        prior: Dirichlet parameter of every cell, > 0; one per budget if stacked.
+        n: number of records, if it is public.
 
     Raises:
-        ValueError: if the statistic is made from other tables.
+        ValueError: if the statistic depends on other tables.
     """
 
     statistic: TableStatistic = eqx.field(static=True)
@@ -156,9 +156,9 @@ class ReleasedTables(TableLearner):
             )
 
     def fit(self, key: Key, counts: Int32[Array, " m"]) -> Cells:
-        """The mean of released parameters, or the posterior mean of noisy tables."""
+        """Return the mean of released parameters, or the posterior mean."""
         statistic, net = self.statistic, self.statistic.network
-        assert net is not None  # as construction has it
+        assert net is not None  # checked at construction
         if statistic.counted == net.layout:
             counts = NetworkCounts(net).tables(counts)
         exact = statistic.of_counts(counts, self.n or 0)
@@ -173,7 +173,7 @@ class ReleasedTables(TableLearner):
 def of_recipe(
     recipe: Recipe, net: BayesNet, budget: Guarantee, n: int, prior: float
 ) -> ReleasedTables:
-    """A learner of a network's tables from releases by a recipe.
+    """Make the learner that simulates releases by a recipe.
 
     Raises:
         ValueError: if the recipe is not for networks, or an option is out of range.
@@ -191,7 +191,7 @@ def _posterior_mean(statistic: TableStatistic, tables: Cells, prior: Scalars) ->
 
 
 class Setting(NamedTuple):
-    """What learners of one experiment have in common.
+    """Parameters that the learners of one experiment share.
 
     Attributes:
         net: the network.
@@ -199,7 +199,7 @@ class Setting(NamedTuple):
         adjacency: "replace-one" or "add-remove".
         n: number of training records.
         prior: Dirichlet parameter of every cell.
-        exact_noise: whether noise is that of a release, in integers, or is simulated.
+        exact_noise: whether to draw the integer noise of a release instead of floats.
     """
 
     net: BayesNet
@@ -211,12 +211,12 @@ class Setting(NamedTuple):
 
     @property
     def public(self) -> int | None:
-        """The number of records, where it is public."""
+        """The number of records, if it is public."""
         return self.n if self.adjacency == REPLACE_ONE else None
 
     @property
     def priors(self) -> Float[Array, " e"]:
-        """One a budget."""
+        """The prior, once per budget."""
         return repeated(self.prior, len(self.epsilons))
 
 
@@ -233,19 +233,6 @@ def _noisy(
     return NoisyTables(statistic, noise, setting.priors, setting.public, projected)
 
 
-def _laplace(setting: Setting) -> NoisyTables:
-    return _noisy(setting, NetworkCounts(setting.net))
-
-
-def _projected(setting: Setting) -> NoisyTables:
-    return _noisy(setting, NetworkCounts(setting.net), projected=True)
-
-
-def _fourier(setting: Setting) -> NoisyTables:
-    net, adjacency = setting.net, setting.adjacency
-    return _noisy(setting, FourierCoefficients.of_network(net, adjacency))
-
-
 def _posterior_sample(setting: Setting) -> SampledTables:
     laws = [
         NetworkPosteriorSampler.posterior(
@@ -260,16 +247,12 @@ def _posterior_sample(setting: Setting) -> SampledTables:
     return SampledTables(NetworkCounts(setting.net), stacked(laws))
 
 
-def _non_private(setting: Setting) -> PlainTables:
-    return PlainTables(NetworkCounts(setting.net), setting.priors)
-
-
 _MAKE: dict[str, Callable[[Setting], TableLearner]] = {
-    "laplace": _laplace,
-    "projected": _projected,
-    "fourier": _fourier,
+    "laplace": lambda s: _noisy(s, NetworkCounts(s.net)),
+    "projected": lambda s: _noisy(s, NetworkCounts(s.net), projected=True),
+    "fourier": lambda s: _noisy(s, FourierCoefficients.of_network(s.net, s.adjacency)),
     "posterior-sample": _posterior_sample,
-    "non-private": _non_private,
+    "non-private": lambda s: PlainTables(NetworkCounts(s.net), s.priors),
 }
 MECHANISMS = tuple(_MAKE)
 
@@ -277,11 +260,12 @@ MECHANISMS = tuple(_MAKE)
 def learners(
     setting: Setting, names: Sequence[str | Recipe]
 ) -> dict[str, TableLearner]:
-    """A stack of learners a mechanism, an entry a budget; calibrated on the host.
+    """Make one learner per mechanism, stacked over budgets; calibrated on the host.
 
     Args:
-        setting: what they have in common.
-        names: of `MECHANISMS`, or recipes whose mechanisms differ in numbers alone.
+        setting: the shared parameters.
+        names: names in `MECHANISMS`, or recipes whose mechanisms differ only in numbers
+            over the budgets.
 
     Raises:
         ValueError: if there is no such mechanism, or a budget is not positive.

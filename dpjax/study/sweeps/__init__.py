@@ -1,4 +1,4 @@
-"""An experiment over data sets, mechanisms, budgets and repeats, and its results."""
+"""Sweeps of an experiment over data sets, mechanisms, budgets and repeats."""
 
 __all__ = ["SweepResult", "sweep"]
 

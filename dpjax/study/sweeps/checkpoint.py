@@ -1,8 +1,8 @@
-"""Finished blocks of a sweep on disk, so that a killed run goes on where it was.
+"""Checkpoints: files of finished blocks, from which an interrupted sweep resumes.
 
-One file: a line of JSON that says which sweep it is of, then blocks of one length, each
-with its number and a digest. Blocks are only appended; a half-written one at the end is
-dropped when the file is opened again.
+A file has a line of JSON that identifies the sweep, then blocks of equal length, each
+with its number and a digest. Blocks are only appended; an incomplete one at the end is
+dropped when the file is read.
 """
 
 __all__ = [
@@ -28,16 +28,16 @@ from dpjax._documents import canonical_json, parse_json, write_atomically
 
 _FORMAT = "dpjax-sweep-1"
 _NUMBER, _DIGEST = 8, 16  # bytes
-_LONGEST_BLOCK = 1 << 24  # that is taken from a file: more would fill the memory
+_LONGEST_BLOCK = 1 << 24  # repeats; a file with more could fill the memory
 
 Leaf = tuple[tuple[int, ...], np.dtype]
 
 
 def fingerprint(*contents: bytes, secret: bytes) -> str:
-    """A few digits that tell contents apart; 64 bits.
+    """Return a 64-bit hash of contents, keyed by the sweep's key.
 
-    Keyed by the sweep's key: of no help to guess them for who does not know that. A key
-    from a seed such as 0 is soon guessed, and then any guess of the contents checked.
+    Without the key, the hash does not help to guess the contents. If the key comes from
+    a guessable seed such as 0, guesses of the contents can be checked.
     """
     digest = hashlib.blake2b(key=secret[:64], digest_size=8)
     for content in contents:
@@ -49,13 +49,13 @@ class Checkpoint:
     """A file of finished blocks, locked while it is open.
 
     Args:
-        path: of the file; made if there is none.
-        header: what the sweep is, as plain data: all of it must be equal to go on.
+        path: the file, which is created if it does not exist.
+        header: identification of the sweep, as plain data; it must equal the file's.
         leaves: shape and dtype of each array of a block.
 
     Raises:
-        ValueError: if the file is of another sweep, no checkpoint, in use, or cannot
-            be written.
+        ValueError: if the file is of another sweep, not a checkpoint, in use, or not
+            writable.
     """
 
     def __init__(
@@ -81,8 +81,8 @@ class Checkpoint:
             ) from None
         except OSError as error:
             raise ValueError(
-                f"`checkpoint` must have a lock that can be had, {self._path}.lock: "
-                f"{error.strerror}."
+                "`checkpoint` must have a lock file that can be opened, "
+                f"{self._path}.lock: {error.strerror}."
             ) from None
         try:
             self._start = self._check_header({"format": _FORMAT, **header})
@@ -97,11 +97,11 @@ class Checkpoint:
         self.close()
 
     def close(self) -> None:
-        """Let others use the file."""
+        """Unlock the file."""
         self._lock.release()
 
     def read(self) -> bytes:
-        """The finished blocks, for `blocks_in`; a damaged one ends the file."""
+        """Read the finished blocks, for `blocks_in`; truncate at a damaged one."""
         content, length = bytearray(), _length(self._leaves)
         with open(self._path, "r+b") as file:
             file.seek(self._start)
@@ -113,10 +113,10 @@ class Checkpoint:
         return bytes(content)
 
     def append(self, blocks: Mapping[int, Sequence[np.ndarray]]) -> None:
-        """Add finished blocks; they are on the disk when this returns.
+        """Append finished blocks and flush them to the disk.
 
         Raises:
-            ValueError: if they cannot be written, as on a full disk.
+            ValueError: if they cannot be written, for example to a full disk.
         """
         try:
             with open(self._path, "ab") as file:
@@ -127,14 +127,13 @@ class Checkpoint:
                     file.write(body + _digest(body))
                 file.flush()
                 os.fsync(file.fileno())
-        except OSError as error:  # what is half written is dropped by `read`
+        except OSError as error:  # `read` drops an incomplete block
             raise ValueError(
-                f"`checkpoint` must be possible to write, {self._path}: "
-                f"{error.strerror}."
+                f"`checkpoint` must be writable, {self._path}: {error.strerror}."
             ) from None
 
     def _check_header(self, header: Mapping[str, object]) -> int:
-        """The place of the first block, once the file is known to be of this sweep."""
+        """Check that the file is of this sweep; return the place of its first block."""
         line = canonical_json(header).encode() + b"\n"
         if not self._path.exists():
             write_atomically(self._path, line)
@@ -149,7 +148,7 @@ class Checkpoint:
         if other:
             raise ValueError(
                 f"`checkpoint` must be of this sweep, {self._path} is of one with "
-                f"other {', '.join(sorted(other))}: give another file, or that sweep."
+                f"other {', '.join(sorted(other))}: give another file."
             )
         return start
 
@@ -157,7 +156,7 @@ class Checkpoint:
 def blocks_in(
     content: bytes, leaves: Sequence[Leaf]
 ) -> Iterator[tuple[int, list[np.ndarray]]]:
-    """Number and arrays of each block in what `Checkpoint.read` gave."""
+    """Yield the number and arrays of each block in the result of `Checkpoint.read`."""
     length = _length(leaves)
     for start in range(0, len(content), length):
         number = int.from_bytes(content[start : start + _NUMBER], "little")
@@ -165,7 +164,7 @@ def blocks_in(
 
 
 def arrays_in(content: bytes, start: int, leaves: Sequence[Leaf]) -> list[np.ndarray]:
-    """Arrays whose bytes follow each other from `start` on."""
+    """Read consecutive arrays from `start` on."""
     arrays = []
     for shape, dtype in leaves:
         array = np.frombuffer(content, dtype, math.prod(shape), start)
@@ -175,13 +174,13 @@ def arrays_in(content: bytes, start: int, leaves: Sequence[Leaf]) -> list[np.nda
 
 
 def recorded_block(path: str | os.PathLike) -> int | None:
-    """The block size of a checkpoint, to go on with it; None if there is none."""
+    """Return the block size of a checkpoint; None if there is none."""
     block = _header(path)[0].get("block")
     return block if type(block) is int and 0 < block <= _LONGEST_BLOCK else None
 
 
 def _header(path: str | os.PathLike) -> tuple[dict, int]:
-    """What the first line says, nothing if it cannot be read, and where it ends."""
+    """The document in the first line, empty if unreadable, and the line's length."""
     try:
         with open(path, "rb") as file:
             line = file.readline()
@@ -192,7 +191,7 @@ def _header(path: str | os.PathLike) -> tuple[dict, int]:
 
 
 def _differences(found: Mapping, wanted: Mapping) -> list[str]:
-    """What differs between two sweeps, without what differs only because of that."""
+    """Names of entries that differ, without those that depend on other ones."""
     names = sorted({*found, *wanted})
     other = [name for name in names if found.get(name) != wanted.get(name)]
     keyed = {"program"}
@@ -202,7 +201,6 @@ def _differences(found: Mapping, wanted: Mapping) -> list[str]:
 
 
 def _length(leaves: Sequence[Leaf]) -> int:
-    """Bytes of a block in the file."""
     payload = sum(math.prod(shape) * dtype.itemsize for shape, dtype in leaves)
     return _NUMBER + payload + _DIGEST
 

@@ -1,4 +1,4 @@
-"""Results of a sweep in xarray and pandas: imported when wanted, for both are slow."""
+"""Results of a sweep in xarray and pandas, which are slow to import."""
 
 __all__ = ["to_dataframe", "to_xarray"]
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 else:
     try:
         import xarray
-    except Exception:  # absent or broken: said when it is wanted
+    except Exception:  # absent or broken: `to_xarray` raises
         xarray = None
     try:
         import pandas
@@ -20,7 +20,7 @@ else:
 
 
 def to_xarray(variables: Mapping[str, Any], coordinates: Mapping) -> "xarray.Dataset":
-    """A data set of variables, each with the names of its axes.
+    """Make a data set of variables, each with the names of its axes.
 
     Raises:
         ImportError: if xarray is not installed.
@@ -31,7 +31,7 @@ def to_xarray(variables: Mapping[str, Any], coordinates: Mapping) -> "xarray.Dat
 
 
 def to_dataframe(columns: Mapping[str, Any]) -> "pandas.DataFrame":
-    """A frame of columns.
+    """Make a data frame of columns.
 
     Raises:
         ImportError: if pandas is not installed.

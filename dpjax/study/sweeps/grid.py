@@ -1,7 +1,7 @@
-"""The cells of a sweep: data sets × mechanisms × budgets × repeats, each with its key.
+"""The cells of a sweep: data sets × mechanisms × budgets × repeats, and their keys.
 
-A cell's key follows from what the cell is, not from where it stands: from the names of
-its data set and mechanism, the value of its ε and the number of its repeat.
+A cell's key depends on the names of its data set and mechanism, the value of its ε and
+the number of its repeat, and not on its place in the grid.
 """
 
 __all__ = ["Grid"]
@@ -29,13 +29,13 @@ class Grid:
     """Names and values along the axes of a sweep.
 
     Args:
-        datasets: names; None for the only one, which gets no axis.
-        mechanisms: names; None for the only one, which gets no axis.
-        epsilons: exact, each once.
-        repeats: at least 1, at most 2^30.
+        datasets: names; None for a single data set without an axis.
+        mechanisms: names; None for a single mechanism without an axis.
+        epsilons: exact and different budgets.
+        repeats: number of repeats, from 1 to 2^30.
 
     Raises:
-        ValueError: if an axis is empty, or something comes twice, or too many repeats.
+        ValueError: if an axis is empty, too long, or has a repeated label.
     """
 
     datasets: tuple[str, ...] | None
@@ -47,8 +47,8 @@ class Grid:
         whole(1, repeats=self.repeats)
         if self.repeats > _MOST_REPEATS:
             raise ValueError(
-                f"`repeats` must be at most {_MOST_REPEATS}, which 32 bits number, got "
-                f"{self.repeats}: sweep again with another key."
+                f"`repeats` must be at most {_MOST_REPEATS}, got {self.repeats}: run "
+                "several sweeps with different keys."
             )
         for name in (*(self.datasets or ()), *(self.mechanisms or ())):
             if not isinstance(name, str):
@@ -68,7 +68,7 @@ class Grid:
         epsilons: Sequence[Epsilon],
         repeats: int,
     ) -> "Grid":
-        """The grid, with ε as exact fractions."""
+        """Make the grid, with ε as exact fractions."""
         exact = tuple(exact_epsilon(epsilon, "epsilons") for epsilon in epsilons)
         names = [None if x is None else tuple(x) for x in (datasets, mechanisms)]
         return cls(names[0], names[1], exact, repeats)
@@ -84,7 +84,7 @@ class Grid:
 
     @property
     def dimensions(self) -> tuple[str, ...]:
-        """Names of the axes that results have."""
+        """Names of the axes of results."""
         named = [("dataset", self.datasets), ("mechanism", self.mechanisms)]
         return (*(name for name, x in named if x is not None), "epsilon", "repeat")
 
@@ -100,9 +100,9 @@ class Grid:
         return {name: labels[name] for name in self.dimensions}
 
     def keys(self, key: Key) -> tuple[np.ndarray, np.ndarray]:
-        """Words of keys of shape `shape`, and of one a data set, for what cells share.
+        """Return words of keys, of shape (*`shape`, words), and of one per data set.
 
-        On the host. The numbers of the repeats are yet to be folded in.
+        The numbers of the repeats are folded in later.
         """
         datasets = [_words("dataset", name) for name in self.datasets or [None]]
         words = [
@@ -129,7 +129,7 @@ def _folded(key: Key, words: UInt32[ArrayLike, "c w"]) -> UInt32[Array, "c k"]:
 
 
 def _words(axis: str, label: object) -> list[int]:
-    """Two words of 32 bits for a label: collisions are beyond any grid."""
+    """A 64-bit hash of a label, as two words."""
     text = f"{axis}={label}".encode()
     digest = hashlib.blake2b(text, digest_size=8).digest()
     return [int.from_bytes(digest[:4], "little"), int.from_bytes(digest[4:], "little")]
@@ -142,4 +142,4 @@ def _all_different(name: str, labels: Sequence | None) -> None:
         raise ValueError(f"`{name}` must hold at least one, got none.")
     (twice, times), *_ = Counter(labels).most_common(1)
     if times > 1:
-        raise ValueError(f"`{name}` must hold each once, got {twice} twice.")
+        raise ValueError(f"`{name}` must all differ, got {twice} twice.")

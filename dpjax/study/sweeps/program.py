@@ -1,7 +1,7 @@
-"""One compiled program for a block of a sweep: mechanisms × budgets × some repeats.
+"""The compiled program for a block of a sweep: mechanisms × budgets × some repeats.
 
-Every block has one shape, whatever the number of repeats, devices or processes: the
-same program on the same shape gives the same floats.
+All blocks have one shape, for any number of repeats, devices or processes, so that
+their floats are the same.
 """
 
 __all__ = [
@@ -31,15 +31,15 @@ Prepare = Callable[[Key, PyTree], PyTree]
 
 
 class Inputs(eqx.Module):
-    """What the blocks of one data set read.
+    """Inputs of the blocks of one data set.
 
     Args:
         keys: raw words of a key for each mechanism and budget, (m, e, words).
-        shared: those of the key of what a repeat's cells share.
-        mechanisms: one for each mechanism, its arrays stacked over budgets.
-        data: of the experiment.
-        implementation: of the keys.
-        names: of the mechanisms, if they have any.
+        shared: raw words of the key for `prepare`.
+        mechanisms: each with its arrays stacked over budgets.
+        data: data of the experiment.
+        implementation: implementation of the keys.
+        names: names of the mechanisms, if they have any.
     """
 
     keys: UInt32[Array | np.ndarray, "m e words"]
@@ -50,7 +50,7 @@ class Inputs(eqx.Module):
     names: tuple[str, ...] | None = eqx.field(static=True)
 
     def wrapped(self) -> tuple[Array, Array]:
-        """The keys as typed ones."""
+        """Return typed keys."""
         keys, shared = jnp.asarray(self.keys), jnp.asarray(self.shared)
         wrap = partial(jr.wrap_key_data, impl=self.implementation)
         return wrap(keys), wrap(shared)
@@ -64,10 +64,9 @@ def block_program(
     prepare: Prepare | None,
     block: int,
 ) -> PyTree:
-    """The repeats from `first` on, for all mechanisms and budgets.
+    """Run the repeats from `first` on, for all mechanisms and budgets.
 
-    Not sharded: each device runs it on blocks of its own, for XLA rounds differently in
-    a program that is partitioned.
+    Each device runs whole blocks, since XLA rounds differently in a sharded program.
 
     Returns:
         The experiment's output with three leading axes: (m, e, block).
@@ -105,12 +104,12 @@ def block_program(
 def output_of(
     inputs: Inputs, experiment: Experiment, prepare: Prepare | None, block: int
 ) -> PyTree:
-    """Shapes and dtypes of the experiment's output for one cell.
+    """Return shapes and dtypes of the experiment's output for one cell.
 
-    By tracing the whole program, as its first call would: that call then need not.
+    The whole program is traced, and its first call uses the cached result.
 
     Raises:
-        ValueError: if they are not the same for all mechanisms, or there is no output.
+        ValueError: if they differ between mechanisms, or there is no output.
     """
     first = np.zeros((), np.int32)
     whole = eqx.filter_eval_shape(
@@ -120,7 +119,7 @@ def output_of(
 
 
 def output_names(output: PyTree) -> list[str]:
-    """Names of the arrays of a cell: those of nested ones are joined by dots."""
+    """Return names of the arrays of a cell; those of nested ones are joined by dots."""
     paths, _ = jax.tree_util.tree_flatten_with_path(output)
     names = [
         jax.tree_util.keystr(path, simple=True, separator=".") for path, _ in paths
@@ -129,14 +128,13 @@ def output_names(output: PyTree) -> list[str]:
 
 
 def _as_arrays(output: PyTree) -> PyTree:
-    """Plain numbers as arrays too."""
     try:
         arrays = jax.tree.map(jnp.asarray, output)
     except (TypeError, ValueError):
         arrays = None
     if not jax.tree.leaves(arrays):
         raise ValueError(
-            "`experiment` must return numbers or arrays, best by name, such as "
+            "`experiment` must return numbers or arrays, preferably by name, such as "
             '{"accuracy": …}.'
         )
     return arrays

@@ -1,36 +1,53 @@
-"""What a sweep found: arrays with named axes, and the ways out of them."""
+"""Results of a sweep: arrays with named axes, and their conversion to tables."""
 
-__all__ = ["SweepResult"]
+__all__ = ["SweepResult", "check_table_path"]
 
 import importlib
+import io
 import os
+import pathlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpjax.study.table_files import write_table
+from dpjax._documents import write_atomically
+from dpjax.data.columns.arrow import csv, parquet, pyarrow
 
 if TYPE_CHECKING:
     import pandas
     import xarray
 
 
+_ENDINGS = (".csv", ".parquet")
+
+
+def check_table_path(path: str | os.PathLike, name: str = "path") -> None:
+    """Raise unless tables can be written to `path`, before work that would be lost.
+
+    Raises:
+        ValueError: if it ends neither in .csv nor in .parquet.
+        ImportError: if pyarrow is not installed.
+    """
+    if pathlib.Path(path).suffix.lower() not in _ENDINGS:
+        raise ValueError(f"`{name}` must end in .csv or .parquet, got {path}.")
+    if pyarrow is None:
+        raise ImportError('writing tables needs pyarrow: pip install "dpjax[data]"')
+
+
 @dataclass(frozen=True, eq=False)
 class SweepResult(Mapping[str, np.ndarray]):
-    """The experiment's numbers by name, each an array over the axes of the sweep.
+    """Mapping from names of results to arrays over the axes of the sweep.
 
-    A mapping: `result["accuracy"]`. An experiment that returns one array, without a
-    name, gives `result["value"]`; of nested ones the names are joined by dots.
+    The name of an unnamed array is "value"; names of nested ones are joined by dots.
 
     Args:
-        arrays: by name; the first axes are `dimensions`, more are the experiment's own.
+        arrays: by name; the axes after `dimensions` are the experiment's own.
         coordinates: labels along each named axis, in order.
 
     Privacy:
-        Of a simulation on data that the caller may see: nothing here is to be
-        published.
+        A simulation for those who may see the data: do not publish its results.
     """
 
     arrays: Mapping[str, np.ndarray]
@@ -51,15 +68,15 @@ class SweepResult(Mapping[str, np.ndarray]):
 
     @property
     def dimensions(self) -> tuple[str, ...]:
-        """Names of the leading axes: of dataset, mechanism, epsilon and repeat."""
+        """Names of the leading axes, among dataset, mechanism, epsilon and repeat."""
         return tuple(self.coordinates)
 
     def mean(self, name: str) -> np.ndarray:
-        """Mean over the repeats, in double precision."""
+        """Return the mean over the repeats, in double precision."""
         return self[name].mean(axis=len(self.dimensions) - 1, dtype=np.float64)
 
     def standard_error(self, name: str) -> np.ndarray:
-        """Of that mean; NaN for a single repeat."""
+        """Return the standard error of `mean`; NaN for a single repeat."""
         axis = len(self.dimensions) - 1
         repeats = self[name].shape[axis]
         if repeats == 1:
@@ -68,7 +85,7 @@ class SweepResult(Mapping[str, np.ndarray]):
         return spread / np.sqrt(repeats)
 
     def to_xarray(self) -> "xarray.Dataset":
-        """All of it with named axes; the experiment's own are `name_0`, `name_1`, ….
+        """Convert to xarray; the experiment's own axes are `name_0`, `name_1`, ….
 
         Raises:
             ImportError: if xarray is not installed.
@@ -80,7 +97,7 @@ class SweepResult(Mapping[str, np.ndarray]):
         return _frames().to_xarray(variables, self.coordinates)
 
     def to_dataframe(self) -> "pandas.DataFrame":
-        """A row a cell; entries of arrays are columns `name.0`, `name.1`, ….
+        """Convert `to_columns` to a data frame.
 
         Raises:
             ImportError: if pandas is not installed.
@@ -88,7 +105,10 @@ class SweepResult(Mapping[str, np.ndarray]):
         return _frames().to_dataframe(self.to_columns())
 
     def to_columns(self) -> dict[str, Any]:
-        """The same, as arrays by name: a row a cell, repeats varying fastest."""
+        """Return columns by name, with one row per cell, repeats varying fastest.
+
+        The columns of array-valued results are `name.0`, `name.1`, ….
+        """
         shape = [len(labels) for labels in self.coordinates.values()]
         places = np.indices(shape).reshape(len(shape), -1)
         columns: dict[str, Any] = {
@@ -105,15 +125,20 @@ class SweepResult(Mapping[str, np.ndarray]):
         return columns
 
     def save(self, path: str | os.PathLike) -> None:
-        """Write the rows of `to_columns` as CSV or Parquet, by the file's name.
-
-        The same results give the same bytes.
+        """Write `to_columns` as CSV or Parquet, by the file's ending, reproducibly.
 
         Raises:
-            ValueError: if the name ends otherwise, or the file cannot be written.
+            ValueError: if the ending is another one, or the file cannot be written.
             ImportError: if pyarrow is not installed.
         """
-        write_table(path, self.to_columns())
+        check_table_path(path)
+        table = pyarrow.table(self.to_columns())
+        content = io.BytesIO()
+        if pathlib.Path(path).suffix.lower() == ".csv":
+            csv.write_csv(table, content, csv.WriteOptions(quoting_style="needed"))
+        else:
+            parquet.write_table(table, content)
+        write_atomically(path, content.getvalue())
 
     def _own_axes(self, name: str) -> list[str]:
         own = self.arrays[name].ndim - len(self.dimensions)

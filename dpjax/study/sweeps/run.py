@@ -1,4 +1,4 @@
-"""A sweep under way: which blocks are finished, the next ones, and the checkpoint."""
+"""Execution of a sweep: the blocks to compute, their devices, and the checkpoint."""
 
 __all__ = ["Run"]
 
@@ -37,24 +37,24 @@ from dpjax.study.sweeps.program import (
 )
 from dpjax.study.sweeps.result import SweepResult
 
-_SECONDS_UNWRITTEN = 1.0  # of work that a killed run may lose
+_SECONDS_UNWRITTEN = 1.0  # of work that an interrupted run can lose
 
 Progress = Callable[[Iterable], Iterable]
-Device = Any  # of JAX; None is the default one
+Device = Any  # a JAX device, or None for the default one
 Block = tuple[int, int]  # number of the data set, number among its blocks
 
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """What is to be computed, and how.
+    """A sweep with all its parameters.
 
     Args:
         grid: the cells.
-        inputs: of each data set.
+        inputs: inputs of each data set.
         output: shapes and dtypes of a cell's result.
-        experiment, prepare: the functions.
+        experiment, prepare: as for `sweep`.
         block: repeats of a block.
-        mesh: of the devices, or None for the default one.
+        mesh: mesh of the devices, or None for the default one.
         secret: bytes of the sweep's key, for fingerprints.
     """
 
@@ -69,7 +69,7 @@ class Run:
 
     @property
     def blocks(self) -> int:
-        """Blocks of each data set; the last one may go beyond the repeats."""
+        """Number of blocks of each data set; the last one may exceed the repeats."""
         return -(-self.grid.repeats // self.block)
 
     @property
@@ -84,13 +84,13 @@ class Run:
     def result(
         self, checkpoint: str | os.PathLike | None, progress: Progress
     ) -> SweepResult:
-        """All cells, computed or read from the checkpoint."""
+        """Return all cells, computed or read from the checkpoint."""
         lead = (self.grid.shape[0], self.blocks)
         try:
             found = [np.empty((*lead, *shape), dtype) for shape, dtype in self.leaves]
         except MemoryError:
             raise ValueError(
-                "`repeats` must be so few that all results fit in memory, got "
+                "`repeats` must be few enough for all results to fit in memory, got "
                 f"{self.grid.repeats}."
             ) from None
         with contextlib.ExitStack() as stack:
@@ -111,7 +111,7 @@ class Run:
         return self._named(found)
 
     def describe(self) -> dict[str, object]:
-        """What must be equal for a checkpoint's blocks to be this sweep's."""
+        """Return the identification of the sweep for its checkpoint."""
         lower: Callable = getattr(block_program, "lower")  # noqa: B009  (types hide it)
         texts = [
             lower(
@@ -134,7 +134,7 @@ class Run:
             "epsilons": [str(epsilon) for epsilon in self.grid.epsilons],
             "block": self.block,
             "key": fingerprint(secret, secret=secret),
-            # Arrays of a function that is a module are arguments, not in the text.
+            # If the experiment is a module, its arrays are not in the program's text.
             "arrays of the experiment": _digest_of(
                 (self.experiment, self.prepare), secret
             ),
@@ -147,13 +147,13 @@ class Run:
 
     @property
     def devices(self) -> list[Device]:
-        """Where blocks run, of all processes; None is the default device."""
+        """Devices of all processes; None is the default device."""
         return [None] if self.mesh is None else list(self.mesh.devices.flat)
 
     def _computed(
         self, finished: set[Block], progress: Progress
     ) -> Iterator[tuple[Block, list[np.ndarray]]]:
-        """Blocks that are not finished; some are under way while others are fetched."""
+        """Compute the unfinished blocks; a group runs while the last one is fetched."""
         size = len(self.devices)
         places = [
             [(d, b) for b in range(self.blocks) if (d, b) not in finished]
@@ -197,7 +197,7 @@ class Run:
     def _fetched(
         self, group: list[Block], started: list[PyTree]
     ) -> Iterator[tuple[Block, list[np.ndarray]]]:
-        """The results of a group, of all processes."""
+        """Fetch the results of a group from all processes."""
         leaves = [[np.asarray(x) for x in jax.tree.leaves(one)] for one in started]
         if self.mesh is None or jax.process_count() == 1:
             yield from zip(group, leaves, strict=True)
@@ -218,15 +218,13 @@ class Run:
         self, found: list[np.ndarray], place: Block, arrays: list[np.ndarray]
     ) -> None:
         dataset, number = place
-        known = dataset < len(self.inputs)
-        if (
-            known and number < self.blocks
-        ):  # a checkpoint may have more repeats than are asked
+        # A checkpoint may have more repeats than this sweep.
+        if dataset < len(self.inputs) and number < self.blocks:
             for into, array in zip(found, arrays, strict=True):
                 into[dataset, number] = array
 
     def _named(self, found: list[np.ndarray]) -> SweepResult:
-        """Blocks in a row, padding off, by the names of the experiment's output."""
+        """Join the blocks and drop their padding."""
         named = [x is not None for x in (self.grid.datasets, self.grid.mechanisms)]
         unnamed = tuple(axis for axis, is_named in enumerate(named) if not is_named)
         arrays = {}
@@ -247,7 +245,7 @@ def _on_device(inputs: Inputs, device: Device) -> Inputs:
 
 @contextlib.contextmanager
 def _writing(file: Checkpoint | None) -> Iterator[Callable]:
-    """A function that takes blocks to be written, soon, and at the end in any case."""
+    """Give a function that buffers blocks, which are written at least at the end."""
     unwritten: dict[int, list[np.ndarray]] = {}
     last = time.monotonic()
 
@@ -277,7 +275,7 @@ def _place(number: int) -> Block:
 
 
 def _digest_of(tree: PyTree, secret: bytes) -> str:
-    """Of the arrays of a tree, with their places, shapes and dtypes."""
+    """Fingerprint of the arrays of a tree, with their paths, shapes and dtypes."""
     contents = []
     for path, leaf in jax.tree_util.tree_flatten_with_path(tree)[0]:
         if eqx.is_array(leaf):

@@ -1,4 +1,4 @@
-"""Repeat an experiment over data sets, mechanisms and budgets, thousands of times."""
+"""`sweep`: repeat an experiment over data sets, mechanisms and budgets."""
 
 __all__ = ["sweep"]
 
@@ -31,7 +31,7 @@ from dpjax.study.sweeps.program import (
 from dpjax.study.sweeps.result import SweepResult
 from dpjax.study.sweeps.run import Run
 
-_BYTES_ON_CPU, _BYTES_ELSEWHERE = 1 << 25, 1 << 28  # of a block's data, or results
+_BYTES_ON_CPU, _BYTES_ELSEWHERE = 1 << 25, 1 << 28  # of a block's data or results
 _LONGEST_BLOCK = 256
 
 
@@ -52,54 +52,52 @@ def sweep(
 ) -> SweepResult:
     """Run `experiment(key, mechanism, data)` for every cell of a grid.
 
-    Blocks of repeats go through one compiled program, with all mechanisms and budgets
-    at once. A cell's key is folded from the names of its data set and mechanism, the
-    value of its ε and the number of its repeat: adding or reordering any of them leaves
-    the others as they were. Integers are then bit-equal, and floats too at one block
-    size, on any number of devices; at other block sizes within rounding.
+    One compiled program runs blocks of repeats, with all mechanisms and budgets. A
+    cell's key depends on the names of its data set and mechanism, its ε and the number
+    of its repeat, so that its result does not depend on the other cells. Integers do
+    not depend on the block size or devices; floats depend on the block size only, by
+    rounding.
 
     Args:
         key: typed.
-        experiment: a pure function, mapped over budgets and repeats by `vmap`. Returns
-            an array, or arrays by name; of the same form for every mechanism. Whatever
-            records it reads come in `data`: arrays caught in a closure are written into
-            the program's text.
-        data: passed on as it is.
-        epsilons: budgets, no two equal: "0.5", 1, Fraction(1, 3).
-        repeats: at least 1.
-        mechanisms: by name, or one alone: each stacked along a leading axis, an entry
-            a budget, as from `DiscreteLaplace.calibrate_many` (what is scalar, all
-            budgets share); or a function from `epsilons` to that. None: the experiment
-            gets ε itself, as a number.
-        datasets: instead of `data`, several of them by name. Those of equal shapes
+        experiment: a pure function, mapped over budgets and repeats by `vmap`, that
+            returns an array, or arrays by name, of the same form for every mechanism.
+            It gets records as `data`: arrays in a closure become part of the program.
+        data: the data of the experiment.
+        epsilons: different budgets, such as "0.5", 1 or Fraction(1, 3).
+        repeats: number of repeats, at least 1.
+        mechanisms: one mechanism, or several by name, each with arrays stacked over the
+            budgets along a leading axis, as by `DiscreteLaplace.calibrate_many` (all
+            budgets share scalars); or functions from `epsilons` to these. None: the
+            experiment gets ε itself, as a number.
+        datasets: several data sets by name, instead of `data`. Those of equal shapes
             share one program.
-        prepare: `prepare(key, data)`, run once a repeat, gives what the experiment gets
-            as data in all cells of that repeat: such as a random split, the same one
-            for every mechanism and budget, which makes their comparison sharper.
-        block: repeats that one device computes at once: more is faster until memory or
-            caches are full. None: the checkpoint's, or by the size of the data, or of
-            what `experiment.bytes_a_cell(data)` says that a cell works on.
-        checkpoint: a file that finished blocks are added to at least once a second. The
-            same call with the same file goes on where it was, also with more repeats.
-            It holds results, no data and no key.
-        mesh: devices to spread blocks over (`dpjax.runtime.device_mesh()` is all of
-            them, of all processes, each of which makes this call and gets all results).
-            The program is compiled for every device of a process: a process a device
-            starts soonest.
-        progress: wraps the steps, as `tqdm` does.
+        prepare: `prepare(key, data)`, called once per repeat, returns the data for all
+            cells of that repeat, such as one random split for all mechanisms.
+        block: repeats that one device computes at once; more are faster until memory or
+            caches are full. None: that of the checkpoint, or one chosen by the size of
+            the data, or by `experiment.bytes_a_cell(data)`, the memory of a cell.
+        checkpoint: a file to which finished blocks are added every second at least, and
+            from which the same call resumes, also with more repeats. It holds results,
+            no data and no key.
+        mesh: devices to use (`dpjax.runtime.device_mesh()` holds all devices of all
+            processes). Each process makes this call and gets all results. The program
+            is compiled for every device of a process, so that one process per device
+            starts fastest.
+        progress: wraps the iterable of steps, as `tqdm` does.
 
     Returns:
-        Results by name, with axes dataset and mechanism (where they have names),
-        epsilon and repeat before the experiment's own.
+        Results by name, with axes dataset and mechanism (if they have names), epsilon
+        and repeat before the experiment's own.
 
     Raises:
-        ValueError: if the key is not typed, an axis is empty or holds something twice,
+        ValueError: if the key is not typed, an axis is empty or has a repeated label,
             mechanisms are not stacked over the budgets, outputs have different forms,
-            or the checkpoint is of another sweep (the message says what differs).
+            or the checkpoint is of another sweep (the message names the differences).
         PeerLost: if another process of the mesh died.
 
     Privacy:
-        A simulation on data that the caller may see: nothing here is to be published.
+        A simulation for those who may see the data: do not publish its results.
     """
     typed_key(key=key)
     _check_forms(data, datasets, mesh)
@@ -127,7 +125,7 @@ def sweep(
             "set."
         )
     _check_names(output_names(outputs[0]), grid)
-    if block is None:  # less, where results are larger than data
+    if block is None:  # smaller if results are larger than data
         block = min(tried, _default_block(grid, _bytes_of(outputs[0])))
     secret = np.asarray(jr.key_data(key)).tobytes()
     run = Run(grid, inputs, outputs[0], experiment, prepare, block, mesh, secret)
@@ -146,7 +144,7 @@ def _check_forms(data: PyTree, datasets: object, mesh: object) -> None:
 
 
 def _check_data(data: PyTree) -> None:
-    """Refuse tables and strings: JAX would hash them, and print them when it cannot."""
+    """Reject tables and text, which JAX would hash, or print in an error message."""
     for leaf in jax.tree.leaves(data):
         if eqx.is_array(leaf):
             sound = isinstance(leaf, jax.Array) or leaf.dtype.kind not in "OSUMm"
@@ -154,8 +152,8 @@ def _check_data(data: PyTree) -> None:
             sound = isinstance(leaf, Hashable)
         if not sound:
             raise ValueError(
-                "`data` must be numbers in arrays, such as `Schema.encode` makes of a "
-                f"table, got {type(leaf).__name__}."
+                "`data` must be numbers in arrays, such as the result of "
+                f"`Schema.encode`, got {type(leaf).__name__}."
             )
 
 
@@ -169,11 +167,11 @@ def _listed(epsilons: object) -> tuple:
 
 
 def _check_names(names: Sequence[str], grid: Grid) -> None:
-    """Refuse results that would hide each other or the labels of the cells."""
+    """Reject repeated names of results, and those of axes."""
     for name, times in Counter([*grid.dimensions, *names]).items():
         if times > 1:
             raise ValueError(
-                f"`experiment` must return each name once, and none of an axis, got "
+                "`experiment` must return different names, and not those of axes, got "
                 f"{name!r}: give it another name."
             )
 
@@ -192,7 +190,7 @@ def _inputs(
 def _stacked(
     mechanisms: Any, names: tuple[str, ...] | None, epsilons: Sequence[Epsilon]
 ) -> tuple[PyTree, ...]:
-    """One for each name, its arrays stacked over the budgets."""
+    """Return the mechanisms, and check that they are stacked over the budgets."""
     if mechanisms is None:
         budgets = [float(exact_epsilon(epsilon, "epsilons")) for epsilon in epsilons]
         return (np.array(budgets, jnp.result_type(float)),)
@@ -204,7 +202,7 @@ def _stacked(
         lengths = {x.shape[0] for x in jax.tree.leaves(mechanism) if np.ndim(x)}
         if lengths - {len(epsilons)}:
             raise ValueError(
-                "`mechanisms` must be stacked along one leading axis, an entry for "
+                "`mechanisms` must be stacked along one leading axis, one entry for "
                 f"each of the {len(epsilons)} epsilons, as by `DiscreteLaplace."
                 "calibrate_many` or `Laplace(epsilons, sensitivity)`"
                 f"{f': {name!r} is not' if name else ''}."
@@ -214,7 +212,7 @@ def _stacked(
 
 
 def _default_block(grid: Grid, bytes_a_cell: int) -> int:
-    """Repeats whose data, or results, once for each cell fill a cache."""
+    """The number of repeats whose data or results fill a cache."""
     cells = grid.shape[1] * grid.shape[2]
     on_cpu = jax.default_backend() == "cpu"
     limit = _BYTES_ON_CPU if on_cpu else _BYTES_ELSEWHERE
@@ -224,7 +222,6 @@ def _default_block(grid: Grid, bytes_a_cell: int) -> int:
 
 
 def _bytes_a_cell(experiment: Experiment, data: PyTree) -> int:
-    """What the experiment says that a cell works on, or else the size of the data."""
     own = getattr(experiment, "bytes_a_cell", None)
     return _bytes_of(data) if own is None else own(data)
 
