@@ -17,6 +17,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Real
 
 from dpjax._types import Key
+from dpjax.noise import NoiseLaw
 from dpjax.privacy import PureDP
 
 
@@ -50,6 +51,14 @@ class MechanismWithLaw(Mechanism):
     ) -> Float[Array, "*shape"]:
         """Log-probability of each released number; their sum is that of all."""
 
+    def noise(self, shape: tuple[int, ...]) -> NoiseLaw | None:
+        """The law of independent noise on released numbers of this shape.
+
+        None if the release is not the exact numbers plus independent noise of a law
+        that `dpjax.noise` knows.
+        """
+        return None
+
 
 class ExactMechanism(Mechanism):
     """A mechanism that keeps its guarantee on a real computer, to the last bit."""
@@ -76,6 +85,11 @@ class ExactMechanism(Mechanism):
 
 class ParameterMechanism(ExactMechanism):
     """An exact mechanism that gives out a model's parameters, not noisy statistics."""
+
+    @property
+    def parameter_names(self) -> tuple[str, ...] | None:
+        """Of what `parameters` has on its last axis; None for a network's tables."""
+        return None
 
     @abc.abstractmethod
     def parameters(self, values: Real[Array, "*batch m"]) -> Float[Array, "*batch m"]:

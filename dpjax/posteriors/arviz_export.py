@@ -11,7 +11,7 @@ import numpy as np
 from dpjax._checks import typed_key, whole
 from dpjax._types import Key
 from dpjax.data.bayes_net import BayesNet
-from dpjax.posteriors.choice import Posterior
+from dpjax.posteriors.base import Posterior
 from dpjax.posteriors.gibbs.chain_posterior import ChainPosterior
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ else:
         az = None
 
 
-def to_arviz(key: Key, posterior: Posterior | ChainPosterior, draws: int = 1000) -> Any:
+def to_arviz(key: Key, posterior: Posterior, draws: int = 1000) -> Any:
     """Draws of a posterior with named axes.
 
     Args:

@@ -11,9 +11,9 @@ from jaxtyping import Array
 
 from dpjax._types import Scalar
 from dpjax.data.bayes_net import BayesNet
+from dpjax.noise import LaplaceLaw
 from dpjax.posteriors.exact.star_inputs import Leaves, Star
-from dpjax.posteriors.laws import LaplaceLaw
-from dpjax.statistics import NetworkCounts
+from dpjax.statistics import TableStatistic
 from dpjax.tables.layout import TableLayout
 
 
@@ -31,7 +31,7 @@ class Component:
 
     def star(
         self,
-        statistic: NetworkCounts,
+        statistic: TableStatistic,
         values: Array,
         noise: LaplaceLaw,
         prior: Array,
@@ -49,6 +49,7 @@ class Component:
             given: whether the prior is that all probabilities are known.
         """
         layout = statistic.measured
+        assert layout is not None  # as `family_counts` has it
         tables = {group: table for table, group in enumerate(layout.groups)}
         hub, *places = self.places(statistic.layout)
         hub = hub[:, 0, 0]
@@ -76,8 +77,10 @@ class Component:
         return places
 
 
-def stars(net: BayesNet) -> tuple[Component, ...] | None:
+def stars(net: BayesNet | None) -> tuple[Component, ...] | None:
     """The network's components, or None if some component is not a star."""
+    if net is None:
+        return None
     children = defaultdict(list)
     for i, parents in enumerate(net.parents):
         if len(parents) > 1 or any(net.parents[parent] for parent in parents):

@@ -20,19 +20,18 @@ import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 from jax import lax
-from jax.scipy.special import gammaln, xlogy
 from jaxtyping import Array, Float, Int, Int32
 
 from dpjax._types import Key
+from dpjax.noise import LaplaceLaw
 from dpjax.posteriors.exact.cell_laws import CellLaw, cell_law
 from dpjax.posteriors.exact.forests import Component, stars
 from dpjax.posteriors.exact.rows import row_laws
 from dpjax.posteriors.exact.star import Group, StarLaw, guess_hub, infer
 from dpjax.posteriors.exact.star_draws import draw_counts
 from dpjax.posteriors.exact.star_inputs import Windows
-from dpjax.posteriors.laws import LaplaceLaw
-from dpjax.posteriors.plug_in import draw_tables
-from dpjax.statistics import NetworkCounts
+from dpjax.posteriors.plug_in import draw_tables, rows_log_density
+from dpjax.statistics import TableStatistic
 from dpjax.tables.layout import TableLayout
 
 _RELEASES_AT_ONCE = 8  # of a stack: more leave the cache
@@ -54,7 +53,7 @@ class Sums(eqx.Module):
     law: LaplaceLaw
     prior: Float[Array, " c"]
     n: Int32[Array, "*batch"] | None
-    statistic: NetworkCounts = eqx.field(static=True)
+    statistic: TableStatistic = eqx.field(static=True)
     windows: Windows = eqx.field(static=True)
 
     @property
@@ -65,7 +64,7 @@ class Sums(eqx.Module):
     @property
     def components(self) -> tuple[Component, ...]:
         """The network's stars."""
-        return stars(self.statistic.net) or ()
+        return stars(self.statistic.network) or ()
 
     def infer(self, component: Component, given: Array | None = None) -> StarLaw:
         """The law of a star's hidden counts; if tables are given, under these."""
@@ -257,8 +256,6 @@ def draw(key: Key, inferred: Inferred) -> Float[Array, " c"]:
 def log_density(sums: Sums, theta: Array, log_evidence: Array) -> Float[Array, ""]:
     """Of all tables, by Bayes' rule: the prior's, and the release given the tables."""
     prior, layout = sums.prior, sums.layout
-    first_of_row = np.flatnonzero(np.diff(layout.rows, prepend=-1))
-    density = gammaln(layout.row_sums(prior))[first_of_row].sum()
-    density = density + (xlogy(prior - 1, theta) - gammaln(prior)).sum()
     laws = [sums.infer(component, theta) for component in sums.components]
+    density = rows_log_density(prior, theta, layout)
     return density + sum(law.log_evidence for law in laws) - log_evidence

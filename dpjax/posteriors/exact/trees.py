@@ -24,10 +24,10 @@ from jax.scipy.special import logsumexp
 from jaxtyping import Array, Float
 
 from dpjax.data.bayes_net import BayesNet
+from dpjax.noise import LaplaceLaw
 from dpjax.posteriors.exact.convolution import full, valid
 from dpjax.posteriors.exact.rows import count_weights, even_tilt, quotient
-from dpjax.posteriors.laws import LaplaceLaw
-from dpjax.statistics import NetworkCounts
+from dpjax.statistics import TableStatistic
 
 
 @dataclass(frozen=True)
@@ -82,9 +82,13 @@ class _Table(NamedTuple):
     norm: Float[Array, "totals rows"]
 
 
-def grow(net: BayesNet) -> tuple[Tree, ...] | None:
+def grow(net: BayesNet | None) -> tuple[Tree, ...] | None:
     """The trees of a network of binary variables; None if it is of another kind."""
-    if set(net.sizes) != {2} or any(len(parents) > 1 for parents in net.parents):
+    if (
+        net is None
+        or set(net.sizes) != {2}
+        or any(len(parents) > 1 for parents in net.parents)
+    ):
         return None
 
     def tree(variable: int) -> Tree:
@@ -96,7 +100,7 @@ def grow(net: BayesNet) -> tuple[Tree, ...] | None:
 
 def infer_tree(
     tree: Tree,
-    statistic: NetworkCounts,
+    statistic: TableStatistic,
     values: Float[Array, " m"],
     law: LaplaceLaw,
     prior: Float[Array, " c"],
@@ -148,7 +152,7 @@ def infer_tree(
 def _table(
     variable: int,
     parent: int | None,
-    statistic: NetworkCounts,
+    statistic: TableStatistic,
     values: Array,
     law: LaplaceLaw,
     prior: Array,
@@ -158,6 +162,7 @@ def _table(
     """Weights of a variable's hidden counts: one row, or one a level of its parent."""
     group = (variable,) if parent is None else (parent, variable)
     measured = statistic.measured
+    assert measured is not None  # as `family_counts` has it
     shape = (1 if parent is None else 2, 2)
     size = 2 * shape[0]
     start = statistic.layout.offsets[variable]

@@ -1,6 +1,6 @@
 """All walks of one posterior in one program, and what they are mixed from."""
 
-__all__ = ["Inferred", "infer"]
+__all__ = ["Inferred", "check_family", "infer"]
 
 from typing import Any, NamedTuple
 
@@ -16,9 +16,10 @@ from dpjax.families import Family
 from dpjax.families.conjugate import with_parameters
 from dpjax.posteriors.families.total_moves import TotalMoves
 from dpjax.posteriors.families.total_walk import walk
+from dpjax.posteriors.families.totals import LAWS
 from dpjax.posteriors.laws import law_of
 from dpjax.releases.released import Released
-from dpjax.statistics import Sufficient
+from dpjax.statistics import FamilyStatistic
 
 
 class Inferred(NamedTuple):
@@ -45,8 +46,7 @@ def infer(
     Raises:
         ValueError: see `dpjax.posteriors.family_posterior`.
     """
-    law_of(released)
-    statistic = _family_statistic(released)
+    statistic = check_family(released)
     family = statistic.family
     prior = family.vague_prior() if prior is None else prior
     prior = with_parameters(family, prior).parameters
@@ -55,12 +55,23 @@ def infer(
     return family, prior, _infer(key, released, prior, moves, chains, warmup, draws)
 
 
-def _family_statistic(released: Released) -> Sufficient:
+def check_family(released: Released) -> FamilyStatistic:
+    """The statistic of a release that `family_posterior` is for.
+
+    Raises:
+        ValueError: if it is not, with the reason.
+    """
+    law_of(released)
     statistic = released.statistic
-    if not isinstance(statistic, Sufficient):
+    if not isinstance(statistic, FamilyStatistic):
         raise ValueError(
             "`released` must be of the sufficient statistics of an exponential family, "
             f"got {statistic.describe()['kind']}."
+        )
+    if type(statistic.family) not in LAWS:
+        raise ValueError(
+            "`released` must be of a family with a law for its total, got "
+            f'{statistic.family.name}: use `posterior(…, method="plug-in")`.'
         )
     return statistic
 

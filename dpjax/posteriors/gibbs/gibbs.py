@@ -2,7 +2,7 @@
 
 __all__ = ["Gibbs", "gibbs_posterior"]
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 
 import jax
@@ -42,21 +42,12 @@ class Gibbs(ChainSampler):
 
     @property
     def method(self) -> str:
-        """Its only error is that of a finite chain."""
-        return "Gibbs"
+        """Gibbs sampling: its only error is that of a finite chain."""
+        return "gibbs"
 
     def infer(self, key: Key, released: Released, prior: Prior) -> ChainPosterior:
         """Run the chains again."""
-        return gibbs_posterior(
-            key,
-            released,
-            prior,
-            chains=self.chains,
-            warmup=self.warmup,
-            sweeps=self.sweeps,
-            thin=self.thin,
-            capacity=self.capacity,
-        )
+        return gibbs_posterior(key, released, prior, **asdict(self))
 
 
 def gibbs_posterior(
