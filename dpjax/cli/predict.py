@@ -24,7 +24,7 @@ def add(commands) -> None:
         help="predict a variable of new records from a release",
         description="Write CSV to standard output: a row a record, a column p_<level> "
         "for each level of the target; of a regression, columns mean, lower and upper. "
-        "Standard error says which method of inference was used. Costs no privacy of the "
+        "Standard error says which method was used. Costs no privacy of the "
         "released table.",
     )
     command.add_argument("release", metavar="RELEASE", help="release file")

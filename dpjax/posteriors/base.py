@@ -4,8 +4,9 @@ __all__ = ["FamilyPosterior", "NetworkPosterior", "Posterior"]
 
 import abc
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import equinox as eqx
 import jax
 import jax.random as jr
 from jaxtyping import Array, Float, Int
@@ -33,10 +34,14 @@ class NetworkPosterior(Posterior):
     Records are scored with the expected tables unless it says otherwise.
     """
 
-    @property
-    @abc.abstractmethod
-    def net(self) -> BayesNet:
-        """The network."""
+    if TYPE_CHECKING:
+
+        @property
+        def net(self) -> BayesNet:
+            """The network."""
+            ...
+    else:
+        net: eqx.AbstractVar[BayesNet]  # a field or a property
 
     @abc.abstractmethod
     def _mean(self) -> Float[Array, "*batch c"]:
