@@ -104,12 +104,12 @@ class PlugInPosterior(Unpickled, NetworkPosterior):
     def _sd(self) -> Float[Array, " m"]:
         return _spreads(self.concentration, self.net.layout)
 
-    def _quantile(self, q: float) -> np.ndarray:
+    def _quantile(self, q: float) -> Array:
         """Of Beta laws; on the host, in double precision."""
         (alpha,) = host(self.concentration)
         rows = self.net.layout.rows
         whole = np.bincount(rows, alpha)[rows]
-        return np.asarray(special.betaincinv(alpha, whole - alpha, q))
+        return jnp.asarray(special.betaincinv(alpha, whole - alpha, q), float)
 
     def _draw(self, key: Key) -> Float[Array, " m"]:
         return draw_tables(key, self.concentration, self.net.layout)

@@ -106,7 +106,7 @@ def log_density(
 
 @jax.jit
 def quantiles(
-    theta: Float[Array, "*batch c"], sd: Float[Array, "*batch c"], q: float
+    theta: Float[Array, "*batch c"], sd: Float[Array, "*batch c"], q: Float[Array, ""]
 ) -> Float[Array, "*batch c"]:
     """The q-quantile of each probability, its logit taken for normal."""
     rest = 1 - theta

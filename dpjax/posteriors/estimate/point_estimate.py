@@ -83,7 +83,7 @@ class PointEstimate(NetworkPosterior):
         return deviations(self.theta, self._covariance(), self.net)
 
     def _quantile(self, q: float) -> Array:
-        return quantiles(self.theta, self._sd(), q)
+        return quantiles(self.theta, self._sd(), jnp.asarray(q, float))
 
     def _draw(self, key: Key) -> Array:
         return draw(key, self.theta, self._covariance(), self.net)
