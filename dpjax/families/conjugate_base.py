@@ -3,7 +3,6 @@
 __all__ = [
     "ConjugatePosterior",
     "FamilyPosterior",
-    "HostArray",
     "Posterior",
     "Values",
     "as_arrays",
@@ -18,19 +17,16 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import numpyro.distributions as dist
 from jaxtyping import Array
 
 from dpjax._private import Unpickled
 from dpjax._types import Key
 from dpjax.families.base import Family
-from dpjax.families.conjugate_laws import Distribution
+from dpjax.families.marginal_laws import HostArray, Law, StudentLaw
 
 Values = Array | dict[str, Array]
 """One number or vector of a law with one parameter; by name of one with several."""
-
-
-HostArray = np.ndarray | np.float64
-"""Of SciPy, in double precision."""
 
 
 class Posterior(eqx.Module):
@@ -151,8 +147,33 @@ class ConjugatePosterior(Unpickled, FamilyPosterior):
         return "plug-in"
 
     @abc.abstractmethod
-    def distribution(self) -> Distribution | dict[str, Distribution]:
+    def marginals(self) -> dict[str, Law]:
+        """The law of every parameter on its own, by name; "" if there is but one.
+
+        Of a covariance, of each "variance". Computed on the host.
+        """
+
+    def quantile(self, q: float) -> HostArray | dict[str, HostArray]:
+        """The q-quantile of every parameter on its own: see `marginals`.
+
+        Raises:
+            ValueError: if `q` is not between 0 and 1.
+        """
+        probability(q=q)
+        values = {name: law.ppf(q) for name, law in self.marginals().items()}
+        return values.get("", values)
+
+    @abc.abstractmethod
+    def distribution(self) -> dist.Distribution | dict[str, dist.Distribution]:
         """As NumPyro's; of several parameters, the marginal law of each by name."""
+
+    def target_law(self, features: Any) -> StudentLaw:
+        """The law of every new target of a regression, as if nothing were clipped.
+
+        Raises:
+            ValueError: if the family is another one.
+        """
+        raise self._no_regression()
 
     def update(self, records: Any, key: Key | None = None) -> "ConjugatePosterior":
         """The conjugate posterior with this one as the prior; needs no key."""

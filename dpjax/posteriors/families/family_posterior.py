@@ -24,12 +24,11 @@ from dpjax._types import Key
 from dpjax.data.columns import Table
 from dpjax.families import Family
 from dpjax.families.conjugate import ConjugatePosterior, with_parameters
-from dpjax.families.conjugate_base import HostArray, Values, host, probability
+from dpjax.families.conjugate_base import Values, host, probability
+from dpjax.families.marginal_laws import HostArray, mixture_quantile
 from dpjax.noise.keys import study_key
 from dpjax.posteriors.base import FamilyPosterior
 from dpjax.posteriors.families.family_inference import infer
-from dpjax.posteriors.families.marginals import marginals
-from dpjax.posteriors.families.mixtures import StudentLaw, mixture_quantile
 from dpjax.posteriors.priors import updated_prior
 from dpjax.releases.released import Released
 
@@ -89,11 +88,9 @@ class NoiseAwareFamilyPosterior(FamilyPosterior):
             ValueError: if `q` is not between 0 and 1.
         """
         probability(q=q)
-        mean, variance = jax.tree.map(_flat, self._moments())
-        laws = marginals(self._rows, mean, variance)
-        if "" in laws:
-            return mixture_quantile(laws[""], q)
-        return {name: mixture_quantile(law, q) for name, law in laws.items()}
+        laws = self._law(self._rows).marginals()
+        values = {name: mixture_quantile(law, q) for name, law in laws.items()}
+        return values.get("", values)
 
     def sample(self, key: Key, shape: tuple[int, ...] = ()) -> Values:
         """Fresh draws of the parameters, each given one of the drawn totals."""
@@ -151,13 +148,8 @@ class NoiseAwareFamilyPosterior(FamilyPosterior):
         step = -(-self.n.size // _MOST_COMPONENTS)
         rows = jax.tree.map(lambda x: x[::step], self._rows)
 
-        def laws(parameters):
-            law: Any = self._law(parameters)
-            return law.predict(features), law.target_scale(features)
-
-        middle, scale = host(*jax.vmap(laws)(rows))
-        degrees = 2 * host(rows.shape)[0][:, None] if hasattr(rows, "scale") else None
-        law = StudentLaw(middle, scale, degrees)
+        laws = jax.vmap(lambda row: self._law(row).target_law(features))(rows)
+        law = jax.tree.map(lambda x: host(x)[0], laws)
         low, high = (1 - level) / 2, (1 + level) / 2
         return mixture_quantile(law, low), mixture_quantile(law, high)
 
