@@ -79,6 +79,10 @@ class Posterior(eqx.Module):
             the result is for those who may see them.
         """
 
+    def chains(self) -> dict[str, Array] | None:
+        """Draws of Markov chains by parameter, (chains, draws, …); None: no chains."""
+        return None
+
     def _undefined(self, question: str, remedy: str) -> ValueError:
         return ValueError(
             f"`{question}` must be asked of another posterior than one by the method "

@@ -1,15 +1,14 @@
 """All walks of one posterior in one program, and what they are mixed from."""
 
-__all__ = ["Inferred", "check_family", "infer"]
+__all__ = ["check_family", "infer"]
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
-from jaxtyping import Array, Float
 
 from dpjax._types import Key
 from dpjax.families import Family
@@ -22,26 +21,12 @@ from dpjax.releases.released import Released
 from dpjax.statistics import FamilyStatistic
 
 
-class Inferred(NamedTuple):
-    """What was drawn, chains and draws on the first axes.
-
-    Args:
-        parameters: of the conjugate posterior of every drawn total.
-        totals: in natural units.
-        n: numbers of records.
-        accepted: by chain and kind of step, the share that was accepted.
-    """
-
-    parameters: Any
-    totals: Float[Array, "chains draws m"]
-    n: Float[Array, "chains draws"]
-    accepted: Float[Array, "chains kinds"]
-
-
 def infer(
     key: Key, released: Released, prior: Any, chains: int, warmup: int, draws: int
-) -> tuple[Family, Any, Inferred]:
+) -> tuple[Family, Any, Any]:
     """The family, its prior as arrays, and what was drawn.
+
+    That is the fields of `NoiseAwareFamilyPosterior` from `parameters` on.
 
     Raises:
         ValueError: see `dpjax.posteriors.family_posterior`.
@@ -98,7 +83,7 @@ def _infer(
     chains: int,
     warmup: int,
     draws: int,
-) -> Inferred:
+) -> tuple[Any, ...]:
     """All chains in one program."""
     noisy, mechanism = released.values.astype(float), law_of(released)
     family = moves.statistic.family
@@ -113,4 +98,4 @@ def _infer(
     seen = jax.vmap(chain)(jr.split(key, chains), shares)
 
     update = jax.vmap(jax.vmap(lambda total, n: family.update(prior, total, n)))
-    return Inferred(update(seen.totals, seen.n), *seen)
+    return update(seen.totals, seen.n), *seen

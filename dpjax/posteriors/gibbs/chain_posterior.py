@@ -2,8 +2,8 @@
 
 __all__ = ["ChainDiagnostics", "ChainPosterior", "ChainSampler"]
 
-import abc
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import equinox as eqx
 import jax
@@ -17,24 +17,25 @@ from dpjax._types import Key
 from dpjax.data.bayes_net import BayesNet
 from dpjax.noise.keys import study_key
 from dpjax.posteriors.plug_in import rows_log_density
-from dpjax.posteriors.priors import Prior
 from dpjax.posteriors.sampled import DrawnPosterior
 from dpjax.releases.released import Released
 
 Tables = dict[str, Array]
 
 
-class ChainSampler(abc.ABC):
-    """A way to draw from a posterior by Markov chains, with its settings: static."""
+@dataclass(frozen=True)
+class ChainSampler:
+    """A function that draws from a posterior by Markov chains, with its settings.
 
-    @property
-    @abc.abstractmethod
-    def method(self) -> str:
-        """What it is, and any approximation that it makes."""
+    Args:
+        method: its name in `METHODS`.
+        infer: the function: of a key, a release, a prior, and the settings.
+        settings: its arguments by name.
+    """
 
-    @abc.abstractmethod
-    def infer(self, key: Key, released: Released, prior: Prior) -> "ChainPosterior":
-        """Run the chains."""
+    method: str
+    infer: Callable[..., "ChainPosterior"]
+    settings: tuple[tuple[str, int | None], ...]
 
 
 class ChainDiagnostics(eqx.Module):
@@ -99,6 +100,10 @@ class ChainPosterior(DrawnPosterior):
         """That of the chains."""
         return self.sampler.method
 
+    def chains(self) -> Tables:
+        """The drawn tables, with the axes of chains and draws first."""
+        return self._by_name(self.samples)
+
     def diagnostics(self) -> ChainDiagnostics:
         """Split R-hat and effective sample size of every parameter.
 
@@ -142,4 +147,5 @@ class ChainPosterior(DrawnPosterior):
     def _updated(self, counts: Array, key: Key | None) -> "ChainPosterior":
         prior = self._by_name(self.prior + counts)
         key = study_key(0) if key is None else key
-        return self.sampler.infer(key, self.released, prior)
+        settings = dict(self.sampler.settings)
+        return self.sampler.infer(key, self.released, prior, **settings)

@@ -4,12 +4,11 @@ For many records, of which a Gibbs sweep visits each: here a step costs the same
 whatever their number. The result names the approximation.
 """
 
-__all__ = ["NormalNUTS", "check_normal", "normal_model", "normal_posterior"]
+__all__ = ["check_normal", "normal_model", "normal_posterior"]
 
 import itertools
 import math
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
 from functools import partial
 
 import jax
@@ -35,24 +34,6 @@ from dpjax.statistics import TableStatistic
 from dpjax.tables.layout import TableLayout
 
 _MOST_STATES = 4096
-
-
-@dataclass(frozen=True)
-class NormalNUTS(ChainSampler):
-    """Settings of `normal_posterior`."""
-
-    chains: int
-    warmup: int
-    samples: int
-
-    @property
-    def method(self) -> str:
-        """NUTS under the normal approximation of `normal_model`."""
-        return "normal"
-
-    def infer(self, key: Key, released: Released, prior: Prior) -> ChainPosterior:
-        """Run the chains again."""
-        return normal_posterior(key, released, prior, **asdict(self))
 
 
 def normal_model(released: Released, prior: Prior = 1.0) -> Callable[[], None]:
@@ -158,14 +139,21 @@ def normal_posterior(
     check_normal(released)
     flat = flat_prior(released.net, prior)
     flat = jnp.broadcast_to(flat, (released.net.layout.length,))
-    settings = NormalNUTS(chains, warmup, samples)
-    reports, theta, n = _run(key, released, flat, settings)
-    return ChainPosterior(released, flat, theta, None, n, reports, settings)
+    sizes = {"chains": chains, "warmup": warmup, "samples": samples}
+    reports, theta, n = _run(key, released, flat, **sizes)
+    sampler = ChainSampler("normal", normal_posterior, tuple(sizes.items()))
+    return ChainPosterior(released, flat, theta, None, n, reports, sampler)
 
 
-@partial(jax.jit, static_argnames="settings")
+@partial(jax.jit, static_argnames=("chains", "warmup", "samples"))
 def _run(
-    key: Key, released: Released, prior: Array, settings: NormalNUTS
+    key: Key,
+    released: Released,
+    prior: Array,
+    *,
+    chains: int,
+    warmup: int,
+    samples: int,
 ) -> tuple[dict[str, Array], Array, Array]:
     """One program: warm-up and draws of all chains."""
     tables = zip(released.net.names, released.net.layout.split(prior), strict=True)
@@ -174,14 +162,14 @@ def _run(
     def one_chain(key):
         chain = MCMC(
             NUTS(model),
-            num_warmup=settings.warmup,
-            num_samples=settings.samples,
+            num_warmup=warmup,
+            num_samples=samples,
             progress_bar=False,
         )
         chain.run(key)
         return chain.get_samples(), chain.get_extra_fields()["diverging"]
 
-    draws, diverging = jax.vmap(one_chain)(jr.split(key, settings.chains))
+    draws, diverging = jax.vmap(one_chain)(jr.split(key, chains))
     reports = {"divergences": diverging.sum(axis=1)}
     return reports, draws["theta"], draws["n"]
 
