@@ -99,7 +99,7 @@ MAKE = {
     **{f"conjugate {name}": functools.partial(conjugate, name) for name in FAMILIES},
 }
 QUICK = ["plug-in", "samples of tables", "samples of parameters"]
-QUICK += ["bernoulli proportions", "conjugate poisson", "conjugate gaussian"]
+QUICK += ["conjugate poisson", "conjugate gaussian"]
 KINDS = [
     pytest.param(name, marks=() if name in QUICK else pytest.mark.thorough)
     for name in MAKE

@@ -14,9 +14,9 @@ from dpjax._checks import positive
 from dpjax._types import Key
 from dpjax.posteriors.exact import star_predictions, star_sums
 from dpjax.posteriors.exact.cell_laws import CellLaw
-from dpjax.posteriors.exact.forests import stars
+from dpjax.posteriors.exact.forests import Sums, stars
 from dpjax.posteriors.exact.star_inputs import Windows
-from dpjax.posteriors.exact.star_sums import Inferred, Sums
+from dpjax.posteriors.exact.star_sums import Inferred
 from dpjax.posteriors.exact.summed_posterior import SummedPosterior
 from dpjax.posteriors.exact.windows import first_windows, fit_windows, widen_windows
 from dpjax.posteriors.laws import family_counts, laplace_law

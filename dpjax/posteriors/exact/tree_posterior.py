@@ -13,8 +13,7 @@ from dpjax._types import Key
 from dpjax.posteriors.exact import tree_sums
 from dpjax.posteriors.exact.cell_laws import CellLaw
 from dpjax.posteriors.exact.summed_posterior import SummedPosterior
-from dpjax.posteriors.exact.tree_sums import TreeSums
-from dpjax.posteriors.exact.trees import grow
+from dpjax.posteriors.exact.trees import TreeSums, grow
 from dpjax.posteriors.exact.windows import TooExpensive
 from dpjax.posteriors.laws import family_counts, laplace_law
 from dpjax.posteriors.priors import Prior, flat_prior

@@ -1,7 +1,6 @@
 """Everything that is asked of the exact posterior of a tree, compiled."""
 
 __all__ = [
-    "TreeSums",
     "count_laws",
     "draw",
     "log_density",
@@ -21,66 +20,9 @@ from jaxtyping import Array, Float
 
 from dpjax._types import Key
 from dpjax.families.log_densities import dirichlet_log_density
-from dpjax.noise import LaplaceLaw
 from dpjax.posteriors.exact.cell_laws import CellLaw
-from dpjax.posteriors.exact.trees import Tree, TreeLaw, grow, infer_tree
+from dpjax.posteriors.exact.trees import Tree, TreeLaw, TreeSums
 from dpjax.posteriors.plug_in import draw_tables
-from dpjax.statistics import TableStatistic
-
-
-class TreeSums(eqx.Module):
-    """What is summed over: as `Sums`, of trees.
-
-    Args:
-        values: of the release.
-        law: of every number of it.
-        prior: laid out as the network's tables.
-        statistic: what was measured.
-        n: the number of records.
-    """
-
-    values: Float[Array, " m"]
-    law: LaplaceLaw
-    prior: Float[Array, " c"]
-    statistic: TableStatistic = eqx.field(static=True)
-    n: int = eqx.field(static=True)
-
-    @property
-    def trees(self) -> tuple[Tree, ...]:
-        """The network's trees."""
-        return grow(self.statistic.network) or ()
-
-    def infer(self, given: Array | None = None) -> list[TreeLaw]:
-        """The law of the hidden counts of every tree; of given tables, under these."""
-        prior, known = (self.prior, False) if given is None else (given, True)
-        return [
-            infer_tree(
-                tree, self.statistic, self.values, self.law, prior, self.n, known
-            )
-            for tree in self.trees
-        ]
-
-    def joint(self, laws: list[TreeLaw], variable: int) -> Array:
-        """Law of the count of level 1 and of the total: (rows, counts, totals)."""
-        for tree, law in zip(self.trees, laws, strict=True):
-            if tree.variable == variable:
-                return law.root[None, :, None]
-            if variable in law.branches:
-                joint = law.branches[variable].joint
-                return jnp.stack([joint[0, :, ::-1], joint[1]])
-        raise ValueError(f"`variable` must be one of the network's, got {variable}.")
-
-    def totals(self, rows: int) -> Array:
-        """Of every row and column of `joint`."""
-        if rows == 1:
-            return jnp.full((1, 1), self.n, jnp.int32)
-        counts = jnp.arange(self.n + 1, dtype=jnp.int32)
-        return jnp.broadcast_to(counts[None], (rows, self.n + 1))
-
-    def alpha(self, variable: int) -> Array:
-        """Of every row and level."""
-        start, stop = self.statistic.layout.offsets[variable : variable + 2]
-        return self.prior[start:stop].reshape(-1, 2)
 
 
 @eqx.filter_jit

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
+from jaxtyping import Array
 
 from dpjax._types import Key
 from dpjax.families import Family
@@ -23,7 +24,7 @@ from dpjax.statistics import FamilyStatistic
 
 def infer(
     key: Key, released: Released, prior: Any, chains: int, warmup: int, draws: int
-) -> tuple[Family, Any, Any]:
+) -> tuple[Family, Any, tuple[Any, Array, Array, Array]]:
     """The family, its prior as arrays, and what was drawn.
 
     That is the fields of `NoiseAwareFamilyPosterior` from `parameters` on.
@@ -83,7 +84,7 @@ def _infer(
     chains: int,
     warmup: int,
     draws: int,
-) -> tuple[Any, ...]:
+) -> tuple[Any, Array, Array, Array]:
     """All chains in one program."""
     noisy, mechanism = released.values.astype(float), law_of(released)
     family = moves.statistic.family
@@ -98,4 +99,4 @@ def _infer(
     seen = jax.vmap(chain)(jr.split(key, chains), shares)
 
     update = jax.vmap(jax.vmap(lambda total, n: family.update(prior, total, n)))
-    return update(seen.totals, seen.n), *seen
+    return update(seen.totals, seen.n), seen.totals, seen.n, seen.accepted
