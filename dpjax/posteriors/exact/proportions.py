@@ -157,7 +157,7 @@ def proportions_posterior(
     Raises:
         ValueError: if the release is of something else or has no such law, the prior is
             of another family or not positive, given windows omit more than the
-            tolerance, or windows that do not would be too dear.
+            tolerance, or windows that do not would be too expensive.
     """
     laplace_law(released)
     family = _statistic(released).family
