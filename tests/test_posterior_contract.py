@@ -189,6 +189,12 @@ def narrow(found, strength):
     return PlugInPosterior(found.net, mean * largest * strength)
 
 
+def log_density(reference, values):
+    """NumPyro's, not that of the library."""
+    laws = reference.distributions()
+    return sum(law.log_prob(values[name]).sum() for name, law in laws.items())
+
+
 @pytest.mark.parametrize("name", every("plug-in", "exact", "exact-tree"))
 def test_densities_of_tables_are_those_of_the_draws(name):
     """Under p, the expectation of r / p is 1 for a density r narrower than p."""
@@ -197,7 +203,7 @@ def test_densities_of_tables_are_those_of_the_draws(name):
 
     @eqx.filter_jit
     def ratio(values):
-        return jnp.exp(reference.log_prob(values) - found.log_prob(values))
+        return jnp.exp(log_density(reference, values) - found.log_prob(values))
 
     check_mean_of_one(jax.lax.map(ratio, draws(name)))
 
@@ -210,7 +216,7 @@ def test_densities_of_tables_integrate_to_one(name, key):
 
     @eqx.filter_jit
     def ratio(values):
-        return jnp.exp(found.log_prob(values) - wide.log_prob(values))
+        return jnp.exp(found.log_prob(values) - log_density(wide, values))
 
     check_mean_of_one(jax.lax.map(ratio, wide.sample(key, (DRAWS,))))
 
