@@ -68,7 +68,7 @@ def test_chains_agree_with_enumeration(case, key, rng):
         capacity=None if released.n else 48,
     )
     assert posterior.diagnostics().worst_r_hat < 1.02
-    assert posterior.method == "Gibbs"
+    assert posterior.method == "gibbs"
     samples = np.asarray(posterior.samples, float)
     squares = (samples - truth.mean) ** 2
     assert_averages(samples, truth.mean)

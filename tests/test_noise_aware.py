@@ -131,7 +131,7 @@ def test_tables_that_contradict_each_other_are_refused():
     released = chain([0, 100, 0, 0, 100, 0, 0, 0], 100, "20")
     with pytest.raises(ValueError, match="`released` must have tables that do not"):
         tree_posterior(released)
-    assert dp.posterior(released).method == "point estimate"
+    assert dp.posterior(released).method == "point-estimate"
 
 
 @pytest.mark.thorough

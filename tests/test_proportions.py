@@ -27,7 +27,7 @@ def test_the_reference_value():
     """math.md §9."""
     released = bernoulli(301.02727328, 10.0, 1000)
     posterior = dp.posterior(released, BetaParameters(10.0, 10.0))
-    assert posterior.method == "exact"
+    assert posterior.method == "exact-proportions"
     assert posterior.omitted <= 1e-12
     assert abs(posterior.mean() - 0.30811418) < CLOSE
     assert abs(posterior.sd() - 0.02012055) < CLOSE

@@ -12,10 +12,9 @@ import numpy as np
 from dpjax.cli.options import DATA_HELP, increment_of
 from dpjax.families import LinearRegression
 from dpjax.mechanisms import ParameterMechanism
-from dpjax.posteriors import SampledParameters, SampledPosterior
-from dpjax.posteriors.choice import Posterior, posterior
+from dpjax.posteriors import Posterior, posterior
 from dpjax.releases.released import Released, load
-from dpjax.statistics import Sufficient
+from dpjax.statistics import FamilyStatistic
 
 
 def add(commands) -> None:
@@ -25,7 +24,7 @@ def add(commands) -> None:
         help="predict a variable of new records from a release",
         description="Write CSV to standard output: a row a record, a column p_<level> "
         "for each level of the target; of a regression, columns mean, lower and upper. "
-        "Standard error says what kind of posterior was used. Costs no privacy of the "
+        "Standard error says which method was used. Costs no privacy of the "
         "released table.",
     )
     command.add_argument("release", metavar="RELEASE", help="release file")
@@ -41,7 +40,7 @@ def add(commands) -> None:
     command.add_argument(
         "--no-noise-aware",
         action="store_true",
-        help="take noisy numbers at their word, as the papers do",
+        help="treat noisy numbers as exact (method plug-in), as the papers do",
     )
     command.add_argument(
         "--increment",
@@ -61,7 +60,7 @@ def add(commands) -> None:
 def _run(options: argparse.Namespace) -> None:
     released = load(options.release)
     statistic = released.statistic
-    if isinstance(statistic, Sufficient):
+    if isinstance(statistic, FamilyStatistic):
         header, rows = _regression(released, statistic, options)
     else:
         header, rows = _classification(released, options)
@@ -105,15 +104,11 @@ def _classification(
 
 def _say(fitted: Posterior) -> None:
     """Which posterior was used, on standard error."""
-    method = getattr(fitted, "method", None)
-    kind = f"noise-aware, {method}" if method else "noisy numbers taken at their word"
-    if isinstance(fitted, SampledPosterior | SampledParameters):
-        kind = "released samples"
-    print(f"dpjax: posterior: {kind}", file=sys.stderr)
+    print(f"dpjax: posterior by method {fitted.method}", file=sys.stderr)
 
 
 def _regression(
-    released: Released, statistic: Sufficient, options: argparse.Namespace
+    released: Released, statistic: FamilyStatistic, options: argparse.Namespace
 ) -> tuple[list[str], np.ndarray]:
     """The expected target, and where it is with the wanted probability."""
     if not isinstance(statistic.family, LinearRegression):

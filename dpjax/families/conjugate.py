@@ -58,7 +58,7 @@ _POSTERIORS: dict[type, Any] = {
 def conjugate_posterior(
     family: Family, total: Real[Array, " m"], n: Scalar, prior: Any = None
 ) -> ConjugatePosterior:
-    """The posterior that takes a total, made a possible one, at its word.
+    """The posterior that treats a total, made a possible one, as exact.
 
     Args:
         family: an exponential family.

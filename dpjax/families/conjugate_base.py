@@ -1,8 +1,9 @@
-"""What every conjugate posterior can be asked."""
+"""The contract of a posterior, and what the posteriors of all families share."""
 
 __all__ = [
     "ConjugatePosterior",
-    "HostArray",
+    "FamilyPosterior",
+    "Posterior",
     "Values",
     "as_arrays",
     "host",
@@ -16,23 +17,118 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Real
+import numpyro.distributions as dist
+from jaxtyping import Array
 
 from dpjax._private import Unpickled
 from dpjax._types import Key
 from dpjax.families.base import Family
-from dpjax.families.conjugate_laws import Distribution
+from dpjax.families.marginal_laws import HostArray, Law, StudentLaw
 
 Values = Array | dict[str, Array]
 """One number or vector of a law with one parameter; by name of one with several."""
 
 
-HostArray = np.ndarray | np.float64
-"""Of SciPy, in double precision."""
+class Posterior(eqx.Module):
+    """The law of a model's parameters, given data or a release.
+
+    Every parameter is an array; several are a dictionary of arrays by name. A question
+    that a method of inference cannot answer raises a `ValueError` that names another
+    method or another question.
+    """
+
+    @property
+    @abc.abstractmethod
+    def method(self) -> str:
+        """The name of the method of inference, as in `dpjax.posteriors.METHODS`."""
+
+    @abc.abstractmethod
+    def mean(self) -> Any:
+        """Expected parameters."""
+
+    @abc.abstractmethod
+    def sd(self) -> Any:
+        """Standard deviation of every parameter on its own."""
+
+    @abc.abstractmethod
+    def quantile(self, q: float) -> Any:
+        """The q-quantile of every parameter on its own.
+
+        Raises:
+            ValueError: if `q` is not between 0 and 1.
+        """
+
+    @abc.abstractmethod
+    def sample(self, key: Key, shape: tuple[int, ...] = ()) -> Any:
+        """Independent draws of the parameters, `shape` on the first axes."""
+
+    @abc.abstractmethod
+    def log_prob(self, values: Any) -> Array:
+        """Joint log-density of parameters, as `mean` and `sample` return them."""
+
+    @abc.abstractmethod
+    def update(self, records: Any, key: Key | None = None) -> "Posterior":
+        """The posterior after more records.
+
+        Args:
+            records: of the same variables; their counts join the prior.
+            key: of a Markov chain, where one is run; None: a fixed one.
+
+        Privacy:
+            What is already here costs nothing more. The new records are not protected:
+            the result is for those who may see them.
+        """
+
+    def chains(self) -> dict[str, Array] | None:
+        """Draws of Markov chains by parameter, (chains, draws, …); None: no chains."""
+        return None
+
+    def _undefined(self, question: str, remedy: str) -> ValueError:
+        return ValueError(
+            f"`{question}` must be asked of another posterior than one by the method "
+            f"{self.method!r}, for which it is not defined: use {remedy}."
+        )
 
 
-class ConjugatePosterior(Unpickled, eqx.Module):
-    """The law of a family's parameters, given data or a release.
+class FamilyPosterior(Posterior):
+    """The law of the parameters of an exponential family."""
+
+    @abc.abstractmethod
+    def variance(self) -> Any:
+        """Variance of every parameter on its own."""
+
+    def sd(self) -> Any:
+        """Standard deviation of every parameter on its own."""
+        return jax.tree.map(jnp.sqrt, self.variance())
+
+    def predict(self, features: Any) -> Array:
+        """Expected targets of a regression, given its features.
+
+        Raises:
+            ValueError: if the family is another one.
+        """
+        raise self._no_regression()
+
+    def interval(
+        self, features: Any, level: float = 0.95
+    ) -> tuple[HostArray, HostArray]:
+        """Ends of the central interval of a new target; on the host.
+
+        Raises:
+            ValueError: if `level` is not between 0 and 1, or the family is no
+                regression.
+        """
+        raise self._no_regression()
+
+    def _no_regression(self) -> ValueError:
+        name = getattr(getattr(self, "family", None), "name", self.method)
+        return ValueError(
+            f"`family` must be a linear-regression to predict, got {name}."
+        )
+
+
+class ConjugatePosterior(Unpickled, FamilyPosterior):
+    """The conjugate law of a family's parameters, given data or a release.
 
     Arrays may be stacked along leading axes, for `vmap` over posteriors. Quantiles are
     of SciPy, on the host and in double precision; all else may be compiled. NumPyro's
@@ -49,41 +145,42 @@ class ConjugatePosterior(Unpickled, eqx.Module):
     family: eqx.AbstractVar[Any]
     parameters: eqx.AbstractVar[Any]
 
-    @abc.abstractmethod
-    def mean(self) -> Values:
-        """Expected parameters."""
+    @property
+    def method(self) -> str:
+        """The conjugate update, as if the statistics were exact."""
+        return "plug-in"
 
     @abc.abstractmethod
-    def variance(self) -> Values:
-        """Variance of every parameter on its own."""
+    def marginals(self) -> dict[str, Law]:
+        """The law of every parameter on its own, by name; "" if there is but one.
 
-    def sd(self) -> Any:
-        """Standard deviation of every parameter."""
-        return jax.tree.map(jnp.sqrt, self.variance())
+        Of a covariance, of each "variance". Computed on the host.
+        """
 
-    @abc.abstractmethod
     def quantile(self, q: float) -> HostArray | dict[str, HostArray]:
-        """The q-quantile of every parameter on its own, for q between 0 and 1."""
+        """The q-quantile of every parameter on its own: see `marginals`.
+
+        Raises:
+            ValueError: if `q` is not between 0 and 1.
+        """
+        probability(q=q)
+        values = {name: law.ppf(q) for name, law in self.marginals().items()}
+        return values.get("", values)
 
     @abc.abstractmethod
-    def sample(self, key: Key, shape: tuple[int, ...] = ()) -> Values:
-        """Draws of the parameters, `shape` on the first axes."""
-
-    @abc.abstractmethod
-    def log_prob(self, values: Any) -> Array:
-        """Joint log-density of parameters, as `mean` and `sample` return them."""
-
-    @abc.abstractmethod
-    def distribution(self) -> Distribution | dict[str, Distribution]:
+    def distribution(self) -> dist.Distribution | dict[str, dist.Distribution]:
         """As NumPyro's; of several parameters, the marginal law of each by name."""
 
-    def update(self, records: Real[ArrayLike, "n d"]) -> "ConjugatePosterior":
-        """This posterior as the prior for more records.
+    def target_law(self, features: Any) -> StudentLaw:
+        """The law of every new target of a regression, as if nothing were clipped.
 
-        Privacy:
-            What is already here costs nothing more. The new records are not protected:
-            the result is for those who may see them.
+        Raises:
+            ValueError: if the family is another one.
         """
+        raise self._no_regression()
+
+    def update(self, records: Any, key: Key | None = None) -> "ConjugatePosterior":
+        """The conjugate posterior with this one as the prior; needs no key."""
         family: Family = self.family
         total = family.statistics(records).sum(axis=0)
         parameters = family.update(self.parameters, total, jnp.shape(records)[0])

@@ -6,32 +6,20 @@ import equinox as eqx
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
+import numpyro.distributions as dist
 from jax.scipy.linalg import solve_triangular
 from jax.scipy.stats import multivariate_normal, norm
 from jaxtyping import Array
-from scipy import special
 
 from dpjax._checks import positive, typed_key
 from dpjax._types import Key
-from dpjax.families.conjugate_base import (
-    ConjugatePosterior,
-    HostArray,
-    as_arrays,
-    host,
-    probability,
-)
-from dpjax.families.conjugate_laws import (
-    Distribution,
-    InverseGamma,
-    InverseWishart,
-    MultivariateStudentT,
-    StudentT,
-)
+from dpjax.families.conjugate_base import ConjugatePosterior, as_arrays, host
 from dpjax.families.gaussian import Gaussian
 from dpjax.families.log_densities import (
     inverse_gamma_log_density,
     inverse_wishart_log_density,
 )
+from dpjax.families.marginal_laws import InverseGammaLaw, Law, StudentLaw
 from dpjax.families.multivariate_gaussian import MultivariateGaussian
 from dpjax.families.parameters import (
     NormalInverseGammaParameters,
@@ -61,15 +49,12 @@ class NormalInverseGammaPosterior(ConjugatePosterior):
         of_variance = jnp.where(p.shape > 2, expected**2 / (p.shape - 2), jnp.inf)
         return {"mean": expected / p.strength, "variance": of_variance}
 
-    def quantile(self, q: float) -> dict[str, HostArray]:
-        """Of each on its own: Student's t, and inverse gamma."""
-        probability(q=q)
+    def marginals(self) -> dict[str, Law]:
+        """Student's t, and inverse gamma."""
         mean, strength, shape, scale = host(*self.parameters)
         spread = np.sqrt(scale / (shape * strength))
-        return {
-            "mean": mean + spread * special.stdtrit(2 * shape, q),
-            "variance": scale / special.gammainccinv(shape, q),
-        }
+        of_mean = StudentLaw(mean, spread, 2 * shape)
+        return {"mean": of_mean, "variance": InverseGammaLaw(shape, scale)}
 
     def sample(self, key: Key, shape: tuple[int, ...] = ()) -> dict[str, Array]:
         """Means and variances."""
@@ -90,20 +75,20 @@ class NormalInverseGammaPosterior(ConjugatePosterior):
         of_mean = norm.logpdf(values["mean"], p.mean, jnp.sqrt(variance / p.strength))
         return of_mean + inverse_gamma_log_density(variance, p.shape, p.scale)
 
-    def distribution(self) -> dict[str, Distribution]:
+    def distribution(self) -> dict[str, dist.Distribution]:
         """The marginals."""
         p = self.parameters
         spread = jnp.sqrt(p.scale / (p.shape * p.strength))
         return {
-            "mean": StudentT(2 * p.shape, p.mean, spread),
-            "variance": InverseGamma(p.shape, p.scale),
+            "mean": dist.StudentT(2 * p.shape, p.mean, spread),
+            "variance": dist.InverseGamma(p.shape, p.scale),
         }
 
-    def predictive(self) -> StudentT:
+    def predictive(self) -> dist.StudentT:
         """The law of one record more, as if nothing were clipped."""
         p = self.parameters
         spread = jnp.sqrt(p.scale * (1 + 1 / p.strength) / p.shape)
-        return StudentT(2 * p.shape, p.mean, spread)
+        return dist.StudentT(2 * p.shape, p.mean, spread)
 
 
 class NormalInverseWishartPosterior(ConjugatePosterior):
@@ -142,17 +127,16 @@ class NormalInverseWishartPosterior(ConjugatePosterior):
             "covariance": jnp.where(free > 4, spread, jnp.inf),
         }
 
-    def quantile(self, q: float) -> dict[str, HostArray]:
+    def marginals(self) -> dict[str, Law]:
         """Of each component of the mean, and of each "variance", on its own."""
-        probability(q=q)
         p = self.parameters
         mean, strength, free, scale = host(p.mean, p.strength, self._surplus, p.scale)
         diagonal = np.diagonal(scale, axis1=-2, axis2=-1)
         free, strength = free[..., None], strength[..., None]
         spread = np.sqrt(diagonal / (free * strength))
         return {
-            "mean": mean + spread * special.stdtrit(free, q),
-            "variance": diagonal / 2 / special.gammainccinv(free / 2, q),
+            "mean": StudentLaw(mean, spread, free),
+            "variance": InverseGammaLaw(free / 2, diagonal / 2),
         }
 
     def sample(self, key: Key, shape: tuple[int, ...] = ()) -> dict[str, Array]:
@@ -184,21 +168,21 @@ class NormalInverseWishartPosterior(ConjugatePosterior):
         of_covariance = inverse_wishart_log_density(covariance, p.degrees, p.scale)
         return of_covariance + jnp.asarray(of_mean)
 
-    def distribution(self) -> dict[str, Distribution]:
+    def distribution(self) -> dict[str, dist.Distribution]:
         """The marginals."""
         p = self.parameters
         return {
             "mean": self._student(1 / p.strength),
-            "covariance": InverseWishart(p.degrees, scale_matrix=p.scale),
+            "covariance": dist.InverseWishart(p.degrees, scale_matrix=p.scale),
         }
 
-    def predictive(self) -> MultivariateStudentT:
+    def predictive(self) -> dist.MultivariateStudentT:
         """The law of one record more, as if nothing were clipped."""
         return self._student(1 + 1 / self.parameters.strength)
 
-    def _student(self, factor: Array) -> MultivariateStudentT:
+    def _student(self, factor: Array) -> dist.MultivariateStudentT:
         p, free = self.parameters, self._surplus
         root = jnp.linalg.cholesky(p.scale)
-        return MultivariateStudentT(
+        return dist.MultivariateStudentT(
             free, p.mean, root * jnp.sqrt(factor / free)[..., None, None]
         )

@@ -5,33 +5,26 @@ __all__ = ["KnownNoisePosterior", "RegressionPosterior"]
 import abc
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
+import numpyro.distributions as dist
 from jax.scipy.linalg import cho_solve, solve_triangular
 from jaxtyping import Array, ArrayLike, Float, Real
-from scipy import special
 
 from dpjax._checks import positive, typed_key
 from dpjax._types import Key
 from dpjax.families import regression_line as line
 from dpjax.families.conjugate_base import (
     ConjugatePosterior,
-    HostArray,
     as_arrays,
     host,
     probability,
 )
-from dpjax.families.conjugate_laws import (
-    Distribution,
-    InverseGamma,
-    MultivariateNormal,
-    MultivariateStudentT,
-    Normal,
-    StudentT,
-)
 from dpjax.families.linear_regression import LinearRegression
 from dpjax.families.log_densities import inverse_gamma_log_density
+from dpjax.families.marginal_laws import InverseGammaLaw, Law, StudentLaw
 from dpjax.families.parameters import KnownNoiseParameters, RegressionParameters
 
 
@@ -48,9 +41,10 @@ class _LinearPosterior(ConjugatePosterior):
     def _noise(self) -> Array:
         """Squared scale of a target about its expectation."""
 
+    @property
     @abc.abstractmethod
-    def _standard_quantile(self, q: float) -> HostArray:
-        """Of the law of weights and targets, standardised."""
+    def _degrees(self) -> Array | None:
+        """Of freedom, of the law of weights and targets; None: they are normal."""
 
     def predict(self, features: Real[ArrayLike, "n f"]) -> Float[Array, " n"]:
         """Expected targets."""
@@ -66,28 +60,37 @@ class _LinearPosterior(ConjugatePosterior):
             ValueError: if `level` is not between 0 and 1.
         """
         probability(level=level)
-        middle, scale = host(self.predict(features), self.target_scale(features))
-        reach = self._standard_quantile((1 + level) / 2) * scale
-        return middle - reach, middle + reach
+        law = jax.tree.map(lambda x: host(x)[0], self.target_law(features))
+        return law.ppf((1 - level) / 2), law.ppf((1 + level) / 2)
 
-    def target_scale(self, features: Real[ArrayLike, "n f"]) -> Float[Array, " n"]:
+    def target_law(self, features: Real[ArrayLike, "n f"]) -> StudentLaw:
+        """The law of every new target, as if nothing were clipped."""
+        degrees = None if self._degrees is None else self._degrees[..., None]
+        return StudentLaw(self.predict(features), self._target_scale(features), degrees)
+
+    def _target_scale(self, features: Real[ArrayLike, "n f"]) -> Float[Array, " n"]:
         rows = line.design(self.family, features)
         spread = line.spread(self.parameters.precision, rows)
         return jnp.sqrt(self._noise + self._factor * spread)
 
-    def _expected_weights(self) -> Float[Array, " p"]:
+    def _expected_weights(self) -> Float[Array, "*batch p"]:
         return line.as_seen(self.family, self.parameters.mean)
 
-    def _squared_scales(self) -> Float[Array, " p"]:
+    def _squared_scales(self) -> Float[Array, "*batch p"]:
         """Of intercept, if any, and weights, as users see them."""
-        rows = line.directions(self.family)
-        return self._factor * line.spread(self.parameters.precision, rows)
+        spread = line.spread(self.parameters.precision, line.directions(self.family))
+        return self._factor[..., None] * spread
 
-    def _weights_quantile(self, q: float) -> dict[str, HostArray]:
-        probability(q=q)
-        mean, squares = host(self._expected_weights(), self._squared_scales())
-        values = mean + self._standard_quantile(q) * np.sqrt(squares)
-        return line.by_name(self.family, values)
+    def _weights_laws(self) -> dict[str, Law]:
+        means, squares = host(self._expected_weights(), self._squared_scales())
+        laws = {}
+        for name, mean in line.by_name(self.family, means).items():
+            scale = np.sqrt(line.by_name(self.family, squares)[name])
+            degrees = None if self._degrees is None else host(self._degrees)[0]
+            if degrees is not None and name == "weights":
+                degrees = degrees[..., None]
+            laws[name] = StudentLaw(mean, scale, degrees)
+        return laws
 
     def _sample_weights(self, key: Key, factor: Float[Array, "*shape"]) -> Array:
         """One draw a factor of the covariance."""
@@ -132,8 +135,9 @@ class RegressionPosterior(_LinearPosterior):
     def _noise(self) -> Array:
         return self._factor
 
-    def _standard_quantile(self, q: float) -> HostArray:
-        return special.stdtrit(2 * host(self.parameters.shape)[0], q)
+    @property
+    def _degrees(self) -> Array:
+        return 2 * self.parameters.shape
 
     def mean(self) -> dict[str, Array]:
         """Of the variance: infinite for a shape of at most 1."""
@@ -149,11 +153,10 @@ class RegressionPosterior(_LinearPosterior):
         of_variance = jnp.where(p.shape > 2, expected**2 / (p.shape - 2), jnp.inf)
         return {**line.by_name(self.family, weights), "variance": of_variance}
 
-    def quantile(self, q: float) -> dict[str, HostArray]:
-        """Of each on its own: Student's t, and inverse gamma."""
-        weights = self._weights_quantile(q)
+    def marginals(self) -> dict[str, Law]:
+        """Student's t, and inverse gamma."""
         shape, scale = host(self.parameters.shape, self.parameters.scale)
-        return {**weights, "variance": scale / special.gammainccinv(shape, q)}
+        return {**self._weights_laws(), "variance": InverseGammaLaw(shape, scale)}
 
     def sample(self, key: Key, shape: tuple[int, ...] = ()) -> dict[str, Array]:
         """Weights and variances; of one posterior, not of a stack (`vmap` it)."""
@@ -170,20 +173,20 @@ class RegressionPosterior(_LinearPosterior):
         of_weights = self._weights_log_prob(values, variance)
         return of_weights + inverse_gamma_log_density(variance, p.shape, p.scale)
 
-    def distribution(self) -> dict[str, Distribution]:
+    def distribution(self) -> dict[str, dist.Distribution]:
         """The marginals; the weights with the intercept first, if there is one."""
         p = self.parameters
         return {
-            "weights": MultivariateStudentT(
+            "weights": dist.MultivariateStudentT(
                 2 * p.shape, self._expected_weights(), self._scale_tril()
             ),
-            "variance": InverseGamma(p.shape, p.scale),
+            "variance": dist.InverseGamma(p.shape, p.scale),
         }
 
-    def predictive(self, features: Real[ArrayLike, "n f"]) -> StudentT:
+    def predictive(self, features: Real[ArrayLike, "n f"]) -> dist.StudentT:
         """The laws of new targets, as if nothing were clipped."""
-        degrees = 2 * self.parameters.shape
-        return StudentT(degrees, self.predict(features), self.target_scale(features))
+        location, scale, degrees = self.target_law(features)
+        return dist.StudentT(degrees, location, scale)
 
 
 class KnownNoisePosterior(_LinearPosterior):
@@ -203,8 +206,9 @@ class KnownNoisePosterior(_LinearPosterior):
     def _noise(self) -> Array:
         return 1 / self.parameters.noise_precision
 
-    def _standard_quantile(self, q: float) -> HostArray:
-        return special.ndtri(q)
+    @property
+    def _degrees(self) -> None:
+        return None
 
     def mean(self) -> dict[str, Array]:
         """Of intercept, if any, and weights."""
@@ -214,9 +218,9 @@ class KnownNoisePosterior(_LinearPosterior):
         """Of intercept, if any, and weights."""
         return line.by_name(self.family, self._squared_scales())
 
-    def quantile(self, q: float) -> dict[str, HostArray]:
-        """Of each on its own: normal."""
-        return self._weights_quantile(q)
+    def marginals(self) -> dict[str, Law]:
+        """Normal."""
+        return self._weights_laws()
 
     def sample(self, key: Key, shape: tuple[int, ...] = ()) -> dict[str, Array]:
         """Weights; of one posterior, not of a stack (`vmap` it)."""
@@ -227,12 +231,12 @@ class KnownNoisePosterior(_LinearPosterior):
         """Of all, jointly; of one posterior, not of a stack."""
         return self._weights_log_prob(values, self._factor)
 
-    def distribution(self) -> MultivariateNormal:
+    def distribution(self) -> dist.MultivariateNormal:
         """Of the weights, with the intercept first, if there is one."""
-        return MultivariateNormal(
+        return dist.MultivariateNormal(
             self._expected_weights(), scale_tril=self._scale_tril()
         )
 
-    def predictive(self, features: Real[ArrayLike, "n f"]) -> Normal:
+    def predictive(self, features: Real[ArrayLike, "n f"]) -> dist.Normal:
         """The laws of new targets, as if nothing were clipped."""
-        return Normal(self.predict(features), self.target_scale(features))
+        return dist.Normal(*self.target_law(features)[:2])

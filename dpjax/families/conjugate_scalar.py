@@ -11,35 +11,19 @@ import equinox as eqx
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
+import numpyro.distributions as dist
 from jax.scipy.stats import norm
 from jaxtyping import Array
-from scipy import special
 
 from dpjax._checks import positive, typed_key
 from dpjax._types import Key
 from dpjax.families.bernoulli import Bernoulli
 from dpjax.families.categorical import Categorical
-from dpjax.families.conjugate_base import (
-    ConjugatePosterior,
-    HostArray,
-    as_arrays,
-    host,
-    probability,
-)
-from dpjax.families.conjugate_laws import (
-    Bernoulli as BernoulliLaw,
-    Beta,
-    Categorical as CategoricalLaw,
-    Dirichlet,
-    Distribution,
-    Gamma,
-    GammaPoisson,
-    Normal,
-    lomax,
-)
+from dpjax.families.conjugate_base import ConjugatePosterior, as_arrays, host
 from dpjax.families.exponential import Exponential
 from dpjax.families.gaussian_mean import GaussianMean
 from dpjax.families.log_densities import dirichlet_log_density, gamma_log_density
+from dpjax.families.marginal_laws import BetaLaw, GammaLaw, Law, StudentLaw
 from dpjax.families.parameters import (
     BetaParameters,
     DirichletParameters,
@@ -68,10 +52,9 @@ class BetaPosterior(ConjugatePosterior):
         a, b = self.parameters
         return a * b / ((a + b) ** 2 * (a + b + 1))
 
-    def quantile(self, q: float) -> HostArray:
-        """Of the probability."""
-        probability(q=q)
-        return special.betaincinv(*host(*self.parameters), q)
+    def marginals(self) -> dict[str, Law]:
+        """Beta."""
+        return {"": BetaLaw(*host(*self.parameters))}
 
     def sample(self, key: Key, shape: tuple[int, ...] = ()) -> Array:
         """Probabilities."""
@@ -85,13 +68,13 @@ class BetaPosterior(ConjugatePosterior):
         both = jnp.stack(jnp.broadcast_arrays(*self.parameters), axis=-1)
         return dirichlet_log_density(parts, jnp.broadcast_to(both, parts.shape))
 
-    def distribution(self) -> Beta:
+    def distribution(self) -> dist.Beta:
         """Beta."""
-        return Beta(*self.parameters)
+        return dist.Beta(*self.parameters)
 
-    def predictive(self) -> Distribution:
+    def predictive(self) -> dist.Distribution:
         """The law of one record more."""
-        return BernoulliLaw(self.mean())
+        return dist.BernoulliProbs(self.mean())
 
 
 class DirichletPosterior(ConjugatePosterior):
@@ -114,11 +97,10 @@ class DirichletPosterior(ConjugatePosterior):
         mean = self.mean()
         return mean * (1 - mean) / (whole + 1)
 
-    def quantile(self, q: float) -> HostArray:
-        """Of each probability on its own, which is Beta."""
-        probability(q=q)
+    def marginals(self) -> dict[str, Law]:
+        """Each probability on its own is Beta."""
         (alpha,) = host(self.parameters.concentration)
-        return special.betaincinv(alpha, alpha.sum(-1, keepdims=True) - alpha, q)
+        return {"": BetaLaw(alpha, alpha.sum(-1, keepdims=True) - alpha)}
 
     def sample(self, key: Key, shape: tuple[int, ...] = ()) -> Array:
         """Probabilities, from gammas in logs: small parameters do not underflow."""
@@ -133,13 +115,13 @@ class DirichletPosterior(ConjugatePosterior):
         alpha = jnp.broadcast_to(self.parameters.concentration, values.shape)
         return dirichlet_log_density(values, alpha)
 
-    def distribution(self) -> Dirichlet:
+    def distribution(self) -> dist.Dirichlet:
         """Dirichlet."""
-        return Dirichlet(self.parameters.concentration)
+        return dist.Dirichlet(self.parameters.concentration)
 
-    def predictive(self) -> Distribution:
+    def predictive(self) -> dist.Distribution:
         """The law of one record more."""
-        return CategoricalLaw(self.mean())
+        return dist.CategoricalProbs(self.mean())
 
 
 class GammaPosterior(ConjugatePosterior):
@@ -159,11 +141,9 @@ class GammaPosterior(ConjugatePosterior):
         """Of the rate."""
         return self.parameters.shape / self.parameters.rate**2
 
-    def quantile(self, q: float) -> HostArray:
-        """Of the rate."""
-        probability(q=q)
-        shape, rate = host(*self.parameters)
-        return special.gammaincinv(shape, q) / rate
+    def marginals(self) -> dict[str, Law]:
+        """Gamma."""
+        return {"": GammaLaw(*host(*self.parameters))}
 
     def sample(self, key: Key, shape: tuple[int, ...] = ()) -> Array:
         """Rates."""
@@ -175,18 +155,20 @@ class GammaPosterior(ConjugatePosterior):
         """Of rates, (…,)."""
         return gamma_log_density(values, *self.parameters)
 
-    def distribution(self) -> Gamma:
+    def distribution(self) -> dist.Gamma:
         """Gamma."""
-        return Gamma(*self.parameters)
+        return dist.Gamma(*self.parameters)
 
-    def predictive(self) -> Distribution:
+    def predictive(self) -> dist.Distribution:
         """The law of one record more, as if nothing were clipped.
 
         Negative binomial for counts, Lomax for times.
         """
         if isinstance(self.family, Poisson):
-            return GammaPoisson(*self.parameters)
-        return lomax(*self.parameters)
+            return dist.GammaPoisson(*self.parameters)
+        shape, rate = self.parameters
+        shift = dist.transforms.AffineTransform(-rate, 1.0)
+        return dist.TransformedDistribution(dist.Pareto(rate, shape), shift)
 
 
 class NormalPosterior(ConjugatePosterior):
@@ -206,11 +188,10 @@ class NormalPosterior(ConjugatePosterior):
         """Of the mean."""
         return 1 / self.parameters.precision
 
-    def quantile(self, q: float) -> HostArray:
-        """Of the mean."""
-        probability(q=q)
+    def marginals(self) -> dict[str, Law]:
+        """Normal."""
         mean, precision = host(*self.parameters)
-        return mean + special.ndtri(q) / np.sqrt(precision)
+        return {"": StudentLaw(mean, 1 / np.sqrt(precision), None)}
 
     def sample(self, key: Key, shape: tuple[int, ...] = ()) -> Array:
         """Means."""
@@ -222,11 +203,11 @@ class NormalPosterior(ConjugatePosterior):
         """Of means, (…,)."""
         return norm.logpdf(values, self.parameters.mean, self.sd())
 
-    def distribution(self) -> Normal:
+    def distribution(self) -> dist.Normal:
         """Normal."""
-        return Normal(self.parameters.mean, self.sd())
+        return dist.Normal(self.parameters.mean, self.sd())
 
-    def predictive(self) -> Normal:
+    def predictive(self) -> dist.Normal:
         """The law of one record more, as if nothing were clipped."""
         spread = jnp.sqrt(self.variance() + self.family.variance)
-        return Normal(self.parameters.mean, spread)
+        return dist.Normal(self.parameters.mean, spread)

@@ -62,8 +62,9 @@ def from_names(
 
 
 def spread(
-    precision: Float[Array, "p p"], rows: Float[Array, "n p"]
-) -> Float[Array, " n"]:
+    precision: Float[Array, "*batch p p"], rows: Float[Array, "n p"]
+) -> Float[Array, "*batch n"]:
     """Variance of each row times weights with that precision."""
     root = jnp.linalg.cholesky(precision)
-    return (solve_triangular(root, rows.T, lower=True) ** 2).sum(axis=0)
+    turned = jnp.broadcast_to(rows.T, (*root.shape[:-2], *rows.T.shape))
+    return (solve_triangular(root, turned, lower=True) ** 2).sum(axis=-2)

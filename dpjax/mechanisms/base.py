@@ -25,6 +25,7 @@ from jaxtyping import Array, Float, Int, Real
 
 from dpjax._registry import Registry
 from dpjax._types import Key
+from dpjax.noise import NoiseLaw
 from dpjax.privacy import Adjacency, Guarantee
 from dpjax.statistics import Statistic, TableStatistic
 from dpjax.tables.layout import TableLayout
@@ -59,6 +60,14 @@ class MechanismWithLaw(Mechanism):
         self, released: Real[Array, "*shape"], exact: Real[Array, "*shape"]
     ) -> Float[Array, "*shape"]:
         """Log-probability of each released number; their sum is that of all."""
+
+    def noise(self, shape: tuple[int, ...]) -> NoiseLaw | None:
+        """The law of independent noise on released numbers of this shape.
+
+        None if the release is not the exact numbers plus independent noise of a law
+        that `dpjax.noise` knows.
+        """
+        return None
 
 
 class ExactMechanism(Mechanism):
@@ -133,6 +142,11 @@ MECHANISMS: Registry[ExactMechanism] = Registry("mechanism")
 
 class ParameterMechanism(ExactMechanism):
     """An exact mechanism that gives out a model's parameters, not noisy statistics."""
+
+    @property
+    def parameter_names(self) -> tuple[str, ...] | None:
+        """Of what `parameters` has on its last axis; None for a network's tables."""
+        return None
 
     @abc.abstractmethod
     def parameters(self, values: Real[Array, "*batch m"]) -> Float[Array, "*batch m"]:

@@ -14,7 +14,7 @@ from jaxtyping import Array, Float, Int, Real, UInt32
 from dpjax._checks import typed_key, whole
 from dpjax._types import Key, Scalar
 from dpjax.mechanisms.base import MECHANISMS, ExactMechanism, MechanismWithLaw
-from dpjax.noise import discrete_laplace, tables
+from dpjax.noise import LaplaceLaw, discrete_laplace, tables
 from dpjax.noise.discrete_laplace import LARGEST
 from dpjax.noise.keys import release_key
 from dpjax.privacy import (
@@ -188,6 +188,11 @@ class DiscreteLaplace(MechanismWithLaw, ExactMechanism):
         return discrete_laplace.log_prob(
             released - exact.astype(released.dtype), jnp.asarray(self.rho)
         )
+
+    def noise(self, shape: tuple[int, ...]) -> LaplaceLaw:
+        """The discrete Laplace law of every number."""
+        rate = jnp.asarray(self.rho, float)[..., None]
+        return LaplaceLaw(jnp.broadcast_to(rate, shape), discrete=True)
 
     def guarantee(self) -> PureDP:
         """The exact ε and its adjacency; of one mechanism that is not traced."""

@@ -236,8 +236,13 @@ class FamilyPosteriorSampler(ParameterMechanism):
         inside = (values >= 0) & (values < self.grid.points)
         return values.shape == shape and bool(inside.all())
 
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """In the order of the grid's limits."""
+        return tuple(name for name, *_ in self.grid.limits)
+
     def parameters(self, values: Real[Array, "*batch p"]) -> Float[Array, "*batch p"]:
-        """The parameters, in the order of the grid's limits."""
+        """The parameters, in the order of `parameter_names`."""
         weights = self.grid.points ** np.arange(len(self.grid.limits))[::-1]
         places = values.astype(int) @ jnp.asarray(weights, int)
         return jnp.asarray(self.grid.parameters, float)[places]

@@ -2,12 +2,13 @@
 
 __all__ = ["Laplace"]
 
+import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Real
 
 from dpjax._checks import positive, typed_key
 from dpjax._types import Key, Scalars
 from dpjax.mechanisms.base import MechanismWithLaw
-from dpjax.noise import laplace
+from dpjax.noise import LaplaceLaw, laplace
 from dpjax.privacy import Adjacency, PureDP, Sensitivity, exact_epsilon
 
 
@@ -57,6 +58,11 @@ class Laplace(MechanismWithLaw):
     ) -> Float[Array, "*shape"]:
         """Log-density of each released number."""
         return laplace.log_prob(released - exact.astype(released.dtype), self.scale)
+
+    def noise(self, shape: tuple[int, ...]) -> LaplaceLaw:
+        """The continuous Laplace law of every number."""
+        rate = 1 / jnp.asarray(self.scale, float)[..., None]
+        return LaplaceLaw(jnp.broadcast_to(rate, shape), discrete=False)
 
     def guarantee(self) -> PureDP:
         """ε for the sensitivity's adjacency; of a mechanism that is not traced."""

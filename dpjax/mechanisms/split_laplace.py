@@ -18,7 +18,7 @@ from dpjax._checks import typed_key
 from dpjax._types import Key
 from dpjax.mechanisms.base import MECHANISMS, ExactMechanism, MechanismWithLaw, on_host
 from dpjax.mechanisms.discrete_laplace import DiscreteLaplace
-from dpjax.noise import discrete_laplace, tables
+from dpjax.noise import LaplaceLaw, discrete_laplace, tables
 from dpjax.noise.discrete_laplace import LARGEST
 from dpjax.privacy import (
     Adjacency,
@@ -226,6 +226,10 @@ class SplitLaplace(MechanismWithLaw, ExactMechanism):
         self._refuse_length(released)
         noise = released - exact.astype(released.dtype)
         return discrete_laplace.log_prob(noise, self.rates)
+
+    def noise(self, shape: tuple[int, ...]) -> LaplaceLaw:
+        """The discrete Laplace law of every number, with the rate of its table."""
+        return LaplaceLaw(jnp.broadcast_to(self.rates, shape), discrete=True)
 
     def guarantee(self) -> PureDP:
         """The exact sum of the budgets; of one mechanism that is not traced."""

@@ -1,5 +1,6 @@
 """Noise distributions: continuous Laplace for studies, exact discrete for releases."""
 
-__all__ = ["discrete_laplace", "keys", "laplace"]
+__all__ = ["LaplaceLaw", "NoiseLaw", "discrete_laplace", "keys", "laplace"]
 
 from dpjax.noise import discrete_laplace, keys, laplace
+from dpjax.noise.laws import LaplaceLaw, NoiseLaw

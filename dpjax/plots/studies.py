@@ -10,6 +10,7 @@ import numpy as np
 from scipy import stats
 
 from dpjax.plots.figures import COLOURS, Axes, draw_curve, new_figure, save, short
+from dpjax.privacy import Adjacency
 from dpjax.study.coverage import Coverage, Ranks
 from dpjax.study.sweeps import SweepResult
 
@@ -21,7 +22,7 @@ def privacy_utility(
     path: str | os.PathLike,
     *,
     majority: float,
-    adjacency: str,
+    adjacency: Adjacency,
     title: str,
 ) -> None:
     """Draw AUC and accuracy against ε, with reference lines.

@@ -1,10 +1,14 @@
 """Posteriors: what anyone infers from a release."""
 
 __all__ = [
+    "METHODS",
     "ChainDiagnostics",
     "ChainPosterior",
     "ExactPosterior",
+    "FamilyPosterior",
+    "InferenceMethod",
     "LatentRecords",
+    "NetworkPosterior",
     "NoiseAwareFamilyPosterior",
     "PlugInPosterior",
     "PointEstimate",
@@ -41,18 +45,23 @@ __all__ = [
 import importlib
 from typing import TYPE_CHECKING
 
-from dpjax.posteriors.choice import Posterior, posterior
+from dpjax.posteriors.base import FamilyPosterior, NetworkPosterior, Posterior
+from dpjax.posteriors.choice import posterior
 from dpjax.posteriors.estimate.point_estimate import (
     PointEstimate,
     point_estimate,
     point_estimate_of,
 )
-from dpjax.posteriors.exact.exact_posterior import ExactPosterior, exact_posterior
+from dpjax.posteriors.exact.exact_posterior import (
+    ExactPosterior,
+    check_exact,
+    exact_posterior,
+    sums_of,
+)
 from dpjax.posteriors.exact.proportions import (
     ProportionsPosterior,
     proportions_posterior,
 )
-from dpjax.posteriors.exact.releases import check_exact, sums_of
 from dpjax.posteriors.exact.star_inputs import Windows
 from dpjax.posteriors.exact.star_sums import rank_in
 from dpjax.posteriors.exact.tree_posterior import (
@@ -75,9 +84,9 @@ from dpjax.posteriors.gibbs.latent_records import (
 )
 from dpjax.posteriors.gibbs.normal_model import normal_model, normal_posterior
 from dpjax.posteriors.laws import law_of
+from dpjax.posteriors.methods import METHODS, InferenceMethod
 from dpjax.posteriors.plug_in import PlugInPosterior, plug_in_posterior
-from dpjax.posteriors.sampled import SampledPosterior
-from dpjax.posteriors.sampled_parameters import SampledParameters
+from dpjax.posteriors.sampled import SampledParameters, SampledPosterior
 
 if TYPE_CHECKING:
     from dpjax.posteriors.arviz_export import to_arviz

@@ -11,8 +11,7 @@ import numpy as np
 from dpjax._checks import typed_key, whole
 from dpjax._types import Key
 from dpjax.data.bayes_net import BayesNet
-from dpjax.posteriors.choice import Posterior
-from dpjax.posteriors.gibbs.chain_posterior import ChainPosterior
+from dpjax.posteriors.base import NetworkPosterior, Posterior
 
 if TYPE_CHECKING:
     az: Any = None
@@ -23,7 +22,7 @@ else:
         az = None
 
 
-def to_arviz(key: Key, posterior: Posterior | ChainPosterior, draws: int = 1000) -> Any:
+def to_arviz(key: Key, posterior: Posterior, draws: int = 1000) -> Any:
     """Draws of a posterior with named axes.
 
     Args:
@@ -47,17 +46,15 @@ def to_arviz(key: Key, posterior: Posterior | ChainPosterior, draws: int = 1000)
         raise ImportError('this needs ArviZ: pip install "dpjax[arviz]"')
     typed_key(key=key)
     whole(1, draws=draws)
-    if isinstance(posterior, ChainPosterior):
-        layout = posterior.net.layout
-        names, tables = posterior.net.names, layout.split(posterior.samples)
-        values = dict(zip(names, tables, strict=True))
-    else:
+    values = posterior.chains()
+    if values is None:
         drawn = jax.vmap(posterior.sample)(jr.split(key, draws))
         drawn = drawn if isinstance(drawn, dict) else {"parameter": drawn}
         values = {name: value[None] for name, value in drawn.items()}
     arrays = {name: np.asarray(value) for name, value in values.items()}
-    net = getattr(posterior, "net", None)
-    axes = {} if net is None else {"dims": _dims(net), "coords": _coords(net)}
+    axes = {}
+    if isinstance(posterior, NetworkPosterior):
+        axes = {"dims": _dims(posterior.net), "coords": _coords(posterior.net)}
     if int(az.__version__.split(".")[0]) >= 1:
         return az.from_dict({"posterior": arrays}, **axes)
     return az.from_dict(posterior=arrays, **axes)

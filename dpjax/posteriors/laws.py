@@ -1,46 +1,15 @@
-"""Which releases say how likely they were, given the exact statistic."""
+"""What a release says of the law of its noise, and of its statistic."""
 
-__all__ = ["LaplaceLaw", "laplace_law", "laplace_scale", "law_of"]
+__all__ = ["family_counts", "laplace_law", "laplace_scale", "law_of"]
 
-import equinox as eqx
 import jax.numpy as jnp
-import numpy as np
-from jaxtyping import Array, Float, Real
+from jaxtyping import Array, Float
 
-from dpjax._types import Scalars
-from dpjax.mechanisms import DiscreteLaplace, Laplace, MechanismWithLaw, SplitLaplace
-from dpjax.noise import discrete_laplace, laplace
+from dpjax.data.bayes_net import maximal_groups
+from dpjax.mechanisms import MechanismWithLaw
+from dpjax.noise import LaplaceLaw
 from dpjax.releases.released import Released
-
-
-class LaplaceLaw(eqx.Module):
-    """The law of Laplace noise, discrete or not, that falls by `rate` a unit.
-
-    Args:
-        rate: the inverse of the scale, > 0: one, or of each number along the last axes.
-        discrete: whether released numbers are integers.
-    """
-
-    rate: Scalars
-    discrete: bool = eqx.field(static=True)
-
-    def of(self, places: int | slice | np.ndarray) -> "LaplaceLaw":
-        """The law of the numbers at these places."""
-        return LaplaceLaw(jnp.asarray(self.rate)[..., places], self.discrete)
-
-    def log_prob(
-        self, released: Real[Array, "*shape"], exact: Real[Array, "*shape"]
-    ) -> Float[Array, "*shape"]:
-        """Log-probability of every released number."""
-        noise = released.astype(float) - exact.astype(float)
-        if self.discrete:
-            return discrete_laplace.log_prob(noise, self.rate)
-        return laplace.log_prob(noise, 1 / jnp.asarray(self.rate, float))
-
-    def peak(self) -> Float[Array, "..."]:
-        """The largest log-probability of each, of a number without noise."""
-        none = jnp.zeros(jnp.shape(self.rate))
-        return self.log_prob(none, none)
+from dpjax.statistics import TableStatistic
 
 
 def law_of(released: Released) -> MechanismWithLaw:
@@ -59,25 +28,18 @@ def law_of(released: Released) -> MechanismWithLaw:
 
 
 def laplace_law(released: Released) -> LaplaceLaw:
-    """The law of every released number, if it is one of Laplace's.
+    """The law of the noise of every released number, if it is a Laplace law.
 
     Raises:
         ValueError: if it is not.
     """
-    mechanism = law_of(released)
-    shape = jnp.shape(released.values)
-    if isinstance(mechanism, SplitLaplace):
-        return LaplaceLaw(jnp.broadcast_to(mechanism.rates, shape), discrete=True)
-    if isinstance(mechanism, DiscreteLaplace):
-        rate = jnp.asarray(mechanism.rho, float)[..., None]
-        return LaplaceLaw(jnp.broadcast_to(rate, shape), discrete=True)
-    if isinstance(mechanism, Laplace):
-        rate = 1 / jnp.asarray(mechanism.scale, float)[..., None]
-        return LaplaceLaw(jnp.broadcast_to(rate, shape), discrete=False)
-    raise ValueError(
-        "`released` must be of DiscreteLaplace, SplitLaplace or Laplace, got "
-        f"{type(mechanism).__name__}: `gibbs_posterior` takes any law."
-    )
+    law = law_of(released).noise(jnp.shape(released.values))
+    if not isinstance(law, LaplaceLaw):
+        raise ValueError(
+            "`released` must have Laplace noise, got "
+            f"{type(released.mechanism).__name__}: `gibbs_posterior` takes any law."
+        )
+    return law
 
 
 def laplace_scale(released: Released) -> Float[Array, "*batch m"]:
@@ -87,3 +49,20 @@ def laplace_scale(released: Released) -> Float[Array, "*batch m"]:
         ValueError: if the noise is not Laplace, discrete or continuous.
     """
     return 1 / jnp.asarray(laplace_law(released).rate)
+
+
+def family_counts(released: Released) -> TableStatistic | None:
+    """The statistic, if it is the counts of a network's variables with their parents.
+
+    None if some such table is neither measured nor part of a measured one, or something
+    else is measured.
+    """
+    statistic = released.statistic
+    if not isinstance(statistic, TableStatistic):
+        return None
+    net, measured = statistic.network, statistic.measured
+    if net is None or measured is None:
+        return None
+    groups = set(measured.groups)
+    wanted = set(maximal_groups(net.families)) <= groups <= set(net.families)
+    return statistic if wanted else None

@@ -1,8 +1,7 @@
 """Dirichlet posteriors of the conditional probability tables of a Bayesian network."""
 
-__all__ = ["PlugInPosterior", "draw_tables", "plug_in_posterior"]
+__all__ = ["PlugInPosterior", "draw_tables", "plug_in_posterior", "rows_log_density"]
 
-from collections.abc import Mapping
 from functools import partial
 
 import equinox as eqx
@@ -12,29 +11,27 @@ import jax.random as jr
 import numpy as np
 from jax.scipy.special import gammaln, xlogy
 from jaxtyping import Array, Float, Int, Real
+from scipy import special
 
-from dpjax._checks import at_least_zero, positive, typed_key, whole
+from dpjax._checks import at_least_zero, positive
 from dpjax._private import Unpickled
-from dpjax._types import Flat, Key, Records, Scalar
+from dpjax._types import Key, Scalar
 from dpjax.data.bayes_net import BayesNet
-from dpjax.data.columns import Table
-from dpjax.data.schema import as_records
 from dpjax.distributions import Dirichlet, dirichlet_rows
-from dpjax.posteriors.prediction import log_likelihood, predict, sample_records
-from dpjax.posteriors.priors import Prior, flat_prior, flatten
+from dpjax.families.conjugate_base import host
+from dpjax.posteriors.base import NetworkPosterior
+from dpjax.posteriors.priors import Prior, flat_prior
 from dpjax.releases.released import Released
-from dpjax.tables.counts import count
 from dpjax.tables.fourier_basis import raise_total
 from dpjax.tables.layout import TableLayout
 
 _ROUNDING = 1e-3  # of a rebuilt count, in records
 
 
-class PlugInPosterior(Unpickled, eqx.Module):
+class PlugInPosterior(Unpickled, NetworkPosterior):
     r"""Independent Dirichlet laws of all rows of all conditional probability tables.
 
-    A row is the law of a variable given one configuration of its parents. Tables are
-    arrays by variable: the parents on the first axes in order, it on the last.
+    A row is the law of a variable given one configuration of its parents.
 
     Args:
         net: the network.
@@ -42,8 +39,8 @@ class PlugInPosterior(Unpickled, eqx.Module):
         clamped: how many noisy counts were outside the possible range; None for exact
             counts.
 
-    Arrays may be stacked along leading axes, for `vmap` over posteriors. Methods go
-    under `equinox.filter_jit`, such as `filter_jit(posterior.sample)(key)`.
+    Arrays may be stacked along leading axes, for `vmap` over posteriors. Predictions
+    are the posterior predictive ones. `quantile` is computed on the host.
 
     Privacy:
         Post-processing of whatever counts it is made from: free for a release. It may
@@ -56,7 +53,7 @@ class PlugInPosterior(Unpickled, eqx.Module):
         Zhang, Rubinstein & Dimitrakakis (AAAI-16), Example 1 (there with Beta rows).
     """
 
-    net: BayesNet = eqx.field(static=True)
+    net: BayesNet = eqx.field(static=True)  # pyright: ignore[reportIncompatibleMethodOverride]
     concentration: Float[Array, " m"]
     clamped: Int[Array, ""] | None = None
 
@@ -91,92 +88,44 @@ class PlugInPosterior(Unpickled, eqx.Module):
             )
         return cls(net, _add(flat_prior(net, prior), counts))
 
-    def mean(self) -> dict[str, Array]:
-        """Expected tables: the exact predictive law of one record."""
-        return self._by_name(self._flat_mean())
-
-    def sd(self) -> dict[str, Array]:
-        """Standard deviation of every probability on its own."""
-        return self._by_name(_spreads(self.concentration, self.net.layout))
-
-    def sample(self, key: Key) -> dict[str, Array]:
-        """One draw of all tables."""
-        typed_key(key=key)
-        return self._by_name(self._flat_sample(key))
-
-    def log_prob(self, tables: Mapping[str, Array]) -> Float[Array, ""]:
-        """Joint log-density of all tables, as returned by `sample` or `mean`."""
-        theta = flatten(self.net, tables, "tables")
-        return _log_density(self.concentration, theta, self.net.layout)
+    @property
+    def method(self) -> str:
+        """The Dirichlet update, as if the counts were exact."""
+        return "plug-in"
 
     def distributions(self) -> dict[str, Dirichlet]:
         """The law of every table as a NumPyro distribution over its rows."""
         tables = self._by_name(self.concentration)
         return {name: dirichlet_rows(table) for name, table in tables.items()}
 
-    def predict_proba(self, rows: Records | Table, target: str) -> Float[Array, "n k"]:
-        """The law of `target` in each record, given all other variables.
-
-        Args:
-            rows: encoded records, or a table (see `Schema.encode`) in which the target
-                may be missing and further columns are left out. What stands in the
-                target's column is not used.
-            target: any variable of the network.
-
-        Returns:
-            Probabilities of the target's levels, in the schema's order. They are the
-            posterior predictive ones: no parameter is plugged in.
-
-        Raises:
-            ValueError: if there is no such variable or the rows do not fit the network.
-        """
-        index = self.net.index(target)
-        records = self._encode(rows, absent=target)
-        return predict(self._flat_mean(), records, self.net, index)
-
-    def log_likelihood(self, rows: Records | Table) -> Float[Array, " n"]:
-        """Log of the predictive probability of each record."""
-        return log_likelihood(self._flat_mean(), self._encode(rows), self.net)
-
-    def sample_records(self, key: Key, n: int) -> Int[Array, "n d"]:
-        """A synthetic data set: one draw of the tables, then n records by ancestry.
-
-        Returns:
-            Level indices; `Schema.decode` shows the levels.
-        """
-        typed_key(key=key)
-        whole(0, n=n)
-        key_tables, key_records = jr.split(key)
-        return sample_records(key_records, self._flat_sample(key_tables), self.net, n)
-
-    def update(self, rows: Records | Table) -> "PlugInPosterior":
-        """This posterior as the prior for more records.
-
-        Privacy:
-            What is already here costs nothing more. The new records are not protected:
-            the result is for those who may see them.
-        """
-        counts = count(self._encode(rows), self.net.layout)
-        concentration = _add(self.concentration, counts)
-        return PlugInPosterior(self.net, concentration, self.clamped)
-
-    def _encode(self, rows: Records | Table, absent: str | None = None) -> Array:
-        return as_records(rows, self.net.variables, absent, ignore="*")
-
-    def _by_name(self, vector: Flat) -> dict[str, Array]:
-        return dict(zip(self.net.names, self.net.layout.split(vector), strict=True))
-
-    def _flat_mean(self) -> Float[Array, " m"]:
+    def _mean(self) -> Float[Array, " m"]:
         return _means(self.concentration, self.net.layout)
 
-    def _flat_sample(self, key: Key) -> Float[Array, " m"]:
+    def _sd(self) -> Float[Array, " m"]:
+        return _spreads(self.concentration, self.net.layout)
+
+    def _quantile(self, q: float) -> Array:
+        """Of Beta laws; on the host, in double precision."""
+        (alpha,) = host(self.concentration)
+        rows = self.net.layout.rows
+        whole = np.bincount(rows, alpha)[rows]
+        return jnp.asarray(special.betaincinv(alpha, whole - alpha, q), float)
+
+    def _draw(self, key: Key) -> Float[Array, " m"]:
         return draw_tables(key, self.concentration, self.net.layout)
+
+    def _log_density(self, theta: Array) -> Float[Array, ""]:
+        return rows_log_density(self.concentration, theta, self.net.layout)
+
+    def _updated(self, counts: Array, key: Key | None) -> "PlugInPosterior":
+        concentration = _add(self.concentration, counts)
+        return PlugInPosterior(self.net, concentration, self.clamped)
 
 
 def plug_in_posterior(
     released: Released, prior: Prior = 1.0, *, increment: Scalar = 0.0
 ) -> PlugInPosterior:
-    """The posterior that takes the released counts at their word.
+    """The Dirichlet posterior that treats the released counts as exact.
 
     Each count is clamped to what is possible, [0, n] where n is public and [0, ∞) where
     it is not. Nothing is renormalised; `clamped` says how many cells were outside.
@@ -245,9 +194,10 @@ def draw_tables(
 
 
 @partial(jax.jit, static_argnames="layout")
-def _log_density(
+def rows_log_density(
     concentration: Array, theta: Array, layout: TableLayout
 ) -> Float[Array, ""]:
+    """Joint log-density of Dirichlet rows."""
     first_of_row = np.flatnonzero(np.diff(layout.rows, prepend=-1))
     normaliser = gammaln(layout.row_sums(concentration))[first_of_row].sum()
     terms = xlogy(concentration - 1, theta) - gammaln(concentration)

@@ -26,27 +26,29 @@ def predict(theta: Array, records: Array, net: BayesNet, target: int) -> Array:
 
     Only the tables that the target takes part in tell its levels apart.
     """
-    tables = [t for t, group in enumerate(net.families) if target in group]
-    steps = np.array([net.layout.strides[t][target] for t in tables])
+    tables = tuple(t for t, group in enumerate(net.families) if target in group)
+    return jax.nn.softmax(joint(theta, records, net, target, tables), axis=-1)
+
+
+@partial(jax.jit, static_argnames=("net", "target", "tables"))
+def joint(
+    theta: Array,
+    records: Array,
+    net: BayesNet,
+    target: int,
+    tables: tuple[int, ...] | None = None,
+) -> Array:
+    """Log-probability of each record with each level of `target`: (n, k).
+
+    Of these tables alone, if any are given.
+    """
     log_theta = jnp.log(theta)
-    moves = np.outer(np.arange(net.sizes[target]), steps).astype(np.int32)
-
-    def predict_one(record):
-        base = net.layout.cells(record[None].at[0, target].set(0), tables)
-        return jax.nn.softmax(log_theta[base + moves].sum(axis=1))
-
-    return lax.map(predict_one, records, batch_size=_batch(moves.size))
-
-
-@partial(jax.jit, static_argnames=("net", "target"))
-def joint(theta: Array, records: Array, net: BayesNet, target: int) -> Array:
-    """Log-probability of each record with each level of `target`: (n, k)."""
-    log_theta = jnp.log(theta)
-    strides = [steps.get(target, 0) for steps in net.layout.strides]
+    tables = tuple(range(len(net.families))) if tables is None else tables
+    strides = [net.layout.strides[t].get(target, 0) for t in tables]
     moves = np.outer(np.arange(net.sizes[target]), strides).astype(np.int32)
 
     def score_one(record):
-        base = net.layout.cells(record[None].at[0, target].set(0))
+        base = net.layout.cells(record[None].at[0, target].set(0), tables)
         return log_theta[base + moves].sum(axis=1)
 
     return lax.map(score_one, records, batch_size=_batch(moves.size))

@@ -1,8 +1,9 @@
-"""Dirichlet priors and probability tables by variable, as one vector."""
+"""Priors with more records, and tables by variable as one vector."""
 
-__all__ = ["Prior", "flat_prior", "flatten"]
+__all__ = ["Prior", "flat_prior", "flatten", "updated_prior"]
 
 from collections.abc import Mapping
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -12,6 +13,9 @@ from jaxtyping import Array, Float
 from dpjax._checks import positive
 from dpjax._types import Scalar
 from dpjax.data.bayes_net import BayesNet
+from dpjax.data.schema import as_records
+from dpjax.releases.released import Released
+from dpjax.statistics import FamilyStatistic
 
 Prior = Scalar | Mapping[str, Array]
 
@@ -52,3 +56,12 @@ def flatten(net: BayesNet, tables: Mapping[str, Array], argument: str) -> Array:
 @jax.jit
 def _join(tables: list[Array]) -> Float[Array, " m"]:
     return jnp.concatenate([jnp.ravel(jnp.asarray(x, float)) for x in tables])
+
+
+def updated_prior(released: Released, prior: Any, records: Any) -> Any:
+    """Conjugate parameters of the family of a release, after more records."""
+    statistic = released.statistic
+    assert isinstance(statistic, FamilyStatistic)
+    encoded = as_records(records, statistic.variables, ignore="*")
+    total = statistic.family.statistics(encoded).sum(axis=0)
+    return statistic.family.update(prior, total, encoded.shape[0])

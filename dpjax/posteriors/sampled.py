@@ -1,31 +1,70 @@
-"""Posterior samples as a posterior: averages over the few draws that were paid for."""
+"""Posterior samples as posteriors: averages over the draws."""
 
-__all__ = ["SampledPosterior"]
+__all__ = ["DrawnPosterior", "SampledParameters", "SampledPosterior"]
 
+import abc
 from functools import partial
+from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import jax.random as jr
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float
 
-from dpjax._checks import typed_key, whole
-from dpjax._types import Key, Records
+from dpjax._checks import typed_key
+from dpjax._types import Key
 from dpjax.data.bayes_net import BayesNet
-from dpjax.data.columns import Table
-from dpjax.data.schema import as_records
-from dpjax.posteriors.prediction import joint, log_likelihood, sample_records
+from dpjax.families.conjugate_base import FamilyPosterior, probability
+from dpjax.posteriors import prediction
+from dpjax.posteriors.base import NetworkPosterior
+
+_NO_DENSITY = "`mean`, `sd` or `quantile`, or a release of noisy counts"
+_NO_UPDATE = (
+    '`posterior(…, method="exact")` of a release of noisy counts: samples hold no '
+    "counts to which records could be added"
+)
 
 
-class SampledPosterior(eqx.Module):
-    r"""The empirical law of m samples of all conditional probability tables.
+class DrawnPosterior(NetworkPosterior):
+    """The empirical law of draws of all conditional probability tables.
+
+    Predictions average the joint probability of record and level over the draws, and
+    are then normalised.
+    """
+
+    @property
+    @abc.abstractmethod
+    def _draws(self) -> Float[Array, "draws c"]:
+        """The draws, laid out as `net.layout`."""
+
+    def _mean(self) -> Array:
+        return self._draws.mean(axis=0)
+
+    def _sd(self) -> Array:
+        return _deviations(self._draws)
+
+    def _quantile(self, q: float) -> Array:
+        return jnp.quantile(self._draws, q, axis=0)
+
+    def _draw(self, key: Key) -> Array:
+        return jr.choice(key, self._draws)
+
+    def _predict(self, records: Array, target: int) -> Array:
+        return _predict(self._draws, records, self.net, target)
+
+    def _score(self, records: Array) -> Array:
+        return _score(self._draws, records, self.net)
+
+
+class SampledPosterior(DrawnPosterior):
+    """The empirical law of m samples of all conditional probability tables.
 
     Args:
         net: the network.
         samples: tables, laid out as `net.layout`, a row a sample.
 
-    Methods go under `equinox.filter_jit`.
+    Methods go under `equinox.filter_jit`. `log_prob` and `update` are not defined.
 
     Privacy:
         Post-processing of a release: costs nothing. More samples cost more; averages
@@ -35,57 +74,104 @@ class SampledPosterior(eqx.Module):
         Zhang, Rubinstein & Dimitrakakis (AAAI-16), Appendix C.2.
     """
 
-    net: BayesNet = eqx.field(static=True)
+    net: BayesNet = eqx.field(static=True)  # pyright: ignore[reportIncompatibleMethodOverride]
     samples: Float[Array, "samples m"]
 
-    def mean(self) -> dict[str, Array]:
-        """Average of the sampled tables, by variable: parents first, it last."""
-        return self._by_name(self.samples.mean(axis=0))
+    @property
+    def method(self) -> str:
+        """The released samples themselves."""
+        return "samples"
 
     def tables(self) -> dict[str, Array]:
         """The sampled tables by variable, the samples on the first axis."""
         return self._by_name(self.samples)
 
-    def sample(self, key: Key) -> dict[str, Array]:
-        """One of the samples, at random."""
+    @property
+    def _draws(self) -> Array:
+        return self.samples
+
+    def _log_density(self, theta: Array) -> Array:
+        raise self._undefined("log_prob", _NO_DENSITY)
+
+    def _updated(self, counts: Array, key: Key | None) -> "SampledPosterior":
+        raise self._undefined("update", _NO_UPDATE)
+
+
+class SampledParameters(FamilyPosterior):
+    """The empirical law of m samples of all parameters of an exponential family.
+
+    `log_prob` and `update` are not defined.
+
+    Args:
+        names: of the parameters.
+        samples: a row a sample, a column a parameter.
+
+    Privacy:
+        Post-processing of a release: costs nothing.
+
+    Reference:
+        Foulds et al. (UAI-16), section 3.1: what the exponential mechanism releases.
+    """
+
+    names: tuple[str, ...] = eqx.field(static=True)
+    samples: Float[Array, "samples p"]
+
+    @property
+    def method(self) -> str:
+        """The released samples themselves."""
+        return "samples"
+
+    def parameters(self) -> dict[str, Array]:
+        """The samples by name."""
+        return self._by_name(self.samples)
+
+    def mean(self) -> dict[str, Array]:
+        """Average of the samples, by name."""
+        return self._by_name(self.samples.mean(axis=0))
+
+    def variance(self) -> dict[str, Array]:
+        """Variance of the samples, by name."""
+        return self._by_name(self.samples.var(axis=0))
+
+    def quantile(self, q: float) -> dict[str, Array]:
+        """The q-quantile of the samples, by name."""
+        probability(q=q)
+        return self._by_name(jnp.quantile(self.samples, q, axis=0))
+
+    def sample(self, key: Key, shape: tuple[int, ...] = ()) -> dict[str, Array]:
+        """Samples chosen at random, with replacement."""
         typed_key(key=key)
-        return self._by_name(jr.choice(key, self.samples))
+        return self._by_name(jr.choice(key, self.samples, shape))
 
-    def predict_proba(self, rows: Records | Table, target: str) -> Float[Array, "n k"]:
-        """The law of `target` in each record, given all other variables.
+    def log_prob(self, values: Any) -> Array:
+        """Not defined."""
+        raise self._undefined("log_prob", _NO_DENSITY)
 
-        The joint probability of record and level is averaged over the samples, then
-        normalised. Arguments are those of `PlugInPosterior.predict_proba`.
-        """
-        index = self.net.index(target)
-        records = as_records(rows, self.net.variables, target, ignore="*")
-        return _predict(self.samples, records, self.net, index)
+    def update(self, records: Any, key: Key | None = None) -> "SampledParameters":
+        """Not defined."""
+        raise self._undefined("update", _NO_UPDATE)
 
-    def log_likelihood(self, rows: Records | Table) -> Float[Array, " n"]:
-        """Log of each record's probability, averaged over the samples."""
-        records = as_records(rows, self.net.variables, ignore="*")
-        return _log_likelihood(self.samples, records, self.net)
+    def _by_name(self, values: Array) -> dict[str, Array]:
+        return {name: values[..., i] for i, name in enumerate(self.names)}
 
-    def sample_records(self, key: Key, n: int) -> Int[Array, "n d"]:
-        """A synthetic data set: one of the samples, then n records by ancestry."""
-        typed_key(key=key)
-        whole(0, n=n)
-        key_tables, key_records = jr.split(key)
-        return sample_records(
-            key_records, jr.choice(key_tables, self.samples), self.net, n
-        )
 
-    def _by_name(self, vector: Array) -> dict[str, Array]:
-        return dict(zip(self.net.names, self.net.layout.split(vector), strict=True))
+@jax.jit
+def _deviations(draws: Array) -> Array:
+    return draws.std(axis=0)
 
 
 @partial(jax.jit, static_argnames=("net", "target"))
-def _predict(samples: Array, records: Array, net: BayesNet, target: int) -> Array:
-    logs = jax.lax.map(lambda theta: joint(theta, records, net, target), samples)
-    return jax.nn.softmax(jax.nn.logsumexp(logs, axis=0), axis=-1)
+def _predict(draws: Array, records: Array, net: BayesNet, target: int) -> Array:
+    def joint(theta):
+        return prediction.joint(theta, records, net, target)
+
+    return jax.nn.softmax(jax.nn.logsumexp(jax.lax.map(joint, draws), axis=0), axis=-1)
 
 
 @partial(jax.jit, static_argnames="net")
-def _log_likelihood(samples: Array, records: Array, net: BayesNet) -> Array:
-    logs = jax.lax.map(lambda theta: log_likelihood(theta, records, net), samples)
-    return jax.nn.logsumexp(logs, axis=0) - jnp.log(jnp.asarray(len(samples), float))
+def _score(draws: Array, records: Array, net: BayesNet) -> Array:
+    def score(theta):
+        return prediction.log_likelihood(theta, records, net)
+
+    logs = jax.nn.logsumexp(jax.lax.map(score, draws), axis=0)
+    return logs - jnp.log(jnp.asarray(len(draws), float))

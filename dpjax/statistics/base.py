@@ -16,6 +16,7 @@ from dpjax.data.intervals import Interval
 from dpjax.data.variables import Variable
 from dpjax.families import Family
 from dpjax.privacy import Adjacency, Sensitivity
+from dpjax.statistics.record_moments import CellMoments, RecordMoments
 from dpjax.tables.layout import TableLayout
 
 
@@ -151,6 +152,19 @@ class TableStatistic(Statistic):
             vector: exact or noisy, with any leading axes.
             n: number of records, if it is public.
         """
+
+    def record_moments(self) -> RecordMoments:
+        """Moments of the numbers of one record, given the marginal laws of `layout`.
+
+        Raises:
+            ValueError: if they do not follow from these.
+        """
+        if self.measured is None:
+            raise ValueError(
+                "`statistic` must have moments that follow from its tables, got "
+                f"{self.kind}: use `gibbs_posterior`."
+            )
+        return CellMoments(self.layout, self.measured)
 
 
 class FamilyStatistic(Statistic):

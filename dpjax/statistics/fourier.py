@@ -24,6 +24,7 @@ from dpjax.statistics.fourier_sensitivity import (
     largest_change_of_order,
     largest_change_over_groups,
 )
+from dpjax.statistics.record_moments import FourierMoments
 from dpjax.tables.counts import PackedRecords, count, odd_parities, parities
 from dpjax.tables.counts.packed import check_packed
 from dpjax.tables.fourier_basis import (
@@ -200,10 +201,9 @@ class FourierCoefficients(TableStatistic):
     def _subsets(self) -> tuple[tuple[int, ...], ...]:
         """The variables of each coefficient; all variables are binary."""
         layout, subsets = self.closure.layout, []
-        tables = np.searchsorted(layout.offsets, self.closure.owners, "right") - 1
-        for table, entry in zip(
-            tables.tolist(), self.closure.owners.tolist(), strict=True
-        ):
+        owners = self.closure.owners
+        tables = np.searchsorted(layout.offsets, owners, "right") - 1
+        for table, entry in zip(tables.tolist(), owners.tolist(), strict=True):
             cell, strides = entry - layout.offsets[table], layout.strides[table]
             subsets.append(tuple(i for i, step in strides.items() if cell & step))
         return tuple(subsets)
@@ -251,6 +251,10 @@ class FourierCoefficients(TableStatistic):
         numerators = from_coefficients(self.layout, self._spread(coefficients))
         scale = jnp.asarray(denominators(self.layout), numerators.dtype)
         return numerators / jnp.broadcast_to(scale, numerators.shape)
+
+    def record_moments(self) -> FourierMoments:
+        """Moments of a record's coefficients: see `TableStatistic.record_moments`."""
+        return FourierMoments(self.layout, self.closure, bool(self._first))
 
     def exact_tables(
         self, vector: ArrayLike, n: int | None = None

@@ -96,7 +96,7 @@ class Ranks:
 
 @dataclass(frozen=True)
 class Coverage:
-    """Noise-aware posteriors, and those that take noisy counts at their word.
+    """Ranks under noise-aware posteriors, and under plug-in ones.
 
     Args:
         n: records of a data set.
@@ -168,7 +168,7 @@ def coverage(
         float(mechanism.guarantee().epsilon),
         adjacency,
         Ranks(f"noise-aware, {kind}", level, aware),
-        Ranks("noisy counts at their word", level, naive),
+        Ranks("plug-in", level, naive),
     )
 
 

@@ -25,8 +25,8 @@ from jax.scipy.special import ndtri
 from jaxtyping import Array, Float
 
 from dpjax.data.bayes_net import BayesNet
-from dpjax.posteriors.estimate.expected_numbers import Moments
 from dpjax.posteriors.estimate.number_law import LEAST_NOISE, number_log_prob
+from dpjax.statistics.record_moments import RecordMoments
 from dpjax.tables.marginals import expected_tables
 
 _Adam = tuple[Array, optax.ScaleByAdamState]
@@ -72,10 +72,10 @@ class Fit(NamedTuple):
     gradient: Float[Array, ""]
 
 
-def fit(moments: Moments, problem: Problem, public_n: bool, steps: int) -> Fit:
-    """Estimate all tables of the network of `moments` from one release."""
-    net = moments.statistic.network
-    assert net is not None
+def fit(
+    moments: RecordMoments, net: BayesNet, problem: Problem, public_n: bool, steps: int
+) -> Fit:
+    """Estimate all tables of a network from one release."""
     (theta, log_n), gradient = _variational(moments, net, problem, public_n, steps)
     n = problem.n if public_n else jnp.exp(log_n)
     counts = _expected_counts(moments, net, problem, theta, n, public_n)

@@ -1,42 +1,50 @@
-"""The tables of a network that a noisy release speaks for: fast, for any size."""
+"""Approximate posterior means of a network's tables: fast, for any size."""
 
-__all__ = ["PointEstimate", "point_estimate", "point_estimate_of"]
+__all__ = ["PointEstimate", "check_estimate", "point_estimate", "point_estimate_of"]
 
 from functools import partial
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import jax.random as jr
 import numpy as np
 from jax import lax
-from jaxtyping import Array, Float, Int, Real
+from jaxtyping import Array, Float, Real
 
-from dpjax._checks import positive, typed_key, whole
-from dpjax._types import Key, Records, Scalar
+from dpjax._checks import positive, whole
+from dpjax._types import Key, Scalar
 from dpjax.data.bayes_net import BayesNet
-from dpjax.data.columns import Table
-from dpjax.data.schema import as_records
-from dpjax.posteriors.estimate.curvature import covariance, deviations, draw
-from dpjax.posteriors.estimate.expected_numbers import Moments
+from dpjax.posteriors.base import NetworkPosterior
+from dpjax.posteriors.estimate.curvature import (
+    covariance,
+    deviations,
+    draw,
+    log_density,
+    quantiles,
+)
 from dpjax.posteriors.estimate.fit import Fit, Problem, fit
 from dpjax.posteriors.laws import laplace_scale
-from dpjax.posteriors.prediction import log_likelihood, predict, sample_records
 from dpjax.posteriors.priors import Prior, flat_prior
 from dpjax.releases.released import Released
-from dpjax.statistics import NetworkCounts
-from dpjax.statistics.base import TableStatistic
-from dpjax.tables.counts import count
+from dpjax.statistics import TableStatistic
+from dpjax.statistics.record_moments import RecordMoments
 from dpjax.tables.projection import project
 
 _AT_ONCE = 32  # releases of a stack: more of them leave the cache
 
 
-class PointEstimate(eqx.Module):
+class PointEstimate(NetworkPosterior):
     r"""One estimate of all conditional probability tables, with its uncertainty.
 
     Made by `point_estimate`. Of stacked releases all arrays have leading axes; `mean`
-    keeps them, and the other methods go under `equinox.filter_vmap`.
+    keeps them, and the other methods go under `equinox.filter_vmap`. Records are scored
+    with the estimate plugged in.
+
+    The posterior of all logits is approximated by a normal law around the estimate. Its
+    information is that of all numbers together, with their covariance under the network
+    and the noise of the release, plus that of the prior. `sample` and `log_prob` are of
+    this law; `sd` linearises it, and `quantile` takes the logit of every probability on
+    its own for normal. Where the posterior is wide or skewed these are rough guides.
 
     Args:
         released: the release.
@@ -65,76 +73,38 @@ class PointEstimate(eqx.Module):
 
     @property
     def method(self) -> str:
-        """What this is."""
-        return "point estimate"
+        """One estimate and its uncertainty."""
+        return "point-estimate"
 
-    def mean(self) -> dict[str, Array]:
-        """The estimate by variable: parents on the first axes, it on the last."""
-        return self._by_name(self.theta)
+    def _mean(self) -> Array:
+        return self.theta
 
-    def sd(self) -> dict[str, Array]:
-        """Standard deviation of every entry, from the curvature at the estimate.
+    def _sd(self) -> Array:
+        return deviations(self.theta, self._covariance(), self.net)
 
-        The expected information of all numbers together, with their covariance under
-        the network and the noise of the release, plus that of the prior; in logits,
-        then linearised. Where the posterior is wide or skewed it is a rough guide.
-        """
-        return self._by_name(deviations(self.theta, self._covariance(), self.net))
+    def _quantile(self, q: float) -> Array:
+        return quantiles(self.theta, self._sd(), jnp.asarray(q, float))
 
-    def sample(self, key: Key) -> dict[str, Array]:
-        """One draw of all tables from the normal approximation in logits."""
-        typed_key(key=key)
-        return self._by_name(self._draw(key))
+    def _draw(self, key: Key) -> Array:
+        return draw(key, self.theta, self._covariance(), self.net)
 
-    def predict_proba(self, rows: Records | Table, target: str) -> Float[Array, "n k"]:
-        """The law of `target` in each record, with the estimate plugged in.
+    def _log_density(self, theta: Array) -> Array:
+        return log_density(theta, self.theta, self._covariance(), self.net)
 
-        Arguments are those of `PlugInPosterior.predict_proba`.
-        """
-        index = self.net.index(target)
-        records = as_records(rows, self.net.variables, target, ignore="*")
-        return predict(self.theta, records, self.net, index)
-
-    def log_likelihood(self, rows: Records | Table) -> Float[Array, " n"]:
-        """Log of each record's probability, with the estimate plugged in."""
-        return log_likelihood(self.theta, self._encode(rows), self.net)
-
-    def sample_records(self, key: Key, n: int) -> Int[Array, "n d"]:
-        """A synthetic data set: one draw of the tables, then n records by ancestry."""
-        typed_key(key=key)
-        whole(0, n=n)
-        key_tables, key_records = jr.split(key)
-        return sample_records(key_records, self._draw(key_tables), self.net, n)
-
-    def update(self, rows: Records | Table) -> "PointEstimate":
-        """The estimate with more records, which are added to the prior.
-
-        Privacy:
-            The new records are not protected: the result is for those who may see them.
-        """
-        counts = count(self._encode(rows), self.net.layout)
-        prior = self.prior + counts.astype(self.prior.dtype)
-        return _estimate(self.released, prior, self.steps)
-
-    def _encode(self, rows: Records | Table) -> Array:
-        return as_records(rows, self.net.variables, ignore="*")
-
-    def _by_name(self, vector: Array) -> dict[str, Array]:
-        return dict(zip(self.net.names, self.net.layout.split(vector), strict=True))
+    def _updated(self, counts: Array, key: Key | None) -> "PointEstimate":
+        return _estimate(self.released, self.prior + counts, self.steps)
 
     def _covariance(self) -> Array:
         released = self.released
         return covariance(
-            Moments(released.counted),
+            released.counted.record_moments(),
+            self.net,
             self.theta,
             self.prior,
             jnp.broadcast_to(laplace_scale(released), released.values.shape),
             jnp.asarray(self.n, float),
             released.n is not None,
         )
-
-    def _draw(self, key: Key) -> Array:
-        return draw(key, self.theta, self._covariance(), self.net)
 
 
 def point_estimate(
@@ -167,16 +137,25 @@ def point_estimate(
         Post-processing: costs nothing, and may be repeated with other priors.
 
     Raises:
-        ValueError: if the release is of something else or of a mechanism without a law
-            for its output, the prior is not positive or has the wrong shape, `steps` is
+        ValueError: if the release is of something else or of a mechanism without a
+            Laplace law, the prior is not positive or has the wrong shape, `steps` is
             not a positive integer, or the network is too densely connected.
     """
     whole(1, steps=steps)
     net = released.net
-    laplace_scale(released)
-    Moments(released.counted)
+    check_estimate(released)
     cells = jnp.broadcast_to(flat_prior(net, prior), (net.layout.length,))
     return _estimate(released, cells, steps)
+
+
+def check_estimate(released: Released) -> None:
+    """Whether `point_estimate` is for releases of this kind.
+
+    Raises:
+        ValueError: if it is not, with the reason.
+    """
+    laplace_scale(released)
+    _moments(released.counted)
 
 
 def point_estimate_of(
@@ -206,8 +185,7 @@ def point_estimate_of(
             `prior` is not positive.
     """
     positive(scale=scale, prior=prior)
-    moments, net = Moments(statistic), statistic.network
-    assert net is not None
+    moments, net = _moments(statistic)
     values = jnp.asarray(values, float)
     scale = jnp.broadcast_to(jnp.asarray(scale, float), values.shape)
     start = _consistent(statistic, values, scale, n)
@@ -217,14 +195,24 @@ def point_estimate_of(
         number = jnp.maximum(jnp.asarray(n, float), 1e-3)
     prior = jnp.broadcast_to(jnp.asarray(prior, float), (net.layout.length,))
     problem = Problem(values, scale, prior, start, number)
-    return fit(moments, problem, n is not None, steps)
+    return fit(moments, net, problem, n is not None, steps)
+
+
+def _moments(statistic: TableStatistic) -> tuple[RecordMoments, BayesNet]:
+    net = statistic.network
+    if net is None:
+        raise ValueError(
+            "`released` must be of family counts or Fourier coefficients of a "
+            f"network, got {statistic.describe()['kind']}: release one of them."
+        )
+    return statistic.record_moments(), net
 
 
 def _consistent(statistic, values, scale, n):
     """Counts of every family, by least squares without negative cells."""
-    if not isinstance(statistic, NetworkCounts):
-        return project(statistic.layout, statistic.tables(values, n), n)
     layout = statistic.measured
+    if layout is None:
+        return project(statistic.layout, statistic.tables(values, n), n)
     firsts = np.asarray(layout.offsets[:-1])
     precision = scale[firsts] ** -2
     tables = project(layout, values, n, precision=precision)

@@ -1,47 +1,30 @@
 """Exact noise-aware posteriors of networks whose components are stars."""
 
-__all__ = ["ExactPosterior", "exact_posterior"]
+__all__ = ["ExactPosterior", "check_exact", "exact_posterior", "sums_of"]
 
-from collections.abc import Mapping
+from functools import partial
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
-import jax.random as jr
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float
 
-from dpjax._checks import positive, typed_key, whole
-from dpjax._types import Key, Records
-from dpjax.data.bayes_net import BayesNet
-from dpjax.data.columns import Table
-from dpjax.data.schema import as_records
-from dpjax.families.conjugate_base import probability
+from dpjax._checks import positive
+from dpjax._types import Key
 from dpjax.posteriors.exact import star_predictions, star_sums
 from dpjax.posteriors.exact.cell_laws import CellLaw
-from dpjax.posteriors.exact.releases import (
-    check_exact,
-    choose_windows,
-    place_of,
-    shapes_of,
-    sums_of,
-)
+from dpjax.posteriors.exact.forests import Sums, stars
 from dpjax.posteriors.exact.star_inputs import Windows
-from dpjax.posteriors.exact.star_sums import Inferred, Sums
-from dpjax.posteriors.exact.windows import (
-    MOST_TRIES,
-    TooExpensive,
-    refuse_dear,
-    refuse_narrow,
-    widen,
-    worst_losses,
-)
-from dpjax.posteriors.prediction import sample_records
-from dpjax.posteriors.priors import Prior, flat_prior, flatten
+from dpjax.posteriors.exact.star_sums import Inferred
+from dpjax.posteriors.exact.summed_posterior import SummedPosterior
+from dpjax.posteriors.exact.windows import first_windows, fit_windows, widen_windows
+from dpjax.posteriors.laws import family_counts, laplace_law
+from dpjax.posteriors.priors import Prior, flat_prior
 from dpjax.releases.released import Released
-from dpjax.tables.counts import count
 
 
-class ExactPosterior(eqx.Module):
+class ExactPosterior(SummedPosterior):
     r"""The posterior of all tables, given noisy counts and the law of their noise.
 
     The hidden exact counts are summed over: a row of a table has a mixture of Dirichlet
@@ -73,103 +56,33 @@ class ExactPosterior(eqx.Module):
     omitted: Float[Array, "*batch"]
 
     @property
-    def net(self) -> BayesNet:
-        """The network."""
-        return self.released.net
-
-    @property
     def method(self) -> str:
-        """How it was inferred."""
+        """Sums over the hidden counts of stars."""
         return "exact"
 
-    def mean(self) -> dict[str, Array]:
-        """Expected tables, by variable: parents first, it last."""
-        return self._by_name(self.first)
-
-    def sd(self) -> dict[str, Array]:
-        """Standard deviation of every probability on its own."""
-        return self._by_name(jnp.sqrt(jnp.maximum(self.second - self.first**2, 0)))
-
-    def marginal(self, name: str, cell: tuple[int, ...]) -> CellLaw:
-        """The law of one probability: `.cdf(t)`, `.quantile(q)`, `.log_prob(t)`.
-
-        Args:
-            name: of the variable.
-            cell: indices of the levels of its parents, in order, and of its own.
-
-        Raises:
-            ValueError: if there is no such cell.
-        """
-        place = place_of(self.net, name, cell)
+    def _marginal(self, table: int, place: int) -> CellLaw:
         return star_sums.marginal(self._inferred(), place)
 
-    def quantile(self, q: float) -> dict[str, Array]:
-        """The q-quantile of every probability on its own."""
-        probability(q=q)
-        return self._by_name(
-            star_sums.quantiles(self._inferred(), jnp.asarray(q, float))
-        )
+    def _count_laws(self) -> tuple[Array, Array]:
+        return star_sums.count_laws(self._inferred())
 
-    def hidden_counts(self) -> dict[str, tuple[Array, Array]]:
-        """By table, the first count of each cell's window, and the law from there.
+    def _quantile(self, q: float) -> Array:
+        return star_sums.quantiles(self._inferred(), jnp.asarray(q, float))
 
-        The law of a count is on the last axis, after the axes of the table.
-        """
-        lowest, laws = star_sums.count_laws(self._inferred())
-        width = laws.shape[1]
-        columns = [self.net.layout.split(laws[:, i]) for i in range(width)]
-        tables = [jnp.stack(table, axis=-1) for table in zip(*columns, strict=True)]
-        pairs = zip(self.net.layout.split(lowest), tables, strict=True)
-        return dict(zip(self.net.names, pairs, strict=True))
+    def _draw(self, key: Key) -> Array:
+        return star_sums.draw(key, self._inferred())
 
-    def sample(self, key: Key) -> dict[str, Array]:
-        """One draw of all tables: of hidden counts, then of Dirichlet rows."""
-        typed_key(key=key)
-        return self._by_name(star_sums.draw(key, self._inferred()))
-
-    def log_prob(self, tables: Mapping[str, Array]) -> Float[Array, ""]:
-        """Joint log-density of all tables, as returned by `sample` or `mean`.
-
-        Far out, where hidden counts outside the windows matter, it is too small.
-        """
-        theta = flatten(self.net, tables, "tables")
+    def _log_density(self, theta: Array) -> Array:
         return star_sums.log_density(self._sums(), theta, self.log_evidence)
 
-    def predict_proba(self, rows: Records | Table, target: str) -> Float[Array, "n k"]:
-        """The law of `target` in each record, given all other variables.
+    def _predict(self, records: Array, target: int) -> Array:
+        return star_predictions.predict(self._inferred(), jnp.asarray(records), target)
 
-        The posterior predictive one: hidden counts and parameters are summed over.
-        Arguments are those of `PlugInPosterior.predict_proba`.
-        """
-        index = self.net.index(target)
-        records = as_records(rows, self.net.variables, target, ignore="*")
-        return star_predictions.predict(self._inferred(), jnp.asarray(records), index)
-
-    def log_likelihood(self, rows: Records | Table) -> Float[Array, " n"]:
-        """Log of the predictive probability of each record."""
-        records = as_records(rows, self.net.variables, ignore="*")
+    def _score(self, records: Array) -> Array:
         return star_predictions.log_likelihood(self._inferred(), jnp.asarray(records))
 
-    def sample_records(self, key: Key, n: int) -> Int[Array, "n d"]:
-        """A synthetic data set: one draw of the tables, then n records by ancestry."""
-        typed_key(key=key)
-        whole(0, n=n)
-        key_tables, key_records = jr.split(key)
-        theta = star_sums.draw(key_tables, self._inferred())
-        return sample_records(key_records, theta, self.net, n)
-
-    def update(self, rows: Records | Table) -> "ExactPosterior":
-        """The posterior after more records, which are not protected.
-
-        Their counts join the prior, and the release is inferred from again.
-        """
-        records = as_records(rows, self.net.variables, ignore="*")
-        counts = count(records, self.net.layout).astype(float)
-        tables = self._by_name(self.prior + counts)
-        return exact_posterior(self.released, tables)
-
-    def _by_name(self, vector: Array) -> dict[str, Array]:
-        return dict(zip(self.net.names, self.net.layout.split(vector), strict=True))
+    def _updated(self, counts: Array, key: Key | None) -> "ExactPosterior":
+        return exact_posterior(self.released, self._by_name(self.prior + counts))
 
     def _inferred(self) -> Inferred:
         return star_sums.infer_all(self._sums())
@@ -206,38 +119,22 @@ def exact_posterior(
     Raises:
         ValueError: if the release has no such law or network, the prior is not positive
             or of the wrong shape, given windows omit more than the tolerance, or
-            windows that do not would be too dear.
+            windows that do not would be too expensive.
     """
     cells = flat_prior(released.net, prior)
     cells = jnp.broadcast_to(cells, (released.net.layout.length,))
     positive(tolerance=tolerance)
     check_exact(released)
-    if windows is None:
-        return _widened(released, cells, tolerance)
-    fitted, omitted = _fit(released, cells, windows)
-    refuse_narrow(omitted, tolerance)
-    return fitted
-
-
-def _widened(released: Released, prior: Array, tolerance: float) -> ExactPosterior:
-    """With windows that are widened until they omit no more than the tolerance."""
-    windows, shapes = choose_windows(released, tolerance), shapes_of(released)
-    n = None if released.n is None else int(np.max(np.asarray(released.n)))
-    for _ in range(MOST_TRIES):
-        refuse_dear(windows, shapes)
-        fitted, omitted = _fit(released, prior, windows)
-        worst = worst_losses(omitted)
-        if worst is None or worst.sum() <= tolerance:
-            return fitted
-        wider = widen(windows, worst.tolist(), tolerance, n)
-        if wider == windows:
-            break
-        windows = wider
-    raise TooExpensive(
-        "`released` must be within reach of its prior to be summed exactly: no windows "
-        "hold its posterior mass, or floating-point numbers do not. Use "
-        "`gibbs_posterior`, or enable x64."
-    )
+    fit = partial(_fit, released, cells)
+    if windows is not None:
+        return fit_windows(fit, windows, tolerance)
+    first, n = _first_windows(released, tolerance)
+    sizes = released.net.sizes
+    shapes = [
+        (sizes[star.hub], [(len(group), sizes[group[0]]) for group in star.leaves])
+        for star in stars(released.net) or ()
+    ]
+    return widen_windows(fit, first, shapes, tolerance, n, "gibbs_posterior")
 
 
 def _fit(
@@ -248,5 +145,68 @@ def _fit(
         sums_of(released, prior, windows)
     )
     omitted = jnp.minimum(parts.sum(axis=-1), 1)
-    fitted = ExactPosterior(released, prior, windows, first, second, evidence, omitted)
+    fitted = ExactPosterior(
+        released=released,
+        prior=prior,
+        windows=windows,
+        first=first,
+        second=second,
+        log_evidence=evidence,
+        omitted=omitted,
+    )
     return fitted, parts
+
+
+def check_exact(released: Released) -> None:
+    """Whether `exact_posterior` is for releases of this kind.
+
+    Raises:
+        ValueError: if it is not, with the reason.
+    """
+    laplace_law(released)
+    statistic = family_counts(released)
+    components = None if statistic is None else stars(statistic.network)
+    if components is None or (released.n is None and len(components) > 1):
+        raise ValueError(
+            "`released` must be of the family counts of stars (with a private n, of "
+            "one) to be summed exactly: use `point_estimate` or `gibbs_posterior`."
+        )
+
+
+def _first_windows(released: Released, tolerance: float) -> tuple[Windows, int | None]:
+    """Windows that most likely omit no more than the tolerance, and a public n.
+
+    Raises:
+        ValueError: if the release is traced.
+    """
+    components = stars(released.net) or ()
+    try:
+        n = None if released.n is None else int(np.max(np.asarray(released.n)))
+        rate = float(np.min(np.asarray(laplace_law(released).rate)))
+        np.asarray(released.values)
+    except jax.errors.TracerArrayConversionError:
+        raise ValueError(
+            "`windows` must be given inside compiled code: Windows(n + 1, n + 1, n + 1)"
+            " hold all counts, `exact_posterior(example).windows` may be smaller."
+        ) from None
+    tables = [sum(len(group) for group in star.leaves) for star in components]
+    narrow = Windows(1, 1, 1)
+    prior = jnp.ones(released.net.layout.length)
+    largest = star_sums.largest_guess(sums_of(released, prior, narrow))
+    levels = max(released.net.sizes)
+    windows = first_windows(
+        1 / rate, n, min(tables), sum(tables), tolerance,
+        levels=levels, largest=float(largest),
+    )  # fmt: skip
+    return windows, n
+
+
+def sums_of(released: Released, prior: Array, windows: Windows) -> Sums:
+    """What compiled code needs of a release: no more of the mechanism than its law."""
+    values = released.values.astype(float)
+    batch = values.shape[:-1]
+    n = released.n
+    if n is not None:
+        n = jnp.broadcast_to(jnp.asarray(n).astype(jnp.int32), batch)
+    law = laplace_law(released)
+    return Sums(values, law, prior, n, released.counted, windows)

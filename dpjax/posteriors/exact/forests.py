@@ -1,19 +1,19 @@
 """Networks whose components are stars, and what a release says of each star."""
 
-__all__ = ["Component", "stars"]
+__all__ = ["Component", "Sums", "stars"]
 
 from collections import defaultdict
 from dataclasses import dataclass
 
+import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array
+from jaxtyping import Array, Float, Int32
 
-from dpjax._types import Scalar
 from dpjax.data.bayes_net import BayesNet
-from dpjax.posteriors.exact.star_inputs import Leaves, Star
-from dpjax.posteriors.laws import LaplaceLaw
-from dpjax.statistics import NetworkCounts
+from dpjax.noise import LaplaceLaw
+from dpjax.posteriors.exact.star_inputs import Leaves, Star, Windows
+from dpjax.statistics import TableStatistic
 from dpjax.tables.layout import TableLayout
 
 
@@ -29,26 +29,12 @@ class Component:
     hub: int
     leaves: tuple[tuple[int, ...], ...]
 
-    def star(
-        self,
-        statistic: NetworkCounts,
-        values: Array,
-        noise: LaplaceLaw,
-        prior: Array,
-        n: Scalar | None,
-        given: bool = False,
-    ) -> Star:
-        """The part of a release, and of a prior, that is about this component.
-
-        Args:
-            statistic: what was measured.
-            values: the release.
-            noise: its law, number by number: one rate for all of a table.
-            prior: laid out as `statistic.layout`; or probabilities that are `given`.
-            n: the number of records, where it is public.
-            given: whether the prior is that all probabilities are known.
-        """
+    def star(self, sums: "Sums", given: Array | None = None) -> Star:
+        """The part of a release and its prior, or given tables, on this component."""
+        statistic, values, noise = sums.statistic, sums.values, sums.law
+        prior = sums.prior if given is None else given
         layout = statistic.measured
+        assert layout is not None  # as `family_counts` has it
         tables = {group: table for table, group in enumerate(layout.groups)}
         hub, *places = self.places(statistic.layout)
         hub = hub[:, 0, 0]
@@ -64,7 +50,10 @@ class Component:
             law = noise.of(np.array(starts, np.int32)[:, None])
             groups.append(Leaves(values[noisy].astype(float), prior[alpha], law))
         seen, law = (seen,) * len(hub), noise.of(start)
-        return Star(own.astype(float), prior[hub], groups, n, law, seen, given=given)
+        known = given is not None
+        return Star(
+            own.astype(float), prior[hub], groups, sums.n, law, seen, given=known
+        )
 
     def places(self, layout: TableLayout) -> list[np.ndarray]:
         """Where hub and groups of leaves are in a vector: (cells, leaves, levels)."""
@@ -76,8 +65,40 @@ class Component:
         return places
 
 
-def stars(net: BayesNet) -> tuple[Component, ...] | None:
+class Sums(eqx.Module):
+    """What is summed over: a release, its law and a prior.
+
+    Args:
+        values: of the release.
+        law: of every number of it.
+        prior: laid out as the network's tables; or probabilities that are `given`.
+        n: the number of records, where it is public.
+        statistic: what was measured.
+        windows: of hidden counts.
+    """
+
+    values: Float[Array, "*batch m"]
+    law: LaplaceLaw
+    prior: Float[Array, " c"]
+    n: Int32[Array, "*batch"] | None
+    statistic: TableStatistic = eqx.field(static=True)
+    windows: Windows = eqx.field(static=True)
+
+    @property
+    def layout(self) -> TableLayout:
+        """Of the network's tables."""
+        return self.statistic.layout
+
+    @property
+    def components(self) -> tuple[Component, ...]:
+        """The network's stars."""
+        return stars(self.statistic.network) or ()
+
+
+def stars(net: BayesNet | None) -> tuple[Component, ...] | None:
     """The network's components, or None if some component is not a star."""
+    if net is None:
+        return None
     children = defaultdict(list)
     for i, parents in enumerate(net.parents):
         if len(parents) > 1 or any(net.parents[parent] for parent in parents):

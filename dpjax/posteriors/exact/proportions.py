@@ -1,8 +1,6 @@
 """Exact noise-aware posteriors of probabilities: Bernoulli and categorical families."""
 
-__all__ = ["ProportionsPosterior", "proportions_posterior"]
-
-from typing import Any
+__all__ = ["ProportionsPosterior", "check_proportions", "proportions_posterior"]
 
 import equinox as eqx
 import jax
@@ -15,30 +13,24 @@ from jaxtyping import Array, ArrayLike, Float, Real
 from dpjax._checks import positive, typed_key
 from dpjax._types import Key, Scalar
 from dpjax.data.columns import Table
-from dpjax.data.schema import as_records
-from dpjax.families import Bernoulli, BetaParameters, Categorical, DirichletParameters
+from dpjax.families import BetaParameters, DirichletParameters, Family
 from dpjax.families.conjugate_base import probability
 from dpjax.families.log_densities import dirichlet_log_density
+from dpjax.posteriors.base import FamilyPosterior
 from dpjax.posteriors.exact.cell_laws import CellLaw, cell_law
 from dpjax.posteriors.exact.star import StarLaw, infer
 from dpjax.posteriors.exact.star_draws import draw_counts
 from dpjax.posteriors.exact.star_inputs import Star, Windows
-from dpjax.posteriors.exact.windows import (
-    MOST_TRIES,
-    TooExpensive,
-    first_windows,
-    refuse_dear,
-    refuse_narrow,
-    widen,
-)
+from dpjax.posteriors.exact.windows import first_windows, fit_windows, widen_windows
 from dpjax.posteriors.laws import laplace_law
+from dpjax.posteriors.priors import updated_prior
 from dpjax.releases.released import Released
-from dpjax.statistics import Sufficient
+from dpjax.statistics import FamilyStatistic
 
 Parameters = BetaParameters | DirichletParameters
 
 
-class ProportionsPosterior(eqx.Module):
+class ProportionsPosterior(FamilyPosterior):
     """The posterior of probabilities, given noisy counts and the law of their noise.
 
     Hidden exact counts are summed over. Of a Bernoulli family all values are of the
@@ -70,14 +62,14 @@ class ProportionsPosterior(eqx.Module):
     omitted: Float[Array, ""]
 
     @property
-    def family(self) -> Bernoulli | Categorical:
+    def family(self) -> Family:
         """The exponential family."""
-        return _statistic(self.released).family  # pyright: ignore[reportReturnType]
+        return _statistic(self.released).family
 
     @property
     def method(self) -> str:
-        """How it was inferred."""
-        return "exact"
+        """Sums over the hidden counts of the levels."""
+        return "exact-proportions"
 
     def mean(self) -> Array:
         """Also the predictive probability."""
@@ -86,10 +78,6 @@ class ProportionsPosterior(eqx.Module):
     def variance(self) -> Array:
         """Of every probability on its own."""
         return self._show(jnp.maximum(self.second - self.first**2, 0))
-
-    def sd(self) -> Array:
-        """Standard deviation of every probability."""
-        return jnp.sqrt(self.variance())
 
     def marginal(self, level: int = 1) -> CellLaw:
         """The law of a level's probability: `.cdf(t)`, `.quantile(q)`, `.log_prob(t)`.
@@ -119,7 +107,7 @@ class ProportionsPosterior(eqx.Module):
     def log_prob(self, values: Real[ArrayLike, "..."]) -> Array:
         """Log-density at probabilities as `mean` and `sample` return them."""
         theta = jnp.asarray(values, float)
-        if isinstance(self.family, Bernoulli):
+        if self._binary:
             theta = jnp.stack([1 - theta, theta])
         star = self._star()
         star = Star(
@@ -131,20 +119,16 @@ class ProportionsPosterior(eqx.Module):
     def update(
         self, records: Real[ArrayLike, "n d"] | Table, key: Key | None = None
     ) -> "ProportionsPosterior":
-        """The posterior after more records, which are not protected.
-
-        Their counts join the prior, and the release is inferred from again. It takes a
-        key as those of other families do, and needs none.
-        """
-        variables = _statistic(self.released).variables
-        encoded = as_records(records, variables, ignore="*")
-        total = self.family.statistics(encoded).sum(axis=0)
-        prior: Any = self.prior
-        prior = self.family.update(prior, total, encoded.shape[0])
+        """The posterior from the same release and more records; needs no key."""
+        prior = updated_prior(self.released, self.prior, records)
         return proportions_posterior(self.released, prior)
 
     def _show(self, levels: Array) -> Array:
-        return levels[..., 1] if isinstance(self.family, Bernoulli) else levels
+        return levels[..., 1] if self._binary else levels
+
+    @property
+    def _binary(self) -> bool:
+        return isinstance(self.prior, BetaParameters)
 
     def _star(self) -> Star:
         return _star(self.released, self.alpha)
@@ -173,7 +157,7 @@ def proportions_posterior(
     Raises:
         ValueError: if the release is of something else or has no such law, the prior is
             of another family or not positive, given windows omit more than the
-            tolerance, or windows that do not would be too dear.
+            tolerance, or windows that do not would be too expensive.
     """
     laplace_law(released)
     family = _statistic(released).family
@@ -185,45 +169,42 @@ def proportions_posterior(
         )
     positive(**prior._asdict(), tolerance=tolerance)
     alpha = _alpha(prior)
-    if isinstance(family, Categorical) and alpha.shape != (family.levels,):
+    if not isinstance(prior, BetaParameters) and alpha.shape != (family.dimension,):
         raise ValueError(
-            f"`prior` must have {family.levels} parameters, got shape {alpha.shape}."
+            f"`prior` must have {family.dimension} parameters, got shape {alpha.shape}."
         )
     star = _star(released, alpha)
-    if windows is not None:
+
+    def fit(windows: Windows) -> tuple[ProportionsPosterior, Array]:
         first, second, evidence, omitted = _moments(star, windows)
-        refuse_narrow(omitted, tolerance)
         moments = first, second, evidence, omitted.sum()
-        return ProportionsPosterior(released, prior, windows, alpha, *moments)
+        return ProportionsPosterior(released, prior, windows, alpha, *moments), omitted
+
+    if windows is not None:
+        return fit_windows(fit, windows, tolerance)
     n = None if released.n is None else int(np.asarray(released.n))
-    scale = 1 / float(np.asarray(star.noise.rate)) / star.step
-    levels = len(alpha)
+    scale, levels = 1 / float(np.asarray(star.noise.rate)) / star.step, len(alpha)
     windows = first_windows(scale, n, 1, 1, tolerance, levels=levels)
-    for _ in range(MOST_TRIES):
-        refuse_dear(windows, [(levels, [])])
-        first, second, evidence, omitted = _moments(star, windows)
-        losses = np.asarray(omitted, float)
-        if losses.sum() <= tolerance:
-            moments = first, second, evidence, omitted.sum()
-            return ProportionsPosterior(released, prior, windows, alpha, *moments)
-        wider = widen(windows, losses.tolist(), tolerance, n)
-        if wider == windows:
-            break
-        windows = wider
-    raise TooExpensive(
-        "`prior` must be within reach of the release to be summed exactly: enable x64, "
-        "or use `family_posterior`."
-    )
+    shapes = [(levels, [])]
+    return widen_windows(fit, windows, shapes, tolerance, n, "family_posterior")
 
 
-def _statistic(released: Released) -> Sufficient:
+def check_proportions(released: Released) -> None:
+    """Whether `proportions_posterior` is for releases of this kind.
+
+    Raises:
+        ValueError: if it is not, with the reason.
+    """
+    laplace_law(released)
+    _statistic(released)
+
+
+def _statistic(released: Released) -> FamilyStatistic:
     statistic = released.statistic
-    if not isinstance(statistic, Sufficient) or not isinstance(
-        statistic.family, Bernoulli | Categorical
-    ):
+    if not isinstance(statistic, FamilyStatistic) or not statistic.family.categorical:
         raise ValueError(
             "`released` must be of a Bernoulli or categorical family, got "
-            f"{statistic.describe()['kind']}."
+            f"{statistic.describe()['kind']}: use `family_posterior`."
         )
     return statistic
 
@@ -240,7 +221,7 @@ def _star(released: Released, alpha: Scalar | Array) -> Star:
     statistic = _statistic(released)
     values = released.values.astype(float)
     seen = (True,) * jnp.shape(alpha)[0]
-    if isinstance(statistic.family, Bernoulli):
+    if statistic.family.dimension == 1:  # level 1; level 0 is the complement
         zeros = values[1:] if len(values) > 1 else jnp.zeros(1)
         seen = (len(values) > 1, True)
         values = jnp.concatenate([zeros, values[:1]])

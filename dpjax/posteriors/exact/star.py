@@ -16,6 +16,7 @@ import jax.numpy as jnp
 from jax.scipy.special import logsumexp
 from jaxtyping import Array, Float, Int32
 
+from dpjax.noise import LaplaceLaw
 from dpjax.posteriors.exact import star_bounds
 from dpjax.posteriors.exact.convolution import take
 from dpjax.posteriors.exact.rows import (
@@ -29,7 +30,6 @@ from dpjax.posteriors.exact.rows import (
     window_weights,
 )
 from dpjax.posteriors.exact.star_inputs import Leaves, Star, Windows
-from dpjax.posteriors.laws import LaplaceLaw
 
 _NEGLIGIBLE = 1e-14  # mass of hub counts that leaves need not look at, on either side
 

@@ -11,9 +11,9 @@ import jax.numpy as jnp
 from jax.scipy.special import logsumexp
 from jaxtyping import Array, Float, Int32
 
+from dpjax.noise import LaplaceLaw
 from dpjax.posteriors.exact.rows import Rows
 from dpjax.posteriors.exact.star_inputs import Star
-from dpjax.posteriors.laws import LaplaceLaw
 
 
 def cell_tails(

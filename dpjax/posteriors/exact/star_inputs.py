@@ -9,7 +9,7 @@ from jaxtyping import Array, Float
 
 from dpjax._checks import whole
 from dpjax._types import Scalar
-from dpjax.posteriors.laws import LaplaceLaw
+from dpjax.noise import LaplaceLaw
 
 
 @dataclass(frozen=True)

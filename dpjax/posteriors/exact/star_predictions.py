@@ -11,10 +11,10 @@ from jax import lax
 from jax.scipy.special import logsumexp
 from jaxtyping import Array, Float, Integer
 
-from dpjax.posteriors.exact.forests import Component
+from dpjax.posteriors.exact.forests import Component, Sums
 from dpjax.posteriors.exact.star import StarLaw
 from dpjax.posteriors.exact.star_draws import conditional_means, hub_weights
-from dpjax.posteriors.exact.star_sums import Inferred, Sums
+from dpjax.posteriors.exact.star_sums import Inferred
 
 _NUMBERS_AT_ONCE = 1 << 22  # bounds memory, whatever the number of records
 

@@ -2,7 +2,6 @@
 
 __all__ = [
     "Inferred",
-    "Sums",
     "count_laws",
     "draw",
     "infer_all",
@@ -14,66 +13,26 @@ __all__ = [
     "rank_in",
 ]
 
+from functools import partial
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 from jax import lax
-from jax.scipy.special import gammaln, xlogy
 from jaxtyping import Array, Float, Int, Int32
 
 from dpjax._types import Key
+from dpjax.noise import LaplaceLaw
 from dpjax.posteriors.exact.cell_laws import CellLaw, cell_law
-from dpjax.posteriors.exact.forests import Component, stars
+from dpjax.posteriors.exact.forests import Component, Sums
 from dpjax.posteriors.exact.rows import row_laws
 from dpjax.posteriors.exact.star import Group, StarLaw, guess_hub, infer
 from dpjax.posteriors.exact.star_draws import draw_counts
-from dpjax.posteriors.exact.star_inputs import Windows
-from dpjax.posteriors.laws import LaplaceLaw
-from dpjax.posteriors.plug_in import draw_tables
-from dpjax.statistics import NetworkCounts
-from dpjax.tables.layout import TableLayout
+from dpjax.posteriors.plug_in import draw_tables, rows_log_density
 
 _RELEASES_AT_ONCE = 8  # of a stack: more leave the cache
-
-
-class Sums(eqx.Module):
-    """What is summed over: a release, its law and a prior.
-
-    Args:
-        values: of the release.
-        law: of every number of it.
-        prior: laid out as the network's tables; or probabilities that are `given`.
-        n: the number of records, where it is public.
-        statistic: what was measured.
-        windows: of hidden counts.
-    """
-
-    values: Float[Array, "*batch m"]
-    law: LaplaceLaw
-    prior: Float[Array, " c"]
-    n: Int32[Array, "*batch"] | None
-    statistic: NetworkCounts = eqx.field(static=True)
-    windows: Windows = eqx.field(static=True)
-
-    @property
-    def layout(self) -> TableLayout:
-        """Of the network's tables."""
-        return self.statistic.layout
-
-    @property
-    def components(self) -> tuple[Component, ...]:
-        """The network's stars."""
-        return stars(self.statistic.net) or ()
-
-    def infer(self, component: Component, given: Array | None = None) -> StarLaw:
-        """The law of a star's hidden counts; if tables are given, under these."""
-        prior = self.prior if given is None else given
-        star = component.star(
-            self.statistic, self.values, self.law, prior, self.n, given is not None
-        )
-        return infer(star, self.windows)
 
 
 class Inferred(eqx.Module):
@@ -93,10 +52,15 @@ class Inferred(eqx.Module):
         return list(zip(self.sums.components, self.laws, strict=True))
 
 
+def _infer(sums: Sums, component: Component, given: Array | None = None) -> StarLaw:
+    """The law of a star's hidden counts; if tables are given, under these."""
+    return infer(component.star(sums, given), sums.windows)
+
+
 @jax.jit
 def infer_all(sums: Sums) -> Inferred:
     """The laws of the hidden counts of all stars, of one release."""
-    return Inferred(sums, tuple(map(sums.infer, sums.components)))
+    return Inferred(sums, tuple(map(partial(_infer, sums), sums.components)))
 
 
 def rank_in(
@@ -155,10 +119,8 @@ def largest_guess(sums: Sums) -> Float[Array, ""]:
 
     def one(values, rate, n):
         law = LaplaceLaw(rate, sums.law.discrete)
-        guesses = [
-            guess_hub(component.star(sums.statistic, values, law, sums.prior, n)).max()
-            for component in sums.components
-        ]
+        alone = Sums(values, law, sums.prior, n, sums.statistic, sums.windows)
+        guesses = [guess_hub(part.star(alone)).max() for part in sums.components]
         return jnp.stack(guesses).max()
 
     for _ in batch:
@@ -257,8 +219,6 @@ def draw(key: Key, inferred: Inferred) -> Float[Array, " c"]:
 def log_density(sums: Sums, theta: Array, log_evidence: Array) -> Float[Array, ""]:
     """Of all tables, by Bayes' rule: the prior's, and the release given the tables."""
     prior, layout = sums.prior, sums.layout
-    first_of_row = np.flatnonzero(np.diff(layout.rows, prepend=-1))
-    density = gammaln(layout.row_sums(prior))[first_of_row].sum()
-    density = density + (xlogy(prior - 1, theta) - gammaln(prior)).sum()
-    laws = [sums.infer(component, theta) for component in sums.components]
+    laws = [_infer(sums, component, theta) for component in sums.components]
+    density = rows_log_density(prior, theta, layout)
     return density + sum(law.log_evidence for law in laws) - log_evidence

@@ -2,38 +2,27 @@
 
 __all__ = ["TreePosterior", "check_tree", "tree_posterior"]
 
-from collections.abc import Mapping
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import jax.random as jr
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float
 
-from dpjax._checks import positive, typed_key, whole
-from dpjax._types import Key, Records
-from dpjax.data.bayes_net import BayesNet
-from dpjax.data.columns import Table
-from dpjax.data.schema import as_records
-from dpjax.families.conjugate_base import probability
+from dpjax._checks import positive
+from dpjax._types import Key
 from dpjax.posteriors.exact import tree_sums
 from dpjax.posteriors.exact.cell_laws import CellLaw
-from dpjax.posteriors.exact.releases import place_of
-from dpjax.posteriors.exact.tree_sums import TreeSums
-from dpjax.posteriors.exact.trees import grow
+from dpjax.posteriors.exact.summed_posterior import SummedPosterior
+from dpjax.posteriors.exact.trees import TreeSums, grow
 from dpjax.posteriors.exact.windows import TooExpensive
-from dpjax.posteriors.laws import laplace_law
-from dpjax.posteriors.prediction import log_likelihood, predict, sample_records
-from dpjax.posteriors.priors import Prior, flat_prior, flatten
+from dpjax.posteriors.laws import family_counts, laplace_law
+from dpjax.posteriors.priors import Prior, flat_prior
 from dpjax.releases.released import Released
-from dpjax.statistics import NetworkCounts
-from dpjax.tables.counts import count
 
 _MOST_NUMBERS = 1 << 23  # variables times squared numbers of counts
 
 
-class TreePosterior(eqx.Module):
+class TreePosterior(SummedPosterior):
     """The posterior of all tables of a tree, given noisy counts and their law.
 
     As `ExactPosterior`, with sums over all values of every hidden count. Records are
@@ -60,80 +49,29 @@ class TreePosterior(eqx.Module):
     omitted: Float[Array, ""]
 
     @property
-    def net(self) -> BayesNet:
-        """The network."""
-        return self.released.net
-
-    @property
     def method(self) -> str:
-        """How it was inferred."""
-        return "exact, predictions by expected tables"
+        """Sums over the hidden counts of a tree."""
+        return "exact-tree"
 
-    def mean(self) -> dict[str, Array]:
-        """Expected tables, by variable: parents first, it last."""
-        return self._by_name(self.first)
-
-    def sd(self) -> dict[str, Array]:
-        """Standard deviation of every probability on its own."""
-        return self._by_name(jnp.sqrt(jnp.maximum(self.second - self.first**2, 0)))
-
-    def marginal(self, name: str, cell: tuple[int, ...]) -> CellLaw:
-        """The law of one probability: see `ExactPosterior.marginal`."""
-        place = place_of(self.net, name, cell)
-        table = self.net.index(name)
+    def _marginal(self, table: int, place: int) -> CellLaw:
         row, level = divmod(place - self.net.layout.offsets[table], 2)
         return tree_sums.marginal(self._sums(), table, jnp.int32(row), jnp.int32(level))
 
-    def quantile(self, q: float) -> dict[str, Array]:
-        """The q-quantile of every probability on its own."""
-        probability(q=q)
-        return self._by_name(tree_sums.quantiles(self._sums(), jnp.asarray(q, float)))
+    def _count_laws(self) -> tuple[Array, Array]:
+        none = jnp.zeros(self.net.layout.length, jnp.int32)
+        return none, tree_sums.count_laws(self._sums())
 
-    def hidden_counts(self) -> dict[str, tuple[Array, Array]]:
-        """By table, the first count of every cell (0), and the law on the last axis."""
-        laws = tree_sums.count_laws(self._sums())
-        return {
-            name: (jnp.zeros(law.shape[:-1], jnp.int32), law)
-            for name, law in zip(self.net.names, laws, strict=True)
-        }
+    def _quantile(self, q: float) -> Array:
+        return tree_sums.quantiles(self._sums(), jnp.asarray(q, float))
 
-    def sample(self, key: Key) -> dict[str, Array]:
-        """One draw of all tables: of hidden counts, then of Beta rows."""
-        typed_key(key=key)
-        return self._by_name(tree_sums.draw(key, self._sums()))
+    def _draw(self, key: Key) -> Array:
+        return tree_sums.draw(key, self._sums())
 
-    def log_prob(self, tables: Mapping[str, Array]) -> Float[Array, ""]:
-        """Joint log-density of all tables, as returned by `sample` or `mean`."""
-        theta = flatten(self.net, tables, "tables")
+    def _log_density(self, theta: Array) -> Array:
         return tree_sums.log_density(self._sums(), theta, self.log_evidence)
 
-    def predict_proba(self, rows: Records | Table, target: str) -> Float[Array, "n k"]:
-        """The law of `target` in each record, given all others, by expected tables."""
-        index = self.net.index(target)
-        records = as_records(rows, self.net.variables, target, ignore="*")
-        return predict(self.first, records, self.net, index)
-
-    def log_likelihood(self, rows: Records | Table) -> Float[Array, " n"]:
-        """Log of the probability of each record, by expected tables."""
-        records = as_records(rows, self.net.variables, ignore="*")
-        return log_likelihood(self.first, records, self.net)
-
-    def sample_records(self, key: Key, n: int) -> Int[Array, "n d"]:
-        """A synthetic data set: one draw of the tables, then n records by ancestry."""
-        typed_key(key=key)
-        whole(0, n=n)
-        key_tables, key_records = jr.split(key)
-        theta = tree_sums.draw(key_tables, self._sums())
-        return sample_records(key_records, theta, self.net, n)
-
-    def update(self, rows: Records | Table) -> "TreePosterior":
-        """The posterior after more records: see `ExactPosterior.update`."""
-        records = as_records(rows, self.net.variables, ignore="*")
-        counts = count(records, self.net.layout).astype(float)
+    def _updated(self, counts: Array, key: Key | None) -> "TreePosterior":
         return tree_posterior(self.released, self._by_name(self.prior + counts))
-
-    def _by_name(self, vector: Array) -> dict[str, Array]:
-        return dict(zip(self.net.names, self.net.layout.split(vector), strict=True))
 
     def _sums(self) -> TreeSums:
         return _sums(self.released, self.prior, self.records)
@@ -181,7 +119,15 @@ def tree_posterior(
             "prior so much that floating-point numbers cannot sum over what they hide: "
             "enable x64, or use `point_estimate`."
         )
-    return TreePosterior(released, cells, n, first, second, evidence, omitted)
+    return TreePosterior(
+        released=released,
+        prior=cells,
+        records=n,
+        first=first,
+        second=second,
+        log_evidence=evidence,
+        omitted=omitted,
+    )
 
 
 def check_tree(released: Released) -> None:
@@ -191,8 +137,9 @@ def check_tree(released: Released) -> None:
         ValueError: if it is not, with the reason.
     """
     laplace_law(released)
-    suits = isinstance(released.statistic, NetworkCounts) and released.n is not None
-    if not suits or grow(released.net) is None:
+    statistic = family_counts(released)
+    trees = None if statistic is None else grow(statistic.network)
+    if trees is None or released.n is None:
         raise ValueError(
             "`released` must be of the family counts of a tree of binary variables, "
             "with a public n: use `point_estimate` or `gibbs_posterior`."
@@ -211,7 +158,5 @@ def check_tree(released: Released) -> None:
 
 
 def _sums(released: Released, prior: Array, n: int) -> TreeSums:
-    statistic = released.statistic
-    assert isinstance(statistic, NetworkCounts)  # as `check_tree` has it
-    law = laplace_law(released)
-    return TreeSums(released.values.astype(float), law, prior, statistic, n)
+    values, law = released.values.astype(float), laplace_law(released)
+    return TreeSums(values, law, prior, released.counted, n)

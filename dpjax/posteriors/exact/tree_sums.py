@@ -1,7 +1,6 @@
 """Everything that is asked of the exact posterior of a tree, compiled."""
 
 __all__ = [
-    "TreeSums",
     "count_laws",
     "draw",
     "log_density",
@@ -22,72 +21,15 @@ from jaxtyping import Array, Float
 from dpjax._types import Key
 from dpjax.families.log_densities import dirichlet_log_density
 from dpjax.posteriors.exact.cell_laws import CellLaw
-from dpjax.posteriors.exact.trees import Tree, TreeLaw, grow, infer_tree
-from dpjax.posteriors.laws import LaplaceLaw
+from dpjax.posteriors.exact.trees import Tree, TreeLaw, TreeSums
 from dpjax.posteriors.plug_in import draw_tables
-from dpjax.statistics import NetworkCounts
-
-
-class TreeSums(eqx.Module):
-    """What is summed over: as `Sums`, of trees.
-
-    Args:
-        values: of the release.
-        law: of every number of it.
-        prior: laid out as the network's tables.
-        statistic: what was measured.
-        n: the number of records.
-    """
-
-    values: Float[Array, " m"]
-    law: LaplaceLaw
-    prior: Float[Array, " c"]
-    statistic: NetworkCounts = eqx.field(static=True)
-    n: int = eqx.field(static=True)
-
-    @property
-    def trees(self) -> tuple[Tree, ...]:
-        """The network's trees."""
-        return grow(self.statistic.net) or ()
-
-    def infer(self, given: Array | None = None) -> list[TreeLaw]:
-        """The law of the hidden counts of every tree; of given tables, under these."""
-        prior, known = (self.prior, False) if given is None else (given, True)
-        return [
-            infer_tree(
-                tree, self.statistic, self.values, self.law, prior, self.n, known
-            )
-            for tree in self.trees
-        ]
-
-    def joint(self, laws: list[TreeLaw], variable: int) -> Array:
-        """Law of the count of level 1 and of the total: (rows, counts, totals)."""
-        for tree, law in zip(self.trees, laws, strict=True):
-            if tree.variable == variable:
-                return law.root[None, :, None]
-            if variable in law.branches:
-                joint = law.branches[variable].joint
-                return jnp.stack([joint[0, :, ::-1], joint[1]])
-        raise ValueError(f"`variable` must be one of the network's, got {variable}.")
-
-    def totals(self, rows: int) -> Array:
-        """Of every row and column of `joint`."""
-        if rows == 1:
-            return jnp.full((1, 1), self.n, jnp.int32)
-        counts = jnp.arange(self.n + 1, dtype=jnp.int32)
-        return jnp.broadcast_to(counts[None], (rows, self.n + 1))
-
-    def alpha(self, variable: int) -> Array:
-        """Of every row and level."""
-        start, stop = self.statistic.layout.offsets[variable : variable + 2]
-        return self.prior[start:stop].reshape(-1, 2)
 
 
 @eqx.filter_jit
 def moments(sums: TreeSums) -> tuple[Array, Array, Array, Array]:
     """First and second moments, log-evidence, and a bound of what is omitted."""
     laws, firsts, seconds = sums.infer(), [], []
-    for variable in range(len(sums.statistic.net.names)):
+    for variable in range(len(sums.statistic.variables)):
         joint, alpha = sums.joint(laws, variable), sums.alpha(variable)
         whole = alpha.sum(axis=1)[:, None] + sums.totals(len(alpha)).astype(float)
         counts = jnp.arange(sums.n + 1, dtype=jnp.int32).astype(float)
@@ -126,7 +68,7 @@ def _cell_law(
 def quantiles(sums: TreeSums, q: Array) -> Float[Array, " c"]:
     """Of all probabilities, one after the other."""
     laws, parts = sums.infer(), []
-    for table in range(len(sums.statistic.net.names)):
+    for table in range(len(sums.statistic.variables)):
 
         def one(cell, table=table):
             law = _cell_law(sums, laws, table, cell // 2, cell % 2)
@@ -138,25 +80,21 @@ def quantiles(sums: TreeSums, q: Array) -> Float[Array, " c"]:
 
 
 @jax.jit
-def count_laws(sums: TreeSums) -> list[Array]:
-    """Of every table: (…, level, count)."""
-    laws, tables = sums.infer(), []
-    for table in range(len(sums.statistic.net.names)):
-        rows = len(sums.alpha(table))
-        cells = [
-            _cell_law(sums, laws, table, jnp.int32(i // 2), jnp.int32(i % 2))
-            for i in range(2 * rows)
-        ]
-        law = jnp.stack([cell.weights.sum(axis=0) for cell in cells])
-        shape = sums.statistic.layout.shape(sums.statistic.net.families[table])
-        tables.append(law.reshape(*shape, sums.n + 1))
-    return tables
+def count_laws(sums: TreeSums) -> Float[Array, "c counts"]:
+    """Of every cell, the law of its count, from 0 to n."""
+    laws = sums.infer()
+    cells = [
+        _cell_law(sums, laws, table, jnp.int32(i // 2), jnp.int32(i % 2))
+        for table in range(len(sums.statistic.variables))
+        for i in range(2 * len(sums.alpha(table)))
+    ]
+    return jnp.stack([cell.weights.sum(axis=0) for cell in cells])
 
 
 @jax.jit
 def draw(key: Key, sums: TreeSums) -> Float[Array, " c"]:
     """Counts from the root to the leaves, then tables."""
-    key_tables, *keys = jr.split(key, 2 * len(sums.statistic.net.names) + 1)
+    key_tables, *keys = jr.split(key, 2 * len(sums.statistic.variables) + 1)
     drawn: dict[int, Array] = {}
 
     def choose(key: Key, weights: Array) -> Array:

@@ -12,7 +12,7 @@ values. Laws given a total are normalised in logs; only g is not, and what is to
 beside its largest value for a floating-point number is bounded: `missed` below.
 """
 
-__all__ = ["Branch", "Tree", "TreeLaw", "grow", "infer_tree"]
+__all__ = ["Branch", "Tree", "TreeLaw", "TreeSums", "grow"]
 
 import math
 from dataclasses import dataclass
@@ -24,10 +24,10 @@ from jax.scipy.special import logsumexp
 from jaxtyping import Array, Float
 
 from dpjax.data.bayes_net import BayesNet
+from dpjax.noise import LaplaceLaw
 from dpjax.posteriors.exact.convolution import full, valid
 from dpjax.posteriors.exact.rows import count_weights, even_tilt, quotient
-from dpjax.posteriors.laws import LaplaceLaw
-from dpjax.statistics import NetworkCounts
+from dpjax.statistics import TableStatistic
 
 
 @dataclass(frozen=True)
@@ -82,9 +82,13 @@ class _Table(NamedTuple):
     norm: Float[Array, "totals rows"]
 
 
-def grow(net: BayesNet) -> tuple[Tree, ...] | None:
+def grow(net: BayesNet | None) -> tuple[Tree, ...] | None:
     """The trees of a network of binary variables; None if it is of another kind."""
-    if set(net.sizes) != {2} or any(len(parents) > 1 for parents in net.parents):
+    if (
+        net is None
+        or set(net.sizes) != {2}
+        or any(len(parents) > 1 for parents in net.parents)
+    ):
         return None
 
     def tree(variable: int) -> Tree:
@@ -94,37 +98,79 @@ def grow(net: BayesNet) -> tuple[Tree, ...] | None:
     return tuple(tree(i) for i, parents in enumerate(net.parents) if not parents)
 
 
+class TreeSums(eqx.Module):
+    """What is summed over: as `Sums`, of trees.
+
+    Args:
+        values: of the release.
+        law: of every number of it.
+        prior: laid out as the network's tables.
+        statistic: what was measured.
+        n: the number of records.
+    """
+
+    values: Float[Array, " m"]
+    law: LaplaceLaw
+    prior: Float[Array, " c"]
+    statistic: TableStatistic = eqx.field(static=True)
+    n: int = eqx.field(static=True)
+
+    @property
+    def trees(self) -> tuple[Tree, ...]:
+        """The network's trees."""
+        return grow(self.statistic.network) or ()
+
+    def infer(self, given: Array | None = None) -> list[TreeLaw]:
+        """The law of the hidden counts of every tree; of given tables, under these."""
+        prior = self.prior if given is None else given
+        return [infer_tree(tree, self, prior, given is not None) for tree in self.trees]
+
+    def joint(self, laws: list[TreeLaw], variable: int) -> Array:
+        """Law of the count of level 1 and of the total: (rows, counts, totals)."""
+        for tree, law in zip(self.trees, laws, strict=True):
+            if tree.variable == variable:
+                return law.root[None, :, None]
+            if variable in law.branches:
+                joint = law.branches[variable].joint
+                return jnp.stack([joint[0, :, ::-1], joint[1]])
+        raise ValueError(f"`variable` must be one of the network's, got {variable}.")
+
+    def totals(self, rows: int) -> Array:
+        """Of every row and column of `joint`."""
+        if rows == 1:
+            return jnp.full((1, 1), self.n, jnp.int32)
+        counts = jnp.arange(self.n + 1, dtype=jnp.int32)
+        return jnp.broadcast_to(counts[None], (rows, self.n + 1))
+
+    def alpha(self, variable: int) -> Array:
+        """Of every row and level."""
+        start, stop = self.statistic.layout.offsets[variable : variable + 2]
+        return self.prior[start:stop].reshape(-1, 2)
+
+
 def infer_tree(
-    tree: Tree,
-    statistic: NetworkCounts,
-    values: Float[Array, " m"],
-    law: LaplaceLaw,
-    prior: Float[Array, " c"],
-    n: int,
-    given: bool = False,
+    tree: Tree, sums: TreeSums, prior: Float[Array, " c"], given: bool
 ) -> TreeLaw:
     """Sum over all hidden counts: messages to the root, then laws from it.
 
     Args:
         tree: of the network.
-        statistic: what was measured.
-        values: the release.
-        law: of every number of it.
-        prior: laid out as `statistic.layout`; or probabilities that are `given`.
-        n: the number of records.
+        sums: the release.
+        prior: laid out as the network's tables; or probabilities that are `given`.
         given: whether they are.
     """
     branches: dict[int, Branch] = {}
 
     def climb(node: Tree, parent: int) -> Branch:
-        table = _table(node.variable, parent, statistic, values, law, prior, n, given)
-        said = _said([climb(child, node.variable) for child in node.children], n)
+        table = _table(node.variable, parent, sums, prior, given)
+        said = _said([climb(child, node.variable) for child in node.children], sums.n)
         branches[node.variable] = _branch(table, *said, coupled=bool(node.children))
         return branches[node.variable]
 
-    own = _table(tree.variable, None, statistic, values, law, prior, n, given)
-    logs = own.logs[1, :, 0] + own.logs[0, ::-1, 0] - own.norm[n]
-    found, above = _said([climb(child, tree.variable) for child in tree.children], n)
+    own = _table(tree.variable, None, sums, prior, given)
+    logs = own.logs[1, :, 0] + own.logs[0, ::-1, 0] - own.norm[sums.n]
+    messages = [climb(child, tree.variable) for child in tree.children]
+    found, above = _said(messages, sums.n)
     log_evidence = logsumexp(logs + found)
     weights = jnp.exp(logs + found - log_evidence)
     odds = jnp.expm1(logsumexp(logs + above) - log_evidence)
@@ -146,21 +192,15 @@ def infer_tree(
 
 
 def _table(
-    variable: int,
-    parent: int | None,
-    statistic: NetworkCounts,
-    values: Array,
-    law: LaplaceLaw,
-    prior: Array,
-    n: int,
-    given: bool,
+    variable: int, parent: int | None, sums: TreeSums, prior: Array, given: bool
 ) -> _Table:
     """Weights of a variable's hidden counts: one row, or one a level of its parent."""
     group = (variable,) if parent is None else (parent, variable)
-    measured = statistic.measured
+    n, measured = sums.n, sums.statistic.measured
+    assert measured is not None  # as `family_counts` has it
     shape = (1 if parent is None else 2, 2)
     size = 2 * shape[0]
-    start = statistic.layout.offsets[variable]
+    start = sums.statistic.layout.offsets[variable]
     alpha = prior[start : start + size].reshape(shape).T
     counts = jnp.arange(n + 1, dtype=jnp.int32).astype(float)[None, :, None]
     counts = jnp.broadcast_to(counts, (2, n + 1, shape[0]))
@@ -171,8 +211,8 @@ def _table(
     norm = count_weights(counts[0], whole, guess, whole, given)
     if group in measured.groups:
         place = measured.offsets[measured.groups.index(group)]
-        noisy = values[place : place + size].reshape(shape).T
-        own = law.of(place)  # one rate for all of a table
+        noisy = sums.values[place : place + size].reshape(shape).T
+        own = sums.law.of(place)  # one rate for all of a table
         logs += own.log_prob(jnp.broadcast_to(noisy[:, None], counts.shape), counts)
     return _Table(logs, norm)
 

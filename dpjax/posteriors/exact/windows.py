@@ -1,18 +1,11 @@
 """How wide windows must be: a first guess, widened by what it omits."""
 
-__all__ = [
-    "MOST_TRIES",
-    "TooExpensive",
-    "first_windows",
-    "refuse_dear",
-    "refuse_narrow",
-    "widen",
-    "worst_losses",
-]
+__all__ = ["TooExpensive", "first_windows", "fit_windows", "widen", "widen_windows"]
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 import jax
 import numpy as np
@@ -20,7 +13,7 @@ from jaxtyping import Array, Float
 
 from dpjax.posteriors.exact.star_inputs import Windows
 
-MOST_TRIES = 16  # windows 50 times as wide as the first
+_MOST_TRIES = 16  # windows 50 times as wide as the first
 _LOSSES = ("cells", "hub", "kept")  # what each of the three bounds is about
 _MOST_WORK = 1 << 36  # multiplications: about a minute
 _MOST_COUNTS = 1 << 22  # of a window
@@ -29,6 +22,8 @@ _SMALL = 256  # numbers of records up to which windows hold all counts
 _WIDER = 1.3
 
 Star = tuple[int, Sequence[tuple[int, int]]]
+Fitted = TypeVar("Fitted")
+Fit = Callable[[Windows], tuple[Fitted, Array]]
 
 
 class TooExpensive(ValueError):
@@ -88,7 +83,7 @@ def widen(
     return replace(wider, kept=min(wider.kept, wider.hub))
 
 
-def worst_losses(omitted: Float[Array, "*batch parts"]) -> np.ndarray | None:
+def _worst_losses(omitted: Float[Array, "*batch parts"]) -> np.ndarray | None:
     """The largest of every part over a stack; None while it is traced."""
     try:
         return np.asarray(omitted, float).reshape(-1, omitted.shape[-1]).max(axis=0)
@@ -96,23 +91,68 @@ def worst_losses(omitted: Float[Array, "*batch parts"]) -> np.ndarray | None:
         return None
 
 
-def refuse_narrow(omitted: Float[Array, "*batch parts"], tolerance: float) -> None:
-    """Raise `ValueError` if windows that were given omit more than the tolerance."""
-    worst = worst_losses(omitted)
+def fit_windows(fit: Fit[Fitted], windows: Windows, tolerance: float) -> Fitted:
+    """What was fitted with windows that were given.
+
+    Raises:
+        ValueError: if they omit more than the tolerance.
+    """
+    fitted, omitted = fit(windows)
+    worst = _worst_losses(omitted)
     if worst is not None and not worst.sum() <= tolerance:
         raise ValueError(
             f"`windows` must omit at most {tolerance:g} of the posterior mass, got up "
             f"to {worst.sum():.2g}: widen `{_LOSSES[int(worst.argmax())]}`, leave "
             "windows out, or enable x64."
         )
+    return fitted
 
 
-def refuse_dear(windows: Windows, stars: Sequence[Star]) -> None:
+def widen_windows(
+    fit: Fit[Fitted],
+    windows: Windows,
+    stars: Sequence[Star],
+    tolerance: float,
+    n: int | None,
+    otherwise: str,
+) -> Fitted:
+    """What was fitted with windows that are widened until they omit little enough.
+
+    Args:
+        fit: with windows; also says which mass each part of them omits.
+        windows: to start from.
+        stars: see `_refuse_expensive`.
+        tolerance: posterior mass that may be outside.
+        n: the number of records, where it is public.
+        otherwise: the function to use where this is not possible.
+
+    Raises:
+        TooExpensive: if no windows at a bounded cost omit so little.
+    """
+    for _ in range(_MOST_TRIES):
+        _refuse_expensive(windows, stars, otherwise)
+        fitted, omitted = fit(windows)
+        worst = _worst_losses(omitted)
+        if worst is None or worst.sum() <= tolerance:
+            return fitted
+        wider = widen(windows, worst.tolist(), tolerance, n)
+        if wider == windows:
+            break
+        windows = wider
+    raise TooExpensive(
+        "`released` must be within reach of its prior to be summed exactly: no windows "
+        "hold its posterior mass, or floating-point numbers do not. Use "
+        f"`{otherwise}`, or enable x64."
+    )
+
+
+def _refuse_expensive(windows: Windows, stars: Sequence[Star], otherwise: str) -> None:
     """Raise `TooExpensive` if sums over these windows would cost too much.
 
     Args:
         windows: of hidden counts.
         stars: of each, the number of levels of its hub, and (leaves, levels) groups.
+        otherwise: the function to use instead.
     """
     work = 0
     for levels, leaves in stars:
@@ -123,8 +163,7 @@ def refuse_dear(windows: Windows, stars: Sequence[Star]) -> None:
     if work > _MOST_WORK or windows.hub > _MOST_COUNTS:
         raise TooExpensive(
             "`released` must have hidden counts that can be summed over at a bounded "
-            "cost, which these cannot: use `point_estimate` or `gibbs_posterior` (of a "
-            "family `family_posterior`)."
+            f"cost, which these cannot: use `{otherwise}`."
         )
 
 

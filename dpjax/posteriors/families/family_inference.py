@@ -1,52 +1,38 @@
 """All walks of one posterior in one program, and what they are mixed from."""
 
-__all__ = ["Inferred", "infer"]
+__all__ = ["check_family", "infer"]
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array
 
 from dpjax._types import Key
 from dpjax.families import Family
 from dpjax.families.conjugate import with_parameters
 from dpjax.posteriors.families.total_moves import TotalMoves
 from dpjax.posteriors.families.total_walk import walk
+from dpjax.posteriors.families.totals import LAWS
 from dpjax.posteriors.laws import law_of
 from dpjax.releases.released import Released
-from dpjax.statistics import Sufficient
-
-
-class Inferred(NamedTuple):
-    """What was drawn, chains and draws on the first axes.
-
-    Args:
-        parameters: of the conjugate posterior of every drawn total.
-        totals: in natural units.
-        n: numbers of records.
-        accepted: by chain and kind of step, the share that was accepted.
-    """
-
-    parameters: Any
-    totals: Float[Array, "chains draws m"]
-    n: Float[Array, "chains draws"]
-    accepted: Float[Array, "chains kinds"]
+from dpjax.statistics import FamilyStatistic
 
 
 def infer(
     key: Key, released: Released, prior: Any, chains: int, warmup: int, draws: int
-) -> tuple[Family, Any, Inferred]:
+) -> tuple[Family, Any, tuple[Any, Array, Array, Array]]:
     """The family, its prior as arrays, and what was drawn.
+
+    That is the fields of `NoiseAwareFamilyPosterior` from `parameters` on.
 
     Raises:
         ValueError: see `dpjax.posteriors.family_posterior`.
     """
-    law_of(released)
-    statistic = _family_statistic(released)
+    statistic = check_family(released)
     family = statistic.family
     prior = family.vague_prior() if prior is None else prior
     prior = with_parameters(family, prior).parameters
@@ -55,12 +41,23 @@ def infer(
     return family, prior, _infer(key, released, prior, moves, chains, warmup, draws)
 
 
-def _family_statistic(released: Released) -> Sufficient:
+def check_family(released: Released) -> FamilyStatistic:
+    """The statistic of a release that `family_posterior` is for.
+
+    Raises:
+        ValueError: if it is not, with the reason.
+    """
+    law_of(released)
     statistic = released.statistic
-    if not isinstance(statistic, Sufficient):
+    if not isinstance(statistic, FamilyStatistic):
         raise ValueError(
             "`released` must be of the sufficient statistics of an exponential family, "
             f"got {statistic.describe()['kind']}."
+        )
+    if type(statistic.family) not in LAWS:
+        raise ValueError(
+            "`released` must be of a family with a law for its total, got "
+            f'{statistic.family.name}: use `posterior(…, method="plug-in")`.'
         )
     return statistic
 
@@ -87,7 +84,7 @@ def _infer(
     chains: int,
     warmup: int,
     draws: int,
-) -> Inferred:
+) -> tuple[Any, Array, Array, Array]:
     """All chains in one program."""
     noisy, mechanism = released.values.astype(float), law_of(released)
     family = moves.statistic.family
@@ -102,4 +99,4 @@ def _infer(
     seen = jax.vmap(chain)(jr.split(key, chains), shares)
 
     update = jax.vmap(jax.vmap(lambda total, n: family.update(prior, total, n)))
-    return Inferred(update(seen.totals, seen.n), *seen)
+    return update(seen.totals, seen.n), seen.totals, seen.n, seen.accepted

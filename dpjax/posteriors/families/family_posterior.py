@@ -22,21 +22,20 @@ from numpyro.diagnostics import effective_sample_size, split_gelman_rubin
 from dpjax._checks import typed_key, whole
 from dpjax._types import Key
 from dpjax.data.columns import Table
-from dpjax.data.schema import as_records
 from dpjax.families import Family
 from dpjax.families.conjugate import ConjugatePosterior, with_parameters
-from dpjax.families.conjugate_base import HostArray, Values, host, probability
-from dpjax.families.conjugate_regression import KnownNoisePosterior, RegressionPosterior
+from dpjax.families.conjugate_base import Values, host, probability
+from dpjax.families.marginal_laws import HostArray, mixture_quantile
 from dpjax.noise.keys import study_key
+from dpjax.posteriors.base import FamilyPosterior
 from dpjax.posteriors.families.family_inference import infer
-from dpjax.posteriors.families.marginals import marginals
-from dpjax.posteriors.families.mixtures import StudentLaw, mixture_quantile
+from dpjax.posteriors.priors import updated_prior
 from dpjax.releases.released import Released
 
 _MOST_COMPONENTS = 1000  # of the mixtures whose quantiles are searched for
 
 
-class NoiseAwareFamilyPosterior(eqx.Module):
+class NoiseAwareFamilyPosterior(FamilyPosterior):
     """The law of a family's parameters given noisy sufficient statistics.
 
     A mixture of conjugate posteriors, one a drawn total: that is more precise than
@@ -68,8 +67,8 @@ class NoiseAwareFamilyPosterior(eqx.Module):
 
     @property
     def method(self) -> str:
-        """How the posterior was found."""
-        return "Metropolis over hidden totals, nothing clipped or rounded"
+        """Metropolis chains over hidden totals, nothing clipped or rounded."""
+        return "hidden-totals"
 
     def mean(self) -> Values:
         """Expected parameters."""
@@ -80,10 +79,6 @@ class NoiseAwareFamilyPosterior(eqx.Module):
         between, within = self._moments()
         return jax.tree.map(lambda b, w: _average(w) + _spread(b), between, within)
 
-    def sd(self) -> Values:
-        """Standard deviation of every parameter."""
-        return jax.tree.map(jnp.sqrt, self.variance())
-
     def quantile(self, q: float) -> HostArray | dict[str, HostArray]:
         """The q-quantile of every parameter on its own, for q between 0 and 1.
 
@@ -93,11 +88,9 @@ class NoiseAwareFamilyPosterior(eqx.Module):
             ValueError: if `q` is not between 0 and 1.
         """
         probability(q=q)
-        mean, variance = jax.tree.map(_flat, self._moments())
-        laws = marginals(self._rows, mean, variance)
-        if "" in laws:
-            return mixture_quantile(laws[""], q)
-        return {name: mixture_quantile(law, q) for name, law in laws.items()}
+        laws = self._law(self._rows).marginals()
+        values = {name: mixture_quantile(law, q) for name, law in laws.items()}
+        return values.get("", values)
 
     def sample(self, key: Key, shape: tuple[int, ...] = ()) -> Values:
         """Fresh draws of the parameters, each given one of the drawn totals."""
@@ -138,7 +131,7 @@ class NoiseAwareFamilyPosterior(eqx.Module):
         Raises:
             ValueError: if the family is another one.
         """
-        return _average(self._each(lambda law: _regression(law).predict(features)))
+        return _average(self._each(lambda law: law.predict(features)))
 
     def interval(
         self, features: Real[ArrayLike, "n f"], level: float = 0.95
@@ -155,13 +148,8 @@ class NoiseAwareFamilyPosterior(eqx.Module):
         step = -(-self.n.size // _MOST_COMPONENTS)
         rows = jax.tree.map(lambda x: x[::step], self._rows)
 
-        def laws(parameters):
-            law = _regression(self._law(parameters))
-            return law.predict(features), law.target_scale(features)
-
-        middle, scale = host(*jax.vmap(laws)(rows))
-        degrees = 2 * host(rows.shape)[0][:, None] if hasattr(rows, "scale") else None
-        law = StudentLaw(middle, scale, degrees)
+        laws = jax.vmap(lambda row: self._law(row).target_law(features))(rows)
+        law = jax.tree.map(lambda x: host(x)[0], laws)
         low, high = (1 - level) / 2, (1 + level) / 2
         return mixture_quantile(law, low), mixture_quantile(law, high)
 
@@ -173,22 +161,12 @@ class NoiseAwareFamilyPosterior(eqx.Module):
         Their statistics are added to the prior, and all is inferred again with as many
         chains and sweeps: what the records say changes what the hidden total may be.
         Without a key they take a fixed one, as `dpjax.posterior` does.
-
-        Privacy:
-            The new records are not protected: the result is for those who may see them.
         """
-        encoded = as_records(records, self.released.statistic.variables, ignore="*")
-        total = self.family.statistics(encoded).sum(axis=0)
-        prior = self.family.update(self.prior, total, encoded.shape[0])
+        key = study_key(0) if key is None else key
+        prior = updated_prior(self.released, self.prior, records)
         chains, draws = self.n.shape
-        return family_posterior(
-            study_key(0) if key is None else key,
-            self.released,
-            prior,
-            chains=chains,
-            warmup=self.warmup,
-            draws=draws,
-        )
+        sweeps = {"warmup": self.warmup, "draws": draws}
+        return family_posterior(key, self.released, prior, chains=chains, **sweeps)
 
     @property
     def _rows(self) -> Any:
@@ -258,14 +236,6 @@ def family_posterior(
     whole(1, chains=chains, warmup=warmup, draws=draws)
     family, prior, inferred = infer(key, released, prior, chains, warmup, draws)
     return NoiseAwareFamilyPosterior(family, released, prior, *inferred, warmup)
-
-
-def _regression(law: ConjugatePosterior) -> RegressionPosterior | KnownNoisePosterior:
-    if isinstance(law, RegressionPosterior | KnownNoisePosterior):
-        return law
-    raise ValueError(
-        f"`family` must be a linear-regression to predict, got {law.family.name}."
-    )
 
 
 @partial(jax.jit, static_argnames="family")

@@ -18,7 +18,7 @@ from dpjax._types import Scalar
 from dpjax.families import Categorical, Gaussian, LinearRegression, MultivariateGaussian
 from dpjax.families.moments import split
 from dpjax.privacy import REPLACE_ONE
-from dpjax.statistics import Sufficient
+from dpjax.statistics import FamilyStatistic
 
 _Exact = Float[Array, " m"]
 _Scalar = Float[Array, ""]
@@ -32,7 +32,7 @@ class TotalMoves:
         statistic: of an exponential family.
     """
 
-    statistic: Sufficient
+    statistic: FamilyStatistic
 
     @property
     def number(self) -> int:

@@ -4,7 +4,7 @@ With the parameters integrated out: beta-binomial, Dirichlet-multinomial and so 
 is exact for records of the model; that some are clipped or rounded is no part of it.
 """
 
-__all__ = ["log_total"]
+__all__ = ["LAWS", "log_total"]
 
 from collections.abc import Callable
 from typing import Any
@@ -48,7 +48,7 @@ def log_total(family: Family, prior: Any, total: _Total, n: _Scalar) -> _Scalar:
         total: in natural units.
         n: number of records, > 0; the constant is the same for every n.
     """
-    value = _LAWS[type(family)](family, prior, total, n)
+    value = LAWS[type(family)](family, prior, total, n)
     return jnp.where(jnp.isnan(value), -jnp.inf, value)
 
 
@@ -107,7 +107,7 @@ def _gaussian_mean(
     return norm.logpdf(total[0], n * (prior.mean - family.lower), jnp.sqrt(variance))
 
 
-_LAWS: dict[type[Family], Callable[..., _Scalar]] = {
+LAWS: dict[type[Family], Callable[..., _Scalar]] = {
     Bernoulli: _bernoulli,
     Categorical: _categorical,
     Poisson: _poisson,

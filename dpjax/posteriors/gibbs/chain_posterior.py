@@ -2,40 +2,40 @@
 
 __all__ = ["ChainDiagnostics", "ChainPosterior", "ChainSampler"]
 
-import abc
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, Real
+from jax.scipy.special import logsumexp
+from jaxtyping import Array, Float, Real
 from numpyro import diagnostics
 
-from dpjax._types import Key, Records
+from dpjax._types import Key
 from dpjax.data.bayes_net import BayesNet
-from dpjax.data.columns import Table
-from dpjax.data.schema import as_records
 from dpjax.noise.keys import study_key
-from dpjax.posteriors.priors import Prior
-from dpjax.posteriors.sampled import SampledPosterior
+from dpjax.posteriors.plug_in import rows_log_density
+from dpjax.posteriors.sampled import DrawnPosterior
 from dpjax.releases.released import Released
-from dpjax.tables.counts import count
 
 Tables = dict[str, Array]
 
 
-class ChainSampler(abc.ABC):
-    """A way to draw from a posterior by Markov chains, with its settings: static."""
+@dataclass(frozen=True)
+class ChainSampler:
+    """A function that draws from a posterior by Markov chains, with its settings.
 
-    @property
-    @abc.abstractmethod
-    def method(self) -> str:
-        """What it is, and any approximation that it makes."""
+    Args:
+        method: its name in `METHODS`.
+        infer: the function: of a key, a release, a prior, and the settings.
+        settings: its arguments by name.
+    """
 
-    @abc.abstractmethod
-    def infer(self, key: Key, released: Released, prior: Prior) -> "ChainPosterior":
-        """Run the chains."""
+    method: str
+    infer: Callable[..., "ChainPosterior"]
+    settings: tuple[tuple[str, int | None], ...]
 
 
 class ChainDiagnostics(eqx.Module):
@@ -60,11 +60,8 @@ class ChainDiagnostics(eqx.Module):
         return jnp.stack([table.min() for table in self.effective_size.values()]).min()
 
 
-class ChainPosterior(eqx.Module):
+class ChainPosterior(DrawnPosterior):
     r"""Draws of Markov chains from the posterior of a network given a noisy release.
-
-    Tables are arrays by variable: the parents on the first axes in order, it on the
-    last.
 
     Args:
         released: what was conditioned on.
@@ -74,6 +71,9 @@ class ChainPosterior(eqx.Module):
         n: the number of records, in every draw; constant where it is public.
         reports: what the chains say of themselves, by name.
         sampler: which chains, with their settings.
+
+    `sample` draws from them with replacement; `log_prob` is that of the mixture of
+    Dirichlet laws given the drawn statistics, where there are any.
 
     Arrays may be stacked along leading axes, for `vmap` over posteriors. Methods go
     under `equinox.filter_jit`, except `diagnostics`, which is computed on the host.
@@ -97,52 +97,12 @@ class ChainPosterior(eqx.Module):
 
     @property
     def method(self) -> str:
-        """How it was computed, and any approximation."""
+        """That of the chains."""
         return self.sampler.method
 
-    def mean(self) -> Tables:
-        """Average of the drawn tables, by variable."""
-        return self._draws.mean()
-
-    def sd(self) -> Tables:
-        """Standard deviation of the drawn tables, by variable."""
-        return self._by_name(_deviations(self.samples))
-
-    def sample(self, key: Key) -> Tables:
-        """One of the draws, at random."""
-        return self._draws.sample(key)
-
-    def predict_proba(self, rows: Records | Table, target: str) -> Float[Array, "n k"]:
-        """The law of `target` in each record, given all other variables.
-
-        The joint probability of record and level is averaged over the draws, then
-        normalised. Arguments are those of `PlugInPosterior.predict_proba`.
-        """
-        return self._draws.predict_proba(rows, target)
-
-    def log_likelihood(self, rows: Records | Table) -> Float[Array, " n"]:
-        """Log of each record's probability, averaged over the draws."""
-        return self._draws.log_likelihood(rows)
-
-    def sample_records(self, key: Key, n: int) -> Int[Array, "n d"]:
-        """A synthetic data set: one of the draws, then n records by ancestry."""
-        return self._draws.sample_records(key, n)
-
-    def update(self, rows: Records | Table, key: Key | None = None) -> "ChainPosterior":
-        """Infer again from the same release, the counts of `rows` added to the prior.
-
-        Without a key chains take a fixed one, as `dpjax.posterior` does.
-
-        Privacy:
-            What is already here costs nothing more. The new records are not protected:
-            the result is for those who may see them.
-        """
-        records = as_records(rows, self.net.variables, ignore="*")
-        layout = self.net.layout
-        counted = _add(self.prior, count(records, layout))
-        prior = dict(zip(self.net.names, layout.split(counted), strict=True))
-        key = study_key(0) if key is None else key
-        return self.sampler.infer(key, self.released, prior)
+    def chains(self) -> Tables:
+        """The drawn tables, with the axes of chains and draws first."""
+        return self._by_name(self.samples)
 
     def diagnostics(self) -> ChainDiagnostics:
         """Split R-hat and effective sample size of every parameter.
@@ -167,19 +127,25 @@ class ChainPosterior(eqx.Module):
         return self._by_name(jnp.asarray(function(np.asarray(self.samples, float))))
 
     @property
-    def _draws(self) -> SampledPosterior:
-        flat = self.samples.reshape(-1, self.samples.shape[-1])
-        return SampledPosterior(self.net, flat)
+    def _draws(self) -> Array:
+        return self.samples.reshape(-1, self.samples.shape[-1])
 
-    def _by_name(self, vector: Array) -> Tables:
-        return dict(zip(self.net.names, self.net.layout.split(vector), strict=True))
+    def _log_density(self, theta: Array) -> Array:
+        if self.statistic is None:
+            raise self._undefined("log_prob", "`gibbs_posterior`")
+        statistic, layout = self.released.counted, self.net.layout
+        values = self.statistic.reshape(-1, self.statistic.shape[-1])
 
+        def given(value, n):
+            # Whole numbers again: tables from coefficients carry rounding errors.
+            counts = jnp.round(statistic.tables(value, n).astype(self.prior.dtype))
+            return rows_log_density(self.prior + counts, theta, layout)
 
-@jax.jit
-def _deviations(samples: Array) -> Array:
-    return samples.reshape(-1, samples.shape[-1]).std(axis=0)
+        logs = jax.vmap(given)(values, self.n.reshape(-1))
+        return logsumexp(logs) - jnp.log(jnp.asarray(logs.size, logs.dtype))
 
-
-@jax.jit
-def _add(prior: Array, counts: Array) -> Array:
-    return prior + counts.astype(prior.dtype)
+    def _updated(self, counts: Array, key: Key | None) -> "ChainPosterior":
+        prior = self._by_name(self.prior + counts)
+        key = study_key(0) if key is None else key
+        settings = dict(self.sampler.settings)
+        return self.sampler.infer(key, self.released, prior, **settings)

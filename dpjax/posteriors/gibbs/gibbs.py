@@ -1,8 +1,7 @@
 """Gibbs chains over the parameters and the hidden records of any network's release."""
 
-__all__ = ["Gibbs", "gibbs_posterior"]
+__all__ = ["gibbs_posterior"]
 
-from dataclasses import dataclass
 from functools import partial
 
 import jax
@@ -28,35 +27,6 @@ from dpjax.releases.released import Released
 
 _SPARE = 16  # noise scales above the released totals: the law has fallen by e^-16
 _ROUND = 64  # capacities share compiled programs
-
-
-@dataclass(frozen=True)
-class Gibbs(ChainSampler):
-    """Settings of `gibbs_posterior`."""
-
-    chains: int
-    warmup: int
-    sweeps: int
-    thin: int
-    capacity: int | None
-
-    @property
-    def method(self) -> str:
-        """Its only error is that of a finite chain."""
-        return "Gibbs"
-
-    def infer(self, key: Key, released: Released, prior: Prior) -> ChainPosterior:
-        """Run the chains again."""
-        return gibbs_posterior(
-            key,
-            released,
-            prior,
-            chains=self.chains,
-            warmup=self.warmup,
-            sweeps=self.sweeps,
-            thin=self.thin,
-            capacity=self.capacity,
-        )
 
 
 def gibbs_posterior(
@@ -108,22 +78,32 @@ def gibbs_posterior(
     if sweeps % thin:
         raise ValueError(f"`thin` must divide `sweeps`, {sweeps}, got {thin}.")
     law_of(released)
-    settings = Gibbs(chains, warmup, sweeps, thin, capacity)
+    sizes = {"chains": chains, "warmup": warmup, "sweeps": sweeps, "thin": thin}
+    settings = (*sizes.items(), ("capacity", capacity))
+    sampler = ChainSampler("gibbs", gibbs_posterior, settings)
     flat = flat_prior(released.net, prior)
     flat = jnp.broadcast_to(flat, (released.net.layout.length,))
     room = _capacity(released, capacity)
-    reports, theta, statistic, n = _run(key, released, flat, settings, room)
+    reports, theta, statistic, n = _run(key, released, flat, room, **sizes)
     _refuse_full(reports["full"], room)
-    return ChainPosterior(released, flat, theta, statistic, n, reports, settings)
+    return ChainPosterior(released, flat, theta, statistic, n, reports, sampler)
 
 
-@partial(jax.jit, static_argnames=("settings", "capacity"))
+@partial(jax.jit, static_argnames=("capacity", "chains", "warmup", "sweeps", "thin"))
 def _run(
-    key: Key, released: Released, prior: Array, settings: Gibbs, capacity: int
+    key: Key,
+    released: Released,
+    prior: Array,
+    capacity: int,
+    *,
+    chains: int,
+    warmup: int,
+    sweeps: int,
+    thin: int,
 ) -> tuple[dict[str, Array], Array, Array, Array]:
     """One program: chains side by side, and one loop over their sweeps."""
-    warmup = -(-settings.warmup // settings.thin)  # in draws, which are thrown away
-    draws = warmup + settings.sweeps // settings.thin
+    warmup = -(-warmup // thin)  # in draws, which are thrown away
+    draws = warmup + sweeps // thin
 
     def one_sweep(carried, _):
         key, state = carried
@@ -132,7 +112,7 @@ def _run(
         return (key, state), info
 
     def one_draw(carried, _):
-        carried, info = lax.scan(one_sweep, carried, length=settings.thin)
+        carried, info = lax.scan(one_sweep, carried, length=thin)
         state = carried[1]
         return carried, (state.theta, state.statistic, state.n, info)
 
@@ -142,7 +122,7 @@ def _run(
         kept = lax.scan(one_draw, (key_sweeps, start), length=draws)[1]
         return jax.tree.map(lambda x: x[warmup:], kept)
 
-    theta, statistic, n, info = jax.vmap(one_chain)(jr.split(key, settings.chains))
+    theta, statistic, n, info = jax.vmap(one_chain)(jr.split(key, chains))
     acceptance = info.acceptance.mean(axis=(1, 2))
     reports = {"acceptance": acceptance, "full": info.full.any()}
     return reports, theta, statistic, n

@@ -1,28 +1,30 @@
-"""Quantiles of mixtures of conjugate laws, one number at a time; on the host."""
+"""Laws of single parameters and quantiles of their mixtures; on the host."""
 
 __all__ = [
     "BetaLaw",
     "GammaLaw",
+    "HostArray",
     "InverseGammaLaw",
     "Law",
     "StudentLaw",
     "mixture_quantile",
 ]
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import special
 
-from dpjax.families.conjugate_base import HostArray
+HostArray = np.ndarray | np.float64
+"""Of SciPy, in double precision."""
 
 
 class StudentLaw(NamedTuple):
     """Student's t, or normal for None degrees of freedom."""
 
-    location: np.ndarray
-    scale: np.ndarray
-    degrees: np.ndarray | None
+    location: Any
+    scale: Any
+    degrees: Any
 
     def cdf(self, x: HostArray) -> HostArray:
         """Probability of at most x."""
@@ -41,8 +43,8 @@ class StudentLaw(NamedTuple):
 class InverseGammaLaw(NamedTuple):
     """One over a gamma variable."""
 
-    shape: np.ndarray
-    scale: np.ndarray
+    shape: HostArray
+    scale: HostArray
 
     def cdf(self, x: HostArray) -> HostArray:
         """Probability of at most x."""
@@ -56,8 +58,8 @@ class InverseGammaLaw(NamedTuple):
 class BetaLaw(NamedTuple):
     """Beta."""
 
-    a: np.ndarray
-    b: np.ndarray
+    a: HostArray
+    b: HostArray
 
     def cdf(self, x: HostArray) -> HostArray:
         """Probability of at most x."""
@@ -71,8 +73,8 @@ class BetaLaw(NamedTuple):
 class GammaLaw(NamedTuple):
     """Gamma."""
 
-    shape: np.ndarray
-    rate: np.ndarray
+    shape: HostArray
+    rate: HostArray
 
     def cdf(self, x: HostArray) -> HostArray:
         """Probability of at most x."""

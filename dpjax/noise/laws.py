@@ -1,0 +1,57 @@
+"""The laws of independent noise, as inference from a release needs them."""
+
+__all__ = ["LaplaceLaw", "NoiseLaw"]
+
+import abc
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Real
+
+from dpjax._types import Scalars
+from dpjax.noise import discrete_laplace, laplace
+
+
+class NoiseLaw(eqx.Module):
+    """The law of the noise of every released number."""
+
+    @abc.abstractmethod
+    def of(self, places: int | slice | np.ndarray) -> "NoiseLaw":
+        """The law of the numbers at these places."""
+
+    @abc.abstractmethod
+    def log_prob(
+        self, released: Real[Array, "*shape"], exact: Real[Array, "*shape"]
+    ) -> Float[Array, "*shape"]:
+        """Log-probability of every released number."""
+
+
+class LaplaceLaw(NoiseLaw):
+    """The law of Laplace noise, discrete or continuous.
+
+    Args:
+        rate: the inverse of the scale, > 0: one, or of each number along the last axes.
+        discrete: whether released numbers are integers.
+    """
+
+    rate: Scalars
+    discrete: bool = eqx.field(static=True)
+
+    def of(self, places: int | slice | np.ndarray) -> "LaplaceLaw":
+        """The law of the numbers at these places."""
+        return LaplaceLaw(jnp.asarray(self.rate)[..., places], self.discrete)
+
+    def log_prob(
+        self, released: Real[Array, "*shape"], exact: Real[Array, "*shape"]
+    ) -> Float[Array, "*shape"]:
+        """Log-probability of every released number."""
+        noise = released.astype(float) - exact.astype(float)
+        if self.discrete:
+            return discrete_laplace.log_prob(noise, self.rate)
+        return laplace.log_prob(noise, 1 / jnp.asarray(self.rate, float))
+
+    def peak(self) -> Float[Array, "..."]:
+        """The largest log-probability of each, of a number without noise."""
+        none = jnp.zeros(jnp.shape(self.rate))
+        return self.log_prob(none, none)

@@ -1,0 +1,123 @@
+"""Moments of the numbers that one record adds to a statistic of tables."""
+
+__all__ = ["CellMoments", "FourierMoments", "RecordMoments"]
+
+import abc
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float
+
+from dpjax.tables.fourier_basis import DownwardClosure, contrasts, to_coefficients
+from dpjax.tables.layout import TableLayout
+
+
+class RecordMoments(abc.ABC):
+    """First and second moments of the numbers of one record; static and hashable.
+
+    Both are linear functions of the marginal laws of all tables of the statistic's
+    `layout`, given as one vector.
+    """
+
+    @property
+    @abc.abstractmethod
+    def counts(self) -> Bool[np.ndarray, " m"]:
+        """Which numbers are counts of records."""
+
+    @abc.abstractmethod
+    def mean(self, marginals: Float[Array, " c"]) -> Float[Array, " m"]:
+        """The expected numbers of a record."""
+
+    @abc.abstractmethod
+    def second(self, marginals: Float[Array, " c"]) -> Float[Array, " m"]:
+        """The expected squares of the numbers of a record."""
+
+
+@dataclass(frozen=True)
+class CellMoments(RecordMoments):
+    """Of a statistic whose numbers are the cells of tables.
+
+    Args:
+        layout: of the tables whose marginal laws are given.
+        measured: of the tables whose cells are measured, all of them in `layout`.
+    """
+
+    layout: TableLayout
+    measured: TableLayout
+
+    @property
+    def counts(self) -> Bool[np.ndarray, " m"]:
+        """All."""
+        return np.ones(self.measured.length, bool)
+
+    @cached_property
+    def _places(self) -> np.ndarray:
+        """Where the measured cells are in `layout`."""
+        starts = dict(zip(self.layout.groups, self.layout.offsets[:-1], strict=True))
+        lengths = np.diff(self.measured.offsets)
+        groups = zip(self.measured.groups, lengths, strict=True)
+        places = [starts[group] + np.arange(length) for group, length in groups]
+        return np.concatenate(places).astype(np.int32)
+
+    def mean(self, marginals: Float[Array, " c"]) -> Float[Array, " m"]:
+        """The probability of each measured cell."""
+        return marginals[self._places]
+
+    def second(self, marginals: Float[Array, " c"]) -> Float[Array, " m"]:
+        """The same: every number is 0 or 1."""
+        return self.mean(marginals)
+
+
+@dataclass(frozen=True)
+class FourierMoments(RecordMoments):
+    """Of Fourier coefficients.
+
+    Args:
+        layout: of the tables whose marginal laws are given.
+        closure: the index set of the coefficients, all of its tables in `layout`.
+        public_n: whether n is public, so that the constant is not measured and numbers
+            of records of odd parity stand for the coefficients of binary variables.
+    """
+
+    layout: TableLayout
+    closure: DownwardClosure
+    public_n: bool
+
+    @property
+    def counts(self) -> Bool[np.ndarray, " m"]:
+        """Those of odd parity."""
+        binary = self.closure.binary
+        return binary[1:] if self.public_n else np.arange(binary.size) < 0
+
+    @cached_property
+    def _cells(self) -> CellMoments:
+        return CellMoments(self.layout, self.closure.layout)
+
+    def mean(self, marginals: Float[Array, " c"]) -> Float[Array, " m"]:
+        """Expected coefficients, or the probability of odd parity."""
+        tables = self._cells.mean(marginals)
+        coefficients = self._measured(to_coefficients(self._cells.measured, tables))
+        # 1, but linear in the tables
+        total = jnp.sum(tables[: self._cells.measured.offsets[1]])
+        return jnp.where(self.counts, (total - coefficients) / 2, coefficients)
+
+    def second(self, marginals: Float[Array, " c"]) -> Float[Array, " m"]:
+        """Expected squares of the coefficients, or the probability of odd parity."""
+        tables = self._cells.mean(marginals)
+        squares = self._cells.measured.map_tables(tables, _squares)
+        return jnp.where(self.counts, self.mean(marginals), self._measured(squares))
+
+    def _measured(self, entries: Array) -> Array:
+        return entries[self.closure.owners[1 if self.public_n else 0 :]]
+
+
+def _squares(tables: Any, shape: tuple[int, ...]) -> Any:
+    """Which cells a coefficient sees: the squares of the contrasts, along each axis."""
+    for axis, size in enumerate(shape, start=tables.ndim - len(shape)):
+        matrix = jnp.asarray(contrasts(size) ** 2, tables.dtype)
+        turned = jnp.tensordot(tables, matrix, axes=((axis,), (1,)))
+        tables = jnp.moveaxis(turned, -1, axis)
+    return tables

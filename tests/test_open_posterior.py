@@ -1,0 +1,144 @@
+"""A method of inference from outside the package, and how `posterior` chooses."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import dpjax as dp
+from dpjax.mechanisms import DiscreteLaplace
+from dpjax.noise.keys import study_key
+from dpjax.posteriors import (
+    METHODS,
+    InferenceMethod,
+    NetworkPosterior,
+    TooExpensive,
+    choice,
+)
+from dpjax.releases.released import Released
+from dpjax.statistics import NetworkCounts
+
+from .networks import TINY
+
+
+class Prior(NetworkPosterior):
+    """Learns nothing: uniform tables, whatever was released."""
+
+    released: Released
+    name: str = eqx.field(static=True)
+
+    @property
+    def net(self):
+        return self.released.net
+
+    @property
+    def method(self):
+        return self.name
+
+    def _mean(self):
+        ones = jnp.ones(self.net.layout.length)
+        return ones / self.net.layout.row_sums(ones)
+
+    def _sd(self):
+        return self._mean()
+
+    def _quantile(self, q):
+        return self._mean() * q
+
+    def _draw(self, key):
+        return self._mean() * jax.random.uniform(key)
+
+    def _log_density(self, theta):
+        return jnp.zeros(())
+
+    def _updated(self, counts, key):
+        return self
+
+
+class Ignorance(InferenceMethod):
+    """For small releases, before all others."""
+
+    kind = "ignorance"
+    rank = -1
+
+    @classmethod
+    def suits(cls, released):
+        return released.statistic.network is not None and released.n == 3
+
+    @classmethod
+    def infer(cls, released, prior, key, increment):
+        if prior == 2.0:
+            raise TooExpensive("`prior` must not be 2.")
+        return Prior(released, cls.kind)
+
+
+class Resignation(InferenceMethod):
+    """For what ignorance cannot afford."""
+
+    kind = "resignation"
+    rank = -0.5
+    suits = Ignorance.suits
+
+    @classmethod
+    def infer(cls, released, prior, key, increment):
+        return Prior(released, cls.kind)
+
+
+@pytest.fixture
+def added(monkeypatch):
+    monkeypatch.setattr(METHODS, "_kinds", dict(METHODS._kinds))
+    METHODS.add(Resignation)
+    METHODS.add(Ignorance)
+
+
+def release(net="chain", n=3):
+    statistic = NetworkCounts(TINY[net])
+    mechanism = DiscreteLaplace.calibrate("2", statistic.sensitivity("replace-one"))
+    exact = statistic.measure(np.zeros((n, len(TINY[net].sizes)), np.uint8))
+    return Released(mechanism.sample(study_key(0), exact), statistic, mechanism, n)
+
+
+def test_a_method_of_ones_own_is_found_and_used(added, key):
+    found = dp.posterior(release())
+    assert found.method == "ignorance"
+    np.testing.assert_allclose(found.mean()["y"], 1 / 3, rtol=1e-6)
+    key_sample, key_records = jax.random.split(key)
+    assert found.sample(key_sample, (2,))["y"].shape == (2, 2, 3)
+    rows = np.zeros((2, 2), np.uint8)
+    np.testing.assert_allclose(found.predict_proba(rows, "x"), 0.5, rtol=1e-6)
+    assert found.sample_records(key_records, 3).shape == (3, 2)
+
+
+def test_what_is_too_expensive_passes_on_unless_it_was_named(added):
+    assert dp.posterior(release(), 2.0).method == "resignation"
+    with pytest.raises(TooExpensive, match="must not be 2"):
+        dp.posterior(release(), 2.0, method="ignorance")
+
+
+@pytest.mark.parametrize(
+    "method", ["plug-in", pytest.param("point-estimate", marks=pytest.mark.thorough)]
+)
+def test_a_method_is_used_by_name(method):
+    assert dp.posterior(release(), method=method).method == method
+
+
+def test_errors_of_names_are_one_clear_line():
+    released = release("collider")
+    with pytest.raises(ValueError, match=r"`method` must be one of samples, .*'nuts'"):
+        dp.posterior(released, method="nuts")
+    with pytest.raises(ValueError, match=r"`method` must suit the release.*plug-in"):
+        dp.posterior(released, method="exact")
+    with pytest.raises(ValueError, match="`noise_aware` must be left out"):
+        dp.posterior(released, method="gibbs", noise_aware=False)
+    with pytest.raises(ValueError, match="`increment` must come with"):
+        dp.posterior(released, increment=1.0)
+
+
+def test_all_kinds_are_tried_in_the_order_that_is_documented():
+    names = [kind for kind in METHODS if METHODS[kind].rank is not None]
+    assert names == sorted(names, key=lambda kind: METHODS[kind].rank)
+    text = choice.posterior.__doc__
+    places = [text.index(f'"{kind}"') for kind in names]
+    assert places == sorted(places)
+    assert all(f'"{kind}"' in text for kind in METHODS)

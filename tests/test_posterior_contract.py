@@ -1,0 +1,338 @@
+"""One contract for all posteriors, over every implementation."""
+
+import functools
+import itertools
+import re
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+import pytest
+
+import dpjax as dp
+from dpjax import posteriors
+from dpjax.families import Bernoulli, Categorical, Poisson
+from dpjax.families.conjugate import with_parameters
+from dpjax.mechanisms import DiscreteLaplace
+from dpjax.noise.keys import study_key
+from dpjax.posteriors import METHODS, FamilyPosterior, NetworkPosterior, Posterior
+from dpjax.posteriors.plug_in import PlugInPosterior, draw_tables
+from dpjax.releases.released import Released
+from dpjax.statistics import NetworkCounts, Sufficient
+
+from .conjugates import FAMILIES
+from .networks import TINY, random_records
+from .statistical import assert_binomial
+
+pytestmark = pytest.mark.relaxed  # some are NumPyro's, or mix dtypes on the host
+
+BINARY = dp.BayesNet.from_parents(
+    {"y": [0, 1], "a": [0, 1], "b": [0, 1]}, {"a": ["y"], "b": ["a"]}
+)
+DRAWS = 2000
+FAR = 8  # standard errors: also of heavy tails, less than 1e-6
+RECORDS = {"network": [[0, 1, 0], [1, 1, 0]], "family": [[1.0], [0.0]]}
+
+
+def of_network(net, n=6, epsilon="2"):
+    statistic = NetworkCounts(net)
+    mechanism = DiscreteLaplace.calibrate(epsilon, statistic.sensitivity("replace-one"))
+    records = random_records(np.random.default_rng(0), net, n)
+    values = mechanism.sample(study_key(1), statistic.measure(records))
+    return Released(values, statistic, mechanism, n)
+
+
+def of_family(family, records):
+    columns = {"x": list(range(len(family.scales()) + 1))} if family.categorical else {}
+    variable = (
+        dp.Variable("x", tuple(range(max(2, family.dimension))))
+        if columns
+        else dp.Interval("x", *family.bounds[0])
+    )
+    statistic = Sufficient(family, (variable,), "replace-one")
+    mechanism = DiscreteLaplace.calibrate("2", statistic.sensitivity("replace-one"))
+    values = mechanism.sample(study_key(2), statistic.measure(np.array(records)))
+    return Released(values, statistic, mechanism, len(records))
+
+
+def drawn_tables(net, number):
+    keys = jr.split(study_key(3), number)
+    alpha = jnp.ones(net.layout.length)
+    return jax.vmap(lambda key: draw_tables(key, alpha, net.layout))(keys)
+
+
+def conjugate(name):
+    return with_parameters(*FAMILIES[name])
+
+
+CHAINS = {"chains": 2, "warmup": 40}
+MAKE = {
+    "plug-in": lambda: posteriors.plug_in_posterior(of_network(TINY["chain"])),
+    "exact": lambda: posteriors.exact_posterior(of_network(TINY["chain"])),
+    "exact-tree": lambda: posteriors.tree_posterior(of_network(BINARY)),
+    "point-estimate": lambda: posteriors.point_estimate(
+        of_network(TINY["two roots"]), steps=60
+    ),
+    "gibbs": lambda: posteriors.gibbs_posterior(
+        study_key(4), of_network(TINY["coin"]), **CHAINS, sweeps=400, thin=2
+    ),
+    "normal": lambda: posteriors.normal_posterior(
+        study_key(5), of_network(TINY["coin"], 40), **CHAINS, samples=200
+    ),
+    "samples of tables": lambda: posteriors.SampledPosterior(
+        TINY["chain"], drawn_tables(TINY["chain"], 20)
+    ),
+    "samples of parameters": lambda: posteriors.SampledParameters(
+        ("mean", "variance"), jr.uniform(study_key(6), (20, 2))
+    ),
+    "bernoulli proportions": lambda: posteriors.proportions_posterior(
+        of_family(Bernoulli(), [[0], [1], [1], [0], [1]])
+    ),
+    "categorical proportions": lambda: posteriors.proportions_posterior(
+        of_family(Categorical(3), [[0], [1], [2], [0], [1]])
+    ),
+    "hidden-totals": lambda: posteriors.family_posterior(
+        study_key(7), of_family(Poisson(9), [[1.0], [3.0]] * 8), **CHAINS, draws=200
+    ),
+    **{f"conjugate {name}": functools.partial(conjugate, name) for name in FAMILIES},
+}
+QUICK = ["plug-in", "samples of tables", "samples of parameters"]
+QUICK += ["conjugate poisson", "conjugate gaussian"]
+KINDS = [
+    pytest.param(name, marks=() if name in QUICK else pytest.mark.thorough)
+    for name in MAKE
+]
+NETWORKS = ["plug-in", "exact", "exact-tree", "point-estimate", "gibbs", "normal"]
+NETWORKS += ["samples of tables"]
+
+
+@functools.cache
+def made(name):
+    return MAKE[name]()
+
+
+@functools.cache
+def draws(name):
+    found = made(name)
+    drawn = eqx.filter_jit(lambda key: found.sample(key, (DRAWS,)))(study_key(8))
+    return jax.tree.map(np.asarray, drawn)
+
+
+def by_name(values):
+    return values if isinstance(values, dict) else {"": values}
+
+
+def every(*names):
+    return [param for param in KINDS if param.values[0] in names]
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_every_posterior_says_its_method_and_answers_in_one_shape(name, key):
+    found = made(name)
+    assert isinstance(found, Posterior)
+    assert isinstance(found, NetworkPosterior) != isinstance(found, FamilyPosterior)
+    assert found.method in METHODS
+    mean = by_name(found.mean())
+    shapes = jax.tree.map(jnp.shape, mean)
+    keys = jr.split(key)
+    assert jax.tree.map(jnp.shape, by_name(found.sd())) == shapes
+    assert jax.tree.map(jnp.shape, by_name(found.sample(keys[0]))) == shapes
+    many = by_name(found.sample(keys[1], (2, 3)))
+    assert {k: v.shape for k, v in many.items()} == {
+        k: (2, 3, *shape) for k, shape in shapes.items()
+    }
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_quantiles_rise_and_split_the_draws_as_they_say(name):
+    found, levels = made(name), (0.2, 0.5, 0.8)
+    cuts = [by_name(found.quantile(q)) for q in levels]
+    for parameter, drawn in by_name(draws(name)).items():
+        if parameter == "covariance":  # whose quantiles are of the variances
+            drawn = np.diagonal(drawn, axis1=-2, axis2=-1)
+            parameter = "variance"
+        low, middle, high = (np.asarray(cut[parameter]) for cut in cuts)
+        assert ((low < middle) & (middle < high)).all()
+        for q, cut in ((0.2, low), (0.5, middle)):
+            for below in (drawn <= cut).reshape(DRAWS, -1).sum(axis=0):
+                assert_binomial(below, DRAWS, q)
+    for q in (0.0, 1.0, -0.5):
+        with pytest.raises(ValueError, match="`q` must be between 0 and 1"):
+            found.quantile(q)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_means_and_deviations_are_those_of_the_draws(name):
+    if name == "point-estimate":
+        return  # `sd` is linearised; its quantiles are those of its draws
+    found = made(name)
+    means, deviations = by_name(found.mean()), by_name(found.sd())
+    for parameter, drawn in by_name(draws(name)).items():
+        mean, sd = means[parameter], np.asarray(deviations[parameter])
+        error = np.abs(drawn.mean(axis=0) - mean)
+        assert (error <= FAR * sd / np.sqrt(DRAWS) + 1e-6).all()
+        if isinstance(found, NetworkPosterior):  # bounded: squares have a normal mean
+            squares = (drawn - mean) ** 2
+            off = np.abs(squares.mean(axis=0) - sd**2)
+            assert (off <= FAR * squares.std(axis=0) / np.sqrt(DRAWS) + 1e-6).all()
+
+
+def narrow(found, strength):
+    """Dirichlet rows about the same mean, so many times as narrow."""
+    layout = found.net.layout
+    mean = jnp.concatenate([x.ravel() for x in found.mean().values()])
+    sd = jnp.concatenate([x.ravel() for x in found.sd().values()])
+    whole = mean * (1 - mean) / sd**2 - 1
+    largest = layout.row_maxima(whole) if strength > 1 else -layout.row_maxima(-whole)
+    return PlugInPosterior(found.net, mean * largest * strength)
+
+
+def log_density(reference, values):
+    """NumPyro's, not that of the library."""
+    laws = reference.distributions()
+    return sum(law.log_prob(values[name]).sum() for name, law in laws.items())
+
+
+@pytest.mark.parametrize("name", every("plug-in", "exact", "exact-tree"))
+def test_densities_of_tables_are_those_of_the_draws(name):
+    """Under p, the expectation of r / p is 1 for a density r narrower than p."""
+    found = made(name)
+    reference = narrow(found, 2.0)
+
+    @eqx.filter_jit
+    def ratio(values):
+        return jnp.exp(log_density(reference, values) - found.log_prob(values))
+
+    check_mean_of_one(jax.lax.map(ratio, draws(name)))
+
+
+@pytest.mark.parametrize("name", every("point-estimate", "gibbs"))
+def test_densities_of_tables_integrate_to_one(name, key):
+    """Under a wide r, the expectation of p / r is 1."""
+    found = made(name)
+    wide = narrow(found, 0.4)
+
+    @eqx.filter_jit
+    def ratio(values):
+        return jnp.exp(found.log_prob(values) - log_density(wide, values))
+
+    check_mean_of_one(jax.lax.map(ratio, wide.sample(key, (DRAWS,))))
+
+
+def check_mean_of_one(ratios):
+    ratios = np.asarray(ratios, float)
+    error = FAR * ratios.std() / np.sqrt(DRAWS)
+    assert error < 0.6, "the reference is too far from the posterior to tell"
+    assert abs(ratios.mean() - 1) <= error
+
+
+FAMILY_RECORDS = {
+    "conjugate gaussian": [[0.3], [1.0]],
+    "conjugate multivariate-gaussian": [[0.3, -1.0], [1.0, 0.5]],
+    "conjugate linear-regression": [[0.3, -1.0], [1.0, 0.5]],
+    "conjugate known-noise": [[0.3, -1.0], [1.0, 0.5]],
+    "conjugate gaussian-mean": [[0.3], [1.0]],
+    "conjugate exponential": [[0.6]],
+}
+
+
+@pytest.mark.parametrize(
+    "name", every(*[x for x in MAKE if "conjugate" in x or "proportions" in x])
+)
+def test_densities_of_parameters_are_those_of_the_draws(name):
+    """As of tables: the posterior after more records is the narrower law."""
+    found = made(name)
+    records = jnp.asarray(FAMILY_RECORDS.get(name, [[1], [0]]))
+    reference = found.update(records)
+    assert type(reference) is type(found)
+
+    def ratio(values):
+        return reference.log_prob(values) - found.log_prob(values)
+
+    ratios = eqx.filter_jit(lambda values: jax.lax.map(ratio, values))(draws(name))
+    check_mean_of_one(np.exp(ratios))
+
+
+@pytest.mark.parametrize("name", every(*NETWORKS))
+def test_predictions_of_networks_are_probabilities(name, key):
+    found = made(name)
+    net = found.net
+    states = np.array(list(itertools.product(*map(range, net.sizes))), np.int32)
+    total = float(np.exp(np.asarray(found.log_likelihood(states), float)).sum())
+    assert total == pytest.approx(1, abs=1e-4)
+    target = net.names[-1]
+    chances = np.asarray(found.predict_proba(states, target))
+    assert chances.shape == (len(states), net.sizes[-1])
+    np.testing.assert_allclose(chances.sum(axis=1), 1, atol=1e-5)
+    np.testing.assert_array_equal(found.predict(states, target), chances.argmax(axis=1))
+    records = found.sample_records(key, 7)
+    assert records.shape == (7, len(net.sizes))
+    assert (np.asarray(records) < net.sizes).all()
+
+
+@pytest.mark.parametrize("name", every("plug-in", "exact", "exact-tree"))
+def test_more_records_obey_the_rule_of_bayes(name):
+    """The log-ratio of densities after and before is the log-likelihood less one."""
+    found = made(name)
+    records = random_records(np.random.default_rng(1), found.net, 4)
+    after = found.update(records)
+    assert type(after) is type(found)
+    assert after.method == found.method
+    gains = []
+    for i in range(3):
+        tables = {k: jnp.asarray(v[i]) for k, v in draws(name).items()}
+        given = np.prod([probability(found.net, tables, record) for record in records])
+        ratio = after.log_prob(tables) - found.log_prob(tables)
+        gains.append(float(ratio) - np.log(given))
+    np.testing.assert_allclose(gains, gains[0], atol=5e-3)
+
+
+def probability(net, tables, record):
+    cells = zip(net.names, net.families, strict=True)
+    return np.prod([tables[x][tuple(record[list(group)])] for x, group in cells])
+
+
+QUESTIONS = {
+    "log_prob": lambda found: found.log_prob(found.mean()),
+    "update": lambda found: found.update(np.zeros((1, len(found.net.sizes)), int)),
+    "distributions": lambda found: found.distributions(),
+    "predict": lambda found: found.predict(np.zeros((1, 1))),
+}
+UNDEFINED = {
+    "normal": ["log_prob", "distributions"],
+    "samples of tables": ["log_prob", "update", "distributions"],
+    "samples of parameters": ["log_prob"],
+    "exact": ["distributions"],
+    "exact-tree": ["distributions"],
+    "point-estimate": ["distributions"],
+    "gibbs": ["distributions"],
+}
+
+
+@pytest.mark.parametrize("name", every(*UNDEFINED))
+def test_what_is_not_defined_names_what_is(name):
+    for question in UNDEFINED[name]:
+        with pytest.raises(ValueError, match=f"`{question}` must be asked of") as error:
+            QUESTIONS[question](made(name))
+        [line] = str(error.value).splitlines()
+        remedies = re.findall(r"`([^`]+)`", line.partition(": use ")[2])
+        assert remedies
+        for remedy in remedies:
+            method = re.search(r'method="([^"]+)"', remedy)
+            known = [*posteriors.__all__, *dir(Posterior)]
+            assert method[1] in METHODS if method else remedy in known
+
+
+@pytest.mark.parametrize("name", every("conjugate poisson", "samples of parameters"))
+def test_only_regressions_predict(name):
+    with pytest.raises(ValueError, match="`family` must be a linear-regression"):
+        made(name).predict(np.zeros((1, 1)))
+    with pytest.raises(ValueError, match="`family` must be a linear-regression"):
+        made(name).interval(np.zeros((1, 1)))
+
+
+@pytest.mark.thorough
+def test_every_method_has_a_posterior_here():
+    assert {made(name).method for name in MAKE} == set(METHODS)
