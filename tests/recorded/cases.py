@@ -94,7 +94,7 @@ def mean(name, noise_aware=False):
         return what.counts()
     made = posterior(what, noise_aware=noise_aware)
     found = made.mean() if callable(made.mean) else made.mean
-    return {"method": getattr(made, "method", "none"), "mean": found}
+    return {"mean": found}
 
 
 def records_of(what):
