@@ -79,7 +79,7 @@ def popcounts(
 
     def add(totals, start, skip):
         planes = chunk_at(start, skip)
-        # Keeping smaller intersections instead would take memory.
+        # Planes are gathered again, since keeping intersections would need memory.
         combined = [
             functools.reduce(combine, [planes[column] for column in members.T])
             for members in levels
