@@ -78,7 +78,10 @@ def test_declared_cells():
     ("times", "message"),
     [
         ({"east": (7, 9)}, "`times` must name distinct levels .* got 'east'"),
-        ({"south": (9, 8)}, "`times` must be ordered and between 7 and 18 .* got 9 to 8 for 'south'"),
+        (
+            {"south": (9, 8)},
+            "`times` must be ordered and between 7 and 18 .* got 9 to 8 for 'south'",
+        ),
         ({"south": (6, 8)}, "`times` must be ordered .* got 6 to 8"),
         ({"south": (8, 19)}, "`times` must be ordered .* got 8 to 19"),
         ({"south": (8.0, 9)}, "`times` must give a first and a last time"),
