@@ -97,7 +97,7 @@ def test_a_region_by_two_names():
     numbered = [Variable("place", (1, 2)), LOG[1], LOG[3]]
     net = event_network(numbered, "place", "month")
     assert declared_cells(net, {"2": (8, 9)}).sum() == 14
-    with pytest.raises(ValueError, match="distinct levels .* got '2'"):
+    with pytest.raises(ValueError, match=r"distinct levels .* got '2'"):
         declared_cells(net, {2: (8, 9), "2": (8, 9)})
 
 
