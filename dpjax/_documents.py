@@ -26,7 +26,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import BinaryIO
 
-_LONGEST_NUMBER = 100  # digits
+_LONGEST_NUMBER = 100  # characters
 _LARGEST_TEXT = 1 << 30  # bytes
 _LARGEST_UNSTATED = 1 << 28  # bytes, if the size is not known before reading
 

@@ -326,7 +326,7 @@ def test_lemma_4_covers_what_is_released():
     ("message", "changed"),
     [
         ("`omega` must be below 1/2", {"omega": "1/2"}),
-        ("`omega` must be below 1.* take more units", {"omega": "0.47"}),
+        ("`omega` must be below 1.* increase `units`", {"omega": "0.47"}),
         ("`omega` must be a finite number > 0", {"omega": 0}),
         ("`epsilon` must be a finite number > 0", {"epsilon": 0}),
         ("`epsilon` must be a finite number > 0", {"epsilon": "-1"}),

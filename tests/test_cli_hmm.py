@@ -136,7 +136,7 @@ def test_what_is_no_event_log(folder, options, message, capsys):
         ("one.json", "`levels` of 'dead' must list at least two"),
         ("gaps.json", "'month' has not"),
         ("text.json", "'month' has not"),
-        ("number.json", "`variables` must have levels in an event log"),
+        ("number.json", "`variables` must be categorical in an event log"),
         ("bare.json", "at least one further field"),
     ],
 )
@@ -269,7 +269,7 @@ def test_chains_that_agree_are_not_mentioned():
         ("log.json", ("--states", "3", "--times", "north=7:7", "--times", "south=7:7"),
          "number of cells, 2"),
         ("log.json", ("--times", "east=7:9"), "`times` must name distinct levels"),
-        ("log.json", ("--times", "north=6:9"), "`times` must run from"),
+        ("log.json", ("--times", "north=6:9"), "`times` must be ordered"),
         ("log.json", ("--times", "north=7"), "of the form REGION=FIRST:LAST"),
         ("log.json", ("--times", "7:9"), "of the form REGION=FIRST:LAST"),
         ("log.json", ("--times", "north=7:8", "--times", "north=7:9"), "once"),

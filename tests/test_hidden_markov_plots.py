@@ -7,7 +7,7 @@ import pytest
 from dpjax import plots
 from dpjax.data.variables import Variable
 from dpjax.event_logs import HiddenMarkovPosterior, log_variables
-from dpjax.plots import bars, maps
+from dpjax.plots import hidden_states
 from dpjax.plots.figures import COLOURS
 from dpjax.plots.hidden_states import DISTINCT, OTHERS, UNDECLARED, colour_of, shares
 from tests.event_log import LOG, NET
@@ -39,8 +39,7 @@ def posterior_of(found, emission=None, fields=(3, 2)):
 def figures(monkeypatch):
     """Figures that would have been saved."""
     kept = []
-    for module in (maps, bars):
-        monkeypatch.setattr(module, "save", lambda figure, _: kept.append(figure))
+    monkeypatch.setattr(hidden_states, "save", lambda figure, _: kept.append(figure))
     return kept
 
 

@@ -17,7 +17,6 @@ from dpjax.tables.counts import (
     parities,
     planes,
     tables as on_device,
-    transposed,
 )
 from dpjax.tables.layout import TableLayout
 
@@ -29,9 +28,9 @@ SIZES = [0, *(pytest.param(n, marks=thorough) for n in (1, 33, 2049)), 40_000]
 def small(monkeypatch):
     """Chunks of 64 words, and planes from 64 records on."""
     monkeypatch.setattr(on_device, "_LEAST_FOR_PLANES", 64)
-    for module in (planes, packing, transposed):
+    for module in (planes, packing):
         monkeypatch.setattr(module, "WORDS_AT_ONCE", 64)
-    monkeypatch.setattr(transposed, "_BLOCK", 32)
+    monkeypatch.setattr(planes, "_BLOCK", 32)
     for compiled in (on_device._count, on_device._count_packed, packing._odd_parities):
         compiled.clear_cache()
     yield
@@ -94,11 +93,11 @@ def test_chunks_overlap_without_counting_twice(n, dtype, rng):
 @pytest.mark.parametrize(
     ("columns", "dtype"),
     [
-        (transposed._WIDE, "uint8"),
-        pytest.param(transposed._WIDE - 1, "uint8", marks=thorough),
+        (planes._WIDE, "uint8"),
+        pytest.param(planes._WIDE - 1, "uint8", marks=thorough),
         pytest.param(300, "int8", marks=thorough),
         pytest.param(300, "int32", marks=thorough),
-        pytest.param(transposed._WIDE + 5, "uint16", marks=thorough),
+        pytest.param(planes._WIDE + 5, "uint16", marks=thorough),
     ],
 )
 def test_many_columns_are_packed_in_bytes_first(columns, dtype, rng):

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Bool, Complex, Float
 
-from dpjax.distributions.contour import Contour, hyperbola
+from dpjax.distributions.quadrature import Contour, hyperbola
 from dpjax.distributions.special import as_complex, log1p_minus
 
 Vector = Float[Array, " d"]

@@ -93,12 +93,7 @@ def _log_weighted(point: Array, signal: Array) -> Array:
 def draw(
     key: RandomKey, laws: BallProposal
 ) -> tuple[Float[Array, "lanes d"], Bool[Array, " lanes"]]:
-    """Draw one proposal for each lane, and whether it is accepted.
-
-    Args:
-        key: random key.
-        laws: arrays with lanes on the first axis.
-    """
+    """Draw a proposal for each lane (the first axis of `laws`), and its acceptance."""
     key_point, key_missing, key_entry, key_sign, key_luck = jr.split(key, 5)
     lanes, size = laws.mean.shape
     point = laws.mean + laws.spread * jr.normal(key_point, (lanes, size))

@@ -22,7 +22,7 @@ class SimplexAbove(constraints.Constraint):
         self.least = least
 
     def __call__(self, x: Any) -> Bool[Array, "*batch"]:
-        """Whether x is in it."""
+        """Whether x is in the support."""
         x = jnp.asarray(x)
         tolerance = jnp.maximum(1e-6, 4 * x.shape[-1] * jnp.finfo(x.dtype).eps)
         sums_to_one = jnp.abs(x.sum(-1) - 1) <= tolerance.astype(x.dtype)
@@ -37,7 +37,7 @@ class SimplexAbove(constraints.Constraint):
         return _same(self, other, static)
 
     def tree_flatten(self):
-        """For JAX."""
+        """Flatten the parameter for JAX."""
         return (self.least,), (("least",), {})
 
     def __repr__(self) -> str:
@@ -53,7 +53,7 @@ class Ball(constraints.Constraint):
         self.radius = radius
 
     def __call__(self, x: Any) -> Bool[Array, "*batch"]:
-        """Whether x is in it."""
+        """Whether x is in the support."""
         x = jnp.asarray(x)
         slack = 1 + 4 * jnp.finfo(x.dtype).eps
         norm = jnp.sqrt((x * x).sum(-1))
@@ -68,7 +68,7 @@ class Ball(constraints.Constraint):
         return _same(self, other, static)
 
     def tree_flatten(self):
-        """For JAX."""
+        """Flatten the parameter for JAX."""
         return (self.radius,), (("radius",), {})
 
     def __repr__(self) -> str:
@@ -92,7 +92,7 @@ class SimplexAboveTransform(Transform):
         return SimplexAbove(self.least)
 
     def __call__(self, x: Vectors) -> Float[Array, "*batch j"]:
-        """Onto the support."""
+        """Map real vectors to the support."""
         least = jnp.asarray(self.least)[..., None]
         return least + self._spare(x.shape[-1] + 1) * StickBreakingTransform()(x)
 
@@ -111,11 +111,11 @@ class SimplexAboveTransform(Transform):
         return jnp.asarray(plain) + x.shape[-1] * jnp.log(spare[..., 0])
 
     def forward_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        """One more entry."""
+        """The shape with one more entry."""
         return (*shape[:-1], shape[-1] + 1)
 
     def inverse_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        """One entry less."""
+        """The shape with one entry less."""
         return (*shape[:-1], shape[-1] - 1)
 
     def eq(self, other: object, static: bool = False) -> Any:
@@ -123,7 +123,7 @@ class SimplexAboveTransform(Transform):
         return _same(self, other, static)
 
     def tree_flatten(self):
-        """For JAX."""
+        """Flatten the parameter for JAX."""
         return (self.least,), (("least",), {})
 
     def _spare(self, size: int) -> Numbers:
@@ -148,7 +148,7 @@ class BallTransform(Transform):
         return Ball(self.radius)
 
     def __call__(self, x: Vectors) -> Vectors:
-        """Onto the support."""
+        """Map real vectors to the support."""
         size = jnp.sqrt(1 + (x * x).sum(-1, keepdims=True))
         return jnp.asarray(self.radius)[..., None] * x / size
 
@@ -170,7 +170,7 @@ class BallTransform(Transform):
         return _same(self, other, static)
 
     def tree_flatten(self):
-        """For JAX."""
+        """Flatten the parameter for JAX."""
         return (self.radius,), (("radius",), {})
 
 

@@ -77,12 +77,7 @@ def each_until_accepted(
 
     A loop under `vmap` continues in every lane until the last one accepts. Therefore,
     after two passes over all lanes, each pass serves one waiting lane in every 64.
-
-    Args:
-        key: folded with the number of the pass.
-        draw: as for `until_accepted`.
-        parameters: arrays with lanes on the first axis.
-        valid: lanes to draw for; the others get NaN.
+    Arguments are those of `until_accepted`; `key` is folded with the pass number.
     """
     lanes = valid.shape[0]
 

@@ -93,9 +93,8 @@ def over_batches(function: Callable, *ranks: int) -> Callable:
     """
 
     def mapped(*arrays):
-        cuts = [jnp.ndim(x) - rank for x, rank in zip(arrays, ranks, strict=True)]
-        shapes = [jnp.shape(x) for x in arrays]
-        parts = list(zip(arrays, shapes, cuts, strict=True))
+        pairs = zip(arrays, ranks, strict=True)
+        parts = [(x, jnp.shape(x), jnp.ndim(x) - rank) for x, rank in pairs]
         batch = jnp.broadcast_shapes(*(shape[:cut] for _, shape, cut in parts))
         wide = [jnp.broadcast_to(x, (*batch, *shape[cut:])) for x, shape, cut in parts]
         deep = function

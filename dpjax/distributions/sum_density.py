@@ -7,8 +7,7 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float
 
-from dpjax.distributions.contour import Contour, hyperbola, integrate
-from dpjax.distributions.quadrature import negligible
+from dpjax.distributions.quadrature import Contour, hyperbola, integrate, negligible
 from dpjax.distributions.special import as_complex
 from dpjax.distributions.tilted_gamma import (
     Grid,

@@ -115,15 +115,10 @@ def tempered_posterior(
 def tempered(
     model: Callable, temperature: Scalar, likelihood: Collection[str] | None = None
 ) -> Callable:
-    """Raise a NumPyro model's likelihood to the power 1 / temperature.
+    """Make a NumPyro model with the likelihood raised to the power 1 / temperature.
 
-    Args:
-        model: NumPyro model.
-        temperature: > 0.
-        likelihood: names of the observed sites to temper; None: all.
-
-    Returns:
-        A NumPyro model, for any of NumPyro's inference algorithms.
+    Arguments are those of `tempered_posterior`. The result suits any of NumPyro's
+    inference algorithms.
     """
     return _Tempered(model, 1 / jnp.asarray(temperature, float), likelihood)
 

@@ -116,12 +116,12 @@ class TruncatedDirichlet(Distribution):
     @property
     def mean(self) -> Array:
         """Expected value."""
-        return _means(self.concentration, self.least)
+        return _moments(_mean, self.concentration, self.least)
 
     @property
     def variance(self) -> Array:
         """Variance of each entry."""
-        return _variances(self.concentration, self.least)
+        return _moments(_variance, self.concentration, self.least)
 
 
 @partial(jax.jit, static_argnums=1)
@@ -144,14 +144,9 @@ def _log_prob(value: Array, shapes: Array, least: Array) -> Array:
     return density(value, shapes, least, *normalisers)
 
 
-@jax.jit
-def _means(shapes: Vectors, least: Numbers) -> Vectors:
-    return over_batches(_mean, 1, 0)(shapes, least)
-
-
-@jax.jit
-def _variances(shapes: Vectors, least: Numbers) -> Vectors:
-    return over_batches(_variance, 1, 0)(shapes, least)
+@partial(jax.jit, static_argnums=0)
+def _moments(moment: Callable, shapes: Vectors, least: Numbers) -> Vectors:
+    return over_batches(moment, 1, 0)(shapes, least)
 
 
 def _is_valid(shapes: Vector, least: Scalar) -> Bool[Array, ""]:

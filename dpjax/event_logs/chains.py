@@ -35,12 +35,7 @@ def run_in_blocks(
 ) -> ChainDraws:
     """The draws of `run_chains`, computed in blocks of sweeps that share a program.
 
-    Args:
-        key: random key.
-        cells: counts and model.
-        chains: number of chains.
-        sweeps: number of sweeps of each chain.
-        progress: wraps the iterable of blocks, as `tqdm` does.
+    `progress` wraps the iterable of blocks, as `tqdm` does.
     """
     state, keys = _start(key, cells, chains, sweeps)
     size = -(-sweeps // _BLOCKS)

@@ -86,10 +86,10 @@ class CellCounts(Unpickled, eqx.Module):
             states: number of hidden states.
             times: as for `declared_cells`.
             observed: which cells' counts are used; None: all.
-            emission: as in the class, as are all following arguments.
-            transition: Dirichlet parameter of every transition and every first state.
-            truncation: M, or None.
-            collapsed: whether states are drawn one by one.
+            emission: as in the class.
+            transition: as in the class.
+            truncation: as in the class.
+            collapsed: as in the class.
 
         Raises:
             ValueError: if `counts` or `observed` does not have the log's shape, a

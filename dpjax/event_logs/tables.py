@@ -43,15 +43,7 @@ def draw_bounded_tables(
     fields: tuple[int, ...],
     truncation: Float[Array, ""],
 ) -> tuple[Emission, Moves]:
-    """`draw_tables` with level probabilities of at least 1 / (M K) in a field of K.
-
-    Args:
-        key: random key.
-        emission: as for `draw_tables`, as are `moves` and `fields`.
-        moves: Dirichlet parameters of the transitions, with rows on the last axis.
-        fields: number of levels of each field.
-        truncation: M.
-    """
+    """`draw_tables` with probabilities >= 1 / (`truncation` K) for K levels."""
     key_moves, key_levels = jr.split(key)
     parts = jnp.split(emission, np.cumsum(fields)[:-1], axis=-1)
     drawn: dict[int, Array] = {}

@@ -53,14 +53,7 @@ def inverse_walsh_hadamard(table: Shaped[Array, "..."]) -> Flat:
     be the transform of a table of integers. Others, such as noisy coefficients, have a
     fractional inverse: convert them to floats first.
 
-    Args:
-        table: coefficients, $2^k$ on the last axis, after any batch axes.
-
-    Returns:
-        The table, of the shape and dtype of the coefficients.
-
-    Raises:
-        ValueError: as `walsh_hadamard`.
+    Shapes, dtypes and errors are those of `walsh_hadamard`.
     """
     _check(table)
     return _transform(table, _halved_sum_and_difference)

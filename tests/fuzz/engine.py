@@ -22,7 +22,7 @@ SECONDS = 5.0
 _PATIENCE = 12  # times as long may pass where others use the processors
 _MEMORY = 1 << 32  # of addresses, more than when fuzzing starts: threads take many
 _RESIDENT = 1 << 19  # KiB that one input may add to the most the process ever held
-_STYLE = re.compile(r"`[^`]+`( and `[^`]+`)*( of .+?)? must |a file must be possible")
+_STYLE = re.compile(r"`[^`]+`( and `[^`]+`)*( of .+?)? must |a file must be writable")
 _KEPT = 30  # inputs with faults, of a format
 _LONGEST = 1000  # characters of a message
 

@@ -154,11 +154,7 @@ def parities(packed: PackedRecords, subsets: Subsets) -> Int32[Array, " s"]:
 def odd_parities(packed: PackedRecords, subsets: Subsets) -> Int32[Array, " s"]:
     """For each subset of the variables, count the records with an odd number of ones.
 
-    Privacy:
-        None: these are exact.
-
-    Raises:
-        ValueError: if a subset has a column that the records do not have.
+    Arguments, privacy (none) and errors are those of `parities`.
     """
     d = packed.planes.shape[0]
     if any(not 0 <= i < d for subset in subsets for i in subset):

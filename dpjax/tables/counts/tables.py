@@ -21,8 +21,12 @@ from dpjax.tables.counts.packed import (
     unpacked,
 )
 from dpjax.tables.counts.plan import planned
-from dpjax.tables.counts.planes import over_chunks, popcounts, tables_of
-from dpjax.tables.counts.transposed import chunks_of_records
+from dpjax.tables.counts.planes import (
+    chunks_of_records,
+    over_chunks,
+    popcounts,
+    tables_of,
+)
 from dpjax.tables.layout import TableLayout
 
 _CELLS_AT_ONCE = 1 << 18  # 1 MiB of addresses, which fits the cache

@@ -49,14 +49,7 @@ def expected_tables(
 
     Each table sums to 1, and tables agree on common variables up to rounding. If the
     factors are a Bayesian network's tables $\log \theta$, and 0 for other groups, the
-    result is the network's marginals.
-
-    Args:
-        layout: layout of the factors and of the result.
-        log_factors: as for `log_partition`.
-
-    Raises:
-        ValueError: as `log_partition`.
+    result is the network's marginals. For arguments and errors, see `log_partition`.
     """
     _check(layout, log_factors)
     steps = _steps(layout)
