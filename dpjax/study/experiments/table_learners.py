@@ -247,9 +247,7 @@ def _posterior_sample(setting: Setting) -> SampledTables:
 _MAKE: dict[str, Callable[[Setting], TableLearner]] = {
     "laplace": lambda s: _noisy(s, NetworkCounts(s.net)),
     "projected": lambda s: _noisy(s, NetworkCounts(s.net), projected=True),
-    "fourier": lambda s: _noisy(
-        s, FourierCoefficients.of_network(s.net, s.adjacency)
-    ),
+    "fourier": lambda s: _noisy(s, FourierCoefficients.of_network(s.net, s.adjacency)),
     "posterior-sample": _posterior_sample,
     "non-private": lambda s: PlainTables(NetworkCounts(s.net), s.priors),
 }
