@@ -267,9 +267,9 @@ BAD = {
         r"in every file, .*2\.parquet has no 'x'\.",
     ),
     "a file of another kind": (strange_file, "of only Parquet and CSV files, got"),
-    "an empty folder": (lambda _, p: p, "alone, got none in"),
+    "an empty folder": (lambda _, p: p, "CSV files, got none in"),
     "nothing": (lambda *_: [], "at least one batch, got none from list"),
-    "an exhausted iterator": (exhausted, "got none from generator: one that has been"),
+    "an exhausted iterator": (exhausted, "got none from generator: create a new one"),
     "a column taken for a table": (
         lambda *_: [SECRET, "b"], "no such file at place 1"
     ),

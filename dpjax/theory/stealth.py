@@ -55,7 +55,7 @@ class Stealth(NamedTuple):
         if self.total_shows:
             lines.append("n is public, so the raised total shows: rescale the tables.")
         if not self.nonnegative:
-            lines.append("another release would cost ε again; truncation costs none.")
+            lines.append("another release would cost its ε again; truncation is free.")
         return "\n".join(lines)
 
 

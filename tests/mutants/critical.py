@@ -7,7 +7,7 @@ FUNCTIONS = {
         "blocks", "_pieces", "_scan", "_is_regular", "_marks",
     ),
     "data/columns/csv_tables.py": ("_texts", "_parse"),
-    "data/columns/codes.py": ("encode_column",),
+    "data/columns/cells.py": ("encode_column",),
     "data/columns/sources.py": ("parts", "_check_columns"),
     "data/variables.py": (
         "Variable.match", "Variable.code", "Variable.is_outside", "Variable._near",

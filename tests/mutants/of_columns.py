@@ -4,7 +4,7 @@ from tests.mutants.mutant import Mutant
 
 _SOURCES, _CODES, _LEVELS = (
     "data/columns/sources.py",
-    "data/columns/codes.py",
+    "data/columns/cells.py",
     "data/variables.py",
 )
 _READING, _SCHEMA = "tests/test_reading.py::", "tests/test_schema.py::"

@@ -188,7 +188,7 @@ MUTANTS = (
     ),
     _fault(
         "cells: one that is refused becomes the first level",
-        "data/columns/codes.py",
+        "data/columns/cells.py",
         "outside = [values[i] for i in np.flatnonzero(used) if codes[i] is None]",
         "outside = []",
         _TYPES,

@@ -14,7 +14,7 @@ __all__ = [
     "remembering",
 ]
 
-from dpjax.data.columns.codes import encode_column, remembering
+from dpjax.data.columns.cells import encode_column, remembering
 from dpjax.data.columns.in_memory import (
     InMemoryTable,
     Part,

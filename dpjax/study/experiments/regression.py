@@ -137,7 +137,7 @@ class RegressionExperiment:
 
     `dpjax.sweep(key, experiment, records, mechanisms=experiment.mechanisms(names,
     epsilons), epsilons=epsilons, prepare=experiment.prepare, repeats=1000)`, where
-    records are numbers, a row a record, the target last.
+    records are rows of numbers with the target last.
 
     A repeat is one random split into training and held-out records, which all
     mechanisms and budgets share. A cell is one fit. Its score is `mse`: the mean
