@@ -226,7 +226,7 @@ def test_wrong_numbers_are_refused(key):
     ):
         with pytest.raises(ValueError, match="must have the 8 numbers"):
             call(jnp.zeros(1, jnp.int32))
-    with pytest.raises(ValueError, match="outside `jit`"):
+    with pytest.raises(ValueError, match="outside of `jit`"):
         jax.jit(lambda x: mechanism.draw(x))(jnp.zeros(8, jnp.int32))
     with pytest.raises(ValueError, match="`stack` must hold one mechanism for each"):
         SplitLaplace(mechanism.stack, ("a",), (8,))
@@ -260,8 +260,11 @@ def test_a_split_in_floats_means_their_decimals():
 @pytest.mark.parametrize(
     ("split", "message"),
     [
-        ({"a": "1/4", "b": "1/4"}, " add up to `epsilon`, 1, exactly, got 1/2"),
-        ({"a": "1/3", "b": 0.6667}, " add up to `epsilon`"),
+        (
+            {"a": "1/4", "b": "1/4"},
+            " add up to the budget, ε = 1, exactly, got ε = 1/2",
+        ),
+        ({"a": "1/3", "b": 0.6667}, " add up to the budget"),
         ({"a": 1}, "each measured table and to no other: a, b; got"),
         ({"a": "1/4", "b": "1/4", "t": "1/2"}, "each measured table and to no other"),
         ({"a": "1/4", "z": "3/4"}, "each measured table and to no other"),

@@ -52,8 +52,7 @@ def latents(
 
     Args:
         name: of the entry: the level of each record's latent, (n,) int32.
-        log_likelihood: of one record for each of k levels, (k,), given the state. It is
-            given one record, and the cost rests on that.
+        log_likelihood: of one record for each of k levels, (k,), given the state.
         bounds: of that log-likelihood; what is outside is clipped.
         epsilon: of one latent's update.
         log_prior: of the levels given the state, (k,).
@@ -65,8 +64,7 @@ def latents(
         would give n away. A replaced record changes the law of its own latent alone,
         given what the state shows: a pass over all of them costs what one update does,
         2Δ at temperature 1, as does a random selection of Q of them, for the state
-        shows whether the record's latent moved. With replacement the same latent may be
-        drawn Q times: Q times that.
+        shows whether the record's latent moved. With replacement, Q times that.
 
     Raises:
         ValueError: if an argument is out of range.
@@ -107,7 +105,19 @@ def latents(
         chosen = jr.permutation(key_which, len(old)) < times
         return {**state, name: jnp.where(chosen, drawn, old)}
 
-    def repeatedly(key: Key, records: Any, state: State) -> State:
+    times = updates or 1
+    if updates is None:
+        return ChargedStep(every, cost, law=law)
+    if not replacement:
+        return ChargedStep(some, cost, law=law)
+    repeatedly = _repeatedly(name, law, times)
+    return ChargedStep(repeatedly, cost, times, law)
+
+
+def _repeatedly(name: str, law: Callable, times: int) -> Callable:
+    """Updates of random records in turn, drawn with replacement."""
+
+    def step(key: Key, records: Any, state: State) -> State:
         shaped(state[name], jnp.shape(state[name])[:1], name)
 
         def update(carried: tuple[Key, State], _: None) -> tuple[tuple, None]:
@@ -120,12 +130,7 @@ def latents(
 
         return lax.scan(update, (key, state), length=times)[0][1]
 
-    times = updates or 1
-    if updates is None:
-        return ChargedStep(every, cost, law=law)
-    if not replacement:
-        return ChargedStep(some, cost, law=law)
-    return ChargedStep(repeatedly, cost, times, law)
+    return step
 
 
 def collapsed(

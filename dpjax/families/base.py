@@ -82,7 +82,7 @@ class Family(abc.ABC):
     """Whether it has one or two parameters, to be listed on a grid (`natural`)."""
 
     def options(self) -> dict[str, Any]:
-        """What `from_bounds` must be told besides the bounds, as plain data."""
+        """Options of `from_bounds` besides the bounds, as plain data."""
         return {}
 
     @property
@@ -253,8 +253,7 @@ class Family(abc.ABC):
         return truncation
 
 
-FAMILIES: Registry[Family] = Registry("family", "families")
-"""Families by the name that files use."""
+FAMILIES: Registry[Family] = Registry("family", "families")  # by the name in files
 
 
 def interval(lower: Any, upper: Any) -> tuple[float, float]:

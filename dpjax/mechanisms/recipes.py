@@ -112,7 +112,7 @@ class Laplace(Recipe):
         spent = noise.guarantee()
         if spent != budget:
             raise ValueError(
-                f"`split` must add up to `epsilon`, {budget}, exactly, got {spent}."
+                f"`split` must add up to the budget, {budget}, exactly, got {spent}."
             )
         return noise
 

@@ -18,7 +18,7 @@ from dpjax._checks import typed_key
 from dpjax._types import Key
 from dpjax.mechanisms.base import MECHANISMS, ExactMechanism, MechanismWithLaw, on_host
 from dpjax.mechanisms.discrete_laplace import DiscreteLaplace
-from dpjax.noise import LaplaceLaw, discrete_laplace, tables
+from dpjax.noise import LaplaceLaw, tables
 from dpjax.noise.discrete_laplace import LARGEST
 from dpjax.privacy import (
     Adjacency,
@@ -210,22 +210,8 @@ class SplitLaplace(MechanismWithLaw, ExactMechanism):
 
     def is_possible_output(self, values: np.ndarray, length: int) -> bool:
         """Integers between -2^29 and 2^29, one for each exact number."""
-        if length != sum(self.lengths) or values.shape != (length,):
-            return False
-        return bool(np.all(np.abs(values) <= LARGEST))
-
-    def log_prob(
-        self, released: Real[Array, "*shape"], exact: Real[Array, "*shape"]
-    ) -> Float[Array, "*shape"]:
-        """Log-probability of each released number (before the clip at ±2^29).
-
-        Raises:
-            ValueError: if there is not one for each number of the tables.
-        """
-        self._refuse_stacked()
-        self._refuse_length(released)
-        noise = released - exact.astype(released.dtype)
-        return discrete_laplace.log_prob(noise, self.rates)
+        fits = values.shape == (length,) == (sum(self.lengths),)
+        return fits and bool(np.all(np.abs(values) <= LARGEST))
 
     def noise(self, shape: tuple[int, ...]) -> LaplaceLaw:
         """The discrete Laplace law of every number, with the rate of its table."""

@@ -100,17 +100,15 @@ def infer(star: Star, windows: Windows) -> StarLaw:
     tilt = _hub_tilt(star, guess.sum()[None], first[None], windows.records)
     hub = lowest[:, None], windows.hub, star.alpha[:, None], tilt
     logs += window_weights(*hub, star.given)[..., 0]
-    leaves, leaf_others, sums = [], [], []
-    above = logs
-    for group in star.leaves:
-        rows = _leaf_rows(star, group, lowest, guess, windows)
-        other, start = others(rows), _by_row(lowest, group)
+    leaves = [_leaf_rows(star, x, lowest, guess, windows) for x in star.leaves]
+    leaf_others = [others(rows) for rows in leaves]
+    sums, above = [], logs
+    for group, rows, other in zip(star.leaves, leaves, leaf_others, strict=True):
+        start = _by_row(lowest, group)
         sums.append(totals(rows, other[0], start, windows.hub))
         message, bound = _message(rows, sums[-1], start)
         logs += _by_level(message, group)
         above += _by_level(bound, group)
-        leaves.append(rows)
-        leaf_others.append(other)
     tails = star_bounds.hub_tails(star, lowest, windows.hub)
 
     def as_hub(logs: Array) -> Rows:
@@ -121,27 +119,32 @@ def infer(star: Star, windows: Windows) -> StarLaw:
     hub_others, ratio, hub_law, log_evidence, of_records = _infer_hub(
         hub, first, windows.records
     )
-    bound = as_hub(above)
-    _, _, law_above, evidence_above, _ = _infer_hub(bound, first, windows.records)
-    # What is found of what may be there is the mean of a product over levels, in the
-    # law of what may be there; the product misses at most the sum of what each misses.
-    missed = jnp.where(law_above > 0, -jnp.expm1(logs - above), 0)
-    missed = (law_above * missed).sum()
-    outside = star_bounds.outside(star, bound, first, windows.records)
+    missed = _missed(star, as_hub(above), first, windows.records, logs - above)
     offset, kept_law, lost = _keep(hub_law, windows.kept)
-    ratios = [
-        quotient(
-            _by_row(kept_law.T, group), take(z, _by_row(offset, group), windows.kept)
-        )
-        for group, z in zip(star.leaves, sums, strict=True)
-    ]
-    odds = jnp.exp(outside - evidence_above)
-    lost = lost if leaves else jnp.zeros_like(lost)
-    omitted = jnp.stack([missed, jnp.where(odds < 1, odds, 1), lost])
+    ratios = []
+    for group, z in zip(star.leaves, sums, strict=True):
+        kept = take(z, _by_row(offset, group), windows.kept)
+        ratios.append(quotient(_by_row(kept_law.T, group), kept))
+    omitted = jnp.stack([*missed, lost if leaves else jnp.zeros_like(lost)])
     return StarLaw(
         hub, hub_others, hub_law, first, of_records, ratio, leaves, leaf_others,
         lowest + offset, ratios, log_evidence, omitted,
     )  # fmt: skip
+
+
+def _missed(
+    star: Star, bound: Rows, first: Array, records: int, gap: Array
+) -> tuple[Array, Array]:
+    """Bounds of the shares that the sums over leaves and the hub's window omit.
+
+    The share found is the mean of a product over levels, in the law of the upper bound;
+    the product omits at most the sum of what each factor omits.
+    """
+    _, _, law_above, evidence_above, _ = _infer_hub(bound, first, records)
+    share = jnp.where(law_above > 0, -jnp.expm1(gap), 0)
+    outside = star_bounds.outside(star, bound, first, records)
+    odds = jnp.exp(outside - evidence_above)
+    return (law_above * share).sum(), jnp.where(odds < 1, odds, 1)
 
 
 def _steps(length: int) -> Int32[Array, " length"]:
