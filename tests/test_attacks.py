@@ -22,10 +22,9 @@ from dpjax.noise import laplace
 from dpjax.noise.discrete_laplace import LARGEST
 from dpjax.privacy import Sensitivity
 from dpjax.statistics import Sufficient
-
-from . import attacks
-from .cases import mostly_thorough
-from .statistical import assert_at_least
+from tests.helpers import attacks
+from tests.helpers.cases import mostly_thorough
+from tests.helpers.statistical import assert_at_least
 
 STUDIED = Laplace(1.0, Sensitivity(1, "add-remove"))
 BINARY = dp.BayesNet.naive_bayes({"t": [0, 1], "x": [0, 1]}, "t")

@@ -12,9 +12,8 @@ from scipy.special import betaln, digamma
 from dpjax import BayesNet, theory
 from dpjax.privacy import REPLACE_ONE
 from dpjax.statistics import FourierCoefficients, NetworkCounts
-
-from .networks import TINY, random_network
-from .statistical import ALPHA, assert_at_least
+from tests.helpers.networks import TINY, random_network
+from tests.helpers.statistical import ALPHA, assert_at_least
 
 BITS = [0, 1]
 NAIVE = BayesNet.naive_bayes({f"v{i}": BITS for i in range(17)}, "v0")

@@ -18,9 +18,8 @@ from dpjax.mechanisms.cell_mass import CellMass
 from dpjax.noise.simplex_grid import LOG_BITS, log_table
 from dpjax.statistics import NetworkCounts
 from dpjax.tables.layout import TableLayout
-
-from .cases import mostly_thorough
-from .statistical import ALPHA, chi_square_pvalue
+from tests.helpers.cases import mostly_thorough
+from tests.helpers.statistical import ALPHA, chi_square_pvalue
 
 NETS = {
     "coin": BayesNet.from_parents({"x": [0, 1]}, {"x": []}),

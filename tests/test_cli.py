@@ -12,8 +12,7 @@ import pytest
 
 import dpjax as dp
 from dpjax.cli.main import main
-
-from .cases import mostly_thorough
+from tests.helpers.cases import mostly_thorough
 
 SCHEMA = {
     "variables": {

@@ -19,7 +19,7 @@ from dpjax.cli.sample_report import disagreement
 from dpjax.data.schema import Schema
 from dpjax.event_logs import HiddenMarkovPosterior, fit
 from dpjax.plots import figures
-from tests.event_log import LOG, NET, columns, encoded
+from tests.helpers.event_log import LOG, NET, columns, encoded
 
 SECRET = "777"
 MODEL = ("--model", "hmm", "--region", "place", "--time", "month")

@@ -13,8 +13,8 @@ import pytest
 import dpjax as dp
 from dpjax.cli.main import main
 from dpjax.study.experiments import NaiveBayesExperiment
+from tests.helpers.event_log import LOG, columns, encoded
 
-from .event_log import LOG, columns, encoded
 from .test_sweeps_on_meshes import ROOT, free_port
 
 LEVELS = {"x": [0, 1], "y": ["no", "yes"], "z": [0, 1], "unused": [0, 1]}

@@ -27,9 +27,8 @@ from dpjax.families.log_densities import (
     gamma_log_density,
     inverse_wishart_log_density,
 )
-
-from .families import fit
-from .statistical import assert_departs, assert_follows
+from tests.helpers.families import fit
+from tests.helpers.statistical import assert_departs, assert_follows
 
 
 def numbers(tree):

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from dpjax.families import conjugate_posterior
-
-from .cases import mostly_thorough
-from .families import FAMILIES, fit, random_records
+from tests.helpers.cases import mostly_thorough
+from tests.helpers.families import FAMILIES, fit, random_records
 
 ONE_A_LAW = [
     "bernoulli",

@@ -15,10 +15,9 @@ from dpjax.families import (
     NormalInverseWishartParameters,
     RegressionParameters,
 )
-
-from .cases import mostly_thorough
-from .families import fit, random_records
-from .statistical import assert_follows
+from tests.helpers.cases import mostly_thorough
+from tests.helpers.families import fit, random_records
+from tests.helpers.statistical import assert_follows
 
 # Bayes' rule: posterior over prior is the likelihood, up to a factor; and the posterior
 # after one more record says what that record's predictive density was.

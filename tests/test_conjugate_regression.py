@@ -8,9 +8,8 @@ import pytest
 from scipy import stats
 
 from dpjax.families import KnownNoiseParameters, LinearRegression
-
-from .families import fit, random_records
-from .statistical import assert_follows
+from tests.helpers.families import fit, random_records
+from tests.helpers.statistical import assert_follows
 
 LINE = LinearRegression((0.0, 1.0), (4.0, 2.0), (-1.0, 2.0))
 THROUGH_0 = LinearRegression((0.0, 1.0), (4.0, 2.0), (-1.0, 2.0), intercept=False)

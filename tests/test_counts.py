@@ -14,8 +14,7 @@ from dpjax.tables.counts import (
     tables as on_device,
 )
 from dpjax.tables.layout import TableLayout
-
-from .networks import TINY, random_network, random_records, tables
+from tests.helpers.networks import TINY, random_network, random_records, tables
 
 
 def brute_force(records, net, families):

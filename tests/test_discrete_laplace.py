@@ -13,9 +13,8 @@ import pytest
 from dpjax.noise import discrete_laplace, tables
 from dpjax.noise.keys import study_key
 from dpjax.noise.keys.chacha import CHACHA20
-
-from .cases import mostly_thorough
-from .statistical import ALPHA, chi_square_pvalue
+from tests.helpers.cases import mostly_thorough
+from tests.helpers.statistical import ALPHA, chi_square_pvalue
 
 RATES = [Fraction(21), Fraction(1), Fraction(1, 2), Fraction(1, 40), Fraction(1, 10**5)]
 

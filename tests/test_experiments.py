@@ -31,11 +31,10 @@ from dpjax.study.experiments.splits import (
 )
 from dpjax.study.experiments.table_learners import MECHANISMS
 from dpjax.study.metrics import table_errors
-
-from . import event_log
-from .cases import mostly_thorough
-from .networks import TINY, random_network, random_records
-from .statistical import assert_counts_follow
+from tests.helpers import event_log
+from tests.helpers.cases import mostly_thorough
+from tests.helpers.networks import TINY, random_network, random_records
+from tests.helpers.statistical import assert_counts_follow
 
 # The target is not the first column.
 BINARY = dp.BayesNet.naive_bayes({name: [0, 1] for name in "abtc"}, "t")

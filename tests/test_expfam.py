@@ -20,8 +20,13 @@ from dpjax.families import (
     Poisson,
 )
 from dpjax.families.moments import largest_change
-
-from .families import FAMILIES, random_records, records_on_grid, statistics, total_of
+from tests.helpers.families import (
+    FAMILIES,
+    random_records,
+    records_on_grid,
+    statistics,
+    total_of,
+)
 
 every_family = pytest.mark.parametrize("name", FAMILIES)
 

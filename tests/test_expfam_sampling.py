@@ -16,8 +16,7 @@ from dpjax.families import (
     MultivariateGaussian,
     Poisson,
 )
-
-from .families import FAMILIES
+from tests.helpers.families import FAMILIES
 
 BOTH = ["replace-one", "add-remove"]
 

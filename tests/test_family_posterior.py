@@ -12,8 +12,7 @@ import dpjax as dp
 from dpjax.data.intervals import Interval
 from dpjax.mechanisms import FamilyPosteriorSampler
 from dpjax.statistics import Sufficient
-
-from .statistical import assert_counts_follow
+from tests.helpers.statistical import assert_counts_follow
 
 LEVELS = (dp.Variable("x", (0, 1)),)
 CASES = {

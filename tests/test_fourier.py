@@ -19,10 +19,9 @@ from dpjax.releases.consistency import consistent
 from dpjax.statistics import FourierCoefficients, NetworkCounts, fourier_sensitivity
 from dpjax.tables.fourier_basis import contrasts, from_coefficients, to_coefficients
 from dpjax.tables.layout import TableLayout
-
-from .cases import mostly_thorough
-from .networks import measure, random_network, random_records, tables
-from .statistical import assert_at_least
+from tests.helpers.cases import mostly_thorough
+from tests.helpers.networks import measure, random_network, random_records, tables
+from tests.helpers.statistical import assert_at_least
 
 BOTH = ["replace-one", "add-remove"]
 

@@ -19,16 +19,15 @@ from dpjax.posteriors.prediction import sample_records
 from dpjax.privacy import ADD_REMOVE, REPLACE_ONE, PureDP
 from dpjax.releases.released import Released
 from dpjax.statistics import FourierCoefficients, NetworkCounts
-from tests.hidden_counts import hidden_counts, joint_states, prior_law
-from tests.networks import TINY
-from tests.statistical import (
+from tests.helpers.cases import mostly_thorough
+from tests.helpers.hidden_counts import hidden_counts, joint_states, prior_law
+from tests.helpers.networks import TINY
+from tests.helpers.statistical import (
     ALPHA,
     assert_at_least,
     assert_counts_follow,
     chi_square_pvalue,
 )
-
-from .cases import mostly_thorough
 
 N = 3
 PRIOR = 0.7

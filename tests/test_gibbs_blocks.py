@@ -26,7 +26,7 @@ from dpjax.chains import (
     update_sites,
     update_sites_collapsed,
 )
-from tests.statistical import ALPHA, assert_counts_follow, assert_follows
+from tests.helpers.statistical import ALPHA, assert_counts_follow, assert_follows
 
 MANY = 20_000
 DECLARED = np.array([[True, False], [True, True], [False, True]])  # times, regions

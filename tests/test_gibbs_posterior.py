@@ -14,10 +14,9 @@ from dpjax.posteriors import gibbs_posterior
 from dpjax.privacy import ADD_REMOVE, REPLACE_ONE
 from dpjax.releases.released import Released
 from dpjax.statistics import FourierCoefficients, NetworkCounts
-from tests.hidden_counts import hidden_counts
-from tests.networks import TINY, measure
-
-from .cases import mostly_thorough
+from tests.helpers.cases import mostly_thorough
+from tests.helpers.hidden_counts import hidden_counts
+from tests.helpers.networks import TINY, measure
 
 DEVIATIONS = 6  # of Monte Carlo error: one number in 1e8 beyond
 CHAIN = BayesNet.from_parents(

@@ -5,8 +5,7 @@ import pytest
 
 from dpjax import BayesNet, Schema
 from dpjax.data.bayes_net import maximal_groups
-
-from .networks import random_network
+from tests.helpers.networks import random_network
 
 LEVELS = {"a": [0, 1], "b": [0, 1, 2], "c": ["x", "y"]}
 

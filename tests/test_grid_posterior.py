@@ -13,10 +13,9 @@ from dpjax.mechanisms import NetworkPosteriorSampler
 from dpjax.mechanisms.sampling_loss import limit_loss, sample_loss
 from dpjax.noise.simplex_grid import LOG_BITS, SimplexGrid, log_table
 from dpjax.statistics import NetworkCounts
-
-from .cases import mostly_thorough
-from .networks import TINY
-from .statistical import assert_counts_follow
+from tests.helpers.cases import mostly_thorough
+from tests.helpers.networks import TINY
+from tests.helpers.statistical import assert_counts_follow
 
 UNITS = 8
 COIN = BayesNet.from_parents({"x": [0, 1]}, {"x": []})

@@ -14,9 +14,8 @@ from scipy.special import gammaln, logsumexp
 from dpjax.chains import draw_log_gamma, draw_paths
 from dpjax.event_logs.sampler import CellCounts, begin, sweep
 from dpjax.event_logs.tables import draw_bounded_tables
-from tests.statistical import ALPHA, assert_follows
-
-from .cases import mostly_thorough
+from tests.helpers.cases import mostly_thorough
+from tests.helpers.statistical import ALPHA, assert_follows
 
 DECLARED = np.array([[True, True, True], [False, True, True]])
 OBSERVED = np.array([[True, True, False], [True, True, True]])

@@ -17,7 +17,7 @@ from dpjax.event_logs import (
     fit,
     log_variables,
 )
-from tests.event_log import LOG, NET, STATISTIC, columns, encoded, released
+from tests.helpers.event_log import LOG, NET, STATISTIC, columns, encoded, released
 
 SIZES = {"chains": 3, "sweeps": 23, "burn_in": 3}
 

@@ -26,8 +26,7 @@ from dpjax.event_logs import (
 from dpjax.event_logs.charged import _width
 from dpjax.event_logs.sampler import cell_log_likelihoods, table_laws
 from dpjax.privacy import PureDP, advanced, logarithm_above, rounded_up
-
-from .cases import mostly_thorough
+from tests.helpers.cases import mostly_thorough
 
 LOG = [
     Variable("place", ("north", "south")),

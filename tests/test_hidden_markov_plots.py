@@ -10,7 +10,7 @@ from dpjax.event_logs import HiddenMarkovPosterior, log_variables
 from dpjax.plots import hidden_states
 from dpjax.plots.figures import COLOURS
 from dpjax.plots.hidden_states import DISTINCT, OTHERS, UNDECLARED, colour_of, shares
-from tests.event_log import LOG, NET
+from tests.helpers.event_log import LOG, NET
 
 REGION, TIME, FIELDS = log_variables(NET)
 

@@ -18,7 +18,7 @@ from dpjax.event_logs import (
     sample_hidden_markov,
 )
 from dpjax.statistics import NetworkCounts
-from tests.event_log import LOG, STATISTIC, encoded, released
+from tests.helpers.event_log import LOG, STATISTIC, encoded, released
 
 
 def test_counts_are_of_every_cell_empty_or_not(rng):

@@ -25,8 +25,8 @@ from dpjax.distributions.rejection import each_until_accepted, until_accepted
 from dpjax.mechanisms import DiscreteLaplace, NetworkPosteriorSampler
 from dpjax.noise import discrete_laplace, tables
 from dpjax.noise.keys import release_key, threefry
+from tests.helpers.networks import TINY
 
-from .networks import TINY
 from .test_private_chains import start, toy
 
 DRAWN_FROM = []  # the words of every key that bits were drawn from

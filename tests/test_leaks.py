@@ -27,9 +27,8 @@ from dpjax.mechanisms import Laplace
 from dpjax.privacy import Sensitivity
 from dpjax.statistics import FourierCoefficients, NetworkCounts, Sufficient
 from dpjax.tables.counts import count, pack
-
-from . import leaks
-from .leaks import REAL, WHOLE, WORD
+from tests.helpers import leaks
+from tests.helpers.leaks import REAL, WHOLE, WORD
 
 SCHEMA = dp.Schema({"t": [0, 1], "x": ["a", "b", "c"]})
 NET = dp.BayesNet.naive_bayes(SCHEMA, "t")

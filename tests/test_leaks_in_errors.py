@@ -12,9 +12,9 @@ from dpjax import event_logs
 from dpjax.cli.main import main
 from dpjax.statistics import NetworkCounts, Sufficient
 from dpjax.tables.counts import count, pack
+from tests.helpers import leaks
+from tests.helpers.leaks import WHOLE, WORD
 
-from . import leaks
-from .leaks import WHOLE, WORD
 from .test_leaks import LOG, NET, SCHEMA
 
 

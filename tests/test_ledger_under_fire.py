@@ -13,8 +13,7 @@ import pytest
 
 from dpjax import BudgetExceeded, Ledger
 from dpjax.privacy import ledger_file
-
-from .ledger_processes import (
+from tests.helpers.ledger_processes import (
     CONTEXT,
     COST,
     charge_and_fork,

@@ -10,8 +10,7 @@ import pytest
 from dpjax import BayesNet
 from dpjax.tables.layout import TableLayout
 from dpjax.tables.marginals import JunctionTree, expected_tables, log_partition
-
-from .networks import random_network
+from tests.helpers.networks import random_network
 
 ROUNDING = float(200 * np.finfo(jnp.zeros(0).dtype).eps)
 # Parts without connection, a group twice and one inside another.

@@ -12,8 +12,7 @@ from scipy import stats
 
 from dpjax.mechanisms import DiscreteLaplace, Laplace, discrete_laplace
 from dpjax.privacy import PureDP, Sensitivity
-
-from .statistical import assert_departs, assert_follows
+from tests.helpers.statistical import assert_departs, assert_follows
 
 TWO = Sensitivity(2, "replace-one", tight=True)
 

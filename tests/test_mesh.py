@@ -14,14 +14,13 @@ import pytest
 
 from dpjax.runtime.processes import PeerLost, device_mesh
 from dpjax.tables.counts import sharded
-
-from .mesh_cases import RECORDS
+from tests.helpers.mesh_cases import RECORDS
 
 ROOT = pathlib.Path(__file__).parents[1]
 
 
 def start(*arguments):
-    command = [sys.executable, "-m", "tests.mesh_cases", *map(str, arguments)]
+    command = [sys.executable, "-m", "tests.helpers.mesh_cases", *map(str, arguments)]
     environment = os.environ | {"JAX_ENABLE_X64": os.environ.get("DPJAX_X64", "0")}
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     return subprocess.Popen(command, cwd=ROOT, env=environment, **pipes)

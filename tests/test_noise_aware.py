@@ -15,7 +15,7 @@ from dpjax.mechanisms import DiscreteLaplace, Laplace
 from dpjax.posteriors import Windows, exact_posterior, tree_posterior
 from dpjax.releases.released import Released
 from dpjax.statistics import NetworkCounts
-from tests.enumeration import Enumerated
+from tests.helpers.enumeration import Enumerated
 
 X64 = jax.config.jax_enable_x64
 CLOSE = 1e-9 if X64 else 1e-4

@@ -17,8 +17,8 @@ from dpjax.families import (
     RegressionParameters,
 )
 from dpjax.statistics import Sufficient
-from tests import coverage
-from tests.statistical import ALPHA
+from tests.helpers import coverage
+from tests.helpers.statistical import ALPHA
 
 MANY, N = 1000, 1000
 

@@ -21,8 +21,8 @@ from dpjax.posteriors import family_posterior
 from dpjax.privacy import Sensitivity
 from dpjax.releases.released import Released
 from dpjax.statistics import NetworkCounts, Sufficient
-from tests.conjugates import FAMILIES, arrays
-from tests.statistical import ALPHA
+from tests.helpers.conjugates import FAMILIES, arrays
+from tests.helpers.statistical import ALPHA
 
 COIN = Sufficient.of("bernoulli", (Variable("x", ("no", "yes")),), "replace-one")
 Z_ALPHA = stats.norm.isf(ALPHA / 2)

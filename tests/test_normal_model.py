@@ -13,8 +13,8 @@ from dpjax.posteriors import normal_model, normal_posterior
 from dpjax.privacy import ADD_REMOVE, REPLACE_ONE
 from dpjax.releases.released import Released
 from dpjax.statistics import FourierCoefficients, NetworkCounts
-from tests.hidden_counts import hidden_counts
-from tests.networks import TINY, measure
+from tests.helpers.hidden_counts import hidden_counts
+from tests.helpers.networks import TINY, measure
 
 DEVIATIONS = 6  # of Monte Carlo error: one number in 1e8 beyond
 PRIORS = ("prior", "flat")  # factors of the model

@@ -10,8 +10,7 @@ import pytest
 
 from dpjax import Schema
 from dpjax.data.intervals import number
-
-from .encoded import assert_encoded
+from tests.helpers.encoded import assert_encoded
 
 SCHEMA = Schema(
     {

@@ -10,8 +10,7 @@ import pytest
 from dpjax import BayesNet, Schema
 from dpjax.data.intervals import Interval
 from dpjax.data.schema import as_records
-
-from .encoded import assert_encoded
+from tests.helpers.encoded import assert_encoded
 
 SCHEMA = Schema(
     {

@@ -18,8 +18,7 @@ from dpjax.posteriors import (
 )
 from dpjax.releases.released import Released
 from dpjax.statistics import NetworkCounts
-
-from .networks import TINY
+from tests.helpers.networks import TINY
 
 
 class Prior(NetworkPosterior):

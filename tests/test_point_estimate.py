@@ -16,9 +16,8 @@ from dpjax.posteriors import point_estimate, point_estimate_of
 from dpjax.posteriors.estimate.number_law import number_log_prob
 from dpjax.releases.released import Released
 from dpjax.statistics import FourierCoefficients, NetworkCounts
-
-from .cases import mostly_thorough
-from .networks import TINY, measure, random_records
+from tests.helpers.cases import mostly_thorough
+from tests.helpers.networks import TINY, measure, random_records
 
 MIXED = BayesNet.from_parents(
     {"a": [0, 1], "b": [0, 1, 2], "c": [0, 1], "d": [0, 1]},

@@ -11,9 +11,8 @@ from sklearn.naive_bayes import CategoricalNB
 import dpjax as dp
 from dpjax.posteriors import PlugInPosterior, plug_in_posterior
 from dpjax.statistics import NetworkCounts
-
-from .networks import measure, random_network, random_records, tables
-from .statistical import ALPHA
+from tests.helpers.networks import measure, random_network, random_records, tables
+from tests.helpers.statistical import ALPHA
 
 
 @pytest.fixture(scope="module")

@@ -21,10 +21,9 @@ from dpjax.posteriors import METHODS, FamilyPosterior, NetworkPosterior, Posteri
 from dpjax.posteriors.plug_in import PlugInPosterior, draw_tables
 from dpjax.releases.released import Released
 from dpjax.statistics import NetworkCounts, Sufficient
-
-from .conjugates import FAMILIES
-from .networks import TINY, random_records
-from .statistical import assert_binomial
+from tests.helpers.conjugates import FAMILIES
+from tests.helpers.networks import TINY, random_records
+from tests.helpers.statistical import assert_binomial
 
 pytestmark = pytest.mark.relaxed  # some are NumPyro's, or mix dtypes on the host
 

@@ -19,8 +19,7 @@ from dpjax.mechanisms import DiscreteLaplace
 from dpjax.noise import tables
 from dpjax.privacy import Sensitivity
 from dpjax.statistics import FourierCoefficients, NetworkCounts
-
-from .networks import TINY
+from tests.helpers.networks import TINY
 
 REACH = 12  # outputs are clipped to [-12, 12]: all of them are enumerated
 MOST_RECORDS = 2

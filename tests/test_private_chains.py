@@ -30,7 +30,7 @@ from dpjax.chains import (
 )
 from dpjax.chains.price import clip_to, float_above, float_below
 from dpjax.privacy import PureDP, advanced
-from tests.statistical import assert_counts_follow, assert_follows
+from tests.helpers.statistical import assert_counts_follow, assert_follows
 
 NINE = (math.log(0.1), math.log(0.9))  # log-likelihoods of a record in the toy
 BOUNDS = ("-2.302585093", "-0.105360516")

@@ -10,8 +10,7 @@ from dpjax import BayesNet
 from dpjax.data.bayes_net import maximal_groups
 from dpjax.tables.layout import TableLayout
 from dpjax.tables.projection import project
-
-from .networks import random_network
+from tests.helpers.networks import random_network
 
 ROUNDING = float(100 * np.finfo(jnp.zeros(0).dtype).eps)
 # A table twice, its axes in another order, and one inside another.

@@ -11,15 +11,14 @@ import dpjax as dp
 from dpjax.mechanisms import discrete_laplace
 from dpjax.noise import tables
 from dpjax.releases import measuring, publish
-
-from .networks import (
+from tests.helpers.networks import (
     TINY,
     measure,
     random_network,
     random_records,
     tables as tables_of,
 )
-from .statistical import ALPHA, chi_square_pvalue
+from tests.helpers.statistical import ALPHA, chi_square_pvalue
 
 SCHEMA = dp.Schema({"t": [0, 1], "x": ["a", "b", "c"]})
 NET = dp.BayesNet.naive_bayes(SCHEMA, "t")

@@ -11,8 +11,7 @@ import dpjax as dp
 from dpjax._documents import canonical_json
 from dpjax.posteriors import plug_in_posterior
 from dpjax.releases.file_format import InconsistentRelease, UnreadableRelease
-
-from .networks import random_records
+from tests.helpers.networks import random_records
 
 
 @pytest.fixture

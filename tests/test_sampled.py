@@ -15,8 +15,7 @@ import dpjax as dp
 from dpjax.mechanisms.recipes import recipe_of
 from dpjax.posteriors import SampledPosterior
 from dpjax.releases.file_format import InconsistentRelease
-
-from .networks import TINY
+from tests.helpers.networks import TINY
 
 NET = TINY["chain"]
 RECORDS = np.array([[0, 1], [1, 2], [0, 0], [1, 1]] * 10, np.uint8)

@@ -34,11 +34,11 @@ from dpjax.privacy import Sensitivity
 from dpjax.releases.file_format import InconsistentRelease
 from dpjax.releases.released import Released
 from dpjax.statistics import NetworkCounts
+from tests.helpers.cases import mostly_thorough
+from tests.helpers.enumeration import Enumerated
+from tests.helpers.networks import TINY, measure
+from tests.helpers.statistical import ALPHA, chi_square_pvalue
 
-from .cases import mostly_thorough
-from .enumeration import Enumerated
-from .networks import TINY, measure
-from .statistical import ALPHA, chi_square_pvalue
 from .test_privacy import assert_spends_exactly, clipped_law, data_sets, neighbours
 
 X64 = jax.config.jax_enable_x64

@@ -15,8 +15,7 @@ from dpjax.theory import (
     lemma_3,
     theorem_4,
 )
-
-from .statistical import assert_binomial
+from tests.helpers.statistical import assert_binomial
 
 PRIORS = [(1, 1), (0.5, 0.6), (5, 5), (30, 1), (0.1, 20), (3, 900), (60, 80)]
 

@@ -11,9 +11,8 @@ import dpjax as dp
 from dpjax.mechanisms import DiscreteLaplace, Laplace
 from dpjax.noise import discrete_laplace
 from dpjax.statistics import NetworkCounts
-
-from .networks import TINY
-from .statistical import assert_at_least
+from tests.helpers.networks import TINY
+from tests.helpers.statistical import assert_at_least
 
 NET = TINY["naive Bayes"]
 RECORDS = np.array([[0, 1, 1], [1, 0, 1], [1, 1, 1]] * 20, np.uint8)

@@ -13,8 +13,8 @@ from dpjax.data.intervals import Interval
 from dpjax.data.variables import Variable
 from dpjax.families import Categorical, Gaussian, Poisson
 from dpjax.statistics import Sufficient
+from tests.helpers.families import FAMILIES, random_records, records_on_grid, statistics
 
-from .families import FAMILIES, random_records, records_on_grid, statistics
 from .test_expfam import diameter_of
 
 BOTH = ["replace-one", "add-remove"]

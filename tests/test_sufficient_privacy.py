@@ -17,8 +17,8 @@ from dpjax.families import Categorical, Exponential, Gaussian, Poisson
 from dpjax.mechanisms import DiscreteLaplace
 from dpjax.noise import tables
 from dpjax.privacy import Sensitivity
+from tests.helpers.families import FAMILIES
 
-from .families import FAMILIES
 from .test_privacy import assert_spends_exactly
 from .test_sufficient import BOTH, one_by_one, sufficient
 

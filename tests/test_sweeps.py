@@ -23,8 +23,7 @@ from dpjax.statistics import NetworkCounts
 from dpjax.study.sweeps import checkpoint as files, run as running
 from dpjax.study.sweeps.checkpoint import recorded_block
 from dpjax.study.sweeps.grid import Grid
-
-from .networks import TINY
+from tests.helpers.networks import TINY
 
 NET = TINY["naive Bayes"]
 STATISTIC = NetworkCounts(NET)

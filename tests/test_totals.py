@@ -10,9 +10,8 @@ from scipy import stats
 from dpjax.families import MultivariateGaussian
 from dpjax.families.conjugate import with_parameters
 from dpjax.posteriors.families.totals import log_total
-from tests.conjugates import FAMILIES, arrays
-
-from .cases import mostly_thorough
+from tests.helpers.cases import mostly_thorough
+from tests.helpers.conjugates import FAMILIES, arrays
 
 
 def log_given(name, family, theta, total, n):

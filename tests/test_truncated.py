@@ -12,9 +12,8 @@ from numpyro.infer import MCMC, NUTS
 from scipy import special, stats
 
 from dpjax.distributions import GaussianInBall, TruncatedBeta, TruncatedDirichlet
-
-from .statistical import ALPHA
-from .truncated import beta_law, dithered
+from tests.helpers.statistical import ALPHA
+from tests.helpers.truncated import beta_law, dithered
 
 X64 = jnp.zeros(()).dtype == jnp.float64
 # Concentrations and interval: bulk, both tails with almost no mass, huge, small, wide.

@@ -6,8 +6,7 @@ from scipy.linalg import hadamard
 
 from dpjax.tables import walsh
 from dpjax.tables.walsh import inverse_walsh_hadamard, walsh_hadamard
-
-from .cases import mostly_thorough
+from tests.helpers.cases import mostly_thorough
 
 DTYPES = ["int32", "float32"] + ["int64", "float64"] * jax.config.jax_enable_x64
 FLOATS = [dtype for dtype in DTYPES if dtype.startswith("float")]

@@ -17,7 +17,7 @@ from papers.errata import REPRODUCTIONS
 from papers.errata.beta import clamped, mean_divergence
 from papers.errata.figure_1 import _truncated
 from papers.networks import NAIVE_BAYES
-from tests.statistical import ALPHA
+from tests.helpers.statistical import ALPHA
 
 ERRATA = [one.name for one in REPRODUCTIONS]
 

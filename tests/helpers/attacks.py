@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from scipy import stats
 
-from .statistical import ALPHA
+from tests.helpers.statistical import ALPHA
 
 _STEPS = 24  # XLA's log1p has been seen 19 units of the last place off
 
