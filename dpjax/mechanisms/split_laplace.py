@@ -213,6 +213,18 @@ class SplitLaplace(MechanismWithLaw, ExactMechanism):
         fits = values.shape == (length,) == (sum(self.lengths),)
         return fits and bool(np.all(np.abs(values) <= LARGEST))
 
+    def log_prob(
+        self, released: Real[Array, "*shape"], exact: Real[Array, "*shape"]
+    ) -> Float[Array, "*shape"]:
+        """Log-probability of each released number (before the clip at ±2^29).
+
+        Raises:
+            ValueError: if there is not one for each number of the tables.
+        """
+        self._refuse_stacked()
+        self._refuse_length(released)
+        return self.noise(released.shape).log_prob(released, exact)
+
     def noise(self, shape: tuple[int, ...]) -> LaplaceLaw:
         """The discrete Laplace law of every number, with the rate of its table."""
         return LaplaceLaw(jnp.broadcast_to(self.rates, shape), discrete=True)
