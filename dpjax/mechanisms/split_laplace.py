@@ -216,11 +216,7 @@ class SplitLaplace(MechanismWithLaw, ExactMechanism):
     def log_prob(
         self, released: Real[Array, "*shape"], exact: Real[Array, "*shape"]
     ) -> Float[Array, "*shape"]:
-        """Log-probability of each released number (before the clip at ±2^29).
-
-        Raises:
-            ValueError: if there is not one for each number of the tables.
-        """
+        """Log-probability of each released number (before the clip at ±2^29)."""
         self._refuse_stacked()
         self._refuse_length(released)
         return self.noise(released.shape).log_prob(released, exact)
