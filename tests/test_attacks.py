@@ -18,6 +18,7 @@ import pytest
 
 import dpjax as dp
 from dpjax.mechanisms import DiscreteLaplace, Laplace, SplitLaplace
+from dpjax.mechanisms.recipes import recipe_of
 from dpjax.noise import laplace
 from dpjax.noise.discrete_laplace import LARGEST
 from dpjax.privacy import Sensitivity
@@ -137,8 +138,7 @@ def published(kind, records, draws):
         records,
         epsilon=Fraction(kind.epsilon) * each,
         adjacency="add-remove",
-        mechanism=kind.mechanism,
-        **options,
+        mechanism=recipe_of(kind.mechanism, options),
     )
     exact = released.statistic.measure(jnp.asarray(records))
     if each > 1:
@@ -242,8 +242,7 @@ def test_a_file_shows_integers_and_public_facts_alone(name, tmp_path):
             records,
             epsilon=kind.epsilon,
             adjacency="add-remove",
-            mechanism=kind.mechanism,
-            **options,
+            mechanism=recipe_of(kind.mechanism, options),
         )
         assert jnp.issubdtype(released.values.dtype, jnp.integer)
         released.save(tmp_path / "release.json")

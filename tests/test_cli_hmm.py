@@ -134,8 +134,8 @@ def test_what_is_no_event_log(folder, options, message, capsys):
     ("schema", "message"),
     [
         ("one.json", "`levels` of 'dead' must list at least two"),
-        ("gaps.json", "'month' has not"),
-        ("text.json", "'month' has not"),
+        ("gaps.json", "'month' does not"),
+        ("text.json", "'month' does not"),
         ("number.json", "`variables` must be categorical in an event log"),
         ("bare.json", "at least one further field"),
     ],

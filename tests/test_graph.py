@@ -51,7 +51,7 @@ def test_a_cycle_is_named():
 
 
 def test_a_parent_must_exist_and_come_once():
-    with pytest.raises(ValueError, match="variables of the schema only, got 'z'"):
+    with pytest.raises(ValueError, match="use only variables of the schema, got 'z'"):
         BayesNet.from_parents(LEVELS, {"a": ["z"]})
     with pytest.raises(ValueError, match="`parents` of 'a' must all differ"):
         BayesNet.from_parents(LEVELS, {"a": ["b", "b"]})

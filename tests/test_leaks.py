@@ -24,6 +24,7 @@ from dpjax import event_logs
 from dpjax.data.columns import InMemoryTable
 from dpjax.families import conjugate_posterior
 from dpjax.mechanisms import Laplace
+from dpjax.mechanisms.recipes import recipe_of
 from dpjax.privacy import Sensitivity
 from dpjax.statistics import FourierCoefficients, NetworkCounts, Sufficient
 from dpjax.tables.counts import count, pack
@@ -168,8 +169,7 @@ def test_releases_hold_nothing_exact(what, records, mechanism, options, tmp_path
         records,
         epsilon="1/2",
         adjacency="add-remove",
-        mechanism=mechanism,
-        **options,
+        mechanism=recipe_of(mechanism, options),
     )
     exact = np.asarray(released.statistic.measure(jnp.asarray(records)))
     printed = repr(released) + str(released) + f"{released}"

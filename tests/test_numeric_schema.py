@@ -68,7 +68,7 @@ def test_decoding_gives_the_numbers_back():
 @pytest.mark.parametrize(
     ("records", "message"),
     [
-        (np.ones((2, 2)), r"shape \(n, 3\), a column for each variable, got \(2, 2\)"),
+        (np.ones((2, 2)), r"shape \(n, 3\), one column per variable, got \(2, 2\)"),
         (np.ones(3), r"shape \(n, 3\)"),
         (np.ones((2, 3), bool), "must be real numbers, got bool"),
         (np.ones((2, 3), complex), "must be real numbers, got complex"),
