@@ -20,12 +20,11 @@ from dpjax.cli.main import main
 from dpjax.families import FAMILIES, Bernoulli
 from dpjax.mechanisms import (
     MECHANISMS,
-    RECIPES,
     DiscreteLaplace,
     ExactMechanism,
-    Recipe,
 )
 from dpjax.mechanisms.base import MechanismWithLaw
+from dpjax.mechanisms.recipes import RECIPES, Recipe
 from dpjax.privacy import PureDP, Sensitivity
 from dpjax.statistics import STATISTICS, NetworkCounts, Statistic, Sufficient
 

@@ -161,7 +161,7 @@ def test_batches_of_different_types_are_counted_together():
 def test_a_release_measures_of_a_file_what_it_does_in_memory(
     mechanism, adjacency, table, tmp_path
 ):
-    statistic = dp.mechanisms.RECIPES[mechanism]().statistic(NET, adjacency)
+    statistic = dp.recipes.RECIPES[mechanism]().statistic(NET, adjacency)
     file = parquet(table, tmp_path / "t.parquet")
     exact, rows = measured(statistic, table)
     assert rows == ROWS

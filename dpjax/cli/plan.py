@@ -8,7 +8,7 @@ import json
 
 from dpjax.cli.options import network_of
 from dpjax.data.schema import Schema
-from dpjax.mechanisms import RECIPES
+from dpjax.mechanisms.recipes import RECIPES
 from dpjax.noise.keys import study_key
 from dpjax.privacy import ADJACENCIES, exact_epsilon
 from dpjax.study.plan import Outlook, Plan, plan

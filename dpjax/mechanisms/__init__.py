@@ -2,7 +2,6 @@
 
 __all__ = [
     "MECHANISMS",
-    "RECIPES",
     "CellMass",
     "DiscreteLaplace",
     "ExactMechanism",
@@ -14,7 +13,6 @@ __all__ = [
     "NetworkPosteriorSampler",
     "ParameterMechanism",
     "PosteriorSample",
-    "Recipe",
     "RegressionSample",
     "SplitLaplace",
     "recipes",
@@ -35,5 +33,4 @@ from dpjax.mechanisms.family_samples import GaussianSample, RegressionSample
 from dpjax.mechanisms.laplace import Laplace
 from dpjax.mechanisms.network_posterior_sampler import NetworkPosteriorSampler
 from dpjax.mechanisms.posterior_sample import PosteriorSample
-from dpjax.mechanisms.recipes import RECIPES, Recipe
 from dpjax.mechanisms.split_laplace import SplitLaplace

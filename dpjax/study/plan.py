@@ -18,8 +18,8 @@ from jaxtyping import Array
 from dpjax._checks import one_of, typed_key, whole
 from dpjax._types import Key
 from dpjax.data.bayes_net import BayesNet
-from dpjax.mechanisms import Laplace, NetworkPosteriorSampler, Recipe
-from dpjax.mechanisms.recipes import recipe_of
+from dpjax.mechanisms import Laplace, NetworkPosteriorSampler
+from dpjax.mechanisms.recipes import Recipe, recipe_of
 from dpjax.posteriors.prediction import sample_records
 from dpjax.privacy import (
     ADJACENCIES,

@@ -34,8 +34,8 @@ from dpjax.mechanisms import (
     NetworkPosteriorSampler,
     ParameterMechanism,
     PosteriorSample,
-    Recipe,
 )
+from dpjax.mechanisms.recipes import Recipe
 from dpjax.privacy import (
     REPLACE_ONE,
     Adjacency,
