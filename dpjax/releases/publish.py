@@ -49,11 +49,11 @@ def release(
             that of the statistic, or else of the ledger.
         budget: a guarantee to spend, in place of epsilon and adjacency.
         mechanism: a recipe of `dpjax.mechanisms.recipes` with its options, or the name
-            of one with its defaults: "laplace", noise on the posterior updates; "fourier", noise on
-            their Fourier coefficients, so that all tables agree; "posterior-sample",
-            draws from the truncated and tempered posterior; "map", a draw near its
-            mode, by the joint probability; or "map-cells", the same by the posterior
-            mass of cells, for a few rows.
+            of one with its defaults: "laplace", noise on the posterior updates;
+            "fourier", noise on their Fourier coefficients, so that all tables agree;
+            "posterior-sample", draws from the truncated and tempered posterior; "map",
+            a draw near its mode, by the joint probability; or "map-cells", the same by
+            the posterior mass of cells, for a few rows.
         ledger: charged before anything is drawn.
         ignore: columns of the table that are to be left out; "*" for all others.
 
