@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpjax.cli.main import main as cli
 from papers import (
     STATEMENTS,
     Setting,
@@ -19,6 +18,7 @@ from papers import (
     statements as room,
     statements_table,
 )
+from papers.__main__ import main as cli
 from papers.statements import zhang_naive_bayes, zhang_sampling
 from papers.statements.zhang import ZHANG_STATEMENTS
 
@@ -76,9 +76,9 @@ def test_a_verdict_must_be_known_and_shown():
 
 
 def test_the_command_prints_the_register(capsys):
-    assert cli.main(["reproduce", "--statements"]) == 0
+    assert cli(["--statements"]) == 0
     assert capsys.readouterr().out == statements_table() + "\n"
-    assert cli.main(["reproduce", "--statements", "--json"]) == 0
+    assert cli(["--statements", "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
     assert len(facts) == len(STATEMENTS)
     assert facts[0]["shown_by"] == list(STATEMENTS[0].shown_by)

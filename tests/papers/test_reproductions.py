@@ -7,7 +7,6 @@ from functools import partial
 import numpy as np
 import pytest
 
-from dpjax.cli.main import main
 from dpjax.plots import Panel, Series, TopAxis, draw_panels
 from papers import (
     Claim,
@@ -18,6 +17,7 @@ from papers import (
     reproduce,
     write_page,
 )
+from papers.__main__ import main
 
 
 def tiny(setting):
@@ -108,9 +108,9 @@ def test_the_page_of_all_counts_claims(tiny_one, tmp_path):
 
 def test_the_command_writes_and_says_what_it_found(tiny_one, tmp_path, capsys):
     out = tmp_path / "out"
-    assert main(["reproduce", "tiny", "--out", str(out)]) == 0
+    assert main(["tiny", "--out", str(out)]) == 0
     assert "✓ fails by 7.2 s.e., by paper" in capsys.readouterr().out
-    assert main(["reproduce", "tiny", "--out", str(out), "--json"]) == 0
+    assert main(["tiny", "--out", str(out), "--json"]) == 0
     (found,) = json.loads(capsys.readouterr().out)
     assert [claim["verdict"] for claim in found["claims"]] == ["holds", "fails"]
 
@@ -123,7 +123,7 @@ def test_nothing_is_expected_of_ones_own_data(monkeypatch, tmp_path, capsys):
     one = Reproduction("other", "", "", other, data="any")
     monkeypatch.setitem(catalogue._ALL, "other", one)
     own = ["--data", "own.csv", "--schema", "own.json"]
-    assert main(["reproduce", "other", *own, "--out", str(tmp_path)]) == 0
+    assert main(["other", *own, "--out", str(tmp_path)]) == 0
     assert "· fails by 5.0 s.e." in capsys.readouterr().out
     assert "fails, nothing was expected" in (tmp_path / "other.md").read_text()
 
@@ -135,15 +135,15 @@ def test_a_claim_that_turns_out_otherwise_is_exit_status_1(monkeypatch, tmp_path
 
     one = Reproduction("other", "", "", other)
     monkeypatch.setitem(catalogue._ALL, "other", one)
-    assert main(["reproduce", "other", "--out", str(tmp_path)]) == 1
+    assert main(["other", "--out", str(tmp_path)]) == 1
     assert "not what is known" in (tmp_path / "other.md").read_text()
 
 
 def test_the_list_names_all(capsys):
-    assert main(["reproduce", "--list", "--json"]) == 0
+    assert main(["--list", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)
     assert [one["name"] for one in listed] == [*names()]
-    assert main(["reproduce", "--list"]) == 0
+    assert main(["--list"]) == 0
     assert "foulds-figure-2" in capsys.readouterr().out
 
 
@@ -161,7 +161,7 @@ def test_the_list_names_all(capsys):
 )
 def test_wrong_words_leave_nothing(words, says, tiny_one, tmp_path, capsys):
     out = tmp_path / "out"
-    assert main(["reproduce", *words, "--out", str(out)]) == 2
+    assert main([*words, "--out", str(out)]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert says in line
     assert not out.exists()
