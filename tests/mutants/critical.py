@@ -230,6 +230,9 @@ EXEMPT = {
     ("releases/publish.py:release", "if budget is None:"): (
         "a budget that is given is spent as it is"
     ),
+    ("mechanisms/recipes.py:Laplace.mechanism", "noise ="): (
+        "a cost other than the budget, in ε or adjacency, is refused by the next line"
+    ),
     ("mechanisms/recipes.py:PosteriorSample.mechanism", "prior="): _CHOICE,
     ("mechanisms/recipes.py:PosteriorSample.mechanism", "units="): _CHOICE,
     ("mechanisms/base.py:tables_of", "return None"): _LOUD,

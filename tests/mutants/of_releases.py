@@ -62,14 +62,6 @@ MUTANTS = (
         (_IN_SPLIT_LAPLACE + "test_a_wrong_split_is_one_line_and_costs_nothing",),
     ),
     Mutant(
-        "wrong adjacency",
-        "recipes: a split for the other adjacency",
-        _RECIPES,
-        "noise = SplitLaplace.of_tables(self.split, statistic, budget.adjacency)",
-        'noise = SplitLaplace.of_tables(self.split, statistic, "add-remove")',
-        (_IN_SPLIT_LAPLACE + "test_a_release_spends_what_its_tables_do[replace-one]",),
-    ),
-    Mutant(
         "ε doubled",
         "recipes: family samples of twice the budget",
         _RECIPES,
