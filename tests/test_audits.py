@@ -322,7 +322,8 @@ def test_float_noise_of_the_library_is_caught(key):
 def test_the_how_to_runs(capsys):
     """Its code, as it is printed; what it prints is what it says."""
     text = (DOCS / "how-to-audit.md").read_text("utf-8")
-    (code,) = re.findall(r"```\{code-cell\} python\n(.*?)```", text, re.DOTALL)
+    cells = re.findall(r"```\{code-cell\} python\n(.*?)```", text, re.DOTALL)
+    (code,) = (cell for cell in cells if not cell.startswith("%%"))
     exec(compile(code, "how-to-audit.md", "exec"), {"__name__": "how_to"})
     first, second = capsys.readouterr().out.splitlines()
     assert first.startswith("consistent with ε = 1")

@@ -23,6 +23,7 @@ import dpjax as dp
 from dpjax.chains import charged_chain, draw_log_gamma, price_of, run
 from dpjax.distributions.rejection import each_until_accepted, until_accepted
 from dpjax.mechanisms import DiscreteLaplace, NetworkPosteriorSampler
+from dpjax.mechanisms.recipes import recipe_of
 from dpjax.noise import discrete_laplace, tables
 from dpjax.noise.keys import release_key, threefry
 from tests.helpers.networks import TINY
@@ -174,8 +175,9 @@ RECORDS = np.array([[0, 1], [1, 2], [1, 0]], np.uint8)
 
 def released(mechanism):
     options = {} if mechanism == "laplace" else {"omega": "1/8", "units": 8}
+    recipe = recipe_of(mechanism, options)
     return dp.release(
-        NET, RECORDS, epsilon=1, adjacency="replace-one", mechanism=mechanism, **options
+        NET, RECORDS, epsilon=1, adjacency="replace-one", mechanism=recipe
     )
 
 

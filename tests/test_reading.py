@@ -430,3 +430,12 @@ def test_integers_beyond_2_to_the_53_are_read_as_doubles_or_as_text():
             codes(near, {"x": [2**53]})
     with pytest.raises(ValueError, match="numbers that each show one level"):
         codes(schema, {"x": [2**53 + 2]})  # which some readers take for 2^53
+
+
+def test_a_parquet_file_with_a_damaged_name_of_a_column_is_refused(tmp_path):
+    path = tmp_path / "t.parquet"
+    pa.parquet.write_table(pa.table({"xy": [0, 1]}), path)
+    path.write_bytes(path.read_bytes().replace(b"xy", b"x\xc3"))
+    schema = dp.Schema({"xy": {"levels": [0, 1]}})
+    with pytest.raises(ValueError, match="`table` must be Parquet throughout"):
+        schema.encode(path)

@@ -174,7 +174,8 @@ def calibrated():
     for name, given in options.items():
         what = released(name)
         public = {"epsilon": "4/3", "adjacency": what.adjacency}
-        made = release(what.statistic, records_of(what), **public, **given)
+        recipe = dp.mechanisms.recipes.recipe_of(given.pop("mechanism"), given)
+        made = release(what.statistic, records_of(what), **public, mechanism=recipe)
         chosen[name] = {
             "cost": str(made.guarantee().epsilon),
             **made.mechanism.describe(),

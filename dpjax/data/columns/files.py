@@ -21,7 +21,10 @@ from dpjax.data.columns.in_memory import Part, check_names
 
 BATCH = 1 << 16  # records read at once: at most 1 MiB of a column, for most types
 _PARQUET, _CSV = (".parquet", ".pq"), (".csv", ".csv.gz")
-UNREADABLE: tuple[Any, ...] = (OSError, EOFError, zlib.error, Malformed)
+UNREADABLE: tuple[Any, ...] = (
+    *(OSError, EOFError, zlib.error),
+    *(Malformed, UnicodeDecodeError),
+)
 if pyarrow:
     UNREADABLE = (pyarrow.ArrowException, *UNREADABLE)
 
