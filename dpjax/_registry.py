@@ -31,7 +31,7 @@ class Registry(Generic[Kind]):
         Raises:
             ValueError: if another class has that kind.
         """
-        return self.add_as(getattr(kind, "kind"), kind)  # noqa: B009
+        return self.add_as(getattr(kind, "kind"), kind)  # noqa: B009  (types hide it)
 
     def add_as(self, name: str, kind: Added) -> Added:
         """Register a class under a name, where one class has several.

@@ -29,7 +29,7 @@ def test_public_names_are_those_of_the_list(module):
     for name in NAMES[module]:
         assert getattr(made, name) is not None
     with pytest.raises(AttributeError, match="no_such_name"):
-        made.no_such_name  # noqa: B018
+        made.no_such_name  # noqa: B018  (raises)
 
 
 def test_names_are_loaded_when_they_are_first_used():

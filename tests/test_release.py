@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import jax
 import jax.numpy as jnp
+import jaxtyping
 import numpy as np
 import pytest
 
@@ -123,6 +124,12 @@ def test_an_adjacency_must_be_given():
         dp.release(NET, TABLE, budget=budget, epsilon=1)
     with pytest.raises(ValueError, match="`epsilon` must be given"):
         dp.release(NET, TABLE, adjacency="add-remove")
+    jaxtyping.config.update("jaxtyping_disable", True)  # as for a user
+    try:
+        with pytest.raises(ValueError, match="`budget` must be a guarantee"):
+            dp.release(NET, TABLE, budget=1)
+    finally:
+        jaxtyping.config.update("jaxtyping_disable", False)
 
 
 def test_an_empty_table_is_a_data_set_only_where_its_size_is_private():

@@ -9,6 +9,7 @@ __all__ = [
     "Mechanism",
     "MechanismWithLaw",
     "ParameterMechanism",
+    "PosteriorSampler",
     "all_tables",
     "on_host",
     "tables_of",
@@ -151,6 +152,31 @@ class ParameterMechanism(ExactMechanism):
     @abc.abstractmethod
     def parameters(self, values: Real[Array, "*batch m"]) -> Float[Array, "*batch m"]:
         """The parameters that the integers of a release stand for."""
+
+
+class PosteriorSampler(ParameterMechanism):
+    """Draws from a tempered posterior on a grid.
+
+    A subclass has the fields `temperature` and `cost`, and derives `loss`, what all its
+    draws cost, from public facts alone; it is made only if `cost` covers that.
+    """
+
+    def __check_init__(self: Any):
+        if self.loss > self.cost.epsilon:
+            raise ValueError(
+                "`temperature` must be at least what epsilon allows for this truncation"
+                f" and number of samples: got {float(self.temperature):g}, which costs "
+                f"{float(self.loss):.6g} instead of {float(self.cost.epsilon):.6g}."
+            )
+
+    @property
+    def adjacency(self: Any) -> Adjacency:
+        """Which data sets are neighbours."""
+        return self.cost.adjacency
+
+    def guarantee(self: Any) -> Guarantee:
+        """The cost of all samples together."""
+        return self.cost
 
 
 def on_host(exact: Int[Array, " m"]) -> Int[np.ndarray, " m"]:

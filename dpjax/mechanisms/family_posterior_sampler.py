@@ -18,7 +18,7 @@ from jaxtyping import Array, Float, Int, Real
 from dpjax._checks import one_of, typed_key, whole
 from dpjax._types import Key
 from dpjax.families import Family, Truncation
-from dpjax.mechanisms.base import MECHANISMS, ParameterMechanism, on_host
+from dpjax.mechanisms.base import MECHANISMS, PosteriorSampler, on_host
 from dpjax.mechanisms.family_loss import (
     Prior,
     lowest_temperature,
@@ -44,7 +44,7 @@ _USUAL_SHARE = 0.05
 
 
 @MECHANISMS.add
-class FamilyPosteriorSampler(ParameterMechanism):
+class FamilyPosteriorSampler(PosteriorSampler):
     r"""Draw parameters from $\propto \xi(\theta) \, p(X | \theta)^{1/T}$ on a grid.
 
     Made by `calibrate`. What is released are places on the grid's axes.
@@ -72,12 +72,6 @@ class FamilyPosteriorSampler(ParameterMechanism):
 
     def __check_init__(self):
         refuse_prior(self.prior, self.grid.family)
-        if self.loss > self.cost.epsilon:
-            raise ValueError(
-                "`temperature` must be at least what epsilon allows for this truncation"
-                f" and number of samples: got {float(self.temperature):g}, which costs "
-                f"{float(self.loss):.6g} instead of {float(self.cost.epsilon):.6g}."
-            )
 
     @classmethod
     def calibrate(
@@ -159,20 +153,11 @@ class FamilyPosteriorSampler(ParameterMechanism):
         return cls(grid, heat or lowest_heat, prior, int(samples), public, cost)
 
     @property
-    def adjacency(self) -> Adjacency:
-        """Which data sets are neighbours."""
-        return self.cost.adjacency
-
-    @property
     def loss(self) -> Fraction:
         """What all samples cost, from the grid, T, the prior and the public n alone."""
         return self.samples * sample_loss(
             self.grid, self.temperature, self.adjacency, self.prior, self.n
         )
-
-    def guarantee(self) -> PureDP:
-        """The cost of all samples together."""
-        return self.cost
 
     def draw(self, exact: Int[Array, " m"]) -> Int[Array, "samples p"]:
         """Places on the axes of the grid, a row a sample.

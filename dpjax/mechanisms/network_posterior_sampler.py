@@ -23,7 +23,7 @@ from dpjax._checks import whole
 from dpjax._types import Key
 from dpjax.mechanisms.base import (
     MECHANISMS,
-    ParameterMechanism,
+    PosteriorSampler,
     all_tables,
     on_host,
     tables_of,
@@ -42,7 +42,7 @@ _MAP = "map-on-grid"
 
 @partial(MECHANISMS.add_as, _MAP)
 @MECHANISMS.add
-class NetworkPosteriorSampler(ParameterMechanism):
+class NetworkPosteriorSampler(PosteriorSampler):
     r"""Draw all tables from $\propto \prod \theta^{\alpha - 1 + N/T}$ on a public grid.
 
     Every row of every table is a multiple of 1/units with no entry below ω. Made by
@@ -69,14 +69,6 @@ class NetworkPosteriorSampler(ParameterMechanism):
     tempered_prior: bool = eqx.field(static=True)
     n: int | None = eqx.field(static=True)
     cost: PureDP = eqx.field(static=True)
-
-    def __check_init__(self):
-        if self.loss > self.cost.epsilon:
-            raise ValueError(
-                "`temperature` must be at least what epsilon allows for this truncation"
-                f" and number of samples: got {float(self.temperature):g}, which costs "
-                f"{float(self.loss):.6g} instead of {float(self.cost.epsilon):.6g}."
-            )
 
     @classmethod
     def posterior(
@@ -181,20 +173,11 @@ class NetworkPosteriorSampler(ParameterMechanism):
         )
 
     @property
-    def adjacency(self) -> Adjacency:
-        """Which data sets are neighbours."""
-        return self.cost.adjacency
-
-    @property
     def loss(self) -> Fraction:
         """What all samples cost, from the grid, T, the prior and the public n alone."""
         return self.samples * sample_loss(
             self.grids, self.temperature, self.adjacency, self.prior, self.n
         )
-
-    def guarantee(self) -> PureDP:
-        """The cost of all samples together."""
-        return self.cost
 
     def omegas(self) -> list[Fraction]:
         """For each variable the smallest probability of a level."""

@@ -192,25 +192,20 @@ class PosteriorSample(_OfAllTables):
         if isinstance(statistic, FamilyStatistic):
             _refuse("an exponential family", omega=self.omega, units=self.units)
             common |= {"truncation": self.truncation, "points": self.points}
+            common["prior"] = self.prior
             return FamilyPosteriorSampler.calibrate(
                 statistic.family,
                 statistic.steps,
                 statistic.lowest,
                 epsilon,
                 adjacency,
-                prior=self.prior,  # type: ignore[arg-type]
                 **common,
             )
         _refuse("a network", truncation=self.truncation, points=self.points)
-        return NetworkPosteriorSampler.posterior(
-            all_tables(statistic),
-            epsilon,
-            adjacency,
-            omega=self.omega,
-            prior=1 if self.prior is None else self.prior,  # type: ignore[arg-type]
-            units=1000 if self.units is None else self.units,
-            **common,
-        )
+        given = {"omega": self.omega, "prior": self.prior, "units": self.units}
+        common |= {name: value for name, value in given.items() if value is not None}
+        layout = all_tables(statistic)
+        return NetworkPosteriorSampler.posterior(layout, epsilon, adjacency, **common)
 
 
 @RECIPES.add

@@ -6,6 +6,7 @@ from collections.abc import Collection
 from functools import partial
 from typing import Any
 
+from dpjax._checks import brief
 from dpjax._types import Records
 from dpjax.data.bayes_net import BayesNet
 from dpjax.data.columns import Table
@@ -76,6 +77,11 @@ def release(
         budget = budget_of(_given(epsilon), adjacency or _adjacency_of(what, ledger))
     elif epsilon is not None or adjacency is not None:
         raise ValueError("`budget` must come without `epsilon` and `adjacency`.")
+    elif not isinstance(budget, Guarantee):
+        raise ValueError(
+            "`budget` must be a guarantee, such as `dpjax.privacy.budget_of(1, "
+            f"'add-remove')`, got {brief(budget)}."
+        )
     recipe = recipe_of(mechanism)
     statistic = _statistic(recipe, what, budget.adjacency)
     statistic.sensitivity(budget.adjacency)  # refuses one for the other adjacency
@@ -108,7 +114,7 @@ def _statistic(
     if not recipe.accepts(what):
         raise ValueError(
             f"`mechanism` must be one for {what.kind}, such as 'laplace', got "
-            f"{str(recipe)!r}: it is for a network, all families of it."
+            f"{str(recipe)!r}, which is for other statistics."
         )
     return what
 

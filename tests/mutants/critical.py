@@ -97,7 +97,6 @@ FUNCTIONS = {
         "grids_of_omega", "grids_of_share", "temperature", "choose_share", "chosen",
     ),
     "mechanisms/network_posterior_sampler.py": (
-        "NetworkPosteriorSampler.__check_init__",
         "NetworkPosteriorSampler.from_description", "NetworkPosteriorSampler.loss",
         "NetworkPosteriorSampler.draw",
         "NetworkPosteriorSampler.draw_with", "NetworkPosteriorSampler._rows",
@@ -113,7 +112,7 @@ FUNCTIONS = {
         "widest_grid", "lowest_temperature", "sample_loss", "posterior_scores",
     ),
     "mechanisms/family_posterior_sampler.py": (
-        "FamilyPosteriorSampler.__check_init__", "FamilyPosteriorSampler.calibrate",
+        "FamilyPosteriorSampler.calibrate",
         "FamilyPosteriorSampler.loss", "FamilyPosteriorSampler.draw",
         "FamilyPosteriorSampler.draw_with",
         "FamilyPosteriorSampler.scores", "FamilyPosteriorSampler.from_description",
@@ -133,7 +132,9 @@ FUNCTIONS = {
         "Laplace.mechanism", "Fourier.mechanism", "PosteriorSample.mechanism",
         "Map.mechanism", "MapCells.mechanism",
     ),
-    "mechanisms/base.py": ("tables_of", "all_tables"),
+    "mechanisms/base.py": (
+        "PosteriorSampler.__check_init__", "tables_of", "all_tables",
+    ),
     "releases/measuring.py": ("measured", "_of_few", "_refuse_size", "_refuse_traced"),
     "chains/price.py": (
         "price_of", "full_loss", "float_above", "float_below", "table_width",
@@ -158,8 +159,7 @@ REFUSALS = (
     "mechanisms/discrete_laplace.py:DiscreteLaplace.sample",
     "mechanisms/discrete_laplace.py:_to_words",
     "mechanisms/split_laplace.py:SplitLaplace.calibrate",
-    "mechanisms/network_posterior_sampler.py:NetworkPosteriorSampler.__check_init__",
-    "mechanisms/family_posterior_sampler.py:FamilyPosteriorSampler.__check_init__",
+    "mechanisms/base.py:PosteriorSampler.__check_init__",
     "mechanisms/family_posterior_sampler.py:FamilyPosteriorSampler.scores",
     *("chains/price.py:price_of", "chains/price.py:table_width"),
     *("chains/price.py:shaped", "event_logs/charged.py:_width"),
@@ -233,8 +233,7 @@ EXEMPT = {
     ("mechanisms/recipes.py:Laplace.mechanism", "noise ="): (
         "a cost other than the budget, in ε or adjacency, is refused by the next line"
     ),
-    ("mechanisms/recipes.py:PosteriorSample.mechanism", "prior="): _CHOICE,
-    ("mechanisms/recipes.py:PosteriorSample.mechanism", "units="): _CHOICE,
+    ("mechanisms/recipes.py:PosteriorSample.mechanism", "common |= {name"): _CHOICE,
     ("mechanisms/base.py:tables_of", "return None"): _LOUD,
     ("mechanisms/base.py:all_tables", "layout ="): _TEXT,
     ("releases/publish.py:_statistic", "if isinstance(what, BayesNet):"): (

@@ -12,8 +12,8 @@ _IN_EXACT_CHOICE = "tests/test_exact_choice.py::"
 MUTANTS = (
     Mutant(
         "branch left out",
-        "grid posterior: a mechanism that costs more than it says",
-        _GRID_POSTERIOR,
+        "samplers: a mechanism that costs more than it says",
+        "mechanisms/base.py",
         "if self.loss > self.cost.epsilon:",
         "if self.loss > 2 * self.cost.epsilon:",
         (

@@ -73,8 +73,8 @@ MUTANTS = (
         "ε doubled",
         "recipes: samples of twice the budget",
         _RECIPES,
-        "            all_tables(statistic),\n            epsilon,\n",
-        "            all_tables(statistic),\n            2 * epsilon,\n",
+        "NetworkPosteriorSampler.posterior(layout, epsilon, adjacency,",
+        "NetworkPosteriorSampler.posterior(layout, 2 * epsilon, adjacency,",
         (_IN_SAMPLING_DOORS + "test_a_mechanism_is_made_for_the_budget",),
     ),
     Mutant(
