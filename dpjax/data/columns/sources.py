@@ -2,6 +2,7 @@
 
 __all__ = ["parts"]
 
+import contextlib
 import os
 import pathlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -118,6 +119,10 @@ class _Dataset(Part):
         except UNREADABLE:
             pass
         # Outside the handler, so that Arrow's error is not the context of this one.
+        # Arrow reads ahead: what it cannot convert may come before its file's turn.
+        for fragment in _fragments(self.dataset):
+            with contextlib.suppress(*UNREADABLE):
+                _check_columns(fragment, self.dataset.schema, names)
         raise ValueError(
             "`table` must be a data set that can be read throughout, "
             f"{_unreadable(self.dataset)} is not."
