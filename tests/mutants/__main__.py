@@ -121,7 +121,7 @@ class Lab:
     ) -> tuple[int | None, str]:
         """1 and the test that noticed something; 0 if all passed; else None and why."""
         report = copy / f"report{name}.xml"
-        options = ["-q", "-x", "-p", "no:cacheprovider", "-p", "beside"]
+        options = ["-q", "-x", "--tb=line", "-p", "no:cacheprovider", "-p", "beside"]
         options += ["-o", "addopts=", f"--junitxml={report}"]
         options += ["-W", "ignore:Module already imported"]  # where this forked from
         status, output = python(copy, ["pytest", *options, *tests], _limit(copy))

@@ -13,7 +13,10 @@ import runpy
 import sys
 import warnings
 
-for name in ("jax", "equinox", "jaxtyping", "scipy.stats", "mpmath", "pytest"):
+for name in (
+    *("jax", "equinox", "jaxtyping", "mpmath", "numpyro.infer", "pandas", "pytest"),
+    *("pyarrow.dataset", "pyarrow.parquet", "scipy.stats"),
+):
     importlib.import_module(name)
 # Nothing has run in JAX when this is forked.
 warnings.filterwarnings("ignore", r"os\.fork\(\) was called", RuntimeWarning)
