@@ -27,6 +27,7 @@ from dpjax.privacy import (
     rounded_up,
     subsampled,
 )
+from tests.helpers.neighbours import neighbouring_pairs, worst_ratio
 
 MOST = 3  # records
 
@@ -54,28 +55,11 @@ def noisy_score(base, bits):
     return law
 
 
-def worst_ratio(law_of, pairs):
-    """Largest ratio of an output's probabilities over all pairs, both ways."""
-    worst = Fraction(0)
-    for one, other in pairs:
-        p, q = law_of(one), law_of(other)
-        for y in p.keys() | q.keys():
-            a, b = p.get(y, 0), q.get(y, 0)
-            if a or b:
-                worst = max(worst, a / b if b else math.inf, b / a if a else math.inf)
-    return worst
-
-
 def neighbours(kinds, adjacency):
     """All pairs of neighbouring tables (ordered) of at most MOST records."""
-    for n in range(MOST + 1):
-        for table in itertools.product(kinds, repeat=n):
-            for i in range(n):
-                if adjacency == ADD_REMOVE:
-                    yield table, (*table[:i], *table[i + 1 :])
-                else:
-                    for other in kinds:
-                        yield table, (*table[:i], other, *table[i + 1 :])
+    sizes = range(MOST + 1)
+    tables = [x for n in sizes for x in itertools.product(kinds, repeat=n)]
+    return neighbouring_pairs(tables, kinds, adjacency)
 
 
 def product(*laws):
@@ -259,7 +243,9 @@ def test_poisson_sampling_does_not_help_under_replace_one():
 def test_a_fixed_size_is_no_fixed_share_under_add_remove():
     release = functools.partial(noisy_score, 2)
     one, other = (0, 1), (0,)
-    worst = worst_ratio(functools.partial(fixed_size, release, 1), [(one, other)])
+    worst = worst_ratio(
+        functools.partial(fixed_size, release, 1), [(one, other), (other, one)]
+    )
     assert worst > 1 + Fraction(1, 2) * (2 - 1)
     with pytest.raises(ValueError, match="`cost` must be for 'replace-one' with fixed"):
         subsampled(cost_of(2, ADD_REMOVE), "1/2", "fixed-size")

@@ -1,6 +1,6 @@
 """Posterior samples of exponential families: privacy by enumeration of every law."""
 
-import itertools
+import functools
 from fractions import Fraction
 
 import jax
@@ -12,6 +12,7 @@ import dpjax as dp
 from dpjax.data.intervals import Interval
 from dpjax.mechanisms import FamilyPosteriorSampler
 from dpjax.statistics import Sufficient
+from tests.helpers.neighbours import data_sets, neighbouring_pairs, worst_loss
 from tests.helpers.statistical import assert_counts_follow
 
 LEVELS = (dp.Variable("x", (0, 1)),)
@@ -69,32 +70,21 @@ def log_law(mechanism, vector):
     return logits - np.logaddexp.reduce(logits)
 
 
-def worst_loss(mechanism, vectors, n):
-    """Over data sets of n records: only their sum matters."""
-    sums = {tuple(np.zeros_like(vectors[0]))} if n == 0 else None
-    for _ in range(n - (mechanism.adjacency == "replace-one")):
-        sums = {
-            tuple(np.add(s, v))
-            for s in sums or {(0,) * len(vectors[0])}
-            for v in vectors
-        }
-    sums = sums or {(0,) * len(vectors[0])}
-    worst, laws = 0.0, {}
+def loss_of(mechanism, vectors, n):
+    """Over all neighbours of n records, or n and n + 1."""
 
-    def law(total):
-        if total not in laws:
-            laws[total] = log_law(mechanism, total)
-        return laws[total]
+    @functools.cache
+    def of_total(total):
+        return log_law(mechanism, total)
 
-    for rest in sums:
-        more = [tuple(np.add(rest, v)) for v in vectors]
-        if mechanism.adjacency == "replace-one":
-            pairs = itertools.combinations(more, 2)
-        else:
-            pairs = ((rest, other) for other in more)
-        for one, other in pairs:
-            worst = max(worst, np.abs(law(one) - law(other)).max())
-    return worst
+    def law(data):
+        return of_total(tuple(map(sum, zip(*data, strict=True))) or zero)
+
+    zero = (0,) * len(vectors[0])
+    vectors = list(map(tuple, vectors))
+    sizes = {n, n + (mechanism.adjacency == "add-remove")}
+    pairs = neighbouring_pairs(data_sets(vectors, sizes), vectors, mechanism.adjacency)
+    return worst_loss(law, pairs)
 
 
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
@@ -106,7 +96,7 @@ def test_no_output_tells_neighbours_apart_by_more_than_epsilon(name, adjacency):
     for n in (1, 3) if name != "gaussian" else (1, 2):
         public = n if adjacency == "replace-one" else None
         mechanism = calibrated(name, adjacency, n=public)
-        worst = worst_loss(mechanism, vectors, n)
+        worst = loss_of(mechanism, vectors, n)
         assert worst <= mechanism.guarantee().epsilon + 1e-9
         assert worst >= float(mechanism.guarantee().epsilon) / 4
 
@@ -116,7 +106,7 @@ def test_no_output_tells_neighbours_apart_by_more_than_epsilon(name, adjacency):
 def test_with_one_parameter_the_loss_at_a_public_n_is_exact(name, n):
     mechanism = calibrated(name, "replace-one", "9", n=n, temperature="1")
     vectors = single_vectors(name, "replace-one")[[0, -1]]
-    worst = worst_loss(mechanism, vectors, n)
+    worst = loss_of(mechanism, vectors, n)
     assert float(mechanism.loss) == pytest.approx(worst, abs=1e-9)
     limit = calibrated(name, "replace-one", "9", temperature="1")
     assert mechanism.loss < limit.loss
@@ -147,7 +137,7 @@ def test_half_the_temperature_is_noticed(name):
         name, "replace-one", "99", n=3, temperature=right.temperature / 2
     )
     vectors = single_vectors(name, "replace-one")[[0, -1]]
-    assert worst_loss(halved, vectors, 3) > float(right.guarantee().epsilon) * 1.5
+    assert loss_of(halved, vectors, 3) > float(right.guarantee().epsilon) * 1.5
 
 
 def test_a_prior_is_worth_records(rng):

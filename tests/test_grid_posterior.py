@@ -1,5 +1,6 @@
 """Posterior samples on a grid: privacy by enumeration of every law, and its mutants."""
 
+import functools
 import itertools
 import math
 from fractions import Fraction
@@ -14,6 +15,13 @@ from dpjax.mechanisms.sampling_loss import limit_loss, sample_loss
 from dpjax.noise.simplex_grid import LOG_BITS, SimplexGrid, log_table
 from dpjax.statistics import NetworkCounts
 from tests.helpers.cases import mostly_thorough
+from tests.helpers.neighbours import (
+    all_records,
+    data_sets,
+    neighbouring_pairs,
+    records_array,
+    worst_loss,
+)
 from tests.helpers.networks import TINY
 from tests.helpers.statistical import assert_counts_follow
 
@@ -39,60 +47,42 @@ def log_law(grid, exponents):
     return scores - np.logaddexp.reduce(scores)
 
 
-def neighbours(net, n, adjacency):
-    """Every pair of neighbouring data sets, the first one of n records."""
-    records = list(itertools.product(*map(range, net.sizes)))
-    for data in itertools.combinations_with_replacement(records, n):
-        if adjacency == "add-remove":
-            yield from ((data, (*data, record)) for record in records)
-        else:
-            for i, record in itertools.product(range(n), records):
-                yield data, (*data[:i], record, *data[i + 1 :])
-
-
 def counts_of(net, data):
-    counts = np.zeros(net.layout.length, int)
-    cells = net.layout.cells(np.array(data, np.int32).reshape(-1, len(net.sizes)))
-    for cell in np.asarray(cells).ravel():
-        counts[cell] += 1
-    return counts
+    cells = net.layout.cells(records_array(data, net).astype(np.int32))
+    return np.bincount(np.asarray(cells).ravel(), minlength=net.layout.length)
 
 
-def worst_loss(net, mechanism, n, law=log_law, pairs=()):
-    """Largest log-ratio of any output's probabilities under any two neighbours.
+def loss_of(net, mechanism, n, law=log_law, pairs=None):
+    """Largest loss over all neighbours of n records, or n and n + 1.
 
-    Rows are drawn independently: the worst output is made of every row's worst one.
+    Rows are drawn independently: each is a part of the output.
     """
-    worst, laws, all_counts = 0.0, {}, {}
+
+    @functools.cache
+    def of_row(grid, counts):
+        return law(grid, [mechanism._exponent(count) for count in counts])
+
     offsets = net.layout.offsets
-
-    def row_law(grid, counts):
-        if (grid, counts) not in laws:
-            exponents = [mechanism._exponent(int(count)) for count in counts]
-            laws[grid, counts] = law(grid, exponents)
-        return laws[grid, counts]
-
-    def counts_once(data):
-        data = tuple(sorted(data))
-        if data not in all_counts:
-            all_counts[data] = counts_of(net, data)
-        return all_counts[data]
-
-    for pair in pairs or neighbours(net, n, mechanism.adjacency):
-        one, other = map(counts_once, pair)
-        total = np.zeros(2)
+    rows = [
+        (grid, slice(first, first + grid.levels))
         for (grid, _), start, stop in zip(
             mechanism.grids, offsets[:-1], offsets[1:], strict=True
-        ):
-            for first in range(start, stop, grid.levels):
-                row = slice(first, first + grid.levels)
-                if (one[row] != other[row]).any():
-                    ratio = row_law(grid, tuple(one[row])) - row_law(
-                        grid, tuple(other[row])
-                    )
-                    total += [ratio.max(), -ratio.min()]
-        worst = max(worst, *total)
-    return worst
+        )
+        for first in range(start, stop, grid.levels)
+    ]
+
+    @functools.cache
+    def parts(data):
+        counts = counts_of(net, data)
+        return tuple(tuple(counts[row].tolist()) for _, row in rows)
+
+    if pairs is None:
+        records = all_records(net)
+        sizes = {n, n + (mechanism.adjacency == "add-remove")}
+        sets = data_sets(records, sizes)
+        pairs = neighbouring_pairs(sets, records, mechanism.adjacency)
+    laws = [functools.partial(of_row, grid) for grid, _ in rows]
+    return worst_loss(laws, [(parts(a), parts(b)) for a, b in pairs])
 
 
 def calibrated(net, adjacency, n, epsilon="1", omega="1/8", **options):
@@ -110,7 +100,7 @@ def test_no_output_tells_neighbours_apart_by_more_than_epsilon(
     net = NETS[name]
     for n in (1, 2, 3):
         mechanism = calibrated(net, adjacency, n, epsilon, prior=prior)
-        worst = worst_loss(net, mechanism, n)
+        worst = loss_of(net, mechanism, n)
         assert worst <= mechanism.guarantee().epsilon + 1e-9
         assert worst >= float(mechanism.guarantee().epsilon) / 3
 
@@ -120,7 +110,7 @@ def test_a_map_draw_costs_no_more_than_epsilon():
         mechanism = NetworkPosteriorSampler.map(
             TINY["chain"].layout, "2", adjacency, omega="1/8", units=UNITS
         )
-        assert 0.5 < worst_loss(TINY["chain"], mechanism, 3) <= 2
+        assert 0.5 < loss_of(TINY["chain"], mechanism, 3) <= 2
         assert mechanism.tempered_prior
 
 
@@ -203,7 +193,7 @@ def test_half_the_temperature_is_noticed(name):
     halved = calibrated(
         net, "replace-one", 3, epsilon="8", temperature=right.temperature / 2
     )
-    assert worst_loss(net, halved, 3) > right.guarantee().epsilon * Fraction(3, 2)
+    assert loss_of(net, halved, 3) > right.guarantee().epsilon * Fraction(3, 2)
 
 
 def test_clipping_instead_of_truncation_is_noticed():
@@ -218,8 +208,8 @@ def test_clipping_instead_of_truncation_is_noticed():
     mechanism = NetworkPosteriorSampler.posterior(
         COIN.layout, "1000", "replace-one", n=20, omega="1/5", temperature=1, units=100
     )
-    assert worst_loss(COIN, mechanism, 20) <= mechanism.guarantee().epsilon
-    clipped = worst_loss(COIN, mechanism, 20, clipped_log_law)
+    assert loss_of(COIN, mechanism, 20) <= mechanism.guarantee().epsilon
+    clipped = loss_of(COIN, mechanism, 20, clipped_log_law)
     assert clipped > mechanism.guarantee().epsilon + 1
 
 
@@ -235,8 +225,8 @@ def test_row_costs_at_actual_row_counts_are_noticed():
         for n in (1, 20)
     }
     zeros, ones = (0,) * 10, (0, *(1,) * 9)
-    pair = [zeros] * 20, [zeros] * 19 + [ones]
-    worst = worst_loss(net, mechanism, 20, pairs=[pair])
+    pair = (zeros,) * 20, (*[zeros] * 19, ones)
+    worst = loss_of(net, mechanism, 20, pairs=[pair])
     assert charged[1] < worst <= charged[20] == mechanism.guarantee().epsilon
 
 

@@ -1,5 +1,6 @@
 """Lipschitz constants against brute force over parameters and records."""
 
+import functools
 import itertools
 import math
 from fractions import Fraction
@@ -18,6 +19,7 @@ from dpjax.theory import (
     row_constant,
     truncation,
 )
+from tests.helpers.neighbours import data_sets, neighbouring_pairs, worst_loss
 
 # networks as levels and parents of each variable
 NETWORKS = {
@@ -79,20 +81,18 @@ def test_constants_are_rounded_up_and_hardly(levels):
     assert bernoulli_constant("0.01") == row_constant(2, 0.01)
 
 
-def worst_loss(omega, temperature, n, adjacency):
+def loss_of_a_sample(omega, temperature, n, adjacency):
     """Of one sample from a posterior on the two points ω and 1 - ω, over all data."""
     support = np.log([[1 - omega, omega], [omega, 1 - omega]])  # parameter, record
 
-    def log_posterior(ones, size):
-        weights = support @ [size - ones, ones] / temperature
+    @functools.cache
+    def log_posterior(data):
+        weights = support @ [len(data) - sum(data), sum(data)] / temperature
         return special.log_softmax(weights)
 
-    step = 0 if adjacency == "replace-one" else 1
-    return max(
-        np.abs(log_posterior(s, n) - log_posterior(t, n - step)).max()
-        for s in range(n + 1)
-        for t in {max(s - 1, 0), min(s, n - step)}
-    )
+    sizes = [n] if adjacency == "replace-one" else [n - 1, n]
+    pairs = neighbouring_pairs(data_sets((0, 1), sizes), (0, 1), adjacency)
+    return worst_loss(log_posterior, pairs)
 
 
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
@@ -100,7 +100,8 @@ def worst_loss(omega, temperature, n, adjacency):
 def test_a_posterior_sample_costs_what_it_loses_on_many_records(adjacency, temperature):
     cost = posterior_sample_cost(bernoulli_constant("0.2"), adjacency, temperature)
     losses = [
-        worst_loss(0.2, float(Fraction(temperature)), n, adjacency) for n in (3, 100)
+        loss_of_a_sample(0.2, float(Fraction(temperature)), n, adjacency)
+        for n in (3, 100)
     ]
     assert losses[0] < 0.999 * losses[1]
     assert losses[1] == pytest.approx(float(cost.epsilon), rel=1e-9)

@@ -6,19 +6,20 @@ Probabilities are the exact ones of the implemented table, clipped to a small ra
 that "every output" is a finite list.
 """
 
-import functools
 import itertools
-import math
 from fractions import Fraction
 
-import jax
-import numpy as np
 import pytest
 
 from dpjax.mechanisms import DiscreteLaplace
 from dpjax.noise import tables
 from dpjax.privacy import Sensitivity
 from dpjax.statistics import FourierCoefficients, NetworkCounts
+from tests.helpers.neighbours import (
+    assert_spends_exactly,
+    measured_pairs,
+    worst_ratio,
+)
 from tests.helpers.networks import TINY
 
 REACH = 12  # outputs are clipped to [-12, 12]: all of them are enumerated
@@ -45,15 +46,15 @@ def clipped_law(mechanism):
             1 - sum(noise[z] for z in range(-REACH - count + 1, REACH + count))
         ) / 2
         above = 1 - below - sum(inside)
-        law[count] = [below, *inside, above]
+        law[count] = dict(enumerate([below, *inside, above]))
     return law
 
 
 def test_the_enumerated_law_is_a_law():
     law = clipped_law(mechanism_for(TINY["coin"], "1", "replace-one"))
     for row in law.values():
-        assert sum(row) == 1
-        assert min(row) > 0
+        assert sum(row.values()) == 1
+        assert min(row.values()) > 0
 
 
 def mechanism_for(net, epsilon, adjacency, factor=1, kind="maximal families"):
@@ -62,56 +63,11 @@ def mechanism_for(net, epsilon, adjacency, factor=1, kind="maximal families"):
     return DiscreteLaplace.calibrate(epsilon, wrong)
 
 
-def data_sets(net):
-    records = list(itertools.product(*map(range, net.sizes)))
-    for n in range(MOST_RECORDS + 1):
-        yield from itertools.combinations_with_replacement(records, n)
-
-
-def neighbours(data, net, adjacency):
-    records = list(itertools.product(*map(range, net.sizes)))
-    if adjacency == "add-remove":
-        if len(data) < MOST_RECORDS:
-            yield from ((*data, record) for record in records)
-        yield from ((*data[:i], *data[i + 1 :]) for i in range(len(data)))
-    else:
-        for i, record in itertools.product(range(len(data)), records):
-            yield (*data[:i], record, *data[i + 1 :])
-
-
-@functools.cache
-def changes(net, adjacency, kind):
-    """How neighbours differ: every set of pairs (number, neighbour's number)."""
-    statistic = STATISTICS[kind](net, adjacency)
-    count = jax.jit(statistic.measure)
-    measured = {
-        data: count(np.array(data, np.uint8).reshape(-1, len(net.sizes))).tolist()
-        for data in data_sets(net)
-    }
-    return {
-        tuple(sorted(zip(exact, measured[tuple(sorted(other))], strict=True)))
-        for data, exact in measured.items()
-        for other in neighbours(data, net, adjacency)
-    }
-
-
 def largest_loss(net, mechanism, adjacency, kind="maximal families"):
     """Exact factor by which an output's probability differs between neighbours."""
-    law = clipped_law(mechanism)
-    factor = {
-        (a, b): max(p / q for p, q in zip(law[a], law[b], strict=True))
-        for a, b in itertools.product(law, law)
-    }
-    return max(
-        math.prod(factor[a, b] for a, b in pairs if a != b)
-        for pairs in changes(net, adjacency, kind)
-    )
-
-
-def assert_spends_exactly(epsilon, worst):
-    bound = Fraction(epsilon)
-    assert worst <= tables._exp_lower_bound(bound), "more than ε is lost"
-    assert worst >= tables._exp(bound * Fraction(99, 100)), "noise is wasted"
+    statistic, law = STATISTICS[kind](net, adjacency), clipped_law(mechanism)
+    pairs = measured_pairs(statistic, net, adjacency, MOST_RECORDS)
+    return worst_ratio([law.__getitem__] * statistic.length, pairs)
 
 
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
@@ -149,7 +105,5 @@ def test_joint_outputs_lose_what_the_numbers_lose_one_by_one():
     one, other = [law[1], law[0]], [law[0], law[1]]  # the one record, replaced
     outputs = list(itertools.product(range(2 * REACH + 1), repeat=2))
     joint = max(one[0][y] * one[1][z] / (other[0][y] * other[1][z]) for y, z in outputs)
-    separate = max(p / q for p, q in zip(law[1], law[0], strict=True)) * max(
-        p / q for p, q in zip(law[0], law[1], strict=True)
-    )
+    separate = worst_ratio([law.__getitem__] * 2, [((1, 0), (0, 1))])
     assert joint == separate <= largest_loss(net, mechanism, adjacency)

@@ -30,6 +30,7 @@ from dpjax.chains import (
 )
 from dpjax.chains.price import clip_to, float_above, float_below
 from dpjax.privacy import PureDP, advanced
+from tests.helpers.neighbours import neighbouring_pairs, worst_loss
 from tests.helpers.statistical import assert_counts_follow, assert_follows
 
 NINE = (math.log(0.1), math.log(0.9))  # log-likelihoods of a record in the toy
@@ -105,10 +106,8 @@ def made(state):
     }
 
 
-def neighbours(records=2):
-    for data in itertools.product((0, 1), repeat=records):
-        for i in range(records):
-            yield data, (*data[:i], 1 - data[i], *data[i + 1 :])
+DATA = list(itertools.product((0, 1), repeat=2))
+NEIGHBOURS = neighbouring_pairs(DATA, (0, 1), "replace-one")
 
 
 @pytest.mark.parametrize("epsilon", ["1/2", "3", "10"])
@@ -117,15 +116,13 @@ def test_a_chain_costs_what_it_says(epsilon):
     steps, sweeps = toy(epsilon), 2
     cost = sum(float(step.cost.epsilon) for step in steps) * sweeps
     assert cost == pytest.approx(4 * min(float(Fraction(epsilon)), 2 * DELTA))
-    laws = {
-        data: trajectories(*steps, data, sweeps)
-        for data in itertools.product((0, 1), repeat=2)
-    }
-    loss = max(
-        laws[data][path] - laws[other][path]
-        for data, other in neighbours()
-        for path in laws[data]
-    )
+    laws = {data: trajectories(*steps, data, sweeps) for data in DATA}
+    paths = list(laws[DATA[0]])
+
+    def law(data):
+        return np.array([laws[data][path] for path in paths])
+
+    loss = worst_loss(law, NEIGHBOURS)
     assert 0.98 * cost <= loss <= cost * (1 + 1e-5)
 
 
@@ -354,20 +351,13 @@ def test_barkers_moves_cost_what_they_say(epsilon):
     rare = jnp.log(jnp.asarray([0.9989, 0.001, 0.0001]))
     step = candidates(rare, epsilon)
 
-    def laws(data, now, proposed):
-        def target(which):
-            state = {"which": jnp.asarray(which, jnp.int32)}
-            return float(step.law(jnp.asarray(data, jnp.int32), state))
+    def law(data):
+        states = [{"which": jnp.asarray(i, jnp.int32)} for i in range(3)]
+        logs = [float(step.law(jnp.asarray(data, jnp.int32), x)) for x in states]
+        ratios = [b - a for a, b in itertools.permutations(logs, 2)]
+        return log_expit([ratios, np.negative(ratios)])  # move, stay
 
-        ratio = target(proposed) - target(now)
-        return log_expit(ratio), log_expit(-ratio)  # move, stay
-
-    loss = max(
-        abs(x - y)
-        for data, other in neighbours()
-        for move in itertools.permutations(range(3), 2)
-        for x, y in zip(laws(data, *move), laws(other, *move), strict=True)
-    )
+    loss = worst_loss(law, NEIGHBOURS)
     cost = float(step.cost.epsilon)
     assert 0.98 * cost <= loss <= cost * (1 + 1e-5)
 

@@ -4,7 +4,6 @@ import copy
 import hashlib
 import itertools
 import json
-import math
 from fractions import Fraction
 from functools import partial
 
@@ -36,10 +35,15 @@ from dpjax.releases.released import Released
 from dpjax.statistics import NetworkCounts
 from tests.helpers.cases import mostly_thorough
 from tests.helpers.enumeration import Enumerated
+from tests.helpers.neighbours import (
+    assert_spends_exactly,
+    measured_pairs,
+    worst_ratio,
+)
 from tests.helpers.networks import TINY, measure
 from tests.helpers.statistical import ALPHA, chi_square_pvalue
 
-from .test_privacy import assert_spends_exactly, clipped_law, data_sets, neighbours
+from .test_privacy import clipped_law
 
 X64 = jax.config.jax_enable_x64
 CLOSE = 1e-9 if X64 else 1e-4
@@ -65,28 +69,10 @@ def release(split=SPLIT, epsilon=1, adjacency="replace-one", **options):
 
 def largest_loss(statistic, mechanism, adjacency):
     """Exact factor by which an output's probability differs between neighbours."""
-    net, factors = statistic.net, []
+    laws = []
     for name, cells in statistic.parts.items():
-        law = clipped_law(mechanism.parts[name])
-        factor = {
-            (a, b): max(p / q for p, q in zip(law[a], law[b], strict=True))
-            for a, b in itertools.product(law, law)
-        }
-        factors += [factor] * cells
-    count = jax.jit(statistic.measure)
-    measured = {
-        data: count(np.array(data, np.uint8).reshape(-1, len(net.sizes))).tolist()
-        for data in data_sets(net)
-    }
-    pairs = {
-        (tuple(exact), tuple(measured[tuple(sorted(other))]))
-        for data, exact in measured.items()
-        for other in neighbours(data, net, adjacency)
-    }
-    return max(
-        math.prod(f[a, b] for f, a, b in zip(factors, *pair, strict=True) if a != b)
-        for pair in pairs
-    )
+        laws += [clipped_law(mechanism.parts[name]).__getitem__] * cells
+    return worst_ratio(laws, measured_pairs(statistic, statistic.net, adjacency))
 
 
 CASES = {

@@ -18,8 +18,8 @@ from dpjax.mechanisms import DiscreteLaplace
 from dpjax.noise import tables
 from dpjax.privacy import Sensitivity
 from tests.helpers.families import FAMILIES
+from tests.helpers.neighbours import assert_spends_exactly, worst_ratio
 
-from .test_privacy import assert_spends_exactly
 from .test_sufficient import BOTH, one_by_one, sufficient
 
 TINY = {
@@ -32,17 +32,15 @@ TINY = {
 TINY = {(name, x.adjacency): x for name, both in TINY.items() for x in both}
 
 
-def all_changes(statistic):
-    """Every difference between the vectors of neighbours."""
+def changes(statistic):
+    """What neighbours differ by, beside what they have in common: pairs of vectors."""
     ((lower, upper),) = statistic.family.bounds
     grid = np.linspace(lower, upper, 9, dtype=np.float32)[:, None]
     rows = {tuple(row) for row in np.asarray(one_by_one(statistic)(grid)).tolist()}
-    zero = (0,) * statistic.length
-    if statistic.adjacency == "add-remove":
-        pairs = itertools.product(rows, [zero])
-    else:
-        pairs = itertools.product(rows, repeat=2)
-    return {tuple(np.subtract(*pair).tolist()) for pair in pairs}
+    nothing = (0,) * statistic.length
+    others = [nothing] if statistic.adjacency == "add-remove" else rows
+    pairs = itertools.product(rows, others)
+    return {(nothing, tuple(np.subtract(*pair).tolist())) for pair in pairs}
 
 
 def largest_loss(statistic, epsilon, factor=Fraction(1)):
@@ -50,20 +48,12 @@ def largest_loss(statistic, epsilon, factor=Fraction(1)):
     sensitivity = statistic.sensitivity(statistic.adjacency)
     wrong = Sensitivity(int(sensitivity.value * factor), statistic.adjacency)
     table = DiscreteLaplace.calibrate(epsilon, wrong).table
-    reach = range(-12, 13)
-    noise = {z: tables.probability(table, z) for z in range(-40, 41)}
 
     @functools.cache
-    def factor_of(change):
-        return max(noise[z] / noise[z - change] for z in reach)
+    def law(number):
+        return {z: tables.probability(table, z - number) for z in range(-12, 13)}
 
-    worst = Fraction(1)
-    for change in all_changes(statistic):
-        loss = Fraction(1)
-        for part in change:
-            loss *= factor_of(part)
-        worst = max(worst, loss)
-    return worst
+    return worst_ratio([law] * statistic.length, changes(statistic))
 
 
 @pytest.mark.parametrize(("name", "adjacency"), TINY)
