@@ -18,7 +18,8 @@ class Registry(Generic[Kind]):
 
     Args:
         noun: what they are kinds of, in errors.
-        nouns: the plural, where it does not end in s.
+        nouns: the last part of the name of the group of entry points, where that is not
+            the noun with an s.
     """
 
     def __init__(self, noun: str, nouns: str = "") -> None:
@@ -52,15 +53,18 @@ class Registry(Generic[Kind]):
             ValueError: if there is none.
         """
         if isinstance(name, str) and name not in self._kinds:
-            found = importlib.metadata.entry_points(group=self._group, name=name)
-            for entry in found:
-                self.add_as(name, entry.load())
+            for entry in self._installed():
+                if entry.name == name:
+                    self.add_as(name, entry.load())
         if not isinstance(name, str) or name not in self._kinds:
             raise ValueError(
                 f"`kind` must be that of a {self._noun}, one of "
-                f"{', '.join(self._kinds)}, got {name!r:.80}."
+                f"{', '.join(self)}, got {name!r:.80}."
             )
         return self._kinds[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._kinds)
+        return iter(dict.fromkeys([*self._kinds, *(x.name for x in self._installed())]))
+
+    def _installed(self) -> importlib.metadata.EntryPoints:
+        return importlib.metadata.entry_points(group=self._group)

@@ -141,3 +141,21 @@ def test_all_kinds_are_tried_in_the_order_that_is_documented():
     places = [text.index(f'"{kind}"') for kind in names]
     assert places == sorted(places)
     assert all(f'"{kind}"' in text for kind in METHODS)
+
+
+def test_an_installed_package_adds_a_method_by_an_entry_point(tmp_path, monkeypatch):
+    """It is loaded when the first method is looked for, named or not."""
+    module = "from tests.test_open_posterior import Ignorance as Method\n"
+    (tmp_path / "beside_dpjax.py").write_text(module)
+    metadata = tmp_path / "beside_dpjax-1.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Name: beside-dpjax\nVersion: 1\n")
+    entry = "[dpjax.methods]\nignorance = beside_dpjax:Method\n"
+    (metadata / "entry_points.txt").write_text(entry)
+    monkeypatch.setattr(METHODS, "_kinds", dict(METHODS._kinds))
+    assert dp.posterior(release(n=4), method="plug-in").method == "plug-in"
+    monkeypatch.syspath_prepend(tmp_path)
+    assert dp.posterior(release()).method == "ignorance"
+    assert METHODS["ignorance"].__name__ == "Ignorance"
+    with pytest.raises(ValueError, match=r"one of .*, ignorance, got"):
+        METHODS["hope"]

@@ -68,7 +68,7 @@ class InferenceMethod(abc.ABC):
         """
 
 
-METHODS: Registry[InferenceMethod] = Registry("inference method")
+METHODS: Registry[InferenceMethod] = Registry("inference method", "methods")
 """Methods of inference by name."""
 
 
