@@ -386,6 +386,74 @@ def test_a_cell_without_a_value_is_never_another_level(cell):
         codes(OTHER, {"x": ["a", cell]})
 
 
+GAPS = {"levels": ["a", "b"], "missing": "?", "missing_values": ["none", -9]}
+GAPS = dp.Schema({"x": {**GAPS, "other": "b"}})
+AS_MISSING = ["NA", "null", "N/A", "nan", "?", "none", -9, -9.0, "-9", "-9.0"]
+
+
+@pytest.mark.parametrize("cell", [*MISSING, *AS_MISSING], ids=str)
+def test_a_missing_cell_has_the_declared_level(cell):
+    assert GAPS["x"].levels == ("a", "b", "?")
+    assert codes(GAPS, {"x": ["a", cell, "c"]}) == [0, 2, 1]
+    declared = {"levels": ["a", "b"], "missing": "a", "missing_values": ["none", -9]}
+    strict = dp.Schema({"x": declared})
+    if isinstance(cell, str) and cell == "?":
+        with pytest.raises(ValueError, match='declare an "other" level'):
+            codes(strict, {"x": [cell]})
+    else:
+        assert codes(strict, {"x": ["b", cell]}) == [1, 0]
+
+
+def test_missing_cells_are_the_same_from_every_source(tmp_path):
+    text = "x,y\na,1\n,2\nNA,3\nb,4\nnone,5\n"
+    (tmp_path / "t.csv").write_text(text)
+    arrow = csv.read_csv(tmp_path / "t.csv")
+    pa.parquet.write_table(arrow, tmp_path / "t.parquet")
+    frame = pd.read_csv(tmp_path / "t.csv")
+    kinds = (frame, frame.astype({"x": "category"}), frame.astype({"x": object}))
+    for source in (tmp_path / "t.csv", arrow, tmp_path / "t.parquet", *kinds):
+        assert codes(GAPS, source, ignore="y") == [0, 2, 2, 1, 2]
+
+
+def test_a_release_says_what_a_missing_cell_is(tmp_path):
+    net = dp.BayesNet.from_parents(GAPS, {"x": []})
+    table = {"x": ["a", None, "none"]}
+    released = dp.release(net, table, epsilon=9, adjacency="replace-one")
+    assert released.statistic.length == 3
+    released.save(tmp_path / "r.json")
+    assert '"version":2' in (tmp_path / "r.json").read_text()
+    assert dp.load(tmp_path / "r.json").net == net
+    older = (tmp_path / "r.json").read_text().replace('"version":2', '"version":1')
+    (tmp_path / "r.json").write_text(older)
+    with pytest.raises(ValueError, match="version differs"):
+        dp.load(tmp_path / "r.json")
+
+
+@pytest.mark.parametrize(
+    ("declared", "message"),
+    [
+        ({"missing_values": ["?"]}, "`missing` of 'x' must be given"),
+        ({"missing": "a", "missing_values": ["b"]}, "must all differ, got 'b' twice"),
+        ({"missing": "a", "missing_values": ["1.0"]}, None),
+        ({"missing": "a", "missing_values": [1.0]}, "must all differ, got '1' twice"),
+        ({"missing": "a", "missing_values": "?"}, "by a list of levels"),
+        ({"missing": math.nan}, "must be text, finite numbers or booleans"),
+        ({"missing": "a", "levels": ["a", "NA"]}, "must not contain 'NA', which reade"),
+        ({"missing": "NA", "levels": ["a", "NA"]}, None),
+        ({"missing": "NA", "levels": ["a"]}, None),
+        ({"missing": "a", "levels": ["a"]}, "must list at least two"),
+    ],
+)
+def test_what_is_missing_is_declared_without_contradiction(declared, message):
+    declared = {"levels": ["a", "b", 1], **declared}
+    if message is None:
+        schema = dp.Schema({"x": declared})
+        assert dp.Schema(schema.to_json()["variables"]) == schema
+        return
+    with pytest.raises(ValueError, match=message):
+        dp.Schema({"x": declared})
+
+
 def test_nulls_of_arrow_are_missing_in_every_type(tmp_path):
     kinds = (pa.int8(), pa.float16(), pa.float64(), pa.bool_(), pa.string(), pa.null())
     for kind in (*kinds, pa.decimal128(5, 2), pa.dictionary(pa.int8(), pa.string())):

@@ -139,7 +139,7 @@ def test_a_field_too_few_is_inconsistent(released, tmp_path):
             lambda text: text.replace("dpjax-release", "other"),
             "must be a file of format",
         ),
-        (lambda text: text.replace('"version":1', '"version":2'), "install a newer"),
+        (lambda text: text.replace('"version":1', '"version":3'), "install a newer"),
         (lambda text: text.replace('"content":{', '"content":[],"x":{'), "content"),
         (lambda text: text.replace('"version":1', '"version":0'), "version from 1"),
         (lambda text: text.replace('"version":1', '"version":true'), "version from 1"),

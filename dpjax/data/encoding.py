@@ -234,12 +234,15 @@ def _refusal(variable: AnyVariable, place: str, outside: Sequence) -> str:
             " read it as text (`dtype=str`), or give the path of its file; "
             "`Schema.check` shows the cells."
         )
-    remedy = 'or declare an "other" level'
-    if variable.other is not None:
-        remedy = 'since "other" excludes missing values and ambiguous numbers'
+    remedy = ', or declare a "missing" level' if variable.missing is None else ""
+    remedy += (
+        ', or declare an "other" level for values that are not listed'
+        if variable.other is None
+        else ', since "other" excludes ambiguous numbers'
+    )
     return (
         f"`table` must hold only declared levels, {column} does not (or lacks a "
-        f"value): correct it, {remedy}; `Schema.check` shows the values."
+        f"value): correct it{remedy}; `Schema.check` shows the values."
     )
 
 

@@ -115,6 +115,8 @@ def number(cell: object) -> float | None:
             return math.inf if cell > 0 else -math.inf
         except ValueError:  # a signalling NaN
             return math.nan
+    if isinstance(cell, np.datetime64 | np.timedelta64):
+        return math.nan if np.isnat(cell) else None
     return math.nan if type(cell).__name__ in _MISSING else None
 
 

@@ -40,10 +40,10 @@ class Schema(Mapping[str, AnyVariable]):
     Args:
         variables: a sequence of `Variable` or `Interval`, or a mapping from names to
             declarations. A categorical variable is declared by its list of levels, or
-            by `{"levels": [...], "other": level}`, where `other` is the level of all
-            text and numbers outside the list, which are otherwise rejected. A numeric
-            one is declared by `{"lower": 0, "upper": 120}` and optionally "missing",
-            the value of cells without a number (default: the midpoint).
+            by `{"levels": [...]}` and optionally "other", "missing" and
+            "missing_values", as for `Variable`. A numeric one is declared by
+            `{"lower": 0, "upper": 120}` and optionally "missing", the value of cells
+            without a number (default: the midpoint).
 
     Raises:
         ValueError: if a variable or a name is not valid.

@@ -25,6 +25,11 @@ Level = str | int | float | bool
 _LITERAL = re.compile(  # text that Arrow or DuckDB infers to be an integer
     r"\s*[+-]?(0[xX][\da-fA-F_]+|0[bBoO][\d_]+|\d[\d_]*_[\d_.]*)\s*", re.ASCII
 )
+_NULLS = frozenset(  # text that pandas or Arrow reads as a missing cell
+    "#N/A|#N/A N/A|#NA|-1.#IND|-1.#QNAN|1.#IND|1.#QNAN|<NA>|N/A|NA|NULL|None|n/a|null"
+    .split("|")
+)  # fmt: skip
+_DECLARED = {"levels", "other", "missing", "missing_values"}
 _ROUNDING = 2.0**-49  # relative: readers differ in the last bits
 _EXACT_INTEGERS = 2.0**53  # all readers give smaller integers the same double
 _NARROW: tuple[type, ...] = (np.float16, np.float32)
@@ -42,30 +47,39 @@ class Variable:
             the order of their indices.
         other: the level of all text and numbers outside the list; None (the default)
             rejects such values.
+        missing: the level of cells without a value, added to the levels if it is none
+            of them; None (the default) rejects such cells.
+        missing_values: text and numbers that also stand for a missing cell.
 
     Raises:
-        ValueError: if there are fewer than two levels, if two have the same text or the
-            same number, or if `other` is not one of them.
+        ValueError: if there are fewer than two levels, if two of the levels and missing
+            values have the same text or the same number, if `other` is not one of the
+            levels, or if readers take another level than `missing` for a missing cell.
     """
 
     name: str
     levels: tuple[Level, ...]
     other: Level | None = None
+    missing: Level | None = None
+    missing_values: tuple[Level, ...] = ()
 
     def __post_init__(self):
-        name, levels = self.name, self.levels
+        if self.missing is not None and self._missing is None:
+            object.__setattr__(self, "levels", (*self.levels, self.missing))
+        name, levels, cells = self.name, self.levels, self._cells
         if not isinstance(name, str) or not name:
             raise ValueError("`name` of a variable must be text that is not empty.")
-        if not all(_is_level(level) for level in levels):
+        if not all(map(_is_level, cells)):
             raise ValueError(
-                f"`levels` of {name!r:.80} must be text, finite numbers or booleans."
+                f"`levels` of {name!r:.80}, and what stands for a missing cell, must "
+                "be text, finite numbers or booleans."
             )
         if len(levels) < 2:
             raise ValueError(
                 f"`levels` of {name!r:.80} must list at least two, got {len(levels)}: "
                 "leave a constant out of the schema."
             )
-        twice = _first_repeated(_texts(levels)) or _first_repeated(_numbers(levels))
+        twice = _first_repeated(_texts(cells)) or _first_repeated(_numbers(cells))
         if twice:
             raise ValueError(
                 f"`levels` of {name!r:.80} must all differ, got {twice:.80} twice."
@@ -75,31 +89,47 @@ class Variable:
                 f"`other` of {name!r:.80} must be one of its levels, got "
                 f"{self.other!r:.80}."
             )
+        if self.missing is None and self.missing_values:
+            raise ValueError(
+                f"`missing` of {name!r:.80} must be given with `missing_values`: the "
+                "level of a missing cell."
+            )
+        null = [x for x in levels if _is_missing(x) and str(x) != str(self.missing)]
+        if self.missing is not None and null:
+            raise ValueError(
+                f"`levels` of {name!r:.80} must not contain {null[0]!r:.80}, which "
+                "readers of files take for a missing cell, unless it is `missing`."
+            )
 
     @classmethod
     def from_json(cls, name: str, declared: Any) -> "Variable":
-        """Make the variable declared by `[...]` or `{"levels": [...], "other": …}`.
+        """Make the variable declared by `[...]` or `{"levels": [...], …}`.
 
         Raises:
             ValueError: if the declaration has neither form.
         """
         if not isinstance(declared, Mapping):
             declared = {"levels": declared}
-        levels = declared.get("levels")
-        if isinstance(levels, np.ndarray):
-            levels = list(levels)
-        if set(declared) - {"levels", "other"} or not isinstance(levels, list | tuple):
+        declared = {"missing_values": [], **declared}
+        lists = [declared.get("levels"), declared["missing_values"]]
+        lists = [list(x) if isinstance(x, np.ndarray) else x for x in lists]
+        if set(declared) - _DECLARED or not all(
+            isinstance(x, list | tuple) for x in lists
+        ):
             raise ValueError(
                 f"`schema` must declare {name!r:.80} by a list of levels, or by "
-                '{"levels": [...]} and optionally "other".'
+                '{"levels": [...]} and optionally "other", "missing" and '
+                '"missing_values": [...].'
             )
-        other = _plain(declared.get("other"))
-        return cls(name, tuple(map(_plain, levels)), other)
+        levels, missing_values = (tuple(map(_plain, x)) for x in lists)
+        other, missing = (_plain(declared.get(x)) for x in ("other", "missing"))
+        return cls(name, levels, other, missing, missing_values)
 
     def to_json(self) -> dict[str, object]:
         """Return the declaration that `from_json` reads."""
-        other = {} if self.other is None else {"other": self.other}
-        return {"levels": list(self.levels), **other}
+        declared = {"levels": list(self.levels), "other": self.other}
+        declared |= {"missing": self.missing, "missing_values": [*self.missing_values]}
+        return {key: x for key, x in declared.items() if x not in (None, [])}
 
     @property
     def size(self) -> int:
@@ -127,17 +157,22 @@ class Variable:
         return near[0][1] if len(near) == 1 and near[0][0] == shown else None
 
     def code(self, value: object) -> int | None:
-        """Return the index of the level that a cell matches, or else of `other`.
+        """Return the index of the level that a cell matches, of `missing` or `other`.
+
+        A cell is missing if it has no value (None, NaN, empty text) or, where
+        `missing` is declared, if readers take its text for that ("NA", "null").
 
         Returns:
-            None if the cell is rejected. Without `other`, every cell without a match is
-            rejected. With it, those that have no value (None, NaN, empty text), are of
-            another type (a date, bytes), or that readers can convert differently: a
-            boolean, a number that matches several levels or differs from one by
-            rounding only, a number of less than double precision, literals such as
-            "0x1A", and any number if a level is such a literal.
+            None if the cell is rejected. Without `missing`, missing cells are rejected.
+            Without `other`, every other cell without a match is. With it, those that
+            are of another type (a date, bytes), or that readers can convert
+            differently: a boolean, a number that matches several levels or differs from
+            one by rounding only, a number of less than double precision, literals such
+            as "0x1A", and any number if a level is such a literal.
         """
         code = self.match(value)
+        if code is None and self.missing is not None and _is_missing(value):
+            return self._missing
         return self._other if code is None and self.is_outside(value) else code
 
     def is_outside(self, value: object) -> bool:
@@ -160,20 +195,34 @@ class Variable:
 
     @cached_property
     def _has_literals(self) -> bool:
-        return any(isinstance(x, str) and _LITERAL.fullmatch(x) for x in self.levels)
+        return any(isinstance(x, str) and _LITERAL.fullmatch(x) for x in self._cells)
 
     @cached_property
     def _other(self) -> int | None:
         return None if self.other is None else self.match(str(self.other))
 
+    @property
+    def _missing(self) -> int | None:
+        return dict(_texts(self.levels)).get(str(self.missing))
+
+    @property
+    def _cells(self) -> tuple[Level, ...]:
+        """The levels, then what stands for a missing cell."""
+        return (*self.levels, *self.missing_values)
+
+    @cached_property
+    def _codes(self) -> list[Any]:
+        """Of all `_cells`."""
+        return [*range(self.size), *[self._missing] * len(self.missing_values)]
+
     @cached_property
     def _codes_by_text(self) -> dict[str, int]:
-        return dict(_texts(self.levels))
+        return {text: self._codes[place] for text, place in _texts(self._cells)}
 
     @cached_property
     def _by_number(self) -> list[tuple[float, int]]:
-        """Numbers of the levels, increasing, with the codes of the levels."""
-        shown = [(_number(level), code) for code, level in enumerate(self.levels)]
+        """Numbers of all `_cells`, increasing, with their codes."""
+        shown = list(zip(map(_number, self._cells), self._codes, strict=True))
         return sorted((x, code) for x, code in shown if x is not None and x == x)
 
 
@@ -182,6 +231,13 @@ def _plain(level: Any) -> Any:
     if isinstance(level, np.floating):
         return float(str(level))  # 0.1 stays 0.1, also in single precision
     return level.item() if isinstance(level, np.generic) else level
+
+
+def _is_missing(cell: object) -> bool:
+    shown = number(cell)
+    return (shown is not None and math.isnan(shown)) or (
+        isinstance(cell, str) and cell in _NULLS
+    )
 
 
 def _is_level(value: object) -> bool:

@@ -1,8 +1,9 @@
-"""The release file, format 1: what it says, and how each line of it is derived again.
+"""The release file: what it says, and how each line of it is derived again.
 
 Reading a release *is* verifying it: the network is rebuilt, its sensitivity computed,
 the noise table built and certified from ε and that sensitivity, and the file written
-anew from them must be the file that was read.
+anew from them must be the file that was read. Its version is the lowest that has all of
+its entries.
 """
 
 __all__ = ["InconsistentRelease", "UnreadableRelease", "dump", "parse"]
@@ -23,7 +24,7 @@ from dpjax.noise.discrete_laplace import LARGEST
 from dpjax.privacy import REPLACE_ONE, Adjacency, guarantee_of
 from dpjax.statistics import STATISTICS, Statistic
 
-FORMAT, VERSION = "dpjax-release", 1
+FORMAT, VERSION = "dpjax-release", 2
 _LONGEST_NAME = 40
 _MALFORMED = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
 
@@ -49,7 +50,7 @@ def dump(
     content = _describe(values, statistic, mechanism, n, hidden_states)
     document = {
         "format": FORMAT,
-        "version": VERSION,
+        "version": _version(content),
         "sha256": _digest(content),
         "content": content,
     }
@@ -63,13 +64,14 @@ def parse(text: str) -> Parts:
         UnreadableRelease: if the text is damaged, truncated, something else or newer.
         InconsistentRelease: if anything stated differs from what is derived.
     """
-    content = _read_content(text)
+    version, content = _read_content(text)
     try:
         derived = _derive(content)
         library = content["library"]  # the version that made the file, whichever it was
         if not isinstance(library, str) or len(library) > _LONGEST_NAME:
             raise InconsistentRelease("`library` must be the name of a version.")
         _compare(content, {**_describe(*derived), "library": library})
+        _same("version", version, _version(content))
         return derived
     except InconsistentRelease:
         raise
@@ -80,7 +82,7 @@ def parse(text: str) -> Parts:
         ) from None
 
 
-def _read_content(text: str) -> dict[str, Any]:
+def _read_content(text: str) -> tuple[int, dict[str, Any]]:
     try:
         document = parse_json(text, "release")
     except ValueError as error:
@@ -97,7 +99,12 @@ def _read_content(text: str) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise UnreadableRelease("`release` must have a content.")
     _same("content hash", document.get("sha256"), _digest(content))
-    return content
+    return version, content
+
+
+def _version(content: dict[str, Any]) -> int:
+    """Version 2 has levels of missing cells."""
+    return 1 + any("levels" in x and "missing" in x for x in content["variables"])
 
 
 def _derive(content: dict[str, Any]) -> Parts:

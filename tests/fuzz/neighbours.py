@@ -38,6 +38,8 @@ VARIABLES = {
     "answers": {"levels": [False, True, "?"], "other": "?"},
     "strict": ["a", "b", "1"],
     "literals": {"levels": ["0x1", "0X2", "rest"], "other": "rest"},
+    "gaps": {"levels": ["a", "b", "1"], "other": "b", "missing": "a"},
+    "marks": {"levels": [0, 1, "z"], "missing": "-", "missing_values": ["?", -9]},
     "age": {"lower": 0, "upper": 120, "missing": 40},
 }
 """Each case reads one of them, and ignores a column of notes beside it."""
@@ -52,6 +54,8 @@ _PLAIN = {
     "answers": "true false True FALSE ? 1 0".split(),
     "strict": "a b 1 1.0".split(),
     "literals": "0x1 0X2 1 2 rest".split(),
+    "gaps": "a b 1 NA nan null None c 1.0".split(),
+    "marks": "0 1 z - ? -9 -9.0 NA NaN 1.0".split(),
     "age": "30 40.5 -1 130 1e2 true nan 0.1".split(),
 }
 _ODD = [
