@@ -105,7 +105,7 @@ def test_no_output_tells_neighbours_apart_by_more_than_epsilon(case, adjacency):
 
 
 @pytest.mark.parametrize("adjacency", ADJACENT)
-@pytest.mark.parametrize("temperature", ["1/3", 1, "2.5"])
+@pytest.mark.parametrize("temperature", mostly_thorough(["2.5", "1/3", 1]))
 def test_the_sensitivity_is_never_exceeded_and_attained_by_two_points(
     adjacency, temperature
 ):

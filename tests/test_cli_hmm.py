@@ -221,6 +221,7 @@ def test_results_as_json(capsys):
     assert set(facts["diagnostics"]) == {"log_likelihood", "largest_state"}
 
 
+@pytest.mark.thorough
 def test_one_state_has_no_share_to_compare(capsys):
     options = ("--states", "1", "--chains", "2", "--sweeps", "20", "--burn-in", "10")
     assert main(["sample", "log.json", *options, "--json"]) == 0

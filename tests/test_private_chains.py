@@ -30,6 +30,7 @@ from dpjax.chains import (
 )
 from dpjax.chains.price import clip_to, float_above, float_below
 from dpjax.privacy import PureDP, advanced
+from tests.helpers.cases import mostly_thorough
 from tests.helpers.neighbours import neighbouring_pairs, worst_loss
 from tests.helpers.statistical import assert_counts_follow, assert_follows
 
@@ -110,7 +111,7 @@ DATA = list(itertools.product((0, 1), repeat=2))
 NEIGHBOURS = neighbouring_pairs(DATA, (0, 1), "replace-one")
 
 
-@pytest.mark.parametrize("epsilon", ["1/2", "3", "10"])
+@pytest.mark.parametrize("epsilon", mostly_thorough(["3", "1/2", "10"]))
 def test_a_chain_costs_what_it_says(epsilon):
     """Every trajectory, every pair of neighbours: at most the cost, and nearly that."""
     steps, sweeps = toy(epsilon), 2
