@@ -23,8 +23,8 @@ from dpjax.event_logs import (
 from dpjax.mechanisms import DiscreteLaplace
 from dpjax.privacy import ADJACENCIES, Adjacency, Epsilon
 from dpjax.statistics import NetworkCounts
+from dpjax.study.experiments.learners import repeated
 from dpjax.study.experiments.splits import training_mask
-from dpjax.study.experiments.stacks import repeated
 
 MECHANISMS = ("laplace", "non-private")
 
@@ -42,7 +42,7 @@ class HiddenMarkovTrial(Unpickled, eqx.Module):
 
 
 class CellLearner(eqx.Module):
-    """Private counts for the Gibbs chains.
+    """Noisy counts for the Gibbs chains.
 
     Args:
         noise: noise added to the counts, which are then clipped at 0; None: no privacy.
@@ -126,11 +126,10 @@ class HiddenMarkovExperiment:
         Raises:
             ValueError: if there is no such mechanism, or a budget is not positive.
         """
-        for name in names:
-            one_of(MECHANISMS, mechanism=name)
         return {name: self._learner(name, epsilons) for name in names}
 
     def _learner(self, name: str, epsilons: Sequence[Epsilon]) -> CellLearner:
+        one_of(MECHANISMS, mechanism=name)
         transition = repeated(self.transition, len(epsilons))
         if name == "non-private":
             return CellLearner(None, transition)

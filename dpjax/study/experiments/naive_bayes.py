@@ -21,14 +21,15 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int32
 
-from dpjax._checks import array_of, one_of, positive, whole
+from dpjax._checks import array_of
 from dpjax._private import Unpickled
 from dpjax._types import Key, Records
 from dpjax.data.bayes_net import BayesNet
-from dpjax.privacy import ADJACENCIES, Adjacency, Epsilon
-from dpjax.study.experiments.network import PREDICTIVE, NetworkExperiment, chosen
+from dpjax.mechanisms.recipes import Recipe
+from dpjax.privacy import Adjacency, Epsilon
+from dpjax.study.experiments.learners import TableLearner
+from dpjax.study.experiments.network import NetworkExperiment
 from dpjax.study.experiments.splits import training_mask
-from dpjax.study.experiments.table_learners import TableLearner
 from dpjax.study.metrics import roc_auc
 
 _MOST_RECORDS = 1 << 24  # for exact sums in float32
@@ -80,24 +81,25 @@ class NaiveBayesExperiment:
                 "`net` must be naive Bayes of binary variables with the target as the "
                 "parent of all others: use NetworkExperiment for other networks."
             )
-        whole(1, training=self.training)
-        one_of(ADJACENCIES, adjacency=self.adjacency)
-        positive(prior=self.prior)
-        object.__setattr__(self, "scores", chosen(self.scores, PREDICTIVE))
+        object.__setattr__(self, "scores", self._general.scores)
 
-    def mechanisms(
-        self, names: Sequence[str], epsilons: Sequence[Epsilon]
-    ) -> dict[str, TableLearner]:
-        """Return learners by name, as `NetworkExperiment.mechanisms` does."""
-        same = NetworkExperiment(
+    @property
+    def _general(self) -> NetworkExperiment:
+        return NetworkExperiment(
             self.net,
             self.target,
             self.training,
             self.adjacency,
             self.prior,
-            exact_noise=self.exact_noise,
+            self.scores,
+            self.exact_noise,
         )
-        return same.mechanisms(names, epsilons)
+
+    def mechanisms(
+        self, names: Sequence[str | Recipe], epsilons: Sequence[Epsilon]
+    ) -> dict[str, TableLearner]:
+        """Return learners by name, as `NetworkExperiment.mechanisms` does."""
+        return self._general.mechanisms(names, epsilons)
 
     def bytes_a_cell(self, data: Records) -> int:
         """Return the bytes of one fit: a margin for every record."""

@@ -4,6 +4,7 @@ __all__ = ["NetworkExperiment", "NetworkTrial"]
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import equinox as eqx
 from jaxtyping import Array, ArrayLike, Float, Int32, Integer, Real
@@ -12,14 +13,32 @@ from dpjax._checks import array_of, one_of, positive, whole
 from dpjax._private import Unpickled
 from dpjax._types import Cells, Key
 from dpjax.data.bayes_net import BayesNet
+from dpjax.mechanisms import DiscreteLaplace, Laplace, NetworkPosteriorSampler
+from dpjax.mechanisms.recipes import Recipe
 from dpjax.posteriors.prediction import log_likelihood, predict, sample_records
-from dpjax.privacy import ADJACENCIES, Adjacency, Epsilon
-from dpjax.statistics import NetworkCounts
+from dpjax.privacy import (
+    ADJACENCIES,
+    REPLACE_ONE,
+    Adjacency,
+    Epsilon,
+    Sensitivity,
+    budget_of,
+    exact_epsilon,
+)
+from dpjax.statistics import FourierCoefficients, NetworkCounts, TableStatistic
+from dpjax.study.experiments.learners import (
+    ReleasedTables,
+    SampledTables,
+    TableLearner,
+    of_recipe,
+    repeated,
+    stacked,
+)
 from dpjax.study.experiments.splits import split
-from dpjax.study.experiments.table_learners import Setting, TableLearner, learners
 from dpjax.study.metrics import accuracy, log_loss, roc_auc, table_errors
 from dpjax.tables.counts import count
 
+MECHANISMS = ("laplace", "projected", "fourier", "posterior-sample", "non-private")
 PREDICTIVE = ("accuracy", "auc", "log_loss", "log_likelihood")
 OF_TRUTH = ("total_variation", "kl")
 
@@ -96,29 +115,52 @@ class NetworkExperiment:
         object.__setattr__(self, "scores", chosen(self.scores, (*known, *possible)))
 
     def mechanisms(
-        self, names: Sequence[str], epsilons: Sequence[Epsilon]
+        self, names: Sequence[str | Recipe], epsilons: Sequence[Epsilon]
     ) -> dict[str, TableLearner]:
         """Return learners by name, stacked over budgets; calibrated on the host.
 
         Args:
             names: "laplace" (noise on all maximal node tables, clamped), "projected"
                 (the same, projected to consistent tables by least squares), "fourier",
-                "posterior-sample" (with truncation and temperature for ε) or
-                "non-private".
+                "posterior-sample" (with truncation and temperature for ε),
+                "non-private", or recipes whose mechanisms differ only in numbers over
+                the budgets.
             epsilons: the budgets.
 
         Raises:
             ValueError: if there is no such mechanism, or a budget is not positive.
         """
-        setting = Setting(
-            self.net,
-            epsilons,
-            self.adjacency,
-            self.training,
-            self.prior,
-            self.exact_noise,
-        )
-        return learners(setting, names)
+        return {str(name): self._learner(name, epsilons) for name in names}
+
+    def _learner(self, name: str | Recipe, epsilons: Sequence[Epsilon]) -> TableLearner:
+        if isinstance(name, Recipe):
+            budgets = [budget_of(epsilon, self.adjacency) for epsilon in epsilons]
+            facts = (self.training, self.prior)
+            return stacked([of_recipe(name, self.net, x, *facts) for x in budgets])
+        one_of(MECHANISMS, mechanism=name)
+        counts = NetworkCounts(self.net)
+        public = self.training if self.adjacency == REPLACE_ONE else None
+        if name == "posterior-sample":
+            make = partial(
+                NetworkPosteriorSampler.posterior, n=public, prior=str(self.prior)
+            )
+            laws = [make(self.net.layout, x, self.adjacency) for x in epsilons]
+            return SampledTables(counts, stacked([law.in_reals() for law in laws]))
+        fourier = FourierCoefficients.of_network(self.net, self.adjacency)
+        statistic = fourier if name == "fourier" else counts
+        noise = None if name == "non-private" else self._noise(statistic, epsilons)
+        prior = repeated(self.prior, len(epsilons))
+        return ReleasedTables(statistic, noise, prior, public, name == "projected")
+
+    def _noise(
+        self, statistic: TableStatistic, epsilons: Sequence[Epsilon]
+    ) -> DiscreteLaplace | Laplace:
+        sensitivity = statistic.sensitivity(self.adjacency)
+        if self.exact_noise:
+            return DiscreteLaplace.calibrate_many(epsilons, sensitivity)
+        change = Sensitivity(float(sensitivity.value), self.adjacency)
+        exact = [exact_epsilon(epsilon) for epsilon in epsilons]
+        return stacked([Laplace(float(epsilon), change) for epsilon in exact])
 
     def prepare(self, key: Key, data: Real[ArrayLike, "..."]) -> NetworkTrial:
         """Prepare one repeat: counts of the training records, and held-out records.
