@@ -11,8 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-import dpjax.cli.demonstration
-from dpjax.cli.demonstration import EPSILONS
+import dpjax.cli.demo
+from dpjax.cli.demo import EPSILONS
 from dpjax.cli.main import main
 
 README = (pathlib.Path(__file__).parents[1] / "README.md").read_text()
@@ -71,7 +71,7 @@ def test_results_are_a_table_else(demo, monkeypatch, capsys):
         arguments.append((out, repeats))
         return report
 
-    monkeypatch.setattr(dpjax.cli.demonstration, "demo", recall)
+    monkeypatch.setattr(dpjax.cli.demo, "demo", recall)
     assert main(["demo", "--out", "folder", "--repeats", "2"]) == 0
     assert arguments == [("folder", 2)]
     head, *lines = capsys.readouterr().out.splitlines()
@@ -88,7 +88,7 @@ def test_results_are_a_table_else(demo, monkeypatch, capsys):
 
 def test_two_repeats_have_a_standard_error():
     scores = {"auc": jnp.array([[0.5, 0.7]])}
-    row, *none = dpjax.cli.demonstration._summarise("non-private", scores)
+    row, *none = dpjax.cli.demo._summarise("non-private", [None], scores)
     assert not none
     assert row["auc"] == pytest.approx(0.6)
     assert row["auc_se"] == pytest.approx(0.1)

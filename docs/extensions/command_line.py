@@ -6,7 +6,7 @@ import re
 
 from sphinx.application import Sphinx
 
-from dpjax.cli.commands import COMMANDS
+from dpjax.cli.main import COMMANDS
 
 FENCE = re.compile(r"^```\{commands\}\n```$", re.MULTILINE)
 WIDTH = 88

@@ -1,6 +1,6 @@
 """Entry point of the command line, which reports each error in one line."""
 
-__all__ = ["main"]
+__all__ = ["COMMANDS", "main"]
 
 import argparse
 import os
@@ -10,9 +10,22 @@ from typing import NoReturn
 
 from dpjax._documents import printable
 from dpjax._version import __version__
-from dpjax.cli.commands import COMMANDS
+from dpjax.cli import (
+    audit,
+    coverage,
+    demo,
+    plan,
+    predict,
+    release,
+    sample,
+    sweep,
+    verify,
+)
 from dpjax.releases.file_format import InconsistentRelease
 from dpjax.runtime.processes import PeerLost
+
+COMMANDS = (audit, coverage, demo, plan, release, predict, sample, sweep, verify)
+"""Modules whose `add` declares the command and its function `run`."""
 
 
 class _Parser(argparse.ArgumentParser):

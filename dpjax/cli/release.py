@@ -6,11 +6,21 @@ import argparse
 import json
 from dataclasses import replace
 
-from dpjax.cli.model_options import add_model_options, model_of
-from dpjax.cli.options import DATA_HELP, ledger_of, refuse_unwritable, split_of, summary
+from dpjax.cli.models import add_model_options, model_of
+from dpjax.cli.options import (
+    DATA_HELP,
+    common,
+    ledger_of,
+    many,
+    number,
+    refuse_unwritable,
+    span_of,
+    split_of,
+    summary,
+)
 from dpjax.data.schema import Schema
 from dpjax.mechanisms.recipes import RECIPES, recipe_of
-from dpjax.privacy import ADJACENCIES, budget_of
+from dpjax.privacy import budget_of
 from dpjax.releases.publish import release
 
 _CHOICES = ("omega", "temperature", "samples", "prior", "units", "points")
@@ -24,10 +34,11 @@ def add(commands) -> None:
         description="Compute a statistic of a table of sensitive records, make it "
         "private, and write a release file, which is public. Each run costs epsilon.",
     )
+    command.set_defaults(run=_run)
     command.add_argument("data", metavar="DATA", help=DATA_HELP)
-    command.add_argument(
+    common(
+        command,
         "--schema",
-        required=True,
         help='JSON file: {"variables": {"x": {"levels": [0, 1]}, "age": {"lower": 0, '
         '"upper": 120}}}',
     )
@@ -38,40 +49,20 @@ def add(commands) -> None:
         default="laplace",
         help="default: %(default)s, noise on counts or sums",
     )
-    command.add_argument("--epsilon", required=True, help="privacy loss: 0.5 or 1/3")
-    command.add_argument(
+    common(command, "--epsilon")
+    many(
+        command,
         "--split",
-        action="append",
-        default=[],
-        metavar="TABLE=EPSILON",
-        help="for laplace on networks: the part of epsilon for the table of this "
-        "variable and its parents (once for each measured table)",
+        "TABLE=EPSILON",
+        "for laplace on networks: the part of epsilon for the table of this variable "
+        "and its parents (once for each measured table)",
     )
-    command.add_argument(
-        "--adjacency",
-        required=True,
-        choices=ADJACENCIES,
-        help="whether neighbouring tables differ by replacing a record (the number of "
-        "records is public), or by adding or removing one (it is private)",
-    )
-    _add_outputs(command)
-    _add_choices(command)
-    command.set_defaults(run=_run)
-
-
-def _add_outputs(command: argparse.ArgumentParser) -> None:
+    common(command, "--adjacency")
     command.add_argument("--out", required=True, help="release file to write")
     command.add_argument("--ledger", help="file that records all charges to the table")
     command.add_argument("--budget", help="total budget of a new ledger")
-    command.add_argument(
-        "--ignore",
-        action="append",
-        default=[],
-        help="undeclared column to leave out (may be repeated; '*' for all)",
-    )
-    command.add_argument(
-        "--json", action="store_true", help="print the summary as JSON"
-    )
+    common(command, "--ignore", "--json")
+    _add_choices(command)
 
 
 def _add_choices(command: argparse.ArgumentParser) -> None:
@@ -81,18 +72,17 @@ def _add_choices(command: argparse.ArgumentParser) -> None:
         "needs --omega; its temperature is 1 and its grid has 16 units.",
     )
     group.add_argument("--temperature", help="T: the likelihood is raised to 1/T")
-    group.add_argument("--samples", type=int, help="number of samples (default: 1)")
+    number(group, "--samples", "number of samples (default: 1)")
     group.add_argument("--omega", help="for networks: smallest probability of a level")
     group.add_argument("--prior", help="Dirichlet parameter of a cell (default: 1)")
-    group.add_argument("--units", type=int, help="steps of the grid (default: 1000)")
-    group.add_argument(
+    number(group, "--units", "steps of the grid (default: 1000)")
+    many(
+        group,
         "--truncation",
-        action="append",
-        default=[],
-        metavar="NAME=LEAST:MOST",
-        help="for other models: limits of a parameter (may be repeated)",
+        "NAME=LEAST:MOST",
+        "for other models: limits of a parameter (may be repeated)",
     )
-    group.add_argument("--points", type=int, help="grid points for each parameter")
+    number(group, "--points", "grid points for each parameter")
 
 
 def _run(options: argparse.Namespace) -> None:
@@ -127,18 +117,10 @@ def _run(options: argparse.Namespace) -> None:
 
 def _choices_of(options: argparse.Namespace) -> dict[str, object]:
     given = {name: getattr(options, name) for name in _CHOICES}
-    limits = dict(_limit(spec) for spec in options.truncation)
-    given["truncation"] = limits or None
+    limits = [
+        span_of(spec, "truncation", "NAME=LEAST:MOST", float)
+        for spec in options.truncation
+    ]
+    given["truncation"] = dict(limits) or None
     given["split"] = split_of(options.split)
     return {name: value for name, value in given.items() if value is not None}
-
-
-def _limit(spec: str) -> tuple[str, tuple[float, float]]:
-    name, _, ends = spec.partition("=")
-    try:
-        least, most = map(float, ends.split(":"))
-    except ValueError:
-        raise ValueError(
-            f"`truncation` must be of the form NAME=LEAST:MOST, got {spec}."
-        ) from None
-    return name, (least, most)

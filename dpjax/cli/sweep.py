@@ -4,21 +4,26 @@ __all__ = ["add"]
 
 import argparse
 import contextlib
-import importlib
 import json
 import os
 import pathlib
 import sys
 from collections.abc import Iterator
-from fractions import Fraction
-from functools import partial
 
-from tqdm import tqdm
-
-from dpjax.cli.options import DATA_HELP, is_among_tables, refuse_unwritable_file
+from dpjax.cli.models import add_models
+from dpjax.cli.options import (
+    DATA_HELP,
+    common,
+    flag,
+    is_among_tables,
+    number,
+    plots,
+    progress,
+    refuse_unwritable_file,
+)
 from dpjax.cli.sweep_studies import MODELS, study_of
 from dpjax.noise.keys import study_key
-from dpjax.privacy import ADJACENCIES, exact_epsilon
+from dpjax.privacy import exact_epsilon
 from dpjax.runtime import processes
 from dpjax.study.sweeps import SweepResult, sweep
 from dpjax.study.sweeps.result import check_table_path
@@ -31,25 +36,17 @@ def add(commands) -> None:
         help="compare how well mechanisms learn, at many ε over many repeats",
         description="Repeatedly split the table (or draw records), learn from one part "
         "with every mechanism at every ε, and score the result on the other; write one "
-        "row for each fit. The results are NOT private: they are for those who may "
-        "see the data.",
+        "row for each fit. The results are NOT private: they are for those who may see "
+        "the data.",
     )
     command.add_argument("data", metavar="DATA", nargs="?", help=DATA_HELP)
-    command.add_argument(
+    number(
+        command,
         "--synthetic",
-        type=int,
-        metavar="N",
-        help="instead of DATA: number of records to draw in each repeat from random "
-        "tables of the network; the scores then include the distance from the truth",
+        "instead of DATA: number of records to draw in each repeat from random tables "
+        "of the network; the scores then include the distance from the truth",
     )
-    command.add_argument("--schema", required=True, help="JSON file, as for release")
-    command.add_argument(
-        "--ignore",
-        action="append",
-        default=[],
-        metavar="COLUMN",
-        help="undeclared column to leave out (may be repeated; * for all)",
-    )
+    common(command, "--schema", "--ignore")
     _add_study(command)
     _add_outputs(command)
     _add_machine(command)
@@ -57,16 +54,12 @@ def add(commands) -> None:
 
 
 def _add_study(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--model", choices=MODELS, default=MODELS[0], help="default: %(default)s"
-    )
-    command.add_argument("--network", help="for bayes-net: as for release")
+    add_models(command, MODELS, "default: ")
+    common(command, "--network", help="for bayes-net: as for release")
     command.add_argument(
         "--target", help="variable to predict (default: TARGET of naive-bayes:TARGET)"
     )
-    command.add_argument("--region", help="for hmm: as for release")
-    command.add_argument("--time", help="for hmm: as for release")
-    command.add_argument("--states", type=int, help="for hmm: number of hidden states")
+    number(command, "--states", "for hmm: number of hidden states")
     command.add_argument(
         "--mechanisms",
         type=_words,
@@ -83,17 +76,16 @@ def _add_study(command: argparse.ArgumentParser) -> None:
         metavar="E,F,…",
         help="in increasing order: 0.1,1/2,1,10",
     )
-    command.add_argument(
-        "--repeats", type=int, default=100, help="number of repeats (%(default)s)"
-    )
-    command.add_argument("--adjacency", required=True, choices=ADJACENCIES)
-    command.add_argument(
+    number(command, "--repeats", "number of repeats", 100)
+    common(command, "--adjacency")
+    number(
+        command,
         "--training",
-        type=float,
-        default=0.8,
-        help="fraction of records (for hmm: of cells) to learn from (%(default)s)",
+        "fraction of records (for hmm: of cells) to learn from",
+        0.8,
+        float,
     )
-    command.add_argument("--seed", type=int, default=0, help="seed of the study")
+    common(command, "--seed", help="seed of the study")
 
 
 def _add_outputs(command: argparse.ArgumentParser) -> None:
@@ -105,23 +97,21 @@ def _add_outputs(command: argparse.ArgumentParser) -> None:
         "--checkpoint",
         help="file of finished work, from which the same command resumes",
     )
-    command.add_argument("--json", action="store_true", help="print means as JSON")
+    common(command, "--json", help="print means as JSON")
 
 
 def _add_machine(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--block", type=int, help="repeats that a device computes at once"
-    )
-    command.add_argument("--devices", type=int, help="number of devices to use (1)")
-    command.add_argument(
+    number(command, "--block", "repeats that a device computes at once")
+    number(command, "--devices", "number of devices to use (1)")
+    flag(
+        command,
         "--distributed",
-        action="store_true",
-        help="use all devices of all processes, each of which runs the same command; "
+        "use all devices of all processes, each of which runs the same command; "
         "outside SLURM and Open MPI, give the following options too",
     )
     command.add_argument("--coordinator", metavar="HOST:PORT", help="that of process 0")
-    command.add_argument("--processes", type=int, help="number of processes")
-    command.add_argument("--process", type=int, help="number of this one, from 0")
+    number(command, "--processes", "number of processes")
+    number(command, "--process", "number of this one, from 0")
 
 
 def _run(options: argparse.Namespace) -> None:
@@ -141,27 +131,23 @@ def _run(options: argparse.Namespace) -> None:
             f"`seed` must be an integer from 0 to 2^63 - 1, got {options.seed}."
         )
     with _stdout_for_results(options.distributed):
-        result = _result(options, epsilons)
+        mesh = _mesh(options)
+        experiment, data = study_of(options)
+        result = sweep(
+            study_key(options.seed),
+            experiment,
+            data,
+            epsilons=epsilons,
+            mechanisms=experiment.mechanisms(options.mechanisms, epsilons),
+            prepare=experiment.prepare,
+            repeats=options.repeats,
+            block=options.block,
+            checkpoint=options.checkpoint,
+            mesh=mesh,
+            progress=progress("sweep", "block"),
+        )
     if processes.is_first():
         _write(options, result)
-
-
-def _result(options: argparse.Namespace, epsilons: list[Fraction]) -> SweepResult:
-    mesh = _mesh(options)
-    study = study_of(options)
-    return sweep(
-        study_key(options.seed),
-        study.experiment,
-        study.data,
-        epsilons=epsilons,
-        mechanisms=study.experiment.mechanisms(options.mechanisms, epsilons),
-        prepare=study.experiment.prepare,
-        repeats=options.repeats,
-        block=options.block,
-        checkpoint=options.checkpoint,
-        mesh=mesh,
-        progress=partial(tqdm, desc="dpjax sweep", unit="block", disable=None),
-    )
 
 
 @contextlib.contextmanager
@@ -203,7 +189,7 @@ def _refuse_outputs(options: argparse.Namespace) -> None:
     if options.out is not None:
         check_table_path(options.out, "out")
     if options.plot is not None:
-        importlib.import_module("dpjax.plots").require_matplotlib()
+        plots().require_matplotlib()
     taken = {pathlib.Path(x).resolve() for x in (options.data, options.schema) if x}
     for name, path in outputs.items():
         place = pathlib.Path(path).resolve()
@@ -220,7 +206,7 @@ def _write(options: argparse.Namespace, result: SweepResult) -> None:
     if options.out is not None:
         result.save(options.out)
     if options.plot is not None:
-        importlib.import_module("dpjax.plots").sweep_curves(
+        plots().sweep_curves(
             result,
             options.plot,
             title=f"{options.repeats} repeats, {options.adjacency}",
