@@ -26,14 +26,13 @@ from dpjax._types import Key, Records, Scalar
 from dpjax.chains import charge, price_of, refuse_prior, table_width
 from dpjax.data.bayes_net import BayesNet
 from dpjax.data.columns import Table
-from dpjax.event_logs.chains import Progress
 from dpjax.event_logs.events import (
     check_states,
     declared_cells,
     event_counts,
     log_variables,
 )
-from dpjax.event_logs.fitting import check_run, sample_hidden_markov
+from dpjax.event_logs.fitting import Progress, check_run, sample_hidden_markov
 from dpjax.event_logs.posterior import HiddenMarkovPosterior
 from dpjax.event_logs.sampler import CellCounts
 from dpjax.privacy import Adjacency, Epsilon, Guarantee, Ledger, advanced

@@ -106,18 +106,19 @@ def sweep(
     _check_data(data if datasets is None else datasets)
     epsilons = _listed(epsilons)
     grid = Grid.of(labels, names, epsilons, repeats)
-    inputs = _inputs(
-        key,
-        grid,
-        _stacked(mechanisms, names, epsilons),
-        [data] if datasets is None else list(datasets.values()),
-    )
+    keys, shared = grid.keys(key)
+    stacked, implementation = _stacked(mechanisms, names, epsilons), jr.key_impl(key)
+    inputs = [
+        Inputs(keys[i], shared[i], stacked, x, implementation, names)
+        for i, x in enumerate([data] if datasets is None else datasets.values())
+    ]
     if block is None and checkpoint is not None:
         block = recorded_block(checkpoint)
     whole(1, block=1 if block is None else block)
     tried = block
     if tried is None:
-        tried = _default_block(grid, _bytes_a_cell(experiment, inputs[0].data))
+        of_cell = getattr(experiment, "bytes_a_cell", _bytes_of)
+        tried = _default_block(grid, of_cell(inputs[0].data))
     outputs = [output_of(x, experiment, prepare, tried) for x in inputs]
     if any(output != outputs[0] for output in outputs):
         raise ValueError(
@@ -168,23 +169,12 @@ def _listed(epsilons: object) -> tuple:
 
 def _check_names(names: Sequence[str], grid: Grid) -> None:
     """Reject repeated names of results, and those of axes."""
-    for name, times in Counter([*grid.dimensions, *names]).items():
+    for name, times in Counter([*grid.coordinates, *names]).items():
         if times > 1:
             raise ValueError(
                 "`experiment` must return different names, and not those of axes, got "
                 f"{name!r}: give it another name."
             )
-
-
-def _inputs(
-    key: Key, grid: Grid, mechanisms: tuple[PyTree, ...], datasets: Sequence[PyTree]
-) -> list[Inputs]:
-    keys, shared = grid.keys(key)
-    implementation, names = jr.key_impl(key), grid.mechanisms
-    return [
-        Inputs(keys[i], shared[i], mechanisms, data, implementation, names)
-        for i, data in enumerate(datasets)
-    ]
 
 
 def _stacked(
@@ -219,11 +209,6 @@ def _default_block(grid: Grid, bytes_a_cell: int) -> int:
     most = min(_LONGEST_BLOCK, limit // max(1, bytes_a_cell * cells))
     wanted = 1 << (grid.repeats - 1).bit_length()  # no more than there are
     return max(1, min(1 << max(0, most.bit_length() - 1), wanted))
-
-
-def _bytes_a_cell(experiment: Experiment, data: PyTree) -> int:
-    own = getattr(experiment, "bytes_a_cell", None)
-    return _bytes_of(data) if own is None else own(data)
 
 
 def _bytes_of(tree: PyTree) -> int:
