@@ -43,24 +43,18 @@ from dpjax.tables.counts import count
 
 @dataclass(frozen=True)
 class Outlook:
-    """Expected error of one mechanism.
+    """Expected error of one mechanism, and its standard error over repeats.
 
-    Attributes:
-        name: name of the mechanism in `release`, or of another method compared with it.
-        total_variation: total variation of the learned from the true tables, averaged
-            over rows, tables and noise.
-        total_variation_se: its standard error over repeats.
-        kl: KL(true ‖ learned) in nats, averaged likewise.
-        kl_se: its standard error.
-        choices: noise scale, or truncation and temperature.
+    Total variation, and KL(true ‖ learned) in nats, are averaged over rows, tables and
+    noise.
     """
 
-    name: str
+    name: str  # of the mechanism in `release`, or of a method compared with it
     total_variation: float
     total_variation_se: float
     kl: float
     kl_se: float
-    choices: dict[str, float | list[float]]
+    choices: dict[str, float | list[float]]  # noise scale, or ω and temperature
 
 
 @dataclass(frozen=True)

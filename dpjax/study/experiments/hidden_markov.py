@@ -30,28 +30,17 @@ MECHANISMS = ("laplace", "non-private")
 
 
 class HiddenMarkovTrial(Unpickled, eqx.Module):
-    """The data that all cells of one repeat share.
-
-    Attributes:
-        counts: exact counts of all levels of all fields.
-        observed: mask of the cells that are not held out.
-    """
+    """The exact counts of one repeat, and the mask of cells that are not held out."""
 
     counts: Int32[Array, "regions times levels"]
     observed: Bool[Array, "regions times"]
 
 
 class CellLearner(eqx.Module):
-    """Noisy counts for the Gibbs chains.
-
-    Args:
-        noise: noise added to the counts, which are then clipped at 0; None: no privacy.
-        transition: Dirichlet parameter of every transition and initial state; one per
-            budget if stacked.
-    """
+    """Noisy counts for the Gibbs chains, clipped at 0; without noise, no privacy."""
 
     noise: DiscreteLaplace | None
-    transition: Scalars
+    transition: Scalars  # Dirichlet parameter; one per budget if stacked
 
     def counts(self, key: Key, exact: Int32[Array, "..."]) -> Float[Array, "..."]:
         """Draw counts with noise, at least 0."""

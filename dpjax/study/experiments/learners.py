@@ -50,21 +50,15 @@ class TableLearner(eqx.Module):
 class ReleasedTables(TableLearner):
     """The mean of released parameters, or of the plug-in posterior given a release.
 
-    Args:
-        statistic: the measured statistic, of all or of the maximal node tables.
-        mechanism: the mechanism that makes it private; None: no privacy.
-        prior: Dirichlet parameter of every cell, > 0; one per budget if stacked.
-        n: number of records, if it is public.
-        projected: whether noisy tables are first made consistent by least squares.
-
     Raises:
-        ValueError: if the statistic depends on other tables.
+        ValueError: if the statistic is neither of all nor of the maximal node tables.
     """
 
     statistic: TableStatistic = eqx.field(static=True)
-    mechanism: Mechanism | None
-    prior: Scalars
-    n: int | None = eqx.field(static=True)
+    mechanism: Mechanism | None  # makes it private; None: no privacy
+    prior: Scalars  # Dirichlet parameter of every cell; one per budget if stacked
+    n: int | None = eqx.field(static=True)  # number of records, if it is public
+    # Whether noisy tables are first made consistent by least squares:
     projected: bool = eqx.field(static=True, default=False)
 
     def __check_init__(self):
@@ -97,12 +91,7 @@ class ReleasedTables(TableLearner):
 
 
 class SampledTables(TableLearner):
-    """One sample from the tempered, truncated posterior.
-
-    Args:
-        statistic: statistic of the network.
-        law: distribution of the sample.
-    """
+    """One sample from the tempered, truncated posterior of a network."""
 
     statistic: TableStatistic = eqx.field(static=True)
     law: PosteriorSample

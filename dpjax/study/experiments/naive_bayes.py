@@ -36,19 +36,12 @@ _MOST_RECORDS = 1 << 24  # for exact sums in float32
 
 
 class NaiveBayesTrial(Unpickled, eqx.Module):
-    """The data of one repeat; all repeats share `design` and `positive`.
+    """The data of one repeat; all repeats share `design` and `positive`."""
 
-    Attributes:
-        counts: exact maximal node tables of the training records.
-        held_out: mask of the held-out records.
-        design: features of all records, one column per record, and a last row of ones.
-        positive: whether a record has the target's second level.
-    """
-
-    counts: Int32[Array, " m"]
+    counts: Int32[Array, " m"]  # exact maximal node tables of the training records
     held_out: Bool[Array, " n"]
-    design: Float[Array, "rows n"]
-    positive: Bool[Array, " n"]
+    design: Float[Array, "rows n"]  # features of all records, and a last row of ones
+    positive: Bool[Array, " n"]  # whether a record has the target's second level
 
 
 @dataclass(frozen=True)
@@ -144,16 +137,12 @@ class NaiveBayesExperiment:
             jnp.asarray(x, float) for x in joint_weights(self.net, self.target)
         )
         margin = _product(_product(one - zero, logs), data.design)
-        found = {
-            name: score(margin, data)
-            for name, score in _OF_MARGIN.items()
-            if name in wanted
-        }
+        scores = dict(_OF_MARGIN)
         if "log_likelihood" in wanted:
             negative = _product(_product(zero, logs), data.design)
             joint = negative + jnp.where(data.positive, margin, 0)
-            found["log_likelihood"] = _mean(joint, data)
-        return {name: found[name] for name in wanted}
+            scores["log_likelihood"] = lambda margin, data: _mean(joint, data)
+        return {name: scores[name](margin, data) for name in wanted}
 
 
 def is_binary_naive_bayes(net: BayesNet, target: str) -> bool:

@@ -44,17 +44,11 @@ OF_TRUTH = ("total_variation", "kl")
 
 
 class NetworkTrial(Unpickled, eqx.Module):
-    """The data that all cells of one repeat share.
+    """The data that all cells of one repeat share."""
 
-    Attributes:
-        counts: exact maximal node tables of the training records.
-        held_out: the other records.
-        truth: the true tables, if the records are synthetic.
-    """
-
-    counts: Int32[Array, " m"]
-    held_out: Integer[Array, "rest d"]
-    truth: Cells | None
+    counts: Int32[Array, " m"]  # exact maximal node tables of the training records
+    held_out: Integer[Array, "rest d"]  # the other records
+    truth: Cells | None  # the true tables, if the records are synthetic
 
 
 @dataclass(frozen=True)
@@ -182,14 +176,10 @@ class NetworkExperiment:
         """Return the scores of one fit."""
         theta = mechanism.fit(key, data.counts)
         place, found, wanted = self.net.index(self.target), {}, self.scores or ()
-        if {"accuracy", "auc", "log_loss"} & {*wanted}:
+        if of_target := [name for name in wanted if name in _OF_TARGET]:
             law = predict(theta, data.held_out, self.net, place)
             levels = data.held_out[:, place].astype(int)
-            found |= {
-                name: score(law, levels)
-                for name, score in _OF_TARGET.items()
-                if name in wanted
-            }
+            found |= {name: _OF_TARGET[name](law, levels) for name in of_target}
         if "log_likelihood" in wanted:
             found["log_likelihood"] = log_likelihood(
                 theta, data.held_out, self.net

@@ -31,13 +31,7 @@ MECHANISMS = ("laplace", "posterior-sample", "non-private")
 
 
 class RegressionTrial(Unpickled, eqx.Module):
-    """The data that all cells of one repeat share.
-
-    Attributes:
-        exact: exact statistic of the training records.
-        features: features of the held-out records.
-        targets: targets of the held-out records.
-    """
+    """The exact statistic of the training records, and the held-out records."""
 
     exact: Int32[Array, " m"]
     features: Float[Array, "rest f"]
@@ -53,32 +47,19 @@ class WeightLearner(eqx.Module):
     ) -> Float[Array, " n"]:
         """Predict the targets of records from one simulated release.
 
-        Args:
-            key: typed.
-            exact: exact statistic of the training records.
-            features: features of the records to predict.
-
         Privacy:
             A simulation for those who may see the data.
         """
 
 
 class ReleasedWeights(WeightLearner):
-    """Prediction by the posterior mean given a release, projected to a possible one.
+    """Prediction by the posterior mean given a release, projected to a possible one."""
 
-    Args:
-        statistic: a statistic of "linear-regression".
-        noise: the noise added to the statistic; None: no privacy.
-        prior_precision: prior precision of every weight; one per budget if stacked.
-        noise_precision: known precision of a target about its expectation.
-        n: number of records, if it is public.
-    """
-
-    statistic: Sufficient = eqx.field(static=True)
-    noise: DiscreteLaplace | None
-    prior_precision: Scalars
-    noise_precision: Scalars
-    n: int | None = eqx.field(static=True)
+    statistic: Sufficient = eqx.field(static=True)  # of "linear-regression"
+    noise: DiscreteLaplace | None  # added to the statistic; None: no privacy
+    prior_precision: Scalars  # of every weight; one per budget if stacked
+    noise_precision: Scalars  # of a target about its expectation
+    n: int | None = eqx.field(static=True)  # if it is public
 
     def predict(
         self, key: Key, exact: Int32[Array, " m"], features: Float[Array, "n f"]
@@ -97,11 +78,7 @@ class ReleasedWeights(WeightLearner):
 
 
 class SampledWeights(WeightLearner):
-    """Prediction by one sample from the tempered posterior, truncated to a ball.
-
-    Args:
-        law: distribution of the sample.
-    """
+    """Prediction by one sample from the tempered posterior, truncated to a ball."""
 
     law: RegressionSample
 
