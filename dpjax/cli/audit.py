@@ -9,7 +9,7 @@ import jax.random as jr
 from tqdm import tqdm
 
 from dpjax.audits import Audited, audit_suite, case_names
-from dpjax.cli.options import common, flag, many, number, progress
+from dpjax.cli.options import progress
 
 _ROW = "{:<18}{:<13}{:<7}{:>8}{:>12}{:>9}  {}"
 
@@ -27,18 +27,17 @@ def add(commands) -> None:
     )
     command.set_defaults(run=_run)
     names = ", ".join(case_names())
-    many(command, "--mechanism", "NAME", f"one of {names} (may be repeated)")
-    flag(command, "--all", "audit all of them")
+    command.many("--mechanism", "NAME", f"one of {names} (may be repeated)")
+    command.flag("--all", "audit all of them")
     command.add_argument(
         "--epsilon", default="1", help="claimed by each: 0.5 or 1/3 (%(default)s)"
     )
-    number(
-        command,
+    command.number(
         "--draws",
         "draws for each data set, or fewer if JAX does not draw them",
         100_000,
     )
-    common(command, "--seed", "--json")
+    command.common("--seed", "--json")
 
 
 def _run(options: argparse.Namespace) -> int:

@@ -5,14 +5,7 @@ __all__ = ["add"]
 import argparse
 import json
 
-from dpjax.cli.options import (
-    common,
-    network_of,
-    number,
-    plots,
-    progress,
-    refuse_unwritable_file,
-)
+from dpjax.cli.options import network_of, plots, progress, refuse_unwritable_file
 from dpjax.data.bayes_net import BayesNet
 from dpjax.data.schema import Schema
 from dpjax.noise.keys import study_key
@@ -35,12 +28,12 @@ def add(commands) -> None:
         required=True,
         help="BIF file, JSON file or naive-bayes:TARGET; the latter two need --schema",
     )
-    common(command, "--schema", required=False)
-    common(command, "--n", "--epsilon", "--adjacency")
-    number(command, "--releases", "simulated releases", 2000)
-    number(command, "--level", "level of intervals", 0.95, float)
+    command.common("--schema", required=False)
+    command.common("--n", "--epsilon", "--adjacency")
+    command.number("--releases", "simulated releases", 2000)
+    command.number("--level", "level of intervals", 0.95, float)
     command.add_argument("--out", help="PNG file for the rank histograms")
-    common(command, "--seed", "--json")
+    command.common("--seed", "--json")
 
 
 def _run(options: argparse.Namespace) -> None:

@@ -21,7 +21,7 @@ from dpjax import data
 from dpjax._checks import whole
 from dpjax._documents import make_folder, write_atomically
 from dpjax._types import Key
-from dpjax.cli.options import common, number, plots, progress
+from dpjax.cli.options import plots, progress
 from dpjax.data import BayesNet, Schema
 from dpjax.mechanisms import DiscreteLaplace, Mechanism
 from dpjax.mechanisms.recipes import RECIPES
@@ -54,8 +54,8 @@ def add(commands) -> None:
     )
     command.set_defaults(run=_run)
     command.add_argument("--out", default="dpjax-demo", help="folder (%(default)s)")
-    number(command, "--repeats", "random splits of the survey", 50)
-    common(command, "--json")
+    command.number("--repeats", "random splits of the survey", 50)
+    command.common("--json")
 
 
 def _run(options: argparse.Namespace) -> None:

@@ -2,11 +2,9 @@
 
 __all__ = ["COMMANDS", "main"]
 
-import argparse
 import os
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
 
 from dpjax._documents import printable
 from dpjax._version import __version__
@@ -21,18 +19,12 @@ from dpjax.cli import (
     sweep,
     verify,
 )
+from dpjax.cli.options import Parser
 from dpjax.releases.file_format import InconsistentRelease
 from dpjax.runtime.processes import PeerLost
 
 COMMANDS = (audit, coverage, demo, plan, release, predict, sample, sweep, verify)
 """Modules whose `add` declares the command and its function `run`."""
-
-
-class _Parser(argparse.ArgumentParser):
-    """An argument parser whose errors are one line."""
-
-    def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -61,8 +53,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return status or 0
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(
+def _parser() -> Parser:
+    parser = Parser(
         prog="dpjax", description="Differentially private Bayesian inference."
     )
     parser.add_argument("--version", action="version", version=f"dpjax {__version__}")

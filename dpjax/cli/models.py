@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from dpjax.cli.options import common, network_of, number
+from dpjax.cli.options import Parser, network_of
 from dpjax.data.bayes_net import BayesNet
 from dpjax.data.encoding import of_one_kind
 from dpjax.data.schema import Schema
@@ -29,15 +29,13 @@ class Model(NamedTuple):
     may_have: tuple[str, ...] = ()
 
 
-def add_models(
-    command: argparse.ArgumentParser, models: Mapping[str, Model], help: str
-) -> None:
+def add_models(command: Parser, models: Mapping[str, Model], help: str) -> None:
     """Declare the choice of a model, and the options of event logs."""
     default = next(iter(models))
     command.add_argument(
         "--model", choices=tuple(models), default=default, help=f"{help}%(default)s"
     )
-    common(command, "--region", "--time")
+    command.common("--region", "--time")
 
 
 def chosen_model(options: argparse.Namespace, models: Mapping[str, Model]) -> Model:
@@ -60,26 +58,23 @@ def chosen_model(options: argparse.Namespace, models: Mapping[str, Model]) -> Mo
     return models[options.model]
 
 
-def add_model_options(command: argparse.ArgumentParser) -> None:
+def add_model_options(command: Parser) -> None:
     """Declare the options of the models of `dpjax release`."""
     add_models(
         command, _MODELS, "the others use all variables of the schema; default: "
     )
-    common(
-        command,
+    command.common(
         "--network",
         help='for bayes-net: a BIF file, a JSON file {"parents": {"x": ["y"]}}, or '
         "naive-bayes:TARGET",
     )
     command.add_argument("--target", help="for linear-regression: variable to predict")
-    number(
-        command,
+    command.number(
         "--variance",
         "for gaussian-mean: the public variance",
         kind=float,
     )
-    number(
-        command,
+    command.number(
         "--states",
         "for hmm: number of hidden states to suggest in the file; dpjax sample accepts "
         "any number",

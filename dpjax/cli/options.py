@@ -2,14 +2,11 @@
 
 __all__ = [
     "DATA_HELP",
-    "common",
-    "flag",
+    "Parser",
     "increment_of",
     "is_among_tables",
     "ledger_of",
-    "many",
     "network_of",
-    "number",
     "plots",
     "progress",
     "refuse_unwritable",
@@ -26,7 +23,7 @@ import stat
 import tempfile
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, NoReturn
 
 from tqdm import tqdm
 
@@ -68,28 +65,32 @@ _COMMON: dict[str, dict[str, Any]] = {
 }
 
 
-def common(command: argparse.ArgumentParser, *names: str, **changed: object) -> None:
-    """Declare options that several commands have, with changed properties."""
-    for name in names:
-        command.add_argument(name, **{**_COMMON[name], **changed})
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line, with short ways to declare options."""
 
+    def error(self, message: str) -> NoReturn:
+        """Print the message and leave."""
+        self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
 
-def number(
-    command: Any, name: str, help: str, default: Any = None, kind: Callable = int
-) -> None:
-    """Declare an option with a number, whose help shows the default."""
-    shown = help if default is None else f"{help} (%(default)s)"
-    command.add_argument(name, type=kind, default=default, help=shown)
+    def common(self, *names: str, **changed: object) -> None:
+        """Declare options that several commands have, with changed properties."""
+        for name in names:
+            self.add_argument(name, **{**_COMMON[name], **changed})
 
+    def number(
+        self, name: str, help: str, default: Any = None, kind: Callable = int
+    ) -> None:
+        """Declare an option with a number, whose help shows the default."""
+        shown = help if default is None else f"{help} (%(default)s)"
+        self.add_argument(name, type=kind, default=default, help=shown)
 
-def many(command: Any, name: str, metavar: str, help: str) -> None:
-    """Declare an option that may be repeated."""
-    command.add_argument(name, action="append", default=[], metavar=metavar, help=help)
+    def many(self, name: str, metavar: str, help: str) -> None:
+        """Declare an option that may be repeated."""
+        self.add_argument(name, action="append", default=[], metavar=metavar, help=help)
 
-
-def flag(command: Any, name: str, help: str) -> None:
-    """Declare an option without a value."""
-    command.add_argument(name, action="store_true", help=help)
+    def flag(self, name: str, help: str) -> None:
+        """Declare an option without a value."""
+        self.add_argument(name, action="store_true", help=help)
 
 
 def progress(command: str, unit: str, hidden: bool = False) -> Callable:

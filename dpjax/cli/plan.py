@@ -6,7 +6,7 @@ import argparse
 import dataclasses
 import json
 
-from dpjax.cli.options import common, network_of, number
+from dpjax.cli.options import network_of
 from dpjax.data.schema import Schema
 from dpjax.mechanisms.recipes import RECIPES
 from dpjax.noise.keys import study_key
@@ -24,10 +24,10 @@ def add(commands) -> None:
         "KL of a row of the conditional probability tables. Uses no data.",
     )
     command.set_defaults(run=_run)
-    common(command, "--schema")
-    common(command, "--network", required=True)
-    common(command, "--n", help="number of records; if it is private, a public guess")
-    common(command, "--epsilon", "--adjacency")
+    command.common("--schema")
+    command.common("--network", required=True)
+    command.common("--n", help="number of records; if it is private, a public guess")
+    command.common("--epsilon", "--adjacency")
     command.add_argument(
         "--mechanism",
         action="append",
@@ -35,8 +35,8 @@ def add(commands) -> None:
         choices=sorted(RECIPES),
         help="a further one to compare, with its defaults (may be repeated)",
     )
-    number(command, "--repeats", "simulated data sets", 32)
-    common(command, "--seed", "--json")
+    command.number("--repeats", "simulated data sets", 32)
+    command.common("--seed", "--json")
 
 
 def _run(options: argparse.Namespace) -> None:

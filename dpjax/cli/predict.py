@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dpjax.cli.options import DATA_HELP, flag, increment_of, number
+from dpjax.cli.options import DATA_HELP, increment_of
 from dpjax.mechanisms import ParameterMechanism
 from dpjax.posteriors import Posterior, posterior
 from dpjax.releases.released import Released, load
@@ -32,14 +32,12 @@ def add(commands) -> None:
         "data", metavar="DATA", help=f"{DATA_HELP}; the target may be absent"
     )
     command.add_argument("--target", required=True, help="variable to predict")
-    number(
-        command,
+    command.number(
         "--prior",
         "Dirichlet parameter of a cell (default: 1; samples have their own)",
         kind=float,
     )
-    flag(
-        command,
+    command.flag(
         "--no-noise-aware",
         "treat noisy numbers as exact (method plug-in), as the papers do",
     )
@@ -50,8 +48,7 @@ def add(commands) -> None:
         "the cells of a table: none (default), a number, paper:T (Zhang et al., "
         "Corollary 3) or calibrated:P (no cell is negative with probability P)",
     )
-    number(
-        command,
+    command.number(
         "--level",
         "for a regression: probability of the interval (default: 0.95)",
         kind=float,

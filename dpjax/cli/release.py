@@ -9,10 +9,8 @@ from dataclasses import replace
 from dpjax.cli.models import add_model_options, model_of
 from dpjax.cli.options import (
     DATA_HELP,
-    common,
+    Parser,
     ledger_of,
-    many,
-    number,
     refuse_unwritable,
     span_of,
     split_of,
@@ -36,8 +34,7 @@ def add(commands) -> None:
     )
     command.set_defaults(run=_run)
     command.add_argument("data", metavar="DATA", help=DATA_HELP)
-    common(
-        command,
+    command.common(
         "--schema",
         help='JSON file: {"variables": {"x": {"levels": [0, 1]}, "age": {"lower": 0, '
         '"upper": 120}}}',
@@ -49,40 +46,40 @@ def add(commands) -> None:
         default="laplace",
         help="default: %(default)s, noise on counts or sums",
     )
-    common(command, "--epsilon")
-    many(
-        command,
+    command.common("--epsilon")
+    command.many(
         "--split",
         "TABLE=EPSILON",
         "for laplace on networks: the part of epsilon for the table of this variable "
         "and its parents (once for each measured table)",
     )
-    common(command, "--adjacency")
+    command.common("--adjacency")
     command.add_argument("--out", required=True, help="release file to write")
     command.add_argument("--ledger", help="file that records all charges to the table")
     command.add_argument("--budget", help="total budget of a new ledger")
-    common(command, "--ignore", "--json")
+    command.common("--ignore", "--json")
     _add_choices(command)
 
 
-def _add_choices(command: argparse.ArgumentParser) -> None:
+def _add_choices(command: Parser) -> None:
     group = command.add_argument_group(
         "options of posterior-sample, map and map-cells",
         "Public choices, which follow from epsilon by default. The mechanism map-cells "
         "needs --omega; its temperature is 1 and its grid has 16 units.",
     )
     group.add_argument("--temperature", help="T: the likelihood is raised to 1/T")
-    number(group, "--samples", "number of samples (default: 1)")
+    group.add_argument("--samples", type=int, help="number of samples (default: 1)")
     group.add_argument("--omega", help="for networks: smallest probability of a level")
     group.add_argument("--prior", help="Dirichlet parameter of a cell (default: 1)")
-    number(group, "--units", "steps of the grid (default: 1000)")
-    many(
-        group,
+    group.add_argument("--units", type=int, help="steps of the grid (default: 1000)")
+    group.add_argument(
         "--truncation",
-        "NAME=LEAST:MOST",
-        "for other models: limits of a parameter (may be repeated)",
+        action="append",
+        default=[],
+        metavar="NAME=LEAST:MOST",
+        help="for other models: limits of a parameter (may be repeated)",
     )
-    number(group, "--points", "grid points for each parameter")
+    group.add_argument("--points", type=int, help="grid points for each parameter")
 
 
 def _run(options: argparse.Namespace) -> None:

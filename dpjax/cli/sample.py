@@ -11,16 +11,7 @@ import sys
 import numpy as np
 
 from dpjax._documents import write_atomically
-from dpjax.cli.options import (
-    common,
-    flag,
-    many,
-    number,
-    plots,
-    progress,
-    refuse_unwritable_file,
-    span_of,
-)
+from dpjax.cli.options import plots, progress, refuse_unwritable_file, span_of
 from dpjax.cli.sample_report import disagreement, facts_of, table_of
 from dpjax.data.variables import Variable
 from dpjax.event_logs import HiddenMarkovPosterior, fit, log_variables
@@ -42,25 +33,23 @@ def add(commands) -> None:
     )
     command.set_defaults(run=_run)
     command.add_argument("release", metavar="RELEASE", help="release file")
-    number(
-        command,
+    command.number(
         "--states",
         "number of hidden states; 1 is naive Bayes (default: that which the release "
         "suggests)",
     )
-    number(command, "--sweeps", "sweeps of each chain", 200)
-    number(command, "--burn-in", "sweeps to leave out", 100)
-    number(command, "--chains", "number of chains", 8)
-    many(
-        command,
+    command.number("--sweeps", "sweeps of each chain", 200)
+    command.number("--burn-in", "sweeps to leave out", 100)
+    command.number("--chains", "number of chains", 8)
+    command.many(
         "--times",
         "REGION=FIRST:LAST",
         "the public times of a region, by default all (may be repeated)",
     )
     for name, what in (("emission", "level"), ("transition", "transition and start")):
         help = f"Dirichlet parameter of every {what}"
-        number(command, f"--{name}", help, 1.0, float)
-    common(command, "--seed", help="seed of the chains")
+        command.number(f"--{name}", help, 1.0, float)
+    command.common("--seed", help="seed of the chains")
     command.add_argument(
         "--out",
         help="file to write: .csv with the most frequent state of every cell, in "
@@ -68,8 +57,8 @@ def add(commands) -> None:
     )
     command.add_argument("--plot", help="PNG file of the state by region and time")
     command.add_argument("--emissions-plot", help="PNG file of each state's emissions")
-    common(command, "--json")
-    flag(command, "--quiet", "no progress bar")
+    command.common("--json")
+    command.flag("--quiet", "no progress bar")
 
 
 def _run(options: argparse.Namespace) -> None:

@@ -13,10 +13,8 @@ from collections.abc import Iterator
 from dpjax.cli.models import add_models
 from dpjax.cli.options import (
     DATA_HELP,
-    common,
-    flag,
+    Parser,
     is_among_tables,
-    number,
     plots,
     progress,
     refuse_unwritable_file,
@@ -40,26 +38,25 @@ def add(commands) -> None:
         "the data.",
     )
     command.add_argument("data", metavar="DATA", nargs="?", help=DATA_HELP)
-    number(
-        command,
+    command.number(
         "--synthetic",
         "instead of DATA: number of records to draw in each repeat from random tables "
         "of the network; the scores then include the distance from the truth",
     )
-    common(command, "--schema", "--ignore")
+    command.common("--schema", "--ignore")
     _add_study(command)
     _add_outputs(command)
     _add_machine(command)
     command.set_defaults(run=_run)
 
 
-def _add_study(command: argparse.ArgumentParser) -> None:
+def _add_study(command: Parser) -> None:
     add_models(command, MODELS, "default: ")
-    common(command, "--network", help="for bayes-net: as for release")
+    command.common("--network", help="for bayes-net: as for release")
     command.add_argument(
         "--target", help="variable to predict (default: TARGET of naive-bayes:TARGET)"
     )
-    number(command, "--states", "for hmm: number of hidden states")
+    command.number("--states", "for hmm: number of hidden states")
     command.add_argument(
         "--mechanisms",
         type=_words,
@@ -76,19 +73,18 @@ def _add_study(command: argparse.ArgumentParser) -> None:
         metavar="E,F,…",
         help="in increasing order: 0.1,1/2,1,10",
     )
-    number(command, "--repeats", "number of repeats", 100)
-    common(command, "--adjacency")
-    number(
-        command,
+    command.number("--repeats", "number of repeats", 100)
+    command.common("--adjacency")
+    command.number(
         "--training",
         "fraction of records (for hmm: of cells) to learn from",
         0.8,
         float,
     )
-    common(command, "--seed", help="seed of the study")
+    command.common("--seed", help="seed of the study")
 
 
-def _add_outputs(command: argparse.ArgumentParser) -> None:
+def _add_outputs(command: Parser) -> None:
     command.add_argument(
         "--out", help="CSV or Parquet file to write, with one row for each fit"
     )
@@ -97,21 +93,20 @@ def _add_outputs(command: argparse.ArgumentParser) -> None:
         "--checkpoint",
         help="file of finished work, from which the same command resumes",
     )
-    common(command, "--json", help="print means as JSON")
+    command.common("--json", help="print means as JSON")
 
 
-def _add_machine(command: argparse.ArgumentParser) -> None:
-    number(command, "--block", "repeats that a device computes at once")
-    number(command, "--devices", "number of devices to use (1)")
-    flag(
-        command,
+def _add_machine(command: Parser) -> None:
+    command.number("--block", "repeats that a device computes at once")
+    command.number("--devices", "number of devices to use (1)")
+    command.flag(
         "--distributed",
         "use all devices of all processes, each of which runs the same command; "
         "outside SLURM and Open MPI, give the following options too",
     )
     command.add_argument("--coordinator", metavar="HOST:PORT", help="that of process 0")
-    number(command, "--processes", "number of processes")
-    number(command, "--process", "number of this one, from 0")
+    command.number("--processes", "number of processes")
+    command.number("--process", "number of this one, from 0")
 
 
 def _run(options: argparse.Namespace) -> None:

@@ -5,7 +5,7 @@ __all__ = ["add"]
 import argparse
 import json
 
-from dpjax.cli.options import common, summary
+from dpjax.cli.options import summary
 from dpjax.releases.released import load
 
 
@@ -21,7 +21,7 @@ def add(commands) -> None:
     )
     command.set_defaults(run=_run)
     command.add_argument("release", metavar="RELEASE", help="release file")
-    common(command, "--json")
+    command.common("--json")
 
 
 def _run(options: argparse.Namespace) -> None:

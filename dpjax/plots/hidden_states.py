@@ -22,19 +22,12 @@ from dpjax.plots.figures import COLOURS, Axes, Locator, Patch, new_figure, save,
 _MOST_STATES = 20
 _MOST_LEVELS = 30  # with legible names
 _MOST_REGIONS = 60  # with legible names
-UNDECLARED = "#D9D9D9"
-OTHERS = "#8C8C8C"
+UNDECLARED, OTHERS = "#D9D9D9", "#8C8C8C"
 # Each colour is the farthest in CIELAB from the previous ones, by the least distance
 # under normal, deuteranopic and protanopic vision (Machado et al., 2009), at least 17.
 _FURTHER = (
-    "#0000FF",
-    "#000044",
-    "#EEFFAA",
-    "#443300",
-    "#110099",
-    "#7766FF",
-    "#663355",
-    "#77BB66",
+    *("#0000FF", "#000044", "#EEFFAA", "#443300"),
+    *("#110099", "#7766FF", "#663355", "#77BB66"),
 )
 _PALETTE = (*COLOURS, *_FURTHER)
 DISTINCT = len(_PALETTE)

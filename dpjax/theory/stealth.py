@@ -163,7 +163,7 @@ def stealth(released: Released, increment: Scalar = 0.0) -> Stealth:
     """
     layout, counts = released.counted.layout, released.counts().astype(float)
     agreed = counts  # tables rebuilt from coefficients always agree
-    if released.counted.measured is not None:
+    if not hasattr(released.statistic, "closure"):
         agreed = project(layout, counts, nonnegative=False)
     lowest, furthest = _extremes(counts, agreed, increment, layout)
     return Stealth(
