@@ -6,6 +6,7 @@ __all__ = [
     "Locator",
     "Patch",
     "draw_curve",
+    "name_places",
     "new_figure",
     "require_matplotlib",
     "save",
@@ -15,6 +16,7 @@ __all__ = [
 import io
 import os
 import pathlib
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -75,6 +77,12 @@ def draw_curve(
     """Draw a curve over a band of y ± `band`."""
     axes.fill_between(x, y - band, y + band, color=colour, alpha=0.2, linewidth=0)
     axes.plot(x, y, color=colour, **style)
+
+
+def name_places(axes: "Axes", names: Sequence[str], upright: bool) -> None:
+    """Name the places 0, 1, … of the x axis, upright if they would overlap."""
+    rotation = 90 if upright else 0
+    axes.set_xticks(range(len(names)), names, rotation=rotation, fontsize="small")
 
 
 def short(level: object) -> str:
