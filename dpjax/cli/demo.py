@@ -22,6 +22,7 @@ from dpjax._checks import whole
 from dpjax._documents import make_folder, write_atomically
 from dpjax._types import Key
 from dpjax.cli.options import plots, progress
+from dpjax.cli.sweep import rows_of, table_of
 from dpjax.data import BayesNet, Schema
 from dpjax.mechanisms import DiscreteLaplace, Mechanism
 from dpjax.mechanisms.recipes import RECIPES
@@ -32,7 +33,7 @@ from dpjax.releases.publish import release
 from dpjax.releases.released import Released
 from dpjax.statistics import TableStatistic
 from dpjax.study import metrics
-from dpjax.study.sweeps import sweep
+from dpjax.study.sweeps import SweepResult, sweep
 from dpjax.tables.counts import count
 
 EPSILONS = ("0.1", "0.2", "0.5", "1", "2", "5", "10")
@@ -63,7 +64,8 @@ def _run(options: argparse.Namespace) -> None:
     if options.json:
         print(json.dumps(report))
         return
-    print(_table_of_results(report))
+    titles = {"accuracy": "accuracy", "auc": "ROC AUC", "log_loss": "log loss"}
+    print(table_of(report["results"], titles))
     print(f"majority level: {report['majority_accuracy']:.4f}; chance AUC: 0.5")
     print(f"figure, results, release and example data: {options.out}/")
 
@@ -90,8 +92,7 @@ def demo(out: str | os.PathLike, *, repeats: int = 50, seed: int = 0) -> dict:
     folder = make_folder(out)
     net, records = BayesNet.naive_bayes(schema, TARGET), schema.encode(table)
     results = []
-    names = ("non-private", "laplace", "fourier")
-    for name in progress("demo", "mechanism")(names):
+    for name in progress("demo", "mechanism")(("non-private", "laplace", "fourier")):
         key, budgets = study_key(seed), [None]
         if name == "non-private":
             scores = _study_exact(key, net, records, repeats)
@@ -99,7 +100,9 @@ def demo(out: str | os.PathLike, *, repeats: int = 50, seed: int = 0) -> dict:
             statistic: Any = RECIPES[name]().statistic(net, REPLACE_ONE)
             scores = _study_private(key, statistic, records, repeats)
             budgets = [float(epsilon) for epsilon in EPSILONS]
-        results += _summarise(name, budgets, scores)
+        axes = {"mechanism": [name], "epsilon": budgets, "repeat": [*range(repeats)]}
+        arrays = {score: np.asarray(x)[None] for score, x in scores.items()}
+        results += rows_of(SweepResult(arrays, axes))
     released = release(net, records, epsilon="1", adjacency=REPLACE_ONE)
     positive = float(np.mean(table[TARGET]))
     report = {
@@ -114,21 +117,6 @@ def demo(out: str | os.PathLike, *, repeats: int = 50, seed: int = 0) -> dict:
     }
     _write(folder, report, released, table)
     return report
-
-
-def _table_of_results(report: dict) -> str:
-    """Format the results as lines of text, mean ± standard error."""
-    lines = [
-        f"{'mechanism':<12} {'ε':>5} {'accuracy':>15} {'ROC AUC':>15} {'log loss':>15}"
-    ]
-    for row in report["results"]:
-        scores = "".join(
-            f" {row[score]:.4f} ± {row[f'{score}_se']:.4f}".rjust(16)
-            for score in ("accuracy", "auc", "log_loss")
-        )
-        epsilon = "∞" if row["epsilon"] is None else f"{row['epsilon']:g}"
-        lines.append(f"{row['mechanism']:<12} {epsilon:>5}{scores}")
-    return "\n".join(lines)
 
 
 def _study_private(
@@ -180,18 +168,6 @@ def _scores(fitted: PlugInPosterior, test: Array) -> dict[str, Array]:
         "auc": metrics.roc_auc(probabilities[:, 1], levels),
         "log_loss": metrics.log_loss(probabilities, levels),
     }
-
-
-def _summarise(name: str, budgets: list, scores: Scores) -> list[dict]:
-    rows = []
-    for i, epsilon in enumerate(budgets):
-        row = {"mechanism": name, "epsilon": epsilon}
-        for score, values in scores.items():
-            repeats = np.asarray(values[i], np.float64)
-            row[score] = float(repeats.mean())
-            row[f"{score}_se"] = float(repeats.std(ddof=1) / np.sqrt(repeats.size))
-        rows.append(row)
-    return rows
 
 
 def _write(

@@ -1,6 +1,6 @@
 """`dpjax sweep`: compare mechanisms × ε × repeats on real or simulated records."""
 
-__all__ = ["add"]
+__all__ = ["add", "rows_of", "table_of"]
 
 import argparse
 import contextlib
@@ -8,7 +8,7 @@ import json
 import os
 import pathlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from dpjax.cli.models import add_models
 from dpjax.cli.options import (
@@ -206,16 +206,17 @@ def _write(options: argparse.Namespace, result: SweepResult) -> None:
             options.plot,
             title=f"{options.repeats} repeats, {options.adjacency}",
         )
-    rows = _rows(result)
+    rows = rows_of(result)
     if options.json:
         print(json.dumps({"private": False, "results": rows}))
         return
-    print(_table(rows, list(result)))
+    print(table_of(rows, {name: name for name in result}))
     if options.data is not None:
         print("NOT private: these results are for those who may see DATA.")
 
 
-def _rows(result: SweepResult) -> list[dict]:
+def rows_of(result: SweepResult) -> list[dict]:
+    """Return means and standard errors over repeats, for each mechanism and ε."""
     means = {name: (result.mean(name), result.standard_error(name)) for name in result}
     rows = []
     for m, mechanism in enumerate(result.coordinates["mechanism"]):
@@ -229,15 +230,20 @@ def _rows(result: SweepResult) -> list[dict]:
     return rows
 
 
-def _table(rows: list[dict], scores: list[str]) -> str:
-    header = "".join(f"{score:>20}" for score in scores)
+def table_of(rows: list[dict], titles: Mapping[str, str]) -> str:
+    """Format rows as lines of text, with the scores that have a title."""
+    header = "".join(f"{title:>20}" for title in titles.values())
     lines = [f"{'mechanism':<18} {'ε':>6}{header}"]
     for row in rows:
-        shown = "".join(
-            f"{row[score]:.4f} ± {row[f'{score}_se']:.4f}".rjust(20) for score in scores
-        )
-        lines.append(f"{row['mechanism']:<18} {row['epsilon']:>6g}{shown}")
+        pairs = [(row[score], row[f"{score}_se"]) for score in titles]
+        shown = "".join(f"{_shown(x)} ± {_shown(se)}".rjust(20) for x, se in pairs)
+        epsilon = "∞" if row["epsilon"] is None else f"{row['epsilon']:g}"
+        lines.append(f"{row['mechanism']:<18} {epsilon:>6}{shown}")
     return "\n".join(lines)
+
+
+def _shown(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4f}"
 
 
 def _words(text: str) -> tuple[str, ...]:
