@@ -16,13 +16,7 @@ from dpjax.statistics import Sufficient
 
 
 class Model(NamedTuple):
-    """A model of the command line.
-
-    Attributes:
-        make: makes what the command needs of the options and the schema.
-        needs: required options.
-        may_have: optional ones.
-    """
+    """A model: what a command makes of it, and its required and optional options."""
 
     make: Callable[[argparse.Namespace, Schema], Any]
     needs: tuple[str, ...] = ()
@@ -39,11 +33,7 @@ def add_models(command: Parser, models: Mapping[str, Model], help: str) -> None:
 
 
 def chosen_model(options: argparse.Namespace, models: Mapping[str, Model]) -> Model:
-    """Return the model that the options choose.
-
-    Raises:
-        ValueError: if an option of the model is missing, or one is for another model.
-    """
+    """Return the chosen model; raise if an option is missing, or for another model."""
     own = {name: (*x.needs, *x.may_have) for name, x in models.items()}
     for option in dict.fromkeys(option for names in own.values() for option in names):
         given = getattr(options, option) is not None
@@ -82,12 +72,7 @@ def add_model_options(command: Parser) -> None:
 
 
 def model_of(options: argparse.Namespace, schema: Schema) -> BayesNet | Sufficient:
-    """Return the network, or the statistic of a family, that `dpjax release` measures.
-
-    Raises:
-        ValueError: if an option is missing, is for another model, or does not fit the
-            schema.
-    """
+    """Return the network, or the statistic of a family, that `dpjax release` measures."""
     model = chosen_model(options, _MODELS)
     if options.prior is not None and options.model != "bayes-net":
         raise ValueError("`prior` must be left out: this option is for networks.")

@@ -196,13 +196,7 @@ def is_among_tables(out: pathlib.Path, data: str) -> bool:
 def refuse_unwritable_file(
     path: str, name: str = "out", endings: tuple[str, ...] = ("",)
 ) -> None:
-    """Reject an output that cannot be written, before work that would be lost.
-
-    Args:
-        path: path of the output.
-        name: name of its option.
-        endings: possible endings of the path.
-    """
+    """Reject an output that cannot be written, before work that would be lost."""
     if not path.lower().endswith(endings):
         raise ValueError(f"`{name}` must end in {' or '.join(endings)}, got {path}.")
     out = pathlib.Path(path).resolve()

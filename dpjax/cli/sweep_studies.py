@@ -29,11 +29,7 @@ Study = tuple[Any, Array]
 
 
 def study_of(options: argparse.Namespace) -> Study:
-    """Make the study that the options describe.
-
-    Raises:
-        ValueError: if an option is missing, is for another model, or does not fit.
-    """
+    """Make the study that the options describe."""
     model = chosen_model(options, MODELS)
     if (options.data is None) == (options.synthetic is None):
         raise ValueError("`data` or `synthetic` must be given, and not both.")

@@ -23,7 +23,7 @@ from dpjax.event_logs import (
 from dpjax.mechanisms import DiscreteLaplace
 from dpjax.privacy import ADJACENCIES, Adjacency, Epsilon
 from dpjax.statistics import NetworkCounts
-from dpjax.study.experiments.learners import repeated
+from dpjax.study.experiments.learners import Experiment, repeated
 from dpjax.study.experiments.splits import training_mask
 
 MECHANISMS = ("laplace", "non-private")
@@ -50,16 +50,14 @@ class CellLearner(eqx.Module):
 
 
 @dataclass(frozen=True)
-class HiddenMarkovExperiment:
+class HiddenMarkovExperiment(Experiment):
     """Fit a hidden Markov model to some cells of an event log, and predict the others.
-
-    `dpjax.sweep(key, experiment, records, mechanisms=experiment.mechanisms(names,
-    epsilons), epsilons=epsilons, prepare=experiment.prepare, repeats=10)`.
 
     A repeat is one random choice of the held-out cells, with or without events, which
     all mechanisms and budgets share. A cell of the sweep is one fit by Gibbs chains.
     Its score is `log_likelihood`: the log of the mean likelihood over draws of a
-    held-out cell's events, averaged over cells.
+    held-out cell's events, averaged over cells. Mechanisms are "laplace" (noise on the
+    counts of every cell) and "non-private".
 
     Args:
         net: network of an event log (`dpjax.event_logs.event_network`).
@@ -103,21 +101,8 @@ class HiddenMarkovExperiment:
         one_of(ADJACENCIES, adjacency=self.adjacency)
         positive(emission=self.emission, transition=self.transition)
 
-    def mechanisms(
-        self, names: Sequence[str], epsilons: Sequence[Epsilon]
-    ) -> dict[str, CellLearner]:
-        """Return learners by name, stacked over budgets; calibrated on the host.
-
-        Args:
-            names: "laplace" (noise on the counts of every cell) or "non-private".
-            epsilons: the budgets.
-
-        Raises:
-            ValueError: if there is no such mechanism, or a budget is not positive.
-        """
-        return {name: self._learner(name, epsilons) for name in names}
-
-    def _learner(self, name: str, epsilons: Sequence[Epsilon]) -> CellLearner:
+    def learner(self, name: str, epsilons: Sequence[Epsilon]) -> CellLearner:
+        """Return one learner, stacked over budgets."""
         one_of(MECHANISMS, mechanism=name)
         transition = repeated(self.transition, len(epsilons))
         if name == "non-private":

@@ -1,6 +1,7 @@
-"""Learners: methods that estimate a network's tables from simulated releases."""
+"""The contract of experiments, and learners of a network's tables."""
 
 __all__ = [
+    "Experiment",
     "ReleasedTables",
     "SampledTables",
     "TableLearner",
@@ -23,9 +24,31 @@ from dpjax._types import Cells, Key, Scalars
 from dpjax.data.bayes_net import BayesNet
 from dpjax.mechanisms import Mechanism, ParameterMechanism, PosteriorSample
 from dpjax.mechanisms.recipes import Recipe
-from dpjax.privacy import REPLACE_ONE, Guarantee
+from dpjax.privacy import REPLACE_ONE, Epsilon, Guarantee
 from dpjax.statistics import NetworkCounts, TableStatistic
 from dpjax.tables.projection import project
+
+
+class Experiment(abc.ABC):
+    """An experiment for sweeps, which prepares repeats and scores learners.
+
+    `dpjax.sweep(key, experiment, records, mechanisms=experiment.mechanisms(names,
+    epsilons), epsilons=epsilons, prepare=experiment.prepare, repeats=1000)`.
+    """
+
+    def mechanisms(
+        self, names: Sequence[str | Recipe], epsilons: Sequence[Epsilon]
+    ) -> dict[str, Any]:
+        """Return learners by name, stacked over budgets; calibrated on the host.
+
+        Raises:
+            ValueError: if there is no such mechanism, or a budget is not positive.
+        """
+        return {str(name): self.learner(name, epsilons) for name in names}
+
+    @abc.abstractmethod
+    def learner(self, name: Any, epsilons: Sequence[Epsilon]) -> Any:
+        """Return one learner, stacked over budgets."""
 
 
 class TableLearner(eqx.Module):

@@ -27,7 +27,7 @@ from dpjax._types import Key, Records
 from dpjax.data.bayes_net import BayesNet
 from dpjax.mechanisms.recipes import Recipe
 from dpjax.privacy import Adjacency, Epsilon
-from dpjax.study.experiments.learners import TableLearner
+from dpjax.study.experiments.learners import Experiment, TableLearner
 from dpjax.study.experiments.network import NetworkExperiment
 from dpjax.study.experiments.splits import training_mask
 from dpjax.study.metrics import roc_auc
@@ -45,7 +45,7 @@ class NaiveBayesTrial(Unpickled, eqx.Module):
 
 
 @dataclass(frozen=True)
-class NaiveBayesExperiment:
+class NaiveBayesExperiment(Experiment):
     """`NetworkExperiment` for binary naive Bayes: the same splits and scores, faster.
 
     Args:
@@ -88,11 +88,9 @@ class NaiveBayesExperiment:
             self.exact_noise,
         )
 
-    def mechanisms(
-        self, names: Sequence[str | Recipe], epsilons: Sequence[Epsilon]
-    ) -> dict[str, TableLearner]:
-        """Return learners by name, as `NetworkExperiment.mechanisms` does."""
-        return self._general.mechanisms(names, epsilons)
+    def learner(self, name: str | Recipe, epsilons: Sequence[Epsilon]) -> TableLearner:
+        """Return one learner, as `NetworkExperiment.learner` does."""
+        return self._general.learner(name, epsilons)
 
     def bytes_a_cell(self, data: Records) -> int:
         """Return the bytes of one fit: a margin for every record."""

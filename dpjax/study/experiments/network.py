@@ -27,6 +27,7 @@ from dpjax.privacy import (
 )
 from dpjax.statistics import FourierCoefficients, NetworkCounts, TableStatistic
 from dpjax.study.experiments.learners import (
+    Experiment,
     ReleasedTables,
     SampledTables,
     TableLearner,
@@ -52,11 +53,8 @@ class NetworkTrial(Unpickled, eqx.Module):
 
 
 @dataclass(frozen=True)
-class NetworkExperiment:
+class NetworkExperiment(Experiment):
     """Learn a network's tables from some records, and score them on the others.
-
-    `dpjax.sweep(key, experiment, records, mechanisms=experiment.mechanisms(names,
-    epsilons), epsilons=epsilons, prepare=experiment.prepare, repeats=1000)`.
 
     A repeat is one random split into training and held-out records, or, if `synthetic`,
     new records from true tables; all mechanisms and budgets share it. A cell is one
@@ -68,6 +66,11 @@ class NetworkExperiment:
     - `log_likelihood`: mean over held-out records;
     - `total_variation`, `kl`: of the learned from the true tables, if these are known,
       means over rows.
+
+    Mechanisms are "laplace" (noise on all maximal node tables, clamped), "projected"
+    (the same, projected to consistent tables by least squares), "fourier",
+    "posterior-sample" (with truncation and temperature for ε), "non-private", and
+    recipes whose mechanisms differ only in numbers over the budgets.
 
     Args:
         net: the network.
@@ -106,27 +109,10 @@ class NetworkExperiment:
             whole(1, synthetic=self.synthetic)
         possible = OF_TRUTH if self.synthetic is not None else ()
         known = [x for x in PREDICTIVE if x != "auc" or self.net.sizes[place] == 2]
-        object.__setattr__(self, "scores", chosen(self.scores, (*known, *possible)))
+        object.__setattr__(self, "scores", _chosen(self.scores, (*known, *possible)))
 
-    def mechanisms(
-        self, names: Sequence[str | Recipe], epsilons: Sequence[Epsilon]
-    ) -> dict[str, TableLearner]:
-        """Return learners by name, stacked over budgets; calibrated on the host.
-
-        Args:
-            names: "laplace" (noise on all maximal node tables, clamped), "projected"
-                (the same, projected to consistent tables by least squares), "fourier",
-                "posterior-sample" (with truncation and temperature for ε),
-                "non-private", or recipes whose mechanisms differ only in numbers over
-                the budgets.
-            epsilons: the budgets.
-
-        Raises:
-            ValueError: if there is no such mechanism, or a budget is not positive.
-        """
-        return {str(name): self._learner(name, epsilons) for name in names}
-
-    def _learner(self, name: str | Recipe, epsilons: Sequence[Epsilon]) -> TableLearner:
+    def learner(self, name: str | Recipe, epsilons: Sequence[Epsilon]) -> TableLearner:
+        """Return one learner, stacked over budgets."""
         if isinstance(name, Recipe):
             budgets = [budget_of(epsilon, self.adjacency) for epsilon in epsilons]
             facts = (self.training, self.prior)
@@ -196,14 +182,10 @@ _OF_TARGET: dict[str, Callable[[Array, Array], Array]] = {
 }
 
 
-def chosen(
+def _chosen(
     scores: tuple[str, ...] | None, possible: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """Return the requested scores, by default all.
-
-    Raises:
-        ValueError: if a score is not possible, or none is requested.
-    """
+    """Return the requested scores, by default all; raise if one is not possible."""
     if scores is None:
         return possible
     if not scores:

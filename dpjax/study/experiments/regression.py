@@ -24,7 +24,7 @@ from dpjax.families import KnownNoiseParameters, conjugate_posterior
 from dpjax.mechanisms import DiscreteLaplace, RegressionSample
 from dpjax.privacy import REPLACE_ONE, Epsilon
 from dpjax.statistics import Sufficient
-from dpjax.study.experiments.learners import repeated, stacked
+from dpjax.study.experiments.learners import Experiment, repeated, stacked
 from dpjax.study.experiments.splits import split
 
 MECHANISMS = ("laplace", "posterior-sample", "non-private")
@@ -90,16 +90,14 @@ class SampledWeights(WeightLearner):
 
 
 @dataclass(frozen=True)
-class RegressionExperiment:
+class RegressionExperiment(Experiment):
     r"""Fit a linear regression to some records, and predict the others' targets.
 
-    `dpjax.sweep(key, experiment, records, mechanisms=experiment.mechanisms(names,
-    epsilons), epsilons=epsilons, prepare=experiment.prepare, repeats=1000)`, where
-    records are rows of numbers with the target last.
-
-    A repeat is one random split into training and held-out records, which all
-    mechanisms and budgets share. A cell is one fit. Its score is `mse`: the mean
-    squared error of the held-out targets.
+    Records are rows of numbers with the target last. A repeat is one random split into
+    training and held-out records, which all mechanisms and budgets share. A cell is one
+    fit. Its score is `mse`: the mean squared error of the held-out targets. Mechanisms
+    are "laplace" (noise on the sufficient statistic), "posterior-sample" (at the
+    temperature for ε) and "non-private".
 
     Args:
         statistic: statistic of "linear-regression"; its adjacency is used.
@@ -140,22 +138,8 @@ class RegressionExperiment:
             radius=1.0 if self.radius is None else self.radius,
         )
 
-    def mechanisms(
-        self, names: Sequence[str], epsilons: Sequence[Epsilon]
-    ) -> dict[str, WeightLearner]:
-        """Return learners by name, stacked over budgets; calibrated on the host.
-
-        Args:
-            names: "laplace" (noise on the sufficient statistic), "posterior-sample" (at
-                the temperature for ε) or "non-private".
-            epsilons: the budgets.
-
-        Raises:
-            ValueError: if there is no such mechanism, or a budget is not positive.
-        """
-        return {name: self._learner(name, epsilons) for name in names}
-
-    def _learner(self, name: str, epsilons: Sequence[Epsilon]) -> WeightLearner:
+    def learner(self, name: str, epsilons: Sequence[Epsilon]) -> WeightLearner:
+        """Return one learner, stacked over budgets."""
         one_of(MECHANISMS, mechanism=name)
         adjacency = self.statistic.adjacency
         n = self.training if adjacency == REPLACE_ONE else None
