@@ -72,7 +72,7 @@ def add_model_options(command: Parser) -> None:
 
 
 def model_of(options: argparse.Namespace, schema: Schema) -> BayesNet | Sufficient:
-    """Return the network, or the statistic of a family, that `dpjax release` measures."""
+    """Return the network or family statistic that `dpjax release` measures."""
     model = chosen_model(options, _MODELS)
     if options.prior is not None and options.model != "bayes-net":
         raise ValueError("`prior` must be left out: this option is for networks.")
