@@ -20,6 +20,7 @@ from jax.sharding import Mesh
 from jaxtyping import PyTree
 
 from dpjax.runtime.processes import broadcast, exchanged, is_first
+from dpjax.study.sweeps import program
 from dpjax.study.sweeps.checkpoint import (
     Checkpoint,
     Leaf,
@@ -28,13 +29,6 @@ from dpjax.study.sweeps.checkpoint import (
     fingerprint,
 )
 from dpjax.study.sweeps.grid import Grid
-from dpjax.study.sweeps.program import (
-    Experiment,
-    Inputs,
-    Prepare,
-    block_program,
-    output_names,
-)
 from dpjax.study.sweeps.result import SweepResult
 
 _SECONDS_UNWRITTEN = 1.0  # of work that an interrupted run can lose
@@ -53,10 +47,10 @@ class Run:
     """
 
     grid: Grid
-    inputs: Sequence[Inputs]  # of each data set
+    inputs: Sequence[program.Inputs]  # of each data set
     output: PyTree  # shapes and dtypes of a cell's result
-    experiment: Experiment
-    prepare: Prepare | None
+    experiment: program.Experiment
+    prepare: program.Prepare | None
     block: int  # repeats
     mesh: Mesh | None
     secret: bytes  # of the sweep's key, for fingerprints
@@ -106,7 +100,7 @@ class Run:
 
     def describe(self) -> dict[str, object]:
         """Return the identification of the sweep for its checkpoint."""
-        lower: Callable = getattr(block_program, "lower")  # noqa: B009  (types hide it)
+        lower: Callable = getattr(program.block_program, "lower")  # noqa: B009  (types hide it)
         first, secret = jnp.zeros((), jnp.int32), self.secret
         arguments = (first, self.experiment, self.prepare, self.block)
         texts = [lower(x, *arguments).as_text().encode() for x in self.inputs]
@@ -140,7 +134,7 @@ class Run:
             numbers = range(dataset << 32, (dataset << 32) + self.blocks)
             missing = [number for number in numbers if number not in finished]
             groups += [missing[i : i + size] for i in range(0, len(missing), size)]
-        placed: dict[Device, tuple[int, Inputs]] = {}
+        placed: dict[Device, tuple[int, program.Inputs]] = {}
         waiting = None
         for group in progress(groups):
             started = self._start(group, placed)
@@ -151,7 +145,7 @@ class Run:
             yield from self._fetched(*waiting)
 
     def _start(
-        self, group: list[int], placed: dict[Device, tuple[int, Inputs]]
+        self, group: list[int], placed: dict[Device, tuple[int, program.Inputs]]
     ) -> list[PyTree]:
         """Start this process's blocks of a group, one on each of its devices.
 
@@ -167,7 +161,7 @@ class Run:
                 placed[device] = dataset, _on_device(self.inputs[dataset], device)
             first = jax.device_put(np.int32(place * self.block), device)
             arguments = (self.experiment, self.prepare, self.block)
-            started.append(block_program(placed[device][1], first, *arguments))
+            started.append(program.block_program(placed[device][1], first, *arguments))
         return started
 
     def _fetched(self, group: list[int], started: list[PyTree]) -> Iterator[Block]:
@@ -202,7 +196,7 @@ class Run:
         named = [x is not None for x in (self.grid.datasets, self.grid.mechanisms)]
         unnamed = tuple(axis for axis, is_named in enumerate(named) if not is_named)
         arrays = {}
-        for name, array in zip(output_names(self.output), found, strict=True):
+        for name, array in zip(program.output_names(self.output), found, strict=True):
             # (data set, block, m, e, repeat, …) to (data set, m, e, block, repeat, …)
             array = np.moveaxis(array, 1, 3)
             repeats = self.blocks * self.block
@@ -212,7 +206,7 @@ class Run:
         return SweepResult(arrays, self.grid.coordinates)
 
 
-def _on_device(inputs: Inputs, device: Device) -> Inputs:
+def _on_device(inputs: program.Inputs, device: Device) -> program.Inputs:
     arrays, static = eqx.partition(inputs, eqx.is_array)
     return eqx.combine(jax.device_put(arrays, device), static)
 

@@ -19,15 +19,9 @@ from jaxtyping import PyTree
 from dpjax._checks import typed_key, whole
 from dpjax._types import Key
 from dpjax.privacy import Epsilon, exact_epsilon
+from dpjax.study.sweeps import program
 from dpjax.study.sweeps.checkpoint import recorded_block
 from dpjax.study.sweeps.grid import Grid
-from dpjax.study.sweeps.program import (
-    Experiment,
-    Inputs,
-    Prepare,
-    output_names,
-    output_of,
-)
 from dpjax.study.sweeps.result import SweepResult
 from dpjax.study.sweeps.run import Run
 
@@ -37,14 +31,14 @@ _LONGEST_BLOCK = 256
 
 def sweep(
     key: Key,
-    experiment: Experiment,
+    experiment: program.Experiment,
     data: PyTree = None,
     *,
     epsilons: Iterable[Epsilon],
     repeats: int,
     mechanisms: Any = None,
     datasets: Mapping[str, PyTree] | None = None,
-    prepare: Prepare | None = None,
+    prepare: program.Prepare | None = None,
     block: int | None = None,
     checkpoint: str | os.PathLike | None = None,
     mesh: Mesh | None = None,
@@ -109,7 +103,7 @@ def sweep(
     keys, shared = grid.keys(key)
     stacked, implementation = _stacked(mechanisms, names, epsilons), jr.key_impl(key)
     inputs = [
-        Inputs(keys[i], shared[i], stacked, x, implementation, names)
+        program.Inputs(keys[i], shared[i], stacked, x, implementation, names)
         for i, x in enumerate([data] if datasets is None else datasets.values())
     ]
     if block is None and checkpoint is not None:
@@ -119,13 +113,13 @@ def sweep(
     if tried is None:
         of_cell = getattr(experiment, "bytes_a_cell", _bytes_of)
         tried = _default_block(grid, of_cell(inputs[0].data))
-    outputs = [output_of(x, experiment, prepare, tried) for x in inputs]
+    outputs = [program.output_of(x, experiment, prepare, tried) for x in inputs]
     if any(output != outputs[0] for output in outputs):
         raise ValueError(
             "`experiment` must return the same names, shapes and dtypes for every data "
             "set."
         )
-    _check_names(output_names(outputs[0]), grid)
+    _check_names(program.output_names(outputs[0]), grid)
     if block is None:  # smaller if results are larger than data
         block = min(tried, _default_block(grid, _bytes_of(outputs[0])))
     secret = np.asarray(jr.key_data(key)).tobytes()
