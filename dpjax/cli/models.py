@@ -1,6 +1,13 @@
 """The models of `dpjax release` and `dpjax sweep`, chosen by their options."""
 
-__all__ = ["Model", "add_models", "chosen_model", "model_of", "regression_of"]
+__all__ = [
+    "Model",
+    "add_model_options",
+    "add_models",
+    "chosen_model",
+    "model_of",
+    "regression_of",
+]
 
 import argparse
 from collections.abc import Callable, Mapping
@@ -59,11 +66,7 @@ def add_model_options(command: Parser) -> None:
         "naive-bayes:TARGET",
     )
     command.add_argument("--target", help="for linear-regression: variable to predict")
-    command.number(
-        "--variance",
-        "for gaussian-mean: the public variance",
-        kind=float,
-    )
+    command.number("--variance", "for gaussian-mean: the public variance", kind=float)
     command.number(
         "--states",
         "for hmm: number of hidden states to suggest in the file; dpjax sample accepts "
