@@ -53,47 +53,27 @@ if TYPE_CHECKING:
     from dpjax.study import plan, sweep
 
 _ROOMS = (
-    "audits",
-    "chains",
-    "data",
-    "distributions",
-    "event_logs",
-    "families",
-    "mechanisms",
-    "noise",
-    "plots",
-    "posteriors",
-    "privacy",
-    "releases",
-    "runtime",
-    "statistics",
-    "study",
-    "tables",
-    "theory",
+    *("audits", "chains", "data", "distributions", "event_logs", "families"),
+    *("mechanisms", "noise", "plots", "posteriors", "privacy", "releases"),
+    *("runtime", "statistics", "study", "tables", "theory"),
 )
-_HOMES = {
-    "BayesNet": "dpjax.data",
-    "BudgetExceeded": "dpjax.privacy",
-    "Interval": "dpjax.data",
-    "Ledger": "dpjax.privacy",
-    "Released": "dpjax.releases",
-    "Schema": "dpjax.data",
-    "Variable": "dpjax.data",
-    "audit": "dpjax.audits",
-    "load": "dpjax.releases",
-    "plan": "dpjax.study",
-    "posterior": "dpjax.posteriors",
-    "recipes": "dpjax.mechanisms",
-    "release": "dpjax.releases",
-    "study_key": "dpjax.noise.keys",
-    "sweep": "dpjax.study",
+_NAMES = {
+    "audits": ("audit",),
+    "data": ("BayesNet", "Interval", "Schema", "Variable"),
+    "mechanisms": ("recipes",),
+    "noise.keys": ("study_key",),
+    "posteriors": ("posterior",),
+    "privacy": ("BudgetExceeded", "Ledger"),
+    "releases": ("Released", "load", "release"),
+    "study": ("plan", "sweep"),
 }
+_HOMES = {name: room for room, names in _NAMES.items() for name in names}
 
 
 def __getattr__(name: str) -> object:
     """A public name or a subpackage, imported when it is first used."""
     if name in _HOMES:
-        return getattr(importlib.import_module(_HOMES[name]), name)
+        return getattr(importlib.import_module(f"dpjax.{_HOMES[name]}"), name)
     if name in _ROOMS:
         return importlib.import_module(f"dpjax.{name}")
     raise AttributeError(f"module 'dpjax' has no attribute {name!r}")

@@ -1,5 +1,6 @@
 """The paper's utility statements, and the two that fail as printed."""
 
+import importlib
 import itertools
 import json
 
@@ -290,7 +291,8 @@ def test_a_simulation_must_be_possible(key, monkeypatch):
     with pytest.raises(ValueError, match="`draws` must be an integer of at least 1"):
         theory.stealth_probability(key, NAIVE, 0.1, 0)
     states = 31  # one fewer than 8 draws of a pair's 4 cells
-    monkeypatch.setattr("dpjax.theory.stealth_bounds._MOST_STATES", states)
+    module = importlib.import_module("dpjax.theory.stealth")  # not the function
+    monkeypatch.setattr(module, "_MOST_STATES", states)
     with pytest.raises(ValueError, match="`draws` must be fewer for this `net`, got 8"):
         theory.stealth_probability(jr.clone(key), NAIVE, 0.1, 8, "full")
     theory.stealth_probability(key, NAIVE, 0.1, 7, "full")

@@ -7,13 +7,14 @@ import pathlib
 import re
 import shlex
 
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
-import dpjax.cli.demonstration
-from dpjax.cli.demonstration import EPSILONS
+import dpjax.cli.demo
+from dpjax.cli.demo import EPSILONS
 from dpjax.cli.main import main
+from dpjax.cli.sweep import rows_of, table_of
+from dpjax.study import SweepResult
 
 README = (pathlib.Path(__file__).parents[1] / "README.md").read_text()
 
@@ -71,7 +72,7 @@ def test_results_are_a_table_else(demo, monkeypatch, capsys):
         arguments.append((out, repeats))
         return report
 
-    monkeypatch.setattr(dpjax.cli.demonstration, "demo", recall)
+    monkeypatch.setattr(dpjax.cli.demo, "demo", recall)
     assert main(["demo", "--out", "folder", "--repeats", "2"]) == 0
     assert arguments == [("folder", 2)]
     head, *lines = capsys.readouterr().out.splitlines()
@@ -87,11 +88,19 @@ def test_results_are_a_table_else(demo, monkeypatch, capsys):
 
 
 def test_two_repeats_have_a_standard_error():
-    scores = {"auc": jnp.array([[0.5, 0.7]])}
-    row, *none = dpjax.cli.demonstration._summarise("non-private", scores)
+    scores = {"auc": np.array([[[0.5, 0.7]]], np.float32)}
+    axes = {"mechanism": ["non-private"], "epsilon": [None], "repeat": [0, 1]}
+    row, *none = rows_of(SweepResult(scores, axes))
     assert not none
     assert row["auc"] == pytest.approx(0.6)
     assert row["auc_se"] == pytest.approx(0.1)
+
+
+def test_one_repeat_has_no_standard_error():
+    axes = {"mechanism": ["laplace"], "epsilon": [1.0], "repeat": [0]}
+    rows = rows_of(SweepResult({"auc": np.array([[[0.5]]])}, axes))
+    assert rows == [{"mechanism": "laplace", "epsilon": 1, "auc": 0.5, "auc_se": None}]
+    assert table_of(rows, {"auc": "auc"}).split()[-3:] == ["0.5000", "±", "-"]
 
 
 @pytest.mark.thorough

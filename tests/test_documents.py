@@ -10,7 +10,7 @@ import shlex
 
 import pytest
 
-from dpjax.cli.commands import COMMANDS
+from dpjax.cli.main import COMMANDS
 from dpjax.mechanisms import MECHANISMS
 
 ROOT = pathlib.Path(__file__).parents[1]

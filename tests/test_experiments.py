@@ -23,13 +23,13 @@ from dpjax.study.experiments import (
     NetworkExperiment,
     RegressionExperiment,
 )
+from dpjax.study.experiments.network import MECHANISMS
 from dpjax.study.experiments.splits import (
     _drop_ties,
     _order_statistic,
     split,
     training_mask,
 )
-from dpjax.study.experiments.table_learners import MECHANISMS
 from dpjax.study.metrics import table_errors
 from tests.helpers import event_log
 from tests.helpers.cases import mostly_thorough

@@ -12,8 +12,7 @@ from scipy import stats
 from scipy.special import gammaln, logsumexp
 
 from dpjax.chains import draw_log_gamma, draw_paths
-from dpjax.event_logs.sampler import CellCounts, begin, sweep
-from dpjax.event_logs.tables import draw_bounded_tables
+from dpjax.event_logs.sampler import CellCounts, begin, draw_bounded_tables, sweep
 from tests.helpers.cases import mostly_thorough
 from tests.helpers.statistical import ALPHA, assert_follows
 

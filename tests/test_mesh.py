@@ -13,7 +13,7 @@ import pyarrow.parquet
 import pytest
 
 from dpjax.runtime.processes import PeerLost, device_mesh
-from dpjax.tables.counts import sharded
+from dpjax.tables.counts import batches
 from tests.helpers.mesh_cases import RECORDS
 
 ROOT = pathlib.Path(__file__).parents[1]
@@ -47,9 +47,9 @@ def test_a_lost_process_is_no_error_of_the_records(kind, monkeypatch):
     def lost(*_):
         raise kind("UNKNOWN: Gloo AllGather failed: Connection reset by peer")
 
-    monkeypatch.setattr(sharded, "_replicated", lost)
+    monkeypatch.setattr(batches, "_replicated", lost)
     with pytest.raises(PeerLost, match="another process of this run died"):
-        sharded.gather(np.zeros(1, np.int64), device_mesh(1))
+        batches.gather(np.zeros(1, np.int64), device_mesh(1))
 
 
 @pytest.mark.thorough

@@ -1,12 +1,12 @@
 """`{commands}`: what every command of `dpjax` says of itself, from its parser."""
 
-import argparse
 import os
 import re
 
 from sphinx.application import Sphinx
 
-from dpjax.cli.commands import COMMANDS
+from dpjax.cli.main import COMMANDS
+from dpjax.cli.options import Parser
 
 FENCE = re.compile(r"^```\{commands\}\n```$", re.MULTILINE)
 WIDTH = 88
@@ -24,13 +24,13 @@ def _expand(app: Sphinx, page: str, source: list[str]) -> None:
 
 
 def _commands() -> str:
-    parser = argparse.ArgumentParser(prog="dpjax")
+    parser = Parser(prog="dpjax")
     adding = parser.add_subparsers()
     for command in COMMANDS:
         command.add(adding)
     return "\n\n".join(_command(name, one) for name, one in adding.choices.items())
 
 
-def _command(name: str, parser: argparse.ArgumentParser) -> str:
+def _command(name: str, parser: Parser) -> str:
     os.environ["COLUMNS"] = str(WIDTH + 2)  # argparse leaves two free
     return f"## dpjax {name}\n\n```text\n{parser.format_help()}```"

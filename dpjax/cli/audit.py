@@ -4,12 +4,12 @@ __all__ = ["add"]
 
 import argparse
 import json
-from functools import partial
 
 import jax.random as jr
 from tqdm import tqdm
 
 from dpjax.audits import Audited, audit_suite, case_names
+from dpjax.cli.options import progress
 
 _ROW = "{:<18}{:<13}{:<7}{:>8}{:>12}{:>9}  {}"
 
@@ -25,26 +25,19 @@ def add(commands) -> None:
         "invented. Exit status 1 if a claim is violated. With --all, the simulated "
         "Laplace must violate its claim, which shows that the attacks succeed.",
     )
-    command.add_argument(
-        "--mechanism",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help=f"one of {', '.join(case_names())} (may be repeated)",
-    )
-    command.add_argument("--all", action="store_true", help="audit all of them")
+    command.set_defaults(run=_run)
+    names = ", ".join(case_names())
+    command.many("--mechanism", "NAME", f"one of {names} (may be repeated)")
+    command.flag("--all", "audit all of them")
     command.add_argument(
         "--epsilon", default="1", help="claimed by each: 0.5 or 1/3 (%(default)s)"
     )
-    command.add_argument(
+    command.number(
         "--draws",
-        type=int,
-        default=100_000,
-        help="draws for each data set (%(default)s); fewer if JAX does not draw them",
+        "draws for each data set, or fewer if JAX does not draw them",
+        100_000,
     )
-    command.add_argument("--seed", type=int, default=0, help="seed of the draws")
-    command.add_argument("--json", action="store_true", help="print results as JSON")
-    command.set_defaults(run=_run)
+    command.common("--seed", "--json")
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -57,7 +50,7 @@ def _run(options: argparse.Namespace) -> int:
         None if options.all else options.mechanism,
         epsilon=options.epsilon,
         draws=options.draws,
-        progress=partial(tqdm, desc="dpjax audit", unit="mechanism", disable=None),
+        progress=progress("audit", "mechanism"),
     )
     if not options.json:
         print(_ROW.format("mechanism", "adjacency", "by", "claimed", "found", "", ""))

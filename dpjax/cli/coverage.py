@@ -3,17 +3,13 @@
 __all__ = ["add"]
 
 import argparse
-import importlib
 import json
-from functools import partial
 
-from tqdm import tqdm
-
-from dpjax.cli.options import network_of, refuse_unwritable_file
+from dpjax.cli.options import network_of, plots, progress, refuse_unwritable_file
 from dpjax.data.bayes_net import BayesNet
 from dpjax.data.schema import Schema
 from dpjax.noise.keys import study_key
-from dpjax.privacy import ADJACENCIES, exact_epsilon
+from dpjax.privacy import exact_epsilon
 from dpjax.study.coverage import Coverage, Ranks, coverage
 
 
@@ -26,25 +22,18 @@ def add(commands) -> None:
         "release; report how often posterior intervals contain the true values. Uses "
         "no data. The exit status does not depend on the result.",
     )
+    command.set_defaults(run=_run)
     command.add_argument(
         "--network",
         required=True,
         help="BIF file, JSON file or naive-bayes:TARGET; the latter two need --schema",
     )
-    command.add_argument("--schema", help="JSON file, as for release")
-    command.add_argument("--n", type=int, required=True, help="number of records")
-    command.add_argument("--epsilon", required=True, help="privacy loss: 0.5 or 1/3")
-    command.add_argument("--adjacency", required=True, choices=ADJACENCIES)
-    command.add_argument(
-        "--releases", type=int, default=2000, help="simulated releases (%(default)s)"
-    )
-    command.add_argument(
-        "--level", type=float, default=0.95, help="level of intervals (%(default)s)"
-    )
+    command.common("--schema", required=False)
+    command.common("--n", "--epsilon", "--adjacency")
+    command.number("--releases", "simulated releases", 2000)
+    command.number("--level", "level of intervals", 0.95, float)
     command.add_argument("--out", help="PNG file for the rank histograms")
-    command.add_argument("--seed", type=int, default=0, help="seed of the simulation")
-    command.add_argument("--json", action="store_true", help="print results as JSON")
-    command.set_defaults(run=_run)
+    command.common("--seed", "--json")
 
 
 def _run(options: argparse.Namespace) -> None:
@@ -58,11 +47,10 @@ def _run(options: argparse.Namespace) -> None:
         options.adjacency,
         releases=options.releases,
         level=options.level,
-        progress=partial(tqdm, desc="dpjax coverage", unit="block", disable=None),
+        progress=progress("coverage", "block"),
     )
     if options.out is not None:
-        plots = importlib.import_module("dpjax.plots")  # slow to import
-        plots.rank_histograms(found, options.out)
+        plots().rank_histograms(found, options.out)
     if options.json:
         print(json.dumps(_facts(found)))
         return
@@ -91,17 +79,16 @@ def _facts(found: Coverage) -> dict[str, object]:
         "adjacency": found.adjacency,
         "releases": int(found.naive.ranks.size),
         "level": found.naive.level,
-        "noise_aware": _show(found.noise_aware),
-        "naive": _show(found.naive),
+        "noise_aware": _facts_of_ranks(found.noise_aware),
+        "naive": _facts_of_ranks(found.naive),
     }
 
 
-def _show(ranks: Ranks) -> dict[str, object]:
-    low, high = ranks.coverage_interval
+def _facts_of_ranks(ranks: Ranks) -> dict[str, object]:
     return {
         "posterior": ranks.posterior,
         "coverage": ranks.coverage,
-        "coverage_interval": [low, high],
+        "coverage_interval": list(ranks.coverage_interval),
         "histogram": ranks.histogram.tolist(),
         "pvalue": ranks.pvalue,
     }

@@ -1,25 +1,30 @@
 """Entry point of the command line, which reports each error in one line."""
 
-__all__ = ["main"]
+__all__ = ["COMMANDS", "main"]
 
-import argparse
 import os
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
 
 from dpjax._documents import printable
 from dpjax._version import __version__
-from dpjax.cli.commands import COMMANDS
+from dpjax.cli import (
+    audit,
+    coverage,
+    demo,
+    plan,
+    predict,
+    release,
+    sample,
+    sweep,
+    verify,
+)
+from dpjax.cli.options import Parser
 from dpjax.releases.file_format import InconsistentRelease
 from dpjax.runtime.processes import PeerLost
 
-
-class _Parser(argparse.ArgumentParser):
-    """An argument parser whose errors are one line."""
-
-    def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
+COMMANDS = (audit, coverage, demo, plan, release, predict, sample, sweep, verify)
+"""Modules whose `add` declares the command and its function `run`."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -48,8 +53,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return status or 0
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(
+def _parser() -> Parser:
+    parser = Parser(
         prog="dpjax", description="Differentially private Bayesian inference."
     )
     parser.add_argument("--version", action="version", version=f"dpjax {__version__}")

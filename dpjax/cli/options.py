@@ -1,32 +1,107 @@
-"""Conversion of command-line arguments to objects, and checks of output files."""
+"""Declaration of options, their conversion to objects, and checks of output files."""
 
 __all__ = [
     "DATA_HELP",
+    "Parser",
     "increment_of",
     "is_among_tables",
     "ledger_of",
     "network_of",
+    "plots",
+    "progress",
     "refuse_unwritable",
     "refuse_unwritable_file",
+    "span_of",
     "split_of",
     "summary",
 ]
 
 import argparse
+import importlib
 import pathlib
 import stat
 import tempfile
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NoReturn
+
+from tqdm import tqdm
 
 from dpjax.data.bayes_net import BayesNet
 from dpjax.data.schema import Schema
 from dpjax.mechanisms import ExactMechanism
 from dpjax.noise.keys import study_key
-from dpjax.privacy import Ledger
+from dpjax.privacy import ADJACENCIES, Ledger
 from dpjax.releases.released import Released
 from dpjax.statistics import TableStatistic
 from dpjax.theory.stealth import calibrated_increment, paper_increment
 
 DATA_HELP = "records: a CSV, CSV.gz or Parquet file, or a folder of them"
+
+_COMMON: dict[str, dict[str, Any]] = {
+    "--schema": {"required": True, "help": "JSON file, as for release"},
+    "--network": {"help": "as for release"},
+    "--region": {"help": "for hmm: the variable with one chain of states per level"},
+    "--time": {
+        "help": "for hmm: the variable of time, whose levels are consecutive integers; "
+        "all further variables are fields of an event"
+    },
+    "--n": {"type": int, "required": True, "help": "number of records"},
+    "--epsilon": {"required": True, "help": "privacy loss: 0.5 or 1/3"},
+    "--adjacency": {
+        "required": True,
+        "choices": ADJACENCIES,
+        "help": "whether neighbouring tables differ by replacing a record (the number "
+        "of records is public), or by adding or removing one (it is private)",
+    },
+    "--ignore": {
+        "action": "append",
+        "default": [],
+        "metavar": "COLUMN",
+        "help": "undeclared column to leave out (may be repeated; '*' for all)",
+    },
+    "--seed": {"type": int, "default": 0, "help": "seed of the simulation"},
+    "--json": {"action": "store_true", "help": "print results as JSON"},
+}
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line, with short ways to declare options."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print the message and leave."""
+        self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
+
+    def common(self, *names: str, **changed: object) -> None:
+        """Declare options that several commands have, with changed properties."""
+        for name in names:
+            self.add_argument(name, **{**_COMMON[name], **changed})
+
+    def number(
+        self, name: str, help: str, default: Any = None, kind: Callable = int
+    ) -> None:
+        """Declare an option with a number, whose help shows the default."""
+        shown = help if default is None else f"{help} (%(default)s)"
+        self.add_argument(name, type=kind, default=default, help=shown)
+
+    def many(self, name: str, metavar: str, help: str) -> None:
+        """Declare an option that may be repeated."""
+        self.add_argument(name, action="append", default=[], metavar=metavar, help=help)
+
+    def flag(self, name: str, help: str) -> None:
+        """Declare an option without a value."""
+        self.add_argument(name, action="store_true", help=help)
+
+
+def progress(command: str, unit: str, hidden: bool = False) -> Callable:
+    """Make a progress bar, which is shown only in a terminal."""
+    disable = True if hidden else None
+    return partial(tqdm, desc=f"dpjax {command}", unit=unit, disable=disable)
+
+
+def plots() -> Any:
+    """Import `dpjax.plots`, which is slow."""
+    return importlib.import_module("dpjax.plots")
 
 
 def increment_of(spec: str, released: Released) -> float:
@@ -36,19 +111,19 @@ def increment_of(spec: str, released: Released) -> float:
     if spec == "none" or not isinstance(statistic, TableStatistic):
         return 0.0
     try:
-        number = float(value or kind)
+        amount = float(value or kind)
     except ValueError:
-        number = None
-    if number is None or (value and kind not in ("paper", "calibrated")):
+        amount = None
+    if amount is None or (value and kind not in ("paper", "calibrated")):
         raise ValueError(
             f"`increment` must be none, a number, paper:T or calibrated:P, got {spec}."
         )
     if kind == "paper":
-        return paper_increment(statistic, cost.bound, number)
+        return paper_increment(statistic, cost.bound, amount)
     if kind == "calibrated":
         key = study_key(0)  # the simulation uses no data, so the key is public
-        return calibrated_increment(key, statistic, released.mechanism, number)
-    return number
+        return calibrated_increment(key, statistic, released.mechanism, amount)
+    return amount
 
 
 def network_of(spec: str, schema: Schema) -> BayesNet:
@@ -88,6 +163,18 @@ def split_of(specs: list[str]) -> dict[str, str] | None:
     return split or None
 
 
+def span_of(spec: str, option: str, form: str, kind: type) -> tuple[str, tuple]:
+    """Return the name and the two numbers of an argument NAME=FIRST:LAST."""
+    name, _, ends = spec.rpartition("=")
+    try:
+        first, last = map(kind, ends.split(":"))
+    except ValueError:
+        name, first, last = "", 0, 0
+    if not name:
+        raise ValueError(f"`{option}` must be of the form {form}, got {spec}.")
+    return name, (first, last)
+
+
 def refuse_unwritable(options: argparse.Namespace) -> None:
     """Reject an output that cannot be written or is an input, before any charge."""
     out = pathlib.Path(options.out).resolve()
@@ -109,13 +196,7 @@ def is_among_tables(out: pathlib.Path, data: str) -> bool:
 def refuse_unwritable_file(
     path: str, name: str = "out", endings: tuple[str, ...] = ("",)
 ) -> None:
-    """Reject an output that cannot be written, before work that would be lost.
-
-    Args:
-        path: path of the output.
-        name: name of its option.
-        endings: possible endings of the path.
-    """
+    """Reject an output that cannot be written, before work that would be lost."""
     if not path.lower().endswith(endings):
         raise ValueError(f"`{name}` must end in {' or '.join(endings)}, got {path}.")
     out = pathlib.Path(path).resolve()

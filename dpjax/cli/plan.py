@@ -10,7 +10,7 @@ from dpjax.cli.options import network_of
 from dpjax.data.schema import Schema
 from dpjax.mechanisms.recipes import RECIPES
 from dpjax.noise.keys import study_key
-from dpjax.privacy import ADJACENCIES, exact_epsilon
+from dpjax.privacy import exact_epsilon
 from dpjax.study.plan import Outlook, Plan, plan
 
 
@@ -23,16 +23,11 @@ def add(commands) -> None:
         "mechanism, and show the error of the learned tables: mean total variation and "
         "KL of a row of the conditional probability tables. Uses no data.",
     )
-    command.add_argument("--schema", required=True, help="JSON file, as for release")
-    command.add_argument("--network", required=True, help="as for release")
-    command.add_argument(
-        "--n",
-        type=int,
-        required=True,
-        help="number of records; if it is private, a public guess",
-    )
-    command.add_argument("--epsilon", required=True, help="privacy loss: 0.5 or 1/3")
-    command.add_argument("--adjacency", required=True, choices=ADJACENCIES)
+    command.set_defaults(run=_run)
+    command.common("--schema")
+    command.common("--network", required=True)
+    command.common("--n", help="number of records; if it is private, a public guess")
+    command.common("--epsilon", "--adjacency")
     command.add_argument(
         "--mechanism",
         action="append",
@@ -40,12 +35,8 @@ def add(commands) -> None:
         choices=sorted(RECIPES),
         help="a further one to compare, with its defaults (may be repeated)",
     )
-    command.add_argument(
-        "--repeats", type=int, default=32, help="simulated data sets (%(default)s)"
-    )
-    command.add_argument("--seed", type=int, default=0, help="seed of the simulation")
-    command.add_argument("--json", action="store_true", help="print the plan as JSON")
-    command.set_defaults(run=_run)
+    command.number("--repeats", "simulated data sets", 32)
+    command.common("--seed", "--json")
 
 
 def _run(options: argparse.Namespace) -> None:

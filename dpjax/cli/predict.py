@@ -1,4 +1,4 @@
-"""`dpjax predict`: what anyone does with a release, for free."""
+"""`dpjax predict`: predict a variable of new records from a release."""
 
 __all__ = ["add"]
 
@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from dpjax.cli.options import DATA_HELP, increment_of
-from dpjax.families import LinearRegression
 from dpjax.mechanisms import ParameterMechanism
 from dpjax.posteriors import Posterior, posterior
 from dpjax.releases.released import Released, load
@@ -22,25 +21,25 @@ def add(commands) -> None:
     command = commands.add_parser(
         "predict",
         help="predict a variable of new records from a release",
-        description="Write CSV to standard output: a row a record, a column p_<level> "
-        "for each level of the target; of a regression, columns mean, lower and upper. "
-        "Standard error says which method was used. Costs no privacy of the "
-        "released table.",
+        description="Write CSV to standard output, with a row for each record and a "
+        "column p_<level> for each level of the target; for a regression, columns "
+        "mean, lower and upper. Standard error says which method was used. Costs no "
+        "privacy of the released table.",
     )
+    command.set_defaults(run=_run)
     command.add_argument("release", metavar="RELEASE", help="release file")
     command.add_argument(
         "data", metavar="DATA", help=f"{DATA_HELP}; the target may be absent"
     )
     command.add_argument("--target", required=True, help="variable to predict")
-    command.add_argument(
+    command.number(
         "--prior",
-        type=float,
-        help="Dirichlet parameter of a cell (default: 1; samples have their own)",
+        "Dirichlet parameter of a cell (default: 1; samples have their own)",
+        kind=float,
     )
-    command.add_argument(
+    command.flag(
         "--no-noise-aware",
-        action="store_true",
-        help="treat noisy numbers as exact (method plug-in), as the papers do",
+        "treat noisy numbers as exact (method plug-in), as the papers do",
     )
     command.add_argument(
         "--increment",
@@ -49,12 +48,11 @@ def add(commands) -> None:
         "the cells of a table: none (default), a number, paper:T (Zhang et al., "
         "Corollary 3) or calibrated:P (no cell is negative with probability P)",
     )
-    command.add_argument(
+    command.number(
         "--level",
-        type=float,
-        help="of a regression: probability of the interval (default: 0.95)",
+        "for a regression: probability of the interval (default: 0.95)",
+        kind=float,
     )
-    command.set_defaults(run=_run)
 
 
 def _run(options: argparse.Namespace) -> None:
@@ -103,15 +101,15 @@ def _classification(
 
 
 def _say(fitted: Posterior) -> None:
-    """Which posterior was used, on standard error."""
+    """Write the method of inference to the standard error."""
     print(f"dpjax: posterior by method {fitted.method}", file=sys.stderr)
 
 
 def _regression(
     released: Released, statistic: FamilyStatistic, options: argparse.Namespace
 ) -> tuple[list[str], np.ndarray]:
-    """The expected target, and where it is with the wanted probability."""
-    if not isinstance(statistic.family, LinearRegression):
+    """The expected target, and the ends of its interval."""
+    if statistic.family.name != "linear-regression":
         raise ValueError(
             f"`release` must be of a network or a regression to predict, got "
             f"{statistic.family.name}: see dpjax.posterior(dpjax.load(…)).mean() in "

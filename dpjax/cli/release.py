@@ -6,11 +6,19 @@ import argparse
 import json
 from dataclasses import replace
 
-from dpjax.cli.model_options import add_model_options, model_of
-from dpjax.cli.options import DATA_HELP, ledger_of, refuse_unwritable, split_of, summary
+from dpjax.cli.models import add_model_options, model_of
+from dpjax.cli.options import (
+    DATA_HELP,
+    Parser,
+    ledger_of,
+    refuse_unwritable,
+    span_of,
+    split_of,
+    summary,
+)
 from dpjax.data.schema import Schema
 from dpjax.mechanisms.recipes import RECIPES, recipe_of
-from dpjax.privacy import ADJACENCIES, budget_of
+from dpjax.privacy import budget_of
 from dpjax.releases.publish import release
 
 _CHOICES = ("omega", "temperature", "samples", "prior", "units", "points")
@@ -24,10 +32,10 @@ def add(commands) -> None:
         description="Compute a statistic of a table of sensitive records, make it "
         "private, and write a release file, which is public. Each run costs epsilon.",
     )
+    command.set_defaults(run=_run)
     command.add_argument("data", metavar="DATA", help=DATA_HELP)
-    command.add_argument(
+    command.common(
         "--schema",
-        required=True,
         help='JSON file: {"variables": {"x": {"levels": [0, 1]}, "age": {"lower": 0, '
         '"upper": 120}}}',
     )
@@ -38,43 +46,22 @@ def add(commands) -> None:
         default="laplace",
         help="default: %(default)s, noise on counts or sums",
     )
-    command.add_argument("--epsilon", required=True, help="privacy loss: 0.5 or 1/3")
-    command.add_argument(
+    command.common("--epsilon")
+    command.many(
         "--split",
-        action="append",
-        default=[],
-        metavar="TABLE=EPSILON",
-        help="for laplace on networks: the part of epsilon for the table of this "
-        "variable and its parents (once for each measured table)",
+        "TABLE=EPSILON",
+        "for laplace on networks: the part of epsilon for the table of this variable "
+        "and its parents (once for each measured table)",
     )
-    command.add_argument(
-        "--adjacency",
-        required=True,
-        choices=ADJACENCIES,
-        help="whether neighbouring tables differ by replacing a record (the number of "
-        "records is public), or by adding or removing one (it is private)",
-    )
-    _add_outputs(command)
-    _add_choices(command)
-    command.set_defaults(run=_run)
-
-
-def _add_outputs(command: argparse.ArgumentParser) -> None:
+    command.common("--adjacency")
     command.add_argument("--out", required=True, help="release file to write")
     command.add_argument("--ledger", help="file that records all charges to the table")
     command.add_argument("--budget", help="total budget of a new ledger")
-    command.add_argument(
-        "--ignore",
-        action="append",
-        default=[],
-        help="undeclared column to leave out (may be repeated; '*' for all)",
-    )
-    command.add_argument(
-        "--json", action="store_true", help="print the summary as JSON"
-    )
+    command.common("--ignore", "--json")
+    _add_choices(command)
 
 
-def _add_choices(command: argparse.ArgumentParser) -> None:
+def _add_choices(command: Parser) -> None:
     group = command.add_argument_group(
         "options of posterior-sample, map and map-cells",
         "Public choices, which follow from epsilon by default. The mechanism map-cells "
@@ -127,18 +114,10 @@ def _run(options: argparse.Namespace) -> None:
 
 def _choices_of(options: argparse.Namespace) -> dict[str, object]:
     given = {name: getattr(options, name) for name in _CHOICES}
-    limits = dict(_limit(spec) for spec in options.truncation)
-    given["truncation"] = limits or None
+    limits = [
+        span_of(spec, "truncation", "NAME=LEAST:MOST", float)
+        for spec in options.truncation
+    ]
+    given["truncation"] = dict(limits) or None
     given["split"] = split_of(options.split)
     return {name: value for name, value in given.items() if value is not None}
-
-
-def _limit(spec: str) -> tuple[str, tuple[float, float]]:
-    name, _, ends = spec.partition("=")
-    try:
-        least, most = map(float, ends.split(":"))
-    except ValueError:
-        raise ValueError(
-            f"`truncation` must be of the form NAME=LEAST:MOST, got {spec}."
-        ) from None
-    return name, (least, most)

@@ -4,17 +4,14 @@ __all__ = ["add"]
 
 import argparse
 import csv
-import importlib
 import io
 import json
 import sys
-from functools import partial
 
 import numpy as np
-from tqdm import tqdm
 
 from dpjax._documents import write_atomically
-from dpjax.cli.options import refuse_unwritable_file
+from dpjax.cli.options import plots, progress, refuse_unwritable_file, span_of
 from dpjax.cli.sample_report import disagreement, facts_of, table_of
 from dpjax.data.variables import Variable
 from dpjax.event_logs import HiddenMarkovPosterior, fit, log_variables
@@ -30,50 +27,29 @@ def add(commands) -> None:
         "sample",
         help="hidden states of a released event log",
         description="Run Gibbs chains of a hidden Markov model on the counts of a "
-        "release that was made with --model hmm; show the states, their emissions, "
-        "and whether the chains agree. Reads no data, so that any number of runs "
-        "costs no privacy.",
+        "release that was made with --model hmm; show the states, their emissions, and "
+        "whether the chains agree. Reads no data, so that any number of runs costs no "
+        "privacy.",
     )
-    command.add_argument("release", metavar="RELEASE", help="release file")
-    command.add_argument(
-        "--states",
-        type=int,
-        help="number of hidden states; 1 is naive Bayes (default: that which the "
-        "release suggests)",
-    )
-    command.add_argument(
-        "--sweeps", type=int, default=200, help="sweeps of each chain (%(default)s)"
-    )
-    command.add_argument(
-        "--burn-in", type=int, default=100, help="sweeps to leave out (%(default)s)"
-    )
-    command.add_argument(
-        "--chains", type=int, default=8, help="number of chains (%(default)s)"
-    )
-    _add_model(command)
-    _add_outputs(command)
     command.set_defaults(run=_run)
-
-
-def _add_model(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
+    command.add_argument("release", metavar="RELEASE", help="release file")
+    command.number(
+        "--states",
+        "number of hidden states; 1 is naive Bayes (default: that which the release "
+        "suggests)",
+    )
+    command.number("--sweeps", "sweeps of each chain", 200)
+    command.number("--burn-in", "sweeps to leave out", 100)
+    command.number("--chains", "number of chains", 8)
+    command.many(
         "--times",
-        action="append",
-        default=[],
-        metavar="REGION=FIRST:LAST",
-        help="the public times of a region, by default all (may be repeated)",
+        "REGION=FIRST:LAST",
+        "the public times of a region, by default all (may be repeated)",
     )
     for name, what in (("emission", "level"), ("transition", "transition and start")):
-        command.add_argument(
-            f"--{name}",
-            type=float,
-            default=1.0,
-            help=f"Dirichlet parameter of every {what} (%(default)s)",
-        )
-    command.add_argument("--seed", type=int, default=0, help="seed of the chains")
-
-
-def _add_outputs(command: argparse.ArgumentParser) -> None:
+        help = f"Dirichlet parameter of every {what}"
+        command.number(f"--{name}", help, 1.0, float)
+    command.common("--seed", help="seed of the chains")
     command.add_argument(
         "--out",
         help="file to write: .csv with the most frequent state of every cell, in "
@@ -81,8 +57,8 @@ def _add_outputs(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--plot", help="PNG file of the state by region and time")
     command.add_argument("--emissions-plot", help="PNG file of each state's emissions")
-    command.add_argument("--json", action="store_true", help="print results as JSON")
-    command.add_argument("--quiet", action="store_true", help="no progress bar")
+    command.common("--json")
+    command.flag("--quiet", "no progress bar")
 
 
 def _run(options: argparse.Namespace) -> None:
@@ -105,12 +81,7 @@ def _run(options: argparse.Namespace) -> None:
         chains=options.chains,
         sweeps=options.sweeps,
         burn_in=options.burn_in,
-        progress=partial(
-            tqdm,
-            desc="dpjax sample",
-            unit="block",
-            disable=True if options.quiet or options.json else None,
-        ),
+        progress=progress("sample", "block", options.quiet or options.json),
     )
     _write(options, posterior, released)
     facts = facts_of(posterior, region, time, fields)
@@ -135,7 +106,7 @@ def _refuse(options: argparse.Namespace) -> None:
     if len(set(given)) < len(given):
         raise ValueError("`plot` and `emissions-plot` must be different files.")
     if options.plot or options.emissions_plot:
-        _plots().require_matplotlib()
+        plots().require_matplotlib()
     if options.burn_in >= 0 and options.sweeps - options.burn_in < _FEWEST:
         raise ValueError(
             f"`sweeps` must be at least {options.burn_in + _FEWEST}, {_FEWEST} more "
@@ -146,22 +117,11 @@ def _refuse(options: argparse.Namespace) -> None:
 def _times_of(specs: list[str]) -> dict[str, tuple[int, int]]:
     times = {}
     for spec in specs:
-        name, span = _time_of(spec)
+        name, span = span_of(spec, "times", "REGION=FIRST:LAST", int)
         if name in times:
             raise ValueError(f"`times` must name a region once, got {name!r} twice.")
         times[name] = span
     return times
-
-
-def _time_of(spec: str) -> tuple[str, tuple[int, int]]:
-    name, _, ends = spec.rpartition("=")
-    try:
-        first, last = map(int, ends.split(":"))
-    except ValueError:
-        name, first, last = "", 0, 0
-    if not name:
-        raise ValueError(f"`times` must be of the form REGION=FIRST:LAST, got {spec}.")
-    return name, (first, last)
 
 
 def _write(
@@ -173,9 +133,9 @@ def _write(
     elif options.out is not None:
         write_atomically(options.out, _draws(posterior, region, time, fields))
     if options.plot is not None:
-        _plots().state_map(posterior, region, time, options.plot)
+        plots().state_map(posterior, region, time, options.plot)
     if options.emissions_plot is not None:
-        _plots().emission_bars(posterior, fields, options.emissions_plot)
+        plots().emission_bars(posterior, fields, options.emissions_plot)
 
 
 def _states(posterior: HiddenMarkovPosterior, region: Variable, time: Variable) -> str:
@@ -208,7 +168,3 @@ def _draws(
     arrays["times"], arrays["levels"] = np.array(time.levels), np.array(levels)
     np.savez_compressed(data, **arrays)  # pyright: ignore[reportArgumentType]
     return data.getvalue()
-
-
-def _plots():
-    return importlib.import_module("dpjax.plots")  # slow to import

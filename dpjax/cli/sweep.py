@@ -1,24 +1,27 @@
 """`dpjax sweep`: compare mechanisms × ε × repeats on real or simulated records."""
 
-__all__ = ["add"]
+__all__ = ["add", "rows_of", "table_of"]
 
 import argparse
 import contextlib
-import importlib
 import json
 import os
 import pathlib
 import sys
-from collections.abc import Iterator
-from fractions import Fraction
-from functools import partial
+from collections.abc import Iterator, Mapping
 
-from tqdm import tqdm
-
-from dpjax.cli.options import DATA_HELP, is_among_tables, refuse_unwritable_file
+from dpjax.cli.models import add_models
+from dpjax.cli.options import (
+    DATA_HELP,
+    Parser,
+    is_among_tables,
+    plots,
+    progress,
+    refuse_unwritable_file,
+)
 from dpjax.cli.sweep_studies import MODELS, study_of
 from dpjax.noise.keys import study_key
-from dpjax.privacy import ADJACENCIES, exact_epsilon
+from dpjax.privacy import exact_epsilon
 from dpjax.runtime import processes
 from dpjax.study.sweeps import SweepResult, sweep
 from dpjax.study.sweeps.result import check_table_path
@@ -31,42 +34,29 @@ def add(commands) -> None:
         help="compare how well mechanisms learn, at many ε over many repeats",
         description="Repeatedly split the table (or draw records), learn from one part "
         "with every mechanism at every ε, and score the result on the other; write one "
-        "row for each fit. The results are NOT private: they are for those who may "
-        "see the data.",
+        "row for each fit. The results are NOT private: they are for those who may see "
+        "the data.",
     )
     command.add_argument("data", metavar="DATA", nargs="?", help=DATA_HELP)
-    command.add_argument(
+    command.number(
         "--synthetic",
-        type=int,
-        metavar="N",
-        help="instead of DATA: number of records to draw in each repeat from random "
-        "tables of the network; the scores then include the distance from the truth",
+        "instead of DATA: number of records to draw in each repeat from random tables "
+        "of the network; the scores then include the distance from the truth",
     )
-    command.add_argument("--schema", required=True, help="JSON file, as for release")
-    command.add_argument(
-        "--ignore",
-        action="append",
-        default=[],
-        metavar="COLUMN",
-        help="undeclared column to leave out (may be repeated; * for all)",
-    )
+    command.common("--schema", "--ignore")
     _add_study(command)
     _add_outputs(command)
     _add_machine(command)
     command.set_defaults(run=_run)
 
 
-def _add_study(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--model", choices=MODELS, default=MODELS[0], help="default: %(default)s"
-    )
-    command.add_argument("--network", help="for bayes-net: as for release")
+def _add_study(command: Parser) -> None:
+    add_models(command, MODELS, "default: ")
+    command.common("--network", help="for bayes-net: as for release")
     command.add_argument(
         "--target", help="variable to predict (default: TARGET of naive-bayes:TARGET)"
     )
-    command.add_argument("--region", help="for hmm: as for release")
-    command.add_argument("--time", help="for hmm: as for release")
-    command.add_argument("--states", type=int, help="for hmm: number of hidden states")
+    command.number("--states", "for hmm: number of hidden states")
     command.add_argument(
         "--mechanisms",
         type=_words,
@@ -83,20 +73,18 @@ def _add_study(command: argparse.ArgumentParser) -> None:
         metavar="E,F,…",
         help="in increasing order: 0.1,1/2,1,10",
     )
-    command.add_argument(
-        "--repeats", type=int, default=100, help="number of repeats (%(default)s)"
-    )
-    command.add_argument("--adjacency", required=True, choices=ADJACENCIES)
-    command.add_argument(
+    command.number("--repeats", "number of repeats", 100)
+    command.common("--adjacency")
+    command.number(
         "--training",
-        type=float,
-        default=0.8,
-        help="fraction of records (for hmm: of cells) to learn from (%(default)s)",
+        "fraction of records (for hmm: of cells) to learn from",
+        0.8,
+        float,
     )
-    command.add_argument("--seed", type=int, default=0, help="seed of the study")
+    command.common("--seed", help="seed of the study")
 
 
-def _add_outputs(command: argparse.ArgumentParser) -> None:
+def _add_outputs(command: Parser) -> None:
     command.add_argument(
         "--out", help="CSV or Parquet file to write, with one row for each fit"
     )
@@ -105,23 +93,20 @@ def _add_outputs(command: argparse.ArgumentParser) -> None:
         "--checkpoint",
         help="file of finished work, from which the same command resumes",
     )
-    command.add_argument("--json", action="store_true", help="print means as JSON")
+    command.common("--json", help="print means as JSON")
 
 
-def _add_machine(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--block", type=int, help="repeats that a device computes at once"
-    )
-    command.add_argument("--devices", type=int, help="number of devices to use (1)")
-    command.add_argument(
+def _add_machine(command: Parser) -> None:
+    command.number("--block", "repeats that a device computes at once")
+    command.number("--devices", "number of devices to use (1)")
+    command.flag(
         "--distributed",
-        action="store_true",
-        help="use all devices of all processes, each of which runs the same command; "
+        "use all devices of all processes, each of which runs the same command; "
         "outside SLURM and Open MPI, give the following options too",
     )
     command.add_argument("--coordinator", metavar="HOST:PORT", help="that of process 0")
-    command.add_argument("--processes", type=int, help="number of processes")
-    command.add_argument("--process", type=int, help="number of this one, from 0")
+    command.number("--processes", "number of processes")
+    command.number("--process", "number of this one, from 0")
 
 
 def _run(options: argparse.Namespace) -> None:
@@ -141,27 +126,23 @@ def _run(options: argparse.Namespace) -> None:
             f"`seed` must be an integer from 0 to 2^63 - 1, got {options.seed}."
         )
     with _stdout_for_results(options.distributed):
-        result = _result(options, epsilons)
+        mesh = _mesh(options)
+        experiment, data = study_of(options)
+        result = sweep(
+            study_key(options.seed),
+            experiment,
+            data,
+            epsilons=epsilons,
+            mechanisms=experiment.mechanisms(options.mechanisms, epsilons),
+            prepare=experiment.prepare,
+            repeats=options.repeats,
+            block=options.block,
+            checkpoint=options.checkpoint,
+            mesh=mesh,
+            progress=progress("sweep", "block"),
+        )
     if processes.is_first():
         _write(options, result)
-
-
-def _result(options: argparse.Namespace, epsilons: list[Fraction]) -> SweepResult:
-    mesh = _mesh(options)
-    study = study_of(options)
-    return sweep(
-        study_key(options.seed),
-        study.experiment,
-        study.data,
-        epsilons=epsilons,
-        mechanisms=study.experiment.mechanisms(options.mechanisms, epsilons),
-        prepare=study.experiment.prepare,
-        repeats=options.repeats,
-        block=options.block,
-        checkpoint=options.checkpoint,
-        mesh=mesh,
-        progress=partial(tqdm, desc="dpjax sweep", unit="block", disable=None),
-    )
 
 
 @contextlib.contextmanager
@@ -203,7 +184,7 @@ def _refuse_outputs(options: argparse.Namespace) -> None:
     if options.out is not None:
         check_table_path(options.out, "out")
     if options.plot is not None:
-        importlib.import_module("dpjax.plots").require_matplotlib()
+        plots().require_matplotlib()
     taken = {pathlib.Path(x).resolve() for x in (options.data, options.schema) if x}
     for name, path in outputs.items():
         place = pathlib.Path(path).resolve()
@@ -220,21 +201,22 @@ def _write(options: argparse.Namespace, result: SweepResult) -> None:
     if options.out is not None:
         result.save(options.out)
     if options.plot is not None:
-        importlib.import_module("dpjax.plots").sweep_curves(
+        plots().sweep_curves(
             result,
             options.plot,
             title=f"{options.repeats} repeats, {options.adjacency}",
         )
-    rows = _rows(result)
+    rows = rows_of(result)
     if options.json:
         print(json.dumps({"private": False, "results": rows}))
         return
-    print(_table(rows, list(result)))
+    print(table_of(rows, {name: name for name in result}))
     if options.data is not None:
         print("NOT private: these results are for those who may see DATA.")
 
 
-def _rows(result: SweepResult) -> list[dict]:
+def rows_of(result: SweepResult) -> list[dict]:
+    """Return means and standard errors over repeats, for each mechanism and ε."""
     means = {name: (result.mean(name), result.standard_error(name)) for name in result}
     rows = []
     for m, mechanism in enumerate(result.coordinates["mechanism"]):
@@ -248,15 +230,20 @@ def _rows(result: SweepResult) -> list[dict]:
     return rows
 
 
-def _table(rows: list[dict], scores: list[str]) -> str:
-    header = "".join(f"{score:>20}" for score in scores)
+def table_of(rows: list[dict], titles: Mapping[str, str]) -> str:
+    """Format rows as lines of text, with the scores that have a title."""
+    header = "".join(f"{title:>20}" for title in titles.values())
     lines = [f"{'mechanism':<18} {'ε':>6}{header}"]
     for row in rows:
-        shown = "".join(
-            f"{row[score]:.4f} ± {row[f'{score}_se']:.4f}".rjust(20) for score in scores
-        )
-        lines.append(f"{row['mechanism']:<18} {row['epsilon']:>6g}{shown}")
+        pairs = [(row[score], row[f"{score}_se"]) for score in titles]
+        shown = "".join(f"{_shown(x)} ± {_shown(se)}".rjust(20) for x, se in pairs)
+        epsilon = "∞" if row["epsilon"] is None else f"{row['epsilon']:g}"
+        lines.append(f"{row['mechanism']:<18} {epsilon:>6}{shown}")
     return "\n".join(lines)
+
+
+def _shown(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4f}"
 
 
 def _words(text: str) -> tuple[str, ...]:

@@ -3,21 +3,19 @@
 __all__ = ["MODELS", "Study", "study_of"]
 
 import argparse
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
+from dpjax.cli.models import Model, chosen_model, regression_of
 from dpjax.cli.options import network_of
-from dpjax.data.encoding import of_one_kind
 from dpjax.data.schema import Schema
 from dpjax.event_logs import event_network, log_variables
 from dpjax.noise.keys import study_key
 from dpjax.posteriors.plug_in import draw_tables
 from dpjax.posteriors.priors import flat_prior
-from dpjax.statistics import Sufficient
 from dpjax.study.experiments import (
     HiddenMarkovExperiment,
     NaiveBayesExperiment,
@@ -26,27 +24,13 @@ from dpjax.study.experiments import (
     is_binary_naive_bayes,
 )
 
-
-class Study(NamedTuple):
-    """An experiment of `dpjax.study.experiments` and its data."""
-
-    experiment: Any
-    data: Array
+Study = tuple[Any, Array]
+"""An experiment of `dpjax.study.experiments` and its data."""
 
 
 def study_of(options: argparse.Namespace) -> Study:
-    """Make the study that the options describe.
-
-    Raises:
-        ValueError: if an option is missing, is for another model, or does not fit.
-    """
-    for name in ("network", "region", "time", "states", "synthetic"):
-        wanted = name in _MODELS[options.model].options
-        given = getattr(options, name) is not None
-        if given and not wanted:
-            raise ValueError(
-                f"`{name}` must be left out for the model {options.model}."
-            )
+    """Make the study that the options describe."""
+    model = chosen_model(options, MODELS)
     if (options.data is None) == (options.synthetic is None):
         raise ValueError("`data` or `synthetic` must be given, and not both.")
     if not 0 < options.training < 1:
@@ -57,13 +41,12 @@ def study_of(options: argparse.Namespace) -> Study:
         raise ValueError(
             f"`synthetic` must be at least 2 records, got {options.synthetic}."
         )
-    return _MODELS[options.model].study(options, Schema.from_json(options.schema))
+    return model.make(options, Schema.from_json(options.schema))
 
 
 def _of_network(options: argparse.Namespace, schema: Schema) -> Study:
-    _require(options, "network")
     net = network_of(options.network, schema)
-    target = options.target or _target_of(options.network)
+    target = options.target or options.network.removeprefix("naive-bayes:")
     if target not in net.names:
         raise ValueError(
             f"`target` must be one of the network's variables, got {target!r}."
@@ -80,30 +63,22 @@ def _of_network(options: argparse.Namespace, schema: Schema) -> Study:
         prior = jnp.asarray(flat_prior(net, 1.0), float)
         prior = jnp.broadcast_to(prior, (net.layout.length,))
         key = jax.random.fold_in(study_key(options.seed), 1)
-        return Study(experiment, draw_tables(key, prior, net.layout))
+        return experiment, draw_tables(key, prior, net.layout)
     data = Schema(net.variables).encode(options.data, ignore=[*options.ignore, *schema])
     fast = is_binary_naive_bayes(net, target)
     kind = NaiveBayesExperiment if fast else NetworkExperiment
     training = _share(data.shape[0], options)
-    return Study(kind(net, target, training, options.adjacency), data)
+    return kind(net, target, training, options.adjacency), data
 
 
 def _of_regression(options: argparse.Namespace, schema: Schema) -> Study:
-    _require(options, "target")
-    if options.target not in schema:
-        raise ValueError(
-            f"`target` must be a variable of the schema, got {options.target!r}."
-        )
-    names = [*(x for x in schema if x != options.target), options.target]
-    _, numbers = of_one_kind([schema[name] for name in names])
-    statistic = Sufficient.of("linear-regression", tuple(numbers), options.adjacency)
-    data = Schema(numbers).encode(options.data, ignore=options.ignore)
-    return Study(RegressionExperiment(statistic, _share(data.shape[0], options)), data)
+    statistic = regression_of(options, schema)
+    data = Schema(statistic.variables).encode(options.data, ignore=options.ignore)
+    return RegressionExperiment(statistic, _share(data.shape[0], options)), data
 
 
 def _of_events(options: argparse.Namespace, schema: Schema) -> Study:
-    _require(options, "region", "time", "states")
-    net = event_network(list(schema.values()), options.region, options.time)
+    net = event_network(schema, options.region, options.time)
     region, time, _ = log_variables(net)
     cells = region.size * time.size
     held_out = cells - _share(cells, options)
@@ -111,7 +86,7 @@ def _of_events(options: argparse.Namespace, schema: Schema) -> Study:
         net, options.states, held_out, options.adjacency
     )
     data = Schema(net.variables).encode(options.data, ignore=options.ignore)
-    return Study(experiment, data)
+    return experiment, data
 
 
 def _share(n: int, options: argparse.Namespace) -> int:
@@ -121,27 +96,8 @@ def _share(n: int, options: argparse.Namespace) -> int:
     return min(max(round(options.training * n), 1), n - 1)
 
 
-def _target_of(network: str) -> str | None:
-    kind, _, target = network.partition(":")
-    return target if kind == "naive-bayes" else None
-
-
-def _require(options: argparse.Namespace, *names: str) -> None:
-    for name in names:
-        if getattr(options, name) is None:
-            raise ValueError(f"`{name}` must be given for the model {options.model}.")
-
-
-class _Model(NamedTuple):
-    """The study of a model, and the names of its own options."""
-
-    study: Callable[[argparse.Namespace, Schema], Study]
-    options: tuple[str, ...]
-
-
-_MODELS = {
-    "bayes-net": _Model(_of_network, ("network", "target", "synthetic")),
-    "linear-regression": _Model(_of_regression, ("target",)),
-    "hmm": _Model(_of_events, ("region", "time", "states")),
+MODELS = {
+    "bayes-net": Model(_of_network, ("network",), ("target", "synthetic")),
+    "linear-regression": Model(_of_regression, ("target",)),
+    "hmm": Model(_of_events, ("region", "time", "states")),
 }
-MODELS = tuple(_MODELS)

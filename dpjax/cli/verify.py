@@ -19,9 +19,9 @@ def add(commands) -> None:
         "truncation and temperature), and check its content hash. Exit status 1 if "
         "anything differs, 2 if the file cannot be read.",
     )
-    command.add_argument("release", metavar="RELEASE", help="release file")
-    command.add_argument("--json", action="store_true", help="print the report as JSON")
     command.set_defaults(run=_run)
+    command.add_argument("release", metavar="RELEASE", help="release file")
+    command.common("--json")
 
 
 def _run(options: argparse.Namespace) -> None:

@@ -31,11 +31,7 @@ AnyVariable = Variable | Interval
 def of_one_kind(
     variables: Sequence[AnyVariable],
 ) -> tuple[list[Variable], list[Interval]]:
-    """Return the categorical and the numeric variables; one of the lists is empty.
-
-    Raises:
-        ValueError: if there are variables of both kinds.
-    """
+    """Return the categorical and the numeric variables; raise if there are both."""
     categorical = [v for v in variables if isinstance(v, Variable)]
     numeric = [v for v in variables if isinstance(v, Interval)]
     if categorical and numeric:
@@ -55,21 +51,13 @@ def encode_batches(
     absent: str | None = None,
     turns: Iterator[bool] | None = None,
 ) -> Iterator[np.ndarray]:
-    """Encode the records of a source batch by batch, as `Schema.encode` does.
+    """Encode the records of a source as `Schema.encode_batches` does.
 
     Args:
-        source: anything that `columns.parts` accepts.
+        source, ignore, absent: as there.
         variables: the columns of the records.
-        ignore: names of undeclared columns to leave out; "*" for all.
-        absent: a variable that is not read.
         turns: for each piece of the source in order (a row group of Parquet, or a batch
             of anything else), whether it is read; None: all are.
-
-    Yields:
-        Arrays on the host, of any sizes; at least one, possibly without records.
-
-    Raises:
-        ValueError: if the source does not fit the variables, or these are of two kinds.
     """
     categorical, _ = of_one_kind(variables)
     empty = True
@@ -103,11 +91,7 @@ def outside_of(
     variables: Sequence[AnyVariable],
     ignore: str | Collection[str],
 ) -> dict[str, list]:
-    """Return the cells that `encode_batches` rejects, by variable, if there are any.
-
-    Raises:
-        ValueError: if a column is missing or undeclared, or the columns have no names.
-    """
+    """Return the cells that `encode_batches` rejects, by variable, if there are any."""
     outside = {variable.name: [] for variable in variables}
     everything = itertools.repeat(True)
     for _, table in _tables(source, variables, set(outside), ignore, everything):
@@ -123,11 +107,7 @@ def outside_of(
 
 
 def as_numbers(records: ArrayLike, width: int) -> Float[Array, "n d"]:
-    """Return an array of numbers in JAX's default precision, without clipping.
-
-    Raises:
-        ValueError: as `check_numbers`.
-    """
+    """Check numbers, and return them in JAX's default precision, without clipping."""
     check_numbers(records, width)
     if isinstance(records, np.ndarray):  # JAX would wrap wide integers
         with np.errstate(over="ignore"):
@@ -137,10 +117,7 @@ def as_numbers(records: ArrayLike, width: int) -> Float[Array, "n d"]:
 
 
 def check_numbers(records: ArrayLike, width: int) -> None:
-    """Raise `ValueError` unless `records` are real numbers of shape (n, width).
-
-    Values are not checked: the statistic that uses them clips them.
-    """
+    """Raise unless `records` are real numbers of shape (n, width), of any value."""
     shape, dtype = np.shape(records), getattr(records, "dtype", None)
     if len(shape) != 2 or shape[1] != width:
         raise ValueError(

@@ -76,9 +76,7 @@ class Interval:
         Raises:
             ValueError: if the declaration is not of that form; "missing" is optional.
         """
-        if {"lower", "upper"} - set(declared) or set(declared) - {
-            *("lower", "upper", "missing")
-        }:
+        if not {"lower", "upper"} <= set(declared) <= {"lower", "upper", "missing"}:
             raise ValueError(
                 f"`schema` must declare the number {name!r:.80} by "
                 '{"lower": …, "upper": …} and optionally "missing".'
@@ -100,11 +98,8 @@ def number(cell: object) -> float | None:
     """Return the number in a cell of any type, rounded to double precision.
 
     Text is a number if it consists of decimal digits, with an optional exponent, or is
-    nan, inf, true or false in any case. Booleans, also as text, are 0 and 1.
-
-    Returns:
-        The number; infinity if it exceeds double precision; NaN for a cell without a
-        value (None, NaN, empty text); None for anything else.
+    nan, inf, true or false in any case. Booleans, also as text, are 0 and 1. A cell
+    without a value (None, NaN, empty text) gives NaN, anything else None.
     """
     if isinstance(cell, str):
         return _shown_by(cell.strip())

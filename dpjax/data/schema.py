@@ -164,8 +164,7 @@ class Schema(Mapping[str, AnyVariable]):
         Args:
             source: a path, a folder of files or a list of these; an Arrow data set or
                 reader; one table; or an iterable of tables or of encoded records.
-            ignore: as in `encode`.
-            absent: as in `encode`.
+            ignore, absent: as in `encode`.
 
         Yields:
             Arrays on the host, of the sizes in which they are read; at least one.

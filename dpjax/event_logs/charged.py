@@ -1,8 +1,8 @@
-r"""Hidden Markov models whose Gibbs sampler reads the records and is charged for it.
+r"""Hidden Markov models whose Gibbs sampler reads the records, at a charge per draw.
 
-"One posterior sample" (OPS) of Foulds et al., section 5, with each draw charged. All
-tables given the paths, and all paths given the tables, are exponential mechanisms: an
-event's log-likelihood is a sum over its fields of logs of probabilities of at least
+This is "one posterior sample" (OPS) of Foulds et al., section 5. Drawing all tables
+given the paths, and all paths given the tables, are exponential mechanisms: an event's
+log-likelihood is a sum over its fields of logs of probabilities of at least
 $a_f = 1 / (M K_f)$, so that its width is
 
 $$\Delta = \sum_f \ln \frac{1 - (K_f - 1) a_f}{a_f},$$
@@ -26,14 +26,13 @@ from dpjax._types import Key, Records, Scalar
 from dpjax.chains import charge, price_of, refuse_prior, table_width
 from dpjax.data.bayes_net import BayesNet
 from dpjax.data.columns import Table
-from dpjax.event_logs.chains import Progress
 from dpjax.event_logs.events import (
     check_states,
     declared_cells,
     event_counts,
     log_variables,
 )
-from dpjax.event_logs.fitting import check_run, sample_hidden_markov
+from dpjax.event_logs.fitting import Progress, check_run, sample_hidden_markov
 from dpjax.event_logs.posterior import HiddenMarkovPosterior
 from dpjax.event_logs.sampler import CellCounts
 from dpjax.privacy import Adjacency, Epsilon, Guarantee, Ledger, advanced
@@ -45,21 +44,21 @@ CLAIM = (
     "UNVERIFIED: charged as one exact posterior sample; that the chain has converged "
     "on every table of records is taken on trust, for nobody can observe it"
 )
-"""What a result says for itself that was charged as if its chain had converged."""
+"""The label of a result that was charged as if its chain had converged."""
 
 
 class ChargedHiddenMarkov(eqx.Module):
-    """Draws of a sampler that read the records, and what they cost.
+    """Draws of a sampler that read the records, and their cost.
 
-    Floats, like every chain: for studies. `release` and `save` do not take it.
+    They are floats, for studies only: `release` and `save` do not accept them.
 
     Args:
-        posterior: all draws after the burn-in, if each was paid for; else the last. It
+        posterior: all draws after the burn-in, if each was charged; else the last. It
             has no trace: the likelihood of given draws is a function of the records.
-        update: what one draw that is charged costs.
-        updates: how many are.
-        temperature: T, at which the likelihood was taken.
-        claim: what the cost rests on beyond the law of each draw; None: nothing.
+        update: cost of one charged draw.
+        updates: number of charged draws.
+        temperature: T; the likelihood was raised to the power 1/T.
+        claim: an assumption that the cost rests on; None: none.
     """
 
     posterior: HiddenMarkovPosterior
@@ -70,14 +69,14 @@ class ChargedHiddenMarkov(eqx.Module):
 
     @property
     def cost(self) -> Guarantee:
-        """Of everything that is shown: what the ledger was charged."""
+        """The cost of all draws, as charged to the ledger."""
         return self.update.repeated(self.updates)
 
     def approximate(self, delta: Epsilon) -> Guarantee:
-        """The same with a δ, > 0 and below 1, by advanced composition.
+        """The cost with a δ, by advanced composition.
 
         Raises:
-            ValueError: if `delta` is out of range.
+            ValueError: unless `delta` is above 0 and below 1.
         """
         return advanced(self.update, self.updates, delta)
 
@@ -101,37 +100,35 @@ def charged_hidden_markov(
     ledger: Ledger | None = None,
     progress: Progress | None = None,
 ) -> ChargedHiddenMarkov:
-    """Hidden states of an event log, from the records themselves, each draw charged.
+    """Draw hidden states of an event log from its records, and charge each draw.
 
     Args:
-        key: typed. The cost holds only if nobody can guess it: to show the result, from
-            `dpjax.noise.keys.release_key`.
+        key: typed. The cost holds only if nobody can guess it: to show the result, take
+            `dpjax.noise.keys.release_key()`.
         net: an `event_network`.
-        records: of its variables, as for `dpjax.release`.
-        states: how many.
-        epsilon: of one draw of all tables, or of all paths.
+        records: records of its variables, as for `dpjax.release`.
+        states: number of hidden states.
+        epsilon: cost of one draw of all tables, or of all paths.
         adjacency: "replace-one" or "add-remove".
-        truncation: M: a level of a field of K has a probability of at least 1 / (M K).
+        truncation: M; each of K levels has a probability of at least 1 / (M K).
         emission: Dirichlet parameter of every level.
-        transition: Dirichlet parameter of every move, and of every first state.
-        chains: how many, each charged.
-        sweeps: of each chain; each has two draws that are charged.
-        burn_in: how many of these are left out, but charged; None: half.
-        times: of the regions named, the first and the last time of their paths, as in
-            `fit`; public facts. Events in other cells are ignored.
-        assume_converged: whether to keep the last draw of each chain alone, and charge
-            for it what a sample of the posterior itself would cost, ε. No diagnostic
-            shows that a chain has converged on every table, so that the result is
-            labelled with a claim that nobody can verify; see also
-            `dpjax.privacy.converged_within`.
+        transition: Dirichlet parameter of every transition and every first state.
+        chains: number of chains, each charged.
+        sweeps: number of sweeps of each chain, with two charged draws each.
+        burn_in: number of sweeps that are charged but discarded; None: half.
+        times: public first and last times of regions' paths, as in `fit`. Events in
+            other cells are ignored.
+        assume_converged: whether to keep only the last draw of each chain, and charge
+            ε for it, the cost of a posterior sample. No diagnostic shows that a chain
+            has converged on every table, so that the result has a claim that nobody
+            can verify; see also `dpjax.privacy.converged_within`.
         ledger: charged before anything is drawn; not inside `jit` or `vmap`, which
             would draw many times for one charge.
-        progress: wraps the blocks of sweeps that are worked through, as `tqdm` does.
+        progress: wraps the iterable of blocks of sweeps, as `tqdm` does.
 
     Privacy:
-        Of the law in real arithmetic: 2ε a sweep and chain; ε a chain under the claim.
-        Less than ε where temperature 1 costs less. The start is random, and depends on
-        no record.
+        In real arithmetic, 2ε per sweep and chain, or ε per chain under the claim; less
+        if temperature 1 costs less. The start is random and depends on no record.
 
     Raises:
         ValueError: if an argument is out of range, the network is not of events, or the
@@ -174,19 +171,19 @@ def charged_hidden_markov(
     drawn = sample_hidden_markov(
         key, cells, chains=chains, sweeps=sweeps, burn_in=burn_in, progress=progress
     )
-    # The trace is of exact counts, and nobody paid for that.
+    # The trace is a function of exact counts, which was not charged.
     posterior = replace(drawn, trace=None)
     return ChargedHiddenMarkov(posterior, update, updates, temperature, claim)
 
 
 def _width(fields: tuple[int, ...], truncation: int) -> Fraction:
-    """Of the log-likelihood of an event, over all states and tables."""
+    """Width of an event's log-likelihood over all states and tables."""
     whole(2, truncation=truncation)
     if truncation > _MOST_TRUNCATION:
         raise ValueError(
             f"`truncation` must be at most {_MOST_TRUNCATION}, so that draws end "
             f"whatever the counts, got {truncation}."
         )
-    # A little less, for the bounds are used as floats.
+    # A little less, since the bounds are used as floats.
     least = (Fraction(1, truncation * size) * _ROUNDED for size in fields)
     return sum(map(table_width, fields, least), Fraction(0))

@@ -26,7 +26,7 @@ from dpjax.data.columns import Table
 from dpjax.data.encoding import AnyVariable
 from dpjax.data.schema import as_records
 from dpjax.data.variables import Level, Variable
-from dpjax.statistics import NetworkCounts
+from dpjax.statistics import NetworkCounts, TableStatistic
 
 _MOST_STATES = 127  # paths are kept as bytes
 
@@ -97,7 +97,7 @@ def log_variables(
         ValueError: if the network is not one of an event log.
     """
     variables = net.variables
-    fields = _fields_of(net)
+    fields = [i for i, parents in enumerate(net.parents) if parents]
     pairs = {net.parents[i] for i in fields}
     is_log = len(pairs) == 1 and len(*pairs) == 2 and len(fields) + 2 == len(variables)
     if not is_log or not _has_whole_times(variables[net.parents[fields[0]][1]]):
@@ -108,10 +108,6 @@ def log_variables(
         )
     region, time = net.parents[fields[0]]
     return variables[region], variables[time], tuple(variables[i] for i in fields)
-
-
-def _fields_of(net: BayesNet) -> list[int]:
-    return [i for i, parents in enumerate(net.parents) if parents]
 
 
 def declared_cells(
@@ -186,13 +182,13 @@ def _event_counts(net: BayesNet, records: Array) -> Array:
 
 
 def cell_counts(
-    statistic: NetworkCounts, values: Real[Array, "*batch m"]
+    statistic: TableStatistic, values: Real[Array, "*batch m"]
 ) -> Real[Array, "*batch regions times levels"]:
     """Counts of the concatenated levels of all fields in every cell."""
     tables = statistic.layout.split(statistic.tables(values))
-    return jnp.concatenate(
-        [tables[field] for field in _fields_of(statistic.net)], axis=-1
-    )
+    # Only fields have parents, and so tables with more than one axis.
+    fields = [i for i, group in enumerate(statistic.layout.groups) if len(group) > 1]
+    return jnp.concatenate([tables[field] for field in fields], axis=-1)
 
 
 def check_states(states: int, declared: Bool[ArrayLike, "regions times"]) -> None:

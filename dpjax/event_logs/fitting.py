@@ -1,23 +1,34 @@
 """Fits hidden Markov models to counts of events by Gibbs sampling."""
 
-__all__ = ["check_run", "fit", "sample_hidden_markov"]
+__all__ = ["Progress", "check_run", "fit", "sample_hidden_markov"]
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import ArrayLike, Bool
+import jax.random as jr
+import numpy as np
+from jax import lax
+from jaxtyping import Array, ArrayLike, Bool, Key as Keys
 
 from dpjax._checks import typed_key, whole
 from dpjax._types import Key, Scalar
-from dpjax.event_logs.chains import ChainDraws, Progress, run_chains, run_in_blocks
 from dpjax.event_logs.events import cell_counts, check_states, log_variables
 from dpjax.event_logs.posterior import HiddenMarkovPosterior
-from dpjax.event_logs.sampler import CellCounts
+from dpjax.event_logs.sampler import (
+    CellCounts,
+    HiddenMarkovState,
+    SweepInfo,
+    begin,
+    sweep,
+)
 from dpjax.releases.released import Released
-from dpjax.statistics import NetworkCounts
+
+Progress = Callable[[Iterable[Array]], Iterable[Array]]
+ChainDraws = tuple[HiddenMarkovState, SweepInfo]
+_BLOCKS = 20  # steps of a progress bar
 
 
 def fit(
@@ -75,15 +86,14 @@ def fit(
             f"{type(released).__name__}."
         )
     statistic = released.counted  # not samples of its tables
-    if not isinstance(statistic, NetworkCounts):
+    if statistic.network is None or statistic.measured is None:
         raise ValueError(
-            "`released` must be counts of an event log, made by "
-            "`event_network` or `dpjax release --model hmm`, got "
-            f"{statistic.describe()['kind']}."
+            "`released` must be counts of an event log, made by `event_network` or "
+            f"`dpjax release --model hmm`, got {statistic.kind}."
         )
-    log_variables(statistic.net, "released")
+    log_variables(statistic.network, "released")
     cells = CellCounts.of(
-        statistic.net,
+        statistic.network,
         jnp.maximum(cell_counts(statistic, released.values), 0),
         states,
         times=times,
@@ -120,7 +130,7 @@ def sample_hidden_markov(
     check_states(cells.states, cells.declared)
     if progress is None:
         return _sample(key, cells, chains, sweeps, burn_in)
-    every = run_in_blocks(key, cells, chains, sweeps, progress)
+    every = _in_blocks(key, cells, chains, sweeps, progress)
     return _posterior_of(every, cells, burn_in)
 
 
@@ -143,7 +153,52 @@ def check_run(chains: int, sweeps: int, burn_in: int | None) -> int:
 def _sample(
     key: Key, cells: CellCounts, chains: int, sweeps: int, burn_in: int
 ) -> HiddenMarkovPosterior:
-    return _posterior_of(run_chains(key, cells, chains, sweeps), cells, burn_in)
+    """All sweeps in one program; for `jit` and `vmap` too."""
+    _, every = _advance(cells, *_start(key, cells, chains, sweeps))
+    return _posterior_of(every, cells, burn_in)
+
+
+def _in_blocks(
+    key: Key, cells: CellCounts, chains: int, sweeps: int, progress: Progress
+) -> ChainDraws:
+    """The same draws, computed in blocks of sweeps that share a program."""
+    state, keys = _start(key, cells, chains, sweeps)
+    size = -(-sweeps // _BLOCKS)
+    blocks = -(-sweeps // size)
+    # The last block is filled with additional sweeps, which are discarded.
+    places = np.minimum(np.arange(blocks * size), sweeps - 1).reshape(blocks, size)
+    done = []
+    for block in progress(keys[places]):
+        state, drawn = _advance(cells, state, block)
+        done.append(jax.tree.map(np.asarray, drawn))  # waits for the block's end
+    return jax.tree.map(lambda *parts: np.concatenate(parts)[:sweeps], *done)
+
+
+@partial(jax.jit, static_argnums=(2, 3))
+def _start(
+    key: Key, cells: CellCounts, chains: int, sweeps: int
+) -> tuple[HiddenMarkovState, Keys[Array, " sweeps"]]:
+    key_start, key_sweeps = jr.split(key)
+    state = begin(key_start, cells, chains)
+    # With weak types, the first block would compile separately.
+    state = jax.tree.map(lambda x: x.astype(x.dtype), state)
+    return state, jr.split(key_sweeps, sweeps)
+
+
+@jax.jit
+def _advance(
+    cells: CellCounts, state: HiddenMarkovState, keys: Keys[Array, " sweeps"]
+) -> tuple[HiddenMarkovState, ChainDraws]:
+    """The last state, and the states after every sweep, with paths as bytes."""
+
+    def step(state, words):
+        key = jr.wrap_key_data(words, impl=jr.key_impl(keys))
+        state, info = sweep(key, cells, state)
+        kept = state._replace(paths=state.paths.astype(np.int8))
+        return state, (kept, info)
+
+    # Key data, since `jax.debug_key_reuse` fails for keys under `vmap`.
+    return lax.scan(step, state, jr.key_data(keys))
 
 
 @partial(jax.jit, static_argnums=2)

@@ -13,6 +13,7 @@ __all__ = [
     "SweepInfo",
     "begin",
     "cell_log_likelihoods",
+    "draw_bounded_tables",
     "sweep",
     "table_laws",
 ]
@@ -31,10 +32,19 @@ from jaxtyping import Array, ArrayLike, Bool, Float, Int32, Real
 from dpjax._checks import array_of, positive
 from dpjax._private import Unpickled, shapes_only
 from dpjax._types import Key, Scalar
-from dpjax.chains import draw_paths, path_counts, update_sites_collapsed
+from dpjax.chains import (
+    draw_log_gamma,
+    draw_paths,
+    log_normalise,
+    path_counts,
+    update_sites_collapsed,
+)
 from dpjax.data.bayes_net import BayesNet
+from dpjax.distributions import TruncatedBeta, TruncatedDirichlet
 from dpjax.event_logs.events import check_states, declared_cells, log_variables
-from dpjax.event_logs.tables import draw_bounded_tables, draw_tables
+
+Emission = Float[Array, "chains states levels"]
+Moves = Float[Array, "chains rows columns"]
 
 
 class CellCounts(Unpickled, eqx.Module):
@@ -86,10 +96,7 @@ class CellCounts(Unpickled, eqx.Module):
             states: number of hidden states.
             times: as for `declared_cells`.
             observed: which cells' counts are used; None: all.
-            emission: as in the class.
-            transition: as in the class.
-            truncation: as in the class.
-            collapsed: as in the class.
+            emission, transition, truncation, collapsed: as in the class.
 
         Raises:
             ValueError: if `counts` or `observed` does not have the log's shape, a
@@ -135,7 +142,7 @@ class HiddenMarkovState(NamedTuple):
     """
 
     paths: Int32[Array, "times chains regions"]
-    emission: Float[Array, "chains states levels"]
+    emission: Emission
     initial: Float[Array, "chains states"]
     transition: Float[Array, "chains states states"]
     __repr__ = shapes_only
@@ -195,7 +202,7 @@ def _draw_tables(key: Key, cells: CellCounts, paths: Array) -> HiddenMarkovState
     """Draw all tables given the paths."""
     laws = table_laws(cells, paths)
     if cells.truncation is None:
-        emission, moved = draw_tables(key, *laws, cells.fields)
+        emission, moved = _free_tables(key, *laws, cells.fields)
     else:
         emission, moved = draw_bounded_tables(
             key, *laws, cells.fields, cells.truncation
@@ -203,9 +210,59 @@ def _draw_tables(key: Key, cells: CellCounts, paths: Array) -> HiddenMarkovState
     return HiddenMarkovState(paths, emission, moved[:, 0], moved[:, 1:])
 
 
+def _free_tables(
+    key: Key, emission: Emission, moves: Moves, fields: tuple[int, ...]
+) -> tuple[Emission, Moves]:
+    """Draw log-probabilities of levels and transitions, given Dirichlet parameters."""
+    flat = [x.reshape(x.shape[0], -1) for x in (emission, moves)]
+    # One draw compiles faster and needs fewer passes.
+    logs = draw_log_gamma(key, jnp.concatenate(flat, axis=1))
+    of_levels = logs[:, : flat[0].shape[1]].reshape(emission.shape)
+    of_moves = logs[:, flat[0].shape[1] :].reshape(moves.shape)
+    parts = jnp.split(of_levels, np.cumsum(fields)[:-1], axis=-1)
+    of_fields = [log_normalise(part) for part in parts]
+    return jnp.concatenate(of_fields, axis=-1), log_normalise(of_moves)
+
+
+def draw_bounded_tables(
+    key: Key,
+    emission: Emission,
+    moves: Moves,
+    fields: tuple[int, ...],
+    truncation: Float[Array, ""],
+) -> tuple[Emission, Moves]:
+    """`_free_tables` with probabilities >= 1 / (`truncation` K) for K levels."""
+    key_moves, key_levels = jr.split(key)
+    parts = jnp.split(emission, np.cumsum(fields)[:-1], axis=-1)
+    drawn: dict[int, Array] = {}
+    # Fields of one size share a call and a compiled program.
+    for size in sorted(set(fields)):
+        which = [i for i, k in enumerate(fields) if k == size]
+        alike = jnp.stack([parts[i] for i in which])
+        found = _draw_bounded(jr.fold_in(key_levels, size), alike, truncation)
+        drawn |= dict(zip(which, jnp.log(found), strict=True))
+    of_moves = log_normalise(draw_log_gamma(key_moves, moves))
+    every = [drawn[i] for i in range(len(fields))]
+    return jnp.concatenate(every, axis=-1), of_moves
+
+
+def _draw_bounded(
+    key: Key, concentration: Float[Array, "*batch k"], truncation: Float[Array, ""]
+) -> Float[Array, "*batch k"]:
+    """Draw fields of one size; for two levels, the truncated Beta is faster."""
+    size = concentration.shape[-1]
+    least = 1 / (truncation * size)
+    if size > 2:
+        return TruncatedDirichlet(concentration, least, validate_args=False).sample(key)
+    of_first, of_second = concentration[..., 0], concentration[..., 1]
+    law = TruncatedBeta(of_first, of_second, least, 1 - least, validate_args=False)
+    first = law.sample(key)
+    return jnp.stack([first, 1 - first], axis=-1)
+
+
 def table_laws(
     cells: CellCounts, paths: Int32[Array, "times chains regions"]
-) -> tuple[Float[Array, "chains states levels"], Float[Array, "chains rows states"]]:
+) -> tuple[Emission, Moves]:
     """Dirichlet parameters of levels, and of first states then transitions."""
     starts, moves = path_counts(paths, cells.states, cells.declared.T)
     every = jnp.concatenate([starts[:, None], moves], axis=1)
@@ -228,7 +285,7 @@ def _used(cells: CellCounts) -> Array:
 
 
 def cell_log_likelihoods(
-    cells: CellCounts, emission: Float[Array, "chains states levels"]
+    cells: CellCounts, emission: Emission
 ) -> Float[Array, "times chains regions states"]:
     """Log-likelihood of every cell's counts in every state."""
     return jnp.einsum(

@@ -6,6 +6,7 @@ __all__ = [
     "Locator",
     "Patch",
     "draw_curve",
+    "name_places",
     "new_figure",
     "require_matplotlib",
     "save",
@@ -15,6 +16,7 @@ __all__ = [
 import io
 import os
 import pathlib
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,45 +41,27 @@ else:
 
 # The palette of Okabe & Ito, also for colour-blind readers.
 COLOURS = (
-    "#0072B2",
-    "#D55E00",
-    "#009E73",
-    "#CC79A7",
-    "#E69F00",
-    "#56B4E9",
-    "#F0E442",
-    "#000000",
+    *("#0072B2", "#D55E00", "#009E73", "#CC79A7"),
+    *("#E69F00", "#56B4E9", "#F0E442", "#000000"),
 )
 _LONGEST_NAME = 30  # letters
 _METADATA = {".png": {}, ".svg": {"Date": None}}
 
 
 def require_matplotlib() -> None:
-    """Check that matplotlib is installed.
-
-    Raises:
-        ImportError: if matplotlib is not installed.
-    """
+    """Raise `ImportError` unless matplotlib is installed."""
     if not Figure:
         raise ImportError('plots need matplotlib: pip install "dpjax[plots]"')
 
 
 def new_figure(width: int | float, height: int | float) -> "Figure":
-    """Make an empty figure, with sizes in inches and space for labels.
-
-    Raises:
-        ImportError: if matplotlib is not installed.
-    """
+    """Make an empty figure, with sizes in inches and space for labels."""
     require_matplotlib()
     return Figure(figsize=(width, height), layout="constrained")
 
 
 def save(figure: "Figure", path: str | os.PathLike) -> None:
-    """Write a PNG or SVG file, with the same bytes for the same figure.
-
-    Raises:
-        ValueError: if it cannot be written, or the name has another ending.
-    """
+    """Write a PNG or SVG file, with the same bytes for the same figure."""
     kind = pathlib.Path(path).suffix.lower()
     if kind not in _METADATA:
         raise ValueError(f"`path` must end in .png or .svg, got {path}.")
@@ -93,6 +77,12 @@ def draw_curve(
     """Draw a curve over a band of y ± `band`."""
     axes.fill_between(x, y - band, y + band, color=colour, alpha=0.2, linewidth=0)
     axes.plot(x, y, color=colour, **style)
+
+
+def name_places(axes: "Axes", names: Sequence[str], upright: bool) -> None:
+    """Name the places 0, 1, … of the x axis, upright if they would overlap."""
+    rotation = 90 if upright else 0
+    axes.set_xticks(range(len(names)), names, rotation=rotation, fontsize="small")
 
 
 def short(level: object) -> str:

@@ -17,24 +17,26 @@ import numpy as np
 
 from dpjax.data.variables import Variable
 from dpjax.event_logs import HiddenMarkovPosterior
-from dpjax.plots.figures import COLOURS, Axes, Locator, Patch, new_figure, save, short
+from dpjax.plots.figures import (
+    COLOURS,
+    Axes,
+    Locator,
+    Patch,
+    name_places,
+    new_figure,
+    save,
+    short,
+)
 
 _MOST_STATES = 20
 _MOST_LEVELS = 30  # with legible names
 _MOST_REGIONS = 60  # with legible names
-UNDECLARED = "#D9D9D9"
-OTHERS = "#8C8C8C"
+UNDECLARED, OTHERS = "#D9D9D9", "#8C8C8C"
 # Each colour is the farthest in CIELAB from the previous ones, by the least distance
 # under normal, deuteranopic and protanopic vision (Machado et al., 2009), at least 17.
 _FURTHER = (
-    "#0000FF",
-    "#000044",
-    "#EEFFAA",
-    "#443300",
-    "#110099",
-    "#7766FF",
-    "#663355",
-    "#77BB66",
+    *("#0000FF", "#000044", "#EEFFAA", "#443300"),
+    *("#110099", "#7766FF", "#663355", "#77BB66"),
 )
 _PALETTE = (*COLOURS, *_FURTHER)
 DISTINCT = len(_PALETTE)
@@ -95,7 +97,8 @@ def emission_bars(
             _bars(axes, table[state], colour_of(state))
     for axes, last, field in zip(panels[0], panels[-1], fields, strict=True):
         axes.set_title(field.name, fontsize="medium")
-        _name_levels(last, field)
+        names = [short(x) for x in field.levels] if field.size <= _MOST_LEVELS else []
+        name_places(last, names, max(map(len, names), default=0) > 3)
     figure.supylabel("expected probability", fontsize="medium")
     if title:
         figure.suptitle(title)
@@ -115,18 +118,6 @@ def _name_height(fields: Sequence[Variable]) -> float:
     shown = [field for field in fields if field.size <= _MOST_LEVELS]
     longest = max((len(short(x)) for field in shown for x in field.levels), default=0)
     return 0.07 * longest if longest > 3 else 0.0
-
-
-def _name_levels(axes: "Axes", field: Variable) -> None:
-    """Write names under the bars, vertically if they would overlap."""
-    if field.size > _MOST_LEVELS:
-        axes.set_xticks([])
-        return
-    names = [short(level) for level in field.levels]
-    upright = max(map(len, names)) > 3
-    axes.set_xticks(
-        np.arange(field.size), names, rotation=90 if upright else 0, fontsize="small"
-    )
 
 
 def state_map(

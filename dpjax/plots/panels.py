@@ -11,7 +11,14 @@ import numpy as np
 from jaxtyping import ArrayLike, Real
 
 from dpjax._checks import one_of
-from dpjax.plots.figures import COLOURS, Axes, draw_curve, new_figure, save
+from dpjax.plots.figures import (
+    COLOURS,
+    Axes,
+    draw_curve,
+    name_places,
+    new_figure,
+    save,
+)
 
 Numbers = Real[ArrayLike, " n"] | Sequence[int | float]
 _STYLES: dict[str, dict] = {
@@ -30,8 +37,7 @@ class Series:
 
     Args:
         label: entry in the legend; "" for none.
-        x: coordinates of the points.
-        y: coordinates of the points.
+        x, y: coordinates of the points.
         error: standard errors of y, drawn as ± 2 bands or bars; None: none.
         style: line, dashed, plain, thin, points or crosses.
         colour: number of a colour in the palette; None: the next one.
@@ -72,11 +78,9 @@ class Panel:
 
     Args:
         series: curves and points.
-        x_label: label with the unit.
-        y_label: label with the unit.
+        x_label, y_label: labels with the units.
         title: title of the panel.
-        log_x: whether the x axis is logarithmic.
-        log_y: whether the y axis is logarithmic.
+        log_x, log_y: whether an axis is logarithmic.
         levels: horizontal reference lines, by label.
         categories: names of the positions 0, 1, … if x is categorical.
         limits: range of y.
@@ -148,8 +152,9 @@ def _draw(axes: "Axes", panel: Panel) -> None:
         axes.set_yscale("log")
     if panel.limits:
         axes.set_ylim(*panel.limits)
-    if panel.categories:
-        _name_categories(axes, panel.categories)
+    if names := panel.categories:
+        name_places(axes, names, max(map(len, names)) * len(names) > 50)
+        axes.set_xlim(-0.5, len(names) - 0.5)
     if panel.top:
         above = axes.secondary_xaxis("top")
         above.set_xlabel(panel.top.label)
@@ -171,12 +176,3 @@ def _draw_series(axes: "Axes", series: Series, colour: str) -> None:
         axes.errorbar(x, y, band, color=colour, label=label, capsize=3, **style)
         return
     draw_curve(axes, x, y, band, colour, label=label, **style)
-
-
-def _name_categories(axes: "Axes", names: Sequence[str]) -> None:
-    """Name the positions, vertically if names would overlap."""
-    upright = max(map(len, names)) * len(names) > 50
-    axes.set_xticks(
-        range(len(names)), names, rotation=90 if upright else 0, fontsize="small"
-    )
-    axes.set_xlim(-0.5, len(names) - 0.5)

@@ -1,11 +1,8 @@
-"""Do intervals mean what they say? Simulation-based calibration, without any data.
+"""Coverage of posterior intervals, by simulation without any data.
 
-If tables come from the prior and the release from the tables, then the posterior's
-distribution function at the true value of a probability is uniform: its rank. One rank
-a release, since parameters of one release are dependent.
-
-Where n is private the posterior has a flat prior on it, while data sets here have one
-n: ranks are then uniform only if n is many noise scales above 0.
+If tables are drawn from the prior, and a release from the tables, the rank of a true
+probability (the posterior's distribution function there) is uniform. One rank is drawn
+from each release, since the parameters of one release are dependent.
 """
 
 __all__ = ["Coverage", "Ranks", "coverage"]
@@ -52,61 +49,47 @@ _TOLERANCE = 1e-6  # posterior mass outside of windows: far below what ranks can
 
 @dataclass(frozen=True)
 class Ranks:
-    """Ranks of true values under one kind of posterior.
-
-    Args:
-        posterior: which.
-        level: of the intervals.
-        ranks: between 0 and 1, one a release.
-    """
+    """Ranks of true values, one per release, under the posterior with this name."""
 
     posterior: str
-    level: float
+    level: float  # of the intervals
     ranks: np.ndarray
 
     @property
     def covered(self) -> int:
-        """How many central intervals hold the true value."""
+        """Number of central intervals that contain the true value."""
         outside = (1 - self.level) / 2
         return int(((self.ranks >= outside) & (self.ranks <= 1 - outside)).sum())
 
     @property
     def coverage(self) -> float:
-        """Share of the intervals that hold the true value: `level` is right."""
+        """Share of the intervals that contain the true value; ideally `level`."""
         return self.covered / self.ranks.size
 
     @property
     def coverage_interval(self) -> tuple[float, float]:
         """95 % Clopper-Pearson interval of the coverage."""
-        test = stats.binomtest(self.covered, self.ranks.size)
-        interval = test.proportion_ci(0.95)
+        interval = stats.binomtest(self.covered, self.ranks.size).proportion_ci(0.95)
         return float(interval.low), float(interval.high)
 
     @property
     def histogram(self) -> np.ndarray:
-        """How many ranks are in each of 20 equal bins."""
+        """Number of ranks in each of 20 equal bins."""
         bins = np.minimum((self.ranks * BINS).astype(int), BINS - 1)
         return np.bincount(bins, minlength=BINS)
 
     @property
     def pvalue(self) -> float:
-        """Of a χ² test that ranks are uniform."""
+        """The p-value of a χ² test that ranks are uniform."""
         return float(stats.chisquare(self.histogram).pvalue)
 
 
 @dataclass(frozen=True)
 class Coverage:
-    """Ranks under noise-aware posteriors, and under plug-in ones.
+    """Ranks under noise-aware and plug-in posteriors of the same releases."""
 
-    Args:
-        n: records of a data set.
-        epsilon: cost of a release.
-        adjacency: which data sets are neighbours.
-        noise_aware, naive: the ranks of both, for the same releases.
-    """
-
-    n: int
-    epsilon: float
+    n: int  # records of a data set
+    epsilon: float  # cost of a release
     adjacency: Adjacency
     noise_aware: Ranks
     naive: Ranks
@@ -124,25 +107,25 @@ def coverage(
     prior: Prior = 1.0,
     progress: Callable[[Iterable[Array]], Iterable[Array]] = iter,
 ) -> Coverage:
-    """Draw tables, records and releases; see where true values lie in their posteriors.
+    """Draw tables, records and releases, and rank true values in their posteriors.
 
-    The posterior is the exact one where `exact_posterior` applies, else the
-    normal law around the point estimate, of trees too. Under add-remove give an n that
-    is many noise scales above 0, since the posterior's flat prior of n ends there.
+    The posterior is the exact one where `exact_posterior` applies, else the normal law
+    around the point estimate, also for trees. Under add-remove, n should be many noise
+    scales above 0, where the posterior's flat prior of n ends.
 
     Args:
         key: typed.
         net: the network.
-        n: records of a data set.
-        epsilon: cost of a release of its family counts.
+        n: number of records of a data set.
+        epsilon: cost of a release of the counts of its node tables.
         adjacency: "replace-one" or "add-remove".
-        releases: how many; one rank is drawn from each.
-        level: of the intervals.
-        prior: Dirichlet parameters, of which tables are drawn and by which inferred.
-        progress: wraps the blocks that are worked through, as `tqdm` does.
+        releases: number of releases.
+        level: level of the intervals.
+        prior: Dirichlet parameters from which tables are drawn and inferred.
+        progress: wraps the iterable of blocks, as `tqdm` does.
 
     Privacy:
-        No data is touched.
+        No data is used.
 
     Raises:
         ValueError: if a number is out of range or the prior has the wrong shape.
@@ -153,7 +136,8 @@ def coverage(
     statistic = NetworkCounts(net)
     mechanism = DiscreteLaplace.calibrate(epsilon, statistic.sensitivity(adjacency))
     cells = jnp.broadcast_to(flat_prior(net, prior), (net.layout.length,))
-    study = _Study(statistic, mechanism, cells, n, adjacency == REPLACE_ONE)
+    known = n if adjacency == REPLACE_ONE else None
+    study = _Study(statistic, mechanism, cells, n, known)
     key_example, key_releases = jr.split(key)
     windows = _first_windows(study, key_example)
     ranks = []
@@ -173,21 +157,16 @@ def coverage(
 
 
 class _Study(eqx.Module):
-    """What every release of a coverage study has in common."""
+    """The parameters that all releases share."""
 
     statistic: NetworkCounts = eqx.field(static=True)
     mechanism: DiscreteLaplace
     prior: Float[Array, " c"]
     n: int = eqx.field(static=True)
-    public: bool = eqx.field(static=True)
-
-    @property
-    def known(self) -> int | None:
-        """What a user may know of n."""
-        return self.n if self.public else None
+    known: int | None = eqx.field(static=True)  # n if it is public
 
     def draw(self, key: Key) -> tuple[Array, Released]:
-        """Tables from the prior, and a release of records from them."""
+        """Draw tables from the prior, and a release of records from them."""
         key_tables, key_records, key_noise = jr.split(key, 3)
         net = self.statistic.net
         theta = draw_tables(key_tables, self.prior, net.layout)
@@ -197,7 +176,7 @@ class _Study(eqx.Module):
 
 
 def _first_windows(study: _Study, key: Key) -> Windows | None:
-    """Those of an example; None where no sums over hidden counts are possible."""
+    """The windows of one release; None if it has no exact posterior."""
     _, released = study.draw(key)
     try:
         check_exact(released)
@@ -213,7 +192,7 @@ def _first_windows(study: _Study, key: Key) -> Windows | None:
 def _ranks(
     study: _Study, keys: Array, windows: Windows | None
 ) -> tuple[np.ndarray, Windows | None]:
-    """Ranks of a block, with windows that are wide enough for all of it."""
+    """The ranks of a block of releases, and windows that are wide enough for them."""
     while True:
         ranks, omitted = _block(study, keys, windows)
         losses = np.asarray(omitted, float).max(axis=0)
@@ -221,9 +200,7 @@ def _ranks(
             return np.asarray(ranks, float), windows
         wider = widen(windows, losses.tolist(), _TOLERANCE, study.known)
         if wider == windows:
-            raise TooExpensive(
-                "`prior` must be weaker, or x64 enabled, for exact sums."
-            )
+            raise TooExpensive("`prior` must be weaker, or x64 on, for exact sums.")
         windows = wider
 
 

@@ -7,6 +7,7 @@ __all__ = ["Outlook", "Plan", "plan"]
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import equinox as eqx
 import jax
@@ -30,9 +31,8 @@ from dpjax.privacy import (
     exact_epsilon,
 )
 from dpjax.statistics import FourierCoefficients, NetworkCounts
-from dpjax.study.experiments.table_learners import (
-    NoisyTables,
-    PlainTables,
+from dpjax.study.experiments.learners import (
+    ReleasedTables,
     SampledTables,
     TableLearner,
     of_recipe,
@@ -43,24 +43,18 @@ from dpjax.tables.counts import count
 
 @dataclass(frozen=True)
 class Outlook:
-    """Expected error of one mechanism.
+    """Expected error of one mechanism, and its standard error over repeats.
 
-    Attributes:
-        name: name of the mechanism in `release`, or of another method compared with it.
-        total_variation: total variation of the learned from the true tables, averaged
-            over rows, tables and noise.
-        total_variation_se: its standard error over repeats.
-        kl: KL(true ‖ learned) in nats, averaged likewise.
-        kl_se: its standard error.
-        choices: noise scale, or truncation and temperature.
+    Total variation, and KL(true ‖ learned) in nats, are averaged over rows, tables and
+    noise.
     """
 
-    name: str
+    name: str  # of the mechanism in `release`, or of a method compared with it
     total_variation: float
     total_variation_se: float
     kl: float
     kl_se: float
-    choices: dict[str, float | list[float]]
+    choices: dict[str, float | list[float]]  # noise scale, or ω and temperature
 
 
 @dataclass(frozen=True)
@@ -130,29 +124,28 @@ def plan(
 
 
 def _candidates(
-    net, n, epsilon, adjacency, prior
+    net: BayesNet, n: int, epsilon: Fraction, adjacency: Adjacency, prior: float
 ) -> dict[str, tuple[TableLearner, dict]]:
     """By name, the learner of tables and the choices that follow from ε."""
-    counts = NetworkCounts(net)
-    plain = PlainTables(counts, jnp.asarray(prior, float))
-    candidates: dict[str, tuple[TableLearner, dict]] = {"non-private": (plain, {})}
+    counts, flat = NetworkCounts(net), jnp.asarray(prior, float)
     public = n if adjacency == REPLACE_ONE else None
-    for name, statistic, projected in (
-        ("laplace", counts, False),
-        ("laplace, consistent", counts, True),
-        ("fourier", FourierCoefficients.of_network(net, adjacency), False),
+    plain = ReleasedTables(counts, None, flat, public)
+    candidates: dict[str, tuple[TableLearner, dict]] = {"non-private": (plain, {})}
+    for name, statistic in (
+        ("laplace", counts),
+        ("laplace, consistent", counts),
+        ("fourier", FourierCoefficients.of_network(net, adjacency)),
     ):
         sensitivity = statistic.sensitivity(adjacency)
         noise = Laplace(jnp.asarray(float(epsilon)), sensitivity)
-        flat = jnp.asarray(prior, float)
-        learner = NoisyTables(statistic, noise, flat, public, projected)
+        projected = name == "laplace, consistent"
+        learner = ReleasedTables(statistic, noise, flat, public, projected)
         candidates[name] = learner, {"scale": float(noise.scale)}
-    exact_prior = str(prior)
     for name, make in (
         ("posterior-sample", NetworkPosteriorSampler.posterior),
         ("map", NetworkPosteriorSampler.map),
     ):
-        law = make(net.layout, epsilon, adjacency, n=public, prior=exact_prior)
+        law = make(net.layout, epsilon, adjacency, n=public, prior=str(prior))
         choices = {
             "temperature": float(law.temperature),
             "omega": sorted({float(omega) for omega in law.omegas()}),

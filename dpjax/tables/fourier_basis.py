@@ -60,9 +60,8 @@ def from_coefficients(layout: TableLayout, coefficients: AnyArray) -> AnyArray:
 
     Exact for integers that fit their type.
     """
-    return layout.map_tables(
-        coefficients, functools.partial(_along_axes, inverse_numerators)
-    )
+    along_axes = functools.partial(_along_axes, inverse_numerators)
+    return layout.map_tables(coefficients, along_axes)
 
 
 def _along_axes(matrix_of, tables: AnyArray, shape: tuple[int, ...]) -> AnyArray:

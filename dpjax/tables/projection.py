@@ -82,7 +82,9 @@ def project(
 
 @partial(jax.jit, static_argnums=(0, 4))
 def _project(layout, vector, total, precision, nonnegative, tolerance):
-    noisy, coordinates = _as_floats(vector), _Coordinates.of(layout)
+    noisy, coordinates = jnp.asarray(vector), _Coordinates.of(layout)
+    if not jnp.issubdtype(noisy.dtype, jnp.floating):
+        noisy = noisy.astype(float)
     agree = partial(_agreeing, coordinates, _shares(coordinates, precision, noisy))
     cells = jnp.asarray(coordinates.cells, noisy.dtype)
     if total is not None:
@@ -145,26 +147,17 @@ class _Coordinates:
 
     In the transform's output, a cell holds the coefficient of the basis vectors that
     its levels number; level 0 is the constant vector.
-
-    Attributes:
-        table: the cell's table.
-        cells: number of cells of that table.
-        sizes, levels, lines: for each axis (a, m), the variable's number of levels, the
-            cell's level, and the same cell but with level 0.
-        coefficient: number of the coefficient of the common marginals.
-        constant: whether that is the total.
-        outside: number of cells of the table for each cell of the marginal.
     """
 
     number_of_coefficients: int
-    table: np.ndarray
-    cells: np.ndarray
-    sizes: np.ndarray
-    levels: np.ndarray
-    lines: np.ndarray
-    coefficient: np.ndarray
-    constant: np.ndarray
-    outside: np.ndarray
+    table: np.ndarray  # the cell's table
+    cells: np.ndarray  # number of cells of that table
+    sizes: np.ndarray  # of shape (axes, m): number of levels of the variable,
+    levels: np.ndarray  # level of the cell,
+    lines: np.ndarray  # and the same cell with level 0
+    coefficient: np.ndarray  # number of the coefficient of the common marginals
+    constant: np.ndarray  # whether that is the total
+    outside: np.ndarray  # cells of the table for each cell of the marginal
 
     @classmethod
     def of(cls, layout: TableLayout) -> "_Coordinates":
@@ -244,12 +237,6 @@ def _reflect(coordinates: _Coordinates, vector: Array) -> Array:
         along = vector - sums * jnp.asarray(constant, vector.dtype)
         vector = vector - jnp.asarray(step, vector.dtype) * along[lines]
     return vector
-
-
-def _as_floats(values: Array) -> Array:
-    """Keep the precision of floats; convert counts to the default float type."""
-    array = jnp.asarray(values)
-    return array if jnp.issubdtype(array.dtype, jnp.floating) else array.astype(float)
 
 
 def _has_length(length: int, **vectors: Array) -> None:

@@ -38,8 +38,14 @@ from dpjax.theory.lipschitz import (
     row_constant,
     truncation,
 )
-from dpjax.theory.stealth import Stealth, calibrated_increment, paper_increment, stealth
-from dpjax.theory.stealth_bounds import corollary_3, stealth_probability
+from dpjax.theory.stealth import (
+    Stealth,
+    calibrated_increment,
+    corollary_3,
+    paper_increment,
+    stealth,
+    stealth_probability,
+)
 from dpjax.theory.stochastic_lipschitz import (
     Theorem4,
     beta_constant,

@@ -1,7 +1,7 @@
-r"""How far a record can move a log-likelihood, and what a posterior sample then costs.
+r"""Lipschitz constants of log-likelihoods, and the cost of a posterior sample.
 
 C is the largest $|\ln p(x|\theta) - \ln p(x'|\theta)|$ over records and parameters, C'
-the largest range of $\ln p(x|\theta)$ over parameters. Exact, or rounded up.
+the largest range of $\ln p(x|\theta)$ over parameters. Both are exact or rounded up.
 """
 
 __all__ = [
@@ -42,8 +42,8 @@ def row_constant(levels: int, omega: Epsilon) -> Fraction:
 
     Args:
         levels: r, at least 2.
-        omega: least probability in the support of the truncated prior, below 1/r. It is
-            the support that counts: a posterior clipped after sampling is not private.
+        omega: least probability in the support of the truncated prior, below 1/r. A
+            posterior that is clipped after sampling is not private.
 
     Returns:
         The constant in nats, rounded up.
@@ -103,10 +103,10 @@ def truncation(levels: int, constant: Epsilon) -> Fraction:
 
 
 def network_constant(constants: Sequence[Fraction]) -> Fraction:
-    r"""C of a Bayesian network: $\sum_i C_i$, one term a variable; likewise C'.
+    r"""C of a Bayesian network, $\sum_i C_i$ over its variables; likewise C'.
 
-    Attained where records can differ in every variable: for a discrete network with the
-    constants of `row_constant` it is exact. See `lemma_2` for the paper's form.
+    It is attained if records can differ in every variable, and so exact for a discrete
+    network with the constants of `row_constant`. See `lemma_2` for the paper's form.
 
     Args:
         constants: of the conditional tables, at least one.
@@ -125,12 +125,12 @@ def lemma_2(constants: Sequence[Fraction], distances: Sequence[float]) -> float:
     It holds if the distance $\rho_i(x, y)$ is taken on variable i **and its parents**,
     as in $|\ln p(x_i|x_\pi) - \ln p(y_i|y_\pi)| \le L_i \rho_i$. The paper writes
     $\rho_i(x_i, y_i)$: that is 0 where only the parents differ, but the log-ratio is
-    not. With 0-1 distances of families this is at most $k \max_i L_i$, and
-    `network_constant` is never larger.
+    not. With 0-1 distances this is at most $k \max_i L_i$, and `network_constant` is
+    never larger.
 
     Args:
-        constants: L_i, one a variable.
-        distances: ρ_i of the two records' families, one a variable, at least 0.
+        constants: L_i, one for each variable.
+        distances: ρ_i, at least 0, one for each variable with its parents.
 
     Raises:
         ValueError: if the lengths differ, or a number is negative.
@@ -156,14 +156,14 @@ def linear_regression_constant(
 ) -> Fraction:
     r"""C or C' of $y | x \sim N(w^T x, 1/\tau)$ on bounded records and weights.
 
-    C, under replace-one: $\frac{\tau}{2}(R_y + B R_x)^2$. C', under add-remove: that
-    too if $R_y \le B R_x$; else the farthest y is never met: $2 \tau R_y B R_x$.
+    C, for replace-one, is $\frac{\tau}{2}(R_y + B R_x)^2$. C', for add-remove, is the
+    same if $R_y \le B R_x$, and else $2 \tau R_y B R_x$.
 
     Args:
-        precision: τ, of the noise; known.
+        precision: τ, the known precision of the noise.
         features: R_x, bound of ‖x‖₂.
         target: R_y, bound of |y|.
-        weights: B, bound of ‖w‖₂: the prior is truncated there (the paper: 10/√b).
+        weights: B, bound of ‖w‖₂, to which the prior is truncated (the paper: 10/√b).
         adjacency: "replace-one" or "add-remove".
 
     Returns:
@@ -187,14 +187,13 @@ def linear_regression_constant(
 def posterior_sample_cost(
     constant: Fraction, adjacency: Adjacency, temperature: Epsilon = 1, samples: int = 1
 ) -> Guarantee:
-    r"""What posterior samples cost: 2C/T each under replace-one, C'/T under add-remove.
+    r"""Cost of posterior samples: 2C/T each under replace-one, C'/T under add-remove.
 
     Args:
-        constant: C for "replace-one", C' for "add-remove", in nats; in general these
-            are different numbers.
+        constant: C for "replace-one", C' for "add-remove", in nats.
         adjacency: "replace-one" or "add-remove".
-        temperature: T, to whose inverse power the likelihood is taken.
-        samples: number of independent samples m, at least 1; they cost m times as much.
+        temperature: T; the likelihood is raised to the power 1/T.
+        samples: number of independent samples, at least 1; each costs the same.
 
     Raises:
         ValueError: if an argument is outside its range.

@@ -5,8 +5,19 @@ of a table. If s is large enough, readers who do not know n cannot see that the 
 which always agree, are noisy.
 """
 
-__all__ = ["Stealth", "calibrated_increment", "paper_increment", "stealth"]
+__all__ = [
+    "Stealth",
+    "calibrated_increment",
+    "closure_of",
+    "corollary_3",
+    "paper_increment",
+    "stealth",
+    "stealth_probability",
+]
 
+import functools
+import itertools
+import math
 from functools import partial
 from typing import NamedTuple
 
@@ -18,17 +29,24 @@ from jax import lax
 from jaxtyping import Array
 from scipy import stats
 
-from dpjax._checks import typed_key, whole
+from dpjax._checks import one_of, positive, typed_key, whole
 from dpjax._types import Key, Scalar
+from dpjax.data.bayes_net import BayesNet, maximal_groups
 from dpjax.mechanisms import Mechanism
 from dpjax.privacy import Epsilon, exact_epsilon
 from dpjax.releases.released import Released
-from dpjax.statistics import FourierCoefficients, TableStatistic
-from dpjax.tables.fourier_basis import denominators, raise_total
+from dpjax.statistics import TableStatistic
+from dpjax.tables.fourier_basis import (
+    DownwardClosure,
+    denominators,
+    from_coefficients,
+    raise_total,
+)
 from dpjax.tables.layout import TableLayout
 from dpjax.tables.projection import project
 
 _ROUNDING = 1e-2  # largest rounding error of a count, in records
+_MOST_STATES = 1 << 26  # of one table in an elimination, over all draws
 _CONFIDENCE = 0.999  # that the simulated quantile is not too small
 
 
@@ -76,12 +94,12 @@ def paper_increment(statistic: TableStatistic, epsilon: Epsilon, t: Scalar) -> f
     Reference:
         Zhang, Rubinstein & Dimitrakakis (AAAI-16), Corollary 3.
     """
-    if not isinstance(statistic, FourierCoefficients):
+    closure = getattr(statistic, "closure", None)
+    if closure is None:
         raise ValueError("`statistic` must be Fourier coefficients for this increment.")
     if not 0 < t < np.inf:
         raise ValueError(f"`t` must be > 0 and finite, got {t}.")
-    size = len(statistic.closure)
-    return 4 * float(t) * size**2 / float(exact_epsilon(epsilon))
+    return 4 * float(t) * len(closure) ** 2 / float(exact_epsilon(epsilon))
 
 
 def calibrated_increment(
@@ -145,7 +163,7 @@ def stealth(released: Released, increment: Scalar = 0.0) -> Stealth:
     """
     layout, counts = released.counted.layout, released.counts().astype(float)
     agreed = counts  # tables rebuilt from coefficients always agree
-    if not isinstance(released.statistic, FourierCoefficients):
+    if not hasattr(released.statistic, "closure"):
         agreed = project(layout, counts, nonnegative=False)
     lowest, furthest = _extremes(counts, agreed, increment, layout)
     return Stealth(
@@ -163,3 +181,90 @@ def _extremes(
     """The smallest raised count, and the largest difference of a count from its fit."""
     raised = raise_total(layout, counts, increment)
     return jnp.min(raised), jnp.max(jnp.abs(agreed - counts))
+
+
+def corollary_3(t: float) -> float:
+    """Return the paper's probability 1 - exp(-t) that an increment gives stealth.
+
+    The claim is that 4t|N|²/ε more records leave no cell of Algorithm 2 negative. It
+    fails for small t and is far too low for larger t: see `stealth_probability`.
+
+    Raises:
+        ValueError: if `t` is not positive.
+
+    Reference:
+        Zhang, Rubinstein & Dimitrakakis (AAAI-16), Corollary 3.
+    """
+    positive(t=t)
+    return -math.expm1(-t)
+
+
+def stealth_probability(
+    key: Key, net: BayesNet, t: float, draws: int = 100_000, tables: str = "families"
+) -> float:
+    r"""Simulate the probability that an increment of t leaves no cell negative.
+
+    Algorithm 2 is used as printed: noise Lap(2|N|/ε) on every unnormalised coefficient,
+    and 4t|N|²/ε added to the constant one; ε cancels. The data set is empty, which for
+    node tables gives a lower bound for any other. A full table is rebuilt from only |N|
+    coefficients, and with data can have negative cells even without noise.
+
+    Args:
+        key: typed key of the simulation.
+        net: over binary variables.
+        t: > 0.
+        draws: number of simulated draws; the standard error is at most 1/√(4 draws).
+        tables: "families" for all node tables, or "full" for one over all variables.
+
+    Raises:
+        ValueError: if an argument is outside its range, or the moral graph is too dense
+            for "full" and so many draws.
+
+    Reference:
+        Zhang, Rubinstein & Dimitrakakis (AAAI-16), Corollary 3.
+    """
+    typed_key(key=key)
+    positive(t=t)
+    whole(1, draws=draws)
+    one_of(("families", "full"), tables=tables)
+    closure = closure_of(net)
+    noise = np.asarray(jr.laplace(key, (draws, len(closure))))
+    if tables == "families":
+        lowest = from_coefficients(closure.layout, noise[:, closure.slots]).min(axis=1)
+    else:
+        lowest = _lowest_of_all(closure, noise)
+    return float(np.mean(lowest >= -2 * t * len(closure)))
+
+
+def _lowest_of_all(closure: DownwardClosure, noise: np.ndarray) -> np.ndarray:
+    """For each draw, the smallest numerator of the full table, by elimination."""
+    layout, axes = closure.layout, set(range(1, len(closure.sizes) + 1))
+    own = np.zeros((len(noise), layout.length), noise.dtype)
+    own[:, closure.owners] = noise  # each in one table, so that they sum to the full
+    shares = from_coefficients(layout, own)
+    tables = []
+    spans = itertools.pairwise(layout.offsets)
+    for group, (start, stop) in zip(layout.groups, spans, strict=True):
+        shape = [2 if axis - 1 in group else 1 for axis in sorted(axes)]
+        tables.append(shares[:, start:stop].reshape(-1, *shape))
+    while axes:
+        scopes = {
+            axis: np.broadcast_shapes(*(x.shape for x in tables if x.shape[axis] == 2))
+            for axis in axes
+        }
+        axis = min(axes, key=lambda axis: math.prod(scopes[axis]))
+        if math.prod(scopes[axis]) > _MOST_STATES:
+            raise ValueError(f"`draws` must be fewer for this `net`, got {len(noise)}.")
+        total = functools.reduce(np.add, (x for x in tables if x.shape[axis] == 2))
+        tables = [x for x in tables if x.shape[axis] == 1]
+        tables.append(total.min(axis=axis, keepdims=True))
+        axes.remove(axis)
+    return functools.reduce(np.add, tables).ravel()
+
+
+def closure_of(net: BayesNet) -> DownwardClosure:
+    """Return the index set of Algorithm 2's coefficients; all variables are binary."""
+    if set(net.sizes) != {2}:
+        raise ValueError(f"`net` must have two levels per variable, got {net.sizes}.")
+    groups = maximal_groups(net.families)
+    return DownwardClosure(net.sizes, tuple(tuple(sorted(group)) for group in groups))

@@ -63,8 +63,7 @@ def beta_mass(alpha: float, beta: float, bound: float) -> float:
     $|\ln(\theta/(1-\theta))| \le L$, with ρ(0, 1) = 1.
 
     Args:
-        alpha: parameter of the Beta prior, > 0.
-        beta: parameter of the Beta prior, > 0.
+        alpha, beta: parameters of the Beta prior, > 0.
         bound: L, at least 0.
 
     Raises:
@@ -87,8 +86,7 @@ def beta_constant(alpha: float, beta: float, least: float) -> float:
     of |logit θ| it either increases, or increases and then decreases.
 
     Args:
-        alpha: parameter of the Beta prior, > 0.
-        beta: parameter of the Beta prior, > 0.
+        alpha, beta: parameters of the Beta prior, > 0.
         least: L₀, > 0.
 
     Raises:
@@ -146,8 +144,7 @@ def beta_likelihood_ratio(n: int, alpha: float, beta: float) -> float:
 
     Args:
         n: number of records, at least 1.
-        alpha: parameter of the Beta prior, > 0.
-        beta: parameter of the Beta prior, > 0.
+        alpha, beta: parameters of the Beta prior, > 0.
 
     Returns:
         The ratio; inf where it exceeds the largest float.

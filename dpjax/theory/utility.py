@@ -18,7 +18,7 @@ from dpjax._types import Scalar
 from dpjax.data.bayes_net import BayesNet
 from dpjax.privacy import REPLACE_ONE, Adjacency, Epsilon, exact_epsilon
 from dpjax.statistics import FourierCoefficients, NetworkCounts, Statistic
-from dpjax.theory.stealth_bounds import binary, closure_of, corollary_3
+from dpjax.theory.stealth import closure_of, corollary_3
 
 
 def proposition_1(
@@ -75,7 +75,7 @@ def theorem_1(
     Reference:
         Zhang, Rubinstein & Dimitrakakis (AAAI-16), Theorem 1.
     """
-    binary(net)
+    closure_of(net)  # raises unless all variables are binary
     whole(1, n=n)
     _check_probability(delta)
     if not 1 <= prior < math.inf:

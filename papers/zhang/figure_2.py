@@ -16,13 +16,12 @@ from dpjax.plots import Panel, Series, TopAxis, draw_panels
 from dpjax.privacy import REPLACE_ONE
 from dpjax.statistics import Sufficient
 from dpjax.study.experiments import RegressionExperiment
+from dpjax.study.experiments.learners import stacked
 from dpjax.study.experiments.regression import (
-    NoisyWeights,
-    PlainWeights,
+    ReleasedWeights,
     SampledWeights,
     WeightLearner,
 )
-from dpjax.study.experiments.stacks import stacked
 from dpjax.study.sweeps import sweep
 from dpjax.theory import linear_regression_constant, posterior_sample_cost
 from papers.numbers import mean_and_error, table
@@ -101,16 +100,19 @@ def _methods(
         return SampledWeights(stacked(laws))
 
     precisions = jnp.array(PRECISIONS, float)
-    plain = PlainWeights(statistic, precisions, 1.0, n)
+
+    def released(noise: DiscreteLaplace | None) -> ReleasedWeights:
+        return ReleasedWeights(statistic, noise, precisions, 1.0, n)
+
     calibrate = partial(
         DiscreteLaplace.calibrate_many, sensitivity=statistic.sensitivity(REPLACE_ONE)
     )
     return {
-        PLAIN: plain,
+        PLAIN: released(None),
         SAMPLE: samples([1.0] * len(epsilons)),
-        NOISY: NoisyWeights(plain, calibrate(epsilons)),
+        NOISY: released(calibrate(epsilons)),
         COLD_SAMPLE: samples([float(x) for x in epsilons]),
-        COLD_NOISY: NoisyWeights(plain, calibrate([1] * len(epsilons))),
+        COLD_NOISY: released(calibrate([1] * len(epsilons))),
     }
 
 

@@ -23,8 +23,8 @@ from dpjax.privacy import REPLACE_ONE, Sensitivity, exact_epsilon
 from dpjax.releases.released import Released
 from dpjax.statistics import FourierCoefficients, NetworkCounts
 from dpjax.study.experiments import NaiveBayesExperiment
+from dpjax.study.experiments.learners import stacked
 from dpjax.study.experiments.naive_bayes import NaiveBayesTrial, joint_weights
-from dpjax.study.experiments.stacks import stacked
 from dpjax.tables.fourier_basis import raise_total
 from dpjax.tables.projection import project
 from dpjax.theory import truncation

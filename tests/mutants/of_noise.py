@@ -139,7 +139,7 @@ MUTANTS = (
     Mutant(
         "table row shifted",
         "sharded counts: padding is taken from the next table",
-        "tables/counts/sharded.py",
+        "tables/counts/batches.py",
         "firsts = np.asarray(layout.offsets[:-1], np.int32)",
         "firsts = np.asarray(layout.offsets[1:], np.int32)",
         ("tests/test_mesh.py::test_eight_devices_count_as_one_does",),

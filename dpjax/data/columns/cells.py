@@ -33,21 +33,14 @@ class Column(NamedTuple):
 
 
 class Numbers(NamedTuple):
-    """The numbers of a column, NaN where there is none, and the cells of other types.
+    """The numbers of a column, and its cells that are neither numbers nor missing."""
 
-    Missing cells are not among `others`.
-    """
-
-    numbers: np.ndarray
+    numbers: np.ndarray  # NaN where there is none
     others: list
 
 
 def read_column(table: Table, name: str) -> Column:
-    """Read one column. Its values include missing ones, such as None or NaN.
-
-    Raises:
-        ValueError: if it is not a column of text, numbers or booleans.
-    """
+    """Read one column. Its values include missing ones, such as None or NaN."""
     column = _column(table, name)
     if _is_arrow(column):
         return _from_arrow(column, name)
@@ -71,11 +64,7 @@ def read_column(table: Table, name: str) -> Column:
 
 
 def read_numbers(table: Table, name: str) -> Numbers:
-    """Read one column as numbers in double precision, as by `intervals.number`.
-
-    Raises:
-        ValueError: if it is not a column of text, numbers or booleans.
-    """
+    """Read one column as numbers in double precision, as by `intervals.number`."""
     plain = _plain_numbers(_column(table, name), name)
     if plain is not None:
         return Numbers(plain, [])
@@ -243,10 +232,7 @@ def encode_column(
 ) -> tuple[np.ndarray, list]:
     """Return the level indices or numbers of a column, and the cells that have none.
 
-    Args:
-        table: in memory.
-        variable: its name is that of the column.
-        code: `variable.code`, possibly cached; not used for numeric variables.
+    `code` is `variable.code`, possibly cached; numeric variables do not use it.
     """
     if isinstance(variable, Interval):
         numbers, others = read_numbers(table, variable.name)

@@ -33,19 +33,12 @@ class Block(NamedTuple):
 
 
 class _Scan(NamedTuple):
-    """Positions of the ends of records in some bytes, and the state at their end.
+    """Positions of the ends of records in some bytes, and the state at their end."""
 
-    Attributes:
-        first: position after the first end of a record; 0 if there is none.
-        last: position after the last end of a record.
-        quoted: whether the bytes end within a quoted cell.
-        fresh: whether a cell begins after the bytes.
-    """
-
-    first: int
-    last: int
-    quoted: bool
-    fresh: bool
+    first: int  # position after the first end of a record; 0 if there is none
+    last: int  # position after the last end of a record
+    quoted: bool  # whether the bytes end within a quoted cell
+    fresh: bool  # whether a cell begins after the bytes
 
 
 def blocks(file: BufferedIOBase, longest: int = LONGEST) -> Iterator[Block]:

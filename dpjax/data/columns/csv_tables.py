@@ -17,11 +17,7 @@ _WORKERS = 4  # blocks parsed at once, at most
 
 
 def csv_names(file: io.BufferedIOBase) -> list[str]:
-    """Read the names of the columns.
-
-    Raises:
-        Malformed: if the first record is not UTF-8 text.
-    """
+    """Read the names of the columns; raise `Malformed` if they are not UTF-8 text."""
     return _names(next(blocks(file), Block(b"", 0)))
 
 

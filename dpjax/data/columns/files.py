@@ -36,11 +36,7 @@ def is_table_file(path: pathlib.Path) -> bool:
 
 @dataclass(frozen=True)
 class File(Part):
-    """A CSV (possibly compressed) or Parquet file.
-
-    Args:
-        path: .parquet and .pq files are Parquet, all others CSV.
-        place: its name in messages; empty for the only file.
+    """A Parquet file, if its name ends in .parquet or .pq, or else a CSV file.
 
     Raises:
         ValueError: if there is no such file.
@@ -60,7 +56,7 @@ class File(Part):
 
     @property
     def is_parquet(self) -> bool:
-        """Whether the file's name is that of a Parquet file."""
+        """Whether its name is that of a Parquet file."""
         return self.path.suffix.lower() in _PARQUET
 
     def names(self) -> list[str]:

@@ -29,13 +29,9 @@ mapping of arrays; or an iterable of any of these."""
 
 
 class Part(abc.ABC):
-    """A part of a source: a file, a data set or a table in memory.
+    """A part of a source: a file, a data set or a table in memory."""
 
-    Attributes:
-        place: its name in messages; empty for the only part.
-    """
-
-    place: str
+    place: str  # its name in messages; empty for the only part
 
     @abc.abstractmethod
     def names(self) -> list[str]:
@@ -87,11 +83,7 @@ def is_dataset(table: Table) -> bool:
 
 
 def column_names(table: Table) -> list[str]:
-    """Return the names of the columns of a table in memory, in order.
-
-    Raises:
-        ValueError: if a name is repeated, or it is not a table.
-    """
+    """Return the names of the columns of a table in memory, in order."""
     if not is_in_memory(table) or is_array(table):
         raise ValueError(
             "`table` must be a path, an Arrow table, a DataFrame, an iterable of "

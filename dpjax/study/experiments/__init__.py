@@ -1,8 +1,4 @@
-"""Experiments for `dpjax.sweep`, which measure how well mechanisms learn.
-
-Each has `mechanisms(names, epsilons)` and `prepare(key, data)`, and returns the scores
-of one cell when it is called.
-"""
+"""Experiments for `dpjax.sweep`, which measure how well mechanisms learn."""
 
 __all__ = [
     "HiddenMarkovExperiment",

@@ -23,35 +23,24 @@ from dpjax.event_logs import (
 from dpjax.mechanisms import DiscreteLaplace
 from dpjax.privacy import ADJACENCIES, Adjacency, Epsilon
 from dpjax.statistics import NetworkCounts
+from dpjax.study.experiments.learners import Experiment, repeated
 from dpjax.study.experiments.splits import training_mask
-from dpjax.study.experiments.stacks import repeated
 
 MECHANISMS = ("laplace", "non-private")
 
 
 class HiddenMarkovTrial(Unpickled, eqx.Module):
-    """The data that all cells of one repeat share.
-
-    Attributes:
-        counts: exact counts of all levels of all fields.
-        observed: mask of the cells that are not held out.
-    """
+    """The exact counts of one repeat, and the mask of cells that are not held out."""
 
     counts: Int32[Array, "regions times levels"]
     observed: Bool[Array, "regions times"]
 
 
 class CellLearner(eqx.Module):
-    """Private counts for the Gibbs chains.
-
-    Args:
-        noise: noise added to the counts, which are then clipped at 0; None: no privacy.
-        transition: Dirichlet parameter of every transition and initial state; one per
-            budget if stacked.
-    """
+    """Noisy counts for the Gibbs chains, clipped at 0; without noise, no privacy."""
 
     noise: DiscreteLaplace | None
-    transition: Scalars
+    transition: Scalars  # Dirichlet parameter; one per budget if stacked
 
     def counts(self, key: Key, exact: Int32[Array, "..."]) -> Float[Array, "..."]:
         """Draw counts with noise, at least 0."""
@@ -61,16 +50,14 @@ class CellLearner(eqx.Module):
 
 
 @dataclass(frozen=True)
-class HiddenMarkovExperiment:
+class HiddenMarkovExperiment(Experiment):
     """Fit a hidden Markov model to some cells of an event log, and predict the others.
-
-    `dpjax.sweep(key, experiment, records, mechanisms=experiment.mechanisms(names,
-    epsilons), epsilons=epsilons, prepare=experiment.prepare, repeats=10)`.
 
     A repeat is one random choice of the held-out cells, with or without events, which
     all mechanisms and budgets share. A cell of the sweep is one fit by Gibbs chains.
     Its score is `log_likelihood`: the log of the mean likelihood over draws of a
-    held-out cell's events, averaged over cells.
+    held-out cell's events, averaged over cells. Mechanisms are "laplace" (noise on the
+    counts of every cell) and "non-private".
 
     Args:
         net: network of an event log (`dpjax.event_logs.event_network`).
@@ -114,23 +101,9 @@ class HiddenMarkovExperiment:
         one_of(ADJACENCIES, adjacency=self.adjacency)
         positive(emission=self.emission, transition=self.transition)
 
-    def mechanisms(
-        self, names: Sequence[str], epsilons: Sequence[Epsilon]
-    ) -> dict[str, CellLearner]:
-        """Return learners by name, stacked over budgets; calibrated on the host.
-
-        Args:
-            names: "laplace" (noise on the counts of every cell) or "non-private".
-            epsilons: the budgets.
-
-        Raises:
-            ValueError: if there is no such mechanism, or a budget is not positive.
-        """
-        for name in names:
-            one_of(MECHANISMS, mechanism=name)
-        return {name: self._learner(name, epsilons) for name in names}
-
-    def _learner(self, name: str, epsilons: Sequence[Epsilon]) -> CellLearner:
+    def learner(self, name: str, epsilons: Sequence[Epsilon]) -> CellLearner:
+        """Return one learner, stacked over budgets."""
+        one_of(MECHANISMS, mechanism=name)
         transition = repeated(self.transition, len(epsilons))
         if name == "non-private":
             return CellLearner(None, transition)

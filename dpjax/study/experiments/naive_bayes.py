@@ -21,37 +21,31 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int32
 
-from dpjax._checks import array_of, one_of, positive, whole
+from dpjax._checks import array_of
 from dpjax._private import Unpickled
 from dpjax._types import Key, Records
 from dpjax.data.bayes_net import BayesNet
-from dpjax.privacy import ADJACENCIES, Adjacency, Epsilon
-from dpjax.study.experiments.network import PREDICTIVE, NetworkExperiment, chosen
+from dpjax.mechanisms.recipes import Recipe
+from dpjax.privacy import Adjacency, Epsilon
+from dpjax.study.experiments.learners import Experiment, TableLearner
+from dpjax.study.experiments.network import NetworkExperiment
 from dpjax.study.experiments.splits import training_mask
-from dpjax.study.experiments.table_learners import TableLearner
 from dpjax.study.metrics import roc_auc
 
 _MOST_RECORDS = 1 << 24  # for exact sums in float32
 
 
 class NaiveBayesTrial(Unpickled, eqx.Module):
-    """The data of one repeat; all repeats share `design` and `positive`.
+    """The data of one repeat; all repeats share `design` and `positive`."""
 
-    Attributes:
-        counts: exact maximal node tables of the training records.
-        held_out: mask of the held-out records.
-        design: features of all records, one column per record, and a last row of ones.
-        positive: whether a record has the target's second level.
-    """
-
-    counts: Int32[Array, " m"]
+    counts: Int32[Array, " m"]  # exact maximal node tables of the training records
     held_out: Bool[Array, " n"]
-    design: Float[Array, "rows n"]
-    positive: Bool[Array, " n"]
+    design: Float[Array, "rows n"]  # features of all records, and a last row of ones
+    positive: Bool[Array, " n"]  # whether a record has the target's second level
 
 
 @dataclass(frozen=True)
-class NaiveBayesExperiment:
+class NaiveBayesExperiment(Experiment):
     """`NetworkExperiment` for binary naive Bayes: the same splits and scores, faster.
 
     Args:
@@ -80,24 +74,23 @@ class NaiveBayesExperiment:
                 "`net` must be naive Bayes of binary variables with the target as the "
                 "parent of all others: use NetworkExperiment for other networks."
             )
-        whole(1, training=self.training)
-        one_of(ADJACENCIES, adjacency=self.adjacency)
-        positive(prior=self.prior)
-        object.__setattr__(self, "scores", chosen(self.scores, PREDICTIVE))
+        object.__setattr__(self, "scores", self._general.scores)
 
-    def mechanisms(
-        self, names: Sequence[str], epsilons: Sequence[Epsilon]
-    ) -> dict[str, TableLearner]:
-        """Return learners by name, as `NetworkExperiment.mechanisms` does."""
-        same = NetworkExperiment(
+    @property
+    def _general(self) -> NetworkExperiment:
+        return NetworkExperiment(
             self.net,
             self.target,
             self.training,
             self.adjacency,
             self.prior,
-            exact_noise=self.exact_noise,
+            self.scores,
+            self.exact_noise,
         )
-        return same.mechanisms(names, epsilons)
+
+    def learner(self, name: str | Recipe, epsilons: Sequence[Epsilon]) -> TableLearner:
+        """Return one learner, as `NetworkExperiment.learner` does."""
+        return self._general.learner(name, epsilons)
 
     def bytes_a_cell(self, data: Records) -> int:
         """Return the bytes of one fit: a margin for every record."""
@@ -142,16 +135,12 @@ class NaiveBayesExperiment:
             jnp.asarray(x, float) for x in joint_weights(self.net, self.target)
         )
         margin = _product(_product(one - zero, logs), data.design)
-        found = {
-            name: score(margin, data)
-            for name, score in _OF_MARGIN.items()
-            if name in wanted
-        }
+        scores = dict(_OF_MARGIN)
         if "log_likelihood" in wanted:
             negative = _product(_product(zero, logs), data.design)
             joint = negative + jnp.where(data.positive, margin, 0)
-            found["log_likelihood"] = _mean(joint, data)
-        return {name: found[name] for name in wanted}
+            scores["log_likelihood"] = lambda margin, data: _mean(joint, data)
+        return {name: scores[name](margin, data) for name in wanted}
 
 
 def is_binary_naive_bayes(net: BayesNet, target: str) -> bool:

@@ -4,6 +4,7 @@ __all__ = ["NetworkExperiment", "NetworkTrial"]
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import equinox as eqx
 from jaxtyping import Array, ArrayLike, Float, Int32, Integer, Real
@@ -12,38 +13,48 @@ from dpjax._checks import array_of, one_of, positive, whole
 from dpjax._private import Unpickled
 from dpjax._types import Cells, Key
 from dpjax.data.bayes_net import BayesNet
+from dpjax.mechanisms import DiscreteLaplace, Laplace, NetworkPosteriorSampler
+from dpjax.mechanisms.recipes import Recipe
 from dpjax.posteriors.prediction import log_likelihood, predict, sample_records
-from dpjax.privacy import ADJACENCIES, Adjacency, Epsilon
-from dpjax.statistics import NetworkCounts
+from dpjax.privacy import (
+    ADJACENCIES,
+    REPLACE_ONE,
+    Adjacency,
+    Epsilon,
+    Sensitivity,
+    budget_of,
+    exact_epsilon,
+)
+from dpjax.statistics import FourierCoefficients, NetworkCounts, TableStatistic
+from dpjax.study.experiments.learners import (
+    Experiment,
+    ReleasedTables,
+    SampledTables,
+    TableLearner,
+    of_recipe,
+    repeated,
+    stacked,
+)
 from dpjax.study.experiments.splits import split
-from dpjax.study.experiments.table_learners import Setting, TableLearner, learners
 from dpjax.study.metrics import accuracy, log_loss, roc_auc, table_errors
 from dpjax.tables.counts import count
 
+MECHANISMS = ("laplace", "projected", "fourier", "posterior-sample", "non-private")
 PREDICTIVE = ("accuracy", "auc", "log_loss", "log_likelihood")
 OF_TRUTH = ("total_variation", "kl")
 
 
 class NetworkTrial(Unpickled, eqx.Module):
-    """The data that all cells of one repeat share.
+    """The data that all cells of one repeat share."""
 
-    Attributes:
-        counts: exact maximal node tables of the training records.
-        held_out: the other records.
-        truth: the true tables, if the records are synthetic.
-    """
-
-    counts: Int32[Array, " m"]
-    held_out: Integer[Array, "rest d"]
-    truth: Cells | None
+    counts: Int32[Array, " m"]  # exact maximal node tables of the training records
+    held_out: Integer[Array, "rest d"]  # the other records
+    truth: Cells | None  # the true tables, if the records are synthetic
 
 
 @dataclass(frozen=True)
-class NetworkExperiment:
+class NetworkExperiment(Experiment):
     """Learn a network's tables from some records, and score them on the others.
-
-    `dpjax.sweep(key, experiment, records, mechanisms=experiment.mechanisms(names,
-    epsilons), epsilons=epsilons, prepare=experiment.prepare, repeats=1000)`.
 
     A repeat is one random split into training and held-out records, or, if `synthetic`,
     new records from true tables; all mechanisms and budgets share it. A cell is one
@@ -55,6 +66,11 @@ class NetworkExperiment:
     - `log_likelihood`: mean over held-out records;
     - `total_variation`, `kl`: of the learned from the true tables, if these are known,
       means over rows.
+
+    Mechanisms are "laplace" (noise on all maximal node tables, clamped), "projected"
+    (the same, projected to consistent tables by least squares), "fourier",
+    "posterior-sample" (with truncation and temperature for ε), "non-private", and
+    recipes whose mechanisms differ only in numbers over the budgets.
 
     Args:
         net: the network.
@@ -93,32 +109,38 @@ class NetworkExperiment:
             whole(1, synthetic=self.synthetic)
         possible = OF_TRUTH if self.synthetic is not None else ()
         known = [x for x in PREDICTIVE if x != "auc" or self.net.sizes[place] == 2]
-        object.__setattr__(self, "scores", chosen(self.scores, (*known, *possible)))
+        object.__setattr__(self, "scores", _chosen(self.scores, (*known, *possible)))
 
-    def mechanisms(
-        self, names: Sequence[str], epsilons: Sequence[Epsilon]
-    ) -> dict[str, TableLearner]:
-        """Return learners by name, stacked over budgets; calibrated on the host.
+    def learner(self, name: str | Recipe, epsilons: Sequence[Epsilon]) -> TableLearner:
+        """Return one learner, stacked over budgets."""
+        if isinstance(name, Recipe):
+            budgets = [budget_of(epsilon, self.adjacency) for epsilon in epsilons]
+            facts = (self.training, self.prior)
+            return stacked([of_recipe(name, self.net, x, *facts) for x in budgets])
+        one_of(MECHANISMS, mechanism=name)
+        counts = NetworkCounts(self.net)
+        public = self.training if self.adjacency == REPLACE_ONE else None
+        if name == "posterior-sample":
+            make = partial(
+                NetworkPosteriorSampler.posterior, n=public, prior=str(self.prior)
+            )
+            laws = [make(self.net.layout, x, self.adjacency) for x in epsilons]
+            return SampledTables(counts, stacked([law.in_reals() for law in laws]))
+        fourier = FourierCoefficients.of_network(self.net, self.adjacency)
+        statistic = fourier if name == "fourier" else counts
+        noise = None if name == "non-private" else self._noise(statistic, epsilons)
+        prior = repeated(self.prior, len(epsilons))
+        return ReleasedTables(statistic, noise, prior, public, name == "projected")
 
-        Args:
-            names: "laplace" (noise on all maximal node tables, clamped), "projected"
-                (the same, projected to consistent tables by least squares), "fourier",
-                "posterior-sample" (with truncation and temperature for ε) or
-                "non-private".
-            epsilons: the budgets.
-
-        Raises:
-            ValueError: if there is no such mechanism, or a budget is not positive.
-        """
-        setting = Setting(
-            self.net,
-            epsilons,
-            self.adjacency,
-            self.training,
-            self.prior,
-            self.exact_noise,
-        )
-        return learners(setting, names)
+    def _noise(
+        self, statistic: TableStatistic, epsilons: Sequence[Epsilon]
+    ) -> DiscreteLaplace | Laplace:
+        sensitivity = statistic.sensitivity(self.adjacency)
+        if self.exact_noise:
+            return DiscreteLaplace.calibrate_many(epsilons, sensitivity)
+        change = Sensitivity(float(sensitivity.value), self.adjacency)
+        exact = [exact_epsilon(epsilon) for epsilon in epsilons]
+        return stacked([Laplace(float(epsilon), change) for epsilon in exact])
 
     def prepare(self, key: Key, data: Real[ArrayLike, "..."]) -> NetworkTrial:
         """Prepare one repeat: counts of the training records, and held-out records.
@@ -140,14 +162,10 @@ class NetworkExperiment:
         """Return the scores of one fit."""
         theta = mechanism.fit(key, data.counts)
         place, found, wanted = self.net.index(self.target), {}, self.scores or ()
-        if {"accuracy", "auc", "log_loss"} & {*wanted}:
+        if of_target := [name for name in wanted if name in _OF_TARGET]:
             law = predict(theta, data.held_out, self.net, place)
             levels = data.held_out[:, place].astype(int)
-            found |= {
-                name: score(law, levels)
-                for name, score in _OF_TARGET.items()
-                if name in wanted
-            }
+            found |= {name: _OF_TARGET[name](law, levels) for name in of_target}
         if "log_likelihood" in wanted:
             found["log_likelihood"] = log_likelihood(
                 theta, data.held_out, self.net
@@ -164,14 +182,10 @@ _OF_TARGET: dict[str, Callable[[Array, Array], Array]] = {
 }
 
 
-def chosen(
+def _chosen(
     scores: tuple[str, ...] | None, possible: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """Return the requested scores, by default all.
-
-    Raises:
-        ValueError: if a score is not possible, or none is requested.
-    """
+    """Return the requested scores, by default all; raise if one is not possible."""
     if scores is None:
         return possible
     if not scores:

@@ -1,10 +1,9 @@
 """Experiment for sweeps: prediction by linear regression."""
 
 __all__ = [
-    "NoisyWeights",
-    "PlainWeights",
     "RegressionExperiment",
     "RegressionTrial",
+    "ReleasedWeights",
     "SampledWeights",
     "WeightLearner",
 ]
@@ -12,6 +11,7 @@ __all__ = [
 import abc
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -20,25 +20,18 @@ from jaxtyping import Array, Float, Int32, Real
 from dpjax._checks import array_of, one_of, positive, whole
 from dpjax._private import Unpickled
 from dpjax._types import Key, Scalars
-from dpjax.families import KnownNoiseParameters, LinearRegression, conjugate_posterior
-from dpjax.families.conjugate_regression import KnownNoisePosterior
+from dpjax.families import KnownNoiseParameters, conjugate_posterior
 from dpjax.mechanisms import DiscreteLaplace, RegressionSample
 from dpjax.privacy import REPLACE_ONE, Epsilon
 from dpjax.statistics import Sufficient
+from dpjax.study.experiments.learners import Experiment, repeated, stacked
 from dpjax.study.experiments.splits import split
-from dpjax.study.experiments.stacks import repeated, stacked
 
 MECHANISMS = ("laplace", "posterior-sample", "non-private")
 
 
 class RegressionTrial(Unpickled, eqx.Module):
-    """The data that all cells of one repeat share.
-
-    Attributes:
-        exact: exact statistic of the training records.
-        features: features of the held-out records.
-        targets: targets of the held-out records.
-    """
+    """The exact statistic of the training records, and the held-out records."""
 
     exact: Int32[Array, " m"]
     features: Float[Array, "rest f"]
@@ -54,73 +47,38 @@ class WeightLearner(eqx.Module):
     ) -> Float[Array, " n"]:
         """Predict the targets of records from one simulated release.
 
-        Args:
-            key: typed.
-            exact: exact statistic of the training records.
-            features: features of the records to predict.
-
         Privacy:
             A simulation for those who may see the data.
         """
 
 
-class PlainWeights(WeightLearner):
-    """Prediction without privacy, by the posterior mean.
+class ReleasedWeights(WeightLearner):
+    """Prediction by the posterior mean given a release, projected to a possible one."""
 
-    Args:
-        statistic: a statistic of "linear-regression".
-        prior_precision: prior precision of every weight; one per budget if stacked.
-        noise_precision: known precision of a target about its expectation.
-        n: number of records, if it is public.
-    """
-
-    statistic: Sufficient = eqx.field(static=True)
-    prior_precision: Scalars
-    noise_precision: Scalars
-    n: int | None = eqx.field(static=True)
+    statistic: Sufficient = eqx.field(static=True)  # of "linear-regression"
+    noise: DiscreteLaplace | None  # added to the statistic; None: no privacy
+    prior_precision: Scalars  # of every weight; one per budget if stacked
+    noise_precision: Scalars  # of a target about its expectation
+    n: int | None = eqx.field(static=True)  # if it is public
 
     def predict(
         self, key: Key, exact: Int32[Array, " m"], features: Float[Array, "n f"]
     ) -> Float[Array, " n"]:
-        """Predict by the posterior mean; the key is not used."""
-        family = self.statistic.family
-        assert isinstance(family, LinearRegression)
+        """Predict by the posterior mean."""
+        family: Any = self.statistic.family
         size = family.columns - 1 + family.intercept
         prior = KnownNoiseParameters(
             jnp.zeros(size),
             jnp.eye(size) * jnp.asarray(self.prior_precision, float),
             jnp.asarray(self.noise_precision, float),
         )
-        total, n = self.statistic.decode(exact, self.n)
-        posterior = conjugate_posterior(family, total, n, prior)
-        assert isinstance(posterior, KnownNoisePosterior)
-        return posterior.predict(features)
-
-
-class NoisyWeights(WeightLearner):
-    """Plug-in prediction from a noisy statistic, projected to a possible one.
-
-    Args:
-        plain: the prediction from a statistic.
-        noise: the noise added to the statistic.
-    """
-
-    plain: PlainWeights
-    noise: DiscreteLaplace
-
-    def predict(
-        self, key: Key, exact: Int32[Array, " m"], features: Float[Array, "n f"]
-    ) -> Float[Array, " n"]:
-        """Predict by the posterior mean given the noisy statistic."""
-        return self.plain.predict(key, self.noise.sample(key, exact), features)
+        values = exact if self.noise is None else self.noise.sample(key, exact)
+        total, n = self.statistic.decode(values, self.n)
+        return conjugate_posterior(family, total, n, prior).predict(features)
 
 
 class SampledWeights(WeightLearner):
-    """Prediction by one sample from the tempered posterior, truncated to a ball.
-
-    Args:
-        law: distribution of the sample.
-    """
+    """Prediction by one sample from the tempered posterior, truncated to a ball."""
 
     law: RegressionSample
 
@@ -132,16 +90,14 @@ class SampledWeights(WeightLearner):
 
 
 @dataclass(frozen=True)
-class RegressionExperiment:
+class RegressionExperiment(Experiment):
     r"""Fit a linear regression to some records, and predict the others' targets.
 
-    `dpjax.sweep(key, experiment, records, mechanisms=experiment.mechanisms(names,
-    epsilons), epsilons=epsilons, prepare=experiment.prepare, repeats=1000)`, where
-    records are rows of numbers with the target last.
-
-    A repeat is one random split into training and held-out records, which all
-    mechanisms and budgets share. A cell is one fit. Its score is `mse`: the mean
-    squared error of the held-out targets.
+    Records are rows of numbers with the target last. A repeat is one random split into
+    training and held-out records, which all mechanisms and budgets share. A cell is one
+    fit. Its score is `mse`: the mean squared error of the held-out targets. Mechanisms
+    are "laplace" (noise on the sufficient statistic), "posterior-sample" (at the
+    temperature for ε) and "non-private".
 
     Args:
         statistic: statistic of "linear-regression"; its adjacency is used.
@@ -170,7 +126,7 @@ class RegressionExperiment:
     radius: float | None = None
 
     def __post_init__(self):
-        if not isinstance(self.statistic.family, LinearRegression):
+        if self.statistic.family.name != "linear-regression":
             raise ValueError(
                 "`statistic` must be of a linear-regression, got "
                 f"{self.statistic.family.name}."
@@ -182,25 +138,11 @@ class RegressionExperiment:
             radius=1.0 if self.radius is None else self.radius,
         )
 
-    def mechanisms(
-        self, names: Sequence[str], epsilons: Sequence[Epsilon]
-    ) -> dict[str, WeightLearner]:
-        """Return learners by name, stacked over budgets; calibrated on the host.
-
-        Args:
-            names: "laplace" (noise on the sufficient statistic), "posterior-sample" (at
-                the temperature for ε) or "non-private".
-            epsilons: the budgets.
-
-        Raises:
-            ValueError: if there is no such mechanism, or a budget is not positive.
-        """
-        for name in names:
-            one_of(MECHANISMS, mechanism=name)
-        return {name: self._learner(name, epsilons) for name in names}
-
-    def _learner(self, name: str, epsilons: Sequence[Epsilon]) -> WeightLearner:
-        n = self.training if self.statistic.adjacency == REPLACE_ONE else None
+    def learner(self, name: str, epsilons: Sequence[Epsilon]) -> WeightLearner:
+        """Return one learner, stacked over budgets."""
+        one_of(MECHANISMS, mechanism=name)
+        adjacency = self.statistic.adjacency
+        n = self.training if adjacency == REPLACE_ONE else None
         if name == "posterior-sample":
             laws = [
                 RegressionSample.calibrate(
@@ -214,15 +156,16 @@ class RegressionExperiment:
                 for epsilon in epsilons
             ]
             return SampledWeights(stacked(laws))
-        prior, precision = (
-            repeated(x, len(epsilons))
-            for x in (self.prior_precision, self.noise_precision)
+        change = self.statistic.sensitivity(adjacency)
+        return ReleasedWeights(
+            self.statistic,
+            DiscreteLaplace.calibrate_many(epsilons, change)
+            if name == "laplace"
+            else None,
+            repeated(self.prior_precision, len(epsilons)),
+            repeated(self.noise_precision, len(epsilons)),
+            n,
         )
-        plain = PlainWeights(self.statistic, prior, precision, n)
-        if name == "non-private":
-            return plain
-        change = self.statistic.sensitivity(self.statistic.adjacency)
-        return NoisyWeights(plain, DiscreteLaplace.calibrate_many(epsilons, change))
 
     def prepare(self, key: Key, data: Real[Array, "n d"]) -> RegressionTrial:
         """Prepare one repeat: the statistic of the training records, and the others.

@@ -46,16 +46,11 @@ def fingerprint(*contents: bytes, secret: bytes) -> str:
 
 
 class Checkpoint:
-    """A file of finished blocks, locked while it is open.
-
-    Args:
-        path: the file, which is created if it does not exist.
-        header: identification of the sweep, as plain data; it must equal the file's.
-        leaves: shape and dtype of each array of a block.
+    """A file of finished blocks, locked while it is open, and created if necessary.
 
     Raises:
-        ValueError: if the file is of another sweep, not a checkpoint, in use, or not
-            writable.
+        ValueError: if the file is of another sweep than `header` says, not a
+            checkpoint, in use, or not writable.
     """
 
     def __init__(
@@ -113,11 +108,7 @@ class Checkpoint:
         return bytes(content)
 
     def append(self, blocks: Mapping[int, Sequence[np.ndarray]]) -> None:
-        """Append finished blocks and flush them to the disk.
-
-        Raises:
-            ValueError: if they cannot be written, for example to a full disk.
-        """
+        """Append finished blocks and flush them to the disk."""
         try:
             with open(self._path, "ab") as file:
                 for number, arrays in blocks.items():

@@ -20,22 +20,14 @@ else:
 
 
 def to_xarray(variables: Mapping[str, Any], coordinates: Mapping) -> "xarray.Dataset":
-    """Make a data set of variables, each with the names of its axes.
-
-    Raises:
-        ImportError: if xarray is not installed.
-    """
+    """Make a data set of variables, each with the names of its axes."""
     if xarray is None:
         raise ImportError('this needs xarray: pip install "dpjax[sweep]"')
     return xarray.Dataset(dict(variables), coords=dict(coordinates))
 
 
 def to_dataframe(columns: Mapping[str, Any]) -> "pandas.DataFrame":
-    """Make a data frame of columns.
-
-    Raises:
-        ImportError: if pandas is not installed.
-    """
+    """Make a data frame of columns."""
     if pandas is None:
         raise ImportError('this needs pandas: pip install "dpjax[data]"')
     return pandas.DataFrame(dict(columns))

@@ -26,13 +26,7 @@ _MOST_REPEATS = 1 << 30
 
 @dataclass(frozen=True)
 class Grid:
-    """Names and values along the axes of a sweep.
-
-    Args:
-        datasets: names; None for a single data set without an axis.
-        mechanisms: names; None for a single mechanism without an axis.
-        epsilons: exact and different budgets.
-        repeats: number of repeats, from 1 to 2^30.
+    """Names and values along the axes of a sweep; an axis that is None has no name.
 
     Raises:
         ValueError: if an axis is empty, too long, or has a repeated label.
@@ -56,9 +50,8 @@ class Grid:
                     "`datasets` and `mechanisms` must have text as names, got "
                     f"{name!r}."
                 )
-        _all_different("datasets", self.datasets)
-        _all_different("mechanisms", self.mechanisms)
-        _all_different("epsilons", self.epsilons)
+        for axis in ("datasets", "mechanisms", "epsilons"):
+            _all_different(axis, getattr(self, axis))
 
     @classmethod
     def of(
@@ -76,28 +69,19 @@ class Grid:
     @property
     def shape(self) -> tuple[int, int, int]:
         """Numbers of data sets, mechanisms and budgets."""
-        return (
-            len(self.datasets or [None]),
-            len(self.mechanisms or [None]),
-            len(self.epsilons),
-        )
-
-    @property
-    def dimensions(self) -> tuple[str, ...]:
-        """Names of the axes of results."""
-        named = [("dataset", self.datasets), ("mechanism", self.mechanisms)]
-        return (*(name for name, x in named if x is not None), "epsilon", "repeat")
+        named = [len(x or [None]) for x in (self.datasets, self.mechanisms)]
+        return named[0], named[1], len(self.epsilons)
 
     @property
     def coordinates(self) -> dict[str, list]:
-        """Labels along each axis; ε as floats, repeats by number."""
+        """Labels along each axis of results; ε as floats, repeats by number."""
         labels = {
-            "dataset": list(self.datasets or ()),
-            "mechanism": list(self.mechanisms or ()),
+            "dataset": self.datasets,
+            "mechanism": self.mechanisms,
             "epsilon": [float(epsilon) for epsilon in self.epsilons],
-            "repeat": list(range(self.repeats)),
+            "repeat": range(self.repeats),
         }
-        return {name: labels[name] for name in self.dimensions}
+        return {name: list(x) for name, x in labels.items() if x is not None}
 
     def keys(self, key: Key) -> tuple[np.ndarray, np.ndarray]:
         """Return words of keys, of shape (*`shape`, words), and of one per data set.
@@ -130,9 +114,8 @@ def _folded(key: Key, words: UInt32[ArrayLike, "c w"]) -> UInt32[Array, "c k"]:
 
 def _words(axis: str, label: object) -> list[int]:
     """A 64-bit hash of a label, as two words."""
-    text = f"{axis}={label}".encode()
-    digest = hashlib.blake2b(text, digest_size=8).digest()
-    return [int.from_bytes(digest[:4], "little"), int.from_bytes(digest[4:], "little")]
+    digest = hashlib.blake2b(f"{axis}={label}".encode(), digest_size=8).digest()
+    return np.frombuffer(digest, "<u4").tolist()
 
 
 def _all_different(name: str, labels: Sequence | None) -> None:

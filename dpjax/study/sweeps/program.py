@@ -31,29 +31,14 @@ Prepare = Callable[[Key, PyTree], PyTree]
 
 
 class Inputs(eqx.Module):
-    """Inputs of the blocks of one data set.
+    """Inputs of the blocks of one data set."""
 
-    Args:
-        keys: raw words of a key for each mechanism and budget, (m, e, words).
-        shared: raw words of the key for `prepare`.
-        mechanisms: each with its arrays stacked over budgets.
-        data: data of the experiment.
-        implementation: implementation of the keys.
-        names: names of the mechanisms, if they have any.
-    """
-
-    keys: UInt32[Array | np.ndarray, "m e words"]
-    shared: UInt32[Array | np.ndarray, " words"]
-    mechanisms: tuple[PyTree, ...]
+    keys: UInt32[Array | np.ndarray, "m e words"]  # of cells without the repeat
+    shared: UInt32[Array | np.ndarray, " words"]  # of the key for `prepare`
+    mechanisms: tuple[PyTree, ...]  # each with its arrays stacked over budgets
     data: PyTree
-    implementation: Any = eqx.field(static=True)
-    names: tuple[str, ...] | None = eqx.field(static=True)
-
-    def wrapped(self) -> tuple[Array, Array]:
-        """Return typed keys."""
-        keys, shared = jnp.asarray(self.keys), jnp.asarray(self.shared)
-        wrap = partial(jr.wrap_key_data, impl=self.implementation)
-        return wrap(keys), wrap(shared)
+    implementation: Any = eqx.field(static=True)  # of the keys
+    names: tuple[str, ...] | None = eqx.field(static=True)  # of the mechanisms
 
 
 @eqx.filter_jit
@@ -64,14 +49,12 @@ def block_program(
     prepare: Prepare | None,
     block: int,
 ) -> PyTree:
-    """Run the repeats from `first` on, for all mechanisms and budgets.
+    """The output of the repeats from `first` on, with leading axes (m, e, block).
 
     Each device runs whole blocks, since XLA rounds differently in a sharded program.
-
-    Returns:
-        The experiment's output with three leading axes: (m, e, block).
     """
-    keys, shared = inputs.wrapped()
+    wrap = partial(jr.wrap_key_data, impl=inputs.implementation)
+    keys, shared = wrap(jnp.asarray(inputs.keys)), wrap(jnp.asarray(inputs.shared))
     repeats = first + jnp.arange(block, dtype=jnp.int32)
 
     def one_repeat(repeat):
@@ -104,9 +87,7 @@ def block_program(
 def output_of(
     inputs: Inputs, experiment: Experiment, prepare: Prepare | None, block: int
 ) -> PyTree:
-    """Return shapes and dtypes of the experiment's output for one cell.
-
-    The whole program is traced, and its first call uses the cached result.
+    """Shapes and dtypes of the output for a cell, by tracing the whole program.
 
     Raises:
         ValueError: if they differ between mechanisms, or there is no output.
@@ -121,10 +102,8 @@ def output_of(
 def output_names(output: PyTree) -> list[str]:
     """Return names of the arrays of a cell; those of nested ones are joined by dots."""
     paths, _ = jax.tree_util.tree_flatten_with_path(output)
-    names = [
-        jax.tree_util.keystr(path, simple=True, separator=".") for path, _ in paths
-    ]
-    return [name or "value" for name in names]
+    name_of = partial(jax.tree_util.keystr, simple=True, separator=".")
+    return [name_of(path) or "value" for path, _ in paths]
 
 
 def _as_arrays(output: PyTree) -> PyTree:

@@ -24,12 +24,7 @@ _ENDINGS = (".csv", ".parquet")
 
 
 def check_table_path(path: str | os.PathLike, name: str = "path") -> None:
-    """Raise unless tables can be written to `path`, before work that would be lost.
-
-    Raises:
-        ValueError: if it ends neither in .csv nor in .parquet.
-        ImportError: if pyarrow is not installed.
-    """
+    """Raise unless tables can be written to `path`, before work that would be lost."""
     if pathlib.Path(path).suffix.lower() not in _ENDINGS:
         raise ValueError(f"`{name}` must end in .csv or .parquet, got {path}.")
     if pyarrow is None:
@@ -90,10 +85,10 @@ class SweepResult(Mapping[str, np.ndarray]):
         Raises:
             ImportError: if xarray is not installed.
         """
-        variables = {
-            name: ((*self.dimensions, *self._own_axes(name)), array)
-            for name, array in self.arrays.items()
-        }
+        named, variables = len(self.dimensions), {}
+        for name, array in self.arrays.items():
+            own = [f"{name}_{i}" for i in range(array.ndim - named)]
+            variables[name] = (*self.dimensions, *own), array
         return _frames().to_xarray(variables, self.coordinates)
 
     def to_dataframe(self) -> "pandas.DataFrame":
@@ -139,10 +134,6 @@ class SweepResult(Mapping[str, np.ndarray]):
         else:
             parquet.write_table(table, content)
         write_atomically(path, content.getvalue())
-
-    def _own_axes(self, name: str) -> list[str]:
-        own = self.arrays[name].ndim - len(self.dimensions)
-        return [f"{name}_{i}" for i in range(own)]
 
 
 def _frames() -> Any:

@@ -20,6 +20,7 @@ from jax.sharding import Mesh
 from jaxtyping import PyTree
 
 from dpjax.runtime.processes import broadcast, exchanged, is_first
+from dpjax.study.sweeps import program
 from dpjax.study.sweeps.checkpoint import (
     Checkpoint,
     Leaf,
@@ -28,44 +29,31 @@ from dpjax.study.sweeps.checkpoint import (
     fingerprint,
 )
 from dpjax.study.sweeps.grid import Grid
-from dpjax.study.sweeps.program import (
-    Experiment,
-    Inputs,
-    Prepare,
-    block_program,
-    output_names,
-)
 from dpjax.study.sweeps.result import SweepResult
 
 _SECONDS_UNWRITTEN = 1.0  # of work that an interrupted run can lose
 
 Progress = Callable[[Iterable], Iterable]
 Device = Any  # a JAX device, or None for the default one
-Block = tuple[int, int]  # number of the data set, number among its blocks
+Block = tuple[int, list[np.ndarray]]  # number of a block, and its arrays
 
 
 @dataclass(frozen=True, eq=False)
 class Run:
     """A sweep with all its parameters.
 
-    Args:
-        grid: the cells.
-        inputs: inputs of each data set.
-        output: shapes and dtypes of a cell's result.
-        experiment, prepare: as for `sweep`.
-        block: repeats of a block.
-        mesh: mesh of the devices, or None for the default one.
-        secret: bytes of the sweep's key, for fingerprints.
+    A block is numbered by its data set, times 2^32, plus its place among the blocks of
+    that data set.
     """
 
     grid: Grid
-    inputs: Sequence[Inputs]
-    output: PyTree
-    experiment: Experiment
-    prepare: Prepare | None
-    block: int
+    inputs: Sequence[program.Inputs]  # of each data set
+    output: PyTree  # shapes and dtypes of a cell's result
+    experiment: program.Experiment
+    prepare: program.Prepare | None
+    block: int  # repeats
     mesh: Mesh | None
-    secret: bytes
+    secret: bytes  # of the sweep's key, for fingerprints
 
     @property
     def blocks(self) -> int:
@@ -102,30 +90,20 @@ class Run:
             if checkpoint is not None:
                 content = broadcast(file.read() if file else b"")
                 for number, arrays in blocks_in(content, self.leaves):
-                    finished.add(_place(number))
-                    self._store(found, _place(number), arrays)
-            writer = stack.enter_context(_writing(file))
-            for place, arrays in self._computed(finished, progress):
-                self._store(found, place, arrays)
-                writer(_number(place), arrays)
+                    finished.add(number)
+                    self._store(found, number, arrays)
+            write = stack.enter_context(_writing(file))
+            for number, arrays in self._computed(finished, progress):
+                self._store(found, number, arrays)
+                write(number, arrays)
         return self._named(found)
 
     def describe(self) -> dict[str, object]:
         """Return the identification of the sweep for its checkpoint."""
-        lower: Callable = getattr(block_program, "lower")  # noqa: B009  (types hide it)
-        texts = [
-            lower(
-                inputs,
-                jnp.zeros((), jnp.int32),
-                self.experiment,
-                self.prepare,
-                self.block,
-            )
-            .as_text()
-            .encode()
-            for inputs in self.inputs
-        ]
-        secret = self.secret
+        lower: Callable = getattr(program.block_program, "lower")  # noqa: B009  (types hide it)
+        first, secret = jnp.zeros((), jnp.int32), self.secret
+        arguments = (first, self.experiment, self.prepare, self.block)
+        texts = [lower(x, *arguments).as_text().encode() for x in self.inputs]
         experiment = getattr(self.experiment, "__qualname__", "")
         return {
             "experiment": experiment or type(self.experiment).__name__,
@@ -135,9 +113,7 @@ class Run:
             "block": self.block,
             "key": fingerprint(secret, secret=secret),
             # If the experiment is a module, its arrays are not in the program's text.
-            "arrays of the experiment": _digest_of(
-                (self.experiment, self.prepare), secret
-            ),
+            "arrays of the experiment": _digest_of(arguments[1:3], secret),
             "data": _digest_of([x.data for x in self.inputs], secret),
             "numbers": _digest_of(self.inputs[0].mechanisms, secret),
             "program": fingerprint(*texts, secret=secret),
@@ -150,19 +126,15 @@ class Run:
         """Devices of all processes; None is the default device."""
         return [None] if self.mesh is None else list(self.mesh.devices.flat)
 
-    def _computed(
-        self, finished: set[Block], progress: Progress
-    ) -> Iterator[tuple[Block, list[np.ndarray]]]:
+    def _computed(self, finished: set[int], progress: Progress) -> Iterator[Block]:
         """Compute the unfinished blocks; a group runs while the last one is fetched."""
         size = len(self.devices)
-        places = [
-            [(d, b) for b in range(self.blocks) if (d, b) not in finished]
-            for d in range(len(self.inputs))
-        ]
-        groups = [
-            some[i : i + size] for some in places for i in range(0, len(some), size)
-        ]
-        placed: dict[tuple, Inputs] = {}
+        groups = []
+        for dataset in range(len(self.inputs)):
+            numbers = range(dataset << 32, (dataset << 32) + self.blocks)
+            missing = [number for number in numbers if number not in finished]
+            groups += [missing[i : i + size] for i in range(0, len(missing), size)]
+        placed: dict[Device, tuple[int, program.Inputs]] = {}
         waiting = None
         for group in progress(groups):
             started = self._start(group, placed)
@@ -172,31 +144,27 @@ class Run:
         if waiting is not None:
             yield from self._fetched(*waiting)
 
-    def _start(self, group: list[Block], placed: dict[tuple, Inputs]) -> list[PyTree]:
-        """Start this process's blocks of a group, one on each of its devices."""
+    def _start(
+        self, group: list[int], placed: dict[Device, tuple[int, program.Inputs]]
+    ) -> list[PyTree]:
+        """Start this process's blocks of a group, one on each of its devices.
+
+        `placed` has the data set that is on each device, and its inputs.
+        """
         started = []
-        for device, (dataset, number) in self._own(group):
-            if (device, dataset) not in placed:
-                for old in [x for x in placed if x[0] == device]:
-                    del placed[old]  # one data set on a device at a time
-                placed[device, dataset] = _on_device(self.inputs[dataset], device)
-            first = jax.device_put(np.int32(number * self.block), device)
-            inputs = placed[device, dataset]
+        for device, block in zip(self.devices, group, strict=False):
+            if device is not None and device.process_index != jax.process_index():
+                continue
+            dataset, place = divmod(block, 1 << 32)
+            if device not in placed or placed[device][0] != dataset:
+                placed.pop(device, None)  # one data set on a device at a time
+                placed[device] = dataset, _on_device(self.inputs[dataset], device)
+            first = jax.device_put(np.int32(place * self.block), device)
             arguments = (self.experiment, self.prepare, self.block)
-            started.append(block_program(inputs, first, *arguments))
+            started.append(program.block_program(placed[device][1], first, *arguments))
         return started
 
-    def _own(self, group: list[Block]) -> list[tuple[Device, Block]]:
-        here = jax.process_index()
-        return [
-            (device, place)
-            for device, place in zip(self.devices, group, strict=False)
-            if device is None or device.process_index == here
-        ]
-
-    def _fetched(
-        self, group: list[Block], started: list[PyTree]
-    ) -> Iterator[tuple[Block, list[np.ndarray]]]:
+    def _fetched(self, group: list[int], started: list[PyTree]) -> Iterator[Block]:
         """Fetch the results of a group from all processes."""
         leaves = [[np.asarray(x) for x in jax.tree.leaves(one)] for one in started]
         if self.mesh is None or jax.process_count() == 1:
@@ -208,27 +176,27 @@ class Run:
         padded = own.ljust(size * max(per_process.values()), b"\0")
         contents = exchanged(padded)
         taken = Counter()
-        for device, place in zip(self.mesh.devices.flat, group, strict=False):
+        for device, number in zip(self.mesh.devices.flat, group, strict=False):
             process = device.process_index
             start = size * taken[process]
             taken[process] += 1
-            yield place, arrays_in(contents[process], start, self.leaves)
+            yield number, arrays_in(contents[process], start, self.leaves)
 
     def _store(
-        self, found: list[np.ndarray], place: Block, arrays: list[np.ndarray]
+        self, found: list[np.ndarray], number: int, arrays: list[np.ndarray]
     ) -> None:
-        dataset, number = place
+        dataset, place = divmod(number, 1 << 32)
         # A checkpoint may have more repeats than this sweep.
-        if dataset < len(self.inputs) and number < self.blocks:
+        if dataset < len(self.inputs) and place < self.blocks:
             for into, array in zip(found, arrays, strict=True):
-                into[dataset, number] = array
+                into[dataset, place] = array
 
     def _named(self, found: list[np.ndarray]) -> SweepResult:
         """Join the blocks and drop their padding."""
         named = [x is not None for x in (self.grid.datasets, self.grid.mechanisms)]
         unnamed = tuple(axis for axis, is_named in enumerate(named) if not is_named)
         arrays = {}
-        for name, array in zip(output_names(self.output), found, strict=True):
+        for name, array in zip(program.output_names(self.output), found, strict=True):
             # (data set, block, m, e, repeat, …) to (data set, m, e, block, repeat, …)
             array = np.moveaxis(array, 1, 3)
             repeats = self.blocks * self.block
@@ -238,7 +206,7 @@ class Run:
         return SweepResult(arrays, self.grid.coordinates)
 
 
-def _on_device(inputs: Inputs, device: Device) -> Inputs:
+def _on_device(inputs: program.Inputs, device: Device) -> program.Inputs:
     arrays, static = eqx.partition(inputs, eqx.is_array)
     return eqx.combine(jax.device_put(arrays, device), static)
 
@@ -264,14 +232,6 @@ def _writing(file: Checkpoint | None) -> Iterator[Callable]:
     finally:
         if file is not None and unwritten:
             file.append(unwritten)
-
-
-def _number(place: Block) -> int:
-    return (place[0] << 32) + place[1]
-
-
-def _place(number: int) -> Block:
-    return number >> 32, number & 0xFFFFFFFF
 
 
 def _digest_of(tree: PyTree, secret: bytes) -> str:

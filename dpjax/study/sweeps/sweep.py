@@ -19,15 +19,9 @@ from jaxtyping import PyTree
 from dpjax._checks import typed_key, whole
 from dpjax._types import Key
 from dpjax.privacy import Epsilon, exact_epsilon
+from dpjax.study.sweeps import program
 from dpjax.study.sweeps.checkpoint import recorded_block
 from dpjax.study.sweeps.grid import Grid
-from dpjax.study.sweeps.program import (
-    Experiment,
-    Inputs,
-    Prepare,
-    output_names,
-    output_of,
-)
 from dpjax.study.sweeps.result import SweepResult
 from dpjax.study.sweeps.run import Run
 
@@ -37,14 +31,14 @@ _LONGEST_BLOCK = 256
 
 def sweep(
     key: Key,
-    experiment: Experiment,
+    experiment: program.Experiment,
     data: PyTree = None,
     *,
     epsilons: Iterable[Epsilon],
     repeats: int,
     mechanisms: Any = None,
     datasets: Mapping[str, PyTree] | None = None,
-    prepare: Prepare | None = None,
+    prepare: program.Prepare | None = None,
     block: int | None = None,
     checkpoint: str | os.PathLike | None = None,
     mesh: Mesh | None = None,
@@ -106,25 +100,26 @@ def sweep(
     _check_data(data if datasets is None else datasets)
     epsilons = _listed(epsilons)
     grid = Grid.of(labels, names, epsilons, repeats)
-    inputs = _inputs(
-        key,
-        grid,
-        _stacked(mechanisms, names, epsilons),
-        [data] if datasets is None else list(datasets.values()),
-    )
+    keys, shared = grid.keys(key)
+    stacked, implementation = _stacked(mechanisms, names, epsilons), jr.key_impl(key)
+    inputs = [
+        program.Inputs(keys[i], shared[i], stacked, x, implementation, names)
+        for i, x in enumerate([data] if datasets is None else datasets.values())
+    ]
     if block is None and checkpoint is not None:
         block = recorded_block(checkpoint)
     whole(1, block=1 if block is None else block)
     tried = block
     if tried is None:
-        tried = _default_block(grid, _bytes_a_cell(experiment, inputs[0].data))
-    outputs = [output_of(x, experiment, prepare, tried) for x in inputs]
+        of_cell = getattr(experiment, "bytes_a_cell", _bytes_of)
+        tried = _default_block(grid, of_cell(inputs[0].data))
+    outputs = [program.output_of(x, experiment, prepare, tried) for x in inputs]
     if any(output != outputs[0] for output in outputs):
         raise ValueError(
             "`experiment` must return the same names, shapes and dtypes for every data "
             "set."
         )
-    _check_names(output_names(outputs[0]), grid)
+    _check_names(program.output_names(outputs[0]), grid)
     if block is None:  # smaller if results are larger than data
         block = min(tried, _default_block(grid, _bytes_of(outputs[0])))
     secret = np.asarray(jr.key_data(key)).tobytes()
@@ -168,23 +163,12 @@ def _listed(epsilons: object) -> tuple:
 
 def _check_names(names: Sequence[str], grid: Grid) -> None:
     """Reject repeated names of results, and those of axes."""
-    for name, times in Counter([*grid.dimensions, *names]).items():
+    for name, times in Counter([*grid.coordinates, *names]).items():
         if times > 1:
             raise ValueError(
                 "`experiment` must return different names, and not those of axes, got "
                 f"{name!r}: give it another name."
             )
-
-
-def _inputs(
-    key: Key, grid: Grid, mechanisms: tuple[PyTree, ...], datasets: Sequence[PyTree]
-) -> list[Inputs]:
-    keys, shared = grid.keys(key)
-    implementation, names = jr.key_impl(key), grid.mechanisms
-    return [
-        Inputs(keys[i], shared[i], mechanisms, data, implementation, names)
-        for i, data in enumerate(datasets)
-    ]
 
 
 def _stacked(
@@ -219,11 +203,6 @@ def _default_block(grid: Grid, bytes_a_cell: int) -> int:
     most = min(_LONGEST_BLOCK, limit // max(1, bytes_a_cell * cells))
     wanted = 1 << (grid.repeats - 1).bit_length()  # no more than there are
     return max(1, min(1 << max(0, most.bit_length() - 1), wanted))
-
-
-def _bytes_a_cell(experiment: Experiment, data: PyTree) -> int:
-    own = getattr(experiment, "bytes_a_cell", None)
-    return _bytes_of(data) if own is None else own(data)
 
 
 def _bytes_of(tree: PyTree) -> int:

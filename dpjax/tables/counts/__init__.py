@@ -12,7 +12,6 @@ __all__ = [
     "sum_batches",
 ]
 
-from dpjax.tables.counts.batches import count_batches, sum_batches
+from dpjax.tables.counts.batches import count_batches, count_sharded, sum_batches
 from dpjax.tables.counts.packed import PackedRecords, odd_parities, pack, parities
-from dpjax.tables.counts.sharded import count_sharded
 from dpjax.tables.counts.tables import check_records, count

@@ -74,7 +74,7 @@ def pack(records: Integer[ArrayLike, "..."]) -> PackedRecords:
             f"{records.shape}: encode them with the schema."
         )
     n, d = records.shape
-    planes = np.zeros((d, 4 * _padded(-(-n // 32))), np.uint8)
+    planes = np.zeros((d, 4 * _chunk(-(-n // 32))[1]), np.uint8)
     for start in range(0, n, _RECORDS_AT_ONCE):
         part = records[start : start + _RECORDS_AT_ONCE]
         if part.size and not (part.min() >= 0 and part.max() <= 1):
@@ -87,24 +87,20 @@ def pack(records: Integer[ArrayLike, "..."]) -> PackedRecords:
     return PackedRecords(jnp.asarray(planes.view(np.uint32)), jnp.asarray(n, jnp.int32))
 
 
-def _padded(words: int) -> int:
-    """The number of words, rounded up to whole chunks."""
-    return _chunk(words) * -(-words // WORDS_AT_ONCE)
-
-
-def _chunk(words: int) -> int:
-    """The size of the chunks in words, a multiple of 64 for vector instructions."""
-    chunks = max(1, -(-words // WORDS_AT_ONCE))
-    return -(-words // (64 * chunks)) * 64
+def _chunk(words: int) -> tuple[int, int]:
+    """Words of a chunk, a multiple of 64 for vector instructions, and of all chunks."""
+    chunks = -(-words // WORDS_AT_ONCE)
+    size = -(-words // (64 * max(1, chunks))) * 64
+    return size, size * chunks
 
 
 def padded(packed: PackedRecords) -> tuple[UInt32[Array, "d w"], int]:
     """Planes padded to whole chunks, as `pack` makes them, and the size of a chunk."""
     planes, words = packed.planes, packed.planes.shape[1]
-    missing = _padded(words) - words
-    if missing:
-        planes = jnp.pad(planes, ((0, 0), (0, missing)))
-    return planes, _chunk(words)
+    chunk, length = _chunk(words)
+    if length > words:
+        planes = jnp.pad(planes, ((0, 0), (0, length - words)))
+    return planes, chunk
 
 
 def check_packed(records: PackedRecords, sizes: tuple[int, ...]) -> None:

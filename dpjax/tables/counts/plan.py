@@ -18,37 +18,25 @@ Subset = tuple[Plane, ...]
 
 @dataclass(frozen=True)
 class TablesOfOneWidth:
-    """Tables whose cell addresses have equal numbers of bits.
+    """Tables whose cell addresses have equal numbers of bits."""
 
-    Args:
-        subsets: number of the subset, for each table and subset of its planes.
-        kept: entries of the concatenated tables that are cells; the others have an
-            invalid level.
-        places: cell of the layout for each kept entry.
-    """
-
-    subsets: np.ndarray
-    kept: np.ndarray
-    places: np.ndarray
+    subsets: np.ndarray  # number of the subset, for each table and subset of its planes
+    kept: np.ndarray  # entries of the concatenated tables that have valid levels
+    places: np.ndarray  # cell of the layout for each kept entry
 
 
 @dataclass(frozen=True)
 class Plan:
     """Plan for computing tables from the sizes of intersections of bit planes.
 
-    Args:
-        bits: number of bits of each level that are needed.
-        levels: subsets of size 1, 2, …, each a row of plane numbers. Planes are the
-            lowest bits of all columns, then the next bits, and so on. Subsets of all
-            sizes are numbered consecutively from 1.
-        widths: tables that are computed from the subsets.
-        others: tables whose cell addresses have more than `MOST_BITS` bits.
+    Planes are the lowest bits of all columns, then the next bits, and so on. Subsets of
+    all sizes are numbered consecutively from 1.
     """
 
-    bits: int
-    levels: tuple[np.ndarray, ...]
-    widths: tuple[TablesOfOneWidth, ...]
-    others: tuple[int, ...]
+    bits: int  # number of bits of each level that are needed
+    levels: tuple[np.ndarray, ...]  # subsets of size 1, 2, …, as rows of plane numbers
+    widths: tuple[TablesOfOneWidth, ...]  # computed from the subsets
+    others: tuple[int, ...]  # tables of more than `MOST_BITS` bits
 
 
 @functools.lru_cache(maxsize=64)
@@ -58,13 +46,9 @@ def planned(layout: TableLayout) -> Plan:
     of_tables = [_planes(layout, group) for group in layout.groups]
     for table, planes in enumerate(of_tables):
         widths.setdefault(len(planes), []).append(table)
-    others = [
-        t for width, tables in widths.items() if width > MOST_BITS for t in tables
-    ]
-    chosen = {width: tables for width, tables in widths.items() if width <= MOST_BITS}
-    numbers, levels = _number(
-        of_tables[t] for tables in chosen.values() for t in tables
-    )
+    others = [t for t, planes in enumerate(of_tables) if len(planes) > MOST_BITS]
+    chosen = [tables for width, tables in widths.items() if width <= MOST_BITS]
+    numbers, levels = _number(of_tables[t] for tables in chosen for t in tables)
     d = len(layout.sizes)
     return Plan(
         max((bit + 1 for level in levels[:1] for ((_, bit),) in level), default=1),
@@ -74,9 +58,9 @@ def planned(layout: TableLayout) -> Plan:
         ),
         tuple(
             _of_one_width(layout, tables, [of_tables[t] for t in tables], numbers)
-            for tables in chosen.values()
+            for tables in chosen
         ),
-        tuple(sorted(others)),
+        tuple(others),
     )
 
 

@@ -63,12 +63,8 @@ def popcounts(
 ) -> Int32[Array, " s"]:
     """Count the bits that are set in each combination of planes.
 
-    Args:
-        chunk_at: maps (start, skip) of `over_chunks` to the planes of that chunk.
-        length: as for `over_chunks`.
-        chunk: as for `over_chunks`.
-        levels: matrices whose rows are combinations of planes of one size.
-        combine: function that combines two words.
+    `chunk_at` maps (start, skip) of `over_chunks` to the planes of that chunk; `levels`
+    are matrices whose rows are combinations of planes; `combine` combines two words.
     """
     if length == 0 or not levels:
         return jnp.zeros(sum(map(len, levels)), jnp.int32)

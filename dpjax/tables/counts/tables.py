@@ -171,9 +171,8 @@ def _added(
 ) -> Array:
     """Add records to their cells, except those that are missing.
 
-    An invalid index is reduced to the bits that the bit planes use, and dropped if the
-    result is not a level either. So every record changes the counts as it does with bit
-    planes, and never a cell of another table.
+    An invalid index is reduced to the bits that the bit planes use, and dropped if that
+    is no level either, so that every record counts as it does with bit planes.
     """
     bits = [(1 << (size - 1).bit_length()) - 1 for size in layout.sizes]
     levels = records.astype(jnp.int32) & np.array([bits], np.int32)

@@ -19,17 +19,11 @@ MOST_CELLS = 1 << 22  # of one clique
 
 @dataclass(frozen=True)
 class JunctionTree:
-    """A forest of cliques; each group of the layout is a subset of one of them.
+    """A forest of cliques; each group of the layout is a subset of one of them."""
 
-    Args:
-        cliques: variables of each clique, in ascending order of depth.
-        parents: the next clique towards the root, for each clique; -1 for a root.
-        depths: number of steps to the root, for each clique.
-    """
-
-    cliques: tuple[tuple[int, ...], ...]
-    parents: tuple[int, ...]
-    depths: tuple[int, ...]
+    cliques: tuple[tuple[int, ...], ...]  # variables, in ascending order of depth
+    parents: tuple[int, ...]  # the next clique towards the root; -1 for a root
+    depths: tuple[int, ...]  # number of steps to the root
 
     @classmethod
     def of(cls, layout: TableLayout) -> "JunctionTree":

@@ -10,13 +10,15 @@ __all__ = ["expected_tables", "log_partition"]
 from dataclasses import dataclass
 from functools import lru_cache
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
 from dpjax.tables.layout import TableLayout
-from dpjax.tables.marginals.gathers import Gather, add, log_add, take
 from dpjax.tables.marginals.junction_tree import JunctionTree
+
+_MATRIX = 1024  # one more matrix costs as much as this many entries of padding
 
 
 def log_partition(
@@ -54,7 +56,7 @@ def expected_tables(
     _check(layout, log_factors)
     steps = _steps(layout)
     beliefs, messages, _ = _collect(steps, log_factors)
-    return steps.wanted(add, jnp.exp(_distribute(steps, beliefs, messages)), 0.0)
+    return steps.wanted(_add, jnp.exp(_distribute(steps, beliefs, messages)), 0.0)
 
 
 def _check(layout: TableLayout, log_factors: Array) -> None:
@@ -66,22 +68,81 @@ def _check(layout: TableLayout, log_factors: Array) -> None:
 
 
 @dataclass(frozen=True, eq=False)
+class _Gather:
+    """Ragged lists of positions in a vector, each of which is to be reduced.
+
+    Lists of similar length share a matrix, padded with the vector's length.
+    """
+
+    matrices: tuple[np.ndarray, ...]
+    back: np.ndarray
+
+    @classmethod
+    def of(cls, lists: list[np.ndarray], length: int) -> "_Gather":
+        """Arrange lists of positions in a vector of this length."""
+        lengths = np.array([len(places) for places in lists])
+        matrices, order = [], []
+        for widest in _widths(lengths):
+            chosen = np.flatnonzero(lengths <= widest)
+            chosen = chosen[~np.isin(chosen, order)]
+            matrix = np.full((len(chosen), widest), length, np.uint32)
+            for row, i in zip(matrix, chosen, strict=True):
+                row[: len(lists[i])] = lists[i]
+            matrices.append(matrix)
+            order += chosen.tolist()
+        return cls(tuple(matrices), np.argsort(order).astype(np.uint32))
+
+    def __call__(self, reduce, vector: Array, neutral: float) -> Array:
+        """Apply `reduce`, which ignores `neutral`, to each list."""
+        padded = jnp.append(vector, jnp.asarray(neutral, vector.dtype))
+        parts = [reduce(_take(padded, matrix)) for matrix in self.matrices]
+        return parts[0] if len(parts) == 1 else _take(jnp.concatenate(parts), self.back)
+
+
+def _widths(lengths: np.ndarray) -> list[int]:
+    """Widths of few matrices with little padding, in ascending order."""
+    values, number = np.unique(lengths, return_counts=True)
+    best: list[tuple[int, list[int]]] = [(0, [])]
+    for end in range(1, values.size + 1):
+        width = int(values[end - 1])
+        best.append(
+            min(
+                (cost + _MATRIX + width * int(number[start:end].sum()), [*used, width])
+                for start, (cost, used) in enumerate(best)
+            )
+        )
+    return best[-1][1]
+
+
+def _take(vector: Array, places: np.ndarray) -> Array:
+    """Entries of a vector at valid unsigned positions, which are not checked."""
+    return vector.at[places].get(mode="promise_in_bounds")
+
+
+def _add(matrix: Array) -> Array:
+    """Sum of each row."""
+    return matrix.sum(axis=-1)
+
+
+def _log_add(matrix: Array) -> Array:
+    """Log of the sum of the exponentials of each row; entries may be -inf."""
+    largest = jax.lax.stop_gradient(matrix.max(axis=-1, keepdims=True))
+    return jnp.log(jnp.exp(matrix - largest).sum(axis=-1)) + largest[:, 0]
+
+
+@dataclass(frozen=True, eq=False)
 class _Level:
     """Indices of the cliques of one depth, and of the separators to their parents.
 
-    Attributes:
-        cells: span of the level in the vector of all cliques' cells.
-        from_own, from_above: for each cell of a separator, the cells of this level, and
-            of the level above, that agree with it.
-        received: for each cell of this level, the agreeing cells of the separators
-            below.
-        down: for each cell of this level, the agreeing cell of its separator.
+    Each index gives the cells that agree with a cell: for a separator, those of this
+    level and of the level above; for a cell of this level, those of the separators
+    below and that of its own separator.
     """
 
-    cells: slice
-    from_own: Gather | None
-    from_above: Gather | None
-    received: Gather | None
+    cells: slice  # of the vector of all cliques' cells
+    from_own: _Gather | None
+    from_above: _Gather | None
+    received: _Gather | None
     down: np.ndarray | None
 
 
@@ -89,41 +150,41 @@ class _Level:
 class _Steps:
     """Indices for a pass over the tree, and for the tables of the result."""
 
-    assigned: Gather
+    assigned: _Gather
     levels: tuple[_Level, ...]
-    roots: Gather
+    roots: _Gather
     component: np.ndarray
-    wanted: Gather
+    wanted: _Gather
 
 
 def _collect(steps: _Steps, log_factors: Array) -> tuple[list, list, Array]:
     """Beliefs and messages towards the roots, and the log of the total sum."""
     beliefs, messages, below = [], [], None
-    potentials = steps.assigned(add, log_factors, 0.0)
+    potentials = steps.assigned(_add, log_factors, 0.0)
     for level in reversed(steps.levels):
         belief = potentials[level.cells]
         if below is not None and level.received is not None:
-            belief = belief + level.received(add, below, 0.0)
+            belief = belief + level.received(_add, below, 0.0)
         beliefs.append(belief)
         if level.from_own is not None:
-            below = level.from_own(log_add, belief, -np.inf)
+            below = level.from_own(_log_add, belief, -np.inf)
             messages.append(below)
-    total = steps.roots(log_add, beliefs[-1], -np.inf)
+    total = steps.roots(_log_add, beliefs[-1], -np.inf)
     return beliefs[::-1], messages[::-1], total.sum()
 
 
 def _distribute(steps: _Steps, beliefs: list, messages: list) -> Array:
     """Log-probability of every clique's cells, computed from the roots down."""
-    total = steps.roots(log_add, beliefs[0], -np.inf)
-    above = beliefs[0] - take(total, steps.component)
+    total = steps.roots(_log_add, beliefs[0], -np.inf)
+    above = beliefs[0] - _take(total, steps.component)
     found = [above]
     for level, belief, message in zip(
         steps.levels[1:], beliefs[1:], messages, strict=True
     ):
         if level.from_above is None or level.down is None:
             continue
-        gained = level.from_above(log_add, above, -np.inf) - message
-        above = belief + take(gained, level.down)
+        gained = level.from_above(_log_add, above, -np.inf) - message
+        above = belief + _take(gained, level.down)
         found.append(above)
     return jnp.concatenate(found)
 
@@ -142,9 +203,9 @@ def _steps(layout: TableLayout) -> _Steps:
     return _Steps(
         _gather_into(cliques, layout, assigned),
         tuple(levels),
-        Gather.of(roots, cliques.offsets[int((depths == 0).sum())]),
+        _Gather.of(roots, cliques.offsets[int((depths == 0).sum())]),
         np.repeat(np.arange(len(roots), dtype=np.uint32), [len(r) for r in roots]),
-        Gather.of(
+        _Gather.of(
             [
                 places
                 for table, group in enumerate(layout.groups)
@@ -188,8 +249,8 @@ def _level(tree: JunctionTree, every: TableLayout, depth: int) -> _Level:
         down.append(_cells(cliques, i, separators, i))
     return _Level(
         cells,
-        Gather.of(from_own, cliques.length),
-        Gather.of(from_above, parents.length),
+        _Gather.of(from_own, cliques.length),
+        _Gather.of(from_above, parents.length),
         received,
         np.concatenate(down),
     )
@@ -197,7 +258,7 @@ def _level(tree: JunctionTree, every: TableLayout, depth: int) -> _Level:
 
 def _gather_into(
     cliques: TableLayout, tables: TableLayout, pairs: list[tuple[int, int]]
-) -> Gather:
+) -> _Gather:
     """For each cell of the cliques, the agreeing cells of the paired tables."""
     lists: list[list[int]] = [[] for _ in range(cliques.length)]
     for clique, table in pairs:
@@ -205,7 +266,7 @@ def _gather_into(
         for cell, place in enumerate(_cells(cliques, clique, tables, table), start):
             lists[cell].append(int(place))
     padded = [np.asarray(places or [tables.length], np.uint32) for places in lists]
-    return Gather.of(padded, tables.length)
+    return _Gather.of(padded, tables.length)
 
 
 def _cells(

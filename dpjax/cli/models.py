@@ -1,0 +1,129 @@
+"""The models of `dpjax release` and `dpjax sweep`, chosen by their options."""
+
+__all__ = [
+    "Model",
+    "add_model_options",
+    "add_models",
+    "chosen_model",
+    "model_of",
+    "regression_of",
+]
+
+import argparse
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from dpjax.cli.options import Parser, network_of
+from dpjax.data.bayes_net import BayesNet
+from dpjax.data.encoding import of_one_kind
+from dpjax.data.schema import Schema
+from dpjax.event_logs import check_states, declared_cells, event_network
+from dpjax.families import FAMILIES
+from dpjax.statistics import Sufficient
+
+
+class Model(NamedTuple):
+    """A model: what a command makes of it, and its required and optional options."""
+
+    make: Callable[[argparse.Namespace, Schema], Any]
+    needs: tuple[str, ...] = ()
+    may_have: tuple[str, ...] = ()
+
+
+def add_models(command: Parser, models: Mapping[str, Model], help: str) -> None:
+    """Declare the choice of a model, and the options of event logs."""
+    default = next(iter(models))
+    command.add_argument(
+        "--model", choices=tuple(models), default=default, help=f"{help}%(default)s"
+    )
+    command.common("--region", "--time")
+
+
+def chosen_model(options: argparse.Namespace, models: Mapping[str, Model]) -> Model:
+    """Return the chosen model; raise if an option is missing, or for another model."""
+    own = {name: (*x.needs, *x.may_have) for name, x in models.items()}
+    for option in dict.fromkeys(option for names in own.values() for option in names):
+        given = getattr(options, option) is not None
+        if given and option not in own[options.model]:
+            owners = " or ".join(name for name, names in own.items() if option in names)
+            raise ValueError(
+                f"`{option}` must be left out for the model {options.model}: it is for "
+                f"--model {owners}."
+            )
+        if not given and option in models[options.model].needs:
+            raise ValueError(f"`{option}` must be given for the model {options.model}.")
+    return models[options.model]
+
+
+def add_model_options(command: Parser) -> None:
+    """Declare the options of the models of `dpjax release`."""
+    add_models(
+        command, _MODELS, "the others use all variables of the schema; default: "
+    )
+    command.common(
+        "--network",
+        help='for bayes-net: a BIF file, a JSON file {"parents": {"x": ["y"]}}, or '
+        "naive-bayes:TARGET",
+    )
+    command.add_argument("--target", help="for linear-regression: variable to predict")
+    command.number("--variance", "for gaussian-mean: the public variance", kind=float)
+    command.number(
+        "--states",
+        "for hmm: number of hidden states to suggest in the file; dpjax sample accepts "
+        "any number",
+    )
+
+
+def model_of(options: argparse.Namespace, schema: Schema) -> BayesNet | Sufficient:
+    """Return the network or family statistic that `dpjax release` measures."""
+    model = chosen_model(options, _MODELS)
+    if options.prior is not None and options.model != "bayes-net":
+        raise ValueError("`prior` must be left out: this option is for networks.")
+    return model.make(options, schema)
+
+
+def _network(options: argparse.Namespace, schema: Schema) -> BayesNet:
+    return network_of(options.network, schema)
+
+
+def _events(options: argparse.Namespace, schema: Schema) -> BayesNet:
+    if options.mechanism != "laplace":
+        raise ValueError(
+            f"`mechanism` must be laplace for the model hmm, got {options.mechanism}."
+        )
+    net = event_network(schema, options.region, options.time)
+    if options.states is not None:
+        check_states(options.states, declared_cells(net, None))
+    return net
+
+
+def regression_of(options: argparse.Namespace, schema: Schema) -> Sufficient:
+    """Return the statistic of a regression, with the target as the last variable."""
+    if options.target not in schema:
+        raise ValueError(
+            f"`target` must be a variable of the schema, got {options.target!r}."
+        )
+    features = [name for name in schema if name != options.target]
+    return _sufficient(options, schema, [*features, options.target])
+
+
+def _family(options: argparse.Namespace, schema: Schema) -> Sufficient:
+    given = {} if options.variance is None else {"variance": options.variance}
+    return _sufficient(options, schema, list(schema), **given)
+
+
+def _sufficient(
+    options: argparse.Namespace, schema: Schema, names: list[str], **given: Any
+) -> Sufficient:
+    levels, numbers = of_one_kind([schema[name] for name in names])
+    variables = tuple(levels) or tuple(numbers)
+    return Sufficient.of(options.model, variables, options.adjacency, **given)
+
+
+_MODELS = {
+    "bayes-net": Model(_network, ("network",)),
+    **{name: Model(_family) for name in FAMILIES},
+    "linear-regression": Model(regression_of, ("target",)),
+    "gaussian-mean": Model(_family, ("variance",)),
+    "hmm": Model(_events, ("region", "time"), ("states",)),
+}
