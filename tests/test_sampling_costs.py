@@ -18,7 +18,7 @@ from dpjax.mechanisms import (
     sampling_loss,
 )
 from dpjax.mechanisms.parameter_grid import TABLE_BITS, ParameterGrid
-from dpjax.mechanisms.truncation import choose_share, grids_of_share, temperature
+from dpjax.mechanisms.sampling_loss import choose_share, grids_of_share
 from dpjax.noise.simplex_grid import LOG_BITS, SimplexGrid, log_table
 from dpjax.statistics import Sufficient
 
@@ -79,8 +79,11 @@ def test_more_levels_and_a_private_number_are_charged_their_limit():
 @pytest.mark.parametrize("n", [None, 1, 7])
 def test_the_lowest_temperature_keeps_the_budget_and_none_lower_does(adjacency, n):
     rows, prior, budget = ((GRID, True), (GRID, False)), Fraction(1), Fraction(9, 10)
-    heat = temperature(rows, budget, adjacency, prior, n)
     args = (adjacency, prior, n)
+    limit = sampling_loss.limit_loss(rows, Fraction(1), adjacency)
+    heat = sampling_loss.lowest_temperature(
+        limit, budget, lambda t: sampling_loss.sample_loss(rows, t, *args), n
+    )
     assert sampling_loss.sample_loss(rows, heat, *args) <= budget
     assert sampling_loss.sample_loss(rows, heat - Fraction(1, 1000), *args) > budget
 
@@ -203,8 +206,10 @@ def test_the_lowest_temperature_of_a_family_keeps_the_budget(name, adjacency, n)
     statistic = Sufficient(family, variables, adjacency, units)
     grid, prior, budget = grid_of(name, statistic), ((0.5,), 2.0), Fraction(1, 2)
     n = n if adjacency == "replace-one" else None
-    heat = family_loss.lowest_temperature(grid, budget, adjacency, prior, n)
-    args = (adjacency, prior, n)
+    args, limit = (adjacency, prior, n), grid.widest(adjacency)
+    heat = sampling_loss.lowest_temperature(
+        limit, budget, lambda t: family_loss.sample_loss(grid, t, *args), n
+    )
     assert family_loss.sample_loss(grid, heat, *args) <= budget
     assert family_loss.sample_loss(grid, heat - Fraction(1, 1000), *args) > budget
 

@@ -11,23 +11,26 @@ __all__ = [
     "ParameterMechanism",
     "PosteriorSampler",
     "all_tables",
+    "exact_or_none",
     "on_host",
     "tables_of",
 ]
 
 import abc
-from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Real
 
 from dpjax._registry import Registry
-from dpjax._types import Key
+from dpjax._types import Described, Key
 from dpjax.noise import NoiseLaw
-from dpjax.privacy import Adjacency, Guarantee
+from dpjax.noise.exact_choice import Bits, system_bits
+from dpjax.privacy import Adjacency, Epsilon, Guarantee, exact_epsilon
 from dpjax.statistics import Statistic, TableStatistic
 from dpjax.tables.layout import TableLayout
 
@@ -106,11 +109,7 @@ class ExactMechanism(Mechanism):
     @classmethod
     @abc.abstractmethod
     def from_description(
-        cls,
-        described: Mapping[str, Any],
-        statistic: Statistic,
-        cost: Guarantee,
-        n: int | None,
+        cls, described: Described, statistic: Statistic, cost: Guarantee, n: int | None
     ) -> "ExactMechanism":
         """The mechanism that `describe` described, derived again from public facts.
 
@@ -177,6 +176,19 @@ class PosteriorSampler(ParameterMechanism):
     def guarantee(self: Any) -> Guarantee:
         """The cost of all samples together."""
         return self.cost
+
+    def draw(self, exact: Int[Array, " m"]) -> Int[Array, "samples _"]:
+        """Draw all samples, one row each, from the system's random bits."""
+        return jnp.asarray(self.draw_with(system_bits, exact), jnp.int32)
+
+    @abc.abstractmethod
+    def draw_with(self, bits: Bits, exact: Int[Array, " m"]) -> np.ndarray:
+        """Draw all samples, one row each, from given random bits, without rounding."""
+
+
+def exact_or_none(value: Epsilon | None, name: str) -> Fraction | None:
+    """The exact number of an option that may be left out."""
+    return None if value is None else exact_epsilon(value, name)
 
 
 def on_host(exact: Int[Array, " m"]) -> Int[np.ndarray, " m"]:

@@ -6,7 +6,6 @@ by a bounded amount, a density by any.
 
 __all__ = ["CellMass"]
 
-from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -18,14 +17,8 @@ import numpy as np
 from jaxtyping import Array, Float, Float64, Int, Int64, Real
 
 from dpjax._checks import typed_key
-from dpjax._types import Key
-from dpjax.mechanisms.base import (
-    MECHANISMS,
-    ParameterMechanism,
-    all_tables,
-    on_host,
-    tables_of,
-)
+from dpjax._types import Described, Key
+from dpjax.mechanisms import base
 from dpjax.mechanisms.cell_grid import SCORE_BITS, CellGrid, largest_rate
 from dpjax.noise.exact_choice import Bounds, choose, softmax, system_bits
 from dpjax.privacy import (
@@ -42,8 +35,8 @@ from dpjax.tables.layout import TableLayout
 _OPTIONS = ("omega", "temperature", "prior", "units")
 
 
-@MECHANISMS.add
-class CellMass(ParameterMechanism):
+@base.MECHANISMS.add
+class CellMass(base.ParameterMechanism):
     r"""Release tables θ of a grid with $P(\theta) \propto \xi(\theta) e^{s u(\theta)}$.
 
     ξ is the Dirichlet prior on a grid of all tables' rows, u(θ) the mass of the cell θ
@@ -148,7 +141,7 @@ class CellMass(ParameterMechanism):
 
     def accepts(self, statistic: Statistic) -> bool:
         """The counts of all tables of the grid."""
-        return tables_of(statistic) == self.grid.layout
+        return base.tables_of(statistic) == self.grid.layout
 
     def describe(self) -> dict[str, Any]:
         """Kind, grid, prior, temperature, and what a unit of the scores is worth."""
@@ -163,19 +156,11 @@ class CellMass(ParameterMechanism):
 
     @classmethod
     def from_description(
-        cls,
-        described: Mapping[str, Any],
-        statistic: Statistic,
-        cost: Guarantee,
-        n: int | None,
+        cls, described: Described, statistic: Statistic, cost: Guarantee, n: int | None
     ) -> "CellMass":
-        """The mechanism that `describe` described, its cost derived again.
-
-        Raises:
-            ValueError: if it costs more than `cost`, or is not well formed.
-        """
+        """The mechanism that `describe` described, its cost derived again."""
         options = {name: described[name] for name in _OPTIONS}
-        layout, pure = all_tables(statistic), PureDP.of(cost)
+        layout, pure = base.all_tables(statistic), PureDP.of(cost)
         return cls.calibrate(layout, pure.epsilon, pure.adjacency, **options)
 
     def is_possible_output(self, values: np.ndarray, length: int) -> bool:
@@ -237,7 +222,7 @@ class CellMass(ParameterMechanism):
                 tables; or inside `jit` or `vmap`.
         """
         self._check(exact)
-        return self.grid.scores(on_host(exact), self.temperature)
+        return self.grid.scores(base.on_host(exact), self.temperature)
 
     def law(self, exact: Int[Array, " m"]) -> Float64[np.ndarray, " k"]:
         """The probability with which `draw` returns each cell, as floats.

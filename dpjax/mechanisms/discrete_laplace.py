@@ -2,7 +2,7 @@
 
 __all__ = ["DiscreteLaplace"]
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -12,8 +12,8 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Real, UInt32
 
 from dpjax._checks import typed_key, whole
-from dpjax._types import Key, Scalar
-from dpjax.mechanisms.base import MECHANISMS, ExactMechanism, MechanismWithLaw
+from dpjax._types import Described, Key, Scalar
+from dpjax.mechanisms import base
 from dpjax.noise import LaplaceLaw, discrete_laplace, tables
 from dpjax.noise.discrete_laplace import LARGEST
 from dpjax.noise.keys import release_key
@@ -31,8 +31,8 @@ _SHORTEST = 4096  # of the vectors that `draw` compiles for: most share one prog
 _WORDS = 8  # of 32 bits, for the numerator and for the denominator of epsilon
 
 
-@MECHANISMS.add
-class DiscreteLaplace(MechanismWithLaw, ExactMechanism):
+@base.MECHANISMS.add
+class DiscreteLaplace(base.MechanismWithLaw, base.ExactMechanism):
     r"""Release $T(D) + Z$ with $P(Z_i = z) \propto e^{-\epsilon |z| / \Delta}$ i.i.d.
 
     Made by `calibrate`. Holds arrays only: mechanisms from one `calibrate_many` are one
@@ -154,11 +154,7 @@ class DiscreteLaplace(MechanismWithLaw, ExactMechanism):
 
     @classmethod
     def from_description(
-        cls,
-        described: Mapping[str, Any],
-        statistic: Statistic,
-        cost: Guarantee,
-        n: int | None,
+        cls, described: Described, statistic: Statistic, cost: Guarantee, n: int | None
     ) -> "DiscreteLaplace":
         """The mechanism that `describe` described, derived again."""
         return cls.of(statistic, cost)

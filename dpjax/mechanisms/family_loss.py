@@ -1,8 +1,7 @@
-"""What a posterior sample of an exponential family costs on a grid, and at what T."""
+"""Privacy loss of a posterior sample of an exponential family on a grid."""
 
 __all__ = [
     "Prior",
-    "lowest_temperature",
     "posterior_scores",
     "refuse_prior",
     "sample_loss",
@@ -22,7 +21,6 @@ Prior = tuple[tuple[float, ...], float]
 """Mean of the scaled statistics, and the number of records that it is worth."""
 
 _SHARES = [0.9 * 0.8**i for i in range(40)]
-_STEP = 1000  # temperatures are multiples of 1/1000, rounded up
 _ROUNDING = 1 << 40  # losses are rounded up to multiples of 2^-40
 
 
@@ -51,7 +49,7 @@ def widest_grid(
     width: Fraction,
     adjacency: Adjacency,
 ) -> ParameterGrid:
-    """With the widest of the family's truncations whose range is at most `width`."""
+    """The grid of the family's widest truncation whose range is at most `width`."""
     grids = (grid_within(family.truncation(share)) for share in _SHARES[::-1])
     for grid in grids:
         if grid.widest(adjacency) <= width:
@@ -62,26 +60,6 @@ def widest_grid(
     )
 
 
-def lowest_temperature(
-    grid: ParameterGrid,
-    epsilon: Fraction,
-    adjacency: Adjacency,
-    prior: Prior | None,
-    n: int | None,
-) -> Fraction:
-    """In thousandths, at which a sample costs at most ε."""
-    high = math.ceil(grid.widest(adjacency) / epsilon * _STEP)
-    low = 0 if n is None else high // 4
-    while n is not None and high - low > 1:
-        middle = (low + high) // 2
-        heat = Fraction(middle, _STEP)
-        affordable = (
-            middle > 0 and sample_loss(grid, heat, adjacency, prior, n) <= epsilon
-        )
-        low, high = (low, middle) if affordable else (middle, high)
-    return Fraction(high, _STEP)
-
-
 def sample_loss(
     grid: ParameterGrid,
     temperature: Fraction,
@@ -89,7 +67,7 @@ def sample_loss(
     prior: Prior | None,
     n: int | None,
 ) -> Fraction:
-    """Of one sample: with one parameter exact at the public n, else its limit."""
+    """Loss of one sample: exact with one parameter and a public n, else its limit."""
     limit = grid.widest(adjacency) / temperature
     if n is None or grid.tables[0].shape[1] > 1:
         return limit

@@ -5,8 +5,9 @@ On a public grid of one or two parameters, drawn with no rounding in the law.
 
 __all__ = ["FamilyPosteriorSampler"]
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -16,19 +17,19 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Real
 
 from dpjax._checks import one_of, typed_key, whole
-from dpjax._types import Key
+from dpjax._types import Described, Key
 from dpjax.families import Family, Truncation
-from dpjax.mechanisms.base import MECHANISMS, PosteriorSampler, on_host
+from dpjax.mechanisms import base
 from dpjax.mechanisms.family_loss import (
     Prior,
-    lowest_temperature,
     posterior_scores,
     refuse_prior,
     sample_loss,
     widest_grid,
 )
 from dpjax.mechanisms.parameter_grid import TABLE_BITS, ParameterGrid
-from dpjax.noise.exact_choice import Bits, softmax, system_bits
+from dpjax.mechanisms.sampling_loss import lowest_temperature
+from dpjax.noise.exact_choice import Bits, softmax
 from dpjax.privacy import (
     ADJACENCIES,
     REPLACE_ONE,
@@ -43,8 +44,8 @@ from dpjax.statistics import FamilyStatistic, Statistic
 _USUAL_SHARE = 0.05
 
 
-@MECHANISMS.add
-class FamilyPosteriorSampler(PosteriorSampler):
+@base.MECHANISMS.add
+class FamilyPosteriorSampler(base.PosteriorSampler):
     r"""Draw parameters from $\propto \xi(\theta) \, p(X | \theta)^{1/T}$ on a grid.
 
     Made by `calibrate`. What is released are places on the grid's axes.
@@ -123,9 +124,7 @@ class FamilyPosteriorSampler(PosteriorSampler):
         refuse_prior(prior, family)
         budget = exact_epsilon(epsilon)
         each = budget / samples
-        heat = (
-            None if temperature is None else exact_epsilon(temperature, "temperature")
-        )
+        given = base.exact_or_none(temperature, "temperature")
 
         def grid_within(limits: Truncation) -> ParameterGrid:
             bounds = tuple(
@@ -137,20 +136,17 @@ class FamilyPosteriorSampler(PosteriorSampler):
 
         if truncation is not None:
             grid = grid_within(truncation)
-        elif heat is None:
+        elif given is None:
             grid = grid_within(family.truncation(_USUAL_SHARE))
         else:
-            grid = widest_grid(family, grid_within, each * heat, adjacency)
-        public = n if adjacency == REPLACE_ONE else None
-        lowest_heat = heat or lowest_temperature(grid, each, adjacency, prior, public)
-        spent = budget
-        if heat is not None or lowest_heat < 1:
-            heat = heat or Fraction(1)
-            spent = min(
-                budget, samples * sample_loss(grid, heat, adjacency, prior, public)
-            )
-        cost = PureDP(spent, adjacency)
-        return cls(grid, heat or lowest_heat, prior, int(samples), public, cost)
+            grid = widest_grid(family, grid_within, each * given, adjacency)
+        n = n if adjacency == REPLACE_ONE else None
+        loss = partial(sample_loss, grid, adjacency=adjacency, prior=prior, n=n)
+        least = given or lowest_temperature(grid.widest(adjacency), each, loss, n)
+        derived = given is None and least >= 1
+        used = least if derived else given or Fraction(1)
+        spent = budget if derived else min(budget, samples * loss(used))
+        return cls(grid, used, prior, int(samples), n, PureDP(spent, adjacency))
 
     @property
     def loss(self) -> Fraction:
@@ -159,18 +155,14 @@ class FamilyPosteriorSampler(PosteriorSampler):
             self.grid, self.temperature, self.adjacency, self.prior, self.n
         )
 
-    def draw(self, exact: Int[Array, " m"]) -> Int[Array, "samples p"]:
-        """Places on the axes of the grid, a row a sample.
+    def draw_with(self, bits: Bits, exact: Int[Array, " m"]) -> np.ndarray:
+        """Draw places on the axes of the grid, one row per sample.
 
         Raises:
             ValueError: if `exact` cannot be the statistic of the public n records, or
                 this is inside `jit` or `vmap`.
         """
-        return jnp.asarray(self.draw_with(system_bits, exact), jnp.int32)
-
-    def draw_with(self, bits: Bits, exact: Int[Array, " m"]) -> np.ndarray:
-        """What `draw` does, with bits of one's own: for tests and audits."""
-        scores, unit = self.scores(on_host(exact).tolist())
+        scores, unit = self.scores(base.on_host(exact).tolist())
         drawn = softmax(scores, unit, bits, draws=self.samples)
         axes = (self.grid.points,) * len(self.grid.limits)
         return np.stack(np.unravel_index(drawn, axes), axis=1)
@@ -252,17 +244,9 @@ class FamilyPosteriorSampler(PosteriorSampler):
 
     @classmethod
     def from_description(
-        cls,
-        described: Mapping[str, Any],
-        statistic: Statistic,
-        cost: Guarantee,
-        n: int | None,
+        cls, described: Described, statistic: Statistic, cost: Guarantee, n: int | None
     ) -> "FamilyPosteriorSampler":
-        """The mechanism that `describe` described, its cost derived again.
-
-        Raises:
-            ValueError: if it costs more than `cost`, or is not well formed.
-        """
+        """The mechanism that `describe` described, its cost derived again."""
         limits = tuple(
             (x, *ends) for x, ends in sorted(described["truncation"].items())
         )
@@ -272,8 +256,9 @@ class FamilyPosteriorSampler(PosteriorSampler):
             raise ValueError("`mechanism` must be one for what was measured.")
         family, units, lowest = statistic.family, statistic.steps, statistic.lowest
         grid = ParameterGrid(family, limits, described["points"], units, lowest)
-        heat = exact_epsilon(described["temperature"], "temperature")
+        temperature = exact_epsilon(described["temperature"], "temperature")
         prior = described["prior"]
         prior = None if prior is None else (tuple(prior[0]), prior[1])
         whole(1, samples=described["samples"])
-        return cls(grid, heat, prior, described["samples"], n, PureDP.of(cost))
+        samples, promised = described["samples"], PureDP.of(cost)
+        return cls(grid, temperature, prior, samples, n, promised)

@@ -7,7 +7,7 @@ the guarantee is that of the theorem, on a real computer. They can be published.
 __all__ = ["NetworkPosteriorSampler"]
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import partial
 from typing import Any, ClassVar
@@ -19,30 +19,30 @@ import jax.random as jr
 import numpy as np
 from jaxtyping import Array, Float, Int, Real
 
-from dpjax._checks import whole
-from dpjax._types import Key
-from dpjax.mechanisms.base import (
-    MECHANISMS,
-    PosteriorSampler,
-    all_tables,
-    on_host,
-    tables_of,
-)
+from dpjax._checks import one_of, whole
+from dpjax._types import Described, Key
+from dpjax.mechanisms import base, sampling_loss
 from dpjax.mechanisms.posterior_sample import PosteriorSample
-from dpjax.mechanisms.sampling_loss import sample_loss
-from dpjax.mechanisms.truncation import Grids, Wanted, chosen, wanted
-from dpjax.noise.exact_choice import Bits, system_bits
+from dpjax.noise.exact_choice import Bits
 from dpjax.noise.simplex_grid import SimplexGrid
-from dpjax.privacy import Adjacency, Epsilon, Guarantee, PureDP, exact_epsilon
+from dpjax.privacy import (
+    ADJACENCIES,
+    REPLACE_ONE,
+    Adjacency,
+    Epsilon,
+    Guarantee,
+    PureDP,
+    exact_epsilon,
+)
 from dpjax.statistics import Statistic
 from dpjax.tables.layout import TableLayout
 
 _MAP = "map-on-grid"
 
 
-@partial(MECHANISMS.add_as, _MAP)
-@MECHANISMS.add
-class NetworkPosteriorSampler(PosteriorSampler):
+@partial(base.MECHANISMS.add_as, _MAP)
+@base.MECHANISMS.add
+class NetworkPosteriorSampler(base.PosteriorSampler):
     r"""Draw all tables from $\propto \prod \theta^{\alpha - 1 + N/T}$ on a public grid.
 
     Every row of every table is a multiple of 1/units with no entry below ω. Made by
@@ -62,7 +62,7 @@ class NetworkPosteriorSampler(PosteriorSampler):
     kind: ClassVar[str] = "posterior-on-grid"
 
     layout: TableLayout = eqx.field(static=True)
-    grids: Grids = eqx.field(static=True)
+    grids: sampling_loss.Grids = eqx.field(static=True)
     temperature: Fraction = eqx.field(static=True)
     prior: Fraction = eqx.field(static=True)
     samples: int = eqx.field(static=True)
@@ -83,6 +83,7 @@ class NetworkPosteriorSampler(PosteriorSampler):
         samples: int = 1,
         prior: Epsilon = 1,
         units: int = 1000,
+        tempered_prior: bool = False,
     ) -> "NetworkPosteriorSampler":
         """Posterior samples that cost at most `epsilon`, all together.
 
@@ -98,13 +99,38 @@ class NetworkPosteriorSampler(PosteriorSampler):
             samples: number m of samples.
             prior: Dirichlet parameter of every cell.
             units: of the grid.
+            tempered_prior: whether the prior is taken to the power 1/T too, as `map`
+                does; a T that is derived may then be below 1.
 
         Raises:
             ValueError: if an argument is outside its range, ω is not below 1 over every
                 number of levels, or ω, T and m together cost more than `epsilon`.
         """
-        options = (layout, epsilon, adjacency, n, omega, temperature, prior, units)
-        return cls._of(wanted(*options, samples=samples))
+        whole(1, samples=samples, units=units)
+        one_of(ADJACENCIES, adjacency=adjacency)
+        units, samples = int(units), int(samples)
+        budget, alpha = exact_epsilon(epsilon), exact_epsilon(prior, "prior")
+        given = base.exact_or_none(temperature, "temperature")
+        each = budget / samples
+        if omega is None:
+            share = sampling_loss.choose_share(layout, units, each, adjacency, n, given)
+            grids = sampling_loss.grids_of_share(layout, share, units)
+        else:
+            least = exact_epsilon(omega, "omega")
+            grids = sampling_loss.grids_of_omega(layout, least, units)
+        public = adjacency == REPLACE_ONE and not tempered_prior
+        n = n if public else None
+        loss = partial(
+            sampling_loss.sample_loss, grids, adjacency=adjacency, prior=alpha, n=n
+        )
+        limit = sampling_loss.limit_loss(grids, Fraction(1), adjacency)
+        lowest = given or sampling_loss.lowest_temperature(limit, each, loss, n)
+        derived = given is None and (tempered_prior or lowest > 1)
+        used = lowest if derived else given or Fraction(1)
+        # At a given temperature, less than the whole budget may be enough.
+        spent = budget if derived else min(budget, samples * loss(used))
+        cost = PureDP(spent, adjacency)
+        return cls(layout, grids, used, alpha, samples, tempered_prior, n, cost)
 
     @classmethod
     def map(
@@ -124,32 +150,27 @@ class NetworkPosteriorSampler(PosteriorSampler):
         $\propto \exp(\epsilon u / 2\Delta)$ with u the logarithm of prior times
         likelihood is the posterior at $T = 2\Delta / \epsilon$, its prior tempered too.
         It factorises over the rows, and tends to the MAP as ε grows. Arguments are as
-        for `posterior`, but a T that is derived may be below 1. `CellMass` scores the
-        mass of cells; a density is no score, since its sensitivity is not bounded.
+        for `posterior`. `CellMass` scores the mass of cells; a density is no score,
+        since its sensitivity is not bounded.
         """
-        options = (layout, epsilon, adjacency, n, omega, temperature, prior, units)
-        return cls._of(wanted(*options, tempered_prior=True))
-
-    @classmethod
-    def _of(cls, asked: Wanted) -> "NetworkPosteriorSampler":
-        grids, heat, n, cost = chosen(asked)
-        layout, prior, samples = asked.layout, asked.prior, asked.samples
-        return cls(layout, grids, heat, prior, samples, asked.tempered_prior, n, cost)
+        return cls.posterior(
+            layout,
+            epsilon,
+            adjacency,
+            n=n,
+            omega=omega,
+            temperature=temperature,
+            prior=prior,
+            units=units,
+            tempered_prior=True,
+        )
 
     @classmethod
     def from_description(
-        cls,
-        described: Mapping[str, Any],
-        statistic: Statistic,
-        cost: Guarantee,
-        n: int | None,
+        cls, described: Described, statistic: Statistic, cost: Guarantee, n: int | None
     ) -> "NetworkPosteriorSampler":
-        """The mechanism that `describe` described, its cost derived again.
-
-        Raises:
-            ValueError: if it costs more than `cost`, or is not well formed.
-        """
-        layout = all_tables(statistic)
+        """The mechanism that `describe` described, its cost derived again."""
+        layout = base.all_tables(statistic)
         sizes = [layout.shape(group) for group in layout.groups]
         grids = tuple(
             (SimplexGrid(shape[-1], described["units"], least), len(shape) > 1)
@@ -175,7 +196,7 @@ class NetworkPosteriorSampler(PosteriorSampler):
     @property
     def loss(self) -> Fraction:
         """What all samples cost, from the grid, T, the prior and the public n alone."""
-        return self.samples * sample_loss(
+        return self.samples * sampling_loss.sample_loss(
             self.grids, self.temperature, self.adjacency, self.prior, self.n
         )
 
@@ -183,17 +204,13 @@ class NetworkPosteriorSampler(PosteriorSampler):
         """For each variable the smallest probability of a level."""
         return [Fraction(grid.least, grid.units) for grid, _ in self.grids]
 
-    def draw(self, exact: Int[Array, " m"]) -> Int[Array, "samples m"]:
-        """Tables in units of the grid, a row a sample.
+    def draw_with(self, bits: Bits, exact: Int[Array, " m"]) -> np.ndarray:
+        """Draw tables in units of the grid, one row per sample.
 
         Raises:
             ValueError: if a count is negative, some table counts more records than the
                 public n, or this is inside `jit` or `vmap`.
         """
-        return jnp.asarray(self.draw_with(system_bits, exact), jnp.int32)
-
-    def draw_with(self, bits: Bits, exact: Int[Array, " m"]) -> np.ndarray:
-        """What `draw` does, with given bits: for tests and audits."""
         drawn = np.empty((self.samples, self.layout.length), np.int64)
         for grid, row, exponents in self._rows(exact):
             drawn[:, row] = grid.draw(exponents, bits, self.samples)
@@ -233,7 +250,7 @@ class NetworkPosteriorSampler(PosteriorSampler):
 
     def accepts(self, statistic: Statistic) -> bool:
         """The counts of all its tables."""
-        return tables_of(statistic) == self.layout
+        return base.tables_of(statistic) == self.layout
 
     def describe(self) -> dict[str, Any]:
         """Kind and all public choices."""
@@ -273,7 +290,7 @@ class NetworkPosteriorSampler(PosteriorSampler):
         return np.repeat(numbers, np.diff(self.layout.offsets))
 
     def _checked(self, exact: Int[Array, " m"]) -> list[int]:
-        counts = on_host(exact).tolist()
+        counts = base.on_host(exact).tolist()
         length = self.layout.length
         if len(counts) != length or min(counts) < 0:
             raise ValueError(f"`exact` must be the {length} counts of all tables.")

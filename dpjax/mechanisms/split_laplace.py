@@ -15,8 +15,8 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Real
 
 from dpjax._checks import typed_key
-from dpjax._types import Key
-from dpjax.mechanisms.base import MECHANISMS, ExactMechanism, MechanismWithLaw, on_host
+from dpjax._types import Described, Key
+from dpjax.mechanisms import base
 from dpjax.mechanisms.discrete_laplace import DiscreteLaplace
 from dpjax.noise import LaplaceLaw, tables
 from dpjax.noise.discrete_laplace import LARGEST
@@ -33,8 +33,8 @@ from dpjax.statistics import Statistic
 _LONGEST_DENOMINATOR = 1024  # bits
 
 
-@MECHANISMS.add
-class SplitLaplace(MechanismWithLaw, ExactMechanism):
+@base.MECHANISMS.add
+class SplitLaplace(base.MechanismWithLaw, base.ExactMechanism):
     r"""Release tables end to end, table f by a `DiscreteLaplace` of its own budget.
 
     Made by `calibrate`. Mechanisms of the same shapes stack along a leading axis.
@@ -167,7 +167,7 @@ class SplitLaplace(MechanismWithLaw, ExactMechanism):
             ValueError: inside `jit` or `vmap`.
         """
         self._refuse_length(exact)
-        counted = np.split(on_host(exact), np.cumsum(self.lengths)[:-1])
+        counted = np.split(base.on_host(exact), np.cumsum(self.lengths)[:-1])
         drawn = [
             np.asarray(part.draw(jnp.asarray(table)))
             for part, table in zip(self.parts.values(), counted, strict=True)
@@ -187,11 +187,7 @@ class SplitLaplace(MechanismWithLaw, ExactMechanism):
 
     @classmethod
     def from_description(
-        cls,
-        described: Mapping[str, Any],
-        statistic: Statistic,
-        cost: Guarantee,
-        n: int | None,
+        cls, described: Described, statistic: Statistic, cost: Guarantee, n: int | None
     ) -> "SplitLaplace":
         """The mechanism that `describe` described, derived again."""
         split = {part["name"]: part["epsilon"] for part in described["parts"]}

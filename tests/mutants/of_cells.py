@@ -150,8 +150,8 @@ MUTANTS = (
         "ε doubled",
         "cells of a posterior: scores at half the temperature",
         _CELL_MASS,
-        "return self.grid.scores(on_host(exact), self.temperature)",
-        "return self.grid.scores(on_host(exact), self.temperature / 2)",
+        "return self.grid.scores(base.on_host(exact), self.temperature)",
+        "return self.grid.scores(base.on_host(exact), self.temperature / 2)",
         (_IN_CELL_MASS + "test_no_output_tells_neighbours_apart_by_more_than_epsilon",),
     ),
     Mutant(

@@ -143,39 +143,6 @@ MUTANTS = (
         (_IN_SAMPLING_COSTS + "test_the_widest_truncation_that_a_temperature_allows",),
     ),
     Mutant(
-        "bound loosened",
-        "family posterior: temperatures rounded down",
-        _FAMILY_LOSS,
-        "high = math.ceil(grid.widest(adjacency) / epsilon * _STEP)",
-        "high = math.floor(grid.widest(adjacency) / epsilon * _STEP)",
-        (
-            _IN_SAMPLING_COSTS
-            + "test_the_lowest_temperature_of_a_family_keeps_the_budget",
-        ),
-    ),
-    Mutant(
-        "bound loosened",
-        "family posterior: a loss a thousandth above ε",
-        _FAMILY_LOSS,
-        "adjacency, prior, n) <= epsilon\n",
-        "adjacency, prior, n) <= epsilon * Fraction(101, 100)\n",
-        (
-            _IN_SAMPLING_COSTS
-            + "test_the_lowest_temperature_of_a_family_keeps_the_budget",
-        ),
-    ),
-    Mutant(
-        "law changed",
-        "family posterior: the dearer half of the search",
-        _FAMILY_LOSS,
-        "low, high = (low, middle) if affordable else (middle, high)",
-        "low, high = (middle, high) if affordable else (low, middle)",
-        (
-            _IN_SAMPLING_COSTS
-            + "test_the_lowest_temperature_of_a_family_keeps_the_budget",
-        ),
-    ),
-    Mutant(
         "sensitivity halved",
         "family posterior: half of the loss at a public n",
         _FAMILY_LOSS,

@@ -40,8 +40,8 @@ MUTANTS = (
         "budget not charged",
         "grid posterior: many samples for the price of one",
         "mechanisms/network_posterior_sampler.py",
-        "return self.samples * sample_loss(",
-        "return sample_loss(",
+        "return self.samples * sampling_loss.sample_loss(",
+        "return sampling_loss.sample_loss(",
         (_GRID + "test_many_samples_cost_many_times_as_much",),
     ),
     Mutant(
