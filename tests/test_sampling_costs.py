@@ -14,7 +14,7 @@ from dpjax.families import Bernoulli, Exponential, Poisson
 from dpjax.mechanisms import (
     FamilyPosteriorSampler,
     NetworkPosteriorSampler,
-    family_loss,
+    parameter_grid,
     sampling_loss,
 )
 from dpjax.mechanisms.parameter_grid import TABLE_BITS, ParameterGrid
@@ -208,10 +208,10 @@ def test_the_lowest_temperature_of_a_family_keeps_the_budget(name, adjacency, n)
     n = n if adjacency == "replace-one" else None
     args, limit = (adjacency, prior, n), grid.widest(adjacency)
     heat = sampling_loss.lowest_temperature(
-        limit, budget, lambda t: family_loss.sample_loss(grid, t, *args), n
+        limit, budget, lambda t: parameter_grid.sample_loss(grid, t, *args), n
     )
-    assert family_loss.sample_loss(grid, heat, *args) <= budget
-    assert family_loss.sample_loss(grid, heat - Fraction(1, 1000), *args) > budget
+    assert parameter_grid.sample_loss(grid, heat, *args) <= budget
+    assert parameter_grid.sample_loss(grid, heat - Fraction(1, 1000), *args) > budget
 
 
 @pytest.mark.parametrize("n", [1, 2, 5])
@@ -234,7 +234,7 @@ def test_at_a_public_n_a_family_costs_what_the_worst_neighbours_lose(name, n, pr
     moves = range(1, grid.units - grid.lowest + 1)
     pairs = [(a, a + d) for a in logs for d in moves if a + d in logs]
     worst = max(np.abs(logs[a] - logs[b]).max() for a, b in pairs)
-    loss = float(family_loss.sample_loss(grid, heat, "replace-one", prior, n))
+    loss = float(parameter_grid.sample_loss(grid, heat, "replace-one", prior, n))
     assert loss == pytest.approx(worst, abs=1e-9)
 
 
@@ -262,7 +262,7 @@ def test_the_widest_truncation_that_a_temperature_allows():
         ParameterGrid(
             Poisson(3), (("rate", *Poisson(3).truncation(share)["rate"]),), 9, 3, 0
         )
-        for share in family_loss._SHARES
+        for share in parameter_grid._SHARES
     ]
     widths = [grid.widest("add-remove") for grid in tried]
     assert made.grid.widest("add-remove") == max(x for x in widths if x <= 4)

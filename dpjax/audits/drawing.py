@@ -1,4 +1,4 @@
-"""Many draws of a release from two neighbours, block by block, in flat memory."""
+"""Draws of a release from two neighbours, block by block, in bounded memory."""
 
 __all__ = ["Outputs", "Release", "Sampler", "joined"]
 
@@ -24,9 +24,9 @@ class Outputs(NamedTuple):
     """Draws on the host.
 
     Attributes:
-        tree: as the release gives them, draws on the first axis of every array.
-        leaves: the same, an array of two axes each.
-        shapes: of a draw, and its path in the tree, array by array.
+        tree: as the release returns them, draws on the first axis of every array.
+        leaves: the same as matrices.
+        shapes: the path in the tree and the shape of a draw, for each array.
     """
 
     tree: Any
@@ -35,21 +35,22 @@ class Outputs(NamedTuple):
 
     @classmethod
     def of(cls, tree: Any) -> "Outputs":
-        """From arrays whose first axis is that of the draws.
+        """Make outputs from arrays whose first axis is that of the draws.
 
         Raises:
-            ValueError: if there are keys among them, or what is no number.
+            ValueError: if an array is not of real numbers.
         """
         flat = jax.tree_util.tree_flatten_with_path(tree)[0]
-        leaves = tuple(_as_numbers(leaf) for _, leaf in flat)
+        numbers = [_as_numbers(leaf) for _, leaf in flat]
+        leaves = tuple(x.reshape(len(x), int(np.prod(x.shape[1:]))) for x in numbers)
         shapes = tuple(
             (jax.tree_util.keystr(path), np.shape(leaf)[1:]) for path, leaf in flat
         )
-        return cls(tree, tuple(map(_as_rows, leaves)), shapes)
+        return cls(tree, leaves, shapes)
 
     @property
     def draws(self) -> int:
-        """How many."""
+        """The number of draws."""
         return len(self.leaves[0])
 
     def select(self, draws: slice) -> "Outputs":
@@ -64,12 +65,12 @@ def joined(blocks: list[Outputs]) -> Outputs:
 
 
 class Sampler:
-    """Draws of a release, a block at a time, by one program for all data of one shape.
+    """Draws of a release, block by block; one program for all data of one shape.
 
     Args:
         release: what is drawn.
-        compiled: whether the release is for JAX to trace and to map over keys.
-        batched: whether it is not, and takes a number of draws, which it returns on the
+        compiled: whether JAX traces the release and maps it over keys.
+        batched: whether it instead takes a number of draws, and returns them on the
             first axis.
         block: draws at a time; None: as many as fit.
     """
@@ -106,10 +107,10 @@ class Sampler:
     def blocks(
         self, key: Key, data: Any, width: int, start: int, stop: int
     ) -> Iterator[Outputs]:
-        """The draws from `start` on, before `stop`.
+        """The draws from `start` on, before `stop`; each block has a key of its own.
 
         Args:
-            key: typed; each block has one of its own.
+            key: typed.
             data: the data set.
             width: how many numbers a draw has.
             start: number of the first draw.
@@ -137,10 +138,6 @@ class Sampler:
             for one in jr.split(key, size)
         ]
         return Outputs.of(jax.tree.map(lambda *x: np.stack(x), *drawn))
-
-
-def _as_rows(leaf: np.ndarray) -> np.ndarray:
-    return leaf.reshape(len(leaf), int(np.prod(leaf.shape[1:])))
 
 
 def _as_numbers(leaf: Any) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""What an attacker looks at: values, how likely they are, and their lowest bits."""
+"""What an attacker looks at: values, their likelihoods, and their lowest bits."""
 
 __all__ = ["FAMILIES", "by_bits", "by_likelihood", "by_value"]
 
@@ -28,8 +28,8 @@ class Column(NamedTuple):
 
     Attributes:
         name: as a user would write it.
-        leaf: which array it is in.
-        place: and where.
+        leaf: index of its array.
+        place: its index in the flattened array.
     """
 
     name: str
@@ -37,17 +37,17 @@ class Column(NamedTuple):
     place: int
 
     def raw(self, outputs: Outputs) -> np.ndarray:
-        """As it was drawn."""
+        """The values as drawn."""
         return outputs.leaves[self.leaf][:, self.place]
 
     def values(self, outputs: Outputs) -> Float64[np.ndarray, " draws"]:
-        """In double precision; what is no number is beyond all others."""
+        """The values in double precision; NaN is above all others."""
         values = self.raw(outputs).astype(float)
         return np.where(np.isnan(values), np.inf, values)
 
 
 def by_value(pair: Pair) -> list[Score]:
-    """Each number, and sums and differences of the most telling ones."""
+    """Each number, and sums and differences of those that differ most."""
     columns = telling_columns(pair)
     scores = [Score(column.name, column.values) for column in columns]
     for one, other in itertools.combinations(columns[:_PAIRED], 2):
@@ -58,12 +58,12 @@ def by_value(pair: Pair) -> list[Score]:
 def by_likelihood(
     fit: Pair, log_ratio: Callable[[Outputs], np.ndarray] | None
 ) -> list[Score]:
-    """How much likelier an output is under the one than under the other.
+    """How much likelier an output is under the one data set than under the other.
 
     Args:
         fit: outputs for histograms, used for nothing else.
-        log_ratio: if it is known; None: estimated, jointly where there is enough for
-            that, and as if numbers were independent.
+        log_ratio: if it is known; None: estimated, as if numbers were independent and,
+            where there are enough draws, jointly.
     """
     if log_ratio is not None:
         return [Score("log-likelihood ratio", log_ratio)]
@@ -76,15 +76,13 @@ def by_likelihood(
 
 
 def by_bits(pair: Pair) -> list[Score]:
-    """The lowest bits of each number: which floats can be, and which cannot."""
-    scores = [
-        score for column in telling_columns(pair) for score in _bits_of(column, pair)
-    ]
-    return scores
+    """The lowest bits of each number: they show which floats are impossible."""
+    columns = telling_columns(pair)
+    return [score for column in columns for score in _bits_of(column, pair)]
 
 
 def telling_columns(pair: Pair) -> list[Column]:
-    """The columns whose values differ most between the two, those first."""
+    """The columns, those first whose values differ most between the two."""
     columns = list(_columns(pair[0]))
     some = tuple(x.select(slice(0, _FOR_ORDER)) for x in pair)
     distances = [_distance(*(column.values(x) for x in some)) for column in columns]
@@ -100,7 +98,7 @@ def _columns(outputs: Outputs) -> Iterator[Column]:
 
 
 def _distance(one: np.ndarray, other: np.ndarray) -> float:
-    """Kolmogorov and Smirnov's."""
+    """The Kolmogorov–Smirnov distance."""
     everywhere = np.concatenate([one, other])
     shares = [
         np.searchsorted(np.sort(x), everywhere, "right") / len(x) for x in (one, other)
@@ -123,7 +121,7 @@ def _codes(columns: list[Column], cuts: list[np.ndarray], outputs: Outputs):
 
 
 def _cuts(fit: Pair, column: Column, bins: int) -> np.ndarray:
-    """Edges that cut what was drawn into so many parts, at most."""
+    """Edges that divide what was drawn into at most so many parts."""
     cuts = cuts_of(np.concatenate([column.values(x) for x in fit]))
     if len(cuts) < bins:
         return cuts

@@ -1,6 +1,6 @@
-"""The contract of a mechanism, in two grades.
+"""Abstract base classes of mechanisms.
 
-Any mechanism can be studied. Only an exact one can be published: floats leak.
+Every mechanism can be studied. Only an exact one can be published: floats leak.
 """
 
 __all__ = [
@@ -53,7 +53,7 @@ class Mechanism(eqx.Module):
 
     @abc.abstractmethod
     def guarantee(self) -> Guarantee:
-        """The privacy cost of one sample, as plain data."""
+        """The privacy cost of one release."""
 
 
 class MechanismWithLaw(Mechanism):
@@ -63,13 +63,13 @@ class MechanismWithLaw(Mechanism):
     def log_prob(
         self, released: Real[Array, "*shape"], exact: Real[Array, "*shape"]
     ) -> Float[Array, "*shape"]:
-        """Log-probability of each released number; their sum is that of all."""
+        """Log-probability of each released number; their sum is that of the release."""
 
     def noise(self, shape: tuple[int, ...]) -> NoiseLaw | None:
         """The law of independent noise on released numbers of this shape.
 
-        None if the release is not the exact numbers plus independent noise of a law
-        that `dpjax.noise` knows.
+        None if the release is not the exact numbers plus noise of a law of
+        `dpjax.noise`.
         """
         return None
 
@@ -77,8 +77,8 @@ class MechanismWithLaw(Mechanism):
 class ExactMechanism(Mechanism):
     """A mechanism that keeps its guarantee on a real computer, to the last bit.
 
-    One of your own is a subclass with a `kind`, added to `MECHANISMS`: then releases by
-    it are saved, loaded and verified.
+    A new one is a subclass with a `kind`, added to `MECHANISMS`, so that its releases
+    are saved, loaded and verified.
     """
 
     kind: ClassVar[str]
@@ -89,11 +89,11 @@ class ExactMechanism(Mechanism):
 
     @abc.abstractmethod
     def accepts(self, statistic: Statistic) -> bool:
-        """Whether the guarantee is for what the statistic measures."""
+        """Whether the guarantee holds for this statistic."""
 
     @abc.abstractmethod
     def draw(self, exact: Int[Array, " m"]) -> Int[Array, "..."]:
-        """What is published: integers, with randomness from the operating system.
+        """Draw what is published: integers, with randomness from the operating system.
 
         Not pure, and not under `jit` or `vmap`.
 
@@ -104,35 +104,35 @@ class ExactMechanism(Mechanism):
 
     @abc.abstractmethod
     def describe(self) -> dict[str, Any]:
-        """What a file says of it, with its `kind`: plain data that rebuild it."""
+        """Plain data for files, with its `kind`, that rebuild the mechanism."""
 
     @classmethod
     @abc.abstractmethod
     def from_description(
         cls, described: Described, statistic: Statistic, cost: Guarantee, n: int | None
     ) -> "ExactMechanism":
-        """The mechanism that `describe` described, derived again from public facts.
+        """Make the mechanism from its description and public facts, checking its cost.
 
         Args:
-            described: what `describe` returned.
+            described: the result of `describe`.
             statistic: what is measured.
             cost: the guarantee that is claimed.
             n: the number of records, where it is public.
 
         Raises:
-            ValueError: if it cannot keep `cost`, or is not well formed.
+            ValueError: if it cannot keep `cost`, or the description is not well formed.
         """
 
     @abc.abstractmethod
     def is_possible_output(self, values: np.ndarray, length: int) -> bool:
-        """Whether these integers are a possible release of so many exact numbers."""
+        """Whether these integers may be a release of so many exact numbers."""
 
     def derived_facts(self) -> dict[str, Any]:
         """Entries of a file that follow from the others, for its readers."""
         return {}
 
     def summary(self) -> dict[str, Any]:
-        """What the command line says of it."""
+        """Facts that the command line prints."""
         return self.describe()
 
 
@@ -141,23 +141,23 @@ MECHANISMS: Registry[ExactMechanism] = Registry("mechanism")
 
 
 class ParameterMechanism(ExactMechanism):
-    """An exact mechanism that gives out a model's parameters, not noisy statistics."""
+    """An exact mechanism that releases parameters of a model, not noisy statistics."""
 
     @property
     def parameter_names(self) -> tuple[str, ...] | None:
-        """Of what `parameters` has on its last axis; None for a network's tables."""
+        """Names on the last axis of `parameters`; None for a network's tables."""
         return None
 
     @abc.abstractmethod
     def parameters(self, values: Real[Array, "*batch m"]) -> Float[Array, "*batch m"]:
-        """The parameters that the integers of a release stand for."""
+        """The parameters that the integers of a release represent."""
 
 
 class PosteriorSampler(ParameterMechanism):
     """Draws from a tempered posterior on a grid.
 
-    A subclass has the fields `temperature` and `cost`, and derives `loss`, what all its
-    draws cost, from public facts alone; it is made only if `cost` covers that.
+    A subclass has the fields `temperature` and `cost`, and derives `loss`, the cost of
+    all draws, from public facts alone; it is refused unless `cost` covers that.
     """
 
     def __check_init__(self: Any):
@@ -192,7 +192,7 @@ def exact_or_none(value: Epsilon | None, name: str) -> Fraction | None:
 
 
 def on_host(exact: Int[Array, " m"]) -> Int[np.ndarray, " m"]:
-    """The exact statistic, to be drawn from outside of compiled code.
+    """The exact statistic as an array of NumPy.
 
     Raises:
         ValueError: inside `jit` or `vmap`.
@@ -207,17 +207,17 @@ def on_host(exact: Int[Array, " m"]) -> Int[np.ndarray, " m"]:
 
 
 def tables_of(statistic: Statistic) -> TableLayout | None:
-    """The tables of a network, where the statistic is the counts of all of them."""
+    """The layout of a network's tables if the statistic counts all of them, or None."""
     if isinstance(statistic, TableStatistic) and statistic.measured == statistic.layout:
         return statistic.layout
     return None
 
 
 def all_tables(statistic: Statistic) -> TableLayout:
-    """The same.
+    """The layout of the network's tables that the statistic counts.
 
     Raises:
-        ValueError: if the statistic is something else.
+        ValueError: if the statistic is another one.
     """
     layout = tables_of(statistic)
     if layout is None:

@@ -1,6 +1,6 @@
-r"""Samples from the truncated, tempered posterior of an exponential family: to publish.
+"""Samples from the truncated, tempered posterior of an exponential family, to publish.
 
-On a public grid of one or two parameters, drawn with no rounding in the law.
+They are on a public grid of one or two parameters, and drawn without rounding.
 """
 
 __all__ = ["FamilyPosteriorSampler"]
@@ -20,14 +20,15 @@ from dpjax._checks import one_of, typed_key, whole
 from dpjax._types import Described, Key
 from dpjax.families import Family, Truncation
 from dpjax.mechanisms import base
-from dpjax.mechanisms.family_loss import (
+from dpjax.mechanisms.parameter_grid import (
+    TABLE_BITS,
+    ParameterGrid,
     Prior,
     posterior_scores,
     refuse_prior,
     sample_loss,
     widest_grid,
 )
-from dpjax.mechanisms.parameter_grid import TABLE_BITS, ParameterGrid
 from dpjax.mechanisms.sampling_loss import lowest_temperature
 from dpjax.noise.exact_choice import Bits, softmax
 from dpjax.privacy import (
@@ -53,10 +54,10 @@ class FamilyPosteriorSampler(base.PosteriorSampler):
     Privacy:
         `cost` for all draws together, exactly, under its adjacency. One sample costs
         $2\Delta / T$ under replace-one and $\Delta / T$ under add-remove, with Δ of
-        `Family.sampling_sensitivity`, from the grid's own integers; m samples m times
-        as much. With one parameter and a public n, the largest loss at that n: it is
-        that of records which all are at one bound and one of which moves to the other,
-        for the mean of $e^{\theta / T}$ is monotone in the statistic.
+        `Family.sampling_sensitivity`, from the grid's own integers; m samples cost m
+        times as much. With one parameter and a public n, it is the largest loss at that
+        n, which is attained where all records are at one bound and one of them moves to
+        the other, since the mean of $e^{\theta / T}$ is monotone in the statistic.
 
     Reference:
         Foulds et al. (UAI-16), Theorem 2 and equations 13 and 14.
@@ -90,7 +91,7 @@ class FamilyPosteriorSampler(base.PosteriorSampler):
         prior: Prior | None = None,
         points: int | None = None,
     ) -> "FamilyPosteriorSampler":
-        """Posterior samples that cost at most `epsilon`, all together.
+        """Make the sampler whose draws cost at most `epsilon` together.
 
         Args:
             family: Bernoulli, Poisson, exponential, Gaussian mean, or Gaussian.
@@ -102,7 +103,7 @@ class FamilyPosteriorSampler(base.PosteriorSampler):
             truncation: by parameter, the least and the most that it may be. None: the
                 widest one of the family's own that a given T allows; or, if T is not
                 given either, a twentieth of the bounds' scale away from where the
-                likelihood becomes infinite. No data are looked at.
+                likelihood becomes infinite. No data is used.
             temperature: T > 0. None: the lowest that ε allows, but at least 1.
             samples: number m of samples.
             prior: mean of the scaled statistics and number of records that it is worth.
@@ -150,7 +151,7 @@ class FamilyPosteriorSampler(base.PosteriorSampler):
 
     @property
     def loss(self) -> Fraction:
-        """What all samples cost, from the grid, T, the prior and the public n alone."""
+        """The cost of all samples, derived from public choices alone."""
         return self.samples * sample_loss(
             self.grid, self.temperature, self.adjacency, self.prior, self.n
         )
@@ -186,7 +187,7 @@ class FamilyPosteriorSampler(base.PosteriorSampler):
         return posterior_scores(self.grid, 1 / self.temperature, self.prior, totals, n)
 
     def sample(self, key: Key, exact: Int[Array, " m"]) -> Float[Array, "samples p"]:
-        """The same in real arithmetic: for studies."""
+        """Draw in real arithmetic: for studies."""
         typed_key(key=key)
         family, units = self.grid.family, float(self.grid.units)
         steps, records = (
@@ -208,14 +209,14 @@ class FamilyPosteriorSampler(base.PosteriorSampler):
         return jnp.stack(jnp.unravel_index(drawn, axes), axis=1).astype(float)
 
     def is_possible_output(self, values: np.ndarray, length: int) -> bool:
-        """Places on the grid, as many of them as there are samples."""
+        """Places on the grid, as many as there are samples."""
         shape = (self.samples, len(self.grid.limits))
         inside = (values >= 0) & (values < self.grid.points)
         return values.shape == shape and bool(inside.all())
 
     @property
     def parameter_names(self) -> tuple[str, ...]:
-        """In the order of the grid's limits."""
+        """Names, in the order of the grid's limits."""
         return tuple(name for name, *_ in self.grid.limits)
 
     def parameters(self, values: Real[Array, "*batch p"]) -> Float[Array, "*batch p"]:
@@ -246,7 +247,7 @@ class FamilyPosteriorSampler(base.PosteriorSampler):
     def from_description(
         cls, described: Described, statistic: Statistic, cost: Guarantee, n: int | None
     ) -> "FamilyPosteriorSampler":
-        """The mechanism that `describe` described, its cost derived again."""
+        """Make the sampler again from the statistic and its choices."""
         limits = tuple(
             (x, *ends) for x, ends in sorted(described["truncation"].items())
         )

@@ -1,4 +1,4 @@
-"""Samples from the truncated posterior of a family, in real arithmetic, for studies.
+"""Samples from the truncated posterior of a family in real arithmetic, for studies.
 
 Floats leak, so that none of these can be published. Noise on the sufficient statistics
 can, and so can `FamilyPosteriorSampler`.
@@ -39,7 +39,7 @@ _ROUNDING = 1 << 30  # costs are multiples of 2^-30
 
 
 class _FamilySample(Mechanism):
-    """What the samplers below share: `statistic`, `temperature` and `n` are theirs."""
+    """Base of the samplers; they have `statistic`, `temperature` and `n`."""
 
     name: ClassVar[str]
 
@@ -55,7 +55,7 @@ class _FamilySample(Mechanism):
 
     @property
     def adjacency(self: Any) -> Adjacency:
-        """That of the statistic."""
+        """The adjacency of the statistic."""
         return self.statistic.adjacency
 
     @property
@@ -96,9 +96,9 @@ def _lowest(at_one: "_FamilySample", epsilon: Epsilon) -> float:
 class GaussianSample(_FamilySample):
     """Draw mean and covariance from the tempered posterior, truncated.
 
-    The mean is within the records' bounds, every eigenvalue of the covariance between
-    `least` and `most`. Drawn by rejection from the posterior without these limits; if
-    they leave out nearly all of it, the time has no useful bound.
+    The mean is within the records' bounds, and every eigenvalue of the covariance
+    between `least` and `most`. It is drawn by rejection from the posterior without
+    these limits; if they exclude nearly all of it, the time has no useful bound.
 
     Args:
         statistic: of a "multivariate-gaussian".
@@ -140,12 +140,12 @@ class GaussianSample(_FamilySample):
         *,
         n: int | None = None,
     ) -> "GaussianSample":
-        """At the lowest temperature that `epsilon` allows, but at least 1."""
+        """Take the lowest temperature that `epsilon` allows, but at least 1."""
         temperature = _lowest(cls(statistic, 1.0, least, most, n), epsilon)
         return cls(statistic, temperature, least, most, n)
 
     def sample(self, key: Key, exact: Int[Array, " m"]) -> Float[Array, "rows d"]:
-        """The mean, and below it the covariance: d + 1 rows."""
+        """Draw the mean, and below it the covariance: d + 1 rows."""
         typed_key(key=key)
         parameters = self._tempered(exact, self.family.prior())
         posterior = NormalInverseWishartPosterior(self.family, parameters)
@@ -223,7 +223,7 @@ class RegressionSample(_FamilySample):
         noise_precision: Scalar = 1.0,
         n: int | None = None,
     ) -> "RegressionSample":
-        r"""At the lowest temperature that `epsilon` allows, but at least 1.
+        r"""Take the lowest temperature that `epsilon` allows, but at least 1.
 
         The radius is $10 / \sqrt b$, as in the paper, unless it is given.
         """
@@ -233,7 +233,7 @@ class RegressionSample(_FamilySample):
         return cls(statistic, temperature, ball, prior_precision, noise_precision, n)
 
     def sample(self, key: Key, exact: Int[Array, " m"]) -> Float[Array, " p"]:
-        """Weights as the family has them: of centred columns, its intercept first."""
+        """Draw the weights, of centred columns; an intercept is first."""
         typed_key(key=key)
         size = self.family.columns - 1 + self.family.intercept
         prior = KnownNoiseParameters(

@@ -1,7 +1,7 @@
-r"""Samples from a network's truncated, tempered posterior on a public grid.
+"""Samples from a network's truncated, tempered posterior on a public grid.
 
-Likelihoods on the grid are exact rationals, and draws have no rounding in their law:
-the guarantee is that of the theorem, on a real computer. They can be published.
+Likelihoods on the grid are exact rationals, and draws have no rounding in their law, so
+that the theorem's guarantee holds on a real computer. Samples can be published.
 """
 
 __all__ = ["NetworkPosteriorSampler"]
@@ -52,7 +52,8 @@ class NetworkPosteriorSampler(base.PosteriorSampler):
         `cost` for all draws together, exactly, under its adjacency. One sample costs at
         most $\sum_i 2 C_i / T$ under replace-one and half of it under add-remove, with
         $C_i$ the log-ratio of the largest to the smallest entry of a row of variable i;
-        m samples m times as much. Where n is public, the largest loss at that n.
+        m samples cost m times as much. Where n is public, it is the largest loss at
+        that n.
 
     Reference:
         Zhang, Rubinstein & Dimitrakakis (AAAI-16), Theorem 4, part 1, and Appendix C.2;
@@ -85,16 +86,16 @@ class NetworkPosteriorSampler(base.PosteriorSampler):
         units: int = 1000,
         tempered_prior: bool = False,
     ) -> "NetworkPosteriorSampler":
-        """Posterior samples that cost at most `epsilon`, all together.
+        """Make the sampler whose draws cost at most `epsilon` together.
 
         Args:
             layout: of the tables, a variable's own axis last (`BayesNet.layout`).
             epsilon: the budget. If ω and T are both given, less may be spent.
             adjacency: "replace-one" or "add-remove".
             n: number of records: public under replace-one, where few need a lower T; a
-                public guess under add-remove, of use only to choose ω.
-            omega: smallest probability of a level. None: from T; if neither is given,
-                a share of 1 over the number of levels, with the least expected error.
+                public guess under add-remove, used only to choose ω.
+            omega: smallest probability of a level. None: from T; if neither is given, a
+                share of 1 over the number of levels, with the least expected error.
             temperature: T > 0. None: the lowest that ε and ω allow, but at least 1.
             samples: number m of samples.
             prior: Dirichlet parameter of every cell.
@@ -145,13 +146,13 @@ class NetworkPosteriorSampler(base.PosteriorSampler):
         prior: Epsilon = 1,
         units: int = 1000,
     ) -> "NetworkPosteriorSampler":
-        r"""The exponential mechanism whose score is the log joint probability.
+        r"""Make the exponential mechanism whose score is the log joint probability.
 
         $\propto \exp(\epsilon u / 2\Delta)$ with u the logarithm of prior times
         likelihood is the posterior at $T = 2\Delta / \epsilon$, its prior tempered too.
         It factorises over the rows, and tends to the MAP as ε grows. Arguments are as
-        for `posterior`. `CellMass` scores the mass of cells; a density is no score,
-        since its sensitivity is not bounded.
+        for `posterior`. `CellMass` scores the mass of cells instead; a density has no
+        bounded sensitivity.
         """
         return cls.posterior(
             layout,
@@ -169,7 +170,7 @@ class NetworkPosteriorSampler(base.PosteriorSampler):
     def from_description(
         cls, described: Described, statistic: Statistic, cost: Guarantee, n: int | None
     ) -> "NetworkPosteriorSampler":
-        """The mechanism that `describe` described, its cost derived again."""
+        """Make the sampler again from the statistic and its choices."""
         layout = base.all_tables(statistic)
         sizes = [layout.shape(group) for group in layout.groups]
         grids = tuple(
@@ -178,9 +179,8 @@ class NetworkPosteriorSampler(base.PosteriorSampler):
         )
         tempered_prior = described["kind"] == _MAP
         if len(set(grids)) > len({(grid.levels, x) for grid, x in grids}):
-            raise ValueError(
-                "`least` must be the same for all variables of as many levels."
-            )  # a cost is derived from each that differs
+            # A cost is derived from each that differs.
+            raise ValueError("`least` must be the same for all with as many levels.")
         whole(1, samples=described["samples"])
         return cls(
             layout,
@@ -195,13 +195,13 @@ class NetworkPosteriorSampler(base.PosteriorSampler):
 
     @property
     def loss(self) -> Fraction:
-        """What all samples cost, from the grid, T, the prior and the public n alone."""
+        """The cost of all samples, derived from public choices alone."""
         return self.samples * sampling_loss.sample_loss(
             self.grids, self.temperature, self.adjacency, self.prior, self.n
         )
 
     def omegas(self) -> list[Fraction]:
-        """For each variable the smallest probability of a level."""
+        """The smallest probability of a level, for each variable."""
         return [Fraction(grid.least, grid.units) for grid, _ in self.grids]
 
     def draw_with(self, bits: Bits, exact: Int[Array, " m"]) -> np.ndarray:
@@ -227,7 +227,7 @@ class NetworkPosteriorSampler(base.PosteriorSampler):
     def _rows(
         self, exact: Int[Array, " m"]
     ) -> Iterator[tuple[SimplexGrid, slice, list[Fraction]]]:
-        """Of every row its grid, its place, and the exponents of its law."""
+        """The grid, the place and the exponents of the law of every row."""
         counts, offsets = self._checked(exact), self.layout.offsets
         ends = itertools.pairwise(offsets)
         for (grid, _), (start, stop) in zip(self.grids, ends, strict=True):
@@ -236,12 +236,12 @@ class NetworkPosteriorSampler(base.PosteriorSampler):
                 yield grid, row, [self._exponent(count) for count in counts[row]]
 
     def sample(self, key: Key, exact: Int[Array, " m"]) -> Float[Array, "samples m"]:
-        """The same in real arithmetic, off the grid, in its units: for studies."""
+        """Draw in real arithmetic, off the grid, in its units: for studies."""
         draw = jax.vmap(self.in_reals().sample, in_axes=(0, None))
         return draw(jr.split(key, self.samples), exact) * self.units
 
     def in_reals(self) -> PosteriorSample:
-        """The law of one sample off the grid, its numbers as arrays: for studies."""
+        """The law of one sample off the grid, for studies; its numbers are arrays."""
         omegas = self._by_cell([float(omega) for omega in self.omegas()])
         temperature = jnp.asarray(float(self.temperature))
         least, prior = jnp.asarray(omegas, float), float(self._exponent(0)) + 1
@@ -264,7 +264,7 @@ class NetworkPosteriorSampler(base.PosteriorSampler):
         }
 
     def is_possible_output(self, values: np.ndarray, length: int) -> bool:
-        """Rows of the grid, as many tables of them as there are samples."""
+        """Rows of the grid, as many tables as there are samples."""
         if values.shape != (self.samples, length) or length != self.layout.length:
             return False
         least = self._by_cell([grid.least for grid, _ in self.grids])

@@ -64,9 +64,9 @@ def lowest_temperature(
 def limit_loss(rows: Grids, temperature: Fraction, adjacency: Adjacency) -> Fraction:
     r"""$\sum_i 2 C_i / T$ under replace-one, half of it under add-remove, exactly.
 
-    Where $C_i = \ln(\theta_{max} / \theta_{min})$ on the grid of variable i: one term a
-    variable, since a record is in one row of each table. Whatever the prior, and the
-    number of records, this is enough; as n grows it is needed.
+    $C_i = \ln(\theta_{max} / \theta_{min})$ on the grid of variable i: one term per
+    variable, since a record is in one row of each table. It suffices for any prior and
+    number of records, and is attained as n grows.
     """
     total = sum((grid.log_range for grid, _ in rows), Fraction(0))
     return total * (2 if adjacency == REPLACE_ONE else 1) / temperature
@@ -79,16 +79,14 @@ def sample_loss(
     prior: Fraction,
     n: int | None,
 ) -> Fraction:
-    r"""An upper bound of the loss of one sample, exact to 2^-40 a variable of 2 levels.
+    """An upper bound of the loss of one sample, exact to 2^-40 a variable of 2 levels.
 
-    With n public, it is the loss of the worst data set of n records: the largest
-    log-ratio of posteriors is attained where all records of a row agree, since
-    $E[(\theta_1/\theta_0)^{1/T}]$ is monotone in each count. Row counts are private, so
+    With n public, it is the loss of the worst data set of n records, in which all
+    records of a row agree (`docs/proofs.md`, section 11). Row counts are private, so
     every row is charged as if it held all n. A record may move from one row of a table
-    to another one; then both are charged, as for a record more or less.
-
-    Variables with more levels are charged their limit, and so is everything under
-    add-remove, where n is private.
+    to another one; then both are charged, as for a record more or less. Variables with
+    more levels are charged their limit, and so is everything under add-remove, where n
+    is private.
 
     Args:
         rows: grid of each variable, and whether it has parents.
@@ -118,9 +116,9 @@ def _variable_loss(
 
 
 def _replaced(grid: SimplexGrid, power: Fraction, prior: Fraction, n: int) -> Fraction:
-    """One of n zeros becomes a one: the gain of the largest odds over the mean one's.
+    """One of n zeros becomes a one: the gain of the largest odds over the mean odds.
 
-    Ones that become zeros are the mirror image: the prior is symmetric.
+    Ones that become zeros cost the same: the prior is symmetric.
     """
     before = _log_sum(grid, prior, prior + power * n)
     after = _log_sum(grid, prior + power, prior + power * (n - 1))
@@ -128,7 +126,7 @@ def _replaced(grid: SimplexGrid, power: Fraction, prior: Fraction, n: int) -> Fr
 
 
 def _moved(grid: SimplexGrid, power: Fraction, prior: Fraction, n: int) -> Fraction:
-    """A record leaves a row for another; the other n - 1 are in the two in any way.
+    """A record moves to another row; the other n - 1 records are in the two in any way.
 
     The gain grows with the records of a row, so that all of them in each is a bound.
     """
@@ -142,7 +140,7 @@ def _moved(grid: SimplexGrid, power: Fraction, prior: Fraction, n: int) -> Fract
 
 @functools.lru_cache(maxsize=1024)
 def _added(grid: SimplexGrid, power: Fraction, prior: Fraction, n: int) -> Fraction:
-    """A one more after n zeros, or after n ones, whichever moves the posterior more."""
+    """One more record after n zeros or n ones, whichever moves the posterior more."""
     largest, least = (
         power * Fraction(log_table(grid.units)[g], 1 << LOG_BITS)
         for g in (grid.most, grid.least)
@@ -203,7 +201,7 @@ def choose_share(
     n: int | None,
     at: Fraction | None = None,
 ) -> Fraction:
-    """Return the share of least risk, or the smallest one that T allows.
+    """Return the share of least risk, or the smallest one that a temperature allows.
 
     Args:
         layout: of the network's tables.
@@ -233,10 +231,10 @@ def choose_share(
 def _risk(
     layout: TableLayout, grids: Grids, temperature: Fraction | int, n: int | None
 ) -> float:
-    r"""Expected squared error of a sample's tables, if all tables were equally likely.
+    """Expected squared error of a sample's tables, if all tables were equally likely.
 
     A tempered posterior has n/T records: it shrinks towards the prior's mean, follows
-    the chance in the data, and is spread. Entries below ω are moved there.
+    the sampling error of the data, and has a spread. Entries below ω are moved to ω.
     """
     total = 0.0
     for (levels, rows), (grid, _) in zip(_sizes(layout), grids, strict=True):
@@ -253,6 +251,6 @@ def _risk(
 
 
 def _sizes(layout: TableLayout) -> list[tuple[int, int]]:
-    """For each variable its number of levels and of rows of its table."""
+    """The number of levels of each variable, and of rows of its table."""
     shapes = [layout.shape(group) for group in layout.groups]
     return [(shape[-1], math.prod(shape[:-1])) for shape in shapes]

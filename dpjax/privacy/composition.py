@@ -11,7 +11,6 @@ from fractions import Fraction
 from typing import cast
 
 from dpjax._checks import one_of
-from dpjax.privacy.adjacency import ADD_REMOVE, ADJACENCIES, REPLACE_ONE, Adjacency
 from dpjax.privacy.guarantee import Guarantee, Kind, one_adjacency
 from dpjax.privacy.kinds import ApproximateDP, PureDP
 from dpjax.privacy.rounding import (
@@ -22,6 +21,7 @@ from dpjax.privacy.rounding import (
     root_above,
     rounded_up,
 )
+from dpjax.privacy.sensitivity import ADD_REMOVE, ADJACENCIES, REPLACE_ONE, Adjacency
 
 _PARTS = {"index": REPLACE_ONE, "value": ADD_REMOVE}  # what a part's cost is for
 _SAMPLING = {"poisson": ADD_REMOVE, "fixed-size": REPLACE_ONE}

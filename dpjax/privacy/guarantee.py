@@ -7,6 +7,7 @@ its name; anyone may add one.
 __all__ = [
     "GUARANTEES",
     "Guarantee",
+    "Law",
     "guarantee_of",
     "in_words",
     "one_adjacency",
@@ -24,11 +25,13 @@ from jaxtyping import Float64
 
 from dpjax._checks import brief, one_of, whole
 from dpjax._registry import Registry
-from dpjax.privacy.adjacency import ADJACENCIES, Adjacency
-from dpjax.privacy.divergences import Law
 from dpjax.privacy.rounding import exact_epsilon
+from dpjax.privacy.sensitivity import ADJACENCIES, Adjacency
 
 Kind = TypeVar("Kind", bound="Guarantee")
+Law = Sequence[Sequence[Fraction]]
+"""Probabilities of all outputs, part by part; the parts are independent."""
+
 Probabilities = Float64[np.ndarray, "*shape"]
 
 _GREEK = {"alpha": "α", "delta": "δ", "epsilon": "ε", "mu": "μ", "rho": "ρ"}

@@ -1,7 +1,16 @@
 """The kinds of guarantee of the library: pure and approximate differential privacy."""
 
-__all__ = ["ApproximateDP", "PureDP", "budget_of"]
+__all__ = [
+    "ApproximateDP",
+    "PureDP",
+    "budget_of",
+    "hockey_stick",
+    "joint",
+    "largest_log_ratio",
+]
 
+import itertools
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
@@ -9,10 +18,9 @@ from typing import ClassVar
 import numpy as np
 
 from dpjax._checks import brief
-from dpjax.privacy.adjacency import Adjacency
-from dpjax.privacy.divergences import Law, hockey_stick, largest_log_ratio
-from dpjax.privacy.guarantee import GUARANTEES, Guarantee, Probabilities
+from dpjax.privacy.guarantee import GUARANTEES, Guarantee, Law, Probabilities
 from dpjax.privacy.rounding import Epsilon, exact_epsilon, exponential_above
+from dpjax.privacy.sensitivity import Adjacency
 
 
 @GUARANTEES.add
@@ -124,3 +132,44 @@ def budget_of(
         ValueError: if an argument is outside its range.
     """
     return PureDP(exact_epsilon(epsilon, name), adjacency)
+
+
+def largest_log_ratio(one: Law, other: Law) -> float:
+    """The largest log-ratio of the probabilities of an output, either way round."""
+    forwards = backwards = 0.0
+    for part, same in zip(one, other, strict=True):
+        logs = [_log_ratio(p, q) for p, q in zip(part, same, strict=True) if p or q]
+        forwards, backwards = forwards + max(logs), backwards - min(logs)
+    return max(forwards, backwards)
+
+
+def hockey_stick(one: Law, other: Law, factor: Fraction) -> Fraction:
+    r"""The larger of $\sum_o (p(o) - f q(o))_+$ and $\sum_o (q(o) - f p(o))_+$."""
+    pairs = joint(one, other)
+    forwards, backwards = (
+        sum((max(p - factor * q, Fraction(0)) for p, q in both), Fraction(0))
+        for both in (pairs, [(q, p) for p, q in pairs])
+    )
+    return max(forwards, backwards)
+
+
+def joint(one: Law, other: Law) -> list[tuple[Fraction, Fraction]]:
+    """Probabilities of whole outputs under both laws, those of equal ratio together."""
+    pairs = [(Fraction(1), Fraction(1))]
+    for part, same in zip(one, other, strict=True):
+        merged: dict[Fraction | None, tuple[Fraction, Fraction]] = {}
+        factors = list(zip(part, same, strict=True))
+        for (a, b), (p, q) in itertools.product(pairs, factors):
+            if a * p or b * q:
+                ratio = a * p / (b * q) if b * q else None
+                x, y = merged.get(ratio, (Fraction(0), Fraction(0)))
+                merged[ratio] = (x + a * p, y + b * q)
+        pairs = list(merged.values())
+    return pairs
+
+
+def _log_ratio(p: Fraction, q: Fraction) -> float:
+    if not p or not q:
+        return math.inf if p else -math.inf
+    ratio = p / q
+    return math.log(ratio.numerator) - math.log(ratio.denominator)

@@ -14,12 +14,12 @@ from typing import Any, cast
 
 from dpjax._checks import one_of
 from dpjax._private import Unpickled
-from dpjax.privacy.adjacency import ADJACENCIES, Adjacency
 from dpjax.privacy.guarantee import Guarantee, guarantee_of
 from dpjax.privacy.kinds import budget_of
 from dpjax.privacy.ledger_file import LedgerFile
 from dpjax.privacy.ledger_lines import Book, read_back
 from dpjax.privacy.rounding import Epsilon
+from dpjax.privacy.sensitivity import ADJACENCIES, Adjacency
 
 
 class BudgetExceeded(ValueError):

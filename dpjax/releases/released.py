@@ -3,7 +3,7 @@
 Everything computed from a release is post-processing, and costs nothing more.
 """
 
-__all__ = ["Released", "load"]
+__all__ = ["Released", "consistent", "load"]
 
 import os
 from functools import partial
@@ -23,6 +23,7 @@ from dpjax.mechanisms import ExactMechanism, Mechanism, ParameterMechanism
 from dpjax.privacy import Adjacency, Guarantee
 from dpjax.releases import file_format
 from dpjax.statistics import Statistic, TableStatistic
+from dpjax.tables.projection import project
 
 
 class Released(Unpickled, eqx.Module):
@@ -171,6 +172,26 @@ class Released(Unpickled, eqx.Module):
 @partial(jax.jit, static_argnames="statistic")
 def _tables(values: Array, n: Array | None, statistic: TableStatistic) -> Array:
     return statistic.tables(values, n)
+
+
+def consistent(released: Released) -> Cells:
+    """Least-squares projection onto tables that agree and have no negative cell.
+
+    Any two tables give the same marginal over the variables that they share. Where n is
+    public all of them sum to it, else the total is estimated with the rest.
+
+    Returns:
+        Real counts, laid out as `released.statistic.layout`, ready for
+        `PlugInPosterior.from_counts`.
+
+    Privacy:
+        Post-processing: costs nothing. That a table is consistent and non-negative does
+        not make it exact: it still has the noise of the release.
+    """
+    statistic, n = released.counted, released.n
+    if statistic.measured is None:
+        return project(statistic.layout, released.counts(), n)
+    return _tables(project(statistic.measured, released.values, n), n, statistic)
 
 
 def load(path: str | os.PathLike) -> Released:

@@ -4,7 +4,6 @@ __all__ = ["FourierCoefficients"]
 
 import itertools
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -14,7 +13,7 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Int32
 
 from dpjax._checks import one_of, whole
-from dpjax._types import Cells, Flat, Records, Scalar
+from dpjax._types import Cells, Described, Flat, Records, Scalar
 from dpjax.data.bayes_net import BayesNet, maximal_groups
 from dpjax.data.variables import Variable
 from dpjax.privacy import ADJACENCIES, REPLACE_ONE, Adjacency, Sensitivity
@@ -287,7 +286,7 @@ class FourierCoefficients(TableStatistic):
     @classmethod
     def from_description(
         cls,
-        described: Mapping[str, Any],
+        described: Described,
         variables: Any,
         net: BayesNet | None,
         adjacency: Adjacency,

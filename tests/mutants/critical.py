@@ -103,10 +103,7 @@ FUNCTIONS = {
     "mechanisms/parameter_grid.py": (
         "ParameterGrid.__post_init__", "ParameterGrid._axis", "ParameterGrid.tables",
         "ParameterGrid.scores", "ParameterGrid.widest", "ParameterGrid._widest_of_one",
-        "_integers",
-    ),
-    "mechanisms/family_loss.py": (
-        "widest_grid", "sample_loss", "posterior_scores",
+        "_integers", "widest_grid", "sample_loss", "posterior_scores",
     ),
     "mechanisms/family_posterior_sampler.py": (
         "FamilyPosteriorSampler.calibrate",
@@ -215,7 +212,7 @@ EXEMPT = {
     ("mechanisms/parameter_grid.py:ParameterGrid.__post_init__", "for name,"): (
         "the larger of two distances that differ by a width at most"
     ),
-    ("mechanisms/family_loss.py:widest_grid", "for grid in grids:"): _CHOICE,
+    ("mechanisms/parameter_grid.py:widest_grid", "for grid in grids:"): _CHOICE,
     (_FAMILY, "bounds = tuple("): _CHOICE,
     (_FAMILY, "size = int("): _CHOICE,
     (_FAMILY, "if truncation is not None:"): _CHOICE,

@@ -3,7 +3,7 @@
 from tests.mutants.mutant import Mutant
 
 _PARAMETER_GRID = "mechanisms/parameter_grid.py"
-_FAMILY_LOSS = "mechanisms/family_loss.py"
+_FAMILY_LOSS = "mechanisms/parameter_grid.py"
 _IN_SAMPLING_LAWS = "tests/test_sampling_laws.py::"
 _IN_SAMPLING_COSTS = "tests/test_sampling_costs.py::"
 _IN_FAMILY_POSTERIOR = "tests/test_family_posterior.py::"

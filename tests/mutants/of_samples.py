@@ -109,8 +109,8 @@ MUTANTS = (
         "sensitivity halved",
         "cells of a posterior: a replaced record costs as one more",
         "mechanisms/cell_mass.py",
-        "width = (2 if adjacency == REPLACE_ONE else 1) * grid.log_range / heat",
-        "width = grid.log_range / heat",
+        "width = (2 if adjacency == REPLACE_ONE else 1) * grid.log_range / exact",
+        "width = grid.log_range / exact",
         ("tests/test_cell_mass.py::" + _TOLD_APART + "[coin 1/3 3 1-replace-one]",),
     ),
     Mutant(
