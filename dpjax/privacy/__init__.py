@@ -1,4 +1,4 @@
-"""The privacy calculus: scalars and exact fractions, never a key or a record."""
+"""Guarantees, their composition, sensitivities and ledgers, in exact numbers."""
 
 __all__ = [
     "ADD_REMOVE",
@@ -80,7 +80,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> object:
-    """The module with an optional package, when it is first wanted."""
+    """Import the module that needs an optional package on first use."""
     if name == "accounting":
         return importlib.import_module("dpjax.privacy.accounting")
     raise AttributeError(f"module 'dpjax.privacy' has no attribute {name!r}")

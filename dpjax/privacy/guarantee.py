@@ -1,7 +1,7 @@
 """Guarantees: what a release promises about neighbouring data sets, in exact numbers.
 
-A kind of guarantee is a frozen dataclass behind `Guarantee`, found in `GUARANTEES` by
-its name; anyone may add one.
+A kind of guarantee is a frozen dataclass derived from `Guarantee`; `GUARANTEES` has it
+by its name, and anyone may add one.
 """
 
 __all__ = [
@@ -38,7 +38,7 @@ _GREEK = {"alpha": "α", "delta": "δ", "epsilon": "ε", "mu": "μ", "rho": "ρ"
 
 
 class Guarantee(abc.ABC):
-    """A bound on how well any output tells two neighbouring data sets apart.
+    """A bound on how well any output distinguishes two neighbouring data sets.
 
     A subclass is a frozen dataclass whose fields are exact numbers, each a Fraction of
     at least 0, and last the `adjacency`. Composition adds the numbers up: a kind states
@@ -46,7 +46,7 @@ class Guarantee(abc.ABC):
     those before it.
 
     Attributes:
-        kind: name under which files and `GUARANTEES` know it.
+        kind: its name in files and `GUARANTEES`.
         adjacency: "replace-one" or "add-remove".
 
     Raises:
@@ -69,15 +69,14 @@ class Guarantee(abc.ABC):
     @property
     @abc.abstractmethod
     def bound(self) -> Fraction:
-        """What `divergence` is at most, for all neighbours, where the promise holds."""
+        """The largest `divergence` of any neighbours that keeps the promise."""
 
     @abc.abstractmethod
     def divergence(self, one: Law, other: Law) -> float | Fraction:
-        """How far apart the laws of a release under two neighbours are.
+        """The divergence of the laws of a release under two neighbours.
 
         Args:
-            one: probabilities of all outputs, part by part: the parts of an output are
-                independent.
+            one: probabilities of all outputs, part by part; the parts are independent.
             other: those of the same parts and outputs under the other data set.
 
         Returns:
@@ -86,7 +85,7 @@ class Guarantee(abc.ABC):
         """
 
     def divergence_of_events(self, p: Probabilities, q: Probabilities) -> Probabilities:
-        """What `divergence` is at least where events tell the data sets apart.
+        """A lower bound of `divergence`, from the probabilities of events.
 
         Args:
             p: the least probability of each event under one data set.
@@ -116,7 +115,7 @@ class Guarantee(abc.ABC):
 
     @classmethod
     def implied_by(cls: type[Kind], other: object) -> Kind | None:
-        """The guarantee of this kind that something else implies; None: none."""
+        """The guarantee of this kind that something else implies, or None."""
         return None
 
     @property
@@ -161,7 +160,7 @@ class Guarantee(abc.ABC):
         return replace(self, **dict.fromkeys(self.numbers, Fraction(0)))
 
     def remaining(self, spent: "Guarantee") -> dict[str, Fraction]:
-        """What is left of this budget, by number: negative where it is overspent."""
+        """What is left of this budget, by number; negative where it is overspent."""
         return {x: y - spent.numbers[x] for x, y in self.numbers.items()}
 
     def fits(self, budget: "Guarantee") -> bool:
@@ -175,7 +174,7 @@ class Guarantee(abc.ABC):
         return min(budget.remaining(own).values()) >= 0
 
     def describe(self) -> dict[str, str]:
-        """Kind, numbers as exact text, and adjacency: what files hold."""
+        """Kind, numbers as exact text, and adjacency, for files."""
         exact = {name: str(number) for name, number in self.numbers.items()}
         return {"kind": self.kind, **exact, "adjacency": self.adjacency}
 

@@ -1,4 +1,7 @@
-"""The kinds of guarantee of the library: pure and approximate differential privacy."""
+"""Kinds of guarantee: pure and approximate differential privacy.
+
+Their divergences are between exact laws of an output, part by part.
+"""
 
 __all__ = [
     "ApproximateDP",
@@ -28,8 +31,8 @@ from dpjax.privacy.sensitivity import Adjacency
 class PureDP(Guarantee):
     """ε-differential privacy.
 
-    Whatever the output, its probability under two neighbouring data sets differs by a
-    factor of at most e^ε.
+    The probability of any output under two neighbouring data sets differs by a factor
+    of at most e^ε.
 
     Args:
         epsilon: the exact loss, a Fraction ≥ 0.
@@ -56,7 +59,7 @@ class PureDP(Guarantee):
         return largest_log_ratio(one, other)
 
     def divergence_of_events(self, p: Probabilities, q: Probabilities) -> Probabilities:
-        """Log-ratios of the probabilities of events: -inf where nothing is known."""
+        """Log-ratios of the probabilities of events; -inf where nothing is known."""
         with np.errstate(divide="ignore"):
             return np.log(p) - np.log(q)
 
@@ -64,14 +67,15 @@ class PureDP(Guarantee):
 @GUARANTEES.add
 @dataclass(frozen=True)
 class ApproximateDP(Guarantee):
-    r"""(ε, δ)-differential privacy: ε up to a probability δ about which it is silent.
+    r"""(ε, δ)-differential privacy: ε but for a probability δ.
 
     $$P(M(D) \in S) \le e^\epsilon P(M(D') \in S) + \delta$$ for all outputs S and all
     neighbours D, D'.
 
     Args:
         epsilon: the loss, a Fraction ≥ 0.
-        delta: the probability, a Fraction of at least 0 and below 1; 1 is no promise.
+        delta: the probability, a Fraction of at least 0 and below 1; 1 promises
+            nothing.
         adjacency: "replace-one" or "add-remove".
 
     Raises:
@@ -97,7 +101,7 @@ class ApproximateDP(Guarantee):
 
     @classmethod
     def implied_by(cls, other: object) -> "ApproximateDP | None":
-        """That of a pure guarantee, with δ = 0."""
+        """The guarantee with δ = 0 that a pure one implies."""
         if isinstance(other, PureDP):
             return ApproximateDP(other.epsilon, Fraction(0), other.adjacency)
         return None
@@ -108,25 +112,25 @@ class ApproximateDP(Guarantee):
         return self.delta
 
     def divergence(self, one: Law, other: Law) -> Fraction:
-        """The hockey-stick divergence at ε: δ where the promise is tight."""
+        """The hockey-stick divergence at ε: δ where the guarantee is tight."""
         return hockey_stick(
             one, other, exponential_above(min(self.epsilon, Fraction(1000)))
         )
 
     def divergence_of_events(self, p: Probabilities, q: Probabilities) -> Probabilities:
-        """How much likelier events are than e^ε times as likely."""
+        """The excess of probabilities of events over e^ε times the other ones."""
         return p - np.exp(min(float(self.epsilon), 700.0)) * q
 
 
 def budget_of(
     epsilon: Epsilon, adjacency: Adjacency, name: str = "epsilon"
 ) -> Guarantee:
-    """The guarantee of a loss that a user wrote: pure.
+    """The pure guarantee of a loss as a user gives it.
 
     Args:
         epsilon: the loss, as for `exact_epsilon`.
         adjacency: "replace-one" or "add-remove".
-        name: what errors call the loss.
+        name: of the loss in errors.
 
     Raises:
         ValueError: if an argument is outside its range.
@@ -135,7 +139,7 @@ def budget_of(
 
 
 def largest_log_ratio(one: Law, other: Law) -> float:
-    """The largest log-ratio of the probabilities of an output, either way round."""
+    """The largest log-ratio of the probabilities of an output, in either direction."""
     forwards = backwards = 0.0
     for part, same in zip(one, other, strict=True):
         logs = [_log_ratio(p, q) for p, q in zip(part, same, strict=True) if p or q]
@@ -154,7 +158,7 @@ def hockey_stick(one: Law, other: Law, factor: Fraction) -> Fraction:
 
 
 def joint(one: Law, other: Law) -> list[tuple[Fraction, Fraction]]:
-    """Probabilities of whole outputs under both laws, those of equal ratio together."""
+    """Probabilities of whole outputs under both laws, summed over equal ratios."""
     pairs = [(Fraction(1), Fraction(1))]
     for part, same in zip(one, other, strict=True):
         merged: dict[Fraction | None, tuple[Fraction, Fraction]] = {}

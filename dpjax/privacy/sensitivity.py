@@ -32,7 +32,7 @@ class Sensitivity(eqx.Module):
     Args:
         value: $\Delta$, in the units of the statistic, > 0.
         adjacency: "replace-one" or "add-remove": which D and D' are neighbours.
-        tight: whether some pair of neighbours attains it (else it is a bound).
+        tight: whether some pair of neighbours attains it; else it is a bound.
 
     Raises:
         ValueError: if `value` is not positive or `adjacency` is not one of the two.

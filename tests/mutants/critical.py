@@ -60,7 +60,7 @@ FUNCTIONS = {
     ),
     "privacy/rounding.py": (
         "exact_epsilon", "rounded_up", "exponential_above", "logarithm_above",
-        "root_above", "_within_range", "_decimal", "_next", "_from",
+        "root_above", "_within_range", "_decimal", "_next",
     ),
     "privacy/sensitivity.py": ("Sensitivity.__check_init__",),
     "privacy/guarantee.py": (

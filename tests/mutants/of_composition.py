@@ -16,9 +16,8 @@ MUTANTS = (
         "bound loosened",
         "rounding: shortened downwards",
         _ROUNDING,
-        "return _from(_SHORT, Fraction(value))",
-        "return _from(decimal.Context(prec=_DIGITS, "
-        "rounding=decimal.ROUND_FLOOR), Fraction(value))",
+        "_SHORT = decimal.Context(prec=_DIGITS, rounding=decimal.ROUND_CEILING)",
+        "_SHORT = decimal.Context(prec=_DIGITS, rounding=decimal.ROUND_FLOOR)",
         (_IN_GUARANTEE + "test_a_shortened_fraction_is_above_and_fits_a_ledger_file",),
     ),
     Mutant(
@@ -67,8 +66,9 @@ MUTANTS = (
         "bound loosened",
         "rounding: a quotient by a double",
         _ROUNDING,
-        "return Fraction(context.divide(Decimal(x.numerator), Decimal(x.denominator)))",
-        "return Fraction(float(x))",
+        "return Fraction(_SHORT.divide(Decimal(exact.numerator), "
+        "Decimal(exact.denominator)))",
+        "return Fraction(float(exact))",
         (_IN_GUARANTEE + "test_a_shortened_fraction_is_above_and_fits_a_ledger_file",),
     ),
     Mutant(
