@@ -35,11 +35,7 @@ class Outputs(NamedTuple):
 
     @classmethod
     def of(cls, tree: Any) -> "Outputs":
-        """Make outputs from arrays whose first axis is that of the draws.
-
-        Raises:
-            ValueError: if an array is not of real numbers.
-        """
+        """Make outputs from arrays of real numbers with draws on the first axis."""
         flat = jax.tree_util.tree_flatten_with_path(tree)[0]
         numbers = [_as_numbers(leaf) for _, leaf in flat]
         leaves = tuple(x.reshape(len(x), int(np.prod(x.shape[1:]))) for x in numbers)
@@ -88,11 +84,7 @@ class Sampler:
         self._draw = draw
 
     def width(self, key: Key, data: Any) -> int:
-        """How many numbers a draw has.
-
-        Raises:
-            ValueError: if it has none.
-        """
+        """How many numbers a draw has; `ValueError` if none."""
         if self._compiled:
             drawn = jax.eval_shape(self._release, key, data)
         elif self._batched:

@@ -92,10 +92,7 @@ def drawn(mechanism: Mechanism, pair: tuple[Any, Any], **options: Any) -> Subjec
 def rows_of_noise(
     mechanism: DiscreteLaplace, reach: int = _REACH
 ) -> Callable[[int], list[Fraction]]:
-    """The law of a released integer, clipped to ±reach, by the exact one.
-
-    It is read from the noise table.
-    """
+    """The law of a released integer, clipped to ±reach, from the noise table."""
     noise = functools.cache(lambda z: tables.probability(mechanism.table, abs(z)))
 
     @functools.cache

@@ -80,11 +80,7 @@ class Verdict:
 
 
 def claimed(claim: Guarantee | None, epsilon: Epsilon | None) -> Guarantee:
-    """The claim, or the pure one of this ε, whose adjacency is not used.
-
-    Raises:
-        ValueError: if none or both are given, or `epsilon` is not a number > 0.
-    """
+    """The claim, or the pure one of this ε; exactly one of the two must be given."""
     if claim is not None and epsilon is None:
         return claim
     if epsilon is not None and claim is None:

@@ -35,12 +35,7 @@ _LEAST = 1e-30  # probability of a move
 def draw_states(
     uniforms: Float[Array, "*shape"], weights: Float[Array, "*shape k"]
 ) -> Int32[Array, "*shape"]:
-    """One state each, in proportion to its weights, by inversion.
-
-    Args:
-        uniforms: in [0, 1).
-        weights: at least 0, not all 0.
-    """
+    """Draw states by inversion of uniforms in [0, 1), given weights that are not all 0."""
     if weights.shape[-1] > _MOST_UNROLLED:
         above = jnp.cumsum(weights, axis=-1)
         level = (uniforms[..., None] * above[..., -1:]).astype(above.dtype)
@@ -60,15 +55,15 @@ def draw_paths(
     transition: Float[Array, "chains k k"],
     declared: Bool[Array, "times regions"],
 ) -> Int32[Array, "times chains regions"]:
-    """A draw of all hidden paths given emissions, by filtering and backward sampling.
+    """Draw all hidden paths given emissions, by filtering and backward sampling.
 
     Args:
         key: typed.
         likelihood: of each state at every time, the largest 1; at least 0.
         initial: law of the state at a region's first time.
-        transition: law of the next state, in the rows. Chances below 1e-30 count as
-            that: else sparse ones might underflow until no state is possible.
-        declared: when a region's path lives: a range of times.
+        transition: law of the next state, in the rows. Chances below 1e-30 are replaced
+            by that, or sparse ones might underflow until no state is possible.
+        declared: the times at which a region's path is valid: a range.
     """
     initial, transition = (jnp.maximum(x, _LEAST) for x in (initial, transition))
     filtered = _filter(likelihood, initial, transition, declared)
@@ -106,7 +101,7 @@ def _filter(likelihood, initial, transition, declared) -> Array:
 
 
 def _moved(law: Array, transition: Array) -> Array:
-    """The law a move later: of all chains and regions."""
+    """The law after a move, for all chains and regions."""
     states = law.shape[-1]
     if states > _MOST_UNROLLED:
         return jnp.einsum(
@@ -121,7 +116,7 @@ def path_counts(
     states: int,
     declared: Bool[Array, "times regions"],
 ) -> tuple[Float[Array, "chains k"], Float[Array, "chains k k"]]:
-    """How often paths start in each state, and move from each to each."""
+    """How often paths start in each state, and move from each state to each."""
     both = declared[1:] & declared[:-1]
     before = jnp.concatenate([jnp.zeros_like(declared[:1]), both])
     chains = jnp.arange(paths.shape[1], dtype=jnp.int32)[None, :, None]
@@ -132,7 +127,7 @@ def path_counts(
 
 
 def _named(places: Array, counted: Array, length: int) -> Array:
-    """How often each place is named, by all chains, where it is counted."""
+    """How often each place occurs, over all chains, where it is counted."""
     ones = jnp.broadcast_to(counted[:, None], places.shape).astype(float)
     return jnp.zeros(length).at[places].add(ones)
 
@@ -145,10 +140,10 @@ def update_sites(
     transition: Float[Array, "chains k k"],
     declared: Bool[Array, "times regions"],
 ) -> Int32[Array, "times chains regions"]:
-    """Every site given its neighbours in time: all even times, then all odd ones.
+    """Update every site given its neighbours in time: even times, then odd ones.
 
     Sites of equal parity are independent given the others, so that each half is one
-    draw of them all. Arguments are those of `draw_paths`, and the present paths.
+    draw. Arguments are those of `draw_paths`, and the present paths.
     """
     uniforms = jr.uniform(key, paths.shape)
     odd = jnp.arange(paths.shape[0], dtype=jnp.int32)[:, None, None] % 2
@@ -175,14 +170,14 @@ def update_sites_collapsed(
     strength: Scalar,
     declared: Bool[Array, "times regions"],
 ) -> Int32[Array, "times chains regions"]:
-    """Every site given all others, transition tables summed over; one after another.
+    """Update every site given all others in turn, transition tables integrated out.
 
     Args:
         key: typed.
         paths: the present ones.
         likelihood: of each state at every time, up to a factor; positive.
         strength: Dirichlet parameter of every move, and of every first state.
-        declared: when a region's path lives: a range of times.
+        declared: the times at which a region's path is valid: a range.
 
     Reference:
         Goldwater & Griffiths (ACL 2007), named by Foulds et al. (UAI-16), section 5.
@@ -221,11 +216,11 @@ def collapsed_weights(
     links: tuple[Bool[Array, ""], Bool[Array, ""]],
     strength: Scalar,
 ) -> Float[Array, "chains k"]:
-    """How likely each state of a site is given all other sites, up to a factor.
+    """The probability of each state of a site given all other sites, up to a factor.
 
     Args:
         starts: how often other paths start in each state.
-        moves: how often paths move, but for the moves to and from the site.
+        moves: how often paths move, except for the moves to and from the site.
         ends: states before and after the site.
         links: whether there is one before, and one after.
         strength: Dirichlet parameter of every move, and of every first state.
@@ -244,7 +239,7 @@ def collapsed_weights(
 
 
 def _counted(starts, moves, state, ends, alive, links, sign):
-    """Counts with the moves to and from a site added, or taken away."""
+    """Counts to which the moves to and from a site are added, with a sign."""
     (earlier, later), (before, after) = ends, links
     chains = jnp.arange(state.shape[0], dtype=jnp.int32)
 
@@ -257,7 +252,7 @@ def _counted(starts, moves, state, ends, alive, links, sign):
 
 
 def _neighbours(declared: Array) -> tuple[Array, Array]:
-    """Whether a path lives at a time and the one before; at a time and the next."""
+    """Whether a path is valid at a time and the one before; and at the next one."""
     both = declared[1:] & declared[:-1]
     none = jnp.zeros_like(declared[:1])
     return jnp.concatenate([none, both]), jnp.concatenate([both, none])

@@ -1,8 +1,8 @@
-r"""Gibbs updates that read records, each an exponential mechanism.
+"""Gibbs updates that read records, each an exponential mechanism.
 
-The library takes the records' log-likelihoods one by one, clips them to public bounds
-and divides by the temperature, so that the cost holds whatever the functions return.
-They must hold no records of their own: they are given those that they may know.
+They compute the records' log-likelihoods one by one, clip them to public bounds and
+divide by the temperature, so that the cost holds for any functions that a user gives.
+These must hold no records of their own: they receive those that they may read.
 """
 
 __all__ = ["choice", "collapsed", "latents", "table"]
@@ -45,10 +45,10 @@ def latents(
     updates: int | None = None,
     replacement: bool = False,
 ) -> ChargedStep:
-    """One categorical latent variable a record, each given that record and the state.
+    """Draw one categorical latent variable per record, given that record and the state.
 
-    All are drawn at once from the state before: that is Gibbs sampling where latents
-    are independent given the other entries, which both functions may look at.
+    All are drawn at once from the previous state: that is Gibbs sampling where latents
+    are independent given the other entries, which both functions may read.
 
     Args:
         name: of the entry: the level of each record's latent, (n,) int32.
@@ -56,15 +56,15 @@ def latents(
         bounds: of that log-likelihood; what is outside is clipped.
         epsilon: of one latent's update.
         log_prior: of the levels given the state, (k,).
-        updates: of how many latents at random in a sweep; None: of each, once.
+        updates: number of random latents to draw in a sweep; None: each, once.
         replacement: whether a latent may be drawn more than once in a sweep.
 
     Privacy:
         Under replace-one, where n is public; under add-remove the number of latents
-        would give n away. A replaced record changes the law of its own latent alone,
-        given what the state shows: a pass over all of them costs what one update does,
-        2Δ at temperature 1, as does a random selection of Q of them, for the state
-        shows whether the record's latent moved. With replacement, Q times that.
+        would show n. A replaced record changes the law of its own latent alone, given
+        the state: a pass over all of them costs what one update does, 2Δ at temperature
+        1, as does a random selection of Q of them, for the state shows whether the
+        record's latent moved. With replacement, Q times that.
 
     Raises:
         ValueError: if an argument is out of range.
@@ -141,15 +141,15 @@ def collapsed(
     *,
     n: int,
 ) -> ChargedStep:
-    """One categorical latent a record, each given all records, one after another.
+    """Draw one categorical latent per record, given all records, one after another.
 
-    That is what summing over shared parameters leads to. The argument for `latents`
-    fails: a replaced record changes every conditional, so that each is charged.
+    Integrating out shared parameters leads to this. The argument for `latents` fails: a
+    replaced record changes every conditional, so that each is charged.
 
     Args:
         name: of the entry: the level of each record's latent, (n,) int32.
         log_conditional: of the levels of latent i, (k,), from state, records and i.
-        bounds: of the whole of it, prior and all; what is outside is clipped.
+        bounds: of the whole of it, prior included; what is outside is clipped.
         epsilon: of one latent's update.
         n: number of records.
 
@@ -196,7 +196,7 @@ def choice(
     log_prior: Callable[[State], Array],
     latents: Sequence[str] = (),
 ) -> ChargedStep:
-    """A parameter that all records share, one of k candidates, given the state.
+    """Draw a parameter that all records share, one of k candidates, given the state.
 
     Args:
         name: of the entry: which candidate, an int32 scalar.
@@ -246,14 +246,14 @@ def table(
     prior: Scalar = 1.0,
     latents: Sequence[str] = (),
 ) -> ChargedStep:
-    r"""Probabilities of k levels in each of some rows, above a bound, given counts.
+    r"""Draw rows of probabilities of k levels, above a bound, given counts.
 
-    Truncated Dirichlet laws: the bound is what limits a record's log-likelihood.
+    Their laws are truncated Dirichlets: the bound limits a record's log-likelihood.
 
     Args:
         name: of the entry: probabilities, of the given shape.
-        cell: row and level of one record, int32 scalars, from the state, the record
-            and its own latents: the row may be its latent's. Outside the shape it is
+        cell: row and level of one record, int32 scalars, from the state, the record and
+            its own latents; the row may be its latent's. A record outside the shape is
             not counted.
         shape: rows and k.
         epsilon: of one update of all rows.
@@ -265,9 +265,9 @@ def table(
             add-remove.
 
     Privacy:
-        A record is in one cell, so that Δ is the width of its log-probability,
-        $\ln((1 - (k - 1) a_0) / a_0)$: 2Δ under replace-one, even if the record changes
-        its row, and Δ under add-remove, at temperature 1.
+        A record is in one cell, so that Δ is the width of its log-probability, $\ln((1
+        - (k - 1) a_0) / a_0)$: 2Δ under replace-one, even if the record changes its
+        row, and Δ under add-remove, at temperature 1.
 
     Raises:
         ValueError: if an argument is out of range.

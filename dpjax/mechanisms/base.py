@@ -192,11 +192,7 @@ def exact_or_none(value: Epsilon | None, name: str) -> Fraction | None:
 
 
 def on_host(exact: Int[Array, " m"]) -> Int[np.ndarray, " m"]:
-    """The exact statistic as an array of NumPy.
-
-    Raises:
-        ValueError: inside `jit` or `vmap`.
-    """
+    """Return the statistic as a NumPy array; `ValueError` inside `jit` or `vmap`."""
     try:
         return np.asarray(exact)
     except jax.errors.TracerArrayConversionError:
@@ -214,11 +210,7 @@ def tables_of(statistic: Statistic) -> TableLayout | None:
 
 
 def all_tables(statistic: Statistic) -> TableLayout:
-    """The layout of the network's tables that the statistic counts.
-
-    Raises:
-        ValueError: if the statistic is another one.
-    """
+    """Return the layout as `tables_of` does; `ValueError` in place of None."""
     layout = tables_of(statistic)
     if layout is None:
         raise ValueError(

@@ -155,11 +155,10 @@ class CellGrid:
     def scores(
         self, counts: Int[np.ndarray, " m"], temperature: Fraction
     ) -> Int64[np.ndarray, " k"]:
-        r"""The posterior mass of every cell, in units of $2^{-31}$.
+        """The posterior mass of every cell, in units of $2^{-31}$.
 
-        Returns:
-            Below the masses by less than two units a row; but for $2^{-20}$ of a unit,
-            not above them. They sum to at most $2^{31}$.
+        They are too small by less than two units a row, and too large by at most
+        $2^{-20}$ of a unit. They sum to at most $2^{31}$.
         """
         unit = 1 / (temperature * (1 << LOG_BITS))
         scores = np.array([1 << SCORE_BITS])

@@ -161,12 +161,7 @@ class CellMass(base.ParameterMechanism):
         return values.astype(float) / self.grid.units
 
     def sample(self, key: Key, exact: Int[Array, " m"]) -> Int[Array, " m"]:
-        """Draw one cell in real arithmetic, in units of the grid: for studies only.
-
-        Raises:
-            ValueError: if the key is not typed, or `exact` is not a vector of integers,
-                one for each cell of the tables.
-        """
+        """Draw one cell in real arithmetic, in units of the grid: for studies only."""
         typed_key(key=key)
         self._check(exact)
         mass, log_prior = jnp.ones(1), jnp.zeros(1)
@@ -185,11 +180,7 @@ class CellMass(base.ParameterMechanism):
         )
 
     def draw(self, exact: Int[Array, " m"]) -> Int[Array, " m"]:
-        """Draw one cell from the system's random bits, without rounding.
-
-        Raises:
-            ValueError: as for `scores`.
-        """
+        """Draw one cell from the system's random bits, without rounding."""
         scores, prior = self.scores(exact), self.grid.prior_weights
         order = np.argsort(scores)
         values, starts = np.unique(scores[order], return_index=True)

@@ -129,11 +129,7 @@ class DiscreteLaplace(base.MechanismWithLaw, base.ExactMechanism):
         return discrete_laplace.add(key, self.table, exact.astype(jnp.int32))
 
     def draw(self, exact: Int[Array, " m"]) -> Int[Array, " m"]:
-        """Add noise from 256 bits of the operating system's randomness.
-
-        Raises:
-            ValueError: inside `jit` or `vmap`.
-        """
+        """Add noise from 256 bits of the operating system's randomness."""
         length = exact.shape[0]
         block = max(_SHORTEST, 1 << max(length.bit_length() - 4, 0))
         padded = jnp.pad(exact.astype(jnp.int32), (0, -length % block))
@@ -192,11 +188,7 @@ class DiscreteLaplace(base.MechanismWithLaw, base.ExactMechanism):
         return LaplaceLaw(jnp.broadcast_to(rate, shape), discrete=True)
 
     def guarantee(self) -> PureDP:
-        """The exact ε and its adjacency.
-
-        Raises:
-            ValueError: if several mechanisms are stacked.
-        """
+        """The exact ε and its adjacency; `ValueError` for a stack of mechanisms."""
         words = np.asarray(self.fraction)
         if words.ndim != 2:
             raise ValueError(

@@ -157,12 +157,7 @@ class FamilyPosteriorSampler(base.PosteriorSampler):
         )
 
     def draw_with(self, bits: Bits, exact: Int[Array, " m"]) -> np.ndarray:
-        """Draw places on the axes of the grid, one row per sample.
-
-        Raises:
-            ValueError: if `exact` cannot be the statistic of the public n records, or
-                this is inside `jit` or `vmap`.
-        """
+        """Draw places on the axes of the grid, one row per sample."""
         scores, unit = self.scores(base.on_host(exact).tolist())
         drawn = softmax(scores, unit, bits, draws=self.samples)
         axes = (self.grid.points,) * len(self.grid.limits)

@@ -208,8 +208,7 @@ class NetworkPosteriorSampler(base.PosteriorSampler):
         """Draw tables in units of the grid, one row per sample.
 
         Raises:
-            ValueError: if a count is negative, some table counts more records than the
-                public n, or this is inside `jit` or `vmap`.
+            ValueError: if `exact` cannot be the counts of the public n records.
         """
         drawn = np.empty((self.samples, self.layout.length), np.int64)
         for grid, row, exponents in self._rows(exact):
@@ -217,11 +216,7 @@ class NetworkPosteriorSampler(base.PosteriorSampler):
         return drawn
 
     def law(self, exact: Int[Array, " m"]) -> list[list[int]]:
-        """Weights of all points that each row of a sample may be.
-
-        Privacy:
-            None: for tests and audits.
-        """
+        """Exact weights of all points of each row, not private: for tests and audits."""
         return [grid.weights(exponents) for grid, _, exponents in self._rows(exact)]
 
     def _rows(

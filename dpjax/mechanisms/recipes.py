@@ -269,11 +269,7 @@ class MapCells(_OfAllTables):
 def recipe_of(
     mechanism: str | Recipe, options: Mapping[str, Any] | None = None
 ) -> Recipe:
-    """The recipe of that name with these options; a recipe is returned unchanged.
-
-    Raises:
-        ValueError: if there is none of that name, or it has no such option.
-    """
+    """The recipe of that name with these options; a recipe is returned unchanged."""
     if isinstance(mechanism, Recipe):
         return mechanism
     try:

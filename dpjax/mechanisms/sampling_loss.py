@@ -168,11 +168,7 @@ def _log_sum(
 
 
 def grids_of_omega(layout: TableLayout, omega: Fraction, units: int) -> Grids:
-    """Grids with every entry at least ω, which is rounded up to the grid.
-
-    Raises:
-        ValueError: if ω is not above 0, or not below 1 over some number of levels.
-    """
+    """Grids with every entry at least ω > 0, which is rounded up to the grid."""
     if not omega > 0:
         raise ValueError(f"`omega` must be above 0, got {float(omega):g}.")
     least = math.ceil(omega * units)
@@ -182,11 +178,7 @@ def grids_of_omega(layout: TableLayout, omega: Fraction, units: int) -> Grids:
 
 
 def grids_of_share(layout: TableLayout, share: Fraction, units: int) -> Grids:
-    """Grids with every entry at least a share of 1 over the number of levels.
-
-    Raises:
-        ValueError: if there are more than half as many levels as units.
-    """
+    """Grids with every entry at least a share of 1 over the number of levels."""
     return tuple(
         (SimplexGrid(levels, units, max(1, int(share * units / levels))), rows > 1)
         for levels, rows in _sizes(layout)

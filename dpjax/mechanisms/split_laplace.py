@@ -101,11 +101,7 @@ class SplitLaplace(base.MechanismWithLaw, base.ExactMechanism):
     def of_tables(
         cls, split: Mapping[str, Epsilon], statistic: Statistic, adjacency: Adjacency
     ) -> "SplitLaplace":
-        """Make the mechanism that spends these budgets on the parts of a statistic.
-
-        Raises:
-            ValueError: as `calibrate` does, or if the statistic has no parts.
-        """
+        """Make the mechanism that spends these budgets on the parts of a statistic."""
         one = statistic.part_sensitivity(adjacency)
         return cls.calibrate(split, statistic.parts, one)
 
@@ -135,12 +131,7 @@ class SplitLaplace(base.MechanismWithLaw, base.ExactMechanism):
         return jnp.asarray(self.stack.rho, float)[..., tables]
 
     def sample(self, key: Key, exact: Int[Array, "*shape"]) -> Int[Array, "*shape"]:
-        """Add noise, and clip the sums to ±2^29; the tables are on the last axis.
-
-        Raises:
-            ValueError: if the key is not typed, or `exact` is not an array of integers,
-                one for each number of the tables.
-        """
+        """Add noise, and clip the sums to ±2^29; the tables are on the last axis."""
         typed_key(key=key)
         self._refuse_stacked()
         self._refuse_length(exact)
@@ -158,11 +149,7 @@ class SplitLaplace(base.MechanismWithLaw, base.ExactMechanism):
         return noisy.reshape(*exact.shape[:-1], -1)[..., back]
 
     def draw(self, exact: Int[Array, " m"]) -> Int[Array, " m"]:
-        """Add noise, each table's from 256 bits of the system's randomness.
-
-        Raises:
-            ValueError: inside `jit` or `vmap`.
-        """
+        """Add noise, each table's from 256 bits of the system's randomness."""
         self._refuse_length(exact)
         counted = np.split(base.on_host(exact), np.cumsum(self.lengths)[:-1])
         drawn = [
@@ -245,11 +232,7 @@ class SplitLaplace(base.MechanismWithLaw, base.ExactMechanism):
 
 
 def _total(budgets: Sequence[Fraction]) -> Fraction:
-    """The sum of the budgets.
-
-    Raises:
-        ValueError: if their common denominator is too long to be worked with.
-    """
+    """The sum of the budgets, refused if their common denominator is too long."""
     common = 1
     for budget in budgets:
         common = math.lcm(common, budget.denominator)

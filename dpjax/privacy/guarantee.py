@@ -100,11 +100,7 @@ class Guarantee(abc.ABC):
 
     @classmethod
     def of(cls: type[Kind], guarantee: object, name: str = "guarantee") -> Kind:
-        """The guarantee of this kind that another one is or implies.
-
-        Raises:
-            ValueError: if it implies none; the message names `name`.
-        """
+        """The guarantee of this kind that another is or implies, else `ValueError`."""
         same = guarantee if isinstance(guarantee, cls) else cls.implied_by(guarantee)
         if same is None:
             raise ValueError(
@@ -147,11 +143,7 @@ class Guarantee(abc.ABC):
         return kind(*(sum(x, Fraction(0)) for x in columns), self.adjacency)
 
     def repeated(self: Kind, times: int) -> Kind:
-        """The guarantee of so many releases of this cost, at least one.
-
-        Raises:
-            ValueError: if `times` is not an integer of at least 1.
-        """
+        """The guarantee of so many releases of this cost, at least one."""
         whole(1, times=times)
         return replace(self, **{x: y * int(times) for x, y in self.numbers.items()})
 
@@ -180,12 +172,7 @@ class Guarantee(abc.ABC):
 
     @classmethod
     def from_description(cls: type[Kind], described: Mapping[str, Any]) -> Kind:
-        """The guarantee that `describe` described.
-
-        Raises:
-            ValueError: if the description is not exactly that of one of this kind that
-                costs something.
-        """
+        """The guarantee with exactly this description; it must cost something."""
         one_of(ADJACENCIES, adjacency=described.get("adjacency"))
         names = [x.name for x in fields(cls) if x.name != "adjacency"]
         exact = {name: _described(described.get(name), name) for name in names}
@@ -208,11 +195,7 @@ GUARANTEES: Registry[Guarantee] = Registry("guarantee")
 
 
 def guarantee_of(described: object) -> Guarantee:
-    """The guarantee that `describe` described, of any kind in `GUARANTEES`.
-
-    Raises:
-        ValueError: if there is none.
-    """
+    """The guarantee of any kind in `GUARANTEES` with this description."""
     if not isinstance(described, Mapping):
         raise ValueError("`guarantee` must be an object with a kind and its numbers.")
     return GUARANTEES[described.get("kind")].from_description(described)
@@ -224,11 +207,7 @@ def in_words(values: Mapping[str, object]) -> str:
 
 
 def one_adjacency(costs: Sequence[Guarantee]) -> Adjacency:
-    """The one adjacency of all `costs`.
-
-    Raises:
-        ValueError: if there are several, or no costs.
-    """
+    """The one adjacency of all `costs`; `ValueError` if there is none or several."""
     found: list[Adjacency] = sorted({cost.adjacency for cost in costs})
     if len(found) != 1:
         raise ValueError(

@@ -85,29 +85,17 @@ class Ledger(Unpickled):
 
     @property
     def budget(self) -> Fraction:
-        """The whole budget: ε of a pure one.
-
-        Raises:
-            ValueError: if the currency has several numbers; `limit` has them all.
-        """
+        """The number of `limit`; `ValueError` if the currency has several."""
         return _one_number(self.limit.numbers)
 
     @property
     def spent(self) -> Fraction:
-        """The number of `cost`.
-
-        Raises:
-            ValueError: if the currency has several numbers; `cost` has them all.
-        """
+        """The number of `cost`; `ValueError` if the currency has several."""
         return _one_number(self.cost.numbers)
 
     @property
     def remaining(self) -> Fraction:
-        """What can still be charged.
-
-        Raises:
-            ValueError: if the currency has several numbers; see `Guarantee.remaining`.
-        """
+        """The budget less `spent`; `ValueError` if the currency has several numbers."""
         return _one_number(self.limit.remaining(self.cost))
 
     def require(self, cost: Guarantee) -> None:

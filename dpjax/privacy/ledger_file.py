@@ -82,11 +82,7 @@ class LedgerFile:
             yield book._replace(held=held)
 
     def append(self, book: Book, cost: Guarantee, purpose: str) -> None:
-        """Add a charge to the state from `opened`; it is on disk when this returns.
-
-        Raises:
-            ValueError: if it cannot be written, as on a full disk.
-        """
+        """Add a charge to the state from `opened`; it is on disk when this returns."""
         write = self._extend if book.text else self._create
         self._seen = write(book, cost, purpose)
 
@@ -175,12 +171,7 @@ class LedgerFile:
 
 @contextlib.contextmanager
 def _locked(path: pathlib.Path, flags: int) -> Iterator[int]:
-    """A descriptor of the path; no other process or thread holds one meanwhile.
-
-    Raises:
-        ValueError: if it cannot be opened or locked, or is held for a minute elsewhere;
-            a charge takes milliseconds.
-    """
+    """Yield a descriptor that no other process or thread has; wait a minute at most."""
     start = time.monotonic()
     try:
         while (held := _attempt(path, flags)) is None:

@@ -48,20 +48,12 @@ class Book(NamedTuple):
         return cls(budget, budget.nothing())
 
     def plus(self, cost: Guarantee) -> "Book":
-        """The state after a further charge.
-
-        Raises:
-            ValueError: if it is for another adjacency, or of a kind that is not added.
-        """
+        """The state after a further charge of the same adjacency and kind."""
         return self._replace(spent=self.spent.composed(type(self.budget).of(cost)))
 
 
 def with_charge(book: Book, cost: Guarantee, purpose: str, inode: int) -> Book:
-    """The state after a charge; the first one starts the file with that inode number.
-
-    Raises:
-        ValueError: if it could not be read again.
-    """
+    """The state after a charge; the first one starts the file with that inode."""
     start, chain = "", book.chain
     if not book.text:
         chain = canonical_json({"inode": inode, **_facts(book.budget)})
@@ -73,8 +65,8 @@ def with_charge(book: Book, cost: Guarantee, purpose: str, inode: int) -> Book:
 def read_on(book: Book | None, text: bytes) -> Book:
     """The state after lines that follow those already verified.
 
-    Raises:
-        ValueError, TypeError, LookupError or RecursionError: if they are not valid.
+    Raises `ValueError`, `TypeError`, `LookupError` or `RecursionError` if they are
+    invalid.
     """
     seen = book.text if book else b""
     *lines, rest = text[len(seen) :].decode().split("\n")
@@ -94,11 +86,7 @@ def read_on(book: Book | None, text: bytes) -> Book:
 
 
 def read_back(book: Book, cost: Guarantee) -> Guarantee:
-    """The cost as it would be read from a line of the file.
-
-    Raises:
-        ValueError: if no line can hold it.
-    """
+    """The cost as it would be read from a line; `ValueError` if no line can hold it."""
     return _cost(book, _entry(book, cost))
 
 

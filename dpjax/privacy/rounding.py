@@ -75,33 +75,21 @@ def rounded_up(value: Fraction | Decimal) -> Fraction:
 
 
 def exponential_above(x: Fraction) -> Fraction:
-    """At least e^x, by less than one part in 10^90 for x above -1000.
-
-    Raises:
-        ValueError: if x is above 1000.
-    """
+    """At least e^x for x ≤ 1000, by less than one part in 10^90 above x = -1000."""
     if x > _LARGEST_EXPONENT:
         raise ValueError(f"`x` must be at most {_LARGEST_EXPONENT}, got {float(x)}.")
     return Fraction(_next(_UP.exp(_decimal(max(x, Fraction(-_LARGEST_EXPONENT))))))
 
 
 def logarithm_above(x: Fraction) -> Fraction:
-    """At least ln x, by less than 1e-90 (1 + |ln x|); ln 1 is exactly 0.
-
-    Raises:
-        ValueError: if x is not positive.
-    """
+    """At least ln x for x > 0, by less than 1e-90 (1 + |ln x|); ln 1 is exactly 0."""
     if x <= 0:
         raise ValueError(f"`x` must be positive, got {float(x)}.")
     return Fraction(0) if x == 1 else Fraction(_next(_UP.ln(_decimal(x))))
 
 
 def root_above(x: Fraction) -> Fraction:
-    """At least the square root of x, by less than one part in 10^90.
-
-    Raises:
-        ValueError: if x is negative.
-    """
+    """At least the square root of x ≥ 0, by less than one part in 10^90."""
     if x < 0:
         raise ValueError(f"`x` must be at least 0, got {float(x)}.")
     return Fraction(_next(_UP.sqrt(_decimal(x)))) if x else Fraction(0)

@@ -71,11 +71,7 @@ class Released(Unpickled, eqx.Module):
 
     @property
     def net(self) -> BayesNet:
-        """The network whose posterior this release is for.
-
-        Raises:
-            ValueError: if the release is of something else.
-        """
+        """The network of the release; `ValueError` if it is of something else."""
         net = self.statistic.network
         if net is None:
             raise ValueError(
@@ -122,11 +118,7 @@ class Released(Unpickled, eqx.Module):
 
     @property
     def counted(self) -> TableStatistic:
-        """The statistic, where noisy counts of it were released.
-
-        Raises:
-            ValueError: if the release is of something else.
-        """
+        """The statistic; `ValueError` unless noisy counts of it were released."""
         if isinstance(self.mechanism, ParameterMechanism) or not isinstance(
             self.statistic, TableStatistic
         ):

@@ -83,18 +83,11 @@ class Statistic(abc.ABC):
 
     @cached_property
     def parts(self) -> dict[str, int]:
-        """Lengths, by name and in order, of the parts that can have their own budgets.
-
-        Empty by default.
-        """
+        """Lengths, by name, of the parts that can have their own budgets."""
         return {}
 
     def part_sensitivity(self, adjacency: Adjacency) -> Sensitivity:
-        """Return the largest L1 sensitivity of a single part.
-
-        Raises:
-            ValueError: if there are no parts.
-        """
+        """The largest L1 sensitivity of one part; `ValueError` if there are none."""
         raise ValueError(
             "`split` must be left out for a statistic without parts, got one for "
             f"{self.kind}."

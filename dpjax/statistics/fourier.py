@@ -258,10 +258,7 @@ class FourierCoefficients(TableStatistic):
     def exact_tables(
         self, vector: ArrayLike, n: int | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Compute numerators and denominators of all cells, as 64-bit host integers.
-
-        Tables agree exactly.
-        """
+        """Compute numerators and denominators of all cells, exactly, in 64 bits."""
         values = np.asarray(vector, np.int64)
         if self.adjacency == REPLACE_ONE:
             if n is None:

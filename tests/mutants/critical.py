@@ -132,7 +132,7 @@ FUNCTIONS = {
     "releases/measuring.py": ("measured", "_of_few", "_refuse_size", "_refuse_traced"),
     "chains/price.py": (
         "price_of", "full_loss", "float_above", "float_below", "table_width",
-        "Clip.width", "Clip.__call__", "of_each", "shaped", "_numbers", "_signed",
+        "Clip.width", "Clip.__call__", "of_each", "shaped", "clip_to", "_signed",
         "charge", "refuse_traced",
     ),
     "event_logs/charged.py": (
@@ -232,7 +232,7 @@ EXEMPT = {
     ),
     ("chains/price.py:of_each", "def every("): _LOUD,
     ("chains/price.py:shaped", "return jnp.asarray("): _TEXT,
-    ("chains/price.py:_numbers", "low, high ="): _TEXT,
+    ("chains/price.py:clip_to", "low, high ="): _TEXT,
     ("chains/price.py:_signed", "magnitude ="): _LOUD,
     ("event_logs/charged.py:charged_hidden_markov", "purpose ="): _TEXT,
 }
