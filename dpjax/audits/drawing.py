@@ -74,24 +74,25 @@ class Sampler:
     def __init__(
         self, release: Release, compiled: bool, batched: bool, block: int | None
     ) -> None:
-        self._release, self._block = release, block
-        self._compiled, self._batched = compiled and not batched, batched
+        def one_by_one(key: Key, data: Any, size: int) -> Any:
+            drawn = [release(one, data) for one in jr.split(key, size)]
+            return jax.tree.map(lambda *x: np.stack(x), *drawn)
 
         @partial(jax.jit, static_argnums=2)
-        def draw(key: Key, data: Any, size: int) -> Any:
+        def mapped(key: Key, data: Any, size: int) -> Any:
             return jax.vmap(release, (0, None))(jr.split(key, size), data)
 
-        self._draw = draw
+        self._block, self._compiled = block, compiled and not batched
+        self._draw = release if batched else mapped if compiled else one_by_one
 
     def width(self, key: Key, data: Any) -> int:
         """How many numbers a draw has; `ValueError` if none."""
-        if self._compiled:
-            drawn = jax.eval_shape(self._release, key, data)
-        elif self._batched:
-            drawn = jax.tree.map(lambda x: x[0], self._release(key, data, 1))
-        else:
-            drawn = self._release(key, data)
-        sizes = [int(np.prod(jnp.shape(x))) for x in jax.tree.leaves(drawn)]
+
+        def one(key: Key, data: Any) -> Any:
+            return self._draw(key, data, 1)
+
+        drawn = jax.eval_shape(one, key, data) if self._compiled else one(key, data)
+        sizes = [int(np.prod(jnp.shape(x)[1:])) for x in jax.tree.leaves(drawn)]
         if not sum(sizes):
             raise ValueError("`release` must return at least one number, got none.")
         return sum(sizes)
@@ -111,25 +112,14 @@ class Sampler:
         size = self._block or max(1, min(_MOST_DRAWS, _MOST_NUMBERS // width))
         size = min(size, stop - start)
         for first in range(start, stop, size):
-            block = self._one_block(jr.fold_in(key, first), data, size)
-            yield block.select(slice(0, stop - first))
-
-    def _one_block(self, key: Key, data: Any, size: int) -> Outputs:
-        if self._compiled:
-            return Outputs.of(jax.tree.map(np.asarray, self._draw(key, data, size)))
-        if self._batched:
-            drawn = jax.tree.map(np.asarray, self._release(key, data, size))
-            if any(len(x) != size for x in jax.tree.leaves(drawn)):
+            drawn = self._draw(jr.fold_in(key, first), data, size)
+            block = Outputs.of(jax.tree.map(np.asarray, drawn))
+            if any(len(x) != size for x in block.leaves):
                 raise ValueError(
                     "`release` must return as many draws as it is asked for, if it is "
                     "`batched`."
                 )
-            return Outputs.of(drawn)
-        drawn = [
-            jax.tree.map(np.asarray, self._release(one, data))
-            for one in jr.split(key, size)
-        ]
-        return Outputs.of(jax.tree.map(lambda *x: np.stack(x), *drawn))
+            yield block.select(slice(0, stop - first))
 
 
 def _as_numbers(leaf: Any) -> np.ndarray:

@@ -118,7 +118,7 @@ def full_loss(width: Fraction, adjacency: Adjacency) -> Fraction:
 
 
 def refuse_prior(**priors: Scalar) -> None:
-    """Refuse Dirichlet parameters outside [1e-6, 1e6], which floats may lose or show."""
+    """Refuse Dirichlet parameters outside [1e-6, 1e6]: floats may lose or show them."""
     for name, prior in priors.items():
         shaped(prior, (), name)
         positive(**{name: prior})

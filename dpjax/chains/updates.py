@@ -86,32 +86,26 @@ def latents(
         shaped(fits, (len(fits), *prior.shape), "log_likelihood")
         return prior[None] + clip(fits) / temperature
 
-    def every(key: Key, records: Any, state: State) -> State:
-        logits = law(records, state)
-        shaped(state[name], (len(logits),), name)
-        return {**state, name: draw_categorical(key, logits)}
-
-    def some(key: Key, records: Any, state: State) -> State:
-        key_which, key_draw = jr.split(key)
+    def update(key: Key, records: Any, state: State) -> State:
         old = state[name]
-        if times > len(old):
+        if updates is not None and updates > len(old):
             raise ValueError(
                 f"`updates` must be at most the number of records, {len(old)}, got "
-                f"{times}."
+                f"{updates}."
             )
         logits = law(records, state)
         shaped(old, (len(logits),), name)
+        if updates is None:
+            return {**state, name: draw_categorical(key, logits)}
+        key_which, key_draw = jr.split(key)
         drawn = draw_categorical(key_draw, logits)
-        chosen = jr.permutation(key_which, len(old)) < times
+        chosen = jr.permutation(key_which, len(old)) < updates
         return {**state, name: jnp.where(chosen, drawn, old)}
 
-    times = updates or 1
-    if updates is None:
-        return ChargedStep(every, cost, law=law)
     if not replacement:
-        return ChargedStep(some, cost, law=law)
-    repeatedly = _repeatedly(name, law, times)
-    return ChargedStep(repeatedly, cost, times, law)
+        return ChargedStep(update, cost, law=law)
+    times = updates or 1
+    return ChargedStep(_repeatedly(name, law, times), cost, times, law)
 
 
 def _repeatedly(name: str, law: Callable, times: int) -> Callable:

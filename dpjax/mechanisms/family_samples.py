@@ -8,6 +8,7 @@ __all__ = ["GaussianSample", "RegressionSample"]
 
 import abc
 import math
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -86,11 +87,10 @@ class _FamilySample(Mechanism):
         cost = Fraction(math.ceil(loss * _ROUNDING), _ROUNDING)
         return PureDP(cost, self.adjacency)
 
-
-def _lowest(at_one: "_FamilySample", epsilon: Epsilon) -> float:
-    """The lowest temperature that `epsilon` allows, but at least 1."""
-    ratio = at_one.guarantee().epsilon / exact_epsilon(epsilon)
-    return max(1.0, float(ratio) * (1 + 1e-9))
+    def _spending(self: Any, epsilon: Epsilon) -> Any:
+        """The same at the lowest temperature ≥ 1 that ε allows, from temperature 1."""
+        ratio = float(self.guarantee().epsilon / exact_epsilon(epsilon))
+        return replace(self, temperature=max(1.0, ratio * (1 + _MARGIN)))
 
 
 class GaussianSample(_FamilySample):
@@ -141,8 +141,7 @@ class GaussianSample(_FamilySample):
         n: int | None = None,
     ) -> "GaussianSample":
         """Take the lowest temperature that `epsilon` allows, but at least 1."""
-        temperature = _lowest(cls(statistic, 1.0, least, most, n), epsilon)
-        return cls(statistic, temperature, least, most, n)
+        return cls(statistic, 1.0, least, most, n)._spending(epsilon)
 
     def sample(self, key: Key, exact: Int[Array, " m"]) -> Float[Array, "rows d"]:
         """Draw the mean, and below it the covariance: d + 1 rows."""
@@ -229,8 +228,7 @@ class RegressionSample(_FamilySample):
         """
         ball = 10 / float(prior_precision) ** 0.5 if radius is None else radius
         at_one = cls(statistic, 1.0, ball, prior_precision, noise_precision, n)
-        temperature = _lowest(at_one, epsilon)
-        return cls(statistic, temperature, ball, prior_precision, noise_precision, n)
+        return at_one._spending(epsilon)
 
     def sample(self, key: Key, exact: Int[Array, " m"]) -> Float[Array, " p"]:
         """Draw the weights, of centred columns; an intercept is first."""

@@ -216,7 +216,7 @@ class NetworkPosteriorSampler(base.PosteriorSampler):
         return drawn
 
     def law(self, exact: Int[Array, " m"]) -> list[list[int]]:
-        """Exact weights of all points of each row, not private: for tests and audits."""
+        """Exact weights of the points of each row, not private: for audits."""
         return [grid.weights(exponents) for grid, _, exponents in self._rows(exact)]
 
     def _rows(

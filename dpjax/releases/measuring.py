@@ -1,4 +1,4 @@
-"""The exact statistic of whatever records a user has, before noise is added to it."""
+"""The exact statistic of the records that a user gives, before noise is added."""
 
 __all__ = ["measured"]
 
@@ -24,8 +24,7 @@ def measured(
 ) -> tuple[Int32[Array, " m"], int]:
     """The exact statistic of a table and the number of its records.
 
-    Where tables are counted from files, or from what comes in batches, few records are
-    held at a time.
+    Where tables are counted from files or batches, few records are in memory at a time.
 
     Privacy:
         None: these are exact.
@@ -49,7 +48,7 @@ def measured(
 def _of_few(
     batches: Iterable[np.ndarray], statistic: Statistic
 ) -> Iterator[np.ndarray]:
-    """The batches, until there are too many records for 32 bits."""
+    """The batches, refused once there are too many records for 32 bits."""
     size = 0
     for batch in batches:
         size += len(batch)
@@ -66,7 +65,7 @@ def _refuse_size(n: int, statistic: Statistic) -> None:
 
 
 def _refuse_traced(records: Array) -> None:
-    """Compiled or mapped code would draw once and use that noise again and again."""
+    """Refuse compiled or mapped code: it would draw once and reuse that noise."""
     try:
         np.asarray(records[:0])
     except jax.errors.TracerArrayConversionError:

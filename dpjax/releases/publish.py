@@ -38,12 +38,12 @@ def release(
     """Publish what Bayesian inference needs of a table, privately and exactly.
 
     Args:
-        what: a Bayesian network; or a statistic, such as `Sufficient` of an
-            exponential family, or other counts than the mechanism's own.
+        what: a Bayesian network; or a statistic, such as `Sufficient` of an exponential
+            family, or other counts than the mechanism's own.
         table: a table whose columns are the variables, encoded records
-            (`Schema.encode`), or whatever `Schema.encode_batches` takes. Files,
-            folders, Arrow data sets and iterables are read a batch at a time where
-            tables are counted, in flat memory and with the same result.
+            (`Schema.encode`), or what `Schema.encode_batches` takes. Files, folders,
+            Arrow data sets and iterables are read a batch at a time where tables are
+            counted, in bounded memory and with the same result.
         epsilon: the privacy loss to spend, > 0: "0.5", Fraction(1, 2), or 0.5, which
             means its shortest decimal.
         adjacency: "replace-one" (n is public) or "add-remove" (n is private). None:
@@ -59,13 +59,12 @@ def release(
         ignore: columns of the table that are to be left out; "*" for all others.
 
     Returns:
-        The release: what was drawn, with everything needed to use and to verify it.
+        The release, with everything needed to use and to verify it.
 
     Privacy:
         The budget is kept exactly, for its adjacency; less is charged where options
         cost less. Randomness is the operating system's, and is not kept. Errors about
-        records depend on them: for the curator's eyes only, like the time and the
-        memory it takes.
+        records depend on them, as time and memory do: they are for the curator only.
 
     Raises:
         ValueError: if an argument is not valid, the table is empty under replace-one,
@@ -103,7 +102,7 @@ def release(
 def _statistic(
     recipe: Recipe, what: BayesNet | Statistic, adjacency: Adjacency
 ) -> Statistic:
-    """What is measured; refused if the recipe's guarantee is for something else."""
+    """The statistic to measure; refused if the recipe's guarantee is for another."""
     if isinstance(what, BayesNet):
         return recipe.statistic(what, adjacency)
     if not isinstance(what, Statistic):
@@ -126,7 +125,7 @@ def _given(epsilon: Epsilon | None) -> Epsilon:
 
 
 def _adjacency_of(what: BayesNet | Statistic, ledger: Ledger | None) -> Adjacency:
-    """The one that a user has given already; what differs is refused later."""
+    """The adjacency that a user has already given; any other is refused later."""
     stated: Any = getattr(what, "adjacency", None)
     if stated is None and ledger is not None:
         stated = ledger.adjacency

@@ -38,12 +38,12 @@ class Released(Unpickled, eqx.Module):
         mechanism: how it was made private; only an exact one can be saved.
         n: the public number of records under replace-one; None under add-remove, where
             it is private.
-        hidden_states: of an event log, how many its steward has in mind: a public
-            suggestion, any other number may be fitted. None: no suggestion.
+        hidden_states: of an event log, a public suggestion of their number; any other
+            number may be fitted. None: no suggestion.
 
     Privacy:
-        Holds nothing but the mechanism's output and public facts. `repr` shows neither
-        arrays nor keys, since there are none to show. Not to be pickled: `save` it.
+        It holds only the mechanism's output and public facts. Not to be pickled: `save`
+        it.
     """
 
     _instead: ClassVar[str] = "`save` it to a file, which `dpjax.load` checks"
@@ -94,20 +94,14 @@ class Released(Unpickled, eqx.Module):
         return self.mechanism.guarantee()
 
     def counts(self) -> Cells:
-        """Noisy counts of every table, unclamped, laid out as `statistic.layout`.
-
-        Raises:
-            ValueError: if the release is not of noisy counts.
-        """
+        """Noisy counts of every table, unclamped, laid out as `statistic.layout`."""
         return _tables(self.values, self.n, self.counted)
 
     def tables(self) -> dict[str | tuple[str, ...], Array]:
         """Noisy counts by variable, its parents on the first axes.
 
-        Of a release without a network: by the names of the variables on the axes.
-
-        Raises:
-            ValueError: if the release is not of noisy counts.
+        Without a network, they are by the names of the variables on the axes. Raises
+        `ValueError` if the release is not of noisy counts.
         """
         statistic = self.counted
         layout = statistic.layout
@@ -167,18 +161,19 @@ def _tables(values: Array, n: Array | None, statistic: TableStatistic) -> Array:
 
 
 def consistent(released: Released) -> Cells:
-    """Least-squares projection onto tables that agree and have no negative cell.
+    """Project a release onto tables that agree and have no negative cell.
 
-    Any two tables give the same marginal over the variables that they share. Where n is
-    public all of them sum to it, else the total is estimated with the rest.
+    It is a least-squares projection: any two tables have the same marginal over the
+    variables that they share. Where n is public all of them sum to it, else the total
+    is estimated too.
 
     Returns:
-        Real counts, laid out as `released.statistic.layout`, ready for
+        Real counts, laid out as `released.statistic.layout`, for
         `PlugInPosterior.from_counts`.
 
     Privacy:
-        Post-processing: costs nothing. That a table is consistent and non-negative does
-        not make it exact: it still has the noise of the release.
+        Post-processing: costs nothing. A consistent and non-negative table is not
+        exact: it still has the noise of the release.
     """
     statistic, n = released.counted, released.n
     if statistic.measured is None:

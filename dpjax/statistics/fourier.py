@@ -6,7 +6,7 @@ import itertools
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import jax.numpy as jnp
 import numpy as np
@@ -25,7 +25,7 @@ from dpjax.statistics.fourier_sensitivity import (
 )
 from dpjax.statistics.record_moments import FourierMoments
 from dpjax.tables.counts import PackedRecords, count, odd_parities, parities
-from dpjax.tables.counts.packed import check_packed
+from dpjax.tables.counts.packed import check_packed, is_packed
 from dpjax.tables.fourier_basis import (
     DownwardClosure,
     denominators,
@@ -169,13 +169,14 @@ class FourierCoefficients(TableStatistic):
             None: these are exact.
         """
         layout = self.counted
-        packed = isinstance(records, PackedRecords)
-        if packed and max(map(len, layout.groups), default=0) <= _MOST_BY_PARITY:
-            check_packed(records, layout.sizes)
-            count_each = odd_parities if self._first else parities
-            return count_each(records, self._subsets[self._first :])
-        n = records.n if packed else jnp.shape(records)[0]
-        return self.of_counts(count(records, layout), n)
+        if not is_packed(records):
+            n = jnp.shape(cast(Array, records))[0]
+            return self.of_counts(count(records, layout), n)
+        if max(map(len, layout.groups), default=0) > _MOST_BY_PARITY:
+            return self.of_counts(count(records, layout), records.n)
+        check_packed(records, layout.sizes)
+        count_each = odd_parities if self._first else parities
+        return count_each(records, self._subsets[self._first :])
 
     @property
     def counted(self) -> TableLayout:

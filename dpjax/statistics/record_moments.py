@@ -29,11 +29,11 @@ class RecordMoments(abc.ABC):
 
     @abc.abstractmethod
     def mean(self, marginals: Float[Array, " c"]) -> Float[Array, " m"]:
-        """The expected numbers of a record."""
+        """Expected numbers of a record."""
 
     @abc.abstractmethod
     def second(self, marginals: Float[Array, " c"]) -> Float[Array, " m"]:
-        """The expected squares of the numbers of a record."""
+        """Expected squares of the numbers of a record."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class FourierMoments(RecordMoments):
 
 
 def _squares(tables: Any, shape: tuple[int, ...]) -> Any:
-    """Which cells a coefficient sees: the squares of the contrasts, along each axis."""
+    """Replace each contrast by its square, along each axis."""
     for axis, size in enumerate(shape, start=tables.ndim - len(shape)):
         matrix = jnp.asarray(contrasts(size) ** 2, tables.dtype)
         turned = jnp.tensordot(tables, matrix, axes=((axis,), (1,)))

@@ -189,8 +189,8 @@ MUTANTS = (
         "budget not charged",
         "paid chains: one update of many at random",
         "chains/updates.py",
-        "return ChargedStep(repeatedly, cost, times, law)",
-        "return ChargedStep(repeatedly, cost, 1, law)",
+        "return ChargedStep(_repeatedly(name, law, times), cost, times, law)",
+        "return ChargedStep(_repeatedly(name, law, times), cost, 1, law)",
         (_CHAINS + "test_random_scans_draw_as_said",),
     ),
     Mutant(
