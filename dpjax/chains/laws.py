@@ -50,7 +50,10 @@ def draw_gamma(
 def draw_gaussian(
     key: Key, parameters: tuple[Float[Array, "*shape"], Float[Array, "*shape"]]
 ) -> Float[Array, "*shape"]:
-    r"""Draw numbers with densities $\propto e^{-p x^2 / 2 + h x}$ from p and h."""
+    r"""Draw independent numbers with densities $\propto e^{-p x^2 / 2 + h x}$.
+
+    The precision p and the shift h add up: of a prior, and of all observations of x.
+    """
     precision, shift = parameters
     noise = jr.normal(key, shift.shape, shift.dtype)
     return shift / precision + noise / jnp.sqrt(precision)
@@ -59,7 +62,10 @@ def draw_gaussian(
 def draw_gaussian_vector(
     key: Key, parameters: tuple[Float[Array, "*shape d d"], Float[Array, "*shape d"]]
 ) -> Float[Array, "*shape d"]:
-    r"""Draw vectors with densities $\propto e^{-x^T P x / 2 + h^T x}$ from P and h."""
+    r"""Draw vectors with densities $\propto e^{-x^T P x / 2 + h^T x}$, as coefficients.
+
+    The precision P, positive definite, and the shift h add up, as for numbers.
+    """
     precision, shift = parameters
     noise = jr.normal(key, shift.shape, shift.dtype)
     lower = jnp.linalg.cholesky(precision)

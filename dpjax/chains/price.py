@@ -91,7 +91,7 @@ def price_of(
 
 
 def charge(ledger: Ledger, cost: Guarantee, purpose: str, arguments: Any) -> None:
-    """Spend the cost of one run with these arguments, which must not be traced."""
+    """Spend the cost of one run; `ValueError` if its arguments are traced."""
     refuse_traced(arguments)
     ledger.charge(cost, purpose)
 

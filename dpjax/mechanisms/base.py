@@ -49,6 +49,9 @@ class Mechanism(eqx.Module):
 
         Privacy:
             Every call on the same records costs `guarantee()`.
+
+        Raises:
+            ValueError: if the key is not typed, or `exact` does not fit the mechanism.
         """
 
     @abc.abstractmethod

@@ -269,7 +269,7 @@ class MapCells(_OfAllTables):
 def recipe_of(
     mechanism: str | Recipe, options: Mapping[str, Any] | None = None
 ) -> Recipe:
-    """The recipe of that name with these options; a recipe is returned unchanged."""
+    """A recipe by its name, with options; `ValueError` if it has none of that name."""
     if isinstance(mechanism, Recipe):
         return mechanism
     try:

@@ -27,7 +27,8 @@ FORMAT, VERSION = "dpjax-release", 1
 _LONGEST_NAME = 40
 _MALFORMED = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
 
-Parts = tuple[np.ndarray, Statistic, ExactMechanism, int | None, int | None]
+Parts = tuple[Array | np.ndarray, Statistic, ExactMechanism, int | None, int | None]
+"""Values, statistic, mechanism, public n, and a suggested number of hidden states."""
 
 
 class UnreadableRelease(ValueError):
@@ -38,15 +39,9 @@ class InconsistentRelease(ValueError):
     """The file contradicts itself: it was altered, or written wrongly."""
 
 
-def dump(
-    values: Array,
-    statistic: Statistic,
-    mechanism: ExactMechanism,
-    n: int | None,
-    hidden_states: int | None = None,
-) -> str:
+def dump(parts: Parts) -> str:
     """The text of a release file, which is the same for the same release."""
-    content = _describe(values, statistic, mechanism, n, hidden_states)
+    content = _describe(parts)
     document = {
         "format": FORMAT,
         "version": VERSION,
@@ -69,7 +64,7 @@ def parse(text: str) -> Parts:
         library = content["library"]  # the version that made the file, whichever it was
         if not isinstance(library, str) or len(library) > _LONGEST_NAME:
             raise InconsistentRelease("`library` must be the name of a version.")
-        _compare(content, {**_describe(*derived), "library": library})
+        _compare(content, {**_describe(derived), "library": library})
         return derived
     except InconsistentRelease:
         raise
@@ -135,14 +130,9 @@ def _refuse_missing(
         raise InconsistentRelease("`values` must be all of what was measured.")
 
 
-def _describe(
-    values: Array | np.ndarray,
-    statistic: Statistic,
-    mechanism: ExactMechanism,
-    n: int | None,
-    hidden_states: int | None,
-) -> dict[str, Any]:
+def _describe(parts: Parts) -> dict[str, Any]:
     """All entries of a file: the choices, and what follows from them."""
+    values, statistic, mechanism, n, hidden_states = parts
     net = statistic.network
     return {
         "library": f"dpjax {__version__}",

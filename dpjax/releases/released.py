@@ -139,10 +139,8 @@ class Released(Unpickled, eqx.Module):
                 f"{type(self.mechanism).__name__}, which is for studies."
             )
         n = None if self.n is None else int(self.n)
-        text = file_format.dump(
-            self.values, self.statistic, self.mechanism, n, self.hidden_states
-        )
-        write_atomically(path, text)
+        made = self.values, self.statistic, self.mechanism, n, self.hidden_states
+        write_atomically(path, file_format.dump(made))
 
     def __repr__(self) -> str:
         try:

@@ -119,7 +119,8 @@ FUNCTIONS = {
         "CellMass.calibrate", "CellMass.draw", "CellMass.scores",
     ),
     "releases/publish.py": (
-        "release", "_statistic", "_refuse_empty",
+        "release", "_statistic", "_refuse_empty", "measured", "_of_few",
+        "_refuse_size", "_refuse_traced",
     ),
     "mechanisms/recipes.py": (
         "Laplace.mechanism", "Fourier.mechanism", "PosteriorSample.mechanism",
@@ -129,7 +130,6 @@ FUNCTIONS = {
         "PosteriorSampler.__check_init__", "PosteriorSampler.draw", "tables_of",
         "all_tables",
     ),
-    "releases/measuring.py": ("measured", "_of_few", "_refuse_size", "_refuse_traced"),
     "chains/price.py": (
         "price_of", "full_loss", "float_above", "float_below", "table_width",
         "Clip.width", "Clip.__call__", "of_each", "shaped", "clip_to", "_signed",
@@ -143,7 +143,7 @@ FUNCTIONS = {
 }  # fmt: skip
 
 REFUSALS = (
-    *("noise/tables.py:certify", "releases/measuring.py:_refuse_size"),
+    *("noise/tables.py:certify", "releases/publish.py:_refuse_size"),
     *(
         "privacy/guarantee.py:Guarantee.__post_init__",
         "privacy/composition.py:parallel",
