@@ -22,9 +22,7 @@ Step = Callable[[Key, State], tuple[State, Any]]
 
 
 def block(
-    name: str,
-    draw: Callable[[Key, Any], Any],
-    conditional: Callable[[State], Any],
+    name: str, draw: Callable[[Key, Any], Any], conditional: Callable[[State], Any]
 ) -> Step:
     """Make the step that draws one entry of a dictionary from its law given the others.
 

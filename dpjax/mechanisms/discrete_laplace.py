@@ -77,9 +77,7 @@ class DiscreteLaplace(base.MechanismWithLaw, base.ExactMechanism):
 
     @classmethod
     def calibrate_many(
-        cls,
-        epsilons: Sequence[Epsilon],
-        sensitivity: Sensitivity,
+        cls, epsilons: Sequence[Epsilon], sensitivity: Sensitivity
     ) -> "DiscreteLaplace":
         """Make one mechanism per budget, stacked along a leading axis for `vmap`."""
         exact = [exact_epsilon(epsilon) for epsilon in epsilons]

@@ -232,11 +232,7 @@ def sample_loss(
 
 
 def posterior_scores(
-    grid: ParameterGrid,
-    power: Fraction,
-    prior: Prior | None,
-    totals: list[int],
-    n: int,
+    grid: ParameterGrid, power: Fraction, prior: Prior | None, totals: list[int], n: int
 ) -> tuple[list[int], Fraction]:
     """Log-posterior of every point up to a constant: integers, and their unit."""
     scores = power.numerator * grid.scores(totals, n)

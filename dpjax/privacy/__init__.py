@@ -43,13 +43,7 @@ from dpjax.privacy.composition import (
     parallel,
     subsampled,
 )
-from dpjax.privacy.guarantee import (
-    GUARANTEES,
-    Guarantee,
-    Law,
-    guarantee_of,
-    in_words,
-)
+from dpjax.privacy.guarantee import GUARANTEES, Guarantee, Law, guarantee_of, in_words
 from dpjax.privacy.kinds import (
     ApproximateDP,
     PureDP,

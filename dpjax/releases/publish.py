@@ -19,14 +19,7 @@ from dpjax.data.encoding import encode_batches
 from dpjax.data.schema import as_records
 from dpjax.mechanisms.recipes import Recipe, recipe_of
 from dpjax.noise.discrete_laplace import LARGEST
-from dpjax.privacy import (
-    REPLACE_ONE,
-    Adjacency,
-    Epsilon,
-    Guarantee,
-    Ledger,
-    budget_of,
-)
+from dpjax.privacy import REPLACE_ONE, Adjacency, Epsilon, Guarantee, Ledger, budget_of
 from dpjax.releases.released import Released
 from dpjax.statistics import Statistic, TableStatistic
 from dpjax.tables.counts import sum_batches
