@@ -21,7 +21,7 @@ from dpjax.privacy import REPLACE_ONE, Adjacency, basic, budget_of
 
 _BOUNDS = ("-2.302585093", "-0.105360516")
 _LOGS = (math.log(0.1), math.log(0.9))
-_SOME, _FEW = 50_000, 5000  # draws of what is slow, and of what is slower
+_SOME, _FEW = 50_000, 5000  # draws of slow and of slower releases
 _EVENTS = event_network(
     [
         Variable("place", ("here", "there")),

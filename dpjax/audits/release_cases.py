@@ -103,4 +103,4 @@ def _subject(
 
 
 RELEASE_CASES = cases("exact", {"release-counts": _counts, "release-samples": _samples})
-"""What `dpjax.release` gives out."""
+"""Releases by `dpjax.release`."""

@@ -105,8 +105,8 @@ def _audited(
 ) -> Iterator[Audited]:
     for case in progress(cases):
         subject = case.make(epsilon, case.adjacency)
-        label = f"{case.name} {case.adjacency}"  # a key of its own, whatever runs else
-        own = jr.fold_in(key, crc32(label.encode()))
+        # Each case has a key of its own, which does not depend on the other cases.
+        own = jr.fold_in(key, crc32(f"{case.name} {case.adjacency}".encode()))
         asked = budget_of(epsilon, case.adjacency)
         for method, verdict in _verdicts(own, subject, asked, draws):
             yield Audited(case.name, case.adjacency, case.grade, method, verdict)

@@ -108,7 +108,7 @@ def _moved(law: Array, transition: Array) -> Array:
             "crj,cjk->crk", law, transition, precision=lax.Precision.HIGHEST
         )
     terms = [law[..., j, None] * transition[:, None, j] for j in range(states)]
-    return sum(terms[1:], terms[0])  # sooner than so many small products of matrices
+    return sum(terms[1:], terms[0])  # faster than many small matrix products
 
 
 def path_counts(
@@ -192,7 +192,7 @@ def update_sites_collapsed(
         time, region, uniforms = step
         alive = declared[time, region]
         links = before[time, region], after[time, region]
-        # Out of range only where there is no link, and then not used.
+        # These are out of range only where there is no link, and are not used there.
         ends = paths[time - 1, :, region], paths[(time + 1) % times, :, region]
         old = paths[time, :, region]
         starts, moves = _counted(starts, moves, old, ends, alive, links, -1)
@@ -232,7 +232,7 @@ def collapsed_weights(
     is_later = jax.nn.one_hot(later, states, dtype=starts.dtype)
     chains = jnp.arange(starts.shape[0], dtype=jnp.int32)
     arrive = jnp.where(before, moves[chains, earlier], starts) + strength
-    # The move to the site counts when the one from it is asked for.
+    # The weight of the move from the site includes the move to it.
     to_later = moves[chains, :, later] + is_earlier * is_later + strength
     away = moves.sum(axis=-1) + is_earlier + states * strength
     return arrive * jnp.where(after, to_later / away, 1)

@@ -210,7 +210,7 @@ def charged_chain(
         charge(ledger, total, purpose, arguments)
     states, infos = program(*arguments)
     if ledger is not None:
-        refuse_traced(states)  # of a step that holds what is mapped
+        refuse_traced(states)  # a step may hold what is traced
     return ChargedChain(states, infos, charges, sweeps)
 
 

@@ -184,7 +184,7 @@ class CellMass(base.ParameterMechanism):
         scores, prior = self.scores(exact), self.grid.prior_weights
         order = np.argsort(scores)
         values, starts = np.unique(scores[order], return_index=True)
-        sums = np.add.reduceat(prior[order], starts)  # first a score, then a cell of it
+        sums = np.add.reduceat(prior[order], starts)  # a score, then a cell of it
         place = softmax(values.tolist(), self.rate, system_bits, sums.tolist())[0]
         tied = np.flatnonzero(scores == values[place])
         weights = prior[tied].astype(object)

@@ -27,7 +27,7 @@ from dpjax.privacy import (
 )
 from dpjax.statistics import Statistic
 
-_SHORTEST = 4096  # of the vectors that `draw` compiles for: most share one program
+_SHORTEST = 4096  # vector that `draw` compiles for: most share that program
 _WORDS = 8  # of 32 bits, for the numerator and for the denominator of epsilon
 
 

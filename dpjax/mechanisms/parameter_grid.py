@@ -40,7 +40,7 @@ _FARTHEST = 1e4  # of a limit, in widths between limits
 _MARGIN = Fraction(1, 10**9)  # far above what doubles and the tables' rounding lose
 _SHARES = [0.9 * 0.8**i for i in range(40)]
 _ROUNDING = 1 << 40  # losses are rounded up to multiples of 2^-40
-_FLOAT_ERROR = Fraction(1, 1 << 20)  # of a scaled statistic before it is rounded, twice
+_FLOAT_ERROR = Fraction(1, 1 << 20)  # twice that of a scaled statistic
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,7 @@ class ParameterGrid:
 def _integers(numbers: np.ndarray) -> np.ndarray:
     """Python integers in units of 2^-50."""
     with np.errstate(over="ignore", invalid="ignore"):
-        scaled = np.rint(np.ldexp(numbers, TABLE_BITS))  # exact, but for the rounding
+        scaled = np.rint(np.ldexp(numbers, TABLE_BITS))  # exact except for the rounding
     if not np.isfinite(scaled).all():
         raise ValueError("`truncation` must keep the log-likelihood finite.")
     flat = [int(x) for x in scaled.ravel().tolist()]

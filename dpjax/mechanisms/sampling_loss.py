@@ -33,7 +33,7 @@ Grids = Sequence[tuple[SimplexGrid, bool]]
 
 _SHARES = [Fraction(9, 10) * Fraction(4, 5) ** i for i in range(40)]  # to 1.5e-4
 _GUESS = 1000  # records, where n is private and no guess is given
-_MOST_SPLITS = 16  # of records on two rows, to be tried one by one
+_MOST_SPLITS = 16  # of records over two rows that are tried one by one
 _GRID = 1 << 40  # losses are rounded up to multiples of 2^-40
 _STEP = 1000  # temperatures are rounded up to multiples of 1/1000
 

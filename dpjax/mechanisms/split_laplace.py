@@ -136,7 +136,7 @@ class SplitLaplace(base.MechanismWithLaw, base.ExactMechanism):
         self._refuse_stacked()
         self._refuse_length(exact)
         # In rows of equal length, each of one table: one draw of noise to compile. With
-        # the mean length they hold twice the numbers at most, whatever the lengths.
+        # the mean length they hold at most twice the numbers, for any lengths.
         width = -(-sum(self.lengths) // len(self.lengths))
         owners, places, back = _rows(self.lengths, width)
         owned = jax.tree.map(lambda leaf: leaf[owners], self.stack)

@@ -25,12 +25,12 @@ else:
     try:
         import dp_accounting
         from dp_accounting import pld, rdp
-    except Exception:  # absent or broken: said when an ε is wanted
+    except Exception:  # absent or broken: refused when it is used
         dp_accounting = pld = rdp = None
 
 _LEAST_DELTA = Fraction(1, 10**10)
-_ERROR = 1e-13  # allowed for, in δ: Fourier transforms were seen to err by 1e-15
-_LEAST_LOSS = Fraction(1, 10**6)  # below it Rényi divergences drown in rounding
+_ERROR = 1e-13  # allowance in δ: observed errors of Fourier transforms are 1e-15
+_LEAST_LOSS = Fraction(1, 10**6)  # below it rounding exceeds Rényi divergences
 _LARGEST_LOSS = 100  # above it nothing is gained
 _LARGEST_SENSITIVITY = 10**5  # above it discrete noise takes a second and more
 _STEPS = 1 << 17  # of the lattice on which losses are added up

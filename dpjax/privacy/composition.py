@@ -24,7 +24,7 @@ from dpjax.privacy.rounding import (
 )
 from dpjax.privacy.sensitivity import ADD_REMOVE, ADJACENCIES, REPLACE_ONE, Adjacency
 
-_PARTS = {"index": REPLACE_ONE, "value": ADD_REMOVE}  # what a part's cost is for
+_PARTS = {"index": REPLACE_ONE, "value": ADD_REMOVE}  # adjacency of the cost of a part
 _SAMPLING = {"poisson": ADD_REMOVE, "fixed-size": REPLACE_ONE}
 
 
@@ -88,8 +88,8 @@ def parallel(costs: Sequence[Guarantee], parts: str, adjacency: Adjacency) -> Pu
             f"`costs` must be for {_PARTS[parts]!r}, under which a part by {parts} "
             f"changes, got {given!r}."
         )
-    dearest = max(PureDP.of(cost, "costs").epsilon for cost in costs)
-    return PureDP(dearest if adjacency == given else 2 * dearest, adjacency)
+    largest = max(PureDP.of(cost, "costs").epsilon for cost in costs)
+    return PureDP(largest if adjacency == given else 2 * largest, adjacency)
 
 
 def advanced(cost: Guarantee, times: int, delta: Epsilon) -> ApproximateDP:

@@ -71,7 +71,7 @@ class Ledger(Unpickled):
         limit, self.adjacency = _limit(epsilon, adjacency, budget)
         if limit is None and (path is None or not os.path.exists(path)):
             raise ValueError("`budget` must be given to start a ledger, got none.")
-        self._book: Any = limit and Book.of(limit)  # of a ledger in memory
+        self._book: Any = limit and Book.of(limit)  # the state of a ledger in memory
         self._file = None if path is None else LedgerFile(path, self._book)
         self._process, self._lock = os.getpid(), threading.Lock()
         with self._opened() as book:
@@ -196,7 +196,7 @@ def _limit(
             "`budget` must be given alone, without `epsilon` and with no other "
             "`adjacency` than its own."
         )
-    return guarantee_of(budget.describe()), budget.adjacency  # as a file will be read
+    return guarantee_of(budget.describe()), budget.adjacency  # as read from a file
 
 
 def _one_number(numbers: dict[str, Fraction]) -> Fraction:

@@ -51,7 +51,7 @@ class LedgerFile:
 
     def __init__(self, path: str | os.PathLike, new: Book | None) -> None:
         self.path = pathlib.Path(os.path.realpath(path))
-        self._seen: Any = new  # later what was last read or written here
+        self._seen: Any = new  # then the state last read or written here
         if self.path.suffix == ".gz":
             raise ValueError(f"`ledger` must not be compressed, got {self.path}.")
         if fcntl is None:
@@ -93,7 +93,9 @@ class LedgerFile:
                 file.write(charged.text[len(book.text) :])
             os.fsync(book.held)
         except OSError as error:
-            with contextlib.suppress(OSError):  # half a line would stop everything
+            with contextlib.suppress(
+                OSError
+            ):  # half a line would make the file invalid
                 os.ftruncate(book.held, len(book.text))
             raise ValueError(
                 f"`ledger` must be possible to write, {self.path}: {error.strerror}; "
@@ -108,7 +110,7 @@ class LedgerFile:
             charged = with_charge(book, cost, purpose, inode)
             file.write(charged.text)
         try:
-            os.fsync(book.held)  # the folder, which knows the file's name
+            os.fsync(book.held)  # the folder, which has the file's name
         except OSError as error:
             raise ValueError(
                 f"`ledger` must be in a folder that reaches the disk, {self.path}: "
@@ -152,7 +154,7 @@ class LedgerFile:
             raise ValueError(
                 f"`ledger` must be an undamaged file of format {' or '.join(FORMATS)} "
                 f"and of kinds of guarantee that are installed, {self.path} is not: "
-                "nothing is charged until it is mended."
+                "nothing is charged until it is repaired."
             ) from None
         if book.inode not in (None, status.st_ino):
             left = in_words(
@@ -178,7 +180,7 @@ def _locked(path: pathlib.Path, flags: int) -> Iterator[int]:
             waited = time.monotonic() - start
             if waited > _PATIENCE:
                 raise TimeoutError(errno.EBUSY, "another process keeps it locked")
-            time.sleep(_INTERVAL + waited / 10)  # many that wait must not hinder it
+            time.sleep(_INTERVAL + waited / 10)  # rarely, if many processes wait
     except OSError as error:
         raise ValueError(
             f"`ledger` must be possible to open and to lock, {path}: {error.strerror}."
@@ -186,7 +188,7 @@ def _locked(path: pathlib.Path, flags: int) -> Iterator[int]:
     try:
         yield held
     finally:
-        fcntl.flock(held, fcntl.LOCK_UN)  # a process forked meanwhile holds it, too
+        fcntl.flock(held, fcntl.LOCK_UN)  # a process forked meanwhile holds it too
         os.close(held)
 
 

@@ -139,8 +139,8 @@ MUTANTS = (
         "budget not charged",
         "composition: the cheapest of the parts",
         _COMPOSITION,
-        'dearest = max(PureDP.of(cost, "costs").epsilon for cost in costs)',
-        'dearest = min(PureDP.of(cost, "costs").epsilon for cost in costs)',
+        'largest = max(PureDP.of(cost, "costs").epsilon for cost in costs)',
+        'largest = min(PureDP.of(cost, "costs").epsilon for cost in costs)',
         (_IN_COMPOSITION + "test_parts_by_value_cost_the_dearest_once_or_twice",),
     ),
     Mutant(
