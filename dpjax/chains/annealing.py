@@ -127,9 +127,8 @@ def annealed(
         refuse_traced(value, log_weight)
     if weight_epsilon is None:
         return AnnealedSample(value, None, cost)
-    scale = _weight_sensitivity(clip, exact[-1], adjacency) / exact_epsilon(
-        weight_epsilon, "weight_epsilon"
-    )
+    widest = clip.width if adjacency == REPLACE_ONE else clip.largest
+    scale = exact[-1] * widest / exact_epsilon(weight_epsilon, "weight_epsilon")
     noise = float_above(scale) * jr.laplace(key_noise, (), log_weight.dtype)
     return AnnealedSample(value, log_weight + noise, cost)
 
@@ -186,9 +185,3 @@ def _cost(
     if weight_epsilon is not None:
         costs.append(budget_of(weight_epsilon, adjacency, "weight_epsilon"))
     return basic(*costs)
-
-
-def _weight_sensitivity(clip: Clip, last: Fraction, adjacency: Adjacency) -> Fraction:
-    if adjacency == REPLACE_ONE:
-        return last * clip.width
-    return last * clip.largest

@@ -65,7 +65,12 @@ def barker(
         Barker (1965) for the rule; Foulds, Geumlek, Welling & Chaudhuri (UAI-16),
         section 4, promises a guarantee for Metropolis–Hastings.
     """
-    _refuse(acceptance)
+    if acceptance != "barker":
+        raise ValueError(
+            "`acceptance` must be 'barker': min(1, r) moves surely where r is at least "
+            "1, so that staying shows which table it was, an infinite loss; got "
+            f"{acceptance!r}."
+        )
     clip = clip_to(bounds)
     cost, temperature = price_of(clip.width, epsilon, adjacency, latents)
     each = of_each(log_likelihood, latents)
@@ -91,12 +96,3 @@ def choose(key: Key, log_ratio: Array, moved: Array, stayed: Array) -> Array:
     """The value that Barker's rule selects."""
     accepted = jnp.log(jr.uniform(key)) < jax.nn.log_sigmoid(log_ratio)
     return jnp.where(accepted, moved, stayed)
-
-
-def _refuse(acceptance: str) -> None:
-    if acceptance != "barker":
-        raise ValueError(
-            "`acceptance` must be 'barker': min(1, r) moves surely where r is at least "
-            "1, so that staying shows which table it was, an infinite loss; got "
-            f"{acceptance!r}."
-        )

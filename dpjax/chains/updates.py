@@ -18,18 +18,9 @@ from jaxtyping import Array
 
 from dpjax._checks import whole
 from dpjax._types import Key, Scalar
+from dpjax.chains import price
 from dpjax.chains.blocks import State
 from dpjax.chains.laws import draw_categorical
-from dpjax.chains.price import (
-    Bounds,
-    clip_to,
-    float_above,
-    of_each,
-    price_of,
-    refuse_prior,
-    shaped,
-    table_width,
-)
 from dpjax.chains.private_chain import ChargedStep
 from dpjax.distributions import TruncatedDirichlet
 from dpjax.privacy import REPLACE_ONE, Adjacency, Epsilon, exact_epsilon
@@ -38,7 +29,7 @@ from dpjax.privacy import REPLACE_ONE, Adjacency, Epsilon, exact_epsilon
 def latents(
     name: str,
     log_likelihood: Callable[[State, Any], Array],
-    bounds: Bounds,
+    bounds: price.Bounds,
     epsilon: Epsilon,
     *,
     log_prior: Callable[[State], Array],
@@ -73,17 +64,17 @@ def latents(
         Foulds, Geumlek, Welling & Chaudhuri (UAI-16), section 4.1, for the pass; its
         4ΔQ/N for a random scan is wrong.
     """
-    clip = clip_to(bounds)
-    cost, temperature = price_of(clip.width, epsilon, REPLACE_ONE)
-    each = of_each(lambda state, record, _: log_likelihood(state, record))
+    clip = price.clip_to(bounds)
+    cost, temperature = price.price_of(clip.width, epsilon, REPLACE_ONE)
+    each = price.of_each(lambda state, record, _: log_likelihood(state, record))
     if updates is not None or replacement:
         whole(1, updates=updates)
 
     def law(records: Any, state: State) -> Array:
         prior = log_prior(state)
-        shaped(prior, jnp.shape(prior)[-1:], "log_prior")
+        price.shaped(prior, jnp.shape(prior)[-1:], "log_prior")
         fits = each(state, records)
-        shaped(fits, (len(fits), *prior.shape), "log_likelihood")
+        price.shaped(fits, (len(fits), *prior.shape), "log_likelihood")
         return prior[None] + clip(fits) / temperature
 
     def update(key: Key, records: Any, state: State) -> State:
@@ -94,7 +85,7 @@ def latents(
                 f"{updates}."
             )
         logits = law(records, state)
-        shaped(old, (len(logits),), name)
+        price.shaped(old, (len(logits),), name)
         if updates is None:
             return {**state, name: draw_categorical(key, logits)}
         key_which, key_draw = jr.split(key)
@@ -112,7 +103,7 @@ def _repeatedly(name: str, law: Callable, times: int) -> Callable:
     """Updates of random records in turn, drawn with replacement."""
 
     def step(key: Key, records: Any, state: State) -> State:
-        shaped(state[name], jnp.shape(state[name])[:1], name)
+        price.shaped(state[name], jnp.shape(state[name])[:1], name)
 
         def update(carried: tuple[Key, State], _: None) -> tuple[tuple, None]:
             key, state = carried
@@ -130,7 +121,7 @@ def _repeatedly(name: str, law: Callable, times: int) -> Callable:
 def collapsed(
     name: str,
     log_conditional: Callable[[State, Any, Array], Array],
-    bounds: Bounds,
+    bounds: price.Bounds,
     epsilon: Epsilon,
     *,
     n: int,
@@ -154,13 +145,13 @@ def collapsed(
         ValueError: if an argument is out of range.
     """
     whole(1, n=n)
-    clip = clip_to(bounds)
-    cost, temperature = price_of(clip.width, epsilon, REPLACE_ONE)
+    clip = price.clip_to(bounds)
+    cost, temperature = price.price_of(clip.width, epsilon, REPLACE_ONE)
 
     def one(records: Any, state: State, i: Array) -> Array:
-        shaped(state[name], (n,), name)
+        price.shaped(state[name], (n,), name)
         found = log_conditional(state, records, i)
-        shaped(found, jnp.shape(found)[-1:], "log_conditional")
+        price.shaped(found, jnp.shape(found)[-1:], "log_conditional")
         return clip(found) / temperature
 
     def law(records: Any, state: State) -> Array:
@@ -183,7 +174,7 @@ def collapsed(
 def choice(
     name: str,
     log_likelihood: Callable[[State, Any, State], Array],
-    bounds: Bounds,
+    bounds: price.Bounds,
     epsilon: Epsilon,
     *,
     adjacency: Adjacency,
@@ -212,15 +203,15 @@ def choice(
     Reference:
         Foulds, Geumlek, Welling & Chaudhuri (UAI-16), equation 19.
     """
-    clip = clip_to(bounds)
-    cost, temperature = price_of(clip.width, epsilon, adjacency, latents)
-    each = of_each(log_likelihood, latents)
+    clip = price.clip_to(bounds)
+    cost, temperature = price.price_of(clip.width, epsilon, adjacency, latents)
+    each = price.of_each(log_likelihood, latents)
 
     def law(records: Any, state: State) -> Array:
         prior, fits = log_prior(state), each(state, records)
-        shaped(prior, jnp.shape(prior)[-1:], "log_prior")
-        shaped(fits, (len(fits), *prior.shape), "log_likelihood")
-        shaped(state[name], (), name)
+        price.shaped(prior, jnp.shape(prior)[-1:], "log_prior")
+        price.shaped(fits, (len(fits), *prior.shape), "log_likelihood")
+        price.shaped(state[name], (), name)
         return prior + clip(fits).sum(axis=0) / temperature
 
     def update(key: Key, records: Any, state: State) -> State:
@@ -272,16 +263,16 @@ def table(
     rows, levels = shape
     whole(1, rows=rows)
     whole(2, levels=levels)
-    refuse_prior(prior=prior)
-    width = table_width(levels, least)
-    cost, temperature = price_of(width, epsilon, adjacency, latents)
-    each = of_each(cell, latents)
-    bound = float_above(exact_epsilon(least, "least"))
+    price.refuse_prior(prior=prior)
+    width = price.table_width(levels, least)
+    cost, temperature = price.price_of(width, epsilon, adjacency, latents)
+    each = price.of_each(cell, latents)
+    bound = price.float_above(exact_epsilon(least, "least"))
 
     def law(records: Any, state: State) -> Array:
         row, level = (x.astype(jnp.int32) for x in each(state, records))
-        shaped(row, (len(row),), "cell")
-        shaped(level, (len(row),), "cell")
+        price.shaped(row, (len(row),), "cell")
+        price.shaped(level, (len(row),), "cell")
         inside = (row >= 0) & (row < rows) & (level >= 0) & (level < levels)
         places = jnp.where(inside, row * levels + level, rows * levels)
         counts = jnp.zeros(rows * levels).at[places].add(1, mode="drop")

@@ -117,14 +117,11 @@ class CellGrid:
         """The grid of every row of all tables, in order."""
         return tuple(grid for grid, number in self._tables() for _ in range(number))
 
-    @property
-    def _bits(self) -> int:
-        return min(16, _PRIOR_BITS // len(self.grids))
-
     @cached_property
     def rows(self) -> tuple[Row, ...]:
         """The rows of all tables, in order, with all their points."""
-        return tuple(_row(grid, self.prior, self._bits) for grid in self.grids)
+        bits = min(16, _PRIOR_BITS // len(self.grids))
+        return tuple(_row(grid, self.prior, bits) for grid in self.grids)
 
     @property
     def prior_ranges(self) -> list[PriorRange]:

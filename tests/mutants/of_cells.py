@@ -134,8 +134,8 @@ MUTANTS = (
         "law changed",
         "cells of a posterior: rows without the prior",
         _CELL_GRID,
-        "_row(grid, self.prior, self._bits) for grid in self.grids",
-        "_row(grid, Fraction(1), self._bits) for grid in self.grids",
+        "_row(grid, self.prior, bits) for grid in self.grids",
+        "_row(grid, Fraction(1), bits) for grid in self.grids",
         (_IN_CELL_MASS + "test_prior_weights_are_those_of_a_dirichlet",),
     ),
     Mutant(
