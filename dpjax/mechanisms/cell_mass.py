@@ -60,10 +60,10 @@ class CellMass(base.ParameterMechanism):
 
         $$\pi = \frac{\max \xi\, e^s - \min \xi}{1 + \max \xi\, (e^s - 1)}.$$
 
-        That s is up to twice Algorithm 3's $\epsilon / (2 \Delta)$, never less, and is
-        reduced by what the scores, which are integers, are off. They are drawn from
-        without rounding. Proof: `docs/proofs.md`, section 13. Timing and memory are not
-        covered.
+        That s is up to twice Algorithm 3's $\epsilon / (2 \Delta)$, never less; the
+        largest one is taken that is proved for scores rounded to integers. Draws have
+        no rounding in their law. Proof: `docs/proofs.md`, section 13. Timing and memory
+        are not covered.
 
     Reference:
         Zhang, Rubinstein & Dimitrakakis (AAAI-16), Algorithm 3 (there with densities
