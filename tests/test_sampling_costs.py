@@ -208,10 +208,10 @@ def test_the_lowest_temperature_of_a_family_keeps_the_budget(name, adjacency, n)
     n = n if adjacency == "replace-one" else None
     args, limit = (adjacency, prior, n), grid.widest(adjacency)
     heat = sampling_loss.lowest_temperature(
-        limit, budget, lambda t: parameter_grid.sample_loss(grid, t, *args), n
+        limit, budget, lambda t: grid.sample_loss(t, *args), n
     )
-    assert parameter_grid.sample_loss(grid, heat, *args) <= budget
-    assert parameter_grid.sample_loss(grid, heat - Fraction(1, 1000), *args) > budget
+    assert grid.sample_loss(heat, *args) <= budget
+    assert grid.sample_loss(heat - Fraction(1, 1000), *args) > budget
 
 
 @pytest.mark.parametrize("n", [1, 2, 5])
@@ -234,7 +234,7 @@ def test_at_a_public_n_a_family_costs_what_the_worst_neighbours_lose(name, n, pr
     moves = range(1, grid.units - grid.lowest + 1)
     pairs = [(a, a + d) for a in logs for d in moves if a + d in logs]
     worst = max(np.abs(logs[a] - logs[b]).max() for a, b in pairs)
-    loss = float(parameter_grid.sample_loss(grid, heat, "replace-one", prior, n))
+    loss = float(grid.sample_loss(heat, "replace-one", prior, n))
     assert loss == pytest.approx(worst, abs=1e-9)
 
 

@@ -24,9 +24,7 @@ from dpjax.mechanisms.parameter_grid import (
     TABLE_BITS,
     ParameterGrid,
     Prior,
-    posterior_scores,
     refuse_prior,
-    sample_loss,
     widest_grid,
 )
 from dpjax.mechanisms.sampling_loss import lowest_temperature
@@ -142,7 +140,7 @@ class FamilyPosteriorSampler(base.PosteriorSampler):
         else:
             grid = widest_grid(family, grid_within, each * given, adjacency)
         n = n if adjacency == REPLACE_ONE else None
-        loss = partial(sample_loss, grid, adjacency=adjacency, prior=prior, n=n)
+        loss = partial(grid.sample_loss, adjacency=adjacency, prior=prior, n=n)
         least = given or lowest_temperature(grid.widest(adjacency), each, loss, n)
         derived = given is None and least >= 1
         used = least if derived else given or Fraction(1)
@@ -152,8 +150,8 @@ class FamilyPosteriorSampler(base.PosteriorSampler):
     @property
     def loss(self) -> Fraction:
         """The cost of all samples, derived from public choices alone."""
-        return self.samples * sample_loss(
-            self.grid, self.temperature, self.adjacency, self.prior, self.n
+        return self.samples * self.grid.sample_loss(
+            self.temperature, self.adjacency, self.prior, self.n
         )
 
     def draw_with(self, bits: Bits, exact: Int[Array, " m"]) -> np.ndarray:
@@ -179,7 +177,8 @@ class FamilyPosteriorSampler(base.PosteriorSampler):
             raise ValueError(
                 f"`exact` must be {size} rounded sums over the public n records."
             )
-        return posterior_scores(self.grid, 1 / self.temperature, self.prior, totals, n)
+        power = 1 / self.temperature
+        return self.grid.posterior_scores(power, self.prior, totals, n)
 
     def sample(self, key: Key, exact: Int[Array, " m"]) -> Float[Array, "samples p"]:
         """Draw in real arithmetic: for studies."""

@@ -9,9 +9,7 @@ __all__ = [
     "TABLE_BITS",
     "ParameterGrid",
     "Prior",
-    "posterior_scores",
     "refuse_prior",
-    "sample_loss",
     "widest_grid",
 ]
 
@@ -159,6 +157,39 @@ class ParameterGrid:
         widest = max(int(max(change) - min(change)) for change in added)
         return Fraction(widest, 1 << TABLE_BITS)
 
+    def sample_loss(
+        self,
+        temperature: Fraction,
+        adjacency: Adjacency,
+        prior: Prior | None,
+        n: int | None,
+    ) -> Fraction:
+        """Loss of one sample: exact with one parameter and public n, else its limit."""
+        limit = self.widest(adjacency) / temperature
+        if n is None or self.tables[0].shape[1] > 1:
+            return limit
+        steps, power = self.tables[0][:, 0], 1 / temperature
+        move = self.units - self.lowest
+        losses = []
+        for start, moved in ((self.lowest, move), (self.units, -move)):
+            gains = [moved * int(step) for step in (min(steps), max(steps))]
+            largest = power * Fraction(max(gains), 1 << TABLE_BITS)
+            before, after = (
+                log_of_sum(*self.posterior_scores(power, prior, [n * start + x], n))
+                for x in (0, moved)
+            )
+            losses.append(largest - after[0] + before[1])
+        return min(limit, Fraction(math.ceil(max(losses) * _ROUNDING), _ROUNDING))
+
+    def posterior_scores(
+        self, power: Fraction, prior: Prior | None, totals: list[int], n: int
+    ) -> tuple[list[int], Fraction]:
+        """Log-posterior of every point up to a constant: integers, and their unit."""
+        scores = power.numerator * self.scores(totals, n)
+        if prior is not None:
+            scores = scores + power.denominator * self.prior_scores(*prior)
+        return scores.tolist(), Fraction(1, power.denominator << TABLE_BITS)
+
 
 def _integers(numbers: np.ndarray) -> np.ndarray:
     """Python integers in units of 2^-50."""
@@ -204,38 +235,3 @@ def widest_grid(
         "`temperature` must be higher for this epsilon, whatever the truncation: leave "
         "it out to have it derived."
     )
-
-
-def sample_loss(
-    grid: ParameterGrid,
-    temperature: Fraction,
-    adjacency: Adjacency,
-    prior: Prior | None,
-    n: int | None,
-) -> Fraction:
-    """Loss of one sample: exact with one parameter and a public n, else its limit."""
-    limit = grid.widest(adjacency) / temperature
-    if n is None or grid.tables[0].shape[1] > 1:
-        return limit
-    steps, power = grid.tables[0][:, 0], 1 / temperature
-    move = grid.units - grid.lowest
-    losses = []
-    for start, moved in ((grid.lowest, move), (grid.units, -move)):
-        gains = [moved * int(step) for step in (min(steps), max(steps))]
-        largest = power * Fraction(max(gains), 1 << TABLE_BITS)
-        before, after = (
-            log_of_sum(*posterior_scores(grid, power, prior, [n * start + change], n))
-            for change in (0, moved)
-        )
-        losses.append(largest - after[0] + before[1])
-    return min(limit, Fraction(math.ceil(max(losses) * _ROUNDING), _ROUNDING))
-
-
-def posterior_scores(
-    grid: ParameterGrid, power: Fraction, prior: Prior | None, totals: list[int], n: int
-) -> tuple[list[int], Fraction]:
-    """Log-posterior of every point up to a constant: integers, and their unit."""
-    scores = power.numerator * grid.scores(totals, n)
-    if prior is not None:
-        scores = scores + power.denominator * grid.prior_scores(*prior)
-    return scores.tolist(), Fraction(1, power.denominator << TABLE_BITS)

@@ -103,7 +103,8 @@ FUNCTIONS = {
     "mechanisms/parameter_grid.py": (
         "ParameterGrid.__post_init__", "ParameterGrid._axis", "ParameterGrid.tables",
         "ParameterGrid.scores", "ParameterGrid.widest", "ParameterGrid._widest_of_one",
-        "_integers", "widest_grid", "sample_loss", "posterior_scores",
+        "_integers", "widest_grid", "ParameterGrid.sample_loss",
+        "ParameterGrid.posterior_scores",
     ),
     "mechanisms/family_posterior_sampler.py": (
         "FamilyPosteriorSampler.calibrate",

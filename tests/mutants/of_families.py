@@ -158,8 +158,8 @@ MUTANTS = (
         "ε doubled",
         "family posterior: the likelihood without its temperature",
         _FAMILY_LOSS,
-        "scores = power.numerator * grid.scores(totals, n)",
-        "scores = (power.numerator + 1) * grid.scores(totals, n)",
+        "scores = power.numerator * self.scores(totals, n)",
+        "scores = (power.numerator + 1) * self.scores(totals, n)",
         (
             _IN_SAMPLING_COSTS
             + "test_at_a_public_n_a_family_costs_what_the_worst_neighbours_lose",
@@ -169,8 +169,8 @@ MUTANTS = (
         "law changed",
         "family posterior: the prior is tempered too",
         _FAMILY_LOSS,
-        "scores = scores + power.denominator * grid.prior_scores(*prior)",
-        "scores = scores + power.numerator * grid.prior_scores(*prior)",
+        "scores = scores + power.denominator * self.prior_scores(*prior)",
+        "scores = scores + power.numerator * self.prior_scores(*prior)",
         (
             _IN_SAMPLING_COSTS
             + "test_at_a_public_n_a_family_costs_what_the_worst_neighbours_lose",

@@ -69,8 +69,8 @@ MUTANTS = (
         "budget not charged",
         "family posterior: many samples for the price of one",
         _FAMILY_POSTERIOR,
-        "return self.samples * sample_loss(\n            self.grid",
-        "return sample_loss(\n            self.grid",
+        "return self.samples * self.grid.sample_loss(",
+        "return self.grid.sample_loss(",
         (_IN_SAMPLING_COSTS + "test_many_samples_of_a_family_share_the_budget",),
     ),
     Mutant(
@@ -126,16 +126,16 @@ MUTANTS = (
         "ε doubled",
         "families: half of the limit where n is private",
         _FAMILY_LOSS,
-        "        return limit\n    steps",
-        "        return limit / 2\n    steps",
+        "            return limit\n        steps",
+        "            return limit / 2\n        steps",
         (_IN_FAMILY_POSTERIOR + "test_of_many_records_the_limit_is_needed",),
     ),
     Mutant(
         "branch left out",
         "families: the loss at one of two ends",
         _FAMILY_LOSS,
-        "((grid.lowest, move), (grid.units, -move)):",
-        "((grid.lowest, move),):",
+        "((self.lowest, move), (self.units, -move)):",
+        "((self.lowest, move),):",
         (
             _IN_SAMPLING_COSTS
             + "test_at_a_public_n_a_family_costs_what_the_worst_neighbours_lose",

@@ -90,8 +90,8 @@ MUTANTS = (
         "ε doubled",
         "family posterior: drawn at half the temperature",
         "mechanisms/family_posterior_sampler.py",
-        "posterior_scores(self.grid, 1 / self.temperature,",
-        "posterior_scores(self.grid, 2 / self.temperature,",
+        "power = 1 / self.temperature",
+        "power = 2 / self.temperature",
         (_FAMILY + _TOLD_APART + "[poisson-replace-one]",),
     ),
     Mutant(
