@@ -127,8 +127,9 @@ def annealed(
         refuse_traced(value, log_weight)
     if weight_epsilon is None:
         return AnnealedSample(value, None, cost)
-    widest = clip.width if adjacency == REPLACE_ONE else clip.largest
-    scale = exact[-1] * widest / exact_epsilon(weight_epsilon, "weight_epsilon")
+    largest = max(abs(clip.low), abs(clip.high))
+    change = clip.width if adjacency == REPLACE_ONE else largest
+    scale = exact[-1] * change / exact_epsilon(weight_epsilon, "weight_epsilon")
     noise = float_above(scale) * jr.laplace(key_noise, (), log_weight.dtype)
     return AnnealedSample(value, log_weight + noise, cost)
 

@@ -166,11 +166,6 @@ class Clip(NamedTuple):
         """Δ."""
         return self.high - self.low
 
-    @property
-    def largest(self) -> Fraction:
-        """The largest magnitude."""
-        return max(abs(self.low), abs(self.high))
-
     def __call__(self, log_likelihood: Array) -> Array:
         """Clip to the bounds."""
         low, high = float_above(self.low), float_below(self.high)
