@@ -132,9 +132,8 @@ def public_chain(
         released: from `dpjax.release` or `dpjax.load`; nothing else is accepted.
         step: `step(key, values, state)` returns the next state and an info, as steps of
             `dpjax.chains` do; `values` are the noisy integers of the release, which may
-            be
-            negative: `jnp.maximum(values, 0)` makes counts of them. Build it once: each
-                new function is compiled again.
+            be negative: `jnp.maximum(values, 0)` makes counts of them. Build it once:
+            each new function is compiled again.
         start: the state before the first sweep.
         sweeps: how many.
 

@@ -35,7 +35,7 @@ class Ledger(Unpickled):
             of `budget`.
         budget: the whole budget as a guarantee of any kind, the currency of the ledger;
             None: `epsilon`. If both are None, it is that of the file at `path`, which
-                must exist.
+            must exist.
         path: of a JSON Lines file, whose first line has the budget and the adjacency,
             and every other one a charge. The first charge creates it; None: in memory,
             for this process alone.
