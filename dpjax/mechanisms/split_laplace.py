@@ -46,9 +46,9 @@ class SplitLaplace(base.MechanismWithLaw, base.ExactMechanism):
 
     Privacy:
         $\sum_f \epsilon_f$-DP, exactly, for the adjacency of the sensitivity, by basic
-        composition: neighbours move each table by at most $\Delta$ in L1, and the noise
-            of the tables is independent (`docs/proofs.md`, section 7). Otherwise as
-            `DiscreteLaplace`.
+        composition: neighbours move each table by at most $\Delta$ in L1, and the
+        noise of the tables is independent (`docs/proofs.md`, section 7). Otherwise as
+        `DiscreteLaplace`.
 
     Raises:
         ValueError: unless there is one mechanism, name and length for each table.
