@@ -4,9 +4,10 @@ Axes: n records, d variables, m numbers of a statistic, c cells of all node tabl
 k levels, e budgets, r repeats.
 """
 
-__all__ = ["Cells", "Flat", "Key", "Records", "Scalar", "Scalars"]
+__all__ = ["Cells", "Described", "Flat", "Key", "Records", "Scalar", "Scalars"]
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from jaxtyping import Array, ArrayLike, Integer, Key as _Key, Real
 
@@ -14,6 +15,7 @@ Key = _Key[Array, ""]
 Records = Integer[ArrayLike, "n d"]
 Flat = Real[Array, "*batch m"]
 Cells = Real[Array, "*batch c"]
+Described = Mapping[str, Any]  # plain data of a file
 
 if TYPE_CHECKING:
     Scalar = int | float | Array

@@ -16,8 +16,8 @@ import pytest
 
 import dpjax as dp
 from dpjax.audits import Verdict, audit_exactly, case_names, largest_loss, neighbouring
-from dpjax.audits.confidence import loss_bounds
 from dpjax.audits.drawing import Outputs
+from dpjax.audits.events import loss_bounds
 from dpjax.audits.noisy_cases import NOISY_CASES
 from dpjax.audits.scores import _lowest_bit, by_bits
 from dpjax.audits.subjects import rows_of_noise

@@ -15,7 +15,7 @@ from dpjax.mechanisms import DiscreteLaplace, Laplace
 from dpjax.posteriors import PlugInPosterior
 from dpjax.privacy import Sensitivity
 from dpjax.releases import file_format
-from dpjax.releases.consistency import consistent
+from dpjax.releases.released import consistent
 from dpjax.statistics import FourierCoefficients, NetworkCounts, fourier_sensitivity
 from dpjax.tables.fourier_basis import contrasts, from_coefficients, to_coefficients
 from dpjax.tables.layout import TableLayout

@@ -7,7 +7,7 @@ import pytest
 
 from dpjax.data.intervals import Interval
 from dpjax.noise.discrete_laplace import LARGEST
-from dpjax.releases import measuring
+from dpjax.releases import publish
 from dpjax.statistics import Sufficient
 
 ADJACENCIES = ["replace-one", "add-remove"]
@@ -22,7 +22,7 @@ def statistic(adjacency):
 def test_the_largest_sums_are_exact(adjacency):
     """2^29, in each component that a record can fill."""
     most = LARGEST // UNITS
-    exact, n = measuring.measured(statistic(adjacency), np.ones((most, 1)))
+    exact, n = publish.measured(statistic(adjacency), np.ones((most, 1)))
     assert n == most
     assert LARGEST == 2**29 == np.abs(exact).max()
     assert exact[:2].tolist() == [2**29] * 2
@@ -32,14 +32,14 @@ def test_the_largest_sums_are_exact(adjacency):
 def test_a_record_more_is_refused(adjacency):
     records = np.ones((LARGEST // UNITS + 1, 1))
     with pytest.raises(ValueError, match="must have at most 8192 records for exact"):
-        measuring.measured(statistic(adjacency), records)
+        publish.measured(statistic(adjacency), records)
 
 
 def test_batches_are_counted_up_to_the_limit(monkeypatch):
     """All that came so far count, and each with its units."""
-    monkeypatch.setattr(measuring, "LARGEST", 7 * UNITS)
+    monkeypatch.setattr(publish, "LARGEST", 7 * UNITS)
     batches = [np.zeros((k, 1)) for k in (3, 0, 4, 1, 9)]
-    taken = measuring._of_few(iter(batches), statistic("add-remove"))
+    taken = publish._of_few(iter(batches), statistic("add-remove"))
     assert [len(next(taken)) for _ in range(3)] == [3, 0, 4]
     with pytest.raises(ValueError, match="must have at most 7 records for exact"):
         next(taken)
@@ -48,15 +48,15 @@ def test_batches_are_counted_up_to_the_limit(monkeypatch):
 def test_a_statistic_of_numbers_is_not_counted_as_tables():
     """One whole: each record is rounded by itself."""
     records = np.linspace(-1, 1, 101)[:, None]
-    exact, n = measuring.measured(statistic("add-remove"), records)
-    one = [measuring.measured(statistic("add-remove"), x[None])[0] for x in records]
+    exact, n = publish.measured(statistic("add-remove"), records)
+    one = [publish.measured(statistic("add-remove"), x[None])[0] for x in records]
     np.testing.assert_array_equal(exact, np.sum(one, axis=0))
     assert n == 101
 
 
 def test_records_of_a_program_are_refused():
     def run(records):
-        return measuring.measured(statistic("add-remove"), records)[0]
+        return publish.measured(statistic("add-remove"), records)[0]
 
     with pytest.raises(ValueError, match="outside of `jit` and `vmap`"):
         jax.jit(run)(jnp.zeros((3, 1)))

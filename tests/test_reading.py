@@ -24,7 +24,7 @@ from pyarrow import csv
 
 import dpjax as dp
 from dpjax.data.columns import csv_blocks
-from dpjax.releases.measuring import measured
+from dpjax.releases.publish import measured
 from dpjax.statistics import NetworkCounts, Sufficient
 from dpjax.tables.counts import check_records
 

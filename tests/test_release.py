@@ -11,7 +11,7 @@ import pytest
 import dpjax as dp
 from dpjax.mechanisms import discrete_laplace
 from dpjax.noise import tables
-from dpjax.releases import measuring, publish
+from dpjax.releases import publish
 from tests.helpers.networks import (
     TINY,
     measure,
@@ -214,7 +214,7 @@ def test_neither_records_nor_keys_are_in_the_compiled_programs():
     records = np.array([[1, 2], [0, 1], [1, 0]], np.uint8)
     caught = jax.jit(lambda: statistic.measure(records)).lower().as_text()
     assert re.search(r"dense<\[\[1, 2\]", caught)  # what a closure would show
-    text = measuring._measure.lower(records, statistic).as_text()
+    text = publish._measure.lower(records, statistic).as_text()
     assert not re.search(r"dense<\[\[1, 2\]", text)
     noise = dp.mechanisms.DiscreteLaplace.calibrate(
         1, statistic.sensitivity("add-remove")

@@ -14,11 +14,11 @@ from dpjax.families import Bernoulli, Exponential, Poisson
 from dpjax.mechanisms import (
     FamilyPosteriorSampler,
     NetworkPosteriorSampler,
-    family_loss,
+    parameter_grid,
     sampling_loss,
 )
 from dpjax.mechanisms.parameter_grid import TABLE_BITS, ParameterGrid
-from dpjax.mechanisms.truncation import choose_share, grids_of_share, temperature
+from dpjax.mechanisms.sampling_loss import choose_share, grids_of_share
 from dpjax.noise.simplex_grid import LOG_BITS, SimplexGrid, log_table
 from dpjax.statistics import Sufficient
 
@@ -79,8 +79,11 @@ def test_more_levels_and_a_private_number_are_charged_their_limit():
 @pytest.mark.parametrize("n", [None, 1, 7])
 def test_the_lowest_temperature_keeps_the_budget_and_none_lower_does(adjacency, n):
     rows, prior, budget = ((GRID, True), (GRID, False)), Fraction(1), Fraction(9, 10)
-    heat = temperature(rows, budget, adjacency, prior, n)
     args = (adjacency, prior, n)
+    limit = sampling_loss.limit_loss(rows, Fraction(1), adjacency)
+    heat = sampling_loss.lowest_temperature(
+        limit, budget, lambda t: sampling_loss.sample_loss(rows, t, *args), n
+    )
     assert sampling_loss.sample_loss(rows, heat, *args) <= budget
     assert sampling_loss.sample_loss(rows, heat - Fraction(1, 1000), *args) > budget
 
@@ -203,10 +206,12 @@ def test_the_lowest_temperature_of_a_family_keeps_the_budget(name, adjacency, n)
     statistic = Sufficient(family, variables, adjacency, units)
     grid, prior, budget = grid_of(name, statistic), ((0.5,), 2.0), Fraction(1, 2)
     n = n if adjacency == "replace-one" else None
-    heat = family_loss.lowest_temperature(grid, budget, adjacency, prior, n)
-    args = (adjacency, prior, n)
-    assert family_loss.sample_loss(grid, heat, *args) <= budget
-    assert family_loss.sample_loss(grid, heat - Fraction(1, 1000), *args) > budget
+    args, limit = (adjacency, prior, n), grid.widest(adjacency)
+    heat = sampling_loss.lowest_temperature(
+        limit, budget, lambda t: grid.sample_loss(t, *args), n
+    )
+    assert grid.sample_loss(heat, *args) <= budget
+    assert grid.sample_loss(heat - Fraction(1, 1000), *args) > budget
 
 
 @pytest.mark.parametrize("n", [1, 2, 5])
@@ -229,7 +234,7 @@ def test_at_a_public_n_a_family_costs_what_the_worst_neighbours_lose(name, n, pr
     moves = range(1, grid.units - grid.lowest + 1)
     pairs = [(a, a + d) for a in logs for d in moves if a + d in logs]
     worst = max(np.abs(logs[a] - logs[b]).max() for a, b in pairs)
-    loss = float(family_loss.sample_loss(grid, heat, "replace-one", prior, n))
+    loss = float(grid.sample_loss(heat, "replace-one", prior, n))
     assert loss == pytest.approx(worst, abs=1e-9)
 
 
@@ -257,7 +262,7 @@ def test_the_widest_truncation_that_a_temperature_allows():
         ParameterGrid(
             Poisson(3), (("rate", *Poisson(3).truncation(share)["rate"]),), 9, 3, 0
         )
-        for share in family_loss._SHARES
+        for share in parameter_grid._SHARES
     ]
     widths = [grid.widest("add-remove") for grid in tried]
     assert made.grid.widest("add-remove") == max(x for x in widths if x <= 4)

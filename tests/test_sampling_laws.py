@@ -12,7 +12,7 @@ from dpjax.families import Bernoulli, Poisson
 from dpjax.mechanisms import FamilyPosteriorSampler, NetworkPosteriorSampler
 from dpjax.mechanisms.cell_grid import _exponential_below
 from dpjax.mechanisms.parameter_grid import TABLE_BITS, ParameterGrid
-from dpjax.mechanisms.truncation import grids_of_omega, grids_of_share
+from dpjax.mechanisms.sampling_loss import grids_of_omega, grids_of_share
 from dpjax.privacy import PureDP
 from dpjax.statistics import NetworkCounts, Sufficient
 

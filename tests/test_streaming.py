@@ -17,7 +17,7 @@ import pytest
 import dpjax as dp
 from dpjax.data.columns import csv_blocks, files
 from dpjax.noise.discrete_laplace import LARGEST
-from dpjax.releases.measuring import measured
+from dpjax.releases.publish import measured
 from dpjax.statistics import NetworkCounts
 from dpjax.tables.counts import batches, count_batches
 
@@ -186,7 +186,7 @@ def test_numbers_come_from_many_files_too(tmp_path):
 
 
 def test_too_many_records_are_refused_while_they_are_read(monkeypatch):
-    monkeypatch.setattr(dp.releases.measuring, "LARGEST", 500)
+    monkeypatch.setattr(dp.releases.publish, "LARGEST", 500)
     source = iter([np.zeros((100, 3), np.uint8)] * 10)
     ledger = dp.Ledger(1, adjacency="add-remove")
     with pytest.raises(ValueError, match="must have at most 500 records for exact"):

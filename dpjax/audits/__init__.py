@@ -1,4 +1,4 @@
-"""Attacks on privacy: does a mechanism lose more than it claims?"""
+"""Audits: does a mechanism lose more privacy than it claims?"""
 
 __all__ = [
     "Audited",

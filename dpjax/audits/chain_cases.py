@@ -1,4 +1,4 @@
-"""Cases of the suite whose updates read records, and pay for each: in floats."""
+"""Cases of the suite whose updates read records, each charged, in floats."""
 
 __all__ = ["CHAIN_CASES"]
 
@@ -13,16 +13,15 @@ import numpy as np
 from jaxtyping import Array
 
 from dpjax._types import Key
-from dpjax.audits.subjects import Case, Subject
+from dpjax.audits.subjects import IN_REALS, Case, Subject, cases
 from dpjax.chains import ChargedStep, barker, charged_chain, choice, latents, table
 from dpjax.data.variables import Variable
 from dpjax.event_logs import charged_hidden_markov, event_network
-from dpjax.privacy import ADJACENCIES, REPLACE_ONE, Adjacency, basic, budget_of
+from dpjax.privacy import REPLACE_ONE, Adjacency, basic, budget_of
 
 _BOUNDS = ("-2.302585093", "-0.105360516")
 _LOGS = (math.log(0.1), math.log(0.9))
-_IN_REALS = ("value", "likelihood")
-_SOME, _FEW = 50_000, 5000  # draws of what is slow, and of what is slower
+_SOME, _FEW = 50_000, 5000  # draws of slow and of slower releases
 _EVENTS = event_network(
     [
         Variable("place", ("here", "there")),
@@ -35,12 +34,12 @@ _EVENTS = event_network(
 
 
 def _fit(candidate: Array, record: Array) -> Array:
-    """The log-likelihood of a coin that shows its candidate side with .9."""
+    """The log-likelihood of a coin that shows its candidate side with chance .9."""
     return jnp.where(candidate == record, _LOGS[1], _LOGS[0])
 
 
 def _prior(state: Any) -> Array:
-    """The likelier candidate is the one that no record supports."""
+    """Log-probabilities: the likelier candidate is the one that no record supports."""
     return jnp.log(jnp.array([0.95, 0.05]))
 
 
@@ -117,17 +116,21 @@ def _chain(
         release=draw,
         data=data,
         neighbour=neighbour,
-        scores=_IN_REALS,
+        scores=IN_REALS,
         most=_SOME,
     )
 
 
 def _coins(n: int, adjacency: Adjacency) -> tuple[Array, Array]:
-    """Zeros, and one more or one less for a one."""
+    """Zeros, and the same with a one in place of a zero or in addition."""
     zeros = jnp.zeros(n, jnp.int32)
     one = jnp.ones(1, jnp.int32)
     kept = zeros[1:] if adjacency == REPLACE_ONE else zeros
     return zeros, jnp.concatenate([kept, one])
+
+
+def _only(step: Callable[[Fraction, Adjacency], ChargedStep]) -> Callable[..., list]:
+    return lambda epsilon, adjacency: [step(epsilon, adjacency)]
 
 
 def _two_sweeps(epsilon: Fraction, adjacency: Adjacency) -> list[ChargedStep]:
@@ -135,10 +138,10 @@ def _two_sweeps(epsilon: Fraction, adjacency: Adjacency) -> list[ChargedStep]:
 
 
 def _hidden_markov(epsilon: Fraction, adjacency: Adjacency) -> Subject:
-    """A sweep of two draws; an event that moves to another month and kind."""
+    """One sweep of two draws; an event moves to another month and kind."""
 
     def draw(key: Key, records: Array) -> tuple[Array, ...]:
-        paid = charged_hidden_markov(
+        charged = charged_hidden_markov(
             key,
             _EVENTS,
             records,
@@ -149,7 +152,7 @@ def _hidden_markov(epsilon: Fraction, adjacency: Adjacency) -> Subject:
             sweeps=1,
             burn_in=0,
         )
-        return paid.posterior.paths, paid.posterior.emission
+        return charged.posterior.paths, charged.posterior.emission
 
     data = np.array([[0, 0, 0]] * 3, np.int32)
     other = np.array([[0, 1, 1]], np.int32)
@@ -159,16 +162,11 @@ def _hidden_markov(epsilon: Fraction, adjacency: Adjacency) -> Subject:
         release=draw,
         data=data,
         neighbour=np.concatenate([kept, other]),
-        scores=_IN_REALS,
+        scores=IN_REALS,
         most=_FEW,
     )
 
 
-_MAKERS: dict[str, Callable[[Fraction, Adjacency], Subject]] = {
-    "paid-choice": partial(_chain, lambda e, a: [_choice(e, a)], ("side",), 1, 1),
-    "paid-barker": partial(_chain, lambda e, a: [_barker(e, a)], ("side",), 1, 1),
-    "paid-table": partial(_chain, lambda e, a: [_table(e, a)], ("table",), 1, 4),
-}
 CHAIN_CASES = (
     Case(
         "paid-chain",
@@ -176,10 +174,13 @@ CHAIN_CASES = (
         "real",
         partial(_chain, _two_sweeps, ("labels", "side"), 2, 2),
     ),
-    *(
-        Case(name, adjacency, "real", make)
-        for name, make in _MAKERS.items()
-        for adjacency in ADJACENCIES
+    *cases(
+        "real",
+        {
+            "paid-choice": partial(_chain, _only(_choice), ("side",), 1, 1),
+            "paid-barker": partial(_chain, _only(_barker), ("side",), 1, 1),
+            "paid-table": partial(_chain, _only(_table), ("table",), 1, 4),
+        },
     ),
     Case("paid-hmm", REPLACE_ONE, "real", _hidden_markov),  # slow to compile: once
 )

@@ -1,4 +1,4 @@
-"""Many draws of a release from two neighbours, block by block, in flat memory."""
+"""Draws of a release from two neighbours, block by block, in bounded memory."""
 
 __all__ = ["Outputs", "Release", "Sampler", "joined"]
 
@@ -24,9 +24,9 @@ class Outputs(NamedTuple):
     """Draws on the host.
 
     Attributes:
-        tree: as the release gives them, draws on the first axis of every array.
-        leaves: the same, an array of two axes each.
-        shapes: of a draw, and its path in the tree, array by array.
+        tree: as the release returns them, draws on the first axis of every array.
+        leaves: the same as matrices.
+        shapes: the path in the tree and the shape of a draw, for each array.
     """
 
     tree: Any
@@ -35,21 +35,18 @@ class Outputs(NamedTuple):
 
     @classmethod
     def of(cls, tree: Any) -> "Outputs":
-        """From arrays whose first axis is that of the draws.
-
-        Raises:
-            ValueError: if there are keys among them, or what is no number.
-        """
+        """Make outputs from arrays of real numbers with draws on the first axis."""
         flat = jax.tree_util.tree_flatten_with_path(tree)[0]
-        leaves = tuple(_as_numbers(leaf) for _, leaf in flat)
+        numbers = [_as_numbers(leaf) for _, leaf in flat]
+        leaves = tuple(x.reshape(len(x), int(np.prod(x.shape[1:]))) for x in numbers)
         shapes = tuple(
             (jax.tree_util.keystr(path), np.shape(leaf)[1:]) for path, leaf in flat
         )
-        return cls(tree, tuple(map(_as_rows, leaves)), shapes)
+        return cls(tree, leaves, shapes)
 
     @property
     def draws(self) -> int:
-        """How many."""
+        """The number of draws."""
         return len(self.leaves[0])
 
     def select(self, draws: slice) -> "Outputs":
@@ -64,12 +61,12 @@ def joined(blocks: list[Outputs]) -> Outputs:
 
 
 class Sampler:
-    """Draws of a release, a block at a time, by one program for all data of one shape.
+    """Draws of a release, block by block; one program for all data of one shape.
 
     Args:
         release: what is drawn.
-        compiled: whether the release is for JAX to trace and to map over keys.
-        batched: whether it is not, and takes a number of draws, which it returns on the
+        compiled: whether JAX traces the release and maps it over keys.
+        batched: whether it instead takes a number of draws, and returns them on the
             first axis.
         block: draws at a time; None: as many as fit.
     """
@@ -77,28 +74,25 @@ class Sampler:
     def __init__(
         self, release: Release, compiled: bool, batched: bool, block: int | None
     ) -> None:
-        self._release, self._block = release, block
-        self._compiled, self._batched = compiled and not batched, batched
+        def one_by_one(key: Key, data: Any, size: int) -> Any:
+            drawn = [release(one, data) for one in jr.split(key, size)]
+            return jax.tree.map(lambda *x: np.stack(x), *drawn)
 
         @partial(jax.jit, static_argnums=2)
-        def draw(key: Key, data: Any, size: int) -> Any:
+        def mapped(key: Key, data: Any, size: int) -> Any:
             return jax.vmap(release, (0, None))(jr.split(key, size), data)
 
-        self._draw = draw
+        self._block, self._compiled = block, compiled and not batched
+        self._draw = release if batched else mapped if compiled else one_by_one
 
     def width(self, key: Key, data: Any) -> int:
-        """How many numbers a draw has.
+        """How many numbers a draw has; `ValueError` if none."""
 
-        Raises:
-            ValueError: if it has none.
-        """
-        if self._compiled:
-            drawn = jax.eval_shape(self._release, key, data)
-        elif self._batched:
-            drawn = jax.tree.map(lambda x: x[0], self._release(key, data, 1))
-        else:
-            drawn = self._release(key, data)
-        sizes = [int(np.prod(jnp.shape(x))) for x in jax.tree.leaves(drawn)]
+        def one(key: Key, data: Any) -> Any:
+            return self._draw(key, data, 1)
+
+        drawn = jax.eval_shape(one, key, data) if self._compiled else one(key, data)
+        sizes = [int(np.prod(jnp.shape(x)[1:])) for x in jax.tree.leaves(drawn)]
         if not sum(sizes):
             raise ValueError("`release` must return at least one number, got none.")
         return sum(sizes)
@@ -106,10 +100,10 @@ class Sampler:
     def blocks(
         self, key: Key, data: Any, width: int, start: int, stop: int
     ) -> Iterator[Outputs]:
-        """The draws from `start` on, before `stop`.
+        """The draws from `start` on, before `stop`; each block has a key of its own.
 
         Args:
-            key: typed; each block has one of its own.
+            key: typed.
             data: the data set.
             width: how many numbers a draw has.
             start: number of the first draw.
@@ -118,29 +112,14 @@ class Sampler:
         size = self._block or max(1, min(_MOST_DRAWS, _MOST_NUMBERS // width))
         size = min(size, stop - start)
         for first in range(start, stop, size):
-            block = self._one_block(jr.fold_in(key, first), data, size)
-            yield block.select(slice(0, stop - first))
-
-    def _one_block(self, key: Key, data: Any, size: int) -> Outputs:
-        if self._compiled:
-            return Outputs.of(jax.tree.map(np.asarray, self._draw(key, data, size)))
-        if self._batched:
-            drawn = jax.tree.map(np.asarray, self._release(key, data, size))
-            if any(len(x) != size for x in jax.tree.leaves(drawn)):
+            drawn = self._draw(jr.fold_in(key, first), data, size)
+            block = Outputs.of(jax.tree.map(np.asarray, drawn))
+            if any(len(x) != size for x in block.leaves):
                 raise ValueError(
                     "`release` must return as many draws as it is asked for, if it is "
                     "`batched`."
                 )
-            return Outputs.of(drawn)
-        drawn = [
-            jax.tree.map(np.asarray, self._release(one, data))
-            for one in jr.split(key, size)
-        ]
-        return Outputs.of(jax.tree.map(lambda *x: np.stack(x), *drawn))
-
-
-def _as_rows(leaf: np.ndarray) -> np.ndarray:
-    return leaf.reshape(len(leaf), int(np.prod(leaf.shape[1:])))
+            yield block.select(slice(0, stop - first))
 
 
 def _as_numbers(leaf: Any) -> np.ndarray:

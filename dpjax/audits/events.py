@@ -1,17 +1,24 @@
-"""Sets of outputs by which an attacker tells neighbours apart, and the best of many."""
+"""Events that tell two neighbours apart, and lower bounds of the loss that they show.
 
-__all__ = ["Event", "Score", "best_event", "cuts_of"]
+A guarantee bounds how far apart the probabilities p and q of an event under two
+neighbours are. What p and q show is bounded with Clopper–Pearson bounds of p from below
+and of q from above, each at half of the level.
+"""
+
+__all__ = ["Event", "Score", "best_event", "cuts_of", "loss_bounds"]
 
 import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float64
+from jaxtyping import Float64, Real
+from scipy import special
 
-from dpjax.audits.confidence import loss_bounds
 from dpjax.audits.drawing import Outputs
 from dpjax.privacy import Guarantee
+
+Numbers = Real[np.ndarray, "*shape"]
 
 _TAIL = 0.1 ** np.arange(1.5, 4.5, 0.25)
 _SHARES = np.sort(np.concatenate([_TAIL, np.arange(0.05, 1, 0.05), 1 - _TAIL]))
@@ -24,8 +31,8 @@ class Score(NamedTuple):
 
     Attributes:
         name: in words.
-        of: the numbers.
-        indicator: whether they say yes or no, 1 or 0, to what the name says.
+        of: the numbers of many draws.
+        indicator: whether they are 1 or 0 for whether the name holds.
     """
 
     name: str
@@ -37,9 +44,9 @@ class Event(NamedTuple):
     """A set of outputs.
 
     Attributes:
-        score: of which it is the large values, or the small ones.
-        cut: the least of the large ones.
-        above: whether it is the large ones.
+        score: the number whose large or small values it contains.
+        cut: the least of the large values.
+        above: whether it contains the large ones.
         swapped: whether it is likelier under the neighbour.
         bound: the loss that the draws suggest by which it was chosen.
     """
@@ -51,7 +58,7 @@ class Event(NamedTuple):
     bound: float
 
     def count(self, outputs: Outputs) -> int:
-        """How many draws are in it."""
+        """The number of draws in the event."""
         return int(np.sum((self.score.of(outputs) >= self.cut) == self.above))
 
     def __str__(self) -> str:
@@ -67,13 +74,13 @@ def best_event(
     level: float,
     claim: Guarantee,
 ) -> Event | None:
-    """Of all thresholds of all scores, what would show the largest loss.
+    """The event with the largest bound of the loss, over all cuts of all scores.
 
     Args:
         scores: candidates.
-        outputs: of the data set and of its neighbour: used up, for what they show of
-            the event chosen by them is too much.
-        level: of the bounds that are compared.
+        outputs: of the data set and of its neighbour. They must not be used again: what
+            they show of the event chosen by them is too much.
+        level: probability of error of the bounds that are compared.
         claim: the guarantee whose divergence is the loss.
     """
     candidates = (_best_cut(score, outputs, level, claim) for score in scores)
@@ -103,7 +110,7 @@ def _best_cut(
 
 
 def cuts_of(values: np.ndarray) -> Float64[np.ndarray, " cuts"]:
-    """All values if they are few; else some quantiles, the tails' among them."""
+    """All values if they are few; else quantiles, dense in the tails."""
     some = values[:: max(1, len(values) // _FOR_CUTS)]
     distinct = np.unique(some)
     if len(distinct) <= _MOST_CUTS:
@@ -114,6 +121,40 @@ def cuts_of(values: np.ndarray) -> Float64[np.ndarray, " cuts"]:
 
 
 def _at_least(values: np.ndarray, cuts: np.ndarray) -> np.ndarray:
-    """How many values are at least as large as each cut."""
+    """The number of values that are at least as large as each cut."""
     below = np.bincount(np.searchsorted(cuts, values, "right"), minlength=len(cuts) + 1)
     return len(values) - np.cumsum(below)[: len(cuts)]
+
+
+def loss_bounds(
+    first: Numbers,
+    second: Numbers,
+    draws: tuple[int, int],
+    level: float,
+    claim: Guarantee,
+) -> Float64[np.ndarray, "*shape"]:
+    """Lower bounds of the loss, each wrong with a probability of at most `level`.
+
+    Args:
+        first: how often events were observed under one data set.
+        second: how often under its neighbour.
+        draws: numbers of draws of the first and of the second.
+        level: the probability of error.
+        claim: the guarantee whose divergence is the loss.
+
+    Returns:
+        -inf where nothing is shown.
+
+    Reference:
+        Clopper & Pearson, Biometrika 26 (1934), for the bounds of a proportion.
+    """
+    least = _below(first, draws[0], level / 2)
+    most = 1 - _below(draws[1] - second, draws[1], level / 2)
+    return claim.divergence_of_events(least, most)
+
+
+def _below(seen: Numbers, draws: int, level: float) -> Float64[np.ndarray, "*shape"]:
+    """The lower Clopper–Pearson bound of a probability."""
+    some = np.maximum(seen, 1)
+    bound = special.betaincinv(some, draws - some + 1, level)
+    return np.where(seen > 0, bound, 0.0)

@@ -32,7 +32,7 @@ Pair = tuple[Any, Any]
 def neighbouring(
     sizes: Sequence[int], n: int, adjacency: Adjacency
 ) -> Iterator[tuple[Int[np.ndarray, "_ d"], Int[np.ndarray, "_ d"]]]:
-    """All pairs of neighbouring data sets of a tiny domain, of n records the first.
+    """All pairs of neighbouring data sets of a tiny domain.
 
     Args:
         sizes: number of levels of each variable.
@@ -41,7 +41,7 @@ def neighbouring(
         adjacency: "replace-one" or "add-remove".
 
     Yields:
-        Level indices; data sets that differ in the order of records only come once.
+        Level indices; data sets that differ only in the order of records occur once.
     """
     one_of(ADJACENCIES, adjacency=adjacency)
     whole(1 if adjacency == REPLACE_ONE else 0, n=n)
@@ -67,8 +67,8 @@ def largest_loss(
 
     Args:
         law: from a data set to the weights of all outputs, part by part where an output
-            is made of independent ones: their losses add up. Weights may be exact
-            (integers, fractions) or floats; they need not sum to 1.
+            consists of independent ones, whose losses add up. Weights are integers,
+            fractions or floats; they need not sum to 1.
         pairs: of neighbours.
 
     Returns:
@@ -80,7 +80,7 @@ def largest_loss(
 
     Raises:
         ValueError: if there is no pair, neighbours have outputs of different kinds, or
-            weights are not such.
+            weights are negative, infinite or all 0.
     """
     return _largest(law, pairs, largest_log_ratio)
 

@@ -13,9 +13,8 @@ import numpy as np
 
 from dpjax._checks import typed_key, whole
 from dpjax._types import Key
-from dpjax.audits.confidence import loss_bounds
 from dpjax.audits.drawing import Outputs, Release, Sampler, joined
-from dpjax.audits.events import Event, best_event
+from dpjax.audits.events import Event, best_event, loss_bounds
 from dpjax.audits.scores import FAMILIES, by_bits, by_likelihood, by_value
 from dpjax.audits.verdict import Verdict, claimed
 from dpjax.privacy import Epsilon, Guarantee
@@ -44,10 +43,10 @@ def audit(
     batched: bool = False,
     block: int | None = None,
 ) -> Verdict:
-    r"""Attack a release with many draws: is it as private as it claims?
+    """Find a lower bound of what a release loses, from draws under two neighbours.
 
-    The draws of one half choose an event for each kind of score, those of the other
-    half tell how likely it is under the two data sets.
+    The draws of one half choose an event for each kind of score; those of the other
+    half estimate its probability under the two data sets.
 
     Args:
         key: typed: draws with the same key are the same.
@@ -57,14 +56,14 @@ def audit(
         neighbour: another one, which differs from it in one record.
         claim: the guarantee of the release, of any kind.
         epsilon: in place of `claim`: the loss of a pure one, > 0.
-        draws: of each data set, at least 1000. Whether they are enough is seen in the
+        draws: of each data set, at least 1000. Whether they are enough shows in the
             loss that is found: at ε = 1, a few thousand find a loss of 2 ε.
-        confidence: how surely the loss is at least what is found.
-        log_prob: `log_prob(output, data)`, if it is known: the best attack is by the
-            likelihood ratio. JAX traces it. None: estimated from the first half.
+        confidence: probability that the loss is at least what is found.
+        log_prob: `log_prob(output, data)`, if it is known, traced by JAX: the best
+            attack is by the likelihood ratio. None: estimated from the first half.
         scores: what events are made of: "value", every number and sums and differences
             of two; "likelihood"; and "bits", the lowest bits of every number. Without
-            the last it is a release in real arithmetic that is judged.
+            the last one, the release in real arithmetic is judged.
         compiled: whether JAX is to compile the release. If not, it is called `draws`
             times with concrete keys, and may use NumPy.
         batched: whether it is called as `release(key, data, size)`, and returns so many
@@ -73,10 +72,10 @@ def audit(
             while the event is chosen, of half a million draws at most.
 
     Returns:
-        That the claim is violated with a probability of at most 1 - `confidence` where
-        it is true: Clopper–Pearson bounds, Bonferroni's correction for the scores, and
-        no draw is used both to choose an event and to judge it. That it is consistent
-        proves nothing: an audit finds faults, and of one pair of neighbours.
+        A verdict. A true claim is called violated with a probability of at most
+        1 - `confidence`: bounds are Clopper and Pearson's, Bonferroni's correction is
+        for the scores, and no draw both chooses and judges an event. That a claim is
+        consistent proves nothing: an audit finds faults, and of one pair of neighbours.
 
     Privacy:
         None: for invented data sets. What it finds depends on them.
@@ -126,7 +125,7 @@ def _check(key: Key, draws: int, confidence: float, scores: Sequence[str]) -> No
 def _log_ratio(
     log_prob: LogProb, data: Any, neighbour: Any
 ) -> Callable[[Outputs], np.ndarray]:
-    """Of every draw, by one program for both data sets."""
+    """The log-likelihood ratio of every draw, by one program for both data sets."""
 
     def total(output: Any, data: Any) -> jax.Array:
         parts = jax.tree.leaves(log_prob(output, data))
@@ -174,7 +173,7 @@ def _judged(
     level: float,
     claim: Guarantee,
 ) -> tuple[float, str]:
-    """The largest bound of the events' losses, and which it is, from new draws."""
+    """The largest bound of the events' losses and its event, from new draws."""
     seen = np.zeros((2, len(events)), int)
     for i, blocks in enumerate(pair):
         for outputs in blocks:

@@ -1,4 +1,4 @@
-"""Cases of the suite that add noise to integers: counts, coefficients, sums."""
+"""Cases of the suite that add noise to counts, Fourier coefficients and sums."""
 
 __all__ = ["NAIVE_BAYES", "NOISY_CASES", "SIMULATED", "worst"]
 
@@ -7,20 +7,18 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache, partial
-from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Real
 
 from dpjax.audits.exact import Law, neighbouring
-from dpjax.audits.subjects import Case, Subject, rows_of_noise
+from dpjax.audits.subjects import Case, Subject, cases, drawn, rows_of_noise
 from dpjax.data.bayes_net import BayesNet
 from dpjax.data.intervals import Interval
 from dpjax.families import Family, Gaussian, Poisson
 from dpjax.mechanisms import DiscreteLaplace, Laplace, MechanismWithLaw, SplitLaplace
-from dpjax.privacy import ADD_REMOVE, ADJACENCIES, REPLACE_ONE, Adjacency
+from dpjax.privacy import ADD_REMOVE, REPLACE_ONE, Adjacency
 from dpjax.statistics import FourierCoefficients, NetworkCounts, Statistic, Sufficient
 
 Pair = tuple[np.ndarray, np.ndarray]
@@ -32,7 +30,7 @@ _MIXED = BayesNet.from_parents({"x": _TWO, "y": [0, 1, 2]}, {"y": ["x"], "x": []
 
 
 def worst(statistic: Statistic, pairs: Sequence[Pair]) -> Pair:
-    """What is measured of the pair of neighbours where that differs most."""
+    """The statistics of the pair of neighbours whose statistics differ most."""
     measure = jax.jit(statistic.measure)
     measured = [
         (np.asarray(measure(one)), np.asarray(measure(other))) for one, other in pairs
@@ -45,9 +43,9 @@ def _subject(
     mechanism: MechanismWithLaw,
     rows: Sequence[Row],
     pairs: Sequence[Pair],
-    drawn: bool = True,
+    draws: bool = True,
 ) -> Subject:
-    """Of a mechanism that adds noise to each number on its own, by its row of law."""
+    """A mechanism that adds independent noise, given the law of each noisy number."""
     measure = jax.jit(statistic.measure)
 
     @cache
@@ -57,17 +55,10 @@ def _subject(
     def law(records: np.ndarray) -> Law:
         return law_of(tuple(np.asarray(measure(records)).tolist()))
 
-    by_law = Subject(mechanism.guarantee(), law, pairs)
-    if not drawn:
-        return by_law
-    data, neighbour = map(jnp.asarray, worst(statistic, pairs))
-    return replace(
-        by_law,
-        release=mechanism.sample,
-        data=data,
-        neighbour=neighbour,
-        log_prob=mechanism.log_prob,
-    )
+    if not draws:
+        return Subject(mechanism.guarantee(), law, pairs)
+    pair, log_prob = worst(statistic, pairs), mechanism.log_prob
+    return replace(drawn(mechanism, pair, log_prob=log_prob), law=law, pairs=pairs)
 
 
 def _evenly(
@@ -75,12 +66,12 @@ def _evenly(
     epsilon: Fraction,
     adjacency: Adjacency,
     pairs: Sequence[Pair],
-    drawn: bool = True,
+    draws: bool = True,
 ) -> Subject:
-    """The same noise on all numbers; drawn too, which is a program to compile."""
+    """The same noise on all numbers; draws of it are a program to compile."""
     mechanism = DiscreteLaplace.calibrate(epsilon, statistic.sensitivity(adjacency))
     row = rows_of_noise(mechanism)
-    return _subject(statistic, mechanism, [row] * statistic.length, pairs, drawn)
+    return _subject(statistic, mechanism, [row] * statistic.length, pairs, draws)
 
 
 def _counts(epsilon: Fraction, adjacency: Adjacency) -> Subject:
@@ -91,8 +82,8 @@ def _counts(epsilon: Fraction, adjacency: Adjacency) -> Subject:
 def _fourier(net: BayesNet, epsilon: Fraction, adjacency: Adjacency) -> Subject:
     statistic = FourierCoefficients.of_network(net, adjacency)
     pairs = list(neighbouring(net.sizes, 1, adjacency))
-    drawn = (net is _MIXED) == (adjacency == ADD_REMOVE)
-    return _evenly(statistic, epsilon, adjacency, pairs, drawn)
+    draws = (net is _MIXED) == (adjacency == ADD_REMOVE)
+    return _evenly(statistic, epsilon, adjacency, pairs, draws)
 
 
 def _split(epsilon: Fraction, adjacency: Adjacency) -> Subject:
@@ -113,12 +104,12 @@ def _sums(
     (bounds,) = family.bounds
     statistic = Sufficient(family, (Interval("x", *bounds),), adjacency, units)
     pairs = list(_records(bounds, adjacency))
-    drawn = family.dimension > 1 and adjacency == REPLACE_ONE
-    return _evenly(statistic, epsilon, adjacency, pairs, drawn)
+    draws = family.dimension > 1 and adjacency == REPLACE_ONE
+    return _evenly(statistic, epsilon, adjacency, pairs, draws)
 
 
 def _records(bounds: tuple[float, float], adjacency: Adjacency) -> Iterator[Pair]:
-    """Neighbours of one record on a grid, both bounds and what is no number on it."""
+    """Neighbours of one record: values on a grid, both bounds, and NaN."""
     grid: Real[np.ndarray, "g 1 1"] = np.linspace(*bounds, 9, dtype=np.float32)
     records = [*grid.reshape(-1, 1, 1), np.full((1, 1), np.nan, np.float32)]
     if adjacency == REPLACE_ONE:
@@ -128,32 +119,23 @@ def _records(bounds: tuple[float, float], adjacency: Adjacency) -> Iterator[Pair
 
 
 def _simulated(epsilon: Fraction, adjacency: Adjacency) -> Subject:
-    """One record of another level: a count of 0 or 1, whose floats lie differently."""
+    """A count of 0 or 1, one record apart: floats near the two differ in their bits."""
     pairs = list(neighbouring((2,), 1, adjacency))
     statistic = NetworkCounts(BayesNet.from_parents({"x": _TWO}, {"x": []}))
     mechanism = Laplace(float(epsilon), statistic.sensitivity(adjacency))
-    data, neighbour = map(jnp.asarray, worst(statistic, pairs))
-    return Subject(
-        mechanism.guarantee(),
-        release=mechanism.sample,
-        data=data,
-        neighbour=neighbour,
-        log_prob=mechanism.log_prob,
-    )
+    return drawn(mechanism, worst(statistic, pairs), log_prob=mechanism.log_prob)
 
 
-_MAKERS: dict[str, Callable[[Fraction, Adjacency], Any]] = {
-    "counts": _counts,
-    "split-counts": _split,
-    "fourier": partial(_fourier, NAIVE_BAYES),
-    "fourier-mixed": partial(_fourier, _MIXED),
-    "sums-poisson": partial(_sums, Poisson(3), 3),
-    "sums-gaussian": partial(_sums, Gaussian(-1.0, 1.0), 4),
-}
-NOISY_CASES = tuple(
-    Case(name, adjacency, "exact", make)
-    for name, make in _MAKERS.items()
-    for adjacency in ADJACENCIES
+NOISY_CASES = cases(
+    "exact",
+    {
+        "counts": _counts,
+        "split-counts": _split,
+        "fourier": partial(_fourier, NAIVE_BAYES),
+        "fourier-mixed": partial(_fourier, _MIXED),
+        "sums-poisson": partial(_sums, Poisson(3), 3),
+        "sums-gaussian": partial(_sums, Gaussian(-1.0, 1.0), 4),
+    },
 )
 """Discrete noise, to be published."""
 

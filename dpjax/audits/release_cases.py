@@ -1,4 +1,4 @@
-"""Cases of the suite that publish: `dpjax.release`, with the system's randomness.
+"""Cases of the suite that publish with `dpjax.release` and the system's randomness.
 
 A release is slow and cannot be compiled, so that one call makes many draws. Counts of k
 variables that are copies of one another, released at k ε, are k independent releases at
@@ -10,15 +10,14 @@ __all__ = ["RELEASE_CASES"]
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
-from typing import Any
 
 import numpy as np
 
 from dpjax._types import Key
-from dpjax.audits.subjects import Case, Subject
+from dpjax.audits.subjects import Subject, cases
 from dpjax.data.bayes_net import BayesNet
 from dpjax.mechanisms.recipes import PosteriorSample
-from dpjax.privacy import ADD_REMOVE, ADJACENCIES, Adjacency, Ledger, budget_of
+from dpjax.privacy import ADD_REMOVE, Adjacency, Ledger, budget_of
 from dpjax.releases.publish import release
 
 _COPIES = 2000
@@ -34,14 +33,14 @@ def _coins() -> BayesNet:
 
 
 def _extremes(adjacency: Adjacency) -> tuple[np.ndarray, np.ndarray]:
-    """One record or none, and another one."""
+    """No record or one record, and one other record."""
     none = np.zeros((0, 1), np.int32)
     data = none if adjacency == ADD_REMOVE else np.zeros((1, 1), np.int32)
     return data, np.ones((1, 1), np.int32)
 
 
 def _published(draw: Callable[[np.ndarray], np.ndarray]) -> Callable[..., np.ndarray]:
-    """Draws in batches, from as many calls as that takes."""
+    """Draws in batches, from as many calls as are needed."""
 
     def batch(key: Key, records: np.ndarray, size: int) -> np.ndarray:
         calls = -(-size // _COPIES)  # no key: it is the system's
@@ -51,7 +50,7 @@ def _published(draw: Callable[[np.ndarray], np.ndarray]) -> Callable[..., np.nda
 
 
 def _counts(epsilon: Fraction, adjacency: Adjacency) -> Subject:
-    """Two releases of the same records, from one ledger that has no more."""
+    """Two releases of the same records, which together spend the whole ledger."""
 
     def draw(records: np.ndarray) -> np.ndarray:
         copies = np.repeat(records, _COPIES, axis=1)
@@ -103,13 +102,5 @@ def _subject(
     )
 
 
-_MAKERS: dict[str, Callable[[Fraction, Adjacency], Any]] = {
-    "release-counts": _counts,
-    "release-samples": _samples,
-}
-RELEASE_CASES = tuple(
-    Case(name, adjacency, "exact", make)
-    for name, make in _MAKERS.items()
-    for adjacency in ADJACENCIES
-)
-"""What `dpjax.release` gives out."""
+RELEASE_CASES = cases("exact", {"release-counts": _counts, "release-samples": _samples})
+"""Releases by `dpjax.release`."""

@@ -1,4 +1,4 @@
-"""Cases of the suite that draw from posteriors: on public grids, and in floats."""
+"""Cases of the suite that draw from posteriors, on public grids and in floats."""
 
 __all__ = ["SAMPLE_CASES"]
 
@@ -6,39 +6,36 @@ import itertools
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import cache, partial
-from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 
 from dpjax.audits.exact import Law
-from dpjax.audits.subjects import Case, Subject
+from dpjax.audits.subjects import IN_REALS, Subject, cases, drawn
 from dpjax.data.bayes_net import BayesNet
 from dpjax.data.intervals import Interval
 from dpjax.families import Family, GaussianMean, Poisson
 from dpjax.mechanisms import (
     CellMass,
     FamilyPosteriorSampler,
-    Mechanism,
     NetworkPosteriorSampler,
     PosteriorSample,
     RegressionSample,
 )
 from dpjax.noise.exact_choice import exponentials
-from dpjax.privacy import ADJACENCIES, REPLACE_ONE, Adjacency
+from dpjax.privacy import REPLACE_ONE, Adjacency
 from dpjax.statistics import Sufficient
 
 _N = 20  # records
 _COIN = BayesNet.from_parents({"x": [0, 1]}, {"x": []})
 _DIE = BayesNet.from_parents({"x": [0, 1, 2]}, {"x": []})
-_IN_REALS = ("value", "likelihood")
 _PRECISION = 96  # bits of weights
 
 Pair = tuple[tuple[int, ...], tuple[int, ...]]
 
 
 def _count_pairs(levels: int, adjacency: Adjacency) -> list[Pair]:
-    """Counts of all neighbours of one variable, of so many records."""
+    """Counts of one variable of all pairs of neighbours of `_N` records."""
     size = _N - (adjacency == REPLACE_ONE)
     others = [
         counts
@@ -90,7 +87,7 @@ def _cells(epsilon: Fraction, adjacency: Adjacency) -> Subject:
 def _family(
     family: Family, units: int, epsilon: Fraction, adjacency: Adjacency
 ) -> Subject:
-    """Records at the bounds, one of which moves to the other bound or appears."""
+    """Records at the bounds, of which one moves to the other bound, or appears."""
     (bounds,) = family.bounds
     statistic = Sufficient(family, (Interval("x", *bounds),), adjacency, units)
     mechanism = FamilyPosteriorSampler.calibrate(
@@ -125,24 +122,14 @@ def _at_bounds(
             yield others, (*others, most)
 
 
-def _in_reals(mechanism: Mechanism, data: np.ndarray, neighbour: np.ndarray) -> Subject:
-    """Draws in floats, whose lowest bits are not looked at."""
-    return Subject(
-        mechanism.guarantee(),
-        release=mechanism.sample,
-        data=jnp.asarray(data),
-        neighbour=jnp.asarray(neighbour),
-        scores=_IN_REALS,
-    )
-
-
 def _float_sample(epsilon: Fraction, adjacency: Adjacency) -> Subject:
     at_one = PosteriorSample(_COIN.layout, 1.0, 0.2, adjacency)
-    heat = float(at_one.guarantee().bound / epsilon)
-    mechanism = PosteriorSample(_COIN.layout, heat, 0.2, adjacency)
+    temperature = float(at_one.guarantee().bound / epsilon)
+    mechanism = PosteriorSample(_COIN.layout, temperature, 0.2, adjacency)
     before = np.array([4, 0], np.int32)
     moved = [-1, 1] if adjacency == REPLACE_ONE else [0, 1]
-    return _in_reals(mechanism, before, before + np.array(moved, np.int32))
+    pair = before, before + np.array(moved, np.int32)
+    return drawn(mechanism, pair, scores=IN_REALS)
 
 
 def _regression(epsilon: Fraction, adjacency: Adjacency) -> Subject:
@@ -156,25 +143,18 @@ def _regression(epsilon: Fraction, adjacency: Adjacency) -> Subject:
         statistic, epsilon, 1.0, radius=2.0, n=public
     )
     one, other = np.array([[[1, 1]], [[1, -1]]], np.float32)
-    pair = (one[: public or 0], other)
-    return _in_reals(mechanism, *(np.asarray(statistic.measure(x)) for x in pair))
+    pair = statistic.measure(one[: public or 0]), statistic.measure(other)
+    return drawn(mechanism, pair, scores=IN_REALS)
 
 
-_EXACT: dict[str, Callable[[Fraction, Adjacency], Any]] = {
-    "posterior-grid": partial(_grid, False),
-    "map-grid": partial(_grid, True),
-    "map-cells": _cells,
-    "poisson-grid": partial(_family, Poisson(3), 3),
-    "gaussian-grid": partial(_family, GaussianMean(-1.0, 1.0, 1.0), 16),
-}
-_REAL: dict[str, Callable[[Fraction, Adjacency], Any]] = {
-    "posterior-sample": _float_sample,
-    "regression-sample": _regression,
-}
-SAMPLE_CASES = tuple(
-    Case(name, adjacency, grade, make)
-    for grade, makers in (("exact", _EXACT), ("real", _REAL))
-    for name, make in makers.items()
-    for adjacency in ADJACENCIES
-)
+SAMPLE_CASES = cases(
+    "exact",
+    {
+        "posterior-grid": partial(_grid, False),
+        "map-grid": partial(_grid, True),
+        "map-cells": _cells,
+        "poisson-grid": partial(_family, Poisson(3), 3),
+        "gaussian-grid": partial(_family, GaussianMean(-1.0, 1.0, 1.0), 16),
+    },
+) + cases("real", {"posterior-sample": _float_sample, "regression-sample": _regression})
 """Samples from posteriors and exponential mechanisms."""

@@ -1,4 +1,4 @@
-"""What an attacker looks at: values, how likely they are, and their lowest bits."""
+"""What an attacker looks at: values, their likelihoods, and their lowest bits."""
 
 __all__ = ["FAMILIES", "by_bits", "by_likelihood", "by_value"]
 
@@ -14,6 +14,7 @@ from dpjax.audits.events import Score, cuts_of
 
 FAMILIES = ("value", "likelihood", "bits")
 Pair = tuple[Outputs, Outputs]
+Coder = tuple[Callable[[Outputs], np.ndarray], int]  # a cell of each draw, and how many
 
 _MOST_COLUMNS = 64
 _PAIRED = 8  # columns of which sums and differences are looked at too
@@ -28,8 +29,8 @@ class Column(NamedTuple):
 
     Attributes:
         name: as a user would write it.
-        leaf: which array it is in.
-        place: and where.
+        leaf: index of its array.
+        place: its index in the flattened array.
     """
 
     name: str
@@ -37,17 +38,17 @@ class Column(NamedTuple):
     place: int
 
     def raw(self, outputs: Outputs) -> np.ndarray:
-        """As it was drawn."""
+        """The values as drawn."""
         return outputs.leaves[self.leaf][:, self.place]
 
     def values(self, outputs: Outputs) -> Float64[np.ndarray, " draws"]:
-        """In double precision; what is no number is beyond all others."""
+        """The values in double precision; NaN is above all others."""
         values = self.raw(outputs).astype(float)
         return np.where(np.isnan(values), np.inf, values)
 
 
 def by_value(pair: Pair) -> list[Score]:
-    """Each number, and sums and differences of the most telling ones."""
+    """Each number, and sums and differences of those that differ most."""
     columns = telling_columns(pair)
     scores = [Score(column.name, column.values) for column in columns]
     for one, other in itertools.combinations(columns[:_PAIRED], 2):
@@ -58,33 +59,34 @@ def by_value(pair: Pair) -> list[Score]:
 def by_likelihood(
     fit: Pair, log_ratio: Callable[[Outputs], np.ndarray] | None
 ) -> list[Score]:
-    """How much likelier an output is under the one than under the other.
+    """How much likelier an output is under the one data set than under the other.
 
     Args:
         fit: outputs for histograms, used for nothing else.
-        log_ratio: if it is known; None: estimated, jointly where there is enough for
-            that, and as if numbers were independent.
+        log_ratio: if it is known; None: estimated, as if numbers were independent and,
+            where there are enough draws, jointly.
     """
     if log_ratio is not None:
         return [Score("log-likelihood ratio", log_ratio)]
     columns = telling_columns(fit)
-    separate = _histogram_score(fit, columns, _BINS)
+    separate = [_coder(fit, column, _BINS) for column in columns]
+    scores = [_estimated("estimated log-likelihood ratio", fit, separate)]
     bins = int((fit[0].draws / _PER_CELL) ** (1 / len(columns)))
-    if bins < 3:
-        return [separate]
-    return [separate, _joint_score(fit, columns, min(bins, 4 * _BINS))]
-
-
-def by_bits(pair: Pair) -> list[Score]:
-    """The lowest bits of each number: which floats can be, and which cannot."""
-    scores = [
-        score for column in telling_columns(pair) for score in _bits_of(column, pair)
-    ]
+    if bins >= 3:
+        fine = [_coder(fit, column, min(bins, 4 * _BINS)) for column in columns]
+        name = "estimated joint log-likelihood ratio"
+        scores.append(_estimated(name, fit, [_joint(fine)]))
     return scores
 
 
+def by_bits(pair: Pair) -> list[Score]:
+    """The lowest bits of each number: they show which floats are impossible."""
+    columns = telling_columns(pair)
+    return [score for column in columns for score in _bits_of(column, pair)]
+
+
 def telling_columns(pair: Pair) -> list[Column]:
-    """The columns whose values differ most between the two, those first."""
+    """The columns, those first whose values differ most between the two."""
     columns = list(_columns(pair[0]))
     some = tuple(x.select(slice(0, _FOR_ORDER)) for x in pair)
     distances = [_distance(*(column.values(x) for x in some)) for column in columns]
@@ -100,7 +102,7 @@ def _columns(outputs: Outputs) -> Iterator[Column]:
 
 
 def _distance(one: np.ndarray, other: np.ndarray) -> float:
-    """Kolmogorov and Smirnov's."""
+    """The Kolmogorov–Smirnov distance."""
     everywhere = np.concatenate([one, other])
     shares = [
         np.searchsorted(np.sort(x), everywhere, "right") / len(x) for x in (one, other)
@@ -117,50 +119,39 @@ def _combined(one: Column, other: Column, sign: int) -> Score:
     return Score(f"{one.name} {'+' if sign > 0 else '-'} {other.name}", values)
 
 
-def _codes(columns: list[Column], cuts: list[np.ndarray], outputs: Outputs):
-    for column, edges in zip(columns, cuts, strict=True):
-        yield np.searchsorted(edges, column.values(outputs), "right")
-
-
-def _cuts(fit: Pair, column: Column, bins: int) -> np.ndarray:
-    """Edges that cut what was drawn into so many parts, at most."""
+def _coder(fit: Pair, column: Column, bins: int) -> Coder:
+    """Divide what was drawn of a column into at most so many parts."""
     cuts = cuts_of(np.concatenate([column.values(x) for x in fit]))
-    if len(cuts) < bins:
-        return cuts
-    return cuts[np.linspace(0, len(cuts) - 1, bins - 1).round().astype(int)]
+    if len(cuts) >= bins:
+        cuts = cuts[np.linspace(0, len(cuts) - 1, bins - 1).round().astype(int)]
+    return lambda x: np.searchsorted(cuts, column.values(x), "right"), len(cuts) + 1
 
 
-def _log_ratios(one: np.ndarray, other: np.ndarray, cells: int) -> np.ndarray:
-    first, second = (np.bincount(x, minlength=cells) + 0.5 for x in (one, other))
-    return np.log(first) - np.log(second)
-
-
-def _histogram_score(fit: Pair, columns: list[Column], bins: int) -> Score:
-    cuts = [_cuts(fit, column, bins) for column in columns]
-    tables = [
-        _log_ratios(one, other, len(edges) + 1)
-        for one, other, edges in zip(
-            *(_codes(columns, cuts, x) for x in fit), cuts, strict=True
-        )
-    ]
-
-    def values(outputs: Outputs) -> np.ndarray:
-        codes = _codes(columns, cuts, outputs)
-        parts = (table[code] for table, code in zip(tables, codes, strict=True))
-        return sum(parts, np.zeros(outputs.draws))
-
-    return Score("estimated log-likelihood ratio", values)
-
-
-def _joint_score(fit: Pair, columns: list[Column], bins: int) -> Score:
-    cuts = [_cuts(fit, column, bins) for column in columns]
-    sizes = [len(edges) + 1 for edges in cuts]
+def _joint(coders: list[Coder]) -> Coder:
+    """Divide the draws by several columns at once."""
+    codes, sizes = zip(*coders, strict=True)
 
     def cells(outputs: Outputs) -> np.ndarray:
-        return np.ravel_multi_index(tuple(_codes(columns, cuts, outputs)), sizes)
+        places = tuple(code(outputs) for code in codes)
+        return np.asarray(np.ravel_multi_index(places, sizes))
 
-    table = _log_ratios(cells(fit[0]), cells(fit[1]), int(np.prod(sizes)))
-    return Score("estimated joint log-likelihood ratio", lambda x: table[cells(x)])
+    return cells, int(np.prod(sizes))
+
+
+def _estimated(name: str, fit: Pair, coders: list[Coder]) -> Score:
+    """The sum of the log-ratios of histograms, of independent numbers."""
+    logs = [
+        [np.log(np.bincount(code(x), minlength=cells) + 0.5) for x in fit]
+        for code, cells in coders
+    ]
+    tables = [first - second for first, second in logs]
+
+    def values(outputs: Outputs) -> np.ndarray:
+        coded = zip(tables, coders, strict=True)
+        parts = (table[code(outputs)] for table, (code, _) in coded)
+        return sum(parts, np.zeros(outputs.draws))
+
+    return Score(name, values)
 
 
 def _bits_of(column: Column, pair: Pair) -> Iterator[Score]:

@@ -1,20 +1,24 @@
-"""What the suite of audits is made of: a mechanism, two neighbours, and its claim."""
+"""The cases of the suite of audits: a mechanism, two neighbours and its claim each."""
 
-__all__ = ["Case", "Subject", "rows_of_noise"]
+__all__ = ["IN_REALS", "Case", "Maker", "Subject", "cases", "drawn", "rows_of_noise"]
 
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
+
+import jax.numpy as jnp
 
 from dpjax.audits.drawing import Release
 from dpjax.audits.exact import Law
 from dpjax.audits.monte_carlo import LogProb
 from dpjax.audits.scores import FAMILIES
-from dpjax.mechanisms import DiscreteLaplace
+from dpjax.mechanisms import DiscreteLaplace, Mechanism
 from dpjax.noise import tables
-from dpjax.privacy import Adjacency, Guarantee
+from dpjax.privacy import ADJACENCIES, Adjacency, Guarantee
+
+IN_REALS = ("value", "likelihood")  # scores that ignore the lowest bits of floats
 
 _REACH = 24  # outputs are clipped to ±24, so that all of them can be listed
 
@@ -32,8 +36,8 @@ class Subject:
         neighbour: of the data.
         log_prob: for draws, if it is known.
         scores: for draws.
-        batched: whether the release is not compiled, but returns many draws at once.
-        most: draws, of a slow release.
+        batched: whether the release is not compiled and returns many draws at once.
+        most: largest number of draws, for a slow release.
     """
 
     claim: Guarantee
@@ -46,6 +50,10 @@ class Subject:
     scores: tuple[str, ...] = FAMILIES
     batched: bool = False
     most: int | None = None
+
+
+Maker = Callable[[Fraction, Adjacency], Subject]
+"""Makes a subject from ε and the adjacency."""
 
 
 class Case(NamedTuple):
@@ -62,16 +70,29 @@ class Case(NamedTuple):
     name: str
     adjacency: Adjacency
     grade: str
-    make: Callable[[Fraction, Adjacency], Subject]
+    make: Maker
+
+
+def cases(grade: str, makers: Mapping[str, Maker]) -> tuple[Case, ...]:
+    """The cases of these mechanisms, by name, under both adjacencies."""
+    return tuple(
+        Case(name, adjacency, grade, make)
+        for name, make in makers.items()
+        for adjacency in ADJACENCIES
+    )
+
+
+def drawn(mechanism: Mechanism, pair: tuple[Any, Any], **options: Any) -> Subject:
+    """The subject of draws from a mechanism, given the statistics of two neighbours."""
+    data, neighbour = map(jnp.asarray, pair)
+    claim, release = mechanism.guarantee(), mechanism.sample
+    return Subject(claim, release=release, data=data, neighbour=neighbour, **options)
 
 
 def rows_of_noise(
     mechanism: DiscreteLaplace, reach: int = _REACH
 ) -> Callable[[int], list[Fraction]]:
-    """The law of one released integer given the exact one, from the noise table.
-
-    Outputs are clipped to ±reach, which is what is listed.
-    """
+    """The law of a released integer, clipped to ±reach, from the noise table."""
     noise = functools.cache(lambda z: tables.probability(mechanism.table, abs(z)))
 
     @functools.cache

@@ -33,7 +33,7 @@ class Audited:
         adjacency: "replace-one" or "add-remove".
         grade: as in `Case`.
         method: "law", by enumeration, or "draws".
-        verdict: what was found.
+        verdict: the result.
     """
 
     mechanism: str
@@ -44,17 +44,12 @@ class Audited:
 
     @property
     def expected(self) -> bool:
-        """Whether that was to be expected: a simulation violates its claim."""
+        """Whether the result is as expected: only a simulation violates its claim."""
         return self.verdict.consistent != (self.grade == "simulation")
 
     def to_dict(self) -> dict[str, object]:
         """Plain data."""
-        facts = {
-            "mechanism": self.mechanism,
-            "adjacency": self.adjacency,
-            "grade": self.grade,
-            "method": self.method,
-        }
+        facts = {key: x for key, x in vars(self).items() if key != "verdict"}
         return facts | self.verdict.to_dict() | {"expected": self.expected}
 
 
@@ -76,15 +71,15 @@ def audit_suite(
     Args:
         key: typed.
         names: of mechanisms, from `case_names`; None: all.
-        epsilon: that each is made to spend.
+        epsilon: the loss that each is made to spend.
         draws: of each data set; fewer of what is slow.
-        progress: wraps the list of what is to be done, as `tqdm` does.
+        progress: wraps the list of the cases, as `tqdm` does.
 
     Yields:
         One or two rows for each mechanism and adjacency, as soon as they are known.
 
     Privacy:
-        None is at stake: all data are invented.
+        None: all data are invented.
 
     Raises:
         ValueError: if an argument is out of range, or there is no such mechanism.
@@ -110,8 +105,8 @@ def _audited(
 ) -> Iterator[Audited]:
     for case in progress(cases):
         subject = case.make(epsilon, case.adjacency)
-        label = f"{case.name} {case.adjacency}"  # a key of its own, whatever runs else
-        own = jr.fold_in(key, crc32(label.encode()))
+        # Each case has a key of its own, which does not depend on the other cases.
+        own = jr.fold_in(key, crc32(f"{case.name} {case.adjacency}".encode()))
         asked = budget_of(epsilon, case.adjacency)
         for method, verdict in _verdicts(own, subject, asked, draws):
             yield Audited(case.name, case.adjacency, case.grade, method, verdict)
@@ -120,23 +115,20 @@ def _audited(
 def _verdicts(
     key: Key, subject: Subject, asked: Guarantee, draws: int
 ) -> Iterator[tuple[str, Verdict]]:
-    # A promise of more than was asked is a fault.
+    # A claim to cost more than was asked is a fault.
     claim = subject.claim if subject.claim.fits(asked) else asked
     if subject.law is not None:
-        exact = audit_exactly(subject.law, subject.pairs, claim=claim)
-        yield "law", exact
+        yield "law", audit_exactly(subject.law, subject.pairs, claim=claim)
     if subject.release is not None:
-        yield (
-            "draws",
-            audit(
-                key,
-                subject.release,
-                subject.data,
-                subject.neighbour,
-                claim=claim,
-                draws=min(draws, subject.most or draws),
-                log_prob=subject.log_prob,
-                scores=subject.scores,
-                batched=subject.batched,
-            ),
+        verdict = audit(
+            key,
+            subject.release,
+            subject.data,
+            subject.neighbour,
+            claim=claim,
+            draws=min(draws, subject.most or draws),
+            log_prob=subject.log_prob,
+            scores=subject.scores,
+            batched=subject.batched,
         )
+        yield "draws", verdict

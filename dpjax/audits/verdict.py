@@ -13,22 +13,21 @@ _ROUNDING = 1e-9  # of exact losses, which are shown as floats
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether what was seen is consistent with a claim, and what was seen.
+    """Whether what was observed is consistent with a claim.
 
     Args:
         claim: in words, such as "ε = 1".
-        bound: what the loss is at most if the claim is true: ε of a pure claim, δ of an
+        bound: the largest loss that the claim allows: ε of a pure one, δ of an
             approximate one.
         loss: found: over all outputs if `confidence` is None, to 1e-9; else a lower
             bound at that confidence, at least 0.
         event: the set of outputs that shows it, in words.
-        confidence: of a lower bound: how surely the loss is at least that.
+        confidence: of a lower bound: the probability that the loss is at least that.
         draws: of each data set, of a lower bound.
-        seconds: that the audit took.
+        seconds: duration of the audit.
 
     Privacy:
-        An audit reads the two data sets that it is given and shows what they lead to:
-        give it invented ones.
+        An audit shows what the two given data sets lead to: give it invented ones.
     """
 
     claim: str
@@ -41,13 +40,13 @@ class Verdict:
 
     @classmethod
     def of(cls, claim: Guarantee, loss: float, event: str, **facts: Any) -> "Verdict":
-        """The verdict on a claim; further facts are fields of the class."""
+        """Make the verdict on a claim; further facts are fields of the class."""
         words = in_words({x: f"{float(y):g}" for x, y in claim.numbers.items()})
         return cls(words, float(claim.bound), loss, event, **facts)
 
     @property
     def exact(self) -> bool:
-        """Whether the loss is that of all outputs, not a bound from draws."""
+        """Whether the loss is over all outputs, and not a bound from draws."""
         return self.confidence is None
 
     @property
@@ -57,7 +56,7 @@ class Verdict:
 
     @property
     def reached(self) -> float:
-        """The loss found over the loss claimed: far below 1, noise may be wasted."""
+        """The loss found over the loss claimed; far below 1, noise may be wasted."""
         if not self.bound:
             return math.inf if self.loss > 0 else 0.0
         return self.loss / self.bound
@@ -65,17 +64,15 @@ class Verdict:
     def __str__(self) -> str:
         """One sentence."""
         found = "is" if self.exact else "is at least"
-        how = "exact" if self.exact else f"{self.draws} draws, {self._confidence()}"
+        doubt = 1 - (self.confidence or 0.0)
+        sampled = f"{self.draws} draws, confidence 1 - {doubt:.2g}"
+        how = "exact" if self.exact else sampled
         verb = "consistent with" if self.consistent else "violates"
         loss = f"the loss {found} {self.loss:.4g}"
         return f"{verb} {self.claim}: {loss} ({how}: {self.event})"
 
-    def _confidence(self) -> str:
-        doubt = 1 - (self.confidence or 0.0)
-        return f"confidence 1 - {doubt:.2g}"
-
     def to_dict(self) -> dict[str, object]:
-        """Plain data, as JSON has it: an infinite loss is null."""
+        """Plain data for JSON; an infinite loss is null."""
         facts: dict[str, object] = asdict(self)
         if math.isinf(self.loss):
             facts["loss"] = None
@@ -83,13 +80,7 @@ class Verdict:
 
 
 def claimed(claim: Guarantee | None, epsilon: Epsilon | None) -> Guarantee:
-    """The claim, or the pure one that `epsilon` stands for.
-
-    Its adjacency is not looked at: the neighbours are those that the caller gives.
-
-    Raises:
-        ValueError: if none or both are given, or `epsilon` is not a number > 0.
-    """
+    """The claim, or the pure one of this ε; exactly one of the two must be given."""
     if claim is not None and epsilon is None:
         return claim
     if epsilon is not None and claim is None:

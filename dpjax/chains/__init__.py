@@ -41,7 +41,14 @@ __all__ = [
 from dpjax.chains.annealing import AnnealedSample, annealed
 from dpjax.chains.barker import barker
 from dpjax.chains.blocks import State, Step, block, in_turn, run
-from dpjax.chains.hidden_paths import draw_paths, draw_states, path_counts
+from dpjax.chains.hidden_paths import (
+    collapsed_weights,
+    draw_paths,
+    draw_states,
+    path_counts,
+    update_sites,
+    update_sites_collapsed,
+)
 from dpjax.chains.laws import (
     draw_beta,
     draw_categorical,
@@ -60,5 +67,4 @@ from dpjax.chains.private_chain import (
     charged_chain,
     public_chain,
 )
-from dpjax.chains.sites import collapsed_weights, update_sites, update_sites_collapsed
 from dpjax.chains.updates import choice, collapsed, latents, table

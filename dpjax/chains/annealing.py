@@ -3,7 +3,7 @@ r"""Annealed importance sampling that reads records, by Barker's moves.
 From a draw of the prior, moves at rising powers $0 < \beta_1 < \dots \le 1$ of the
 likelihood lead to the posterior. A move at power β costs β times what it does at power
 1. The weight $\prod_j L(\theta_{j-1})^{\beta_j - \beta_{j-1}}$, whose expectation is
-the evidence, reads the records as well: its logarithm is given out with Laplace noise
+the evidence, reads the records as well: its logarithm is returned with Laplace noise,
 for a cost of its own, or not at all.
 """
 
@@ -52,7 +52,7 @@ from dpjax.privacy import (
 
 
 class AnnealedSample(eqx.Module):
-    """The draws of an annealed chain, and its cost; floats, for studies only.
+    """The draw of an annealed chain, and its cost; floats, for studies only.
 
     Args:
         value: the parameter after the last move.
@@ -79,9 +79,9 @@ def annealed(
     weight_epsilon: Epsilon | None = None,
     ledger: Ledger | None = None,
 ) -> AnnealedSample:
-    r"""A parameter near the posterior, one Barker's move at each power.
+    r"""Draw a parameter near the posterior by one Barker's move at each power.
 
-    Functions that are built once share a program; new ones are compiled anew.
+    Functions that are built once share a program; new ones are compiled again.
 
     Args:
         key: typed. The cost holds only if nobody can guess it: to show the result, from
@@ -96,7 +96,7 @@ def annealed(
             of the target (1 over its temperature).
         adjacency: "replace-one" or "add-remove".
         log_prior: of the parameter, a scalar.
-        weight_epsilon: of the noisy log-weight; None: none is given out.
+        weight_epsilon: of the noisy log-weight; None: it is not returned.
         ledger: charged before anything is drawn; not inside `jit` or `vmap`.
 
     Privacy:
@@ -127,9 +127,9 @@ def annealed(
         refuse_traced(value, log_weight)
     if weight_epsilon is None:
         return AnnealedSample(value, None, cost)
-    scale = _weight_sensitivity(clip, exact[-1], adjacency) / exact_epsilon(
-        weight_epsilon, "weight_epsilon"
-    )
+    largest = max(abs(clip.low), abs(clip.high))
+    change = clip.width if adjacency == REPLACE_ONE else largest
+    scale = exact[-1] * change / exact_epsilon(weight_epsilon, "weight_epsilon")
     noise = float_above(scale) * jr.laplace(key_noise, (), log_weight.dtype)
     return AnnealedSample(value, log_weight + noise, cost)
 
@@ -186,9 +186,3 @@ def _cost(
     if weight_epsilon is not None:
         costs.append(budget_of(weight_epsilon, adjacency, "weight_epsilon"))
     return basic(*costs)
-
-
-def _weight_sensitivity(clip: Clip, last: Fraction, adjacency: Adjacency) -> Fraction:
-    if adjacency == REPLACE_ONE:
-        return last * clip.width
-    return last * clip.largest

@@ -2,10 +2,9 @@ r"""Metropolis–Hastings moves that read records, accepted by Barker's rule.
 
 With ratio r of the target densities, times that of the proposals, a move is accepted
 with probability r / (1 + r): a draw from {stay, move} in proportion to 1 and r, which
-is an exponential mechanism. Since $\log r$ changes by at most 2Δ/T if a record is
-replaced, and the logs of r / (1 + r) and 1 / (1 + r) by no more than $\log r$, a move
-costs at most 2Δ/T. It keeps the target in balance as the usual rule does, and accepts
-at least half as often (Barker 1965).
+is an exponential mechanism. A replaced record changes $\log r$ by at most 2Δ/T, and the
+logs of r / (1 + r) and 1 / (1 + r) by no more, so that a move costs at most 2Δ/T. It
+keeps the target in balance as the usual rule does, and accepts at least half as often.
 
 The usual rule, min(1, r), promises nothing: where r ≥ 1 for one table it never stays,
 and where r < 1 for a neighbour it may, so that staying shows which table it was.
@@ -40,7 +39,7 @@ def barker(
     latents: Sequence[str] = (),
     acceptance: str = "barker",
 ) -> ChargedStep:
-    """A move of one entry, proposed without records and accepted by Barker's rule.
+    """Make a move of one entry, proposed without records and accepted by Barker's rule.
 
     Args:
         name: of the entry.
@@ -66,7 +65,12 @@ def barker(
         Barker (1965) for the rule; Foulds, Geumlek, Welling & Chaudhuri (UAI-16),
         section 4, promises a guarantee for Metropolis–Hastings.
     """
-    _refuse(acceptance)
+    if acceptance != "barker":
+        raise ValueError(
+            "`acceptance` must be 'barker': min(1, r) moves surely where r is at least "
+            "1, so that staying shows which table it was, an infinite loss; got "
+            f"{acceptance!r}."
+        )
     clip = clip_to(bounds)
     cost, temperature = price_of(clip.width, epsilon, adjacency, latents)
     each = of_each(log_likelihood, latents)
@@ -89,15 +93,6 @@ def barker(
 
 
 def choose(key: Key, log_ratio: Array, moved: Array, stayed: Array) -> Array:
-    """What Barker's rule takes of the two."""
+    """The value that Barker's rule selects."""
     accepted = jnp.log(jr.uniform(key)) < jax.nn.log_sigmoid(log_ratio)
     return jnp.where(accepted, moved, stayed)
-
-
-def _refuse(acceptance: str) -> None:
-    if acceptance != "barker":
-        raise ValueError(
-            "`acceptance` must be 'barker': min(1, r) moves surely where r is at least "
-            "1, so that staying shows which table it was, an infinite loss; got "
-            f"{acceptance!r}."
-        )

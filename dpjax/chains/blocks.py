@@ -1,9 +1,9 @@
 """Steps of Gibbs samplers: a part of the state drawn given all others.
 
 A step is a pure function `step(key, state)` that returns the next state and an info,
-what it has to say of itself. A state is any tree of arrays; that of a `block` is a
-dictionary. Many chains are one more axis of every array. Steps know no records: those
-that read some are in `dpjax.chains.private_chain`.
+which is what it reports. A state is any tree of arrays; that of a `block` is a
+dictionary. Many chains are one more axis of every array. These steps read no records:
+those that do are in `dpjax.chains.private_chain`.
 """
 
 __all__ = ["State", "Step", "block", "in_turn", "run"]
@@ -22,16 +22,15 @@ Step = Callable[[Key, State], tuple[State, Any]]
 
 
 def block(
-    name: str,
-    draw: Callable[[Key, Any], Any],
-    conditional: Callable[[State], Any],
+    name: str, draw: Callable[[Key, Any], Any], conditional: Callable[[State], Any]
 ) -> Step:
-    """The step that draws one entry of a dictionary from its law given the others.
+    """Make the step that draws one entry of a dictionary from its law given the others.
 
     Args:
         name: of the entry.
         draw: from the parameters of that law: `draw_dirichlet`, `draw_beta`,
-            `draw_gamma`, `draw_gaussian`, `draw_categorical`, or one's own.
+            `draw_gamma`, `draw_gaussian`, `draw_categorical`, or a function of your
+            own.
         conditional: its parameters, given the state.
 
     Returns:
@@ -47,7 +46,7 @@ def block(
 
 
 def in_turn(*steps: Step) -> Step:
-    """One step that takes several, each with a key of its own; its info are theirs."""
+    """Make one step of several, each with a key of its own; its info are theirs."""
 
     def step(key: Key, state: State) -> tuple[State, tuple[Any, ...]]:
         infos = []
@@ -60,10 +59,10 @@ def in_turn(*steps: Step) -> Step:
 
 
 def run(key: Key, step: Step, state: State, sweeps: int) -> tuple[State, Any]:
-    """All states and infos of a chain, sweeps on the first axis; pure.
+    """Run a chain and return all states and infos, sweeps on the first axis; pure.
 
     Compile it as `jax.jit(run, static_argnums=(1, 3))`, with a step that is built once:
-    each new one is a new program.
+    each new one is compiled again.
 
     Args:
         key: typed.

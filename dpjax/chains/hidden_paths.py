@@ -1,20 +1,32 @@
-r"""Hidden paths of Markov chains: filtered forward, drawn backward.
+"""Updates of the hidden paths of Markov chains: of whole paths, or site by site.
 
 Paths have time on the first axis, chains of the sampler on the second, regions on the
-third: every step of time handles all chains and regions at once. A region's path lives
-where it is `declared`, a range of times; elsewhere its state is meaningless.
+third: every step of time handles all chains and regions at once. A region's path is
+valid where it is `declared`, a range of times; elsewhere its state is meaningless.
+
+Updates site by site mix more slowly than `draw_paths`, which is the default of the
+hidden Markov model; the collapsed one, in which the transition tables are integrated
+out, is that of Foulds et al.
 """
 
-__all__ = ["draw_paths", "draw_states", "path_counts"]
+__all__ = [
+    "collapsed_weights",
+    "draw_paths",
+    "draw_states",
+    "path_counts",
+    "update_sites",
+    "update_sites_collapsed",
+]
 
 import itertools
 
+import jax
 import jax.numpy as jnp
 import jax.random as jr
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int32
 
-from dpjax._types import Key
+from dpjax._types import Key, Scalar
 
 _MOST_UNROLLED = 32  # states, so that programs stay small
 _LEAST = 1e-30  # probability of a move
@@ -23,12 +35,7 @@ _LEAST = 1e-30  # probability of a move
 def draw_states(
     uniforms: Float[Array, "*shape"], weights: Float[Array, "*shape k"]
 ) -> Int32[Array, "*shape"]:
-    """One state each, in proportion to its weights, by inversion.
-
-    Args:
-        uniforms: in [0, 1).
-        weights: at least 0, not all 0.
-    """
+    """Draw states by inversion of uniforms in [0, 1), given weights, not all 0."""
     if weights.shape[-1] > _MOST_UNROLLED:
         above = jnp.cumsum(weights, axis=-1)
         level = (uniforms[..., None] * above[..., -1:]).astype(above.dtype)
@@ -48,15 +55,15 @@ def draw_paths(
     transition: Float[Array, "chains k k"],
     declared: Bool[Array, "times regions"],
 ) -> Int32[Array, "times chains regions"]:
-    """A draw of all hidden paths given emissions, by filtering and backward sampling.
+    """Draw all hidden paths given emissions, by filtering and backward sampling.
 
     Args:
         key: typed.
         likelihood: of each state at every time, the largest 1; at least 0.
         initial: law of the state at a region's first time.
-        transition: law of the next state, in the rows. Chances below 1e-30 count as
-            that: else sparse ones might underflow until no state is possible.
-        declared: when a region's path lives: a range of times.
+        transition: law of the next state, in the rows. Chances below 1e-30 are replaced
+            by that, or sparse ones might underflow until no state is possible.
+        declared: the times at which a region's path is valid: a range.
     """
     initial, transition = (jnp.maximum(x, _LEAST) for x in (initial, transition))
     filtered = _filter(likelihood, initial, transition, declared)
@@ -94,14 +101,14 @@ def _filter(likelihood, initial, transition, declared) -> Array:
 
 
 def _moved(law: Array, transition: Array) -> Array:
-    """The law a move later: of all chains and regions."""
+    """The law after a move, for all chains and regions."""
     states = law.shape[-1]
     if states > _MOST_UNROLLED:
         return jnp.einsum(
             "crj,cjk->crk", law, transition, precision=lax.Precision.HIGHEST
         )
     terms = [law[..., j, None] * transition[:, None, j] for j in range(states)]
-    return sum(terms[1:], terms[0])  # sooner than so many small products of matrices
+    return sum(terms[1:], terms[0])  # faster than many small matrix products
 
 
 def path_counts(
@@ -109,7 +116,7 @@ def path_counts(
     states: int,
     declared: Bool[Array, "times regions"],
 ) -> tuple[Float[Array, "chains k"], Float[Array, "chains k k"]]:
-    """How often paths start in each state, and move from each to each."""
+    """How often paths start in each state, and move from each state to each."""
     both = declared[1:] & declared[:-1]
     before = jnp.concatenate([jnp.zeros_like(declared[:1]), both])
     chains = jnp.arange(paths.shape[1], dtype=jnp.int32)[None, :, None]
@@ -120,6 +127,136 @@ def path_counts(
 
 
 def _named(places: Array, counted: Array, length: int) -> Array:
-    """How often each place is named, by all chains, where it is counted."""
+    """How often each place occurs, over all chains, where it is counted."""
     ones = jnp.broadcast_to(counted[:, None], places.shape).astype(float)
     return jnp.zeros(length).at[places].add(ones)
+
+
+def update_sites(
+    key: Key,
+    paths: Int32[Array, "times chains regions"],
+    likelihood: Float[Array, "times chains regions k"],
+    initial: Float[Array, "chains k"],
+    transition: Float[Array, "chains k k"],
+    declared: Bool[Array, "times regions"],
+) -> Int32[Array, "times chains regions"]:
+    """Update every site given its neighbours in time: even times, then odd ones.
+
+    Sites of equal parity are independent given the others, so that each half is one
+    draw. Arguments are those of `draw_paths`, and the present paths.
+    """
+    uniforms = jr.uniform(key, paths.shape)
+    odd = jnp.arange(paths.shape[0], dtype=jnp.int32)[:, None, None] % 2
+    chains = jnp.arange(paths.shape[1], dtype=jnp.int32)[None, :, None]
+    arrival = jnp.swapaxes(transition, 1, 2)
+    before, after = _neighbours(declared)
+    for parity in (0, 1):
+        earlier, later = _shift(paths, 1), _shift(paths, -1)
+        arrive = jnp.where(
+            before[:, None, :, None],
+            transition[chains, earlier],
+            initial[None, :, None],
+        )
+        leave = jnp.where(after[:, None, :, None], arrival[chains, later], 1)
+        drawn = draw_states(uniforms, likelihood * arrive * leave)
+        paths = jnp.where(odd == parity, drawn, paths)
+    return paths
+
+
+def update_sites_collapsed(
+    key: Key,
+    paths: Int32[Array, "times chains regions"],
+    likelihood: Float[Array, "times chains regions k"],
+    strength: Scalar,
+    declared: Bool[Array, "times regions"],
+) -> Int32[Array, "times chains regions"]:
+    """Update every site given all others in turn, transition tables integrated out.
+
+    Args:
+        key: typed.
+        paths: the present ones.
+        likelihood: of each state at every time, up to a factor; positive.
+        strength: Dirichlet parameter of every move, and of every first state.
+        declared: the times at which a region's path is valid: a range.
+
+    Reference:
+        Goldwater & Griffiths (ACL 2007), named by Foulds et al. (UAI-16), section 5.
+    """
+    times, _, regions = paths.shape
+    states = likelihood.shape[-1]
+    before, after = _neighbours(declared)
+    starts, moves = path_counts(paths, states, declared)
+
+    def update(carry, step):
+        paths, starts, moves = carry
+        time, region, uniforms = step
+        alive = declared[time, region]
+        links = before[time, region], after[time, region]
+        # These are out of range only where there is no link, and are not used there.
+        ends = paths[time - 1, :, region], paths[(time + 1) % times, :, region]
+        old = paths[time, :, region]
+        starts, moves = _counted(starts, moves, old, ends, alive, links, -1)
+        weights = collapsed_weights(starts, moves, ends, links, strength)
+        new = draw_states(uniforms, weights * likelihood[time, :, region])
+        new = jnp.where(alive, new, old)
+        starts, moves = _counted(starts, moves, new, ends, alive, links, 1)
+        return (paths.at[time, :, region].set(new), starts, moves), None
+
+    sites = jnp.arange(times * regions, dtype=jnp.int32)
+    uniforms = jr.uniform(key, (times * regions, paths.shape[1]))
+    steps = sites // regions, sites % regions, uniforms
+    (paths, _, _), _ = lax.scan(update, (paths, starts, moves), steps)
+    return paths
+
+
+def collapsed_weights(
+    starts: Float[Array, "chains k"],
+    moves: Float[Array, "chains k k"],
+    ends: tuple[Int32[Array, " chains"], Int32[Array, " chains"]],
+    links: tuple[Bool[Array, ""], Bool[Array, ""]],
+    strength: Scalar,
+) -> Float[Array, "chains k"]:
+    """The probability of each state of a site given all other sites, up to a factor.
+
+    Args:
+        starts: how often other paths start in each state.
+        moves: how often paths move, except for the moves to and from the site.
+        ends: states before and after the site.
+        links: whether there is one before, and one after.
+        strength: Dirichlet parameter of every move, and of every first state.
+    """
+    states = starts.shape[-1]
+    (earlier, later), (before, after) = ends, links
+    is_earlier = jax.nn.one_hot(earlier, states, dtype=starts.dtype)
+    is_earlier = jnp.where(before, is_earlier, 0)
+    is_later = jax.nn.one_hot(later, states, dtype=starts.dtype)
+    chains = jnp.arange(starts.shape[0], dtype=jnp.int32)
+    arrive = jnp.where(before, moves[chains, earlier], starts) + strength
+    # The weight of the move from the site includes the move to it.
+    to_later = moves[chains, :, later] + is_earlier * is_later + strength
+    away = moves.sum(axis=-1) + is_earlier + states * strength
+    return arrive * jnp.where(after, to_later / away, 1)
+
+
+def _counted(starts, moves, state, ends, alive, links, sign):
+    """Counts to which the moves to and from a site are added, with a sign."""
+    (earlier, later), (before, after) = ends, links
+    chains = jnp.arange(state.shape[0], dtype=jnp.int32)
+
+    def number(condition):
+        return sign * condition.astype(moves.dtype)
+
+    starts = starts.at[chains, state].add(number(alive & ~before))
+    moves = moves.at[chains, earlier, state].add(number(before))
+    return starts, moves.at[chains, state, later].add(number(after))
+
+
+def _neighbours(declared: Array) -> tuple[Array, Array]:
+    """Whether a path is valid at a time and the one before; and at the next one."""
+    both = declared[1:] & declared[:-1]
+    none = jnp.zeros_like(declared[:1])
+    return jnp.concatenate([none, both]), jnp.concatenate([both, none])
+
+
+def _shift(paths: Array, by: int) -> Array:
+    return jnp.roll(paths, by, axis=0)

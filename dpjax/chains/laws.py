@@ -27,14 +27,14 @@ from dpjax.chains.hidden_paths import draw_states
 def draw_dirichlet(
     key: Key, concentration: Float[Array, "*shape k"]
 ) -> Float[Array, "*shape k"]:
-    """Probabilities with a Dirichlet law; its parameters, > 0, are on the last axis."""
+    """Draw probabilities from Dirichlet laws; parameters, > 0, are on the last axis."""
     return jnp.exp(log_normalise(draw_log_gamma(key, concentration)))
 
 
 def draw_beta(
     key: Key, shapes: tuple[Float[Array, "*shape"], Float[Array, "*shape"]]
 ) -> Float[Array, "*shape"]:
-    """Probabilities of success with a Beta law: parameters of success and failure."""
+    """Draw from Beta laws; parameters are of success and of failure."""
     first, second = draw_log_gamma(key, jnp.stack(shapes))
     return jax.nn.sigmoid(first - second)
 
@@ -42,7 +42,7 @@ def draw_beta(
 def draw_gamma(
     key: Key, parameters: tuple[Float[Array, "*shape"], Float[Array, "*shape"]]
 ) -> Float[Array, "*shape"]:
-    """Positive numbers with a Gamma law, such as precisions: its shape and its rate."""
+    """Draw positive numbers, such as precisions, from Gamma laws: shape and rate."""
     shape, rate = parameters
     return jnp.exp(draw_log_gamma(key, shape)) / rate
 
@@ -50,9 +50,9 @@ def draw_gamma(
 def draw_gaussian(
     key: Key, parameters: tuple[Float[Array, "*shape"], Float[Array, "*shape"]]
 ) -> Float[Array, "*shape"]:
-    r"""Independent numbers with densities $\propto e^{-p x^2 / 2 + h x}$.
+    r"""Draw independent numbers with densities $\propto e^{-p x^2 / 2 + h x}$.
 
-    The precision p and the shift h add up: of a prior, and of all that is seen of x.
+    The precision p and the shift h add up: of a prior, and of all observations of x.
     """
     precision, shift = parameters
     noise = jr.normal(key, shift.shape, shift.dtype)
@@ -62,9 +62,9 @@ def draw_gaussian(
 def draw_gaussian_vector(
     key: Key, parameters: tuple[Float[Array, "*shape d d"], Float[Array, "*shape d"]]
 ) -> Float[Array, "*shape d"]:
-    r"""Vectors with densities $\propto e^{-x^T P x / 2 + h^T x}$, such as coefficients.
+    r"""Draw vectors with densities $\propto e^{-x^T P x / 2 + h^T x}$, as coefficients.
 
-    The precision P, positive definite, and the shift h add up, as numbers' do.
+    The precision P, positive definite, and the shift h add up, as for numbers.
     """
     precision, shift = parameters
     noise = jr.normal(key, shift.shape, shift.dtype)
@@ -81,7 +81,7 @@ def draw_gaussian_vector(
 def draw_categorical(
     key: Key, logits: Float[Array, "*shape k"]
 ) -> Int32[Array, "*shape"]:
-    """A level each, in proportion to the exponentials of its logits, not all -inf."""
+    """Draw levels in proportion to the exponentials of logits, not all -inf."""
     scaled = jnp.exp(logits - logits.max(axis=-1, keepdims=True))
     return draw_states(jr.uniform(key, logits.shape[:-1], logits.dtype), scaled)
 
@@ -89,10 +89,10 @@ def draw_categorical(
 def draw_log_gamma(
     key: Key, concentration: Float[Array, "*shape"]
 ) -> Float[Array, "*shape"]:
-    """Logs of Gamma(concentration, 1) draws, by rejection until every lane accepts.
+    """Draw logs of Gamma(concentration, 1) numbers by rejection.
 
-    Nearly every lane does in the first passes, so that a pass over all of them again is
-    cheap. Below 1 the draw is that of concentration + 1, times a power of a uniform.
+    The first passes accept nearly all. Below 1 the draw is that of concentration + 1,
+    times a power of a uniform.
 
     Args:
         key: typed.
@@ -131,5 +131,5 @@ def draw_log_gamma(
 
 
 def log_normalise(logs: Float[Array, "*shape k"]) -> Float[Array, "*shape k"]:
-    """Logs less that of their sum: of gamma draws, logs of a Dirichlet draw."""
+    """Subtract the log of the sum: logs of gamma draws become those of a Dirichlet."""
     return jax.nn.log_softmax(logs, axis=-1)

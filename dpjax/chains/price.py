@@ -1,14 +1,10 @@
 r"""The cost of an update that is an exponential mechanism, and the ledger's charge.
 
-Let a record's log-likelihood be in [low, high], of width Δ, whatever the value. An
-update draws a value with probability $\propto \pi(v) \exp(\sum_i u_i(v) / T)$.
-
-- If a record appears, the exponent of v changes by u(v)/T, and the log of the
-  normaliser by an average of such changes: the log-probability by at most Δ/T.
-- If it is replaced, one disappears and one appears: by at most 2Δ/T.
-
-So at T = 1 it costs Δ under add-remove and 2Δ under replace-one (Foulds et al., section
-4.1), and at $T = \max(1, \text{that} / \epsilon)$ at most ε.
+Let a record's log-likelihood be in a range of width Δ. An update draws a value with
+probability $\propto \pi(v) \exp(\sum_i u_i(v) / T)$. A record more or less changes its
+log-probability by at most Δ/T, and a replaced one by at most 2Δ/T (Foulds et al.,
+section 4.1; `docs/proofs.md`, section 15). So at T = 1 it costs Δ under add-remove and
+2Δ under replace-one, and at $T = \max(1, \text{that} / \epsilon)$ at most ε.
 """
 
 __all__ = [
@@ -61,12 +57,7 @@ LEAST = Fraction(1, 10**7)  # probability in a table, so that draws end
 
 
 class Price(NamedTuple):
-    """Of one update.
-
-    Attributes:
-        cost: of the update.
-        temperature: at which the likelihood is taken; at least 1.
-    """
+    """The cost of one update, and the temperature of its likelihood, at least 1."""
 
     cost: Guarantee
     temperature: float
@@ -78,11 +69,11 @@ def price_of(
     """The price of an update at ε, or less if T = 1 costs less.
 
     Args:
-        width: Δ, of the range of a record's log-likelihood, in nats.
+        width: Δ, the width of the range of a record's log-likelihood, in nats.
         epsilon: of one update.
         adjacency: "replace-one" or "add-remove".
         latents: entries of the state that have records on the first axis: none under
-            add-remove, where they would give the number of records away.
+            add-remove, where they would show the number of records.
 
     Raises:
         ValueError: if an argument is out of range, or there are such latents.
@@ -100,22 +91,13 @@ def price_of(
 
 
 def charge(ledger: Ledger, cost: Guarantee, purpose: str, arguments: Any) -> None:
-    """Spend the cost of one run with these arguments.
-
-    Raises:
-        ValueError: inside `jit` or `vmap`, which would run many times for one charge.
-        BudgetExceeded: if less is left; then nothing is charged.
-    """
+    """Spend the cost of one run; `ValueError` if its arguments are traced."""
     refuse_traced(arguments)
     ledger.charge(cost, purpose)
 
 
 def refuse_traced(*trees: Any) -> None:
-    """Refuse what `jit` or `vmap` is tracing, for one charge would be for many draws.
-
-    Raises:
-        ValueError: as said.
-    """
+    """Raise `ValueError` inside `jit` or `vmap`: one charge would be for many draws."""
     for leaf in jax.tree.leaves(trees):
         if not isinstance(leaf, jax.Array):
             continue
@@ -131,16 +113,12 @@ def refuse_traced(*trees: Any) -> None:
 
 
 def full_loss(width: Fraction, adjacency: Adjacency) -> Fraction:
-    """Of an update at temperature 1: Δ if a record appears, 2Δ if it is replaced."""
+    """The loss of an update at T = 1: Δ under add-remove, 2Δ under replace-one."""
     return width * (2 if adjacency == REPLACE_ONE else 1)
 
 
 def refuse_prior(**priors: Scalar) -> None:
-    """Refuse Dirichlet parameters that floats might lose beside a count, or show.
-
-    Raises:
-        ValueError: if one is not a number from 1e-6 to 1e6.
-    """
+    """Refuse Dirichlet parameters outside [1e-6, 1e6]: floats may lose or show them."""
     for name, prior in priors.items():
         shaped(prior, (), name)
         positive(**{name: prior})
@@ -149,7 +127,7 @@ def refuse_prior(**priors: Scalar) -> None:
 
 
 def float_above(exact: Fraction) -> float:
-    """The least number of single precision that is not below: as it will be used."""
+    """The least number of single precision that is not below, for use in programs."""
     near = np.float32(float(exact))
     below = Fraction(float(near)) < exact
     return float(np.nextafter(near, np.float32(np.inf)) if below else near)
@@ -178,12 +156,7 @@ def table_width(size: int, least: Epsilon) -> Fraction:
 
 
 class Clip(NamedTuple):
-    """Takes what is outside of public bounds for the nearer one, NaN for the lower.
-
-    Attributes:
-        low: the lower bound.
-        high: the upper bound.
-    """
+    """Replaces numbers outside public bounds by the nearer bound; NaN by the lower."""
 
     low: Fraction
     high: Fraction
@@ -193,36 +166,31 @@ class Clip(NamedTuple):
         """Δ."""
         return self.high - self.low
 
-    @property
-    def largest(self) -> Fraction:
-        """Of the magnitudes."""
-        return max(abs(self.low), abs(self.high))
-
     def __call__(self, log_likelihood: Array) -> Array:
-        """Within the bounds."""
+        """Clip to the bounds."""
         low, high = float_above(self.low), float_below(self.high)
         known = jnp.where(jnp.isnan(log_likelihood), low, log_likelihood)
         return jnp.clip(known, low, high)
 
 
 def clip_to(bounds: Bounds) -> Clip:
-    """The clip to a record's bounds, exact as ε is.
-
-    Raises:
-        ValueError: if the bounds are not two numbers, the lower first.
-    """
-    return Clip(*_numbers(bounds))
+    """The clip to two bounds, the lower first, which are exact as shown."""
+    try:
+        low, high = (_signed(str(bound).strip()) for bound in bounds)
+        if low < high:
+            return Clip(low, high)
+    except (TypeError, ValueError):
+        pass
+    raise ValueError(
+        "`bounds` must be two finite numbers, the lower first, such as (-3, 0), got "
+        f"{brief(bounds)}."
+    )
 
 
 def of_each(
     function: Callable[[State, Any, State], Any], latents: Sequence[str] = ()
 ) -> Callable[[State, Any], Any]:
-    """The function of every record: it is given one, and that one's latents.
-
-    Args:
-        function: of the state, a record, and its own entries of `latents`.
-        latents: entries of the state that have records on the first axis.
-    """
+    """Map a function of the state, a record and its own `latents` over all records."""
 
     def every(state: State, records: Any) -> Any:
         own = {name: state[name] for name in latents}
@@ -232,29 +200,10 @@ def of_each(
 
 
 def shaped(array: Any, shape: tuple[int, ...], name: str) -> Array:
-    """The array, if it has the shape for which the price holds.
-
-    Raises:
-        ValueError: if it has another: numbers that are too many would be as many draws,
-            or a likelihood that is larger than its bounds.
-    """
+    """Return the array, refused unless it has the shape for which the price holds."""
     if jnp.shape(array) != shape:
         raise ValueError(f"`{name}` must have shape {shape}, got {jnp.shape(array)}.")
     return jnp.asarray(array)
-
-
-def _numbers(bounds: Bounds) -> tuple[Fraction, Fraction]:
-    """Exact, as shown: negative numbers and 0 too."""
-    try:
-        low, high = (_signed(str(bound).strip()) for bound in bounds)
-        if low < high:
-            return low, high
-    except (TypeError, ValueError):
-        pass
-    raise ValueError(
-        "`bounds` must be two finite numbers, the lower first, such as (-3, 0), got "
-        f"{brief(bounds)}."
-    )
 
 
 def _signed(text: str) -> Fraction:

@@ -1,8 +1,8 @@
-"""Two kinds of private chains, told apart by type.
+"""Two kinds of private chains, distinguished by type.
 
-A `PublicChain` runs on a release: its steps are given noisy statistics and never see a
-record, so that it costs nothing at any length. A `ChargedChain` has steps that read
-records; each is charged every time it runs.
+A `PublicChain` runs on a release: its steps are given noisy statistics and no records,
+so that it costs nothing at any length. A `ChargedChain` has steps that read records;
+each is charged every time it runs.
 """
 
 __all__ = [
@@ -32,17 +32,17 @@ from dpjax.releases.released import Released
 
 
 class ChargedStep(eqx.Module):
-    """A step that reads records. Made by `latents`, `choice`, `table`, `barker`, ….
+    """A step that reads records, made by `latents`, `choice`, `table`, `barker`, ….
 
     One made by hand is as private as its author says.
 
     Args:
         update: the next state from a key, the records and the state. Unlike a plain
             step it has no info: what is known of its law depends on the records.
-        each: cost of one draw that reads records, whatever the state.
+        each: cost of one draw that reads records, for any state.
         draws: how many the step has.
-        law: parameters of the law that is drawn from, given the records and the state:
-            for tests, for it is not private.
+        law: parameters of the law that is drawn from, given the records and the state;
+            for tests, since it is not private.
     """
 
     update: Callable[[Key, Any, State], State] = eqx.field(static=True)
@@ -55,12 +55,12 @@ class ChargedStep(eqx.Module):
 
     @property
     def cost(self) -> Guarantee:
-        """Of the whole step."""
+        """The cost of the whole step."""
         return self.each.repeated(self.draws)
 
 
 class PublicChain(eqx.Module):
-    """Draws of a chain that saw a release and no records.
+    """Draws of a chain that read a release and no records.
 
     Args:
         states: after each sweep, on the first axis.
@@ -74,13 +74,15 @@ class PublicChain(eqx.Module):
 class ChargedChain(eqx.Module):
     """Draws of a chain whose steps read records, and what they cost together.
 
-    Its numbers are floats: the cost is that of the law in real arithmetic, which a
-    draw in floats leaves by rounding. For studies: `release` and `save` know no chains.
+    Its numbers are floats: the cost is that of the law in real arithmetic, from which
+    draws in floats differ by rounding. For studies: `release` and `save` do not accept
+    chains.
 
     Args:
         states: after each sweep, on the first axis.
         infos: of the steps that read no records, in turn, likewise.
-        charges: cost of a draw, and how many a sweep has, of each step that reads some.
+        charges: cost of a draw, and number of draws in a sweep, of each step that reads
+            records.
         sweeps: how many.
     """
 
@@ -96,11 +98,11 @@ class ChargedChain(eqx.Module):
 
     @property
     def last(self) -> State:
-        """The state from which one may go on, for a further charge."""
+        """The last state, from which a further run may start, for a further charge."""
         return jax.tree.map(lambda x: x[-1], self.states)
 
     def approximate(self, delta: Epsilon) -> Guarantee:
-        """The same with a δ, by advanced composition of the draws of equal cost.
+        """The cost with a δ, by advanced composition of the draws of equal cost.
 
         Args:
             delta: of all together, > 0 and below 1; equal parts for each cost.
@@ -123,15 +125,15 @@ def public_chain(
     *,
     sweeps: int,
 ) -> PublicChain:
-    """Run a chain on released statistics: any prior, any length, as often as one likes.
+    """Run a chain on released statistics, with any prior and any length, at no cost.
 
     Args:
         key: typed.
         released: from `dpjax.release` or `dpjax.load`; nothing else is accepted.
         step: `step(key, values, state)` returns the next state and an info, as steps of
-            `dpjax.chains` do; `values` are the noisy integers of the release, negative
-            ones too: `jnp.maximum(values, 0)` makes counts of them. Built once: each
-            new function is a new program.
+            `dpjax.chains` do; `values` are the noisy integers of the release, which may
+            be negative: `jnp.maximum(values, 0)` makes counts of them. Build it once:
+            each new function is compiled again.
         start: the state before the first sweep.
         sweeps: how many.
 
@@ -161,22 +163,22 @@ def charged_chain(
     sweeps: int,
     ledger: Ledger | None = None,
 ) -> ChargedChain:
-    """Run a chain that pays for each update that reads records.
+    """Run a chain that is charged for each update that reads records.
 
     Args:
         key: typed. The cost holds only if nobody can guess it: to show the result, from
             `dpjax.noise.keys.release_key`.
-        records: what the paid steps read: an array, or a tuple or dictionary of arrays
-            with records on the first axis.
+        records: what the charged steps read: an array, or a tuple or dictionary of
+            arrays with records on the first axis.
         steps: taken in turn in each sweep; plain steps of `dpjax.chains` among them are
-            given the state only, and are free. Built once: new ones are a new program.
+            given the state only, and are free. Build them once: new ones are compiled
+            again.
         start: the state before the first sweep. It must not depend on the records: one
             that does, such as a fit, breaks the guarantee.
         sweeps: how many.
         ledger: charged for all sweeps before the first one, once the program is known
-            to be sound. To go on, run again from `chain.last`: it is charged again, or
-            refuses; with a fresh key, or both runs together show what neither paid for.
-            Not inside `jit` or `vmap`, which would draw many times for one
+            to be valid. To go on, run again from `chain.last` with a fresh key, for a
+            new charge. Not inside `jit` or `vmap`, which would draw many times for one
             charge; there, the cost that the result states is of one of its chains.
 
     Privacy:
@@ -184,8 +186,8 @@ def charged_chain(
         states may be shown. Every run on the same records costs that.
 
     Raises:
-        ValueError: if no step is paid, adjacencies differ, a number is out of range, or
-            a ledger is given inside `jit` or `vmap`.
+        ValueError: if no step reads records, adjacencies differ, a number is out of
+            range, or a ledger is given inside `jit` or `vmap`.
         BudgetExceeded: if the ledger has less left; nothing is drawn.
 
     Reference:
@@ -200,14 +202,14 @@ def charged_chain(
             "chain without is `dpjax.chains.run`."
         )
     total, arguments = _total(charges, sweeps), (key, records, start)
-    program = partial(_run_paid, steps=tuple(steps), sweeps=sweeps)
+    program = partial(_run_charged, steps=tuple(steps), sweeps=sweeps)
     jax.eval_shape(program, *arguments)  # mistakes in a step show before any charge
     if ledger is not None:
         purpose = f"chain of {sweeps} sweeps with {len(charges)} paid steps"
         charge(ledger, total, purpose, arguments)
     states, infos = program(*arguments)
     if ledger is not None:
-        refuse_traced(states)  # of a step that holds what is mapped
+        refuse_traced(states)  # a step may hold what is traced
     return ChargedChain(states, infos, charges, sweeps)
 
 
@@ -221,7 +223,7 @@ def _run_public(key: Key, values: Any, step: Callable, start: State, sweeps: int
 
 
 @partial(jax.jit, static_argnames=("steps", "sweeps"))
-def _run_paid(
+def _run_charged(
     key: Key, records: Any, start: State, *, steps: tuple, sweeps: int
 ) -> tuple[State, tuple[Any, ...]]:
     def sweep(carried: tuple[Key, State], _: None) -> tuple[tuple, tuple]:

@@ -1,8 +1,8 @@
-r"""Gibbs updates that read records, each an exponential mechanism.
+"""Gibbs updates that read records, each an exponential mechanism.
 
-The library takes the records' log-likelihoods one by one, clips them to public bounds
-and divides by the temperature, so that the cost holds whatever the functions return.
-They must hold no records of their own: they are given those that they may know.
+They compute the records' log-likelihoods one by one, clip them to public bounds and
+divide by the temperature, so that the cost holds for any functions that a user gives.
+These must hold no records of their own: they receive those that they may read.
 """
 
 __all__ = ["choice", "collapsed", "latents", "table"]
@@ -18,18 +18,9 @@ from jaxtyping import Array
 
 from dpjax._checks import whole
 from dpjax._types import Key, Scalar
+from dpjax.chains import price
 from dpjax.chains.blocks import State
 from dpjax.chains.laws import draw_categorical
-from dpjax.chains.price import (
-    Bounds,
-    clip_to,
-    float_above,
-    of_each,
-    price_of,
-    refuse_prior,
-    shaped,
-    table_width,
-)
 from dpjax.chains.private_chain import ChargedStep
 from dpjax.distributions import TruncatedDirichlet
 from dpjax.privacy import REPLACE_ONE, Adjacency, Epsilon, exact_epsilon
@@ -38,17 +29,17 @@ from dpjax.privacy import REPLACE_ONE, Adjacency, Epsilon, exact_epsilon
 def latents(
     name: str,
     log_likelihood: Callable[[State, Any], Array],
-    bounds: Bounds,
+    bounds: price.Bounds,
     epsilon: Epsilon,
     *,
     log_prior: Callable[[State], Array],
     updates: int | None = None,
     replacement: bool = False,
 ) -> ChargedStep:
-    """One categorical latent variable a record, each given that record and the state.
+    """Draw one categorical latent variable per record, given that record and the state.
 
-    All are drawn at once from the state before: that is Gibbs sampling where latents
-    are independent given the other entries, which both functions may look at.
+    All are drawn at once from the previous state: that is Gibbs sampling where latents
+    are independent given the other entries, which both functions may read.
 
     Args:
         name: of the entry: the level of each record's latent, (n,) int32.
@@ -56,15 +47,15 @@ def latents(
         bounds: of that log-likelihood; what is outside is clipped.
         epsilon: of one latent's update.
         log_prior: of the levels given the state, (k,).
-        updates: of how many latents at random in a sweep; None: of each, once.
+        updates: number of random latents to draw in a sweep; None: each, once.
         replacement: whether a latent may be drawn more than once in a sweep.
 
     Privacy:
         Under replace-one, where n is public; under add-remove the number of latents
-        would give n away. A replaced record changes the law of its own latent alone,
-        given what the state shows: a pass over all of them costs what one update does,
-        2Δ at temperature 1, as does a random selection of Q of them, for the state
-        shows whether the record's latent moved. With replacement, Q times that.
+        would show n. A replaced record changes the law of its own latent alone, given
+        the state: a pass over all of them costs what one update does, 2Δ at temperature
+        1, as does a random selection of Q of them, for the state shows whether the
+        record's latent moved. With replacement, Q times that.
 
     Raises:
         ValueError: if an argument is out of range.
@@ -73,52 +64,46 @@ def latents(
         Foulds, Geumlek, Welling & Chaudhuri (UAI-16), section 4.1, for the pass; its
         4ΔQ/N for a random scan is wrong.
     """
-    clip = clip_to(bounds)
-    cost, temperature = price_of(clip.width, epsilon, REPLACE_ONE)
-    each = of_each(lambda state, record, _: log_likelihood(state, record))
+    clip = price.clip_to(bounds)
+    cost, temperature = price.price_of(clip.width, epsilon, REPLACE_ONE)
+    each = price.of_each(lambda state, record, _: log_likelihood(state, record))
     if updates is not None or replacement:
         whole(1, updates=updates)
 
     def law(records: Any, state: State) -> Array:
         prior = log_prior(state)
-        shaped(prior, jnp.shape(prior)[-1:], "log_prior")
+        price.shaped(prior, jnp.shape(prior)[-1:], "log_prior")
         fits = each(state, records)
-        shaped(fits, (len(fits), *prior.shape), "log_likelihood")
+        price.shaped(fits, (len(fits), *prior.shape), "log_likelihood")
         return prior[None] + clip(fits) / temperature
 
-    def every(key: Key, records: Any, state: State) -> State:
-        logits = law(records, state)
-        shaped(state[name], (len(logits),), name)
-        return {**state, name: draw_categorical(key, logits)}
-
-    def some(key: Key, records: Any, state: State) -> State:
-        key_which, key_draw = jr.split(key)
+    def update(key: Key, records: Any, state: State) -> State:
         old = state[name]
-        if times > len(old):
+        if updates is not None and updates > len(old):
             raise ValueError(
                 f"`updates` must be at most the number of records, {len(old)}, got "
-                f"{times}."
+                f"{updates}."
             )
         logits = law(records, state)
-        shaped(old, (len(logits),), name)
+        price.shaped(old, (len(logits),), name)
+        if updates is None:
+            return {**state, name: draw_categorical(key, logits)}
+        key_which, key_draw = jr.split(key)
         drawn = draw_categorical(key_draw, logits)
-        chosen = jr.permutation(key_which, len(old)) < times
+        chosen = jr.permutation(key_which, len(old)) < updates
         return {**state, name: jnp.where(chosen, drawn, old)}
 
-    times = updates or 1
-    if updates is None:
-        return ChargedStep(every, cost, law=law)
     if not replacement:
-        return ChargedStep(some, cost, law=law)
-    repeatedly = _repeatedly(name, law, times)
-    return ChargedStep(repeatedly, cost, times, law)
+        return ChargedStep(update, cost, law=law)
+    times = updates or 1
+    return ChargedStep(_repeatedly(name, law, times), cost, times, law)
 
 
 def _repeatedly(name: str, law: Callable, times: int) -> Callable:
     """Updates of random records in turn, drawn with replacement."""
 
     def step(key: Key, records: Any, state: State) -> State:
-        shaped(state[name], jnp.shape(state[name])[:1], name)
+        price.shaped(state[name], jnp.shape(state[name])[:1], name)
 
         def update(carried: tuple[Key, State], _: None) -> tuple[tuple, None]:
             key, state = carried
@@ -136,20 +121,20 @@ def _repeatedly(name: str, law: Callable, times: int) -> Callable:
 def collapsed(
     name: str,
     log_conditional: Callable[[State, Any, Array], Array],
-    bounds: Bounds,
+    bounds: price.Bounds,
     epsilon: Epsilon,
     *,
     n: int,
 ) -> ChargedStep:
-    """One categorical latent a record, each given all records, one after another.
+    """Draw one categorical latent per record, given all records, one after another.
 
-    That is what summing over shared parameters leads to. The argument for `latents`
-    fails: a replaced record changes every conditional, so that each is charged.
+    Integrating out shared parameters leads to this. The argument for `latents` fails: a
+    replaced record changes every conditional, so that each is charged.
 
     Args:
         name: of the entry: the level of each record's latent, (n,) int32.
         log_conditional: of the levels of latent i, (k,), from state, records and i.
-        bounds: of the whole of it, prior and all; what is outside is clipped.
+        bounds: of the whole of it, prior included; what is outside is clipped.
         epsilon: of one latent's update.
         n: number of records.
 
@@ -160,13 +145,13 @@ def collapsed(
         ValueError: if an argument is out of range.
     """
     whole(1, n=n)
-    clip = clip_to(bounds)
-    cost, temperature = price_of(clip.width, epsilon, REPLACE_ONE)
+    clip = price.clip_to(bounds)
+    cost, temperature = price.price_of(clip.width, epsilon, REPLACE_ONE)
 
     def one(records: Any, state: State, i: Array) -> Array:
-        shaped(state[name], (n,), name)
+        price.shaped(state[name], (n,), name)
         found = log_conditional(state, records, i)
-        shaped(found, jnp.shape(found)[-1:], "log_conditional")
+        price.shaped(found, jnp.shape(found)[-1:], "log_conditional")
         return clip(found) / temperature
 
     def law(records: Any, state: State) -> Array:
@@ -189,14 +174,14 @@ def collapsed(
 def choice(
     name: str,
     log_likelihood: Callable[[State, Any, State], Array],
-    bounds: Bounds,
+    bounds: price.Bounds,
     epsilon: Epsilon,
     *,
     adjacency: Adjacency,
     log_prior: Callable[[State], Array],
     latents: Sequence[str] = (),
 ) -> ChargedStep:
-    """A parameter that all records share, one of k candidates, given the state.
+    """Draw a parameter that all records share, one of k candidates, given the state.
 
     Args:
         name: of the entry: which candidate, an int32 scalar.
@@ -218,15 +203,15 @@ def choice(
     Reference:
         Foulds, Geumlek, Welling & Chaudhuri (UAI-16), equation 19.
     """
-    clip = clip_to(bounds)
-    cost, temperature = price_of(clip.width, epsilon, adjacency, latents)
-    each = of_each(log_likelihood, latents)
+    clip = price.clip_to(bounds)
+    cost, temperature = price.price_of(clip.width, epsilon, adjacency, latents)
+    each = price.of_each(log_likelihood, latents)
 
     def law(records: Any, state: State) -> Array:
         prior, fits = log_prior(state), each(state, records)
-        shaped(prior, jnp.shape(prior)[-1:], "log_prior")
-        shaped(fits, (len(fits), *prior.shape), "log_likelihood")
-        shaped(state[name], (), name)
+        price.shaped(prior, jnp.shape(prior)[-1:], "log_prior")
+        price.shaped(fits, (len(fits), *prior.shape), "log_likelihood")
+        price.shaped(state[name], (), name)
         return prior + clip(fits).sum(axis=0) / temperature
 
     def update(key: Key, records: Any, state: State) -> State:
@@ -246,14 +231,14 @@ def table(
     prior: Scalar = 1.0,
     latents: Sequence[str] = (),
 ) -> ChargedStep:
-    r"""Probabilities of k levels in each of some rows, above a bound, given counts.
+    r"""Draw rows of probabilities of k levels, above a bound, given counts.
 
-    Truncated Dirichlet laws: the bound is what limits a record's log-likelihood.
+    Their laws are truncated Dirichlets: the bound limits a record's log-likelihood.
 
     Args:
         name: of the entry: probabilities, of the given shape.
-        cell: row and level of one record, int32 scalars, from the state, the record
-            and its own latents: the row may be its latent's. Outside the shape it is
+        cell: row and level of one record, int32 scalars, from the state, the record and
+            its own latents; the row may be its latent's. A record outside the shape is
             not counted.
         shape: rows and k.
         epsilon: of one update of all rows.
@@ -265,9 +250,9 @@ def table(
             add-remove.
 
     Privacy:
-        A record is in one cell, so that Δ is the width of its log-probability,
-        $\ln((1 - (k - 1) a_0) / a_0)$: 2Δ under replace-one, even if the record changes
-        its row, and Δ under add-remove, at temperature 1.
+        A record is in one cell, so that Δ is the width of its log-probability, $\ln((1
+        - (k - 1) a_0) / a_0)$: 2Δ under replace-one, even if the record changes its
+        row, and Δ under add-remove, at temperature 1.
 
     Raises:
         ValueError: if an argument is out of range.
@@ -278,16 +263,16 @@ def table(
     rows, levels = shape
     whole(1, rows=rows)
     whole(2, levels=levels)
-    refuse_prior(prior=prior)
-    width = table_width(levels, least)
-    cost, temperature = price_of(width, epsilon, adjacency, latents)
-    each = of_each(cell, latents)
-    bound = float_above(exact_epsilon(least, "least"))
+    price.refuse_prior(prior=prior)
+    width = price.table_width(levels, least)
+    cost, temperature = price.price_of(width, epsilon, adjacency, latents)
+    each = price.of_each(cell, latents)
+    bound = price.float_above(exact_epsilon(least, "least"))
 
     def law(records: Any, state: State) -> Array:
         row, level = (x.astype(jnp.int32) for x in each(state, records))
-        shaped(row, (len(row),), "cell")
-        shaped(level, (len(row),), "cell")
+        price.shaped(row, (len(row),), "cell")
+        price.shaped(level, (len(row),), "cell")
         inside = (row >= 0) & (row < rows) & (level >= 0) & (level < levels)
         places = jnp.where(inside, row * levels + level, rows * levels)
         counts = jnp.zeros(rows * levels).at[places].add(1, mode="drop")

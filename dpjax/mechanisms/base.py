@@ -1,6 +1,6 @@
-"""The contract of a mechanism, in two grades.
+"""Abstract base classes of mechanisms.
 
-Any mechanism can be studied. Only an exact one can be published: floats leak.
+Every mechanism can be studied. Only an exact one can be published: floats leak.
 """
 
 __all__ = [
@@ -11,23 +11,26 @@ __all__ = [
     "ParameterMechanism",
     "PosteriorSampler",
     "all_tables",
+    "exact_or_none",
     "on_host",
     "tables_of",
 ]
 
 import abc
-from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Real
 
 from dpjax._registry import Registry
-from dpjax._types import Key
+from dpjax._types import Described, Key
 from dpjax.noise import NoiseLaw
-from dpjax.privacy import Adjacency, Guarantee
+from dpjax.noise.exact_choice import Bits, system_bits
+from dpjax.privacy import Adjacency, Epsilon, Guarantee, exact_epsilon
 from dpjax.statistics import Statistic, TableStatistic
 from dpjax.tables.layout import TableLayout
 
@@ -46,11 +49,14 @@ class Mechanism(eqx.Module):
 
         Privacy:
             Every call on the same records costs `guarantee()`.
+
+        Raises:
+            ValueError: if the key is not typed, or `exact` does not fit the mechanism.
         """
 
     @abc.abstractmethod
     def guarantee(self) -> Guarantee:
-        """The privacy cost of one sample, as plain data."""
+        """The privacy cost of one release."""
 
 
 class MechanismWithLaw(Mechanism):
@@ -60,13 +66,13 @@ class MechanismWithLaw(Mechanism):
     def log_prob(
         self, released: Real[Array, "*shape"], exact: Real[Array, "*shape"]
     ) -> Float[Array, "*shape"]:
-        """Log-probability of each released number; their sum is that of all."""
+        """Log-probability of each released number; their sum is that of the release."""
 
     def noise(self, shape: tuple[int, ...]) -> NoiseLaw | None:
         """The law of independent noise on released numbers of this shape.
 
-        None if the release is not the exact numbers plus independent noise of a law
-        that `dpjax.noise` knows.
+        None if the release is not the exact numbers plus noise of a law of
+        `dpjax.noise`.
         """
         return None
 
@@ -74,8 +80,8 @@ class MechanismWithLaw(Mechanism):
 class ExactMechanism(Mechanism):
     """A mechanism that keeps its guarantee on a real computer, to the last bit.
 
-    One of your own is a subclass with a `kind`, added to `MECHANISMS`: then releases by
-    it are saved, loaded and verified.
+    A new one is a subclass with a `kind`, added to `MECHANISMS`, so that its releases
+    are saved, loaded and verified.
     """
 
     kind: ClassVar[str]
@@ -86,11 +92,11 @@ class ExactMechanism(Mechanism):
 
     @abc.abstractmethod
     def accepts(self, statistic: Statistic) -> bool:
-        """Whether the guarantee is for what the statistic measures."""
+        """Whether the guarantee holds for this statistic."""
 
     @abc.abstractmethod
     def draw(self, exact: Int[Array, " m"]) -> Int[Array, "..."]:
-        """What is published: integers, with randomness from the operating system.
+        """Draw what is published: integers, with randomness from the operating system.
 
         Not pure, and not under `jit` or `vmap`.
 
@@ -101,39 +107,35 @@ class ExactMechanism(Mechanism):
 
     @abc.abstractmethod
     def describe(self) -> dict[str, Any]:
-        """What a file says of it, with its `kind`: plain data that rebuild it."""
+        """Plain data for files, with its `kind`, that rebuild the mechanism."""
 
     @classmethod
     @abc.abstractmethod
     def from_description(
-        cls,
-        described: Mapping[str, Any],
-        statistic: Statistic,
-        cost: Guarantee,
-        n: int | None,
+        cls, described: Described, statistic: Statistic, cost: Guarantee, n: int | None
     ) -> "ExactMechanism":
-        """The mechanism that `describe` described, derived again from public facts.
+        """Make the mechanism from its description and public facts, checking its cost.
 
         Args:
-            described: what `describe` returned.
+            described: the result of `describe`.
             statistic: what is measured.
             cost: the guarantee that is claimed.
             n: the number of records, where it is public.
 
         Raises:
-            ValueError: if it cannot keep `cost`, or is not well formed.
+            ValueError: if it cannot keep `cost`, or the description is not well formed.
         """
 
     @abc.abstractmethod
     def is_possible_output(self, values: np.ndarray, length: int) -> bool:
-        """Whether these integers are a possible release of so many exact numbers."""
+        """Whether these integers may be a release of so many exact numbers."""
 
     def derived_facts(self) -> dict[str, Any]:
         """Entries of a file that follow from the others, for its readers."""
         return {}
 
     def summary(self) -> dict[str, Any]:
-        """What the command line says of it."""
+        """Facts that the command line prints."""
         return self.describe()
 
 
@@ -142,23 +144,23 @@ MECHANISMS: Registry[ExactMechanism] = Registry("mechanism")
 
 
 class ParameterMechanism(ExactMechanism):
-    """An exact mechanism that gives out a model's parameters, not noisy statistics."""
+    """An exact mechanism that releases parameters of a model, not noisy statistics."""
 
     @property
     def parameter_names(self) -> tuple[str, ...] | None:
-        """Of what `parameters` has on its last axis; None for a network's tables."""
+        """Names on the last axis of `parameters`; None for a network's tables."""
         return None
 
     @abc.abstractmethod
     def parameters(self, values: Real[Array, "*batch m"]) -> Float[Array, "*batch m"]:
-        """The parameters that the integers of a release stand for."""
+        """The parameters that the integers of a release represent."""
 
 
 class PosteriorSampler(ParameterMechanism):
     """Draws from a tempered posterior on a grid.
 
-    A subclass has the fields `temperature` and `cost`, and derives `loss`, what all its
-    draws cost, from public facts alone; it is made only if `cost` covers that.
+    A subclass has the fields `temperature` and `cost`, and derives `loss`, the cost of
+    all draws, from public facts alone; it is refused unless `cost` covers that.
     """
 
     def __check_init__(self: Any):
@@ -178,13 +180,22 @@ class PosteriorSampler(ParameterMechanism):
         """The cost of all samples together."""
         return self.cost
 
+    def draw(self, exact: Int[Array, " m"]) -> Int[Array, "samples _"]:
+        """Draw all samples, one row each, from the system's random bits."""
+        return jnp.asarray(self.draw_with(system_bits, exact), jnp.int32)
+
+    @abc.abstractmethod
+    def draw_with(self, bits: Bits, exact: Int[Array, " m"]) -> np.ndarray:
+        """Draw all samples, one row each, from given random bits, without rounding."""
+
+
+def exact_or_none(value: Epsilon | None, name: str) -> Fraction | None:
+    """The exact number of an option that may be left out."""
+    return None if value is None else exact_epsilon(value, name)
+
 
 def on_host(exact: Int[Array, " m"]) -> Int[np.ndarray, " m"]:
-    """The exact statistic, to be drawn from outside of compiled code.
-
-    Raises:
-        ValueError: inside `jit` or `vmap`.
-    """
+    """Return the statistic as a NumPy array; `ValueError` inside `jit` or `vmap`."""
     try:
         return np.asarray(exact)
     except jax.errors.TracerArrayConversionError:
@@ -195,18 +206,14 @@ def on_host(exact: Int[Array, " m"]) -> Int[np.ndarray, " m"]:
 
 
 def tables_of(statistic: Statistic) -> TableLayout | None:
-    """The tables of a network, where the statistic is the counts of all of them."""
+    """The layout of a network's tables if the statistic counts all of them, or None."""
     if isinstance(statistic, TableStatistic) and statistic.measured == statistic.layout:
         return statistic.layout
     return None
 
 
 def all_tables(statistic: Statistic) -> TableLayout:
-    """The same.
-
-    Raises:
-        ValueError: if the statistic is something else.
-    """
+    """Return the layout as `tables_of` does; `ValueError` in place of None."""
     layout = tables_of(statistic)
     if layout is None:
         raise ValueError(

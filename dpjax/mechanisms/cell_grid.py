@@ -1,7 +1,8 @@
 """All joint settings of a network's tables on a public grid, and their masses.
 
-A setting is called a cell: it stands for its part of a partition of all tables. Masses
-are integers that a deterministic rule makes of the counts, with a proved error.
+A setting is called a cell, because it represents its part of a partition of all tables.
+Masses are integers, computed from the counts by a deterministic rule with a proved
+error.
 """
 
 __all__ = ["SCORE_BITS", "CellGrid", "PriorRange", "Row", "largest_rate"]
@@ -37,7 +38,7 @@ _PRECISION = 96  # bits of a row's weights
 
 
 class PriorRange(NamedTuple):
-    """Of the integer prior weights of a row's points, what a cost is derived from."""
+    """The range and the sum of the integer prior weights of a row's points."""
 
     least: int
     most: int
@@ -48,7 +49,7 @@ class Row(NamedTuple):
     """The grid of one row of a table.
 
     Attributes:
-        points: probabilities in units, a line a point.
+        points: probabilities in units, one line per point.
         logs: their logarithms, integers in units of 2^-LOG_BITS.
         prior: integer weight of each point.
     """
@@ -62,11 +63,10 @@ class Row(NamedTuple):
 class CellGrid:
     r"""Rows $g / G$ with integers $g_v \ge \omega G$ that sum to G, for all tables.
 
-    Static: it is hashed, compared and compiled against, never traced. Cells are in C
-    order of the rows' points.
+    Static and hashable. Cells are in C order of the rows' points.
 
     Args:
-        layout: one conditional table a variable, its own levels on the last axis.
+        layout: of one conditional table per variable, its own levels on the last axis.
         omega: $\omega$, > 0 and below 1 over any number of levels.
         units: G.
         prior: Dirichlet parameter of every level, > 0. Its weights are rounded to
@@ -101,7 +101,7 @@ class CellGrid:
             )
 
     def _tables(self) -> Iterator[tuple[SimplexGrid, int]]:
-        """For each table, the grid of its rows and how many there are."""
+        """The grid of the rows of each table, and the number of rows."""
         least = math.ceil(self.omega * self.units)
         for group in self.layout.groups:
             *parents, levels = self.layout.shape(group)
@@ -117,25 +117,22 @@ class CellGrid:
         """The grid of every row of all tables, in order."""
         return tuple(grid for grid, number in self._tables() for _ in range(number))
 
-    @property
-    def _bits(self) -> int:
-        return min(16, _PRIOR_BITS // len(self.grids))
-
     @cached_property
     def rows(self) -> tuple[Row, ...]:
         """The rows of all tables, in order, with all their points."""
-        return tuple(_row(grid, self.prior, self._bits) for grid in self.grids)
+        bits = min(16, _PRIOR_BITS // len(self.grids))
+        return tuple(_row(grid, self.prior, bits) for grid in self.grids)
 
     @property
     def prior_ranges(self) -> list[PriorRange]:
-        """Of every row; if all weights are 1, without a list of its points."""
+        """The prior range of every row; without its points if all weights are 1."""
         if self.prior == 1:
             return [PriorRange(1, 1, _points(grid)) for grid in self.grids]
         weights = [row.prior for row in self.rows]
         return [PriorRange(int(w.min()), int(w.max()), int(w.sum())) for w in weights]
 
     def holds(self, vector: Int[np.ndarray, " m"]) -> bool:
-        """Whether every row of a vector that is laid out as the tables is a point."""
+        """Whether every row of a vector of tables is a point of its grid."""
         if vector.shape != (self.layout.length,):
             return False
         ends = np.cumsum([grid.levels for grid in self.grids])
@@ -146,7 +143,7 @@ class CellGrid:
 
     @cached_property
     def prior_weights(self) -> Int64[np.ndarray, " k"]:
-        """Of every cell: the product of its rows'."""
+        """The product of the prior weights of each cell's rows."""
         return functools.reduce(
             lambda cells, prior: np.multiply.outer(cells, prior).ravel(),
             (row.prior for row in self.rows),
@@ -155,11 +152,10 @@ class CellGrid:
     def scores(
         self, counts: Int[np.ndarray, " m"], temperature: Fraction
     ) -> Int64[np.ndarray, " k"]:
-        r"""The posterior mass of every cell, in units of $2^{-31}$.
+        """The posterior mass of every cell, in units of $2^{-31}$.
 
-        Returns:
-            Below the masses by less than two units a row; but for $2^{-20}$ of a unit,
-            not above them. They sum to at most $2^{31}$.
+        They are too small by less than two units a row, and too large by at most
+        $2^{-20}$ of a unit. They sum to at most $2^{31}$.
         """
         unit = 1 / (temperature * (1 << LOG_BITS))
         scores = np.array([1 << SCORE_BITS])
@@ -169,7 +165,7 @@ class CellGrid:
         return scores
 
     def by_row(self, vector: Vector) -> Iterator[tuple[Row, Vector]]:
-        """Each row with its part of a vector that is laid out as the tables."""
+        """Each row with its part of a vector of tables."""
         start = 0
         for row in self.rows:
             stop = start + row.points.shape[1]
@@ -184,12 +180,11 @@ class CellGrid:
 
 
 def _points(grid: SimplexGrid) -> int:
-    """Number of points of a row."""
     return math.comb(_parts(grid) - 1, grid.levels - 1)
 
 
 def _parts(grid: SimplexGrid) -> int:
-    """Units to share out so that each level has at least one."""
+    """Units to distribute so that each level has at least one."""
     return grid.units - grid.levels * (grid.least - 1)
 
 
@@ -225,10 +220,10 @@ def _row_mass(row: Row, counts: np.ndarray, unit: Fraction) -> np.ndarray:
 def largest_rate(
     epsilon: Fraction, width: Fraction, priors: list[PriorRange]
 ) -> Fraction:
-    r"""The largest rate, to a fine scale, that is proved to cost at most `epsilon`.
+    """The largest rate, to a fine scale, that is proved to cost at most `epsilon`.
 
-    With scores for masses, $|d|$ and $-E_P d$ are larger by less than two units a row
-    and one more, whatever else was rounded. The rest is as in `CellMass`.
+    Scores are masses rounded down, so that $|d|$ and $-E_P d$ may be larger by less
+    than two units a row and one more (`docs/proofs.md`, section 13).
 
     Args:
         epsilon: the budget.
@@ -246,7 +241,7 @@ def largest_rate(
         return epsilon / (delta * (1 + Fraction(step, _STEPS)) + 2 * slack)
 
     def is_proved(step: int) -> bool:
-        """Whether π is at most what `rate` takes it for."""
+        """Whether π is at most the value assumed in `rate`."""
         small = _exponential_below(-rate(step) * (1 << SCORE_BITS))
         pi = (largest - smallest * small) / (largest + others * small)
         return pi <= Fraction(step, _STEPS)
@@ -255,7 +250,7 @@ def largest_rate(
 
 
 def _exponential_below(power: Fraction) -> Fraction:
-    """A lower bound of the exponential of a number < 0, within a part in 1e40."""
+    """A lower bound of exp(power) for power < 0, within a part in 1e40."""
     if power < -1000:
         return Fraction(0)
     numerator, denominator = map(decimal.Decimal, power.as_integer_ratio())

@@ -1,12 +1,11 @@
 """The most probable tables, by the exponential mechanism on a public finite grid.
 
-What is scored is the posterior mass of a cell, never a density: one record moves a mass
-by a bounded amount, a density by any.
+The score is the posterior mass of a cell, not a density: one record moves a mass by a
+bounded amount, and a density by any.
 """
 
 __all__ = ["CellMass"]
 
-from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -18,14 +17,8 @@ import numpy as np
 from jaxtyping import Array, Float, Float64, Int, Int64, Real
 
 from dpjax._checks import typed_key
-from dpjax._types import Key
-from dpjax.mechanisms.base import (
-    MECHANISMS,
-    ParameterMechanism,
-    all_tables,
-    on_host,
-    tables_of,
-)
+from dpjax._types import Described, Key
+from dpjax.mechanisms import base
 from dpjax.mechanisms.cell_grid import SCORE_BITS, CellGrid, largest_rate
 from dpjax.noise.exact_choice import Bounds, choose, softmax, system_bits
 from dpjax.privacy import (
@@ -42,8 +35,8 @@ from dpjax.tables.layout import TableLayout
 _OPTIONS = ("omega", "temperature", "prior", "units")
 
 
-@MECHANISMS.add
-class CellMass(ParameterMechanism):
+@base.MECHANISMS.add
+class CellMass(base.ParameterMechanism):
     r"""Release tables θ of a grid with $P(\theta) \propto \xi(\theta) e^{s u(\theta)}$.
 
     ξ is the Dirichlet prior on a grid of all tables' rows, u(θ) the mass of the cell θ
@@ -61,28 +54,21 @@ class CellMass(ParameterMechanism):
 
     Privacy:
         ε-DP, exactly. Let $C_i$ be the range of a log-probability of variable i on the
-        grid and $C = \sum_i C_i$. One record adds to the cells' log-weights amounts in
-        a range $w = 2C / T$ (replace-one) or $w = C / T$ (add-remove). A set of mass p
-        then has at most $p e^w / (1 - p + p e^w)$, which is above p by at most
+        grid and $w = 2 \sum_i C_i / T$ (replace-one) or half of it (add-remove). One
+        record moves a mass by at most $\Delta = \tanh(w / 4)$, and $s \Delta (1 + \pi)
+        \le \epsilon$ is enough, with
 
-        $$\Delta = \tanh(w / 4),$$ attained at $p = 1 / (1 + e^{w / 2})$ by a prior on
-        two points. So $d = u' - u$ sums to 0, and any of its terms to at most Δ. The
-        loss is $s d(\theta) - \ln E_P e^{s d} \le s (d(\theta) - E_P d)$, and $-E_P d$
-        at most $\Delta (\max P - \min P)$. As masses are at least 0 and sum to 1,
+        $$\pi = \frac{\max \xi\, e^s - \min \xi}{1 + \max \xi\, (e^s - 1)}.$$
 
-        $$\max P - \min P \le \pi = \frac{\max \xi\, e^s - \min \xi}
-        {1 + \max \xi\, (e^s - 1)},$$ so that $s \Delta (1 + \pi) \le \epsilon$ is
-        enough: up to twice Algorithm 3's $s = \epsilon / (2 \Delta)$, never less.
-
-        Scores are integers, off by less than two units a row, for which s pays. They
-        are drawn from without rounding. Timing and memory are not covered.
-
-        Densities are not offered: the paper's Δ bounds differences of probabilities.
-        For a Beta-Bernoulli on [.4, .6] with n = 1000 it is √L = .637 while a density
-        moves by 4.16; Algorithm 3 with densities and ε = 1 then has a loss of 3.7.
+        That s is up to twice Algorithm 3's $\epsilon / (2 \Delta)$, never less; the
+        largest one is taken that is proved for scores rounded to integers. Draws have
+        no rounding in their law. Proof: `docs/proofs.md`, section 13. Timing and memory
+        are not covered.
 
     Reference:
-        Zhang, Rubinstein & Dimitrakakis (AAAI-16), Algorithm 3 (there with Δ = √(L r)).
+        Zhang, Rubinstein & Dimitrakakis (AAAI-16), Algorithm 3 (there with densities
+        and Δ = √(L r), which bounds differences of probabilities only: see
+        `docs/proofs.md`).
     """
 
     kind: ClassVar[str] = "cell-mass"
@@ -104,13 +90,13 @@ class CellMass(ParameterMechanism):
         prior: Epsilon = 1,
         units: int = 16,
     ) -> "CellMass":
-        r"""The mechanism with the largest s that is proved to keep `epsilon`.
+        r"""Make the mechanism with the largest s that is proved to keep `epsilon`.
 
         Args:
-            layout: of one conditional table a variable, such as `net.layout`.
-            epsilon: privacy loss; a float means its shortest decimal, here as below.
+            layout: of one conditional table per variable, such as `net.layout`.
+            epsilon: privacy loss; a float means its shortest decimal, here and below.
             adjacency: "replace-one" or "add-remove".
-            omega: $\omega$, no probability is below it; below 1 over any number of
+            omega: $\omega$, the smallest probability; below 1 over any number of
                 levels.
             temperature: > 0; a larger one flattens the posterior, and lowers Δ.
             prior: Dirichlet parameter of every level, > 0.
@@ -121,37 +107,33 @@ class CellMass(ParameterMechanism):
                 for a `CellGrid`.
         """
         promise = PureDP(exact_epsilon(epsilon), adjacency)
-        heat = exact_epsilon(temperature, "temperature")
+        exact = exact_epsilon(temperature, "temperature")
         truncation = exact_epsilon(omega, "omega")
         grid = CellGrid(layout, truncation, units, exact_epsilon(prior, "prior"))
-        width = (2 if adjacency == REPLACE_ONE else 1) * grid.log_range / heat
-        return cls(
-            grid,
-            promise,
-            heat,
-            largest_rate(promise.epsilon, width, grid.prior_ranges),
-        )
+        width = (2 if adjacency == REPLACE_ONE else 1) * grid.log_range / exact
+        rate = largest_rate(promise.epsilon, width, grid.prior_ranges)
+        return cls(grid, promise, exact, rate)
 
     @property
     def adjacency(self) -> Adjacency:
-        """That of the guarantee."""
+        """The adjacency of the guarantee."""
         return self.promise.adjacency
 
     @property
     def sharpness(self) -> float:
-        """The factor s of a mass; the paper's is ε / (2Δ)."""
+        """The factor s of a mass; ε / (2Δ) in the paper."""
         return float(self.rate * (1 << SCORE_BITS))
 
     def guarantee(self) -> PureDP:
-        """The ε it was calibrated for, and the adjacency."""
+        """The ε for which it was calibrated, and the adjacency."""
         return self.promise
 
     def accepts(self, statistic: Statistic) -> bool:
         """The counts of all tables of the grid."""
-        return tables_of(statistic) == self.grid.layout
+        return base.tables_of(statistic) == self.grid.layout
 
     def describe(self) -> dict[str, Any]:
-        """Kind, grid, prior, temperature, and what a unit of the scores is worth."""
+        """Kind, grid, prior, temperature, and the rate."""
         return {
             "kind": self.kind,
             "omega": str(self.grid.omega),
@@ -163,19 +145,11 @@ class CellMass(ParameterMechanism):
 
     @classmethod
     def from_description(
-        cls,
-        described: Mapping[str, Any],
-        statistic: Statistic,
-        cost: Guarantee,
-        n: int | None,
+        cls, described: Described, statistic: Statistic, cost: Guarantee, n: int | None
     ) -> "CellMass":
-        """The mechanism that `describe` described, its cost derived again.
-
-        Raises:
-            ValueError: if it costs more than `cost`, or is not well formed.
-        """
+        """Make the mechanism again from the statistic, the options and the budget."""
         options = {name: described[name] for name in _OPTIONS}
-        layout, pure = all_tables(statistic), PureDP.of(cost)
+        layout, pure = base.all_tables(statistic), PureDP.of(cost)
         return cls.calibrate(layout, pure.epsilon, pure.adjacency, **options)
 
     def is_possible_output(self, values: np.ndarray, length: int) -> bool:
@@ -187,12 +161,7 @@ class CellMass(ParameterMechanism):
         return values.astype(float) / self.grid.units
 
     def sample(self, key: Key, exact: Int[Array, " m"]) -> Int[Array, " m"]:
-        """One draw in real arithmetic, in units of the grid: for studies only.
-
-        Raises:
-            ValueError: if the key is not typed, or `exact` not a vector of integers,
-                one a cell of the tables.
-        """
+        """Draw one cell in real arithmetic, in units of the grid: for studies only."""
         typed_key(key=key)
         self._check(exact)
         mass, log_prior = jnp.ones(1), jnp.zeros(1)
@@ -211,15 +180,11 @@ class CellMass(ParameterMechanism):
         )
 
     def draw(self, exact: Int[Array, " m"]) -> Int[Array, " m"]:
-        """As `sample`, with no rounding in the law and the system's random bits.
-
-        Raises:
-            ValueError: as for `scores`.
-        """
+        """Draw one cell from the system's random bits, without rounding."""
         scores, prior = self.scores(exact), self.grid.prior_weights
         order = np.argsort(scores)
         values, starts = np.unique(scores[order], return_index=True)
-        sums = np.add.reduceat(prior[order], starts)  # first a score, then a cell of it
+        sums = np.add.reduceat(prior[order], starts)  # a score, then a cell of it
         place = softmax(values.tolist(), self.rate, system_bits, sums.tolist())[0]
         tied = np.flatnonzero(scores == values[place])
         weights = prior[tied].astype(object)
@@ -227,17 +192,17 @@ class CellMass(ParameterMechanism):
         return jnp.asarray(self.grid.tables(cell))
 
     def scores(self, exact: Int[Array, " m"]) -> Int64[np.ndarray, " k"]:
-        r"""The posterior mass of every cell, in units of $2^{-31}$.
+        """The posterior mass of every cell, in units of $2^{-31}$.
 
         Privacy:
             None: they are exact.
 
         Raises:
-            ValueError: if `exact` is not a vector of integers, one a cell of the
+            ValueError: if `exact` is not a vector of integers, one for each cell of the
                 tables; or inside `jit` or `vmap`.
         """
         self._check(exact)
-        return self.grid.scores(on_host(exact), self.temperature)
+        return self.grid.scores(base.on_host(exact), self.temperature)
 
     def law(self, exact: Int[Array, " m"]) -> Float64[np.ndarray, " k"]:
         """The probability with which `draw` returns each cell, as floats.

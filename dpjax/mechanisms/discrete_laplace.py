@@ -1,8 +1,8 @@
-"""The discrete Laplace mechanism: exact integer noise, certified, to be published."""
+"""The discrete Laplace mechanism: exact, certified integer noise, to be published."""
 
 __all__ = ["DiscreteLaplace"]
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -12,8 +12,8 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Real, UInt32
 
 from dpjax._checks import typed_key, whole
-from dpjax._types import Key, Scalar
-from dpjax.mechanisms.base import MECHANISMS, ExactMechanism, MechanismWithLaw
+from dpjax._types import Described, Key, Scalar
+from dpjax.mechanisms import base
 from dpjax.noise import LaplaceLaw, discrete_laplace, tables
 from dpjax.noise.discrete_laplace import LARGEST
 from dpjax.noise.keys import release_key
@@ -27,21 +27,21 @@ from dpjax.privacy import (
 )
 from dpjax.statistics import Statistic
 
-_SHORTEST = 4096  # of the vectors that `draw` compiles for: most share one program
+_SHORTEST = 4096  # vector that `draw` compiles for: most share that program
 _WORDS = 8  # of 32 bits, for the numerator and for the denominator of epsilon
 
 
-@MECHANISMS.add
-class DiscreteLaplace(MechanismWithLaw, ExactMechanism):
+@base.MECHANISMS.add
+class DiscreteLaplace(base.MechanismWithLaw, base.ExactMechanism):
     r"""Release $T(D) + Z$ with $P(Z_i = z) \propto e^{-\epsilon |z| / \Delta}$ i.i.d.
 
-    Made by `calibrate`. Holds arrays only: mechanisms from one `calibrate_many` are one
-    mechanism with a leading axis, ready for `vmap`.
+    Made by `calibrate`. It holds arrays only: mechanisms from one `calibrate_many` are
+    one mechanism with a leading axis, for `vmap`.
 
     Privacy:
-        ε-DP, exactly, for the adjacency under which the sensitivity was computed, given
-        random bits (a ChaCha20 key makes that computational privacy). No δ, no floating
-        point. Timing and memory side channels are not covered.
+        ε-DP, exactly, for the adjacency of the sensitivity, given random bits (a
+        ChaCha20 key makes that computational privacy). There is no δ and no floating
+        point. Side channels in time and memory are not covered.
 
     Reference:
         Ghosh, Roughgarden & Sundararajan (STOC 2009), section 2, for the law.
@@ -57,11 +57,11 @@ class DiscreteLaplace(MechanismWithLaw, ExactMechanism):
 
     @classmethod
     def calibrate(cls, epsilon: Epsilon, sensitivity: Sensitivity) -> "DiscreteLaplace":
-        """The mechanism that spends exactly `epsilon`; on the host, with certificate.
+        r"""Make the certified mechanism that spends exactly `epsilon`, on the host.
 
         Args:
             epsilon: privacy loss; a float means its shortest decimal.
-            sensitivity: $\\Delta$ of an integer statistic, with its adjacency.
+            sensitivity: $\Delta$ of an integer statistic, with its adjacency.
 
         Raises:
             ValueError: if `epsilon` is not a finite number > 0, or epsilon over
@@ -71,17 +71,15 @@ class DiscreteLaplace(MechanismWithLaw, ExactMechanism):
 
     @classmethod
     def of(cls, statistic: Statistic, budget: Guarantee) -> "DiscreteLaplace":
-        """The mechanism for a statistic that spends exactly a pure budget."""
+        """Make the mechanism for a statistic that spends exactly a pure budget."""
         cost = PureDP.of(budget, "budget")
         return cls.calibrate(cost.epsilon, statistic.sensitivity(cost.adjacency))
 
     @classmethod
     def calibrate_many(
-        cls,
-        epsilons: Sequence[Epsilon],
-        sensitivity: Sensitivity,
+        cls, epsilons: Sequence[Epsilon], sensitivity: Sensitivity
     ) -> "DiscreteLaplace":
-        """One mechanism a budget, stacked along a leading axis for `vmap`."""
+        """Make one mechanism per budget, stacked along a leading axis for `vmap`."""
         exact = [exact_epsilon(epsilon) for epsilon in epsilons]
         if not exact:
             raise ValueError("`epsilons` must hold at least one budget, got none.")
@@ -106,15 +104,16 @@ class DiscreteLaplace(MechanismWithLaw, ExactMechanism):
 
     @property
     def adjacency(self) -> Adjacency:
-        """That of the sensitivity."""
+        """The adjacency of the sensitivity."""
         return self.sensitivity.adjacency
 
     def sample(self, key: Key, exact: Int[Array, "*shape"]) -> Int[Array, "*shape"]:
-        """`exact` plus noise, clipped to ±2^29.
+        """Add noise, and clip the sums to ±2^29.
 
         Args:
             key: typed; to publish, from `dpjax.noise.keys.release_key`.
-            exact: integers between -2^29 and 2^29, which must follow from public facts.
+            exact: integers between -2^29 and 2^29, a range that follows from public
+                facts.
 
         Returns:
             int32, of the shape of `exact`.
@@ -128,11 +127,7 @@ class DiscreteLaplace(MechanismWithLaw, ExactMechanism):
         return discrete_laplace.add(key, self.table, exact.astype(jnp.int32))
 
     def draw(self, exact: Int[Array, " m"]) -> Int[Array, " m"]:
-        """`exact` plus noise, from 256 bits of the operating system's randomness.
-
-        Raises:
-            ValueError: inside `jit` or `vmap`.
-        """
+        """Add noise from 256 bits of the operating system's randomness."""
         length = exact.shape[0]
         block = max(_SHORTEST, 1 << max(length.bit_length() - 4, 0))
         padded = jnp.pad(exact.astype(jnp.int32), (0, -length % block))
@@ -140,7 +135,7 @@ class DiscreteLaplace(MechanismWithLaw, ExactMechanism):
         return jax.device_put(np.asarray(noisy)[:length])
 
     def accepts(self, statistic: Statistic) -> bool:
-        """Any: the noise is for the statistic's sensitivity."""
+        """Any statistic: the noise is for its sensitivity."""
         return True
 
     @property
@@ -148,19 +143,15 @@ class DiscreteLaplace(MechanismWithLaw, ExactMechanism):
         return int(self.sensitivity.value) / self.guarantee().epsilon
 
     def describe(self) -> dict[str, Any]:
-        """Kind, scale of the noise, and the fingerprint of its table."""
+        """Kind, noise scale, and the fingerprint of the noise table."""
         table = tables.fingerprint(self.table)
         return {"kind": self.kind, "scale": str(self._scale), "table": table}
 
     @classmethod
     def from_description(
-        cls,
-        described: Mapping[str, Any],
-        statistic: Statistic,
-        cost: Guarantee,
-        n: int | None,
+        cls, described: Described, statistic: Statistic, cost: Guarantee, n: int | None
     ) -> "DiscreteLaplace":
-        """The mechanism that `describe` described, derived again."""
+        """Make the mechanism again from the statistic and the budget."""
         return cls.of(statistic, cost)
 
     def derived_facts(self) -> dict[str, Any]:
@@ -170,7 +161,7 @@ class DiscreteLaplace(MechanismWithLaw, ExactMechanism):
         return {"sensitivity": stated}
 
     def summary(self) -> dict[str, Any]:
-        """Sensitivity, scale, and what the certificate proves."""
+        """Sensitivity, noise scale, and what the certificate proves."""
         return {
             "sensitivity": int(self.sensitivity.value),
             "scale": str(self._scale),
@@ -195,7 +186,7 @@ class DiscreteLaplace(MechanismWithLaw, ExactMechanism):
         return LaplaceLaw(jnp.broadcast_to(rate, shape), discrete=True)
 
     def guarantee(self) -> PureDP:
-        """The exact ε and its adjacency; of one mechanism that is not traced."""
+        """The exact ε and its adjacency; `ValueError` for a stack of mechanisms."""
         words = np.asarray(self.fraction)
         if words.ndim != 2:
             raise ValueError(
@@ -205,15 +196,12 @@ class DiscreteLaplace(MechanismWithLaw, ExactMechanism):
         return PureDP(Fraction(numerator, denominator), self.sensitivity.adjacency)
 
     def padded_table(self) -> tables.Table:
-        """The same table, draw by draw, in one of few shapes.
-
-        Tables of one shape share a compiled program.
-        """
+        """The same table padded to one of few shapes, which share compiled programs."""
         rho = self.guarantee().epsilon / int(self.sensitivity.value)
         return tables.build(rho, tables.lengths_shared(rho))
 
     def certify(self) -> Fraction:
-        """Prove the guarantee from the table's integers once more.
+        """Prove the guarantee again from the integers of the noise table.
 
         Returns:
             The largest ratio of neighbouring probabilities; at most exp(ε / Δ).

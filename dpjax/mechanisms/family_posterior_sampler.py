@@ -1,12 +1,13 @@
-r"""Samples from the truncated, tempered posterior of an exponential family: to publish.
+"""Samples from the truncated, tempered posterior of an exponential family, to publish.
 
-On a public grid of one or two parameters, drawn with no rounding in the law.
+They are on a public grid of one or two parameters, and drawn without rounding.
 """
 
 __all__ = ["FamilyPosteriorSampler"]
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -16,19 +17,18 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Real
 
 from dpjax._checks import one_of, typed_key, whole
-from dpjax._types import Key
+from dpjax._types import Described, Key
 from dpjax.families import Family, Truncation
-from dpjax.mechanisms.base import MECHANISMS, PosteriorSampler, on_host
-from dpjax.mechanisms.family_loss import (
+from dpjax.mechanisms import base
+from dpjax.mechanisms.parameter_grid import (
+    TABLE_BITS,
+    ParameterGrid,
     Prior,
-    lowest_temperature,
-    posterior_scores,
     refuse_prior,
-    sample_loss,
     widest_grid,
 )
-from dpjax.mechanisms.parameter_grid import TABLE_BITS, ParameterGrid
-from dpjax.noise.exact_choice import Bits, softmax, system_bits
+from dpjax.mechanisms.sampling_loss import lowest_temperature
+from dpjax.noise.exact_choice import Bits, softmax
 from dpjax.privacy import (
     ADJACENCIES,
     REPLACE_ONE,
@@ -43,8 +43,8 @@ from dpjax.statistics import FamilyStatistic, Statistic
 _USUAL_SHARE = 0.05
 
 
-@MECHANISMS.add
-class FamilyPosteriorSampler(PosteriorSampler):
+@base.MECHANISMS.add
+class FamilyPosteriorSampler(base.PosteriorSampler):
     r"""Draw parameters from $\propto \xi(\theta) \, p(X | \theta)^{1/T}$ on a grid.
 
     Made by `calibrate`. What is released are places on the grid's axes.
@@ -52,10 +52,10 @@ class FamilyPosteriorSampler(PosteriorSampler):
     Privacy:
         `cost` for all draws together, exactly, under its adjacency. One sample costs
         $2\Delta / T$ under replace-one and $\Delta / T$ under add-remove, with Δ of
-        `Family.sampling_sensitivity`, from the grid's own integers; m samples m times
-        as much. With one parameter and a public n, the largest loss at that n: it is
-        that of records which all are at one bound and one of which moves to the other,
-        for the mean of $e^{\theta / T}$ is monotone in the statistic.
+        `Family.sampling_sensitivity`, from the grid's own integers; m samples cost m
+        times as much. With one parameter and a public n, it is the largest loss at that
+        n, which is attained where all records are at one bound and one of them moves to
+        the other, since the mean of $e^{\theta / T}$ is monotone in the statistic.
 
     Reference:
         Foulds et al. (UAI-16), Theorem 2 and equations 13 and 14.
@@ -89,7 +89,7 @@ class FamilyPosteriorSampler(PosteriorSampler):
         prior: Prior | None = None,
         points: int | None = None,
     ) -> "FamilyPosteriorSampler":
-        """Posterior samples that cost at most `epsilon`, all together.
+        """Make the sampler whose draws cost at most `epsilon` together.
 
         Args:
             family: Bernoulli, Poisson, exponential, Gaussian mean, or Gaussian.
@@ -101,7 +101,7 @@ class FamilyPosteriorSampler(PosteriorSampler):
             truncation: by parameter, the least and the most that it may be. None: the
                 widest one of the family's own that a given T allows; or, if T is not
                 given either, a twentieth of the bounds' scale away from where the
-                likelihood becomes infinite. No data are looked at.
+                likelihood becomes infinite. No data is used.
             temperature: T > 0. None: the lowest that ε allows, but at least 1.
             samples: number m of samples.
             prior: mean of the scaled statistics and number of records that it is worth.
@@ -123,9 +123,7 @@ class FamilyPosteriorSampler(PosteriorSampler):
         refuse_prior(prior, family)
         budget = exact_epsilon(epsilon)
         each = budget / samples
-        heat = (
-            None if temperature is None else exact_epsilon(temperature, "temperature")
-        )
+        given = base.exact_or_none(temperature, "temperature")
 
         def grid_within(limits: Truncation) -> ParameterGrid:
             bounds = tuple(
@@ -137,40 +135,28 @@ class FamilyPosteriorSampler(PosteriorSampler):
 
         if truncation is not None:
             grid = grid_within(truncation)
-        elif heat is None:
+        elif given is None:
             grid = grid_within(family.truncation(_USUAL_SHARE))
         else:
-            grid = widest_grid(family, grid_within, each * heat, adjacency)
-        public = n if adjacency == REPLACE_ONE else None
-        lowest_heat = heat or lowest_temperature(grid, each, adjacency, prior, public)
-        spent = budget
-        if heat is not None or lowest_heat < 1:
-            heat = heat or Fraction(1)
-            spent = min(
-                budget, samples * sample_loss(grid, heat, adjacency, prior, public)
-            )
-        cost = PureDP(spent, adjacency)
-        return cls(grid, heat or lowest_heat, prior, int(samples), public, cost)
+            grid = widest_grid(family, grid_within, each * given, adjacency)
+        n = n if adjacency == REPLACE_ONE else None
+        loss = partial(grid.sample_loss, adjacency=adjacency, prior=prior, n=n)
+        least = given or lowest_temperature(grid.widest(adjacency), each, loss, n)
+        derived = given is None and least >= 1
+        used = least if derived else given or Fraction(1)
+        spent = budget if derived else min(budget, samples * loss(used))
+        return cls(grid, used, prior, int(samples), n, PureDP(spent, adjacency))
 
     @property
     def loss(self) -> Fraction:
-        """What all samples cost, from the grid, T, the prior and the public n alone."""
-        return self.samples * sample_loss(
-            self.grid, self.temperature, self.adjacency, self.prior, self.n
+        """The cost of all samples, derived from public choices alone."""
+        return self.samples * self.grid.sample_loss(
+            self.temperature, self.adjacency, self.prior, self.n
         )
 
-    def draw(self, exact: Int[Array, " m"]) -> Int[Array, "samples p"]:
-        """Places on the axes of the grid, a row a sample.
-
-        Raises:
-            ValueError: if `exact` cannot be the statistic of the public n records, or
-                this is inside `jit` or `vmap`.
-        """
-        return jnp.asarray(self.draw_with(system_bits, exact), jnp.int32)
-
     def draw_with(self, bits: Bits, exact: Int[Array, " m"]) -> np.ndarray:
-        """What `draw` does, with bits of one's own: for tests and audits."""
-        scores, unit = self.scores(on_host(exact).tolist())
+        """Draw places on the axes of the grid, one row per sample."""
+        scores, unit = self.scores(base.on_host(exact).tolist())
         drawn = softmax(scores, unit, bits, draws=self.samples)
         axes = (self.grid.points,) * len(self.grid.limits)
         return np.stack(np.unravel_index(drawn, axes), axis=1)
@@ -191,10 +177,11 @@ class FamilyPosteriorSampler(PosteriorSampler):
             raise ValueError(
                 f"`exact` must be {size} rounded sums over the public n records."
             )
-        return posterior_scores(self.grid, 1 / self.temperature, self.prior, totals, n)
+        power = 1 / self.temperature
+        return self.grid.posterior_scores(power, self.prior, totals, n)
 
     def sample(self, key: Key, exact: Int[Array, " m"]) -> Float[Array, "samples p"]:
-        """The same in real arithmetic: for studies."""
+        """Draw in real arithmetic: for studies."""
         typed_key(key=key)
         family, units = self.grid.family, float(self.grid.units)
         steps, records = (
@@ -216,14 +203,14 @@ class FamilyPosteriorSampler(PosteriorSampler):
         return jnp.stack(jnp.unravel_index(drawn, axes), axis=1).astype(float)
 
     def is_possible_output(self, values: np.ndarray, length: int) -> bool:
-        """Places on the grid, as many of them as there are samples."""
+        """Places on the grid, as many as there are samples."""
         shape = (self.samples, len(self.grid.limits))
         inside = (values >= 0) & (values < self.grid.points)
         return values.shape == shape and bool(inside.all())
 
     @property
     def parameter_names(self) -> tuple[str, ...]:
-        """In the order of the grid's limits."""
+        """Names, in the order of the grid's limits."""
         return tuple(name for name, *_ in self.grid.limits)
 
     def parameters(self, values: Real[Array, "*batch p"]) -> Float[Array, "*batch p"]:
@@ -252,17 +239,9 @@ class FamilyPosteriorSampler(PosteriorSampler):
 
     @classmethod
     def from_description(
-        cls,
-        described: Mapping[str, Any],
-        statistic: Statistic,
-        cost: Guarantee,
-        n: int | None,
+        cls, described: Described, statistic: Statistic, cost: Guarantee, n: int | None
     ) -> "FamilyPosteriorSampler":
-        """The mechanism that `describe` described, its cost derived again.
-
-        Raises:
-            ValueError: if it costs more than `cost`, or is not well formed.
-        """
+        """Make the sampler again from the statistic and its choices."""
         limits = tuple(
             (x, *ends) for x, ends in sorted(described["truncation"].items())
         )
@@ -272,8 +251,9 @@ class FamilyPosteriorSampler(PosteriorSampler):
             raise ValueError("`mechanism` must be one for what was measured.")
         family, units, lowest = statistic.family, statistic.steps, statistic.lowest
         grid = ParameterGrid(family, limits, described["points"], units, lowest)
-        heat = exact_epsilon(described["temperature"], "temperature")
+        temperature = exact_epsilon(described["temperature"], "temperature")
         prior = described["prior"]
         prior = None if prior is None else (tuple(prior[0]), prior[1])
         whole(1, samples=described["samples"])
-        return cls(grid, heat, prior, described["samples"], n, PureDP.of(cost))
+        samples, promised = described["samples"], PureDP.of(cost)
+        return cls(grid, temperature, prior, samples, n, promised)

@@ -1,4 +1,4 @@
-"""Samples from the truncated posterior of a family, in real arithmetic, for studies.
+"""Samples from the truncated posterior of a family in real arithmetic, for studies.
 
 Floats leak, so that none of these can be published. Noise on the sufficient statistics
 can, and so can `FamilyPosteriorSampler`.
@@ -8,6 +8,7 @@ __all__ = ["GaussianSample", "RegressionSample"]
 
 import abc
 import math
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -39,7 +40,7 @@ _ROUNDING = 1 << 30  # costs are multiples of 2^-30
 
 
 class _FamilySample(Mechanism):
-    """What the samplers below share: `statistic`, `temperature` and `n` are theirs."""
+    """Base of the samplers; they have `statistic`, `temperature` and `n`."""
 
     name: ClassVar[str]
 
@@ -55,7 +56,7 @@ class _FamilySample(Mechanism):
 
     @property
     def adjacency(self: Any) -> Adjacency:
-        """That of the statistic."""
+        """The adjacency of the statistic."""
         return self.statistic.adjacency
 
     @property
@@ -86,19 +87,18 @@ class _FamilySample(Mechanism):
         cost = Fraction(math.ceil(loss * _ROUNDING), _ROUNDING)
         return PureDP(cost, self.adjacency)
 
-
-def _lowest(at_one: "_FamilySample", epsilon: Epsilon) -> float:
-    """The lowest temperature that `epsilon` allows, but at least 1."""
-    ratio = at_one.guarantee().epsilon / exact_epsilon(epsilon)
-    return max(1.0, float(ratio) * (1 + 1e-9))
+    def _spending(self: Any, epsilon: Epsilon) -> Any:
+        """The same at the lowest temperature ≥ 1 that ε allows, from temperature 1."""
+        ratio = float(self.guarantee().epsilon / exact_epsilon(epsilon))
+        return replace(self, temperature=max(1.0, ratio * (1 + _MARGIN)))
 
 
 class GaussianSample(_FamilySample):
     """Draw mean and covariance from the tempered posterior, truncated.
 
-    The mean is within the records' bounds, every eigenvalue of the covariance between
-    `least` and `most`. Drawn by rejection from the posterior without these limits; if
-    they leave out nearly all of it, the time has no useful bound.
+    The mean is within the records' bounds, and every eigenvalue of the covariance
+    between `least` and `most`. It is drawn by rejection from the posterior without
+    these limits; if they exclude nearly all of it, the time has no useful bound.
 
     Args:
         statistic: of a "multivariate-gaussian".
@@ -140,12 +140,11 @@ class GaussianSample(_FamilySample):
         *,
         n: int | None = None,
     ) -> "GaussianSample":
-        """At the lowest temperature that `epsilon` allows, but at least 1."""
-        temperature = _lowest(cls(statistic, 1.0, least, most, n), epsilon)
-        return cls(statistic, temperature, least, most, n)
+        """Take the lowest temperature that `epsilon` allows, but at least 1."""
+        return cls(statistic, 1.0, least, most, n)._spending(epsilon)
 
     def sample(self, key: Key, exact: Int[Array, " m"]) -> Float[Array, "rows d"]:
-        """The mean, and below it the covariance: d + 1 rows."""
+        """Draw the mean, and below it the covariance: d + 1 rows."""
         typed_key(key=key)
         parameters = self._tempered(exact, self.family.prior())
         posterior = NormalInverseWishartPosterior(self.family, parameters)
@@ -223,17 +222,16 @@ class RegressionSample(_FamilySample):
         noise_precision: Scalar = 1.0,
         n: int | None = None,
     ) -> "RegressionSample":
-        r"""At the lowest temperature that `epsilon` allows, but at least 1.
+        r"""Take the lowest temperature that `epsilon` allows, but at least 1.
 
         The radius is $10 / \sqrt b$, as in the paper, unless it is given.
         """
         ball = 10 / float(prior_precision) ** 0.5 if radius is None else radius
         at_one = cls(statistic, 1.0, ball, prior_precision, noise_precision, n)
-        temperature = _lowest(at_one, epsilon)
-        return cls(statistic, temperature, ball, prior_precision, noise_precision, n)
+        return at_one._spending(epsilon)
 
     def sample(self, key: Key, exact: Int[Array, " m"]) -> Float[Array, " p"]:
-        """Weights as the family has them: of centred columns, its intercept first."""
+        """Draw the weights, of centred columns; an intercept is first."""
         typed_key(key=key)
         size = self.family.columns - 1 + self.family.intercept
         prior = KnownNoiseParameters(

@@ -21,9 +21,9 @@ class Laplace(MechanismWithLaw):
         sensitivity: $\Delta$ of the statistic, with its adjacency.
 
     Privacy:
-        ε-DP for real numbers. The floats that stand for them leak the data in their
-        low-order bits: of nine draws in ten at ε = 1, one of two neighbouring counts is
-        impossible (`tests/test_attacks.py`). To publish, use `DiscreteLaplace`.
+        ε-DP for real numbers. Floats leak the data in their low-order bits: at ε = 1,
+        nine draws in ten are impossible under one of two neighbouring counts
+        (`tests/test_attacks.py`). To publish, use `DiscreteLaplace`.
 
     Raises:
         ValueError: if `epsilon` is not positive and finite.
@@ -45,11 +45,11 @@ class Laplace(MechanismWithLaw):
 
     @property
     def adjacency(self) -> Adjacency:
-        """That of the sensitivity."""
+        """The adjacency of the sensitivity."""
         return self.sensitivity.adjacency
 
     def sample(self, key: Key, exact: Int[Array, "*shape"]) -> Float[Array, "*shape"]:
-        """`exact` plus one draw of noise a number."""
+        """Add an independent draw of noise to each number."""
         typed_key(key=key)
         return exact.astype(float) + laplace.sample(key, self.scale, exact.shape)
 
@@ -65,5 +65,5 @@ class Laplace(MechanismWithLaw):
         return LaplaceLaw(jnp.broadcast_to(rate, shape), discrete=False)
 
     def guarantee(self) -> PureDP:
-        """ε for the sensitivity's adjacency; of a mechanism that is not traced."""
+        """ε under the sensitivity's adjacency; not for a traced mechanism."""
         return PureDP(exact_epsilon(float(self.epsilon)), self.sensitivity.adjacency)

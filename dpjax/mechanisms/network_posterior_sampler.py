@@ -1,13 +1,13 @@
-r"""Samples from a network's truncated, tempered posterior on a public grid.
+"""Samples from a network's truncated, tempered posterior on a public grid.
 
-Likelihoods on the grid are exact rationals, and draws have no rounding in their law:
-the guarantee is that of the theorem, on a real computer. They can be published.
+Likelihoods on the grid are exact rationals, and draws have no rounding in their law, so
+that the theorem's guarantee holds on a real computer. Samples can be published.
 """
 
 __all__ = ["NetworkPosteriorSampler"]
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import partial
 from typing import Any, ClassVar
@@ -19,30 +19,30 @@ import jax.random as jr
 import numpy as np
 from jaxtyping import Array, Float, Int, Real
 
-from dpjax._checks import whole
-from dpjax._types import Key
-from dpjax.mechanisms.base import (
-    MECHANISMS,
-    PosteriorSampler,
-    all_tables,
-    on_host,
-    tables_of,
-)
+from dpjax._checks import one_of, whole
+from dpjax._types import Described, Key
+from dpjax.mechanisms import base, sampling_loss
 from dpjax.mechanisms.posterior_sample import PosteriorSample
-from dpjax.mechanisms.sampling_loss import sample_loss
-from dpjax.mechanisms.truncation import Grids, Wanted, chosen, wanted
-from dpjax.noise.exact_choice import Bits, system_bits
+from dpjax.noise.exact_choice import Bits
 from dpjax.noise.simplex_grid import SimplexGrid
-from dpjax.privacy import Adjacency, Epsilon, Guarantee, PureDP, exact_epsilon
+from dpjax.privacy import (
+    ADJACENCIES,
+    REPLACE_ONE,
+    Adjacency,
+    Epsilon,
+    Guarantee,
+    PureDP,
+    exact_epsilon,
+)
 from dpjax.statistics import Statistic
 from dpjax.tables.layout import TableLayout
 
 _MAP = "map-on-grid"
 
 
-@partial(MECHANISMS.add_as, _MAP)
-@MECHANISMS.add
-class NetworkPosteriorSampler(PosteriorSampler):
+@partial(base.MECHANISMS.add_as, _MAP)
+@base.MECHANISMS.add
+class NetworkPosteriorSampler(base.PosteriorSampler):
     r"""Draw all tables from $\propto \prod \theta^{\alpha - 1 + N/T}$ on a public grid.
 
     Every row of every table is a multiple of 1/units with no entry below ω. Made by
@@ -52,7 +52,8 @@ class NetworkPosteriorSampler(PosteriorSampler):
         `cost` for all draws together, exactly, under its adjacency. One sample costs at
         most $\sum_i 2 C_i / T$ under replace-one and half of it under add-remove, with
         $C_i$ the log-ratio of the largest to the smallest entry of a row of variable i;
-        m samples m times as much. Where n is public, the largest loss at that n.
+        m samples cost m times as much. Where n is public, it is the largest loss at
+        that n.
 
     Reference:
         Zhang, Rubinstein & Dimitrakakis (AAAI-16), Theorem 4, part 1, and Appendix C.2;
@@ -62,7 +63,7 @@ class NetworkPosteriorSampler(PosteriorSampler):
     kind: ClassVar[str] = "posterior-on-grid"
 
     layout: TableLayout = eqx.field(static=True)
-    grids: Grids = eqx.field(static=True)
+    grids: sampling_loss.Grids = eqx.field(static=True)
     temperature: Fraction = eqx.field(static=True)
     prior: Fraction = eqx.field(static=True)
     samples: int = eqx.field(static=True)
@@ -83,28 +84,54 @@ class NetworkPosteriorSampler(PosteriorSampler):
         samples: int = 1,
         prior: Epsilon = 1,
         units: int = 1000,
+        tempered_prior: bool = False,
     ) -> "NetworkPosteriorSampler":
-        """Posterior samples that cost at most `epsilon`, all together.
+        """Make the sampler whose draws cost at most `epsilon` together.
 
         Args:
             layout: of the tables, a variable's own axis last (`BayesNet.layout`).
             epsilon: the budget. If ω and T are both given, less may be spent.
             adjacency: "replace-one" or "add-remove".
             n: number of records: public under replace-one, where few need a lower T; a
-                public guess under add-remove, of use only to choose ω.
-            omega: smallest probability of a level. None: from T; if neither is given,
-                a share of 1 over the number of levels, with the least expected error.
+                public guess under add-remove, used only to choose ω.
+            omega: smallest probability of a level. None: from T; if neither is given, a
+                share of 1 over the number of levels, with the least expected error.
             temperature: T > 0. None: the lowest that ε and ω allow, but at least 1.
             samples: number m of samples.
             prior: Dirichlet parameter of every cell.
             units: of the grid.
+            tempered_prior: whether the prior is taken to the power 1/T too, as `map`
+                does; a T that is derived may then be below 1.
 
         Raises:
             ValueError: if an argument is outside its range, ω is not below 1 over every
                 number of levels, or ω, T and m together cost more than `epsilon`.
         """
-        options = (layout, epsilon, adjacency, n, omega, temperature, prior, units)
-        return cls._of(wanted(*options, samples=samples))
+        whole(1, samples=samples, units=units)
+        one_of(ADJACENCIES, adjacency=adjacency)
+        units, samples = int(units), int(samples)
+        budget, alpha = exact_epsilon(epsilon), exact_epsilon(prior, "prior")
+        given = base.exact_or_none(temperature, "temperature")
+        each = budget / samples
+        if omega is None:
+            share = sampling_loss.choose_share(layout, units, each, adjacency, n, given)
+            grids = sampling_loss.grids_of_share(layout, share, units)
+        else:
+            least = exact_epsilon(omega, "omega")
+            grids = sampling_loss.grids_of_omega(layout, least, units)
+        public = adjacency == REPLACE_ONE and not tempered_prior
+        n = n if public else None
+        loss = partial(
+            sampling_loss.sample_loss, grids, adjacency=adjacency, prior=alpha, n=n
+        )
+        limit = sampling_loss.limit_loss(grids, Fraction(1), adjacency)
+        lowest = given or sampling_loss.lowest_temperature(limit, each, loss, n)
+        derived = given is None and (tempered_prior or lowest > 1)
+        used = lowest if derived else given or Fraction(1)
+        # At a given temperature, less than the whole budget may be enough.
+        spent = budget if derived else min(budget, samples * loss(used))
+        cost = PureDP(spent, adjacency)
+        return cls(layout, grids, used, alpha, samples, tempered_prior, n, cost)
 
     @classmethod
     def map(
@@ -119,37 +146,32 @@ class NetworkPosteriorSampler(PosteriorSampler):
         prior: Epsilon = 1,
         units: int = 1000,
     ) -> "NetworkPosteriorSampler":
-        r"""The exponential mechanism whose score is the log joint probability.
+        r"""Make the exponential mechanism whose score is the log joint probability.
 
         $\propto \exp(\epsilon u / 2\Delta)$ with u the logarithm of prior times
         likelihood is the posterior at $T = 2\Delta / \epsilon$, its prior tempered too.
         It factorises over the rows, and tends to the MAP as ε grows. Arguments are as
-        for `posterior`, but a T that is derived may be below 1. `CellMass` scores the
-        mass of cells; a density is no score, since its sensitivity is not bounded.
+        for `posterior`. `CellMass` scores the mass of cells instead; a density has no
+        bounded sensitivity.
         """
-        options = (layout, epsilon, adjacency, n, omega, temperature, prior, units)
-        return cls._of(wanted(*options, tempered_prior=True))
-
-    @classmethod
-    def _of(cls, asked: Wanted) -> "NetworkPosteriorSampler":
-        grids, heat, n, cost = chosen(asked)
-        layout, prior, samples = asked.layout, asked.prior, asked.samples
-        return cls(layout, grids, heat, prior, samples, asked.tempered_prior, n, cost)
+        return cls.posterior(
+            layout,
+            epsilon,
+            adjacency,
+            n=n,
+            omega=omega,
+            temperature=temperature,
+            prior=prior,
+            units=units,
+            tempered_prior=True,
+        )
 
     @classmethod
     def from_description(
-        cls,
-        described: Mapping[str, Any],
-        statistic: Statistic,
-        cost: Guarantee,
-        n: int | None,
+        cls, described: Described, statistic: Statistic, cost: Guarantee, n: int | None
     ) -> "NetworkPosteriorSampler":
-        """The mechanism that `describe` described, its cost derived again.
-
-        Raises:
-            ValueError: if it costs more than `cost`, or is not well formed.
-        """
-        layout = all_tables(statistic)
+        """Make the sampler again from the statistic and its choices."""
+        layout = base.all_tables(statistic)
         sizes = [layout.shape(group) for group in layout.groups]
         grids = tuple(
             (SimplexGrid(shape[-1], described["units"], least), len(shape) > 1)
@@ -157,9 +179,8 @@ class NetworkPosteriorSampler(PosteriorSampler):
         )
         tempered_prior = described["kind"] == _MAP
         if len(set(grids)) > len({(grid.levels, x) for grid, x in grids}):
-            raise ValueError(
-                "`least` must be the same for all variables of as many levels."
-            )  # a cost is derived from each that differs
+            # A cost is derived from each that differs.
+            raise ValueError("`least` must be the same for all with as many levels.")
         whole(1, samples=described["samples"])
         return cls(
             layout,
@@ -174,43 +195,34 @@ class NetworkPosteriorSampler(PosteriorSampler):
 
     @property
     def loss(self) -> Fraction:
-        """What all samples cost, from the grid, T, the prior and the public n alone."""
-        return self.samples * sample_loss(
+        """The cost of all samples, derived from public choices alone."""
+        return self.samples * sampling_loss.sample_loss(
             self.grids, self.temperature, self.adjacency, self.prior, self.n
         )
 
     def omegas(self) -> list[Fraction]:
-        """For each variable the smallest probability of a level."""
+        """The smallest probability of a level, for each variable."""
         return [Fraction(grid.least, grid.units) for grid, _ in self.grids]
 
-    def draw(self, exact: Int[Array, " m"]) -> Int[Array, "samples m"]:
-        """Tables in units of the grid, a row a sample.
+    def draw_with(self, bits: Bits, exact: Int[Array, " m"]) -> np.ndarray:
+        """Draw tables in units of the grid, one row per sample.
 
         Raises:
-            ValueError: if a count is negative, some table counts more records than the
-                public n, or this is inside `jit` or `vmap`.
+            ValueError: if `exact` cannot be the counts of the public n records.
         """
-        return jnp.asarray(self.draw_with(system_bits, exact), jnp.int32)
-
-    def draw_with(self, bits: Bits, exact: Int[Array, " m"]) -> np.ndarray:
-        """What `draw` does, with given bits: for tests and audits."""
         drawn = np.empty((self.samples, self.layout.length), np.int64)
         for grid, row, exponents in self._rows(exact):
             drawn[:, row] = grid.draw(exponents, bits, self.samples)
         return drawn
 
     def law(self, exact: Int[Array, " m"]) -> list[list[int]]:
-        """Weights of all points that each row of a sample may be.
-
-        Privacy:
-            None: for tests and audits.
-        """
+        """Exact weights of the points of each row, not private: for audits."""
         return [grid.weights(exponents) for grid, _, exponents in self._rows(exact)]
 
     def _rows(
         self, exact: Int[Array, " m"]
     ) -> Iterator[tuple[SimplexGrid, slice, list[Fraction]]]:
-        """Of every row its grid, its place, and the exponents of its law."""
+        """The grid, the place and the exponents of the law of every row."""
         counts, offsets = self._checked(exact), self.layout.offsets
         ends = itertools.pairwise(offsets)
         for (grid, _), (start, stop) in zip(self.grids, ends, strict=True):
@@ -219,12 +231,12 @@ class NetworkPosteriorSampler(PosteriorSampler):
                 yield grid, row, [self._exponent(count) for count in counts[row]]
 
     def sample(self, key: Key, exact: Int[Array, " m"]) -> Float[Array, "samples m"]:
-        """The same in real arithmetic, off the grid, in its units: for studies."""
+        """Draw in real arithmetic, off the grid, in its units: for studies."""
         draw = jax.vmap(self.in_reals().sample, in_axes=(0, None))
         return draw(jr.split(key, self.samples), exact) * self.units
 
     def in_reals(self) -> PosteriorSample:
-        """The law of one sample off the grid, its numbers as arrays: for studies."""
+        """The law of one sample off the grid, for studies; its numbers are arrays."""
         omegas = self._by_cell([float(omega) for omega in self.omegas()])
         temperature = jnp.asarray(float(self.temperature))
         least, prior = jnp.asarray(omegas, float), float(self._exponent(0)) + 1
@@ -233,7 +245,7 @@ class NetworkPosteriorSampler(PosteriorSampler):
 
     def accepts(self, statistic: Statistic) -> bool:
         """The counts of all its tables."""
-        return tables_of(statistic) == self.layout
+        return base.tables_of(statistic) == self.layout
 
     def describe(self) -> dict[str, Any]:
         """Kind and all public choices."""
@@ -247,7 +259,7 @@ class NetworkPosteriorSampler(PosteriorSampler):
         }
 
     def is_possible_output(self, values: np.ndarray, length: int) -> bool:
-        """Rows of the grid, as many tables of them as there are samples."""
+        """Rows of the grid, as many tables as there are samples."""
         if values.shape != (self.samples, length) or length != self.layout.length:
             return False
         least = self._by_cell([grid.least for grid, _ in self.grids])
@@ -273,7 +285,7 @@ class NetworkPosteriorSampler(PosteriorSampler):
         return np.repeat(numbers, np.diff(self.layout.offsets))
 
     def _checked(self, exact: Int[Array, " m"]) -> list[int]:
-        counts = on_host(exact).tolist()
+        counts = base.on_host(exact).tolist()
         length = self.layout.length
         if len(counts) != length or min(counts) < 0:
             raise ValueError(f"`exact` must be the {length} counts of all tables.")

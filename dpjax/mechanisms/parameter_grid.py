@@ -1,13 +1,21 @@
-"""A public grid of one or two parameters, with integer tables of the log-likelihood.
+"""A public grid of one or two parameters, and the privacy loss of a sample from it.
 
-Likelihoods of whole data sets are then integers, and by how much a record changes them
-is an exact rational: nothing is rounded where privacy depends on it.
+The log-likelihood is tabulated in integers. Likelihoods of whole data sets are then
+integers too, and by how much a record changes them is an exact rational: nothing is
+rounded where privacy depends on it.
 """
 
-__all__ = ["TABLE_BITS", "ParameterGrid"]
+__all__ = [
+    "TABLE_BITS",
+    "ParameterGrid",
+    "Prior",
+    "refuse_prior",
+    "widest_grid",
+]
 
 import itertools
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -15,8 +23,12 @@ from functools import cached_property
 import numpy as np
 
 from dpjax._checks import whole
-from dpjax.families import Family
+from dpjax.families import Family, Truncation
+from dpjax.noise.exact_choice import log_of_sum
 from dpjax.privacy import REPLACE_ONE, Adjacency
+
+Prior = tuple[tuple[float, ...], float]
+"""Mean of the scaled statistics, and the number of records that it is worth."""
 
 TABLE_BITS = 50  # of the tables' fractions: they are integers in units of 2^-50
 
@@ -24,14 +36,16 @@ _MOST_POINTS = 1 << 16  # with more, deriving a cost from a file takes too long
 _LARGEST = 1e100  # of a limit: its square is still a number
 _FARTHEST = 1e4  # of a limit, in widths between limits
 _MARGIN = Fraction(1, 10**9)  # far above what doubles and the tables' rounding lose
-_FLOAT_ERROR = Fraction(1, 1 << 20)  # of a scaled statistic before it is rounded, twice
+_SHARES = [0.9 * 0.8**i for i in range(40)]
+_ROUNDING = 1 << 40  # losses are rounded up to multiples of 2^-40
+_FLOAT_ERROR = Fraction(1, 1 << 20)  # twice that of a scaled statistic
 
 
 @dataclass(frozen=True)
 class ParameterGrid:
     """All combinations of equally spaced values of a family's parameters.
 
-    Those of a rate or a variance are equally spaced in their logarithm.
+    The values of a rate or a variance are equally spaced in their logarithm.
 
     Args:
         family: an exponential family of one or two parameters.
@@ -77,7 +91,7 @@ class ParameterGrid:
 
     @cached_property
     def parameters(self) -> np.ndarray:
-        """Every point, a line each, a column a parameter."""
+        """The parameters of every point, one line per point."""
         axes = [self._axis(*limit) for limit in self.limits]
         return np.array(list(itertools.product(*axes)))
 
@@ -93,9 +107,10 @@ class ParameterGrid:
 
     @cached_property
     def tables(self) -> tuple[np.ndarray, np.ndarray]:
-        """At each point what a unit of each statistic adds, and what a record does.
+        """Natural parameters per unit of each statistic, and log g, at each point.
 
-        Natural parameters times the scale of a unit, and log g; as Python's integers.
+        They are Python integers: what a unit of a statistic and what a record add to
+        the log-likelihood, in units of 2^-50.
         """
         natural, log_g = self._likelihood
         steps = natural * (np.array(self.family.scales()) / self.units)[None, :]
@@ -115,10 +130,10 @@ class ParameterGrid:
     def widest(self, adjacency: Adjacency) -> Fraction:
         r"""The largest range over the grid of what one record adds to log-likelihoods.
 
-        That is what one sample at T = 1 costs, for any number of records. With one
-        statistic it is exact, for the range is convex in it. With two it is the
-        supremum over real records, $2\Delta$ or Δ of `Family.sampling_sensitivity`,
-        and what rounding may add to it.
+        One sample at T = 1 costs that, for any number of records. With one statistic it
+        is exact, since the range is convex in it. With two it is the supremum over real
+        records, $2\Delta$ or Δ of `Family.sampling_sensitivity`, and what rounding may
+        add to it.
         """
         steps, _ = self.tables
         if steps.shape[1] == 1:
@@ -142,12 +157,81 @@ class ParameterGrid:
         widest = max(int(max(change) - min(change)) for change in added)
         return Fraction(widest, 1 << TABLE_BITS)
 
+    def sample_loss(
+        self,
+        temperature: Fraction,
+        adjacency: Adjacency,
+        prior: Prior | None,
+        n: int | None,
+    ) -> Fraction:
+        """Loss of one sample: exact with one parameter and public n, else its limit."""
+        limit = self.widest(adjacency) / temperature
+        if n is None or self.tables[0].shape[1] > 1:
+            return limit
+        steps, power = self.tables[0][:, 0], 1 / temperature
+        move = self.units - self.lowest
+        losses = []
+        for start, moved in ((self.lowest, move), (self.units, -move)):
+            gains = [moved * int(step) for step in (min(steps), max(steps))]
+            largest = power * Fraction(max(gains), 1 << TABLE_BITS)
+            before, after = (
+                log_of_sum(*self.posterior_scores(power, prior, [n * start + x], n))
+                for x in (0, moved)
+            )
+            losses.append(largest - after[0] + before[1])
+        return min(limit, Fraction(math.ceil(max(losses) * _ROUNDING), _ROUNDING))
+
+    def posterior_scores(
+        self, power: Fraction, prior: Prior | None, totals: list[int], n: int
+    ) -> tuple[list[int], Fraction]:
+        """Log-posterior of every point up to a constant: integers, and their unit."""
+        scores = power.numerator * self.scores(totals, n)
+        if prior is not None:
+            scores = scores + power.denominator * self.prior_scores(*prior)
+        return scores.tolist(), Fraction(1, power.denominator << TABLE_BITS)
+
 
 def _integers(numbers: np.ndarray) -> np.ndarray:
-    """In units of 2^-50, as Python's integers."""
+    """Python integers in units of 2^-50."""
     with np.errstate(over="ignore", invalid="ignore"):
-        scaled = np.rint(np.ldexp(numbers, TABLE_BITS))  # exact, but for the rounding
+        scaled = np.rint(np.ldexp(numbers, TABLE_BITS))  # exact except for the rounding
     if not np.isfinite(scaled).all():
         raise ValueError("`truncation` must keep the log-likelihood finite.")
     flat = [int(x) for x in scaled.ravel().tolist()]
     return np.array(flat, object).reshape(numbers.shape)
+
+
+def refuse_prior(prior: object, family: Family) -> None:
+    """Raise unless the prior is a mean of the scaled statistics and a weight > 0."""
+    if prior is None:
+        return
+    try:
+        mean, records = prior  # pyright: ignore[reportGeneralTypeIssues]  (that is the question)
+        numbers = [float(x) for x in (*mean, records)]
+        valid = len(numbers) == family.dimension + 1 and all(
+            map(math.isfinite, numbers)
+        )
+    except (TypeError, ValueError):
+        valid, numbers = False, [0.0]
+    if not valid or numbers[-1] <= 0 or max(map(abs, numbers[:-1])) > 1:
+        raise ValueError(
+            f"`prior` must be the mean of {family.dimension} scaled statistics, from "
+            "-1 to 1, and how many records it is worth, as in ((0.5,), 2.0)."
+        )
+
+
+def widest_grid(
+    family: Family,
+    grid_within: Callable[[Truncation], ParameterGrid],
+    width: Fraction,
+    adjacency: Adjacency,
+) -> ParameterGrid:
+    """The grid of the family's widest truncation whose range is at most `width`."""
+    grids = (grid_within(family.truncation(share)) for share in _SHARES[::-1])
+    for grid in grids:
+        if grid.widest(adjacency) <= width:
+            return grid
+    raise ValueError(
+        "`temperature` must be higher for this epsilon, whatever the truncation: leave "
+        "it out to have it derived."
+    )

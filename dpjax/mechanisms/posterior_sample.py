@@ -29,14 +29,14 @@ class PosteriorSample(Mechanism):
         temperature: T > 0; the likelihood is taken to the power 1/T. Traced; several
             along a leading axis make a stack of mechanisms, as `sweep` takes it.
         omega: smallest probability of a level, below 1 over the number of levels: one
-            for all, or one a cell.
+            for all, or one for each cell.
         neighbours: the adjacency, "replace-one" or "add-remove".
         prior: Dirichlet parameter of every cell, > 0.
 
     Privacy:
         For real numbers, $\sum_i 2 C_i / T$ under replace-one and half of that under
         add-remove, with $C_i = \ln((1 - (r_i - 1)\omega)/\omega)$ for a variable of
-        $r_i$ levels. The support is truncated, and the law renormalised: to clip a draw
+        $r_i$ levels. The law is renormalised on its truncated support; to clip draws
         from the whole simplex would not be private. Floats leak: not to be published.
 
     Raises:
@@ -63,7 +63,7 @@ class PosteriorSample(Mechanism):
         return self.neighbours
 
     def sample(self, key: Key, exact: Int[Array, " m"]) -> Float[Array, " m"]:
-        """Tables, laid out as `layout`, given the counts of every family."""
+        """Draw tables, laid out as `layout`, given the exact counts of all of them."""
         typed_key(key=key)
         counts = exact.astype(float) / jnp.asarray(self.temperature, float)
         least = jnp.broadcast_to(jnp.asarray(self.omega, float), counts.shape)
@@ -76,7 +76,7 @@ class PosteriorSample(Mechanism):
         return self.layout.map_rows(concentration, draw)
 
     def guarantee(self) -> PureDP:
-        """The loss in the limit of many records, rounded up; one ω, not traced."""
+        """The loss in the limit of many records, rounded up; for one ω, not traced."""
         omega, total = float(self.omega), 0.0
         for group in self.layout.groups:
             levels = self.layout.sizes[group[-1]]
@@ -91,7 +91,7 @@ class PosteriorSample(Mechanism):
 def _sample_rows(
     key: Key, concentration: Float[Array, "j k"], least: Float[Array, " j"]
 ) -> Float[Array, "j k"]:
-    """Rows of a table; those of two levels by the faster way."""
+    """Rows of a table; a faster method draws those of two levels."""
     if concentration.shape[1] > 2:
         return TruncatedDirichlet(concentration, least).sample(key)
     zero, one = concentration[:, 0], concentration[:, 1]

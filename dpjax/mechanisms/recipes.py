@@ -1,7 +1,7 @@
-"""How a release is to be made: a mechanism and its options, before any data is seen.
+"""Recipes: a mechanism and its options, chosen before any data is seen.
 
-It becomes a mechanism when the statistic, the budget and the public number of records
-are known. A string such as "laplace" stands for the recipe with its defaults.
+A recipe becomes a mechanism when the statistic, the budget and the public number of
+records are known. A string such as "laplace" stands for the recipe with its defaults.
 """
 
 __all__ = [
@@ -27,9 +27,9 @@ from dpjax.families import Truncation
 from dpjax.mechanisms.base import ExactMechanism, all_tables, tables_of
 from dpjax.mechanisms.cell_mass import CellMass
 from dpjax.mechanisms.discrete_laplace import DiscreteLaplace
-from dpjax.mechanisms.family_loss import Prior
 from dpjax.mechanisms.family_posterior_sampler import FamilyPosteriorSampler
 from dpjax.mechanisms.network_posterior_sampler import NetworkPosteriorSampler
+from dpjax.mechanisms.parameter_grid import Prior
 from dpjax.mechanisms.split_laplace import SplitLaplace
 from dpjax.privacy import Adjacency, Epsilon, Guarantee, PureDP
 from dpjax.statistics import (
@@ -44,14 +44,14 @@ from dpjax.statistics import (
 class Recipe(abc.ABC):
     """A mechanism and its options; frozen, and typed.
 
-    One of your own is added to `RECIPES`: `release` then takes its `kind`.
+    A new one is added to `RECIPES`, so that `release` takes its `kind`.
     """
 
     kind: ClassVar[str]
     """Its name in `release` and on the command line."""
 
     def statistic(self, net: BayesNet, adjacency: Adjacency) -> Statistic:
-        """What is measured of a network."""
+        """The statistic to measure for a network."""
         return NetworkCounts(net)
 
     @abc.abstractmethod
@@ -79,12 +79,13 @@ RECIPES: Registry[Recipe] = Registry("recipe")
 @RECIPES.add
 @dataclass(frozen=True)
 class Laplace(Recipe):
-    """Discrete Laplace noise on any statistic; of a network, on its posterior updates.
+    """Discrete Laplace noise on any statistic; of a network, on its counts.
 
     Args:
         split: the budget of each part of the statistic, such as {"kind": "1/4",
-            "deaths": "3/4"}, adding up to ε; of a network's counts the measured tables,
-            by the name of the child. None: all numbers get the same noise.
+            "deaths": "3/4"}, adding up to ε; parts of a network's counts are the
+            measured tables, by the name of the child. None: all numbers get the same
+            noise.
     """
 
     kind: ClassVar[str] = "laplace"
@@ -164,8 +165,8 @@ class PosteriorSample(_OfAllTables):
             uniform on the grid).
         omega: of a network: the smallest probability of a level. None: chosen.
         units: of a network: probabilities are multiples of 1 / units (None: 1000).
-        truncation: of a family: by parameter, the least and the most that it may be.
-        points: of a family: of the grid, for each parameter.
+        truncation: of a family: the least and the most of each parameter, by name.
+        points: of a family: points of the grid, for each parameter.
     """
 
     kind: ClassVar[str] = "posterior-sample"
@@ -268,11 +269,7 @@ class MapCells(_OfAllTables):
 def recipe_of(
     mechanism: str | Recipe, options: Mapping[str, Any] | None = None
 ) -> Recipe:
-    """The recipe of that name with these options; a recipe is returned as it is.
-
-    Raises:
-        ValueError: if there is none of that name, or it has no such option.
-    """
+    """A recipe by its name, with options; `ValueError` if it has none of that name."""
     if isinstance(mechanism, Recipe):
         return mechanism
     try:

@@ -1,56 +1,92 @@
-r"""What a sample from a truncated posterior on a grid costs: bounds, and exact losses.
+r"""Privacy loss of samples of a network's tables, and the choice of ω and T for it.
 
 One record multiplies the likelihood of a row by a factor of at most $e^C$ between any
 two points of the grid, which is the usual bound. How much of it an adversary can reach
 depends on the number of records, the prior and the temperature: all public.
+
+A small truncation ω and a small temperature T cost more. Given one of them, the other
+follows from ε; given neither, both make the expected error small. No data is used.
 """
 
-__all__ = ["limit_loss", "sample_loss"]
+__all__ = [
+    "Grids",
+    "choose_share",
+    "grids_of_omega",
+    "grids_of_share",
+    "limit_loss",
+    "lowest_temperature",
+    "sample_loss",
+]
 
 import functools
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from dpjax.noise.exact_choice import log_of_sum
 from dpjax.noise.simplex_grid import LOG_BITS, SimplexGrid, log_table
 from dpjax.privacy import REPLACE_ONE, Adjacency
+from dpjax.tables.layout import TableLayout
 
-Rows = Iterable[tuple[SimplexGrid, bool]]
+Grids = Sequence[tuple[SimplexGrid, bool]]
 """For each variable the grid of its rows, and whether it has parents."""
 
-_MOST_SPLITS = 16  # of records on two rows, to be tried one by one
+_SHARES = [Fraction(9, 10) * Fraction(4, 5) ** i for i in range(40)]  # to 1.5e-4
+_GUESS = 1000  # records, where n is private and no guess is given
+_MOST_SPLITS = 16  # of records over two rows that are tried one by one
 _GRID = 1 << 40  # losses are rounded up to multiples of 2^-40
+_STEP = 1000  # temperatures are rounded up to multiples of 1/1000
 
 
-def limit_loss(rows: Rows, temperature: Fraction, adjacency: Adjacency) -> Fraction:
+def lowest_temperature(
+    limit: Fraction,
+    epsilon: Fraction,
+    loss: Callable[[Fraction], Fraction],
+    n: int | None,
+) -> Fraction:
+    """Return the lowest temperature, in thousandths, at which a sample costs at most ε.
+
+    Args:
+        limit: loss of a sample at T = 1 in the limit of many records.
+        epsilon: budget of a sample.
+        loss: loss of a sample at a temperature.
+        n: the public number of records; None: the loss is its limit.
+    """
+    high = math.ceil(limit / epsilon * _STEP)
+    low = 0 if n is None else high // 4  # at finite n, T may be lower than in the limit
+    while n is not None and high - low > 1:
+        middle = (low + high) // 2
+        affordable = middle > 0 and loss(Fraction(middle, _STEP)) <= epsilon
+        low, high = (low, middle) if affordable else (middle, high)
+    return Fraction(high, _STEP)
+
+
+def limit_loss(rows: Grids, temperature: Fraction, adjacency: Adjacency) -> Fraction:
     r"""$\sum_i 2 C_i / T$ under replace-one, half of it under add-remove, exactly.
 
-    Where $C_i = \ln(\theta_{max} / \theta_{min})$ on the grid of variable i: one term a
-    variable, since a record is in one row of each table. Whatever the prior, and the
-    number of records, this is enough; as n grows it is needed.
+    $C_i = \ln(\theta_{max} / \theta_{min})$ on the grid of variable i: one term per
+    variable, since a record is in one row of each table. It suffices for any prior and
+    number of records, and is attained as n grows.
     """
     total = sum((grid.log_range for grid, _ in rows), Fraction(0))
     return total * (2 if adjacency == REPLACE_ONE else 1) / temperature
 
 
 def sample_loss(
-    rows: Rows,
+    rows: Grids,
     temperature: Fraction,
     adjacency: Adjacency,
     prior: Fraction,
     n: int | None,
 ) -> Fraction:
-    r"""An upper bound of the loss of one sample, exact to 2^-40 a variable of 2 levels.
+    """An upper bound of the loss of one sample, exact to 2^-40 a variable of 2 levels.
 
-    With n public, it is the loss of the worst data set of n records: the largest
-    log-ratio of posteriors is attained where all records of a row agree, since
-    $E[(\theta_1/\theta_0)^{1/T}]$ is monotone in each count. Row counts are private, so
+    With n public, it is the loss of the worst data set of n records, in which all
+    records of a row agree (`docs/proofs.md`, section 11). Row counts are private, so
     every row is charged as if it held all n. A record may move from one row of a table
-    to another one; then both are charged, as for a record more or less.
-
-    Variables with more levels are charged their limit, and so is everything under
-    add-remove, where n is private.
+    to another one; then both are charged, as for a record more or less. Variables with
+    more levels are charged their limit, and so is everything under add-remove, where n
+    is private.
 
     Args:
         rows: grid of each variable, and whether it has parents.
@@ -80,9 +116,9 @@ def _variable_loss(
 
 
 def _replaced(grid: SimplexGrid, power: Fraction, prior: Fraction, n: int) -> Fraction:
-    """One of n zeros becomes a one: the gain of the largest odds over the mean one's.
+    """One of n zeros becomes a one: the gain of the largest odds over the mean odds.
 
-    Ones that become zeros are the mirror image: the prior is symmetric.
+    Ones that become zeros cost the same: the prior is symmetric.
     """
     before = _log_sum(grid, prior, prior + power * n)
     after = _log_sum(grid, prior + power, prior + power * (n - 1))
@@ -90,7 +126,7 @@ def _replaced(grid: SimplexGrid, power: Fraction, prior: Fraction, n: int) -> Fr
 
 
 def _moved(grid: SimplexGrid, power: Fraction, prior: Fraction, n: int) -> Fraction:
-    """A record leaves a row for another; the other n - 1 are in the two in any way.
+    """A record moves to another row; the other n - 1 records are in the two in any way.
 
     The gain grows with the records of a row, so that all of them in each is a bound.
     """
@@ -104,7 +140,7 @@ def _moved(grid: SimplexGrid, power: Fraction, prior: Fraction, n: int) -> Fract
 
 @functools.lru_cache(maxsize=1024)
 def _added(grid: SimplexGrid, power: Fraction, prior: Fraction, n: int) -> Fraction:
-    """A one more after n zeros, or after n ones, whichever moves the posterior more."""
+    """One more record after n zeros or n ones, whichever moves the posterior more."""
     largest, least = (
         power * Fraction(log_table(grid.units)[g], 1 << LOG_BITS)
         for g in (grid.most, grid.least)
@@ -129,3 +165,84 @@ def _log_sum(
         for g in range(grid.least, grid.most + 1)
     ]
     return log_of_sum(scores, Fraction(1, common << LOG_BITS))
+
+
+def grids_of_omega(layout: TableLayout, omega: Fraction, units: int) -> Grids:
+    """Grids with every entry at least ω > 0, which is rounded up to the grid."""
+    if not omega > 0:
+        raise ValueError(f"`omega` must be above 0, got {float(omega):g}.")
+    least = math.ceil(omega * units)
+    return tuple(
+        (SimplexGrid(levels, units, least), rows > 1) for levels, rows in _sizes(layout)
+    )
+
+
+def grids_of_share(layout: TableLayout, share: Fraction, units: int) -> Grids:
+    """Grids with every entry at least a share of 1 over the number of levels."""
+    return tuple(
+        (SimplexGrid(levels, units, max(1, int(share * units / levels))), rows > 1)
+        for levels, rows in _sizes(layout)
+    )
+
+
+def choose_share(
+    layout: TableLayout,
+    units: int,
+    epsilon: Fraction,
+    adjacency: Adjacency,
+    n: int | None,
+    at: Fraction | None = None,
+) -> Fraction:
+    """Return the share of least risk, or the smallest one that a temperature allows.
+
+    Args:
+        layout: of the network's tables.
+        units: of the grid.
+        epsilon: of one sample.
+        adjacency: "replace-one" or "add-remove".
+        n: number of records, or a public guess of it.
+        at: a given temperature; None: the lowest one that ε allows, but at least 1.
+
+    Raises:
+        ValueError: if no truncation brings the cost at that temperature down to ε.
+    """
+    risks = []
+    for share in _SHARES:
+        grids = grids_of_share(layout, share, units)
+        needed = limit_loss(grids, Fraction(1), adjacency) / epsilon
+        if at is None or needed <= at:
+            risks.append((_risk(layout, grids, max(needed, at or 1), n), share))
+    if not risks:
+        raise ValueError(
+            "`temperature` must be higher for this epsilon, whatever the truncation, "
+            f"got {float(at or 0):g}: leave it out to have it derived."
+        )
+    return min(risks)[1] if at is None else risks[-1][1]
+
+
+def _risk(
+    layout: TableLayout, grids: Grids, temperature: Fraction | int, n: int | None
+) -> float:
+    """Expected squared error of a sample's tables, if all tables were equally likely.
+
+    A tempered posterior has n/T records: it shrinks towards the prior's mean, follows
+    the sampling error of the data, and has a spread. Entries below ω are moved to ω.
+    """
+    total = 0.0
+    for (levels, rows), (grid, _) in zip(_sizes(layout), grids, strict=True):
+        records = (n or _GUESS) / rows
+        shown = records / float(temperature)
+        weight = shown / (shown + levels)
+        between = (levels - 1) / (levels * (levels + 1))
+        within = (levels - 1) / (levels + 1)
+        omega = grid.least / grid.units
+        cut = levels * (levels - 1) * omega**3 / 3
+        total += (1 - weight) ** 2 * between + weight**2 * within / records
+        total += within / (shown + levels + 1) + cut
+    return total
+
+
+def _sizes(layout: TableLayout) -> list[tuple[int, int]]:
+    """The number of levels of each variable, and of rows of its table."""
+    shapes = [layout.shape(group) for group in layout.groups]
+    return [(shape[-1], math.prod(shape[:-1])) for shape in shapes]

@@ -1,4 +1,4 @@
-"""Discrete Laplace noise with a budget for each table: more noise here, less there."""
+"""Discrete Laplace noise with a separate budget for each table."""
 
 __all__ = ["SplitLaplace"]
 
@@ -15,8 +15,8 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Real
 
 from dpjax._checks import typed_key
-from dpjax._types import Key
-from dpjax.mechanisms.base import MECHANISMS, ExactMechanism, MechanismWithLaw, on_host
+from dpjax._types import Described, Key
+from dpjax.mechanisms import base
 from dpjax.mechanisms.discrete_laplace import DiscreteLaplace
 from dpjax.noise import LaplaceLaw, tables
 from dpjax.noise.discrete_laplace import LARGEST
@@ -33,25 +33,22 @@ from dpjax.statistics import Statistic
 _LONGEST_DENOMINATOR = 1024  # bits
 
 
-@MECHANISMS.add
-class SplitLaplace(MechanismWithLaw, ExactMechanism):
-    r"""Release tables end to end, table f by a `DiscreteLaplace` of its own budget.
+@base.MECHANISMS.add
+class SplitLaplace(base.MechanismWithLaw, base.ExactMechanism):
+    r"""Release tables as one vector, table f by a `DiscreteLaplace` of its own budget.
 
     Made by `calibrate`. Mechanisms of the same shapes stack along a leading axis.
 
     Args:
-        stack: the mechanism of every table, along the leading axis (the last, if more).
+        stack: the mechanism of every table, along the (last) leading axis.
         names: of the tables.
         lengths: how many numbers each has.
 
     Privacy:
         $\sum_f \epsilon_f$-DP, exactly, for the adjacency of the sensitivity, by basic
-        composition. Proof: if neighbours move each table by at most $\Delta$ in L1,
-        noise of rate $\epsilon_f / \Delta$ changes the probability of what is released
-        of table f by a factor of at most $e^{\epsilon_f}$; the noise of the tables is
-        independent, so that the probability of all together is the product, and changes
-        by at most $\prod_f e^{\epsilon_f}$. That is attained where one record can move
-        all tables at once. Otherwise as `DiscreteLaplace`.
+        composition: neighbours move each table by at most $\Delta$ in L1, and the
+        noise of the tables is independent (`docs/proofs.md`, section 7). Otherwise as
+        `DiscreteLaplace`.
 
     Raises:
         ValueError: unless there is one mechanism, name and length for each table.
@@ -78,11 +75,11 @@ class SplitLaplace(MechanismWithLaw, ExactMechanism):
         lengths: Mapping[str, int],
         sensitivity: Sensitivity,
     ) -> "SplitLaplace":
-        """The mechanism that spends exactly these budgets; on the host, certified.
+        """Make the certified mechanism that spends exactly these budgets, on the host.
 
         Args:
             split: privacy loss by table; a float means its shortest decimal.
-            lengths: by table, in the order in which they lie, how many numbers it has.
+            lengths: by table, in the order of the vector, how many numbers it has.
             sensitivity: of one table, with its adjacency.
 
         Raises:
@@ -104,27 +101,23 @@ class SplitLaplace(MechanismWithLaw, ExactMechanism):
     def of_tables(
         cls, split: Mapping[str, Epsilon], statistic: Statistic, adjacency: Adjacency
     ) -> "SplitLaplace":
-        """The mechanism that spends these budgets on the parts of a statistic.
-
-        Raises:
-            ValueError: as `calibrate` does, or if the statistic has no parts.
-        """
+        """Make the mechanism that spends these budgets on the parts of a statistic."""
         one = statistic.part_sensitivity(adjacency)
         return cls.calibrate(split, statistic.parts, one)
 
     def accepts(self, statistic: Statistic) -> bool:
-        """The counts of tables with these names and lengths, in this order."""
+        """Statistics with parts of these names and lengths, in this order."""
         tables = zip(self.names, self.lengths, strict=True)
         return list(tables) == list(statistic.parts.items())
 
     @property
     def adjacency(self) -> Adjacency:
-        """That of the sensitivity."""
+        """The adjacency of the sensitivity."""
         return self.stack.adjacency
 
     @property
     def parts(self) -> dict[str, DiscreteLaplace]:
-        """The mechanism of every table, by name; of one that is not stacked."""
+        """The mechanism of every table, by name; not for a stack."""
         self._refuse_stacked()
         return {
             name: jax.tree.map(lambda leaf, i=i: leaf[i], self.stack)
@@ -138,17 +131,12 @@ class SplitLaplace(MechanismWithLaw, ExactMechanism):
         return jnp.asarray(self.stack.rho, float)[..., tables]
 
     def sample(self, key: Key, exact: Int[Array, "*shape"]) -> Int[Array, "*shape"]:
-        """`exact` plus noise, clipped to ±2^29; the tables on the last axis.
-
-        Raises:
-            ValueError: if the key is not typed, or `exact` is not an array of integers,
-                one for each number of the tables.
-        """
+        """Add noise, and clip the sums to ±2^29; the tables are on the last axis."""
         typed_key(key=key)
         self._refuse_stacked()
         self._refuse_length(exact)
         # In rows of equal length, each of one table: one draw of noise to compile. With
-        # the mean length they hold twice the numbers at most, whatever the lengths.
+        # the mean length they hold at most twice the numbers, for any lengths.
         width = -(-sum(self.lengths) // len(self.lengths))
         owners, places, back = _rows(self.lengths, width)
         owned = jax.tree.map(lambda leaf: leaf[owners], self.stack)
@@ -161,13 +149,9 @@ class SplitLaplace(MechanismWithLaw, ExactMechanism):
         return noisy.reshape(*exact.shape[:-1], -1)[..., back]
 
     def draw(self, exact: Int[Array, " m"]) -> Int[Array, " m"]:
-        """`exact` plus noise, every table with 256 bits of the system's randomness.
-
-        Raises:
-            ValueError: inside `jit` or `vmap`.
-        """
+        """Add noise, each table's from 256 bits of the system's randomness."""
         self._refuse_length(exact)
-        counted = np.split(on_host(exact), np.cumsum(self.lengths)[:-1])
+        counted = np.split(base.on_host(exact), np.cumsum(self.lengths)[:-1])
         drawn = [
             np.asarray(part.draw(jnp.asarray(table)))
             for part, table in zip(self.parts.values(), counted, strict=True)
@@ -187,13 +171,9 @@ class SplitLaplace(MechanismWithLaw, ExactMechanism):
 
     @classmethod
     def from_description(
-        cls,
-        described: Mapping[str, Any],
-        statistic: Statistic,
-        cost: Guarantee,
-        n: int | None,
+        cls, described: Described, statistic: Statistic, cost: Guarantee, n: int | None
     ) -> "SplitLaplace":
-        """The mechanism that `describe` described, derived again."""
+        """Make the mechanism again from the statistic and the budgets."""
         split = {part["name"]: part["epsilon"] for part in described["parts"]}
         return cls.of_tables(split, statistic, cost.adjacency)
 
@@ -226,7 +206,7 @@ class SplitLaplace(MechanismWithLaw, ExactMechanism):
         return LaplaceLaw(jnp.broadcast_to(self.rates, shape), discrete=True)
 
     def guarantee(self) -> PureDP:
-        """The exact sum of the budgets; of one mechanism that is not traced."""
+        """The exact sum of the budgets; not for a stack."""
         costs = [part.guarantee().epsilon for part in self.parts.values()]
         return PureDP(_total(costs), self.adjacency)
 
@@ -235,7 +215,7 @@ class SplitLaplace(MechanismWithLaw, ExactMechanism):
         return shape[-1] if shape else 0
 
     def _refuse_stacked(self) -> None:
-        """Not a stack, and not taken apart: `vmap` of one would map over its tables."""
+        """Refuse a stack, and a single table: `vmap` would map over the tables."""
         shape = jnp.shape(self.stack.rho)
         if shape != (len(self.names),):
             raise ValueError(
@@ -252,11 +232,7 @@ class SplitLaplace(MechanismWithLaw, ExactMechanism):
 
 
 def _total(budgets: Sequence[Fraction]) -> Fraction:
-    """Their sum.
-
-    Raises:
-        ValueError: if their common denominator is too long to be worked with.
-    """
+    """The sum of the budgets, refused if their common denominator is too long."""
     common = 1
     for budget in budgets:
         common = math.lcm(common, budget.denominator)
@@ -280,9 +256,9 @@ def _budget(name: str, epsilon: Epsilon) -> Fraction:
 def _rows(
     lengths: tuple[int, ...], width: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Tables cut into rows: the owner of each, its places, and the way back.
+    """Cut tables into rows: the table of each row, its places, and the way back.
 
-    What a table does not fill of its last row is filled with its last number.
+    The last row of a table is filled with the table's last number.
     """
     ends = np.cumsum(lengths)
     rows = [-(-length // width) for length in lengths]

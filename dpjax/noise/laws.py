@@ -1,4 +1,4 @@
-"""The laws of independent noise, as inference from a release needs them."""
+"""Laws of independent noise, for inference from a release."""
 
 __all__ = ["LaplaceLaw", "NoiseLaw"]
 
@@ -14,7 +14,7 @@ from dpjax.noise import discrete_laplace, laplace
 
 
 class NoiseLaw(eqx.Module):
-    """The law of the noise of every released number."""
+    """The law of the independent noise of released numbers."""
 
     @abc.abstractmethod
     def of(self, places: int | slice | np.ndarray) -> "NoiseLaw":
@@ -31,7 +31,7 @@ class LaplaceLaw(NoiseLaw):
     """The law of Laplace noise, discrete or continuous.
 
     Args:
-        rate: the inverse of the scale, > 0: one, or of each number along the last axes.
+        rate: inverse of the scale, > 0: one, or one for each number on the last axes.
         discrete: whether released numbers are integers.
     """
 
@@ -52,6 +52,6 @@ class LaplaceLaw(NoiseLaw):
         return laplace.log_prob(noise, 1 / jnp.asarray(self.rate, float))
 
     def peak(self) -> Float[Array, "..."]:
-        """The largest log-probability of each, of a number without noise."""
+        """The log-probability of each number without noise, the largest one."""
         none = jnp.zeros(jnp.shape(self.rate))
         return self.log_prob(none, none)

@@ -95,10 +95,7 @@ def _lengths(rho: Fraction) -> list[int]:
 
 
 def lengths_shared(rho: Fraction) -> tuple[int, ...]:
-    """Lengths that suffice for `rho` and all rates with as many digits.
-
-    Tables of one shape share compiled programs.
-    """
+    """Lengths that suffice for all rates with as many digits: they share programs."""
     *lower, _, _ = lengths_needed(rho)
     # The lowest digit has one more category: zero.
     return (*lower, MOST_TOP_VALUES + (0 if lower else 1), MOST_TOP_VALUES)

@@ -1,4 +1,4 @@
-"""The privacy calculus: scalars and exact fractions, never a key or a record."""
+"""Guarantees, their composition, sensitivities and ledgers, in exact numbers."""
 
 __all__ = [
     "ADD_REMOVE",
@@ -36,7 +36,6 @@ __all__ = [
 import importlib
 from typing import TYPE_CHECKING
 
-from dpjax.privacy.adjacency import ADD_REMOVE, ADJACENCIES, REPLACE_ONE, Adjacency
 from dpjax.privacy.composition import (
     advanced,
     basic,
@@ -44,9 +43,15 @@ from dpjax.privacy.composition import (
     parallel,
     subsampled,
 )
-from dpjax.privacy.divergences import Law, hockey_stick, joint, largest_log_ratio
-from dpjax.privacy.guarantee import GUARANTEES, Guarantee, guarantee_of, in_words
-from dpjax.privacy.kinds import ApproximateDP, PureDP, budget_of
+from dpjax.privacy.guarantee import GUARANTEES, Guarantee, Law, guarantee_of, in_words
+from dpjax.privacy.kinds import (
+    ApproximateDP,
+    PureDP,
+    budget_of,
+    hockey_stick,
+    joint,
+    largest_log_ratio,
+)
 from dpjax.privacy.ledger import BudgetExceeded, Ledger
 from dpjax.privacy.rounding import (
     Epsilon,
@@ -56,14 +61,20 @@ from dpjax.privacy.rounding import (
     root_above,
     rounded_up,
 )
-from dpjax.privacy.sensitivity import Sensitivity
+from dpjax.privacy.sensitivity import (
+    ADD_REMOVE,
+    ADJACENCIES,
+    REPLACE_ONE,
+    Adjacency,
+    Sensitivity,
+)
 
 if TYPE_CHECKING:
     from dpjax.privacy import accounting
 
 
 def __getattr__(name: str) -> object:
-    """The module with an optional package, when it is first wanted."""
+    """Import the module that needs an optional package on first use."""
     if name == "accounting":
         return importlib.import_module("dpjax.privacy.accounting")
     raise AttributeError(f"module 'dpjax.privacy' has no attribute {name!r}")

@@ -1,7 +1,7 @@
-r"""(ε, δ) of many releases by dp-accounting, for planning and reporting only.
+"""(ε, δ) of many releases by dp-accounting, for planning and reporting only.
 
-Tighter than `advanced`, in floating point. A `Ledger` stays pure: an accountant answers
-inf at δ = 0, and its sums are not exact.
+It is tighter than `advanced`, in floating point. A `Ledger` stays pure: an accountant
+returns inf at δ = 0, and its sums are not exact.
 """
 
 __all__ = ["total_epsilon"]
@@ -25,12 +25,12 @@ else:
     try:
         import dp_accounting
         from dp_accounting import pld, rdp
-    except Exception:  # absent or broken: said when an ε is wanted
+    except Exception:  # absent or broken: refused when it is used
         dp_accounting = pld = rdp = None
 
 _LEAST_DELTA = Fraction(1, 10**10)
-_ERROR = 1e-13  # allowed for, in δ: Fourier transforms were seen to err by 1e-15
-_LEAST_LOSS = Fraction(1, 10**6)  # below it Rényi divergences drown in rounding
+_ERROR = 1e-13  # allowance in δ: observed errors of Fourier transforms are 1e-15
+_LEAST_LOSS = Fraction(1, 10**6)  # below it rounding exceeds Rényi divergences
 _LARGEST_LOSS = 100  # above it nothing is gained
 _LARGEST_SENSITIVITY = 10**5  # above it discrete noise takes a second and more
 _STEPS = 1 << 17  # of the lattice on which losses are added up
@@ -46,24 +46,24 @@ def total_epsilon(
 ) -> float:
     r"""ε at δ of all releases together: an upper bound, never above their sum.
 
-    "any" takes each release for randomised response of its ε, which has the largest
+    "any" treats each release as randomised response of its ε, which has the largest
     loss of all pure mechanisms: ε or -ε and nothing between. A vector with Laplace
     noise loses most where one of its numbers takes the whole change, a in units of the
     noise scale: the divergence is then $1 - e^{(\epsilon - a)/2}$, and less if two take
     $a_1 + a_2 = a$. So one number stands for a vector of any length.
 
     Args:
-        costs: one a release, pure, for one adjacency, each from 1e-6 to 100; each
+        costs: one per release, pure, for one adjacency, each from 1e-6 to 100; each
             release may be chosen after seeing those before it.
         delta: at least 1e-10 and below 1.
         method: "pld", privacy loss distributions, or "rdp", Rényi divergences.
         noise: "any" pure mechanism; or, if all releases have it, "laplace" noise, or
             "discrete-laplace", which a release of this library has.
-        sensitivity: Δ of the statistics with discrete noise, a whole number to 10^5;
-            Δ = 1 is no better than "any", and a large one as good as "laplace".
+        sensitivity: Δ of the statistics with discrete noise, a whole number to 10^5; Δ
+            = 1 is no better than "any", and a large one as good as "laplace".
 
     Returns:
-        ε in nats. Rounded against the caller, but not certified as a ledger's is.
+        ε in nats. It is rounded up, but not certified as a ledger's is.
 
     Raises:
         ValueError: if an argument is outside its range, or "rdp" is asked for discrete
@@ -120,10 +120,10 @@ def _by_pld(
 
 
 def _step(times: Mapping[Fraction, int], sensitivity: int) -> Fraction:
-    """Step of the lattice of losses: one that ε/Δ are multiples of, if that can be.
+    """Step of the lattice of losses, of which ε/Δ are multiples where possible.
 
-    With few bits, so that a multiple divided by it is an integer in floats too: a loss
-    that just misses one is rounded up to the next, once a release.
+    It has few bits, so that a multiple divided by it is an integer in floats too: a
+    loss just above a multiple would be rounded up to the next one, in each release.
     """
     total = sum(epsilon * count for epsilon, count in times.items())
     denominator = math.lcm(*(epsilon.denominator for epsilon in times))

@@ -1,7 +1,8 @@
-r"""What several releases cost together, and what releasing from a sample costs.
+"""What several releases cost together, and what releasing from a sample costs.
 
-Exact fractions; where the formula is irrational, one just above. Every theorem is about
-neighbours, so that each function asks for the adjacency for which its own is proved.
+Numbers are exact fractions; where a formula is irrational, one just above it. Every
+theorem is about neighbours, so that each function asks for the adjacency for which its
+own is proved (`docs/proofs.md`, section 14).
 """
 
 __all__ = ["advanced", "basic", "converged_within", "parallel", "subsampled"]
@@ -11,7 +12,6 @@ from fractions import Fraction
 from typing import cast
 
 from dpjax._checks import one_of
-from dpjax.privacy.adjacency import ADD_REMOVE, ADJACENCIES, REPLACE_ONE, Adjacency
 from dpjax.privacy.guarantee import Guarantee, Kind, one_adjacency
 from dpjax.privacy.kinds import ApproximateDP, PureDP
 from dpjax.privacy.rounding import (
@@ -22,15 +22,16 @@ from dpjax.privacy.rounding import (
     root_above,
     rounded_up,
 )
+from dpjax.privacy.sensitivity import ADD_REMOVE, ADJACENCIES, REPLACE_ONE, Adjacency
 
-_PARTS = {"index": REPLACE_ONE, "value": ADD_REMOVE}  # what a part's cost is for
+_PARTS = {"index": REPLACE_ONE, "value": ADD_REMOVE}  # adjacency of the cost of a part
 _SAMPLING = {"poisson": ADD_REMOVE, "fixed-size": REPLACE_ONE}
 
 
 def basic(*costs: Kind) -> Kind:
     r"""Numbers add up: $\sum_i \epsilon_i$, and $\sum_i \delta_i$ where there are δs.
 
-    Whatever the releases are, and also if each is chosen after seeing those before it.
+    This holds for all releases, also if each is chosen after seeing those before it.
 
     Args:
         costs: of releases from the same table, at least one.
@@ -55,13 +56,12 @@ def parallel(costs: Sequence[Guarantee], parts: str, adjacency: Adjacency) -> Pu
 
     Parts by "index": a record's place in the table decides. A replaced record stays in
     its part, so that one part changes: $\max_i \epsilon_i$ under replace-one. If a
-    record appears or disappears all later ones move, and nothing is promised: refused.
+    record appears or disappears, all later ones move: refused.
 
     Parts by "value": the record itself decides (a column, a hash of an identifier). The
     size of a part is then private, so its release must be private under add-remove.
     Under add-remove one part changes: $\max_i \epsilon_i$. Under replace-one a record
-    leaves a part and enters another or the same: $2 \max_i \epsilon_i$, and not the sum
-    of the two dearest, since both may happen in the dearest.
+    leaves a part and enters another or the same: $2 \max_i \epsilon_i$.
 
     Args:
         costs: of the release from each part, at least one, all pure; under replace-one
@@ -88,12 +88,12 @@ def parallel(costs: Sequence[Guarantee], parts: str, adjacency: Adjacency) -> Pu
             f"`costs` must be for {_PARTS[parts]!r}, under which a part by {parts} "
             f"changes, got {given!r}."
         )
-    dearest = max(PureDP.of(cost, "costs").epsilon for cost in costs)
-    return PureDP(dearest if adjacency == given else 2 * dearest, adjacency)
+    largest = max(PureDP.of(cost, "costs").epsilon for cost in costs)
+    return PureDP(largest if adjacency == given else 2 * largest, adjacency)
 
 
 def advanced(cost: Guarantee, times: int, delta: Epsilon) -> ApproximateDP:
-    r"""`times` releases of the same cost, where a small δ buys a smaller ε.
+    r"""`times` releases of the same cost, where a small δ allows for a smaller ε.
 
     $$\epsilon' = \sqrt{2k \ln(1/\delta)}\,\epsilon + k\epsilon(e^\epsilon - 1)$$ at δ,
     or, where that is no smaller, what `basic` gives: kε at 0.
@@ -128,16 +128,16 @@ def advanced(cost: Guarantee, times: int, delta: Epsilon) -> ApproximateDP:
 def subsampled(cost: Guarantee, rate: Epsilon, sampling: str) -> PureDP:
     r"""A release from a secret random sample of the records.
 
-    $$\ln(1 + q(e^\epsilon - 1))$$ if the release sees nothing of the sample but its
-    records, so that its output cannot show who was sampled. A Gibbs sampler's does, if
-    it updates random records' latent variables: its cost is not lowered, whatever
-    Foulds et al. (UAI-16), section 4.1, say.
+    $$\ln(1 + q(e^\epsilon - 1))$$ if the release depends on nothing of the sample but
+    its records, so that its output cannot show who was sampled. A Gibbs sampler's does,
+    if it updates random records' latent variables: its cost is not lowered, contrary to
+    Foulds et al. (UAI-16), section 4.1.
 
     Args:
         cost: of the release from the sample, pure, for the sampling's adjacency.
         rate: q, > 0 and at most 1.
-        sampling: "poisson": each record is taken with chance q on its own; needs a
-            cost under add-remove (the sample's size is random). "fixed-size": qn of n
+        sampling: "poisson": each record is taken with chance q on its own; needs a cost
+            under add-remove (the sample's size is random). "fixed-size": qn of n
             records without replacement; needs one under replace-one (n is public).
 
     Returns:
@@ -165,16 +165,16 @@ def subsampled(cost: Guarantee, rate: Epsilon, sampling: str) -> PureDP:
 
 
 def converged_within(cost: Guarantee, total_variation: Epsilon) -> ApproximateDP:
-    r"""What a sampler costs that is only close to one of known cost.
+    r"""The cost of a sampler that is only close to one of known cost.
 
     $$(\epsilon, (1 + e^\epsilon)\delta)$$ if its law is, on every data set, within δ of
     the exact one in total variation, $\sup_S |P(S) - P'(S)| = \frac{1}{2}\|P - P'\|_1$.
-    That is attained. The paper writes $\|P - P'\|_1 \le \delta$, which is true too, but
-    twice as dear as need be: pass half of an L1 distance here.
+    That is attained. The paper writes $\|P - P'\|_1 \le \delta$, which costs twice as
+    much as needed: pass half of an L1 distance here.
 
     Args:
         cost: of one exact sample; pure.
-        total_variation: δ, which the caller states. Nobody can observe it: no
+        total_variation: δ, which the caller states. It cannot be observed: no
             diagnostic of a chain bounds it, and it must hold for all data sets alike.
 
     Returns:

@@ -1,12 +1,13 @@
 """Guarantees: what a release promises about neighbouring data sets, in exact numbers.
 
-A kind of guarantee is a frozen dataclass behind `Guarantee`, found in `GUARANTEES` by
-its name; anyone may add one.
+A kind of guarantee is a frozen dataclass derived from `Guarantee`; `GUARANTEES` has it
+by its name, and anyone may add one.
 """
 
 __all__ = [
     "GUARANTEES",
     "Guarantee",
+    "Law",
     "guarantee_of",
     "in_words",
     "one_adjacency",
@@ -24,18 +25,20 @@ from jaxtyping import Float64
 
 from dpjax._checks import brief, one_of, whole
 from dpjax._registry import Registry
-from dpjax.privacy.adjacency import ADJACENCIES, Adjacency
-from dpjax.privacy.divergences import Law
 from dpjax.privacy.rounding import exact_epsilon
+from dpjax.privacy.sensitivity import ADJACENCIES, Adjacency
 
 Kind = TypeVar("Kind", bound="Guarantee")
+Law = Sequence[Sequence[Fraction]]
+"""Probabilities of all outputs, part by part; the parts are independent."""
+
 Probabilities = Float64[np.ndarray, "*shape"]
 
 _GREEK = {"alpha": "α", "delta": "δ", "epsilon": "ε", "mu": "μ", "rho": "ρ"}
 
 
 class Guarantee(abc.ABC):
-    """A bound on how well any output tells two neighbouring data sets apart.
+    """A bound on how well any output distinguishes two neighbouring data sets.
 
     A subclass is a frozen dataclass whose fields are exact numbers, each a Fraction of
     at least 0, and last the `adjacency`. Composition adds the numbers up: a kind states
@@ -43,7 +46,7 @@ class Guarantee(abc.ABC):
     those before it.
 
     Attributes:
-        kind: name under which files and `GUARANTEES` know it.
+        kind: its name in files and `GUARANTEES`.
         adjacency: "replace-one" or "add-remove".
 
     Raises:
@@ -66,15 +69,14 @@ class Guarantee(abc.ABC):
     @property
     @abc.abstractmethod
     def bound(self) -> Fraction:
-        """What `divergence` is at most, for all neighbours, where the promise holds."""
+        """The largest `divergence` of any neighbours that keeps the promise."""
 
     @abc.abstractmethod
     def divergence(self, one: Law, other: Law) -> float | Fraction:
-        """How far apart the laws of a release under two neighbours are.
+        """The divergence of the laws of a release under two neighbours.
 
         Args:
-            one: probabilities of all outputs, part by part: the parts of an output are
-                independent.
+            one: probabilities of all outputs, part by part; the parts are independent.
             other: those of the same parts and outputs under the other data set.
 
         Returns:
@@ -83,7 +85,7 @@ class Guarantee(abc.ABC):
         """
 
     def divergence_of_events(self, p: Probabilities, q: Probabilities) -> Probabilities:
-        """What `divergence` is at least where events tell the data sets apart.
+        """A lower bound of `divergence`, from the probabilities of events.
 
         Args:
             p: the least probability of each event under one data set.
@@ -98,11 +100,7 @@ class Guarantee(abc.ABC):
 
     @classmethod
     def of(cls: type[Kind], guarantee: object, name: str = "guarantee") -> Kind:
-        """The guarantee of this kind that another one is or implies.
-
-        Raises:
-            ValueError: if it implies none; the message names `name`.
-        """
+        """The guarantee of this kind that another is or implies, else `ValueError`."""
         same = guarantee if isinstance(guarantee, cls) else cls.implied_by(guarantee)
         if same is None:
             raise ValueError(
@@ -113,7 +111,7 @@ class Guarantee(abc.ABC):
 
     @classmethod
     def implied_by(cls: type[Kind], other: object) -> Kind | None:
-        """The guarantee of this kind that something else implies; None: none."""
+        """The guarantee of this kind that something else implies, or None."""
         return None
 
     @property
@@ -145,11 +143,7 @@ class Guarantee(abc.ABC):
         return kind(*(sum(x, Fraction(0)) for x in columns), self.adjacency)
 
     def repeated(self: Kind, times: int) -> Kind:
-        """The guarantee of so many releases of this cost, at least one.
-
-        Raises:
-            ValueError: if `times` is not an integer of at least 1.
-        """
+        """The guarantee of so many releases of this cost, at least one."""
         whole(1, times=times)
         return replace(self, **{x: y * int(times) for x, y in self.numbers.items()})
 
@@ -158,7 +152,7 @@ class Guarantee(abc.ABC):
         return replace(self, **dict.fromkeys(self.numbers, Fraction(0)))
 
     def remaining(self, spent: "Guarantee") -> dict[str, Fraction]:
-        """What is left of this budget, by number: negative where it is overspent."""
+        """What is left of this budget, by number; negative where it is overspent."""
         return {x: y - spent.numbers[x] for x, y in self.numbers.items()}
 
     def fits(self, budget: "Guarantee") -> bool:
@@ -172,18 +166,13 @@ class Guarantee(abc.ABC):
         return min(budget.remaining(own).values()) >= 0
 
     def describe(self) -> dict[str, str]:
-        """Kind, numbers as exact text, and adjacency: what files hold."""
+        """Kind, numbers as exact text, and adjacency, for files."""
         exact = {name: str(number) for name, number in self.numbers.items()}
         return {"kind": self.kind, **exact, "adjacency": self.adjacency}
 
     @classmethod
     def from_description(cls: type[Kind], described: Mapping[str, Any]) -> Kind:
-        """The guarantee that `describe` described.
-
-        Raises:
-            ValueError: if the description is not exactly that of one of this kind that
-                costs something.
-        """
+        """The guarantee with exactly this description; it must cost something."""
         one_of(ADJACENCIES, adjacency=described.get("adjacency"))
         names = [x.name for x in fields(cls) if x.name != "adjacency"]
         exact = {name: _described(described.get(name), name) for name in names}
@@ -206,11 +195,7 @@ GUARANTEES: Registry[Guarantee] = Registry("guarantee")
 
 
 def guarantee_of(described: object) -> Guarantee:
-    """The guarantee that `describe` described, of any kind in `GUARANTEES`.
-
-    Raises:
-        ValueError: if there is none.
-    """
+    """The guarantee of any kind in `GUARANTEES` with this description."""
     if not isinstance(described, Mapping):
         raise ValueError("`guarantee` must be an object with a kind and its numbers.")
     return GUARANTEES[described.get("kind")].from_description(described)
@@ -222,11 +207,7 @@ def in_words(values: Mapping[str, object]) -> str:
 
 
 def one_adjacency(costs: Sequence[Guarantee]) -> Adjacency:
-    """The one adjacency of all `costs`.
-
-    Raises:
-        ValueError: if there are several, or no costs.
-    """
+    """The one adjacency of all `costs`; `ValueError` if there is none or several."""
     found: list[Adjacency] = sorted({cost.adjacency for cost in costs})
     if len(found) != 1:
         raise ValueError(

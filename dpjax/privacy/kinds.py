@@ -1,7 +1,19 @@
-"""The kinds of guarantee of the library: pure and approximate differential privacy."""
+"""Kinds of guarantee: pure and approximate differential privacy.
 
-__all__ = ["ApproximateDP", "PureDP", "budget_of"]
+Their divergences are between exact laws of an output, part by part.
+"""
 
+__all__ = [
+    "ApproximateDP",
+    "PureDP",
+    "budget_of",
+    "hockey_stick",
+    "joint",
+    "largest_log_ratio",
+]
+
+import itertools
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
@@ -9,10 +21,9 @@ from typing import ClassVar
 import numpy as np
 
 from dpjax._checks import brief
-from dpjax.privacy.adjacency import Adjacency
-from dpjax.privacy.divergences import Law, hockey_stick, largest_log_ratio
-from dpjax.privacy.guarantee import GUARANTEES, Guarantee, Probabilities
+from dpjax.privacy.guarantee import GUARANTEES, Guarantee, Law, Probabilities
 from dpjax.privacy.rounding import Epsilon, exact_epsilon, exponential_above
+from dpjax.privacy.sensitivity import Adjacency
 
 
 @GUARANTEES.add
@@ -20,8 +31,8 @@ from dpjax.privacy.rounding import Epsilon, exact_epsilon, exponential_above
 class PureDP(Guarantee):
     """ε-differential privacy.
 
-    Whatever the output, its probability under two neighbouring data sets differs by a
-    factor of at most e^ε.
+    The probability of any output under two neighbouring data sets differs by a factor
+    of at most e^ε.
 
     Args:
         epsilon: the exact loss, a Fraction ≥ 0.
@@ -48,7 +59,7 @@ class PureDP(Guarantee):
         return largest_log_ratio(one, other)
 
     def divergence_of_events(self, p: Probabilities, q: Probabilities) -> Probabilities:
-        """Log-ratios of the probabilities of events: -inf where nothing is known."""
+        """Log-ratios of the probabilities of events; -inf where nothing is known."""
         with np.errstate(divide="ignore"):
             return np.log(p) - np.log(q)
 
@@ -56,14 +67,15 @@ class PureDP(Guarantee):
 @GUARANTEES.add
 @dataclass(frozen=True)
 class ApproximateDP(Guarantee):
-    r"""(ε, δ)-differential privacy: ε up to a probability δ about which it is silent.
+    r"""(ε, δ)-differential privacy: ε but for a probability δ.
 
     $$P(M(D) \in S) \le e^\epsilon P(M(D') \in S) + \delta$$ for all outputs S and all
     neighbours D, D'.
 
     Args:
         epsilon: the loss, a Fraction ≥ 0.
-        delta: the probability, a Fraction of at least 0 and below 1; 1 is no promise.
+        delta: the probability, a Fraction of at least 0 and below 1; 1 promises
+            nothing.
         adjacency: "replace-one" or "add-remove".
 
     Raises:
@@ -89,7 +101,7 @@ class ApproximateDP(Guarantee):
 
     @classmethod
     def implied_by(cls, other: object) -> "ApproximateDP | None":
-        """That of a pure guarantee, with δ = 0."""
+        """The guarantee with δ = 0 that a pure one implies."""
         if isinstance(other, PureDP):
             return ApproximateDP(other.epsilon, Fraction(0), other.adjacency)
         return None
@@ -100,27 +112,68 @@ class ApproximateDP(Guarantee):
         return self.delta
 
     def divergence(self, one: Law, other: Law) -> Fraction:
-        """The hockey-stick divergence at ε: δ where the promise is tight."""
+        """The hockey-stick divergence at ε: δ where the guarantee is tight."""
         return hockey_stick(
             one, other, exponential_above(min(self.epsilon, Fraction(1000)))
         )
 
     def divergence_of_events(self, p: Probabilities, q: Probabilities) -> Probabilities:
-        """How much likelier events are than e^ε times as likely."""
+        """The excess of probabilities of events over e^ε times the other ones."""
         return p - np.exp(min(float(self.epsilon), 700.0)) * q
 
 
 def budget_of(
     epsilon: Epsilon, adjacency: Adjacency, name: str = "epsilon"
 ) -> Guarantee:
-    """The guarantee of a loss that a user wrote: pure.
+    """The pure guarantee of a loss as a user gives it.
 
     Args:
         epsilon: the loss, as for `exact_epsilon`.
         adjacency: "replace-one" or "add-remove".
-        name: what errors call the loss.
+        name: of the loss in errors.
 
     Raises:
         ValueError: if an argument is outside its range.
     """
     return PureDP(exact_epsilon(epsilon, name), adjacency)
+
+
+def largest_log_ratio(one: Law, other: Law) -> float:
+    """The largest log-ratio of the probabilities of an output, in either direction."""
+    forwards = backwards = 0.0
+    for part, same in zip(one, other, strict=True):
+        logs = [_log_ratio(p, q) for p, q in zip(part, same, strict=True) if p or q]
+        forwards, backwards = forwards + max(logs), backwards - min(logs)
+    return max(forwards, backwards)
+
+
+def hockey_stick(one: Law, other: Law, factor: Fraction) -> Fraction:
+    r"""The larger of $\sum_o (p(o) - f q(o))_+$ and $\sum_o (q(o) - f p(o))_+$."""
+    pairs = joint(one, other)
+    forwards, backwards = (
+        sum((max(p - factor * q, Fraction(0)) for p, q in both), Fraction(0))
+        for both in (pairs, [(q, p) for p, q in pairs])
+    )
+    return max(forwards, backwards)
+
+
+def joint(one: Law, other: Law) -> list[tuple[Fraction, Fraction]]:
+    """Probabilities of whole outputs under both laws, summed over equal ratios."""
+    pairs = [(Fraction(1), Fraction(1))]
+    for part, same in zip(one, other, strict=True):
+        merged: dict[Fraction | None, tuple[Fraction, Fraction]] = {}
+        factors = list(zip(part, same, strict=True))
+        for (a, b), (p, q) in itertools.product(pairs, factors):
+            if a * p or b * q:
+                ratio = a * p / (b * q) if b * q else None
+                x, y = merged.get(ratio, (Fraction(0), Fraction(0)))
+                merged[ratio] = (x + a * p, y + b * q)
+        pairs = list(merged.values())
+    return pairs
+
+
+def _log_ratio(p: Fraction, q: Fraction) -> float:
+    if not p or not q:
+        return math.inf if p else -math.inf
+    ratio = p / q
+    return math.log(ratio.numerator) - math.log(ratio.denominator)

@@ -1,6 +1,6 @@
 """`Ledger`: a privacy budget that is charged before each draw, and never refunded.
 
-It is in memory or in an append-only file, which any number of processes may share.
+It is in memory, or in an append-only file that any number of processes may share.
 """
 
 __all__ = ["BudgetExceeded", "Ledger"]
@@ -14,12 +14,12 @@ from typing import Any, cast
 
 from dpjax._checks import one_of
 from dpjax._private import Unpickled
-from dpjax.privacy.adjacency import ADJACENCIES, Adjacency
 from dpjax.privacy.guarantee import Guarantee, guarantee_of
 from dpjax.privacy.kinds import budget_of
 from dpjax.privacy.ledger_file import LedgerFile
 from dpjax.privacy.ledger_lines import Book, read_back
 from dpjax.privacy.rounding import Epsilon
+from dpjax.privacy.sensitivity import ADJACENCIES, Adjacency
 
 
 class BudgetExceeded(ValueError):
@@ -36,17 +36,17 @@ class Ledger(Unpickled):
         budget: the whole budget as a guarantee of any kind, the currency of the ledger;
             None: `epsilon`. If both are None, it is that of the file at `path`, which
             must exist.
-        path: of a JSON Lines file, whose first line is the budget and the adjacency,
-            and every other one a charge. Made by the first charge, if it is not there
-            yet; None: in memory, for this process alone.
+        path: of a JSON Lines file, whose first line has the budget and the adjacency,
+            and every other one a charge. The first charge creates it; None: in memory,
+            for this process alone.
 
     Privacy:
-        Charges are exact fractions, on disk before `charge` returns. A crash after
-        that still costs. Processes that share a file never overspend it together. A
-        file that was copied, edited or replaced is refused, and so is one that no
-        longer begins with what this object read from it or wrote to it. A new process
-        cannot know that the last charges were cut off, or that an older state was
-        written back into the file: whoever can write the file is trusted.
+        Charges are exact fractions, on disk before `charge` returns; a crash after that
+        still costs. Processes that share a file never overspend it together. A file
+        that was copied, edited or replaced is refused, and so is one that no longer
+        begins with what this object read from it or wrote to it. A new process cannot
+        know that the last charges were cut off, or that an older state was written back
+        into the file: whoever can write the file is trusted.
 
     Attributes:
         limit: the whole budget, as a guarantee.
@@ -71,7 +71,7 @@ class Ledger(Unpickled):
         limit, self.adjacency = _limit(epsilon, adjacency, budget)
         if limit is None and (path is None or not os.path.exists(path)):
             raise ValueError("`budget` must be given to start a ledger, got none.")
-        self._book: Any = limit and Book.of(limit)  # of a ledger in memory
+        self._book: Any = limit and Book.of(limit)  # the state of a ledger in memory
         self._file = None if path is None else LedgerFile(path, self._book)
         self._process, self._lock = os.getpid(), threading.Lock()
         with self._opened() as book:
@@ -79,39 +79,27 @@ class Ledger(Unpickled):
 
     @property
     def cost(self) -> Guarantee:
-        """All charges so far together, those of other processes included."""
+        """The sum of all charges so far, including those of other processes."""
         with self._opened() as book:
             return book.spent
 
     @property
     def budget(self) -> Fraction:
-        """The whole budget: ε of a pure one.
-
-        Raises:
-            ValueError: if the currency has several numbers; `limit` has them all.
-        """
+        """The number of `limit`; `ValueError` if the currency has several."""
         return _one_number(self.limit.numbers)
 
     @property
     def spent(self) -> Fraction:
-        """Sum of all charges so far, those of other processes included.
-
-        Raises:
-            ValueError: if the currency has several numbers; `cost` has them all.
-        """
+        """The number of `cost`; `ValueError` if the currency has several."""
         return _one_number(self.cost.numbers)
 
     @property
     def remaining(self) -> Fraction:
-        """What can still be charged.
-
-        Raises:
-            ValueError: if the currency has several numbers; see `Guarantee.remaining`.
-        """
+        """The budget less `spent`; `ValueError` if the currency has several numbers."""
         return _one_number(self.limit.remaining(self.cost))
 
     def require(self, cost: Guarantee) -> None:
-        """Raise unless `cost` could be charged now: to be asked before touching data.
+        """Raise unless `cost` could be charged now; to call before data is read.
 
         Raises:
             ValueError: if the cost is of a kind that the ledger does not add up, or has
@@ -123,7 +111,7 @@ class Ledger(Unpickled):
             self._refuse(cost, book)
 
     def charge(self, cost: Guarantee, purpose: str = "") -> None:
-        """Spend `cost`, whatever happens next.
+        """Spend `cost`, even if the release fails afterwards.
 
         Args:
             cost: of the release that is about to be drawn.
@@ -145,12 +133,12 @@ class Ledger(Unpickled):
         return f"Ledger(budget: {self.limit}, spent: {spent}, {self.adjacency})"
 
     def _forked(self) -> bool:
-        """Whether this is a copy in memory that a fork has made for another process."""
+        """Whether this is a copy in memory that a fork made for another process."""
         return self._file is None and os.getpid() != self._process
 
     @contextlib.contextmanager
     def _opened(self, charging: bool = False) -> Iterator[Book]:
-        """What the ledger says; nobody else charges it within the `with` block."""
+        """The ledger's state; no other process or thread charges it meanwhile."""
         if self._forked():  # known without the lock, which a lost thread may hold
             raise ValueError(
                 "`ledger` must stay in the process that made it, unless it is in a "
@@ -197,7 +185,7 @@ class Ledger(Unpickled):
 def _limit(
     epsilon: Epsilon | None, adjacency: Adjacency | None, budget: Guarantee | None
 ) -> tuple[Guarantee | None, Adjacency]:
-    """The budget as it was given, and its adjacency."""
+    """The budget as given, and its adjacency."""
     if budget is None:
         one_of(ADJACENCIES, adjacency=adjacency)
         known = cast(Adjacency, adjacency)
@@ -208,7 +196,7 @@ def _limit(
             "`budget` must be given alone, without `epsilon` and with no other "
             "`adjacency` than its own."
         )
-    return guarantee_of(budget.describe()), budget.adjacency  # as a file will be read
+    return guarantee_of(budget.describe()), budget.adjacency  # as read from a file
 
 
 def _one_number(numbers: dict[str, Fraction]) -> Fraction:

@@ -1,14 +1,14 @@
 """The ledger's file: JSON Lines, each with a hash of all before it, locked by `flock`.
 
-The file itself is locked, because a helper file could be deleted: without its lock
-two processes charge at once, and without its write-ahead log a database in SQLite loses
-charges. A curator can read the text. Locks and the numbers of files (inodes) can be
-relied on in local file systems; not in all network ones.
+The file itself is locked, because a helper file could be deleted: without its lock two
+processes charge at once, and without its write-ahead log a database in SQLite loses
+charges. A curator can read the text. Locks and inode numbers are reliable in local file
+systems; not in all network ones.
 
-What is found out: an edit, by the hashes; a copy, by the number of the file; and, by
-the object that read or wrote them, lines that changed or went away since. What a new
-process cannot find out: that the last lines were cut off, or that an older state was
-written back into the same file, or that the whole disk was set back.
+It detects an edit, by the hashes; a copy, by the inode number; and, in the object that
+read or wrote them, lines that changed or disappeared since. A new process cannot detect
+that the last lines were cut off, or that an older state of the file or disk was
+restored.
 """
 
 __all__ = ["LedgerFile"]
@@ -43,7 +43,7 @@ class LedgerFile:
 
     Args:
         path: of the file, links followed.
-        new: what the ledger says while there is no file; None: the file must exist.
+        new: the state while there is no file; None: the file must exist.
 
     Raises:
         ValueError: if the file would be compressed, or cannot be locked by `flock`.
@@ -51,7 +51,7 @@ class LedgerFile:
 
     def __init__(self, path: str | os.PathLike, new: Book | None) -> None:
         self.path = pathlib.Path(os.path.realpath(path))
-        self._seen: Any = new  # later what was last read or written here
+        self._seen: Any = new  # then the state last read or written here
         if self.path.suffix == ".gz":
             raise ValueError(f"`ledger` must not be compressed, got {self.path}.")
         if fcntl is None:
@@ -62,9 +62,10 @@ class LedgerFile:
 
     @contextlib.contextmanager
     def opened(self, charging: bool) -> Iterator[Book]:
-        """What the ledger says; nobody else charges it within the `with` block.
+        """The ledger's state; no other process or thread charges it meanwhile.
 
-        Only `charging` locks what is not there yet, so that `append` may make it.
+        Only `charging` locks the folder of a file that does not exist yet, so that
+        `append` may create it.
 
         Raises:
             ValueError: if the file cannot be locked or read to the last byte, or is a
@@ -81,11 +82,7 @@ class LedgerFile:
             yield book._replace(held=held)
 
     def append(self, book: Book, cost: Guarantee, purpose: str) -> None:
-        """Add a charge to what `opened` gave; on the disk when this returns.
-
-        Raises:
-            ValueError: if it cannot be written, as on a full disk.
-        """
+        """Add a charge to the state from `opened`; it is on disk when this returns."""
         write = self._extend if book.text else self._create
         self._seen = write(book, cost, purpose)
 
@@ -96,7 +93,9 @@ class LedgerFile:
                 file.write(charged.text[len(book.text) :])
             os.fsync(book.held)
         except OSError as error:
-            with contextlib.suppress(OSError):  # half a line would stop everything
+            with contextlib.suppress(
+                OSError
+            ):  # half a line would make the file invalid
                 os.ftruncate(book.held, len(book.text))
             raise ValueError(
                 f"`ledger` must be possible to write, {self.path}: {error.strerror}; "
@@ -105,13 +104,13 @@ class LedgerFile:
         return charged
 
     def _create(self, book: Book, cost: Guarantee, purpose: str) -> Book:
-        """The first two lines at once: whoever is killed leaves both or no file."""
+        """Write two lines at once: a killed process leaves both or no file."""
         with whole_file(self.path) as file:
             inode = os.fstat(file.fileno()).st_ino
             charged = with_charge(book, cost, purpose, inode)
             file.write(charged.text)
         try:
-            os.fsync(book.held)  # the folder, which knows the file's name
+            os.fsync(book.held)  # the folder, which has the file's name
         except OSError as error:
             raise ValueError(
                 f"`ledger` must be in a folder that reaches the disk, {self.path}: "
@@ -120,7 +119,7 @@ class LedgerFile:
         return charged
 
     def _absent(self) -> bool:
-        """Whether the ledger is new; a file that was here and has gone is missed."""
+        """Whether the ledger is new; a file that has disappeared is not."""
         new = self._seen is not None and not self._seen.text
         return new and not self.path.exists()
 
@@ -155,7 +154,7 @@ class LedgerFile:
             raise ValueError(
                 f"`ledger` must be an undamaged file of format {' or '.join(FORMATS)} "
                 f"and of kinds of guarantee that are installed, {self.path} is not: "
-                "nothing is charged until it is mended."
+                "nothing is charged until it is repaired."
             ) from None
         if book.inode not in (None, status.st_ino):
             left = in_words(
@@ -174,19 +173,14 @@ class LedgerFile:
 
 @contextlib.contextmanager
 def _locked(path: pathlib.Path, flags: int) -> Iterator[int]:
-    """A descriptor of what has this path; the only one, of all processes and threads.
-
-    Raises:
-        ValueError: if it cannot be opened or locked, or somebody else holds it for a
-            minute, which a charge takes milliseconds of.
-    """
+    """Yield a descriptor that no other process or thread has; wait a minute at most."""
     start = time.monotonic()
     try:
         while (held := _attempt(path, flags)) is None:
             waited = time.monotonic() - start
             if waited > _PATIENCE:
                 raise TimeoutError(errno.EBUSY, "another process keeps it locked")
-            time.sleep(_INTERVAL + waited / 10)  # many that wait must not hinder it
+            time.sleep(_INTERVAL + waited / 10)  # rarely, if many processes wait
     except OSError as error:
         raise ValueError(
             f"`ledger` must be possible to open and to lock, {path}: {error.strerror}."
@@ -194,12 +188,12 @@ def _locked(path: pathlib.Path, flags: int) -> Iterator[int]:
     try:
         yield held
     finally:
-        fcntl.flock(held, fcntl.LOCK_UN)  # a process forked meanwhile holds it, too
+        fcntl.flock(held, fcntl.LOCK_UN)  # a process forked meanwhile holds it too
         os.close(held)
 
 
 def _attempt(path: pathlib.Path, flags: int) -> int | None:
-    """A locked descriptor; None: it is held, or the path is of another file by now."""
+    """A locked descriptor; None if it is held or the path has another file by now."""
     with contextlib.ExitStack() as stack, contextlib.suppress(BlockingIOError):
         held = os.open(path, flags)
         stack.callback(os.close, held)

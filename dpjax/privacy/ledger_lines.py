@@ -1,8 +1,8 @@
 """The lines of a ledger's file: JSON, the first for the budget, one for each charge.
 
 Each charge has a hash of itself and of all lines before it, so that an edit shows.
-Formats 1, which has no hashes, and 2 hold pure budgets as one number; format 3 holds a
-budget of any other kind, and its charges, as descriptions of guarantees.
+Formats 1, which has no hashes, and 2 store pure budgets as one number; format 3 stores
+a budget of any other kind, and its charges, as descriptions of guarantees.
 """
 
 __all__ = ["FORMATS", "Book", "read_back", "read_on", "with_charge"]
@@ -30,8 +30,8 @@ class Book(NamedTuple):
         budget: the whole.
         spent: the sum of the charges, of the kind of the budget.
         text: all lines; empty if there is no file.
-        chain: what the next charge is hashed with; None: its format has no hashes.
-        inode: the number of the file that the lines were written to; None likewise.
+        chain: what the next charge is hashed with; None if the format has no hashes.
+        inode: number of the file that the lines were written to; None likewise.
         held: descriptor of the locked file or, if there is none yet, of its folder.
     """
 
@@ -48,20 +48,12 @@ class Book(NamedTuple):
         return cls(budget, budget.nothing())
 
     def plus(self, cost: Guarantee) -> "Book":
-        """The state after a further charge.
-
-        Raises:
-            ValueError: if it is for another adjacency, or of a kind that is not added.
-        """
+        """The state after a further charge of the same adjacency and kind."""
         return self._replace(spent=self.spent.composed(type(self.budget).of(cost)))
 
 
 def with_charge(book: Book, cost: Guarantee, purpose: str, inode: int) -> Book:
-    """The state after a charge; the first one starts the file of that number.
-
-    Raises:
-        ValueError: if it could not be read again.
-    """
+    """The state after a charge; the first one starts the file with that inode."""
     start, chain = "", book.chain
     if not book.text:
         chain = canonical_json({"inode": inode, **_facts(book.budget)})
@@ -71,10 +63,10 @@ def with_charge(book: Book, cost: Guarantee, purpose: str, inode: int) -> Book:
 
 
 def read_on(book: Book | None, text: bytes) -> Book:
-    """The state after lines were added to those that are known to be sound.
+    """The state after lines that follow those already verified.
 
-    Raises:
-        ValueError, TypeError, LookupError or RecursionError: if they are not.
+    Raises `ValueError`, `TypeError`, `LookupError` or `RecursionError` if they are
+    invalid.
     """
     seen = book.text if book else b""
     *lines, rest = text[len(seen) :].decode().split("\n")
@@ -94,11 +86,7 @@ def read_on(book: Book | None, text: bytes) -> Book:
 
 
 def read_back(book: Book, cost: Guarantee) -> Guarantee:
-    """The charge as a file's line would be read.
-
-    Raises:
-        ValueError: if no line can hold it.
-    """
+    """The cost as it would be read from a line; `ValueError` if no line can hold it."""
     return _cost(book, _entry(book, cost))
 
 

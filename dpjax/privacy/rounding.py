@@ -1,8 +1,8 @@
-"""Costs as fractions: exact as they are written, irrational ones never below.
+"""Costs as fractions: exact as they are written, irrational ones rounded up.
 
-`decimal` rounds exp, ln and sqrt to the nearest of 100 digits, so the next decimal
-above is above the true value; each function here increases, so rounding its argument up
-first keeps it so. What `rounded_up` gives is short enough for a ledger's file.
+`decimal` rounds exp, ln and sqrt to the nearest number of 100 digits, so that the next
+one is above the true value; the functions increase, so that their arguments are rounded
+up too. `rounded_up` returns fractions that are short enough for a ledger's file.
 """
 
 __all__ = [
@@ -37,7 +37,7 @@ def exact_epsilon(epsilon: Epsilon, name: str = "epsilon") -> Fraction:
     """The exact rational that `epsilon` shows: "0.1", "1/3", 1, Fraction(1, 10), 0.1.
 
     A float means its shortest decimal: 0.1 is one tenth, not the binary number nearby.
-    `name` is what errors call it.
+    Errors call it `name`.
 
     Raises:
         ValueError: if it is not a finite number > 0, or not between 1e-30 and 1e30.
@@ -70,37 +70,26 @@ def exact_epsilon(epsilon: Epsilon, name: str = "epsilon") -> Fraction:
 
 def rounded_up(value: Fraction | Decimal) -> Fraction:
     """The least fraction of 13 decimal digits that is not below `value`."""
-    return _from(_SHORT, Fraction(value))
+    exact = Fraction(value)
+    return Fraction(_SHORT.divide(Decimal(exact.numerator), Decimal(exact.denominator)))
 
 
 def exponential_above(x: Fraction) -> Fraction:
-    """At least e^x, by less than one part in 10^90 for x above -1000.
-
-    Raises:
-        ValueError: if x is above 1000, where no loss that anyone would spend is.
-    """
+    """At least e^x for x ≤ 1000, by less than one part in 10^90 above x = -1000."""
     if x > _LARGEST_EXPONENT:
         raise ValueError(f"`x` must be at most {_LARGEST_EXPONENT}, got {float(x)}.")
     return Fraction(_next(_UP.exp(_decimal(max(x, Fraction(-_LARGEST_EXPONENT))))))
 
 
 def logarithm_above(x: Fraction) -> Fraction:
-    """At least ln x, by less than 1e-90 (1 + |ln x|); ln 1 is exactly 0.
-
-    Raises:
-        ValueError: if x is not positive.
-    """
+    """At least ln x for x > 0, by less than 1e-90 (1 + |ln x|); ln 1 is exactly 0."""
     if x <= 0:
         raise ValueError(f"`x` must be positive, got {float(x)}.")
     return Fraction(0) if x == 1 else Fraction(_next(_UP.ln(_decimal(x))))
 
 
 def root_above(x: Fraction) -> Fraction:
-    """At least the square root of x, by less than one part in 10^90.
-
-    Raises:
-        ValueError: if x is negative.
-    """
+    """At least the square root of x ≥ 0, by less than one part in 10^90."""
     if x < 0:
         raise ValueError(f"`x` must be at least 0, got {float(x)}.")
     return Fraction(_next(_UP.sqrt(_decimal(x)))) if x else Fraction(0)
@@ -120,7 +109,3 @@ def _decimal(x: Fraction) -> Decimal:
 
 def _next(nearest: Decimal) -> Decimal:
     return _UP.next_plus(nearest)
-
-
-def _from(context: decimal.Context, x: Fraction) -> Fraction:
-    return Fraction(context.divide(Decimal(x.numerator), Decimal(x.denominator)))

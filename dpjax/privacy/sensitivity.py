@@ -1,15 +1,29 @@
-"""By how much one record can move a statistic.
+"""Which data sets are neighbours, and by how much one record can move a statistic.
 
-The number never travels without the adjacency for which it holds.
+The adjacency has no default anywhere: an ε means something else under each of the two.
 """
 
-__all__ = ["Sensitivity"]
+__all__ = ["ADD_REMOVE", "ADJACENCIES", "REPLACE_ONE", "Adjacency", "Sensitivity"]
+
+from typing import TYPE_CHECKING, Literal
 
 import equinox as eqx
 
 from dpjax._checks import one_of, positive
 from dpjax._types import Scalar
-from dpjax.privacy.adjacency import ADJACENCIES, Adjacency
+
+if TYPE_CHECKING:
+    Adjacency = Literal["add-remove", "replace-one"]
+else:
+    Adjacency = str  # checked where it is used, with an error that says what to do
+
+REPLACE_ONE: Adjacency = "replace-one"
+"""One record changes its values. The number of records n is public."""
+
+ADD_REMOVE: Adjacency = "add-remove"
+"""One record appears or disappears. n is private; the empty table is a data set."""
+
+ADJACENCIES = (REPLACE_ONE, ADD_REMOVE)
 
 
 class Sensitivity(eqx.Module):
@@ -18,7 +32,7 @@ class Sensitivity(eqx.Module):
     Args:
         value: $\Delta$, in the units of the statistic, > 0.
         adjacency: "replace-one" or "add-remove": which D and D' are neighbours.
-        tight: whether some pair of neighbours attains it (else it is a bound).
+        tight: whether some pair of neighbours attains it; else it is a bound.
 
     Raises:
         ValueError: if `value` is not positive or `adjacency` is not one of the two.

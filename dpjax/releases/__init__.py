@@ -9,7 +9,6 @@ __all__ = [
     "release",
 ]
 
-from dpjax.releases.consistency import consistent
 from dpjax.releases.file_format import InconsistentRelease, UnreadableRelease
 from dpjax.releases.publish import release
-from dpjax.releases.released import Released, load
+from dpjax.releases.released import Released, consistent, load

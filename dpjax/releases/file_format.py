@@ -1,8 +1,8 @@
-"""The release file: what it says, and how each line of it is derived again.
+"""The release file: its entries, and how each of them is derived again.
 
-Reading a release *is* verifying it: the network is rebuilt, its sensitivity computed,
-the noise table built and certified from ε and that sensitivity, and the file written
-anew from them must be the file that was read. Its version is the lowest that has all of
+Reading a release verifies it: the network is rebuilt, its sensitivity computed, the
+noise table built and certified from ε and that sensitivity, and a file written anew
+from them must equal the file that was read. Its version is the lowest that has all of
 its entries.
 """
 
@@ -28,26 +28,21 @@ FORMAT, VERSION = "dpjax-release", 2
 _LONGEST_NAME = 40
 _MALFORMED = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
 
-Parts = tuple[np.ndarray, Statistic, ExactMechanism, int | None, int | None]
+Parts = tuple[Array | np.ndarray, Statistic, ExactMechanism, int | None, int | None]
+"""Values, statistic, mechanism, public n, and a suggested number of hidden states."""
 
 
 class UnreadableRelease(ValueError):
-    """The file is not a whole release file of a format that this version knows."""
+    """The file is not a whole release file of a format that this version reads."""
 
 
 class InconsistentRelease(ValueError):
-    """The file contradicts itself: it was altered, or made wrongly."""
+    """The file contradicts itself: it was altered, or written wrongly."""
 
 
-def dump(
-    values: Array,
-    statistic: Statistic,
-    mechanism: ExactMechanism,
-    n: int | None,
-    hidden_states: int | None = None,
-) -> str:
-    """The text of a release file; the same text for the same release."""
-    content = _describe(values, statistic, mechanism, n, hidden_states)
+def dump(parts: Parts) -> str:
+    """The text of a release file, which is the same for the same release."""
+    content = _describe(parts)
     document = {
         "format": FORMAT,
         "version": _version(content),
@@ -70,7 +65,7 @@ def parse(text: str) -> Parts:
         library = content["library"]  # the version that made the file, whichever it was
         if not isinstance(library, str) or len(library) > _LONGEST_NAME:
             raise InconsistentRelease("`library` must be the name of a version.")
-        _compare(content, {**_describe(*derived), "library": library})
+        _compare(content, {**_describe(derived), "library": library})
         _same("version", version, _version(content))
         return derived
     except InconsistentRelease:
@@ -108,7 +103,7 @@ def _version(content: dict[str, Any]) -> int:
 
 
 def _derive(content: dict[str, Any]) -> Parts:
-    """Rebuild the release from the choices that were made, and nothing derived."""
+    """Rebuild the release from the choices in the file, and from nothing derived."""
     variables = {x["name"]: _parse_variable(**x) for x in content["variables"]}
     parents = content["parents"]
     net = None if parents is None else BayesNet.from_parents(variables, parents)
@@ -136,20 +131,15 @@ def _derive(content: dict[str, Any]) -> Parts:
 def _refuse_missing(
     values: np.ndarray, statistic: Statistic, kind: type[ExactMechanism]
 ) -> None:
-    """Refuse a small file that would make much work, before it does."""
+    """Refuse a small file that would cause much work, before that work."""
     least = statistic.least_length if kind.additive else 0
     if values.size < least or (kind.additive and values.shape != (statistic.length,)):
         raise InconsistentRelease("`values` must be all of what was measured.")
 
 
-def _describe(
-    values: Array | np.ndarray,
-    statistic: Statistic,
-    mechanism: ExactMechanism,
-    n: int | None,
-    hidden_states: int | None,
-) -> dict[str, Any]:
-    """All that a file says: the choices that were made, and what follows from them."""
+def _describe(parts: Parts) -> dict[str, Any]:
+    """All entries of a file: the choices, and what follows from them."""
+    values, statistic, mechanism, n, hidden_states = parts
     net = statistic.network
     return {
         "library": f"dpjax {__version__}",
@@ -166,7 +156,7 @@ def _describe(
 
 
 def _compare(stated: Any, derived: Any, place: str = "content") -> None:
-    """Raise unless two documents are the same, to the type of every entry."""
+    """Raise unless two documents are the same, including the type of every entry."""
     if isinstance(stated, dict) and isinstance(derived, dict):
         _same(f"entries of {place}", sorted(stated), sorted(derived))
         for key, entry in derived.items():

@@ -1,27 +1,28 @@
-"""`release`: charges the ledger, then draws from the operating system's randomness."""
+"""`release`: measures, charges the ledger, and draws from the system's randomness."""
 
-__all__ = ["release"]
+__all__ = ["measured", "release"]
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator
 from functools import partial
 from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, ArrayLike, Int32
 
 from dpjax._checks import brief
 from dpjax._types import Records
 from dpjax.data.bayes_net import BayesNet
-from dpjax.data.columns import Table
+from dpjax.data.columns import Table, is_in_memory
+from dpjax.data.encoding import encode_batches
+from dpjax.data.schema import as_records
 from dpjax.mechanisms.recipes import Recipe, recipe_of
-from dpjax.privacy import (
-    REPLACE_ONE,
-    Adjacency,
-    Epsilon,
-    Guarantee,
-    Ledger,
-    budget_of,
-)
-from dpjax.releases.measuring import measured
+from dpjax.noise.discrete_laplace import LARGEST
+from dpjax.privacy import REPLACE_ONE, Adjacency, Epsilon, Guarantee, Ledger, budget_of
 from dpjax.releases.released import Released
-from dpjax.statistics import Statistic
+from dpjax.statistics import Statistic, TableStatistic
+from dpjax.tables.counts import sum_batches
 
 
 def release(
@@ -38,12 +39,12 @@ def release(
     """Publish what Bayesian inference needs of a table, privately and exactly.
 
     Args:
-        what: a Bayesian network; or a statistic, such as `Sufficient` of an
-            exponential family, or other counts than the mechanism's own.
+        what: a Bayesian network; or a statistic, such as `Sufficient` of an exponential
+            family, or other counts than the mechanism's own.
         table: a table whose columns are the variables, encoded records
-            (`Schema.encode`), or whatever `Schema.encode_batches` takes. Files,
-            folders, Arrow data sets and iterables are read a batch at a time where
-            tables are counted, in flat memory and with the same result.
+            (`Schema.encode`), or what `Schema.encode_batches` takes. Files, folders,
+            Arrow data sets and iterables are read a batch at a time where tables are
+            counted, in bounded memory and with the same result.
         epsilon: the privacy loss to spend, > 0: "0.5", Fraction(1, 2), or 0.5, which
             means its shortest decimal.
         adjacency: "replace-one" (n is public) or "add-remove" (n is private). None:
@@ -59,13 +60,12 @@ def release(
         ignore: columns of the table that are to be left out; "*" for all others.
 
     Returns:
-        The release: what was drawn, with everything needed to use and to verify it.
+        The release, with everything needed to use and to verify it.
 
     Privacy:
         The budget is kept exactly, for its adjacency; less is charged where options
         cost less. Randomness is the operating system's, and is not kept. Errors about
-        records depend on them: for the curator's eyes only, like the time and the
-        memory it takes.
+        records depend on them, as time and memory do: they are for the curator only.
 
     Raises:
         ValueError: if an argument is not valid, the table is empty under replace-one,
@@ -103,7 +103,7 @@ def release(
 def _statistic(
     recipe: Recipe, what: BayesNet | Statistic, adjacency: Adjacency
 ) -> Statistic:
-    """What is measured; refused if the recipe's guarantee is for something else."""
+    """The statistic to measure; refused if the recipe's guarantee is for another."""
     if isinstance(what, BayesNet):
         return recipe.statistic(what, adjacency)
     if not isinstance(what, Statistic):
@@ -126,7 +126,7 @@ def _given(epsilon: Epsilon | None) -> Epsilon:
 
 
 def _adjacency_of(what: BayesNet | Statistic, ledger: Ledger | None) -> Adjacency:
-    """The one that a user has given already; what differs is refused later."""
+    """The adjacency that a user has already given; any other is refused later."""
     stated: Any = getattr(what, "adjacency", None)
     if stated is None and ledger is not None:
         stated = ledger.adjacency
@@ -144,3 +144,64 @@ def _refuse_empty(n: int, adjacency: Adjacency) -> None:
             "`table` must not be empty under replace-one, where n is public and no "
             "record can be replaced; under add-remove they may be."
         )
+
+
+def measured(
+    statistic: Statistic, table: Records | Table, ignore: str | Collection[str] = ()
+) -> tuple[Int32[Array, " m"], int]:
+    """The exact statistic of a table and the number of its records.
+
+    Where tables are counted from files or batches, few records are in memory at a time.
+
+    Privacy:
+        None: these are exact.
+
+    Raises:
+        ValueError: if the records do not fit the statistic, are too many for exact
+            integers, or are traced.
+    """
+    if is_in_memory(table) or not isinstance(statistic, TableStatistic):
+        encoded = as_records(table, statistic.variables, ignore=ignore)
+        _refuse_traced(encoded)
+        _refuse_size(encoded.shape[0], statistic)
+        return _measure(encoded, statistic), encoded.shape[0]
+    encoded = encode_batches(table, statistic.variables, ignore=ignore)
+    batches = _of_few(encoded, statistic)
+    measure = partial(_measure, statistic=statistic)
+    total = sum_batches(measure, batches, statistic.length)
+    return jnp.asarray(total.values.astype(np.int32)), total.records
+
+
+def _of_few(
+    batches: Iterable[np.ndarray], statistic: Statistic
+) -> Iterator[np.ndarray]:
+    """The batches, refused once there are too many records for 32 bits."""
+    size = 0
+    for batch in batches:
+        size += len(batch)
+        _refuse_size(size, statistic)
+        yield batch
+
+
+def _refuse_size(n: int, statistic: Statistic) -> None:
+    if n * statistic.most_per_record > LARGEST:
+        raise ValueError(
+            f"`table` must have at most {LARGEST // statistic.most_per_record} "
+            "records for exact integers; a statistic with fewer units allows for more."
+        )
+
+
+def _refuse_traced(records: Array) -> None:
+    """Refuse compiled or mapped code: it would draw once and reuse that noise."""
+    try:
+        np.asarray(records[:0])
+    except jax.errors.TracerArrayConversionError:
+        raise ValueError(
+            "`release` must be called outside of `jit` and `vmap`: studies draw with "
+            "`mechanism.sample(key, exact)` there."
+        ) from None
+
+
+@partial(jax.jit, static_argnames="statistic")
+def _measure(records: ArrayLike, statistic: Statistic) -> Array:
+    return statistic.measure(jnp.asarray(records))

@@ -3,7 +3,7 @@
 Everything computed from a release is post-processing, and costs nothing more.
 """
 
-__all__ = ["Released", "load"]
+__all__ = ["Released", "consistent", "load"]
 
 import os
 from functools import partial
@@ -23,6 +23,7 @@ from dpjax.mechanisms import ExactMechanism, Mechanism, ParameterMechanism
 from dpjax.privacy import Adjacency, Guarantee
 from dpjax.releases import file_format
 from dpjax.statistics import Statistic, TableStatistic
+from dpjax.tables.projection import project
 
 
 class Released(Unpickled, eqx.Module):
@@ -37,12 +38,12 @@ class Released(Unpickled, eqx.Module):
         mechanism: how it was made private; only an exact one can be saved.
         n: the public number of records under replace-one; None under add-remove, where
             it is private.
-        hidden_states: of an event log, how many its steward has in mind: a public
-            suggestion, any other number may be fitted. None: no suggestion.
+        hidden_states: of an event log, a public suggestion of their number; any other
+            number may be fitted. None: no suggestion.
 
     Privacy:
-        Holds nothing but the mechanism's output and public facts. `repr` shows neither
-        arrays nor keys, since there are none to show. Not to be pickled: `save` it.
+        It holds only the mechanism's output and public facts. Not to be pickled: `save`
+        it.
     """
 
     _instead: ClassVar[str] = "`save` it to a file, which `dpjax.load` checks"
@@ -70,11 +71,7 @@ class Released(Unpickled, eqx.Module):
 
     @property
     def net(self) -> BayesNet:
-        """The network whose posterior this release is for.
-
-        Raises:
-            ValueError: if the release is of something else.
-        """
+        """The network of the release; `ValueError` if it is of something else."""
         net = self.statistic.network
         if net is None:
             raise ValueError(
@@ -97,20 +94,14 @@ class Released(Unpickled, eqx.Module):
         return self.mechanism.guarantee()
 
     def counts(self) -> Cells:
-        """Noisy counts of every table, unclamped, laid out as `statistic.layout`.
-
-        Raises:
-            ValueError: if the release is not of noisy counts.
-        """
+        """Noisy counts of every table, unclamped, laid out as `statistic.layout`."""
         return _tables(self.values, self.n, self.counted)
 
     def tables(self) -> dict[str | tuple[str, ...], Array]:
         """Noisy counts by variable, its parents on the first axes.
 
-        Of a release without a network: by the names of the variables on the axes.
-
-        Raises:
-            ValueError: if the release is not of noisy counts.
+        Without a network, they are by the names of the variables on the axes. Raises
+        `ValueError` if the release is not of noisy counts.
         """
         statistic = self.counted
         layout = statistic.layout
@@ -121,11 +112,7 @@ class Released(Unpickled, eqx.Module):
 
     @property
     def counted(self) -> TableStatistic:
-        """The statistic, where noisy counts of it were released.
-
-        Raises:
-            ValueError: if the release is of something else.
-        """
+        """The statistic; `ValueError` unless noisy counts of it were released."""
         if isinstance(self.mechanism, ParameterMechanism) or not isinstance(
             self.statistic, TableStatistic
         ):
@@ -152,10 +139,8 @@ class Released(Unpickled, eqx.Module):
                 f"{type(self.mechanism).__name__}, which is for studies."
             )
         n = None if self.n is None else int(self.n)
-        text = file_format.dump(
-            self.values, self.statistic, self.mechanism, n, self.hidden_states
-        )
-        write_atomically(path, text)
+        made = self.values, self.statistic, self.mechanism, n, self.hidden_states
+        write_atomically(path, file_format.dump(made))
 
     def __repr__(self) -> str:
         try:
@@ -171,6 +156,27 @@ class Released(Unpickled, eqx.Module):
 @partial(jax.jit, static_argnames="statistic")
 def _tables(values: Array, n: Array | None, statistic: TableStatistic) -> Array:
     return statistic.tables(values, n)
+
+
+def consistent(released: Released) -> Cells:
+    """Project a release onto tables that agree and have no negative cell.
+
+    It is a least-squares projection: any two tables have the same marginal over the
+    variables that they share. Where n is public all of them sum to it, else the total
+    is estimated too.
+
+    Returns:
+        Real counts, laid out as `released.statistic.layout`, for
+        `PlugInPosterior.from_counts`.
+
+    Privacy:
+        Post-processing: costs nothing. A consistent and non-negative table is not
+        exact: it still has the noise of the release.
+    """
+    statistic, n = released.counted, released.n
+    if statistic.measured is None:
+        return project(statistic.layout, released.counts(), n)
+    return _tables(project(statistic.measured, released.values, n), n, statistic)
 
 
 def load(path: str | os.PathLike) -> Released:

@@ -13,6 +13,5 @@ __all__ = [
 
 from dpjax.statistics.base import STATISTICS, FamilyStatistic, Statistic, TableStatistic
 from dpjax.statistics.fourier import FourierCoefficients
-from dpjax.statistics.network_counts import NetworkCounts
-from dpjax.statistics.streaming import exact_counts
+from dpjax.statistics.network_counts import NetworkCounts, exact_counts
 from dpjax.statistics.sufficient import Sufficient

@@ -1,16 +1,15 @@
 """Abstract base classes of statistics."""
 
-__all__ = ["STATISTICS", "FamilyStatistic", "Statistic", "TableStatistic"]
+__all__ = ["STATISTICS", "Columns", "FamilyStatistic", "Statistic", "TableStatistic"]
 
 import abc
-from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from jaxtyping import Array, Float, Int32, Real
 
 from dpjax._registry import Registry
-from dpjax._types import Cells, Flat, Scalar
+from dpjax._types import Cells, Described, Flat, Scalar
 from dpjax.data.bayes_net import BayesNet
 from dpjax.data.intervals import Interval
 from dpjax.data.variables import Variable
@@ -18,6 +17,9 @@ from dpjax.families import Family
 from dpjax.privacy import Adjacency, Sensitivity
 from dpjax.statistics.record_moments import CellMoments, RecordMoments
 from dpjax.tables.layout import TableLayout
+
+Columns = tuple[Variable, ...] | tuple[Interval, ...]
+"""The columns of records."""
 
 
 class Statistic(abc.ABC):
@@ -32,7 +34,7 @@ class Statistic(abc.ABC):
 
     @property
     @abc.abstractmethod
-    def variables(self) -> tuple[Variable, ...] | tuple[Interval, ...]:
+    def variables(self) -> Columns:
         """The columns of the records."""
 
     @property
@@ -60,8 +62,8 @@ class Statistic(abc.ABC):
     @abc.abstractmethod
     def from_description(
         cls,
-        described: Mapping[str, Any],
-        variables: tuple[Variable, ...] | tuple[Interval, ...],
+        described: Described,
+        variables: Columns,
         net: BayesNet | None,
         adjacency: Adjacency,
     ) -> "Statistic":
@@ -81,18 +83,11 @@ class Statistic(abc.ABC):
 
     @cached_property
     def parts(self) -> dict[str, int]:
-        """Lengths, by name and in order, of the parts that can have their own budgets.
-
-        Empty by default.
-        """
+        """Lengths, by name, of the parts that can have their own budgets."""
         return {}
 
     def part_sensitivity(self, adjacency: Adjacency) -> Sensitivity:
-        """Return the largest L1 sensitivity of a single part.
-
-        Raises:
-            ValueError: if there are no parts.
-        """
+        """The largest L1 sensitivity of one part; `ValueError` if there are none."""
         raise ValueError(
             "`split` must be left out for a statistic without parts, got one for "
             f"{self.kind}."

@@ -4,17 +4,16 @@ __all__ = ["FourierCoefficients"]
 
 import itertools
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Int32
 
 from dpjax._checks import one_of, whole
-from dpjax._types import Cells, Flat, Records, Scalar
+from dpjax._types import Cells, Described, Flat, Records, Scalar
 from dpjax.data.bayes_net import BayesNet, maximal_groups
 from dpjax.data.variables import Variable
 from dpjax.privacy import ADJACENCIES, REPLACE_ONE, Adjacency, Sensitivity
@@ -26,7 +25,7 @@ from dpjax.statistics.fourier_sensitivity import (
 )
 from dpjax.statistics.record_moments import FourierMoments
 from dpjax.tables.counts import PackedRecords, count, odd_parities, parities
-from dpjax.tables.counts.packed import check_packed
+from dpjax.tables.counts.packed import check_packed, is_packed
 from dpjax.tables.fourier_basis import (
     DownwardClosure,
     denominators,
@@ -170,13 +169,14 @@ class FourierCoefficients(TableStatistic):
             None: these are exact.
         """
         layout = self.counted
-        packed = isinstance(records, PackedRecords)
-        if packed and max(map(len, layout.groups), default=0) <= _MOST_BY_PARITY:
-            check_packed(records, layout.sizes)
-            count_each = odd_parities if self._first else parities
-            return count_each(records, self._subsets[self._first :])
-        n = records.n if packed else jnp.shape(records)[0]
-        return self.of_counts(count(records, layout), n)
+        if not is_packed(records):
+            n = jnp.shape(cast(Array, records))[0]
+            return self.of_counts(count(records, layout), n)
+        if max(map(len, layout.groups), default=0) > _MOST_BY_PARITY:
+            return self.of_counts(count(records, layout), records.n)
+        check_packed(records, layout.sizes)
+        count_each = odd_parities if self._first else parities
+        return count_each(records, self._subsets[self._first :])
 
     @property
     def counted(self) -> TableLayout:
@@ -259,10 +259,7 @@ class FourierCoefficients(TableStatistic):
     def exact_tables(
         self, vector: ArrayLike, n: int | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Compute numerators and denominators of all cells, as 64-bit host integers.
-
-        Tables agree exactly.
-        """
+        """Compute numerators and denominators of all cells, exactly, in 64 bits."""
         values = np.asarray(vector, np.int64)
         if self.adjacency == REPLACE_ONE:
             if n is None:
@@ -287,7 +284,7 @@ class FourierCoefficients(TableStatistic):
     @classmethod
     def from_description(
         cls,
-        described: Mapping[str, Any],
+        described: Described,
         variables: Any,
         net: BayesNet | None,
         adjacency: Adjacency,

@@ -1,25 +1,29 @@
 """Contingency tables of a network's nodes with their parents."""
 
-__all__ = ["NetworkCounts"]
+__all__ = ["NetworkCounts", "exact_counts"]
 
+import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
+import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Int32
+from jax.sharding import Mesh
+from jaxtyping import Array, Int32, Int64
 
 from dpjax._checks import one_of
-from dpjax._types import Cells, Flat, Records, Scalar
+from dpjax._types import Cells, Described, Flat, Records, Scalar
 from dpjax.data.bayes_net import BayesNet, maximal_groups
-from dpjax.data.intervals import Interval
+from dpjax.data.columns import Table
+from dpjax.data.encoding import encode_batches
 from dpjax.data.variables import Variable
 from dpjax.privacy import ADJACENCIES, REPLACE_ONE, Adjacency, Sensitivity
-from dpjax.statistics.base import STATISTICS, TableStatistic
-from dpjax.tables.counts import PackedRecords, count
+from dpjax.statistics.base import STATISTICS, Columns, TableStatistic
+from dpjax.tables.counts import PackedRecords, count, count_batches
 from dpjax.tables.layout import TableLayout
 
 
@@ -145,8 +149,8 @@ class NetworkCounts(TableStatistic):
     @classmethod
     def from_description(
         cls,
-        described: Mapping[str, Any],
-        variables: tuple[Variable, ...] | tuple[Interval, ...],
+        described: Described,
+        variables: Columns,
         net: BayesNet | None,
         adjacency: Adjacency,
     ) -> "NetworkCounts":
@@ -167,3 +171,50 @@ class NetworkCounts(TableStatistic):
         group, start, stop = layout.groups[table], *layout.offsets[table : table + 2]
         cube = vector[..., start:stop].reshape(*batch, *layout.shape(group))
         return jnp.einsum(cube, [..., *group], [..., *family]).reshape(*batch, -1)
+
+
+def exact_counts(
+    net: BayesNet,
+    source: Table,
+    *,
+    families: str = "maximal",
+    ignore: str | Collection[str] = (),
+    mesh: Mesh | None = None,
+    progress: Callable[[Iterable], Iterable] = iter,
+) -> Int64[np.ndarray, " m"]:
+    """Count a network's node tables over a source of any length, in bounded memory.
+
+    Args:
+        net: the network; its variables are the schema.
+        source: any source of `Schema.encode_batches`: a Parquet, CSV or CSV.gz file, a
+            folder or a list of files, an Arrow data set, table or reader, or an
+            iterable of tables or of arrays of encoded records. It is read once.
+        families: "maximal" or "all", as in `NetworkCounts`.
+        ignore: columns outside the network to leave out; "*" for all.
+        mesh: devices to count on; None: the default one. If it spans k processes, each
+            calls this function with the same source, counts every k-th row group of
+            Parquet files, CSV file of several, or batch of anything else, and returns
+            the total.
+        progress: wraps the iterable of batches, as `tqdm` does.
+
+    Returns:
+        `NetworkCounts(net, families).measure` of all records, in 64 bits, so that it is
+        exact beyond 2^31 records.
+
+    Privacy:
+        None: these are the exact counts. To publish, give the source to `release`.
+
+    Raises:
+        ValueError: if the source cannot be read or does not fit the network. The
+            message names the file, and the row group or row if it is known, and never
+            shows a value.
+        RuntimeError: in the other processes of a mesh, if one of them fails; if it
+            died, `dpjax.runtime.PeerLost`.
+    """
+    layout = NetworkCounts(net, families).measured
+    turns = None
+    if mesh is not None and mesh.is_multi_process:
+        processes = sorted({device.process_index for device in mesh.devices.flat})
+        turns = itertools.cycle(p == jax.process_index() for p in processes)
+    batches = encode_batches(source, net.variables, ignore=ignore, turns=turns)
+    return count_batches(progress(batches), layout, mesh=mesh)

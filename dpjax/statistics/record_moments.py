@@ -29,28 +29,23 @@ class RecordMoments(abc.ABC):
 
     @abc.abstractmethod
     def mean(self, marginals: Float[Array, " c"]) -> Float[Array, " m"]:
-        """The expected numbers of a record."""
+        """Expected numbers of a record."""
 
     @abc.abstractmethod
     def second(self, marginals: Float[Array, " c"]) -> Float[Array, " m"]:
-        """The expected squares of the numbers of a record."""
+        """Expected squares of the numbers of a record."""
 
 
 @dataclass(frozen=True)
 class CellMoments(RecordMoments):
-    """Of a statistic whose numbers are the cells of tables.
-
-    Args:
-        layout: of the tables whose marginal laws are given.
-        measured: of the tables whose cells are measured, all of them in `layout`.
-    """
+    """Moments of cells of tables, all of them `measured`, given laws of `layout`."""
 
     layout: TableLayout
     measured: TableLayout
 
     @property
     def counts(self) -> Bool[np.ndarray, " m"]:
-        """All."""
+        """All numbers."""
         return np.ones(self.measured.length, bool)
 
     @cached_property
@@ -67,19 +62,19 @@ class CellMoments(RecordMoments):
         return marginals[self._places]
 
     def second(self, marginals: Float[Array, " c"]) -> Float[Array, " m"]:
-        """The same: every number is 0 or 1."""
+        """The same as the mean: every number is 0 or 1."""
         return self.mean(marginals)
 
 
 @dataclass(frozen=True)
 class FourierMoments(RecordMoments):
-    """Of Fourier coefficients.
+    """Moments of Fourier coefficients.
 
     Args:
         layout: of the tables whose marginal laws are given.
         closure: the index set of the coefficients, all of its tables in `layout`.
         public_n: whether n is public, so that the constant is not measured and numbers
-            of records of odd parity stand for the coefficients of binary variables.
+            of records of odd parity replace the coefficients of binary variables.
     """
 
     layout: TableLayout
@@ -88,7 +83,7 @@ class FourierMoments(RecordMoments):
 
     @property
     def counts(self) -> Bool[np.ndarray, " m"]:
-        """Those of odd parity."""
+        """The numbers of records of odd parity."""
         binary = self.closure.binary
         return binary[1:] if self.public_n else np.arange(binary.size) < 0
 
@@ -115,7 +110,7 @@ class FourierMoments(RecordMoments):
 
 
 def _squares(tables: Any, shape: tuple[int, ...]) -> Any:
-    """Which cells a coefficient sees: the squares of the contrasts, along each axis."""
+    """Replace each contrast by its square, along each axis."""
     for axis, size in enumerate(shape, start=tables.ndim - len(shape)):
         matrix = jnp.asarray(contrasts(size) ** 2, tables.dtype)
         turned = jnp.tensordot(tables, matrix, axes=((axis,), (1,)))

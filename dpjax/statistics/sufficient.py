@@ -3,7 +3,6 @@
 __all__ = ["Sufficient"]
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -12,13 +11,13 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int32, Real
 
 from dpjax._checks import array_of, one_of, whole
-from dpjax._types import Flat, Scalar
+from dpjax._types import Described, Flat, Scalar
 from dpjax.data.bayes_net import BayesNet
 from dpjax.data.intervals import Interval
 from dpjax.data.variables import Variable
 from dpjax.families import FAMILIES, Family
 from dpjax.privacy import ADJACENCIES, REPLACE_ONE, Adjacency, Sensitivity
-from dpjax.statistics.base import STATISTICS, FamilyStatistic
+from dpjax.statistics.base import STATISTICS, Columns, FamilyStatistic
 
 _UNITS = 1 << 10
 _MOST_UNITS = 1 << 16
@@ -58,7 +57,7 @@ class Sufficient(FamilyStatistic):
     kind: ClassVar[str] = "sufficient-statistics"
 
     family: Family
-    over: tuple[Variable, ...] | tuple[Interval, ...]
+    over: Columns
     adjacency: Adjacency
     units: int | None = None
 
@@ -96,7 +95,7 @@ class Sufficient(FamilyStatistic):
     def of(
         cls,
         family: str,
-        variables: tuple[Variable, ...] | tuple[Interval, ...],
+        variables: Columns,
         adjacency: Adjacency,
         units: int | None = None,
         **options: Any,
@@ -121,8 +120,8 @@ class Sufficient(FamilyStatistic):
     @classmethod
     def from_description(
         cls,
-        described: Mapping[str, Any],
-        variables: tuple[Variable, ...] | tuple[Interval, ...],
+        described: Described,
+        variables: Columns,
         net: BayesNet | None,
         adjacency: Adjacency,
     ) -> "Sufficient":
@@ -131,7 +130,7 @@ class Sufficient(FamilyStatistic):
         return cls.of(family, variables, adjacency, units, **described["options"])
 
     @property
-    def variables(self) -> tuple[Variable, ...] | tuple[Interval, ...]:
+    def variables(self) -> Columns:
         """The columns of the records."""
         return self.over
 
@@ -254,9 +253,7 @@ class Sufficient(FamilyStatistic):
         }
 
 
-def _bounds(
-    variables: tuple[Variable, ...] | tuple[Interval, ...],
-) -> tuple[tuple[float, ...], tuple[float, ...]]:
+def _bounds(variables: Columns) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Lower and upper bounds; those of levels are the first and last index."""
     pairs = [
         (x.lower, x.upper) if isinstance(x, Interval) else (0.0, x.size - 1.0)

@@ -88,10 +88,9 @@ def _read_release(path: pathlib.Path) -> None:
     text = path.read_bytes()
     released = dp.load(path)
     n = None if released.n is None else int(released.n)
-    again = file_format.dump(
-        released.values, released.statistic, released.mechanism, n,
-        released.hidden_states,
-    )  # fmt: skip
+    states = released.hidden_states
+    parts = released.values, released.statistic, released.mechanism, n, states
+    again = file_format.dump(parts)
     text = gzip.decompress(text) if path.suffix == ".gz" else text
     stated, derived = json.loads(text)["content"], json.loads(again)["content"]
     derived["library"] = stated["library"]

@@ -60,7 +60,7 @@ FUNCTIONS = {
     ),
     "privacy/rounding.py": (
         "exact_epsilon", "rounded_up", "exponential_above", "logarithm_above",
-        "root_above", "_within_range", "_decimal", "_next", "_from",
+        "root_above", "_within_range", "_decimal", "_next",
     ),
     "privacy/sensitivity.py": ("Sensitivity.__check_init__",),
     "privacy/guarantee.py": (
@@ -91,30 +91,24 @@ FUNCTIONS = {
     ),
     "mechanisms/sampling_loss.py": (
         "limit_loss", "sample_loss", "_variable_loss", "_replaced", "_moved", "_added",
-        "_log_sum",
-    ),
-    "mechanisms/truncation.py": (
-        "grids_of_omega", "grids_of_share", "temperature", "choose_share", "chosen",
+        "_log_sum", "lowest_temperature", "grids_of_omega", "grids_of_share",
+        "choose_share",
     ),
     "mechanisms/network_posterior_sampler.py": (
+        "NetworkPosteriorSampler.posterior",
         "NetworkPosteriorSampler.from_description", "NetworkPosteriorSampler.loss",
-        "NetworkPosteriorSampler.draw",
         "NetworkPosteriorSampler.draw_with", "NetworkPosteriorSampler._rows",
-        "NetworkPosteriorSampler._exponent",
-        "NetworkPosteriorSampler._checked",
+        "NetworkPosteriorSampler._exponent", "NetworkPosteriorSampler._checked",
     ),
     "mechanisms/parameter_grid.py": (
         "ParameterGrid.__post_init__", "ParameterGrid._axis", "ParameterGrid.tables",
         "ParameterGrid.scores", "ParameterGrid.widest", "ParameterGrid._widest_of_one",
-        "_integers",
-    ),
-    "mechanisms/family_loss.py": (
-        "widest_grid", "lowest_temperature", "sample_loss", "posterior_scores",
+        "_integers", "widest_grid", "ParameterGrid.sample_loss",
+        "ParameterGrid.posterior_scores",
     ),
     "mechanisms/family_posterior_sampler.py": (
         "FamilyPosteriorSampler.calibrate",
-        "FamilyPosteriorSampler.loss", "FamilyPosteriorSampler.draw",
-        "FamilyPosteriorSampler.draw_with",
+        "FamilyPosteriorSampler.loss", "FamilyPosteriorSampler.draw_with",
         "FamilyPosteriorSampler.scores", "FamilyPosteriorSampler.from_description",
     ),
     "mechanisms/cell_grid.py": (
@@ -126,19 +120,20 @@ FUNCTIONS = {
         "CellMass.calibrate", "CellMass.draw", "CellMass.scores",
     ),
     "releases/publish.py": (
-        "release", "_statistic", "_refuse_empty",
+        "release", "_statistic", "_refuse_empty", "measured", "_of_few",
+        "_refuse_size", "_refuse_traced",
     ),
     "mechanisms/recipes.py": (
         "Laplace.mechanism", "Fourier.mechanism", "PosteriorSample.mechanism",
         "Map.mechanism", "MapCells.mechanism",
     ),
     "mechanisms/base.py": (
-        "PosteriorSampler.__check_init__", "tables_of", "all_tables",
+        "PosteriorSampler.__check_init__", "PosteriorSampler.draw", "tables_of",
+        "all_tables",
     ),
-    "releases/measuring.py": ("measured", "_of_few", "_refuse_size", "_refuse_traced"),
     "chains/price.py": (
         "price_of", "full_loss", "float_above", "float_below", "table_width",
-        "Clip.width", "Clip.__call__", "of_each", "shaped", "_numbers", "_signed",
+        "Clip.width", "Clip.__call__", "of_each", "shaped", "clip_to", "_signed",
         "charge", "refuse_traced",
     ),
     "event_logs/charged.py": (
@@ -149,7 +144,7 @@ FUNCTIONS = {
 }  # fmt: skip
 
 REFUSALS = (
-    *("noise/tables.py:certify", "releases/measuring.py:_refuse_size"),
+    *("noise/tables.py:certify", "releases/publish.py:_refuse_size"),
     *(
         "privacy/guarantee.py:Guarantee.__post_init__",
         "privacy/composition.py:parallel",
@@ -176,6 +171,7 @@ _ORDER = "the maximum is the same in any order, and no variable can be taken twi
 _TEXT = "a text, or an array handed on as it is"
 
 _FOURIER = "statistics/fourier_sensitivity.py:"
+_SAMPLING_LOSS = "mechanisms/sampling_loss.py:"
 _FAMILY = "mechanisms/family_posterior_sampler.py:FamilyPosteriorSampler.calibrate"
 EXEMPT = {
     ("privacy/ledger_file.py:LedgerFile.opened", "flags ="): (
@@ -206,10 +202,10 @@ EXEMPT = {
     ("privacy/rounding.py:_within_range", "limit ="): (
         "a budget of any size is charged as it is"
     ),
-    ("mechanisms/truncation.py:temperature", "low ="): _SEARCH,
-    ("mechanisms/truncation.py:temperature", "while n is not None"): _SEARCH,
-    ("mechanisms/truncation.py:choose_share", "risks = []"): _CHOICE,
-    ("mechanisms/truncation.py:choose_share", "risks.append("): _CHOICE,
+    (_SAMPLING_LOSS + "lowest_temperature", "low ="): _SEARCH,
+    (_SAMPLING_LOSS + "lowest_temperature", "while n is not None"): _SEARCH,
+    (_SAMPLING_LOSS + "choose_share", "risks = []"): _CHOICE,
+    (_SAMPLING_LOSS + "choose_share", "risks.append("): _CHOICE,
     (
         "mechanisms/network_posterior_sampler.py:NetworkPosteriorSampler.draw_with",
         "drawn =",
@@ -217,15 +213,11 @@ EXEMPT = {
     ("mechanisms/parameter_grid.py:ParameterGrid.__post_init__", "for name,"): (
         "the larger of two distances that differ by a width at most"
     ),
-    ("mechanisms/family_loss.py:widest_grid", "for grid in grids:"): _CHOICE,
-    ("mechanisms/family_loss.py:lowest_temperature", "low ="): _SEARCH,
-    ("mechanisms/family_loss.py:lowest_temperature", "while n is not None"): _SEARCH,
-    (_FAMILY, "None if temperature is None"): _CHOICE,
+    ("mechanisms/parameter_grid.py:widest_grid", "for grid in grids:"): _CHOICE,
     (_FAMILY, "bounds = tuple("): _CHOICE,
     (_FAMILY, "size = int("): _CHOICE,
     (_FAMILY, "if truncation is not None:"): _CHOICE,
-    (_FAMILY, "elif heat is None:"): _CHOICE,
-    (_FAMILY, "heat = heat or"): _CHOICE,
+    (_FAMILY, "elif given is None:"): _CHOICE,
     ("releases/publish.py:_statistic", "return what"): _TEXT,
     ("releases/publish.py:release", "if budget is None:"): (
         "a budget that is given is spent as it is"
@@ -241,7 +233,7 @@ EXEMPT = {
     ),
     ("chains/price.py:of_each", "def every("): _LOUD,
     ("chains/price.py:shaped", "return jnp.asarray("): _TEXT,
-    ("chains/price.py:_numbers", "low, high ="): _TEXT,
+    ("chains/price.py:clip_to", "low, high ="): _TEXT,
     ("chains/price.py:_signed", "magnitude ="): _LOUD,
     ("event_logs/charged.py:charged_hidden_markov", "purpose ="): _TEXT,
 }

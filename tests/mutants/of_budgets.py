@@ -60,8 +60,8 @@ MUTANTS = (
         "wrong adjacency",
         "composition: a record that moves between parts counts once",
         "privacy/composition.py",
-        "dearest if adjacency == given else 2 * dearest",
-        "dearest",
+        "largest if adjacency == given else 2 * largest",
+        "largest",
         (
             "tests/test_composition.py::"
             "test_parts_by_value_cost_the_dearest_once_or_twice[replace-one-bases0]",

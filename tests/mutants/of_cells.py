@@ -134,8 +134,8 @@ MUTANTS = (
         "law changed",
         "cells of a posterior: rows without the prior",
         _CELL_GRID,
-        "_row(grid, self.prior, self._bits) for grid in self.grids",
-        "_row(grid, Fraction(1), self._bits) for grid in self.grids",
+        "_row(grid, self.prior, bits) for grid in self.grids",
+        "_row(grid, Fraction(1), bits) for grid in self.grids",
         (_IN_CELL_MASS + "test_prior_weights_are_those_of_a_dirichlet",),
     ),
     Mutant(
@@ -150,8 +150,8 @@ MUTANTS = (
         "ε doubled",
         "cells of a posterior: scores at half the temperature",
         _CELL_MASS,
-        "return self.grid.scores(on_host(exact), self.temperature)",
-        "return self.grid.scores(on_host(exact), self.temperature / 2)",
+        "return self.grid.scores(base.on_host(exact), self.temperature)",
+        "return self.grid.scores(base.on_host(exact), self.temperature / 2)",
         (_IN_CELL_MASS + "test_no_output_tells_neighbours_apart_by_more_than_epsilon",),
     ),
     Mutant(

@@ -6,7 +6,7 @@ _ROUNDING = "privacy/rounding.py"
 _GUARANTEE = "privacy/guarantee.py"
 _COMPOSITION = "privacy/composition.py"
 _KINDS = "privacy/kinds.py"
-_DIVERGENCES = "privacy/divergences.py"
+_DIVERGENCES = "privacy/kinds.py"
 _IN_OPEN = "tests/test_open_guarantee.py::"
 _IN_GUARANTEE = "tests/test_guarantee.py::"
 _IN_COMPOSITION = "tests/test_composition.py::"
@@ -16,9 +16,8 @@ MUTANTS = (
         "bound loosened",
         "rounding: shortened downwards",
         _ROUNDING,
-        "return _from(_SHORT, Fraction(value))",
-        "return _from(decimal.Context(prec=_DIGITS, "
-        "rounding=decimal.ROUND_FLOOR), Fraction(value))",
+        "_SHORT = decimal.Context(prec=_DIGITS, rounding=decimal.ROUND_CEILING)",
+        "_SHORT = decimal.Context(prec=_DIGITS, rounding=decimal.ROUND_FLOOR)",
         (_IN_GUARANTEE + "test_a_shortened_fraction_is_above_and_fits_a_ledger_file",),
     ),
     Mutant(
@@ -67,8 +66,9 @@ MUTANTS = (
         "bound loosened",
         "rounding: a quotient by a double",
         _ROUNDING,
-        "return Fraction(context.divide(Decimal(x.numerator), Decimal(x.denominator)))",
-        "return Fraction(float(x))",
+        "return Fraction(_SHORT.divide(Decimal(exact.numerator), "
+        "Decimal(exact.denominator)))",
+        "return Fraction(float(exact))",
         (_IN_GUARANTEE + "test_a_shortened_fraction_is_above_and_fits_a_ledger_file",),
     ),
     Mutant(
@@ -139,8 +139,8 @@ MUTANTS = (
         "budget not charged",
         "composition: the cheapest of the parts",
         _COMPOSITION,
-        'dearest = max(PureDP.of(cost, "costs").epsilon for cost in costs)',
-        'dearest = min(PureDP.of(cost, "costs").epsilon for cost in costs)',
+        'largest = max(PureDP.of(cost, "costs").epsilon for cost in costs)',
+        'largest = min(PureDP.of(cost, "costs").epsilon for cost in costs)',
         (_IN_COMPOSITION + "test_parts_by_value_cost_the_dearest_once_or_twice",),
     ),
     Mutant(

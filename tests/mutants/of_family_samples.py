@@ -3,11 +3,10 @@
 from tests.mutants.mutant import Mutant
 
 _FAMILY_POSTERIOR = "mechanisms/family_posterior_sampler.py"
-_FAMILY_LOSS = "mechanisms/family_loss.py"
+_FAMILY_LOSS = "mechanisms/parameter_grid.py"
 _IN_FAMILY_POSTERIOR = "tests/test_family_posterior.py::"
 _IN_SAMPLING_LAWS = "tests/test_sampling_laws.py::"
 _IN_SAMPLING_COSTS = "tests/test_sampling_costs.py::"
-_IN_EXACT_CHOICE = "tests/test_exact_choice.py::"
 
 MUTANTS = (
     Mutant(
@@ -30,52 +29,49 @@ MUTANTS = (
         "budget not charged",
         "family posterior: a given temperature costs nothing",
         _FAMILY_POSTERIOR,
-        "            heat = heat or Fraction(1)\n            spent = min(",
-        "            heat = heat or Fraction(1)\n"
-        "            spent = Fraction(0) * min(",
+        "spent = budget if derived else min(budget, samples * loss(used))",
+        "spent = budget if derived else Fraction(0) * loss(used)",
+        (_IN_SAMPLING_COSTS + "test_many_samples_of_a_family_share_the_budget",),
+    ),
+    Mutant(
+        "budget not charged",
+        "family posterior: the cost of a given temperature",
+        _FAMILY_POSTERIOR,
+        "derived = given is None and least >= 1",
+        "derived = least >= 1",
         (_IN_SAMPLING_COSTS + "test_many_samples_of_a_family_share_the_budget",),
     ),
     Mutant(
         "ε doubled",
         "family posterior: a truncation for twice the budget",
         _FAMILY_POSTERIOR,
-        "widest_grid(family, grid_within, each * heat, adjacency)",
-        "widest_grid(family, grid_within, 2 * each * heat, adjacency)",
+        "widest_grid(family, grid_within, each * given, adjacency)",
+        "widest_grid(family, grid_within, 2 * each * given, adjacency)",
         (_IN_SAMPLING_COSTS + "test_the_widest_truncation_that_a_temperature_allows",),
     ),
     Mutant(
         "ε doubled",
         "family posterior: the temperature of twice the budget",
         _FAMILY_POSTERIOR,
-        "lowest_temperature(grid, each, adjacency, prior, public)",
-        "lowest_temperature(grid, 2 * each, adjacency, prior, public)",
+        "lowest_temperature(grid.widest(adjacency), each, loss, n)",
+        "lowest_temperature(grid.widest(adjacency), 2 * each, loss, n)",
         (_IN_SAMPLING_COSTS + "test_many_samples_of_a_family_share_the_budget",),
     ),
     Mutant(
         "ε doubled",
         "family posterior: not the temperature that was derived",
         _FAMILY_POSTERIOR,
-        "return cls(grid, heat or lowest_heat, prior, int(samples), public, cost)",
-        "return cls(grid, heat or Fraction(1), prior, int(samples), public, cost)",
+        "used = least if derived else given or Fraction(1)",
+        "used = given or Fraction(1)",
         (_IN_SAMPLING_COSTS + "test_many_samples_of_a_family_share_the_budget",),
     ),
     Mutant(
         "budget not charged",
         "family posterior: many samples for the price of one",
         _FAMILY_POSTERIOR,
-        "return self.samples * sample_loss(\n            self.grid",
-        "return sample_loss(\n            self.grid",
+        "return self.samples * self.grid.sample_loss(",
+        "return self.grid.sample_loss(",
         (_IN_SAMPLING_COSTS + "test_many_samples_of_a_family_share_the_budget",),
-    ),
-    Mutant(
-        "weak randomness",
-        "family posterior: bits of a generator of numbers",
-        _FAMILY_POSTERIOR,
-        "self.draw_with(system_bits, exact)",
-        "self.draw_with(\n"
-        '            __import__("random").Random(0).getrandbits, exact\n'
-        "        )",
-        (_IN_EXACT_CHOICE + "test_a_draw_is_a_function_of_the_systems_bits_alone",),
     ),
     Mutant(
         "wrong adjacency",
@@ -103,8 +99,8 @@ MUTANTS = (
         "budget not charged",
         "family posterior: a file's number of samples is one",
         _FAMILY_POSTERIOR,
-        'return cls(grid, heat, prior, described["samples"], n, PureDP.of(cost))',
-        "return cls(grid, heat, prior, 1, n, PureDP.of(cost))",
+        'samples, promised = described["samples"], PureDP.of(cost)',
+        "samples, promised = 1, PureDP.of(cost)",
         (
             _IN_SAMPLING_LAWS
             + "test_a_mechanism_is_not_made_for_a_little_less_than_it_costs",
@@ -121,7 +117,7 @@ MUTANTS = (
     Mutant(
         "sensitivity halved",
         "tables: rows with parents cost what one row does",
-        "mechanisms/truncation.py",
+        "mechanisms/sampling_loss.py",
         "(SimplexGrid(levels, units, max(1, int(share * units / levels))), rows > 1)",
         "(SimplexGrid(levels, units, max(1, int(share * units / levels))), False)",
         (_IN_SAMPLING_COSTS + "test_a_truncation_for_a_temperature_costs_what_it_may",),
@@ -130,16 +126,16 @@ MUTANTS = (
         "ε doubled",
         "families: half of the limit where n is private",
         _FAMILY_LOSS,
-        "        return limit\n    steps",
-        "        return limit / 2\n    steps",
+        "            return limit\n        steps",
+        "            return limit / 2\n        steps",
         (_IN_FAMILY_POSTERIOR + "test_of_many_records_the_limit_is_needed",),
     ),
     Mutant(
         "branch left out",
         "families: the loss at one of two ends",
         _FAMILY_LOSS,
-        "((grid.lowest, move), (grid.units, -move)):",
-        "((grid.lowest, move),):",
+        "((self.lowest, move), (self.units, -move)):",
+        "((self.lowest, move),):",
         (
             _IN_SAMPLING_COSTS
             + "test_at_a_public_n_a_family_costs_what_the_worst_neighbours_lose",
@@ -149,8 +145,8 @@ MUTANTS = (
         "wrong adjacency",
         "families: the cost at a private n",
         _FAMILY_POSTERIOR,
-        "public = n if adjacency == REPLACE_ONE else None",
-        "public = n",
+        "n = n if adjacency == REPLACE_ONE else None",
+        "n = n",
         (_IN_FAMILY_POSTERIOR + "test_a_private_number_of_records_moves_no_cost",),
     ),
     Mutant(

@@ -3,7 +3,6 @@
 from tests.mutants.mutant import Mutant
 
 _GRID_POSTERIOR = "mechanisms/network_posterior_sampler.py"
-_TRUNCATION = "mechanisms/truncation.py"
 _IN_SAMPLING_LAWS = "tests/test_sampling_laws.py::"
 _IN_SAMPLING_COSTS = "tests/test_sampling_costs.py::"
 _IN_GRID_POSTERIOR = "tests/test_grid_posterior.py::"
@@ -24,17 +23,17 @@ MUTANTS = (
     Mutant(
         "budget not charged",
         "grid posterior: many samples, each with the whole budget",
-        _TRUNCATION,
-        "adjacency, each = asked.adjacency, asked.epsilon / asked.samples",
-        "adjacency, each = asked.adjacency, asked.epsilon",
+        _GRID_POSTERIOR,
+        "each = budget / samples",
+        "each = budget",
         (_IN_SAMPLING_COSTS + "test_many_samples_share_the_budget[replace-one]",),
     ),
     Mutant(
         "ε doubled",
         "grid posterior: ω chosen for twice the budget",
-        _TRUNCATION,
-        "choose_share(layout, asked.units, each, adjacency,",
-        "choose_share(layout, asked.units, 2 * each, adjacency,",
+        _GRID_POSTERIOR,
+        "choose_share(layout, units, each, adjacency,",
+        "choose_share(layout, units, 2 * each, adjacency,",
         (
             _IN_GRID_POSTERIOR
             + "test_of_truncation_and_temperature_either_gives_the_other",
@@ -43,26 +42,26 @@ MUTANTS = (
     Mutant(
         "bound loosened",
         "grid posterior: half of the ω asked for",
-        _TRUNCATION,
-        "grids = grids_of_omega(layout, asked.omega, asked.units)",
-        "grids = grids_of_omega(layout, asked.omega / 2, asked.units)",
+        _GRID_POSTERIOR,
+        "sampling_loss.grids_of_omega(layout, least, units)",
+        "sampling_loss.grids_of_omega(layout, least / 2, units)",
         (_IN_GRID_POSTERIOR + "test_figure_1_of_foulds_has_temperature_2_77",),
     ),
     Mutant(
         "wrong adjacency",
         "grid posterior: the guess of a private n is taken for it",
-        _TRUNCATION,
-        "public = adjacency == REPLACE_ONE and not asked.tempered_prior\n"
-        "    n = asked.n if public else None\n",
-        "n = asked.n\n",
+        _GRID_POSTERIOR,
+        "public = adjacency == REPLACE_ONE and not tempered_prior\n"
+        "        n = n if public else None\n",
+        "n = n\n",
         (_IN_SAMPLING_COSTS + "test_a_private_number_of_records_moves_no_cost",),
     ),
     Mutant(
         "ε doubled",
         "grid posterior: the temperature of twice the budget",
-        _TRUNCATION,
-        "heat or temperature(grids, each, adjacency, prior, n)",
-        "heat or temperature(grids, 2 * each, adjacency, prior, n)",
+        _GRID_POSTERIOR,
+        "sampling_loss.lowest_temperature(limit, each, loss, n)",
+        "sampling_loss.lowest_temperature(limit, 2 * each, loss, n)",
         (
             _IN_GRID_POSTERIOR
             + "test_no_output_tells_neighbours_apart_by_more_than_epsilon",
@@ -71,17 +70,17 @@ MUTANTS = (
     Mutant(
         "budget not charged",
         "grid posterior: the cost of a given temperature",
-        _TRUNCATION,
-        "derived = heat is None and (asked.tempered_prior or lowest > 1)",
-        "derived = asked.tempered_prior or lowest > 1",
+        _GRID_POSTERIOR,
+        "derived = given is None and (tempered_prior or lowest > 1)",
+        "derived = tempered_prior or lowest > 1",
         (_IN_SAMPLING_COSTS + "test_many_samples_share_the_budget[replace-one]",),
     ),
     Mutant(
         "law changed",
         "grid posterior: not the temperature that was derived",
-        _TRUNCATION,
-        "heat = lowest if derived else heat or Fraction(1)",
-        "heat = heat or Fraction(1)",
+        _GRID_POSTERIOR,
+        "used = lowest if derived else given or Fraction(1)",
+        "used = given or Fraction(1)",
         (
             _IN_GRID_POSTERIOR
             + "test_no_output_tells_neighbours_apart_by_more_than_epsilon",
@@ -90,9 +89,9 @@ MUTANTS = (
     Mutant(
         "budget not charged",
         "grid posterior: one sample of many, at a given T",
-        _TRUNCATION,
-        "loss = asked.samples * sample_loss(grids, heat, adjacency, prior, n)",
-        "loss = sample_loss(grids, heat, adjacency, prior, n)",
+        _GRID_POSTERIOR,
+        "spent = budget if derived else min(budget, samples * loss(used))",
+        "spent = budget if derived else min(budget, loss(used))",
         (_IN_SAMPLING_COSTS + "test_many_samples_share_the_budget[replace-one]",),
     ),
     Mutant(
@@ -119,16 +118,13 @@ MUTANTS = (
     ),
     Mutant(
         "weak randomness",
-        "grid posterior: bits of a generator of numbers",
-        _GRID_POSTERIOR,
+        "samplers: bits of a generator of numbers",
+        "mechanisms/base.py",
         "self.draw_with(system_bits, exact)",
         "self.draw_with(\n"
         '            __import__("random").Random(0).getrandbits, exact\n'
         "        )",
-        (
-            _IN_EXACT_CHOICE
-            + "test_a_draw_is_a_function_of_the_systems_bits_alone[rows]",
-        ),
+        (_IN_EXACT_CHOICE + "test_a_draw_is_a_function_of_the_systems_bits_alone",),
     ),
     Mutant(
         "key reused",

@@ -3,7 +3,6 @@
 from tests.mutants.mutant import Mutant
 
 _SAMPLING_LOSS = "mechanisms/sampling_loss.py"
-_TRUNCATION = "mechanisms/truncation.py"
 _IN_SAMPLING_COSTS = "tests/test_sampling_costs.py::"
 _IN_GRID_POSTERIOR = "tests/test_grid_posterior.py::"
 _IN_SAMPLING_LAWS = "tests/test_sampling_laws.py::"
@@ -151,7 +150,7 @@ MUTANTS = (
     Mutant(
         "bound loosened",
         "truncation: rounded down to the grid",
-        _TRUNCATION,
+        _SAMPLING_LOSS,
         "least = math.ceil(omega * units)",
         "least = max(1, math.floor(omega * units))",
         (_IN_SAMPLING_LAWS + "test_omega_is_rounded_up_to_the_grid",),
@@ -159,9 +158,9 @@ MUTANTS = (
     Mutant(
         "sensitivity halved",
         "truncation: half of the temperature in the limit",
-        _TRUNCATION,
-        "high = math.ceil(limit * _STEP)",
-        "high = math.ceil(limit * _STEP / 2)",
+        _SAMPLING_LOSS,
+        "high = math.ceil(limit / epsilon * _STEP)",
+        "high = math.ceil(limit / epsilon * _STEP / 2)",
         (
             _IN_SAMPLING_COSTS
             + "test_the_lowest_temperature_keeps_the_budget_and_none_lower_does",
@@ -170,9 +169,9 @@ MUTANTS = (
     Mutant(
         "bound loosened",
         "truncation: temperatures rounded down",
-        _TRUNCATION,
-        "high = math.ceil(limit * _STEP)",
-        "high = math.floor(limit * _STEP)",
+        _SAMPLING_LOSS,
+        "high = math.ceil(limit / epsilon * _STEP)",
+        "high = math.floor(limit / epsilon * _STEP)",
         (
             _IN_SAMPLING_COSTS
             + "test_the_lowest_temperature_keeps_the_budget_and_none_lower_does",
@@ -181,9 +180,9 @@ MUTANTS = (
     Mutant(
         "bound loosened",
         "truncation: a loss a thousandth above ε",
-        _TRUNCATION,
-        "adjacency, prior, n) <= epsilon\n        )",
-        "adjacency, prior, n) <= epsilon * Fraction(1001, 1000)\n        )",
+        _SAMPLING_LOSS,
+        "loss(Fraction(middle, _STEP)) <= epsilon",
+        "loss(Fraction(middle, _STEP)) <= epsilon * Fraction(1001, 1000)",
         (
             _IN_SAMPLING_COSTS
             + "test_the_lowest_temperature_keeps_the_budget_and_none_lower_does",
@@ -192,7 +191,7 @@ MUTANTS = (
     Mutant(
         "law changed",
         "truncation: the dearer half of the search",
-        _TRUNCATION,
+        _SAMPLING_LOSS,
         "low, high = (low, middle) if affordable else (middle, high)",
         "low, high = (middle, high) if affordable else (low, middle)",
         (
@@ -203,7 +202,7 @@ MUTANTS = (
     Mutant(
         "branch left out",
         "truncation: shares of any cost",
-        _TRUNCATION,
+        _SAMPLING_LOSS,
         "if at is None or needed <= at:",
         "if True:",
         (_IN_SAMPLING_COSTS + "test_a_truncation_for_a_temperature_costs_what_it_may",),
@@ -211,7 +210,7 @@ MUTANTS = (
     Mutant(
         "ε doubled",
         "truncation: for twice the budget",
-        _TRUNCATION,
+        _SAMPLING_LOSS,
         "needed = limit_loss(grids, Fraction(1), adjacency) / epsilon",
         "needed = limit_loss(grids, Fraction(1), adjacency) / (2 * epsilon)",
         (_IN_SAMPLING_COSTS + "test_a_truncation_for_a_temperature_costs_what_it_may",),
@@ -219,7 +218,7 @@ MUTANTS = (
     Mutant(
         "law changed",
         "truncation: not the smallest share at T",
-        _TRUNCATION,
+        _SAMPLING_LOSS,
         "return min(risks)[1] if at is None else risks[-1][1]",
         "return min(risks)[1] if at is None else risks[0][1]",
         (_IN_SAMPLING_COSTS + "test_a_truncation_for_a_temperature_costs_what_it_may",),

@@ -5,7 +5,6 @@ from tests.mutants.mutant import Mutant
 _PUBLISH = "releases/publish.py"
 _RECIPES = "mechanisms/recipes.py"
 _BASE = "mechanisms/base.py"
-_MEASURING = "releases/measuring.py"
 _DISCRETE_LAPLACE = "mechanisms/discrete_laplace.py"
 _SPLIT_LAPLACE = "mechanisms/split_laplace.py"
 _IN_RELEASE = "tests/test_release.py::"
@@ -133,7 +132,7 @@ MUTANTS = (
     Mutant(
         "bound loosened",
         "measuring: four times as many records",
-        _MEASURING,
+        _PUBLISH,
         "if n * statistic.most_per_record > LARGEST:",
         "if n * statistic.most_per_record > 4 * LARGEST:",
         (_IN_MEASURING + "test_a_record_more_is_refused[replace-one]",),
@@ -141,7 +140,7 @@ MUTANTS = (
     Mutant(
         "bound loosened",
         "measuring: units do not count",
-        _MEASURING,
+        _PUBLISH,
         "if n * statistic.most_per_record > LARGEST:",
         "if n > LARGEST:",
         (_IN_MEASURING + "test_a_record_more_is_refused[replace-one]",),
@@ -149,7 +148,7 @@ MUTANTS = (
     Mutant(
         "bound loosened",
         "measuring: each batch is counted by itself",
-        _MEASURING,
+        _PUBLISH,
         "        size += len(batch)\n",
         "        size = len(batch)\n",
         (_IN_MEASURING + "test_batches_are_counted_up_to_the_limit",),
@@ -157,7 +156,7 @@ MUTANTS = (
     Mutant(
         "bound loosened",
         "measuring: batches that are read are not counted",
-        _MEASURING,
+        _PUBLISH,
         "    size = 0\n    for",
         "    size = -(1 << 40)\n    for",
         (_IN_MEASURING + "test_batches_are_counted_up_to_the_limit",),
@@ -165,7 +164,7 @@ MUTANTS = (
     Mutant(
         "branch left out",
         "measuring: no limit in memory",
-        _MEASURING,
+        _PUBLISH,
         "        _refuse_size(encoded.shape[0], statistic)\n",
         "",
         (_IN_MEASURING + "test_a_record_more_is_refused[replace-one]",),
@@ -173,7 +172,7 @@ MUTANTS = (
     Mutant(
         "branch left out",
         "measuring: no limit of what comes in batches",
-        _MEASURING,
+        _PUBLISH,
         "batches = _of_few(encoded, statistic)",
         "batches = encoded",
         (_IN_STREAMING + "test_too_many_records_are_refused_while_they_are_read",),
@@ -181,7 +180,7 @@ MUTANTS = (
     Mutant(
         "key reused",
         "measuring: records of a program",
-        _MEASURING,
+        _PUBLISH,
         "        np.asarray(records[:0])\n",
         "        records[:0]\n",
         (_IN_MEASURING + "test_records_of_a_program_are_refused",),

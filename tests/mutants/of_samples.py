@@ -40,8 +40,8 @@ MUTANTS = (
         "budget not charged",
         "grid posterior: many samples for the price of one",
         "mechanisms/network_posterior_sampler.py",
-        "return self.samples * sample_loss(",
-        "return sample_loss(",
+        "return self.samples * sampling_loss.sample_loss(",
+        "return sampling_loss.sample_loss(",
         (_GRID + "test_many_samples_cost_many_times_as_much",),
     ),
     Mutant(
@@ -90,8 +90,8 @@ MUTANTS = (
         "ε doubled",
         "family posterior: drawn at half the temperature",
         "mechanisms/family_posterior_sampler.py",
-        "posterior_scores(self.grid, 1 / self.temperature,",
-        "posterior_scores(self.grid, 2 / self.temperature,",
+        "power = 1 / self.temperature",
+        "power = 2 / self.temperature",
         (_FAMILY + _TOLD_APART + "[poisson-replace-one]",),
     ),
     Mutant(
@@ -109,8 +109,8 @@ MUTANTS = (
         "sensitivity halved",
         "cells of a posterior: a replaced record costs as one more",
         "mechanisms/cell_mass.py",
-        "width = (2 if adjacency == REPLACE_ONE else 1) * grid.log_range / heat",
-        "width = grid.log_range / heat",
+        "width = (2 if adjacency == REPLACE_ONE else 1) * grid.log_range / exact",
+        "width = grid.log_range / exact",
         ("tests/test_cell_mass.py::" + _TOLD_APART + "[coin 1/3 3 1-replace-one]",),
     ),
     Mutant(
@@ -189,8 +189,8 @@ MUTANTS = (
         "budget not charged",
         "paid chains: one update of many at random",
         "chains/updates.py",
-        "return ChargedStep(repeatedly, cost, times, law)",
-        "return ChargedStep(repeatedly, cost, 1, law)",
+        "return ChargedStep(_repeatedly(name, law, times), cost, times, law)",
+        "return ChargedStep(_repeatedly(name, law, times), cost, 1, law)",
         (_CHAINS + "test_random_scans_draw_as_said",),
     ),
     Mutant(

@@ -38,10 +38,7 @@ _MOST_WORDS = _WORDS << 32  # the block counter has 32 bits
 def block(
     key: UInt32[Array, "8"], counter: Words, nonce: tuple[int, int, int]
 ) -> tuple[Words, ...]:
-    """The sixteen words of every block with a number in `counter`.
-
-    Reference: RFC 8439, section 2.3.
-    """
+    """The sixteen words of every block with a number in `counter`: RFC 8439, 2.3."""
     public = [jnp.full_like(counter, word) for word in _CONSTANTS]
     secret = [jnp.broadcast_to(key[i], counter.shape) for i in range(8)]
     nonces = [jnp.full_like(counter, np.uint32(word)) for word in nonce]

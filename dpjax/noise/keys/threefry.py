@@ -82,10 +82,7 @@ def _fold_in(key: Words, data: Array | int) -> Words:
 
 
 def _once(keys: Words) -> Words:
-    """Prevent XLA from fusing the derivation of keys with their uses.
-
-    Otherwise a key is derived again at every use, and some programs compile for hours.
-    """
+    """Prevent XLA from deriving a key again at every use, which compiles for hours."""
     return lax.optimization_barrier(keys)
 
 

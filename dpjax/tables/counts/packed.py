@@ -4,6 +4,7 @@ __all__ = [
     "PackedRecords",
     "check_packed",
     "chunks_of",
+    "is_packed",
     "odd_parities",
     "pack",
     "padded",
@@ -13,6 +14,7 @@ __all__ = [
 
 import itertools
 from functools import partial
+from typing import TypeGuard
 
 import equinox as eqx
 import jax
@@ -50,6 +52,11 @@ class PackedRecords(Unpickled, eqx.Module):
                 f"`planes` must be a matrix of uint32, got {self.planes.dtype} of "
                 f"shape {self.planes.shape}: pack records with `pack`."
             )
+
+
+def is_packed(records: object) -> TypeGuard[PackedRecords]:
+    """Whether records are the result of `pack`."""
+    return isinstance(records, PackedRecords)
 
 
 def pack(records: Integer[ArrayLike, "..."]) -> PackedRecords:
