@@ -29,9 +29,9 @@ class NetworkPosterior(Posterior):
     last. Methods go under `equinox.filter_jit`, such as
     `filter_jit(posterior.sample)(key)`, unless they say that they run on the host.
 
-    A subclass says what it knows of the vector of all probabilities, laid out as
-    `net.layout`: `_mean`, `_sd`, `_quantile`, `_draw`, `_log_density` and `_updated`.
-    Records are scored with the expected tables unless it says otherwise.
+    A subclass answers for the vector of all probabilities, laid out as `net.layout`:
+    `_mean`, `_sd`, `_quantile`, `_draw`, `_log_density` and `_updated`. Records are
+    scored with the expected tables unless it overrides `_predict` and `_score`.
     """
 
     if TYPE_CHECKING:

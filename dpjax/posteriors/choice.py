@@ -120,17 +120,19 @@ def _candidates(
             f"{method!r}."
         )
     if not chosen.suits(released):
-        suitable = ", ".join(kind for kind in METHODS if METHODS[kind].suits(released))
         raise ValueError(
             f"`method` must suit the release, got {method!r}: use "
-            f"{suitable or 'another release'}."
+            f"{_suitable(released) or 'another release'}."
         )
     return [chosen]
 
 
+def _suitable(released: Released) -> str:
+    return ", ".join(kind for kind in METHODS if METHODS[kind].suits(released))
+
+
 def _none_suits(released: Released) -> ValueError:
-    suitable = ", ".join(kind for kind in METHODS if METHODS[kind].suits(released))
-    if suitable:
+    if suitable := _suitable(released):
         return ValueError(f"`method` must be given for this release: use {suitable}.")
     return ValueError(
         "`released` must be for a network or of an exponential family, by a mechanism "

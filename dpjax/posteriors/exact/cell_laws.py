@@ -20,7 +20,7 @@ from jax.scipy.special import betainc, logsumexp
 from jaxtyping import Array, Float, Int32
 
 from dpjax.posteriors.exact.count_weights import stirling_error
-from dpjax.posteriors.exact.rows import Rows
+from dpjax.posteriors.exact.rows import RowLaws
 
 
 class CellLaw(eqx.Module):
@@ -78,23 +78,13 @@ class CellLaw(eqx.Module):
         return (ends[0] + ends[1]) / 2
 
 
-def cell_law(
-    rows: Rows, other: Array, start: Array, ratio: Array, cell: Array, row: Array
-) -> CellLaw:
-    """The law of one cell of one row.
-
-    Args:
-        rows: the rows.
-        other: of all cells, the convolution of the others of its row (see `rows`).
-        start: the first total of every row.
-        ratio: law of the totals over their convolution.
-        cell: its number.
-        row: the row's.
-    """
+def cell_law(laws: RowLaws, cell: Array, row: Array) -> CellLaw:
+    """The law of the probability of one cell of one row."""
+    rows, start, ratio = laws.rows, laws.start, laws.ratio
     counts = jnp.arange(rows.window, dtype=jnp.int32)[None]
     totals = jnp.arange(len(ratio), dtype=jnp.int32)[:, None]
     places = start[row] - rows.least[row] + totals - counts
-    series = other[cell, :, row]
+    series = laws.others[cell, :, row]
     inside = (places >= 0) & (places < len(series))
     met = jnp.where(inside, series[jnp.clip(places, 0, len(series) - 1)], 0)
     weights = ratio[:, row][:, None] * met * rows.weights[cell, :, row][None]

@@ -13,7 +13,7 @@ from jaxtyping import Array, Float, Int32
 
 from dpjax.noise import LaplaceLaw
 from dpjax.posteriors.exact.rows import Rows
-from dpjax.posteriors.exact.star_inputs import Star
+from dpjax.posteriors.exact.stars import Star
 
 
 def cell_tails(
@@ -28,23 +28,20 @@ def cell_tails(
 
     A window starts below the noisy count or at 0, and ends above it or at `largest`.
     """
-    return jnp.maximum(
-        *_edges(
-            lambda count: noise.log_prob(values, count * step),
-            lowest,
-            length,
-            jnp.broadcast_to(largest, lowest.shape),
-        )
-    )
+
+    def bound(count: Array) -> Array:
+        return noise.log_prob(values, count * step)
+
+    most = jnp.broadcast_to(largest, lowest.shape)
+    return jnp.maximum(*_edges(bound, lowest, length, most))
 
 
 def hub_tails(star: Star, lowest: Array, length: int) -> Float[Array, " levels"]:
     """Log bound of the weight of a hub's count outside its window."""
-    seen = jnp.asarray(star.seen)
 
     def bound(count: Array) -> Array:
         own = star.noise.log_prob(star.values, count * star.step)
-        total = jnp.where(seen, own, 0)
+        total = jnp.where(jnp.asarray(star.seen), own, 0)
         for group in star.leaves:
             cells = len(group.values)
             sums = group.values.sum(axis=0)
@@ -55,8 +52,7 @@ def hub_tails(star: Star, lowest: Array, length: int) -> Float[Array, " levels"]
 
     most = None
     if star.n is not None:
-        n = jnp.asarray(star.n).astype(jnp.int32)
-        most = jnp.broadcast_to(n, lowest.shape)
+        most = jnp.broadcast_to(jnp.asarray(star.n).astype(jnp.int32), lowest.shape)
     below, above = _edges(bound, lowest, length, most)
     return jnp.maximum(
         _falling(bound, lowest - 1, -1, below),
@@ -76,9 +72,9 @@ def outside(star: Star, hub: Rows, first: Array, length: int) -> Float[Array, ""
 
 
 def guess_records(star: Star) -> Float[Array, ""]:
-    """The middle of what the tables sum to."""
-    sums = [sums for sums, _, _ in _table_sums(star)]
-    return jnp.maximum(jnp.median(jnp.concatenate(sums)), 0) / star.step
+    """The median of what the tables sum to."""
+    sums = jnp.concatenate([sums for sums, _, _ in _table_sums(star)])
+    return jnp.maximum(jnp.median(sums), 0) / star.step
 
 
 def _table_sums(star: Star) -> list[tuple[Float[Array, " tables"], LaplaceLaw, int]]:
@@ -86,11 +82,10 @@ def _table_sums(star: Star) -> list[tuple[Float[Array, " tables"], LaplaceLaw, i
     groups = []
     for leaves in star.leaves:
         cells, _, levels = leaves.values.shape
-        law = leaves.noise.of(0)
-        groups.append((leaves.values.sum(axis=(0, 2)), law, cells * levels - 1))
+        sums = leaves.values.sum(axis=(0, 2))
+        groups.append((sums, leaves.noise.of(0), cells * levels - 1))
     if all(star.seen):
-        own = star.values.sum()[None], star.noise, star.values.size - 1
-        groups.append(own)
+        groups.append((star.values.sum()[None], star.noise, star.values.size - 1))
     return groups
 
 
@@ -105,8 +100,7 @@ def _records_tail(star: Star, first: Array, length: int) -> Float[Array, ""]:
         total = jnp.zeros(())
         for sums, noise, others in tables:
             places = jnp.broadcast_to(count * star.step, sums.shape)
-            at_most = noise.log_prob(sums, places) + others * noise.peak()
-            total += at_most.sum()
+            total += (noise.log_prob(sums, places) + others * noise.peak()).sum()
         return total
 
     def series(edge: Array, step: int) -> Array:
