@@ -1,4 +1,4 @@
-"""From a release to its posterior, by the best method of inference there is for it."""
+"""`posterior`: the posterior of a release, by the best method that suits it."""
 
 __all__ = ["posterior"]
 
@@ -100,7 +100,7 @@ def posterior(
 def _candidates(
     released: Released, method: str | None, noise_aware: bool
 ) -> list[type[InferenceMethod]]:
-    """Methods that suit the release, those to be tried first at the start."""
+    """Methods that suit the release, in the order in which they are tried."""
     if method is None:
         kinds = [METHODS[kind] for kind in METHODS]
         if not noise_aware:

@@ -1,6 +1,6 @@
 """The law of a release's noise, and its statistic, as inference needs them."""
 
-__all__ = ["family_counts", "laplace_law", "laplace_scale", "law_of"]
+__all__ = ["laplace_law", "laplace_scale", "law_of", "network_counts"]
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -48,7 +48,7 @@ def laplace_scale(released: Released) -> Float[Array, "*batch m"]:
     return 1 / jnp.asarray(laplace_law(released).rate)
 
 
-def family_counts(released: Released) -> TableStatistic | None:
+def network_counts(released: Released) -> TableStatistic | None:
     """The statistic, if it is the counts of a network's variables with their parents.
 
     None if some such table is neither measured nor part of a measured one, or another

@@ -29,7 +29,7 @@ from dpjax.statistics import FamilyStatistic
 
 
 class InferenceMethod(abc.ABC):
-    """A method of inference: which releases it is for, and what it makes of them.
+    """A method of inference: which releases it suits, and their posteriors.
 
     A method of one's own is a subclass, added to `METHODS`: then `posterior` uses it.
     """

@@ -1,4 +1,4 @@
-"""Priors with more records, and tables by variable as one vector."""
+"""Priors as one vector, and after more records."""
 
 __all__ = ["Prior", "flat_prior", "flatten", "updated_prior"]
 

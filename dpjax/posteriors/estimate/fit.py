@@ -38,48 +38,31 @@ _FAR = 12.0  # logits: a row's smallest entry is at least about e^-24
 
 
 class Problem(NamedTuple):
-    """What is given: the release, its law and the prior; arrays may be traced.
+    """A release, its law and the prior; arrays may be traced."""
 
-    Attributes:
-        moments: of the statistic.
-        net: the network.
-        values: the released numbers.
-        scale: of the Laplace noise of each.
-        prior: Dirichlet parameter of every cell.
-        start: counts of every node table to start from, at least 0.
-        n: number of records; where it is not public, only to start from.
-        public_n: whether it is.
-    """
-
-    moments: RecordMoments
+    moments: RecordMoments  # of the statistic
     net: BayesNet
-    values: Float[Array, " m"]
-    scale: Float[Array, " m"]
-    prior: Float[Array, " c"]
-    start: Float[Array, " c"]
-    n: Float[Array, ""]
+    values: Float[Array, " m"]  # the released numbers
+    scale: Float[Array, " m"]  # of the Laplace noise of each
+    prior: Float[Array, " c"]  # Dirichlet parameter of every cell
+    start: Float[Array, " c"]  # counts of all node tables to start from
+    n: Float[Array, ""]  # where it is not public, only to start from
     public_n: bool
 
     def mean_and_variance(self, tables: Array, n: Array) -> tuple[Array, Array]:
-        """Of the exact numbers of n records, given the marginal laws of the tables."""
+        """Mean and variance of the exact numbers of n records, given marginal laws."""
         first, second = self.moments.mean(tables), self.moments.second(tables)
         return n * first, n * (second - (first * first if self.public_n else 0))
 
 
 class Fit(NamedTuple):
-    """What is found.
+    """An estimate."""
 
-    Attributes:
-        theta: estimated tables.
-        counts: estimated counts of every node table.
-        n: number of records, public or estimated.
-        gradient: root mean square of the evidence bound's gradient at the end, in
-            posterior standard deviations.
-    """
-
-    theta: Float[Array, " c"]
-    counts: Float[Array, " c"]
-    n: Float[Array, ""]
+    theta: Float[Array, " c"]  # estimated tables
+    counts: Float[Array, " c"]  # estimated counts of all node tables
+    n: Float[Array, ""]  # number of records, public or estimated
+    # Root mean square of the evidence bound's gradient at the end, in posterior
+    # standard deviations.
     gradient: Float[Array, ""]
 
 
@@ -95,7 +78,7 @@ def fit(problem: Problem, steps: int) -> Fit:
 
 
 def _variational(problem: Problem, steps: int):
-    """Posterior mean of the tables and of log n, and how still the search ended."""
+    """Posterior mean of the tables and of log n, and the gradient at the end."""
     net = problem.net
     center, width = _initial(problem)
     log_n = jnp.log(problem.n)
@@ -129,7 +112,7 @@ def _variational(problem: Problem, steps: int):
 
 
 def _descend(slope, start: Array, steps: int) -> tuple[Array, Array]:
-    """Adam, its rate falling to 0 like a cosine: where it ends, and the mean gradient.
+    """Adam with a cosine schedule: the last position, and the mean gradient.
 
     Reference:
         Kingma & Ba (ICLR 2015), Algorithm 1.
@@ -231,7 +214,7 @@ def _expected_counts(problem: Problem, theta: Array, n: Array) -> Array:
 
 
 def _effective_noise(problem: Problem, mean: Array, variance: Array) -> Array:
-    """The variance of normal noise that would draw each number in as its law does."""
+    """Variance of normal noise that shrinks each number as much as its law does."""
     off = problem.values - mean
     least = 0.05 * (problem.scale + jnp.sqrt(jnp.maximum(variance, 0)))
     off = jnp.where(off < 0, jnp.minimum(off, -least), jnp.maximum(off, least))
@@ -250,7 +233,7 @@ def _effective_noise(problem: Problem, mean: Array, variance: Array) -> Array:
 
 
 def _conjugate_gradients(spread, observe, noise, residual, diagonal):
-    """By how much a residual moves the counts: spread (observe spread + noise)^-1.
+    """The shift of the counts by a residual: spread (observe spread + noise)^-1.
 
     The movement is summed up along the way, so that `spread` is compiled once.
     """
@@ -275,7 +258,7 @@ def _conjugate_gradients(spread, observe, noise, residual, diagonal):
 
 
 def _multipliers(size: int) -> np.ndarray:
-    """Odd 32-bit numbers, as unrelated as those of a hash: one a dimension."""
+    """Odd 32-bit numbers from a hash, one for each dimension."""
     numbers = np.arange(1, size + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     numbers ^= numbers >> np.uint64(30)
     numbers *= np.uint64(0xBF58476D1CE4E5B9)

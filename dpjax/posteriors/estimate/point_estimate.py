@@ -14,8 +14,8 @@ from jaxtyping import Array, Float, Real
 from dpjax._checks import positive, whole
 from dpjax._types import Key, Scalar
 from dpjax.data.bayes_net import BayesNet
-from dpjax.posteriors.base import NetworkPosterior
-from dpjax.posteriors.estimate import curvature
+from dpjax.posteriors.base import ReleasedPosterior
+from dpjax.posteriors.estimate.curvature import NormalLogits, covariance
 from dpjax.posteriors.estimate.fit import Fit, Problem, fit
 from dpjax.posteriors.laws import laplace_scale
 from dpjax.posteriors.priors import Prior, flat_prior
@@ -26,7 +26,7 @@ from dpjax.tables.projection import project
 _AT_ONCE = 32  # releases of a stack: more of them leave the cache
 
 
-class PointEstimate(NetworkPosterior):
+class PointEstimate(ReleasedPosterior):
     r"""One estimate of all conditional probability tables, with its uncertainty.
 
     Made by `point_estimate`. Of stacked releases all arrays have leading axes; `mean`
@@ -52,17 +52,10 @@ class PointEstimate(NetworkPosterior):
         Post-processing: costs nothing.
     """
 
-    released: Released
-    prior: Float[Array, "*batch c"]
     theta: Float[Array, "*batch c"]
     n: Real[Array, "*batch"]
     gradient: Float[Array, "*batch"]
     steps: int = eqx.field(static=True)
-
-    @property
-    def net(self) -> BayesNet:
-        """The network."""
-        return self.released.net
 
     @property
     def method(self) -> str:
@@ -73,31 +66,27 @@ class PointEstimate(NetworkPosterior):
         return self.theta
 
     def _sd(self) -> Array:
-        return curvature.deviations(self.theta, self._covariance(), self.net)
+        return self._law().sd()
 
     def _quantile(self, q: float) -> Array:
-        return curvature.quantiles(self.theta, self._sd(), jnp.asarray(q, float))
+        return self._law().quantile(jnp.asarray(q, float))
 
     def _draw(self, key: Key) -> Array:
-        return curvature.draw(key, self.theta, self._covariance(), self.net)
+        return self._law().draw(key)
 
     def _log_density(self, theta: Array) -> Array:
-        return curvature.log_density(theta, self.theta, self._covariance(), self.net)
+        return self._law().log_prob(theta)
 
     def _updated(self, counts: Array, key: Key | None) -> "PointEstimate":
         return _estimate(self.released, self.prior + counts, self.steps)
 
-    def _covariance(self) -> Array:
-        released = self.released
-        return curvature.covariance(
-            released.counted.record_moments(),
-            self.net,
-            self.theta,
-            self.prior,
-            jnp.broadcast_to(laplace_scale(released), released.values.shape),
-            jnp.asarray(self.n, float),
-            released.n is not None,
-        )
+    def _law(self) -> NormalLogits:
+        released, net = self.released, self.net
+        moments = released.counted.record_moments()
+        scale = jnp.broadcast_to(laplace_scale(released), released.values.shape)
+        n, public = jnp.asarray(self.n, float), released.n is not None
+        found = covariance(moments, net, self.theta, self.prior, scale, n, public)
+        return NormalLogits(net, self.theta, found)
 
 
 def point_estimate(
@@ -118,7 +107,7 @@ def point_estimate(
     and the variational family is factorised.
 
     Args:
-        released: noisy family counts or Fourier coefficients of a network, by
+        released: noisy counts or Fourier coefficients of a network, by
             `DiscreteLaplace`, `SplitLaplace` or `Laplace`; several stacked along
             leading axes are estimated together.
         prior: Dirichlet parameter of every cell, > 0; or, by variable, of each.
@@ -162,7 +151,7 @@ def point_estimate_of(
     """`point_estimate` as a pure function of arrays, for `jit` and `vmap`.
 
     Args:
-        statistic: family counts or Fourier coefficients of a network; static.
+        statistic: counts or Fourier coefficients of a network; static.
         values: the released numbers.
         scale: of the Laplace noise of each number; of a discrete law 1 / rho.
         n: the number of records, or None where it is not public.
@@ -194,7 +183,7 @@ def _network(statistic: TableStatistic) -> BayesNet:
     net = statistic.network
     if net is None:
         raise ValueError(
-            "`released` must be of family counts or Fourier coefficients of a "
+            "`released` must be of counts or Fourier coefficients of a "
             f"network, got {statistic.describe()['kind']}: release one of them."
         )
     return net

@@ -1,4 +1,4 @@
-"""Exact noise-aware posteriors of networks, and of those whose components are stars."""
+"""Exact noise-aware posteriors of networks whose components are stars."""
 
 __all__ = [
     "ExactPosterior",
@@ -22,8 +22,7 @@ from jaxtyping import Array, Float
 
 from dpjax._checks import one_of, positive
 from dpjax._types import Key
-from dpjax.data.bayes_net import BayesNet
-from dpjax.posteriors.base import NetworkPosterior
+from dpjax.posteriors.base import ReleasedPosterior
 from dpjax.posteriors.exact import star_predictions
 from dpjax.posteriors.exact.cell_laws import CellLaw
 from dpjax.posteriors.exact.star_sums import InferredStars, StarSums
@@ -34,25 +33,25 @@ from dpjax.posteriors.exact.windows import (
     fit_windows,
     widen_windows,
 )
-from dpjax.posteriors.laws import family_counts, laplace_law
+from dpjax.posteriors.laws import laplace_law, network_counts
 from dpjax.posteriors.priors import Prior, flat_prior
 from dpjax.releases.released import Released
 
 
 @runtime_checkable
 class Inferred(Protocol):
-    """What sums over the hidden counts of a network say of its tables."""
+    """The laws of the tables of a network, from sums over its hidden counts."""
 
     def marginal(self, table: int, place: int) -> CellLaw:
         """The law of the probability at a place of the layout, in a table."""
         ...
 
     def quantiles(self, q: Array) -> Array:
-        """Of all probabilities."""
+        """The q-quantile of every probability."""
         ...
 
     def count_laws(self) -> tuple[Array, Array]:
-        """Of every cell, the first count of its window, and the law from there."""
+        """For every cell, the first count of its window, and the law from there."""
         ...
 
     def draw(self, key: Key) -> Array:
@@ -60,14 +59,12 @@ class Inferred(Protocol):
         ...
 
 
-class SummedPosterior(NetworkPosterior):
+class SummedPosterior(ReleasedPosterior):
     """The posterior of all tables, given noisy counts and the law of their noise.
 
     A subclass sums over the hidden exact counts. Its fields: see `ExactPosterior`.
     """
 
-    released: Released
-    prior: Float[Array, " m"]
     first: Float[Array, "*batch m"]
     second: Float[Array, "*batch m"]
     log_evidence: Float[Array, "*batch"]
@@ -76,11 +73,6 @@ class SummedPosterior(NetworkPosterior):
     @abc.abstractmethod
     def _inferred(self) -> Inferred:
         """The sums, of one release."""
-
-    @property
-    def net(self) -> BayesNet:
-        """The network."""
-        return self.released.net
 
     def marginal(self, name: str, cell: tuple[int, ...]) -> CellLaw:
         """The law of one probability: `.cdf(t)`, `.quantile(q)`, `.log_prob(t)`.
@@ -191,7 +183,7 @@ def exact_posterior(
     is one. With a public n a network may have several, or single variables.
 
     Args:
-        released: noisy family counts, by DiscreteLaplace, SplitLaplace or Laplace;
+        released: noisy node tables, by DiscreteLaplace, SplitLaplace or Laplace;
             several may be stacked along leading axes.
         prior: Dirichlet parameter of every cell, > 0; or, by variable, of each.
         windows: how many values of each hidden count to look at. None: as many as the
@@ -225,7 +217,7 @@ def exact_posterior(
 def _fit(
     released: Released, prior: Array, windows: Windows
 ) -> tuple[ExactPosterior, Array]:
-    """The posterior, and the three parts of what it omits."""
+    """The posterior, and the three parts of the mass that it omits."""
     first, second, evidence, parts = sums_of(released, prior, windows).moments()
     omitted = jnp.minimum(parts.sum(axis=-1), 1)
     moments = first, second, evidence, omitted
@@ -239,11 +231,11 @@ def check_exact(released: Released) -> tuple[Component, ...]:
         ValueError: if it is not, with the reason.
     """
     laplace_law(released)
-    statistic = family_counts(released)
+    statistic = network_counts(released)
     components = None if statistic is None else stars(statistic.network)
     if components is None or (released.n is None and len(components) > 1):
         raise ValueError(
-            "`released` must be of the family counts of stars (with a private n, of "
+            "`released` must be of the counts of stars (with a private n, of "
             "one) to be summed exactly: use `point_estimate` or `gibbs_posterior`."
         )
     return components
@@ -277,7 +269,7 @@ def _first_windows(
 
 
 def sums_of(released: Released, prior: Array, windows: Windows) -> StarSums:
-    """The parts of a release that compiled code needs: of the mechanism, only its law."""
+    """The parts of a release that compiled code needs."""
     values, n, law = released.values.astype(float), released.n, laplace_law(released)
     if n is not None:
         n = jnp.broadcast_to(jnp.asarray(n).astype(jnp.int32), values.shape[:-1])

@@ -77,11 +77,11 @@ class ProportionsPosterior(FamilyPosterior):
         return "exact-proportions"
 
     def mean(self) -> Array:
-        """Also the predictive probability."""
+        """Expected probabilities, which are also the predictive ones."""
         return self._show(self.first)
 
     def variance(self) -> Array:
-        """Of every probability on its own."""
+        """Variance of every probability on its own."""
         return self._show(jnp.maximum(self.second - self.first**2, 0))
 
     def marginal(self, level: int = 1) -> CellLaw:

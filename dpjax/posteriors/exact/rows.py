@@ -1,4 +1,4 @@
-r"""Rows of hidden counts: their law given what they sum to, by convolution.
+r"""Rows of hidden counts: their law given their sum, by convolution.
 
 A row has K cells with hidden counts c_k, and probabilities with a Dirichlet(α) prior.
 Integrated over these, counts with sum m have the Dirichlet-multinomial law, which is
@@ -45,24 +45,14 @@ Weights = Float[Array, "cells window rows"]
 
 
 class Rows(eqx.Module):
-    """Rows of equally many cells, the rows on the last axis.
+    """Rows of equally many cells, the rows on the last axis."""
 
-    Args:
-        weights: f of every cell over its window, scaled to at most 1.
-        lowest: the first count of every cell's window.
-        scale: log of what the weights of a row's cells were divided by, summed.
-        tail: log bound of the weight of a cell outside its window, scaled alike.
-        alpha: of the Dirichlet prior; the probabilities, where these are `given`.
-        guess: of the row's total, for the tilt p = guess / (guess + Σα).
-        given: whether the probabilities are.
-    """
-
-    weights: Weights
-    lowest: Lowest
-    scale: ByRow
-    tail: ByCell
-    alpha: ByCell
-    guess: ByRow
+    weights: Weights  # f of every cell over its window, scaled to at most 1
+    lowest: Lowest  # the first count of every cell's window
+    scale: ByRow  # log of the product of all scales of a row
+    tail: ByCell  # log bound of a cell's weight outside its window, scaled
+    alpha: ByCell  # of the Dirichlet prior; or probabilities, if `given`
+    guess: ByRow  # of the row's total: p = guess / (guess + Σα)
     given: bool = eqx.field(static=True, default=False)
 
     @classmethod
@@ -75,7 +65,7 @@ class Rows(eqx.Module):
         guess: ByRow,
         given: bool,
     ) -> "Rows":
-        """Scale weights that are given by their logs."""
+        """Rows with scaled weights, from the logs of the weights."""
         most = logs.max(axis=1)
         scaled, scale = jnp.exp(logs - most[:, None]), most.sum(axis=0)
         return cls(scaled, lowest, scale, tail - most, alpha, guess, given)
@@ -91,7 +81,7 @@ class Rows(eqx.Module):
         return self.lowest.sum(axis=0, dtype=jnp.int32)
 
     def log_norm(self, start: Totals, length: int) -> Float[Array, "length rows"]:
-        """log NB(m; Σα, p) less the scale: by it a convolution becomes P(s | m).
+        """log NB(m; Σα, p) less the scale: log of a convolution over P(s | m).
 
         Of `length` totals m of every row, from its `start` on.
         """
@@ -100,7 +90,7 @@ class Rows(eqx.Module):
         return weights[0] - self.scale[None]
 
     def omitted(self) -> ByRow:
-        """Log bound of what the windows leave out of any entry of the convolution.
+        """Log bound of the part of any entry of the convolution that the windows omit.
 
         Outside the window of a cell it has at most its tail, while of the others one
         has at most its largest weight, and the rest their sums.
@@ -209,7 +199,7 @@ def totals(
 
 
 def _meeting(rows: Rows, other: Array, start: Totals, length: int) -> Array:
-    """What a cell's window meets of the others for `length` totals from `start`."""
+    """The part of the others that a cell's window overlaps, for such totals."""
     first = start - rows.least - (rows.window - 1)
     return take(other, first, length + rows.window - 1)
 
@@ -217,24 +207,18 @@ def _meeting(rows: Rows, other: Array, start: Totals, length: int) -> Array:
 def quotient(
     part: Float[Array, "*shape"], whole: Float[Array, "*shape"]
 ) -> Float[Array, "*shape"]:
-    """Their ratio; 0 where the whole is 0, and nothing possible."""
+    """The ratio; 0 where the whole is 0."""
     possible = whole > 0
     return jnp.where(possible, part / jnp.where(possible, whole, 1), 0)
 
 
 class RowLaws(eqx.Module):
-    """Laws of the hidden counts of rows.
-
-    Args:
-        rows: the rows.
-        others: for each cell, the convolution of all other cells of its row.
-        start: the first total of every row.
-        ratio: the law of the totals, or several, over their convolution.
-    """
+    """Laws of the hidden counts of rows."""
 
     rows: Rows
-    others: Float[Array, "cells t rows"]
-    start: Totals
+    others: Float[Array, "cells t rows"]  # see `others`
+    start: Totals  # the first total of every row
+    # Law of the totals, or several, over their convolution.
     ratio: Float[Array, "totals *many rows"]
 
     def counts(self) -> Float[Array, "cells window *many rows"]:
@@ -270,7 +254,7 @@ class RowLaws(eqx.Module):
 
 
 def draw_rows(key: Key, rows: Rows, totals: Totals) -> Lowest:
-    """Counts of all cells given what they sum to, one after the other."""
+    """Draws of the counts of all cells given their sums, one cell after the other."""
     cells, after = len(rows.weights), _later(rows)
     rest, counts = totals, []
     for cell, key_cell in enumerate(jr.split(key, cells)):
@@ -284,7 +268,7 @@ def draw_rows(key: Key, rows: Rows, totals: Totals) -> Lowest:
 
 
 def draw_place(key: Key, weights: Float[Array, "t rows"]) -> Totals:
-    """The place of one entry of each row, drawn in proportion to its weight."""
+    """The index of one entry of each row, drawn in proportion to its weight."""
     above = jnp.cumsum(weights, axis=0)
     level = above[-1] * (1 - jr.uniform(key, above[-1].shape))  # never 0
     return (above < level[None]).sum(axis=0, dtype=jnp.int32)

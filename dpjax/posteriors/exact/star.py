@@ -44,20 +44,13 @@ _NEGLIGIBLE = 1e-14  # mass of hub counts that leaves need not look at, on eithe
 
 
 class StarLaw(eqx.Module):
-    """The posterior of the hidden counts of a star.
+    """The posterior of the hidden counts of a star."""
 
-    Args:
-        groups: of the hub, a row whose cells are its levels; then of groups of leaves.
-        records: law of the number of records, from the hub's first total on.
-        log_evidence: log-probability of the release; of a private n, every value has
-            prior weight 1.
-        omitted: bounds of the posterior mass outside of the windows of cells, of the
-            hub and the records, and of what is kept of the hub.
-    """
-
-    groups: list[RowLaws]
-    records: Float[Array, "records one"]
-    log_evidence: Float[Array, ""]
+    groups: list[RowLaws]  # of the hub, a row whose cells are its levels; then leaves
+    records: Float[Array, "records one"]  # law of n, from the hub's first total on
+    log_evidence: Float[Array, ""]  # with weight 1 on every value of a private n
+    # Bounds of the mass outside of the windows of cells, of the hub and the records,
+    # and of what is kept of the hub.
     omitted: Float[Array, "3"]
 
     def draw_counts(self, key: Key) -> list[Int32[Array, "cells rows"]]:
@@ -86,15 +79,15 @@ def infer(star: Star, windows: Windows) -> StarLaw:
     tilt = _hub_tilt(star, guess.sum()[None], first[None], windows.records)
     hub = lowest[:, None], windows.hub, star.alpha[:, None], tilt
     logs += window_weights(*hub, star.given)[..., 0]
-    leaves = [_leaf_rows(star, x, lowest, guess, windows) for x in star.leaves]
-    leaf_others = [others(rows) for rows in leaves]
-    sums, above = [], logs
-    for group, rows, other in zip(star.leaves, leaves, leaf_others, strict=True):
-        start = _by_row(lowest, group)
-        sums.append(totals(rows, other[0], start, windows.hub))
-        message, bound = _message(rows, sums[-1], start)
+    parts, above = [], logs
+    for group in star.leaves:
+        rows = _leaf_rows(star, group, lowest, guess, windows)
+        other, start = others(rows), _by_row(lowest, group)
+        sums = totals(rows, other[0], start, windows.hub)
+        message, bound = _message(rows, sums, start)
         logs += _by_level(message, group)
         above += _by_level(bound, group)
+        parts.append((group, rows, other, sums))
     tails = hub_tails(star, lowest, windows.hub)
 
     def as_hub(logs: Array) -> Rows:
@@ -105,12 +98,12 @@ def infer(star: Star, windows: Windows) -> StarLaw:
     hub_law = hub.counts()[..., 0]
     missed = _missed(star, as_hub(above), first, windows.records, logs - above)
     offset, kept_law, lost = _keep(hub_law, windows.kept)
-    groups, parts = [hub], zip(star.leaves, leaves, leaf_others, sums, strict=True)
-    for group, rows, other, found in parts:
-        kept = take(found, _by_row(offset, group), windows.kept)
+    groups = [hub]
+    for group, rows, other, sums in parts:
+        kept = take(sums, _by_row(offset, group), windows.kept)
         ratio = quotient(_by_row(kept_law.T, group), kept)
         groups.append(RowLaws(rows, other, _by_row(lowest + offset, group), ratio))
-    omitted = jnp.stack([*missed, lost if leaves else jnp.zeros_like(lost)])
+    omitted = jnp.stack([*missed, lost if parts else jnp.zeros_like(lost)])
     return StarLaw(groups, records, log_evidence, omitted)
 
 
@@ -145,45 +138,46 @@ def _by_level(of_rows: Array, group: Leaves) -> Array:
 
 
 def guess_hub(star: Star) -> Float[Array, " levels"]:
-    """How many records have each level of the hub: the middle of all estimates."""
+    """Number of records with each level of the hub: the median of all estimates."""
     looks = [group.values.sum(axis=0) for group in star.leaves]
     if all(star.seen):
         looks.append(star.values[None])
     elif not looks:  # two levels, of which one was measured
         seen = jnp.asarray(star.seen)
-        rest = jnp.asarray(star.n, float) * star.step - star.values[::-1]
+        assert star.n is not None
+        rest = star.n.astype(float) * star.step - star.values[::-1]
         looks.append(jnp.where(seen, star.values, rest)[None])
     estimates = jnp.concatenate(looks) / star.step
     if star.n is None:
         return jnp.maximum(jnp.median(estimates, axis=0), 0.5)
-    n = jnp.asarray(star.n, float)
+    n = star.n.astype(float)
     missing = (n - estimates.sum(axis=1, keepdims=True)) / estimates.shape[1]
     most = jnp.maximum(n - 0.5, 0.5)
     return jnp.clip(jnp.median(estimates + missing, axis=0), 0.5, most)
 
 
 def _hub_window(star: Star, guess: Array, length: int) -> Int32[Array, " levels"]:
-    """The first count of every level; of two and a public n, they are mirrored."""
+    """The first count of every level; two levels mirror each other if n is public."""
     lowest = jnp.maximum(jnp.round(guess).astype(jnp.int32) - length // 2, 0)
     if star.n is None:
         return lowest
-    n = jnp.asarray(star.n).astype(jnp.int32)
-    lowest = jnp.minimum(lowest, jnp.maximum(n + 1 - length, 0))
+    spare = star.n + 1 - length
+    lowest = jnp.minimum(lowest, jnp.maximum(spare, 0))
     if len(lowest) != 2:
         return lowest
-    return jnp.stack([jnp.maximum(n + 1 - length - lowest[1], 0), lowest[1]])
+    return jnp.stack([jnp.maximum(spare - lowest[1], 0), lowest[1]])
 
 
 def _first_record(star: Star, length: int) -> Int32[Array, ""]:
     """The first number of records of its window."""
     if star.n is not None:
-        return jnp.asarray(star.n).astype(jnp.int32)
+        return star.n
     middle = jnp.round(guess_records(star)).astype(jnp.int32)
     return jnp.maximum(middle - length // 2, 0)
 
 
 def _hub_tilt(star: Star, guess: Array, first: Array, length: int) -> Array:
-    """The hub's guess; of a private n, one that serves all numbers of its window."""
+    """The hub's guess; for a private n, one that serves all numbers of its window."""
     if star.n is not None:
         return guess
     whole = star.alpha.sum()[None]
@@ -191,13 +185,13 @@ def _hub_tilt(star: Star, guess: Array, first: Array, length: int) -> Array:
 
 
 def _log_law(star: Star, counts: Array) -> Array:
-    """Of the hub's own noisy counts; -inf for more records than there are."""
+    """Log-law of the hub's own noisy counts; -inf for more records than n."""
     values = jnp.broadcast_to(star.values[:, None], counts.shape)
     logs = star.noise.log_prob(values, counts * star.step)
     logs = jnp.where(jnp.asarray(star.seen)[:, None], logs, 0)
     if star.n is None:
         return logs
-    return jnp.where(counts <= jnp.asarray(star.n, float), logs, -jnp.inf)
+    return jnp.where(counts <= star.n.astype(float), logs, -jnp.inf)
 
 
 def _leaf_rows(
@@ -223,7 +217,7 @@ def _leaf_rows(
 
 
 def _message(rows: Rows, sums: Array, start: Array) -> tuple[Array, Array]:
-    """log P(s | m) for each total m of a row: what was found of it, and a bound.
+    """log P(s | m) for each total m of a row, as summed, and an upper bound.
 
     Sums too small for a floating-point number count as nothing found.
     """
@@ -244,7 +238,7 @@ def _infer_hub(hub: Rows, first: Array, length: int) -> tuple[RowLaws, Array, Ar
 
 
 def _keep(law: Array, length: int) -> tuple[Array, Array, Array]:
-    """The part of every law that has nearly all its mass, and how much it has not."""
+    """The part of every law with nearly all its mass, and the mass of the rest."""
     below = jnp.cumsum(law, axis=1) <= _NEGLIGIBLE
     offset = jnp.minimum(below.sum(axis=1, dtype=jnp.int32), law.shape[1] - length)
     places = _steps(law.shape[1])[None]

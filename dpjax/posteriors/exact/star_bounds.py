@@ -1,4 +1,4 @@
-r"""What the windows of a star leave out, bounded by computation.
+r"""Bounds of the posterior mass outside the windows of a star.
 
 For noise of Laplace type, $\prod_k q(z_k) \le q(0)^{K-1} q(\sum_k z_k)$, since
 $\sum |z_k| \ge |\sum z_k|$. So whatever the prior, a table whose noisy cells sum to S
@@ -52,7 +52,7 @@ def hub_tails(star: Star, lowest: Array, length: int) -> Float[Array, " levels"]
 
     most = None
     if star.n is not None:
-        most = jnp.broadcast_to(jnp.asarray(star.n).astype(jnp.int32), lowest.shape)
+        most = jnp.broadcast_to(star.n, lowest.shape)
     below, above = _edges(bound, lowest, length, most)
     return jnp.maximum(
         _falling(bound, lowest - 1, -1, below),
@@ -72,13 +72,13 @@ def outside(star: Star, hub: Rows, first: Array, length: int) -> Float[Array, ""
 
 
 def guess_records(star: Star) -> Float[Array, ""]:
-    """The median of what the tables sum to."""
+    """The median of the sums of the tables."""
     sums = jnp.concatenate([sums for sums, _, _ in _table_sums(star)])
     return jnp.maximum(jnp.median(sums), 0) / star.step
 
 
 def _table_sums(star: Star) -> list[tuple[Float[Array, " tables"], LaplaceLaw, int]]:
-    """What measured tables of a shape sum to, their law, and their other cells."""
+    """Sums of measured tables by shape, their law, and the number of further cells."""
     groups = []
     for leaves in star.leaves:
         cells, _, levels = leaves.values.shape

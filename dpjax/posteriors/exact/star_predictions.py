@@ -1,4 +1,4 @@
-"""What the exact posterior of a network of stars says of further records, compiled."""
+"""Predictions for records under the exact posterior of a network of stars."""
 
 __all__ = ["log_likelihood", "predict"]
 
@@ -24,7 +24,7 @@ _NUMBERS_AT_ONCE = 1 << 22  # bounds memory, whatever the number of records
 def predict(
     inferred: InferredStars, records: Integer[Array, "n d"], target: int
 ) -> Float[Array, "n levels"]:
-    """The law of a variable given all others: those of its own star matter."""
+    """The law of a variable given all others, of which those of its star matter."""
     for component, law in inferred.stars:
         if target == component.hub or target in sum(component.leaves, ()):
             score = _scorer(component, law)
@@ -59,7 +59,7 @@ def _batch(inferred: InferredStars, component: Component, levels: int) -> int:
 
 
 def _scorer(component: Component, law: StarLaw):
-    """The log-probability of a record's variables of one star, as a function of it."""
+    """A function of a record: the log-probability of its variables of one star."""
     log_weights = jnp.log(_hub_weights(law))
     tables = [jnp.log(_means_by_total(group)) for group in law.groups[1:]]
 
@@ -76,7 +76,7 @@ def _scorer(component: Component, law: StarLaw):
 
 
 def _hub_weights(law: StarLaw) -> Float[Array, "levels kept"]:
-    """Of every level and its count: their law, times how probable the level is then."""
+    """The law of every level and its count, times the probability of the level then."""
     hub, *leaves = law.groups
     rows, ratio = hub.rows, hub.ratio
     places = jnp.arange(len(ratio), dtype=jnp.int32)[:, None]

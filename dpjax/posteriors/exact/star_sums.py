@@ -1,4 +1,4 @@
-"""Sums over the hidden counts of a network of stars, and what is asked of them."""
+"""Sums over the hidden counts of a network of stars, and laws from them."""
 
 __all__ = ["InferredStars", "StarSums", "marginal", "quantiles", "rank_in"]
 
@@ -24,21 +24,12 @@ _RELEASES_AT_ONCE = 8  # of a stack: more leave the cache
 
 
 class StarSums(eqx.Module):
-    """What is summed over: a release, its law and a prior.
+    """A release of stars with hidden counts, its law and a prior."""
 
-    Args:
-        values: of the release.
-        law: of every number of it.
-        prior: laid out as the network's tables; or probabilities that are `given`.
-        n: the number of records, where it is public.
-        statistic: what was measured.
-        windows: of hidden counts.
-    """
-
-    values: Float[Array, "*batch m"]
-    law: LaplaceLaw
-    prior: Float[Array, " c"]
-    n: Int32[Array, "*batch"] | None
+    values: Float[Array, "*batch m"]  # of the release
+    law: LaplaceLaw  # of every released number
+    prior: Float[Array, " c"]  # laid out as the network's tables
+    n: Int32[Array, "*batch"] | None  # where it is public
     statistic: TableStatistic = eqx.field(static=True)
     windows: Windows = eqx.field(static=True)
 
@@ -51,7 +42,7 @@ class StarSums(eqx.Module):
         """The part of a release and its prior, or given tables, on a component."""
         prior = self.prior if given is None else given
         measured = self.statistic.measured
-        assert measured is not None  # as `family_counts` has it
+        assert measured is not None  # as `network_counts` has it
         tables = {group: table for table, group in enumerate(measured.groups)}
         hub, *places = component.places(self.statistic.layout)
         hub = hub[:, 0, 0]
@@ -78,7 +69,7 @@ class StarSums(eqx.Module):
         return InferredStars(self, tuple(laws))
 
     def moments(self) -> tuple[Array, Array, Array, Array]:
-        """First and second moments, log-evidence, and parts of what is omitted."""
+        """First and second moments, log-evidence, and parts of the mass omitted."""
         batch = self.values.shape[:-1]
         return self._many_moments() if batch else self.infer().moments()
 
@@ -102,7 +93,7 @@ class StarSums(eqx.Module):
 
     @jax.jit
     def largest_guess(self) -> Float[Array, ""]:
-        """The most records that a level of a hub is guessed to have, over a stack."""
+        """The largest guess of the records with a level of a hub, over a stack."""
 
         def one(*row):
             alone = self._alone(*row)
@@ -115,19 +106,14 @@ class StarSums(eqx.Module):
 
     @jax.jit
     def log_density(self, theta: Array, log_evidence: Array) -> Float[Array, ""]:
-        """Of all tables, by Bayes' rule: the prior's, and the release given them."""
+        """By Bayes' rule, from the law of the release given the tables."""
         laws = [infer(self.star(x, theta), self.windows) for x in self.components]
         density = rows_log_density(self.prior, theta, self.statistic.layout)
         return density + sum(law.log_evidence for law in laws) - log_evidence
 
 
 class InferredStars(eqx.Module):
-    """What was summed over, and what came of it: compiled once for all questions.
-
-    Args:
-        sums: the release, its law and a prior.
-        laws: of every star's hidden counts.
-    """
+    """The laws of the hidden counts of all stars, compiled once for all questions."""
 
     sums: StarSums
     laws: tuple[StarLaw, ...]
@@ -148,7 +134,7 @@ class InferredStars(eqx.Module):
 
     @jax.jit
     def moments(self) -> tuple[Array, Array, Array, Array]:
-        """First and second moments, log-evidence, and parts of what is omitted."""
+        """First and second moments, log-evidence, and parts of the mass omitted."""
         layout = self.sums.statistic.layout
         first = second = jnp.zeros(layout.length)
         evidence, omitted = jnp.zeros(()), jnp.zeros(3)
@@ -171,7 +157,7 @@ class InferredStars(eqx.Module):
 
     @jax.jit
     def quantiles(self, q: Float[Array, ""]) -> Float[Array, " c"]:
-        """Of all probabilities, one after the other."""
+        """The q-quantile of every probability, one after the other."""
         result = jnp.zeros(self.sums.statistic.layout.length)
         for places, group in self.groups():
             result = result.at[places].set(quantiles(group, q).reshape(places.shape))
@@ -179,7 +165,7 @@ class InferredStars(eqx.Module):
 
     @jax.jit
     def count_laws(self) -> tuple[Int32[Array, " c"], Float[Array, "c w"]]:
-        """Of every cell, the first count of its window, and the law from there."""
+        """For every cell, the first count of its window, and the law from there."""
         length, windows = self.sums.statistic.layout.length, self.sums.windows
         lowest = jnp.zeros(length, jnp.int32)
         width = max(windows.cells, windows.hub)
@@ -215,7 +201,7 @@ def marginal(group: RowLaws, cell: Array, row: Array) -> CellLaw:
 
 @jax.jit
 def quantiles(group: RowLaws, q: Array) -> Float[Array, "cells rows"]:
-    """Of all probabilities of a group, one after the other."""
+    """The q-quantile of every probability of a group, one after the other."""
     cells, _, width = group.rows.weights.shape
 
     def one(index):
@@ -228,9 +214,9 @@ def quantiles(group: RowLaws, q: Array) -> Float[Array, "cells rows"]:
 def rank_in(
     sums: StarSums, place: Int[Array, ""], t: Float[Array, ""]
 ) -> tuple[Float[Array, ""], Float[Array, "3"]]:
-    """The distribution function of a probability at a traced place, and the omitted.
+    """The distribution function of a probability at a traced place, and mass omitted.
 
-    Of many one is evaluated, by `lax.switch`: not under `vmap`.
+    One branch of many is evaluated, by `lax.switch`: not under `vmap`.
     """
     inferred, length = sums.infer(), sums.statistic.layout.length
     branches, owner = [], np.zeros(length, np.int32)

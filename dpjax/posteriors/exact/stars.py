@@ -1,4 +1,4 @@
-"""Stars of a network, and what is released of one: the inputs of exact inference."""
+"""Stars of a network, and the released numbers of each: inputs of exact inference."""
 
 __all__ = ["Component", "Leaves", "Star", "cells_of", "stars"]
 
@@ -7,66 +7,43 @@ from dataclasses import dataclass
 
 import equinox as eqx
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int32
 
-from dpjax._types import Scalar
 from dpjax.data.bayes_net import BayesNet
 from dpjax.noise import LaplaceLaw
 from dpjax.tables.layout import TableLayout
 
 
 class Leaves(eqx.Module):
-    """Leaves with equally many levels: a row a leaf and level of the hub.
+    """Leaves with equally many levels: a row for each leaf and level of the hub."""
 
-    Args:
-        values: noisy counts.
-        alpha: Dirichlet parameters.
-        noise: the law of every leaf's table, with rates (leaves, 1).
-    """
-
-    values: Float[Array, "cells leaves levels"]
-    alpha: Float[Array, "cells leaves levels"]
-    noise: LaplaceLaw
+    values: Float[Array, "cells leaves levels"]  # noisy counts
+    alpha: Float[Array, "cells leaves levels"]  # Dirichlet parameters
+    noise: LaplaceLaw  # with rates (leaves, 1)
 
 
 class Star(eqx.Module):
-    """What was released of a star, and the prior.
+    """The released numbers of a star, and the prior."""
 
-    Args:
-        values: noisy counts of the hub's levels; what is not `seen` is ignored.
-        alpha: Dirichlet parameters of the hub's probabilities.
-        leaves: groups of leaves.
-        n: the number of records, where it is public.
-        noise: the law of `values`, with one rate.
-        seen: which levels of the hub were measured on their own.
-        step: by how much one record moves a number of the release.
-        given: whether all `alpha` are probabilities, which are not to be inferred.
-    """
-
-    values: Float[Array, " levels"]
-    alpha: Float[Array, " levels"]
+    values: Float[Array, " levels"]  # noisy counts of the hub's levels, where `seen`
+    alpha: Float[Array, " levels"]  # Dirichlet parameters of the hub
     leaves: list[Leaves]
-    n: Scalar | None
-    noise: LaplaceLaw
-    seen: tuple[bool, ...] = eqx.field(static=True)
-    step: int = eqx.field(static=True, default=1)
-    given: bool = eqx.field(static=True, default=False)
+    n: Int32[Array, ""] | None  # where it is public
+    noise: LaplaceLaw  # the law of `values`, with one rate
+    seen: tuple[bool, ...] = eqx.field(static=True)  # measured on their own
+    step: int = eqx.field(static=True, default=1)  # change of a number by one record
+    given: bool = eqx.field(static=True, default=False)  # `alpha` are probabilities
 
 
 @dataclass(frozen=True)
 class Component:
-    """A variable without parents, and others whose only parent it is.
-
-    Args:
-        hub: index of the variable without parents.
-        leaves: the others, in groups of those with equally many levels.
-    """
+    """A variable without parents, and others whose only parent it is."""
 
     hub: int
-    leaves: tuple[tuple[int, ...], ...]
+    leaves: tuple[tuple[int, ...], ...]  # in groups of equally many levels
 
     def places(self, layout: TableLayout) -> list[np.ndarray]:
-        """Where hub and groups of leaves are in a vector: (cells, leaves, levels)."""
+        """Indices of hub and groups of leaves in a vector: (cells, leaves, levels)."""
         size = layout.sizes[self.hub]
         hub = cells_of([layout.offsets[self.hub]], 1, size)
         return [hub] + [
@@ -95,7 +72,7 @@ def stars(net: BayesNet | None) -> tuple[Component, ...] | None:
 
 
 def cells_of(starts: list[int], rows: int, levels: int) -> np.ndarray:
-    """Where the cells of tables of one shape are: (levels, tables, rows)."""
+    """Indices of the cells of tables of one shape: (levels, tables, rows)."""
     cells = np.arange(rows * levels).reshape(rows, levels)
     places = np.asarray(starts)[:, None, None] + cells[None]
     return places.transpose(2, 0, 1).astype(np.int32)

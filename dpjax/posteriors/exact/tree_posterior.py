@@ -13,7 +13,7 @@ from dpjax.posteriors.exact.exact_posterior import SummedPosterior
 from dpjax.posteriors.exact.tree_sums import TreeSums
 from dpjax.posteriors.exact.trees import grow
 from dpjax.posteriors.exact.windows import TooExpensive
-from dpjax.posteriors.laws import family_counts, laplace_law
+from dpjax.posteriors.laws import laplace_law, network_counts
 from dpjax.posteriors.priors import Prior, flat_prior
 from dpjax.releases.released import Released
 
@@ -60,7 +60,7 @@ def tree_posterior(
     n² numbers a variable.
 
     Args:
-        released: noisy family counts, by DiscreteLaplace, SplitLaplace or Laplace,
+        released: noisy node tables, by DiscreteLaplace, SplitLaplace or Laplace,
             with a public n.
         prior: Dirichlet parameter of every cell, > 0; or, by variable, of each.
         tolerance: posterior mass that may be too small for floating-point numbers,
@@ -102,11 +102,11 @@ def check_tree(released: Released) -> int:
         ValueError: if it is not, with the reason.
     """
     laplace_law(released)
-    statistic = family_counts(released)
+    statistic = network_counts(released)
     trees = None if statistic is None else grow(statistic.network)
     if trees is None or released.n is None:
         raise ValueError(
-            "`released` must be of the family counts of a tree of binary variables, "
+            "`released` must be of the counts of a tree of binary variables, "
             "with a public n: use `point_estimate` or `gibbs_posterior`."
         )
     try:

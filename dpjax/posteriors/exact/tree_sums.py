@@ -1,4 +1,4 @@
-"""Sums over the hidden counts of trees, and what is asked of them."""
+"""Sums over the hidden counts of trees, and laws from them."""
 
 __all__ = ["TreeSums"]
 
@@ -22,21 +22,13 @@ from dpjax.statistics import TableStatistic
 
 
 class TreeSums(eqx.Module):
-    """What is summed over: a release of trees, its law and a prior.
+    """A release of trees with hidden counts, its law and a prior."""
 
-    Args:
-        values: of the release.
-        law: of every number of it.
-        prior: laid out as the network's tables.
-        statistic: what was measured.
-        n: the number of records.
-    """
-
-    values: Float[Array, " m"]
-    law: LaplaceLaw
-    prior: Float[Array, " c"]
+    values: Float[Array, " m"]  # of the release
+    law: LaplaceLaw  # of every released number
+    prior: Float[Array, " c"]  # laid out as the network's tables
     statistic: TableStatistic = eqx.field(static=True)
-    n: int = eqx.field(static=True)
+    n: int = eqx.field(static=True)  # number of records
 
     @property
     def trees(self) -> tuple[Tree, ...]:
@@ -59,14 +51,14 @@ class TreeSums(eqx.Module):
         raise ValueError(f"`variable` must be one of the network's, got {variable}.")
 
     def totals(self, rows: int) -> Array:
-        """Of every row and column of `joint`."""
+        """The total of every row and column of `joint`."""
         if rows == 1:
             return jnp.full((1, 1), self.n, jnp.int32)
         counts = jnp.arange(self.n + 1, dtype=jnp.int32)
         return jnp.broadcast_to(counts[None], (rows, self.n + 1))
 
     def alpha(self, variable: int) -> Array:
-        """Of every row and level."""
+        """The prior of every row and level."""
         start, stop = self.statistic.layout.offsets[variable : variable + 2]
         return self.prior[start:stop].reshape(-1, 2)
 
@@ -74,7 +66,7 @@ class TreeSums(eqx.Module):
         """Weights of a variable's hidden counts, a row a level of its parent."""
         group = (variable,) if parent is None else (parent, variable)
         n, measured = self.n, self.statistic.measured
-        assert measured is not None  # as `family_counts` has it
+        assert measured is not None  # as `network_counts` has it
         shape = (1 if parent is None else 2, 2)
         size = 2 * shape[0]
         start = self.statistic.layout.offsets[variable]
@@ -96,7 +88,7 @@ class TreeSums(eqx.Module):
 
     @jax.jit
     def moments(self) -> tuple[Array, Array, Array, Array]:
-        """First and second moments, log-evidence, and a bound of what is omitted."""
+        """First and second moments, log-evidence, and a bound of the mass omitted."""
         laws, firsts, seconds = self.infer(), [], []
         for variable in range(len(self.statistic.variables)):
             joint, alpha = self.joint(laws, variable), self.alpha(variable)
@@ -136,7 +128,7 @@ class TreeSums(eqx.Module):
 
     @jax.jit
     def quantiles(self, q: Array) -> Float[Array, " c"]:
-        """Of all probabilities, one after the other."""
+        """The q-quantile of every probability, one after the other."""
         laws, parts = self.infer(), []
         for table in range(len(self.statistic.variables)):
 
@@ -150,7 +142,7 @@ class TreeSums(eqx.Module):
 
     @jax.jit
     def count_laws(self) -> tuple[Array, Float[Array, "c counts"]]:
-        """Of every cell, the least possible count, 0, and the law up to n."""
+        """For every cell, the least possible count, 0, and the law from there."""
         laws = self.infer()
         cells = [
             self._cell_law(laws, table, jnp.int32(i // 2), jnp.int32(i % 2))
@@ -194,7 +186,7 @@ class TreeSums(eqx.Module):
 
     @jax.jit
     def log_density(self, theta: Array, log_evidence: Array) -> Float[Array, ""]:
-        """By Bayes' rule: the prior's, and the release given the tables."""
+        """By Bayes' rule, from the law of the release given the tables."""
         rows = dirichlet_log_density(theta.reshape(-1, 2), self.prior.reshape(-1, 2))
         given = sum((law.log_evidence for law in self.infer(theta)), jnp.zeros(()))
         return rows.sum() + given - log_evidence

@@ -25,7 +25,7 @@ from jax.scipy.special import logsumexp
 from jaxtyping import Array, Float
 
 from dpjax.data.bayes_net import BayesNet
-from dpjax.posteriors.exact.convolution import full, valid
+from dpjax.posteriors.exact.convolution import valid
 from dpjax.posteriors.exact.rows import quotient
 
 
@@ -38,40 +38,26 @@ class Tree:
 
 
 class Branch(eqx.Module):
-    """Laws of the rows of a variable with a parent.
+    """Laws of the rows of a variable with a parent."""
 
-    Args:
-        given: law of the count of level 1 given the total, of both rows; a total a
-            column, that of row 0 being n less that of row 1.
-        message: log F of the parent's count.
-        missed: log of a bound of what the message leaves out.
-        coupling: g of the variable's own count, scaled.
-        reach: its expectation for every count of row 0 or 1, over that of the other.
-        joint: law of count and total, of both rows; columns as in `given`.
-    """
-
+    # Law of the count of level 1 given the total, of both rows; a total a column, that
+    # of row 0 being n less that of row 1.
     given: Float[Array, "rows counts totals"]
-    message: Float[Array, " totals"]
-    missed: Float[Array, " totals"]
-    coupling: Float[Array, " counts"]
+    message: Float[Array, " totals"]  # log F of the parent's count
+    missed: Float[Array, " totals"]  # log of a bound of what the message leaves out
+    coupling: Float[Array, " counts"]  # g of the variable's own count, scaled
+    # Its expectation for every count of row 0 or 1, over that of the other.
     reach: Float[Array, "rows counts totals"]
-    joint: Float[Array, "rows counts totals"]
+    joint: Float[Array, "rows counts totals"]  # of count and total; columns as `given`
 
 
 class TreeLaw(eqx.Module):
-    """The posterior of the hidden counts of a tree.
+    """The posterior of the hidden counts of a tree."""
 
-    Args:
-        root: law of the root's count of level 1.
-        branches: by variable.
-        log_evidence: log-probability of the release.
-        omitted: bound of the posterior mass that was too small to be summed.
-    """
-
-    root: Float[Array, " counts"]
-    branches: dict[int, Branch]
-    log_evidence: Float[Array, ""]
-    omitted: Float[Array, ""]
+    root: Float[Array, " counts"]  # law of the root's count of level 1
+    branches: dict[int, Branch]  # by variable
+    log_evidence: Float[Array, ""]  # log-probability of the release
+    omitted: Float[Array, ""]  # bound of the mass too small to be summed
 
 
 class Table(NamedTuple):
@@ -198,6 +184,7 @@ def _reach(law: Array, coupling: Array) -> Float[Array, "counts totals"]:
 def _law_of_own(branch: Branch, law_of_parent: Array) -> Float[Array, " counts"]:
     """Law of a variable's own count."""
     n = len(law_of_parent) - 1
-    sums = full(branch.given[0], branch.given[1])[: n + 1] * branch.coupling[:, None]
+    series = jnp.pad(branch.given[1], ((n, 0), (0, 0)))
+    sums = valid(branch.given[0], series, n + 1, at_once=8) * branch.coupling[:, None]
     ratio = quotient(law_of_parent, sums.sum(axis=0))
     return (sums * ratio[None]).sum(axis=1)

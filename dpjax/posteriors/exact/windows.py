@@ -28,13 +28,13 @@ _ALONE = 8  # a single row has no others to fill the processor's lanes with
 _SMALL = 256  # numbers of records up to which windows hold all counts
 _WIDER = 1.3
 
-Star = tuple[int, Sequence[tuple[int, int]]]
+Star = tuple[int, Sequence[tuple[int, int]]]  # levels of its hub; (leaves, levels)
 Fitted = TypeVar("Fitted")
-Fit = Callable[["Windows"], tuple[Fitted, Array]]
+Fit = Callable[["Windows"], tuple[Fitted, Array]]  # also the mass each part omits
 
 
 class TooExpensive(ValueError):
-    """Hidden counts that cannot be summed over at a bounded cost."""
+    """Raised where hidden counts cannot be summed over at a bounded cost."""
 
 
 @dataclass(frozen=True)
@@ -61,26 +61,16 @@ class Windows:
 
 
 def first_windows(
-    scale: float,
-    n: int | None,
-    tables: int,
-    records_tables: int,
-    tolerance: float,
+    scale: float,  # of the noise, in records
+    n: int | None,  # where it is public
+    tables: int,  # the least number of measured tables with the levels of a hub
+    records_tables: int,  # the number of measured tables
+    tolerance: float,  # posterior mass that may be outside
     *,
-    levels: int = 2,
-    largest: float = math.inf,
+    levels: int,  # the largest number of levels of a variable
+    largest: float = math.inf,  # guess of the largest of the hub's counts
 ) -> Windows:
-    """Windows that suffice for most releases.
-
-    Args:
-        scale: of the noise, in records.
-        n: the number of records, where it is public.
-        tables: the least number of measured tables with the levels of a hub.
-        records_tables: the number of measured tables.
-        tolerance: posterior mass that may be outside.
-        levels: the most that a leaf has.
-        largest: guess of the largest of the hub's counts.
-    """
+    """Windows that suffice for most releases."""
     if n is not None and n < _SMALL:
         return Windows(n + 1, n + 1, n + 1)
     nats = -math.log(tolerance)
@@ -100,7 +90,7 @@ def first_windows(
 def widen(
     windows: Windows, omitted: Sequence[float], tolerance: float, n: int | None
 ) -> Windows:
-    """Windows that are wider wherever too much was outside."""
+    """Windows that are wider wherever too much mass was outside."""
     losses = zip(_LOSSES, omitted, strict=True)
     wide = [name for name, loss in losses if not loss <= tolerance / 3]
     if n is None and "hub" in wide:
@@ -141,17 +131,9 @@ def widen_windows(
     stars: Sequence[Star],
     tolerance: float,
     n: int | None,
-    otherwise: str,
+    otherwise: str,  # the function to use where this is not possible
 ) -> Fitted:
     """The fit with windows that are widened until they omit little enough.
-
-    Args:
-        fit: a fit and the mass that each part of its windows omits, from windows.
-        windows: to start from.
-        stars: of each, the number of levels of its hub, and (leaves, levels) groups.
-        tolerance: posterior mass that may be outside.
-        n: the number of records, where it is public.
-        otherwise: the function to use where this is not possible.
 
     Raises:
         TooExpensive: if no windows at a bounded cost omit so little.

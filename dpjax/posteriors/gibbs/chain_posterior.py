@@ -14,28 +14,21 @@ from jaxtyping import Array, Float, Real
 from numpyro import diagnostics
 
 from dpjax._types import Key
-from dpjax.data.bayes_net import BayesNet
 from dpjax.noise.keys import study_key
+from dpjax.posteriors.base import ReleasedPosterior
 from dpjax.posteriors.plug_in import rows_log_density
 from dpjax.posteriors.sampled import DrawnPosterior
-from dpjax.releases.released import Released
 
 Tables = dict[str, Array]
 
 
 @dataclass(frozen=True)
 class ChainSampler:
-    """A function that draws from a posterior by Markov chains.
+    """A function that draws from a posterior by Markov chains."""
 
-    Args:
-        method: its name in `METHODS`.
-        infer: the function, of a key, a release, a prior and the settings.
-        settings: further arguments by name.
-    """
-
-    method: str
-    infer: Callable[..., "ChainPosterior"]
-    settings: tuple[tuple[str, int | None], ...]
+    method: str  # its name in `METHODS`
+    infer: Callable[..., "ChainPosterior"]  # of key, release, prior and settings
+    settings: tuple[tuple[str, int | None], ...]  # further arguments by name
 
 
 class ChainDiagnostics(eqx.Module):
@@ -60,7 +53,7 @@ class ChainDiagnostics(eqx.Module):
         return jnp.stack([table.min() for table in self.effective_size.values()]).min()
 
 
-class ChainPosterior(DrawnPosterior):
+class ChainPosterior(DrawnPosterior, ReleasedPosterior):
     """Draws of Markov chains from the posterior of a network given a noisy release.
 
     Args:
@@ -82,8 +75,6 @@ class ChainPosterior(DrawnPosterior):
         Post-processing of a release: costs nothing, with any number of draws.
     """
 
-    released: Released
-    prior: Float[Array, " m"]
     samples: Float[Array, "chains draws m"]
     statistic: Real[Array, "chains draws s"] | None
     n: Real[Array, "chains draws"]
@@ -91,13 +82,8 @@ class ChainPosterior(DrawnPosterior):
     sampler: ChainSampler = eqx.field(static=True)
 
     @property
-    def net(self) -> BayesNet:
-        """The network."""
-        return self.released.net
-
-    @property
     def method(self) -> str:
-        """That of the chains."""
+        """The method of the chains."""
         return self.sampler.method
 
     def chains(self) -> Tables:

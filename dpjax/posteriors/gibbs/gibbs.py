@@ -2,6 +2,7 @@
 
 __all__ = ["check_gibbs", "gibbs_posterior"]
 
+import contextlib
 from functools import partial
 
 import jax
@@ -156,12 +157,9 @@ def _capacity(released: Released, capacity: int | None) -> int:
 
 
 def _refuse_full(full: Array, capacity: int) -> None:
-    try:
-        refuse = bool(full)
-    except jax.errors.ConcretizationTypeError:
-        return
-    if refuse:
-        raise ValueError(
-            "`capacity` must be larger than the number of hidden records ever is, got "
-            f"{capacity}, which a chain reached: give a larger one."
-        )
+    with contextlib.suppress(jax.errors.ConcretizationTypeError):
+        if full:
+            raise ValueError(
+                "`capacity` must be larger than the number of hidden records ever is, "
+                f"got {capacity}, which a chain reached: give a larger one."
+            )

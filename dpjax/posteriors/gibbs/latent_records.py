@@ -158,7 +158,7 @@ def check_capacity(capacity: int, released: Released) -> None:
 def _replace(
     released: Released, state: LatentRecords, proposals: Array, log_uniforms: Array
 ) -> tuple[LatentRecords, Array]:
-    """Every record offered another in turn, and how many of n were taken, as a part."""
+    """Offer every record another one in turn; also the part of n that was accepted."""
     statistic, law = released.counted, law_of(released)
     hidden = jnp.arange(state.records.shape[0], dtype=jnp.int32) < state.n
 
@@ -249,7 +249,7 @@ def _measure(statistic: TableStatistic, records: Array, n: Array) -> Array:
 
 
 def _contributions(statistic: TableStatistic, records: Array) -> Array:
-    """What each record adds to the statistic."""
+    """The contribution of each record to the statistic."""
     return jax.vmap(lambda record: statistic.measure(record[None]))(records)
 
 
