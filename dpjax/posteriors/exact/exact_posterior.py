@@ -25,8 +25,7 @@ from dpjax._types import Key
 from dpjax.posteriors.base import ReleasedPosterior
 from dpjax.posteriors.exact import star_predictions
 from dpjax.posteriors.exact.cell_laws import CellLaw
-from dpjax.posteriors.exact.star_sums import InferredStars, StarSums
-from dpjax.posteriors.exact.stars import Component, stars
+from dpjax.posteriors.exact.star_sums import Component, InferredStars, StarSums, stars
 from dpjax.posteriors.exact.windows import (
     Windows,
     first_windows,
@@ -42,8 +41,8 @@ from dpjax.releases.released import Released
 class Inferred(Protocol):
     """The laws of the tables of a network, from sums over its hidden counts."""
 
-    def marginal(self, table: int, place: int) -> CellLaw:
-        """The law of the probability at a place of the layout, in a table."""
+    def marginal(self, place: int) -> CellLaw:
+        """The law of the probability at a place of the layout."""
         ...
 
     def quantiles(self, q: Array) -> Array:
@@ -94,8 +93,7 @@ class SummedPosterior(ReleasedPosterior):
                 f"`cell` must be indices of a cell of a table {shape}: the levels of "
                 f"the parents of {name!r}, in order, then its own."
             ) from None
-        start = self.net.layout.offsets[table]
-        return self._inferred().marginal(table, start + int(place))
+        return self._inferred().marginal(self.net.layout.offsets[table] + int(place))
 
     def hidden_counts(self) -> dict[str, tuple[Array, Array]]:
         """By table, the first count of each cell's window, and the law from there on.

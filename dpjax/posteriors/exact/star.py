@@ -31,13 +31,7 @@ from dpjax.posteriors.exact.rows import (
     totals,
     window_weights,
 )
-from dpjax.posteriors.exact.star_bounds import (
-    cell_tails,
-    guess_records,
-    hub_tails,
-    outside,
-)
-from dpjax.posteriors.exact.stars import Leaves, Star
+from dpjax.posteriors.exact.stars import Leaves, Star, cell_tails
 from dpjax.posteriors.exact.windows import Windows
 
 _NEGLIGIBLE = 1e-14  # mass of hub counts that leaves need not look at, on either side
@@ -88,7 +82,7 @@ def infer(star: Star, windows: Windows) -> StarLaw:
         logs += _by_level(message, group)
         above += _by_level(bound, group)
         parts.append((group, rows, other, sums))
-    tails = hub_tails(star, lowest, windows.hub)
+    tails = star.hub_tails(lowest, windows.hub)
 
     def as_hub(logs: Array) -> Rows:
         row = star.alpha[:, None], tilt, star.given
@@ -118,7 +112,7 @@ def _missed(
     hub, _, evidence_above = _infer_hub(bound, first, records)
     law_above = hub.counts()[..., 0]
     share = jnp.where(law_above > 0, -jnp.expm1(gap), 0)
-    odds = jnp.exp(outside(star, bound, first, records) - evidence_above)
+    odds = jnp.exp(star.outside(bound, first, records) - evidence_above)
     return (law_above * share).sum(), jnp.where(odds < 1, odds, 1)
 
 
@@ -172,7 +166,7 @@ def _first_record(star: Star, length: int) -> Int32[Array, ""]:
     """The first number of records of its window."""
     if star.n is not None:
         return star.n
-    middle = jnp.round(guess_records(star)).astype(jnp.int32)
+    middle = jnp.round(star.guess_records()).astype(jnp.int32)
     return jnp.maximum(middle - length // 2, 0)
 
 

@@ -14,8 +14,7 @@ from jaxtyping import Array, Float, Integer
 from dpjax.posteriors.exact.convolution import take, valid
 from dpjax.posteriors.exact.rows import RowLaws, quotient
 from dpjax.posteriors.exact.star import StarLaw
-from dpjax.posteriors.exact.star_sums import InferredStars
-from dpjax.posteriors.exact.stars import Component
+from dpjax.posteriors.exact.star_sums import Component, InferredStars
 
 _NUMBERS_AT_ONCE = 1 << 22  # bounds memory, whatever the number of records
 

@@ -1,6 +1,17 @@
 """Sums over the hidden counts of a network of stars, and laws from them."""
 
-__all__ = ["InferredStars", "StarSums", "marginal", "quantiles", "rank_in"]
+__all__ = [
+    "Component",
+    "InferredStars",
+    "StarSums",
+    "marginal",
+    "quantiles",
+    "rank_in",
+    "stars",
+]
+
+from collections import defaultdict
+from dataclasses import dataclass
 
 import equinox as eqx
 import jax
@@ -11,16 +22,35 @@ from jax import lax
 from jaxtyping import Array, Float, Int, Int32
 
 from dpjax._types import Key
+from dpjax.data.bayes_net import BayesNet
 from dpjax.noise import LaplaceLaw
 from dpjax.posteriors.exact.cell_laws import CellLaw, cell_law
 from dpjax.posteriors.exact.rows import RowLaws
 from dpjax.posteriors.exact.star import StarLaw, guess_hub, infer
-from dpjax.posteriors.exact.stars import Component, Leaves, Star, cells_of, stars
+from dpjax.posteriors.exact.stars import Leaves, Star
 from dpjax.posteriors.exact.windows import Windows
 from dpjax.posteriors.plug_in import draw_tables, rows_log_density
 from dpjax.statistics import TableStatistic
+from dpjax.tables.layout import TableLayout
 
 _RELEASES_AT_ONCE = 8  # of a stack: more leave the cache
+
+
+@dataclass(frozen=True)
+class Component:
+    """A variable without parents, and others whose only parent it is."""
+
+    hub: int
+    leaves: tuple[tuple[int, ...], ...]  # in groups of equally many levels
+
+    def places(self, layout: TableLayout) -> list[np.ndarray]:
+        """Indices of hub and groups of leaves in a vector: (cells, leaves, levels)."""
+        size = layout.sizes[self.hub]
+        hub = _cells([layout.offsets[self.hub]], 1, size)
+        return [hub] + [
+            _cells([layout.offsets[i] for i in group], size, layout.sizes[group[0]])
+            for group in self.leaves
+        ]
 
 
 class StarSums(eqx.Module):
@@ -54,7 +84,7 @@ class StarSums(eqx.Module):
         groups = []
         for leaves, alpha in zip(component.leaves, places, strict=True):
             starts = [measured.offsets[tables[component.hub, i]] for i in leaves]
-            noisy = cells_of(starts, alpha.shape[2], alpha.shape[0])
+            noisy = _cells(starts, alpha.shape[2], alpha.shape[0])
             law = self.law.of(np.array(starts, np.int32)[:, None])
             groups.append(Leaves(self.values[noisy].astype(float), prior[alpha], law))
         return Star(
@@ -146,8 +176,8 @@ class InferredStars(eqx.Module):
             evidence, omitted = evidence + law.log_evidence, omitted + law.omitted
         return first, second, evidence, omitted
 
-    def marginal(self, table: int, place: int) -> CellLaw:
-        """The law of the probability at a place of the layout, in a table."""
+    def marginal(self, place: int) -> CellLaw:
+        """The law of the probability at a place of the layout."""
         for places, group in self.groups():
             found = np.flatnonzero(places.reshape(-1) == place)
             if found.size:
@@ -229,3 +259,29 @@ def rank_in(
     cell, row = jnp.asarray(index)[:, place]
     below = lax.switch(jnp.asarray(owner)[place], branches, (cell, row))
     return below, sum((law.omitted for law in inferred.laws), jnp.zeros(3))
+
+
+def stars(net: BayesNet | None) -> tuple[Component, ...] | None:
+    """The network's components, or None if some component is not a star."""
+    if net is None:
+        return None
+    children = defaultdict(list)
+    for i, parents in enumerate(net.parents):
+        if len(parents) > 1 or any(net.parents[parent] for parent in parents):
+            return None
+        for parent in parents:
+            children[parent].append(i)
+    found = []
+    for hub in (i for i, parents in enumerate(net.parents) if not parents):
+        groups = defaultdict(list)
+        for leaf in children[hub]:
+            groups[net.sizes[leaf]].append(leaf)
+        found.append(Component(hub, tuple(map(tuple, groups.values()))))
+    return tuple(found)
+
+
+def _cells(starts: list[int], rows: int, levels: int) -> np.ndarray:
+    """Indices of the cells of tables of one shape: (levels, tables, rows)."""
+    cells = np.arange(rows * levels).reshape(rows, levels)
+    places = np.asarray(starts)[:, None, None] + cells[None]
+    return places.transpose(2, 0, 1).astype(np.int32)

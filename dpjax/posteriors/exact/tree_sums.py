@@ -2,6 +2,7 @@
 
 __all__ = ["TreeSums"]
 
+import bisect
 from functools import partial
 
 import equinox as eqx
@@ -105,9 +106,11 @@ class TreeSums(eqx.Module):
         omitted = sum((law.omitted for law in laws), jnp.zeros(()))
         return jnp.concatenate(firsts), jnp.concatenate(seconds), evidence, omitted
 
-    def marginal(self, table: int, place: int) -> CellLaw:
-        """The law of the probability at a place of the layout, in a table."""
-        row, level = divmod(place - self.statistic.layout.offsets[table], 2)
+    def marginal(self, place: int) -> CellLaw:
+        """The law of the probability at a place of the layout."""
+        offsets = self.statistic.layout.offsets
+        table = bisect.bisect_right(offsets, place) - 1
+        row, level = divmod(place - offsets[table], 2)
         return self._marginal(table, jnp.int32(row), jnp.int32(level))
 
     @partial(jax.jit, static_argnames="table")

@@ -170,7 +170,7 @@ def _replace(
         def one_record(total, inputs):
             move, hidden, log_uniform = inputs
             moved = total + move
-            # Number by number: what does not move cancels without rounding.
+            # Number by number: those that do not change cancel without rounding.
             gains = law.log_prob(released.values, moved)
             gains = gains - law.log_prob(released.values, total)
             accepted = hidden & (log_uniform < gains.sum())
@@ -180,7 +180,7 @@ def _replace(
 
     inputs = (state.records, proposals, hidden, log_uniforms)
     total, accepted = _over_blocks(one_block, state.statistic, inputs, statistic)
-    # Records that wait are not in the statistic: their law is the tables' alone.
+    # Further records are not in the statistic: their law is that of the tables.
     taken = (accepted | ~hidden)[:, None]
     records = jnp.where(taken, proposals, state.records)
     part = accepted.sum().astype(float) / jnp.maximum(state.n, 1).astype(float)
@@ -188,16 +188,14 @@ def _replace(
 
 
 def _resize(key: Key, released: Released, state: LatentRecords) -> LatentRecords:
-    r"""Draw n anew: the sum of all births and deaths that could follow each other.
+    r"""Draw n anew from its exact conditional law.
 
     The prior of n is flat on n ≥ 0 and, given n and the tables, records are independent
-    draws from the tables. So are those that wait, of which the release says nothing:
-    with them the joint law is $p(\theta) \prod_{i \le C} p(x_i | \theta) q(s | t_n)$
-    with $t_n$ the statistic of the first n, and that of n given all else is
-    proportional to $q(s | t_n)$. To add the next record or drop the last one has the
-    ratio $q(s | t_{n \pm 1}) / q(s | t_n)$, at least $e^{-\epsilon}$, with no factor
-    of n, since the records are in an order; here the whole chain of such moves is
-    drawn from its limit at once, as the largest of $\ln q(s | t_n)$ plus Gumbel noise.
+    draws from the tables. So are the further ones, on which the release does not
+    depend: the joint law is $p(\theta) \prod_{i \le C} p(x_i | \theta) q(s | t_n)$ with
+    $t_n$ the statistic of the first n, and that of n given all else is proportional to
+    $q(s | t_n)$, with no factor of n, since the records are in an order. The largest of
+    all $\ln q(s | t_n)$ plus Gumbel noise is a draw from it.
     """
     statistic = released.counted
     gumbels = jr.gumbel(key, (state.records.shape[0] + 1,))
