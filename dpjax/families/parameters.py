@@ -16,6 +16,9 @@ __all__ = [
 
 from typing import Any, NamedTuple
 
+import jax.numpy as jnp
+from jaxtyping import Array
+
 from dpjax._private import shapes_only
 
 Number = Any  # of a prior usually a number, of a posterior an array
@@ -27,6 +30,12 @@ class BetaParameters(NamedTuple):
     successes: Number = 1.0
     failures: Number = 1.0
     __repr__ = shapes_only
+
+    @property
+    def concentration(self) -> Array:
+        """As of a Dirichlet law: of 0 and of 1."""
+        ends = self.failures, self.successes
+        return jnp.stack([jnp.asarray(x, float) for x in ends])
 
 
 class DirichletParameters(NamedTuple):

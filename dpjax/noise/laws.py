@@ -26,6 +26,10 @@ class NoiseLaw(eqx.Module):
     ) -> Float[Array, "*shape"]:
         """Log-probability of every released number."""
 
+    def as_laplace(self) -> "LaplaceLaw | None":
+        """The same law as a Laplace law; None if it is of another kind."""
+        return None
+
 
 class LaplaceLaw(NoiseLaw):
     """The law of Laplace noise, discrete or continuous.
@@ -37,6 +41,10 @@ class LaplaceLaw(NoiseLaw):
 
     rate: Scalars
     discrete: bool = eqx.field(static=True)
+
+    def as_laplace(self) -> "LaplaceLaw":
+        """This law."""
+        return self
 
     def of(self, places: int | slice | np.ndarray) -> "LaplaceLaw":
         """The law of the numbers at these places."""

@@ -62,14 +62,13 @@ from dpjax.posteriors.exact.proportions import (
     ProportionsPosterior,
     proportions_posterior,
 )
-from dpjax.posteriors.exact.star_inputs import Windows
 from dpjax.posteriors.exact.star_sums import rank_in
 from dpjax.posteriors.exact.tree_posterior import (
     TreePosterior,
     check_tree,
     tree_posterior,
 )
-from dpjax.posteriors.exact.windows import TooExpensive, widen
+from dpjax.posteriors.exact.windows import TooExpensive, Windows, widen
 from dpjax.posteriors.families.family_posterior import (
     NoiseAwareFamilyPosterior,
     family_posterior,

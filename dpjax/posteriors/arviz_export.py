@@ -1,4 +1,4 @@
-"""Posteriors for ArviZ: the one module that touches it."""
+"""Export of posteriors to ArviZ: the one module that imports it."""
 
 __all__ = ["to_arviz"]
 
@@ -27,9 +27,9 @@ def to_arviz(key: Key, posterior: Posterior, draws: int = 1000) -> Any:
 
     Args:
         key: typed.
-        posterior: any of dpjax's. Of Markov chains over a network the chains' own draws
-            are exported, and `key` and `draws` are not used.
-        draws: independent ones of any other posterior, as one chain.
+        posterior: any of dpjax's. The draws of Markov chains over a network are
+            exported as they are, and `key` and `draws` are not used.
+        draws: how many independent draws of any other posterior, as one chain.
 
     Returns:
         `arviz.InferenceData` before ArviZ 1.0, `xarray.DataTree` after. The axes of a
@@ -52,21 +52,15 @@ def to_arviz(key: Key, posterior: Posterior, draws: int = 1000) -> Any:
         drawn = drawn if isinstance(drawn, dict) else {"parameter": drawn}
         values = {name: value[None] for name, value in drawn.items()}
     arrays = {name: np.asarray(value) for name, value in values.items()}
-    axes = {}
-    if isinstance(posterior, NetworkPosterior):
-        axes = {"dims": _dims(posterior.net), "coords": _coords(posterior.net)}
+    axes = _axes(posterior.net) if isinstance(posterior, NetworkPosterior) else {}
     if int(az.__version__.split(".")[0]) >= 1:
         return az.from_dict({"posterior": arrays}, **axes)
     return az.from_dict(posterior=arrays, **axes)
 
 
-def _dims(net: BayesNet) -> dict[str, list[str]]:
+def _axes(net: BayesNet) -> dict[str, dict[str, list]]:
     """Axes of every table: no axis may have the name of the table itself."""
-    return {
-        net.names[family[-1]]: [f"{net.names[i]}_level" for i in family]
-        for family in net.families
-    }
-
-
-def _coords(net: BayesNet) -> dict[str, list]:
-    return {f"{x.name}_level": list(x.levels) for x in net.variables}
+    axes = [f"{name}_level" for name in net.names]
+    dims = {net.names[group[-1]]: [axes[i] for i in group] for group in net.families}
+    levels = [list(variable.levels) for variable in net.variables]
+    return {"dims": dims, "coords": dict(zip(axes, levels, strict=True))}

@@ -1,6 +1,6 @@
-"""The contract of a posterior, and what the posteriors of all networks share."""
+"""The contract of posteriors, and base classes for those of networks."""
 
-__all__ = ["FamilyPosterior", "NetworkPosterior", "Posterior"]
+__all__ = ["FamilyPosterior", "NetworkPosterior", "Posterior", "ReleasedPosterior"]
 
 import abc
 from collections.abc import Mapping
@@ -19,6 +19,7 @@ from dpjax.data.schema import as_records
 from dpjax.families.conjugate_base import FamilyPosterior, Posterior, probability
 from dpjax.posteriors import prediction
 from dpjax.posteriors.priors import flatten
+from dpjax.releases.released import Released
 from dpjax.tables.counts import count
 
 
@@ -29,9 +30,9 @@ class NetworkPosterior(Posterior):
     last. Methods go under `equinox.filter_jit`, such as
     `filter_jit(posterior.sample)(key)`, unless they say that they run on the host.
 
-    A subclass says what it knows of the vector of all probabilities, laid out as
-    `net.layout`: `_mean`, `_sd`, `_quantile`, `_draw`, `_log_density` and `_updated`.
-    Records are scored with the expected tables unless it says otherwise.
+    A subclass answers for the vector of all probabilities, laid out as `net.layout`:
+    `_mean`, `_sd`, `_quantile`, `_draw`, `_log_density` and `_updated`. Records are
+    scored with the expected tables unless it overrides `_predict` and `_score`.
     """
 
     if TYPE_CHECKING:
@@ -171,3 +172,20 @@ class NetworkPosterior(Posterior):
 
     def _by_name(self, vector: Array) -> dict[str, Array]:
         return dict(zip(self.net.names, self.net.layout.split(vector), strict=True))
+
+
+class ReleasedPosterior(NetworkPosterior):
+    """The law of all tables of a network, given a release and a Dirichlet prior.
+
+    Args:
+        released: the release.
+        prior: Dirichlet parameters of every cell, laid out as `net.layout`.
+    """
+
+    released: Released
+    prior: Float[Array, "*stack c"]
+
+    @property
+    def net(self) -> BayesNet:
+        """The network."""
+        return self.released.net

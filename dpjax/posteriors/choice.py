@@ -1,4 +1,4 @@
-"""From a release to its posterior, by the best method of inference there is for it."""
+"""`posterior`: the posterior of a release, by the best method that suits it."""
 
 __all__ = ["posterior"]
 
@@ -100,7 +100,7 @@ def posterior(
 def _candidates(
     released: Released, method: str | None, noise_aware: bool
 ) -> list[type[InferenceMethod]]:
-    """Methods that suit the release, those to be tried first at the start."""
+    """Methods that suit the release, in the order in which they are tried."""
     if method is None:
         kinds = [METHODS[kind] for kind in METHODS]
         if not noise_aware:
@@ -120,17 +120,19 @@ def _candidates(
             f"{method!r}."
         )
     if not chosen.suits(released):
-        suitable = ", ".join(kind for kind in METHODS if METHODS[kind].suits(released))
         raise ValueError(
             f"`method` must suit the release, got {method!r}: use "
-            f"{suitable or 'another release'}."
+            f"{_suitable(released) or 'another release'}."
         )
     return [chosen]
 
 
+def _suitable(released: Released) -> str:
+    return ", ".join(kind for kind in METHODS if METHODS[kind].suits(released))
+
+
 def _none_suits(released: Released) -> ValueError:
-    suitable = ", ".join(kind for kind in METHODS if METHODS[kind].suits(released))
-    if suitable:
+    if suitable := _suitable(released):
         return ValueError(f"`method` must be given for this release: use {suitable}.")
     return ValueError(
         "`released` must be for a network or of an exponential family, by a mechanism "

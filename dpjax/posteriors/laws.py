@@ -1,6 +1,6 @@
-"""What a release says of the law of its noise, and of its statistic."""
+"""The law of a release's noise, and its statistic, as inference needs them."""
 
-__all__ = ["family_counts", "laplace_law", "laplace_scale", "law_of"]
+__all__ = ["laplace_law", "laplace_scale", "law_of", "network_counts"]
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -33,8 +33,9 @@ def laplace_law(released: Released) -> LaplaceLaw:
     Raises:
         ValueError: if it is not.
     """
-    law = law_of(released).noise(jnp.shape(released.values))
-    if not isinstance(law, LaplaceLaw):
+    noise = law_of(released).noise(jnp.shape(released.values))
+    law = None if noise is None else noise.as_laplace()
+    if law is None:
         raise ValueError(
             "`released` must have Laplace noise, got "
             f"{type(released.mechanism).__name__}: `gibbs_posterior` takes any law."
@@ -43,19 +44,15 @@ def laplace_law(released: Released) -> LaplaceLaw:
 
 
 def laplace_scale(released: Released) -> Float[Array, "*batch m"]:
-    """Scale of the noise of each number.
-
-    Raises:
-        ValueError: if the noise is not Laplace, discrete or continuous.
-    """
+    """Scale of the Laplace noise of each number; raises as `laplace_law`."""
     return 1 / jnp.asarray(laplace_law(released).rate)
 
 
-def family_counts(released: Released) -> TableStatistic | None:
+def network_counts(released: Released) -> TableStatistic | None:
     """The statistic, if it is the counts of a network's variables with their parents.
 
-    None if some such table is neither measured nor part of a measured one, or something
-    else is measured.
+    None if some such table is neither measured nor part of a measured one, or another
+    table is measured.
     """
     statistic = released.statistic
     if not isinstance(statistic, TableStatistic):

@@ -20,9 +20,8 @@ from dpjax.posteriors.exact.proportions import check_proportions, proportions_po
 from dpjax.posteriors.exact.tree_posterior import check_tree, tree_posterior
 from dpjax.posteriors.families.family_inference import check_family
 from dpjax.posteriors.families.family_posterior import family_posterior
-from dpjax.posteriors.gibbs.gibbs import gibbs_posterior
+from dpjax.posteriors.gibbs.gibbs import check_gibbs, gibbs_posterior
 from dpjax.posteriors.gibbs.normal_model import check_normal, normal_posterior
-from dpjax.posteriors.laws import law_of
 from dpjax.posteriors.plug_in import plug_in_posterior
 from dpjax.posteriors.sampled import SampledParameters, SampledPosterior
 from dpjax.releases.released import Released
@@ -30,7 +29,7 @@ from dpjax.statistics import FamilyStatistic
 
 
 class InferenceMethod(abc.ABC):
-    """A method of inference: which releases it is for, and what it makes of them.
+    """A method of inference: which releases it suits, and their posteriors.
 
     A method of one's own is a subclass, added to `METHODS`: then `posterior` uses it.
     """
@@ -84,80 +83,52 @@ class _Samples(InferenceMethod):
     def infer(
         cls, released: Released, prior: Any, key: Key, increment: Scalar
     ) -> Posterior:
-        mechanism = released.mechanism
-        assert isinstance(mechanism, ParameterMechanism)
         if prior is not None or increment != 0:
             raise ValueError(
                 "`prior` and `increment` must not be given with released samples, "
                 "which were drawn with a prior of their own."
             )
+        mechanism = released.mechanism
+        assert isinstance(mechanism, ParameterMechanism)
         values, names = mechanism.parameters(released.values), mechanism.parameter_names
         if names is not None:
             return SampledParameters(names, values)
         return SampledPosterior(released.net, jnp.atleast_2d(values))
 
 
-class _Checked(InferenceMethod):
-    """A function for releases that pass a check; chains take a key first."""
+def _add(
+    name: str,
+    place: int | None,
+    check: Callable[[Released], object],
+    function: Callable[..., Posterior],
+    chains: bool = False,
+) -> None:
+    """Add a function for releases that pass a check; chains take a key first."""
 
-    check: ClassVar[Callable[[Released], object]]
-    function: ClassVar[Callable[..., Posterior]]
-    chains: ClassVar[bool] = False
+    class Checked(InferenceMethod):
+        kind, rank = name, place
 
-    @classmethod
-    def suits(cls, released: Released) -> bool:
-        return _passes(cls.check, released)
+        @classmethod
+        def suits(cls, released: Released) -> bool:
+            return _passes(check, released)
 
-    @classmethod
-    def infer(
-        cls, released: Released, prior: Any, key: Key, increment: Scalar
-    ) -> Posterior:
-        given = (key, released) if cls.chains else (released,)
-        return cls.function(*given) if prior is None else cls.function(*given, prior)
+        @classmethod
+        def infer(
+            cls, released: Released, prior: Any, key: Key, increment: Scalar
+        ) -> Posterior:
+            given = (key, released) if chains else (released,)
+            return function(*given) if prior is None else function(*given, prior)
 
-
-@METHODS.add
-class _Exact(_Checked):
-    kind, rank = "exact", 10
-    check, function = staticmethod(check_exact), staticmethod(exact_posterior)
-
-
-@METHODS.add
-class _Tree(_Checked):
-    kind, rank = "exact-tree", 20
-    check, function = staticmethod(check_tree), staticmethod(tree_posterior)
+    METHODS.add(Checked)
 
 
-@METHODS.add
-class _Proportions(_Checked):
-    kind, rank = "exact-proportions", 30
-    check = staticmethod(check_proportions)
-    function = staticmethod(proportions_posterior)
-
-
-@METHODS.add
-class _Estimate(_Checked):
-    kind, rank = "point-estimate", 40
-    check, function = staticmethod(check_estimate), staticmethod(point_estimate)
-
-
-@METHODS.add
-class _HiddenTotals(_Checked):
-    kind, rank, chains = "hidden-totals", 50, True
-    check, function = staticmethod(check_family), staticmethod(family_posterior)
-
-
-@METHODS.add
-class _Gibbs(_Checked):
-    kind, chains = "gibbs", True
-    check = staticmethod(lambda released: (law_of(released), _network(released)))
-    function = staticmethod(gibbs_posterior)
-
-
-@METHODS.add
-class _Normal(_Checked):
-    kind, chains = "normal", True
-    check, function = staticmethod(check_normal), staticmethod(normal_posterior)
+_add("exact", 10, check_exact, exact_posterior)
+_add("exact-tree", 20, check_tree, tree_posterior)
+_add("exact-proportions", 30, check_proportions, proportions_posterior)
+_add("point-estimate", 40, check_estimate, point_estimate)
+_add("hidden-totals", 50, check_family, family_posterior, chains=True)
+_add("gibbs", None, check_gibbs, gibbs_posterior, chains=True)
+_add("normal", None, check_normal, normal_posterior, chains=True)
 
 
 @METHODS.add
@@ -168,7 +139,7 @@ class _PlugIn(InferenceMethod):
     def suits(cls, released: Released) -> bool:
         if isinstance(released.statistic, FamilyStatistic):
             return not isinstance(released.mechanism, ParameterMechanism)
-        return _passes(_network, released)
+        return _passes(lambda released: (released.net, released.counted), released)
 
     @classmethod
     def infer(
@@ -190,8 +161,3 @@ def _passes(check: Callable[[Released], object], released: Released) -> bool:
         check(released)
         return True
     return False
-
-
-def _network(released: Released) -> object:
-    """The network and the statistic, where noisy tables of a network were released."""
-    return released.net, released.counted

@@ -74,7 +74,7 @@ class PlugInPosterior(Unpickled, NetworkPosterior):
 
         Args:
             net: the network.
-            counts: of every family.
+            counts: of every node table.
             prior: Dirichlet parameter of every cell, > 0; or, by variable, of each.
 
         Raises:
@@ -86,7 +86,7 @@ class PlugInPosterior(Unpickled, NetworkPosterior):
                 f"`counts` must have shape ({net.layout.length},), got "
                 f"{jnp.shape(counts)}."
             )
-        return cls(net, _add(flat_prior(net, prior), counts))
+        return cls(net, flat_prior(net, prior) + jnp.asarray(counts, float))
 
     @property
     def method(self) -> str:
@@ -118,7 +118,7 @@ class PlugInPosterior(Unpickled, NetworkPosterior):
         return rows_log_density(self.concentration, theta, self.net.layout)
 
     def _updated(self, counts: Array, key: Key | None) -> "PlugInPosterior":
-        concentration = _add(self.concentration, counts)
+        concentration = self.concentration + counts
         return PlugInPosterior(self.net, concentration, self.clamped)
 
 
@@ -127,8 +127,8 @@ def plug_in_posterior(
 ) -> PlugInPosterior:
     """The Dirichlet posterior that treats the released counts as exact.
 
-    Each count is clamped to what is possible, [0, n] where n is public and [0, ∞) where
-    it is not. Nothing is renormalised; `clamped` says how many cells were outside.
+    Each count is clamped to [0, n] where n is public, and to [0, ∞) where it is not.
+    Nothing is renormalised; `clamped` is the number of cells that were outside.
 
     Args:
         released: a release for a Bayesian network.
@@ -157,16 +157,11 @@ def plug_in_posterior(
 # Compiled whole, for one program each instead of one for every operation in them.
 
 
-@jax.jit
-def _add(concentration: Array, counts: Array) -> Float[Array, " m"]:
-    return concentration + counts.astype(float)
-
-
 @partial(jax.jit, static_argnames="layout")
 def _update(
     prior: Array, counts: Array, increment: Array, n: Array | None, layout: TableLayout
 ) -> tuple[Array, Array]:
-    """The concentration, and how many counts were outside of what is possible."""
+    """The concentration, and how many counts were out of range."""
     counts = raise_total(layout, counts.astype(float), increment)
     valid = jnp.clip(counts, 0, None if n is None else n + increment)
     return prior + valid, jnp.sum(jnp.abs(valid - counts) > _ROUNDING)

@@ -1,4 +1,4 @@
-"""What conditional probability tables say about records, a bounded number at a time.
+"""Predictions from conditional probability tables, a bounded number at a time.
 
 Compiled functions of the tables' flat vector; the network is static.
 """
@@ -67,7 +67,7 @@ def log_likelihood(theta: Array, records: Array, net: BayesNet) -> Array:
 
 @partial(jax.jit, static_argnames=("net", "n"))
 def sample_records(key: Key, theta: Array, net: BayesNet, n: int) -> Array:
-    """Records (n, d), a variable after the other, parents first, by inversion.
+    """Draw records (n, d), one variable after the other, parents first, by inversion.
 
     A scan over variables padded to equal size: the program does not grow with their
     number. Padded levels have probability zero.

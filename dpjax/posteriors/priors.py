@@ -1,4 +1,4 @@
-"""Priors with more records, and tables by variable as one vector."""
+"""Priors as one vector, and after more records."""
 
 __all__ = ["Prior", "flat_prior", "flatten", "updated_prior"]
 
@@ -20,8 +20,8 @@ from dpjax.statistics import FamilyStatistic
 Prior = Scalar | Mapping[str, Array]
 
 
-def flat_prior(net: BayesNet, prior: Prior) -> Float[Array, " *m"]:
-    """One number, or one a cell."""
+def flat_prior(net: BayesNet, prior: Prior) -> Float[Array, " m"]:
+    """The Dirichlet parameter of every cell, laid out as `net.layout`."""
     if isinstance(prior, Mapping):
         flat = flatten(net, prior, "prior")
     elif (
@@ -34,7 +34,7 @@ def flat_prior(net: BayesNet, prior: Prior) -> Float[Array, " *m"]:
             f"{type(prior).__name__}."
         )
     positive(prior=flat)
-    return flat
+    return jnp.broadcast_to(flat, (net.layout.length,))
 
 
 def flatten(net: BayesNet, tables: Mapping[str, Array], argument: str) -> Array:

@@ -1,4 +1,4 @@
-"""Posterior samples as posteriors: averages over the draws."""
+"""Empirical posteriors of released samples and of other draws."""
 
 __all__ = ["DrawnPosterior", "SampledParameters", "SampledPosterior"]
 

@@ -1,9 +1,10 @@
-"""How uncertain an estimate is: expected information in logits, plus the prior's."""
+"""The normal approximation around an estimate, from expected information in logits."""
 
-__all__ = ["covariance", "deviations", "draw", "log_density", "quantiles"]
+__all__ = ["NormalLogits", "covariance"]
 
 from functools import partial
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import jax.random as jr
@@ -33,16 +34,12 @@ def covariance(
     The numbers have their covariance under the network, and noise with the information
     of the Laplace law, 1 / scale^2 each.
     """
-    rows = jnp.asarray(net.layout.rows)
-    together = (rows[:, None] == rows[None]).astype(theta.dtype)
+    together = _together(net, theta)
 
     def numbers(log_theta):
-        families = expected_tables(net.layout, log_theta)
-        return moments.mean(families)
+        return moments.mean(expected_tables(net.layout, log_theta))
 
-    log_theta = jnp.log(theta)
-    families = expected_tables(net.layout, log_theta)
-    mean, slopes = moments.mean(families), jax.jacrev(numbers)(log_theta)
+    mean, slopes = numbers(jnp.log(theta)), jax.jacrev(numbers)(jnp.log(theta))
     spread = n * jax.vmap(moments.mean)(slopes)
     moved = n * (slopes - (slopes @ together) * theta[None])
     strength = (prior @ together)[:, None] * together
@@ -60,54 +57,61 @@ def covariance(
     return cho_solve(cho_factor(information), unit)[: theta.size, : theta.size]
 
 
-@partial(jax.jit, static_argnames="net")
-def deviations(
-    theta: Float[Array, " c"], logits: Float[Array, "c c"], net: BayesNet
-) -> Float[Array, " c"]:
-    """Standard deviations of the tables, linearised, from the logits' covariance."""
-    rows = jnp.asarray(net.layout.rows)
-    together = (rows[:, None] == rows[None]).astype(theta.dtype)
-    slopes = jnp.diag(theta) - together * theta[:, None] * theta[None]
-    return jnp.sqrt(jnp.maximum(jnp.sum((slopes @ logits) * slopes, axis=1), 0))
+class NormalLogits(eqx.Module):
+    """The law of tables whose logits are normal around those of `theta`."""
 
+    net: BayesNet = eqx.field(static=True)
+    theta: Float[Array, " c"]
+    covariance: Float[Array, "c c"]  # of all logits
 
-@partial(jax.jit, static_argnames="net")
-def draw(
-    key: Key, theta: Float[Array, " c"], logits: Float[Array, "c c"], net: BayesNet
-) -> Float[Array, " c"]:
-    """Tables whose logits are normal around those of `theta`."""
-    root = jnp.linalg.cholesky(logits)
-    moved = jnp.log(theta) + root @ jr.normal(key, theta.shape, theta.dtype)
-    powers = jnp.exp(moved - net.layout.row_maxima(moved))
-    return powers / net.layout.row_sums(powers)
+    @jax.jit
+    def sd(self) -> Float[Array, " c"]:
+        """Standard deviations of the tables, linearised."""
+        theta = self.theta
+        slopes = jnp.diag(theta)
+        slopes = slopes - _together(self.net, theta) * theta[:, None] * theta[None]
+        variances = jnp.sum((slopes @ self.covariance) * slopes, axis=1)
+        return jnp.sqrt(jnp.maximum(variances, 0))
 
+    @jax.jit
+    def draw(self, key: Key) -> Float[Array, " c"]:
+        """One draw of all tables."""
+        layout, root = self.net.layout, jnp.linalg.cholesky(self.covariance)
+        noise = jr.normal(key, self.theta.shape, self.theta.dtype)
+        moved = jnp.log(self.theta) + root @ noise
+        powers = jnp.exp(moved - layout.row_maxima(moved))
+        return powers / layout.row_sums(powers)
 
-@partial(jax.jit, static_argnames="net")
-def log_density(
-    theta: Float[Array, " c"],
-    center: Float[Array, " c"],
-    logits: Float[Array, "c c"],
-    net: BayesNet,
-) -> Float[Array, ""]:
-    """Log-density of what `draw` draws around `center`, at `theta`.
+    @jax.jit
+    def log_prob(self, theta: Float[Array, " c"]) -> Float[Array, ""]:
+        """Log-density of the law of `draw`.
 
-    The log-ratios to the last cell of each row are normal; the Jacobian of a row is one
-    over the product of its probabilities.
-    """
-    last = np.diff(net.layout.rows, append=-1) != 0
-    ratios = np.eye(last.size)[~last]
-    ratios[np.arange(len(ratios)), np.flatnonzero(last)[net.layout.rows[~last]]] = -1
-    ratios = jnp.asarray(ratios, theta.dtype)
-    root = jnp.linalg.cholesky(ratios @ logits @ ratios.T)
-    off = solve_triangular(root, ratios @ jnp.log(theta / center), lower=True)
-    volume = jnp.log(jnp.diagonal(root)).sum() + jnp.log(theta).sum()
-    return -(off @ off) / 2 - len(ratios) / 2 * np.log(2 * np.pi) - volume
+        The log-ratios to the last cell of each row are normal; the Jacobian of a row is
+        one over the product of its probabilities.
+        """
+        rows = self.net.layout.rows
+        last = np.diff(rows, append=-1) != 0
+        ratios = np.eye(last.size)[~last]
+        ratios[np.arange(len(ratios)), np.flatnonzero(last)[rows[~last]]] = -1
+        ratios = jnp.asarray(ratios, theta.dtype)
+        root = jnp.linalg.cholesky(ratios @ self.covariance @ ratios.T)
+        moved = ratios @ jnp.log(theta / self.theta)
+        off = solve_triangular(root, moved, lower=True)
+        volume = jnp.log(jnp.diagonal(root)).sum() + jnp.log(theta).sum()
+        return -(off @ off) / 2 - len(ratios) / 2 * np.log(2 * np.pi) - volume
+
+    def quantile(self, q: Float[Array, ""]) -> Float[Array, " c"]:
+        """The q-quantile of each probability, with a normal law of its logit."""
+        return _quantiles(self.theta, self.sd(), q)
 
 
 @jax.jit
-def quantiles(
-    theta: Float[Array, "*batch c"], sd: Float[Array, "*batch c"], q: Float[Array, ""]
-) -> Float[Array, "*batch c"]:
-    """The q-quantile of each probability, its logit taken for normal."""
+def _quantiles(theta: Array, sd: Array, q: Array) -> Array:
     rest = 1 - theta
     return jax.nn.sigmoid(jnp.log(theta / rest) + ndtri(q) * sd / (theta * rest))
+
+
+def _together(net: BayesNet, theta: Array) -> Float[Array, "c c"]:
+    """1 where two cells are of the same row, else 0."""
+    rows = jnp.asarray(net.layout.rows)
+    return (rows[:, None] == rows[None]).astype(theta.dtype)

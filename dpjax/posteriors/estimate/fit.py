@@ -38,55 +38,49 @@ _FAR = 12.0  # logits: a row's smallest entry is at least about e^-24
 
 
 class Problem(NamedTuple):
-    """What is given: the release, its law and the prior; arrays may be traced.
+    """A release, its law and the prior; arrays may be traced."""
 
-    Attributes:
-        values: the released numbers, (m,).
-        scale: of the Laplace noise of each, (m,).
-        prior: Dirichlet parameter of every cell, (c,).
-        start: counts of every family to start from, at least 0, (c,).
-        n: number of records; where it is not public, only to start from.
-    """
+    moments: RecordMoments  # of the statistic
+    net: BayesNet
+    values: Float[Array, " m"]  # the released numbers
+    scale: Float[Array, " m"]  # of the Laplace noise of each
+    prior: Float[Array, " c"]  # Dirichlet parameter of every cell
+    start: Float[Array, " c"]  # counts of all node tables to start from
+    n: Float[Array, ""]  # where it is not public, only to start from
+    public_n: bool
 
-    values: Array
-    scale: Array
-    prior: Array
-    start: Array
-    n: Array
+    def mean_and_variance(self, tables: Array, n: Array) -> tuple[Array, Array]:
+        """Mean and variance of the exact numbers of n records, given marginal laws."""
+        first, second = self.moments.mean(tables), self.moments.second(tables)
+        return n * first, n * (second - (first * first if self.public_n else 0))
 
 
 class Fit(NamedTuple):
-    """What is found.
+    """An estimate."""
 
-    Attributes:
-        theta: estimated tables, (c,).
-        counts: estimated counts of every family, (c,).
-        n: number of records, public or estimated.
-        gradient: root mean square of the evidence bound's gradient at the end, in
-            posterior standard deviations.
-    """
-
-    theta: Float[Array, " c"]
-    counts: Float[Array, " c"]
-    n: Float[Array, ""]
+    theta: Float[Array, " c"]  # estimated tables
+    counts: Float[Array, " c"]  # estimated counts of all node tables
+    n: Float[Array, ""]  # number of records, public or estimated
+    # Root mean square of the evidence bound's gradient at the end, in posterior
+    # standard deviations.
     gradient: Float[Array, ""]
 
 
-def fit(
-    moments: RecordMoments, net: BayesNet, problem: Problem, public_n: bool, steps: int
-) -> Fit:
+def fit(problem: Problem, steps: int) -> Fit:
     """Estimate all tables of a network from one release."""
-    (theta, log_n), gradient = _variational(moments, net, problem, public_n, steps)
-    n = problem.n if public_n else jnp.exp(log_n)
-    counts = _expected_counts(moments, net, problem, theta, n, public_n)
-    n = n if public_n else counts[: net.layout.offsets[1]].sum()
+    layout = problem.net.layout
+    (theta, log_n), gradient = _variational(problem, steps)
+    n = problem.n if problem.public_n else jnp.exp(log_n)
+    counts = _expected_counts(problem, theta, n)
+    n = n if problem.public_n else counts[: layout.offsets[1]].sum()
     updated = problem.prior + counts
-    return Fit(updated / net.layout.row_sums(updated), counts, n, gradient)
+    return Fit(updated / layout.row_sums(updated), counts, n, gradient)
 
 
-def _variational(moments, net, problem, public_n, steps):
-    """Posterior mean of the tables and of log n, and how still the search ended."""
-    center, width = _initial(net, problem)
+def _variational(problem: Problem, steps: int):
+    """Posterior mean of the tables and of log n, and the gradient at the end."""
+    net = problem.net
+    center, width = _initial(problem)
     log_n = jnp.log(problem.n)
     noise = jnp.median(problem.scale) ** 2
     width_n = 1 / jnp.sqrt(1 + problem.n**2 / (problem.n + noise))
@@ -99,7 +93,7 @@ def _variational(moments, net, problem, public_n, steps):
     def objective(position, nodes):
         def at(node):
             logits, log_n = place(position, node)
-            return _log_posterior(moments, net, problem, logits, log_n, public_n)
+            return _log_posterior(problem, logits, log_n)
 
         return -jnp.mean(jax.vmap(at)(nodes)) - jnp.sum(position[1])
 
@@ -118,7 +112,7 @@ def _variational(moments, net, problem, public_n, steps):
 
 
 def _descend(slope, start: Array, steps: int) -> tuple[Array, Array]:
-    """Adam, its rate falling to 0 like a cosine: where it ends, and the mean gradient.
+    """Adam with a cosine schedule: the last position, and the mean gradient.
 
     Reference:
         Kingma & Ba (ICLR 2015), Algorithm 1.
@@ -140,32 +134,31 @@ def _descend(slope, start: Array, steps: int) -> tuple[Array, Array]:
     return position, cast(Array, memory.mu)
 
 
-def _initial(net: BayesNet, problem: Problem) -> tuple[Array, Array]:
+def _initial(problem: Problem) -> tuple[Array, Array]:
     """Logits to start from, and roughly how uncertain they are."""
+    layout = problem.net.layout
     scale = jnp.median(problem.scale)
     smooth = problem.prior + 0.5 * jnp.minimum(scale, problem.n) + problem.start
     information = problem.start**2 / (problem.start + scale**2)
     logits = jnp.log(smooth)
-    size = net.layout.row_sums(jnp.ones_like(logits))
-    centered = logits - net.layout.row_sums(logits) / size
+    size = layout.row_sums(jnp.ones_like(logits))
+    centered = logits - layout.row_sums(logits) / size
     return centered, 1 / jnp.sqrt(problem.prior + information)
 
 
-def _log_posterior(moments, net, problem, logits, log_n, public_n):
+def _log_posterior(problem: Problem, logits: Array, log_n: Array) -> Array:
     """Log-density in logits, up to a constant; a composite one over numbers."""
+    net = problem.net
     log_theta = _log_rows(net, logits)
-    n = problem.n if public_n else jnp.exp(log_n)
-    families = _expected(net, log_theta)
-    first, second = moments.mean(families), moments.second(families)
-    spread = n * (second - (first * first if public_n else 0))
-    law = number_log_prob(
-        problem.values, n * first, spread, problem.scale, moments.counts
-    )
+    n = problem.n if problem.public_n else jnp.exp(log_n)
+    mean, variance = problem.mean_and_variance(_expected(net, log_theta), n)
+    counts = problem.moments.counts
+    law = number_log_prob(problem.values, mean, variance, problem.scale, counts)
     # Rows of logits are known up to a constant: this keeps it near 0.
     size = net.layout.row_sums(jnp.ones_like(logits))
     loose = (net.layout.row_sums(logits) / size) ** 2 / size
     # A flat prior of n, in the coordinate log n; where that is not used, any law.
-    flat = -0.5 * (log_n - jnp.log(n)) ** 2 if public_n else log_n
+    flat = -0.5 * (log_n - jnp.log(n)) ** 2 if problem.public_n else log_n
     return law.sum() + (problem.prior * log_theta).sum() - 0.5 * loose.sum() + flat
 
 
@@ -177,7 +170,7 @@ def _log_rows(net: BayesNet, logits: Array) -> Array:
 
 @partial(jax.custom_vjp, nondiff_argnums=(0,))
 def _expected(net: BayesNet, log_theta: Array) -> Array:
-    """The marginal law of every family."""
+    """The marginal law of every node table."""
     return expected_tables(net.layout, log_theta)
 
 
@@ -194,44 +187,41 @@ _expected.defvjp(_expected_forward, _expected_backward)
 
 
 def _covariance(net: BayesNet, log_theta: Array, direction: Array) -> Array:
-    """Covariance of one record's families, times a vector."""
+    """Covariance of one record's node tables, times a vector."""
     tables = partial(expected_tables, net.layout)
     return jax.jvp(tables, (log_theta,), (direction,))[1]
 
 
-def _expected_counts(moments, net, problem, theta, n, public_n):
-    """The counts of all families given the release and the tables.
+def _expected_counts(problem: Problem, theta: Array, n: Array) -> Array:
+    """The counts of all node tables given the release and the tables.
 
     Linear in the residual: numbers have the network's covariance, and each the noise
     with which a linear estimate of it alone is that of its own law.
     """
-    log_theta = jnp.log(theta)
-    families = expected_tables(net.layout, log_theta)
-    first, second = moments.mean(families), moments.second(families)
-    spread = n * (second - (first * first if public_n else 0))
-    noise = _effective_noise(moments, problem, n * first, spread)
+    net, log_theta, observe = problem.net, jnp.log(theta), problem.moments.mean
+    tables = expected_tables(net.layout, log_theta)
+    mean, variance = problem.mean_and_variance(tables, n)
+    noise = _effective_noise(problem, mean, variance)
 
-    def to_families(vector):
-        (direction,) = jax.linear_transpose(moments.mean, families)(vector)
+    def spread(vector):
+        (direction,) = jax.linear_transpose(observe, tables)(vector)
         moved = n * _covariance(net, log_theta, direction)
-        return moved if public_n else moved + n * families * (families @ direction)
+        return moved if problem.public_n else moved + n * tables * (tables @ direction)
 
-    residual = problem.values - n * first
-    moved = _conjugate_gradients(
-        to_families, moments.mean, noise, residual, spread + noise
-    )
-    return jnp.maximum(n * families + moved, 0)
+    residual = problem.values - mean
+    moved = _conjugate_gradients(spread, observe, noise, residual, variance + noise)
+    return jnp.maximum(n * tables + moved, 0)
 
 
-def _effective_noise(moments, problem, mean, variance):
-    """The variance of normal noise that would draw each number in as its law does."""
+def _effective_noise(problem: Problem, mean: Array, variance: Array) -> Array:
+    """Variance of normal noise that shrinks each number as much as its law does."""
     off = problem.values - mean
     least = 0.05 * (problem.scale + jnp.sqrt(jnp.maximum(variance, 0)))
     off = jnp.where(off < 0, jnp.minimum(off, -least), jnp.maximum(off, least))
 
     def law(shift):
         return number_log_prob(
-            mean + off, mean + shift, variance, problem.scale, moments.counts
+            mean + off, mean + shift, variance, problem.scale, problem.moments.counts
         ).sum()
 
     drawn = variance * jax.grad(law)(jnp.zeros_like(mean)) / off  # Tweedie's formula
@@ -243,7 +233,7 @@ def _effective_noise(moments, problem, mean, variance):
 
 
 def _conjugate_gradients(spread, observe, noise, residual, diagonal):
-    """By how much a residual moves the families: spread (observe spread + noise)^-1.
+    """The shift of the counts by a residual: spread (observe spread + noise)^-1.
 
     The movement is summed up along the way, so that `spread` is compiled once.
     """
@@ -268,7 +258,7 @@ def _conjugate_gradients(spread, observe, noise, residual, diagonal):
 
 
 def _multipliers(size: int) -> np.ndarray:
-    """Odd 32-bit numbers, as unrelated as those of a hash: one a dimension."""
+    """Odd 32-bit numbers from a hash, one for each dimension."""
     numbers = np.arange(1, size + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     numbers ^= numbers >> np.uint64(30)
     numbers *= np.uint64(0xBF58476D1CE4E5B9)

@@ -25,18 +25,11 @@ LEAST_NOISE = 0.125
 def number_log_prob(
     values: Float[Array, " m"],
     mean: Float[Array, " m"],
-    variance: Float[Array, " m"],
-    scale: Float[Array, " m"],
-    counts: Bool[np.ndarray, " m"],
+    variance: Float[Array, " m"],  # like the mean, of the exact numbers
+    scale: Float[Array, " m"],  # of the Laplace noise, > 0; of a discrete law 1 / rho
+    counts: Bool[np.ndarray, " m"],  # which exact numbers are counts, so never negative
 ) -> Float[Array, " m"]:
-    """Log-density of released numbers, each alone.
-
-    Args:
-        values: the released numbers.
-        mean, variance: of the exact numbers.
-        scale: of the Laplace noise, > 0; of a discrete law 1 / rho.
-        counts: which of the exact numbers are counts, so never negative.
-    """
+    """Log-density of each released number on its own."""
     large = _normal(values, mean, variance, scale)
     if not counts.any():
         return large

@@ -14,26 +14,19 @@ from jaxtyping import Array, Float, Real
 from dpjax._checks import positive, whole
 from dpjax._types import Key, Scalar
 from dpjax.data.bayes_net import BayesNet
-from dpjax.posteriors.base import NetworkPosterior
-from dpjax.posteriors.estimate.curvature import (
-    covariance,
-    deviations,
-    draw,
-    log_density,
-    quantiles,
-)
+from dpjax.posteriors.base import ReleasedPosterior
+from dpjax.posteriors.estimate.curvature import NormalLogits, covariance
 from dpjax.posteriors.estimate.fit import Fit, Problem, fit
 from dpjax.posteriors.laws import laplace_scale
 from dpjax.posteriors.priors import Prior, flat_prior
 from dpjax.releases.released import Released
 from dpjax.statistics import TableStatistic
-from dpjax.statistics.record_moments import RecordMoments
 from dpjax.tables.projection import project
 
 _AT_ONCE = 32  # releases of a stack: more of them leave the cache
 
 
-class PointEstimate(NetworkPosterior):
+class PointEstimate(ReleasedPosterior):
     r"""One estimate of all conditional probability tables, with its uncertainty.
 
     Made by `point_estimate`. Of stacked releases all arrays have leading axes; `mean`
@@ -59,17 +52,10 @@ class PointEstimate(NetworkPosterior):
         Post-processing: costs nothing.
     """
 
-    released: Released
-    prior: Float[Array, "*batch c"]
     theta: Float[Array, "*batch c"]
     n: Real[Array, "*batch"]
     gradient: Float[Array, "*batch"]
     steps: int = eqx.field(static=True)
-
-    @property
-    def net(self) -> BayesNet:
-        """The network."""
-        return self.released.net
 
     @property
     def method(self) -> str:
@@ -80,31 +66,27 @@ class PointEstimate(NetworkPosterior):
         return self.theta
 
     def _sd(self) -> Array:
-        return deviations(self.theta, self._covariance(), self.net)
+        return self._law().sd()
 
     def _quantile(self, q: float) -> Array:
-        return quantiles(self.theta, self._sd(), jnp.asarray(q, float))
+        return self._law().quantile(jnp.asarray(q, float))
 
     def _draw(self, key: Key) -> Array:
-        return draw(key, self.theta, self._covariance(), self.net)
+        return self._law().draw(key)
 
     def _log_density(self, theta: Array) -> Array:
-        return log_density(theta, self.theta, self._covariance(), self.net)
+        return self._law().log_prob(theta)
 
     def _updated(self, counts: Array, key: Key | None) -> "PointEstimate":
         return _estimate(self.released, self.prior + counts, self.steps)
 
-    def _covariance(self) -> Array:
-        released = self.released
-        return covariance(
-            released.counted.record_moments(),
-            self.net,
-            self.theta,
-            self.prior,
-            jnp.broadcast_to(laplace_scale(released), released.values.shape),
-            jnp.asarray(self.n, float),
-            released.n is not None,
-        )
+    def _law(self) -> NormalLogits:
+        released, net = self.released, self.net
+        moments = released.counted.record_moments()
+        scale = jnp.broadcast_to(laplace_scale(released), released.values.shape)
+        n, public = jnp.asarray(self.n, float), released.n is not None
+        found = covariance(moments, net, self.theta, self.prior, scale, n, public)
+        return NormalLogits(net, self.theta, found)
 
 
 def point_estimate(
@@ -125,7 +107,7 @@ def point_estimate(
     and the variational family is factorised.
 
     Args:
-        released: noisy family counts or Fourier coefficients of a network, by
+        released: noisy counts or Fourier coefficients of a network, by
             `DiscreteLaplace`, `SplitLaplace` or `Laplace`; several stacked along
             leading axes are estimated together.
         prior: Dirichlet parameter of every cell, > 0; or, by variable, of each.
@@ -144,8 +126,7 @@ def point_estimate(
     whole(1, steps=steps)
     net = released.net
     check_estimate(released)
-    cells = jnp.broadcast_to(flat_prior(net, prior), (net.layout.length,))
-    return _estimate(released, cells, steps)
+    return _estimate(released, flat_prior(net, prior), steps)
 
 
 def check_estimate(released: Released) -> None:
@@ -155,7 +136,7 @@ def check_estimate(released: Released) -> None:
         ValueError: if it is not, with the reason.
     """
     laplace_scale(released)
-    _moments(released.counted)
+    _network(released.counted)
 
 
 def point_estimate_of(
@@ -170,7 +151,7 @@ def point_estimate_of(
     """`point_estimate` as a pure function of arrays, for `jit` and `vmap`.
 
     Args:
-        statistic: family counts or Fourier coefficients of a network; static.
+        statistic: counts or Fourier coefficients of a network; static.
         values: the released numbers.
         scale: of the Laplace noise of each number; of a discrete law 1 / rho.
         n: the number of records, or None where it is not public.
@@ -185,7 +166,7 @@ def point_estimate_of(
             `prior` is not positive.
     """
     positive(scale=scale, prior=prior)
-    moments, net = _moments(statistic)
+    net = _network(statistic)
     values = jnp.asarray(values, float)
     scale = jnp.broadcast_to(jnp.asarray(scale, float), values.shape)
     start = _consistent(statistic, values, scale, n)
@@ -194,39 +175,36 @@ def point_estimate_of(
     else:
         number = jnp.maximum(jnp.asarray(n, float), 1e-3)
     prior = jnp.broadcast_to(jnp.asarray(prior, float), (net.layout.length,))
-    problem = Problem(values, scale, prior, start, number)
-    return fit(moments, net, problem, n is not None, steps)
+    given = values, scale, prior, start, number
+    return fit(Problem(statistic.record_moments(), net, *given, n is not None), steps)
 
 
-def _moments(statistic: TableStatistic) -> tuple[RecordMoments, BayesNet]:
+def _network(statistic: TableStatistic) -> BayesNet:
     net = statistic.network
     if net is None:
         raise ValueError(
-            "`released` must be of family counts or Fourier coefficients of a "
+            "`released` must be of counts or Fourier coefficients of a "
             f"network, got {statistic.describe()['kind']}: release one of them."
         )
-    return statistic.record_moments(), net
+    return net
 
 
 def _consistent(statistic, values, scale, n):
-    """Counts of every family, by least squares without negative cells."""
+    """Counts of every node table, by least squares without negative cells."""
     layout = statistic.measured
     if layout is None:
         return project(statistic.layout, statistic.tables(values, n), n)
-    firsts = np.asarray(layout.offsets[:-1])
-    precision = scale[firsts] ** -2
-    tables = project(layout, values, n, precision=precision)
-    return statistic.tables(tables)
+    precision = scale[np.asarray(layout.offsets[:-1])] ** -2
+    return statistic.tables(project(layout, values, n, precision=precision))
 
 
 def _estimate(released: Released, prior: Array, steps: int) -> PointEstimate:
-    values = jnp.asarray(released.values, float)
-    batch, length = values.shape[:-1], prior.shape[-1]
+    values, n = jnp.asarray(released.values, float), released.n
+    batch = values.shape[:-1]
     scale = jnp.broadcast_to(laplace_scale(released), values.shape)
-    prior = jnp.broadcast_to(prior, (*batch, length))
-    n = None
-    if released.n is not None:
-        n = jnp.broadcast_to(jnp.asarray(released.n, float), batch)
+    prior = jnp.broadcast_to(prior, (*batch, prior.shape[-1]))
+    if n is not None:
+        n = jnp.broadcast_to(jnp.asarray(n, float), batch)
     found = _fit_all(released.counted, values, scale, n, prior, steps)
     return PointEstimate(released, prior, found.theta, found.n, found.gradient, steps)
 
@@ -234,16 +212,13 @@ def _estimate(released: Released, prior: Array, steps: int) -> PointEstimate:
 @partial(jax.jit, static_argnames=("statistic", "steps"))
 def _fit_all(statistic, values, scale, n, prior, steps) -> Fit:
     """One release, or all of a stack, a bounded number at a time."""
+    given, batch = (values, scale, n, prior), values.shape[:-1]
 
-    def one(arguments):
-        values, scale, n, prior = arguments
-        return point_estimate_of(statistic, values, scale, n, prior, steps=steps)
+    def one(given):
+        return point_estimate_of(statistic, *given, steps=steps)
 
-    batch = values.shape[:-1]
     if not batch:
-        return one((values, scale, n, prior))
-    flat = jax.tree.map(
-        lambda x: x.reshape(-1, *x.shape[len(batch) :]), (values, scale, n, prior)
-    )
+        return one(given)
+    flat = jax.tree.map(lambda x: x.reshape(-1, *x.shape[len(batch) :]), given)
     found = lax.map(one, flat, batch_size=_AT_ONCE)
     return jax.tree.map(lambda x: x.reshape(*batch, *x.shape[1:]), found)

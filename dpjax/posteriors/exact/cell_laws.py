@@ -20,21 +20,15 @@ from jax.scipy.special import betainc, logsumexp
 from jaxtyping import Array, Float, Int32
 
 from dpjax.posteriors.exact.count_weights import stirling_error
-from dpjax.posteriors.exact.rows import Rows
+from dpjax.posteriors.exact.rows import RowLaws
 
 
 class CellLaw(eqx.Module):
-    """Joint law of a row's total and of the count of one of its cells.
+    """Joint law of a row's total and of the count of one of its cells."""
 
-    Args:
-        weights: their probability.
-        a: α + c of every count, in steps of 1.
-        whole: Σα + m of every total, in steps of 1.
-    """
-
-    weights: Float[Array, "totals window"]
-    a: Float[Array, " window"]
-    whole: Float[Array, " totals"]
+    weights: Float[Array, "totals window"]  # their probability
+    a: Float[Array, " window"]  # α + c of every count, in steps of 1
+    whole: Float[Array, " totals"]  # Σα + m of every total, in steps of 1
 
     def cdf(self, t: Float[Array, ""]) -> Float[Array, ""]:
         """The probability of at most t."""
@@ -78,23 +72,13 @@ class CellLaw(eqx.Module):
         return (ends[0] + ends[1]) / 2
 
 
-def cell_law(
-    rows: Rows, other: Array, start: Array, ratio: Array, cell: Array, row: Array
-) -> CellLaw:
-    """The law of one cell of one row.
-
-    Args:
-        rows: the rows.
-        other: of all cells, the convolution of the others of its row (see `rows`).
-        start: the first total of every row.
-        ratio: law of the totals over their convolution.
-        cell: its number.
-        row: the row's.
-    """
+def cell_law(laws: RowLaws, cell: Array, row: Array) -> CellLaw:
+    """The law of the probability of one cell of one row."""
+    rows, start, ratio = laws.rows, laws.start, laws.ratio
     counts = jnp.arange(rows.window, dtype=jnp.int32)[None]
     totals = jnp.arange(len(ratio), dtype=jnp.int32)[:, None]
     places = start[row] - rows.least[row] + totals - counts
-    series = other[cell, :, row]
+    series = laws.others[cell, :, row]
     inside = (places >= 0) & (places < len(series))
     met = jnp.where(inside, series[jnp.clip(places, 0, len(series) - 1)], 0)
     weights = ratio[:, row][:, None] * met * rows.weights[cell, :, row][None]
@@ -104,7 +88,7 @@ def cell_law(
 
 
 def _last_count(law: CellLaw) -> Int32[Array, " totals"]:
-    """Of every total, the place of the last count that leaves b positive."""
+    """For every total, the index of the last count for which b is positive."""
     possible = (law.whole[:, None] - law.a[None] > 0).sum(axis=1)
     return jnp.maximum(possible - 1, 0).astype(jnp.int32)
 
@@ -138,7 +122,7 @@ class _LogKernel(eqx.Module):
         )
 
     def column(self, count: Array) -> Float[Array, " totals"]:
-        """Of one count and every total; -inf where b is not positive."""
+        """The values for one count and every total; -inf where b is not positive."""
         start = self.of_a.size - 1 - count
         of_b = lax.dynamic_slice_in_dim(self.of_b, start, self.of_whole.size)
         return self.of_whole + self.of_a[count] + of_b

@@ -1,10 +1,10 @@
-"""Direct convolutions of many rows at once: every term is positive, none is lost.
+"""Direct convolutions of many rows at once, accurate in the tails.
 
 Arrays have time on the axis before the last and rows on the last, where the processor's
-lanes are. Not by Fourier transform, which loses the relative accuracy of tails.
+lanes are. Fourier transforms would lose the relative accuracy of tails.
 """
 
-__all__ = ["full", "take", "valid"]
+__all__ = ["take", "valid"]
 
 import jax.numpy as jnp
 from jax import lax
@@ -19,7 +19,7 @@ def valid(
 ) -> Float[Array, "length *many rows"]:
     r"""The s - k + 1 = `length` sums $\sum_c kernel_c \, series_{k - 1 + j - c}$.
 
-    With so many shifts in a step: enough to be bound by arithmetic, not by memory.
+    `at_once` shifts are a step: enough to be bound by arithmetic, not by memory.
     """
     size = kernel.shape[0]
     shifts = min(size, at_once)
@@ -40,16 +40,6 @@ def valid(
         return total
 
     return lax.fori_loop(0, steps, add, jnp.zeros((length, *kernel.shape[1:])))
-
-
-def full(
-    first: Float[Array, "a rows"], second: Float[Array, "b rows"]
-) -> Float[Array, "c rows"]:
-    """The whole convolution, of length a + b - 1."""
-    kernel, series = sorted((first, second), key=lambda x: x.shape[0])
-    around = kernel.shape[0] - 1
-    padded = jnp.pad(series, ((around, around), (0, 0)))
-    return valid(kernel, padded, series.shape[0] + around, at_once=8)
 
 
 def take(

@@ -53,13 +53,13 @@ def poisson(
 
 
 def _from_zero(counts: Array, positive: Array, none: Array) -> Array:
-    """The logs for positive counts, for none, and for what is no count."""
+    """The logs for positive counts, for 0, and -inf for negative ones."""
     logs = jnp.where(counts > 0, positive, jnp.broadcast_to(none, positive.shape))
     return jnp.where(counts >= 0, logs, -jnp.inf)
 
 
 def stirling_error(x: Float[Array, "..."]) -> Float[Array, "..."]:
-    """By how much log Γ(x) exceeds (x - ½) log x - x + ½ log 2π."""
+    """log Γ(x) less (x - ½) log x - x + ½ log 2π."""
     large = jnp.maximum(x, _FROM)
     inverse = 1 / large
     series = jnp.zeros_like(x)

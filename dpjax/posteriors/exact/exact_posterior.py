@@ -1,8 +1,18 @@
 """Exact noise-aware posteriors of networks whose components are stars."""
 
-__all__ = ["ExactPosterior", "check_exact", "exact_posterior", "sums_of"]
+__all__ = [
+    "ExactPosterior",
+    "Inferred",
+    "SummedPosterior",
+    "check_exact",
+    "exact_posterior",
+    "sums_of",
+]
 
+import abc
+import operator
 from functools import partial
+from typing import Protocol, runtime_checkable
 
 import equinox as eqx
 import jax
@@ -10,22 +20,107 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from dpjax._checks import positive
+from dpjax._checks import one_of, positive
 from dpjax._types import Key
-from dpjax.posteriors.exact import star_predictions, star_sums
+from dpjax.posteriors.base import ReleasedPosterior
+from dpjax.posteriors.exact import star_predictions
 from dpjax.posteriors.exact.cell_laws import CellLaw
-from dpjax.posteriors.exact.forests import Sums, stars
-from dpjax.posteriors.exact.star_inputs import Windows
-from dpjax.posteriors.exact.star_sums import Inferred
-from dpjax.posteriors.exact.summed_posterior import SummedPosterior
-from dpjax.posteriors.exact.windows import first_windows, fit_windows, widen_windows
-from dpjax.posteriors.laws import family_counts, laplace_law
+from dpjax.posteriors.exact.star_sums import Component, InferredStars, StarSums, stars
+from dpjax.posteriors.exact.windows import (
+    Windows,
+    first_windows,
+    fit_windows,
+    widen_windows,
+)
+from dpjax.posteriors.laws import laplace_law, network_counts
 from dpjax.posteriors.priors import Prior, flat_prior
 from dpjax.releases.released import Released
 
 
+@runtime_checkable
+class Inferred(Protocol):
+    """The laws of the tables of a network, from sums over its hidden counts."""
+
+    def marginal(self, place: int) -> CellLaw:
+        """The law of the probability at a place of the layout."""
+        ...
+
+    def quantiles(self, q: Array) -> Array:
+        """The q-quantile of every probability."""
+        ...
+
+    def count_laws(self) -> tuple[Array, Array]:
+        """For every cell, the first count of its window, and the law from there."""
+        ...
+
+    def draw(self, key: Key) -> Array:
+        """One draw of all tables."""
+        ...
+
+
+class SummedPosterior(ReleasedPosterior):
+    """The posterior of all tables, given noisy counts and the law of their noise.
+
+    A subclass sums over the hidden exact counts. Its fields: see `ExactPosterior`.
+    """
+
+    first: Float[Array, "*batch m"]
+    second: Float[Array, "*batch m"]
+    log_evidence: Float[Array, "*batch"]
+    omitted: Float[Array, "*batch"]
+
+    @abc.abstractmethod
+    def _inferred(self) -> Inferred:
+        """The sums, of one release."""
+
+    def marginal(self, name: str, cell: tuple[int, ...]) -> CellLaw:
+        """The law of one probability: `.cdf(t)`, `.quantile(q)`, `.log_prob(t)`.
+
+        Args:
+            name: of the variable.
+            cell: indices of the levels of its parents, in order, and of its own.
+
+        Raises:
+            ValueError: if there is no such cell.
+        """
+        one_of(self.net.names, name=name)
+        table = self.net.index(name)
+        shape = self.net.layout.shape(self.net.families[table])
+        try:
+            place = np.ravel_multi_index(tuple(map(operator.index, cell)), shape)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"`cell` must be indices of a cell of a table {shape}: the levels of "
+                f"the parents of {name!r}, in order, then its own."
+            ) from None
+        return self._inferred().marginal(self.net.layout.offsets[table] + int(place))
+
+    def hidden_counts(self) -> dict[str, tuple[Array, Array]]:
+        """By table, the first count of each cell's window, and the law from there on.
+
+        The law of a count is on the last axis, after the axes of the table.
+        """
+        lowest, laws = self._inferred().count_laws()
+        columns = [self.net.layout.split(law) for law in laws.T]
+        tables = [jnp.stack(table, axis=-1) for table in zip(*columns, strict=True)]
+        pairs = zip(self.net.layout.split(lowest), tables, strict=True)
+        return dict(zip(self.net.names, pairs, strict=True))
+
+    def _mean(self) -> Array:
+        return self.first
+
+    def _sd(self) -> Array:
+        return jnp.sqrt(jnp.maximum(self.second - self.first**2, 0))
+
+    def _quantile(self, q: float) -> Array:
+        return self._inferred().quantiles(jnp.asarray(q, float))
+
+    def _draw(self, key: Key) -> Array:
+        return self._inferred().draw(key)
+
+
 class ExactPosterior(SummedPosterior):
-    r"""The posterior of all tables, given noisy counts and the law of their noise.
+    """The posterior of all tables, given noisy counts and the law of their noise.
 
     The hidden exact counts are summed over: a row of a table has a mixture of Dirichlet
     laws. Rows of one star are dependent, through the counts of its hub.
@@ -33,11 +128,11 @@ class ExactPosterior(SummedPosterior):
     Args:
         released: the release; several may be stacked along leading axes.
         prior: Dirichlet parameters, laid out as `net.layout`.
-        windows: of hidden counts that were summed over.
         first, second: moments of all probabilities, laid out as `net.layout`.
         log_evidence: log-probability (of continuous noise, density) of the release;
             where n is private, with prior weight 1 on every number of records.
         omitted: bound of the posterior mass outside the windows.
+        windows: of hidden counts that were summed over.
 
     `mean` and `sd` serve stacks; all else is of one posterior, and goes under `vmap`.
     Means are accurate to 1e-6 with x64, to 1e-4 without, standard deviations alike (of
@@ -47,33 +142,15 @@ class ExactPosterior(SummedPosterior):
         Post-processing of a release: costs nothing, and may be repeated.
     """
 
-    released: Released
-    prior: Float[Array, " m"]
     windows: Windows = eqx.field(static=True)
-    first: Float[Array, "*batch m"]
-    second: Float[Array, "*batch m"]
-    log_evidence: Float[Array, "*batch"]
-    omitted: Float[Array, "*batch"]
 
     @property
     def method(self) -> str:
         """Sums over the hidden counts of stars."""
         return "exact"
 
-    def _marginal(self, table: int, place: int) -> CellLaw:
-        return star_sums.marginal(self._inferred(), place)
-
-    def _count_laws(self) -> tuple[Array, Array]:
-        return star_sums.count_laws(self._inferred())
-
-    def _quantile(self, q: float) -> Array:
-        return star_sums.quantiles(self._inferred(), jnp.asarray(q, float))
-
-    def _draw(self, key: Key) -> Array:
-        return star_sums.draw(key, self._inferred())
-
     def _log_density(self, theta: Array) -> Array:
-        return star_sums.log_density(self._sums(), theta, self.log_evidence)
+        return self._sums().log_density(theta, self.log_evidence)
 
     def _predict(self, records: Array, target: int) -> Array:
         return star_predictions.predict(self._inferred(), jnp.asarray(records), target)
@@ -84,10 +161,10 @@ class ExactPosterior(SummedPosterior):
     def _updated(self, counts: Array, key: Key | None) -> "ExactPosterior":
         return exact_posterior(self.released, self._by_name(self.prior + counts))
 
-    def _inferred(self) -> Inferred:
-        return star_sums.infer_all(self._sums())
+    def _inferred(self) -> InferredStars:
+        return self._sums().infer()
 
-    def _sums(self) -> Sums:
+    def _sums(self) -> StarSums:
         return sums_of(self.released, self.prior, self.windows)
 
 
@@ -104,7 +181,7 @@ def exact_posterior(
     is one. With a public n a network may have several, or single variables.
 
     Args:
-        released: noisy family counts, by DiscreteLaplace, SplitLaplace or Laplace;
+        released: noisy node tables, by DiscreteLaplace, SplitLaplace or Laplace;
             several may be stacked along leading axes.
         prior: Dirichlet parameter of every cell, > 0; or, by variable, of each.
         windows: how many values of each hidden count to look at. None: as many as the
@@ -122,17 +199,15 @@ def exact_posterior(
             windows that do not would be too expensive.
     """
     cells = flat_prior(released.net, prior)
-    cells = jnp.broadcast_to(cells, (released.net.layout.length,))
     positive(tolerance=tolerance)
-    check_exact(released)
+    components, sizes = check_exact(released), released.net.sizes
     fit = partial(_fit, released, cells)
     if windows is not None:
         return fit_windows(fit, windows, tolerance)
-    first, n = _first_windows(released, tolerance)
-    sizes = released.net.sizes
+    first, n = _first_windows(released, components, tolerance)
     shapes = [
         (sizes[star.hub], [(len(group), sizes[group[0]]) for group in star.leaves])
-        for star in stars(released.net) or ()
+        for star in components
     ]
     return widen_windows(fit, first, shapes, tolerance, n, "gibbs_posterior")
 
@@ -140,46 +215,38 @@ def exact_posterior(
 def _fit(
     released: Released, prior: Array, windows: Windows
 ) -> tuple[ExactPosterior, Array]:
-    """The posterior, and the three parts of what it omits."""
-    first, second, evidence, parts = star_sums.moments(
-        sums_of(released, prior, windows)
-    )
+    """The posterior, and the three parts of the mass that it omits."""
+    first, second, evidence, parts = sums_of(released, prior, windows).moments()
     omitted = jnp.minimum(parts.sum(axis=-1), 1)
-    fitted = ExactPosterior(
-        released=released,
-        prior=prior,
-        windows=windows,
-        first=first,
-        second=second,
-        log_evidence=evidence,
-        omitted=omitted,
-    )
-    return fitted, parts
+    moments = first, second, evidence, omitted
+    return ExactPosterior(released, prior, *moments, windows), parts
 
 
-def check_exact(released: Released) -> None:
-    """Whether `exact_posterior` is for releases of this kind.
+def check_exact(released: Released) -> tuple[Component, ...]:
+    """The stars of a release that `exact_posterior` is for.
 
     Raises:
         ValueError: if it is not, with the reason.
     """
     laplace_law(released)
-    statistic = family_counts(released)
+    statistic = network_counts(released)
     components = None if statistic is None else stars(statistic.network)
     if components is None or (released.n is None and len(components) > 1):
         raise ValueError(
-            "`released` must be of the family counts of stars (with a private n, of "
+            "`released` must be of the counts of stars (with a private n, of "
             "one) to be summed exactly: use `point_estimate` or `gibbs_posterior`."
         )
+    return components
 
 
-def _first_windows(released: Released, tolerance: float) -> tuple[Windows, int | None]:
+def _first_windows(
+    released: Released, components: tuple[Component, ...], tolerance: float
+) -> tuple[Windows, int | None]:
     """Windows that most likely omit no more than the tolerance, and a public n.
 
     Raises:
         ValueError: if the release is traced.
     """
-    components = stars(released.net) or ()
     try:
         n = None if released.n is None else int(np.max(np.asarray(released.n)))
         rate = float(np.min(np.asarray(laplace_law(released).rate)))
@@ -189,24 +256,19 @@ def _first_windows(released: Released, tolerance: float) -> tuple[Windows, int |
             "`windows` must be given inside compiled code: Windows(n + 1, n + 1, n + 1)"
             " hold all counts, `exact_posterior(example).windows` may be smaller."
         ) from None
-    tables = [sum(len(group) for group in star.leaves) for star in components]
-    narrow = Windows(1, 1, 1)
+    tables = [sum(map(len, star.leaves)) for star in components]
     prior = jnp.ones(released.net.layout.length)
-    largest = star_sums.largest_guess(sums_of(released, prior, narrow))
-    levels = max(released.net.sizes)
+    sums = sums_of(released, prior, Windows(1, 1, 1))
     windows = first_windows(
         1 / rate, n, min(tables), sum(tables), tolerance,
-        levels=levels, largest=float(largest),
+        levels=max(released.net.sizes), largest=float(sums.largest_guess()),
     )  # fmt: skip
     return windows, n
 
 
-def sums_of(released: Released, prior: Array, windows: Windows) -> Sums:
-    """What compiled code needs of a release: no more of the mechanism than its law."""
-    values = released.values.astype(float)
-    batch = values.shape[:-1]
-    n = released.n
+def sums_of(released: Released, prior: Array, windows: Windows) -> StarSums:
+    """The parts of a release that compiled code needs."""
+    values, n, law = released.values.astype(float), released.n, laplace_law(released)
     if n is not None:
-        n = jnp.broadcast_to(jnp.asarray(n).astype(jnp.int32), batch)
-    law = laplace_law(released)
-    return Sums(values, law, prior, n, released.counted, windows)
+        n = jnp.broadcast_to(jnp.asarray(n).astype(jnp.int32), values.shape[:-1])
+    return StarSums(values, law, prior, n, released.counted, windows)

@@ -7,21 +7,26 @@ import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
-from jax import lax
 from jaxtyping import Array, ArrayLike, Float, Real
 
 from dpjax._checks import positive, typed_key
-from dpjax._types import Key, Scalar
+from dpjax._types import Key
 from dpjax.data.columns import Table
 from dpjax.families import BetaParameters, DirichletParameters, Family
 from dpjax.families.conjugate_base import probability
 from dpjax.families.log_densities import dirichlet_log_density
 from dpjax.posteriors.base import FamilyPosterior
-from dpjax.posteriors.exact.cell_laws import CellLaw, cell_law
+from dpjax.posteriors.exact.cell_laws import CellLaw
+from dpjax.posteriors.exact.rows import RowLaws
 from dpjax.posteriors.exact.star import StarLaw, infer
-from dpjax.posteriors.exact.star_draws import draw_counts
-from dpjax.posteriors.exact.star_inputs import Star, Windows
-from dpjax.posteriors.exact.windows import first_windows, fit_windows, widen_windows
+from dpjax.posteriors.exact.star_sums import marginal, quantiles
+from dpjax.posteriors.exact.stars import Star
+from dpjax.posteriors.exact.windows import (
+    Windows,
+    first_windows,
+    fit_windows,
+    widen_windows,
+)
 from dpjax.posteriors.laws import laplace_law
 from dpjax.posteriors.priors import updated_prior
 from dpjax.releases.released import Released
@@ -33,8 +38,8 @@ Parameters = BetaParameters | DirichletParameters
 class ProportionsPosterior(FamilyPosterior):
     """The posterior of probabilities, given noisy counts and the law of their noise.
 
-    Hidden exact counts are summed over. Of a Bernoulli family all values are of the
-    probability of 1; of a categorical one, of every level.
+    Hidden exact counts are summed over. All answers are about the probability of 1 of a
+    Bernoulli family, and about the probability of every level of a categorical one.
 
     Args:
         released: the release.
@@ -64,7 +69,7 @@ class ProportionsPosterior(FamilyPosterior):
     @property
     def family(self) -> Family:
         """The exponential family."""
-        return _statistic(self.released).family
+        return check_proportions(self.released).family
 
     @property
     def method(self) -> str:
@@ -72,11 +77,11 @@ class ProportionsPosterior(FamilyPosterior):
         return "exact-proportions"
 
     def mean(self) -> Array:
-        """Also the predictive probability."""
+        """Expected probabilities, which are also the predictive ones."""
         return self._show(self.first)
 
     def variance(self) -> Array:
-        """Of every probability on its own."""
+        """Variance of every probability on its own."""
         return self._show(jnp.maximum(self.second - self.first**2, 0))
 
     def marginal(self, level: int = 1) -> CellLaw:
@@ -89,31 +94,26 @@ class ProportionsPosterior(FamilyPosterior):
             raise ValueError(
                 f"`level` must be an index below {len(self.alpha)}, got {level}."
             )
-        return _marginal(self._star(), self.windows, jnp.int32(level))
+        return marginal(self._counts(), jnp.int32(level), jnp.int32(0))
 
     def quantile(self, q: float) -> Array:
         """The q-quantile of every probability on its own."""
         probability(q=q)
-        level = jnp.asarray(q, float)
-        return self._show(_quantiles(self._star(), self.windows, level))
+        return self._show(quantiles(self._counts(), jnp.asarray(q, float))[:, 0])
 
     def sample(self, key: Key, shape: tuple[int, ...] = ()) -> Array:
         """Draws of hidden counts, then of the probabilities."""
         typed_key(key=key)
         keys = jr.split(key, shape)
-        flat = _draw(keys.reshape(-1), self._star(), self.windows)
+        flat = _draw(keys.reshape(-1), self._law(self.alpha), self.alpha)
         return self._show(flat.reshape(*shape, -1))
 
     def log_prob(self, values: Real[ArrayLike, "..."]) -> Array:
         """Log-density at probabilities as `mean` and `sample` return them."""
         theta = jnp.asarray(values, float)
-        if self._binary:
+        if self.family.dimension == 1:
             theta = jnp.stack([1 - theta, theta])
-        star = self._star()
-        star = Star(
-            star.values, theta, [], star.n, star.noise, star.seen, star.step, True
-        )
-        given = _log_evidence(star, self.windows)
+        given = self._law(theta, given=True).log_evidence
         return dirichlet_log_density(theta, self.alpha) + given - self.log_evidence
 
     def update(
@@ -124,14 +124,14 @@ class ProportionsPosterior(FamilyPosterior):
         return proportions_posterior(self.released, prior)
 
     def _show(self, levels: Array) -> Array:
-        return levels[..., 1] if self._binary else levels
+        return levels[..., 1] if self.family.dimension == 1 else levels
 
-    @property
-    def _binary(self) -> bool:
-        return isinstance(self.prior, BetaParameters)
+    def _law(self, alpha: Array, given: bool = False) -> StarLaw:
+        return _infer(_star(self.released, alpha, given), self.windows)
 
-    def _star(self) -> Star:
-        return _star(self.released, self.alpha)
+    def _counts(self) -> RowLaws:
+        (levels,) = self._law(self.alpha).groups
+        return levels
 
 
 def proportions_posterior(
@@ -159,8 +159,7 @@ def proportions_posterior(
             of another family or not positive, given windows omit more than the
             tolerance, or windows that do not would be too expensive.
     """
-    laplace_law(released)
-    family = _statistic(released).family
+    family = check_proportions(released).family
     prior = family.prior() if prior is None else prior
     if prior is None or not isinstance(prior, family.priors):
         raise ValueError(
@@ -168,10 +167,10 @@ def proportions_posterior(
             f"{family.name} family, got {type(prior).__name__}."
         )
     positive(**prior._asdict(), tolerance=tolerance)
-    alpha = _alpha(prior)
-    if not isinstance(prior, BetaParameters) and alpha.shape != (family.dimension,):
+    alpha, levels = jnp.asarray(prior.concentration, float), max(2, family.dimension)
+    if alpha.shape != (levels,):
         raise ValueError(
-            f"`prior` must have {family.dimension} parameters, got shape {alpha.shape}."
+            f"`prior` must have {levels} parameters, got shape {alpha.shape}."
         )
     star = _star(released, alpha)
 
@@ -183,23 +182,19 @@ def proportions_posterior(
     if windows is not None:
         return fit_windows(fit, windows, tolerance)
     n = None if released.n is None else int(np.asarray(released.n))
-    scale, levels = 1 / float(np.asarray(star.noise.rate)) / star.step, len(alpha)
+    scale = 1 / float(np.asarray(star.noise.rate)) / star.step
     windows = first_windows(scale, n, 1, 1, tolerance, levels=levels)
     shapes = [(levels, [])]
     return widen_windows(fit, windows, shapes, tolerance, n, "family_posterior")
 
 
-def check_proportions(released: Released) -> None:
-    """Whether `proportions_posterior` is for releases of this kind.
+def check_proportions(released: Released) -> FamilyStatistic:
+    """The statistic of a release that `proportions_posterior` is for.
 
     Raises:
         ValueError: if it is not, with the reason.
     """
     laplace_law(released)
-    _statistic(released)
-
-
-def _statistic(released: Released) -> FamilyStatistic:
     statistic = released.statistic
     if not isinstance(statistic, FamilyStatistic) or not statistic.family.categorical:
         raise ValueError(
@@ -209,64 +204,35 @@ def _statistic(released: Released) -> FamilyStatistic:
     return statistic
 
 
-def _alpha(prior: Parameters) -> Float[Array, " k"]:
-    if isinstance(prior, BetaParameters):
-        ends = prior.failures, prior.successes
-        return jnp.stack([jnp.asarray(x, float) for x in ends])
-    return jnp.asarray(prior.concentration, float)
-
-
-def _star(released: Released, alpha: Scalar | Array) -> Star:
+def _star(released: Released, alpha: Array, given: bool = False) -> Star:
     """A hub without leaves; level 0 of a Bernoulli family may be unseen."""
-    statistic = _statistic(released)
+    statistic = check_proportions(released)
     values = released.values.astype(float)
-    seen = (True,) * jnp.shape(alpha)[0]
+    seen = (True,) * len(alpha)
     if statistic.family.dimension == 1:  # level 1; level 0 is the complement
         zeros = values[1:] if len(values) > 1 else jnp.zeros(1)
         seen = (len(values) > 1, True)
         values = jnp.concatenate([zeros, values[:1]])
     n = None if released.n is None else jnp.asarray(released.n).astype(jnp.int32)
     noise = laplace_law(released).of(0)
-    return Star(values, jnp.asarray(alpha), [], n, noise, seen, statistic.steps)
+    return Star(values, alpha, [], n, noise, seen, statistic.steps, given)
+
+
+_infer = eqx.filter_jit(infer)
 
 
 @eqx.filter_jit
-def _moments(star: Star, windows: Windows):
+def _moments(star: Star, windows: Windows) -> tuple[Array, Array, Array, Array]:
     found = infer(star, windows)
-    ((first, second),) = found.moments()
+    first, second = found.groups[0].moments()
     return first[:, 0], second[:, 0], found.log_evidence, found.omitted
 
 
 @eqx.filter_jit
-def _log_evidence(star: Star, windows: Windows) -> Array:
-    return infer(star, windows).log_evidence
-
-
-@eqx.filter_jit
-def _marginal(star: Star, windows: Windows, level: Array) -> CellLaw:
-    return _level_law(infer(star, windows), level)
-
-
-def _level_law(found: StarLaw, level: Array) -> CellLaw:
-    ((rows, other, start, ratio),) = found.groups()
-    return cell_law(rows, other, start, ratio, level, jnp.int32(0))
-
-
-@eqx.filter_jit
-def _quantiles(star: Star, windows: Windows, q: Array) -> Array:
-    found = infer(star, windows)
-    levels = jnp.arange(len(star.alpha), dtype=jnp.int32)
-    return lax.map(lambda level: _level_law(found, level).quantile(q), levels)
-
-
-@eqx.filter_jit
-def _draw(keys: Array, star: Star, windows: Windows) -> Array:
-    found = infer(star, windows)
-
+def _draw(keys: Array, law: StarLaw, alpha: Array) -> Float[Array, "draws levels"]:
     def one(key):
         key_counts, key_values = jr.split(key)
-        (counts,) = draw_counts(key_counts, found)
-        weights = star.alpha + counts[:, 0].astype(float)
-        return jr.dirichlet(key_values, weights)
+        (counts,) = law.draw_counts(key_counts)
+        return jr.dirichlet(key_values, alpha + counts[:, 0].astype(float))
 
     return jax.vmap(one)(keys)

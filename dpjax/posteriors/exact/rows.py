@@ -1,4 +1,4 @@
-r"""Rows of hidden counts: their law given what they sum to, by convolution.
+r"""Rows of hidden counts: their law given their sum, by convolution.
 
 A row has K cells with hidden counts c_k, and probabilities with a Dirichlet(α) prior.
 Integrated over these, counts with sum m have the Dirichlet-multinomial law, which is
@@ -14,64 +14,60 @@ further rows.
 """
 
 __all__ = [
+    "RowLaws",
     "Rows",
     "count_weights",
+    "draw_place",
+    "draw_rows",
     "even_tilt",
-    "later",
     "others",
     "quotient",
-    "row_law",
-    "row_laws",
-    "row_moments",
     "totals",
     "window_weights",
 ]
 
 import equinox as eqx
 import jax.numpy as jnp
+import jax.random as jr
 from jax import lax
 from jax.scipy.special import logsumexp
 from jaxtyping import Array, Float, Int32
 
+from dpjax._types import Key
 from dpjax.posteriors.exact.convolution import take, valid
 from dpjax.posteriors.exact.count_weights import negative_binomial, poisson
 
+ByRow = Float[Array, " rows"]
+ByCell = Float[Array, "cells rows"]
+Totals = Int32[Array, " rows"]
+Lowest = Int32[Array, "cells rows"]
+Weights = Float[Array, "cells window rows"]
+
 
 class Rows(eqx.Module):
-    """Rows of equally many cells, the rows on the last axis.
+    """Rows of equally many cells, the rows on the last axis."""
 
-    Args:
-        weights: f of every cell over its window, scaled to at most 1.
-        lowest: the first count of every cell's window.
-        scale: log of what the weights of a row's cells were divided by, summed.
-        tail: log bound of the weight of a cell outside its window, scaled alike.
-        alpha: of the Dirichlet prior; the probabilities, where these are `given`.
-        guess: of the row's total, for the tilt p = guess / (guess + Σα).
-        given: whether the probabilities are.
-    """
-
-    weights: Float[Array, "cells window rows"]
-    lowest: Int32[Array, "cells rows"]
-    scale: Float[Array, " rows"]
-    tail: Float[Array, "cells rows"]
-    alpha: Float[Array, "cells rows"]
-    guess: Float[Array, " rows"]
+    weights: Weights  # f of every cell over its window, scaled to at most 1
+    lowest: Lowest  # the first count of every cell's window
+    scale: ByRow  # log of the product of all scales of a row
+    tail: ByCell  # log bound of a cell's weight outside its window, scaled
+    alpha: ByCell  # of the Dirichlet prior; or probabilities, if `given`
+    guess: ByRow  # of the row's total: p = guess / (guess + Σα)
     given: bool = eqx.field(static=True, default=False)
 
     @classmethod
     def from_logs(
         cls,
-        logs: Float[Array, "cells window rows"],
-        lowest: Int32[Array, "cells rows"],
-        tail: Float[Array, "cells rows"],
-        alpha: Float[Array, "cells rows"],
-        guess: Float[Array, " rows"],
+        logs: Weights,
+        lowest: Lowest,
+        tail: ByCell,
+        alpha: ByCell,
+        guess: ByRow,
         given: bool,
     ) -> "Rows":
-        """Scale weights that are given by their logs."""
+        """Rows with scaled weights, from the logs of the weights."""
         most = logs.max(axis=1)
-        scaled = jnp.exp(logs - most[:, None])
-        scale = most.sum(axis=0)
+        scaled, scale = jnp.exp(logs - most[:, None]), most.sum(axis=0)
         return cls(scaled, lowest, scale, tail - most, alpha, guess, given)
 
     @property
@@ -80,14 +76,12 @@ class Rows(eqx.Module):
         return self.weights.shape[1]
 
     @property
-    def least(self) -> Int32[Array, " rows"]:
+    def least(self) -> Totals:
         """The least total of each row."""
         return self.lowest.sum(axis=0, dtype=jnp.int32)
 
-    def log_norm(
-        self, start: Int32[Array, " rows"], length: int
-    ) -> Float[Array, "length rows"]:
-        """log NB(m; Σα, p) less the scale: by it a convolution becomes P(s | m).
+    def log_norm(self, start: Totals, length: int) -> Float[Array, "length rows"]:
+        """log NB(m; Σα, p) less the scale: log of a convolution over P(s | m).
 
         Of `length` totals m of every row, from its `start` on.
         """
@@ -95,8 +89,8 @@ class Rows(eqx.Module):
         weights = window_weights(start[None], length, whole, self.guess, self.given)
         return weights[0] - self.scale[None]
 
-    def omitted(self) -> Float[Array, " rows"]:
-        """Log bound of what the windows leave out of any entry of the convolution.
+    def omitted(self) -> ByRow:
+        """Log bound of the part of any entry of the convolution that the windows omit.
 
         Outside the window of a cell it has at most its tail, while of the others one
         has at most its largest weight, and the rest their sums.
@@ -114,8 +108,8 @@ class Rows(eqx.Module):
 def count_weights(
     counts: Float[Array, "*shape window rows"],
     alpha: Float[Array, "*shape rows"],
-    guess: Float[Array, " rows"],
-    whole: Float[Array, " rows"],
+    guess: ByRow,
+    whole: ByRow,
     given: bool,
 ) -> Float[Array, "*shape window rows"]:
     """log NB(count; α, p); where probabilities are given, that of a Poisson count."""
@@ -128,11 +122,7 @@ def count_weights(
 
 
 def window_weights(
-    lowest: Int32[Array, "cells rows"],
-    length: int,
-    alpha: Float[Array, "cells rows"],
-    guess: Float[Array, " rows"],
-    given: bool,
+    lowest: Lowest, length: int, alpha: ByCell, guess: ByRow, given: bool
 ) -> Float[Array, "cells length rows"]:
     """`count_weights` on windows of counts, from the ratios of neighbouring ones."""
     start, whole = lowest.astype(float), alpha.sum(axis=0)
@@ -149,12 +139,8 @@ def window_weights(
 
 
 def even_tilt(
-    whole: Float[Array, " rows"],
-    guess: Float[Array, " rows"],
-    least: Int32[Array, " rows"],
-    most: Int32[Array, " rows"],
-    given: bool,
-) -> Float[Array, " rows"]:
+    whole: ByRow, guess: ByRow, least: Totals, most: Totals, given: bool
+) -> ByRow:
     """The guess for which totals `least` and `most` get the same weight.
 
     So the weights of the totals between are as even as they can be: within the range of
@@ -183,7 +169,7 @@ def others(rows: Rows) -> Float[Array, "cells t rows"]:
     return weights[::-1] if cells == 2 else lax.map(of, _numbers(cells))
 
 
-def later(rows: Rows) -> Float[Array, "cells t rows"]:
+def _later(rows: Rows) -> Float[Array, "cells t rows"]:
     """For each cell, the convolution of all later cells of its row; of the last, 1."""
     cells, window, width = rows.weights.shape
     none = jnp.zeros(((cells - 1) * (window - 1) + 1, width)).at[0].set(1)
@@ -202,76 +188,87 @@ def _add_cell(total: Array, weights: Array) -> tuple[Array, Array]:
     return total, total
 
 
-def _meeting(
-    rows: Rows, other: Array, start: Int32[Array, " rows"], length: int
-) -> Array:
-    """What a cell's window meets of the others for `length` totals from `start`."""
-    first = start - rows.least - (rows.window - 1)
-    return take(other, first, length + rows.window - 1)
-
-
 def totals(
-    rows: Rows, other: Array, start: Int32[Array, " rows"], length: int
+    rows: Rows, other: Array, start: Totals, length: int
 ) -> Float[Array, "length rows"]:
     """The convolution of all cells, scaled, at `length` totals from each `start`.
 
-    Args:
-        rows: the rows.
-        other: of the first cell, from `others`.
-        start: the first total of each row.
-        length: how many totals.
+    `other` is that of all cells but the first: see `others`.
     """
     return valid(rows.weights[0], _meeting(rows, other, start, length), length)
+
+
+def _meeting(rows: Rows, other: Array, start: Totals, length: int) -> Array:
+    """The part of the others that a cell's window overlaps, for such totals."""
+    first = start - rows.least - (rows.window - 1)
+    return take(other, first, length + rows.window - 1)
 
 
 def quotient(
     part: Float[Array, "*shape"], whole: Float[Array, "*shape"]
 ) -> Float[Array, "*shape"]:
-    """Their ratio; 0 where the whole is 0, and nothing possible."""
+    """The ratio; 0 where the whole is 0."""
     possible = whole > 0
     return jnp.where(possible, part / jnp.where(possible, whole, 1), 0)
 
 
-def row_law(
-    rows: Rows,
-    cell: int | Int32[Array, ""],
-    other: Array,
-    start: Int32[Array, " rows"],
-    ratio: Float[Array, "totals *many rows"],
-) -> Float[Array, "window *many rows"]:
-    """Law of a cell's count, from the law (or several) of totals over their sums."""
-    meeting = _meeting(rows, other, start, ratio.shape[0])
-    weights = jnp.expand_dims(rows.weights[cell], range(1, ratio.ndim - 1))
-    return weights * valid(ratio[::-1], meeting, rows.window)[::-1]
+class RowLaws(eqx.Module):
+    """Laws of the hidden counts of rows."""
+
+    rows: Rows
+    others: Float[Array, "cells t rows"]  # see `others`
+    start: Totals  # the first total of every row
+    # Law of the totals, or several, over their convolution.
+    ratio: Float[Array, "totals *many rows"]
+
+    def counts(self) -> Float[Array, "cells window *many rows"]:
+        """The law of every cell's count, on its window."""
+        return lax.map(self._count, _numbers(len(self.others)))
+
+    def _count(self, cell: Int32[Array, ""]) -> Float[Array, "window *many rows"]:
+        rows, ratio = self.rows, self.ratio
+        met = _meeting(rows, self.others[cell], self.start, ratio.shape[0])
+        weights = jnp.expand_dims(rows.weights[cell], range(1, ratio.ndim - 1))
+        return weights * valid(ratio[::-1], met, rows.window)[::-1]
+
+    def moments(self) -> tuple[ByCell, ByCell]:
+        """First and second moments of every probability of every row."""
+        rows, ratio = self.rows, self.ratio
+        places = _numbers(ratio.shape[0])[:, None]
+        totals = (self.start[None] + places).astype(float)
+        whole = rows.alpha.sum(axis=0)[None] + totals
+        both = jnp.stack([ratio / whole, ratio / (whole * (whole + 1))], axis=1)
+        weighted = RowLaws(rows, self.others, self.start, both)
+
+        def one(cell):
+            counts = rows.lowest[cell][None] + _numbers(rows.window)[:, None]
+            a = rows.alpha[cell][None] + counts.astype(float)
+            laws = weighted._count(cell)
+            return (laws[:, 0] * a).sum(axis=0), (laws[:, 1] * a * (a + 1)).sum(axis=0)
+
+        if len(self.others) > 2:
+            return lax.map(one, _numbers(len(self.others)))
+        first, second = one(jnp.int32(0))  # the other is the rest
+        rest = 1 - 2 * first + second
+        return jnp.stack([first, 1 - first]), jnp.stack([second, rest])
 
 
-def row_laws(
-    rows: Rows, other: Array, start: Int32[Array, " rows"], ratio: Array
-) -> Float[Array, "cells window *many rows"]:
-    """`row_law` of every cell."""
+def draw_rows(key: Key, rows: Rows, totals: Totals) -> Lowest:
+    """Draws of the counts of all cells given their sums, one cell after the other."""
+    cells, after = len(rows.weights), _later(rows)
+    rest, counts = totals, []
+    for cell, key_cell in enumerate(jr.split(key, cells)):
+        least = rows.lowest[cell:].sum(axis=0, dtype=jnp.int32)
+        start = rest - least - (rows.window - 1)
+        met = take(after[cell], start, rows.window)[::-1]
+        place = draw_place(key_cell, rows.weights[cell] * met)
+        counts.append(rows.lowest[cell] + place)
+        rest = rest - counts[-1]
+    return jnp.stack(counts)
 
-    def one(cell):
-        return row_law(rows, cell, other[cell], start, ratio)
 
-    return lax.map(one, _numbers(len(other)))
-
-
-def row_moments(
-    rows: Rows, other: Array, start: Int32[Array, " rows"], ratio: Array
-) -> tuple[Float[Array, "cells rows"], Float[Array, "cells rows"]]:
-    """First and second moments of every probability of every row."""
-    places = _numbers(ratio.shape[0])[:, None]
-    whole = rows.alpha.sum(axis=0)[None] + (start[None] + places).astype(float)
-    both = jnp.stack([ratio / whole, ratio / (whole * (whole + 1))], axis=1)
-
-    def one(cell):
-        counts = rows.lowest[cell][None] + _numbers(rows.window)[:, None]
-        a = rows.alpha[cell][None] + counts.astype(float)
-        laws = row_law(rows, cell, other[cell], start, both)
-        return (laws[:, 0] * a).sum(axis=0), (laws[:, 1] * a * (a + 1)).sum(axis=0)
-
-    if len(other) > 2:
-        return lax.map(one, _numbers(len(other)))
-    first, second = one(jnp.int32(0))  # the other is the rest
-    rest = 1 - 2 * first + second
-    return jnp.stack([first, 1 - first]), jnp.stack([second, rest])
+def draw_place(key: Key, weights: Float[Array, "t rows"]) -> Totals:
+    """The index of one entry of each row, drawn in proportion to its weight."""
+    above = jnp.cumsum(weights, axis=0)
+    level = above[-1] * (1 - jr.uniform(key, above[-1].shape))  # never 0
+    return (above < level[None]).sum(axis=0, dtype=jnp.int32)

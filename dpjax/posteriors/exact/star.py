@@ -9,81 +9,54 @@ where DM is the Dirichlet-multinomial law of the hub's counts m, and v runs over
 Every last factor is a convolution (see `rows`); the sum over m is one once more.
 """
 
-__all__ = ["Group", "StarLaw", "guess_hub", "infer"]
+__all__ = ["StarLaw", "guess_hub", "infer"]
 
 import equinox as eqx
 import jax.numpy as jnp
+import jax.random as jr
 from jax.scipy.special import logsumexp
 from jaxtyping import Array, Float, Int32
 
+from dpjax._types import Key
 from dpjax.noise import LaplaceLaw
-from dpjax.posteriors.exact import star_bounds
 from dpjax.posteriors.exact.convolution import take
 from dpjax.posteriors.exact.rows import (
+    RowLaws,
     Rows,
+    draw_place,
+    draw_rows,
     even_tilt,
     others,
     quotient,
-    row_laws,
-    row_moments,
     totals,
     window_weights,
 )
-from dpjax.posteriors.exact.star_inputs import Leaves, Star, Windows
+from dpjax.posteriors.exact.stars import Leaves, Star, cell_tails
+from dpjax.posteriors.exact.windows import Windows
 
 _NEGLIGIBLE = 1e-14  # mass of hub counts that leaves need not look at, on either side
 
 
-# Rows, convolutions, first total of every row, and ratio: see `rows.row_moments`.
-Group = tuple[Rows, Array, Array, Array]
-
-
 class StarLaw(eqx.Module):
-    """The posterior of the hidden counts of a star, and moments of all tables.
+    """The posterior of the hidden counts of a star."""
 
-    Args:
-        hub: the hub's counts: a row whose cells are its levels.
-        hub_others: convolutions, see `rows.others`.
-        hub_law: law of every level's count, on the window from `hub.lowest` on.
-        records: first number of records of its window.
-        records_law: law of the number of records.
-        records_ratio: that law over the hub's convolution.
-        leaves: rows of the groups of leaves.
-        leaf_others: convolutions, by group.
-        kept: the first of each level's counts that leaves look at.
-        leaf_ratios: law of the totals of every row over its convolution.
-        log_evidence: log-probability of the release; of a private n, every value has
-            prior weight 1.
-        omitted: bounds of the posterior mass outside of the windows of cells, of the
-            hub and the records, and of what is kept of the hub.
-    """
-
-    hub: Rows
-    hub_others: Float[Array, "levels t one"]
-    hub_law: Float[Array, "levels window"]
-    records: Int32[Array, ""]
-    records_law: Float[Array, "records one"]
-    records_ratio: Float[Array, "records one"]
-    leaves: list[Rows]
-    leaf_others: list[Array]
-    kept: Int32[Array, " levels"]
-    leaf_ratios: list[Array]
-    log_evidence: Float[Array, ""]
+    groups: list[RowLaws]  # of the hub, a row whose cells are its levels; then leaves
+    records: Float[Array, "records one"]  # law of n, from the hub's first total on
+    log_evidence: Float[Array, ""]  # with weight 1 on every value of a private n
+    # Bounds of the mass outside of the windows of cells, of the hub and the records,
+    # and of what is kept of the hub.
     omitted: Float[Array, "3"]
 
-    def moments(self) -> list[tuple[Array, Array]]:
-        """First and second moments of all probabilities, (cells, rows): hub, leaves."""
-        return [row_moments(*group) for group in self.groups()]
-
-    def groups(self) -> list[Group]:
-        """Hub and groups of leaves, as arguments of `rows.row_moments`."""
-        hub = self.hub, self.hub_others, self.records[None], self.records_ratio
-        inputs = zip(self.leaves, self.leaf_others, self.leaf_ratios, strict=True)
-        leaves = [
-            (rows, other, jnp.tile(self.kept, ratio.shape[1] // len(self.kept)), ratio)
-            for rows, other, ratio in inputs
-        ]
-        return [hub, *leaves]
+    def draw_counts(self, key: Key) -> list[Int32[Array, "cells rows"]]:
+        """One draw of all hidden counts: of the hub, then of the groups of leaves."""
+        hub, *leaves = self.groups
+        key_records, key_hub, *keys = jr.split(key, 2 + len(leaves))
+        places = draw_place(key_records, self.records)
+        drawn = [draw_rows(key_hub, hub.rows, hub.start + places)]
+        for key_leaves, group in zip(keys, leaves, strict=True):
+            totals = jnp.tile(drawn[0][:, 0], group.start.size // len(drawn[0]))
+            drawn.append(draw_rows(key_leaves, group.rows, totals))
+        return drawn
 
 
 def infer(star: Star, windows: Windows) -> StarLaw:
@@ -100,36 +73,32 @@ def infer(star: Star, windows: Windows) -> StarLaw:
     tilt = _hub_tilt(star, guess.sum()[None], first[None], windows.records)
     hub = lowest[:, None], windows.hub, star.alpha[:, None], tilt
     logs += window_weights(*hub, star.given)[..., 0]
-    leaves = [_leaf_rows(star, x, lowest, guess, windows) for x in star.leaves]
-    leaf_others = [others(rows) for rows in leaves]
-    sums, above = [], logs
-    for group, rows, other in zip(star.leaves, leaves, leaf_others, strict=True):
-        start = _by_row(lowest, group)
-        sums.append(totals(rows, other[0], start, windows.hub))
-        message, bound = _message(rows, sums[-1], start)
+    parts, above = [], logs
+    for group in star.leaves:
+        rows = _leaf_rows(star, group, lowest, guess, windows)
+        other, start = others(rows), _by_row(lowest, group)
+        sums = totals(rows, other[0], start, windows.hub)
+        message, bound = _message(rows, sums, start)
         logs += _by_level(message, group)
         above += _by_level(bound, group)
-    tails = star_bounds.hub_tails(star, lowest, windows.hub)
+        parts.append((group, rows, other, sums))
+    tails = star.hub_tails(lowest, windows.hub)
 
     def as_hub(logs: Array) -> Rows:
         row = star.alpha[:, None], tilt, star.given
         return Rows.from_logs(logs[..., None], lowest[:, None], tails[:, None], *row)
 
-    hub = as_hub(logs)
-    hub_others, ratio, hub_law, log_evidence, of_records = _infer_hub(
-        hub, first, windows.records
-    )
+    hub, records, log_evidence = _infer_hub(as_hub(logs), first, windows.records)
+    hub_law = hub.counts()[..., 0]
     missed = _missed(star, as_hub(above), first, windows.records, logs - above)
     offset, kept_law, lost = _keep(hub_law, windows.kept)
-    ratios = []
-    for group, z in zip(star.leaves, sums, strict=True):
-        kept = take(z, _by_row(offset, group), windows.kept)
-        ratios.append(quotient(_by_row(kept_law.T, group), kept))
-    omitted = jnp.stack([*missed, lost if leaves else jnp.zeros_like(lost)])
-    return StarLaw(
-        hub, hub_others, hub_law, first, of_records, ratio, leaves, leaf_others,
-        lowest + offset, ratios, log_evidence, omitted,
-    )  # fmt: skip
+    groups = [hub]
+    for group, rows, other, sums in parts:
+        kept = take(sums, _by_row(offset, group), windows.kept)
+        ratio = quotient(_by_row(kept_law.T, group), kept)
+        groups.append(RowLaws(rows, other, _by_row(lowest + offset, group), ratio))
+    omitted = jnp.stack([*missed, lost if parts else jnp.zeros_like(lost)])
+    return StarLaw(groups, records, log_evidence, omitted)
 
 
 def _missed(
@@ -140,10 +109,10 @@ def _missed(
     The share found is the mean of a product over levels, in the law of the upper bound;
     the product omits at most the sum of what each factor omits.
     """
-    _, _, law_above, evidence_above, _ = _infer_hub(bound, first, records)
+    hub, _, evidence_above = _infer_hub(bound, first, records)
+    law_above = hub.counts()[..., 0]
     share = jnp.where(law_above > 0, -jnp.expm1(gap), 0)
-    outside = star_bounds.outside(star, bound, first, records)
-    odds = jnp.exp(outside - evidence_above)
+    odds = jnp.exp(star.outside(bound, first, records) - evidence_above)
     return (law_above * share).sum(), jnp.where(odds < 1, odds, 1)
 
 
@@ -152,61 +121,57 @@ def _steps(length: int) -> Int32[Array, " length"]:
 
 
 def _by_row(of_levels: Array, group: Leaves) -> Array:
-    """What each level of the hub has, for every row of the leaves."""
+    """The value of each level of the hub, for every row of the leaves."""
     return jnp.tile(of_levels, group.values.shape[1])
 
 
-def _rates_by_row(group: Leaves) -> Float[Array, " rows"]:
-    return jnp.broadcast_to(group.noise.rate, group.values.shape[1:]).reshape(-1)
-
-
 def _by_level(of_rows: Array, group: Leaves) -> Array:
-    """Sums over leaves of what each of their rows has: (hub, rows) → (levels, hub)."""
+    """Sums over leaves of the values of their rows: (hub, rows) → (levels, hub)."""
     _, leaves, levels = group.values.shape
     return of_rows.reshape(-1, leaves, levels).sum(axis=1).T
 
 
 def guess_hub(star: Star) -> Float[Array, " levels"]:
-    """How many records have each level of the hub: the middle of all estimates."""
+    """Number of records with each level of the hub: the median of all estimates."""
     looks = [group.values.sum(axis=0) for group in star.leaves]
     if all(star.seen):
         looks.append(star.values[None])
     elif not looks:  # two levels, of which one was measured
         seen = jnp.asarray(star.seen)
-        rest = jnp.asarray(star.n, float) * star.step - star.values[::-1]
+        assert star.n is not None
+        rest = star.n.astype(float) * star.step - star.values[::-1]
         looks.append(jnp.where(seen, star.values, rest)[None])
     estimates = jnp.concatenate(looks) / star.step
     if star.n is None:
         return jnp.maximum(jnp.median(estimates, axis=0), 0.5)
-    n = jnp.asarray(star.n, float)
+    n = star.n.astype(float)
     missing = (n - estimates.sum(axis=1, keepdims=True)) / estimates.shape[1]
     most = jnp.maximum(n - 0.5, 0.5)
     return jnp.clip(jnp.median(estimates + missing, axis=0), 0.5, most)
 
 
 def _hub_window(star: Star, guess: Array, length: int) -> Int32[Array, " levels"]:
-    """The first count of every level; of two and a public n, they are mirrored."""
+    """The first count of every level; two levels mirror each other if n is public."""
     lowest = jnp.maximum(jnp.round(guess).astype(jnp.int32) - length // 2, 0)
     if star.n is None:
         return lowest
-    n = jnp.asarray(star.n).astype(jnp.int32)
-    lowest = jnp.minimum(lowest, jnp.maximum(n + 1 - length, 0))
-    if len(lowest) == 2:
-        mirrored = jnp.maximum(n + 1 - length - lowest[1], 0)
-        lowest = jnp.stack([mirrored, lowest[1]])
-    return lowest
+    spare = star.n + 1 - length
+    lowest = jnp.minimum(lowest, jnp.maximum(spare, 0))
+    if len(lowest) != 2:
+        return lowest
+    return jnp.stack([jnp.maximum(spare - lowest[1], 0), lowest[1]])
 
 
 def _first_record(star: Star, length: int) -> Int32[Array, ""]:
     """The first number of records of its window."""
     if star.n is not None:
-        return jnp.asarray(star.n).astype(jnp.int32)
-    middle = jnp.round(star_bounds.guess_records(star)).astype(jnp.int32)
+        return star.n
+    middle = jnp.round(star.guess_records()).astype(jnp.int32)
     return jnp.maximum(middle - length // 2, 0)
 
 
 def _hub_tilt(star: Star, guess: Array, first: Array, length: int) -> Array:
-    """The hub's guess; of a private n, one that serves all numbers of its window."""
+    """The hub's guess; for a private n, one that serves all numbers of its window."""
     if star.n is not None:
         return guess
     whole = star.alpha.sum()[None]
@@ -214,21 +179,17 @@ def _hub_tilt(star: Star, guess: Array, first: Array, length: int) -> Array:
 
 
 def _log_law(star: Star, counts: Array) -> Array:
-    """Of the hub's own noisy counts; -inf for more records than there are."""
+    """Log-law of the hub's own noisy counts; -inf for more records than n."""
     values = jnp.broadcast_to(star.values[:, None], counts.shape)
     logs = star.noise.log_prob(values, counts * star.step)
     logs = jnp.where(jnp.asarray(star.seen)[:, None], logs, 0)
     if star.n is None:
         return logs
-    return jnp.where(counts <= jnp.asarray(star.n, float), logs, -jnp.inf)
+    return jnp.where(counts <= star.n.astype(float), logs, -jnp.inf)
 
 
 def _leaf_rows(
-    star: Star,
-    group: Leaves,
-    lowest_of_hub: Array,
-    guess: Array,
-    windows: Windows,
+    star: Star, group: Leaves, lowest_of_hub: Array, guess: Array, windows: Windows
 ) -> Rows:
     """Weights of the hidden counts in all cells of a group of leaves."""
     cells = group.values.shape[0]
@@ -240,19 +201,17 @@ def _leaf_rows(
     counts = (lowest[:, None] + _steps(windows.cells)[None, :, None]).astype(float)
     ends = _by_row(lowest_of_hub, group), largest[0]
     guess = even_tilt(alpha.sum(axis=0), _by_row(guess, group), *ends, star.given)
-    noise = LaplaceLaw(_rates_by_row(group), group.noise.discrete)
-    logs = noise.log_prob(
-        jnp.broadcast_to(values[:, None], counts.shape), counts * star.step
-    )
+    rates = jnp.broadcast_to(group.noise.rate, group.values.shape[1:]).reshape(-1)
+    noise = LaplaceLaw(rates, group.noise.discrete)
+    seen = jnp.broadcast_to(values[:, None], counts.shape)
+    logs = noise.log_prob(seen, counts * star.step)
     logs += window_weights(lowest, windows.cells, alpha, guess, star.given)
-    tail = star_bounds.cell_tails(
-        noise, values, star.step, lowest, windows.cells, largest
-    )
+    tail = cell_tails(noise, values, star.step, lowest, windows.cells, largest)
     return Rows.from_logs(logs, lowest, tail, alpha, guess, star.given)
 
 
 def _message(rows: Rows, sums: Array, start: Array) -> tuple[Array, Array]:
-    """log P(s | m) for each total m of a row: what was found of it, and a bound.
+    """log P(s | m) for each total m of a row, as summed, and an upper bound.
 
     Sums too small for a floating-point number count as nothing found.
     """
@@ -262,22 +221,18 @@ def _message(rows: Rows, sums: Array, start: Array) -> tuple[Array, Array]:
     return logs - norm, jnp.logaddexp(logs, missed) - norm
 
 
-def _infer_hub(
-    hub: Rows, first: Array, length: int
-) -> tuple[Array, Array, Array, Array, Array]:
-    """Convolutions, ratio, laws of the hub's counts, log-evidence, law of records."""
+def _infer_hub(hub: Rows, first: Array, length: int) -> tuple[RowLaws, Array, Array]:
+    """Laws of the hub's counts, and of the number of records, and log-evidence."""
     other, start = others(hub), first[None]
     sums = totals(hub, other[0], start, length)
     logs = jnp.log(sums) - hub.log_norm(start, length)
     log_evidence = logsumexp(logs)
     law = jnp.exp(logs - log_evidence)
-    ratio = quotient(law, sums)
-    laws = row_laws(hub, other, start, ratio)[..., 0]
-    return other, ratio, laws, log_evidence, law
+    return RowLaws(hub, other, start, quotient(law, sums)), law, log_evidence
 
 
 def _keep(law: Array, length: int) -> tuple[Array, Array, Array]:
-    """The part of every law that has nearly all its mass, and how much it has not."""
+    """The part of every law with nearly all its mass, and the mass of the rest."""
     below = jnp.cumsum(law, axis=1) <= _NEGLIGIBLE
     offset = jnp.minimum(below.sum(axis=1, dtype=jnp.int32), law.shape[1] - length)
     places = _steps(law.shape[1])[None]

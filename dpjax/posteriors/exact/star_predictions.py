@@ -1,4 +1,4 @@
-"""What the exact posterior of a network of stars says of further records, compiled."""
+"""Predictions for records under the exact posterior of a network of stars."""
 
 __all__ = ["log_likelihood", "predict"]
 
@@ -11,56 +11,56 @@ from jax import lax
 from jax.scipy.special import logsumexp
 from jaxtyping import Array, Float, Integer
 
-from dpjax.posteriors.exact.forests import Component, Sums
+from dpjax.posteriors.exact.convolution import take, valid
+from dpjax.posteriors.exact.rows import RowLaws, quotient
 from dpjax.posteriors.exact.star import StarLaw
-from dpjax.posteriors.exact.star_draws import conditional_means, hub_weights
-from dpjax.posteriors.exact.star_sums import Inferred
+from dpjax.posteriors.exact.star_sums import Component, InferredStars
 
 _NUMBERS_AT_ONCE = 1 << 22  # bounds memory, whatever the number of records
 
 
 @partial(jax.jit, static_argnames="target")
 def predict(
-    inferred: Inferred, records: Integer[Array, "n d"], target: int
+    inferred: InferredStars, records: Integer[Array, "n d"], target: int
 ) -> Float[Array, "n levels"]:
-    """The law of a variable given all others: those of its own star matter."""
-    sums = inferred.sums
+    """The law of a variable given all others, of which those of its star matter."""
     for component, law in inferred.stars:
         if target == component.hub or target in sum(component.leaves, ()):
             score = _scorer(component, law)
-            levels = jnp.arange(sums.layout.sizes[target], dtype=jnp.int32)
+            sizes = inferred.sums.statistic.layout.sizes
+            levels = jnp.arange(sizes[target], dtype=jnp.int32)
 
             def one(record, score=score, levels=levels):
                 moved = jax.vmap(lambda level: record.at[target].set(level))(levels)
                 return jax.nn.softmax(jax.vmap(score)(moved))
 
-            batch = _batch(sums, component, len(levels))
+            batch = _batch(inferred, component, len(levels))
             return lax.map(one, records.astype(jnp.int32), batch_size=batch)
     raise ValueError(f"`target` must be a variable, got {target}.")
 
 
 @jax.jit
 def log_likelihood(
-    inferred: Inferred, records: Integer[Array, "n d"]
+    inferred: InferredStars, records: Integer[Array, "n d"]
 ) -> Float[Array, " n"]:
     """Log-probability of each record."""
     total = jnp.zeros(len(records))
     for component, law in inferred.stars:
-        batch = _batch(inferred.sums, component, 1)
+        batch = _batch(inferred, component, 1)
         score = _scorer(component, law)
         total += lax.map(score, records.astype(jnp.int32), batch_size=batch)
     return total
 
 
-def _batch(sums: Sums, component: Component, levels: int) -> int:
-    leaves = sum(len(group) for group in component.leaves)
-    return max(1, _NUMBERS_AT_ONCE // (sums.windows.kept * (leaves + 1) * levels))
+def _batch(inferred: InferredStars, component: Component, levels: int) -> int:
+    leaves, kept = sum(map(len, component.leaves)), inferred.sums.windows.kept
+    return max(1, _NUMBERS_AT_ONCE // (kept * (leaves + 1) * levels))
 
 
 def _scorer(component: Component, law: StarLaw):
-    """The log-probability of a record's variables of one star, as a function of it."""
-    log_weights = jnp.log(hub_weights(law))
-    tables = [jnp.log(table) for table in conditional_means(law)]
+    """A function of a record: the log-probability of its variables of one star."""
+    log_weights = jnp.log(_hub_weights(law))
+    tables = [jnp.log(_means_by_total(group)) for group in law.groups[1:]]
 
     def score(record):
         level = record[component.hub]
@@ -72,3 +72,33 @@ def _scorer(component: Component, law: StarLaw):
         return logsumexp(total)
 
     return score
+
+
+def _hub_weights(law: StarLaw) -> Float[Array, "levels kept"]:
+    """The law of every level and its count, times the probability of the level then."""
+    hub, *leaves = law.groups
+    rows, ratio = hub.rows, hub.ratio
+    places = jnp.arange(len(ratio), dtype=jnp.int32)[:, None]
+    whole = rows.alpha.sum() + (hub.start[0] + places).astype(float)
+    kept = leaves[0].ratio.shape[0] if leaves else rows.window
+    first = leaves[0].start[: len(rows.alpha)] if leaves else rows.lowest[:, 0]
+    laws = RowLaws(rows, hub.others, hub.start, ratio / whole).counts()[..., 0]
+    laws = take(laws.T, first - rows.lowest[:, 0], kept).T
+    counts = first[:, None] + jnp.arange(kept, dtype=jnp.int32)[None]
+    return laws * (rows.alpha + counts.astype(float))
+
+
+def _means_by_total(laws: RowLaws) -> Float[Array, "kept cells rows"]:
+    """Expected probabilities of a group of leaves, given the totals of its rows."""
+    rows, length = laws.rows, len(laws.ratio)
+    counts = jnp.arange(rows.window, dtype=jnp.int32)[:, None]
+    first = laws.start - rows.least - (rows.window - 1)
+
+    def one(cell):
+        a = rows.alpha[cell][None] + (rows.lowest[cell][None] + counts).astype(float)
+        met = take(laws.others[cell], first, length + rows.window - 1)
+        return valid(rows.weights[cell] * a, met, length)
+
+    cells = jnp.arange(len(laws.others), dtype=jnp.int32)
+    table = jnp.moveaxis(lax.map(one, cells), 0, 1)
+    return quotient(table, jnp.broadcast_to(table.sum(axis=1)[:, None], table.shape))

@@ -1,19 +1,17 @@
-"""Everything that is asked of the exact posterior of a network of stars, compiled."""
+"""Sums over the hidden counts of a network of stars, and laws from them."""
 
 __all__ = [
-    "Inferred",
-    "count_laws",
-    "draw",
-    "infer_all",
-    "largest_guess",
-    "log_density",
+    "Component",
+    "InferredStars",
+    "StarSums",
     "marginal",
-    "moments",
     "quantiles",
     "rank_in",
+    "stars",
 ]
 
-from functools import partial
+from collections import defaultdict
+from dataclasses import dataclass
 
 import equinox as eqx
 import jax
@@ -24,26 +22,130 @@ from jax import lax
 from jaxtyping import Array, Float, Int, Int32
 
 from dpjax._types import Key
+from dpjax.data.bayes_net import BayesNet
 from dpjax.noise import LaplaceLaw
 from dpjax.posteriors.exact.cell_laws import CellLaw, cell_law
-from dpjax.posteriors.exact.forests import Component, Sums
-from dpjax.posteriors.exact.rows import row_laws
-from dpjax.posteriors.exact.star import Group, StarLaw, guess_hub, infer
-from dpjax.posteriors.exact.star_draws import draw_counts
+from dpjax.posteriors.exact.rows import RowLaws
+from dpjax.posteriors.exact.star import StarLaw, guess_hub, infer
+from dpjax.posteriors.exact.stars import Leaves, Star
+from dpjax.posteriors.exact.windows import Windows
 from dpjax.posteriors.plug_in import draw_tables, rows_log_density
+from dpjax.statistics import TableStatistic
+from dpjax.tables.layout import TableLayout
 
 _RELEASES_AT_ONCE = 8  # of a stack: more leave the cache
 
 
-class Inferred(eqx.Module):
-    """What was summed over, and what came of it: compiled once for all questions.
+@dataclass(frozen=True)
+class Component:
+    """A variable without parents, and others whose only parent it is."""
 
-    Args:
-        sums: the release, its law and a prior.
-        laws: of every star's hidden counts.
-    """
+    hub: int
+    leaves: tuple[tuple[int, ...], ...]  # in groups of equally many levels
 
-    sums: Sums
+    def places(self, layout: TableLayout) -> list[np.ndarray]:
+        """Indices of hub and groups of leaves in a vector: (cells, leaves, levels)."""
+        size = layout.sizes[self.hub]
+        hub = _cells([layout.offsets[self.hub]], 1, size)
+        return [hub] + [
+            _cells([layout.offsets[i] for i in group], size, layout.sizes[group[0]])
+            for group in self.leaves
+        ]
+
+
+class StarSums(eqx.Module):
+    """A release of stars with hidden counts, its law and a prior."""
+
+    values: Float[Array, "*batch m"]  # of the release
+    law: LaplaceLaw  # of every released number
+    prior: Float[Array, " c"]  # laid out as the network's tables
+    n: Int32[Array, "*batch"] | None  # where it is public
+    statistic: TableStatistic = eqx.field(static=True)
+    windows: Windows = eqx.field(static=True)
+
+    @property
+    def components(self) -> tuple[Component, ...]:
+        """The network's stars."""
+        return stars(self.statistic.network) or ()
+
+    def star(self, component: Component, given: Array | None = None) -> Star:
+        """The part of a release and its prior, or given tables, on a component."""
+        prior = self.prior if given is None else given
+        measured = self.statistic.measured
+        assert measured is not None  # as `network_counts` has it
+        tables = {group: table for table, group in enumerate(measured.groups)}
+        hub, *places = component.places(self.statistic.layout)
+        hub = hub[:, 0, 0]
+        seen = (component.hub,) in tables
+        start, own = 0, jnp.zeros(len(hub), self.values.dtype)
+        if seen:
+            start = measured.offsets[tables[component.hub,]]
+            own = self.values[start : start + len(hub)]
+        groups = []
+        for leaves, alpha in zip(component.leaves, places, strict=True):
+            starts = [measured.offsets[tables[component.hub, i]] for i in leaves]
+            noisy = _cells(starts, alpha.shape[2], alpha.shape[0])
+            law = self.law.of(np.array(starts, np.int32)[:, None])
+            groups.append(Leaves(self.values[noisy].astype(float), prior[alpha], law))
+        return Star(
+            own.astype(float), prior[hub], groups, self.n, self.law.of(start),
+            (seen,) * len(hub), given=given is not None,
+        )  # fmt: skip
+
+    @jax.jit
+    def infer(self) -> "InferredStars":
+        """The laws of the hidden counts of all stars, of one release."""
+        laws = [infer(self.star(part), self.windows) for part in self.components]
+        return InferredStars(self, tuple(laws))
+
+    def moments(self) -> tuple[Array, Array, Array, Array]:
+        """First and second moments, log-evidence, and parts of the mass omitted."""
+        batch = self.values.shape[:-1]
+        return self._many_moments() if batch else self.infer().moments()
+
+    @jax.jit
+    def _many_moments(self) -> tuple[Array, Array, Array, Array]:
+        batch = self.values.shape[:-1]
+        flat = jax.tree.map(
+            lambda x: x.reshape(-1, *x.shape[len(batch) :]),
+            (self.values, self.law.rate, self.n),
+        )
+        results = lax.map(
+            lambda row: self._alone(*row).infer().moments(),
+            flat,
+            batch_size=_RELEASES_AT_ONCE,
+        )
+        return jax.tree.map(lambda x: x.reshape(*batch, *x.shape[1:]), results)
+
+    def _alone(self, values: Array, rate: Array, n: Array | None) -> "StarSums":
+        law = LaplaceLaw(rate, self.law.discrete)
+        return StarSums(values, law, self.prior, n, self.statistic, self.windows)
+
+    @jax.jit
+    def largest_guess(self) -> Float[Array, ""]:
+        """The largest guess of the records with a level of a hub, over a stack."""
+
+        def one(*row):
+            alone = self._alone(*row)
+            guesses = [guess_hub(alone.star(x)).max() for x in self.components]
+            return jnp.stack(guesses).max()
+
+        for _ in self.values.shape[:-1]:
+            one = jax.vmap(one)
+        return one(self.values, self.law.rate, self.n).max()
+
+    @jax.jit
+    def log_density(self, theta: Array, log_evidence: Array) -> Float[Array, ""]:
+        """By Bayes' rule, from the law of the release given the tables."""
+        laws = [infer(self.star(x, theta), self.windows) for x in self.components]
+        density = rows_log_density(self.prior, theta, self.statistic.layout)
+        return density + sum(law.log_evidence for law in laws) - log_evidence
+
+
+class InferredStars(eqx.Module):
+    """The laws of the hidden counts of all stars, compiled once for all questions."""
+
+    sums: StarSums
     laws: tuple[StarLaw, ...]
 
     @property
@@ -51,174 +153,135 @@ class Inferred(eqx.Module):
         """Every star and its law."""
         return list(zip(self.sums.components, self.laws, strict=True))
 
+    def groups(self) -> list[tuple[np.ndarray, RowLaws]]:
+        """Rows of the same shape, with the places of their cells in a vector."""
+        layout = self.sums.statistic.layout
+        return [
+            pair
+            for component, law in self.stars
+            for pair in zip(component.places(layout), law.groups, strict=True)
+        ]
 
-def _infer(sums: Sums, component: Component, given: Array | None = None) -> StarLaw:
-    """The law of a star's hidden counts; if tables are given, under these."""
-    return infer(component.star(sums, given), sums.windows)
+    @jax.jit
+    def moments(self) -> tuple[Array, Array, Array, Array]:
+        """First and second moments, log-evidence, and parts of the mass omitted."""
+        layout = self.sums.statistic.layout
+        first = second = jnp.zeros(layout.length)
+        evidence, omitted = jnp.zeros(()), jnp.zeros(3)
+        for places, group in self.groups():
+            once, twice = group.moments()
+            first = first.at[places].set(once.reshape(places.shape))
+            second = second.at[places].set(twice.reshape(places.shape))
+        for law in self.laws:
+            evidence, omitted = evidence + law.log_evidence, omitted + law.omitted
+        return first, second, evidence, omitted
 
-
-@jax.jit
-def infer_all(sums: Sums) -> Inferred:
-    """The laws of the hidden counts of all stars, of one release."""
-    return Inferred(sums, tuple(map(partial(_infer, sums), sums.components)))
-
-
-def rank_in(
-    sums: Sums, place: Int[Array, ""], t: Float[Array, ""]
-) -> tuple[Float[Array, ""], Float[Array, "3"]]:
-    """The distribution function of a probability at a traced place, and the omitted.
-
-    Of many one is evaluated, by `lax.switch`: not under `vmap`.
-    """
-    branches, owner = [], np.zeros(sums.layout.length, np.int32)
-    index = np.zeros((2, sums.layout.length), np.int32)
-    omitted = jnp.zeros(3)
-    for component, law in infer_all(sums).stars:
-        omitted = omitted + law.omitted
-        groups = zip(component.places(sums.layout), law.groups(), strict=True)
-        for places, (rows, other, start, ratio) in groups:
-            owner[places] = len(branches)
-            index[:, places] = np.indices((len(places), places[0].size)).reshape(
-                2, *places.shape
-            )
-
-            def cdf(where, rows=rows, other=other, start=start, ratio=ratio):
-                return cell_law(rows, other, start, ratio, *where).cdf(t)
-
-            branches.append(cdf)
-    cell, row = jnp.asarray(index)[:, place]
-    return lax.switch(jnp.asarray(owner)[place], branches, (cell, row)), omitted
-
-
-def moments(sums: Sums) -> tuple[Array, Array, Array, Array]:
-    """First and second moments, log-evidence, and parts of what is omitted."""
-    batch = sums.values.shape[:-1]
-    return _many_moments(sums) if batch else _moments(infer_all(sums))
-
-
-@jax.jit
-def _many_moments(sums: Sums) -> tuple[Array, Array, Array, Array]:
-    batch = sums.values.shape[:-1]
-    stacked = (sums.values, sums.law.rate, sums.n)
-    flat = jax.tree.map(lambda x: x.reshape(-1, *x.shape[len(batch) :]), stacked)
-
-    def one(row):
-        values, rate, n = row
-        law = LaplaceLaw(rate, sums.law.discrete)
-        alone = Sums(values, law, sums.prior, n, sums.statistic, sums.windows)
-        return _moments(infer_all(alone))
-
-    results = lax.map(one, flat, batch_size=_RELEASES_AT_ONCE)
-    return jax.tree.map(lambda x: x.reshape(*batch, *x.shape[1:]), results)
-
-
-@jax.jit
-def largest_guess(sums: Sums) -> Float[Array, ""]:
-    """The most records that a level of a hub is guessed to have, over a stack."""
-    batch = sums.values.shape[:-1]
-
-    def one(values, rate, n):
-        law = LaplaceLaw(rate, sums.law.discrete)
-        alone = Sums(values, law, sums.prior, n, sums.statistic, sums.windows)
-        guesses = [guess_hub(part.star(alone)).max() for part in sums.components]
-        return jnp.stack(guesses).max()
-
-    for _ in batch:
-        one = jax.vmap(one)
-    return one(sums.values, sums.law.rate, sums.n).max()
-
-
-@jax.jit
-def _moments(inferred: Inferred) -> tuple[Array, Array, Array, Array]:
-    layout = inferred.sums.layout
-    first = second = jnp.zeros(layout.length)
-    evidence, omitted = jnp.zeros(()), jnp.zeros(3)
-    for component, law in inferred.stars:
-        for place, (once, twice) in zip(
-            component.places(layout), law.moments(), strict=True
-        ):
-            first = first.at[place].set(once.reshape(place.shape))
-            second = second.at[place].set(twice.reshape(place.shape))
-        evidence = evidence + law.log_evidence
-        omitted = omitted + law.omitted
-    return first, second, evidence, omitted
-
-
-def marginal(inferred: Inferred, place: int) -> CellLaw:
-    """The law of the probability at a place of the layout."""
-    for component, law in inferred.stars:
-        groups = zip(component.places(inferred.sums.layout), law.groups(), strict=True)
-        for places, group in groups:
+    def marginal(self, place: int) -> CellLaw:
+        """The law of the probability at a place of the layout."""
+        for places, group in self.groups():
             found = np.flatnonzero(places.reshape(-1) == place)
             if found.size:
-                width = places.shape[1] * places.shape[2]
-                cell, row = divmod(int(found[0]), width)
-                return _cell_law(group, jnp.int32(cell), jnp.int32(row))
-    raise ValueError(f"`place` must be a cell of the layout, got {place}.")
+                cell, row = divmod(int(found[0]), places[0].size)
+                return marginal(group, jnp.int32(cell), jnp.int32(row))
+        raise ValueError(f"`place` must be a cell of the layout, got {place}.")
+
+    @jax.jit
+    def quantiles(self, q: Float[Array, ""]) -> Float[Array, " c"]:
+        """The q-quantile of every probability, one after the other."""
+        result = jnp.zeros(self.sums.statistic.layout.length)
+        for places, group in self.groups():
+            result = result.at[places].set(quantiles(group, q).reshape(places.shape))
+        return result
+
+    @jax.jit
+    def count_laws(self) -> tuple[Int32[Array, " c"], Float[Array, "c w"]]:
+        """For every cell, the first count of its window, and the law from there."""
+        length, windows = self.sums.statistic.layout.length, self.sums.windows
+        lowest = jnp.zeros(length, jnp.int32)
+        width = max(windows.cells, windows.hub)
+        laws = jnp.zeros((length, width))
+        for places, group in self.groups():
+            law = jnp.swapaxes(group.counts(), 1, 2)
+            law = jnp.pad(law, ((0, 0), (0, 0), (0, width - law.shape[2])))
+            laws = laws.at[places].set(law.reshape(*places.shape, width))
+            first = group.rows.lowest.reshape(places.shape)
+            lowest = lowest.at[places].set(first)
+        return lowest, laws
+
+    @jax.jit
+    def draw(self, key: Key) -> Float[Array, " c"]:
+        """One draw of all tables."""
+        key_counts, key_tables = jr.split(key)
+        layout = self.sums.statistic.layout
+        counts = jnp.zeros(layout.length)
+        keys = jr.split(key_counts, len(self.laws))
+        for key_star, (component, law) in zip(keys, self.stars, strict=True):
+            drawn = law.draw_counts(key_star)
+            for places, cells in zip(component.places(layout), drawn, strict=True):
+                cells = cells.reshape(places.shape).astype(float)
+                counts = counts.at[places].set(cells)
+        return draw_tables(key_tables, self.sums.prior + counts, layout)
 
 
 @jax.jit
-def _cell_law(group: Group, cell: Array, row: Array) -> CellLaw:
-    return cell_law(*group, cell, row)
+def marginal(group: RowLaws, cell: Array, row: Array) -> CellLaw:
+    """The law of one probability of a group."""
+    return cell_law(group, cell, row)
 
 
 @jax.jit
-def quantiles(inferred: Inferred, q: Float[Array, ""]) -> Float[Array, " c"]:
-    """Of all probabilities, one after the other."""
-    layout = inferred.sums.layout
-    result = jnp.zeros(layout.length)
-    for component, law in inferred.stars:
-        for places, group in zip(component.places(layout), law.groups(), strict=True):
-            result = result.at[places].set(_quantiles(group, q).reshape(places.shape))
-    return result
-
-
-def _quantiles(group: Group, q: Array) -> Float[Array, "cells rows"]:
-    cells, _, width = group[0].weights.shape
+def quantiles(group: RowLaws, q: Array) -> Float[Array, "cells rows"]:
+    """The q-quantile of every probability of a group, one after the other."""
+    cells, _, width = group.rows.weights.shape
 
     def one(index):
-        return cell_law(*group, index // width, index % width).quantile(q)
+        return cell_law(group, index // width, index % width).quantile(q)
 
     indices = jnp.arange(cells * width, dtype=jnp.int32)
     return lax.map(one, indices).reshape(cells, width)
 
 
-@jax.jit
-def count_laws(inferred: Inferred) -> tuple[Int32[Array, " c"], Float[Array, "c w"]]:
-    """Of every cell, the first count of its window, and the law from there."""
-    layout, windows = inferred.sums.layout, inferred.sums.windows
-    lowest = jnp.zeros(layout.length, jnp.int32)
-    width = max(windows.cells, windows.hub)
-    laws = jnp.zeros((layout.length, width))
-    for component, star_law in inferred.stars:
-        groups = zip(component.places(layout), star_law.groups(), strict=True)
-        for places, group in groups:
-            law = jnp.swapaxes(row_laws(*group), 1, 2)
-            law = jnp.pad(law, ((0, 0), (0, 0), (0, width - law.shape[2])))
-            laws = laws.at[places].set(law.reshape(*places.shape, width))
-            first = group[0].lowest.reshape(places.shape)
-            lowest = lowest.at[places].set(first)
-    return lowest, laws
+def rank_in(
+    sums: StarSums, place: Int[Array, ""], t: Float[Array, ""]
+) -> tuple[Float[Array, ""], Float[Array, "3"]]:
+    """The distribution function of a probability at a traced place, and mass omitted.
+
+    One branch of many is evaluated, by `lax.switch`: not under `vmap`.
+    """
+    inferred, length = sums.infer(), sums.statistic.layout.length
+    branches, owner = [], np.zeros(length, np.int32)
+    index = np.zeros((2, length), np.int32)
+    for places, group in inferred.groups():
+        owner[places] = len(branches)
+        cells = np.indices((len(places), places[0].size))
+        index[:, places] = cells.reshape(2, *places.shape)
+        branches.append(lambda where, group=group: cell_law(group, *where).cdf(t))
+    cell, row = jnp.asarray(index)[:, place]
+    below = lax.switch(jnp.asarray(owner)[place], branches, (cell, row))
+    return below, sum((law.omitted for law in inferred.laws), jnp.zeros(3))
 
 
-@jax.jit
-def draw(key: Key, inferred: Inferred) -> Float[Array, " c"]:
-    """One draw of all tables."""
-    key_counts, key_tables = jr.split(key)
-    layout = inferred.sums.layout
-    counts = jnp.zeros(layout.length)
-    keys = jr.split(key_counts, len(inferred.laws))
-    for key_star, (component, law) in zip(keys, inferred.stars, strict=True):
-        drawn = draw_counts(key_star, law)
-        for places, cells in zip(component.places(layout), drawn, strict=True):
-            counts = counts.at[places].set(cells.reshape(places.shape).astype(float))
-    return draw_tables(key_tables, inferred.sums.prior + counts, layout)
+def stars(net: BayesNet | None) -> tuple[Component, ...] | None:
+    """The network's components, or None if some component is not a star."""
+    if net is None:
+        return None
+    children = defaultdict(list)
+    for i, parents in enumerate(net.parents):
+        if len(parents) > 1 or any(net.parents[parent] for parent in parents):
+            return None
+        for parent in parents:
+            children[parent].append(i)
+    found = []
+    for hub in (i for i, parents in enumerate(net.parents) if not parents):
+        groups = defaultdict(list)
+        for leaf in children[hub]:
+            groups[net.sizes[leaf]].append(leaf)
+        found.append(Component(hub, tuple(map(tuple, groups.values()))))
+    return tuple(found)
 
 
-@jax.jit
-def log_density(sums: Sums, theta: Array, log_evidence: Array) -> Float[Array, ""]:
-    """Of all tables, by Bayes' rule: the prior's, and the release given the tables."""
-    prior, layout = sums.prior, sums.layout
-    laws = [_infer(sums, component, theta) for component in sums.components]
-    density = rows_log_density(prior, theta, layout)
-    return density + sum(law.log_evidence for law in laws) - log_evidence
+def _cells(starts: list[int], rows: int, levels: int) -> np.ndarray:
+    """Indices of the cells of tables of one shape: (levels, tables, rows)."""
+    cells = np.arange(rows * levels).reshape(rows, levels)
+    places = np.asarray(starts)[:, None, None] + cells[None]
+    return places.transpose(2, 0, 1).astype(np.int32)

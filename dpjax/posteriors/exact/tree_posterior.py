@@ -4,18 +4,16 @@ __all__ = ["TreePosterior", "check_tree", "tree_posterior"]
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array
 
 from dpjax._checks import positive
 from dpjax._types import Key
-from dpjax.posteriors.exact import tree_sums
-from dpjax.posteriors.exact.cell_laws import CellLaw
-from dpjax.posteriors.exact.summed_posterior import SummedPosterior
-from dpjax.posteriors.exact.trees import TreeSums, grow
+from dpjax.posteriors.exact.exact_posterior import SummedPosterior
+from dpjax.posteriors.exact.tree_sums import TreeSums
+from dpjax.posteriors.exact.trees import grow
 from dpjax.posteriors.exact.windows import TooExpensive
-from dpjax.posteriors.laws import family_counts, laplace_law
+from dpjax.posteriors.laws import laplace_law, network_counts
 from dpjax.posteriors.priors import Prior, flat_prior
 from dpjax.releases.released import Released
 
@@ -25,55 +23,31 @@ _MOST_NUMBERS = 1 << 23  # variables times squared numbers of counts
 class TreePosterior(SummedPosterior):
     """The posterior of all tables of a tree, given noisy counts and their law.
 
-    As `ExactPosterior`, with sums over all values of every hidden count. Records are
+    As `ExactPosterior`, with sums over all values of every hidden count: it has no
+    windows, and `omitted` bounds the mass that was too small to be summed. Records are
     scored with the expected tables.
 
     Args:
-        released: the release.
-        prior: Dirichlet parameters, laid out as `net.layout`.
         records: the public number of records.
-        first, second: moments of all probabilities, laid out as `net.layout`.
-        log_evidence: log-probability (of continuous noise, density) of the release.
-        omitted: bound of the posterior mass that was too small to be summed.
 
     Privacy:
         Post-processing of a release: costs nothing, and may be repeated.
     """
 
-    released: Released
-    prior: Float[Array, " m"]
     records: int = eqx.field(static=True)
-    first: Float[Array, " m"]
-    second: Float[Array, " m"]
-    log_evidence: Float[Array, ""]
-    omitted: Float[Array, ""]
 
     @property
     def method(self) -> str:
         """Sums over the hidden counts of a tree."""
         return "exact-tree"
 
-    def _marginal(self, table: int, place: int) -> CellLaw:
-        row, level = divmod(place - self.net.layout.offsets[table], 2)
-        return tree_sums.marginal(self._sums(), table, jnp.int32(row), jnp.int32(level))
-
-    def _count_laws(self) -> tuple[Array, Array]:
-        none = jnp.zeros(self.net.layout.length, jnp.int32)
-        return none, tree_sums.count_laws(self._sums())
-
-    def _quantile(self, q: float) -> Array:
-        return tree_sums.quantiles(self._sums(), jnp.asarray(q, float))
-
-    def _draw(self, key: Key) -> Array:
-        return tree_sums.draw(key, self._sums())
-
     def _log_density(self, theta: Array) -> Array:
-        return tree_sums.log_density(self._sums(), theta, self.log_evidence)
+        return self._inferred().log_density(theta, self.log_evidence)
 
     def _updated(self, counts: Array, key: Key | None) -> "TreePosterior":
         return tree_posterior(self.released, self._by_name(self.prior + counts))
 
-    def _sums(self) -> TreeSums:
+    def _inferred(self) -> TreeSums:
         return _sums(self.released, self.prior, self.records)
 
 
@@ -86,7 +60,7 @@ def tree_posterior(
     n² numbers a variable.
 
     Args:
-        released: noisy family counts, by DiscreteLaplace, SplitLaplace or Laplace,
+        released: noisy node tables, by DiscreteLaplace, SplitLaplace or Laplace,
             with a public n.
         prior: Dirichlet parameter of every cell, > 0; or, by variable, of each.
         tolerance: posterior mass that may be too small for floating-point numbers,
@@ -101,11 +75,9 @@ def tree_posterior(
             release is traced, so that this cannot be seen.
     """
     positive(tolerance=tolerance)
-    prior = flat_prior(released.net, prior)
-    check_tree(released)
-    cells = jnp.broadcast_to(prior, (released.net.layout.length,))
-    n = int(np.asarray(released.n))
-    first, second, evidence, omitted = tree_sums.moments(_sums(released, cells, n))
+    cells = flat_prior(released.net, prior)
+    n = check_tree(released)
+    first, second, evidence, omitted = _sums(released, cells, n).moments()
     try:
         sound = float(omitted) <= tolerance
     except jax.errors.ConcretizationTypeError:
@@ -119,29 +91,22 @@ def tree_posterior(
             "prior so much that floating-point numbers cannot sum over what they hide: "
             "enable x64, or use `point_estimate`."
         )
-    return TreePosterior(
-        released=released,
-        prior=cells,
-        records=n,
-        first=first,
-        second=second,
-        log_evidence=evidence,
-        omitted=omitted,
-    )
+    moments = first, second, evidence, omitted
+    return TreePosterior(released, cells, *moments, n)
 
 
-def check_tree(released: Released) -> None:
-    """Whether `tree_posterior` is for releases of this kind.
+def check_tree(released: Released) -> int:
+    """The number of records of a release that `tree_posterior` is for.
 
     Raises:
         ValueError: if it is not, with the reason.
     """
     laplace_law(released)
-    statistic = family_counts(released)
+    statistic = network_counts(released)
     trees = None if statistic is None else grow(statistic.network)
     if trees is None or released.n is None:
         raise ValueError(
-            "`released` must be of the family counts of a tree of binary variables, "
+            "`released` must be of the counts of a tree of binary variables, "
             "with a public n: use `point_estimate` or `gibbs_posterior`."
         )
     try:
@@ -155,6 +120,7 @@ def check_tree(released: Released) -> None:
             f"`released` must be of few records to be summed exactly, got n={n} and "
             f"{len(released.net.names)} variables: use `point_estimate`."
         )
+    return n
 
 
 def _sums(released: Released, prior: Array, n: int) -> TreeSums:

@@ -1,14 +1,8 @@
-"""Everything that is asked of the exact posterior of a tree, compiled."""
+"""Sums over the hidden counts of trees, and laws from them."""
 
-__all__ = [
-    "count_laws",
-    "draw",
-    "log_density",
-    "marginal",
-    "moments",
-    "quantiles",
-]
+__all__ = ["TreeSums"]
 
+import bisect
 from functools import partial
 
 import equinox as eqx
@@ -20,113 +14,182 @@ from jaxtyping import Array, Float
 
 from dpjax._types import Key
 from dpjax.families.log_densities import dirichlet_log_density
+from dpjax.noise import LaplaceLaw
 from dpjax.posteriors.exact.cell_laws import CellLaw
-from dpjax.posteriors.exact.trees import Tree, TreeLaw, TreeSums
+from dpjax.posteriors.exact.rows import count_weights, even_tilt
+from dpjax.posteriors.exact.trees import Table, Tree, TreeLaw, grow, infer_tree
 from dpjax.posteriors.plug_in import draw_tables
+from dpjax.statistics import TableStatistic
 
 
-@eqx.filter_jit
-def moments(sums: TreeSums) -> tuple[Array, Array, Array, Array]:
-    """First and second moments, log-evidence, and a bound of what is omitted."""
-    laws, firsts, seconds = sums.infer(), [], []
-    for variable in range(len(sums.statistic.variables)):
-        joint, alpha = sums.joint(laws, variable), sums.alpha(variable)
-        whole = alpha.sum(axis=1)[:, None] + sums.totals(len(alpha)).astype(float)
-        counts = jnp.arange(sums.n + 1, dtype=jnp.int32).astype(float)
-        a = (alpha[:, 1, None] + counts[None])[..., None]
-        first = (joint * a / whole[:, None]).sum(axis=(1, 2))
-        both = joint * a * (a + 1) / (whole * (whole + 1))[:, None]
-        second = both.sum(axis=(1, 2))
-        firsts.append(jnp.stack([1 - first, first], axis=1).reshape(-1))
-        rest = 1 - 2 * first + second
-        seconds.append(jnp.stack([rest, second], axis=1).reshape(-1))
-    evidence = sum((law.log_evidence for law in laws), jnp.zeros(()))
-    omitted = sum((law.omitted for law in laws), jnp.zeros(()))
-    return jnp.concatenate(firsts), jnp.concatenate(seconds), evidence, omitted
+class TreeSums(eqx.Module):
+    """A release of trees with hidden counts, its law and a prior."""
 
+    values: Float[Array, " m"]  # of the release
+    law: LaplaceLaw  # of every released number
+    prior: Float[Array, " c"]  # laid out as the network's tables
+    statistic: TableStatistic = eqx.field(static=True)
+    n: int = eqx.field(static=True)  # number of records
 
-@partial(jax.jit, static_argnames="table")
-def marginal(sums: TreeSums, table: int, row: Array, level: Array) -> CellLaw:
-    """The law of one probability."""
-    return _cell_law(sums, sums.infer(), table, row, level)
+    @property
+    def trees(self) -> tuple[Tree, ...]:
+        """The network's trees."""
+        return grow(self.statistic.network) or ()
 
+    def infer(self, given: Array | None = None) -> list[TreeLaw]:
+        """The law of the hidden counts of every tree; of given tables, under these."""
+        table = partial(self._table, given)
+        return [infer_tree(tree, table) for tree in self.trees]
 
-def _cell_law(
-    sums: TreeSums, laws: list[TreeLaw], table: int, row: Array, level: Array
-) -> CellLaw:
-    joint, alpha = sums.joint(laws, table), sums.alpha(table)
-    totals = sums.totals(len(alpha))[row]
-    counts = jnp.arange(sums.n + 1, dtype=jnp.int32)
-    places = jnp.where(level == 1, counts[:, None], totals[None] - counts[:, None])
-    found = jnp.take_along_axis(joint[row], jnp.clip(places, 0, sums.n), axis=0)
-    weights = jnp.where(places >= 0, found, 0).T
-    a = alpha[row, level] + counts.astype(float)
-    return CellLaw(weights, a, alpha[row].sum() + totals.astype(float))
+    def joint(self, laws: list[TreeLaw], variable: int) -> Array:
+        """Law of the count of level 1 and of the total: (rows, counts, totals)."""
+        for tree, law in zip(self.trees, laws, strict=True):
+            if tree.variable == variable:
+                return law.root[None, :, None]
+            if variable in law.branches:
+                joint = law.branches[variable].joint
+                return jnp.stack([joint[0, :, ::-1], joint[1]])
+        raise ValueError(f"`variable` must be one of the network's, got {variable}.")
 
+    def totals(self, rows: int) -> Array:
+        """The total of every row and column of `joint`."""
+        if rows == 1:
+            return jnp.full((1, 1), self.n, jnp.int32)
+        counts = jnp.arange(self.n + 1, dtype=jnp.int32)
+        return jnp.broadcast_to(counts[None], (rows, self.n + 1))
 
-@jax.jit
-def quantiles(sums: TreeSums, q: Array) -> Float[Array, " c"]:
-    """Of all probabilities, one after the other."""
-    laws, parts = sums.infer(), []
-    for table in range(len(sums.statistic.variables)):
+    def alpha(self, variable: int) -> Array:
+        """The prior of every row and level."""
+        start, stop = self.statistic.layout.offsets[variable : variable + 2]
+        return self.prior[start:stop].reshape(-1, 2)
 
-        def one(cell, table=table):
-            law = _cell_law(sums, laws, table, cell // 2, cell % 2)
-            return law.quantile(q)
+    def _table(self, given: Array | None, variable: int, parent: int | None) -> Table:
+        """Weights of a variable's hidden counts, a row a level of its parent."""
+        group = (variable,) if parent is None else (parent, variable)
+        n, measured = self.n, self.statistic.measured
+        assert measured is not None  # as `network_counts` has it
+        shape = (1 if parent is None else 2, 2)
+        size = 2 * shape[0]
+        start = self.statistic.layout.offsets[variable]
+        prior, known = self.prior if given is None else given, given is not None
+        alpha = prior[start : start + size].reshape(shape).T
+        counts = jnp.arange(n + 1, dtype=jnp.int32).astype(float)[None, :, None]
+        counts = jnp.broadcast_to(counts, (2, n + 1, shape[0]))
+        most = jnp.full(shape[0], n, jnp.int32)
+        guess, whole = jnp.full(shape[0], max(n / shape[0], 0.5)), alpha.sum(axis=0)
+        guess = even_tilt(whole, guess, jnp.zeros_like(most), most, known)
+        logs = count_weights(counts, alpha, guess, whole, known)
+        norm = count_weights(counts[0], whole, guess, whole, known)
+        if group in measured.groups:
+            place = measured.offsets[measured.groups.index(group)]
+            noisy = self.values[place : place + size].reshape(shape).T
+            own = self.law.of(place)  # one rate for all of a table
+            logs += own.log_prob(jnp.broadcast_to(noisy[:, None], counts.shape), counts)
+        return Table(logs, norm)
 
-        cells = 2 * len(sums.alpha(table))
-        parts.append(lax.map(one, jnp.arange(cells, dtype=jnp.int32)))
-    return jnp.concatenate(parts)
+    @jax.jit
+    def moments(self) -> tuple[Array, Array, Array, Array]:
+        """First and second moments, log-evidence, and a bound of the mass omitted."""
+        laws, firsts, seconds = self.infer(), [], []
+        for variable in range(len(self.statistic.variables)):
+            joint, alpha = self.joint(laws, variable), self.alpha(variable)
+            whole = alpha.sum(axis=1)[:, None] + self.totals(len(alpha)).astype(float)
+            counts = jnp.arange(self.n + 1, dtype=jnp.int32).astype(float)
+            a = (alpha[:, 1, None] + counts[None])[..., None]
+            first = (joint * a / whole[:, None]).sum(axis=(1, 2))
+            both = joint * a * (a + 1) / (whole * (whole + 1))[:, None]
+            second = both.sum(axis=(1, 2))
+            firsts.append(jnp.stack([1 - first, first], axis=1).reshape(-1))
+            rest = 1 - 2 * first + second
+            seconds.append(jnp.stack([rest, second], axis=1).reshape(-1))
+        evidence = sum((law.log_evidence for law in laws), jnp.zeros(()))
+        omitted = sum((law.omitted for law in laws), jnp.zeros(()))
+        return jnp.concatenate(firsts), jnp.concatenate(seconds), evidence, omitted
 
+    def marginal(self, place: int) -> CellLaw:
+        """The law of the probability at a place of the layout."""
+        offsets = self.statistic.layout.offsets
+        table = bisect.bisect_right(offsets, place) - 1
+        row, level = divmod(place - offsets[table], 2)
+        return self._marginal(table, jnp.int32(row), jnp.int32(level))
 
-@jax.jit
-def count_laws(sums: TreeSums) -> Float[Array, "c counts"]:
-    """Of every cell, the law of its count, from 0 to n."""
-    laws = sums.infer()
-    cells = [
-        _cell_law(sums, laws, table, jnp.int32(i // 2), jnp.int32(i % 2))
-        for table in range(len(sums.statistic.variables))
-        for i in range(2 * len(sums.alpha(table)))
-    ]
-    return jnp.stack([cell.weights.sum(axis=0) for cell in cells])
+    @partial(jax.jit, static_argnames="table")
+    def _marginal(self, table: int, row: Array, level: Array) -> CellLaw:
+        return self._cell_law(self.infer(), table, row, level)
 
+    def _cell_law(
+        self, laws: list[TreeLaw], table: int, row: Array, level: Array
+    ) -> CellLaw:
+        joint, alpha = self.joint(laws, table), self.alpha(table)
+        totals = self.totals(len(alpha))[row]
+        counts = jnp.arange(self.n + 1, dtype=jnp.int32)
+        places = jnp.where(level == 1, counts[:, None], totals[None] - counts[:, None])
+        found = jnp.take_along_axis(joint[row], jnp.clip(places, 0, self.n), axis=0)
+        weights = jnp.where(places >= 0, found, 0).T
+        a = alpha[row, level] + counts.astype(float)
+        return CellLaw(weights, a, alpha[row].sum() + totals.astype(float))
 
-@jax.jit
-def draw(key: Key, sums: TreeSums) -> Float[Array, " c"]:
-    """Counts from the root to the leaves, then tables."""
-    key_tables, *keys = jr.split(key, 2 * len(sums.statistic.variables) + 1)
-    drawn: dict[int, Array] = {}
+    @jax.jit
+    def quantiles(self, q: Array) -> Float[Array, " c"]:
+        """The q-quantile of every probability, one after the other."""
+        laws, parts = self.infer(), []
+        for table in range(len(self.statistic.variables)):
 
-    def choose(key: Key, weights: Array) -> Array:
-        return jr.categorical(key, jnp.log(weights)).astype(jnp.int32)
+            def one(cell, table=table):
+                law = self._cell_law(laws, table, cell // 2, cell % 2)
+                return law.quantile(q)
 
-    def descend(node: Tree, law: TreeLaw, own: Array) -> None:
-        for child in node.children:
-            branch = law.branches[child.variable]
-            given = branch.given[:, :, own]
-            key_one, key_zero = keys[2 * child.variable : 2 * child.variable + 2]
-            one = choose(key_one, given[1] * branch.reach[1, :, own])
-            later = jnp.pad(branch.coupling, (0, sums.n + 1))
-            later = lax.dynamic_slice_in_dim(later, one, sums.n + 1)
-            zero = choose(key_zero, given[0] * later)
-            level_one = jnp.stack([zero, one])
-            totals = jnp.stack([sums.n - own, own])
-            cells = jnp.stack([totals - level_one, level_one], axis=1)
-            drawn[child.variable] = cells.reshape(-1)
-            descend(child, law, zero + one)
+            cells = 2 * len(self.alpha(table))
+            parts.append(lax.map(one, jnp.arange(cells, dtype=jnp.int32)))
+        return jnp.concatenate(parts)
 
-    for tree, law in zip(sums.trees, sums.infer(), strict=True):
-        own = choose(keys[2 * tree.variable], law.root)
-        drawn[tree.variable] = jnp.stack([sums.n - own, own])
-        descend(tree, law, own)
-    counts = jnp.concatenate([drawn[i] for i in sorted(drawn)])
-    layout = sums.statistic.layout
-    return draw_tables(key_tables, sums.prior + counts.astype(float), layout)
+    @jax.jit
+    def count_laws(self) -> tuple[Array, Float[Array, "c counts"]]:
+        """For every cell, the least possible count, 0, and the law from there."""
+        laws = self.infer()
+        cells = [
+            self._cell_law(laws, table, jnp.int32(i // 2), jnp.int32(i % 2))
+            for table in range(len(self.statistic.variables))
+            for i in range(2 * len(self.alpha(table)))
+        ]
+        laws = jnp.stack([cell.weights.sum(axis=0) for cell in cells])
+        return jnp.zeros(len(cells), jnp.int32), laws
 
+    @jax.jit
+    def draw(self, key: Key) -> Float[Array, " c"]:
+        """Counts from the root to the leaves, then tables."""
+        key_tables, *keys = jr.split(key, 2 * len(self.statistic.variables) + 1)
+        drawn: dict[int, Array] = {}
 
-@jax.jit
-def log_density(sums: TreeSums, theta: Array, log_evidence: Array) -> Float[Array, ""]:
-    """By Bayes' rule: the prior's, and the release given the tables."""
-    rows = dirichlet_log_density(theta.reshape(-1, 2), sums.prior.reshape(-1, 2))
-    given = sum((law.log_evidence for law in sums.infer(theta)), jnp.zeros(()))
-    return rows.sum() + given - log_evidence
+        def choose(key: Key, weights: Array) -> Array:
+            return jr.categorical(key, jnp.log(weights)).astype(jnp.int32)
+
+        def descend(node: Tree, law: TreeLaw, own: Array) -> None:
+            for child in node.children:
+                branch = law.branches[child.variable]
+                given = branch.given[:, :, own]
+                key_one, key_zero = keys[2 * child.variable : 2 * child.variable + 2]
+                one = choose(key_one, given[1] * branch.reach[1, :, own])
+                later = jnp.pad(branch.coupling, (0, self.n + 1))
+                later = lax.dynamic_slice_in_dim(later, one, self.n + 1)
+                zero = choose(key_zero, given[0] * later)
+                level_one = jnp.stack([zero, one])
+                totals = jnp.stack([self.n - own, own])
+                cells = jnp.stack([totals - level_one, level_one], axis=1)
+                drawn[child.variable] = cells.reshape(-1)
+                descend(child, law, zero + one)
+
+        for tree, law in zip(self.trees, self.infer(), strict=True):
+            own = choose(keys[2 * tree.variable], law.root)
+            drawn[tree.variable] = jnp.stack([self.n - own, own])
+            descend(tree, law, own)
+        counts = jnp.concatenate([drawn[i] for i in sorted(drawn)])
+        layout = self.statistic.layout
+        return draw_tables(key_tables, self.prior + counts.astype(float), layout)
+
+    @jax.jit
+    def log_density(self, theta: Array, log_evidence: Array) -> Float[Array, ""]:
+        """By Bayes' rule, from the law of the release given the tables."""
+        rows = dirichlet_log_density(theta.reshape(-1, 2), self.prior.reshape(-1, 2))
+        given = sum((law.log_evidence for law in self.infer(theta)), jnp.zeros(()))
+        return rows.sum() + given - log_evidence

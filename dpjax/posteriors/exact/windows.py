@@ -1,17 +1,24 @@
-"""How wide windows must be: a first guess, widened by what it omits."""
+"""Windows of hidden counts: a first guess, widened by the mass that it omits."""
 
-__all__ = ["TooExpensive", "first_windows", "fit_windows", "widen", "widen_windows"]
+__all__ = [
+    "TooExpensive",
+    "Windows",
+    "first_windows",
+    "fit_windows",
+    "widen",
+    "widen_windows",
+]
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from typing import TypeVar
 
 import jax
 import numpy as np
 from jaxtyping import Array, Float
 
-from dpjax.posteriors.exact.star_inputs import Windows
+from dpjax._checks import whole
 
 _MOST_TRIES = 16  # windows 50 times as wide as the first
 _LOSSES = ("cells", "hub", "kept")  # what each of the three bounds is about
@@ -21,36 +28,49 @@ _ALONE = 8  # a single row has no others to fill the processor's lanes with
 _SMALL = 256  # numbers of records up to which windows hold all counts
 _WIDER = 1.3
 
-Star = tuple[int, Sequence[tuple[int, int]]]
+Star = tuple[int, Sequence[tuple[int, int]]]  # levels of its hub; (leaves, levels)
 Fitted = TypeVar("Fitted")
-Fit = Callable[[Windows], tuple[Fitted, Array]]
+Fit = Callable[["Windows"], tuple[Fitted, Array]]  # also the mass each part omits
 
 
 class TooExpensive(ValueError):
-    """Hidden counts that cannot be summed over at a bounded cost."""
+    """Raised where hidden counts cannot be summed over at a bounded cost."""
+
+
+@dataclass(frozen=True)
+class Windows:
+    """How many values of each hidden count are looked at: static, for compiled code.
+
+    Args:
+        cells: of the count in a cell of a leaf's table.
+        hub: of the number of records with a level of the hub.
+        kept: of these, once most turned out to be improbable.
+        records: of the number of records, where it is private.
+
+    Raises:
+        ValueError: unless all are integers of at least 1.
+    """
+
+    cells: int
+    hub: int
+    kept: int
+    records: int = 1
+
+    def __post_init__(self):
+        whole(1, **asdict(self))
 
 
 def first_windows(
-    scale: float,
-    n: int | None,
-    tables: int,
-    records_tables: int,
-    tolerance: float,
+    scale: float,  # of the noise, in records
+    n: int | None,  # where it is public
+    tables: int,  # the least number of measured tables with the levels of a hub
+    records_tables: int,  # the number of measured tables
+    tolerance: float,  # posterior mass that may be outside
     *,
-    levels: int = 2,
-    largest: float = math.inf,
+    levels: int,  # the largest number of levels of a variable
+    largest: float = math.inf,  # guess of the largest of the hub's counts
 ) -> Windows:
-    """Windows that suffice for most releases.
-
-    Args:
-        scale: of the noise, in records.
-        n: the number of records, where it is public.
-        tables: the least number of measured tables with the levels of a hub.
-        records_tables: the number of measured tables.
-        tolerance: posterior mass that may be outside.
-        levels: the most that a leaf has.
-        largest: guess of the largest of the hub's counts.
-    """
+    """Windows that suffice for most releases."""
     if n is not None and n < _SMALL:
         return Windows(n + 1, n + 1, n + 1)
     nats = -math.log(tolerance)
@@ -70,16 +90,13 @@ def first_windows(
 def widen(
     windows: Windows, omitted: Sequence[float], tolerance: float, n: int | None
 ) -> Windows:
-    """Windows that are wider wherever too much was outside."""
-    cells, hub, kept = (not loss <= tolerance / 3 for loss in omitted)
-    wider = Windows(
-        cells=_length(windows.cells * _WIDER / 2, n) if cells else windows.cells,
-        hub=_length(windows.hub * _WIDER / 2, n) if hub else windows.hub,
-        kept=_length(windows.kept * _WIDER / 2, n) if kept else windows.kept,
-        records=windows.records,
-    )
-    if n is None and hub:
-        wider = replace(wider, records=_length(windows.records * _WIDER / 2, n))
+    """Windows that are wider wherever too much mass was outside."""
+    losses = zip(_LOSSES, omitted, strict=True)
+    wide = [name for name, loss in losses if not loss <= tolerance / 3]
+    if n is None and "hub" in wide:
+        wide.append("records")
+    lengths = {x: _length(getattr(windows, x) * _WIDER / 2, n) for x in wide}
+    wider = replace(windows, **lengths)
     return replace(wider, kept=min(wider.kept, wider.hub))
 
 
@@ -92,7 +109,7 @@ def _worst_losses(omitted: Float[Array, "*batch parts"]) -> np.ndarray | None:
 
 
 def fit_windows(fit: Fit[Fitted], windows: Windows, tolerance: float) -> Fitted:
-    """What was fitted with windows that were given.
+    """The fit with given windows.
 
     Raises:
         ValueError: if they omit more than the tolerance.
@@ -114,17 +131,9 @@ def widen_windows(
     stars: Sequence[Star],
     tolerance: float,
     n: int | None,
-    otherwise: str,
+    otherwise: str,  # the function to use where this is not possible
 ) -> Fitted:
-    """What was fitted with windows that are widened until they omit little enough.
-
-    Args:
-        fit: with windows; also says which mass each part of them omits.
-        windows: to start from.
-        stars: see `_refuse_expensive`.
-        tolerance: posterior mass that may be outside.
-        n: the number of records, where it is public.
-        otherwise: the function to use where this is not possible.
+    """The fit with windows that are widened until they omit little enough.
 
     Raises:
         TooExpensive: if no windows at a bounded cost omit so little.
@@ -147,13 +156,7 @@ def widen_windows(
 
 
 def _refuse_expensive(windows: Windows, stars: Sequence[Star], otherwise: str) -> None:
-    """Raise `TooExpensive` if sums over these windows would cost too much.
-
-    Args:
-        windows: of hidden counts.
-        stars: of each, the number of levels of its hub, and (leaves, levels) groups.
-        otherwise: the function to use instead.
-    """
+    """Raise `TooExpensive` if sums over these windows would cost too much."""
     work = 0
     for levels, leaves in stars:
         work += _ALONE * _row_work(levels, windows.hub, windows.records)
@@ -168,7 +171,7 @@ def _refuse_expensive(windows: Windows, stars: Sequence[Star], otherwise: str) -
 
 
 def _row_work(cells: int, window: int, totals: int) -> int:
-    """Multiplications for a row: of the others of each cell, and with each."""
+    """Multiplications for a row: among the others of each cell, and with each."""
     others = cells * (cells - 1) * (cells - 2) * window**2
     return others + cells**2 * window * totals
 

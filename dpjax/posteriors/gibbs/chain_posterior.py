@@ -1,4 +1,4 @@
-"""Markov chains as a posterior: their draws, and whether they may be trusted."""
+"""Posteriors from Markov chains: their draws and diagnostics."""
 
 __all__ = ["ChainDiagnostics", "ChainPosterior", "ChainSampler"]
 
@@ -14,32 +14,25 @@ from jaxtyping import Array, Float, Real
 from numpyro import diagnostics
 
 from dpjax._types import Key
-from dpjax.data.bayes_net import BayesNet
 from dpjax.noise.keys import study_key
+from dpjax.posteriors.base import ReleasedPosterior
 from dpjax.posteriors.plug_in import rows_log_density
 from dpjax.posteriors.sampled import DrawnPosterior
-from dpjax.releases.released import Released
 
 Tables = dict[str, Array]
 
 
 @dataclass(frozen=True)
 class ChainSampler:
-    """A function that draws from a posterior by Markov chains, with its settings.
+    """A function that draws from a posterior by Markov chains."""
 
-    Args:
-        method: its name in `METHODS`.
-        infer: the function: of a key, a release, a prior, and the settings.
-        settings: its arguments by name.
-    """
-
-    method: str
-    infer: Callable[..., "ChainPosterior"]
-    settings: tuple[tuple[str, int | None], ...]
+    method: str  # its name in `METHODS`
+    infer: Callable[..., "ChainPosterior"]  # of key, release, prior and settings
+    settings: tuple[tuple[str, int | None], ...]  # further arguments by name
 
 
 class ChainDiagnostics(eqx.Module):
-    r"""Whether chains from different starts have forgotten them.
+    """Whether chains from different starts agree.
 
     Args:
         r_hat: split R-hat of every parameter by variable; near 1 once chains agree.
@@ -51,26 +44,26 @@ class ChainDiagnostics(eqx.Module):
 
     @property
     def worst_r_hat(self) -> Float[Array, ""]:
-        """The largest: from 1.01 on, run longer."""
+        """The largest R-hat: from 1.01 on, run longer."""
         return jnp.stack([table.max() for table in self.r_hat.values()]).max()
 
     @property
     def least_effective_size(self) -> Float[Array, ""]:
-        """The smallest, over all parameters."""
+        """The smallest effective size of all parameters."""
         return jnp.stack([table.min() for table in self.effective_size.values()]).min()
 
 
-class ChainPosterior(DrawnPosterior):
-    r"""Draws of Markov chains from the posterior of a network given a noisy release.
+class ChainPosterior(DrawnPosterior, ReleasedPosterior):
+    """Draws of Markov chains from the posterior of a network given a noisy release.
 
     Args:
-        released: what was conditioned on.
+        released: the release.
         prior: Dirichlet parameters of every cell, laid out as `net.layout`.
         samples: tables, laid out likewise.
         statistic: the hidden statistic, in every draw; None where it is integrated out.
         n: the number of records, in every draw; constant where it is public.
-        reports: what the chains say of themselves, by name.
-        sampler: which chains, with their settings.
+        reports: figures about the chains, by name.
+        sampler: the function that drew them, with its settings.
 
     `sample` draws from them with replacement; `log_prob` is that of the mixture of
     Dirichlet laws given the drawn statistics, where there are any.
@@ -82,8 +75,6 @@ class ChainPosterior(DrawnPosterior):
         Post-processing of a release: costs nothing, with any number of draws.
     """
 
-    released: Released
-    prior: Float[Array, " m"]
     samples: Float[Array, "chains draws m"]
     statistic: Real[Array, "chains draws s"] | None
     n: Real[Array, "chains draws"]
@@ -91,13 +82,8 @@ class ChainPosterior(DrawnPosterior):
     sampler: ChainSampler = eqx.field(static=True)
 
     @property
-    def net(self) -> BayesNet:
-        """The network."""
-        return self.released.net
-
-    @property
     def method(self) -> str:
-        """That of the chains."""
+        """The method of the chains."""
         return self.sampler.method
 
     def chains(self) -> Tables:
@@ -118,13 +104,12 @@ class ChainPosterior(DrawnPosterior):
                 "`diagnostics` must have at least 4 draws a chain, got "
                 f"{self.samples.shape[1]}: ask for more sweeps."
             )
+        samples = np.asarray(self.samples, float)
+        r_hat = diagnostics.split_gelman_rubin(samples)
+        size = diagnostics.effective_sample_size(samples)
         return ChainDiagnostics(
-            self._diagnose(diagnostics.split_gelman_rubin),
-            self._diagnose(diagnostics.effective_sample_size),
+            self._by_name(jnp.asarray(r_hat)), self._by_name(jnp.asarray(size))
         )
-
-    def _diagnose(self, function: Callable) -> Tables:
-        return self._by_name(jnp.asarray(function(np.asarray(self.samples, float))))
 
     @property
     def _draws(self) -> Array:
@@ -145,7 +130,6 @@ class ChainPosterior(DrawnPosterior):
         return logsumexp(logs) - jnp.log(jnp.asarray(logs.size, logs.dtype))
 
     def _updated(self, counts: Array, key: Key | None) -> "ChainPosterior":
-        prior = self._by_name(self.prior + counts)
+        prior, sampler = self._by_name(self.prior + counts), self.sampler
         key = study_key(0) if key is None else key
-        settings = dict(self.sampler.settings)
-        return self.sampler.infer(key, self.released, prior, **settings)
+        return sampler.infer(key, self.released, prior, **dict(sampler.settings))

@@ -1,11 +1,11 @@
 """Gibbs chains over the parameters and the hidden records of any network's release."""
 
-__all__ = ["gibbs_posterior"]
+__all__ = ["check_gibbs", "gibbs_posterior"]
 
+import contextlib
 from functools import partial
 
 import jax
-import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 from jax import lax
@@ -13,20 +13,22 @@ from jaxtyping import Array
 
 from dpjax._checks import typed_key, whole
 from dpjax._types import Key
+from dpjax.data.bayes_net import BayesNet
 from dpjax.posteriors.gibbs.chain_posterior import ChainPosterior, ChainSampler
 from dpjax.posteriors.gibbs.latent_records import (
     check_capacity,
     gibbs_start,
     gibbs_step,
-    largest_total,
-    law_scale,
+    highest_total,
 )
 from dpjax.posteriors.laws import law_of
 from dpjax.posteriors.priors import Prior, flat_prior
 from dpjax.releases.released import Released
+from dpjax.statistics import TableStatistic
 
 _SPARE = 16  # noise scales above the released totals: the law has fallen by e^-16
 _ROUND = 64  # capacities share compiled programs
+_highest = partial(jax.jit, static_argnames="scales")(highest_total)
 
 
 def gibbs_posterior(
@@ -77,16 +79,25 @@ def gibbs_posterior(
     whole(0, warmup=warmup)
     if sweeps % thin:
         raise ValueError(f"`thin` must divide `sweeps`, {sweeps}, got {thin}.")
-    law_of(released)
+    check_gibbs(released)
     sizes = {"chains": chains, "warmup": warmup, "sweeps": sweeps, "thin": thin}
     settings = (*sizes.items(), ("capacity", capacity))
     sampler = ChainSampler("gibbs", gibbs_posterior, settings)
     flat = flat_prior(released.net, prior)
-    flat = jnp.broadcast_to(flat, (released.net.layout.length,))
-    room = _capacity(released, capacity)
-    reports, theta, statistic, n = _run(key, released, flat, room, **sizes)
-    _refuse_full(reports["full"], room)
+    most = _capacity(released, capacity)
+    reports, theta, statistic, n = _run(key, released, flat, most, **sizes)
+    _refuse_full(reports["full"], most)
     return ChainPosterior(released, flat, theta, statistic, n, reports, sampler)
+
+
+def check_gibbs(released: Released) -> tuple[BayesNet, TableStatistic]:
+    """The network and the statistic of a release that `gibbs_posterior` is for.
+
+    Raises:
+        ValueError: if it is not, with the reason.
+    """
+    law_of(released)
+    return released.net, released.counted
 
 
 @partial(jax.jit, static_argnames=("capacity", "chains", "warmup", "sweeps", "thin"))
@@ -129,12 +140,15 @@ def _run(
 
 
 def _capacity(released: Released, capacity: int | None) -> int:
-    """How many records to make room for, from public facts."""
+    """The largest number of hidden records, from public facts."""
     if capacity is not None:
         check_capacity(capacity, released)
         return capacity
     try:
-        return _room(released) if released.n is None else max(int(released.n), 1)
+        if released.n is not None:
+            return max(int(released.n), 1)
+        most = float(_highest(released, _SPARE))
+        return _ROUND * max(1, int(np.ceil(most / _ROUND)))
     except jax.errors.ConcretizationTypeError:
         raise ValueError(
             "`capacity` must be given where the release is traced, under `jit` or "
@@ -142,23 +156,10 @@ def _capacity(released: Released, capacity: int | None) -> int:
         ) from None
 
 
-def _room(released: Released) -> int:
-    most = float(_highest(released))
-    return _ROUND * max(1, int(np.ceil(most / _ROUND)))
-
-
-@jax.jit
-def _highest(released: Released) -> Array:
-    return largest_total(released) + _SPARE * law_scale(released).max()
-
-
 def _refuse_full(full: Array, capacity: int) -> None:
-    try:
-        refuse = bool(full)
-    except jax.errors.ConcretizationTypeError:
-        return
-    if refuse:
-        raise ValueError(
-            "`capacity` must be larger than the number of hidden records ever is, got "
-            f"{capacity}, which a chain reached: give a larger one."
-        )
+    with contextlib.suppress(jax.errors.ConcretizationTypeError):
+        if full:
+            raise ValueError(
+                "`capacity` must be larger than the number of hidden records ever is, "
+                f"got {capacity}, which a chain reached: give a larger one."
+            )

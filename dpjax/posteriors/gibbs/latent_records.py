@@ -1,7 +1,7 @@
-"""One sweep over the parameters and the records that a release hides, as a step.
+"""One sweep over the parameters and the records that a release hides.
 
-Written once for any statistic of tables and any law of noise: it needs what a record
-adds to the statistic, and how likely the release is given the sum.
+It serves any statistic of tables and any law of noise: it needs what a record adds to
+the statistic, and how likely the release is given the sum.
 """
 
 __all__ = [
@@ -10,7 +10,7 @@ __all__ = [
     "check_capacity",
     "gibbs_start",
     "gibbs_step",
-    "largest_total",
+    "highest_total",
     "law_scale",
 ]
 
@@ -38,7 +38,7 @@ _FAR = 1 << 20  # where the tails of the noise fall by a constant a record
 
 
 class LatentRecords(eqx.Module):
-    r"""Parameters and data that may lie behind a release.
+    """Parameters and records that a release may have come from.
 
     Args:
         records: hidden records, level indices; the first n are the data set, and the
@@ -58,10 +58,10 @@ class LatentRecords(eqx.Module):
 
 
 class SweepInfo(eqx.Module):
-    r"""What a sweep says of itself.
+    r"""Facts about one sweep.
 
     Args:
-        acceptance: the part of the n proposed records that was taken.
+        acceptance: the part of the n proposed records that was accepted.
         log_law: $\ln q(s \mid t)$ of the release given the hidden statistic, after it.
         full: whether n reached the capacity, which would cut its law off; of a public
             n, whether it is above.
@@ -98,9 +98,8 @@ def gibbs_start(
     theta = draw_tables(key_theta, concentration, net.layout)
     records = sample_records(key_records, theta, net, capacity)
     if released.adjacency == ADD_REMOVE:
-        most = largest_total(released) + 4 * law_scale(released).max()
-        highest = jnp.minimum(most, capacity)
-        n = jnp.round(highest * jr.uniform(key_n)).astype(jnp.int32)
+        most = jnp.minimum(highest_total(released, 4), capacity)
+        n = jnp.round(most * jr.uniform(key_n)).astype(jnp.int32)
     else:
         n = jnp.asarray(released.n, jnp.int32)
     return LatentRecords(records, n, theta, _measure(statistic, records, n))
@@ -112,7 +111,7 @@ def gibbs_step(
     r"""One sweep, after which the posterior given the release is what it was before.
 
     1. Tables given the hidden records: a Dirichlet draw.
-    2. Each hidden record in turn: another is proposed, drawn from the tables, and taken
+    2. Each hidden record in turn: another is drawn from the tables, and replaces it
        with probability $\min(1, q(s \mid t') / q(s \mid t))$, where t' is the statistic
        with it instead. The two data sets are neighbours under replace-one, so the
        guarantee itself makes that at least $e^{-\epsilon}$; under add-remove they are
@@ -159,7 +158,7 @@ def check_capacity(capacity: int, released: Released) -> None:
 def _replace(
     released: Released, state: LatentRecords, proposals: Array, log_uniforms: Array
 ) -> tuple[LatentRecords, Array]:
-    """Every record offered another in turn, and how many of n were taken, as a part."""
+    """Offer every record another one in turn; also the part of n that was accepted."""
     statistic, law = released.counted, law_of(released)
     hidden = jnp.arange(state.records.shape[0], dtype=jnp.int32) < state.n
 
@@ -171,7 +170,7 @@ def _replace(
         def one_record(total, inputs):
             move, hidden, log_uniform = inputs
             moved = total + move
-            # Number by number: what does not move cancels without rounding.
+            # Number by number: those that do not change cancel without rounding.
             gains = law.log_prob(released.values, moved)
             gains = gains - law.log_prob(released.values, total)
             accepted = hidden & (log_uniform < gains.sum())
@@ -181,7 +180,7 @@ def _replace(
 
     inputs = (state.records, proposals, hidden, log_uniforms)
     total, accepted = _over_blocks(one_block, state.statistic, inputs, statistic)
-    # Records that wait are not in the statistic: their law is the tables' alone.
+    # Further records are not in the statistic: their law is that of the tables.
     taken = (accepted | ~hidden)[:, None]
     records = jnp.where(taken, proposals, state.records)
     part = accepted.sum().astype(float) / jnp.maximum(state.n, 1).astype(float)
@@ -189,16 +188,14 @@ def _replace(
 
 
 def _resize(key: Key, released: Released, state: LatentRecords) -> LatentRecords:
-    r"""Draw n anew: the sum of all births and deaths that could follow each other.
+    r"""Draw n anew from its exact conditional law.
 
     The prior of n is flat on n ≥ 0 and, given n and the tables, records are independent
-    draws from the tables. So are those that wait, of which the release says nothing:
-    with them the joint law is $p(\theta) \prod_{i \le C} p(x_i | \theta) q(s | t_n)$
-    with $t_n$ the statistic of the first n, and that of n given all else is
-    proportional to $q(s | t_n)$. To add the next record or drop the last one has the
-    ratio $q(s | t_{n \pm 1}) / q(s | t_n)$, at least $e^{-\epsilon}$, with no factor
-    of n, since the records are in an order; here the whole chain of such moves is
-    drawn from its limit at once, as the largest of $\ln q(s | t_n)$ plus Gumbel noise.
+    draws from the tables. So are the further ones, on which the release does not
+    depend: the joint law is $p(\theta) \prod_{i \le C} p(x_i | \theta) q(s | t_n)$ with
+    $t_n$ the statistic of the first n, and that of n given all else is proportional to
+    $q(s | t_n)$, with no factor of n, since the records are in an order. The largest of
+    all $\ln q(s | t_n)$ plus Gumbel noise is a draw from it.
     """
     statistic = released.counted
     gumbels = jr.gumbel(key, (state.records.shape[0] + 1,))
@@ -250,7 +247,7 @@ def _measure(statistic: TableStatistic, records: Array, n: Array) -> Array:
 
 
 def _contributions(statistic: TableStatistic, records: Array) -> Array:
-    """What each record adds to the statistic."""
+    """The contribution of each record to the statistic."""
     return jax.vmap(lambda record: statistic.measure(record[None]))(records)
 
 
@@ -258,16 +255,17 @@ def _log_law(released: Released, total: Array) -> Array:
     return law_of(released).log_prob(released.values, total).sum()
 
 
-def largest_total(released: Released) -> Float[Array, ""]:
-    """The largest number of records in any table, negative cells left out."""
+def highest_total(released: Released, scales: int) -> Float[Array, ""]:
+    """So many noise scales above the largest table, negative cells left out."""
     layout = released.net.layout
     cells = released.counted.tables(released.values.astype(float), released.n)
     tables = np.repeat(np.arange(len(layout.groups)), np.diff(layout.offsets))
-    return jax.ops.segment_sum(jnp.maximum(cells, 0), tables, len(layout.groups)).max()
+    sums = jax.ops.segment_sum(jnp.maximum(cells, 0), tables, len(layout.groups))
+    return sums.max() + scales * law_scale(released).max()
 
 
 def law_scale(released: Released) -> Float[Array, " s"]:
-    """By how much each number must be off, far off, to be less likely by a factor e."""
+    """How much further off, far off, makes each number less likely by a factor e."""
     near = jnp.zeros(released.statistic.length)
     law = law_of(released)
     return _FAR / (law.log_prob(near, near) - law.log_prob(near + _FAR, near))

@@ -25,7 +25,7 @@ from dpjax._checks import typed_key, whole
 from dpjax._types import Key
 from dpjax.data.bayes_net import BayesNet
 from dpjax.posteriors.gibbs.chain_posterior import ChainPosterior, ChainSampler
-from dpjax.posteriors.gibbs.latent_records import largest_total, law_scale
+from dpjax.posteriors.gibbs.latent_records import highest_total, law_scale
 from dpjax.posteriors.laws import law_of
 from dpjax.posteriors.priors import Prior, flat_prior
 from dpjax.privacy import ADD_REMOVE
@@ -218,7 +218,7 @@ def _number_of_records(released: Released) -> Array:
         n = jnp.asarray(released.n, float)
         numpyro.deterministic("n", n)
         return n
-    guess = largest_total(released) + law_scale(released).max()
+    guess = highest_total(released, 1)
     real = dist.ImproperUniform(dist.constraints.real, (), ())
     log_multiple = jnp.asarray(numpyro.sample("log_multiple", real))
     numpyro.factor("flat", log_multiple)
