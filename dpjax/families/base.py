@@ -4,16 +4,7 @@ A family is p(x | θ) = h(x) g(θ) exp(θᵀS(x)), its records x within public b
 is outside is clipped to them, so that every supremum below is over a bounded set.
 """
 
-__all__ = [
-    "FAMILIES",
-    "Bound",
-    "Ends",
-    "Family",
-    "Truncation",
-    "clip_sum",
-    "interval",
-    "standardise",
-]
+__all__ = ["FAMILIES", "Bound", "Ends", "Family", "Truncation", "conjugate_posterior"]
 
 import abc
 import math
@@ -27,15 +18,13 @@ from jaxtyping import Array, ArrayLike, Float, Real
 from dpjax._checks import array_of, one_of
 from dpjax._registry import Registry
 from dpjax._types import Scalar
+from dpjax.families.conjugate_base import ConjugatePosterior
 from dpjax.privacy import Adjacency
 
 Ends = tuple[float | int, ...]
 """Bounds on one side, one a column."""
 Truncation = Mapping[str, tuple[float | int, float | int]]
 """By parameter: the least and the most that it may be."""
-
-_NARROWEST, _WIDEST = 1e-12, 1e12  # so that squares and sums stay within float32
-_STEPS = 1024  # that the floats in an interval must at least resolve
 
 
 class Bound(NamedTuple):
@@ -61,8 +50,8 @@ class Family(abc.ABC):
     parameters: ClassVar[Truncation]
     """What a posterior sample must truncate, with the open interval it is from."""
 
-    priors: ClassVar[tuple[type, ...]]
-    """Types of its conjugate parameters, that of `prior` first."""
+    priors: ClassVar[Mapping[type, type[ConjugatePosterior]]]
+    """By type of its conjugate parameters, that of `prior` first: their law."""
 
     @classmethod
     @abc.abstractmethod
@@ -167,6 +156,28 @@ class Family(abc.ABC):
     def update(self, prior: Any, total: Real[Array, " m"], n: Scalar) -> Any:
         """The posterior's parameters, for a possible total: equation 11."""
 
+    def law_of(self, prior: Any) -> type[ConjugatePosterior]:
+        """The kind of conjugate law that a prior and its posterior follow.
+
+        Raises:
+            ValueError: if the prior is of another family.
+        """
+        if type(prior) not in self.priors:
+            expected = " or ".join(kind.__name__ for kind in self.priors)
+            raise ValueError(
+                f"`prior` must be of type {expected} for the {self.name} family, got "
+                f"{type(prior).__name__}."
+            )
+        return self.priors[type(prior)]
+
+    def posterior(self, parameters: Any) -> ConjugatePosterior:
+        """The conjugate law with these parameters, be it a prior or a posterior.
+
+        Raises:
+            ValueError: if the parameters are of another family, or not positive.
+        """
+        return self.law_of(parameters)(self, parameters)
+
     def natural(
         self, points: Float[np.ndarray, "j p"]
     ) -> tuple[Float[np.ndarray, "j m"], Float[np.ndarray, " j"]]:
@@ -256,45 +267,29 @@ class Family(abc.ABC):
 FAMILIES: Registry[Family] = Registry("family", "families")  # by the name in files
 
 
-def interval(lower: Any, upper: Any) -> tuple[float, float]:
-    """The bounds as floats.
+def conjugate_posterior(
+    family: Family, total: Real[Array, " m"], n: Scalar, prior: Any = None
+) -> ConjugatePosterior:
+    """The posterior that treats a total, made a possible one, as exact.
+
+    Args:
+        family: an exponential family.
+        total: of its statistic over all records, exact or noisy, in natural units (see
+            `dpjax.statistics.Sufficient.decode`).
+        n: number of records, exact or noisy.
+        prior: the family's conjugate parameters; None: `family.prior()`, which is weak.
+            Of a regression, `KnownNoiseParameters` make the noise's precision known.
+
+    Privacy:
+        Post-processing: costs nothing more, and may be repeated with other priors.
 
     Raises:
-        ValueError: if they are missing, crossed, or not to be squared in float32.
+        ValueError: if the prior is of another family, or not positive.
+
+    Reference:
+        Foulds, Geumlek, Welling & Chaudhuri (UAI-16), equations 11 and 16.
     """
-    try:
-        lower, upper = float(lower), float(upper)
-    except (TypeError, ValueError):
-        lower = upper = math.nan
-    if not _NARROWEST <= upper - lower <= _WIDEST or max(-lower, upper) > _WIDEST:
-        raise ValueError(
-            "`lower` and `upper` must be public bounds, the lower below the upper, "
-            f"within ±{_WIDEST:.0e} and at least {_NARROWEST:.0e} apart, got {lower} "
-            f"and {upper}."
-        )
-    return lower, upper
-
-
-def clip_sum(
-    total: Real[Array, "*batch m"], n: Scalar, least: float | int, most: float | int
-) -> tuple[Float[Array, "*batch m"], Float[Array, ""]]:
-    """A sum of n numbers from [least, most], and n, made possible ones."""
-    n = jnp.maximum(jnp.asarray(n, float), 0)
-    return jnp.clip(total.astype(float), least * n, most * n), n
-
-
-def standardise(
-    records: Real[ArrayLike, "n d"], centres: Any, scales: Any
-) -> Float[Array, "n d"]:
-    """(x - centre) / scale within [-1, 1], and 0 for NaN; whatever the records hold."""
-    records = jnp.asarray(records).astype(float)
-    centres, scales = np.asarray(centres), np.asarray(scales)
-    spacing = np.finfo(records.dtype).eps * (np.abs(centres) + scales)
-    if np.any(spacing * _STEPS > scales):
-        raise ValueError(
-            "`records` must be in double precision (jax_enable_x64) for bounds so near "
-            "to each other and so far from 0: or subtract a public constant."
-        )
-    shifted = records - jnp.asarray(centres, records.dtype)[None, :]
-    scaled = shifted / jnp.asarray(scales, records.dtype)[None, :]
-    return jnp.where(jnp.isnan(scaled), 0, jnp.clip(scaled, -1, 1))
+    prior = family.prior() if prior is None else prior
+    law = family.law_of(prior)
+    total, n = family.project(total, n)
+    return law(family, family.update(prior, total, n))

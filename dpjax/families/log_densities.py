@@ -6,6 +6,7 @@ are expanded around the law's own mean, so that nothing large is subtracted.
 
 __all__ = [
     "dirichlet_log_density",
+    "dirichlet_multinomial",
     "gamma_log_density",
     "inverse_gamma_log_density",
     "inverse_wishart_log_density",
@@ -50,6 +51,16 @@ def dirichlet_log_density(
     size = concentration.shape[-1]
     total = (size - 0.5) * jnp.log(whole) + _rest(whole) + (1 - size) * _HALF_LOG_2_PI
     return cells.sum(axis=-1) + total[..., 0]
+
+
+def dirichlet_multinomial(
+    counts: Float[Array, " k"], concentration: Float[Array, " k"], n: Float[Array, ""]
+) -> Float[Array, ""]:
+    """Of counts that sum to n, up to a constant; minus infinity if one is negative."""
+    one = jnp.ones(())
+    cells = log_gamma_ratio(counts, concentration, one).sum()
+    value = cells - log_gamma_ratio(n, concentration.sum(), one)
+    return jnp.where(jnp.all(counts >= 0), value, -jnp.inf)
 
 
 def inverse_wishart_log_density(

@@ -161,15 +161,11 @@ def proportions_posterior(
     """
     laplace_law(released)
     family = _statistic(released).family
-    prior = family.prior() if prior is None else prior
-    if prior is None or not isinstance(prior, family.priors):
-        raise ValueError(
-            f"`prior` must be of type {family.priors[0].__name__} for the "
-            f"{family.name} family, got {type(prior).__name__}."
-        )
-    positive(**prior._asdict(), tolerance=tolerance)
-    alpha = _alpha(prior)
-    if not isinstance(prior, BetaParameters) and alpha.shape != (family.dimension,):
+    chosen: Parameters = family.prior() if prior is None else prior
+    family.law_of(chosen)
+    positive(**chosen._asdict(), tolerance=tolerance)
+    alpha = _alpha(chosen)
+    if not isinstance(chosen, BetaParameters) and alpha.shape != (family.dimension,):
         raise ValueError(
             f"`prior` must have {family.dimension} parameters, got shape {alpha.shape}."
         )
@@ -178,7 +174,7 @@ def proportions_posterior(
     def fit(windows: Windows) -> tuple[ProportionsPosterior, Array]:
         first, second, evidence, omitted = _moments(star, windows)
         moments = first, second, evidence, omitted.sum()
-        return ProportionsPosterior(released, prior, windows, alpha, *moments), omitted
+        return ProportionsPosterior(released, chosen, windows, alpha, *moments), omitted
 
     if windows is not None:
         return fit_windows(fit, windows, tolerance)

@@ -23,12 +23,16 @@ from dpjax._checks import typed_key, whole
 from dpjax._types import Key
 from dpjax.data.columns import Table
 from dpjax.families import Family
-from dpjax.families.conjugate import ConjugatePosterior, with_parameters
-from dpjax.families.conjugate_base import Values, host, probability
+from dpjax.families.conjugate_base import (
+    ConjugatePosterior,
+    Values,
+    host,
+    probability,
+)
 from dpjax.families.marginal_laws import HostArray, mixture_quantile
 from dpjax.noise.keys import study_key
 from dpjax.posteriors.base import FamilyPosterior
-from dpjax.posteriors.families.family_inference import infer
+from dpjax.posteriors.families.total_walk import infer
 from dpjax.posteriors.priors import updated_prior
 from dpjax.releases.released import Released
 
@@ -182,7 +186,7 @@ class NoiseAwareFamilyPosterior(FamilyPosterior):
         return jax.vmap(jax.vmap(lambda p: ask(self._law(p))))(self.parameters)
 
     def _law(self, parameters: Any) -> ConjugatePosterior:
-        return with_parameters(self.family, parameters)
+        return self.family.posterior(parameters)
 
 
 def family_posterior(
@@ -243,7 +247,7 @@ def _moments(family: Family, parameters: Any) -> tuple[Any, Any]:
     """In one program: one by one, operations would compile for as long as the walk."""
 
     def moments(parameters):
-        law = with_parameters(family, parameters)
+        law = family.posterior(parameters)
         return law.mean(), law.variance()
 
     return jax.vmap(jax.vmap(moments))(parameters)
