@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from dpjax.cli.options import DATA_HELP, increment_of
-from dpjax.families import LinearRegression
 from dpjax.mechanisms import ParameterMechanism
 from dpjax.posteriors import Posterior, posterior
 from dpjax.releases.released import Released, load
@@ -111,7 +110,7 @@ def _regression(
     released: Released, statistic: FamilyStatistic, options: argparse.Namespace
 ) -> tuple[list[str], np.ndarray]:
     """The expected target, and where it is with the wanted probability."""
-    if not isinstance(statistic.family, LinearRegression):
+    if not statistic.family.predicts:
         raise ValueError(
             f"`release` must be of a network or a regression to predict, got "
             f"{statistic.family.name}: see dpjax.posterior(dpjax.load(…)).mean() in "

@@ -1,7 +1,7 @@
-"""What every exponential family must be able to say about itself.
+"""The contract of an exponential family, and its conjugate posterior.
 
-A family is p(x | θ) = h(x) g(θ) exp(θᵀS(x)), its records x within public bounds: what
-is outside is clipped to them, so that every supremum below is over a bounded set.
+A family is p(x | θ) = h(x) g(θ) exp(θᵀS(x)). Records x are clipped to public bounds, so
+that every supremum below is over a bounded set.
 """
 
 __all__ = ["FAMILIES", "Bound", "Ends", "Family", "Truncation", "conjugate_posterior"]
@@ -22,13 +22,13 @@ from dpjax.families.conjugate_base import ConjugatePosterior
 from dpjax.privacy import Adjacency
 
 Ends = tuple[float | int, ...]
-"""Bounds on one side, one a column."""
+"""Lower or upper bounds, one per column."""
 Truncation = Mapping[str, tuple[float | int, float | int]]
-"""By parameter: the least and the most that it may be."""
+"""Least and largest value of each parameter, by name."""
 
 
 class Bound(NamedTuple):
-    """A supremum: its value, and whether it is attained or only not exceeded."""
+    """An upper bound, and whether it is tight, that is, the supremum."""
 
     value: float
     tight: bool = True
@@ -42,21 +42,27 @@ class Family(abc.ABC):
     """
 
     name: ClassVar[str]
-    """By which files know the family."""
+    """The name of the family in files and on the command line."""
 
     categorical: ClassVar[bool] = False
     """Whether records are indices of levels."""
 
+    predicts: ClassVar[bool] = False
+    """Whether it is a regression, of the last column on the others."""
+
+    on_grid: ClassVar[bool] = False
+    """Whether it has one or two parameters, to be listed on a grid (`natural`)."""
+
     parameters: ClassVar[Truncation]
-    """What a posterior sample must truncate, with the open interval it is from."""
+    """Parameters that a posterior sample must truncate, with their open ranges."""
 
     priors: ClassVar[Mapping[type, type[ConjugatePosterior]]]
-    """By type of its conjugate parameters, that of `prior` first: their law."""
+    """Conjugate law by type of its parameters, that of `prior` first."""
 
     @classmethod
     @abc.abstractmethod
     def from_bounds(cls, lower: Ends, upper: Ends, **options: Any) -> "Family":
-        """The family for records with these bounds, a pair a column.
+        """The family for records with these bounds, a pair per column.
 
         Raises:
             ValueError: if the family has no such records.
@@ -65,10 +71,7 @@ class Family(abc.ABC):
     @property
     @abc.abstractmethod
     def bounds(self) -> tuple[tuple[float, float], ...]:
-        """Least and most of every column."""
-
-    on_grid: ClassVar[bool] = False
-    """Whether it has one or two parameters, to be listed on a grid (`natural`)."""
+        """Least and largest value of every column."""
 
     def options(self) -> dict[str, Any]:
         """Options of `from_bounds` besides the bounds, as plain data."""
@@ -81,7 +84,7 @@ class Family(abc.ABC):
 
     @property
     def dimension(self) -> int:
-        """Length of S(x), the number of records not included."""
+        """Length of S(x), without the number of records."""
         return len(self.scales())
 
     @property
@@ -95,12 +98,12 @@ class Family(abc.ABC):
 
     @property
     def lattice(self) -> int | None:
-        """If scaled statistics are multiples of 1/k: k."""
+        """k, if scaled statistics are multiples of 1/k."""
         return None
 
     @abc.abstractmethod
     def scales(self) -> tuple[float, ...]:
-        """The largest |S_k(x)| within the bounds, one a component."""
+        """The largest |S_k(x)| within the bounds, for each component."""
 
     @abc.abstractmethod
     def scaled_statistics(self, records: Real[Array, "n d"]) -> Float[Array, "n m"]:
@@ -117,7 +120,7 @@ class Family(abc.ABC):
 
     @abc.abstractmethod
     def diameter(self, scaled: bool = False) -> Bound:
-        """Sup‖S(x) - S(x')‖₁: by how much replacing a record can move the total.
+        """Sup‖S(x) - S(x')‖₁: how far replacing a record can move the total.
 
         Args:
             scaled: of S over `scales`, rather than in natural units.
@@ -128,15 +131,15 @@ class Family(abc.ABC):
 
     @abc.abstractmethod
     def radius(self, scaled: bool = False) -> Bound:
-        """Sup‖S(x)‖₁: by how much a record more can move the total, n apart."""
+        """Sup‖S(x)‖₁: how far one more record can move the total, without n."""
 
     @abc.abstractmethod
     def project(
         self, total: Real[Array, "*batch m"], n: Scalar
     ) -> tuple[Float[Array, "*batch m"], Float[Array, ""]]:
-        """The total and n, made possible ones of some records: proj of equation 16.
+        """Project onto totals that some records have: proj of equation 16.
 
-        A possible total is returned as it is. n becomes at least 0.
+        A possible total is not changed. n becomes at least 0.
         """
 
     @abc.abstractmethod
@@ -144,20 +147,20 @@ class Family(abc.ABC):
         """A weak conjugate prior, worth about one record, from the public bounds."""
 
     def vague_prior(self) -> Any:
-        """One that says next to nothing even where noise leaves little to go by.
+        """A conjugate prior that is weak beside very noisy releases too.
 
-        Where a release says little, a prior worth one record says what a variance is,
-        to a factor: too much, for a default. This one is the same where there is no
-        variance.
+        A prior worth one record fixes a variance up to a factor, which is too much
+        for a default where the release says little. By default it is `prior`, for
+        families without a variance.
         """
         return self.prior()
 
     @abc.abstractmethod
     def update(self, prior: Any, total: Real[Array, " m"], n: Scalar) -> Any:
-        """The posterior's parameters, for a possible total: equation 11."""
+        """Parameters of the posterior, for a possible total: equation 11."""
 
     def law_of(self, prior: Any) -> type[ConjugatePosterior]:
-        """The kind of conjugate law that a prior and its posterior follow.
+        """The class of the conjugate law with parameters of this type.
 
         Raises:
             ValueError: if the prior is of another family.
@@ -181,10 +184,10 @@ class Family(abc.ABC):
     def natural(
         self, points: Float[np.ndarray, "j p"]
     ) -> tuple[Float[np.ndarray, "j m"], Float[np.ndarray, " j"]]:
-        r"""Natural parameters θ, one a component of S, and log g(θ), at many points.
+        r"""Natural parameters θ, one per component of S, and log g(θ), at many points.
 
         Args:
-            points: a line each, a column a parameter, by name in alphabetical order.
+            points: parameters by name in alphabetical order, one column each.
 
         Raises:
             ValueError: if the family has more than two parameters.
@@ -195,14 +198,14 @@ class Family(abc.ABC):
         )
 
     def truncation(self, share: float) -> Truncation:
-        """Limits that the public bounds suggest, the wider the smaller `share` is.
+        """Limits that the public bounds suggest; a smaller `share` gives wider ones.
 
         Args:
-            share: between 0 and 1: how far from where the likelihood becomes infinite,
-                in terms of what the bounds would call usual.
+            share: between 0 and 1: distance from where the likelihood is infinite,
+                relative to what is usual for records within the bounds.
 
         Raises:
-            ValueError: if the bounds suggest none: then limits must be given.
+            ValueError: if the bounds suggest none, so that limits must be given.
         """
         names = ", ".join(f"{name!r}: (least, most)" for name in self.parameters)
         raise ValueError(
@@ -212,7 +215,7 @@ class Family(abc.ABC):
     def sampling_sensitivity(
         self, adjacency: Adjacency, truncation: Truncation | None = None
     ) -> Bound:
-        r"""Δ of one sample from the posterior at temperature T: it costs kΔ/T.
+        r"""Δ of one sample from the posterior at temperature T, which costs kΔ/T.
 
         Under replace-one k = 2 and $\Delta = \frac12 \sup_{x,x'} \mathrm{range}_\theta
         \theta^\top (S(x') - S(x))$: equation 13 with the best choice of h, which
@@ -246,7 +249,7 @@ class Family(abc.ABC):
         """The largest range over θ of log p(x)."""
 
     def _limits(self, truncation: Truncation) -> Truncation:
-        """`truncation`, if it bounds every parameter away from where its space ends."""
+        """Return `truncation` if it bounds every parameter within its open range."""
         for name, (start, end) in self.parameters.items():
             least, most = truncation.get(name, (math.nan, math.nan))
             if not start < least <= most < end:
@@ -270,7 +273,7 @@ FAMILIES: Registry[Family] = Registry("family", "families")  # by the name in fi
 def conjugate_posterior(
     family: Family, total: Real[Array, " m"], n: Scalar, prior: Any = None
 ) -> ConjugatePosterior:
-    """The posterior that treats a total, made a possible one, as exact.
+    """The posterior that uses a total, projected onto possible ones, as if exact.
 
     Args:
         family: an exponential family.

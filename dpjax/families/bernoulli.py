@@ -23,7 +23,7 @@ from dpjax.families.marginal_laws import BetaLaw, Law
 
 
 class BetaParameters(NamedTuple):
-    """Of a probability: pseudo-counts of 1 and of 0, > 0."""
+    """Pseudo-counts of 1 and of 0, > 0."""
 
     successes: Any = 1.0
     failures: Any = 1.0
@@ -31,7 +31,7 @@ class BetaParameters(NamedTuple):
 
 
 class BetaPosterior(ConjugatePosterior):
-    """Of the probability of 1."""
+    """Beta law of the probability of 1."""
 
     _positive = ("successes", "failures")
 
@@ -41,7 +41,7 @@ class BetaPosterior(ConjugatePosterior):
         return a / (a + b)
 
     def variance(self) -> Array:
-        """Of the probability."""
+        """Variance of the probability."""
         a, b = self.parameters
         return a * b / ((a + b) ** 2 * (a + b + 1))
 
@@ -56,7 +56,7 @@ class BetaPosterior(ConjugatePosterior):
         return jr.beta(key, a, b, shape + jnp.shape(a))
 
     def log_prob(self, values: Array) -> Array:
-        """Of probabilities, (…,)."""
+        """Log-density of probabilities, (…,)."""
         parts = jnp.stack([values, 1 - values], axis=-1)
         both = jnp.stack(jnp.broadcast_arrays(*self.parameters), axis=-1)
         return dirichlet_log_density(parts, jnp.broadcast_to(both, parts.shape))

@@ -22,14 +22,14 @@ from dpjax.families.total_law import FamilyWithLaw
 
 
 class DirichletParameters(NamedTuple):
-    """Of probabilities: a pseudo-count a level, > 0."""
+    """Pseudo-counts of the levels, > 0."""
 
     concentration: Any
     __repr__ = shapes_only
 
 
 class DirichletPosterior(ConjugatePosterior):
-    """Of the probabilities of all levels, on the last axis."""
+    """Dirichlet law of the probabilities of all levels, on the last axis."""
 
     _positive = ("concentration",)
 
@@ -39,7 +39,7 @@ class DirichletPosterior(ConjugatePosterior):
         return alpha / alpha.sum(axis=-1, keepdims=True)
 
     def variance(self) -> Array:
-        """Of each probability."""
+        """Variance of each probability."""
         whole = self.parameters.concentration.sum(axis=-1, keepdims=True)
         mean = self.mean()
         return mean * (1 - mean) / (whole + 1)
@@ -58,7 +58,7 @@ class DirichletPosterior(ConjugatePosterior):
         return gammas / gammas.sum(axis=-1, keepdims=True)
 
     def log_prob(self, values: Array) -> Array:
-        """Of probabilities, (…, k), that sum to 1."""
+        """Log-density of probabilities, (…, k), that sum to 1."""
         alpha = jnp.broadcast_to(self.parameters.concentration, values.shape)
         return dirichlet_log_density(values, alpha)
 
@@ -73,7 +73,7 @@ class DirichletPosterior(ConjugatePosterior):
 
 @dataclass(frozen=True)
 class Categorical(FamilyWithLaw):
-    r"""$S(x) = e_x$, one count a level.
+    r"""$S(x) = e_x$, one count per level.
 
     ΔS is 2 under replace-one and 1 under add-remove, n being the sum of the counts.
     Posterior: Dirichlet(a + counts). Sampling needs every probability within [least,

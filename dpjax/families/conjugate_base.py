@@ -1,4 +1,4 @@
-"""The contract of a posterior, and what the posteriors of all families share."""
+"""The contract of a posterior, and the base of conjugate posteriors."""
 
 __all__ = [
     "ConjugatePosterior",
@@ -25,7 +25,7 @@ from dpjax._types import Key
 from dpjax.families.marginal_laws import HostArray, Law, StudentLaw
 
 Values = Array | dict[str, Array]
-"""One number or vector of a law with one parameter; by name of one with several."""
+"""The parameter; several parameters by name."""
 
 
 def as_arrays(parameters: Any) -> Any:

@@ -27,7 +27,7 @@ from dpjax.families.marginal_laws import InverseGammaLaw, Law, StudentLaw
 
 
 class RegressionParameters(NamedTuple):
-    """Of weights w and noise variance v: v ~ InverseGamma, w ~ N(mean, v precision⁻¹).
+    """Noise variance v ~ InverseGamma, and weights ~ N(mean, v precision⁻¹).
 
     `mean` (p,), `precision` (p, p) positive definite, `shape` and `scale` > 0. The
     intercept, if any, comes first.
@@ -41,7 +41,7 @@ class RegressionParameters(NamedTuple):
 
 
 class KnownNoiseParameters(NamedTuple):
-    """Of weights, for noise of variance 1 / noise_precision: N(mean, precision⁻¹).
+    """Weights ~ N(mean, precision⁻¹), for noise of variance 1 / noise_precision.
 
     `mean` (p,) and `precision` (p, p); the intercept, if any, comes first.
     """
@@ -58,7 +58,7 @@ class _LinearPosterior(ConjugatePosterior):
     @property
     @abc.abstractmethod
     def _factor(self) -> Array:
-        """Of the weights' covariance, as a scale."""
+        """Ratio of the weights' squared scale to the inverse precision matrix."""
 
     @property
     @abc.abstractmethod
@@ -68,7 +68,7 @@ class _LinearPosterior(ConjugatePosterior):
     @property
     @abc.abstractmethod
     def _degrees(self) -> Array | None:
-        """Of freedom, of the law of weights and targets; None: they are normal."""
+        """Degrees of freedom of weights and targets; None: they are normal."""
 
     def predict(self, features: Real[ArrayLike, "n f"]) -> Float[Array, " n"]:
         """Expected targets."""
@@ -78,7 +78,7 @@ class _LinearPosterior(ConjugatePosterior):
     def interval(
         self, features: Real[ArrayLike, "n f"], level: float = 0.95
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Between what a new target is with probability `level`; on the host.
+        """Ends of the central interval of a new target; on the host.
 
         Raises:
             ValueError: if `level` is not between 0 and 1.
@@ -93,17 +93,15 @@ class _LinearPosterior(ConjugatePosterior):
         return StudentLaw(self.predict(features), self._target_scale(features), degrees)
 
     def _target_scale(self, features: Real[ArrayLike, "n f"]) -> Float[Array, " n"]:
-        rows = self.family.design(features)
-        spread = self._spread(rows)
+        spread = self._spread(self.family.design(features))
         return jnp.sqrt(self._noise + self._factor * spread)
 
     def _expected_weights(self) -> Float[Array, "*batch p"]:
         return self._as_seen(self.parameters.mean)
 
     def _squared_scales(self) -> Float[Array, "*batch p"]:
-        """Of intercept, if any, and weights, as users see them."""
-        spread = self._spread(self._directions())
-        return self._factor[..., None] * spread
+        """Squared scales of intercept, if any, and weights, as users see them."""
+        return self._factor[..., None] * self._spread(self._directions())
 
     def _weights_laws(self) -> dict[str, Law]:
         means, squares = host(self._expected_weights(), self._squared_scales())
@@ -157,7 +155,7 @@ class _LinearPosterior(ConjugatePosterior):
         return (solve_triangular(root, turned, lower=True) ** 2).sum(axis=-2)
 
     def _sample_weights(self, key: Key, factor: Float[Array, "*shape"]) -> Array:
-        """One draw a factor of the covariance."""
+        """One draw for each factor of the covariance."""
         p = self.parameters
         normal = jr.normal(key, (*factor.shape, p.mean.shape[-1], 1))
         root = jnp.linalg.cholesky(p.precision)
@@ -183,7 +181,7 @@ class _LinearPosterior(ConjugatePosterior):
 
 
 class RegressionPosterior(_LinearPosterior):
-    """Of the "weights", the "intercept" (at 0) and the noise's "variance"."""
+    """Law of the "weights", the "intercept" (at 0) and the noise's "variance"."""
 
     _positive = ("shape", "scale")
 
@@ -200,14 +198,14 @@ class RegressionPosterior(_LinearPosterior):
         return 2 * self.parameters.shape
 
     def mean(self) -> dict[str, Array]:
-        """Of the variance: infinite for a shape of at most 1."""
+        """Expected values; the variance's is infinite for a shape of at most 1."""
         p = self.parameters
         expected = jnp.where(p.shape > 1, p.scale / (p.shape - 1), jnp.inf)
         weights = self._by_name(self._expected_weights())
         return {**weights, "variance": expected}
 
     def variance(self) -> dict[str, Array]:
-        """Infinite where it has none (a shape of at most 1, or 2)."""
+        """Variances; infinite where there is none (a shape of at most 1, or 2)."""
         p, expected = self.parameters, self.mean()["variance"]
         weights = self._squared_scales() * (expected / self._factor)
         of_variance = jnp.where(p.shape > 2, expected**2 / (p.shape - 2), jnp.inf)
@@ -228,7 +226,7 @@ class RegressionPosterior(_LinearPosterior):
         return {**self._by_name(weights), "variance": variance}
 
     def log_prob(self, values: dict[str, Array]) -> Array:
-        """Of all, jointly; of one posterior, not of a stack."""
+        """Joint log-density; of one posterior, not of a stack."""
         p, variance = self.parameters, values["variance"]
         of_weights = self._weights_log_prob(values, variance)
         return of_weights + inverse_gamma_log_density(variance, p.shape, p.scale)
@@ -250,7 +248,7 @@ class RegressionPosterior(_LinearPosterior):
 
 
 class KnownNoisePosterior(_LinearPosterior):
-    """Of the "weights" and the "intercept" (at 0), the noise being known."""
+    """Law of the "weights" and the "intercept" (at 0), for known noise."""
 
     _positive = ("noise_precision",)
 
@@ -267,11 +265,11 @@ class KnownNoisePosterior(_LinearPosterior):
         return None
 
     def mean(self) -> dict[str, Array]:
-        """Of intercept, if any, and weights."""
+        """Expected intercept, if any, and weights."""
         return self._by_name(self._expected_weights())
 
     def variance(self) -> dict[str, Array]:
-        """Of intercept, if any, and weights."""
+        """Variances of intercept, if any, and weights."""
         return self._by_name(self._squared_scales())
 
     def marginals(self) -> dict[str, Law]:
@@ -284,11 +282,11 @@ class KnownNoisePosterior(_LinearPosterior):
         return self._by_name(self._sample_weights(key, jnp.ones(shape)))
 
     def log_prob(self, values: dict[str, Array]) -> Array:
-        """Of all, jointly; of one posterior, not of a stack."""
+        """Joint log-density; of one posterior, not of a stack."""
         return self._weights_log_prob(values, self._factor)
 
     def distribution(self) -> dist.MultivariateNormal:
-        """Of the weights, with the intercept first, if there is one."""
+        """Joint law of the weights, after the intercept, if there is one."""
         return dist.MultivariateNormal(
             self._expected_weights(), scale_tril=self._scale_tril()
         )

@@ -18,7 +18,7 @@ from dpjax.families.marginal_laws import GammaLaw, Law
 
 
 class GammaParameters(NamedTuple):
-    """Of a rate: its mean is shape over rate, both > 0."""
+    """Shape and rate of the gamma law, both > 0; the mean is shape over rate."""
 
     shape: Any
     rate: Any
@@ -26,16 +26,16 @@ class GammaParameters(NamedTuple):
 
 
 class GammaPosterior(ConjugatePosterior):
-    """Of the rate of a Poisson or exponential law."""
+    """Gamma law of the rate of a Poisson or exponential law."""
 
     _positive = ("shape", "rate")
 
     def mean(self) -> Array:
-        """Of the rate."""
+        """Expected rate."""
         return self.parameters.shape / self.parameters.rate
 
     def variance(self) -> Array:
-        """Of the rate."""
+        """Variance of the rate."""
         return self.parameters.shape / self.parameters.rate**2
 
     def marginals(self) -> dict[str, Law]:
@@ -49,7 +49,7 @@ class GammaPosterior(ConjugatePosterior):
         return jr.gamma(key, a, shape + jnp.shape(a)) / b
 
     def log_prob(self, values: Array) -> Array:
-        """Of rates, (…,)."""
+        """Log-density of rates, (…,)."""
         return gamma_log_density(values, *self.parameters)
 
     def distribution(self) -> dist.Gamma:

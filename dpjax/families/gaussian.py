@@ -34,10 +34,10 @@ from dpjax.families.moments import MomentFamily, over
 
 
 class NormalInverseGammaParameters(NamedTuple):
-    """Of mean m, variance v: v ~ InverseGamma(shape, scale), m ~ N(mean, v / strength).
+    """Variance v ~ InverseGamma(shape, scale), and mean ~ N(`mean`, v / strength).
 
-    `strength` is how many records the mean is worth; 2 `shape` how many the variance
-    is, their sum of squares 2 `scale`. All but the mean are > 0.
+    The prior on the mean is worth `strength` records, that on the variance 2 `shape`
+    records with sum of squares 2 `scale`. All but the mean are > 0.
     """
 
     mean: Any
@@ -48,18 +48,18 @@ class NormalInverseGammaParameters(NamedTuple):
 
 
 class NormalInverseGammaPosterior(ConjugatePosterior):
-    """Of the "mean" and the "variance" of a normal law."""
+    """Law of the "mean" and the "variance" of a normal law."""
 
     _positive = ("strength", "shape", "scale")
 
     def mean(self) -> dict[str, Array]:
-        """Of the variance: infinite for a shape of at most 1."""
+        """Expected values; the variance's is infinite for a shape of at most 1."""
         p = self.parameters
         expected = jnp.where(p.shape > 1, p.scale / (p.shape - 1), jnp.inf)
         return {"mean": p.mean, "variance": expected}
 
     def variance(self) -> dict[str, Array]:
-        """Infinite where it has none (a shape of at most 1, or 2)."""
+        """Variances; infinite where there is none (a shape of at most 1, or 2)."""
         p, expected = self.parameters, self.mean()["variance"]
         of_variance = jnp.where(p.shape > 2, expected**2 / (p.shape - 2), jnp.inf)
         return {"mean": expected / p.strength, "variance": of_variance}
@@ -85,7 +85,7 @@ class NormalInverseGammaPosterior(ConjugatePosterior):
         }
 
     def log_prob(self, values: dict[str, Array]) -> Array:
-        """Of mean and variance, jointly."""
+        """Joint log-density of mean and variance."""
         p, variance = self.parameters, values["variance"]
         of_mean = norm.logpdf(values["mean"], p.mean, jnp.sqrt(variance / p.strength))
         return of_mean + inverse_gamma_log_density(variance, p.shape, p.scale)
@@ -160,7 +160,7 @@ class Gaussian(MomentFamily):
 
     @property
     def half_width(self) -> float:
-        """Half of what is between the bounds."""
+        """Half of the distance between the bounds."""
         return (self.upper - self.lower) / 2
 
     def scales(self) -> tuple[float, ...]:

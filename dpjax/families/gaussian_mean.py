@@ -27,7 +27,7 @@ from dpjax.families.marginal_laws import Law, StudentLaw
 
 
 class NormalParameters(NamedTuple):
-    """Of a mean: its expectation, and one over its variance, > 0."""
+    """Expectation of the mean, and one over its variance, > 0."""
 
     mean: Any
     precision: Any
@@ -35,16 +35,16 @@ class NormalParameters(NamedTuple):
 
 
 class NormalPosterior(ConjugatePosterior):
-    """Of the mean of a normal law of known variance."""
+    """Normal law of the mean of a normal law of known variance."""
 
     _positive = ("precision",)
 
     def mean(self) -> Array:
-        """Of the mean."""
+        """Expected mean."""
         return self.parameters.mean
 
     def variance(self) -> Array:
-        """Of the mean."""
+        """Variance of the mean."""
         return 1 / self.parameters.precision
 
     def marginals(self) -> dict[str, Law]:
@@ -59,7 +59,7 @@ class NormalPosterior(ConjugatePosterior):
         return mean + self.sd() * jr.normal(key, shape + jnp.shape(mean))
 
     def log_prob(self, values: Array) -> Array:
-        """Of means, (…,)."""
+        """Log-density of means, (…,)."""
         return norm.logpdf(values, self.parameters.mean, self.sd())
 
     def distribution(self) -> dist.Normal:
@@ -129,7 +129,7 @@ class GaussianMean(SumFamily):
 
     @property
     def width(self) -> float:
-        """Between the bounds."""
+        """Distance between the bounds."""
         return self.upper - self.lower
 
     @property
@@ -138,7 +138,7 @@ class GaussianMean(SumFamily):
         return 0.0, self.width
 
     def scaled_statistics(self, records: Real[Array, "n 1"]) -> Float[Array, "n 1"]:
-        """Where in the interval, from 0 to 1."""
+        """Position between the bounds, from 0 to 1."""
         half = self.width / 2
         return (1 + standardise(records, [self.lower + half], [half])) / 2
 

@@ -1,7 +1,7 @@
 r"""Ranges of the log-likelihood of a normal law over boxes of its mean and variance.
 
-What one sample from a truncated posterior costs. Both suprema are found exactly, among
-the few points where a piecewise smooth function of one number can be largest.
+They determine what one sample from a truncated posterior costs. Both suprema are exact,
+from the few points where a piecewise smooth function of one number can be largest.
 """
 
 __all__ = [
@@ -19,9 +19,9 @@ def normal_likelihood_radius(records: Pair, mean: Pair, variance: Pair) -> float
     """Largest range over the box of the log-likelihood of one record.
 
     Args:
-        records: between what x can be.
-        mean: between what m can be.
-        variance: between what v can be.
+        records: least and largest x.
+        mean: least and largest m.
+        variance: least and largest v.
     """
     middle = (mean[0] + mean[1]) / 2
     ends = [abs(x - middle) for x in records]
@@ -39,9 +39,9 @@ def largest_normal_range(distances: Pair, reach: float, variance: Pair) -> float
     it is largest at an end, or where the two slopes are equal there.
 
     Args:
-        distances: between what r can be.
+        distances: least and largest r.
         reach: w, half of the range of the mean.
-        variance: between what v can be.
+        variance: least and largest v.
     """
     least, most = variance
     (start, end), candidates = distances, [*distances]
@@ -66,9 +66,9 @@ def normal_likelihood_diameter(records: Pair, mean: Pair, variance: Pair) -> flo
     for a given δ the range is largest with s as far to one side as it can be.
 
     Args:
-        records: between what x can be.
-        mean: between what m can be.
-        variance: between what v can be.
+        records: least and largest x.
+        mean: least and largest m.
+        variance: least and largest v.
     """
     right = _largest_range_on_the_right(records, mean, variance)
     left = _largest_range_on_the_right(_mirror(records), _mirror(mean), variance)

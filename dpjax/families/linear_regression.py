@@ -70,6 +70,7 @@ class LinearRegression(MomentFamily):
     intercept: bool = True
 
     name: ClassVar[str] = "linear-regression"
+    predicts: ClassVar[bool] = True
     priors: ClassVar = {
         RegressionParameters: RegressionPosterior,
         KnownNoiseParameters: KnownNoisePosterior,

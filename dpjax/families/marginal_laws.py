@@ -1,4 +1,4 @@
-"""Laws of single parameters and quantiles of their mixtures; on the host."""
+"""Laws of single parameters, and quantiles of their mixtures; on the host."""
 
 __all__ = [
     "BetaLaw",
@@ -16,7 +16,7 @@ import numpy as np
 from scipy import special
 
 HostArray = np.ndarray | np.float64
-"""Of SciPy, in double precision."""
+"""An array of SciPy, in double precision."""
 
 
 class StudentLaw(NamedTuple):
@@ -86,11 +86,11 @@ class GammaLaw(NamedTuple):
 
 
 Law = StudentLaw | InverseGammaLaw | BetaLaw | GammaLaw
-"""Of one number; components on the first axis."""
+"""The law of one number; components of a mixture are on the first axis."""
 
 
 def mixture_quantile(law: Law, q: float) -> HostArray:
-    """Of equal parts of all components, by bisection between theirs."""
+    """Quantile of the mixture with equal weights, by bisection."""
     ends = law.ppf(q)
     low, high = ends.min(axis=0), ends.max(axis=0)
     for _ in range(60):

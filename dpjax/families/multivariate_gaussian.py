@@ -31,7 +31,7 @@ from dpjax.families.moments import MomentFamily, over, split
 
 
 class NormalInverseWishartParameters(NamedTuple):
-    """Of mean m and covariance C: C ~ InverseWishart, m ~ N(mean, C/strength).
+    """Covariance C ~ InverseWishart, and mean ~ N(`mean`, C / strength).
 
     For d columns: `mean` (d,), `strength` > 0, `degrees` > d - 1, `scale` (d, d)
     positive definite; the expected covariance is scale / (degrees - d - 1).
@@ -45,7 +45,7 @@ class NormalInverseWishartParameters(NamedTuple):
 
 
 class NormalInverseWishartPosterior(ConjugatePosterior):
-    """Of the "mean" (d,) and the "covariance" (d, d) of a multivariate normal law."""
+    """Law of the "mean" (d,) and the "covariance" (d, d) of a normal vector."""
 
     _positive = ("strength",)
 
@@ -58,13 +58,13 @@ class NormalInverseWishartPosterior(ConjugatePosterior):
         return self.parameters.degrees - (self.family.columns - 1)
 
     def mean(self) -> dict[str, Array]:
-        """Of the covariance: infinite for at most d + 1 degrees of freedom."""
+        """Expected values; a covariance is infinite for at most d + 1 degrees."""
         p, more = self.parameters, self._surplus[..., None, None] - 2
         expected = jnp.where(more > 0, p.scale / more, jnp.inf)
         return {"mean": p.mean, "covariance": expected}
 
     def variance(self) -> dict[str, Array]:
-        """Infinite where it has none."""
+        """Variances; infinite where there is none."""
         p, free = self.parameters, self._surplus[..., None, None]
         covariance = self.mean()["covariance"]
         diagonal = jnp.diagonal(p.scale, axis1=-2, axis2=-1)
@@ -79,7 +79,7 @@ class NormalInverseWishartPosterior(ConjugatePosterior):
         }
 
     def marginals(self) -> dict[str, Law]:
-        """Of each component of the mean, and of each "variance", on its own."""
+        """Laws of each component of the mean, and of each "variance"."""
         p = self.parameters
         mean, strength, free, scale = host(p.mean, p.strength, self._surplus, p.scale)
         diagonal = np.diagonal(scale, axis1=-2, axis2=-1)
@@ -111,7 +111,7 @@ class NormalInverseWishartPosterior(ConjugatePosterior):
         }
 
     def log_prob(self, values: dict[str, Array]) -> Array:
-        """Of mean and covariance, jointly; of one posterior, not of a stack."""
+        """Joint log-density; of one posterior, not of a stack."""
         p, covariance = self.parameters, values["covariance"]
         of_mean = multivariate_normal.logpdf(
             values["mean"], p.mean, covariance / p.strength
@@ -186,7 +186,7 @@ class MultivariateGaussian(MomentFamily):
 
     @property
     def bounds(self) -> tuple[tuple[float, float], ...]:
-        """Lower and upper, a pair a column."""
+        """Lower and upper, a pair per column."""
         return tuple(zip(self.lower, self.upper, strict=True))
 
     def prior(self) -> NormalInverseWishartParameters:
@@ -245,7 +245,7 @@ class MultivariateGaussian(MomentFamily):
 
     @property
     def _diagonal(self) -> float:
-        """Squared, of the box of records."""
+        """Squared diagonal of the box of records."""
         return sum((upper - lower) ** 2 for lower, upper in self.bounds)
 
 

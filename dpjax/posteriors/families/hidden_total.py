@@ -68,7 +68,7 @@ class HiddenTotal(eqx.Module):
         return jnp.where(possible, law + noise, -jnp.inf)
 
     def noise_scale(self) -> _Exact:
-        """Of each number's noise: how far until it is e times less likely."""
+        """Distance over which the noise of each number becomes e times less likely."""
         here = self.mechanism.log_prob(self.noisy, self.noisy)
         return 1 / (here - self.mechanism.log_prob(self.noisy, self.noisy + 1))
 
@@ -79,16 +79,16 @@ class HiddenTotal(eqx.Module):
 
     @property
     def paired(self) -> bool:
-        """Whether counts sum to a public n, so that only two at once can change."""
+        """Whether counts sum to a public n, so that steps change two at once."""
         public = self.statistic.adjacency == REPLACE_ONE
         return self.family.complement is None and public
 
     @property
     def spacing(self) -> np.ndarray:
-        """By measured number: how far apart its possible values are, 0 if no matter.
+        """Lattice step of each measured number; 0 if it is treated as continuous.
 
-        n times the units, less a total, is not on the total's lattice unless that is of
-        whole units; so n need not be whole in between.
+        The number that measures n (see `Sufficient`) is on a lattice only if the
+        total's lattice is of whole units.
         """
         lattice, units = self.family.lattice, self.statistic.steps
         spacing = np.zeros(self.statistic.length)
@@ -123,7 +123,7 @@ class HiddenTotal(eqx.Module):
         return self.encode(scaled, n), volume
 
     def start(self, share: _Scalar) -> _Exact:
-        """Something possible near the release, a share of the way to the middle."""
+        """A possible statistic: the release, moved by a share towards the middle."""
         family = self.family
         total, n = family.project(*self.decode(self.noisy))
         if self.statistic.adjacency != REPLACE_ONE:
@@ -134,7 +134,7 @@ class HiddenTotal(eqx.Module):
         exact = self.encode(mixed, n)
         if not self.paired:
             return nearest(exact, jnp.asarray(self.spacing))
-        # All rounded down; what is missing goes to those that lost most
+        # Round all down; then round those up that lost most
         step = self.spacing[0]
         low = jnp.floor(exact / step)
         missing = jnp.round(jnp.sum(exact / step - low))

@@ -133,7 +133,7 @@ def _walk(
 
 
 def _first_lengths(hidden: HiddenTotal) -> Float[Array, " kinds"]:
-    """Noise scales; of maps, relative to what a number adds up to."""
+    """Noise scales; for maps, relative to the largest possible number."""
     scale = hidden.noise_scale()
     n = hidden.decode(hidden.noisy)[1]
     whole = hidden.statistic.steps * jnp.maximum(n, 1)
@@ -177,10 +177,10 @@ def _propose(
     shift: Int[Array, ""],
     uniform: Float[Array, "3"],
 ) -> tuple[_Exact, _Scalar, Array]:
-    """Another statistic, what to add to the log-ratio, and whether it is a step.
+    """Another statistic, a term of the log-ratio, and whether it is a random walk.
 
-    Half of the numbers are not steps, but the release plus fresh noise: where the prior
-    is weak that is nearly a draw from the posterior.
+    Half of the proposals of a number are not random-walk steps but the release plus
+    fresh noise: where the prior is weak that is nearly a draw from the posterior.
     """
     half = uniform[0] - 0.5
     variate = -jnp.sign(half) * jnp.log1p(-2 * jnp.abs(half))
