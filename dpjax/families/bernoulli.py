@@ -19,7 +19,7 @@ from dpjax.families.base import Bound, Ends, Truncation
 from dpjax.families.bounds import SumFamily
 from dpjax.families.conjugate_base import ConjugatePosterior, host
 from dpjax.families.log_densities import dirichlet_log_density, dirichlet_multinomial
-from dpjax.families.marginal_laws import BetaLaw, Law
+from dpjax.families.marginal_laws import Law, beta_law
 
 
 class BetaParameters(NamedTuple):
@@ -47,7 +47,7 @@ class BetaPosterior(ConjugatePosterior):
 
     def marginals(self) -> dict[str, Law]:
         """Beta."""
-        return {"": BetaLaw(*host(*self.parameters))}
+        return {"": beta_law(*host(*self.parameters))}
 
     def sample(self, key: Key, shape: tuple[int, ...] = ()) -> Array:
         """Probabilities."""

@@ -1,6 +1,6 @@
 """Public bounds of records, and families whose statistic is one bounded number."""
 
-__all__ = ["SumFamily", "interval", "standardise"]
+__all__ = ["SumFamily", "interval", "intervals", "standardise"]
 
 import abc
 import math
@@ -69,6 +69,23 @@ def interval(lower: Any, upper: Any) -> tuple[float, float]:
             f"and {upper}."
         )
     return lower, upper
+
+
+def intervals(
+    lower: tuple[float | int, ...], upper: tuple[float | int, ...]
+) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """The bounds of several columns as floats.
+
+    Raises:
+        ValueError: if there are none, or not as many below as above, or as `interval`.
+    """
+    if not len(lower) == len(upper) > 0:
+        raise ValueError(
+            "`lower` and `upper` must be as long as each other, a bound a column, got "
+            f"{len(lower)} and {len(upper)}."
+        )
+    low, high = zip(*map(interval, lower, upper), strict=True)
+    return low, high
 
 
 def standardise(

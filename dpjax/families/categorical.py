@@ -17,7 +17,7 @@ from dpjax._types import Key, Scalar
 from dpjax.families.base import Bound, Ends, Truncation
 from dpjax.families.conjugate_base import ConjugatePosterior, host
 from dpjax.families.log_densities import dirichlet_log_density, dirichlet_multinomial
-from dpjax.families.marginal_laws import BetaLaw, Law
+from dpjax.families.marginal_laws import Law, beta_law
 from dpjax.families.total_law import FamilyWithLaw
 
 
@@ -47,7 +47,7 @@ class DirichletPosterior(ConjugatePosterior):
     def marginals(self) -> dict[str, Law]:
         """Each probability on its own is Beta."""
         (alpha,) = host(self.parameters.concentration)
-        return {"": BetaLaw(alpha, alpha.sum(-1, keepdims=True) - alpha)}
+        return {"": beta_law(alpha, alpha.sum(-1, keepdims=True) - alpha)}
 
     def sample(self, key: Key, shape: tuple[int, ...] = ()) -> Array:
         """Probabilities, from gammas in logs: small parameters do not underflow."""

@@ -23,7 +23,7 @@ from dpjax._private import shapes_only
 from dpjax._types import Key
 from dpjax.families.conjugate_base import ConjugatePosterior, host, probability
 from dpjax.families.log_densities import inverse_gamma_log_density
-from dpjax.families.marginal_laws import InverseGammaLaw, Law, StudentLaw
+from dpjax.families.marginal_laws import Law, StudentLaw, inverse_gamma_law
 
 
 class RegressionParameters(NamedTuple):
@@ -214,7 +214,7 @@ class RegressionPosterior(_LinearPosterior):
     def marginals(self) -> dict[str, Law]:
         """Student's t, and inverse gamma."""
         shape, scale = host(self.parameters.shape, self.parameters.scale)
-        return {**self._weights_laws(), "variance": InverseGammaLaw(shape, scale)}
+        return {**self._weights_laws(), "variance": inverse_gamma_law(shape, scale)}
 
     def sample(self, key: Key, shape: tuple[int, ...] = ()) -> dict[str, Array]:
         """Weights and variances; of one posterior, not of a stack (`vmap` it)."""

@@ -14,7 +14,7 @@ from dpjax._private import shapes_only
 from dpjax._types import Key
 from dpjax.families.conjugate_base import ConjugatePosterior, host
 from dpjax.families.log_densities import gamma_log_density
-from dpjax.families.marginal_laws import GammaLaw, Law
+from dpjax.families.marginal_laws import Law, gamma_law
 
 
 class GammaParameters(NamedTuple):
@@ -40,7 +40,7 @@ class GammaPosterior(ConjugatePosterior):
 
     def marginals(self) -> dict[str, Law]:
         """Gamma."""
-        return {"": GammaLaw(*host(*self.parameters))}
+        return {"": gamma_law(*host(*self.parameters))}
 
     def sample(self, key: Key, shape: tuple[int, ...] = ()) -> Array:
         """Rates."""

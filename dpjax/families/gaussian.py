@@ -28,7 +28,7 @@ from dpjax.families.likelihood import (
     normal_likelihood_radius,
 )
 from dpjax.families.log_densities import inverse_gamma_log_density
-from dpjax.families.marginal_laws import InverseGammaLaw, Law, StudentLaw
+from dpjax.families.marginal_laws import Law, StudentLaw, inverse_gamma_law
 from dpjax.families.moment_totals import log_normal_moments
 from dpjax.families.moments import MomentFamily, over
 
@@ -69,7 +69,7 @@ class NormalInverseGammaPosterior(ConjugatePosterior):
         mean, strength, shape, scale = host(*self.parameters)
         spread = np.sqrt(scale / (shape * strength))
         of_mean = StudentLaw(mean, spread, 2 * shape)
-        return {"mean": of_mean, "variance": InverseGammaLaw(shape, scale)}
+        return {"mean": of_mean, "variance": inverse_gamma_law(shape, scale)}
 
     def sample(self, key: Key, shape: tuple[int, ...] = ()) -> dict[str, Array]:
         """Means and variances."""
@@ -233,13 +233,9 @@ class Gaussian(MomentFamily):
         return {"mean": (self.lower, self.upper), "variance": (least**2, most**2)}
 
     def _likelihood_diameter(self, limits: Truncation) -> Bound:
-        return Bound(
-            normal_likelihood_diameter(
-                self.bounds[0], limits["mean"], limits["variance"]
-            )
-        )
+        box = limits["mean"], limits["variance"]
+        return normal_likelihood_diameter(self.bounds[0], *box)
 
     def _likelihood_radius(self, limits: Truncation) -> Bound:
-        return Bound(
-            normal_likelihood_radius(self.bounds[0], limits["mean"], limits["variance"])
-        )
+        box = limits["mean"], limits["variance"]
+        return normal_likelihood_radius(self.bounds[0], *box)

@@ -181,14 +181,9 @@ class GaussianMean(SumFamily):
         return {"mean": (self.lower, self.upper)}
 
     def _likelihood_diameter(self, limits: Truncation) -> Bound:
-        variance = (self.variance, self.variance)
-        return Bound(
-            normal_likelihood_diameter(self.bounds[0], limits["mean"], variance)
-        )
+        box = limits["mean"], (self.variance, self.variance)
+        return normal_likelihood_diameter(self.bounds[0], *box)
 
     def _likelihood_radius(self, limits: Truncation) -> Bound:
-        return Bound(
-            normal_likelihood_radius(
-                self.bounds[0], limits["mean"], (self.variance, self.variance)
-            )
-        )
+        box = limits["mean"], (self.variance, self.variance)
+        return normal_likelihood_radius(self.bounds[0], *box)

@@ -12,10 +12,12 @@ __all__ = [
 
 import math
 
+from dpjax.families.base import Bound
+
 Pair = tuple[float | int, float | int]
 
 
-def normal_likelihood_radius(records: Pair, mean: Pair, variance: Pair) -> float:
+def normal_likelihood_radius(records: Pair, mean: Pair, variance: Pair) -> Bound:
     """Largest range over the box of the log-likelihood of one record.
 
     Args:
@@ -26,10 +28,11 @@ def normal_likelihood_radius(records: Pair, mean: Pair, variance: Pair) -> float
     middle = (mean[0] + mean[1]) / 2
     ends = [abs(x - middle) for x in records]
     nearest = 0.0 if records[0] <= middle <= records[1] else min(ends)
-    return largest_normal_range((nearest, max(ends)), (mean[1] - mean[0]) / 2, variance)
+    reach = (mean[1] - mean[0]) / 2
+    return largest_normal_range((nearest, max(ends)), reach, variance)
 
 
-def largest_normal_range(distances: Pair, reach: float, variance: Pair) -> float:
+def largest_normal_range(distances: Pair, reach: float, variance: Pair) -> Bound:
     r"""Largest range of $-\frac12 \log v - \frac{d^2}{2v}$ over d and v.
 
     A record at distance r from the middle of the means is between $(r - w)_+$ and
@@ -56,10 +59,10 @@ def largest_normal_range(distances: Pair, reach: float, variance: Pair) -> float
         best = min(max(near**2, least), most)
         return (max(energy(far, v) for v in variance) - energy(near, best)) / 2
 
-    return max(range_at(min(max(r, start), end)) for r in candidates)
+    return Bound(max(range_at(min(max(r, start), end)) for r in candidates))
 
 
-def normal_likelihood_diameter(records: Pair, mean: Pair, variance: Pair) -> float:
+def normal_likelihood_diameter(records: Pair, mean: Pair, variance: Pair) -> Bound:
     r"""Half of the largest range over the box of $\log p(x) - \log p(x')$.
 
     For $\delta = x' - x$ and s their middle the difference is $\delta (s - m)/v$, so
@@ -72,7 +75,7 @@ def normal_likelihood_diameter(records: Pair, mean: Pair, variance: Pair) -> flo
     """
     right = _largest_range_on_the_right(records, mean, variance)
     left = _largest_range_on_the_right(_mirror(records), _mirror(mean), variance)
-    return max(right, left) / 2
+    return Bound(max(right, left) / 2)
 
 
 def _largest_range_on_the_right(records: Pair, mean: Pair, variance: Pair) -> float:

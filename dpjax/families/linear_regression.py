@@ -16,7 +16,7 @@ from jaxtyping import Array, ArrayLike, Float, Real
 from dpjax._checks import array_of
 from dpjax._types import Scalar
 from dpjax.families.base import Bound, Ends, Truncation
-from dpjax.families.bounds import interval
+from dpjax.families.bounds import interval, intervals
 from dpjax.families.conjugate_regression import (
     KnownNoiseParameters,
     KnownNoisePosterior,
@@ -81,17 +81,13 @@ class LinearRegression(MomentFamily):
     }
 
     def __post_init__(self):
-        if not len(self.lower) == len(self.upper) > 0 or len(self.target) != 2:
-            raise ValueError(
-                "`lower` and `upper` must be as long as each other, a bound a feature, "
-                f"and `target` two bounds, got {len(self.lower)}, {len(self.upper)} "
-                f"and {len(self.target)}."
-            )
+        if len(self.target) != 2:
+            raise ValueError(f"`target` must be two bounds, got {len(self.target)}.")
         if not isinstance(self.intercept, bool):
             raise ValueError("`intercept` must be True or False.")
-        pairs = [interval(*pair) for pair in zip(self.lower, self.upper, strict=True)]
-        object.__setattr__(self, "lower", tuple(lower for lower, _ in pairs))
-        object.__setattr__(self, "upper", tuple(upper for _, upper in pairs))
+        lower, upper = intervals(self.lower, self.upper)
+        object.__setattr__(self, "lower", lower)
+        object.__setattr__(self, "upper", upper)
         object.__setattr__(self, "target", interval(*self.target))
 
     @classmethod
@@ -290,4 +286,4 @@ class LinearRegression(MomentFamily):
         nearest = 0.0 if ends[0] <= 0 <= ends[1] else min(map(abs, ends))
         distances = nearest, self.half_widths[-1]
         reach = limits["norm"][1] * self._reach
-        return Bound(largest_normal_range(distances, reach, (1 / most, 1 / least)))
+        return largest_normal_range(distances, reach, (1 / most, 1 / least))

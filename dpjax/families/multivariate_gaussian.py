@@ -22,10 +22,10 @@ from dpjax._checks import positive, typed_key
 from dpjax._private import shapes_only
 from dpjax._types import Key, Scalar
 from dpjax.families.base import Bound, Ends, Truncation
-from dpjax.families.bounds import interval
+from dpjax.families.bounds import intervals
 from dpjax.families.conjugate_base import ConjugatePosterior, host
 from dpjax.families.log_densities import inverse_wishart_log_density
-from dpjax.families.marginal_laws import InverseGammaLaw, Law, StudentLaw
+from dpjax.families.marginal_laws import Law, StudentLaw, inverse_gamma_law
 from dpjax.families.moment_totals import log_normal_moments
 from dpjax.families.moments import MomentFamily, over, split
 
@@ -87,7 +87,7 @@ class NormalInverseWishartPosterior(ConjugatePosterior):
         spread = np.sqrt(diagonal / (free * strength))
         return {
             "mean": StudentLaw(mean, spread, free),
-            "variance": InverseGammaLaw(free / 2, diagonal / 2),
+            "variance": inverse_gamma_law(free / 2, diagonal / 2),
         }
 
     def sample(self, key: Key, shape: tuple[int, ...] = ()) -> dict[str, Array]:
@@ -168,14 +168,9 @@ class MultivariateGaussian(MomentFamily):
     parameters: ClassVar[Truncation] = {"variance": (0.0, math.inf)}
 
     def __post_init__(self):
-        if not len(self.lower) == len(self.upper) > 0:
-            raise ValueError(
-                f"`lower` and `upper` must be as long as each other, a bound a column, "
-                f"got {len(self.lower)} and {len(self.upper)}."
-            )
-        pairs = [interval(*pair) for pair in zip(self.lower, self.upper, strict=True)]
-        object.__setattr__(self, "lower", tuple(lower for lower, _ in pairs))
-        object.__setattr__(self, "upper", tuple(upper for _, upper in pairs))
+        lower, upper = intervals(self.lower, self.upper)
+        object.__setattr__(self, "lower", lower)
+        object.__setattr__(self, "upper", upper)
 
     @classmethod
     def from_bounds(
