@@ -1,13 +1,25 @@
-"""A method of inference from outside the package, and how `posterior` chooses."""
+"""A method of inference from outside the package, and how `posterior` chooses.
+
+And a family from outside, whose law of the total is all that a posterior needs.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.scipy.special import gammaln
+from scipy import stats
 
 import dpjax as dp
-from dpjax.mechanisms import DiscreteLaplace
+from dpjax.data.intervals import Interval
+from dpjax.families import BetaParameters, Bound, Family
+from dpjax.families.bernoulli import BetaPosterior
+from dpjax.families.total_law import FamilyWithLaw
+from dpjax.mechanisms import DiscreteLaplace, Laplace
 from dpjax.noise.keys import study_key
 from dpjax.posteriors import (
     METHODS,
@@ -15,10 +27,12 @@ from dpjax.posteriors import (
     NetworkPosterior,
     TooExpensive,
     choice,
+    family_posterior,
 )
 from dpjax.releases.released import Released
-from dpjax.statistics import NetworkCounts
+from dpjax.statistics import NetworkCounts, Sufficient
 from tests.helpers.networks import TINY
+from tests.helpers.statistical import ALPHA
 
 
 class Prior(NetworkPosterior):
@@ -159,3 +173,86 @@ def test_an_installed_package_adds_a_method_by_an_entry_point(tmp_path, monkeypa
     assert METHODS["ignorance"].__name__ == "Ignorance"
     with pytest.raises(ValueError, match=r"one of .*, ignorance, got"):
         METHODS["hope"]
+
+
+@dataclass(frozen=True)
+class Plain(Family):
+    """How many of a few tosses of one coin are heads: binomial, with a Beta prior."""
+
+    upper: int
+
+    name: ClassVar[str] = "test-plain"
+    priors: ClassVar = {BetaParameters: BetaPosterior}
+    parameters: ClassVar = {"probability": (0.0, 1.0)}
+
+    bounds = property(lambda self: ((0.0, float(self.upper)),))
+    lattice = property(lambda self: self.upper)
+
+    @classmethod
+    def from_bounds(cls, lower, upper, **options):
+        return cls(int(upper[0]), **options)
+
+    def scales(self):
+        return (float(self.upper),)
+
+    def scaled_statistics(self, records):
+        return jnp.clip(records.astype(float) / self.upper, 0, 1)
+
+    def diameter(self, scaled=False):
+        return Bound(1.0 if scaled else float(self.upper))
+
+    radius = diameter
+
+    def project(self, total, n):
+        return jnp.clip(total, 0, self.upper * n), n
+
+    def prior(self):
+        return BetaParameters()
+
+    def update(self, prior, total, n):
+        heads, tails = total[0], n * self.upper - total[0]
+        return BetaParameters(prior.successes + heads, prior.failures + tails)
+
+    _likelihood_diameter = _likelihood_radius = None
+
+
+class Tosses(Plain, FamilyWithLaw):
+    """The same, with the law of a total: beta-binomial."""
+
+    def log_total(self, prior, total, n):
+        a, b = prior
+        heads, tails = total[0], n * self.upper - total[0]
+        ways = gammaln(heads + a) - gammaln(heads + 1)
+        ways = ways + gammaln(tails + b) - gammaln(tails + 1)
+        return jnp.where((heads >= 0) & (tails >= 0), ways, -jnp.inf)
+
+
+def tosses(family):
+    """A release of ten records of three tosses."""
+    statistic = Sufficient(family, (Interval("x", 0, 3),), "replace-one")
+    mechanism = Laplace(0.6, statistic.sensitivity("replace-one"))
+    return Released(jnp.asarray([26.0]), statistic, mechanism, 10)
+
+
+def test_a_family_of_ones_own_has_a_noise_aware_posterior(key):
+    """Against the sum over all hidden totals."""
+    found = family_posterior(key, tosses(Tosses(3)), chains=16, warmup=100, draws=200)
+    assert METHODS[found.method].suits(found.released)
+    heads = np.arange(31)
+    weights = np.exp(-0.6 / 3 * np.abs(heads - 26))  # all totals are as likely
+    means = (1 + heads) / 32
+    exact = weights @ means / weights.sum()
+    by_chain = np.asarray(found.parameters.successes / 32).mean(axis=1)
+    error = by_chain.std(ddof=1) / 4
+    assert abs(by_chain.mean() - exact) < stats.t.isf(ALPHA / 2, 15) * error
+    assert error < 0.01 < abs(exact - 27 / 32)
+    assert float(found.mean()) == pytest.approx(by_chain.mean(), rel=1e-4)
+
+
+def test_without_the_law_of_a_total_there_is_the_plug_in_posterior(key):
+    with pytest.raises(ValueError, match=r'law for its total.*method="plug-in"'):
+        family_posterior(key, tosses(Plain(3)))
+    with pytest.raises(ValueError, match=r"`method` must be given.*: use plug-in"):
+        dp.posterior(tosses(Plain(3)))
+    found = dp.posterior(tosses(Plain(3)), method="plug-in")
+    assert float(found.mean()) == pytest.approx(27 / 32)

@@ -14,7 +14,6 @@ import pytest
 import dpjax as dp
 from dpjax import posteriors
 from dpjax.families import Bernoulli, Categorical, Poisson
-from dpjax.families.conjugate import with_parameters
 from dpjax.mechanisms import DiscreteLaplace
 from dpjax.noise.keys import study_key
 from dpjax.posteriors import METHODS, FamilyPosterior, NetworkPosterior, Posterior
@@ -63,7 +62,8 @@ def drawn_tables(net, number):
 
 
 def conjugate(name):
-    return with_parameters(*FAMILIES[name])
+    family, parameters = FAMILIES[name]
+    return family.posterior(parameters)
 
 
 CHAINS = {"chains": 2, "warmup": 40}

@@ -9,7 +9,7 @@ from scipy.special import gammaln, logsumexp
 
 import dpjax as dp
 from dpjax.families import BetaParameters, DirichletParameters
-from dpjax.families.conjugate import BetaPosterior
+from dpjax.families.bernoulli import BetaPosterior
 from dpjax.posteriors import proportions_posterior
 
 X64 = jax.config.jax_enable_x64

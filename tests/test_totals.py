@@ -8,8 +8,6 @@ import pytest
 from scipy import stats
 
 from dpjax.families import MultivariateGaussian
-from dpjax.families.conjugate import with_parameters
-from dpjax.posteriors.families.totals import log_total
 from tests.helpers.cases import mostly_thorough
 from tests.helpers.conjugates import FAMILIES, arrays
 
@@ -62,9 +60,8 @@ def log_regression(family, theta, total, n):
         - np.log(variance)
     )
     feature = MultivariateGaussian((-3,), (5,))
-    law = log_total(
-        feature, arrays(feature.prior()), jnp.asarray([sum_x, xx]), jnp.asarray(n)
-    )
+    sums = jnp.asarray([sum_x, xx])
+    law = feature.log_total(arrays(feature.prior()), sums, jnp.asarray(n))
     return targets + float(law)
 
 
@@ -83,10 +80,10 @@ def test_laws_of_totals(rng, key, name):
 
     @jax.jit
     def parts(total, n):
-        after = with_parameters(family, family.update(prior, total, n))
+        after = family.posterior(family.update(prior, total, n))
         theta = after.sample(jr.clone(key))
-        before = with_parameters(family, prior).log_prob(theta)
-        law = log_total(family, prior, total, n)
+        before = family.posterior(prior).log_prob(theta)
+        law = family.log_total(prior, total, n)
         return theta, before - after.log_prob(theta), law
 
     offsets = []

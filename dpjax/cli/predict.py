@@ -109,7 +109,7 @@ def _regression(
     released: Released, statistic: FamilyStatistic, options: argparse.Namespace
 ) -> tuple[list[str], np.ndarray]:
     """The expected target, and the ends of its interval."""
-    if statistic.family.name != "linear-regression":
+    if not statistic.family.predicts:
         raise ValueError(
             f"`release` must be of a network or a regression to predict, got "
             f"{statistic.family.name}: see dpjax.posterior(dpjax.load(…)).mean() in "

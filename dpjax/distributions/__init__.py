@@ -11,8 +11,11 @@ __all__ = [
     "tempered_posterior",
 ]
 
-from dpjax.distributions.dirichlet import Dirichlet, dirichlet_rows
 from dpjax.distributions.tempered import TemperedSamples, tempered, tempered_posterior
 from dpjax.distributions.truncated_beta import TruncatedBeta
-from dpjax.distributions.truncated_dirichlet import TruncatedDirichlet
+from dpjax.distributions.truncated_dirichlet import (
+    Dirichlet,
+    TruncatedDirichlet,
+    dirichlet_rows,
+)
 from dpjax.distributions.truncated_gaussian import GaussianInBall

@@ -6,15 +6,13 @@ $e^{-t (|w|^2 - 1)}$ is Gaussian with precisions $l_i + 2t$.
 
 __all__ = ["Moments", "Tilted", "log_inside", "moments", "saddle", "tilt", "to_fill"]
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jax import lax
-from jaxtyping import Array, Bool, Complex, Float
+from jaxtyping import Array, Complex, Float
 
-from dpjax.distributions.quadrature import Contour, hyperbola
+from dpjax.distributions.quadrature import Contour, bisect, hyperbola, integrate
 from dpjax.distributions.special import as_complex, log1p_minus
 
 Vector = Float[Array, " d"]
@@ -60,7 +58,7 @@ def to_fill(precision: Vector, pull: Vector) -> Tilted:
     def outside(amount):
         return tilt(precision, pull, amount).expected_square() > 1
 
-    amount = _bisect(outside, zero, _most(pull), lambda low, high: (low + high) / 2)
+    amount = bisect(outside, zero, _most(pull), _BISECTIONS)
     return tilt(precision, pull, jnp.where(outside(zero), amount, zero))
 
 
@@ -70,8 +68,10 @@ def saddle(precision: Vector, pull: Vector) -> Tilted:
     def outside(amount):
         return tilt(precision, pull, amount).expected_square() + 1 / amount > 1
 
-    low, high = jnp.ones(()), _most(pull)
-    amount = _bisect(outside, low, high, lambda low, high: jnp.sqrt(low * high))
+    def middle(low, high):
+        return jnp.sqrt(low * high)
+
+    amount = bisect(outside, jnp.ones(()), _most(pull), _BISECTIONS, middle)
     return tilt(precision, pull, amount)
 
 
@@ -80,26 +80,10 @@ def _most(pull: Vector) -> Scalar:
     return pull.shape[0] + 2 + jnp.sqrt((pull * pull).sum())
 
 
-def _bisect(
-    beyond: Callable[[Scalar], Bool[Array, ""]],
-    low: Scalar,
-    high: Scalar,
-    middle: Callable[[Scalar, Scalar], Scalar],
-) -> Scalar:
-    def halve(_, bracket):
-        low, high = bracket
-        point = middle(low, high)
-        more = beyond(point)
-        return jnp.where(more, point, low), jnp.where(more, high, point)
-
-    return lax.fori_loop(0, _BISECTIONS, halve, (low, high))[1]
-
-
 def log_inside(law: Tilted) -> Scalar:
     """Log of E exp(amount (|w|^2 - 1)) over the unit ball, from `saddle`'s result."""
     contour, exponent = _integrand(law)
-    density = (contour.weight * jnp.exp(exponent)).real.sum()
-    return jnp.log(density) - jnp.log(law.amount)
+    return jnp.log(integrate(contour, exponent)) - jnp.log(law.amount)
 
 
 class Moments(NamedTuple):

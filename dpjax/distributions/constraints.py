@@ -2,7 +2,7 @@
 
 __all__ = ["Ball", "BallTransform", "SimplexAbove", "SimplexAboveTransform"]
 
-from typing import Any
+from typing import Any, ClassVar
 
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
@@ -13,13 +13,41 @@ Vectors = Float[Array, "*batch k"]
 Numbers = Float[Array, "*batch"]
 
 
-class SimplexAbove(constraints.Constraint):
+class _OneParameter:
+    """A support or transform that is defined by one array."""
+
+    parameter: ClassVar[str]  # its name
+
+    def __init__(self, value: Numbers):
+        setattr(self, self.parameter, value)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+    def tree_flatten(self) -> tuple[Any, Any]:
+        """Flatten the parameter for JAX."""
+        return (getattr(self, self.parameter),), ((self.parameter,), {})
+
+    def eq(self, other: object, static: bool = False) -> Any:
+        """Whether the other one has the same type and an equal parameter."""
+        if type(self) is not type(other):
+            return False
+        ours, theirs = (getattr(x, self.parameter) for x in (self, other))
+        if ours is theirs:
+            return True
+        if jnp.shape(ours) != jnp.shape(theirs):
+            return False
+        equal = jnp.all(ours == theirs)
+        return bool(equal) if static else equal
+
+
+class SimplexAbove(_OneParameter, constraints.Constraint):
     """Vectors that sum to 1, with every entry at least `least`."""
 
     event_dim = 1
 
-    def __init__(self, least: Numbers):
-        self.least = least
+    least: Numbers
+    parameter = "least"
 
     def __call__(self, x: Any) -> Bool[Array, "*batch"]:
         """Whether x is in the support."""
@@ -32,25 +60,14 @@ class SimplexAbove(constraints.Constraint):
         """The middle of the simplex."""
         return jnp.full_like(prototype, 1 / prototype.shape[-1])
 
-    def eq(self, other: object, static: bool = False) -> Any:
-        """Whether the other support is the same."""
-        return _same(self, other, static)
 
-    def tree_flatten(self):
-        """Flatten the parameter for JAX."""
-        return (self.least,), (("least",), {})
-
-    def __repr__(self) -> str:
-        return "SimplexAbove()"
-
-
-class Ball(constraints.Constraint):
+class Ball(_OneParameter, constraints.Constraint):
     """Vectors of Euclidean norm at most `radius`, up to rounding."""
 
     event_dim = 1
 
-    def __init__(self, radius: Numbers):
-        self.radius = radius
+    radius: Numbers
+    parameter = "radius"
 
     def __call__(self, x: Any) -> Bool[Array, "*batch"]:
         """Whether x is in the support."""
@@ -63,23 +80,12 @@ class Ball(constraints.Constraint):
         """The centre."""
         return jnp.zeros_like(prototype)
 
-    def eq(self, other: object, static: bool = False) -> Any:
-        """Whether the other support is the same."""
-        return _same(self, other, static)
 
-    def tree_flatten(self):
-        """Flatten the parameter for JAX."""
-        return (self.radius,), (("radius",), {})
-
-    def __repr__(self) -> str:
-        return "Ball()"
-
-
-class SimplexAboveTransform(Transform):
+class SimplexAboveTransform(_OneParameter, Transform):
     """Stick breaking, scaled onto the simplex with entries of at least `least`."""
 
-    def __init__(self, least: Numbers):
-        self.least = least
+    least: Numbers
+    parameter = "least"
 
     @property
     def domain(self) -> constraints.Constraint:
@@ -118,24 +124,16 @@ class SimplexAboveTransform(Transform):
         """The shape with one entry less."""
         return (*shape[:-1], shape[-1] - 1)
 
-    def eq(self, other: object, static: bool = False) -> Any:
-        """Whether the other transform is the same."""
-        return _same(self, other, static)
-
-    def tree_flatten(self):
-        """Flatten the parameter for JAX."""
-        return (self.least,), (("least",), {})
-
     def _spare(self, size: int) -> Numbers:
         """1 minus the sum of the bounds, with an axis for the entries."""
         return 1 - size * jnp.asarray(self.least)[..., None]
 
 
-class BallTransform(Transform):
+class BallTransform(_OneParameter, Transform):
     r"""$x \mapsto r x / \sqrt{1 + |x|^2}$ onto the open ball of radius r."""
 
-    def __init__(self, radius: Numbers):
-        self.radius = radius
+    radius: Numbers
+    parameter = "radius"
 
     @property
     def domain(self) -> constraints.Constraint:
@@ -165,14 +163,6 @@ class BallTransform(Transform):
         stretched = (size / 2 + 1) * jnp.log1p((x * x).sum(-1))
         return size * jnp.log(jnp.asarray(self.radius)) - stretched
 
-    def eq(self, other: object, static: bool = False) -> Any:
-        """Whether the other transform is the same."""
-        return _same(self, other, static)
-
-    def tree_flatten(self):
-        """Flatten the parameter for JAX."""
-        return (self.radius,), (("radius",), {})
-
 
 @biject_to.register(SimplexAbove)
 def _onto_simplex(constraint: SimplexAbove) -> SimplexAboveTransform:
@@ -182,16 +172,3 @@ def _onto_simplex(constraint: SimplexAbove) -> SimplexAboveTransform:
 @biject_to.register(Ball)
 def _onto_ball(constraint: Ball) -> BallTransform:
     return BallTransform(constraint.radius)
-
-
-def _same(first: Any, second: Any, static: bool) -> Any:
-    """Whether two supports or transforms have one type and equal parameters."""
-    if type(first) is not type(second):
-        return False
-    ((one,), _), ((other,), _) = first.tree_flatten(), second.tree_flatten()
-    if one is other:
-        return True
-    if jnp.shape(one) != jnp.shape(other):
-        return False
-    equal = jnp.all(one == other)
-    return bool(equal) if static else equal

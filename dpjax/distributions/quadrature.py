@@ -6,7 +6,15 @@ evaluates $\frac{1}{2\pi i}\int e^{s t} L(s)\,ds$ through the saddle point, with
 error that falls exponentially with the number of nodes.
 """
 
-__all__ = ["Contour", "hyperbola", "integrate", "negligible", "nodes", "reach"]
+__all__ = [
+    "Contour",
+    "bisect",
+    "hyperbola",
+    "integrate",
+    "negligible",
+    "nodes",
+    "reach",
+]
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -14,7 +22,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jaxtyping import Array, Complex, Float
+from jaxtyping import Array, Bool, Complex, Float
 from numpy.polynomial import legendre
 
 from dpjax.distributions.special import as_complex
@@ -31,6 +39,24 @@ def negligible() -> float:
     return float(4 - np.log(jnp.finfo(float).eps))
 
 
+def bisect(
+    is_below: Callable[[Reals], Bool[Array, "*shape"]],
+    low: Reals,
+    high: Reals,
+    steps: int,
+    middle: Callable[[Reals, Reals], Reals] = lambda low, high: (low + high) / 2,
+) -> Reals:
+    """The upper end of the bracket in which `is_below` turns false, after `steps`."""
+
+    def halve(_, bracket):
+        low, high = bracket
+        point = middle(low, high)
+        below = is_below(point)
+        return jnp.where(below, point, low), jnp.where(below, high, point)
+
+    return lax.fori_loop(0, steps, halve, (low, high))[1]
+
+
 def reach(log_density: Callable[[Reals], Reals], bound: Reals) -> Reals:
     """Where a decreasing function of h >= 0 with value 0 at 0 becomes negligible.
 
@@ -38,14 +64,11 @@ def reach(log_density: Callable[[Reals], Reals], bound: Reals) -> Reals:
     """
     bound = lax.stop_gradient(bound)
 
-    def halve(_, bracket):
-        low, high = bracket
-        middle = (low + high) / 2
-        beyond = log_density(middle) < -negligible()
-        return jnp.where(beyond, low, middle), jnp.where(beyond, middle, high)
+    def is_below(h):
+        return ~(log_density(h) < -negligible())  # also where it is NaN
 
-    bracket = (jnp.zeros_like(bound), bound)
-    return lax.stop_gradient(lax.fori_loop(0, _BISECTIONS, halve, bracket)[1])
+    found = bisect(is_below, jnp.zeros_like(bound), bound, _BISECTIONS)
+    return lax.stop_gradient(found)
 
 
 def nodes(
@@ -88,11 +111,6 @@ def hyperbola(scale: Scalar, lean: Scalar, end: Scalar, count: int) -> Contour:
     return Contour(scale * shift, factor * speed)
 
 
-def integrate(
-    contour: Contour, exponent: Complex[Array, " n"], factor: Array | None = None
-) -> Float[Array, "..."]:
-    """Integrate exp(exponent), times `factor` (nodes on its first axis) if given."""
-    terms = contour.weight * jnp.exp(exponent)
-    if factor is None:
-        return terms.real.sum()
-    return jnp.tensordot(terms, factor, axes=1).real
+def integrate(contour: Contour, exponent: Complex[Array, " n"]) -> Scalar:
+    """Integrate exp(exponent) along the whole path."""
+    return (contour.weight * jnp.exp(exponent)).real.sum()

@@ -7,7 +7,13 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float
 
-from dpjax.distributions.quadrature import Contour, hyperbola, integrate, negligible
+from dpjax.distributions.quadrature import (
+    Contour,
+    bisect,
+    hyperbola,
+    integrate,
+    negligible,
+)
 from dpjax.distributions.special import as_complex
 from dpjax.distributions.tilted_gamma import (
     Grid,
@@ -66,15 +72,12 @@ def _contour(mean: Scalar, variance: Scalar) -> Contour:
     lean = jnp.minimum(0.45, 0.7 / ratio)
     upright = jnp.sqrt(1 - lean * lean)
 
-    def halve(_, bracket):
-        low, high = bracket
-        u = (low + high) / 2
+    def is_below(u):
         back = lean * 2 * jnp.sinh(u / 2) ** 2 / ratio
         aside = upright * jnp.sinh(u) / ratio
         log_modulus = jnp.log1p(-2 * back + back * back + aside * aside) / 2
-        beyond = ratio * ratio * (back + log_modulus) > negligible()
-        return jnp.where(beyond, low, u), jnp.where(beyond, u, high)
+        return ~(ratio * ratio * (back + log_modulus) > negligible())
 
-    bracket = (jnp.zeros_like(ratio), jnp.full_like(ratio, _FARTHEST))
-    end = lax.fori_loop(0, _BISECTIONS, halve, bracket)[1]
+    farthest = jnp.full_like(ratio, _FARTHEST)
+    end = bisect(is_below, jnp.zeros_like(ratio), farthest, _BISECTIONS)
     return hyperbola(1 / spread, lean, end, _NODES)

@@ -1,6 +1,6 @@
-"""The Dirichlet distribution truncated to entries above a bound."""
+"""The Dirichlet distribution, and the same truncated to entries above a bound."""
 
-__all__ = ["TruncatedDirichlet"]
+__all__ = ["Dirichlet", "TruncatedDirichlet", "dirichlet_rows"]
 
 from collections.abc import Callable
 from functools import partial
@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import jax.random as jr
 from jaxtyping import Array, ArrayLike, Bool, Float, Real
-from numpyro.distributions import Distribution, constraints
+from numpyro.distributions import Dirichlet, Distribution, constraints
 
 from dpjax.distributions.constraints import SimplexAbove
 from dpjax.distributions.rejection import (
@@ -30,6 +30,11 @@ Vectors = Float[Array, "*batch k"]
 Numbers = Float[Array, "*batch"]
 
 _TO_DRAW = 0.1  # tolerance of the tilt; draws are exact at any tilt
+
+
+def dirichlet_rows(concentration: Float[Array, "*rows k"]) -> Dirichlet:
+    """Independent Dirichlet distributions of a conditional probability table's rows."""
+    return Dirichlet(concentration)
 
 
 class TruncatedDirichlet(Distribution):

@@ -95,20 +95,6 @@ class GaussianInBall(Distribution):
             )
         super().__init__(batch, (size,), validate_args=validate_args)
 
-    @classmethod
-    def from_covariance(
-        cls,
-        location: Real[ArrayLike, "... d"],
-        covariance_matrix: Real[ArrayLike, "... d d"],
-        radius: Real[ArrayLike, "..."],
-        *,
-        validate_args: bool | None = None,
-    ) -> "GaussianInBall":
-        """The law with this covariance matrix before truncation."""
-        inverse = jnp.linalg.inv(jnp.asarray(covariance_matrix, float))
-        symmetric = (inverse + jnp.swapaxes(inverse, -1, -2)) / 2
-        return cls(location, symmetric, radius, validate_args=validate_args)
-
     @constraints.dependent_property(is_discrete=False, event_dim=1)  # pyright: ignore[reportArgumentType]
     def support(self) -> constraints.Constraint:  # pyright: ignore[reportIncompatibleMethodOverride]
         """The ball."""

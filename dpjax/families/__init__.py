@@ -26,28 +26,23 @@ __all__ = [
     "conjugate_posterior",
 ]
 
-from dpjax.families.base import FAMILIES, Bound, Family, Truncation
-from dpjax.families.bernoulli import Bernoulli
-from dpjax.families.categorical import Categorical
-from dpjax.families.conjugate import (
-    ConjugatePosterior,
+from dpjax.families.base import FAMILIES, Bound, Family, Truncation, conjugate_posterior
+from dpjax.families.bernoulli import Bernoulli, BetaParameters
+from dpjax.families.categorical import Categorical, DirichletParameters
+from dpjax.families.conjugate_base import ConjugatePosterior
+from dpjax.families.conjugate_regression import (
+    KnownNoiseParameters,
+    RegressionParameters,
     RegressionPosterior,
-    conjugate_posterior,
 )
 from dpjax.families.exponential import Exponential
-from dpjax.families.gaussian import Gaussian
-from dpjax.families.gaussian_mean import GaussianMean
+from dpjax.families.gamma_rate import GammaParameters
+from dpjax.families.gaussian import Gaussian, NormalInverseGammaParameters
+from dpjax.families.gaussian_mean import GaussianMean, NormalParameters
 from dpjax.families.linear_regression import LinearRegression
-from dpjax.families.multivariate_gaussian import MultivariateGaussian
-from dpjax.families.parameters import (
-    BetaParameters,
-    DirichletParameters,
-    GammaParameters,
-    KnownNoiseParameters,
-    NormalInverseGammaParameters,
+from dpjax.families.multivariate_gaussian import (
+    MultivariateGaussian,
     NormalInverseWishartParameters,
-    NormalParameters,
-    RegressionParameters,
 )
 from dpjax.families.poisson import Poisson
 

@@ -1,19 +1,10 @@
-"""What every exponential family must be able to say about itself.
+"""The contract of an exponential family, and its conjugate posterior.
 
-A family is p(x | θ) = h(x) g(θ) exp(θᵀS(x)), its records x within public bounds: what
-is outside is clipped to them, so that every supremum below is over a bounded set.
+A family is p(x | θ) = h(x) g(θ) exp(θᵀS(x)). Records x are clipped to public bounds, so
+that every supremum below is over a bounded set.
 """
 
-__all__ = [
-    "FAMILIES",
-    "Bound",
-    "Ends",
-    "Family",
-    "Truncation",
-    "clip_sum",
-    "interval",
-    "standardise",
-]
+__all__ = ["FAMILIES", "Bound", "Ends", "Family", "Truncation", "conjugate_posterior"]
 
 import abc
 import math
@@ -27,19 +18,17 @@ from jaxtyping import Array, ArrayLike, Float, Real
 from dpjax._checks import array_of, one_of
 from dpjax._registry import Registry
 from dpjax._types import Scalar
+from dpjax.families.conjugate_base import ConjugatePosterior
 from dpjax.privacy import Adjacency
 
 Ends = tuple[float | int, ...]
-"""Bounds on one side, one a column."""
+"""Lower or upper bounds, one per column."""
 Truncation = Mapping[str, tuple[float | int, float | int]]
-"""By parameter: the least and the most that it may be."""
-
-_NARROWEST, _WIDEST = 1e-12, 1e12  # so that squares and sums stay within float32
-_STEPS = 1024  # that the floats in an interval must at least resolve
+"""Least and largest value of each parameter, by name."""
 
 
 class Bound(NamedTuple):
-    """A supremum: its value, and whether it is attained or only not exceeded."""
+    """An upper bound, and whether it is tight, that is, the supremum."""
 
     value: float
     tight: bool = True
@@ -53,21 +42,27 @@ class Family(abc.ABC):
     """
 
     name: ClassVar[str]
-    """By which files know the family."""
+    """The name of the family in files and on the command line."""
 
     categorical: ClassVar[bool] = False
     """Whether records are indices of levels."""
 
-    parameters: ClassVar[Truncation]
-    """What a posterior sample must truncate, with the open interval it is from."""
+    predicts: ClassVar[bool] = False
+    """Whether it is a regression, of the last column on the others."""
 
-    priors: ClassVar[tuple[type, ...]]
-    """Types of its conjugate parameters, that of `prior` first."""
+    on_grid: ClassVar[bool] = False
+    """Whether it has one or two parameters, to be listed on a grid (`natural`)."""
+
+    parameters: ClassVar[Truncation]
+    """Parameters that a posterior sample must truncate, with their open ranges."""
+
+    priors: ClassVar[Mapping[type, type[ConjugatePosterior]]]
+    """Conjugate law by type of its parameters, that of `prior` first."""
 
     @classmethod
     @abc.abstractmethod
     def from_bounds(cls, lower: Ends, upper: Ends, **options: Any) -> "Family":
-        """The family for records with these bounds, a pair a column.
+        """The family for records with these bounds, a pair per column.
 
         Raises:
             ValueError: if the family has no such records.
@@ -76,10 +71,7 @@ class Family(abc.ABC):
     @property
     @abc.abstractmethod
     def bounds(self) -> tuple[tuple[float, float], ...]:
-        """Least and most of every column."""
-
-    on_grid: ClassVar[bool] = False
-    """Whether it has one or two parameters, to be listed on a grid (`natural`)."""
+        """Least and largest value of every column."""
 
     def options(self) -> dict[str, Any]:
         """Options of `from_bounds` besides the bounds, as plain data."""
@@ -92,7 +84,7 @@ class Family(abc.ABC):
 
     @property
     def dimension(self) -> int:
-        """Length of S(x), the number of records not included."""
+        """Length of S(x), without the number of records."""
         return len(self.scales())
 
     @property
@@ -106,12 +98,12 @@ class Family(abc.ABC):
 
     @property
     def lattice(self) -> int | None:
-        """If scaled statistics are multiples of 1/k: k."""
+        """k, if scaled statistics are multiples of 1/k."""
         return None
 
     @abc.abstractmethod
     def scales(self) -> tuple[float, ...]:
-        """The largest |S_k(x)| within the bounds, one a component."""
+        """The largest |S_k(x)| within the bounds, for each component."""
 
     @abc.abstractmethod
     def scaled_statistics(self, records: Real[Array, "n d"]) -> Float[Array, "n m"]:
@@ -128,7 +120,7 @@ class Family(abc.ABC):
 
     @abc.abstractmethod
     def diameter(self, scaled: bool = False) -> Bound:
-        """Sup‖S(x) - S(x')‖₁: by how much replacing a record can move the total.
+        """Sup‖S(x) - S(x')‖₁: how far replacing a record can move the total.
 
         Args:
             scaled: of S over `scales`, rather than in natural units.
@@ -139,15 +131,15 @@ class Family(abc.ABC):
 
     @abc.abstractmethod
     def radius(self, scaled: bool = False) -> Bound:
-        """Sup‖S(x)‖₁: by how much a record more can move the total, n apart."""
+        """Sup‖S(x)‖₁: how far one more record can move the total, without n."""
 
     @abc.abstractmethod
     def project(
         self, total: Real[Array, "*batch m"], n: Scalar
     ) -> tuple[Float[Array, "*batch m"], Float[Array, ""]]:
-        """The total and n, made possible ones of some records: proj of equation 16.
+        """Project onto totals that some records have: proj of equation 16.
 
-        A possible total is returned as it is. n becomes at least 0.
+        A possible total is not changed. n becomes at least 0.
         """
 
     @abc.abstractmethod
@@ -155,25 +147,47 @@ class Family(abc.ABC):
         """A weak conjugate prior, worth about one record, from the public bounds."""
 
     def vague_prior(self) -> Any:
-        """One that says next to nothing even where noise leaves little to go by.
+        """A conjugate prior that is weak beside very noisy releases too.
 
-        Where a release says little, a prior worth one record says what a variance is,
-        to a factor: too much, for a default. This one is the same where there is no
-        variance.
+        A prior worth one record fixes a variance up to a factor, which is too much
+        for a default where the release says little. By default it is `prior`, for
+        families without a variance.
         """
         return self.prior()
 
     @abc.abstractmethod
     def update(self, prior: Any, total: Real[Array, " m"], n: Scalar) -> Any:
-        """The posterior's parameters, for a possible total: equation 11."""
+        """Parameters of the posterior, for a possible total: equation 11."""
+
+    def law_of(self, prior: Any) -> type[ConjugatePosterior]:
+        """The class of the conjugate law with parameters of this type.
+
+        Raises:
+            ValueError: if the prior is of another family.
+        """
+        if type(prior) not in self.priors:
+            expected = " or ".join(kind.__name__ for kind in self.priors)
+            raise ValueError(
+                f"`prior` must be of type {expected} for the {self.name} family, got "
+                f"{type(prior).__name__}."
+            )
+        return self.priors[type(prior)]
+
+    def posterior(self, parameters: Any) -> ConjugatePosterior:
+        """The conjugate law with these parameters, be it a prior or a posterior.
+
+        Raises:
+            ValueError: if the parameters are of another family, or not positive.
+        """
+        return self.law_of(parameters)(self, parameters)
 
     def natural(
         self, points: Float[np.ndarray, "j p"]
     ) -> tuple[Float[np.ndarray, "j m"], Float[np.ndarray, " j"]]:
-        r"""Natural parameters θ, one a component of S, and log g(θ), at many points.
+        r"""Natural parameters θ, one per component of S, and log g(θ), at many points.
 
         Args:
-            points: a line each, a column a parameter, by name in alphabetical order.
+            points: parameters by name in alphabetical order, one column each.
 
         Raises:
             ValueError: if the family has more than two parameters.
@@ -184,14 +198,14 @@ class Family(abc.ABC):
         )
 
     def truncation(self, share: float) -> Truncation:
-        """Limits that the public bounds suggest, the wider the smaller `share` is.
+        """Limits that the public bounds suggest; a smaller `share` gives wider ones.
 
         Args:
-            share: between 0 and 1: how far from where the likelihood becomes infinite,
-                in terms of what the bounds would call usual.
+            share: between 0 and 1: distance from where the likelihood is infinite,
+                relative to what is usual for records within the bounds.
 
         Raises:
-            ValueError: if the bounds suggest none: then limits must be given.
+            ValueError: if the bounds suggest none, so that limits must be given.
         """
         names = ", ".join(f"{name!r}: (least, most)" for name in self.parameters)
         raise ValueError(
@@ -201,7 +215,7 @@ class Family(abc.ABC):
     def sampling_sensitivity(
         self, adjacency: Adjacency, truncation: Truncation | None = None
     ) -> Bound:
-        r"""Δ of one sample from the posterior at temperature T: it costs kΔ/T.
+        r"""Δ of one sample from the posterior at temperature T, which costs kΔ/T.
 
         Under replace-one k = 2 and $\Delta = \frac12 \sup_{x,x'} \mathrm{range}_\theta
         \theta^\top (S(x') - S(x))$: equation 13 with the best choice of h, which
@@ -235,7 +249,7 @@ class Family(abc.ABC):
         """The largest range over θ of log p(x)."""
 
     def _limits(self, truncation: Truncation) -> Truncation:
-        """`truncation`, if it bounds every parameter away from where its space ends."""
+        """Return `truncation` if it bounds every parameter within its open range."""
         for name, (start, end) in self.parameters.items():
             least, most = truncation.get(name, (math.nan, math.nan))
             if not start < least <= most < end:
@@ -256,45 +270,29 @@ class Family(abc.ABC):
 FAMILIES: Registry[Family] = Registry("family", "families")  # by the name in files
 
 
-def interval(lower: Any, upper: Any) -> tuple[float, float]:
-    """The bounds as floats.
+def conjugate_posterior(
+    family: Family, total: Real[Array, " m"], n: Scalar, prior: Any = None
+) -> ConjugatePosterior:
+    """The posterior that uses a total, projected onto possible ones, as if exact.
+
+    Args:
+        family: an exponential family.
+        total: of its statistic over all records, exact or noisy, in natural units (see
+            `dpjax.statistics.Sufficient.decode`).
+        n: number of records, exact or noisy.
+        prior: the family's conjugate parameters; None: `family.prior()`, which is weak.
+            Of a regression, `KnownNoiseParameters` make the noise's precision known.
+
+    Privacy:
+        Post-processing: costs nothing more, and may be repeated with other priors.
 
     Raises:
-        ValueError: if they are missing, crossed, or not to be squared in float32.
+        ValueError: if the prior is of another family, or not positive.
+
+    Reference:
+        Foulds, Geumlek, Welling & Chaudhuri (UAI-16), equations 11 and 16.
     """
-    try:
-        lower, upper = float(lower), float(upper)
-    except (TypeError, ValueError):
-        lower = upper = math.nan
-    if not _NARROWEST <= upper - lower <= _WIDEST or max(-lower, upper) > _WIDEST:
-        raise ValueError(
-            "`lower` and `upper` must be public bounds, the lower below the upper, "
-            f"within ±{_WIDEST:.0e} and at least {_NARROWEST:.0e} apart, got {lower} "
-            f"and {upper}."
-        )
-    return lower, upper
-
-
-def clip_sum(
-    total: Real[Array, "*batch m"], n: Scalar, least: float | int, most: float | int
-) -> tuple[Float[Array, "*batch m"], Float[Array, ""]]:
-    """A sum of n numbers from [least, most], and n, made possible ones."""
-    n = jnp.maximum(jnp.asarray(n, float), 0)
-    return jnp.clip(total.astype(float), least * n, most * n), n
-
-
-def standardise(
-    records: Real[ArrayLike, "n d"], centres: Any, scales: Any
-) -> Float[Array, "n d"]:
-    """(x - centre) / scale within [-1, 1], and 0 for NaN; whatever the records hold."""
-    records = jnp.asarray(records).astype(float)
-    centres, scales = np.asarray(centres), np.asarray(scales)
-    spacing = np.finfo(records.dtype).eps * (np.abs(centres) + scales)
-    if np.any(spacing * _STEPS > scales):
-        raise ValueError(
-            "`records` must be in double precision (jax_enable_x64) for bounds so near "
-            "to each other and so far from 0: or subtract a public constant."
-        )
-    shifted = records - jnp.asarray(centres, records.dtype)[None, :]
-    scaled = shifted / jnp.asarray(scales, records.dtype)[None, :]
-    return jnp.where(jnp.isnan(scaled), 0, jnp.clip(scaled, -1, 1))
+    prior = family.prior() if prior is None else prior
+    law = family.law_of(prior)
+    total, n = family.project(total, n)
+    return law(family, family.update(prior, total, n))

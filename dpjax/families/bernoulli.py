@@ -1,23 +1,83 @@
 """Bernoulli: 0 or 1, with a Beta prior on the probability of 1."""
 
-__all__ = ["Bernoulli"]
+__all__ = ["Bernoulli", "BetaParameters", "BetaPosterior"]
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import jax.numpy as jnp
+import jax.random as jr
 import numpy as np
+import numpyro.distributions as dist
 from jaxtyping import Array, Float, Real
 
-from dpjax._checks import positive
-from dpjax._types import Scalar
-from dpjax.families.base import Bound, Ends, Family, Truncation, clip_sum
-from dpjax.families.parameters import BetaParameters
+from dpjax._checks import positive, typed_key
+from dpjax._private import shapes_only
+from dpjax._types import Key, Scalar
+from dpjax.families.base import Bound, Ends, Truncation
+from dpjax.families.bounds import SumFamily
+from dpjax.families.conjugate_base import ConjugatePosterior, host
+from dpjax.families.log_densities import dirichlet_log_density, dirichlet_multinomial
+from dpjax.families.marginal_laws import Law, beta_law
+
+
+class BetaParameters(NamedTuple):
+    """Pseudo-counts of 1 and of 0, > 0."""
+
+    successes: Any = 1.0
+    failures: Any = 1.0
+    __repr__ = shapes_only
+
+    @property
+    def concentration(self) -> Array:
+        """As of a Dirichlet law: of 0 and of 1."""
+        ends = self.failures, self.successes
+        return jnp.stack([jnp.asarray(x, float) for x in ends])
+
+
+class BetaPosterior(ConjugatePosterior):
+    """Beta law of the probability of 1."""
+
+    _positive = ("successes", "failures")
+
+    def mean(self) -> Array:
+        """Also the predictive probability of 1."""
+        a, b = self.parameters
+        return a / (a + b)
+
+    def variance(self) -> Array:
+        """Variance of the probability."""
+        a, b = self.parameters
+        return a * b / ((a + b) ** 2 * (a + b + 1))
+
+    def marginals(self) -> dict[str, Law]:
+        """Beta."""
+        return {"": beta_law(*host(*self.parameters))}
+
+    def sample(self, key: Key, shape: tuple[int, ...] = ()) -> Array:
+        """Probabilities."""
+        typed_key(key=key)
+        a, b = self.parameters
+        return jr.beta(key, a, b, shape + jnp.shape(a))
+
+    def log_prob(self, values: Array) -> Array:
+        """Log-density of probabilities, (…,)."""
+        parts = jnp.stack([values, 1 - values], axis=-1)
+        both = jnp.stack(jnp.broadcast_arrays(*self.parameters), axis=-1)
+        return dirichlet_log_density(parts, jnp.broadcast_to(both, parts.shape))
+
+    def distribution(self) -> dist.Beta:
+        """Beta."""
+        return dist.Beta(*self.parameters)
+
+    def predictive(self) -> dist.Distribution:
+        """The law of one record more."""
+        return dist.BernoulliProbs(self.mean())
 
 
 @dataclass(frozen=True)
-class Bernoulli(Family):
+class Bernoulli(SumFamily):
     r"""$S(x) = x$ in {0, 1}: the minimal form of F's $(x, 1 - x)$.
 
     ΔS is 1 under replace-one (F's form has 2) and 1 under add-remove, where 1 - x is
@@ -30,7 +90,7 @@ class Bernoulli(Family):
 
     name: ClassVar[str] = "bernoulli"
     on_grid: ClassVar[bool] = True
-    priors: ClassVar[tuple[type, ...]] = (BetaParameters,)
+    priors: ClassVar = {BetaParameters: BetaPosterior}
     categorical: ClassVar[bool] = True
     parameters: ClassVar[Truncation] = {"probability": (0.0, 1.0)}
 
@@ -45,36 +105,18 @@ class Bernoulli(Family):
         return cls(**options)
 
     @property
-    def bounds(self) -> tuple[tuple[float, float], ...]:
+    def span(self) -> tuple[float, float]:
         """0 and 1."""
-        return ((0.0, 1.0),)
+        return 0.0, 1.0
 
     @property
     def lattice(self) -> int:
         """Records are whole."""
         return 1
 
-    def scales(self) -> tuple[float, ...]:
-        """One."""
-        return (1.0,)
-
     def scaled_statistics(self, records: Real[Array, "n 1"]) -> Float[Array, "n 1"]:
         """Records, rounded; NaN is 0."""
         return jnp.round(jnp.clip(jnp.nan_to_num(records.astype(float)), 0, 1))
-
-    def diameter(self, scaled: bool = False) -> Bound:
-        """1."""
-        return Bound(1.0)
-
-    def radius(self, scaled: bool = False) -> Bound:
-        """1."""
-        return Bound(1.0)
-
-    def project(
-        self, total: Real[Array, "*batch m"], n: Scalar
-    ) -> tuple[Float[Array, "*batch m"], Float[Array, ""]]:
-        """A count within [0, n]."""
-        return clip_sum(total, n, 0, 1)
 
     def prior(self) -> BetaParameters:
         """Uniform."""
@@ -94,6 +136,13 @@ class Bernoulli(Family):
             prior.successes + successes,
             prior.failures + (jnp.asarray(n, float) - successes),
         )
+
+    def log_total(
+        self, prior: BetaParameters, total: Float[Array, " m"], n: Float[Array, ""]
+    ) -> Float[Array, ""]:
+        """Beta-binomial."""
+        counts = jnp.stack([total[0], n - total[0]])
+        return dirichlet_multinomial(counts, jnp.stack(prior), n)
 
     def natural(
         self, points: Float[np.ndarray, "j p"]

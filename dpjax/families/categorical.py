@@ -1,23 +1,79 @@
 """Categorical: one of several levels, with a Dirichlet prior on their probabilities."""
 
-__all__ = ["Categorical"]
+__all__ = ["Categorical", "DirichletParameters", "DirichletPosterior"]
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import jax.numpy as jnp
+import jax.random as jr
+import numpyro.distributions as dist
 from jaxtyping import Array, ArrayLike, Float, Real
 
-from dpjax._checks import positive, whole
-from dpjax._types import Scalar
-from dpjax.families.base import Bound, Ends, Family, Truncation
-from dpjax.families.parameters import DirichletParameters
+from dpjax._checks import positive, typed_key, whole
+from dpjax._private import shapes_only
+from dpjax._types import Key, Scalar
+from dpjax.families.base import Bound, Ends, Truncation
+from dpjax.families.conjugate_base import ConjugatePosterior, host
+from dpjax.families.log_densities import dirichlet_log_density, dirichlet_multinomial
+from dpjax.families.marginal_laws import Law, beta_law
+from dpjax.families.total_law import FamilyWithLaw
+
+
+class DirichletParameters(NamedTuple):
+    """Pseudo-counts of the levels, > 0."""
+
+    concentration: Any
+    __repr__ = shapes_only
+
+
+class DirichletPosterior(ConjugatePosterior):
+    """Dirichlet law of the probabilities of all levels, on the last axis."""
+
+    _positive = ("concentration",)
+
+    def mean(self) -> Array:
+        """Also the predictive probabilities."""
+        alpha = self.parameters.concentration
+        return alpha / alpha.sum(axis=-1, keepdims=True)
+
+    def variance(self) -> Array:
+        """Variance of each probability."""
+        whole = self.parameters.concentration.sum(axis=-1, keepdims=True)
+        mean = self.mean()
+        return mean * (1 - mean) / (whole + 1)
+
+    def marginals(self) -> dict[str, Law]:
+        """Each probability on its own is Beta."""
+        (alpha,) = host(self.parameters.concentration)
+        return {"": beta_law(alpha, alpha.sum(-1, keepdims=True) - alpha)}
+
+    def sample(self, key: Key, shape: tuple[int, ...] = ()) -> Array:
+        """Probabilities, from gammas in logs: small parameters do not underflow."""
+        typed_key(key=key)
+        alpha = self.parameters.concentration
+        logs = jr.loggamma(key, alpha, shape + jnp.shape(alpha))
+        gammas = jnp.exp(logs - logs.max(axis=-1, keepdims=True))
+        return gammas / gammas.sum(axis=-1, keepdims=True)
+
+    def log_prob(self, values: Array) -> Array:
+        """Log-density of probabilities, (…, k), that sum to 1."""
+        alpha = jnp.broadcast_to(self.parameters.concentration, values.shape)
+        return dirichlet_log_density(values, alpha)
+
+    def distribution(self) -> dist.Dirichlet:
+        """Dirichlet."""
+        return dist.Dirichlet(self.parameters.concentration)
+
+    def predictive(self) -> dist.Distribution:
+        """The law of one record more."""
+        return dist.CategoricalProbs(self.mean())
 
 
 @dataclass(frozen=True)
-class Categorical(Family):
-    r"""$S(x) = e_x$, one count a level.
+class Categorical(FamilyWithLaw):
+    r"""$S(x) = e_x$, one count per level.
 
     ΔS is 2 under replace-one and 1 under add-remove, n being the sum of the counts.
     Posterior: Dirichlet(a + counts). Sampling needs every probability within [least,
@@ -37,7 +93,7 @@ class Categorical(Family):
     levels: int
 
     name: ClassVar[str] = "categorical"
-    priors: ClassVar[tuple[type, ...]] = (DirichletParameters,)
+    priors: ClassVar = {DirichletParameters: DirichletPosterior}
     categorical: ClassVar[bool] = True
     parameters: ClassVar[Truncation] = {"probability": (0.0, 1.0)}
 
@@ -110,6 +166,12 @@ class Categorical(Family):
     ) -> DirichletParameters:
         """Dirichlet(a + counts)."""
         return DirichletParameters(prior.concentration + total.astype(float))
+
+    def log_total(
+        self, prior: DirichletParameters, total: Float[Array, " m"], n: Float[Array, ""]
+    ) -> Float[Array, ""]:
+        """Dirichlet-multinomial."""
+        return dirichlet_multinomial(total, prior.concentration, n)
 
     def _limits(self, truncation: Truncation) -> Truncation:
         least, most = super()._limits(truncation)["probability"]

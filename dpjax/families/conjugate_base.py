@@ -1,17 +1,16 @@
-"""The contract of a posterior, and what the posteriors of all families share."""
+"""The contract of a posterior, and the base of conjugate posteriors."""
 
 __all__ = [
     "ConjugatePosterior",
     "FamilyPosterior",
     "Posterior",
     "Values",
-    "as_arrays",
     "host",
     "probability",
 ]
 
 import abc
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -20,13 +19,18 @@ import numpy as np
 import numpyro.distributions as dist
 from jaxtyping import Array
 
+from dpjax._checks import positive
 from dpjax._private import Unpickled
 from dpjax._types import Key
-from dpjax.families.base import Family
 from dpjax.families.marginal_laws import HostArray, Law, StudentLaw
 
 Values = Array | dict[str, Array]
-"""One number or vector of a law with one parameter; by name of one with several."""
+"""The parameter; several parameters by name."""
+
+
+def as_arrays(parameters: Any) -> Any:
+    """The same parameters, each an array of floats."""
+    return type(parameters)(*(jnp.asarray(x, float) for x in parameters))
 
 
 class Posterior(eqx.Module):
@@ -142,8 +146,13 @@ class ConjugatePosterior(Unpickled, FamilyPosterior):
         Foulds, Geumlek, Welling & Chaudhuri (UAI-16), equation 11.
     """
 
-    family: eqx.AbstractVar[Any]
-    parameters: eqx.AbstractVar[Any]
+    family: Any = eqx.field(static=True)
+    parameters: Any = eqx.field(converter=as_arrays)
+
+    _positive: ClassVar[tuple[str, ...]] = ()  # names of parameters that must be > 0
+
+    def __check_init__(self):
+        positive(**{name: getattr(self.parameters, name) for name in self._positive})
 
     @property
     def method(self) -> str:
@@ -181,15 +190,9 @@ class ConjugatePosterior(Unpickled, FamilyPosterior):
 
     def update(self, records: Any, key: Key | None = None) -> "ConjugatePosterior":
         """The conjugate posterior with this one as the prior; needs no key."""
-        family: Family = self.family
-        total = family.statistics(records).sum(axis=0)
-        parameters = family.update(self.parameters, total, jnp.shape(records)[0])
-        return type(self)(family, parameters)
-
-
-def as_arrays(parameters: Any) -> Any:
-    """The same parameters, each an array of floats."""
-    return type(parameters)(*(jnp.asarray(x, float) for x in parameters))
+        total = self.family.statistics(records).sum(axis=0)
+        parameters = self.family.update(self.parameters, total, jnp.shape(records)[0])
+        return type(self)(self.family, parameters)
 
 
 def host(*arrays: Any) -> list[np.ndarray]:

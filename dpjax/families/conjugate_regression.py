@@ -1,10 +1,15 @@
 """Posteriors of a linear regression, and its predictions with intervals."""
 
-__all__ = ["KnownNoisePosterior", "RegressionPosterior"]
+__all__ = [
+    "KnownNoiseParameters",
+    "KnownNoisePosterior",
+    "RegressionParameters",
+    "RegressionPosterior",
+]
 
 import abc
+from typing import Any, NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import jax.random as jr
@@ -13,19 +18,38 @@ import numpyro.distributions as dist
 from jax.scipy.linalg import cho_solve, solve_triangular
 from jaxtyping import Array, ArrayLike, Float, Real
 
-from dpjax._checks import positive, typed_key
+from dpjax._checks import typed_key
+from dpjax._private import shapes_only
 from dpjax._types import Key
-from dpjax.families import regression_line as line
-from dpjax.families.conjugate_base import (
-    ConjugatePosterior,
-    as_arrays,
-    host,
-    probability,
-)
-from dpjax.families.linear_regression import LinearRegression
+from dpjax.families.conjugate_base import ConjugatePosterior, host, probability
 from dpjax.families.log_densities import inverse_gamma_log_density
-from dpjax.families.marginal_laws import InverseGammaLaw, Law, StudentLaw
-from dpjax.families.parameters import KnownNoiseParameters, RegressionParameters
+from dpjax.families.marginal_laws import Law, StudentLaw, inverse_gamma_law
+
+
+class RegressionParameters(NamedTuple):
+    """Noise variance v ~ InverseGamma, and weights ~ N(mean, v precision⁻¹).
+
+    `mean` (p,), `precision` (p, p) positive definite, `shape` and `scale` > 0. The
+    intercept, if any, comes first.
+    """
+
+    mean: Any
+    precision: Any
+    shape: Any
+    scale: Any
+    __repr__ = shapes_only
+
+
+class KnownNoiseParameters(NamedTuple):
+    """Weights ~ N(mean, precision⁻¹), for noise of variance 1 / noise_precision.
+
+    `mean` (p,) and `precision` (p, p); the intercept, if any, comes first.
+    """
+
+    mean: Any
+    precision: Any
+    noise_precision: Any
+    __repr__ = shapes_only
 
 
 class _LinearPosterior(ConjugatePosterior):
@@ -34,7 +58,7 @@ class _LinearPosterior(ConjugatePosterior):
     @property
     @abc.abstractmethod
     def _factor(self) -> Array:
-        """Of the weights' covariance, as a scale."""
+        """Ratio of the weights' squared scale to the inverse precision matrix."""
 
     @property
     @abc.abstractmethod
@@ -44,17 +68,17 @@ class _LinearPosterior(ConjugatePosterior):
     @property
     @abc.abstractmethod
     def _degrees(self) -> Array | None:
-        """Of freedom, of the law of weights and targets; None: they are normal."""
+        """Degrees of freedom of weights and targets; None: they are normal."""
 
     def predict(self, features: Real[ArrayLike, "n f"]) -> Float[Array, " n"]:
         """Expected targets."""
-        rows = line.design(self.family, features)
+        rows = self.family.design(features)
         return rows @ self.parameters.mean + self.family.centre[-1]
 
     def interval(
         self, features: Real[ArrayLike, "n f"], level: float = 0.95
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Between what a new target is with probability `level`; on the host.
+        """Ends of the central interval of a new target; on the host.
 
         Raises:
             ValueError: if `level` is not between 0 and 1.
@@ -69,31 +93,69 @@ class _LinearPosterior(ConjugatePosterior):
         return StudentLaw(self.predict(features), self._target_scale(features), degrees)
 
     def _target_scale(self, features: Real[ArrayLike, "n f"]) -> Float[Array, " n"]:
-        rows = line.design(self.family, features)
-        spread = line.spread(self.parameters.precision, rows)
+        spread = self._spread(self.family.design(features))
         return jnp.sqrt(self._noise + self._factor * spread)
 
     def _expected_weights(self) -> Float[Array, "*batch p"]:
-        return line.as_seen(self.family, self.parameters.mean)
+        return self._as_seen(self.parameters.mean)
 
     def _squared_scales(self) -> Float[Array, "*batch p"]:
-        """Of intercept, if any, and weights, as users see them."""
-        spread = line.spread(self.parameters.precision, line.directions(self.family))
-        return self._factor[..., None] * spread
+        """Squared scales of intercept, if any, and weights, as users see them."""
+        return self._factor[..., None] * self._spread(self._directions())
 
     def _weights_laws(self) -> dict[str, Law]:
         means, squares = host(self._expected_weights(), self._squared_scales())
         laws = {}
-        for name, mean in line.by_name(self.family, means).items():
-            scale = np.sqrt(line.by_name(self.family, squares)[name])
+        for name, mean in self._by_name(means).items():
+            scale = np.sqrt(self._by_name(squares)[name])
             degrees = None if self._degrees is None else host(self._degrees)[0]
             if degrees is not None and name == "weights":
                 degrees = degrees[..., None]
             laws[name] = StudentLaw(mean, scale, degrees)
         return laws
 
+    def _directions(self) -> Float[Array, "p p"]:
+        """In rows: what users see, as combinations of the family's weights.
+
+        With an intercept, the family's first weight is the target's expectation at the
+        middle of the features' bounds, less the middle of the target's; users see it
+        at 0.
+        """
+        size = self.parameters.mean.shape[-1]
+        if not self.family.intercept:
+            return jnp.eye(size)
+        first = jnp.asarray([1.0, *(-c for c in self.family.centre[:-1])])
+        return jnp.eye(size).at[0].set(first)
+
+    def _as_seen(self, weights: Float[Array, "*shape p"]) -> Float[Array, "*shape p"]:
+        """The family's weights as users see them, intercept first."""
+        seen = jnp.einsum("ij,...j->...i", self._directions(), weights)
+        if not self.family.intercept:
+            return seen
+        return seen.at[..., 0].add(self.family.centre[-1])
+
+    def _by_name(self, seen: Any) -> dict[str, Any]:
+        """The "intercept", if there is one, and the "weights", from one array."""
+        if not self.family.intercept:
+            return {"weights": seen}
+        return {"intercept": seen[..., 0], "weights": seen[..., 1:]}
+
+    def _from_names(self, values: dict[str, Array]) -> Float[Array, " p"]:
+        """The family's weights: the inverse of `_as_seen` and `_by_name`."""
+        if not self.family.intercept:
+            return values["weights"]
+        middle = values["weights"] @ jnp.asarray(self.family.centre[:-1])
+        first = values["intercept"] + middle - self.family.centre[-1]
+        return jnp.concatenate([first[None], values["weights"]])
+
+    def _spread(self, rows: Float[Array, "n p"]) -> Float[Array, "*batch n"]:
+        """Variance of each row times weights, their covariance without its factor."""
+        root = jnp.linalg.cholesky(self.parameters.precision)
+        turned = jnp.broadcast_to(rows.T, (*root.shape[:-2], *rows.T.shape))
+        return (solve_triangular(root, turned, lower=True) ** 2).sum(axis=-2)
+
     def _sample_weights(self, key: Key, factor: Float[Array, "*shape"]) -> Array:
-        """One draw a factor of the covariance."""
+        """One draw for each factor of the covariance."""
         p = self.parameters
         normal = jr.normal(key, (*factor.shape, p.mean.shape[-1], 1))
         root = jnp.linalg.cholesky(p.precision)
@@ -101,31 +163,27 @@ class _LinearPosterior(ConjugatePosterior):
         change = solve_triangular(root, normal, lower=True, trans=1)[..., 0]
         weights = change * jnp.sqrt(factor)[..., None]
         weights = weights + jnp.broadcast_to(p.mean, weights.shape)
-        return line.as_seen(self.family, weights)
+        return self._as_seen(weights)
 
     def _weights_log_prob(self, values: dict[str, Array], factor: Array) -> Array:
         root = jnp.linalg.cholesky(self.parameters.precision)
-        change = line.from_names(self.family, values) - self.parameters.mean
+        change = self._from_names(values) - self.parameters.mean
         volume = jnp.log(jnp.diagonal(root)).sum()
         volume = volume - len(change) / 2 * jnp.log(2 * jnp.pi * factor)
         return volume - ((root.T @ change) ** 2).sum() / (2 * factor)
 
     def _scale_tril(self) -> Float[Array, "p p"]:
         """Factor of the covariance of what users see, intercept first."""
-        rows = line.directions(self.family)
+        rows = self._directions()
         precision = jnp.linalg.cholesky(self.parameters.precision)
         covariance = rows @ cho_solve((precision, True), rows.T)
         return jnp.linalg.cholesky(self._factor * covariance)
 
 
 class RegressionPosterior(_LinearPosterior):
-    """Of the "weights", the "intercept" (at 0) and the noise's "variance"."""
+    """Law of the "weights", the "intercept" (at 0) and the noise's "variance"."""
 
-    family: LinearRegression = eqx.field(static=True)
-    parameters: RegressionParameters = eqx.field(converter=as_arrays)
-
-    def __check_init__(self):
-        positive(shape=self.parameters.shape, scale=self.parameters.scale)
+    _positive = ("shape", "scale")
 
     @property
     def _factor(self) -> Array:
@@ -140,23 +198,23 @@ class RegressionPosterior(_LinearPosterior):
         return 2 * self.parameters.shape
 
     def mean(self) -> dict[str, Array]:
-        """Of the variance: infinite for a shape of at most 1."""
+        """Expected values; the variance's is infinite for a shape of at most 1."""
         p = self.parameters
         expected = jnp.where(p.shape > 1, p.scale / (p.shape - 1), jnp.inf)
-        weights = line.by_name(self.family, self._expected_weights())
+        weights = self._by_name(self._expected_weights())
         return {**weights, "variance": expected}
 
     def variance(self) -> dict[str, Array]:
-        """Infinite where it has none (a shape of at most 1, or 2)."""
+        """Variances; infinite where there is none (a shape of at most 1, or 2)."""
         p, expected = self.parameters, self.mean()["variance"]
         weights = self._squared_scales() * (expected / self._factor)
         of_variance = jnp.where(p.shape > 2, expected**2 / (p.shape - 2), jnp.inf)
-        return {**line.by_name(self.family, weights), "variance": of_variance}
+        return {**self._by_name(weights), "variance": of_variance}
 
     def marginals(self) -> dict[str, Law]:
         """Student's t, and inverse gamma."""
         shape, scale = host(self.parameters.shape, self.parameters.scale)
-        return {**self._weights_laws(), "variance": InverseGammaLaw(shape, scale)}
+        return {**self._weights_laws(), "variance": inverse_gamma_law(shape, scale)}
 
     def sample(self, key: Key, shape: tuple[int, ...] = ()) -> dict[str, Array]:
         """Weights and variances; of one posterior, not of a stack (`vmap` it)."""
@@ -165,10 +223,10 @@ class RegressionPosterior(_LinearPosterior):
         p = self.parameters
         variance = p.scale / jr.gamma(key_variance, p.shape, shape)
         weights = self._sample_weights(key_weights, variance)
-        return {**line.by_name(self.family, weights), "variance": variance}
+        return {**self._by_name(weights), "variance": variance}
 
     def log_prob(self, values: dict[str, Array]) -> Array:
-        """Of all, jointly; of one posterior, not of a stack."""
+        """Joint log-density; of one posterior, not of a stack."""
         p, variance = self.parameters, values["variance"]
         of_weights = self._weights_log_prob(values, variance)
         return of_weights + inverse_gamma_log_density(variance, p.shape, p.scale)
@@ -190,13 +248,9 @@ class RegressionPosterior(_LinearPosterior):
 
 
 class KnownNoisePosterior(_LinearPosterior):
-    """Of the "weights" and the "intercept" (at 0), the noise being known."""
+    """Law of the "weights" and the "intercept" (at 0), for known noise."""
 
-    family: LinearRegression = eqx.field(static=True)
-    parameters: KnownNoiseParameters = eqx.field(converter=as_arrays)
-
-    def __check_init__(self):
-        positive(noise_precision=self.parameters.noise_precision)
+    _positive = ("noise_precision",)
 
     @property
     def _factor(self) -> Array:
@@ -211,12 +265,12 @@ class KnownNoisePosterior(_LinearPosterior):
         return None
 
     def mean(self) -> dict[str, Array]:
-        """Of intercept, if any, and weights."""
-        return line.by_name(self.family, self._expected_weights())
+        """Expected intercept, if any, and weights."""
+        return self._by_name(self._expected_weights())
 
     def variance(self) -> dict[str, Array]:
-        """Of intercept, if any, and weights."""
-        return line.by_name(self.family, self._squared_scales())
+        """Variances of intercept, if any, and weights."""
+        return self._by_name(self._squared_scales())
 
     def marginals(self) -> dict[str, Law]:
         """Normal."""
@@ -225,14 +279,14 @@ class KnownNoisePosterior(_LinearPosterior):
     def sample(self, key: Key, shape: tuple[int, ...] = ()) -> dict[str, Array]:
         """Weights; of one posterior, not of a stack (`vmap` it)."""
         typed_key(key=key)
-        return line.by_name(self.family, self._sample_weights(key, jnp.ones(shape)))
+        return self._by_name(self._sample_weights(key, jnp.ones(shape)))
 
     def log_prob(self, values: dict[str, Array]) -> Array:
-        """Of all, jointly; of one posterior, not of a stack."""
+        """Joint log-density; of one posterior, not of a stack."""
         return self._weights_log_prob(values, self._factor)
 
     def distribution(self) -> dist.MultivariateNormal:
-        """Of the weights, with the intercept first, if there is one."""
+        """Joint law of the weights, after the intercept, if there is one."""
         return dist.MultivariateNormal(
             self._expected_weights(), scale_tril=self._scale_tril()
         )

@@ -8,16 +8,19 @@ from typing import Any, ClassVar
 
 import jax.numpy as jnp
 import numpy as np
+import numpyro.distributions as dist
 from jaxtyping import Array, Float, Real
 
 from dpjax._checks import positive
 from dpjax._types import Scalar
-from dpjax.families.base import Bound, Ends, Family, Truncation, clip_sum, interval
-from dpjax.families.parameters import GammaParameters
+from dpjax.families.base import Bound, Ends, Truncation
+from dpjax.families.bounds import SumFamily, interval
+from dpjax.families.gamma_rate import GammaParameters, GammaPosterior
+from dpjax.families.log_densities import log_gamma_ratio
 
 
 @dataclass(frozen=True)
-class Exponential(Family):
+class Exponential(SumFamily):
     r"""$S(x) = x$ in [lower, upper]; the natural parameter is minus the rate λ.
 
     ΔS is upper - lower under replace-one, `upper` under add-remove. Posterior:
@@ -41,7 +44,7 @@ class Exponential(Family):
 
     name: ClassVar[str] = "exponential"
     on_grid: ClassVar[bool] = True
-    priors: ClassVar[tuple[type, ...]] = (GammaParameters,)
+    priors: ClassVar = {GammaParameters: GammaPosterior}
     parameters: ClassVar[Truncation] = {"rate": (0.0, math.inf)}
 
     def __post_init__(self):
@@ -59,13 +62,9 @@ class Exponential(Family):
         return cls(upper[0], lower[0], **options)
 
     @property
-    def bounds(self) -> tuple[tuple[float, float], ...]:
+    def span(self) -> tuple[float, float]:
         """The shortest and the longest time."""
-        return ((self.lower, self.upper),)
-
-    def scales(self) -> tuple[float, ...]:
-        """The longest time."""
-        return (self.upper,)
+        return self.lower, self.upper
 
     def scaled_statistics(self, records: Real[Array, "n 1"]) -> Float[Array, "n 1"]:
         """Times over the longest."""
@@ -73,20 +72,6 @@ class Exponential(Family):
         middle = (self.lower + self.upper) / 2
         records = jnp.where(jnp.isnan(records), middle, records)
         return jnp.clip(records / self.upper, self.lower / self.upper, 1)
-
-    def diameter(self, scaled: bool = False) -> Bound:
-        """From the shortest to the longest."""
-        return Bound((self.upper - self.lower) / (self.upper if scaled else 1))
-
-    def radius(self, scaled: bool = False) -> Bound:
-        """The longest time."""
-        return Bound(1.0 if scaled else self.upper)
-
-    def project(
-        self, total: Real[Array, "*batch m"], n: Scalar
-    ) -> tuple[Float[Array, "*batch m"], Float[Array, ""]]:
-        """A sum within [lower n, upper n]."""
-        return clip_sum(total, n, self.lower, self.upper)
 
     def prior(self) -> GammaParameters:
         """Exponential, with one over the middle of the bounds as mean."""
@@ -105,6 +90,24 @@ class Exponential(Family):
             prior.shape + jnp.asarray(n, float),
             prior.rate + total[..., 0].astype(float),
         )
+
+    def log_total(
+        self, prior: GammaParameters, total: Float[Array, " m"], n: Float[Array, ""]
+    ) -> Float[Array, ""]:
+        """Beta prime, scaled."""
+        time, (shape, rate) = total[0], prior
+        value = (
+            log_gamma_ratio(n, shape, jnp.zeros(()))
+            - (shape + n) * jnp.log1p(rate / time)
+            - (shape + 1) * jnp.log(time)
+        )
+        return jnp.where(time > 0, value, -jnp.inf)
+
+    def predictive(self, parameters: GammaParameters) -> dist.Distribution:
+        """The law of one record, the rate integrated out: Lomax."""
+        shape, rate = parameters
+        shift = dist.transforms.AffineTransform(-rate, 1.0)
+        return dist.TransformedDistribution(dist.Pareto(rate, shape), shift)
 
     def natural(
         self, points: Float[np.ndarray, "j p"]

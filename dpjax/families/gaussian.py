@@ -1,27 +1,113 @@
 """Gaussian of unknown mean and variance, with a normal-inverse-gamma prior on both."""
 
-__all__ = ["Gaussian"]
+__all__ = [
+    "Gaussian",
+    "NormalInverseGammaParameters",
+    "NormalInverseGammaPosterior",
+]
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import jax.numpy as jnp
+import jax.random as jr
 import numpy as np
+import numpyro.distributions as dist
+from jax.scipy.stats import norm
 from jaxtyping import Array, Float, Real
 
-from dpjax._types import Scalar
-from dpjax.families.base import Bound, Ends, Family, Truncation, interval, standardise
+from dpjax._checks import typed_key
+from dpjax._private import shapes_only
+from dpjax._types import Key, Scalar
+from dpjax.families.base import Bound, Ends, Truncation
+from dpjax.families.bounds import interval
+from dpjax.families.conjugate_base import ConjugatePosterior, host
 from dpjax.families.likelihood import (
     normal_likelihood_diameter,
     normal_likelihood_radius,
 )
-from dpjax.families.moments import largest_change, largest_norm, moments, over
-from dpjax.families.parameters import NormalInverseGammaParameters
+from dpjax.families.log_densities import inverse_gamma_log_density
+from dpjax.families.marginal_laws import Law, StudentLaw, inverse_gamma_law
+from dpjax.families.moment_totals import log_normal_moments
+from dpjax.families.moments import MomentFamily, over
+
+
+class NormalInverseGammaParameters(NamedTuple):
+    """Variance v ~ InverseGamma(shape, scale), and mean ~ N(`mean`, v / strength).
+
+    The prior on the mean is worth `strength` records, that on the variance 2 `shape`
+    records with sum of squares 2 `scale`. All but the mean are > 0.
+    """
+
+    mean: Any
+    strength: Any
+    shape: Any
+    scale: Any
+    __repr__ = shapes_only
+
+
+class NormalInverseGammaPosterior(ConjugatePosterior):
+    """Law of the "mean" and the "variance" of a normal law."""
+
+    _positive = ("strength", "shape", "scale")
+
+    def mean(self) -> dict[str, Array]:
+        """Expected values; the variance's is infinite for a shape of at most 1."""
+        p = self.parameters
+        expected = jnp.where(p.shape > 1, p.scale / (p.shape - 1), jnp.inf)
+        return {"mean": p.mean, "variance": expected}
+
+    def variance(self) -> dict[str, Array]:
+        """Variances; infinite where there is none (a shape of at most 1, or 2)."""
+        p, expected = self.parameters, self.mean()["variance"]
+        of_variance = jnp.where(p.shape > 2, expected**2 / (p.shape - 2), jnp.inf)
+        return {"mean": expected / p.strength, "variance": of_variance}
+
+    def marginals(self) -> dict[str, Law]:
+        """Student's t, and inverse gamma."""
+        mean, strength, shape, scale = host(*self.parameters)
+        spread = np.sqrt(scale / (shape * strength))
+        of_mean = StudentLaw(mean, spread, 2 * shape)
+        return {"mean": of_mean, "variance": inverse_gamma_law(shape, scale)}
+
+    def sample(self, key: Key, shape: tuple[int, ...] = ()) -> dict[str, Array]:
+        """Means and variances."""
+        typed_key(key=key)
+        key_variance, key_mean = jr.split(key)
+        p = self.parameters
+        shape = shape + jnp.shape(p.mean)
+        variance = p.scale / jr.gamma(key_variance, p.shape, shape)
+        spread = jnp.sqrt(variance / p.strength)
+        return {
+            "mean": p.mean + spread * jr.normal(key_mean, shape),
+            "variance": variance,
+        }
+
+    def log_prob(self, values: dict[str, Array]) -> Array:
+        """Joint log-density of mean and variance."""
+        p, variance = self.parameters, values["variance"]
+        of_mean = norm.logpdf(values["mean"], p.mean, jnp.sqrt(variance / p.strength))
+        return of_mean + inverse_gamma_log_density(variance, p.shape, p.scale)
+
+    def distribution(self) -> dict[str, dist.Distribution]:
+        """The marginals."""
+        p = self.parameters
+        spread = jnp.sqrt(p.scale / (p.shape * p.strength))
+        return {
+            "mean": dist.StudentT(2 * p.shape, p.mean, spread),
+            "variance": dist.InverseGamma(p.shape, p.scale),
+        }
+
+    def predictive(self) -> dist.StudentT:
+        """The law of one record more, as if nothing were clipped."""
+        p = self.parameters
+        spread = jnp.sqrt(p.scale * (1 + 1 / p.strength) / p.shape)
+        return dist.StudentT(2 * p.shape, p.mean, spread)
 
 
 @dataclass(frozen=True)
-class Gaussian(Family):
+class Gaussian(MomentFamily):
     r"""$S(x) = (z, z^2)$ with z = x - c, c the middle of the bounds.
 
     F's (x, x²) up to an affine map; centred, it neither needs more noise the farther
@@ -46,7 +132,7 @@ class Gaussian(Family):
 
     name: ClassVar[str] = "gaussian"
     on_grid: ClassVar[bool] = True
-    priors: ClassVar[tuple[type, ...]] = (NormalInverseGammaParameters,)
+    priors: ClassVar = {NormalInverseGammaParameters: NormalInverseGammaPosterior}
     parameters: ClassVar[Truncation] = {
         "mean": (-math.inf, math.inf),
         "variance": (0.0, math.inf),
@@ -74,35 +160,12 @@ class Gaussian(Family):
 
     @property
     def half_width(self) -> float:
-        """Half of what is between the bounds."""
+        """Half of the distance between the bounds."""
         return (self.upper - self.lower) / 2
-
-    @property
-    def centre(self) -> float:
-        """The middle of the bounds, where the statistic is 0."""
-        return self.lower + self.half_width
-
-    @property
-    def complement(self) -> int:
-        """The square."""
-        return 1
 
     def scales(self) -> tuple[float, ...]:
         """Half the width, and its square."""
         return (self.half_width, self.half_width**2)
-
-    def scaled_statistics(self, records: Real[Array, "n 1"]) -> Float[Array, "n 2"]:
-        """(t, t²) with t from -1 to 1."""
-        t = standardise(records, [self.centre], [self.half_width])
-        return moments(t, linear=True)
-
-    def diameter(self, scaled: bool = False) -> Bound:
-        """9/4 when scaled; exact."""
-        return Bound(largest_change([1.0 if scaled else self.half_width], linear=True))
-
-    def radius(self, scaled: bool = False) -> Bound:
-        """2 when scaled; exact."""
-        return Bound(largest_norm([1.0 if scaled else self.half_width], linear=True))
 
     def project(
         self, total: Real[Array, "*batch m"], n: Scalar
@@ -118,13 +181,13 @@ class Gaussian(Family):
     def prior(self) -> NormalInverseGammaParameters:
         """At the middle, worth one record; expected variance (half width / 2)²."""
         return NormalInverseGammaParameters(
-            self.centre, 1.0, 1.5, self.half_width**2 / 8
+            self.centre[0], 1.0, 1.5, self.half_width**2 / 8
         )
 
     def vague_prior(self) -> NormalInverseGammaParameters:
         """Standard deviation (half width / 10) / |normal|, a mean from anywhere."""
         return NormalInverseGammaParameters(
-            self.centre, 0.01, 0.5, self.half_width**2 / 200
+            self.centre[0], 0.01, 0.5, self.half_width**2 / 200
         )
 
     def update(
@@ -133,22 +196,34 @@ class Gaussian(Family):
         """Counts and sums of squares add; the mean is weighted by the counts."""
         n, total = jnp.asarray(n, float), total.astype(float)
         average = total[..., 0] * over(n)
-        start = prior.mean - self.centre
+        start = prior.mean - self.centre[0]
         strength = prior.strength + n
         scatter = jnp.maximum(total[..., 1] - total[..., 0] * average, 0)
         between = prior.strength * n / strength * (average - start) ** 2
         return NormalInverseGammaParameters(
-            self.centre + (prior.strength * start + total[..., 0]) / strength,
+            self.centre[0] + (prior.strength * start + total[..., 0]) / strength,
             strength,
             prior.shape + n / 2,
             prior.scale + (scatter + between) / 2,
         )
 
+    def log_total(
+        self,
+        prior: NormalInverseGammaParameters,
+        total: Float[Array, " m"],
+        n: Float[Array, ""],
+    ) -> Float[Array, ""]:
+        """A normal sum, and a chi-square number for the scatter about its mean."""
+        mean = jnp.reshape(prior.mean - self.centre[0], (1,))
+        degrees, scale = 2 * prior.shape, jnp.reshape(2 * prior.scale, (1, 1))
+        wishart = mean, prior.strength, degrees, scale
+        return log_normal_moments(total[:1], total[1:, None], n, *wishart)
+
     def natural(
         self, points: Float[np.ndarray, "j p"]
     ) -> tuple[Float[np.ndarray, "j m"], Float[np.ndarray, " j"]]:
         """For z = x - c: (m - c) / v and -1 / 2v; log g is -(m - c)² / 2v - ½ log v."""
-        mean, variance = points[:, 0] - self.centre, points[:, 1]
+        mean, variance = points[:, 0] - self.centre[0], points[:, 1]
         natural = np.stack([mean / variance, -1 / (2 * variance)], axis=1)
         return natural, -(mean**2) / (2 * variance) - np.log(variance) / 2
 
@@ -158,13 +233,9 @@ class Gaussian(Family):
         return {"mean": (self.lower, self.upper), "variance": (least**2, most**2)}
 
     def _likelihood_diameter(self, limits: Truncation) -> Bound:
-        return Bound(
-            normal_likelihood_diameter(
-                self.bounds[0], limits["mean"], limits["variance"]
-            )
-        )
+        box = limits["mean"], limits["variance"]
+        return normal_likelihood_diameter(self.bounds[0], *box)
 
     def _likelihood_radius(self, limits: Truncation) -> Bound:
-        return Bound(
-            normal_likelihood_radius(self.bounds[0], limits["mean"], limits["variance"])
-        )
+        box = limits["mean"], limits["variance"]
+        return normal_likelihood_radius(self.bounds[0], *box)

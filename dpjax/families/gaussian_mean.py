@@ -1,35 +1,79 @@
 """Gaussian of known variance: a normal prior on the mean."""
 
-__all__ = ["GaussianMean"]
+__all__ = ["GaussianMean", "NormalParameters", "NormalPosterior"]
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import jax.numpy as jnp
+import jax.random as jr
 import numpy as np
+import numpyro.distributions as dist
+from jax.scipy.stats import norm
 from jaxtyping import Array, Float, Real
 
-from dpjax._checks import positive
-from dpjax._types import Scalar
-from dpjax.families.base import (
-    Bound,
-    Ends,
-    Family,
-    Truncation,
-    clip_sum,
-    interval,
-    standardise,
-)
+from dpjax._checks import positive, typed_key
+from dpjax._private import shapes_only
+from dpjax._types import Key, Scalar
+from dpjax.families.base import Bound, Ends, Truncation
+from dpjax.families.bounds import SumFamily, interval, standardise
+from dpjax.families.conjugate_base import ConjugatePosterior, host
 from dpjax.families.likelihood import (
     normal_likelihood_diameter,
     normal_likelihood_radius,
 )
-from dpjax.families.parameters import NormalParameters
+from dpjax.families.marginal_laws import Law, StudentLaw
+
+
+class NormalParameters(NamedTuple):
+    """Expectation of the mean, and one over its variance, > 0."""
+
+    mean: Any
+    precision: Any
+    __repr__ = shapes_only
+
+
+class NormalPosterior(ConjugatePosterior):
+    """Normal law of the mean of a normal law of known variance."""
+
+    _positive = ("precision",)
+
+    def mean(self) -> Array:
+        """Expected mean."""
+        return self.parameters.mean
+
+    def variance(self) -> Array:
+        """Variance of the mean."""
+        return 1 / self.parameters.precision
+
+    def marginals(self) -> dict[str, Law]:
+        """Normal."""
+        mean, precision = host(*self.parameters)
+        return {"": StudentLaw(mean, 1 / np.sqrt(precision), None)}
+
+    def sample(self, key: Key, shape: tuple[int, ...] = ()) -> Array:
+        """Means."""
+        typed_key(key=key)
+        mean = self.parameters.mean
+        return mean + self.sd() * jr.normal(key, shape + jnp.shape(mean))
+
+    def log_prob(self, values: Array) -> Array:
+        """Log-density of means, (…,)."""
+        return norm.logpdf(values, self.parameters.mean, self.sd())
+
+    def distribution(self) -> dist.Normal:
+        """Normal."""
+        return dist.Normal(self.parameters.mean, self.sd())
+
+    def predictive(self) -> dist.Normal:
+        """The law of one record more, as if nothing were clipped."""
+        spread = jnp.sqrt(self.variance() + self.family.variance)
+        return dist.Normal(self.parameters.mean, spread)
 
 
 @dataclass(frozen=True)
-class GaussianMean(Family):
+class GaussianMean(SumFamily):
     r"""$S(x) = x - lower$ in [0, upper - lower]; the variance is public.
 
     ΔS is upper - lower, under either adjacency. Posterior: normal. Sampling needs the
@@ -54,7 +98,7 @@ class GaussianMean(Family):
 
     name: ClassVar[str] = "gaussian-mean"
     on_grid: ClassVar[bool] = True
-    priors: ClassVar[tuple[type, ...]] = (NormalParameters,)
+    priors: ClassVar = {NormalParameters: NormalPosterior}
     parameters: ClassVar[Truncation] = {"mean": (-math.inf, math.inf)}
 
     def __post_init__(self):
@@ -85,31 +129,18 @@ class GaussianMean(Family):
 
     @property
     def width(self) -> float:
-        """Between the bounds."""
+        """Distance between the bounds."""
         return self.upper - self.lower
 
-    def scales(self) -> tuple[float, ...]:
-        """The width."""
-        return (self.width,)
+    @property
+    def span(self) -> tuple[float, float]:
+        """0 and the distance between the bounds."""
+        return 0.0, self.width
 
     def scaled_statistics(self, records: Real[Array, "n 1"]) -> Float[Array, "n 1"]:
-        """Where in the interval, from 0 to 1."""
+        """Position between the bounds, from 0 to 1."""
         half = self.width / 2
         return (1 + standardise(records, [self.lower + half], [half])) / 2
-
-    def diameter(self, scaled: bool = False) -> Bound:
-        """From one end to the other."""
-        return Bound(1.0 if scaled else self.width)
-
-    def radius(self, scaled: bool = False) -> Bound:
-        """From one end to the other."""
-        return self.diameter(scaled)
-
-    def project(
-        self, total: Real[Array, "*batch m"], n: Scalar
-    ) -> tuple[Float[Array, "*batch m"], Float[Array, ""]]:
-        """A sum within [0, width n]."""
-        return clip_sum(total, n, 0, self.width)
 
     def prior(self) -> NormalParameters:
         """At the middle of the bounds; half of the width is its standard deviation."""
@@ -131,6 +162,13 @@ class GaussianMean(Family):
         mean = (prior.precision * (prior.mean - self.lower) + excess) / precision
         return NormalParameters(self.lower + mean, precision)
 
+    def log_total(
+        self, prior: NormalParameters, total: Float[Array, " m"], n: Float[Array, ""]
+    ) -> Float[Array, ""]:
+        """Normal."""
+        variance = n * self.variance + n**2 / prior.precision
+        return norm.logpdf(total[0], n * (prior.mean - self.lower), jnp.sqrt(variance))
+
     def natural(
         self, points: Float[np.ndarray, "j p"]
     ) -> tuple[Float[np.ndarray, "j m"], Float[np.ndarray, " j"]]:
@@ -143,14 +181,9 @@ class GaussianMean(Family):
         return {"mean": (self.lower, self.upper)}
 
     def _likelihood_diameter(self, limits: Truncation) -> Bound:
-        variance = (self.variance, self.variance)
-        return Bound(
-            normal_likelihood_diameter(self.bounds[0], limits["mean"], variance)
-        )
+        box = limits["mean"], (self.variance, self.variance)
+        return normal_likelihood_diameter(self.bounds[0], *box)
 
     def _likelihood_radius(self, limits: Truncation) -> Bound:
-        return Bound(
-            normal_likelihood_radius(
-                self.bounds[0], limits["mean"], (self.variance, self.variance)
-            )
-        )
+        box = limits["mean"], (self.variance, self.variance)
+        return normal_likelihood_radius(self.bounds[0], *box)

@@ -1,7 +1,7 @@
 r"""Ranges of the log-likelihood of a normal law over boxes of its mean and variance.
 
-What one sample from a truncated posterior costs. Both suprema are found exactly, among
-the few points where a piecewise smooth function of one number can be largest.
+They determine what one sample from a truncated posterior costs. Both suprema are exact,
+from the few points where a piecewise smooth function of one number can be largest.
 """
 
 __all__ = [
@@ -12,24 +12,27 @@ __all__ = [
 
 import math
 
+from dpjax.families.base import Bound
+
 Pair = tuple[float | int, float | int]
 
 
-def normal_likelihood_radius(records: Pair, mean: Pair, variance: Pair) -> float:
+def normal_likelihood_radius(records: Pair, mean: Pair, variance: Pair) -> Bound:
     """Largest range over the box of the log-likelihood of one record.
 
     Args:
-        records: between what x can be.
-        mean: between what m can be.
-        variance: between what v can be.
+        records: least and largest x.
+        mean: least and largest m.
+        variance: least and largest v.
     """
     middle = (mean[0] + mean[1]) / 2
     ends = [abs(x - middle) for x in records]
     nearest = 0.0 if records[0] <= middle <= records[1] else min(ends)
-    return largest_normal_range((nearest, max(ends)), (mean[1] - mean[0]) / 2, variance)
+    reach = (mean[1] - mean[0]) / 2
+    return largest_normal_range((nearest, max(ends)), reach, variance)
 
 
-def largest_normal_range(distances: Pair, reach: float, variance: Pair) -> float:
+def largest_normal_range(distances: Pair, reach: float, variance: Pair) -> Bound:
     r"""Largest range of $-\frac12 \log v - \frac{d^2}{2v}$ over d and v.
 
     A record at distance r from the middle of the means is between $(r - w)_+$ and
@@ -39,9 +42,9 @@ def largest_normal_range(distances: Pair, reach: float, variance: Pair) -> float
     it is largest at an end, or where the two slopes are equal there.
 
     Args:
-        distances: between what r can be.
+        distances: least and largest r.
         reach: w, half of the range of the mean.
-        variance: between what v can be.
+        variance: least and largest v.
     """
     least, most = variance
     (start, end), candidates = distances, [*distances]
@@ -56,23 +59,23 @@ def largest_normal_range(distances: Pair, reach: float, variance: Pair) -> float
         best = min(max(near**2, least), most)
         return (max(energy(far, v) for v in variance) - energy(near, best)) / 2
 
-    return max(range_at(min(max(r, start), end)) for r in candidates)
+    return Bound(max(range_at(min(max(r, start), end)) for r in candidates))
 
 
-def normal_likelihood_diameter(records: Pair, mean: Pair, variance: Pair) -> float:
+def normal_likelihood_diameter(records: Pair, mean: Pair, variance: Pair) -> Bound:
     r"""Half of the largest range over the box of $\log p(x) - \log p(x')$.
 
     For $\delta = x' - x$ and s their middle the difference is $\delta (s - m)/v$, so
     for a given δ the range is largest with s as far to one side as it can be.
 
     Args:
-        records: between what x can be.
-        mean: between what m can be.
-        variance: between what v can be.
+        records: least and largest x.
+        mean: least and largest m.
+        variance: least and largest v.
     """
     right = _largest_range_on_the_right(records, mean, variance)
     left = _largest_range_on_the_right(_mirror(records), _mirror(mean), variance)
-    return max(right, left) / 2
+    return Bound(max(right, left) / 2)
 
 
 def _largest_range_on_the_right(records: Pair, mean: Pair, variance: Pair) -> float:

@@ -10,27 +10,35 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import jax.numpy as jnp
-import numpy as np
 from jax.scipy.linalg import cho_solve
-from jaxtyping import Array, Float, Real
+from jaxtyping import Array, ArrayLike, Float, Real
 
+from dpjax._checks import array_of
 from dpjax._types import Scalar
-from dpjax.families.base import Bound, Ends, Family, Truncation, interval, standardise
-from dpjax.families.likelihood import largest_normal_range
-from dpjax.families.moments import (
-    largest_change,
-    largest_norm,
-    moments,
-    project_moments,
-    split,
+from dpjax.families.base import Bound, Ends, Truncation
+from dpjax.families.bounds import interval, intervals
+from dpjax.families.conjugate_regression import (
+    KnownNoiseParameters,
+    KnownNoisePosterior,
+    RegressionParameters,
+    RegressionPosterior,
 )
-from dpjax.families.parameters import KnownNoiseParameters, RegressionParameters
+from dpjax.families.likelihood import largest_normal_range
+from dpjax.families.log_densities import gamma_log_density, log_gamma_ratio
+from dpjax.families.moment_totals import (
+    log_determinants,
+    log_normal_moments,
+    pivots,
+    solve,
+)
+from dpjax.families.moments import MomentFamily, split
+from dpjax.families.multivariate_gaussian import MultivariateGaussian
 
 _Parameters = RegressionParameters | KnownNoiseParameters
 
 
 @dataclass(frozen=True)
-class LinearRegression(Family):
+class LinearRegression(MomentFamily):
     r"""S(x, y): XᵀX, Xᵀy and yᵀy, the target being the last column.
 
     With an intercept all columns are centred at the middle of their bounds and
@@ -62,24 +70,24 @@ class LinearRegression(Family):
     intercept: bool = True
 
     name: ClassVar[str] = "linear-regression"
-    priors: ClassVar[tuple[type, ...]] = (RegressionParameters, KnownNoiseParameters)
+    predicts: ClassVar[bool] = True
+    priors: ClassVar = {
+        RegressionParameters: RegressionPosterior,
+        KnownNoiseParameters: KnownNoisePosterior,
+    }
     parameters: ClassVar[Truncation] = {
         "norm": (-math.inf, math.inf),
         "precision": (0.0, math.inf),
     }
 
     def __post_init__(self):
-        if not len(self.lower) == len(self.upper) > 0 or len(self.target) != 2:
-            raise ValueError(
-                "`lower` and `upper` must be as long as each other, a bound a feature, "
-                f"and `target` two bounds, got {len(self.lower)}, {len(self.upper)} "
-                f"and {len(self.target)}."
-            )
+        if len(self.target) != 2:
+            raise ValueError(f"`target` must be two bounds, got {len(self.target)}.")
         if not isinstance(self.intercept, bool):
             raise ValueError("`intercept` must be True or False.")
-        pairs = [interval(*pair) for pair in zip(self.lower, self.upper, strict=True)]
-        object.__setattr__(self, "lower", tuple(lower for lower, _ in pairs))
-        object.__setattr__(self, "upper", tuple(upper for _, upper in pairs))
+        lower, upper = intervals(self.lower, self.upper)
+        object.__setattr__(self, "lower", lower)
+        object.__setattr__(self, "upper", upper)
         object.__setattr__(self, "target", interval(*self.target))
 
     @classmethod
@@ -104,11 +112,16 @@ class LinearRegression(Family):
         return (*zip(self.lower, self.upper, strict=True), self.target)
 
     @property
+    def linear(self) -> bool:
+        """Whether there is an intercept."""
+        return self.intercept
+
+    @property
     def centre(self) -> tuple[float, ...]:
         """What is subtracted from every column: 0 without an intercept."""
         if not self.intercept:
             return (0.0,) * self.columns
-        return tuple(lower + (upper - lower) / 2 for lower, upper in self.bounds)
+        return super().centre
 
     @property
     def half_widths(self) -> tuple[float, ...]:
@@ -118,35 +131,15 @@ class LinearRegression(Family):
             for (lower, upper), c in zip(self.bounds, self.centre, strict=True)
         )
 
-    @property
-    def complement(self) -> int:
-        """The square of the first feature."""
-        return self.columns if self.intercept else 0
-
-    @property
-    def dimension(self) -> int:
-        """Products of two columns, and the columns if there is an intercept."""
-        d = self.columns
-        return d * (d + 1) // 2 + (d if self.intercept else 0)
-
-    def scales(self) -> tuple[float, ...]:
-        """Of linear terms, if any, and of products."""
-        h = np.array(self.half_widths)
-        rows, columns = np.triu_indices(len(h))
-        linear = h.tolist() if self.intercept else []
-        return (*linear, *(h[rows] * h[columns]).tolist())
-
     def scaled_statistics(self, records: Real[Array, "n d"]) -> Float[Array, "n m"]:
-        """Moments of columns that are within -1 and 1."""
+        """Moments of columns, clipped first: without an intercept 0 is no middle."""
         records = records.astype(float)
         lower, upper = (
             jnp.asarray(ends)[None, :] for ends in zip(*self.bounds, strict=True)
         )
         records = jnp.where(jnp.isnan(records), (lower + upper) / 2, records)
         records = jnp.clip(records, lower, upper)
-        return moments(
-            standardise(records, self.centre, self.half_widths), self.intercept
-        )
+        return super().scaled_statistics(records)
 
     def diameter(self, scaled: bool = False) -> Bound:
         """See `moments.largest_change`; attained by bounds symmetric about `centre`."""
@@ -154,20 +147,7 @@ class LinearRegression(Family):
             math.isclose(upper - c, c - lower)
             for (lower, upper), c in zip(self.bounds, self.centre, strict=True)
         )
-        return Bound(largest_change(self._widths(scaled), self.intercept), symmetric)
-
-    def radius(self, scaled: bool = False) -> Bound:
-        """Exact, at the corner farthest from `centre`."""
-        return Bound(largest_norm(self._widths(scaled), self.intercept))
-
-    def project(
-        self, total: Real[Array, "*batch m"], n: Scalar
-    ) -> tuple[Float[Array, "*batch m"], Float[Array, ""]]:
-        """A positive semidefinite scatter; see `moments.project_moments`."""
-        n = jnp.maximum(jnp.asarray(n, float), 0)
-        scales = jnp.asarray(self.scales()).reshape((1,) * (total.ndim - 1) + (-1,))
-        scaled = total.astype(float) / scales
-        return project_moments(scaled, n, self.columns, self.intercept) * scales, n
+        return super().diameter(scaled)._replace(tight=symmetric)
 
     def prior(self) -> RegressionParameters:
         """Weights at 0, worth one record at the end of each feature's bounds.
@@ -202,7 +182,8 @@ class LinearRegression(Family):
             n: number of records.
         """
         n = jnp.asarray(n, float)
-        gram, products, squares = self.normal_equations(total, n)
+        sums = self.products(total, n)  # of XᵀX, Xᵀy and yᵀy
+        gram, products, squares = sums[:-1, :-1], sums[:-1, -1], sums[-1, -1]
         start, weight = jnp.asarray(prior.mean, float), jnp.asarray(prior.precision)
         if isinstance(prior, KnownNoiseParameters):
             gram, products = (prior.noise_precision * x for x in (gram, products))
@@ -219,19 +200,65 @@ class LinearRegression(Family):
             mean, precision, prior.shape + n / 2, prior.scale + spread / 2
         )
 
-    def normal_equations(
-        self, total: Real[Array, " m"], n: Scalar
-    ) -> tuple[Float[Array, "p p"], Float[Array, " p"], Float[Array, ""]]:
-        """XᵀX, Xᵀy and yᵀy, with a first column of ones if there is an intercept."""
-        first, second = split(total, self.columns, self.intercept)
-        if self.intercept:
-            n = jnp.asarray(n, float)[None]
-            top = jnp.concatenate([n, first])[None, :]
-            second = jnp.concatenate([top, jnp.column_stack([first, second])])
-        return second[:-1, :-1], second[:-1, -1], second[-1, -1]
+    def log_total(
+        self,
+        prior: _Parameters,
+        total: Float[Array, " m"],
+        n: Float[Array, ""],
+    ) -> Float[Array, ""]:
+        """Of targets given the features' moments, exactly; times a weak law of those.
 
-    def _widths(self, scaled: bool) -> tuple[float, ...]:
-        return (1.0,) * self.columns if scaled else self.half_widths
+        Given those, the totals are a normal vector and a chi-square number. Features
+        are no part of the model: their moments need some law, here that of normal
+        features under a prior worth one record; it matters as little as that does.
+        """
+        sums = self.products(total, n)
+        gram, products, residual = sums[:-1, :-1], sums[:-1, -1], pivots(sums)[-1]
+        p = gram.shape[0]
+        change = solve(gram, products) - prior.mean
+        known = isinstance(prior, KnownNoiseParameters)
+        if known:
+            gram = gram * prior.noise_precision
+        log_gram, log_ratio = log_determinants(gram, prior.precision)
+        weighted = prior.precision @ change
+        excess = (gram @ change) @ solve(gram + prior.precision, weighted)
+        of_gram = -log_gram - log_ratio / 2
+        if known:
+            noise = gamma_log_density(residual, (n - p) / 2, prior.noise_precision / 2)
+            targets = of_gram + noise - excess / 2
+        else:
+            targets = (
+                of_gram
+                - (prior.shape + p / 2 + 1) * jnp.log(residual)
+                - (prior.shape + n / 2)
+                * jnp.log1p((2 * prior.scale + excess) / residual)
+                + log_gamma_ratio(n / 2, prior.shape, jnp.asarray(-p / 2))
+            )
+        return self._log_features(total, n) + targets
+
+    def _log_features(
+        self, total: Float[Array, " m"], n: Float[Array, ""]
+    ) -> Float[Array, ""]:
+        """Normal features, their mean known to be 0 where no means are measured."""
+        f = self.columns - 1
+        first, second = split(total, self.columns, self.intercept)
+        first, second = first[:f], second[:f, :f]
+        prior = MultivariateGaussian(self.lower, self.upper).prior()
+        if self.intercept:
+            return log_normal_moments(first, second, n, jnp.zeros(f), *prior[1:])
+        scale = jnp.diag(jnp.asarray(self.half_widths[:-1]) ** 2 / 4)
+        log_second, log_ratio = log_determinants(second, scale)
+        lag = jnp.arange(f).astype(n.dtype)
+        gammas = log_gamma_ratio(n / 2, (f + 2 - lag) / 2, -lag / 2).sum()
+        return gammas - (2 * f + 3) / 2 * log_second - (f + 2 + n) / 2 * log_ratio
+
+    def design(self, features: Real[ArrayLike, "n f"]) -> Float[Array, "n p"]:
+        """Features as weights multiply them: centred, after ones for an intercept."""
+        rows = array_of(features, "features").astype(float)
+        rows = rows - jnp.asarray(self.centre[:-1])[None, :]
+        if not self.intercept:
+            return rows
+        return jnp.concatenate([jnp.ones((rows.shape[0], 1)), rows], axis=1)
 
     def _limits(self, truncation: Truncation) -> Truncation:
         limits = super()._limits(truncation)
@@ -259,4 +286,4 @@ class LinearRegression(Family):
         nearest = 0.0 if ends[0] <= 0 <= ends[1] else min(map(abs, ends))
         distances = nearest, self.half_widths[-1]
         reach = limits["norm"][1] * self._reach
-        return Bound(largest_normal_range(distances, reach, (1 / most, 1 / least)))
+        return largest_normal_range(distances, reach, (1 / most, 1 / least))

@@ -1,11 +1,12 @@
 """Log-densities of conjugate laws that stay accurate in float32 for large counts.
 
-Two log-gammas of a million differ by a number that float32 no longer holds. Here they
-are expanded around the law's own mean, so that nothing large is subtracted.
+The difference of two log-gammas of a million is lost in float32. Here they are expanded
+around the mean of the law, so that nothing large is subtracted.
 """
 
 __all__ = [
     "dirichlet_log_density",
+    "dirichlet_multinomial",
     "gamma_log_density",
     "inverse_gamma_log_density",
     "inverse_wishart_log_density",
@@ -26,7 +27,7 @@ _LARGE = 10.0  # from where on three terms of the series are exact to float32
 def gamma_log_density(
     x: Float[Array, "..."], shape: Float[Array, "..."], rate: Float[Array, "..."]
 ) -> Float[Array, "..."]:
-    """Of Gamma(shape, rate) at x."""
+    """Log-density of Gamma(shape, rate) at x."""
     off = (rate * x - shape) / shape
     around = xlog1py(shape - 1, off) - shape * off
     return around + jnp.log(rate) - jnp.log(shape) / 2 - _HALF_LOG_2_PI - _rest(shape)
@@ -35,14 +36,14 @@ def gamma_log_density(
 def inverse_gamma_log_density(
     x: Float[Array, "..."], shape: Float[Array, "..."], scale: Float[Array, "..."]
 ) -> Float[Array, "..."]:
-    """Of one over a Gamma(shape, rate=scale) variable, at x."""
+    """Log-density of the inverse of a Gamma(shape, rate=scale) variable at x."""
     return gamma_log_density(1 / x, shape, scale) - 2 * jnp.log(x)
 
 
 def dirichlet_log_density(
     x: Float[Array, "*batch k"], concentration: Float[Array, "*batch k"]
 ) -> Float[Array, "*batch"]:
-    """Of Dirichlet(concentration) at x, which sums to 1."""
+    """Log-density of Dirichlet(concentration) at x, which sums to 1."""
     whole = concentration.sum(axis=-1, keepdims=True)
     off = (x * whole - concentration) / concentration
     around = xlog1py(concentration - 1, off) - concentration * off
@@ -52,10 +53,23 @@ def dirichlet_log_density(
     return cells.sum(axis=-1) + total[..., 0]
 
 
+def dirichlet_multinomial(
+    counts: Float[Array, " k"], concentration: Float[Array, " k"], n: Float[Array, ""]
+) -> Float[Array, ""]:
+    """Log-probability of counts that sum to n, up to a constant.
+
+    It is minus infinity if a count is negative.
+    """
+    one = jnp.ones(())
+    cells = log_gamma_ratio(counts, concentration, one).sum()
+    value = cells - log_gamma_ratio(n, concentration.sum(), one)
+    return jnp.where(jnp.all(counts >= 0), value, -jnp.inf)
+
+
 def inverse_wishart_log_density(
     x: Float[Array, "d d"], degrees: Float[Array, ""], scale: Float[Array, "d d"]
 ) -> Float[Array, ""]:
-    """Of InverseWishart(degrees, scale) at the covariance x."""
+    """Log-density of InverseWishart(degrees, scale) at the covariance x."""
     d = x.shape[-1]
     factor = jnp.linalg.cholesky(x)
     whitened = solve_triangular(factor, jnp.linalg.cholesky(scale), lower=True)
@@ -81,7 +95,7 @@ def log_gamma_ratio(
 
 
 def _rest(x: Float[Array, "..."]) -> Float[Array, "..."]:
-    """What Stirling's formula leaves of log Γ(x): about 1/(12x)."""
+    """The remainder of Stirling's formula for log Γ(x): about 1/(12x)."""
     small = jnp.minimum(x, _LARGE)
     exact = gammaln(small) - (small - 0.5) * jnp.log(small) + small - _HALF_LOG_2_PI
     large = jnp.maximum(x, _LARGE)

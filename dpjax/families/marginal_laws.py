@@ -1,22 +1,25 @@
-"""Laws of single parameters and quantiles of their mixtures; on the host."""
+"""Laws of single parameters, and quantiles of their mixtures; on the host."""
 
 __all__ = [
-    "BetaLaw",
-    "GammaLaw",
     "HostArray",
-    "InverseGammaLaw",
+    "HostLaw",
     "Law",
     "StudentLaw",
+    "beta_law",
+    "gamma_law",
+    "inverse_gamma_law",
     "mixture_quantile",
 ]
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import special
 
 HostArray = np.ndarray | np.float64
-"""Of SciPy, in double precision."""
+"""An array of SciPy, in double precision."""
 
 
 class StudentLaw(NamedTuple):
@@ -40,57 +43,40 @@ class StudentLaw(NamedTuple):
         return self.location + special.stdtrit(self.degrees, q) * self.scale
 
 
-class InverseGammaLaw(NamedTuple):
-    """One over a gamma variable."""
+class HostLaw(NamedTuple):
+    """A law of numbers by its functions; on the host."""
 
-    shape: HostArray
-    scale: HostArray
-
-    def cdf(self, x: HostArray) -> HostArray:
-        """Probability of at most x."""
-        return special.gammaincc(self.shape, self.scale / x)
-
-    def ppf(self, q: float) -> HostArray:
-        """The q-quantile."""
-        return self.scale / special.gammainccinv(self.shape, q)
+    cdf: Callable[[HostArray], HostArray]  # probability of at most x
+    ppf: Callable[[float], HostArray]  # the q-quantile
 
 
-class BetaLaw(NamedTuple):
-    """Beta."""
-
-    a: HostArray
-    b: HostArray
-
-    def cdf(self, x: HostArray) -> HostArray:
-        """Probability of at most x."""
-        return special.betainc(self.a, self.b, x)
-
-    def ppf(self, q: float) -> HostArray:
-        """The q-quantile."""
-        return special.betaincinv(self.a, self.b, q)
+Law = StudentLaw | HostLaw
+"""The law of one number; components of a mixture are on the first axis."""
 
 
-class GammaLaw(NamedTuple):
-    """Gamma."""
-
-    shape: HostArray
-    rate: HostArray
-
-    def cdf(self, x: HostArray) -> HostArray:
-        """Probability of at most x."""
-        return special.gammainc(self.shape, self.rate * x)
-
-    def ppf(self, q: float) -> HostArray:
-        """The q-quantile."""
-        return special.gammaincinv(self.shape, q) / self.rate
+def beta_law(a: HostArray, b: HostArray) -> HostLaw:
+    """Beta(a, b)."""
+    return HostLaw(partial(special.betainc, a, b), partial(special.betaincinv, a, b))
 
 
-Law = StudentLaw | InverseGammaLaw | BetaLaw | GammaLaw
-"""Of one number; components on the first axis."""
+def gamma_law(shape: HostArray, rate: HostArray) -> HostLaw:
+    """Gamma(shape, rate)."""
+    return HostLaw(
+        lambda x: special.gammainc(shape, rate * x),
+        lambda q: special.gammaincinv(shape, q) / rate,
+    )
+
+
+def inverse_gamma_law(shape: HostArray, scale: HostArray) -> HostLaw:
+    """The law of one over a Gamma(shape, rate=scale) variable."""
+    return HostLaw(
+        lambda x: special.gammaincc(shape, scale / x),
+        lambda q: scale / special.gammainccinv(shape, q),
+    )
 
 
 def mixture_quantile(law: Law, q: float) -> HostArray:
-    """Of equal parts of all components, by bisection between theirs."""
+    """Quantile of the mixture with equal weights, by bisection."""
     ends = law.ppf(q)
     low, high = ends.min(axis=0), ends.max(axis=0)
     for _ in range(60):

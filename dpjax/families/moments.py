@@ -1,37 +1,163 @@
-"""First and second moments of records in a box: suprema, projection, layout.
+"""First and second moments of records in a box, as the statistic of several families.
 
 A statistic of d columns t is (t_1, …, t_d) if it is linear too, then the products
 t_i t_j for i ≤ j, row by row.
 """
 
-__all__ = [
-    "largest_change",
-    "largest_norm",
-    "moments",
-    "over",
-    "project_moments",
-    "split",
-]
+__all__ = ["MomentFamily", "largest_change", "over", "split"]
 
 from collections.abc import Sequence
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Real
+from jaxtyping import Array, Float, Int, Real
+
+from dpjax._types import Scalar
+from dpjax.families.base import Bound
+from dpjax.families.bounds import standardise
+from dpjax.families.total_law import FamilyWithLaw
 
 
-def moments(t: Real[Array, "n d"], linear: bool) -> Float[Array, "n m"]:
-    """The statistic of every record."""
-    rows, columns = np.triu_indices(t.shape[1])
-    products = t[:, rows] * t[:, columns]
-    return jnp.concatenate([t, products], axis=1) if linear else products
+class MomentFamily(FamilyWithLaw):
+    """A family whose statistic is the moments of columns about the middle of bounds."""
 
+    @property
+    def linear(self) -> bool:
+        """Whether first moments are part of the statistic."""
+        return True
 
-def largest_norm(half_widths: Sequence[float | int], linear: bool) -> float:
-    r"""Sup of the L1 norm for $|z_i| \le h_i$: all terms are largest together."""
-    h = np.asarray(half_widths, float)
-    rows, columns = np.triu_indices(len(h))
-    return float((h[rows] * h[columns]).sum() + (h.sum() if linear else 0))
+    @property
+    def centre(self) -> tuple[float, ...]:
+        """What is subtracted from every column."""
+        return tuple(lower + (upper - lower) / 2 for lower, upper in self.bounds)
+
+    @property
+    def half_widths(self) -> tuple[float, ...]:
+        """The largest distance of every column from `centre`."""
+        return tuple((upper - lower) / 2 for lower, upper in self.bounds)
+
+    @property
+    def complement(self) -> int:
+        """The square of the first column."""
+        return self.columns if self.linear else 0
+
+    @property
+    def dimension(self) -> int:
+        """Products of two columns, and the columns themselves if `linear`."""
+        d = self.columns
+        return d * (d + 1) // 2 + (d if self.linear else 0)
+
+    def scales(self) -> tuple[float, ...]:
+        """Half the widths, if `linear`, and their products."""
+        h = np.array(self.half_widths)
+        rows, columns = np.triu_indices(len(h))
+        linear = h.tolist() if self.linear else []
+        return (*linear, *(h[rows] * h[columns]).tolist())
+
+    def scaled_statistics(self, records: Real[Array, "n d"]) -> Float[Array, "n m"]:
+        """Moments of columns that are within -1 and 1."""
+        t = standardise(records, self.centre, self.half_widths)
+        rows, columns = np.triu_indices(t.shape[1])
+        products = t[:, rows] * t[:, columns]
+        return jnp.concatenate([t, products], axis=1) if self.linear else products
+
+    def diameter(self, scaled: bool = False) -> Bound:
+        """Exact; see `largest_change`."""
+        return Bound(largest_change(self._widths(scaled), self.linear))
+
+    def radius(self, scaled: bool = False) -> Bound:
+        """Exact, at the corner farthest from `centre`: all terms are largest there."""
+        h = np.asarray(self._widths(scaled), float)
+        rows, columns = np.triu_indices(len(h))
+        return Bound(
+            float((h[rows] * h[columns]).sum() + (h.sum() if self.linear else 0))
+        )
+
+    def _widths(self, scaled: bool) -> tuple[float, ...]:
+        return (1.0,) * self.columns if scaled else self.half_widths
+
+    def project(
+        self, total: Real[Array, "*batch m"], n: Scalar
+    ) -> tuple[Float[Array, "*batch m"], Float[Array, ""]]:
+        """Moments of records within the bounds, as far as second moments can tell.
+
+        First moments are clipped to n times the bounds; the scatter around them becomes
+        positive semidefinite (negative eigenvalues to 0: the nearest in Frobenius
+        norm), and is shrunk, a column at a time, until no second moment is too large.
+        """
+        n = jnp.maximum(jnp.asarray(n, float), 0)
+        scales = jnp.asarray(self.scales()).reshape((1,) * (total.ndim - 1) + (-1,))
+        scaled = total.astype(float) / scales
+        first, second = split(scaled, self.columns, self.linear)
+        first = jnp.clip(first, -n, n)
+        around = first[..., :, None] * first[..., None, :] * over(n)
+        values, vectors = jnp.linalg.eigh(second - around)
+        roots = vectors * jnp.sqrt(jnp.maximum(values, 0))[..., None, :]
+        present = jnp.sum(roots**2, axis=-1)
+        most = jnp.maximum(n - first**2 * over(n), 0)
+        excess = jnp.where(present > most, most / jnp.where(present > 0, present, 1), 1)
+        roots = roots * jnp.sqrt(excess)[..., None]
+        second = roots @ jnp.swapaxes(roots, -1, -2) + around
+        rows, columns = np.triu_indices(self.columns)
+        products = second[..., rows, columns]
+        if self.linear:
+            products = jnp.concatenate([first, products], axis=-1)
+        return products * scales, n
+
+    def products(self, total: Real[Array, " m"], n: Scalar) -> Float[Array, "p p"]:
+        """Sums of products of columns, the first one of n ones if `linear`."""
+        first, second = split(total, self.columns, self.linear)
+        if not self.linear:
+            return second
+        top = jnp.concatenate([jnp.asarray(n, float)[None], first])[None, :]
+        return jnp.concatenate([top, jnp.column_stack([first, second])])
+
+    @property
+    def fewest(self) -> int:
+        """One record more than columns: with fewer, scatters are singular."""
+        return self.columns + 1
+
+    @property
+    def middle(self) -> np.ndarray:
+        """Columns with mean 0, variance ¼ and no covariance."""
+        d = self.columns
+        squares = np.diag(np.full(d, 0.25))[np.triu_indices(d)]
+        return np.concatenate([np.zeros(d), squares]) if self.linear else squares
+
+    @property
+    def maps(self) -> int:
+        """Pairs of columns: see `mapped`."""
+        return len(self._pairs)
+
+    @property
+    def _pairs(self) -> list[tuple[int, int]]:
+        """What is added to which column; the constant one, if any, is the first."""
+        size = self.columns + self.linear
+        return [(i, j) for i in range(size) for j in range(self.linear, size)]
+
+    def mapped(
+        self,
+        kind: Int[Array, ""],
+        amount: Float[Array, ""],
+        scaled: Float[Array, " m"],
+        n: Float[Array, ""],
+    ) -> tuple[Float[Array, " m"], Float[Array, ""]]:
+        """As if a multiple of one column, or of 1, were added to another.
+
+        A column added to itself is stretched; `amount` is then the log of the factor.
+        """
+        source, target = jnp.asarray(self._pairs)[kind]
+        stretch = source == target
+        added = jnp.where(stretch, jnp.expm1(amount), amount)
+        matrix = self.products(scaled, n)
+        size = len(matrix)
+        added = added * (jnp.arange(size) == target).astype(float)
+        matrix = matrix + added[:, None] * matrix[source][None, :]
+        matrix = matrix + matrix[:, source][:, None] * added[None, :]
+        rows, columns = np.triu_indices(size)
+        kept = slice(1, None) if self.linear else slice(None)  # all but n itself
+        volume = jnp.where(stretch, (size + 1) * amount, 0)
+        return matrix[rows, columns][kept], volume
 
 
 def largest_change(half_widths: Sequence[float | int], linear: bool) -> float:
@@ -66,30 +192,6 @@ def split(
     total = total.astype(float)
     first = total[..., :d] if linear else jnp.zeros((*total.shape[:-1], d))
     return first, total[..., d if linear else 0 :][..., places]
-
-
-def project_moments(
-    total: Real[Array, "*batch m"], n: Float[Array, ""], d: int, linear: bool
-) -> Float[Array, "*batch m"]:
-    """Moments of n records in [-1, 1]^d, up to what no moments of second order tell.
-
-    First moments are clipped to [-n, n]; the scatter around them becomes positive
-    semidefinite (negative eigenvalues to 0: the nearest in Frobenius norm), and is
-    shrunk, a column at a time, until no second moment is above n.
-    """
-    first, second = split(total, d, linear)
-    first = jnp.clip(first, -n, n)
-    around = first[..., :, None] * first[..., None, :] * over(n)
-    values, vectors = jnp.linalg.eigh(second - around)
-    roots = vectors * jnp.sqrt(jnp.maximum(values, 0))[..., None, :]
-    present = jnp.sum(roots**2, axis=-1)
-    most = jnp.maximum(n - first**2 * over(n), 0)
-    excess = jnp.where(present > most, most / jnp.where(present > 0, present, 1), 1)
-    roots = roots * jnp.sqrt(excess)[..., None]
-    second = roots @ jnp.swapaxes(roots, -1, -2) + around
-    rows, columns = np.triu_indices(d)
-    products = second[..., rows, columns]
-    return jnp.concatenate([first, products], axis=-1) if linear else products
 
 
 def over(n: Float[Array, ""]) -> Float[Array, ""]:

@@ -1,30 +1,146 @@
 """Multivariate Gaussian, with a normal-inverse-Wishart prior on mean and covariance."""
 
-__all__ = ["MultivariateGaussian"]
+__all__ = [
+    "MultivariateGaussian",
+    "NormalInverseWishartParameters",
+    "NormalInverseWishartPosterior",
+]
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import jax.numpy as jnp
+import jax.random as jr
 import numpy as np
+import numpyro.distributions as dist
+from jax.scipy.linalg import solve_triangular
+from jax.scipy.stats import multivariate_normal
 from jaxtyping import Array, Float, Real
 
-from dpjax._types import Scalar
-from dpjax.families.base import Bound, Ends, Family, Truncation, interval, standardise
-from dpjax.families.moments import (
-    largest_change,
-    largest_norm,
-    moments,
-    over,
-    project_moments,
-    split,
-)
-from dpjax.families.parameters import NormalInverseWishartParameters
+from dpjax._checks import positive, typed_key
+from dpjax._private import shapes_only
+from dpjax._types import Key, Scalar
+from dpjax.families.base import Bound, Ends, Truncation
+from dpjax.families.bounds import intervals
+from dpjax.families.conjugate_base import ConjugatePosterior, host
+from dpjax.families.log_densities import inverse_wishart_log_density
+from dpjax.families.marginal_laws import Law, StudentLaw, inverse_gamma_law
+from dpjax.families.moment_totals import log_normal_moments
+from dpjax.families.moments import MomentFamily, over, split
+
+
+class NormalInverseWishartParameters(NamedTuple):
+    """Covariance C ~ InverseWishart, and mean ~ N(`mean`, C / strength).
+
+    For d columns: `mean` (d,), `strength` > 0, `degrees` > d - 1, `scale` (d, d)
+    positive definite; the expected covariance is scale / (degrees - d - 1).
+    """
+
+    mean: Any
+    strength: Any
+    degrees: Any
+    scale: Any
+    __repr__ = shapes_only
+
+
+class NormalInverseWishartPosterior(ConjugatePosterior):
+    """Law of the "mean" (d,) and the "covariance" (d, d) of a normal vector."""
+
+    _positive = ("strength",)
+
+    def __check_init__(self):
+        positive(degrees=self._surplus)
+
+    @property
+    def _surplus(self) -> Array:
+        """Degrees of freedom of the mean's t law."""
+        return self.parameters.degrees - (self.family.columns - 1)
+
+    def mean(self) -> dict[str, Array]:
+        """Expected values; a covariance is infinite for at most d + 1 degrees."""
+        p, more = self.parameters, self._surplus[..., None, None] - 2
+        expected = jnp.where(more > 0, p.scale / more, jnp.inf)
+        return {"mean": p.mean, "covariance": expected}
+
+    def variance(self) -> dict[str, Array]:
+        """Variances; infinite where there is none."""
+        p, free = self.parameters, self._surplus[..., None, None]
+        covariance = self.mean()["covariance"]
+        diagonal = jnp.diagonal(p.scale, axis1=-2, axis2=-1)
+        squares = diagonal[..., :, None] * diagonal[..., None, :]
+        spread = (free * p.scale**2 + (free - 2) * squares) / (
+            (free - 1) * (free - 2) ** 2 * (free - 4)
+        )
+        of_mean = jnp.diagonal(covariance, axis1=-2, axis2=-1)
+        return {
+            "mean": of_mean / p.strength[..., None],
+            "covariance": jnp.where(free > 4, spread, jnp.inf),
+        }
+
+    def marginals(self) -> dict[str, Law]:
+        """Laws of each component of the mean, and of each "variance"."""
+        p = self.parameters
+        mean, strength, free, scale = host(p.mean, p.strength, self._surplus, p.scale)
+        diagonal = np.diagonal(scale, axis1=-2, axis2=-1)
+        free, strength = free[..., None], strength[..., None]
+        spread = np.sqrt(diagonal / (free * strength))
+        return {
+            "mean": StudentLaw(mean, spread, free),
+            "variance": inverse_gamma_law(free / 2, diagonal / 2),
+        }
+
+    def sample(self, key: Key, shape: tuple[int, ...] = ()) -> dict[str, Array]:
+        """Means and covariances; of one posterior, not of a stack (`vmap` it)."""
+        typed_key(key=key)
+        key_chi, key_below, key_mean = jr.split(key, 3)
+        p, d = self.parameters, self.family.columns
+        # Bartlett: the factor of a standard Wishart matrix, then its inverse
+        halves = (p.degrees - jnp.arange(d).astype(p.scale.dtype)) / 2
+        chi = jnp.sqrt(2 * jr.gamma(key_chi, halves, (*shape, d)))
+        below = jnp.tril(jr.normal(key_below, (*shape, d, d)), -1)
+        bartlett = below + chi[..., None] * jnp.eye(d).reshape(
+            (1,) * len(shape) + (d, d)
+        )
+        factor = jnp.broadcast_to(jnp.linalg.cholesky(p.scale).T, bartlett.shape)
+        root = solve_triangular(bartlett, factor, lower=True)
+        normal = jr.normal(key_mean, (*shape, 1, d)) / jnp.sqrt(p.strength)
+        return {
+            "mean": jnp.broadcast_to(p.mean, (*shape, d)) + (normal @ root)[..., 0, :],
+            "covariance": jnp.swapaxes(root, -1, -2) @ root,
+        }
+
+    def log_prob(self, values: dict[str, Array]) -> Array:
+        """Joint log-density; of one posterior, not of a stack."""
+        p, covariance = self.parameters, values["covariance"]
+        of_mean = multivariate_normal.logpdf(
+            values["mean"], p.mean, covariance / p.strength
+        )
+        of_covariance = inverse_wishart_log_density(covariance, p.degrees, p.scale)
+        return of_covariance + jnp.asarray(of_mean)
+
+    def distribution(self) -> dict[str, dist.Distribution]:
+        """The marginals."""
+        p = self.parameters
+        return {
+            "mean": self._student(1 / p.strength),
+            "covariance": dist.InverseWishart(p.degrees, scale_matrix=p.scale),
+        }
+
+    def predictive(self) -> dist.MultivariateStudentT:
+        """The law of one record more, as if nothing were clipped."""
+        return self._student(1 + 1 / self.parameters.strength)
+
+    def _student(self, factor: Array) -> dist.MultivariateStudentT:
+        p, free = self.parameters, self._surplus
+        root = jnp.linalg.cholesky(p.scale)
+        return dist.MultivariateStudentT(
+            free, p.mean, root * jnp.sqrt(factor / free)[..., None, None]
+        )
 
 
 @dataclass(frozen=True)
-class MultivariateGaussian(Family):
+class MultivariateGaussian(MomentFamily):
     r"""$S(x) = (z_i, z_i z_j)_{i \le j}$ with z = x - c, c the middle of the bounds.
 
     In units of half the widths ΔS is $d(d + 2)^2/(2(d + 1))$ under replace-one, inside,
@@ -48,18 +164,13 @@ class MultivariateGaussian(Family):
     upper: tuple[float | int, ...]
 
     name: ClassVar[str] = "multivariate-gaussian"
-    priors: ClassVar[tuple[type, ...]] = (NormalInverseWishartParameters,)
+    priors: ClassVar = {NormalInverseWishartParameters: NormalInverseWishartPosterior}
     parameters: ClassVar[Truncation] = {"variance": (0.0, math.inf)}
 
     def __post_init__(self):
-        if not len(self.lower) == len(self.upper) > 0:
-            raise ValueError(
-                f"`lower` and `upper` must be as long as each other, a bound a column, "
-                f"got {len(self.lower)} and {len(self.upper)}."
-            )
-        pairs = [interval(*pair) for pair in zip(self.lower, self.upper, strict=True)]
-        object.__setattr__(self, "lower", tuple(lower for lower, _ in pairs))
-        object.__setattr__(self, "upper", tuple(upper for _, upper in pairs))
+        lower, upper = intervals(self.lower, self.upper)
+        object.__setattr__(self, "lower", lower)
+        object.__setattr__(self, "upper", upper)
 
     @classmethod
     def from_bounds(
@@ -70,56 +181,8 @@ class MultivariateGaussian(Family):
 
     @property
     def bounds(self) -> tuple[tuple[float, float], ...]:
-        """Lower and upper, a pair a column."""
+        """Lower and upper, a pair per column."""
         return tuple(zip(self.lower, self.upper, strict=True))
-
-    @property
-    def half_widths(self) -> tuple[float, ...]:
-        """Half of what is between the bounds."""
-        return tuple((upper - lower) / 2 for lower, upper in self.bounds)
-
-    @property
-    def centre(self) -> tuple[float, ...]:
-        """The middle of the bounds, where the statistic is 0."""
-        return tuple(lower + (upper - lower) / 2 for lower, upper in self.bounds)
-
-    @property
-    def complement(self) -> int:
-        """The square of the first column."""
-        return self.columns
-
-    @property
-    def dimension(self) -> int:
-        """Columns and their products."""
-        return self.columns * (self.columns + 3) // 2
-
-    def scales(self) -> tuple[float, ...]:
-        """Half the widths, and their products."""
-        h = np.array(self.half_widths)
-        rows, columns = np.triu_indices(len(h))
-        return (*h.tolist(), *(h[rows] * h[columns]).tolist())
-
-    def scaled_statistics(self, records: Real[Array, "n d"]) -> Float[Array, "n m"]:
-        """Moments of columns that go from -1 to 1."""
-        t = standardise(records, self.centre, self.half_widths)
-        return moments(t, linear=True)
-
-    def diameter(self, scaled: bool = False) -> Bound:
-        """Exact; see `moments.largest_change`."""
-        return Bound(largest_change(self._widths(scaled), linear=True))
-
-    def radius(self, scaled: bool = False) -> Bound:
-        """Exact, at the corners."""
-        return Bound(largest_norm(self._widths(scaled), linear=True))
-
-    def project(
-        self, total: Real[Array, "*batch m"], n: Scalar
-    ) -> tuple[Float[Array, "*batch m"], Float[Array, ""]]:
-        """A positive semidefinite scatter; see `moments.project_moments`."""
-        n = jnp.maximum(jnp.asarray(n, float), 0)
-        scales = jnp.asarray(self.scales()).reshape((1,) * (total.ndim - 1) + (-1,))
-        scaled = total.astype(float) / scales
-        return project_moments(scaled, n, self.columns, linear=True) * scales, n
 
     def prior(self) -> NormalInverseWishartParameters:
         """At the middle, worth one record; expected variances (half width / 2)²."""
@@ -153,8 +216,16 @@ class MultivariateGaussian(Family):
             prior.scale + second - n * _outer(average) + between,
         )
 
-    def _widths(self, scaled: bool) -> tuple[float, ...]:
-        return (1.0,) * self.columns if scaled else self.half_widths
+    def log_total(
+        self,
+        prior: NormalInverseWishartParameters,
+        total: Float[Array, " m"],
+        n: Float[Array, ""],
+    ) -> Float[Array, ""]:
+        """A normal vector, and a Wishart matrix of n - 1 degrees of freedom."""
+        moments = split(total, self.columns, linear=True)
+        start = prior.mean - jnp.asarray(self.centre)
+        return log_normal_moments(*moments, n, start, *prior[1:])
 
     def _likelihood_diameter(self, limits: Truncation) -> Bound:
         """Means at x' and at x, the least variance along x' - x."""
@@ -169,7 +240,7 @@ class MultivariateGaussian(Family):
 
     @property
     def _diagonal(self) -> float:
-        """Squared, of the box of records."""
+        """Squared diagonal of the box of records."""
         return sum((upper - lower) ** 2 for lower, upper in self.bounds)
 
 

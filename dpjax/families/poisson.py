@@ -8,18 +8,21 @@ from typing import Any, ClassVar
 
 import jax.numpy as jnp
 import numpy as np
+import numpyro.distributions as dist
 from jaxtyping import Array, Float, Real
 
 from dpjax._checks import positive, whole
 from dpjax._types import Scalar
-from dpjax.families.base import Bound, Ends, Family, Truncation, clip_sum
-from dpjax.families.parameters import GammaParameters
+from dpjax.families.base import Bound, Ends, Truncation
+from dpjax.families.bounds import SumFamily
+from dpjax.families.gamma_rate import GammaParameters, GammaPosterior
+from dpjax.families.log_densities import log_gamma_ratio
 
 _MOST = 1 << 16  # so that a record is exact in units of 1
 
 
 @dataclass(frozen=True)
-class Poisson(Family):
+class Poisson(SumFamily):
     r"""$S(x) = x$ in {0, …, upper}: records are rounded.
 
     ΔS is `upper` under either adjacency. Posterior: Gamma(a + s, b + n). Sampling needs
@@ -41,7 +44,7 @@ class Poisson(Family):
 
     name: ClassVar[str] = "poisson"
     on_grid: ClassVar[bool] = True
-    priors: ClassVar[tuple[type, ...]] = (GammaParameters,)
+    priors: ClassVar = {GammaParameters: GammaPosterior}
     parameters: ClassVar[Truncation] = {"rate": (0.0, math.inf)}
 
     def __post_init__(self):
@@ -60,38 +63,20 @@ class Poisson(Family):
         return cls(int(upper[0]), **options)
 
     @property
-    def bounds(self) -> tuple[tuple[float, float], ...]:
-        """0 and upper."""
-        return ((0.0, float(self.upper)),)
+    def span(self) -> tuple[float, float]:
+        """0 and the largest count."""
+        return 0.0, float(self.upper)
 
     @property
     def lattice(self) -> int:
         """Records are whole."""
         return self.upper
 
-    def scales(self) -> tuple[float, ...]:
-        """The largest count."""
-        return (float(self.upper),)
-
     def scaled_statistics(self, records: Real[Array, "n 1"]) -> Float[Array, "n 1"]:
         """Records, rounded, over the largest; NaN is half the largest, rounded down."""
         records = records.astype(float)
         records = jnp.where(jnp.isnan(records), self.upper // 2, records)
         return jnp.round(jnp.clip(records, 0, self.upper)) / self.upper
-
-    def diameter(self, scaled: bool = False) -> Bound:
-        """From 0 to the largest count."""
-        return Bound(1.0 if scaled else float(self.upper))
-
-    def radius(self, scaled: bool = False) -> Bound:
-        """The largest count."""
-        return self.diameter(scaled)
-
-    def project(
-        self, total: Real[Array, "*batch m"], n: Scalar
-    ) -> tuple[Float[Array, "*batch m"], Float[Array, ""]]:
-        """A sum within [0, upper n]."""
-        return clip_sum(total, n, 0, self.upper)
 
     def prior(self) -> GammaParameters:
         """Exponential with mean `upper` / 2."""
@@ -110,6 +95,22 @@ class Poisson(Family):
             prior.shape + total[..., 0].astype(float),
             prior.rate + jnp.asarray(n, float),
         )
+
+    def log_total(
+        self, prior: GammaParameters, total: Float[Array, " m"], n: Float[Array, ""]
+    ) -> Float[Array, ""]:
+        """Negative binomial."""
+        count, (shape, rate) = total[0], prior
+        value = (
+            log_gamma_ratio(count, shape, jnp.ones(()))
+            - count * jnp.log1p(rate / n)
+            - shape * jnp.log(rate + n)
+        )
+        return jnp.where(count >= 0, value, -jnp.inf)
+
+    def predictive(self, parameters: GammaParameters) -> dist.Distribution:
+        """The law of one record, the rate integrated out: negative binomial."""
+        return dist.GammaPoisson(*parameters)
 
     def natural(
         self, points: Float[np.ndarray, "j p"]

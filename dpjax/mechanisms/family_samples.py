@@ -26,9 +26,7 @@ from dpjax.families import (
     LinearRegression,
     MultivariateGaussian,
     Truncation,
-    regression_line as line,
 )
-from dpjax.families.conjugate_gaussian import NormalInverseWishartPosterior
 from dpjax.mechanisms.base import Mechanism
 from dpjax.privacy import REPLACE_ONE, Adjacency, Epsilon, PureDP, exact_epsilon
 from dpjax.statistics import Sufficient
@@ -147,7 +145,7 @@ class GaussianSample(_FamilySample):
         """Draw the mean, and below it the covariance: d + 1 rows."""
         typed_key(key=key)
         parameters = self._tempered(exact, self.family.prior())
-        posterior = NormalInverseWishartPosterior(self.family, parameters)
+        posterior = self.family.posterior(parameters)
 
         def draw(state: tuple[Key, Sample]) -> tuple[Key, Sample]:
             key_next, key_draw = jr.split(state[0])
@@ -247,7 +245,7 @@ class RegressionSample(_FamilySample):
         self, weights: Float[Array, " p"], features: Real[ArrayLike, "n f"]
     ) -> Float[Array, " n"]:
         """Expected targets under sampled weights."""
-        return line.design(self.family, features) @ weights + self.family.centre[-1]
+        return self.family.design(features) @ weights + self.family.centre[-1]
 
     def _limits(self) -> Truncation:
         noise = float(self.noise_precision)

@@ -78,7 +78,7 @@ MUTANTS = (
     Mutant(
         "NaN let through",
         "fixed-point sums: not mapped, nor clipped",
-        "families/base.py",
+        "families/bounds.py",
         "return jnp.where(jnp.isnan(scaled), 0, jnp.clip(scaled, -1, 1))",
         "return scaled",
         (

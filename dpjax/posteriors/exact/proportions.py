@@ -161,11 +161,7 @@ def proportions_posterior(
     """
     family = check_proportions(released).family
     prior = family.prior() if prior is None else prior
-    if prior is None or not isinstance(prior, family.priors):
-        raise ValueError(
-            f"`prior` must be of type {family.priors[0].__name__} for the "
-            f"{family.name} family, got {type(prior).__name__}."
-        )
+    family.law_of(prior)
     positive(**prior._asdict(), tolerance=tolerance)
     alpha, levels = jnp.asarray(prior.concentration, float), max(2, family.dimension)
     if alpha.shape != (levels,):

@@ -1,7 +1,7 @@
-"""Posteriors of exponential families that know about the noise of their release.
+"""Noise-aware posteriors of exponential families.
 
-Hidden exact totals are walked over, with the parameters integrated out, and the
-posterior is a mixture of conjugate ones, one a drawn total.
+Markov chains draw the hidden exact total, with the parameters integrated out. The
+posterior is a mixture of conjugate ones, one for each drawn total.
 """
 
 __all__ = ["NoiseAwareFamilyPosterior", "family_posterior"]
@@ -23,12 +23,16 @@ from dpjax._checks import typed_key, whole
 from dpjax._types import Key
 from dpjax.data.columns import Table
 from dpjax.families import Family
-from dpjax.families.conjugate import ConjugatePosterior, with_parameters
-from dpjax.families.conjugate_base import Values, host, probability
+from dpjax.families.conjugate_base import (
+    ConjugatePosterior,
+    Values,
+    host,
+    probability,
+)
 from dpjax.families.marginal_laws import HostArray, mixture_quantile
 from dpjax.noise.keys import study_key
 from dpjax.posteriors.base import FamilyPosterior
-from dpjax.posteriors.families.family_inference import infer
+from dpjax.posteriors.families.total_walk import infer
 from dpjax.posteriors.priors import updated_prior
 from dpjax.releases.released import Released
 
@@ -38,19 +42,19 @@ _MOST_COMPONENTS = 1000  # of the mixtures whose quantiles are searched for
 class NoiseAwareFamilyPosterior(FamilyPosterior):
     """The law of a family's parameters given noisy sufficient statistics.
 
-    A mixture of conjugate posteriors, one a drawn total: that is more precise than
-    draws of the parameters, which `sample` makes.
+    A mixture of conjugate posteriors, one for each drawn total. Its summaries are more
+    precise than those of draws of the parameters, which `sample` makes.
 
     Args:
         family: the exponential family; static.
-        released: what it is the posterior of.
+        released: the noisy statistics.
         prior: conjugate parameters.
-        parameters: of the conjugate posterior of every drawn total; chains, then draws
-            on the first axes.
+        parameters: those of the conjugate posterior of every drawn total, with chains
+            and draws on the first axes.
         totals: drawn totals of the statistic, in natural units, (chains, draws, m).
-        n: their numbers of records, (chains, draws).
-        accepted: by chain and kind of step, the share that was accepted.
-        warmup: sweeps a chain that were thrown away; static.
+        n: drawn numbers of records, (chains, draws).
+        accepted: share of accepted steps by chain and kind of step.
+        warmup: discarded sweeps of each chain; static.
 
     Privacy:
         Post-processing of the release: costs nothing more.
@@ -67,17 +71,21 @@ class NoiseAwareFamilyPosterior(FamilyPosterior):
 
     @property
     def method(self) -> str:
-        """Metropolis chains over hidden totals, nothing clipped or rounded."""
+        """Metropolis chains over hidden totals."""
         return "hidden-totals"
 
     def mean(self) -> Values:
         """Expected parameters."""
-        return jax.tree.map(_average, self._moments()[0])
+        return jax.tree.map(_average, _moments(self.family, self.parameters)[0])
 
     def variance(self) -> Values:
-        """Variance of every parameter on its own: within draws, and between them."""
-        between, within = self._moments()
-        return jax.tree.map(lambda b, w: _average(w) + _spread(b), between, within)
+        """Variance of every parameter: expected conditional one, plus that of means."""
+        between, within = _moments(self.family, self.parameters)
+
+        def total(between, within):
+            return _average(within) + between.var(axis=(0, 1))
+
+        return jax.tree.map(total, between, within)
 
     def quantile(self, q: float) -> HostArray | dict[str, HostArray]:
         """The q-quantile of every parameter on its own, for q between 0 and 1.
@@ -88,7 +96,7 @@ class NoiseAwareFamilyPosterior(FamilyPosterior):
             ValueError: if `q` is not between 0 and 1.
         """
         probability(q=q)
-        laws = self._law(self._rows).marginals()
+        laws = self.family.posterior(self._rows).marginals()
         values = {name: mixture_quantile(law, q) for name, law in laws.items()}
         return values.get("", values)
 
@@ -101,7 +109,7 @@ class NoiseAwareFamilyPosterior(FamilyPosterior):
         rows = jax.tree.map(lambda x: x[chosen], self._rows)
 
         def draw(key, parameters):
-            return self._law(parameters).sample(key)
+            return self.family.posterior(parameters).sample(key)
 
         values = jax.vmap(draw)(jr.split(key_law, size), rows)
         return jax.tree.map(lambda x: x.reshape(shape + x.shape[1:]), values)
@@ -112,13 +120,13 @@ class NoiseAwareFamilyPosterior(FamilyPosterior):
         return logsumexp(each, axis=(0, 1)) - np.log(self.n.size)
 
     def diagnostics(self) -> dict[str, Any]:
-        """Whether the walks agree: "r_hat" (split; near 1) and "effective" draws.
+        """Convergence of the chains: split "r_hat" (near 1) and "effective" draws.
 
         Both are of the conditional expectations that `mean` averages, by parameter;
-        "accepted" is the smallest share of steps that any kind had accepted. Needs
-        JAX's default promotion of types, for it is NumPyro's; on the host.
+        "accepted" is the smallest share of accepted steps of any kind. NumPyro computes
+        them on the host, and needs JAX's default promotion of types.
         """
-        means = jax.tree.map(np.asarray, self._moments()[0])
+        means = jax.tree.map(np.asarray, _moments(self.family, self.parameters)[0])
         return {
             "r_hat": jax.tree.map(split_gelman_rubin, means),
             "effective": jax.tree.map(effective_sample_size, means),
@@ -136,9 +144,9 @@ class NoiseAwareFamilyPosterior(FamilyPosterior):
     def interval(
         self, features: Real[ArrayLike, "n f"], level: float = 0.95
     ) -> tuple[HostArray, HostArray]:
-        """Between what a new target is with probability `level`; on the host.
+        """Ends of the central interval of a new target; on the host.
 
-        Each side is missed equally often. Of at most 1000 of the drawn totals.
+        At most 1000 of the drawn totals are used.
 
         Raises:
             ValueError: if `level` is not between 0 and 1, or the family is no
@@ -148,8 +156,10 @@ class NoiseAwareFamilyPosterior(FamilyPosterior):
         step = -(-self.n.size // _MOST_COMPONENTS)
         rows = jax.tree.map(lambda x: x[::step], self._rows)
 
-        laws = jax.vmap(lambda row: self._law(row).target_law(features))(rows)
-        law = jax.tree.map(lambda x: host(x)[0], laws)
+        def target_law(row):
+            return self.family.posterior(row).target_law(features)
+
+        law = jax.tree.map(lambda x: host(x)[0], jax.vmap(target_law)(rows))
         low, high = (1 - level) / 2, (1 + level) / 2
         return mixture_quantile(law, low), mixture_quantile(law, high)
 
@@ -158,9 +168,9 @@ class NoiseAwareFamilyPosterior(FamilyPosterior):
     ) -> "NoiseAwareFamilyPosterior":
         """The posterior from the same release and more records.
 
-        Their statistics are added to the prior, and all is inferred again with as many
-        chains and sweeps: what the records say changes what the hidden total may be.
-        Without a key they take a fixed one, as `dpjax.posterior` does.
+        Their statistics are added to the prior, and as many chains and sweeps run
+        again, because the records change the law of the hidden total. Without a key
+        they take a fixed one, as `dpjax.posterior` does.
         """
         key = study_key(0) if key is None else key
         prior = updated_prior(self.released, self.prior, records)
@@ -171,18 +181,12 @@ class NoiseAwareFamilyPosterior(FamilyPosterior):
     @property
     def _rows(self) -> Any:
         """Conjugate parameters with all draws on one axis."""
-        return jax.tree.map(_flat, self.parameters)
-
-    def _moments(self) -> tuple[Any, Any]:
-        """Means and variances of every conjugate posterior, (chains, draws, …)."""
-        return _moments(self.family, self.parameters)
+        return jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), self.parameters)
 
     def _each(self, ask: Callable[[ConjugatePosterior], Any]) -> Any:
-        """What every conjugate posterior answers, (chains, draws, …)."""
-        return jax.vmap(jax.vmap(lambda p: ask(self._law(p))))(self.parameters)
-
-    def _law(self, parameters: Any) -> ConjugatePosterior:
-        return with_parameters(self.family, parameters)
+        """Answers of every conjugate posterior, (chains, draws, …)."""
+        answer = jax.vmap(jax.vmap(lambda row: ask(self.family.posterior(row))))
+        return answer(self.parameters)
 
 
 def family_posterior(
@@ -196,36 +200,34 @@ def family_posterior(
 ) -> NoiseAwareFamilyPosterior:
     """The posterior of a family's parameters, given noisy sufficient statistics.
 
-    The exact total t is hidden: each chain walks over t (and n, where that is private,
-    with a flat prior) by Metropolis steps with p(t) p(release | t) as target. p(t) is
-    the exact law of a total under the conjugate prior, so no normal approximation is
-    made of it; of a regression it is exact given the features, whose second moments
-    have a weak normal-Wishart law. Totals out of reach of records within the bounds
-    are never visited, so that nothing is clamped or projected.
+    The exact total t is hidden: each chain walks over t (and n, with a flat prior,
+    where that is private) by Metropolis steps with target p(t) p(release | t). p(t) is
+    the exact law of a total under the conjugate prior, not a normal approximation; for
+    a regression it is exact given the features, whose second moments have a weak
+    normal-Wishart law. Totals that no records within the bounds have are never visited.
 
-    Assumed, as by the conjugate posterior: records follow the family, few of them are
-    beyond the bounds, where they are clipped (which moves the total by what is cut off,
-    whatever the noise), and rounding to the grid, by at most half a unit a record, is
-    small beside the noise. Counts are whole; n of a Poisson release under add-remove
-    is taken to be any real number.
+    It assumes, as the conjugate posterior does, that records follow the family, that
+    few are clipped to the bounds (which moves the total whatever the noise), and that
+    rounding to the grid, by at most half a unit per record, is small beside the noise.
+    Counts are whole; n of a Poisson release under add-remove may be any real number.
 
     Args:
         key: typed.
         released: of `dpjax.statistics.Sufficient`, by a mechanism with a law for its
             output. Stacked releases: `vmap` over them.
         prior: the family's conjugate parameters; None: `family.vague_prior()`.
-        chains: independent walks.
-        warmup: sweeps a walk that fit the lengths of steps, and are thrown away.
-        draws: sweeps a walk that are kept.
+        chains: number of independent walks.
+        warmup: discarded sweeps of each walk, which fit the lengths of steps.
+        draws: sweeps of each walk that are kept.
 
     Privacy:
         Post-processing: costs nothing more, and may be repeated with other priors.
 
     Raises:
-        ValueError: if the mechanism has no law for its output, the release is of
-            something else than an exponential family, the prior is of another family
-            or not positive, n is too small for a law of its total (columns + 1 where
-            products are summed), or a number of chains or sweeps is not positive.
+        ValueError: if the mechanism has no law for its output, the release is not of an
+            exponential family with a law for its total, the prior is of another family
+            or not positive, n is too small for that law (columns + 1 where products
+            are summed), or a number of chains or sweeps is not positive.
 
     Reference:
         Bernstein & Sheldon (NeurIPS 2018 and 2019) for the question, and for Gibbs
@@ -240,23 +242,17 @@ def family_posterior(
 
 @partial(jax.jit, static_argnames="family")
 def _moments(family: Family, parameters: Any) -> tuple[Any, Any]:
-    """In one program: one by one, operations would compile for as long as the walk."""
+    """Mean and variance of every conjugate posterior, (chains, draws, …).
+
+    In one program: operations one by one would take as long to compile as the walk.
+    """
 
     def moments(parameters):
-        law = with_parameters(family, parameters)
+        law = family.posterior(parameters)
         return law.mean(), law.variance()
 
     return jax.vmap(jax.vmap(moments))(parameters)
 
 
-def _flat(values: Array) -> Array:
-    """Chains and draws on one axis."""
-    return values.reshape((-1, *values.shape[2:]))
-
-
 def _average(values: Array) -> Array:
     return values.mean(axis=(0, 1))
-
-
-def _spread(values: Array) -> Array:
-    return values.var(axis=(0, 1))

@@ -1,10 +1,9 @@
-"""A Metropolis walk over the exact statistics behind a release.
+"""Metropolis walks over the exact statistics behind a release.
 
-Its target is p(total) p(release | total), the parameters integrated out; given a total
-these are conjugate. It needs no more of the mechanism than `log_prob`.
+Their target integrates the parameters out; given a total these are conjugate.
 """
 
-__all__ = ["Walk", "walk"]
+__all__ = ["check_family", "infer"]
 
 from typing import Any, NamedTuple
 
@@ -15,28 +14,89 @@ import jax.random as jr
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from dpjax._types import Key, Scalar
-from dpjax.mechanisms import MechanismWithLaw
-from dpjax.posteriors.families.total_moves import TotalMoves, nearest
-from dpjax.posteriors.families.totals import log_total
+from dpjax._types import Key
+from dpjax.families import Family
+from dpjax.families.total_law import FamilyWithLaw
+from dpjax.posteriors.families.hidden_total import HiddenTotal, nearest
+from dpjax.posteriors.laws import law_of
+from dpjax.releases.released import Released
+from dpjax.statistics import FamilyStatistic
 
 _WANTED = 0.44  # of one-dimensional steps that are accepted
 _Exact = Float[Array, " m"]
 _Scalar = Float[Array, ""]
 
 
-class Walk(NamedTuple):
-    """What a walk has seen, draws on the first axis.
+def infer(
+    key: Key, released: Released, prior: Any, chains: int, warmup: int, draws: int
+) -> tuple[Family, Any, tuple[Any, Array, Array, Array]]:
+    """The family, its prior as arrays, and what was drawn.
 
-    Args:
-        totals: of the statistic, in natural units.
-        n: numbers of records.
-        accepted: by kind of step, the share that was accepted.
+    That is the fields of `NoiseAwareFamilyPosterior` from `parameters` on.
+
+    Raises:
+        ValueError: see `dpjax.posteriors.family_posterior`.
     """
+    statistic, family = check_family(released)
+    prior = family.vague_prior() if prior is None else prior
+    prior = family.posterior(prior).parameters
+    _check_number(released, family.fewest)
+    noisy = released.values.astype(float)
+    hidden = HiddenTotal(noisy, law_of(released), released.n, prior, statistic, family)
+    return family, prior, _all_walks(key, hidden, chains, warmup, draws)
 
-    totals: Float[Array, "draws m"]
-    n: Float[Array, " draws"]
-    accepted: Float[Array, " kinds"]
+
+def check_family(released: Released) -> tuple[FamilyStatistic, FamilyWithLaw]:
+    """The statistic of a release that `family_posterior` is for, and its family.
+
+    Raises:
+        ValueError: if it is not, with the reason.
+    """
+    law_of(released)
+    statistic = released.statistic
+    if not isinstance(statistic, FamilyStatistic):
+        raise ValueError(
+            "`released` must be of the sufficient statistics of an exponential family, "
+            f"got {statistic.describe()['kind']}."
+        )
+    family = statistic.family
+    if not isinstance(family, FamilyWithLaw):
+        raise ValueError(
+            "`released` must be of a family with a law for its total, got "
+            f'{family.name}: use `posterior(…, method="plug-in")`.'
+        )
+    return statistic, family
+
+
+def _check_number(released: Released, fewest: int) -> None:
+    """Where n is public and not traced."""
+    try:
+        n = np.inf if released.n is None else np.asarray(released.n)
+    except jax.errors.TracerArrayConversionError:
+        return
+    if np.any(n < fewest):
+        raise ValueError(
+            f"`released` must be of at least {fewest} records, got {released.n}: their "
+            "total has no density, or the prior is all there is."
+        )
+
+
+@eqx.filter_jit
+def _all_walks(
+    key: Key, hidden: HiddenTotal, chains: int, warmup: int, draws: int
+) -> tuple[Any, Array, Array, Array]:
+    """All chains in one program, each from another distance to the release."""
+
+    def chain(key, share):
+        return _walk(key, hidden, share, warmup, draws)
+
+    shares = jnp.linspace(0.02, 0.3, chains)
+    totals, n, accepted = jax.vmap(chain)(jr.split(key, chains), shares)
+
+    def update(total, n):
+        return hidden.family.update(hidden.prior, total, n)
+
+    return jax.vmap(jax.vmap(update))(totals, n), totals, n, accepted
 
 
 class _State(NamedTuple):
@@ -45,108 +105,59 @@ class _State(NamedTuple):
     lengths: Float[Array, " kinds"]
 
 
-class _Target(eqx.Module):
-    """The law of the exact statistic, given the release."""
+def _walk(
+    key: Key, hidden: HiddenTotal, share: _Scalar, warmup: int, draws: int
+) -> tuple[Float[Array, "draws m"], Float[Array, " draws"], Float[Array, " kinds"]]:
+    """One chain: totals, numbers of records, and the share accepted by kind of step.
 
-    noisy: _Exact
-    mechanism: MechanismWithLaw
-    n: Scalar | None
-    prior: Any
-    moves: TotalMoves = eqx.field(static=True)
-
-    def decode(self, exact: _Exact) -> tuple[Float[Array, " k"], _Scalar]:
-        return self.moves.statistic.decode(exact, self.n)
-
-    def log_density(self, exact: _Exact) -> _Scalar:
-        statistic = self.moves.statistic
-        total, n = self.decode(exact)
-        in_units = exact / statistic.steps
-        slack = 1 + 4 * float(jnp.finfo(exact.dtype).eps)
-        possible = jnp.all(jnp.abs(in_units) <= n * slack) & (n >= self.moves.fewest)
-        law = log_total(statistic.family, self.prior, total, n)
-        noise = self.mechanism.log_prob(self.noisy, exact).sum()
-        return jnp.where(possible, law + noise, -jnp.inf)
-
-    def noise_scale(self) -> _Exact:
-        """Of each number's noise: how far until it is e times less likely."""
-        here = self.mechanism.log_prob(self.noisy, self.noisy)
-        return 1 / (here - self.mechanism.log_prob(self.noisy, self.noisy + 1))
-
-
-def walk(
-    key: Key,
-    noisy: _Exact,
-    mechanism: MechanismWithLaw,
-    n: Scalar | None,
-    prior: Any,
-    share: _Scalar,
-    *,
-    moves: TotalMoves,
-    warmup: int,
-    draws: int,
-) -> Walk:
-    """One chain; step lengths are fitted in the warm-up, then fixed.
-
-    A sweep tries every kind of step once, in a fixed order.
-
-    Args:
-        key: typed.
-        noisy: what was released, as floats.
-        mechanism: with a law for its output.
-        n: number of records, where it is public.
-        prior: conjugate parameters, arrays.
-        share: between 0 and 1: how far to start from the release.
-        moves: the kinds of steps; static.
-        warmup: sweeps that are thrown away, at least 1.
-        draws: sweeps that are kept.
+    Step lengths are fitted in the warm-up, then fixed. A sweep tries every kind of step
+    once, in a fixed order.
     """
-    target = _Target(noisy, mechanism, n, prior, moves)
-    start = moves.start(noisy, n, share)
-    state = _State(start, target.log_density(start), _first_lengths(target))
+    start = hidden.start(share)
+    state = _State(start, hidden.log_density(start), _first_lengths(hidden))
 
     def sweep(carried, gain):
         key, state = carried
         key, key_now = jr.split(key)
-        state, (accepted, is_walk) = _sweep(key_now, target, state)
+        state, (accepted, is_walk) = _sweep(key_now, hidden, state)
         change = jnp.where(is_walk, gain * (accepted - _WANTED), 0)
         state = state._replace(lengths=state.lengths * jnp.exp(change))
-        return (key, state), (*target.decode(state.exact), accepted)
+        return (key, state), (*hidden.decode(state.exact), accepted)
 
     # One scan, so that there is one program: no gain once the warm-up is over
     index = jnp.arange(warmup + draws).astype(float)
     gains = jnp.where(index < warmup, (1 + index / 10) ** -0.6, 0)
     _, seen = jax.lax.scan(sweep, (key, state), gains)
     totals, counts, accepted = (x[warmup:] for x in seen)
-    return Walk(totals, counts, accepted.mean(axis=0))
+    return totals, counts, accepted.mean(axis=0)
 
 
-def _first_lengths(target: _Target) -> Float[Array, " kinds"]:
-    """Noise scales; of maps of columns, relative to what a column adds up to."""
-    moves, scale = target.moves, target.noise_scale()
-    n = moves.statistic.decode(target.noisy, target.n)[1]
-    whole = moves.statistic.steps * jnp.maximum(n, 1)
+def _first_lengths(hidden: HiddenTotal) -> Float[Array, " kinds"]:
+    """Noise scales; for maps, relative to the largest possible number."""
+    scale = hidden.noise_scale()
+    n = hidden.decode(hidden.noisy)[1]
+    whole = hidden.statistic.steps * jnp.maximum(n, 1)
     maps = jnp.minimum(4 * scale.max() / whole, 1)
     return jnp.concatenate(
-        [scale, jnp.full(moves.number - len(scale), maps, scale.dtype)]
+        [scale, jnp.full(hidden.kinds - len(scale), maps, scale.dtype)]
     )
 
 
-def _sweep(key: Key, target: _Target, state: _State) -> tuple[_State, Any]:
+def _sweep(key: Key, hidden: HiddenTotal, state: _State) -> tuple[_State, Any]:
     """Every kind of step once."""
-    moves = target.moves
     # One draw site, for each is a second of compilation; the last row is for `shift`
-    uniforms = jr.uniform(key, (moves.number + 1, 3), minval=1e-7)
-    partners = max(moves.statistic.length - 1, 1)
+    uniforms = jr.uniform(key, (hidden.kinds + 1, 3), minval=1e-7)
+    partners = max(hidden.statistic.length - 1, 1)
     shift = 1 + jnp.floor(uniforms[-1, 0] * partners).astype(int)
-    scale = target.noise_scale()
+    scale = hidden.noise_scale()
 
     def step(state, kind_and_uniforms):
         kind, uniform = kind_and_uniforms
         length = state.lengths[kind]
         exact, correction, is_walk = _propose(
-            target, scale, state.exact, kind, length, shift, uniform
+            hidden, scale, state.exact, kind, length, shift, uniform
         )
-        log_density = target.log_density(exact)
+        log_density = hidden.log_density(exact)
         gain = log_density - state.log_density + correction
         accepted = jnp.log(uniform[1]) < gain
         exact = jnp.where(accepted, exact, state.exact)
@@ -154,11 +165,11 @@ def _sweep(key: Key, target: _Target, state: _State) -> tuple[_State, Any]:
         state = state._replace(exact=exact, log_density=log_density)
         return state, (accepted.astype(float), is_walk)
 
-    return jax.lax.scan(step, state, (jnp.arange(moves.number), uniforms[:-1]))
+    return jax.lax.scan(step, state, (jnp.arange(hidden.kinds), uniforms[:-1]))
 
 
 def _propose(
-    target: _Target,
+    hidden: HiddenTotal,
     scale: _Exact,
     exact: _Exact,
     kind: Int[Array, ""],
@@ -166,31 +177,29 @@ def _propose(
     shift: Int[Array, ""],
     uniform: Float[Array, "3"],
 ) -> tuple[_Exact, _Scalar, Array]:
-    """Another statistic, what to add to the log-ratio, and whether it is a step.
+    """Another statistic, a term of the log-ratio, and whether it is a random walk.
 
-    Half of the numbers are not steps, but the release plus fresh noise: where the prior
-    is weak that is nearly a draw from the posterior.
+    Half of the proposals of a number are not random-walk steps but the release plus
+    fresh noise: where the prior is weak that is nearly a draw from the posterior.
     """
-    moves = target.moves
     half = uniform[0] - 0.5
     variate = -jnp.sign(half) * jnp.log1p(-2 * jnp.abs(half))
     is_number = kind < len(exact)
     place = jnp.minimum(kind, len(exact) - 1)
-    spacing = jnp.asarray(moves.spacing)[place]
-    along = moves.along(place, shift)
+    spacing = jnp.asarray(hidden.spacing)[place]
+    along = hidden.along(place, shift)
     stepped = exact + nearest(length * variate, spacing) * along
-    if moves.paired:
+    if hidden.paired:
         return stepped, jnp.zeros(()), jnp.asarray(True)
-    middle = nearest(target.noisy[place], spacing)
+    middle = nearest(hidden.noisy[place], spacing)
     fresh = middle + nearest(scale[place] * variate, spacing)
     correction = _log_fresh(exact[place] - middle, scale[place], spacing)
     correction = correction - _log_fresh(fresh - middle, scale[place], spacing)
     refreshed = exact + (fresh - exact[place]) * along
     is_walk = (uniform[2] < 0.5) | ~is_number
     proposed = jnp.where(is_walk, stepped, refreshed)
-    if moves.has_products:
-        n = target.decode(exact)[1]
-        mapped, volume = moves.mapped(kind, length * variate, exact, n)
+    if hidden.family.maps:
+        mapped, volume = hidden.mapped(kind, length * variate, exact)
         proposed = jnp.where(is_number, proposed, mapped)
         correction = jnp.where(is_walk, jnp.where(is_number, 0, volume), correction)
     else:

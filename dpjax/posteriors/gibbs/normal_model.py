@@ -1,7 +1,7 @@
-"""A NumPyro model of a release whose hidden statistic is taken for normal.
+"""A NumPyro model of a release with a normal approximation of the hidden statistic.
 
-For many records, of which a Gibbs sweep visits each: here a step costs the same
-whatever their number. The result names the approximation.
+It is for many records: a step costs the same whatever their number, while a Gibbs sweep
+visits each. The result names the approximation.
 """
 
 __all__ = ["check_normal", "normal_model", "normal_posterior"]
@@ -23,7 +23,6 @@ from numpyro.infer import MCMC, NUTS
 
 from dpjax._checks import typed_key, whole
 from dpjax._types import Key
-from dpjax.data.bayes_net import BayesNet
 from dpjax.posteriors.gibbs.chain_posterior import ChainPosterior, ChainSampler
 from dpjax.posteriors.gibbs.latent_records import highest_total, law_scale
 from dpjax.posteriors.laws import law_of
@@ -40,9 +39,9 @@ def normal_model(released: Released, prior: Prior = 1.0) -> Callable[[], None]:
     r"""A NumPyro model of the parameters behind a noisy release.
 
     Counts of the joint states, with probabilities p, are multinomial; the statistic S
-    of them is taken for normal, with exactly its mean $n S p$ and covariance
-    $n S (\mathrm{diag}(p) - p p^T) S^T$. That is good where the expected counts behind
-    each released number are large, and allows negative ones where they are small.
+    of them is approximated as normal, with its exact mean $n S p$ and covariance
+    $n S (\mathrm{diag}(p) - p p^T) S^T$. That is accurate where the expected counts
+    behind each released number are large; small ones may be negative in the model.
     Laplace noise of scale b is normal with a variance of its own, $2 b^2$ times an
     exponential variable. So the release is normal given tables and variances, and the
     statistic, which would be hard to move along with the tables, is integrated out.
@@ -65,7 +64,8 @@ def normal_model(released: Released, prior: Prior = 1.0) -> Callable[[], None]:
             for a network.
     """
     check_normal(released)
-    net, states = released.net, _joint_states(released.net)
+    net = released.net
+    states = np.array(list(itertools.product(*map(range, net.sizes))), np.int32)
     parts = _contributions(released.counted, states)
     concentration = jnp.broadcast_to(flat_prior(net, prior), (net.layout.length,))
 
@@ -86,7 +86,7 @@ def normal_model(released: Released, prior: Prior = 1.0) -> Callable[[], None]:
 
 
 def check_normal(released: Released) -> None:
-    """Whether `normal_posterior` is for releases of this kind.
+    """Check that `normal_posterior` is for releases of this kind.
 
     Raises:
         ValueError: if it is not, with the reason.
@@ -170,16 +170,11 @@ def _run(
         return chain.get_samples(), chain.get_extra_fields()["diverging"]
 
     draws, diverging = jax.vmap(one_chain)(jr.split(key, chains))
-    reports = {"divergences": diverging.sum(axis=1)}
-    return reports, draws["theta"], draws["n"]
-
-
-def _joint_states(net: BayesNet) -> np.ndarray:
-    return np.array(list(itertools.product(*map(range, net.sizes))), np.int32)
+    return {"divergences": diverging.sum(axis=1)}, draws["theta"], draws["n"]
 
 
 def _contributions(statistic: TableStatistic, states: np.ndarray) -> np.ndarray:
-    """What one record of each state adds to the statistic: constants of the model."""
+    """The statistic of one record of each state: constants of the model."""
     with jax.ensure_compile_time_eval():
         measure = jax.jit(lambda record: statistic.measure(record[None]))
         return np.asarray(jax.vmap(measure)(states), np.float32)

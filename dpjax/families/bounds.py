@@ -1,0 +1,105 @@
+"""Public bounds of records, and families whose statistic is one bounded number."""
+
+__all__ = ["SumFamily", "interval", "intervals", "standardise"]
+
+import abc
+import math
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, ArrayLike, Float, Real
+
+from dpjax._types import Scalar
+from dpjax.families.base import Bound
+from dpjax.families.total_law import FamilyWithLaw
+
+_NARROWEST, _WIDEST = 1e-12, 1e12  # so that squares and sums stay within float32
+_STEPS = 1024  # that the floats in an interval must at least resolve
+
+
+class SumFamily(FamilyWithLaw):
+    """A family whose statistic is one number of a record, at least 0."""
+
+    @property
+    @abc.abstractmethod
+    def span(self) -> tuple[float, float]:
+        """The least and the largest statistic of a record."""
+
+    @property
+    def bounds(self) -> tuple[tuple[float, float], ...]:
+        """Least and most of the only column, which is the statistic."""
+        return (self.span,)
+
+    def scales(self) -> tuple[float, ...]:
+        """The largest statistic."""
+        return (self.span[1],)
+
+    def diameter(self, scaled: bool = False) -> Bound:
+        """From the least to the largest statistic."""
+        least, most = self.span
+        return Bound((most - least) / (most if scaled else 1))
+
+    def radius(self, scaled: bool = False) -> Bound:
+        """The largest statistic."""
+        return Bound(1.0 if scaled else self.span[1])
+
+    def project(
+        self, total: Real[Array, "*batch m"], n: Scalar
+    ) -> tuple[Float[Array, "*batch m"], Float[Array, ""]]:
+        """A sum of n statistics within `span`."""
+        n, (least, most) = jnp.maximum(jnp.asarray(n, float), 0), self.span
+        return jnp.clip(total.astype(float), least * n, most * n), n
+
+
+def interval(lower: Any, upper: Any) -> tuple[float, float]:
+    """The bounds as floats.
+
+    Raises:
+        ValueError: if they are missing, crossed, or not to be squared in float32.
+    """
+    try:
+        lower, upper = float(lower), float(upper)
+    except (TypeError, ValueError):
+        lower = upper = math.nan
+    if not _NARROWEST <= upper - lower <= _WIDEST or max(-lower, upper) > _WIDEST:
+        raise ValueError(
+            "`lower` and `upper` must be public bounds, the lower below the upper, "
+            f"within ±{_WIDEST:.0e} and at least {_NARROWEST:.0e} apart, got {lower} "
+            f"and {upper}."
+        )
+    return lower, upper
+
+
+def intervals(
+    lower: tuple[float | int, ...], upper: tuple[float | int, ...]
+) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """The bounds of several columns as floats.
+
+    Raises:
+        ValueError: if there are none, or not as many below as above, or as `interval`.
+    """
+    if not len(lower) == len(upper) > 0:
+        raise ValueError(
+            "`lower` and `upper` must be as long as each other, a bound a column, got "
+            f"{len(lower)} and {len(upper)}."
+        )
+    low, high = zip(*map(interval, lower, upper), strict=True)
+    return low, high
+
+
+def standardise(
+    records: Real[ArrayLike, "n d"], centres: Any, scales: Any
+) -> Float[Array, "n d"]:
+    """(x - centre) / scale within [-1, 1], and 0 for NaN; whatever the records hold."""
+    records = jnp.asarray(records).astype(float)
+    centres, scales = np.asarray(centres), np.asarray(scales)
+    spacing = np.finfo(records.dtype).eps * (np.abs(centres) + scales)
+    if np.any(spacing * _STEPS > scales):
+        raise ValueError(
+            "`records` must be in double precision (jax_enable_x64) for bounds so near "
+            "to each other and so far from 0: or subtract a public constant."
+        )
+    shifted = records - jnp.asarray(centres, records.dtype)[None, :]
+    scaled = shifted / jnp.asarray(scales, records.dtype)[None, :]
+    return jnp.where(jnp.isnan(scaled), 0, jnp.clip(scaled, -1, 1))

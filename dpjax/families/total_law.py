@@ -1,0 +1,75 @@
+"""Families that know the law of an exact total, before any release.
+
+With the parameters integrated out: beta-binomial, Dirichlet-multinomial and so on. It
+is exact for records of the model; clipping and rounding of records are no part of it.
+"""
+
+__all__ = ["FamilyWithLaw"]
+
+import abc
+from typing import Any
+
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from dpjax.families.base import Family
+
+
+class FamilyWithLaw(Family):
+    """An exponential family with a law for the exact total of its statistic.
+
+    That is what `dpjax.posteriors.family_posterior` needs. Besides the law itself, its
+    Markov chains ask where to start and, of statistics whose components constrain each
+    other, how a possible total can move to another.
+    """
+
+    @abc.abstractmethod
+    def log_total(
+        self,
+        prior: Any,
+        total: Float[Array, " m"],
+        n: Float[Array, ""],
+    ) -> Float[Array, ""]:
+        """Log-density of a total of n records, up to a constant.
+
+        Args:
+            prior: conjugate parameters, arrays of floats.
+            total: in natural units.
+            n: number of records, > 0; the constant is the same for every n.
+
+        Returns:
+            The log-density; minus infinity or NaN if the total is not possible.
+        """
+
+    @property
+    def fewest(self) -> int:
+        """The least number of records whose total has a density."""
+        return 1
+
+    @property
+    def middle(self) -> np.ndarray:
+        """Expected scaled statistic in a data set that is far from all limits."""
+        share = 1 / self.dimension if self.complement is None else 0.5
+        return np.full(self.dimension, share)
+
+    @property
+    def maps(self) -> int:
+        """Number of kinds of maps between possible totals: see `mapped`."""
+        return 0
+
+    def mapped(
+        self,
+        kind: Int[Array, ""],
+        amount: Float[Array, ""],
+        scaled: Float[Array, " m"],
+        n: Float[Array, ""],
+    ) -> tuple[Float[Array, " m"], Float[Array, ""]]:
+        """A scaled total as if all records were mapped, and the log of the Jacobian.
+
+        Args:
+            kind: from 0 to `maps` - 1; traced.
+            amount: how far the map is from the identity.
+            scaled: the total over `scales`.
+            n: number of records.
+        """
+        raise NotImplementedError(f"The {self.name} family has no maps.")

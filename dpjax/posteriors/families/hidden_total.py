@@ -1,0 +1,148 @@
+"""The exact total behind a release: its law, and Metropolis steps between its values.
+
+A step changes one measured number, or, of counts that sum to n, moves some from one
+level to another. A family may have further ones, which keep to what is possible.
+"""
+
+__all__ = ["HiddenTotal", "nearest"]
+
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from dpjax._types import Scalar
+from dpjax.families.total_law import FamilyWithLaw
+from dpjax.mechanisms import MechanismWithLaw
+from dpjax.privacy import REPLACE_ONE
+from dpjax.statistics import FamilyStatistic
+
+_Exact = Float[Array, " m"]
+_Scalar = Float[Array, ""]
+
+
+class HiddenTotal(eqx.Module):
+    """The exact statistic of records whose noisy statistic is known.
+
+    Its law is p(total) p(release | total), the parameters integrated out. It needs no
+    more of the mechanism than `log_prob`.
+
+    Args:
+        noisy: what was released, as floats.
+        mechanism: with a law for its output.
+        n: number of records, where it is public.
+        prior: conjugate parameters, arrays.
+        statistic: of an exponential family; static.
+        family: that family; static.
+    """
+
+    noisy: _Exact
+    mechanism: MechanismWithLaw
+    n: Scalar | None
+    prior: Any
+    statistic: FamilyStatistic = eqx.field(static=True)
+    family: FamilyWithLaw = eqx.field(static=True)
+
+    def decode(self, exact: _Exact) -> tuple[Float[Array, " k"], _Scalar]:
+        """The total in natural units, and the number of records."""
+        return self.statistic.decode(exact, self.n)
+
+    def encode(self, scaled: Float[Array, " k"], n: _Scalar) -> _Exact:
+        """The exact numbers for a scaled total of n records."""
+        if self.statistic.length > len(scaled):
+            rest = n - scaled[self.family.complement]
+            scaled = jnp.concatenate([scaled, rest[None]])
+        return scaled * self.statistic.steps
+
+    def log_density(self, exact: _Exact) -> _Scalar:
+        """Up to a constant; minus infinity where no records have this total."""
+        total, n = self.decode(exact)
+        in_units = exact / self.statistic.steps
+        slack = 1 + 4 * float(jnp.finfo(exact.dtype).eps)
+        possible = jnp.all(jnp.abs(in_units) <= n * slack) & (n >= self.family.fewest)
+        law = self.family.log_total(self.prior, total, n)
+        law = jnp.where(jnp.isnan(law), -jnp.inf, law)
+        noise = self.mechanism.log_prob(self.noisy, exact).sum()
+        return jnp.where(possible, law + noise, -jnp.inf)
+
+    def noise_scale(self) -> _Exact:
+        """Distance over which the noise of each number becomes e times less likely."""
+        here = self.mechanism.log_prob(self.noisy, self.noisy)
+        return 1 / (here - self.mechanism.log_prob(self.noisy, self.noisy + 1))
+
+    @property
+    def kinds(self) -> int:
+        """Number of kinds of steps: numbers measured, then maps of the family."""
+        return self.statistic.length + self.family.maps
+
+    @property
+    def paired(self) -> bool:
+        """Whether counts sum to a public n, so that steps change two at once."""
+        public = self.statistic.adjacency == REPLACE_ONE
+        return self.family.complement is None and public
+
+    @property
+    def spacing(self) -> np.ndarray:
+        """Lattice step of each measured number; 0 if it is treated as continuous.
+
+        The number that measures n (see `Sufficient`) is on a lattice only if the
+        total's lattice is of whole units.
+        """
+        lattice, units = self.family.lattice, self.statistic.steps
+        spacing = np.zeros(self.statistic.length)
+        if lattice is not None:
+            spacing[: self.family.dimension] = units // lattice
+            spacing[spacing == 0] = units if lattice == 1 else 0
+        return spacing
+
+    def along(self, kind: Int[Array, ""], shift: Int[Array, ""]) -> _Exact:
+        """The direction in which a step of this kind goes, if it is no map."""
+        places = jnp.arange(self.statistic.length)
+        direction = (places == kind).astype(float)
+        if not self.paired:
+            return direction
+        other = (kind + shift) % self.statistic.length
+        return direction - (places == other).astype(float)
+
+    def mapped(
+        self, kind: Int[Array, ""], amount: _Scalar, exact: _Exact
+    ) -> tuple[_Exact, _Scalar]:
+        """The statistic under a map of the family, and the log of the map's Jacobian.
+
+        Args:
+            kind: a kind of step, beyond those of measured numbers.
+            amount: how far the map is from the identity.
+            exact: the statistic.
+        """
+        n = self.decode(exact)[1]
+        place = jnp.maximum(kind - self.statistic.length, 0)
+        scaled = exact[: self.family.dimension] / self.statistic.steps
+        scaled, volume = self.family.mapped(place, amount, scaled, n)
+        return self.encode(scaled, n), volume
+
+    def start(self, share: _Scalar) -> _Exact:
+        """A possible statistic: the release, moved by a share towards the middle."""
+        family = self.family
+        total, n = family.project(*self.decode(self.noisy))
+        if self.statistic.adjacency != REPLACE_ONE:
+            n = jnp.maximum(n, family.fewest + 1)
+        total, n = family.project(total, n)
+        scaled = total / jnp.asarray(family.scales())
+        mixed = (1 - share) * scaled + share * n * jnp.asarray(family.middle)
+        exact = self.encode(mixed, n)
+        if not self.paired:
+            return nearest(exact, jnp.asarray(self.spacing))
+        # Round all down; then round those up that lost most
+        step = self.spacing[0]
+        low = jnp.floor(exact / step)
+        missing = jnp.round(jnp.sum(exact / step - low))
+        order = jnp.argsort(jnp.argsort(low - exact / step))
+        return (low + (order.astype(float) < missing).astype(float)) * step
+
+
+def nearest(values: Float[Array, "*s"], spacing: Float[Array, "*s"]) -> Array:
+    """The nearest multiples of `spacing`; values as they are where that is 0."""
+    step = jnp.where(spacing > 0, spacing, 1)
+    return jnp.where(spacing > 0, jnp.round(values / step) * step, values)
