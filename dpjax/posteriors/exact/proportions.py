@@ -160,10 +160,10 @@ def proportions_posterior(
             tolerance, or windows that do not would be too expensive.
     """
     family = check_proportions(released).family
-    prior = family.prior() if prior is None else prior
-    family.law_of(prior)
-    positive(**prior._asdict(), tolerance=tolerance)
-    alpha, levels = jnp.asarray(prior.concentration, float), max(2, family.dimension)
+    chosen: Parameters = family.prior() if prior is None else prior
+    family.law_of(chosen)
+    positive(**chosen._asdict(), tolerance=tolerance)
+    alpha, levels = jnp.asarray(chosen.concentration, float), max(2, family.dimension)
     if alpha.shape != (levels,):
         raise ValueError(
             f"`prior` must have {levels} parameters, got shape {alpha.shape}."
@@ -173,7 +173,7 @@ def proportions_posterior(
     def fit(windows: Windows) -> tuple[ProportionsPosterior, Array]:
         first, second, evidence, omitted = _moments(star, windows)
         moments = first, second, evidence, omitted.sum()
-        return ProportionsPosterior(released, prior, windows, alpha, *moments), omitted
+        return ProportionsPosterior(released, chosen, windows, alpha, *moments), omitted
 
     if windows is not None:
         return fit_windows(fit, windows, tolerance)
