@@ -29,23 +29,23 @@ _AT_ONCE = 32  # releases of a stack: more of them leave the cache
 class PointEstimate(ReleasedPosterior):
     r"""One estimate of all conditional probability tables, with its uncertainty.
 
-    Made by `point_estimate`. Of stacked releases all arrays have leading axes; `mean`
+    Made by `point_estimate`. For stacked releases all arrays have leading axes; `mean`
     keeps them, and the other methods go under `equinox.filter_vmap`. Records are scored
-    with the estimate plugged in.
+    with the estimated tables.
 
     The posterior of all logits is approximated by a normal law around the estimate. Its
     information is that of all numbers together, with their covariance under the network
     and the noise of the release, plus that of the prior. `sample` and `log_prob` are of
-    this law; `sd` linearises it, and `quantile` takes the logit of every probability on
-    its own for normal. Where the posterior is wide or skewed these are rough guides.
+    this law; `sd` linearises it, and `quantile` has a normal law of the logit of every
+    probability. Where the posterior is wide or skewed these are rough guides.
 
     Args:
         released: the release.
         prior: Dirichlet parameter of every cell, laid out as `net.layout`.
         theta: the estimated tables, laid out alike.
         n: number of records: public, or estimated.
-        gradient: how still the search ended: the root mean square of the averaged
-            gradient, in posterior standard deviations. Well below 1 after enough steps.
+        gradient: root mean square of the averaged gradient at the end of the search, in
+            posterior standard deviations. Well below 1 after enough steps.
         steps: of the search, for `update`.
 
     Privacy:

@@ -45,10 +45,10 @@ def gibbs_posterior(
     r"""The posterior of a network given a noisy release, by Gibbs sampling.
 
     The exact records are unknowns like the parameters; see `gibbs_step` for a sweep.
-    Nothing is approximated but by the chains' finite length: ask `diagnostics`. Where
-    the noise is much larger than the sampling error of the counts, the draws move
-    slowly; where ε is large, few proposals are taken, but at least $e^{-\epsilon}$ of
-    them ($e^{-2\epsilon}$ under add-remove). A sweep evaluates the law of the noise 2nm
+    The only approximation is the chains' finite length: see `diagnostics`. Where the
+    noise is much larger than the sampling error of the counts, the draws move slowly;
+    where ε is large, few proposals are accepted, but at least $e^{-\epsilon}$ of them
+    ($e^{-2\epsilon}$ under add-remove). A sweep evaluates the law of the noise 2nm
     times for n records and m numbers in the statistic, 3nm under add-remove.
 
     Args:
@@ -57,10 +57,10 @@ def gibbs_posterior(
             go under `vmap`.
         prior: Dirichlet parameter of every cell, > 0; or, by variable, of each. Under
             add-remove the number of records has a flat prior on n ≥ 0.
-        chains: how many, run side by side, from dispersed starts.
+        chains: number of chains, run side by side, from dispersed starts.
         warmup: sweeps of each chain that are left out.
         sweeps: further sweeps of each chain.
-        thin: keep one in so many.
+        thin: one sweep in so many is kept.
         capacity: the largest number of hidden records; unless given, n where it is
             public and else 16 noise scales above the released totals. Needed under
             `jit` or `vmap` where those are traced.
