@@ -4,7 +4,18 @@ A family is p(x | θ) = h(x) g(θ) exp(θᵀS(x)). Records x are clipped to publ
 that every supremum below is over a bounded set.
 """
 
-__all__ = ["FAMILIES", "Bound", "Ends", "Family", "Truncation", "conjugate_posterior"]
+__all__ = [
+    "FAMILIES",
+    "Bound",
+    "Ends",
+    "Family",
+    "Natural",
+    "Number",
+    "Points",
+    "Total",
+    "Truncation",
+    "conjugate_posterior",
+]
 
 import abc
 import math
@@ -17,7 +28,7 @@ from jaxtyping import Array, ArrayLike, Float, Real
 
 from dpjax._checks import array_of, one_of
 from dpjax._registry import Registry
-from dpjax._types import Scalar
+from dpjax._types import Flat, Scalar
 from dpjax.families.conjugate_base import ConjugatePosterior
 from dpjax.privacy import Adjacency
 
@@ -25,6 +36,10 @@ Ends = tuple[float | int, ...]
 """Lower or upper bounds, one per column."""
 Truncation = Mapping[str, tuple[float | int, float | int]]
 """Least and largest value of each parameter, by name."""
+Number = Float[Array, ""]
+Total = Real[Array, " m"]  # of the statistic over all records
+Points = Float[np.ndarray, "j p"]  # parameters by name, in alphabetical order
+Natural = tuple[Float[np.ndarray, "j m"], Float[np.ndarray, " j"]]  # θ and log g(θ)
 
 
 class Bound(NamedTuple):
@@ -43,19 +58,14 @@ class Family(abc.ABC):
 
     name: ClassVar[str]
     """The name of the family in files and on the command line."""
-
     categorical: ClassVar[bool] = False
     """Whether records are indices of levels."""
-
     predicts: ClassVar[bool] = False
     """Whether it is a regression, of the last column on the others."""
-
     on_grid: ClassVar[bool] = False
     """Whether it has one or two parameters, to be listed on a grid (`natural`)."""
-
     parameters: ClassVar[Truncation]
     """Parameters that a posterior sample must truncate, with their open ranges."""
-
     priors: ClassVar[Mapping[type, type[ConjugatePosterior]]]
     """Conjugate law by type of its parameters, that of `prior` first."""
 
@@ -134,9 +144,7 @@ class Family(abc.ABC):
         """Sup‖S(x)‖₁: how far one more record can move the total, without n."""
 
     @abc.abstractmethod
-    def project(
-        self, total: Real[Array, "*batch m"], n: Scalar
-    ) -> tuple[Float[Array, "*batch m"], Float[Array, ""]]:
+    def project(self, total: Flat, n: Scalar) -> tuple[Flat, Number]:
         """Project onto totals that some records have: proj of equation 16.
 
         A possible total is not changed. n becomes at least 0.
@@ -156,7 +164,7 @@ class Family(abc.ABC):
         return self.prior()
 
     @abc.abstractmethod
-    def update(self, prior: Any, total: Real[Array, " m"], n: Scalar) -> Any:
+    def update(self, prior: Any, total: Total, n: Scalar) -> Any:
         """Parameters of the posterior, for a possible total: equation 11."""
 
     def law_of(self, prior: Any) -> type[ConjugatePosterior]:
@@ -181,20 +189,14 @@ class Family(abc.ABC):
         """
         return self.law_of(parameters)(self, parameters)
 
-    def natural(
-        self, points: Float[np.ndarray, "j p"]
-    ) -> tuple[Float[np.ndarray, "j m"], Float[np.ndarray, " j"]]:
-        r"""Natural parameters θ, one per component of S, and log g(θ), at many points.
-
-        Args:
-            points: parameters by name in alphabetical order, one column each.
+    def natural(self, points: Points) -> Natural:
+        """Natural parameters θ, one per component of S, and log g(θ), at many points.
 
         Raises:
             ValueError: if the family has more than two parameters.
         """
         raise ValueError(
-            f"`family` must have one or two parameters for a grid, {self.name} is not "
-            "such a family."
+            f"`family` must have one or two parameters for a grid, got {self.name}."
         )
 
     def truncation(self, share: float) -> Truncation:

@@ -15,7 +15,7 @@ from jaxtyping import Array, Float, Real
 from dpjax._checks import positive, typed_key
 from dpjax._private import shapes_only
 from dpjax._types import Key, Scalar
-from dpjax.families.base import Bound, Ends, Truncation
+from dpjax.families.base import Bound, Ends, Natural, Number, Points, Total, Truncation
 from dpjax.families.bounds import SumFamily
 from dpjax.families.conjugate_base import ConjugatePosterior, host
 from dpjax.families.log_densities import dirichlet_log_density, dirichlet_multinomial
@@ -127,9 +127,7 @@ class Bernoulli(SumFamily):
         positive(mean=mean, rest=1 - mean, records=records)
         return BetaParameters(records * mean, records * (1 - mean))
 
-    def update(
-        self, prior: BetaParameters, total: Real[Array, " m"], n: Scalar
-    ) -> BetaParameters:
+    def update(self, prior: BetaParameters, total: Total, n: Scalar) -> BetaParameters:
         """Beta(a + s, b + n - s)."""
         successes = total[..., 0].astype(float)
         return BetaParameters(
@@ -137,16 +135,12 @@ class Bernoulli(SumFamily):
             prior.failures + (jnp.asarray(n, float) - successes),
         )
 
-    def log_total(
-        self, prior: BetaParameters, total: Float[Array, " m"], n: Float[Array, ""]
-    ) -> Float[Array, ""]:
+    def log_total(self, prior: BetaParameters, total: Total, n: Number) -> Number:
         """Beta-binomial."""
         counts = jnp.stack([total[0], n - total[0]])
         return dirichlet_multinomial(counts, jnp.stack(prior), n)
 
-    def natural(
-        self, points: Float[np.ndarray, "j p"]
-    ) -> tuple[Float[np.ndarray, "j m"], Float[np.ndarray, " j"]]:
+    def natural(self, points: Points) -> Natural:
         """Log-odds, and log(1 - p)."""
         p = points[:, 0]
         return (np.log(p) - np.log1p(-p))[:, None], np.log1p(-p)

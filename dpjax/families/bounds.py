@@ -10,8 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Real
 
-from dpjax._types import Scalar
-from dpjax.families.base import Bound
+from dpjax._types import Flat, Scalar
+from dpjax.families.base import Bound, Number
 from dpjax.families.total_law import FamilyWithLaw
 
 _NARROWEST, _WIDEST = 1e-12, 1e12  # so that squares and sums stay within float32
@@ -44,9 +44,7 @@ class SumFamily(FamilyWithLaw):
         """The largest statistic."""
         return Bound(1.0 if scaled else self.span[1])
 
-    def project(
-        self, total: Real[Array, "*batch m"], n: Scalar
-    ) -> tuple[Float[Array, "*batch m"], Float[Array, ""]]:
+    def project(self, total: Flat, n: Scalar) -> tuple[Flat, Number]:
         """A sum of n statistics within `span`."""
         n, (least, most) = jnp.maximum(jnp.asarray(n, float), 0), self.span
         return jnp.clip(total.astype(float), least * n, most * n), n

@@ -13,8 +13,8 @@ from jaxtyping import Array, ArrayLike, Float, Real
 
 from dpjax._checks import positive, typed_key, whole
 from dpjax._private import shapes_only
-from dpjax._types import Key, Scalar
-from dpjax.families.base import Bound, Ends, Truncation
+from dpjax._types import Flat, Key, Scalar
+from dpjax.families.base import Bound, Ends, Number, Total, Truncation
 from dpjax.families.conjugate_base import ConjugatePosterior, host
 from dpjax.families.log_densities import dirichlet_log_density, dirichlet_multinomial
 from dpjax.families.marginal_laws import Law, beta_law
@@ -143,9 +143,7 @@ class Categorical(FamilyWithLaw):
         """1."""
         return Bound(1.0)
 
-    def project(
-        self, total: Real[Array, "*batch m"], n: Scalar
-    ) -> tuple[Float[Array, "*batch m"], Float[Array, ""]]:
+    def project(self, total: Flat, n: Scalar) -> tuple[Flat, Number]:
         """The nearest counts that are at least 0 and sum to n."""
         n = jnp.maximum(jnp.asarray(n, float), 0)
         return _nearest_on_simplex(total.astype(float), n), n
@@ -162,14 +160,12 @@ class Categorical(FamilyWithLaw):
         return DirichletParameters(records * jnp.asarray(mean, float))
 
     def update(
-        self, prior: DirichletParameters, total: Real[Array, " m"], n: Scalar
+        self, prior: DirichletParameters, total: Total, n: Scalar
     ) -> DirichletParameters:
         """Dirichlet(a + counts)."""
         return DirichletParameters(prior.concentration + total.astype(float))
 
-    def log_total(
-        self, prior: DirichletParameters, total: Float[Array, " m"], n: Float[Array, ""]
-    ) -> Float[Array, ""]:
+    def log_total(self, prior: DirichletParameters, total: Total, n: Number) -> Number:
         """Dirichlet-multinomial."""
         return dirichlet_multinomial(total, prior.concentration, n)
 

@@ -13,7 +13,7 @@ from jaxtyping import Array, Float, Real
 
 from dpjax._checks import positive
 from dpjax._types import Scalar
-from dpjax.families.base import Bound, Ends, Truncation
+from dpjax.families.base import Bound, Ends, Natural, Number, Points, Total, Truncation
 from dpjax.families.bounds import SumFamily, interval
 from dpjax.families.gamma_rate import GammaParameters, GammaPosterior
 from dpjax.families.log_densities import log_gamma_ratio
@@ -83,7 +83,7 @@ class Exponential(SumFamily):
         return GammaParameters(records + 1.0, records * mean)
 
     def update(
-        self, prior: GammaParameters, total: Real[Array, " m"], n: Scalar
+        self, prior: GammaParameters, total: Total, n: Scalar
     ) -> GammaParameters:
         """Gamma(a + n, b + s)."""
         return GammaParameters(
@@ -91,9 +91,7 @@ class Exponential(SumFamily):
             prior.rate + total[..., 0].astype(float),
         )
 
-    def log_total(
-        self, prior: GammaParameters, total: Float[Array, " m"], n: Float[Array, ""]
-    ) -> Float[Array, ""]:
+    def log_total(self, prior: GammaParameters, total: Total, n: Number) -> Number:
         """Beta prime, scaled."""
         time, (shape, rate) = total[0], prior
         value = (
@@ -109,9 +107,7 @@ class Exponential(SumFamily):
         shift = dist.transforms.AffineTransform(-rate, 1.0)
         return dist.TransformedDistribution(dist.Pareto(rate, shape), shift)
 
-    def natural(
-        self, points: Float[np.ndarray, "j p"]
-    ) -> tuple[Float[np.ndarray, "j m"], Float[np.ndarray, " j"]]:
+    def natural(self, points: Points) -> Natural:
         """Minus λ, and log λ."""
         return -points, np.log(points[:, 0])
 

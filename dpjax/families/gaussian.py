@@ -15,12 +15,12 @@ import jax.random as jr
 import numpy as np
 import numpyro.distributions as dist
 from jax.scipy.stats import norm
-from jaxtyping import Array, Float, Real
+from jaxtyping import Array
 
 from dpjax._checks import typed_key
 from dpjax._private import shapes_only
-from dpjax._types import Key, Scalar
-from dpjax.families.base import Bound, Ends, Truncation
+from dpjax._types import Flat, Key, Scalar
+from dpjax.families.base import Bound, Ends, Natural, Number, Points, Total, Truncation
 from dpjax.families.bounds import interval
 from dpjax.families.conjugate_base import ConjugatePosterior, host
 from dpjax.families.likelihood import (
@@ -167,9 +167,7 @@ class Gaussian(MomentFamily):
         """Half the width, and its square."""
         return (self.half_width, self.half_width**2)
 
-    def project(
-        self, total: Real[Array, "*batch m"], n: Scalar
-    ) -> tuple[Float[Array, "*batch m"], Float[Array, ""]]:
+    def project(self, total: Flat, n: Scalar) -> tuple[Flat, Number]:
         """A sum within ±hn, and a sum of squares from its square over n to h²n."""
         n = jnp.maximum(jnp.asarray(n, float), 0)
         scales = jnp.asarray(self.scales())
@@ -191,7 +189,7 @@ class Gaussian(MomentFamily):
         )
 
     def update(
-        self, prior: NormalInverseGammaParameters, total: Real[Array, " m"], n: Scalar
+        self, prior: NormalInverseGammaParameters, total: Total, n: Scalar
     ) -> NormalInverseGammaParameters:
         """Counts and sums of squares add; the mean is weighted by the counts."""
         n, total = jnp.asarray(n, float), total.astype(float)
@@ -208,20 +206,15 @@ class Gaussian(MomentFamily):
         )
 
     def log_total(
-        self,
-        prior: NormalInverseGammaParameters,
-        total: Float[Array, " m"],
-        n: Float[Array, ""],
-    ) -> Float[Array, ""]:
+        self, prior: NormalInverseGammaParameters, total: Total, n: Number
+    ) -> Number:
         """A normal sum, and a chi-square number for the scatter about its mean."""
         mean = jnp.reshape(prior.mean - self.centre[0], (1,))
         degrees, scale = 2 * prior.shape, jnp.reshape(2 * prior.scale, (1, 1))
         wishart = mean, prior.strength, degrees, scale
         return log_normal_moments(total[:1], total[1:, None], n, *wishart)
 
-    def natural(
-        self, points: Float[np.ndarray, "j p"]
-    ) -> tuple[Float[np.ndarray, "j m"], Float[np.ndarray, " j"]]:
+    def natural(self, points: Points) -> Natural:
         """For z = x - c: (m - c) / v and -1 / 2v; log g is -(m - c)² / 2v - ½ log v."""
         mean, variance = points[:, 0] - self.centre[0], points[:, 1]
         natural = np.stack([mean / variance, -1 / (2 * variance)], axis=1)

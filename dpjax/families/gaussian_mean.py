@@ -16,7 +16,7 @@ from jaxtyping import Array, Float, Real
 from dpjax._checks import positive, typed_key
 from dpjax._private import shapes_only
 from dpjax._types import Key, Scalar
-from dpjax.families.base import Bound, Ends, Truncation
+from dpjax.families.base import Bound, Ends, Natural, Number, Points, Total, Truncation
 from dpjax.families.bounds import SumFamily, interval, standardise
 from dpjax.families.conjugate_base import ConjugatePosterior, host
 from dpjax.families.likelihood import (
@@ -153,7 +153,7 @@ class GaussianMean(SumFamily):
         return NormalParameters(mean, records / self.variance)
 
     def update(
-        self, prior: NormalParameters, total: Real[Array, " m"], n: Scalar
+        self, prior: NormalParameters, total: Total, n: Scalar
     ) -> NormalParameters:
         """Precisions add; the mean is weighted by them."""
         gain = jnp.asarray(n, float) / self.variance
@@ -162,16 +162,12 @@ class GaussianMean(SumFamily):
         mean = (prior.precision * (prior.mean - self.lower) + excess) / precision
         return NormalParameters(self.lower + mean, precision)
 
-    def log_total(
-        self, prior: NormalParameters, total: Float[Array, " m"], n: Float[Array, ""]
-    ) -> Float[Array, ""]:
+    def log_total(self, prior: NormalParameters, total: Total, n: Number) -> Number:
         """Normal."""
         variance = n * self.variance + n**2 / prior.precision
         return norm.logpdf(total[0], n * (prior.mean - self.lower), jnp.sqrt(variance))
 
-    def natural(
-        self, points: Float[np.ndarray, "j p"]
-    ) -> tuple[Float[np.ndarray, "j m"], Float[np.ndarray, " j"]]:
+    def natural(self, points: Points) -> Natural:
         """For S = x - lower: (m - lower) / v, and minus half its square times v."""
         natural = (points - self.lower) / self.variance
         return natural, -self.variance * natural[:, 0] ** 2 / 2

@@ -15,7 +15,7 @@ from jaxtyping import Array, ArrayLike, Float, Real
 
 from dpjax._checks import array_of
 from dpjax._types import Scalar
-from dpjax.families.base import Bound, Ends, Truncation
+from dpjax.families.base import Bound, Ends, Number, Total, Truncation
 from dpjax.families.bounds import interval, intervals
 from dpjax.families.conjugate_regression import (
     KnownNoiseParameters,
@@ -171,9 +171,7 @@ class LinearRegression(MomentFamily):
             jnp.zeros(widths.shape), records * jnp.diag(widths**2), shape, scale
         )
 
-    def update(
-        self, prior: _Parameters, total: Real[Array, " m"], n: Scalar
-    ) -> _Parameters:
+    def update(self, prior: _Parameters, total: Total, n: Scalar) -> _Parameters:
         """Precisions add; the mean solves the normal equations.
 
         Args:
@@ -200,12 +198,7 @@ class LinearRegression(MomentFamily):
             mean, precision, prior.shape + n / 2, prior.scale + spread / 2
         )
 
-    def log_total(
-        self,
-        prior: _Parameters,
-        total: Float[Array, " m"],
-        n: Float[Array, ""],
-    ) -> Float[Array, ""]:
+    def log_total(self, prior: _Parameters, total: Total, n: Number) -> Number:
         """Of targets given the features' moments, exactly; times a weak law of those.
 
         Given those, the totals are a normal vector and a chi-square number. Features
@@ -236,9 +229,7 @@ class LinearRegression(MomentFamily):
             )
         return self._log_features(total, n) + targets
 
-    def _log_features(
-        self, total: Float[Array, " m"], n: Float[Array, ""]
-    ) -> Float[Array, ""]:
+    def _log_features(self, total: Total, n: Number) -> Number:
         """Normal features, their mean known to be 0 where no means are measured."""
         f = self.columns - 1
         first, second = split(total, self.columns, self.intercept)

@@ -12,8 +12,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Real
 
-from dpjax._types import Scalar
-from dpjax.families.base import Bound
+from dpjax._types import Flat, Scalar
+from dpjax.families.base import Bound, Number, Total
 from dpjax.families.bounds import standardise
 from dpjax.families.total_law import FamilyWithLaw
 
@@ -76,9 +76,7 @@ class MomentFamily(FamilyWithLaw):
     def _widths(self, scaled: bool) -> tuple[float, ...]:
         return (1.0,) * self.columns if scaled else self.half_widths
 
-    def project(
-        self, total: Real[Array, "*batch m"], n: Scalar
-    ) -> tuple[Float[Array, "*batch m"], Float[Array, ""]]:
+    def project(self, total: Flat, n: Scalar) -> tuple[Flat, Number]:
         """Moments of records within the bounds, as far as second moments can tell.
 
         First moments are clipped to n times the bounds; the scatter around them becomes
@@ -136,12 +134,8 @@ class MomentFamily(FamilyWithLaw):
         return [(i, j) for i in range(size) for j in range(self.linear, size)]
 
     def mapped(
-        self,
-        kind: Int[Array, ""],
-        amount: Float[Array, ""],
-        scaled: Float[Array, " m"],
-        n: Float[Array, ""],
-    ) -> tuple[Float[Array, " m"], Float[Array, ""]]:
+        self, kind: Int[Array, ""], amount: Number, scaled: Total, n: Number
+    ) -> tuple[Total, Number]:
         """As if a multiple of one column, or of 1, were added to another.
 
         A column added to itself is stretched; `amount` is then the log of the factor.

@@ -16,12 +16,12 @@ import numpy as np
 import numpyro.distributions as dist
 from jax.scipy.linalg import solve_triangular
 from jax.scipy.stats import multivariate_normal
-from jaxtyping import Array, Float, Real
+from jaxtyping import Array
 
 from dpjax._checks import positive, typed_key
 from dpjax._private import shapes_only
 from dpjax._types import Key, Scalar
-from dpjax.families.base import Bound, Ends, Truncation
+from dpjax.families.base import Bound, Ends, Number, Total, Truncation
 from dpjax.families.bounds import intervals
 from dpjax.families.conjugate_base import ConjugatePosterior, host
 from dpjax.families.log_densities import inverse_wishart_log_density
@@ -200,7 +200,7 @@ class MultivariateGaussian(MomentFamily):
         )
 
     def update(
-        self, prior: NormalInverseWishartParameters, total: Real[Array, " m"], n: Scalar
+        self, prior: NormalInverseWishartParameters, total: Total, n: Scalar
     ) -> NormalInverseWishartParameters:
         """Counts and scatters add; the mean is weighted by the counts."""
         n, centre = jnp.asarray(n, float), jnp.asarray(self.centre)
@@ -217,11 +217,8 @@ class MultivariateGaussian(MomentFamily):
         )
 
     def log_total(
-        self,
-        prior: NormalInverseWishartParameters,
-        total: Float[Array, " m"],
-        n: Float[Array, ""],
-    ) -> Float[Array, ""]:
+        self, prior: NormalInverseWishartParameters, total: Total, n: Number
+    ) -> Number:
         """A normal vector, and a Wishart matrix of n - 1 degrees of freedom."""
         moments = split(total, self.columns, linear=True)
         start = prior.mean - jnp.asarray(self.centre)

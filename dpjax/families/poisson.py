@@ -13,7 +13,7 @@ from jaxtyping import Array, Float, Real
 
 from dpjax._checks import positive, whole
 from dpjax._types import Scalar
-from dpjax.families.base import Bound, Ends, Truncation
+from dpjax.families.base import Bound, Ends, Natural, Number, Points, Total, Truncation
 from dpjax.families.bounds import SumFamily
 from dpjax.families.gamma_rate import GammaParameters, GammaPosterior
 from dpjax.families.log_densities import log_gamma_ratio
@@ -88,7 +88,7 @@ class Poisson(SumFamily):
         return GammaParameters(records * mean, records)
 
     def update(
-        self, prior: GammaParameters, total: Real[Array, " m"], n: Scalar
+        self, prior: GammaParameters, total: Total, n: Scalar
     ) -> GammaParameters:
         """Gamma(a + s, b + n)."""
         return GammaParameters(
@@ -96,9 +96,7 @@ class Poisson(SumFamily):
             prior.rate + jnp.asarray(n, float),
         )
 
-    def log_total(
-        self, prior: GammaParameters, total: Float[Array, " m"], n: Float[Array, ""]
-    ) -> Float[Array, ""]:
+    def log_total(self, prior: GammaParameters, total: Total, n: Number) -> Number:
         """Negative binomial."""
         count, (shape, rate) = total[0], prior
         value = (
@@ -112,9 +110,7 @@ class Poisson(SumFamily):
         """The law of one record, the rate integrated out: negative binomial."""
         return dist.GammaPoisson(*parameters)
 
-    def natural(
-        self, points: Float[np.ndarray, "j p"]
-    ) -> tuple[Float[np.ndarray, "j m"], Float[np.ndarray, " j"]]:
+    def natural(self, points: Points) -> Natural:
         """Log λ, and -λ."""
         return np.log(points), -points[:, 0]
 

@@ -10,9 +10,9 @@ import abc
 from typing import Any
 
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Int
 
-from dpjax.families.base import Family
+from dpjax.families.base import Family, Number, Total
 
 
 class FamilyWithLaw(Family):
@@ -24,12 +24,7 @@ class FamilyWithLaw(Family):
     """
 
     @abc.abstractmethod
-    def log_total(
-        self,
-        prior: Any,
-        total: Float[Array, " m"],
-        n: Float[Array, ""],
-    ) -> Float[Array, ""]:
+    def log_total(self, prior: Any, total: Total, n: Number) -> Number:
         """Log-density of a total of n records, up to a constant.
 
         Args:
@@ -58,12 +53,8 @@ class FamilyWithLaw(Family):
         return 0
 
     def mapped(
-        self,
-        kind: Int[Array, ""],
-        amount: Float[Array, ""],
-        scaled: Float[Array, " m"],
-        n: Float[Array, ""],
-    ) -> tuple[Float[Array, " m"], Float[Array, ""]]:
+        self, kind: Int[Array, ""], amount: Number, scaled: Total, n: Number
+    ) -> tuple[Total, Number]:
         """A scaled total as if all records were mapped, and the log of the Jacobian.
 
         Args:
