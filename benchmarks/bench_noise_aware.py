@@ -18,7 +18,7 @@ from scipy.special import logsumexp
 from benchmarks.report import Row, shown
 from benchmarks.timing import medians
 from dpjax import BayesNet, Released
-from dpjax.data.variables import Variable
+from dpjax.data.levels import Variable
 from dpjax.families import BetaParameters
 from dpjax.mechanisms import DiscreteLaplace, Laplace
 from dpjax.posteriors import exact_posterior, proportions_posterior

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from dpjax import Schema
-from dpjax.data.columns import csv_blocks
-from dpjax.data.columns.csv_blocks import Malformed, blocks
-from dpjax.data.columns.csv_tables import csv_tables
+from dpjax.data.sources import csv_blocks
+from dpjax.data.sources.csv_blocks import Malformed, blocks
+from dpjax.data.sources.csv_tables import csv_tables
 
 ALPHABET = 'x,"\r\n'
 

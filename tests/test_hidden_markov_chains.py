@@ -9,7 +9,7 @@ import pytest
 from pyarrow import parquet
 
 import dpjax as dp
-from dpjax.data.variables import Variable
+from dpjax.data.levels import Variable
 from dpjax.event_logs import (
     check_states,
     declared_cells,

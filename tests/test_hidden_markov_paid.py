@@ -13,7 +13,7 @@ from scipy.special import log_softmax, logsumexp
 
 from dpjax import BudgetExceeded, Ledger
 from dpjax.chains import price_of
-from dpjax.data.variables import Variable
+from dpjax.data.levels import Variable
 from dpjax.event_logs import (
     CLAIM,
     CellCounts,

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from dpjax import plots
-from dpjax.data.variables import Variable
+from dpjax.data.levels import Variable
 from dpjax.event_logs import HiddenMarkovPosterior, log_variables
 from dpjax.plots import hidden_states
 from dpjax.plots.figures import COLOURS

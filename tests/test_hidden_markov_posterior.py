@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dpjax as dp
-from dpjax.data.variables import Variable
+from dpjax.data.levels import Variable
 from dpjax.event_logs import (
     CellCounts,
     cell_counts,

@@ -18,7 +18,7 @@ import dpjax as dp
 from dpjax import _documents
 from dpjax._documents import parse_json
 from dpjax.data.bayes_net import maximal_groups
-from dpjax.data.variables import Variable
+from dpjax.data.levels import Variable
 from dpjax.families import FAMILIES as EXPONENTIAL_FAMILIES
 from dpjax.mechanisms import CellMass, SplitLaplace
 from dpjax.mechanisms.cell_grid import CellGrid

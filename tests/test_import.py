@@ -9,7 +9,7 @@ import tomllib
 import pytest
 
 from dpjax import plots
-from dpjax.data import columns, datasets
+from dpjax.data import datasets, sources
 
 WITHOUT_EXTRAS = """
 import sys
@@ -69,7 +69,7 @@ def test_importing_prints_and_changes_nothing_and_leaves_what_is_slow():
 @pytest.mark.parametrize(
     ("module", "wrapped", "use", "extra"),
     [
-        (columns.files, "pyarrow", lambda: next(columns.parts("table.csv")), "data"),
+        (sources.files, "pyarrow", lambda: next(sources.parts("table.csv")), "data"),
         (datasets, "_fair", datasets.fair, "demo"),
         (
             plots.figures,

@@ -21,7 +21,7 @@ import pytest
 
 import dpjax as dp
 from dpjax import event_logs
-from dpjax.data.columns import InMemoryTable
+from dpjax.data.sources import InMemoryTable
 from dpjax.families import conjugate_posterior
 from dpjax.mechanisms import Laplace
 from dpjax.mechanisms.recipes import recipe_of

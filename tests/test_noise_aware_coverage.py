@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from dpjax.data.intervals import Interval
-from dpjax.data.variables import Variable
+from dpjax.data.levels import Variable
 from dpjax.families import (
     BetaParameters,
     GammaParameters,

@@ -9,7 +9,7 @@ from scipy import stats
 
 from dpjax.data.bayes_net import BayesNet
 from dpjax.data.intervals import Interval
-from dpjax.data.variables import Variable
+from dpjax.data.levels import Variable
 from dpjax.families import (
     Bernoulli,
     BetaParameters,

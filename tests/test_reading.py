@@ -23,7 +23,7 @@ import pytest
 from pyarrow import csv
 
 import dpjax as dp
-from dpjax.data.columns import csv_blocks
+from dpjax.data.sources import csv_blocks
 from dpjax.releases.publish import measured
 from dpjax.statistics import NetworkCounts, Sufficient
 from dpjax.tables.counts import check_records

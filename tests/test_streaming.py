@@ -15,7 +15,7 @@ import pyarrow.parquet
 import pytest
 
 import dpjax as dp
-from dpjax.data.columns import csv_blocks, files
+from dpjax.data.sources import csv_blocks, files
 from dpjax.noise.discrete_laplace import LARGEST
 from dpjax.releases.publish import measured
 from dpjax.statistics import NetworkCounts

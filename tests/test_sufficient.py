@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dpjax.data.intervals import Interval
-from dpjax.data.variables import Variable
+from dpjax.data.levels import Variable
 from dpjax.families import Categorical, Gaussian, Poisson
 from dpjax.statistics import Sufficient
 from tests.helpers.families import FAMILIES, random_records, records_on_grid, statistics

@@ -15,7 +15,7 @@ from jaxtyping import Array
 from dpjax._types import Key
 from dpjax.audits.subjects import IN_REALS, Case, Subject, cases
 from dpjax.chains import ChargedStep, barker, charged_chain, choice, latents, table
-from dpjax.data.variables import Variable
+from dpjax.data.levels import Variable
 from dpjax.event_logs import charged_hidden_markov, event_network
 from dpjax.privacy import REPLACE_ONE, Adjacency, basic, budget_of
 

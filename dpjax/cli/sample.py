@@ -13,7 +13,7 @@ import numpy as np
 from dpjax._documents import write_atomically
 from dpjax.cli.options import plots, progress, refuse_unwritable_file, span_of
 from dpjax.cli.sample_report import disagreement, facts_of, table_of
-from dpjax.data.variables import Variable
+from dpjax.data.levels import Variable
 from dpjax.event_logs import HiddenMarkovPosterior, fit, log_variables
 from dpjax.noise.keys import study_key
 from dpjax.releases.released import Released, load

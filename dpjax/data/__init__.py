@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from dpjax.data.bayes_net import BayesNet
 from dpjax.data.intervals import Interval
+from dpjax.data.levels import Variable
 from dpjax.data.schema import Schema
-from dpjax.data.variables import Variable
 
 if TYPE_CHECKING:
     from dpjax.data import datasets

@@ -11,7 +11,7 @@ from functools import cached_property
 from dpjax._documents import parse_json, read_text
 from dpjax.data.bif import parse_bif
 from dpjax.data.intervals import Interval
-from dpjax.data.variables import Level, Variable
+from dpjax.data.levels import Level, Variable
 from dpjax.tables.layout import TableLayout
 
 Levels = Mapping[str, Variable | Interval] | Mapping[str, Sequence[Level]]

@@ -20,9 +20,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 
-from dpjax.data import columns
+from dpjax.data import sources
 from dpjax.data.intervals import Interval, number
-from dpjax.data.variables import Variable
+from dpjax.data.levels import Variable
 from dpjax.tables.counts import check_records
 
 AnyVariable = Variable | Interval
@@ -44,7 +44,7 @@ def of_one_kind(
 
 
 def encode_batches(
-    source: columns.Table,
+    source: sources.Table,
     variables: Sequence[AnyVariable],
     *,
     ignore: str | Collection[str] = (),
@@ -62,18 +62,18 @@ def encode_batches(
     categorical, _ = of_one_kind(variables)
     empty = True
     read = [variable for variable in variables if variable.name != absent]
-    codes = {v.name: columns.remembering(v.code) for v in categorical}
+    codes = {v.name: sources.remembering(v.code) for v in categorical}
     turns = itertools.repeat(True) if turns is None else turns
     for part, table in _tables(
         source, read, {v.name for v in variables}, ignore, turns
     ):
-        if columns.is_array(table):
+        if sources.is_array(table):
             yield _checked_array(table, variables)
             empty = False
             continue
         encoded = {}
         for variable in read:
-            column, outside = columns.encode_column(
+            column, outside = sources.encode_column(
                 table, variable, codes.get(variable.name, number)
             )
             _check_length(column, next(iter(encoded.values()), column), variable)
@@ -87,7 +87,7 @@ def encode_batches(
 
 
 def outside_of(
-    source: columns.Table,
+    source: sources.Table,
     variables: Sequence[AnyVariable],
     ignore: str | Collection[str],
 ) -> dict[str, list]:
@@ -95,13 +95,13 @@ def outside_of(
     outside = {variable.name: [] for variable in variables}
     everything = itertools.repeat(True)
     for _, table in _tables(source, variables, set(outside), ignore, everything):
-        if columns.is_array(table):
+        if sources.is_array(table):
             raise ValueError("`table` must have columns with names, got an array.")
         for variable in variables:
             code = variable.code if isinstance(variable, Variable) else number
             known = outside[variable.name]
             seen = {(type(cell), str(cell)) for cell in known}
-            cells = columns.encode_column(table, variable, code)[1]
+            cells = sources.encode_column(table, variable, code)[1]
             known += [x for x in cells if (type(x), str(x)) not in seen]
     return {name: cells for name, cells in outside.items() if cells}
 
@@ -130,25 +130,25 @@ def check_numbers(records: ArrayLike, width: int) -> None:
 
 
 def _tables(
-    source: columns.Table,
+    source: sources.Table,
     wanted: Sequence[AnyVariable],
     known: set[str],
     ignore: str | Collection[str],
     turns: Iterator[bool],
-) -> Iterator[tuple[columns.Part, columns.Table]]:
+) -> Iterator[tuple[sources.Part, sources.Table]]:
     """Yield tables or arrays of records, each with the part that it comes from."""
     ignored = {ignore} if isinstance(ignore, str) else {*ignore}
     names = [variable.name for variable in wanted]
-    for part in columns.parts(source):
+    for part in sources.parts(source):
         if not (
-            isinstance(part, columns.InMemoryTable) and columns.is_array(part.table)
+            isinstance(part, sources.InMemoryTable) and sources.is_array(part.table)
         ):
             _check_columns(part, names, known | ignored)
         for table in part.read(names, turns):
             yield part, table
 
 
-def _check_columns(part: columns.Part, names: Sequence[str], known: set[str]) -> None:
+def _check_columns(part: sources.Part, names: Sequence[str], known: set[str]) -> None:
     present = part.names()
     missing = [name for name in names if name not in present]
     if missing:
@@ -157,7 +157,7 @@ def _check_columns(part: columns.Part, names: Sequence[str], known: set[str]) ->
             f"{missing[0]!r:.80}{_in(part.place)}."
         )
     unknown = [i for i, name in enumerate(present, start=1) if name not in known]
-    if unknown and "*" not in known:  # by number: see `columns.in_memory.check_names`
+    if unknown and "*" not in known:  # by number: see `sources.in_memory.check_names`
         raise ValueError(
             f"`table` must have only columns of the schema, column {unknown[0]} "
             f"{_in(part.place).lstrip() + ' ' if part.place else ''}is not: declare "

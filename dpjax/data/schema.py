@@ -20,7 +20,7 @@ from jaxtyping import Array, ArrayLike, Real
 from dpjax._documents import parse_json, read_text
 from dpjax._private import Unpickled
 from dpjax._types import Scalar
-from dpjax.data import columns
+from dpjax.data import sources
 from dpjax.data.encoding import (
     AnyVariable,
     as_numbers,
@@ -30,7 +30,7 @@ from dpjax.data.encoding import (
     outside_of,
 )
 from dpjax.data.intervals import Interval
-from dpjax.data.variables import Variable
+from dpjax.data.levels import Variable
 from dpjax.tables.counts import check_records
 
 
@@ -117,7 +117,7 @@ class Schema(Mapping[str, AnyVariable]):
 
     def encode(
         self,
-        table: columns.Table,
+        table: sources.Table,
         *,
         ignore: str | Collection[str] = (),
         absent: str | None = None,
@@ -154,7 +154,7 @@ class Schema(Mapping[str, AnyVariable]):
 
     def encode_batches(
         self,
-        source: columns.Table,
+        source: sources.Table,
         *,
         ignore: str | Collection[str] = (),
         absent: str | None = None,
@@ -197,7 +197,7 @@ class Schema(Mapping[str, AnyVariable]):
         return {v.name: _labels(v)[records[:, i]] for i, v in enumerate(categorical)}
 
     def check(
-        self, table: columns.Table, *, ignore: str | Collection[str] = ()
+        self, table: sources.Table, *, ignore: str | Collection[str] = ()
     ) -> "Outside":
         """Return the cells that `encode` rejects, by variable, for the curator only.
 
@@ -230,7 +230,7 @@ class Outside(Unpickled):
 
 
 def as_records(
-    rows: Real[ArrayLike, "n d"] | columns.Table,
+    rows: Real[ArrayLike, "n d"] | sources.Table,
     variables: Sequence[AnyVariable],
     absent: str | None = None,
     ignore: str | Collection[str] = (),

@@ -25,7 +25,7 @@ from dpjax._checks import typed_key, whole
 from dpjax._types import Key, Records, Scalar
 from dpjax.chains import charge, price_of, refuse_prior, table_width
 from dpjax.data.bayes_net import BayesNet
-from dpjax.data.columns import Table
+from dpjax.data.sources import Table
 from dpjax.event_logs.events import (
     check_states,
     declared_cells,

@@ -22,10 +22,10 @@ from jaxtyping import Array, ArrayLike, Bool, Int, Real
 from dpjax._checks import one_of, whole
 from dpjax._types import Records
 from dpjax.data.bayes_net import BayesNet
-from dpjax.data.columns import Table
 from dpjax.data.encoding import AnyVariable
+from dpjax.data.levels import Level, Variable
 from dpjax.data.schema import as_records
-from dpjax.data.variables import Level, Variable
+from dpjax.data.sources import Table
 from dpjax.statistics import NetworkCounts, TableStatistic
 
 _MOST_STATES = 127  # paths are kept as bytes

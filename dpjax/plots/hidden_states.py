@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dpjax.data.variables import Variable
+from dpjax.data.levels import Variable
 from dpjax.event_logs import HiddenMarkovPosterior
 from dpjax.plots.figures import (
     COLOURS,

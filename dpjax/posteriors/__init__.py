@@ -69,10 +69,6 @@ from dpjax.posteriors.exact.tree_posterior import (
     tree_posterior,
 )
 from dpjax.posteriors.exact.windows import TooExpensive, Windows, widen
-from dpjax.posteriors.families.family_posterior import (
-    NoiseAwareFamilyPosterior,
-    family_posterior,
-)
 from dpjax.posteriors.gibbs.chain_posterior import ChainDiagnostics, ChainPosterior
 from dpjax.posteriors.gibbs.gibbs import gibbs_posterior
 from dpjax.posteriors.gibbs.latent_records import (
@@ -82,6 +78,10 @@ from dpjax.posteriors.gibbs.latent_records import (
     gibbs_step,
 )
 from dpjax.posteriors.gibbs.normal_model import normal_model, normal_posterior
+from dpjax.posteriors.hidden_totals.family_posterior import (
+    NoiseAwareFamilyPosterior,
+    family_posterior,
+)
 from dpjax.posteriors.laws import law_of
 from dpjax.posteriors.methods import METHODS, InferenceMethod
 from dpjax.posteriors.plug_in import PlugInPosterior, plug_in_posterior

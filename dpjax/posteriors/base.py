@@ -14,8 +14,8 @@ from jaxtyping import Array, Float, Int
 from dpjax._checks import typed_key, whole
 from dpjax._types import Key, Records
 from dpjax.data.bayes_net import BayesNet
-from dpjax.data.columns import Table
 from dpjax.data.schema import as_records
+from dpjax.data.sources import Table
 from dpjax.families.conjugate_base import FamilyPosterior, Posterior, probability
 from dpjax.posteriors import prediction
 from dpjax.posteriors.priors import flatten

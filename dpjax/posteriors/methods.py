@@ -18,10 +18,10 @@ from dpjax.posteriors.estimate.point_estimate import check_estimate, point_estim
 from dpjax.posteriors.exact.exact_posterior import check_exact, exact_posterior
 from dpjax.posteriors.exact.proportions import check_proportions, proportions_posterior
 from dpjax.posteriors.exact.tree_posterior import check_tree, tree_posterior
-from dpjax.posteriors.families.family_posterior import family_posterior
-from dpjax.posteriors.families.total_walk import check_family
 from dpjax.posteriors.gibbs.gibbs import check_gibbs, gibbs_posterior
 from dpjax.posteriors.gibbs.normal_model import check_normal, normal_posterior
+from dpjax.posteriors.hidden_totals.family_posterior import family_posterior
+from dpjax.posteriors.hidden_totals.total_walk import check_family
 from dpjax.posteriors.plug_in import plug_in_posterior
 from dpjax.posteriors.sampled import SampledParameters, SampledPosterior
 from dpjax.releases.released import Released

@@ -18,7 +18,7 @@ from dpjax._documents import canonical_json, parse_json, printable
 from dpjax._version import __version__
 from dpjax.data.bayes_net import BayesNet
 from dpjax.data.intervals import Interval
-from dpjax.data.variables import Variable
+from dpjax.data.levels import Variable
 from dpjax.mechanisms import MECHANISMS, ExactMechanism
 from dpjax.noise.discrete_laplace import LARGEST
 from dpjax.privacy import REPLACE_ONE, Adjacency, guarantee_of

@@ -14,9 +14,9 @@ from jaxtyping import Array, ArrayLike, Int32
 from dpjax._checks import brief
 from dpjax._types import Records
 from dpjax.data.bayes_net import BayesNet
-from dpjax.data.columns import Table, is_in_memory
 from dpjax.data.encoding import encode_batches
 from dpjax.data.schema import as_records
+from dpjax.data.sources import Table, is_in_memory
 from dpjax.mechanisms.recipes import Recipe, recipe_of
 from dpjax.noise.discrete_laplace import LARGEST
 from dpjax.privacy import REPLACE_ONE, Adjacency, Epsilon, Guarantee, Ledger, budget_of

@@ -12,7 +12,7 @@ from dpjax._registry import Registry
 from dpjax._types import Cells, Described, Flat, Scalar
 from dpjax.data.bayes_net import BayesNet
 from dpjax.data.intervals import Interval
-from dpjax.data.variables import Variable
+from dpjax.data.levels import Variable
 from dpjax.families import Family
 from dpjax.privacy import Adjacency, Sensitivity
 from dpjax.statistics.record_moments import CellMoments, RecordMoments

@@ -15,7 +15,7 @@ from jaxtyping import Array, ArrayLike, Int32
 from dpjax._checks import one_of, whole
 from dpjax._types import Cells, Described, Flat, Records, Scalar
 from dpjax.data.bayes_net import BayesNet, maximal_groups
-from dpjax.data.variables import Variable
+from dpjax.data.levels import Variable
 from dpjax.privacy import ADJACENCIES, REPLACE_ONE, Adjacency, Sensitivity
 from dpjax.statistics.base import STATISTICS, TableStatistic
 from dpjax.statistics.fourier_sensitivity import (

@@ -18,9 +18,9 @@ from jaxtyping import Array, Int32, Int64
 from dpjax._checks import one_of
 from dpjax._types import Cells, Described, Flat, Records, Scalar
 from dpjax.data.bayes_net import BayesNet, maximal_groups
-from dpjax.data.columns import Table
 from dpjax.data.encoding import encode_batches
-from dpjax.data.variables import Variable
+from dpjax.data.levels import Variable
+from dpjax.data.sources import Table
 from dpjax.privacy import ADJACENCIES, REPLACE_ONE, Adjacency, Sensitivity
 from dpjax.statistics.base import STATISTICS, Columns, TableStatistic
 from dpjax.tables.counts import PackedRecords, count, count_batches

@@ -14,7 +14,7 @@ from dpjax._checks import array_of, one_of, whole
 from dpjax._types import Described, Flat, Scalar
 from dpjax.data.bayes_net import BayesNet
 from dpjax.data.intervals import Interval
-from dpjax.data.variables import Variable
+from dpjax.data.levels import Variable
 from dpjax.families import FAMILIES, Family
 from dpjax.privacy import ADJACENCIES, REPLACE_ONE, Adjacency, Sensitivity
 from dpjax.statistics.base import STATISTICS, Columns, FamilyStatistic

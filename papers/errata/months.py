@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from dpjax.data.variables import Variable
+from dpjax.data.levels import Variable
 from dpjax.event_logs import event_network
 from dpjax.plots import Panel, draw_panels
 from dpjax.privacy import REPLACE_ONE

@@ -8,8 +8,8 @@ import numpy as np
 from jaxtyping import Float, Int, Int32
 
 from dpjax.data.bayes_net import BayesNet
+from dpjax.data.levels import Variable
 from dpjax.data.schema import Schema
-from dpjax.data.variables import Variable
 from dpjax.event_logs import event_counts, event_network, log_variables
 from papers.reproduction import Setting
 

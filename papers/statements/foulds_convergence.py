@@ -9,7 +9,7 @@ from scipy import stats
 from scipy.special import digamma, gammaln
 
 from dpjax.data.intervals import Interval
-from dpjax.data.variables import Variable
+from dpjax.data.levels import Variable
 from dpjax.families import FAMILIES, GaussianMean
 from dpjax.privacy import ADJACENCIES
 from dpjax.statistics import Sufficient

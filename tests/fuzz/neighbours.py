@@ -23,8 +23,8 @@ from unittest import mock
 import numpy as np
 
 import dpjax as dp
-from dpjax.data.columns import csv_blocks
 from dpjax.data.intervals import number
+from dpjax.data.sources import csv_blocks
 
 from .sources import OPENED, SOURCES
 

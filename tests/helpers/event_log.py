@@ -4,7 +4,7 @@ import jax.random as jr
 import numpy as np
 
 import dpjax as dp
-from dpjax.data.variables import Variable
+from dpjax.data.levels import Variable
 from dpjax.event_logs import event_network
 from dpjax.statistics import NetworkCounts
 

@@ -3,13 +3,13 @@
 __all__ = ["EXEMPT", "FUNCTIONS", "REFUSALS"]
 
 FUNCTIONS = {
-    "data/columns/csv_blocks.py": (
+    "data/sources/csv_blocks.py": (
         "blocks", "_pieces", "_scan", "_is_regular", "_marks",
     ),
-    "data/columns/csv_tables.py": ("_texts", "_parse"),
-    "data/columns/cells.py": ("encode_column",),
-    "data/columns/sources.py": ("parts", "_check_columns"),
-    "data/variables.py": (
+    "data/sources/csv_tables.py": ("_texts", "_parse"),
+    "data/sources/encoded_columns.py": ("encode_column",),
+    "data/sources/reading.py": ("parts", "_check_columns"),
+    "data/levels.py": (
         "Variable.match", "Variable.code", "Variable.is_outside", "Variable._near",
         "_rounding", "_number",
     ),

@@ -2,7 +2,7 @@
 
 from tests.mutants.mutant import Mutant
 
-_CUT, _PARSED = "data/columns/csv_blocks.py", "data/columns/csv_tables.py"
+_CUT, _PARSED = "data/sources/csv_blocks.py", "data/sources/csv_tables.py"
 _HERE = "tests/test_csv_blocks.py::"
 _SHORT = _HERE + "test_all_short_texts_are_delimited_as_python_does"
 _LONG = _HERE + "test_so_are_long_texts"

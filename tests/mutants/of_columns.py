@@ -3,9 +3,9 @@
 from tests.mutants.mutant import Mutant
 
 _SOURCES, _CODES, _LEVELS = (
-    "data/columns/sources.py",
-    "data/columns/cells.py",
-    "data/variables.py",
+    "data/sources/reading.py",
+    "data/sources/encoded_columns.py",
+    "data/levels.py",
 )
 _READING, _SCHEMA = "tests/test_reading.py::", "tests/test_schema.py::"
 _COUNTED = "tests/test_streaming.py::test_every_kind_of_source_is_counted_as_if_at_once"

@@ -122,7 +122,7 @@ MUTANTS = (
     Mutant(
         "table row shifted",
         "schema: each code is the next level's",
-        "data/columns/cells.py",
+        "data/sources/encoded_columns.py",
         "filled = [0 if code is None else code for code in codes]",
         "filled = [0 if code is None else code for code in codes]\n"
         "    filled = [*filled[1:], *filled[:1]]",

@@ -11,7 +11,7 @@ from jaxtyping import Array, ArrayLike, Float, Real
 
 from dpjax._checks import positive, typed_key
 from dpjax._types import Key
-from dpjax.data.columns import Table
+from dpjax.data.sources import Table
 from dpjax.families import BetaParameters, DirichletParameters, Family
 from dpjax.families.conjugate_base import probability
 from dpjax.families.log_densities import dirichlet_log_density

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpjax._documents import write_atomically
-from dpjax.data.columns.arrow import csv, parquet, pyarrow
+from dpjax.data.sources.arrow import csv, parquet, pyarrow
 
 if TYPE_CHECKING:
     import pandas

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from io import BufferedIOBase
 from typing import Any
 
-from dpjax.data.columns.arrow import parquet, pyarrow
-from dpjax.data.columns.csv_blocks import Malformed
-from dpjax.data.columns.csv_tables import csv_names, csv_tables
-from dpjax.data.columns.in_memory import Part, check_names
+from dpjax.data.sources.arrow import parquet, pyarrow
+from dpjax.data.sources.csv_blocks import Malformed
+from dpjax.data.sources.csv_tables import csv_names, csv_tables
+from dpjax.data.sources.in_memory import Part, check_names
 
 BATCH = 1 << 16  # records read at once: at most 1 MiB of a column, for most types
 _PARQUET, _CSV = (".parquet", ".pq"), (".csv", ".csv.gz")

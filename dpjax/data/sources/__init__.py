@@ -1,4 +1,4 @@
-"""Columns of tables in memory, or read from files batch by batch.
+"""Sources of records: tables in memory, and files that are read batch by batch.
 
 Only files and Arrow tables need pyarrow.
 """
@@ -14,12 +14,12 @@ __all__ = [
     "remembering",
 ]
 
-from dpjax.data.columns.cells import encode_column, remembering
-from dpjax.data.columns.in_memory import (
+from dpjax.data.sources.encoded_columns import encode_column, remembering
+from dpjax.data.sources.in_memory import (
     InMemoryTable,
     Part,
     Table,
     is_array,
     is_in_memory,
 )
-from dpjax.data.columns.sources import parts
+from dpjax.data.sources.reading import parts

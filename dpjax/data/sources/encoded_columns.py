@@ -1,6 +1,7 @@
 """Columns of a table in memory: reading, and encoding as level indices or numbers.
 
-The code of a cell depends only on that cell and on its variable.
+`dpjax.data.levels` decides which level a cell has. It depends only on that cell and on
+its variable.
 """
 
 __all__ = ["encode_column", "read_column", "read_numbers", "remembering"]
@@ -12,10 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dpjax.data.columns.arrow import pyarrow
-from dpjax.data.columns.in_memory import Table
 from dpjax.data.intervals import Interval, number
-from dpjax.data.variables import Variable
+from dpjax.data.levels import Variable
+from dpjax.data.sources.arrow import pyarrow
+from dpjax.data.sources.in_memory import Table
 
 Code = Callable[[Any], Any]
 

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
-from dpjax.data.columns.arrow import csv, pyarrow
-from dpjax.data.columns.csv_blocks import Block, Malformed, blocks
+from dpjax.data.sources.arrow import csv, pyarrow
+from dpjax.data.sources.csv_blocks import Block, Malformed, blocks
 
 _WORKERS = 4  # blocks parsed at once, at most
 

@@ -21,7 +21,7 @@ from numpyro.diagnostics import effective_sample_size, split_gelman_rubin
 
 from dpjax._checks import typed_key, whole
 from dpjax._types import Key
-from dpjax.data.columns import Table
+from dpjax.data.sources import Table
 from dpjax.families import Family
 from dpjax.families.conjugate_base import (
     ConjugatePosterior,
@@ -32,7 +32,7 @@ from dpjax.families.conjugate_base import (
 from dpjax.families.marginal_laws import HostArray, mixture_quantile
 from dpjax.noise.keys import study_key
 from dpjax.posteriors.base import FamilyPosterior
-from dpjax.posteriors.families.total_walk import infer
+from dpjax.posteriors.hidden_totals.total_walk import infer
 from dpjax.posteriors.priors import updated_prior
 from dpjax.releases.released import Released
 

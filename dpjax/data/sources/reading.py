@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dpjax.data.columns.arrow import csv, pyarrow
-from dpjax.data.columns.files import BATCH, UNREADABLE, File, is_table_file
-from dpjax.data.columns.in_memory import (
+from dpjax.data.sources.arrow import csv, pyarrow
+from dpjax.data.sources.files import BATCH, UNREADABLE, File, is_table_file
+from dpjax.data.sources.in_memory import (
     InMemoryTable,
     Part,
     Table,

@@ -17,7 +17,7 @@ from jaxtyping import Array, Float, Int
 from dpjax._types import Key
 from dpjax.families import Family
 from dpjax.families.total_law import FamilyWithLaw
-from dpjax.posteriors.families.hidden_total import HiddenTotal, nearest
+from dpjax.posteriors.hidden_totals.hidden_total import HiddenTotal, nearest
 from dpjax.posteriors.laws import law_of
 from dpjax.releases.released import Released
 from dpjax.statistics import FamilyStatistic

@@ -21,7 +21,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from dpjax.data.columns.arrow import pyarrow
+from dpjax.data.sources.arrow import pyarrow
 
 Table = Any
 """A path, a folder or several; an Arrow table, dataset or reader; a DataFrame, a
