@@ -48,7 +48,7 @@ class Audited:
         return self.verdict.consistent != (self.grade == "simulation")
 
     def to_dict(self) -> dict[str, object]:
-        """Plain data."""
+        """Return plain data, for JSON."""
         facts = {key: x for key, x in vars(self).items() if key != "verdict"}
         return facts | self.verdict.to_dict() | {"expected": self.expected}
 

@@ -56,13 +56,16 @@ class Verdict:
 
     @property
     def reached(self) -> float:
-        """The loss found over the loss claimed; far below 1, noise may be wasted."""
+        """Ratio of the loss that the audit finds to the loss that is claimed.
+
+        If it is far below 1, there is more noise than needed, or the audit is weak.
+        """
         if not self.bound:
             return math.inf if self.loss > 0 else 0.0
         return self.loss / self.bound
 
     def __str__(self) -> str:
-        """One sentence."""
+        """Return the verdict in one sentence."""
         found = "is" if self.exact else "is at least"
         doubt = 1 - (self.confidence or 0.0)
         sampled = f"{self.draws} draws, confidence 1 - {doubt:.2g}"

@@ -157,18 +157,19 @@ class Variable:
         return near[0][1] if len(near) == 1 and near[0][0] == shown else None
 
     def code(self, value: object) -> int | None:
-        """Return the index of the level that a cell matches, of `missing` or `other`.
+        """Return the index of the level of a cell: its match, or `missing` or `other`.
 
-        A cell is missing if it has no value (None, NaN, empty text) or, where
-        `missing` is declared, if readers take its text for that ("NA", "null").
+        A cell is missing if it has no value (None, NaN, empty text). If `missing` is
+        declared, so is text that readers of files treat as missing ("NA", "null").
 
         Returns:
-            None if the cell is rejected. Without `missing`, missing cells are rejected.
-            Without `other`, every other cell without a match is. With it, those that
-            are of another type (a date, bytes), or that readers can convert
-            differently: a boolean, a number that matches several levels or differs from
-            one by rounding only, a number of less than double precision, literals such
-            as "0x1A", and any number if a level is such a literal.
+            The index, or None if the cell is rejected. If `missing` is not declared,
+            missing cells are rejected. If `other` is not declared, all cells without a
+            match are rejected. If it is, only those are that have another type (a date,
+            bytes), or that readers of files may convert differently: a boolean, a
+            number that matches several levels or differs from one by rounding only, a
+            number of less than double precision, literals such as "0x1A", and any
+            number if a level is such a literal.
         """
         code = self.match(value)
         if code is None and self.missing is not None and _is_missing(value):

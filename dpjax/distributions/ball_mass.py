@@ -81,7 +81,7 @@ def _most(pull: Vector) -> Scalar:
 
 
 def log_inside(law: Tilted) -> Scalar:
-    """Log of E exp(amount (|w|^2 - 1)) over the unit ball, from `saddle`'s result."""
+    """Log of E[exp(amount (|w|^2 - 1)); |w| <= 1], with the law that `saddle` gives."""
     contour, exponent = _integrand(law)
     return jnp.log(integrate(contour, exponent)) - jnp.log(law.amount)
 

@@ -99,10 +99,11 @@ class Family(abc.ABC):
 
     @property
     def complement(self) -> int | None:
-        """A component of S that is in [0, 1] when scaled; None if all sum to 1.
+        """Index of a component c of S that is in [0, 1] when scaled.
 
-        It carries the number of records: 1 minus it can be measured beside it without
-        making sup‖S‖₁ any larger, since that is attained where it is 1.
+        None if the scaled components of every record sum to 1. Where n is private, the
+        total of 1 - c is measured too: the totals of c and of 1 - c sum to n. That does
+        not increase sup‖S‖₁, which is attained at c = 1, where 1 - c is 0.
         """
         return 0
 

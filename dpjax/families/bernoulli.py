@@ -52,11 +52,11 @@ class BetaPosterior(ConjugatePosterior):
         return a * b / ((a + b) ** 2 * (a + b + 1))
 
     def marginals(self) -> dict[str, Law]:
-        """Beta."""
+        """The beta law of the probability of 1."""
         return {"": beta_law(*host(*self.parameters))}
 
     def sample(self, key: Key, shape: tuple[int, ...] = ()) -> Array:
-        """Probabilities."""
+        """Draw probabilities of 1."""
         typed_key(key=key)
         a, b = self.parameters
         return jr.beta(key, a, b, shape + jnp.shape(a))
@@ -68,7 +68,7 @@ class BetaPosterior(ConjugatePosterior):
         return dirichlet_log_density(parts, jnp.broadcast_to(both, parts.shape))
 
     def distribution(self) -> dist.Beta:
-        """Beta."""
+        """The beta distribution of the probability of 1."""
         return dist.Beta(*self.parameters)
 
     def predictive(self) -> dist.Distribution:
@@ -119,7 +119,7 @@ class Bernoulli(SumFamily):
         return jnp.round(jnp.clip(jnp.nan_to_num(records.astype(float)), 0, 1))
 
     def prior(self) -> BetaParameters:
-        """Uniform."""
+        """The uniform prior."""
         return BetaParameters()
 
     def worth(self, mean: Scalar, records: Scalar) -> BetaParameters:

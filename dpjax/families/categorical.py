@@ -63,7 +63,7 @@ class DirichletPosterior(ConjugatePosterior):
         return dirichlet_log_density(values, alpha)
 
     def distribution(self) -> dist.Dirichlet:
-        """Dirichlet."""
+        """The Dirichlet distribution of the probabilities."""
         return dist.Dirichlet(self.parameters.concentration)
 
     def predictive(self) -> dist.Distribution:
@@ -123,7 +123,7 @@ class Categorical(FamilyWithLaw):
         return 1
 
     def scales(self) -> tuple[float, ...]:
-        """Ones."""
+        """The scale 1 of every indicator."""
         return (1.0,) * self.levels
 
     def scaled_statistics(self, records: Real[Array, "n 1"]) -> Float[Array, "n m"]:

@@ -273,7 +273,7 @@ class KnownNoisePosterior(_LinearPosterior):
         return self._by_name(self._squared_scales())
 
     def marginals(self) -> dict[str, Law]:
-        """Normal."""
+        """The normal law of every weight."""
         return self._weights_laws()
 
     def sample(self, key: Key, shape: tuple[int, ...] = ()) -> dict[str, Array]:

@@ -39,11 +39,11 @@ class GammaPosterior(ConjugatePosterior):
         return self.parameters.shape / self.parameters.rate**2
 
     def marginals(self) -> dict[str, Law]:
-        """Gamma."""
+        """The gamma law of the rate."""
         return {"": gamma_law(*host(*self.parameters))}
 
     def sample(self, key: Key, shape: tuple[int, ...] = ()) -> Array:
-        """Rates."""
+        """Draw rates."""
         typed_key(key=key)
         a, b = self.parameters
         return jr.gamma(key, a, shape + jnp.shape(a)) / b
@@ -53,7 +53,7 @@ class GammaPosterior(ConjugatePosterior):
         return gamma_log_density(values, *self.parameters)
 
     def distribution(self) -> dist.Gamma:
-        """Gamma."""
+        """The gamma distribution of the rate."""
         return dist.Gamma(*self.parameters)
 
     def predictive(self) -> dist.Distribution:

@@ -91,7 +91,7 @@ class NormalInverseGammaPosterior(ConjugatePosterior):
         return of_mean + inverse_gamma_log_density(variance, p.shape, p.scale)
 
     def distribution(self) -> dict[str, dist.Distribution]:
-        """The marginals."""
+        """The distributions of the mean and of the variance."""
         p = self.parameters
         spread = jnp.sqrt(p.scale / (p.shape * p.strength))
         return {

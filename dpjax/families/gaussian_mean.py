@@ -48,12 +48,12 @@ class NormalPosterior(ConjugatePosterior):
         return 1 / self.parameters.precision
 
     def marginals(self) -> dict[str, Law]:
-        """Normal."""
+        """The normal law of the mean."""
         mean, precision = host(*self.parameters)
         return {"": StudentLaw(mean, 1 / np.sqrt(precision), None)}
 
     def sample(self, key: Key, shape: tuple[int, ...] = ()) -> Array:
-        """Means."""
+        """Draw means."""
         typed_key(key=key)
         mean = self.parameters.mean
         return mean + self.sd() * jr.normal(key, shape + jnp.shape(mean))
@@ -63,7 +63,7 @@ class NormalPosterior(ConjugatePosterior):
         return norm.logpdf(values, self.parameters.mean, self.sd())
 
     def distribution(self) -> dist.Normal:
-        """Normal."""
+        """The normal distribution of the mean."""
         return dist.Normal(self.parameters.mean, self.sd())
 
     def predictive(self) -> dist.Normal:
@@ -119,7 +119,7 @@ class GaussianMean(SumFamily):
         return cls(lower[0], upper[0], **options)
 
     def options(self) -> dict[str, Any]:
-        """The variance."""
+        """The known variance of a value."""
         return {"variance": self.variance}
 
     @property
@@ -163,7 +163,7 @@ class GaussianMean(SumFamily):
         return NormalParameters(self.lower + mean, precision)
 
     def log_total(self, prior: NormalParameters, total: Total, n: Number) -> Number:
-        """Normal."""
+        """Log-density of the exact total: normal."""
         variance = n * self.variance + n**2 / prior.precision
         return norm.logpdf(total[0], n * (prior.mean - self.lower), jnp.sqrt(variance))
 

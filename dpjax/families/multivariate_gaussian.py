@@ -120,7 +120,7 @@ class NormalInverseWishartPosterior(ConjugatePosterior):
         return of_covariance + jnp.asarray(of_mean)
 
     def distribution(self) -> dict[str, dist.Distribution]:
-        """The marginals."""
+        """The distributions of the mean and of the covariance."""
         p = self.parameters
         return {
             "mean": self._student(1 / p.strength),

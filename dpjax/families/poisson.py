@@ -34,7 +34,7 @@ class Poisson(SumFamily):
         upper: the largest count, an integer from 1 to 65536.
 
     Raises:
-        ValueError: if `upper` is none.
+        ValueError: if `upper` is not such an integer.
 
     Reference:
         Foulds et al. (UAI-16), section 3, in general form.
@@ -97,7 +97,7 @@ class Poisson(SumFamily):
         )
 
     def log_total(self, prior: GammaParameters, total: Total, n: Number) -> Number:
-        """Negative binomial."""
+        """Log-density of the exact total: negative binomial. Noise is added later."""
         count, (shape, rate) = total[0], prior
         value = (
             log_gamma_ratio(count, shape, jnp.ones(()))

@@ -1,7 +1,8 @@
 """Families that know the law of an exact total, before any release.
 
-With the parameters integrated out: beta-binomial, Dirichlet-multinomial and so on. It
-is exact for records of the model; clipping and rounding of records are no part of it.
+The parameters are integrated out: beta-binomial, Dirichlet-multinomial and so on. It is
+exact for records of the model, without clipping and rounding. The law of a noisy total
+is this law times that of the noise, in `dpjax.posteriors.hidden_totals.hidden_total`.
 """
 
 __all__ = ["FamilyWithLaw"]
@@ -18,9 +19,9 @@ from dpjax.families.base import Family, Number, Total
 class FamilyWithLaw(Family):
     """An exponential family with a law for the exact total of its statistic.
 
-    That is what `dpjax.posteriors.family_posterior` needs. Besides the law itself, its
-    Markov chains ask where to start and, of statistics whose components constrain each
-    other, how a possible total can move to another.
+    `dpjax.posteriors.family_posterior` needs it. Its Markov chains also need a starting
+    point and, if the components of the statistic constrain each other, maps from one
+    possible total to another.
     """
 
     @abc.abstractmethod

@@ -117,7 +117,7 @@ class SplitLaplace(base.MechanismWithLaw, base.ExactMechanism):
 
     @property
     def parts(self) -> dict[str, DiscreteLaplace]:
-        """The mechanism of every table, by name; not for a stack."""
+        """The mechanism of every table, by name; `ValueError` if they are stacked."""
         self._refuse_stacked()
         return {
             name: jax.tree.map(lambda leaf, i=i: leaf[i], self.stack)
@@ -206,7 +206,7 @@ class SplitLaplace(base.MechanismWithLaw, base.ExactMechanism):
         return LaplaceLaw(jnp.broadcast_to(self.rates, shape), discrete=True)
 
     def guarantee(self) -> PureDP:
-        """The exact sum of the budgets; not for a stack."""
+        """The exact sum of the tables' budgets; `ValueError` if they are stacked."""
         costs = [part.guarantee().epsilon for part in self.parts.values()]
         return PureDP(_total(costs), self.adjacency)
 

@@ -43,7 +43,7 @@ class LaplaceLaw(NoiseLaw):
     discrete: bool = eqx.field(static=True)
 
     def as_laplace(self) -> "LaplaceLaw":
-        """This law."""
+        """Return this law, which is a Laplace law."""
         return self
 
     def of(self, places: int | slice | np.ndarray) -> "LaplaceLaw":

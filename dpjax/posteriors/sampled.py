@@ -144,11 +144,11 @@ class SampledParameters(FamilyPosterior):
         return self._by_name(jr.choice(key, self.samples, shape))
 
     def log_prob(self, values: Any) -> Array:
-        """Not defined."""
+        """Refuse: released samples have no density."""
         raise self._undefined("log_prob", _NO_DENSITY)
 
     def update(self, records: Any, key: Key | None = None) -> "SampledParameters":
-        """Not defined."""
+        """Refuse: the prior of released samples cannot be changed afterwards."""
         raise self._undefined("update", _NO_UPDATE)
 
     def _by_name(self, values: Array) -> dict[str, Array]:

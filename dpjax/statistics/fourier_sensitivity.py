@@ -5,6 +5,8 @@ are products over variables. For such values $|p - p'| = p^2 + p'^2 - pp' - p^2p
 whose terms are products again. The sum over all $\gamma$ with one support is therefore
 a signed sum of four products over variables. It is maximised over the states of each
 variable: five pairs of levels in x and x' up to renaming (two, for binary variables).
+Under add-remove the sensitivity is the number of coefficients:
+`FourierCoefficients.sensitivity`.
 """
 
 __all__ = [

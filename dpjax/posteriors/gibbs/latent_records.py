@@ -108,21 +108,21 @@ def gibbs_start(
 def gibbs_step(
     key: Key, state: LatentRecords, released: Released, prior: Float[Array, "*m"]
 ) -> tuple[LatentRecords, SweepInfo]:
-    r"""One sweep, after which the posterior given the release is what it was before.
+    r"""Run one sweep of a chain that leaves the posterior given the release invariant.
 
-    1. Tables given the hidden records: a Dirichlet draw.
-    2. Each hidden record in turn: another is drawn from the tables, and replaces it
-       with probability $\min(1, q(s \mid t') / q(s \mid t))$, where t' is the statistic
-       with it instead. The two data sets are neighbours under replace-one, so the
-       guarantee itself makes that at least $e^{-\epsilon}$; under add-remove they are
-       two steps apart, and it is at least $e^{-2\epsilon}$.
-    3. Under add-remove, where n is hidden, it is drawn anew from its exact conditional.
+    1. The tables are drawn given the hidden records, from a Dirichlet distribution.
+    2. For each hidden record in turn, a new record is drawn from the tables, and
+       accepted with probability $\min(1, q(s \mid t') / q(s \mid t))$, where t and t'
+       are the statistics before and after the replacement. Under replace-one the two
+       data sets are neighbours, so that the privacy guarantee makes the probability at
+       least $e^{-\epsilon}$; under add-remove it is at least $e^{-2\epsilon}$.
+    3. Under add-remove, where n is hidden, n is drawn from its exact conditional law.
 
-    Costs two evaluations of the law for every record and number of the statistic, three
-    under add-remove, one record after the other in step 2.
+    For each record and component of the statistic, the mechanism's law is evaluated
+    twice, or three times under add-remove. Step 2 is sequential over records.
 
     Args:
-        key: typed.
+        key: typed JAX key.
         state: from `gibbs_start`, or the last step.
         released: a release for a network, by a mechanism with a law.
         prior: Dirichlet parameter of every cell, or one for each.

@@ -42,8 +42,8 @@ Block = tuple[int, list[np.ndarray]]  # number of a block, and its arrays
 class Run:
     """A sweep with all its parameters.
 
-    A block is numbered by its data set, times 2^32, plus its place among the blocks of
-    that data set.
+    A block is a part of the repeats that is computed in one call. The number of block k
+    of data set d is d · 2^32 + k.
     """
 
     grid: Grid
