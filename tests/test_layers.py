@@ -113,6 +113,56 @@ def test_each_package_has_one_room(package, rooms):
     assert users == rooms
 
 
+NOUNS = {  # abstract classes, and what users hold: any room may ask for them
+    *("Statistic", "TableStatistic", "FamilyStatistic", "FamilyWithLaw"),
+    *("ExactMechanism", "ParameterMechanism", "MechanismWithLaw", "Recipe"),
+    *("Guarantee", "Released", "BayesNet", "Variable", "Interval", "UnreadableRelease"),
+    *("InconsistentRelease",),
+}
+
+
+def asked(path):
+    """Classes of other rooms that a file gives to `isinstance` or `issubclass`."""
+    here = name_of(path).split(".")[1:2]
+    foreign = {
+        alias.asname or alias.name
+        for node in nodes(path)
+        if isinstance(node, ast.ImportFrom)
+        and str(node.module).startswith("dpjax")
+        and str(node.module).split(".")[1:2] != here
+        for alias in node.names
+    }
+    for node in ast.walk(ast.parse(path.read_text())):
+        function = getattr(node, "func", None)
+        if getattr(function, "id", "") in ("isinstance", "issubclass"):
+            for part in ast.walk(node.args[1]):
+                if isinstance(part, ast.Name) and part.id in foreign:
+                    yield part.id
+                if isinstance(part, ast.Attribute):
+                    root = part.value
+                    while isinstance(root, ast.Attribute):
+                        root = root.value
+                    if getattr(root, "id", "") in foreign:
+                        yield part.attr
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_no_room_asks_for_an_implementation_of_another(path):
+    assert set(asked(path)) <= NOUNS
+
+
+def test_the_ban_on_such_questions_is_not_empty(tmp_path, monkeypatch):
+    found = {name for path in MODULES for name in asked(path)}
+    assert found >= {"TableStatistic", "ParameterMechanism", "Released"}
+    path = ROOT / "cli" / "predict.py"
+    text = path.read_text().replace("ParameterMechanism", "DiscreteLaplace")
+    monkeypatch.setattr(pathlib.Path, "read_text", lambda _: text)
+    nodes.cache_clear()
+    assert "DiscreteLaplace" in set(asked(path))
+    monkeypatch.undo()
+    nodes.cache_clear()
+
+
 def body_of(function):
     """The number of lines of a function's body, its docstring apart."""
     first, *rest = function.body

@@ -99,11 +99,10 @@ class Family(abc.ABC):
 
     @property
     def complement(self) -> int | None:
-        """Index of a component c of S that is in [0, 1] when scaled.
+        """Index of a component c of S, in [0, 1] when scaled; None if all sum to 1.
 
-        None if the scaled components of every record sum to 1. Where n is private, the
-        total of 1 - c is measured too: the totals of c and of 1 - c sum to n. That does
-        not increase sup‖S‖₁, which is attained at c = 1, where 1 - c is 0.
+        Where n is private, the total of 1 - c is measured too: both totals sum to n. It
+        does not increase sup‖S‖₁, which is attained at c = 1, where 1 - c is 0.
         """
         return 0
 
