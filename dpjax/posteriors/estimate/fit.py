@@ -215,7 +215,7 @@ def _expected_counts(problem: Problem, theta: Array, n: Array) -> Array:
 
 
 def _effective_noise(problem: Problem, mean: Array, variance: Array) -> Array:
-    """Variance of normal noise that gives each number the same posterior mean."""
+    """Variance of normal noise with the same posterior mean of a number as its law."""
     off = problem.values - mean
     least = 0.05 * (problem.scale + jnp.sqrt(jnp.maximum(variance, 0)))
     off = jnp.where(off < 0, jnp.minimum(off, -least), jnp.maximum(off, least))
