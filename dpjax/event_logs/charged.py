@@ -154,7 +154,7 @@ def charged_hidden_markov(
     cost = update.repeated(updates)
     claim = CLAIM if assume_converged else None
     if ledger is not None:
-        ledger.require(cost)  # before the records are touched
+        ledger.require(cost)  # before the records are read
     counts = event_counts(net, records).astype(float)
     if ledger is not None:
         purpose = claim or f"{chains} hidden Markov chains of {sweeps} sweeps"

@@ -28,7 +28,7 @@ from dpjax.releases.released import Released
 
 Progress = Callable[[Iterable[Array]], Iterable[Array]]
 ChainDraws = tuple[HiddenMarkovState, SweepInfo]
-_BLOCKS = 20  # steps of a progress bar
+_BLOCKS = 20  # number of blocks, the steps of a progress bar
 
 
 def fit(

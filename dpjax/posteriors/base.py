@@ -39,14 +39,14 @@ class NetworkPosterior(Posterior):
 
         @property
         def net(self) -> BayesNet:
-            """The network."""
+            """The Bayesian network of the tables."""
             ...
     else:
         net: eqx.AbstractVar[BayesNet]  # a field or a property
 
     @abc.abstractmethod
     def _mean(self) -> Float[Array, "*batch c"]:
-        """Expected probabilities."""
+        """Posterior mean of every probability."""
 
     @abc.abstractmethod
     def _sd(self) -> Float[Array, "*batch c"]:
@@ -71,7 +71,7 @@ class NetworkPosterior(Posterior):
         """The posterior after more records, given the counts of these records."""
 
     def mean(self) -> dict[str, Array]:
-        """Expected tables."""
+        """Posterior mean of every table."""
         return self._by_name(self._mean())
 
     def sd(self) -> dict[str, Array]:
@@ -187,5 +187,5 @@ class ReleasedPosterior(NetworkPosterior):
 
     @property
     def net(self) -> BayesNet:
-        """The network."""
+        """The Bayesian network of the tables."""
         return self.released.net

@@ -38,7 +38,7 @@ class InferenceMethod(abc.ABC):
     """Name of the method, and value of `method` in its posteriors."""
 
     rank: ClassVar[float | None] = None
-    """Methods are tried in order of increasing rank; None: only if it is named."""
+    """Methods are tried in order of increasing rank; None: only if named."""
 
     takes_increment: ClassVar[bool] = False
     """Whether the method uses `increment`."""
@@ -103,7 +103,7 @@ def _add(
     function: Callable[..., Posterior],
     chains: bool = False,
 ) -> None:
-    """Add a function for releases that pass a check; `chains`: a key comes first."""
+    """Add a function for releases that pass a check; with `chains`, it takes a key."""
 
     class Checked(InferenceMethod):
         kind, rank = name, place

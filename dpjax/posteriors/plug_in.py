@@ -25,7 +25,7 @@ from dpjax.releases.released import Released
 from dpjax.tables.fourier_basis import raise_total
 from dpjax.tables.layout import TableLayout
 
-_ROUNDING = 1e-3  # of a rebuilt count, in records
+_ROUNDING = 1e-3  # largest rounding error of a count, in records
 
 
 class PlugInPosterior(Unpickled, NetworkPosterior):

@@ -80,7 +80,7 @@ class SampledPosterior(DrawnPosterior):
 
     @property
     def method(self) -> str:
-        """The released samples themselves."""
+        """Name of the method in `METHODS`."""
         return "samples"
 
     def tables(self) -> dict[str, Array]:
@@ -119,23 +119,23 @@ class SampledParameters(FamilyPosterior):
 
     @property
     def method(self) -> str:
-        """The released samples themselves."""
+        """Name of the method in `METHODS`."""
         return "samples"
 
     def parameters(self) -> dict[str, Array]:
-        """The samples by name."""
+        """The samples by name of the parameter."""
         return self._by_name(self.samples)
 
     def mean(self) -> dict[str, Array]:
-        """Average of the samples, by name."""
+        """Mean of the samples, by name of the parameter."""
         return self._by_name(self.samples.mean(axis=0))
 
     def variance(self) -> dict[str, Array]:
-        """Variance of the samples, by name."""
+        """Variance of the samples, by name of the parameter."""
         return self._by_name(self.samples.var(axis=0))
 
     def quantile(self, q: float) -> dict[str, Array]:
-        """The q-quantile of the samples, by name."""
+        """The q-quantile of the samples, by name of the parameter."""
         probability(q=q)
         return self._by_name(jnp.quantile(self.samples, q, axis=0))
 

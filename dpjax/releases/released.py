@@ -81,7 +81,7 @@ class Released(Unpickled, eqx.Module):
 
     @property
     def schema(self) -> Schema:
-        """The variables and their levels."""
+        """The schema of the release: variables and their levels."""
         return Schema(self.statistic.variables)
 
     @property

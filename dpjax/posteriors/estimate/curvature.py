@@ -62,7 +62,7 @@ class NormalLogits(eqx.Module):
 
     net: BayesNet = eqx.field(static=True)
     theta: Float[Array, " c"]
-    covariance: Float[Array, "c c"]  # of all logits
+    covariance: Float[Array, "c c"]  # covariance of all logits
 
     @jax.jit
     def sd(self) -> Float[Array, " c"]:

@@ -32,22 +32,22 @@ from dpjax.tables.marginals import expected_tables
 
 _Adam = tuple[Array, optax.ScaleByAdamState]
 
-_PAIRS = 4  # of opposite nodes, in each step
-_RATE = 0.2  # of the first step, in posterior standard deviations
-_SWEEPS = 25  # of conjugate gradients
-_FAR = 12.0  # logits: a row's smallest entry is at least about e^-24
+_PAIRS = 4  # number of pairs of opposite nodes in each step
+_RATE = 0.2  # step size of the first step, in posterior standard deviations
+_SWEEPS = 25  # iterations of conjugate gradients
+_FAR = 12.0  # limit of logits: probabilities are at least about e^-24
 
 
 class Problem(NamedTuple):
     """A release, its law and the prior; arrays may be traced."""
 
-    moments: RecordMoments  # of the statistic
+    moments: RecordMoments  # moments of the statistic
     net: BayesNet
     values: Float[Array, " m"]  # the released numbers
-    scale: Float[Array, " m"]  # of the Laplace noise of each
+    scale: Float[Array, " m"]  # scale of the Laplace noise of each number
     prior: Float[Array, " c"]  # Dirichlet parameter of every cell
-    start: Float[Array, " c"]  # counts of all node tables to start from
-    n: Float[Array, ""]  # number of records; a starting value if it is not public
+    start: Float[Array, " c"]  # initial counts of all node tables
+    n: Float[Array, ""]  # number of records; initial value if it is not public
     public_n: bool
 
     def mean_and_variance(self, tables: Array, n: Array) -> tuple[Array, Array]:
@@ -180,7 +180,7 @@ def _expected_forward(net, log_theta):
 
 
 def _expected_backward(net, log_theta, direction):
-    # The Jacobian is a covariance, so symmetric: forward mode, which needs no scatter.
+    # The Jacobian is a covariance, hence symmetric: forward mode needs no scatter.
     return (_covariance(net, log_theta, direction),)
 
 
@@ -215,7 +215,7 @@ def _expected_counts(problem: Problem, theta: Array, n: Array) -> Array:
 
 
 def _effective_noise(problem: Problem, mean: Array, variance: Array) -> Array:
-    """Variance of normal noise with the same posterior mean of a number as its law."""
+    """Variance of normal noise under which posterior means of numbers are unchanged."""
     off = problem.values - mean
     least = 0.05 * (problem.scale + jnp.sqrt(jnp.maximum(variance, 0)))
     off = jnp.where(off < 0, jnp.minimum(off, -least), jnp.maximum(off, least))

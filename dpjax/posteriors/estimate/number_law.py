@@ -13,8 +13,8 @@ import numpy as np
 from jax.scipy.special import gammaln, log_ndtr
 from jaxtyping import Array, Bool, Float
 
-_LOW, _HIGH = 8.0, 20.0  # means between which the two forms are blended
-_TERMS = 48  # of the sum: a Poisson count of mean 20 exceeds it once in 1e7
+_LOW, _HIGH = 8.0, 20.0  # between these means, the two forms are interpolated
+_TERMS = 48  # terms of the sum: a Poisson(20) count exceeds this once in 1e7
 _SMALLEST_MEAN = 1e-6
 _SMALLEST_VARIANCE = 0.05
 # Smallest noise scale, relative to the sampling deviation: less noise changes little,
@@ -25,9 +25,9 @@ LEAST_NOISE = 0.125
 def number_log_prob(
     values: Float[Array, " m"],
     mean: Float[Array, " m"],
-    variance: Float[Array, " m"],  # of the exact numbers, as is the mean
-    scale: Float[Array, " m"],  # of the Laplace noise, > 0; of a discrete law 1 / rho
-    counts: Bool[np.ndarray, " m"],  # which exact numbers are counts, so never negative
+    variance: Float[Array, " m"],  # variance of the exact numbers
+    scale: Float[Array, " m"],  # of the Laplace noise, > 0; 1 / rho if discrete
+    counts: Bool[np.ndarray, " m"],  # whether exact numbers are counts, hence ≥ 0
 ) -> Float[Array, " m"]:
     """Marginal log-density of each released number."""
     large = _normal(values, mean, variance, scale)

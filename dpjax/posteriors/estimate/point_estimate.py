@@ -211,7 +211,7 @@ def _estimate(released: Released, prior: Array, steps: int) -> PointEstimate:
 
 @partial(jax.jit, static_argnames=("statistic", "steps"))
 def _fit_all(statistic, values, scale, n, prior, steps) -> Fit:
-    """Fit one release, or all releases of a stack, a bounded number at a time."""
+    """Fit one release, or all releases of a stack in batches."""
     given, batch = (values, scale, n, prior), values.shape[:-1]
 
     def one(given):

@@ -10,7 +10,7 @@ from jaxtyping import Array, Float
 
 from dpjax.distributions.special import log1p_minus
 
-_FROM = 10.0  # the series is accurate for larger arguments
+_FROM = 10.0  # the series is used for larger arguments
 _SERIES = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
 
 

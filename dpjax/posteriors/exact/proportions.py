@@ -68,7 +68,7 @@ class ProportionsPosterior(FamilyPosterior):
 
     @property
     def family(self) -> Family:
-        """The exponential family."""
+        """The exponential family of the release."""
         return check_proportions(self.released).family
 
     @property

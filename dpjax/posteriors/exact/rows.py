@@ -47,12 +47,12 @@ Weights = Float[Array, "cells window rows"]
 class Rows(eqx.Module):
     """Rows with equal numbers of cells; the last axis is that of rows."""
 
-    weights: Weights  # f of every cell over its window, scaled to at most 1
+    weights: Weights  # f for every cell and count of its window, scaled to at most 1
     lowest: Lowest  # the first count of every cell's window
-    scale: ByRow  # log of the product of all scales of a row
+    scale: ByRow  # log of the product of the cells' scales
     tail: ByCell  # log bound of a weight outside a cell's window, scaled
     alpha: ByCell  # Dirichlet parameters; or probabilities, if `given`
-    guess: ByRow  # of the total: p = guess / (guess + Σα)
+    guess: ByRow  # estimated total: p = guess / (guess + Σα)
     given: bool = eqx.field(static=True, default=False)
 
     @classmethod
@@ -218,7 +218,7 @@ class RowLaws(eqx.Module):
     rows: Rows
     others: Float[Array, "cells t rows"]  # from the function `others`
     start: Totals  # the first total of every row
-    # Ratio of one law, or several laws, of the totals to their convolution.
+    # Ratio of the law of the totals (or of several laws) to the convolution.
     ratio: Float[Array, "totals *many rows"]
 
     def counts(self) -> Float[Array, "cells window *many rows"]:

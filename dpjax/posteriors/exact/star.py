@@ -40,7 +40,7 @@ _NEGLIGIBLE = 1e-14  # mass of hub counts that leaves may omit, on either side
 class StarLaw(eqx.Module):
     """The posterior of the hidden counts of a star."""
 
-    groups: list[RowLaws]  # the hub, a row with a cell for each level; then leaves
+    groups: list[RowLaws]  # the hub (a row with one cell for each level), then leaves
     records: Float[Array, "records one"]  # law of n, from the hub's first total on
     log_evidence: Float[Array, ""]  # with weight 1 on every value of a private n
     # Bounds of the posterior mass outside the windows: cells; hub and records; kept.
@@ -131,11 +131,11 @@ def _by_level(of_rows: Array, group: Leaves) -> Array:
 
 
 def guess_hub(star: Star) -> Float[Array, " levels"]:
-    """Estimated number of records with each level of the hub: a median."""
+    """Estimated counts of the hub's levels: medians over all measured tables."""
     looks = [group.values.sum(axis=0) for group in star.leaves]
     if all(star.seen):
         looks.append(star.values[None])
-    elif not looks:  # two levels, of which one was measured
+    elif not looks:  # two levels, of which only one was measured
         seen = jnp.asarray(star.seen)
         assert star.n is not None
         rest = star.n.astype(float) * star.step - star.values[::-1]

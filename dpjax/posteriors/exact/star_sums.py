@@ -65,7 +65,7 @@ class StarSums(eqx.Module):
 
     @property
     def components(self) -> tuple[Component, ...]:
-        """The network's stars."""
+        """The stars of the network."""
         return stars(self.statistic.network) or ()
 
     def star(self, component: Component, given: Array | None = None) -> Star:
@@ -150,7 +150,7 @@ class InferredStars(eqx.Module):
 
     @property
     def stars(self) -> list[tuple[Component, StarLaw]]:
-        """Every star and its law."""
+        """All stars, with the laws of their hidden counts."""
         return list(zip(self.sums.components, self.laws, strict=True))
 
     def groups(self) -> list[tuple[np.ndarray, RowLaws]]:

@@ -17,7 +17,7 @@ from dpjax.posteriors.laws import laplace_law, network_counts
 from dpjax.posteriors.priors import Prior, flat_prior
 from dpjax.releases.released import Released
 
-_MOST_NUMBERS = 1 << 23  # variables times squared numbers of counts
+_MOST_NUMBERS = 1 << 23  # variables · (n + 1)²
 
 
 class TreePosterior(SummedPosterior):

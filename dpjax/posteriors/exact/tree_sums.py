@@ -33,7 +33,7 @@ class TreeSums(eqx.Module):
 
     @property
     def trees(self) -> tuple[Tree, ...]:
-        """The network's trees."""
+        """The trees of the network."""
         return grow(self.statistic.network) or ()
 
     def infer(self, given: Array | None = None) -> list[TreeLaw]:
@@ -83,7 +83,7 @@ class TreeSums(eqx.Module):
         if group in measured.groups:
             place = measured.offsets[measured.groups.index(group)]
             noisy = self.values[place : place + size].reshape(shape).T
-            own = self.law.of(place)  # one rate for all of a table
+            own = self.law.of(place)  # all cells of a table have one rate
             logs += own.log_prob(jnp.broadcast_to(noisy[:, None], counts.shape), counts)
         return Table(logs, norm)
 

@@ -48,7 +48,7 @@ class Branch(eqx.Module):
     coupling: Float[Array, " counts"]  # scaled g for each count of the variable
     # Expectation of g over one row, given each count of the other row.
     reach: Float[Array, "rows counts totals"]
-    joint: Float[Array, "rows counts totals"]  # law of count and total, as `given`
+    joint: Float[Array, "rows counts totals"]  # joint law of count and total
 
 
 class TreeLaw(eqx.Module):

@@ -20,12 +20,12 @@ from jaxtyping import Array, Float
 
 from dpjax._checks import whole
 
-_MOST_TRIES = 16  # windows 50 times as wide as the first
+_MOST_TRIES = 16  # the last windows are 50 times as wide as the first
 _LOSSES = ("cells", "hub", "kept")  # window of each of the three bounds
 _MOST_WORK = 1 << 36  # multiplications: about a minute
-_MOST_COUNTS = 1 << 22  # in a window
+_MOST_COUNTS = 1 << 22  # largest width of a window
 _ALONE = 8  # relative cost of a single row, which cannot be vectorised over rows
-_SMALL = 256  # numbers of records up to which windows hold all counts
+_SMALL = 256  # for fewer records, windows contain all counts
 _WIDER = 1.3
 
 Star = tuple[int, Sequence[tuple[int, int]]]  # levels of its hub; (leaves, levels)
@@ -61,11 +61,11 @@ class Windows:
 
 
 def first_windows(
-    scale: float,  # of the noise, in records
+    scale: float,  # scale of the noise, in records
     n: int | None,  # None if private
     tables: int,  # the least number of measured tables with the levels of a hub
     records_tables: int,  # the number of measured tables
-    tolerance: float,  # largest posterior mass outside
+    tolerance: float,  # largest posterior mass outside the windows
     *,
     levels: int,  # the largest number of levels of a variable
     largest: float = math.inf,  # estimate of the hub's largest count

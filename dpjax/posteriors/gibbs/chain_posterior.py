@@ -26,7 +26,7 @@ Tables = dict[str, Array]
 class ChainSampler:
     """A function that draws from a posterior by Markov chains."""
 
-    method: str  # its name in `METHODS`
+    method: str  # name in `METHODS`
     infer: Callable[..., "ChainPosterior"]  # takes key, release, prior, settings
     settings: tuple[tuple[str, int | None], ...]  # further arguments by name
 

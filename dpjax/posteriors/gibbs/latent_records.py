@@ -181,7 +181,7 @@ def _replace(
 
     inputs = (state.records, proposals, hidden, log_uniforms)
     total, accepted = _over_blocks(one_block, state.statistic, inputs, statistic)
-    # Further records are not in the statistic: they are drawn from the tables.
+    # Records after the first n are not in the statistic: accept all proposals.
     taken = (accepted | ~hidden)[:, None]
     records = jnp.where(taken, proposals, state.records)
     part = accepted.sum().astype(float) / jnp.maximum(state.n, 1).astype(float)

@@ -36,7 +36,7 @@ from dpjax.posteriors.hidden_totals.total_walk import infer
 from dpjax.posteriors.priors import updated_prior
 from dpjax.releases.released import Released
 
-_MOST_COMPONENTS = 1000  # of mixtures, when their quantiles are computed
+_MOST_COMPONENTS = 1000  # most components of a mixture, for its quantiles
 
 
 class NoiseAwareFamilyPosterior(FamilyPosterior):
@@ -75,7 +75,7 @@ class NoiseAwareFamilyPosterior(FamilyPosterior):
         return "hidden-totals"
 
     def mean(self) -> Values:
-        """Expected parameters."""
+        """Posterior mean of every parameter."""
         return jax.tree.map(_average, _moments(self.family, self.parameters)[0])
 
     def variance(self) -> Values:
