@@ -40,7 +40,7 @@ def to_arviz(key: Key, posterior: Posterior, draws: int = 1000) -> Any:
 
     Raises:
         ImportError: if ArviZ is not installed.
-        ValueError: if the key is not typed or `draws` not at least 1.
+        ValueError: if the key is not typed or `draws` is below 1.
     """
     if az is None:
         raise ImportError('this needs ArviZ: pip install "dpjax[arviz]"')

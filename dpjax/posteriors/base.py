@@ -1,4 +1,4 @@
-"""Base classes of posteriors; those for networks are defined here."""
+"""Base classes of posteriors for networks, and the general base classes."""
 
 __all__ = ["FamilyPosterior", "NetworkPosterior", "Posterior", "ReleasedPosterior"]
 

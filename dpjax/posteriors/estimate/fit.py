@@ -39,7 +39,7 @@ _FAR = 12.0  # limit of logits: probabilities are at least about e^-24
 
 
 class Problem(NamedTuple):
-    """A release, its law and the prior; arrays may be traced."""
+    """A release, its noise and the prior; arrays may be traced."""
 
     moments: RecordMoments  # moments of the statistic
     net: BayesNet

@@ -37,7 +37,7 @@ class PointEstimate(ReleasedPosterior):
     Its information matrix is the sum of the information of the prior and of all
     released numbers, from their covariance under the network and the noise. `sample`
     and `log_prob` use this law, `sd` its linearisation, and `quantile` a normal law of
-    the logit of every probability. They are inaccurate for wide or skewed posteriors.
+    the logit of every probability. All are inaccurate for wide or skewed posteriors.
 
     Args:
         released: the release.
@@ -104,7 +104,7 @@ def point_estimate(
 
     There are two approximations. The laws of the numbers are multiplied as if the
     numbers were independent given the tables (a composite likelihood), although they
-    count the same records; only the last two steps account for this dependence. And the
+    count the same records; only the last two steps account for this dependence. The
     variational law is factorised.
 
     Args:

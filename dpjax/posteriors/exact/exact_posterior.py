@@ -196,9 +196,9 @@ def exact_posterior(
         Post-processing of a release: costs nothing, and may be repeated.
 
     Raises:
-        ValueError: if the release has no such law or network, the prior is not positive
-            or of the wrong shape, given windows omit more than the tolerance, or wide
-            enough windows would be too expensive.
+        ValueError: if the noise is not Laplace, the network is of another kind, the
+            prior is not positive or of the wrong shape, given windows omit more than
+            the tolerance, or wide enough windows would be too expensive.
     """
     cells = flat_prior(released.net, prior)
     positive(tolerance=tolerance)

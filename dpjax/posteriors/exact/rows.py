@@ -83,7 +83,7 @@ class Rows(eqx.Module):
     def log_norm(self, start: Totals, length: int) -> Float[Array, "length rows"]:
         """Log of the ratio of the convolution to P(s | m), NB(m; Σα, p) / scale.
 
-        The totals m are `length` successive ones for each row, from `start` on.
+        Each row has `length` successive totals m, from its `start` on.
         """
         whole = self.alpha.sum(axis=0)[None]
         weights = window_weights(start[None], length, whole, self.guess, self.given)

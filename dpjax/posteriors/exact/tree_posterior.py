@@ -63,7 +63,7 @@ def tree_posterior(
         released: noisy node tables, by DiscreteLaplace, SplitLaplace or Laplace,
             with a public n.
         prior: Dirichlet parameter of every cell, > 0; or a table for each variable.
-        tolerance: largest posterior mass that may underflow, as it does if tables
+        tolerance: largest posterior mass that may underflow. Underflow occurs if tables
             contradict each other or the prior.
 
     Privacy:

@@ -44,7 +44,7 @@ class Windows:
     Args:
         cells: number of values of a count in a leaf's table.
         hub: number of values of a hub's count.
-        kept: number of values of a hub's count after omission of improbable ones.
+        kept: number of values of a hub's count without improbable values.
         records: number of values of a private number of records.
 
     Raises:

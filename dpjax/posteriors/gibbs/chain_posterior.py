@@ -62,7 +62,7 @@ class ChainPosterior(DrawnPosterior, ReleasedPosterior):
         samples: drawn tables, laid out as `net.layout`.
         statistic: the hidden statistic in every draw; None if it is integrated out.
         n: the number of records in every draw; constant if n is public.
-        reports: figures about the chains, by name.
+        reports: summaries of the chains, by name.
         sampler: the function that drew the samples, with its settings.
 
     `sample` resamples the draws with replacement. `log_prob` is the log-density of the

@@ -124,7 +124,7 @@ def gibbs_step(
 
     Args:
         key: typed JAX key.
-        state: from `gibbs_start`, or from the previous step.
+        state: state from `gibbs_start` or from the previous step.
         released: a release for a network, by a mechanism with a law.
         prior: Dirichlet parameter of every cell, or one for each.
     """
