@@ -71,9 +71,9 @@ class HiddenMarkovPosterior(eqx.Module):
     ) -> Float[Array, "regions times"]:
         """Log of the average likelihood of `counts` over all draws, for each cell.
 
-        For cells that were not observed, this is a predictive log-likelihood. Cells
-        that are not declared have NaN. There are no multinomial coefficients, as the
-        order of events is fixed.
+        For cells that were not observed, this is a predictive log-likelihood. The
+        result is NaN for cells that are not declared. There are no multinomial
+        coefficients, as the order of events is fixed.
 
         Args:
             counts: counts with axes as from `event_counts`.

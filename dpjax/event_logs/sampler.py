@@ -52,7 +52,7 @@ class CellCounts(Unpickled, eqx.Module):
 
     Args:
         counts: counts, >= 0, of the concatenated levels of all fields in each cell.
-        declared: whether each time is on a region's path; a range of times.
+        declared: whether each time is on a region's path, which is a range of times.
         observed: whether the counts of each cell are used.
         fields: number of levels of each field.
         states: number of hidden states.
@@ -152,7 +152,8 @@ class SweepInfo(NamedTuple):
     """Diagnostics of a sweep, which do not depend on the numbering of states.
 
     Attributes:
-        log_likelihood: log-likelihood of all observed counts given paths and tables.
+        log_likelihood: log-likelihood of all observed counts given paths and tables; a
+            deterministic function of the counts.
     """
 
     log_likelihood: Float[Array, " chains"]

@@ -98,7 +98,7 @@ def _read_content(text: str) -> tuple[int, dict[str, Any]]:
 
 
 def _version(content: dict[str, Any]) -> int:
-    """The file version: 2 if a variable has levels and missing cells, else 1."""
+    """The file version: 2 if a variable has a level for missing cells, else 1."""
     return 1 + any("levels" in x and "missing" in x for x in content["variables"])
 
 
