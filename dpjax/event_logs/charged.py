@@ -1,15 +1,15 @@
-r"""Hidden Markov models whose Gibbs sampler reads the records, at a charge per draw.
+r"""Hidden Markov models with a Gibbs sampler that reads records and charges each draw.
 
-This is "one posterior sample" (OPS) of Foulds et al., section 5. Drawing all tables
-given the paths, and all paths given the tables, are exponential mechanisms: an event's
-log-likelihood is a sum over its fields of logs of probabilities of at least
-$a_f = 1 / (M K_f)$, so that its width is
+This is "one posterior sample" (OPS) of Foulds et al., section 5. A draw of all tables
+given the paths is an exponential mechanism, and so is a draw of all paths given the
+tables. An event's log-likelihood is a sum of log-probabilities over fields f. Every
+probability is at least $a_f = 1 / (M K_f)$, so that the log-likelihood has a range of
 
 $$\Delta = \sum_f \ln \frac{1 - (K_f - 1) a_f}{a_f},$$
 
-also if the event moves to another cell. At temperature 1 each draw costs 2Δ under
-replace-one and Δ under add-remove; counts are divided by the temperature that makes it
-ε. A sweep has two draws; 200 sweeps cost 400ε.
+even if the event moves to another cell. At temperature 1 each draw costs 2Δ under
+replace-one and Δ under add-remove; counts are divided by a temperature that reduces the
+cost to ε. A sweep has two draws, so that 200 sweeps cost 400ε.
 """
 
 __all__ = ["CLAIM", "ChargedHiddenMarkov", "charged_hidden_markov"]
@@ -44,21 +44,21 @@ CLAIM = (
     "UNVERIFIED: charged as one exact posterior sample; that the chain has converged "
     "on every table of records is taken on trust, for nobody can observe it"
 )
-"""The label of a result that was charged as if its chain had converged."""
+"""Label of a result that was charged as if its chain had converged."""
 
 
 class ChargedHiddenMarkov(eqx.Module):
-    """Draws of a sampler that read the records, and their cost.
+    """Draws of a sampler that read the records, and the cost of the draws.
 
-    They are floats, for studies only: `release` and `save` do not accept them.
+    Draws are floats, for studies only; they cannot be saved as a release.
 
     Args:
-        posterior: all draws after the burn-in, if each was charged; else the last. It
-            has no trace: the likelihood of given draws is a function of the records.
+        posterior: all draws after the burn-in, if each was charged; otherwise the last
+            draw. There is no trace, since a likelihood is a function of the records.
         update: cost of one charged draw.
         updates: number of charged draws.
         temperature: T; the likelihood was raised to the power 1/T.
-        claim: an assumption that the cost rests on; None: none.
+        claim: an assumption on which the cost depends; None: no assumption.
     """
 
     posterior: HiddenMarkovPosterior
@@ -103,8 +103,8 @@ def charged_hidden_markov(
     """Draw hidden states of an event log from its records, and charge each draw.
 
     Args:
-        key: typed. The cost holds only if nobody can guess it: to show the result, take
-            `dpjax.noise.keys.release_key()`.
+        key: typed JAX key. The cost holds only if the key cannot be guessed: to publish
+            the result, use `dpjax.noise.keys.release_key()`.
         net: an `event_network`.
         records: records of its variables, as for `dpjax.release`.
         states: number of hidden states.
@@ -113,27 +113,27 @@ def charged_hidden_markov(
         truncation: M; each of K levels has a probability of at least 1 / (M K).
         emission: Dirichlet parameter of every level.
         transition: Dirichlet parameter of every transition and every first state.
-        chains: number of chains, each charged.
+        chains: number of chains; each chain is charged.
         sweeps: number of sweeps of each chain, with two charged draws each.
         burn_in: number of sweeps that are charged but discarded; None: half.
         times: public first and last times of regions' paths, as in `fit`. Events in
             other cells are ignored.
         assume_converged: whether to keep only the last draw of each chain, and charge
-            ε for it, the cost of a posterior sample. No diagnostic shows that a chain
-            has converged on every table, so that the result has a claim that nobody
-            can verify; see also `dpjax.privacy.converged_within`.
-        ledger: charged before anything is drawn; not inside `jit` or `vmap`, which
-            would draw many times for one charge.
+            only ε for each chain, the cost of an exact posterior sample. No diagnostic
+            shows that a chain converges for every table of records, so that the result
+            has an unverified claim; see also `dpjax.privacy.converged_within`.
+        ledger: charged before any draw; not allowed inside `jit` or `vmap`, which would
+            draw many times for one charge.
         progress: wraps the iterable of blocks of sweeps, as `tqdm` does.
 
     Privacy:
-        In real arithmetic, 2ε per sweep and chain, or ε per chain under the claim; less
-        if temperature 1 costs less. The start is random and depends on no record.
+        In real arithmetic, 2ε for each sweep and chain, or ε for each chain under the
+        claim; less if temperature 1 costs less. The start does not depend on records.
 
     Raises:
-        ValueError: if an argument is out of range, the network is not of events, or the
-            records do not fit it.
-        BudgetExceeded: if the ledger has less left; nothing is drawn.
+        ValueError: if an argument is out of range, the network is not an event network,
+            or the records do not fit the network.
+        BudgetExceeded: if the ledger's remaining budget is too small; nothing is drawn.
 
     Reference:
         Foulds, Geumlek, Welling & Chaudhuri (UAI-16), sections 4.1 and 5.
@@ -154,7 +154,7 @@ def charged_hidden_markov(
     cost = update.repeated(updates)
     claim = CLAIM if assume_converged else None
     if ledger is not None:
-        ledger.require(cost)  # before the records are touched
+        ledger.require(cost)  # before the records are read
     counts = event_counts(net, records).astype(float)
     if ledger is not None:
         purpose = claim or f"{chains} hidden Markov chains of {sweeps} sweeps"
@@ -171,19 +171,19 @@ def charged_hidden_markov(
     drawn = sample_hidden_markov(
         key, cells, chains=chains, sweeps=sweeps, burn_in=burn_in, progress=progress
     )
-    # The trace is a function of exact counts, which was not charged.
+    # The trace depends on exact counts, and was not charged.
     posterior = replace(drawn, trace=None)
     return ChargedHiddenMarkov(posterior, update, updates, temperature, claim)
 
 
 def _width(fields: tuple[int, ...], truncation: int) -> Fraction:
-    """Width of an event's log-likelihood over all states and tables."""
+    """Range of an event's log-likelihood over all states and tables."""
     whole(2, truncation=truncation)
     if truncation > _MOST_TRUNCATION:
         raise ValueError(
             f"`truncation` must be at most {_MOST_TRUNCATION}, so that draws end "
             f"whatever the counts, got {truncation}."
         )
-    # A little less, since the bounds are used as floats.
+    # Slightly smaller bounds, since the sampler uses floats.
     least = (Fraction(1, truncation * size) * _ROUNDED for size in fields)
     return sum(map(table_width, fields, least), Fraction(0))

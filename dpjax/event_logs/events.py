@@ -28,7 +28,7 @@ from dpjax.data.schema import as_records
 from dpjax.data.sources import Table
 from dpjax.statistics import NetworkCounts, TableStatistic
 
-_MOST_STATES = 127  # paths are kept as bytes
+_MOST_STATES = 127  # paths are stored as bytes
 
 
 def event_network(
@@ -36,13 +36,13 @@ def event_network(
 ) -> BayesNet:
     """Make the network whose node tables are the histograms of fields in every cell.
 
-    A cell is a pair of a region and a time. All pairs of levels are cells, with events
-    or not. All other variables are fields of an event.
+    A cell is a pair of a region and a time. All pairs of levels are cells, with or
+    without events. All other variables are fields of an event.
 
     Args:
         variables: variables of the log, or its `Schema`.
-        region: name of the variable for the hidden path of an event.
-        time: name of the variable for its time, whose levels are consecutive integers.
+        region: name of the variable for the region; each region has a hidden path.
+        time: name of the variable for the time, with consecutive integers as levels.
 
     Privacy:
         `NetworkCounts` of this network has sensitivity 2 for each field under
@@ -87,7 +87,7 @@ def _has_whole_times(time: Variable) -> bool:
 def log_variables(
     net: BayesNet, name: str = "net"
 ) -> tuple[Variable, Variable, tuple[Variable, ...]]:
-    """Region, time and fields of an event log's network.
+    """The region, the time and the fields of an event log's network.
 
     Args:
         net: network from `event_network`.
@@ -113,12 +113,12 @@ def log_variables(
 def declared_cells(
     net: BayesNet, times: Mapping[Any, tuple] | None
 ) -> Bool[np.ndarray, "regions times"]:
-    """Which cells are declared, that is, on a region's path.
+    """Whether each cell is declared, that is, on a region's path.
 
     Args:
         net: network of an event log.
-        times: first and last time, inclusive, of regions; all times are declared for
-            regions that are not in it.
+        times: first and last time, inclusive, by region; for other regions, all times
+            are declared.
 
     Raises:
         ValueError: if a region is unknown or given twice, or its times are not ordered
@@ -166,10 +166,10 @@ def event_counts(
         records: encoded records, or a table with a column for each variable.
 
     Privacy:
-        Not private: for evaluation by those who may see the records.
+        Not private: only for people who may see the records.
 
     Raises:
-        ValueError: if the records do not fit the network, or it is not of an event log.
+        ValueError: if the network is not of an event log, or the records do not fit it.
     """
     log_variables(net)
     return _event_counts(net, as_records(records, net.variables))
@@ -186,7 +186,7 @@ def cell_counts(
 ) -> Real[Array, "*batch regions times levels"]:
     """Counts of the concatenated levels of all fields in every cell."""
     tables = statistic.layout.split(statistic.tables(values))
-    # Only fields have parents, and so tables with more than one axis.
+    # Only fields have parents, and hence tables with more than one axis.
     fields = [i for i, group in enumerate(statistic.layout.groups) if len(group) > 1]
     return jnp.concatenate([tables[field] for field in fields], axis=-1)
 
@@ -200,7 +200,7 @@ def check_states(states: int, declared: Bool[ArrayLike, "regions times"]) -> Non
     whole(1, states=states)
     try:
         most = int(np.asarray(declared).sum())
-    except jax.errors.TracerArrayConversionError:  # not known: at most all of them
+    except jax.errors.TracerArrayConversionError:  # unknown: at most all cells
         most = int(np.prod(np.shape(declared)))
     if states > min(most, _MOST_STATES):
         raise ValueError(

@@ -28,7 +28,7 @@ from dpjax.releases.released import Released
 
 Progress = Callable[[Iterable[Array]], Iterable[Array]]
 ChainDraws = tuple[HiddenMarkovState, SweepInfo]
-_BLOCKS = 20  # steps of a progress bar
+_BLOCKS = 20  # number of blocks, the steps of a progress bar
 
 
 def fit(
@@ -49,29 +49,29 @@ def fit(
     """Fit a hidden Markov model to the released counts of an event log.
 
     This is a plug-in method: it uses the noisy counts as if they were exact, and 0 for
-    negative ones. With one state the model is naive Bayes.
+    negative counts. With one state the model is naive Bayes.
 
     Args:
-        key: random key.
+        key: typed JAX key.
         released: noisy `NetworkCounts` of an `event_network`.
         states: number of hidden states.
         times: public first and last times of regions' paths, such as
-            `{"north": (0, 9)}`; cells outside are ignored.
-        observed: which cells' counts are used; the states of other cells are predicted
-            from their neighbours. None: all.
+            `{"north": (0, 9)}`; other cells are ignored.
+        observed: whether the counts of each cell are used; the states of other cells
+            are predicted from neighbouring times. None: all are used.
         emission: Dirichlet parameter of every level.
         transition: Dirichlet parameter of every transition and every first state.
         chains: number of chains, which start at random.
         sweeps: number of sweeps of each chain.
         burn_in: number of sweeps that are discarded; None: half.
         collapsed: whether states are drawn one by one with transition tables integrated
-            out, as in the paper; slower and mixes worse than drawing whole paths.
-        progress: wraps the iterable of blocks of sweeps, as `tqdm` does, without a
-            change of draws. None: all sweeps are one program.
+            out, as in the paper. This is slower and mixes worse than drawing paths.
+        progress: wraps the iterable of blocks of sweeps, as `tqdm` does; draws are the
+            same. None: all sweeps are one program.
 
     Privacy:
-        Post-processing without a privacy cost, whether the chains converge or not; it
-        may be repeated with other states or priors.
+        Post-processing: costs nothing, whether the chains converge or not, and may be
+        repeated with other states or priors.
 
     Raises:
         ValueError: if the release is of another statistic, an argument is out of range,
@@ -85,7 +85,7 @@ def fit(
             "`released` must be a release, from `dpjax.release` or `dpjax.load`, got "
             f"{type(released).__name__}."
         )
-    statistic = released.counted  # not samples of its tables
+    statistic = released.counted  # refuses released samples
     if statistic.network is None or statistic.measured is None:
         raise ValueError(
             "`released` must be counts of an event log, made by `event_network` or "
@@ -122,8 +122,8 @@ def sample_hidden_markov(
     exact counts, use `CellCounts.of(net, event_counts(net, records), states)`.
 
     Privacy:
-        None: on exact counts every draw depends on every record, without a charge. On
-        released counts it is post-processing.
+        Not private for exact counts: every draw depends on every record, without a
+        charge. Post-processing for released counts.
     """
     typed_key(key=key)
     burn_in = check_run(chains, sweeps, burn_in)
@@ -153,7 +153,7 @@ def check_run(chains: int, sweeps: int, burn_in: int | None) -> int:
 def _sample(
     key: Key, cells: CellCounts, chains: int, sweeps: int, burn_in: int
 ) -> HiddenMarkovPosterior:
-    """All sweeps in one program; for `jit` and `vmap` too."""
+    """Run all sweeps in one program; works under `jit` and `vmap`."""
     _, every = _advance(cells, *_start(key, cells, chains, sweeps))
     return _posterior_of(every, cells, burn_in)
 
@@ -161,7 +161,7 @@ def _sample(
 def _in_blocks(
     key: Key, cells: CellCounts, chains: int, sweeps: int, progress: Progress
 ) -> ChainDraws:
-    """The same draws, computed in blocks of sweeps that share a program."""
+    """The draws of `_sample`, in blocks of sweeps that share a program."""
     state, keys = _start(key, cells, chains, sweeps)
     size = -(-sweeps // _BLOCKS)
     blocks = -(-sweeps // size)
@@ -180,7 +180,7 @@ def _start(
 ) -> tuple[HiddenMarkovState, Keys[Array, " sweeps"]]:
     key_start, key_sweeps = jr.split(key)
     state = begin(key_start, cells, chains)
-    # With weak types, the first block would compile separately.
+    # With weak types, the first block would be compiled separately.
     state = jax.tree.map(lambda x: x.astype(x.dtype), state)
     return state, jr.split(key_sweeps, sweeps)
 

@@ -18,20 +18,20 @@ from dpjax._checks import array_of
 class HiddenMarkovPosterior(eqx.Module):
     """Draws of Gibbs chains for a hidden Markov model of event counts in cells.
 
-    The numbering of states is arbitrary in each chain. Results that depend on it come
-    from the chain with the largest average log-likelihood (the first if that is not
-    known), with states in descending order of their numbers of cells. Within a chain,
-    the numbering is assumed to be constant.
+    The numbering of states is arbitrary in each chain. Results that depend on the
+    numbering are from the chain with the largest average log-likelihood (from the first
+    chain if `trace` is None), with states in descending order of their numbers of
+    cells. Within a chain, the numbering is assumed to be constant.
 
     Args:
         paths: hidden state of every cell; meaningless in cells that are not declared.
         emission: probabilities of the concatenated levels of all fields.
         initial: probabilities of a path's first state.
-        transition: probabilities of the next state, in rows.
-        declared: which times are on a region's path.
+        transition: probabilities of the next state; one row for each state.
+        declared: whether each time is on a region's path.
         fields: number of levels of each field.
-        trace: log-likelihood of all observed counts given paths and tables; None if it
-            would be a noiseless function of the records.
+        trace: log-likelihood of all observed counts given paths and tables; None for
+            charged draws from exact counts.
     """
 
     paths: Int8[Array, "draws times chains regions"]
@@ -62,27 +62,27 @@ class HiddenMarkovPosterior(eqx.Module):
         return jnp.split(table, np.cumsum(self.fields)[:-1], axis=1)
 
     def transitions(self) -> Float[Array, "states states"]:
-        """Expected probabilities of the next state, in rows."""
+        """Expected probabilities of the next state; one row for each state."""
         chain, order = self._numbering()
         return self.transition[:, chain].mean(axis=0)[order][:, order]
 
     def log_likelihood(
         self, counts: Real[ArrayLike, "regions times levels"]
     ) -> Float[Array, "regions times"]:
-        """Log of each cell's likelihood of `counts`, averaged over all draws.
+        """Log of the average likelihood of `counts` over all draws, for each cell.
 
-        In cells that were not observed this is a predictive likelihood. It is NaN in
-        cells that are not declared. The order of events is fixed, so that there are no
-        multinomial coefficients.
+        For cells that were not observed, this is a predictive log-likelihood. The
+        result is NaN for cells that are not declared. There are no multinomial
+        coefficients, as the order of events is fixed.
 
         Args:
-            counts: as from `event_counts`.
+            counts: counts with axes as from `event_counts`.
 
         Raises:
             ValueError: if the counts have another shape.
 
         Privacy:
-            Not private for exact counts: for evaluation by those who may see them.
+            Not private for exact counts: only for people who may see the records.
         """
         shape = (*self.declared.shape, sum(self.fields))
         if jnp.shape(counts) != shape:
@@ -98,9 +98,9 @@ class HiddenMarkovPosterior(eqx.Module):
     def diagnostics(self) -> dict[str, dict[str, float]]:
         """Split R-hat and effective sample size of statistics of the chains.
 
-        They are the log-likelihood, if its trace is known, and the share of cells in
-        the most frequent state; neither depends on the numbering of states. Results are
-        NaN if all draws are equal.
+        The statistics are the log-likelihood, unless `trace` is None, and the share of
+        cells in the most frequent state; neither depends on the numbering of states.
+        Results are NaN if all draws are equal.
 
         Raises:
             ValueError: if a chain has fewer than four draws.
@@ -119,7 +119,7 @@ class HiddenMarkovPosterior(eqx.Module):
         }
 
     def _numbering(self) -> tuple[int, np.ndarray]:
-        """The chain with the best trace, and its states in order of frequency."""
+        """The chain with the largest mean trace, and its states by frequency."""
         chain = 0 if self.trace is None else int(self.trace.mean(axis=0).argmax())
         alive = np.asarray(self.declared).T
         paths = np.asarray(self.paths)[:, :, chain][:, alive]

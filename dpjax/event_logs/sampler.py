@@ -52,14 +52,14 @@ class CellCounts(Unpickled, eqx.Module):
 
     Args:
         counts: counts, >= 0, of the concatenated levels of all fields in each cell.
-        declared: which times, a range, are on a region's path.
-        observed: which cells' counts are used; the states of all others are latent.
+        declared: whether each time is on a region's path, which is a range of times.
+        observed: whether the counts of each cell are used.
         fields: number of levels of each field.
         states: number of hidden states.
         emission: Dirichlet parameter of every level.
         transition: Dirichlet parameter of every transition and every first state.
         truncation: M > 1 for probabilities of at least 1 / (M K) in a field with K
-            levels; None: no bound.
+            levels; None: no lower bound.
         collapsed: whether states are drawn one by one with transition tables integrated
             out, instead of path by path.
     """
@@ -95,8 +95,8 @@ class CellCounts(Unpickled, eqx.Module):
             counts: noisy or exact counts, >= 0, with axes as from `event_counts`.
             states: number of hidden states.
             times: as for `declared_cells`.
-            observed: which cells' counts are used; None: all.
-            emission, transition, truncation, collapsed: as in the class.
+            observed: whether the counts of each cell are used; None: all are used.
+            emission, transition, truncation, collapsed: as for the class.
 
         Raises:
             ValueError: if `counts` or `observed` does not have the log's shape, a
@@ -138,7 +138,7 @@ class HiddenMarkovState(NamedTuple):
         paths: hidden state of every cell.
         emission: log-probabilities of the levels in every state.
         initial: log-probabilities of a path's first state.
-        transition: log-probabilities of the next state, in rows.
+        transition: log-probabilities of the next state; one row for each state.
     """
 
     paths: Int32[Array, "times chains regions"]
@@ -161,7 +161,7 @@ class SweepInfo(NamedTuple):
 
 
 def begin(key: Key, cells: CellCounts, chains: int) -> HiddenMarkovState:
-    """Start with uniform tables and random states that do not depend on the counts."""
+    """Start with uniform tables and random states, which do not depend on counts."""
     regions, times, levels = cells.counts.shape
     states = cells.states
     paths = jr.randint(key, (times, chains, regions), 0, states, jnp.int32)
@@ -231,7 +231,7 @@ def draw_bounded_tables(
     fields: tuple[int, ...],
     truncation: Float[Array, ""],
 ) -> tuple[Emission, Moves]:
-    """`_free_tables` with probabilities >= 1 / (`truncation` K) for K levels."""
+    """Draw tables with probabilities >= 1 / (`truncation` K) for fields of K levels."""
     key_moves, key_levels = jr.split(key)
     parts = jnp.split(emission, np.cumsum(fields)[:-1], axis=-1)
     drawn: dict[int, Array] = {}
@@ -249,7 +249,7 @@ def draw_bounded_tables(
 def _draw_bounded(
     key: Key, concentration: Float[Array, "*batch k"], truncation: Float[Array, ""]
 ) -> Float[Array, "*batch k"]:
-    """Draw fields of one size; for two levels, the truncated Beta is faster."""
+    """Draw fields of equal size; for two levels, a truncated Beta law is faster."""
     size = concentration.shape[-1]
     least = 1 / (truncation * size)
     if size > 2:
@@ -263,7 +263,7 @@ def _draw_bounded(
 def table_laws(
     cells: CellCounts, paths: Int32[Array, "times chains regions"]
 ) -> tuple[Emission, Moves]:
-    """Dirichlet parameters of levels, and of first states then transitions."""
+    """Dirichlet parameters of levels, and of first states followed by transitions."""
     starts, moves = path_counts(paths, cells.states, cells.declared.T)
     every = jnp.concatenate([starts[:, None], moves], axis=1)
     return cells.emission + _totals(cells, paths), cells.transition + every

@@ -1,4 +1,4 @@
-"""Posteriors: what anyone infers from a release."""
+"""Posterior distributions of model parameters given a release."""
 
 __all__ = [
     "METHODS",
@@ -92,7 +92,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> object:
-    """The function with an optional package, imported when it is first used."""
+    """Import `to_arviz`, which needs an optional package, at its first use."""
     if name == "to_arviz":
         return importlib.import_module("dpjax.posteriors.arviz_export").to_arviz
     raise AttributeError(f"module 'dpjax.posteriors' has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""Export of posteriors to ArviZ: the one module that imports it."""
+"""Export of posteriors to ArviZ; no other module imports ArviZ."""
 
 __all__ = ["to_arviz"]
 
@@ -18,29 +18,29 @@ if TYPE_CHECKING:
 else:
     try:
         import arviz as az
-    except Exception:  # absent or broken: said when it is wanted
+    except Exception:  # absent or broken: `to_arviz` raises
         az = None
 
 
 def to_arviz(key: Key, posterior: Posterior, draws: int = 1000) -> Any:
-    """Draws of a posterior with named axes.
+    """Export draws of a posterior, with named axes, to ArviZ.
 
     Args:
-        key: typed.
-        posterior: any of dpjax's. The draws of Markov chains over a network are
-            exported as they are, and `key` and `draws` are not used.
-        draws: how many independent draws of any other posterior, as one chain.
+        key: typed JAX key.
+        posterior: any posterior of dpjax. The draws of Markov chains over a network are
+            exported unchanged, and `key` and `draws` are not used.
+        draws: number of independent draws from any other posterior, as one chain.
 
     Returns:
-        `arviz.InferenceData` before ArviZ 1.0, `xarray.DataTree` after. The axes of a
-        network's tables are called after their variables, "x_level", parents first.
+        `arviz.InferenceData` before ArviZ 1.0, `xarray.DataTree` from 1.0 on. The axes
+        of a network's tables are named after variables ("x_level"), parents first.
 
     Privacy:
         Post-processing: costs nothing.
 
     Raises:
         ImportError: if ArviZ is not installed.
-        ValueError: if the key is not typed or `draws` not at least 1.
+        ValueError: if the key is not typed or `draws` is below 1.
     """
     if az is None:
         raise ImportError('this needs ArviZ: pip install "dpjax[arviz]"')
@@ -59,7 +59,7 @@ def to_arviz(key: Key, posterior: Posterior, draws: int = 1000) -> Any:
 
 
 def _axes(net: BayesNet) -> dict[str, dict[str, list]]:
-    """Axes of every table: no axis may have the name of the table itself."""
+    """Names of all axes: no axis may have the name of its table."""
     axes = [f"{name}_level" for name in net.names]
     dims = {net.names[group[-1]]: [axes[i] for i in group] for group in net.families}
     levels = [list(variable.levels) for variable in net.variables]

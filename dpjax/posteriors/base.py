@@ -1,4 +1,4 @@
-"""The contract of posteriors, and base classes for those of networks."""
+"""Base classes of posteriors for networks, and the general base classes."""
 
 __all__ = ["FamilyPosterior", "NetworkPosterior", "Posterior", "ReleasedPosterior"]
 
@@ -24,37 +24,37 @@ from dpjax.tables.counts import count
 
 
 class NetworkPosterior(Posterior):
-    """The law of all conditional probability tables of a Bayesian network.
+    """The posterior of all conditional probability tables of a Bayesian network.
 
-    Tables are arrays by variable: its parents on the first axes in order, it on the
-    last. Methods go under `equinox.filter_jit`, such as
-    `filter_jit(posterior.sample)(key)`, unless they say that they run on the host.
+    Tables are arrays by variable: the first axes are the variable's parents, in order,
+    and the last axis is the variable. Methods may be compiled, as in
+    `equinox.filter_jit(posterior.sample)(key)`, unless documented to run on the host.
 
-    A subclass answers for the vector of all probabilities, laid out as `net.layout`:
-    `_mean`, `_sd`, `_quantile`, `_draw`, `_log_density` and `_updated`. Records are
-    scored with the expected tables unless it overrides `_predict` and `_score`.
+    A subclass defines `_mean`, `_sd`, `_quantile`, `_draw`, `_log_density` and
+    `_updated` for the vector of all probabilities, laid out as `net.layout`. Unless a
+    subclass overrides `_predict` and `_score`, these use the expected tables.
     """
 
     if TYPE_CHECKING:
 
         @property
         def net(self) -> BayesNet:
-            """The network."""
+            """The Bayesian network of the tables."""
             ...
     else:
         net: eqx.AbstractVar[BayesNet]  # a field or a property
 
     @abc.abstractmethod
     def _mean(self) -> Float[Array, "*batch c"]:
-        """Expected probabilities."""
+        """Posterior mean of every probability."""
 
     @abc.abstractmethod
     def _sd(self) -> Float[Array, "*batch c"]:
-        """Standard deviation of every probability on its own."""
+        """Marginal standard deviation of every probability."""
 
     @abc.abstractmethod
     def _quantile(self, q: float) -> Any:
-        """The q-quantile of every probability on its own."""
+        """The q-quantile of the marginal posterior of every probability."""
 
     @abc.abstractmethod
     def _draw(self, key: Key) -> Float[Array, " c"]:
@@ -68,18 +68,18 @@ class NetworkPosterior(Posterior):
     def _updated(
         self, counts: Float[Array, " c"], key: Key | None
     ) -> "NetworkPosterior":
-        """The posterior after more records with these counts."""
+        """The posterior after more records, given the counts of these records."""
 
     def mean(self) -> dict[str, Array]:
-        """Expected tables."""
+        """Posterior mean of every table."""
         return self._by_name(self._mean())
 
     def sd(self) -> dict[str, Array]:
-        """Standard deviation of every probability on its own."""
+        """Marginal standard deviation of every probability."""
         return self._by_name(self._sd())
 
     def quantile(self, q: float) -> dict[str, Array]:
-        """The q-quantile of every probability on its own.
+        """The q-quantile of the marginal posterior of every probability.
 
         Raises:
             ValueError: if `q` is not between 0 and 1.
@@ -88,7 +88,7 @@ class NetworkPosterior(Posterior):
         return self._by_name(self._quantile(q))
 
     def sample(self, key: Key, shape: tuple[int, ...] = ()) -> dict[str, Array]:
-        """Independent draws of all tables, `shape` on the first axes."""
+        """Independent draws of all tables; the first axes have shape `shape`."""
         typed_key(key=key)
         if shape == ():
             return self._by_name(self._draw(key))
@@ -96,23 +96,23 @@ class NetworkPosterior(Posterior):
         return self._by_name(drawn.reshape(*shape, -1))
 
     def log_prob(self, values: Mapping[str, Array]) -> Float[Array, ""]:
-        """Joint log-density of all tables, as `sample` and `mean` return them."""
+        """Joint log-density at `values`: tables by name, as returned by `mean`."""
         return self._log_density(flatten(self.net, values, "values"))
 
     def distributions(self) -> dict[str, Any]:
-        """The law of every table as a NumPyro distribution over its rows."""
+        """The posterior of every table, as a NumPyro distribution of its rows."""
         remedy = '`posterior(…, method="plug-in")`, or `quantile` and `sample`'
         raise self._undefined("distributions", remedy)
 
     def predict_proba(
         self, records: Records | Table, target: str
     ) -> Float[Array, "n k"]:
-        """The law of `target` in each record, given all other variables.
+        """Predictive probabilities of `target` in each record, given other variables.
 
         Args:
-            records: encoded records, or a table (see `Schema.encode`) in which the
-                target may be missing and further columns are left out. What stands in
-                the target's column is not used.
+            records: encoded records, or a table (see `Schema.encode`) that need not
+                have the target's column. The target's values and columns of unknown
+                variables are not used.
             target: any variable of the network.
 
         Returns:
@@ -134,10 +134,10 @@ class NetworkPosterior(Posterior):
         return self._score(self._encode(records))
 
     def sample_records(self, key: Key, n: int) -> Int[Array, "n d"]:
-        """A synthetic data set: one draw of the tables, then n records by ancestry.
+        """A synthetic data set: one draw of the tables, then n records given this draw.
 
         Returns:
-            Level indices; `Schema.decode` shows the levels.
+            Level indices, which `Schema.decode` converts to levels.
         """
         typed_key(key=key)
         whole(0, n=n)
@@ -148,15 +148,15 @@ class NetworkPosterior(Posterior):
     def update(
         self, records: Records | Table, key: Key | None = None
     ) -> "NetworkPosterior":
-        """The posterior after more records, whose counts join the prior.
+        """The posterior after more records, whose counts are added to the prior.
 
         Args:
             records: encoded records, or a table.
-            key: of a Markov chain, where one is run; None: a fixed one.
+            key: for methods that run Markov chains; None: a fixed key.
 
         Privacy:
-            What is already here costs nothing more. The new records are not protected:
-            the result is for those who may see them.
+            The release costs nothing more. The new records are not protected: show the
+            result only to people who may see these records.
         """
         counts = count(self._encode(records), self.net.layout)
         return self._updated(counts.astype(float), key)
@@ -175,7 +175,7 @@ class NetworkPosterior(Posterior):
 
 
 class ReleasedPosterior(NetworkPosterior):
-    """The law of all tables of a network, given a release and a Dirichlet prior.
+    """The posterior of a network's tables, given a release and a Dirichlet prior.
 
     Args:
         released: the release.
@@ -187,5 +187,5 @@ class ReleasedPosterior(NetworkPosterior):
 
     @property
     def net(self) -> BayesNet:
-        """The network."""
+        """The Bayesian network of the tables."""
         return self.released.net

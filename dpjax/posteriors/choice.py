@@ -1,4 +1,4 @@
-"""`posterior`: the posterior of a release, by the best method that suits it."""
+"""`posterior`: the posterior given a release, by the first method that suits it."""
 
 __all__ = ["posterior"]
 
@@ -25,49 +25,51 @@ def posterior(
 ) -> Posterior:
     """The posterior of a model's parameters, given a release of any kind.
 
-    Where noisy numbers were released, the exact ones are unknown. The first method that
-    suits the release and is not too expensive is used:
+    The first of these methods that suits the release and is not too expensive is used:
 
-    - "samples": released samples are the posterior. No other method is for them.
-    - "exact": sums over all hidden counts of a network of stars (naive Bayes is one),
-      under Laplace noise.
-    - "exact-tree": the same for a small tree of binary variables.
-    - "exact-proportions": the same for a Bernoulli or categorical family.
-    - "point-estimate": of any other network under Laplace noise on its counts or
-      Fourier coefficients, with standard deviations from its curvature.
+    - "samples": released samples represent the posterior, without any computation.
+    - "exact": summation over all hidden counts of a network of stars (such as naive
+      Bayes), under Laplace noise.
+    - "exact-tree": summation over all hidden counts of a small tree of binary
+      variables, under Laplace noise.
+    - "exact-proportions": summation over the hidden counts of a Bernoulli or
+      categorical family, under Laplace noise.
+    - "point-estimate": an estimate for any other network under Laplace noise on its
+      counts or Fourier coefficients, with a normal approximation of its uncertainty.
     - "hidden-totals": Markov chains over the hidden totals of another family.
 
-    Only where they are named, one of these is used:
+    The following methods are used only if `method` names them:
 
     - "gibbs" and "normal": Markov chains for networks under any noise of known law (see
       `gibbs_posterior` and `normal_posterior`).
-    - "plug-in": noisy numbers are clamped to or projected onto what is possible, and
-      then treated as exact: the form of the papers, which claims too much certainty.
+    - "plug-in": noisy numbers are clamped or projected to possible values, and then
+      treated as exact, as in the papers; the uncertainty is underestimated.
 
-    Others may be added to `METHODS`. `posterior(…).method` says which was used.
+    Further methods may be added to `METHODS`. `posterior(…).method` is the name of the
+    method that was used.
 
     Args:
         released: a release.
-        prior: of a network, the Dirichlet parameter of every cell, > 0, or, by
-            variable, of each (None: 1); of a family, its conjugate parameters (None:
-            weak ones from the public bounds, weaker if noise-aware). Samples were drawn
-            under a prior already.
+        prior: for a network, the Dirichlet parameter of every cell, > 0, or a table of
+            parameters for each variable (None: 1); for a family, its conjugate
+            parameters (None: weak ones from the public bounds, weaker if noise-aware).
+            Not for released samples, which were drawn under a prior already.
         method: the name of a method; None: the first that suits.
         noise_aware: False means the method "plug-in", unless samples were released.
-        key: of the Markov chain, where one is run; None: a fixed one, so that the same
-            release has the same posterior. No secret depends on it.
-        increment: records to add to the total of a network's noisy counts, in equal
-            parts to all cells of a table, before clamping (see `dpjax.theory`); only
-            for the method "plug-in".
+        key: for methods that run Markov chains; None: a fixed key, so that the same
+            release has the same posterior. The key need not be secret.
+        increment: number of records to add to the total of a network's noisy counts, in
+            equal parts to all cells of a table, before clamping (see `dpjax.theory`);
+            only for the method "plug-in".
 
     Privacy:
         Post-processing of a release: costs nothing, and may be repeated.
 
     Raises:
-        ValueError: if no method, or not the named one, suits the release, the prior is
-            not positive or of the wrong kind or shape, the increment is negative or
-            cannot be used, or there is a prior where samples were released.
-        TooExpensive: if a method that was named cannot be afforded.
+        ValueError: if no method suits the release, or the named method does not, the
+            prior is not positive or of the wrong kind or shape, the increment is
+            negative or cannot be used, or a prior is given for released samples.
+        TooExpensive: if the named method is too expensive for this release.
 
     Reference:
         Zhang, Rubinstein & Dimitrakakis (AAAI-16), Algorithm 1, lines 4-5, and Appendix

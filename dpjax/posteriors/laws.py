@@ -1,4 +1,4 @@
-"""The law of a release's noise, and its statistic, as inference needs them."""
+"""The law of a release's noise, and its statistic, for inference."""
 
 __all__ = ["laplace_law", "laplace_scale", "law_of", "network_counts"]
 
@@ -16,7 +16,7 @@ def law_of(released: Released) -> MechanismWithLaw:
     """The mechanism of a release, if the law of its output is known.
 
     Raises:
-        ValueError: if it is not.
+        ValueError: if the law is not known.
     """
     mechanism = released.mechanism
     if not isinstance(mechanism, MechanismWithLaw):
@@ -31,7 +31,7 @@ def laplace_law(released: Released) -> LaplaceLaw:
     """The law of the noise of every released number, if it is a Laplace law.
 
     Raises:
-        ValueError: if it is not.
+        ValueError: if it is another law.
     """
     noise = law_of(released).noise(jnp.shape(released.values))
     law = None if noise is None else noise.as_laplace()
@@ -44,15 +44,15 @@ def laplace_law(released: Released) -> LaplaceLaw:
 
 
 def laplace_scale(released: Released) -> Float[Array, "*batch m"]:
-    """Scale of the Laplace noise of each number; raises as `laplace_law`."""
+    """Scale of the Laplace noise of each number; raises errors as `laplace_law`."""
     return 1 / jnp.asarray(laplace_law(released).rate)
 
 
 def network_counts(released: Released) -> TableStatistic | None:
-    """The statistic, if it is the counts of a network's variables with their parents.
+    """The statistic of a release, if it consists of the node tables of a network.
 
-    None if some such table is neither measured nor part of a measured one, or another
-    table is measured.
+    The result is None if a node table is not measured, on its own or as a part of
+    another, or if a table is measured that is not a node table.
     """
     statistic = released.statistic
     if not isinstance(statistic, TableStatistic):

@@ -1,4 +1,4 @@
-"""The methods of inference that `posterior` chooses from."""
+"""The methods of inference from which `posterior` chooses."""
 
 __all__ = ["METHODS", "InferenceMethod"]
 
@@ -29,41 +29,41 @@ from dpjax.statistics import FamilyStatistic
 
 
 class InferenceMethod(abc.ABC):
-    """A method of inference: which releases it suits, and their posteriors.
+    """A method of inference, for the releases that it suits.
 
-    A method of one's own is a subclass, added to `METHODS`: then `posterior` uses it.
+    To extend `posterior` by a method, define a subclass and add it to `METHODS`.
     """
 
     kind: ClassVar[str]
-    """Its name, also the `method` of the posteriors it makes."""
+    """Name of the method, and value of `method` in its posteriors."""
 
     rank: ClassVar[float | None] = None
-    """Methods are tried in increasing order of it; None: only where it is named."""
+    """Methods are tried in order of increasing rank; None: only if named."""
 
     takes_increment: ClassVar[bool] = False
-    """Whether `increment` is for it."""
+    """Whether the method uses `increment`."""
 
     @classmethod
     @abc.abstractmethod
     def suits(cls, released: Released) -> bool:
-        """Whether it is for releases like this one; found without much work."""
+        """Whether the method suits a release; must be cheap to compute."""
 
     @classmethod
     @abc.abstractmethod
     def infer(
         cls, released: Released, prior: Any, key: Key, increment: Scalar
     ) -> Posterior:
-        """The posterior, for a release that it suits.
+        """The posterior given a release that the method suits.
 
         Args:
             released: a release.
-            prior: as `posterior` was given it; None: the method's own default.
-            key: of a Markov chain, where one is run.
-            increment: see `posterior`; 0 unless the method takes one.
+            prior: the argument of `posterior`; None: the default of the method.
+            key: for Markov chains.
+            increment: the argument of `posterior`; 0 unless the method uses it.
 
         Raises:
-            TooExpensive: if it cannot be found at a bounded cost; `posterior` then
-                tries the next method, unless this one was named.
+            TooExpensive: if the cost exceeds a limit; `posterior` then tries the next
+                method, unless this method was named.
         """
 
 
@@ -73,7 +73,7 @@ METHODS: Registry[InferenceMethod] = Registry("inference method", "methods")
 
 @METHODS.add
 class _Samples(InferenceMethod):
-    kind, rank, takes_increment = "samples", 0, True  # to refuse it with its reason
+    kind, rank, takes_increment = "samples", 0, True  # to refuse it with a reason
 
     @classmethod
     def suits(cls, released: Released) -> bool:
@@ -103,7 +103,7 @@ def _add(
     function: Callable[..., Posterior],
     chains: bool = False,
 ) -> None:
-    """Add a function for releases that pass a check; chains take a key first."""
+    """Add a function for releases that pass a check; with `chains`, it takes a key."""
 
     class Checked(InferenceMethod):
         kind, rank = name, place

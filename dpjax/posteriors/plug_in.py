@@ -25,7 +25,7 @@ from dpjax.releases.released import Released
 from dpjax.tables.fourier_basis import raise_total
 from dpjax.tables.layout import TableLayout
 
-_ROUNDING = 1e-3  # of a rebuilt count, in records
+_ROUNDING = 1e-3  # largest rounding error of a count, in records
 
 
 class PlugInPosterior(Unpickled, NetworkPosterior):
@@ -36,21 +36,21 @@ class PlugInPosterior(Unpickled, NetworkPosterior):
     Args:
         net: the network.
         concentration: Dirichlet parameters of every row, laid out as `net.layout`.
-        clamped: how many noisy counts were outside the possible range; None for exact
+        clamped: number of noisy counts outside the possible range; None for exact
             counts.
 
     Arrays may be stacked along leading axes, for `vmap` over posteriors. Predictions
-    are the posterior predictive ones. `quantile` is computed on the host.
+    are posterior predictive probabilities. `quantile` is computed on the host.
 
     Privacy:
-        Post-processing of whatever counts it is made from: free for a release. It may
-        have been made from exact ones, and cannot be pickled.
+        Post-processing of counts: costs nothing for released counts. It cannot be
+        pickled, because it may have been made from exact counts.
 
     Raises:
         ValueError: if the concentration is not positive or of the wrong length.
 
     Reference:
-        Zhang, Rubinstein & Dimitrakakis (AAAI-16), Example 1 (there with Beta rows).
+        Zhang, Rubinstein & Dimitrakakis (AAAI-16), Example 1 (with Beta rows).
     """
 
     net: BayesNet = eqx.field(static=True)  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -70,16 +70,16 @@ class PlugInPosterior(Unpickled, NetworkPosterior):
     def from_counts(
         cls, net: BayesNet, counts: Real[Array, " m"], prior: Prior = 1.0
     ) -> "PlugInPosterior":
-        """Prior plus exact counts, laid out as `net.layout`: not private.
+        """The posterior given exact counts; not private.
 
         Args:
             net: the network.
-            counts: of every node table.
-            prior: Dirichlet parameter of every cell, > 0; or, by variable, of each.
+            counts: counts of every node table, laid out as `net.layout`.
+            prior: Dirichlet parameter of every cell, > 0; or a table for each variable.
 
         Raises:
-            ValueError: if the prior is not positive or has the wrong shape, or the
-                counts have, or some count is below minus its prior.
+            ValueError: if the prior is not positive, the prior or the counts have the
+                wrong shape, or the sum of a count and its prior is not positive.
         """
         if jnp.shape(counts) != (net.layout.length,):
             raise ValueError(
@@ -90,11 +90,11 @@ class PlugInPosterior(Unpickled, NetworkPosterior):
 
     @property
     def method(self) -> str:
-        """The Dirichlet update, as if the counts were exact."""
+        """Name of the method in `METHODS`."""
         return "plug-in"
 
     def distributions(self) -> dict[str, Dirichlet]:
-        """The law of every table as a NumPyro distribution over its rows."""
+        """The posterior of every table, as a NumPyro distribution of its rows."""
         tables = self._by_name(self.concentration)
         return {name: dirichlet_rows(table) for name, table in tables.items()}
 
@@ -105,7 +105,7 @@ class PlugInPosterior(Unpickled, NetworkPosterior):
         return _spreads(self.concentration, self.net.layout)
 
     def _quantile(self, q: float) -> Array:
-        """Of Beta laws; on the host, in double precision."""
+        """Quantiles of Beta laws, on the host, in double precision."""
         (alpha,) = host(self.concentration)
         rows = self.net.layout.rows
         whole = np.bincount(rows, alpha)[rows]
@@ -132,9 +132,9 @@ def plug_in_posterior(
 
     Args:
         released: a release for a Bayesian network.
-        prior: Dirichlet parameter of every cell, > 0; or, by variable, of each.
-        increment: records to add to the total, in equal parts to all cells of a table,
-            before clamping (see `dpjax.theory.stealth`).
+        prior: Dirichlet parameter of every cell, > 0; or a table for each variable.
+        increment: number of records to add to the total, in equal parts to all cells of
+            a table, before clamping (see `dpjax.theory.stealth`).
 
     Privacy:
         Post-processing: costs nothing, and may be repeated with other priors.
@@ -154,14 +154,14 @@ def plug_in_posterior(
     return PlugInPosterior(net, *updated)
 
 
-# Compiled whole, for one program each instead of one for every operation in them.
+# Each function is compiled as one program, instead of one for each operation.
 
 
 @partial(jax.jit, static_argnames="layout")
 def _update(
     prior: Array, counts: Array, increment: Array, n: Array | None, layout: TableLayout
 ) -> tuple[Array, Array]:
-    """The concentration, and how many counts were out of range."""
+    """The concentration, and the number of counts out of range."""
     counts = raise_total(layout, counts.astype(float), increment)
     valid = jnp.clip(counts, 0, None if n is None else n + increment)
     return prior + valid, jnp.sum(jnp.abs(valid - counts) > _ROUNDING)
@@ -182,7 +182,7 @@ def _spreads(concentration: Array, layout: TableLayout) -> Float[Array, " m"]:
 def draw_tables(
     key: Key, concentration: Array, layout: TableLayout
 ) -> Float[Array, " m"]:
-    """Dirichlet rows: gamma variables, normalised in logs, so that none underflows."""
+    """Draw Dirichlet rows: gamma variables, normalised in logs to avoid underflow."""
     logs = jr.loggamma(key, concentration)
     gammas = jnp.exp(logs - layout.row_maxima(logs))
     return gammas / layout.row_sums(gammas)

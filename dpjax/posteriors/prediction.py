@@ -1,6 +1,6 @@
-"""Predictions from conditional probability tables, a bounded number at a time.
+"""Predictions from conditional probability tables, in bounded memory.
 
-Compiled functions of the tables' flat vector; the network is static.
+Functions are compiled and take the flat vector of tables; the network is static.
 """
 
 __all__ = ["joint", "log_likelihood", "predict", "sample_records"]
@@ -22,9 +22,9 @@ _NUMBERS_AT_ONCE = 1 << 22  # bounds memory, whatever the number of records and 
 
 @partial(jax.jit, static_argnames=("net", "target"))
 def predict(theta: Array, records: Array, net: BayesNet, target: int) -> Array:
-    """The law of `target` in each record: (n, k).
+    """Predictive probabilities of `target` in each record: (n, k).
 
-    Only the tables that the target takes part in tell its levels apart.
+    They depend only on the node tables that contain the target.
     """
     tables = tuple(t for t, group in enumerate(net.families) if target in group)
     return jax.nn.softmax(joint(theta, records, net, target, tables), axis=-1)
@@ -40,7 +40,7 @@ def joint(
 ) -> Array:
     """Log-probability of each record with each level of `target`: (n, k).
 
-    Of these tables alone, if any are given.
+    If `tables` is given, only these tables are multiplied.
     """
     log_theta = jnp.log(theta)
     tables = tuple(range(len(net.families))) if tables is None else tables
@@ -67,10 +67,10 @@ def log_likelihood(theta: Array, records: Array, net: BayesNet) -> Array:
 
 @partial(jax.jit, static_argnames=("net", "n"))
 def sample_records(key: Key, theta: Array, net: BayesNet, n: int) -> Array:
-    """Draw records (n, d), one variable after the other, parents first, by inversion.
+    """Draw records (n, d) by inversion, one variable after the other, parents first.
 
-    A scan over variables padded to equal size: the program does not grow with their
-    number. Padded levels have probability zero.
+    A scan over variables with padded levels (of probability 0) keeps the program small
+    for any number of variables.
     """
     layout, widest = net.layout, max(net.sizes)
     order = jnp.array(net.order, jnp.int32)
@@ -97,5 +97,4 @@ def sample_records(key: Key, theta: Array, net: BayesNet, n: int) -> Array:
 
 
 def _batch(numbers_a_record: int) -> int:
-    """How many records to treat together."""
     return max(1, _NUMBERS_AT_ONCE // numbers_a_record)

@@ -1,4 +1,4 @@
-"""Priors as one vector, and after more records."""
+"""Priors as one vector, and updates of priors with more records."""
 
 __all__ = ["Prior", "flat_prior", "flatten", "updated_prior"]
 
@@ -59,7 +59,7 @@ def _join(tables: list[Array]) -> Float[Array, " m"]:
 
 
 def updated_prior(released: Released, prior: Any, records: Any) -> Any:
-    """Conjugate parameters of the family of a release, after more records."""
+    """Conjugate parameters of the family of a release, updated with records."""
     statistic = released.statistic
     assert isinstance(statistic, FamilyStatistic)
     encoded = as_records(records, statistic.variables, ignore="*")

@@ -29,8 +29,8 @@ _NO_UPDATE = (
 class DrawnPosterior(NetworkPosterior):
     """The empirical law of draws of all conditional probability tables.
 
-    Predictions average the joint probability of record and level over the draws, and
-    are then normalised.
+    For predictions, the joint probability of record and level is averaged over the
+    draws, and then normalised.
     """
 
     @property
@@ -62,13 +62,14 @@ class SampledPosterior(DrawnPosterior):
 
     Args:
         net: the network.
-        samples: tables, laid out as `net.layout`, a row a sample.
+        samples: tables, laid out as `net.layout`; one row for each sample.
 
-    Methods go under `equinox.filter_jit`. `log_prob` and `update` are not defined.
+    Methods may be compiled by `equinox.filter_jit`. `log_prob` and `update` raise
+    errors.
 
     Privacy:
-        Post-processing of a release: costs nothing. More samples cost more; averages
-        over many of them are not what the ε of one sample pays for.
+        Post-processing of a release: costs nothing. The ε of one sample does not cover
+        further samples, nor averages over them.
 
     Reference:
         Zhang, Rubinstein & Dimitrakakis (AAAI-16), Appendix C.2.
@@ -79,11 +80,11 @@ class SampledPosterior(DrawnPosterior):
 
     @property
     def method(self) -> str:
-        """The released samples themselves."""
+        """Name of the method in `METHODS`."""
         return "samples"
 
     def tables(self) -> dict[str, Array]:
-        """The sampled tables by variable, the samples on the first axis."""
+        """The sampled tables by variable; the first axis is that of samples."""
         return self._by_name(self.samples)
 
     @property
@@ -100,17 +101,17 @@ class SampledPosterior(DrawnPosterior):
 class SampledParameters(FamilyPosterior):
     """The empirical law of m samples of all parameters of an exponential family.
 
-    `log_prob` and `update` are not defined.
+    `log_prob` and `update` raise errors.
 
     Args:
-        names: of the parameters.
-        samples: a row a sample, a column a parameter.
+        names: names of the parameters.
+        samples: one row for each sample, one column for each parameter.
 
     Privacy:
         Post-processing of a release: costs nothing.
 
     Reference:
-        Foulds et al. (UAI-16), section 3.1: what the exponential mechanism releases.
+        Foulds et al. (UAI-16), section 3.1: samples from the exponential mechanism.
     """
 
     names: tuple[str, ...] = eqx.field(static=True)
@@ -118,23 +119,23 @@ class SampledParameters(FamilyPosterior):
 
     @property
     def method(self) -> str:
-        """The released samples themselves."""
+        """Name of the method in `METHODS`."""
         return "samples"
 
     def parameters(self) -> dict[str, Array]:
-        """The samples by name."""
+        """The samples by name of the parameter."""
         return self._by_name(self.samples)
 
     def mean(self) -> dict[str, Array]:
-        """Average of the samples, by name."""
+        """Mean of the samples, by name of the parameter."""
         return self._by_name(self.samples.mean(axis=0))
 
     def variance(self) -> dict[str, Array]:
-        """Variance of the samples, by name."""
+        """Variance of the samples, by name of the parameter."""
         return self._by_name(self.samples.var(axis=0))
 
     def quantile(self, q: float) -> dict[str, Array]:
-        """The q-quantile of the samples, by name."""
+        """The q-quantile of the samples, by name of the parameter."""
         probability(q=q)
         return self._by_name(jnp.quantile(self.samples, q, axis=0))
 

@@ -1,4 +1,4 @@
-"""Releases: making, saving, loading and verifying them."""
+"""Releases: how to make, save, load and verify them."""
 
 __all__ = [
     "InconsistentRelease",

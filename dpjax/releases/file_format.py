@@ -1,9 +1,9 @@
-"""The release file: its entries, and how each of them is derived again.
+"""The format of release files, with verification of every entry.
 
-Reading a release verifies it: the network is rebuilt, its sensitivity computed, the
-noise table built and certified from ε and that sensitivity, and a file written anew
-from them must equal the file that was read. Its version is the lowest that has all of
-its entries.
+Reading a file verifies it. The network is rebuilt, its sensitivity is computed, and the
+noise table is built and certified from ε and the sensitivity. A file written from these
+parts must equal the file that was read. The version of a file is the lowest version
+that has all entries of the file.
 """
 
 __all__ = ["InconsistentRelease", "UnreadableRelease", "dump", "parse"]
@@ -29,19 +29,19 @@ _LONGEST_NAME = 40
 _MALFORMED = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
 
 Parts = tuple[Array | np.ndarray, Statistic, ExactMechanism, int | None, int | None]
-"""Values, statistic, mechanism, public n, and a suggested number of hidden states."""
+"""Values, statistic, mechanism, public n, suggested number of hidden states."""
 
 
 class UnreadableRelease(ValueError):
-    """The file is not a whole release file of a format that this version reads."""
+    """Raised if a file is not a complete release file of a supported format."""
 
 
 class InconsistentRelease(ValueError):
-    """The file contradicts itself: it was altered, or written wrongly."""
+    """Raised if entries of a release file contradict each other."""
 
 
 def dump(parts: Parts) -> str:
-    """The text of a release file, which is the same for the same release."""
+    """The text of a release file; equal releases have equal texts."""
     content = _describe(parts)
     document = {
         "format": FORMAT,
@@ -53,16 +53,16 @@ def dump(parts: Parts) -> str:
 
 
 def parse(text: str) -> Parts:
-    """The parts of a release, each derived again from the file's public facts.
+    """Parse and verify a release file.
 
     Raises:
-        UnreadableRelease: if the text is damaged, truncated, something else or newer.
-        InconsistentRelease: if anything stated differs from what is derived.
+        UnreadableRelease: if the text is damaged, truncated, not a release, or newer.
+        InconsistentRelease: if an entry differs from the value derived for it.
     """
     version, content = _read_content(text)
     try:
         derived = _derive(content)
-        library = content["library"]  # the version that made the file, whichever it was
+        library = content["library"]  # the version that made the file
         if not isinstance(library, str) or len(library) > _LONGEST_NAME:
             raise InconsistentRelease("`library` must be the name of a version.")
         _compare(content, {**_describe(derived), "library": library})
@@ -98,12 +98,12 @@ def _read_content(text: str) -> tuple[int, dict[str, Any]]:
 
 
 def _version(content: dict[str, Any]) -> int:
-    """Version 2 has levels of missing cells."""
+    """The file version: 2 if a variable has a level for missing cells, else 1."""
     return 1 + any("levels" in x and "missing" in x for x in content["variables"])
 
 
 def _derive(content: dict[str, Any]) -> Parts:
-    """Rebuild the release from the choices in the file, and from nothing derived."""
+    """Rebuild the release from the choices in the file, without derived entries."""
     variables = {x["name"]: _parse_variable(**x) for x in content["variables"]}
     parents = content["parents"]
     net = None if parents is None else BayesNet.from_parents(variables, parents)
@@ -131,14 +131,14 @@ def _derive(content: dict[str, Any]) -> Parts:
 def _refuse_missing(
     values: np.ndarray, statistic: Statistic, kind: type[ExactMechanism]
 ) -> None:
-    """Refuse a small file that would cause much work, before that work."""
+    """Refuse incomplete values early, before expensive steps."""
     least = statistic.least_length if kind.additive else 0
     if values.size < least or (kind.additive and values.shape != (statistic.length,)):
         raise InconsistentRelease("`values` must be all of what was measured.")
 
 
 def _describe(parts: Parts) -> dict[str, Any]:
-    """All entries of a file: the choices, and what follows from them."""
+    """All entries of a file: the choices, and the entries derived from them."""
     values, statistic, mechanism, n, hidden_states = parts
     net = statistic.network
     return {
@@ -156,7 +156,7 @@ def _describe(parts: Parts) -> dict[str, Any]:
 
 
 def _compare(stated: Any, derived: Any, place: str = "content") -> None:
-    """Raise unless two documents are the same, including the type of every entry."""
+    """Raise unless two documents are equal, including the types of all entries."""
     if isinstance(stated, dict) and isinstance(derived, dict):
         _same(f"entries of {place}", sorted(stated), sorted(derived))
         for key, entry in derived.items():
@@ -190,7 +190,7 @@ def _parse_number_of_records(n: object, adjacency: Adjacency) -> int | None:
 
 
 def _parse_values(values: object) -> np.ndarray:
-    """Integers, in a list or in lists of equal length."""
+    """Parse integers in a list, or in lists of equal length."""
     if not isinstance(values, list) or not values:
         raise InconsistentRelease("`values` must be a list of integers.")
     rows = values if isinstance(values[0], list) else [values]

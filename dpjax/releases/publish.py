@@ -1,4 +1,4 @@
-"""`release`: measures, charges the ledger, and draws from the system's randomness."""
+"""`release`: charges the ledger, and draws from the system's randomness."""
 
 __all__ = ["measured", "release"]
 
@@ -36,42 +36,44 @@ def release(
     ledger: Ledger | None = None,
     ignore: str | Collection[str] = (),
 ) -> Released:
-    """Publish what Bayesian inference needs of a table, privately and exactly.
+    """Release sufficient statistics or posterior draws, with an exact guarantee.
 
     Args:
         what: a Bayesian network; or a statistic, such as `Sufficient` of an exponential
-            family, or other counts than the mechanism's own.
+            family, or counts of other tables than the network's.
         table: a table whose columns are the variables, encoded records
-            (`Schema.encode`), or what `Schema.encode_batches` takes. Files, folders,
-            Arrow data sets and iterables are read a batch at a time where tables are
-            counted, in bounded memory and with the same result.
-        epsilon: the privacy loss to spend, > 0: "0.5", Fraction(1, 2), or 0.5, which
-            means its shortest decimal.
-        adjacency: "replace-one" (n is public) or "add-remove" (n is private). None:
-            that of the statistic, or else of the ledger.
-        budget: a guarantee to spend, in place of epsilon and adjacency.
+            (`Schema.encode`), or any argument of `Schema.encode_batches`. If tables are
+            counted, files, folders, Arrow data sets and iterables are read in batches,
+            in bounded memory and with the same result.
+        epsilon: the privacy loss to spend, > 0, as "0.5", Fraction(1, 2) or 0.5; floats
+            are read as their shortest decimals.
+        adjacency: "replace-one" (n is public) or "add-remove" (n is private). None: the
+            adjacency of the statistic, or otherwise of the ledger.
+        budget: a guarantee to spend, instead of `epsilon` and `adjacency`.
         mechanism: a recipe of `dpjax.mechanisms.recipes` with its options, or the name
-            of one with its defaults: "laplace", noise on the posterior updates;
+            of a recipe with default options: "laplace", noise on the posterior updates;
             "fourier", noise on their Fourier coefficients, so that all tables agree;
             "posterior-sample", draws from the truncated and tempered posterior; "map",
-            a draw near its mode, by the joint probability; or "map-cells", the same by
-            the posterior mass of cells, for a few rows.
-        ledger: charged before anything is drawn.
-        ignore: columns of the table that are to be left out; "*" for all others.
+            a draw near the posterior mode, by the joint probability; or "map-cells", a
+            draw near the mode by the posterior mass of cells, if tables have few rows.
+        ledger: charged before any draw.
+        ignore: columns of the table to ignore; "*" for all that are not variables.
 
     Returns:
-        The release, with everything needed to use and to verify it.
+        The release, with all metadata needed to use and verify the release.
 
     Privacy:
-        The budget is kept exactly, for its adjacency; less is charged where options
-        cost less. Randomness is the operating system's, and is not kept. Errors about
-        records depend on them, as time and memory do: they are for the curator only.
+        The budget is an exact upper bound of the cost, for its adjacency; less is
+        charged if options cost less. Randomness is the operating system's, and is not
+        stored. Errors about records, time and memory use depend on the records: only
+        the curator may see them.
 
     Raises:
         ValueError: if an argument is not valid, the table is empty under replace-one,
-            it cannot be read or has too many records for exact integers, or this is
-            inside `jit` or `vmap`. Nothing is charged then.
-        BudgetExceeded: if the ledger has less left; the records are not touched.
+            cannot be read, or has too many records for exact integers, or the call is
+            inside `jit` or `vmap`. Then nothing is charged.
+        BudgetExceeded: if the ledger's remaining budget is too small; records are not
+            read.
     """
     if budget is None:
         budget = budget_of(_given(epsilon), adjacency or _adjacency_of(what, ledger))
@@ -84,7 +86,7 @@ def release(
         )
     recipe = recipe_of(mechanism)
     statistic = _statistic(recipe, what, budget.adjacency)
-    statistic.sensitivity(budget.adjacency)  # refuses one for the other adjacency
+    statistic.sensitivity(budget.adjacency)  # raises if only for the other adjacency
     public = budget.adjacency == REPLACE_ONE
     make = partial(recipe.mechanism, statistic, budget)
     make(n=1 if public else None)  # mistakes show before any record
@@ -103,7 +105,7 @@ def release(
 def _statistic(
     recipe: Recipe, what: BayesNet | Statistic, adjacency: Adjacency
 ) -> Statistic:
-    """The statistic to measure; refused if the recipe's guarantee is for another."""
+    """The statistic to measure; refused if the recipe does not accept it."""
     if isinstance(what, BayesNet):
         return recipe.statistic(what, adjacency)
     if not isinstance(what, Statistic):
@@ -126,7 +128,7 @@ def _given(epsilon: Epsilon | None) -> Epsilon:
 
 
 def _adjacency_of(what: BayesNet | Statistic, ledger: Ledger | None) -> Adjacency:
-    """The adjacency that a user has already given; any other is refused later."""
+    """The adjacency of the statistic or the ledger."""
     stated: Any = getattr(what, "adjacency", None)
     if stated is None and ledger is not None:
         stated = ledger.adjacency
@@ -151,10 +153,10 @@ def measured(
 ) -> tuple[Int32[Array, " m"], int]:
     """The exact statistic of a table and the number of its records.
 
-    Where tables are counted from files or batches, few records are in memory at a time.
+    If tables are counted from files or batches, memory is bounded.
 
     Privacy:
-        None: these are exact.
+        Not private: the statistic is exact.
 
     Raises:
         ValueError: if the records do not fit the statistic, are too many for exact
@@ -175,7 +177,7 @@ def measured(
 def _of_few(
     batches: Iterable[np.ndarray], statistic: Statistic
 ) -> Iterator[np.ndarray]:
-    """The batches, refused once there are too many records for 32 bits."""
+    """The batches; raises an error if there are too many records for 32 bits."""
     size = 0
     for batch in batches:
         size += len(batch)
@@ -192,7 +194,7 @@ def _refuse_size(n: int, statistic: Statistic) -> None:
 
 
 def _refuse_traced(records: Array) -> None:
-    """Refuse compiled or mapped code: it would draw once and reuse that noise."""
+    """Refuse compiled or mapped code, which would draw once and reuse the noise."""
     try:
         np.asarray(records[:0])
     except jax.errors.TracerArrayConversionError:

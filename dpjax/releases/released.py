@@ -1,6 +1,6 @@
 """A release: values, mechanism and public metadata.
 
-Everything computed from a release is post-processing, and costs nothing more.
+Any computation from a release is post-processing, and costs nothing more.
 """
 
 __all__ = ["Released", "consistent", "load"]
@@ -27,23 +27,23 @@ from dpjax.tables.projection import project
 
 
 class Released(Unpickled, eqx.Module):
-    """One release of a statistic.
+    """A release: values, mechanism and public metadata.
 
-    Arrays may carry leading axes, so that releases stack and `vmap`.
+    Arrays may have leading axes, for stacked releases and `vmap`.
 
     Args:
-        values: the raw noisy integers, unclamped; of a `ParameterMechanism`, the drawn
-            parameters in its units, samples on the first axis.
-        statistic: what was measured.
-        mechanism: how it was made private; only an exact one can be saved.
+        values: the noisy integers, unclamped; for a `ParameterMechanism`, the drawn
+            parameters in its units, one row for each sample.
+        statistic: the statistic that was measured.
+        mechanism: the privacy mechanism; only exact mechanisms can be saved.
         n: the public number of records under replace-one; None under add-remove, where
-            it is private.
-        hidden_states: of an event log, a public suggestion of their number; any other
-            number may be fitted. None: no suggestion.
+            n is private.
+        hidden_states: for an event log, a public suggestion of the number of hidden
+            states; another number may be fitted. None: no suggestion.
 
     Privacy:
-        It holds only the mechanism's output and public facts. Not to be pickled: `save`
-        it.
+        A release contains only the mechanism's output and public metadata. It cannot be
+        pickled: use `save`.
     """
 
     _instead: ClassVar[str] = "`save` it to a file, which `dpjax.load` checks"
@@ -71,7 +71,7 @@ class Released(Unpickled, eqx.Module):
 
     @property
     def net(self) -> BayesNet:
-        """The network of the release; `ValueError` if it is of something else."""
+        """The network of the release; raises `ValueError` if there is none."""
         net = self.statistic.network
         if net is None:
             raise ValueError(
@@ -81,16 +81,16 @@ class Released(Unpickled, eqx.Module):
 
     @property
     def schema(self) -> Schema:
-        """The variables and their levels."""
+        """The schema of the release: variables and their levels."""
         return Schema(self.statistic.variables)
 
     @property
     def adjacency(self) -> Adjacency:
-        """Which data sets are neighbours."""
+        """The adjacency: which data sets are neighbours."""
         return self.mechanism.adjacency
 
     def guarantee(self) -> Guarantee:
-        """What the release cost."""
+        """The privacy cost of the release."""
         return self.mechanism.guarantee()
 
     def counts(self) -> Cells:
@@ -98,9 +98,9 @@ class Released(Unpickled, eqx.Module):
         return _tables(self.values, self.n, self.counted)
 
     def tables(self) -> dict[str | tuple[str, ...], Array]:
-        """Noisy counts by variable, its parents on the first axes.
+        """Noisy counts by variable; the first axes are the variable's parents.
 
-        Without a network, they are by the names of the variables on the axes. Raises
+        Without a network, keys are the names of the variables on the axes. Raises
         `ValueError` if the release is not of noisy counts.
         """
         statistic = self.counted
@@ -112,7 +112,7 @@ class Released(Unpickled, eqx.Module):
 
     @property
     def counted(self) -> TableStatistic:
-        """The statistic; `ValueError` unless noisy counts of it were released."""
+        """The statistic; raises `ValueError` unless noisy counts were released."""
         if isinstance(self.mechanism, ParameterMechanism) or not isinstance(
             self.statistic, TableStatistic
         ):
@@ -124,14 +124,13 @@ class Released(Unpickled, eqx.Module):
         return self.statistic
 
     def save(self, path: str | os.PathLike) -> None:
-        """Write the release to a JSON file, whole or not at all.
+        """Write the release to a JSON file, atomically.
 
-        The file holds a SHA-256 of its content, against accidents. It is no signature:
-        to rule out forgery, compare the hash over another channel.
+        The file contains a SHA-256 hash of its content, to detect damage. The hash is
+        not a signature: to detect forgery, compare the hash over another channel.
 
         Raises:
-            ValueError: if the noise is not exact, but of a study, or the file cannot
-                be written.
+            ValueError: if the mechanism is not exact, or the file cannot be written.
         """
         if not isinstance(self.mechanism, ExactMechanism):
             raise ValueError(
@@ -159,19 +158,18 @@ def _tables(values: Array, n: Array | None, statistic: TableStatistic) -> Array:
 
 
 def consistent(released: Released) -> Cells:
-    """Project a release onto tables that agree and have no negative cell.
+    """Project a release onto consistent tables without negative cells.
 
-    It is a least-squares projection: any two tables have the same marginal over the
-    variables that they share. Where n is public all of them sum to it, else the total
-    is estimated too.
+    This is a least-squares projection. Any two tables of the result have the same
+    marginal over their common variables. All tables sum to n if n is public, otherwise
+    to an estimated total.
 
     Returns:
         Real counts, laid out as `released.statistic.layout`, for
         `PlugInPosterior.from_counts`.
 
     Privacy:
-        Post-processing: costs nothing. A consistent and non-negative table is not
-        exact: it still has the noise of the release.
+        Post-processing: costs nothing. The result still has the noise of the release.
     """
     statistic, n = released.counted, released.n
     if statistic.measured is None:
@@ -180,11 +178,11 @@ def consistent(released: Released) -> Cells:
 
 
 def load(path: str | os.PathLike) -> Released:
-    """Read a release file, deriving again everything that it states.
+    """Read and verify a release file.
 
     Raises:
         UnreadableRelease: if the file is damaged, truncated, not a release, or newer.
-        InconsistentRelease: if what it states is not what is derived, or was altered.
+        InconsistentRelease: if an entry was altered or differs from its derived value.
     """
     try:
         text = read_text(path, "release")

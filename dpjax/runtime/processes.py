@@ -49,8 +49,8 @@ def start(
             and the others stop; processes have twice this time to connect.
 
     Raises:
-        ValueError: if only some of the first three are given, one is out of range, or
-            the connection fails.
+        ValueError: if only some of the first three arguments are given, an argument is
+            out of range, or the connection fails.
     """
     given = [x is not None for x in (coordinator, processes, process)]
     if any(given) and not all(given):
@@ -85,10 +85,10 @@ def start(
 
 
 def device_mesh(devices: int | None = None) -> Mesh:
-    """Make a mesh with one axis over the first `devices` of all processes' devices.
+    """Make a mesh with one axis over the first `devices` devices of all processes.
 
     Raises:
-        ValueError: if there are fewer devices.
+        ValueError: if there are fewer than `devices` devices.
     """
     available = jax.devices()
     if devices is not None:
@@ -102,7 +102,7 @@ def device_mesh(devices: int | None = None) -> Mesh:
 
 
 def is_first() -> bool:
-    """Whether this process is number 0, the one that writes files."""
+    """Whether this process has number 0, and hence writes files."""
     return jax.process_index() == 0
 
 
@@ -143,11 +143,11 @@ def _from_first(values: np.ndarray) -> np.ndarray:
 def noticing_loss() -> Iterator[None]:
     """Convert the runtime's errors about a lost connection to `PeerLost`.
 
-    Use it around an exchange only: it converts any `RuntimeError` or `ValueError`.
+    Use it only around an exchange: it converts any `RuntimeError` or `ValueError`.
     """
     try:
         yield
-    except (RuntimeError, ValueError) as error:  # which one depends on JAX's version
+    except (RuntimeError, ValueError) as error:  # the type depends on JAX's version
         raise PeerLost(
             "another process of this run died or does not answer "
             f"({str(error).splitlines()[0]}): restart all processes; they continue "

@@ -15,11 +15,11 @@ _VARIABLE, _SETTING = "GLIBC_TUNABLES", "glibc.malloc.hugetlb=1"
 def tune_allocator() -> None:
     """Restart the program with huge memory pages on Linux, for fewer page faults.
 
-    On a CPU, each large result of JAX is new memory, and clearing its pages can take
-    longer than the computation. glibc can use huge pages, but reads this setting only
-    at the start of a program. Therefore **this function restarts the program** with
-    `GLIBC_TUNABLES=glibc.malloc.hugetlb=1` in its environment, unless it is set
-    already. Call it at the start of a script. (`mallopt`, which can change a running
+    On a CPU, JAX allocates new memory for each large result, and clearing the pages can
+    take longer than the computation. glibc can use huge pages, but reads this setting
+    only at the start of a program. Therefore **this function restarts the program**
+    with `GLIBC_TUNABLES=glibc.malloc.hugetlb=1` in its environment, unless the setting
+    is present. Call it at the start of a script. (`mallopt`, which can change a running
     program, did not help in measurements.)
 
     Raises:
@@ -47,18 +47,18 @@ def tune_allocator() -> None:
 
 
 def cache_compilations(folder: str | os.PathLike[str]) -> None:
-    """Keep compiled programs in `folder`, for this process and later ones.
+    """Store compiled programs in `folder`, for this process and later processes.
 
     Call it before the first computation. It sets `jax_compilation_cache_dir` and two
-    thresholds for all of JAX in this process, so that every program is kept.
+    thresholds for all of JAX in this process, so that every program is stored.
 
     Args:
-        folder: created if it does not exist. Anyone who can write to it can run code in
-            this process.
+        folder: created if it does not exist. Anyone who can write to `folder` can run
+            code in this process.
 
     Privacy:
-        dpjax's programs contain shapes and public structure, but no records. A program
-        of your own contains the records that its function closes over.
+        dpjax's programs contain shapes and public structure, but no records. Your own
+        programs contain any records that are constants of their functions.
 
     Raises:
         ValueError: if `folder` is a file.

@@ -1,1 +1,1 @@
-"""Point estimates of networks that are too large for more."""
+"""Point estimates for networks that are too large for exact posteriors."""

@@ -1,4 +1,4 @@
-"""The normal approximation around an estimate, from expected information in logits."""
+"""Normal approximation of a posterior, from the expected information of logits."""
 
 __all__ = ["NormalLogits", "covariance"]
 
@@ -31,8 +31,8 @@ def covariance(
 ) -> Float[Array, "c c"]:
     """Approximate posterior covariance of all logits.
 
-    The numbers have their covariance under the network, and noise with the information
-    of the Laplace law, 1 / scale^2 each.
+    The covariance of the released numbers is that of the exact numbers under the
+    network, plus scale² for each: the inverse Fisher information of Laplace noise.
     """
     together = _together(net, theta)
 
@@ -45,7 +45,7 @@ def covariance(
     strength = (prior @ together)[:, None] * together
     within = jnp.diag(jnp.diag(strength) * theta)
     information = within - strength * theta[:, None] * theta[None]
-    # Logits of a row are known up to a constant, on which nothing depends.
+    # Logits of a row are determined up to a constant, on which nothing depends.
     information = information + together
     if not public_n:
         spread = spread + n * mean[:, None] * mean[None]
@@ -58,15 +58,15 @@ def covariance(
 
 
 class NormalLogits(eqx.Module):
-    """The law of tables whose logits are normal around those of `theta`."""
+    """The law of tables whose logits are normal, centred at the logits of `theta`."""
 
     net: BayesNet = eqx.field(static=True)
     theta: Float[Array, " c"]
-    covariance: Float[Array, "c c"]  # of all logits
+    covariance: Float[Array, "c c"]  # covariance of all logits
 
     @jax.jit
     def sd(self) -> Float[Array, " c"]:
-        """Standard deviations of the tables, linearised."""
+        """Standard deviations of the probabilities, by linearisation."""
         theta = self.theta
         slopes = jnp.diag(theta)
         slopes = slopes - _together(self.net, theta) * theta[:, None] * theta[None]
@@ -84,10 +84,10 @@ class NormalLogits(eqx.Module):
 
     @jax.jit
     def log_prob(self, theta: Float[Array, " c"]) -> Float[Array, ""]:
-        """Log-density of the law of `draw`.
+        r"""Log-density of the law of `draw`.
 
         The log-ratios to the last cell of each row are normal; the Jacobian of a row is
-        one over the product of its probabilities.
+        $1 / \prod_k \theta_k$.
         """
         rows = self.net.layout.rows
         last = np.diff(rows, append=-1) != 0
@@ -101,7 +101,7 @@ class NormalLogits(eqx.Module):
         return -(off @ off) / 2 - len(ratios) / 2 * np.log(2 * np.pi) - volume
 
     def quantile(self, q: Float[Array, ""]) -> Float[Array, " c"]:
-        """The q-quantile of each probability, with a normal law of its logit."""
+        """The q-quantile of each probability, from a normal law of its logit."""
         return _quantiles(self.theta, self.sd(), q)
 
 
@@ -112,6 +112,6 @@ def _quantiles(theta: Array, sd: Array, q: Array) -> Array:
 
 
 def _together(net: BayesNet, theta: Array) -> Float[Array, "c c"]:
-    """1 where two cells are of the same row, else 0."""
+    """1 where two cells are in the same row, else 0."""
     rows = jnp.asarray(net.layout.rows)
     return (rows[:, None] == rows[None]).astype(theta.dtype)

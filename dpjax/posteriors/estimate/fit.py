@@ -1,14 +1,15 @@
-r"""The fit behind `point_estimate`: pure, for `jit` and `vmap`.
+"""The fit behind `point_estimate`: pure functions, for `jit` and `vmap`.
 
-Rows are softmaxes of logits. Three steps, each cheap:
+Rows are softmaxes of logits. The fit has three steps:
 
-1. The posterior of all logits given the release is fitted by independent normal laws,
-   by gradient ascent on the evidence bound, whose expectations are taken over nodes of
-   a low-discrepancy sequence. Its mean is close to the posterior mean where noise
-   rules; a mode overfits there.
-2. Given these tables, the exact counts are estimated, with their covariance under the
-   network and noise whose size is that of the law of each released number.
-3. The Dirichlet posterior mean given these counts. Without noise it is the exact one.
+1. Independent normal laws are fitted to the posterior of all logits, by gradient ascent
+   on the evidence lower bound; expectations are averages over a low-discrepancy
+   sequence. Where the noise is large, the mean of the fit is close to the posterior
+   mean, while a posterior mode overfits.
+2. Given the mean tables, the exact counts are estimated by linear regression, from
+   their covariance under the network and an effective variance of the noise.
+3. The tables are the Dirichlet posterior mean given these counts, which is the exact
+   posterior mean if there is no noise.
 """
 
 __all__ = ["Fit", "Problem", "fit"]
@@ -31,32 +32,32 @@ from dpjax.tables.marginals import expected_tables
 
 _Adam = tuple[Array, optax.ScaleByAdamState]
 
-_PAIRS = 4  # of opposite nodes a step
-_RATE = 0.2  # of the first step, in posterior standard deviations
-_SWEEPS = 25  # of conjugate gradients
-_FAR = 12.0  # logits: a row's smallest entry is at least about e^-24
+_PAIRS = 4  # number of pairs of opposite nodes in each step
+_RATE = 0.2  # step size of the first step, in posterior standard deviations
+_SWEEPS = 25  # iterations of conjugate gradients
+_FAR = 12.0  # limit of logits: probabilities are at least about e^-24
 
 
 class Problem(NamedTuple):
-    """A release, its law and the prior; arrays may be traced."""
+    """A release, its noise and the prior; arrays may be traced."""
 
-    moments: RecordMoments  # of the statistic
+    moments: RecordMoments  # moments of the statistic
     net: BayesNet
     values: Float[Array, " m"]  # the released numbers
-    scale: Float[Array, " m"]  # of the Laplace noise of each
+    scale: Float[Array, " m"]  # scale of the Laplace noise of each number
     prior: Float[Array, " c"]  # Dirichlet parameter of every cell
-    start: Float[Array, " c"]  # counts of all node tables to start from
-    n: Float[Array, ""]  # where it is not public, only to start from
+    start: Float[Array, " c"]  # initial counts of all node tables
+    n: Float[Array, ""]  # number of records; initial value if it is not public
     public_n: bool
 
     def mean_and_variance(self, tables: Array, n: Array) -> tuple[Array, Array]:
-        """Mean and variance of the exact numbers of n records, given marginal laws."""
+        """Mean and variance of the exact numbers, given n and all marginal tables."""
         first, second = self.moments.mean(tables), self.moments.second(tables)
         return n * first, n * (second - (first * first if self.public_n else 0))
 
 
 class Fit(NamedTuple):
-    """An estimate."""
+    """Estimated tables, counts and number of records."""
 
     theta: Float[Array, " c"]  # estimated tables
     counts: Float[Array, " c"]  # estimated counts of all node tables
@@ -135,7 +136,7 @@ def _descend(slope, start: Array, steps: int) -> tuple[Array, Array]:
 
 
 def _initial(problem: Problem) -> tuple[Array, Array]:
-    """Logits to start from, and roughly how uncertain they are."""
+    """Initial logits, and their approximate standard deviations."""
     layout = problem.net.layout
     scale = jnp.median(problem.scale)
     smooth = problem.prior + 0.5 * jnp.minimum(scale, problem.n) + problem.start
@@ -147,17 +148,17 @@ def _initial(problem: Problem) -> tuple[Array, Array]:
 
 
 def _log_posterior(problem: Problem, logits: Array, log_n: Array) -> Array:
-    """Log-density in logits, up to a constant; a composite one over numbers."""
+    """Composite log-posterior density of the logits and log n, up to a constant."""
     net = problem.net
     log_theta = _log_rows(net, logits)
     n = problem.n if problem.public_n else jnp.exp(log_n)
     mean, variance = problem.mean_and_variance(_expected(net, log_theta), n)
     counts = problem.moments.counts
     law = number_log_prob(problem.values, mean, variance, problem.scale, counts)
-    # Rows of logits are known up to a constant: this keeps it near 0.
+    # Logits of a row are determined up to a constant: `loose` keeps it near 0.
     size = net.layout.row_sums(jnp.ones_like(logits))
     loose = (net.layout.row_sums(logits) / size) ** 2 / size
-    # A flat prior of n, in the coordinate log n; where that is not used, any law.
+    # Flat prior of n in the coordinate log n; for a public n, any proper density.
     flat = -0.5 * (log_n - jnp.log(n)) ** 2 if problem.public_n else log_n
     return law.sum() + (problem.prior * log_theta).sum() - 0.5 * loose.sum() + flat
 
@@ -179,7 +180,7 @@ def _expected_forward(net, log_theta):
 
 
 def _expected_backward(net, log_theta, direction):
-    # The Jacobian is a covariance, so symmetric: forward mode, which needs no scatter.
+    # The Jacobian is a covariance, hence symmetric: forward mode needs no scatter.
     return (_covariance(net, log_theta, direction),)
 
 
@@ -193,10 +194,10 @@ def _covariance(net: BayesNet, log_theta: Array, direction: Array) -> Array:
 
 
 def _expected_counts(problem: Problem, theta: Array, n: Array) -> Array:
-    """The counts of all node tables given the release and the tables.
+    """Estimated counts of all node tables given the release and the tables.
 
-    Linear in the residual: numbers have the network's covariance, and each the noise
-    with which a linear estimate of it alone is that of its own law.
+    The estimate is linear in the residuals, with the covariance of the numbers under
+    the network and the variances from `_effective_noise`.
     """
     net, log_theta, observe = problem.net, jnp.log(theta), problem.moments.mean
     tables = expected_tables(net.layout, log_theta)
@@ -214,7 +215,7 @@ def _expected_counts(problem: Problem, theta: Array, n: Array) -> Array:
 
 
 def _effective_noise(problem: Problem, mean: Array, variance: Array) -> Array:
-    """Variance of normal noise that shrinks each number as much as its law does."""
+    """Variance of normal noise under which posterior means of numbers are unchanged."""
     off = problem.values - mean
     least = 0.05 * (problem.scale + jnp.sqrt(jnp.maximum(variance, 0)))
     off = jnp.where(off < 0, jnp.minimum(off, -least), jnp.maximum(off, least))
@@ -226,16 +227,16 @@ def _effective_noise(problem: Problem, mean: Array, variance: Array) -> Array:
 
     drawn = variance * jax.grad(law)(jnp.zeros_like(mean)) / off  # Tweedie's formula
     drawn = jnp.clip(drawn, 1e-6, 1 - 1e-6)
-    # The law is evaluated with at least this much noise, which is taken out again.
+    # `law` raises the noise scale to `least`; the factor extra^2 corrects for this.
     least = LEAST_NOISE * jnp.sqrt(jnp.maximum(variance, problem.scale**2))
     extra = jnp.minimum(problem.scale / least, 1)
     return jnp.maximum(variance, 1e-6) * (1 / drawn - 1) * extra**2 + 1e-4
 
 
 def _conjugate_gradients(spread, observe, noise, residual, diagonal):
-    """The shift of the counts by a residual: spread (observe spread + noise)^-1.
+    """The shift of the counts, spread (observe spread + noise)⁻¹ residual.
 
-    The movement is summed up along the way, so that `spread` is compiled once.
+    The shift is accumulated during the iterations, so that `spread` is compiled once.
     """
     like = jax.eval_shape(spread, residual)
     still = jnp.zeros(like.shape, like.dtype)
@@ -267,7 +268,7 @@ def _multipliers(size: int) -> np.ndarray:
 
 
 def _nodes(multipliers: np.ndarray, step: Array, pairs: int) -> Array:
-    """Normal points of a Weyl sequence, each with its opposite: (2 pairs, size)."""
+    """Normal nodes of a Weyl sequence and their negatives: (2 pairs, size)."""
     index = step * jnp.uint32(pairs) + jnp.arange(1, pairs + 1, dtype=jnp.uint32)
     bits = index[:, None] * jnp.asarray(multipliers)[None]
     uniforms = ((bits >> jnp.uint32(9)).astype(float) + 0.5) / (1 << 23)

@@ -1,8 +1,8 @@
 r"""The law of one released number: sampling variation plus Laplace noise.
 
-A count of n records with mean $\lambda$ is Poisson where $\lambda$ is small, and summed
-over explicitly; it is normal where $\lambda$ is large, and its convolution with the
-Laplace law is in closed form. In between the logarithms are blended smoothly.
+A count with mean $\lambda$ is modelled as Poisson where $\lambda$ is small, by explicit
+summation, and as normal where $\lambda$ is large, by the closed form of the convolution
+with the Laplace law. In between, the two log-densities are interpolated smoothly.
 """
 
 __all__ = ["LEAST_NOISE", "number_log_prob"]
@@ -13,30 +13,30 @@ import numpy as np
 from jax.scipy.special import gammaln, log_ndtr
 from jaxtyping import Array, Bool, Float
 
-_LOW, _HIGH = 8.0, 20.0  # means between which the two forms are blended
-_TERMS = 48  # of the sum: a Poisson count of mean 20 exceeds it once in 1e7
+_LOW, _HIGH = 8.0, 20.0  # between these means, the two forms are interpolated
+_TERMS = 48  # terms of the sum: a Poisson(20) count exceeds this once in 1e7
 _SMALLEST_MEAN = 1e-6
 _SMALLEST_VARIANCE = 0.05
-# Noise below this part of the sampling deviation changes little, and the closed form
-# would lose its digits.
+# Smallest noise scale, relative to the sampling deviation: less noise changes little,
+# and the closed form loses accuracy.
 LEAST_NOISE = 0.125
 
 
 def number_log_prob(
     values: Float[Array, " m"],
     mean: Float[Array, " m"],
-    variance: Float[Array, " m"],  # like the mean, of the exact numbers
-    scale: Float[Array, " m"],  # of the Laplace noise, > 0; of a discrete law 1 / rho
-    counts: Bool[np.ndarray, " m"],  # which exact numbers are counts, so never negative
+    variance: Float[Array, " m"],  # variance of the exact numbers
+    scale: Float[Array, " m"],  # of the Laplace noise, > 0; 1 / rho if discrete
+    counts: Bool[np.ndarray, " m"],  # whether exact numbers are counts, hence ≥ 0
 ) -> Float[Array, " m"]:
-    """Log-density of each released number on its own."""
+    """Marginal log-density of each released number."""
     large = _normal(values, mean, variance, scale)
     if not counts.any():
         return large
     rising = jnp.log(jnp.maximum(mean, _SMALLEST_MEAN) / _LOW) / np.log(_HIGH / _LOW)
     part = jnp.clip(rising, 0, 1)
     weight = part * part * (3 - 2 * part)
-    # Each form is kept where it is good, so that the other's slope is never infinite.
+    # Each form is evaluated only where it is accurate, so that all slopes are finite.
     floor = jnp.where(counts, jnp.asarray(_LOW, mean.dtype), -jnp.inf)
     at_least = jnp.maximum(mean, floor)
     ratio = jnp.where(mean < _LOW, _LOW / jnp.maximum(mean, _SMALLEST_MEAN), 1)

@@ -1,4 +1,4 @@
-"""Approximate posterior means of a network's tables: fast, for any size."""
+"""Approximate posterior means of a network's tables, for networks of any size."""
 
 __all__ = ["PointEstimate", "check_estimate", "point_estimate", "point_estimate_of"]
 
@@ -23,30 +23,30 @@ from dpjax.releases.released import Released
 from dpjax.statistics import TableStatistic
 from dpjax.tables.projection import project
 
-_AT_ONCE = 32  # releases of a stack: more of them leave the cache
+_AT_ONCE = 32  # releases of a stack: more exceed the cache
 
 
 class PointEstimate(ReleasedPosterior):
     r"""One estimate of all conditional probability tables, with its uncertainty.
 
     Made by `point_estimate`. For stacked releases all arrays have leading axes; `mean`
-    keeps them, and the other methods go under `equinox.filter_vmap`. Records are scored
-    with the estimated tables.
+    keeps these axes, and the other methods need `equinox.filter_vmap`. Predictions use
+    the estimated tables.
 
-    The posterior of all logits is approximated by a normal law around the estimate. Its
-    information is that of all numbers together, with their covariance under the network
-    and the noise of the release, plus that of the prior. `sample` and `log_prob` are of
-    this law; `sd` linearises it, and `quantile` has a normal law of the logit of every
-    probability. Where the posterior is wide or skewed these are rough guides.
+    The posterior of all logits is approximated by a normal law centred at the estimate.
+    Its information matrix is the sum of the information of the prior and of all
+    released numbers, from their covariance under the network and the noise. `sample`
+    and `log_prob` use this law, `sd` its linearisation, and `quantile` a normal law of
+    the logit of every probability. All are inaccurate for wide or skewed posteriors.
 
     Args:
         released: the release.
         prior: Dirichlet parameter of every cell, laid out as `net.layout`.
-        theta: the estimated tables, laid out alike.
-        n: number of records: public, or estimated.
+        theta: the estimated tables, laid out as `net.layout`.
+        n: public or estimated number of records.
         gradient: root mean square of the averaged gradient at the end of the search, in
-            posterior standard deviations. Well below 1 after enough steps.
-        steps: of the search, for `update`.
+            posterior standard deviations; much smaller than 1 after enough steps.
+        steps: number of steps of the search; `update` repeats the search.
 
     Privacy:
         Post-processing: costs nothing.
@@ -59,7 +59,7 @@ class PointEstimate(ReleasedPosterior):
 
     @property
     def method(self) -> str:
-        """One estimate and its uncertainty."""
+        """Name of the method in `METHODS`."""
         return "point-estimate"
 
     def _mean(self) -> Array:
@@ -94,34 +94,34 @@ def point_estimate(
 ) -> PointEstimate:
     r"""Estimate a network's tables from a noisy release, aware of its noise.
 
-    A posterior mean, approximately. Each released number s has the law of its exact
-    number given the tables (Poisson where that is a small count, else normal) convolved
-    with the Laplace noise. The logits of all rows get independent normal laws that fit
-    the prior times these laws best (variational inference); from their mean the exact
-    counts are estimated, with their joint covariance; the result is the Dirichlet
-    posterior mean given these counts. With little noise it tends to the exact one.
+    The estimate is an approximate posterior mean. The law of each released number is
+    the law of its exact number given the tables (Poisson for a small count, otherwise
+    normal) convolved with the Laplace noise. Independent normal laws of all logits are
+    fitted to the prior times these laws (variational inference). From the mean of the
+    fit and the joint covariance of the numbers, the exact counts are estimated. The
+    result is the Dirichlet posterior mean given these counts; as the noise decreases,
+    the result tends to the exact posterior mean.
 
-    Approximations: the laws of the numbers are multiplied as if they were independent
-    given the tables, though they count the same records (a composite likelihood: where
-    sampling, not noise, is the larger error, only the last two steps weigh it rightly);
-    and the variational family is factorised.
+    There are two approximations. The laws of the numbers are multiplied as if the
+    numbers were independent given the tables (a composite likelihood), although they
+    count the same records; only the last two steps account for this dependence. The
+    variational law is factorised.
 
     Args:
         released: noisy counts or Fourier coefficients of a network, by
             `DiscreteLaplace`, `SplitLaplace` or `Laplace`; several stacked along
-            leading axes are estimated together.
-        prior: Dirichlet parameter of every cell, > 0; or, by variable, of each.
-        steps: of the search, at least 1.
-
-    Where n is not public it is one more unknown, with a flat prior.
+            leading axes are estimated together. An n that is not public is estimated
+            too, with a flat prior.
+        prior: Dirichlet parameter of every cell, > 0; or a table for each variable.
+        steps: number of steps of the search, at least 1.
 
     Privacy:
         Post-processing: costs nothing, and may be repeated with other priors.
 
     Raises:
-        ValueError: if the release is of something else or of a mechanism without a
-            Laplace law, the prior is not positive or has the wrong shape, `steps` is
-            not a positive integer, or the network is too densely connected.
+        ValueError: if the release is of another kind or its noise is not Laplace, the
+            prior is not positive or has the wrong shape, `steps` is not a positive
+            integer, or the network is too densely connected.
     """
     whole(1, steps=steps)
     net = released.net
@@ -130,10 +130,10 @@ def point_estimate(
 
 
 def check_estimate(released: Released) -> None:
-    """Whether `point_estimate` is for releases of this kind.
+    """Check that `point_estimate` suits a release.
 
     Raises:
-        ValueError: if it is not, with the reason.
+        ValueError: if it does not, with the reason.
     """
     laplace_scale(released)
     _network(released.counted)
@@ -153,10 +153,10 @@ def point_estimate_of(
     Args:
         statistic: counts or Fourier coefficients of a network; static.
         values: the released numbers.
-        scale: of the Laplace noise of each number; of a discrete law 1 / rho.
-        n: the number of records, or None where it is not public.
+        scale: scale of the Laplace noise of each number; 1 / rho for a discrete law.
+        n: the number of records; None if it is not public.
         prior: Dirichlet parameter of every cell, or one for all.
-        steps: of the search; static.
+        steps: number of steps of the search; static.
 
     Privacy:
         Post-processing: costs nothing.
@@ -190,7 +190,7 @@ def _network(statistic: TableStatistic) -> BayesNet:
 
 
 def _consistent(statistic, values, scale, n):
-    """Counts of every node table, by least squares without negative cells."""
+    """Counts of every node table, by non-negative least squares."""
     layout = statistic.measured
     if layout is None:
         return project(statistic.layout, statistic.tables(values, n), n)
@@ -211,7 +211,7 @@ def _estimate(released: Released, prior: Array, steps: int) -> PointEstimate:
 
 @partial(jax.jit, static_argnames=("statistic", "steps"))
 def _fit_all(statistic, values, scale, n, prior, steps) -> Fit:
-    """One release, or all of a stack, a bounded number at a time."""
+    """Fit one release, or all releases of a stack in batches."""
     given, batch = (values, scale, n, prior), values.shape[:-1]
 
     def one(given):

@@ -1,1 +1,1 @@
-"""Sums over all hidden counts: stars, trees and single proportions."""
+"""Exact posteriors by sums over hidden counts: stars, trees and proportions."""

@@ -1,8 +1,8 @@
-r"""The law of one probability: a mixture of Betas over the hidden counts of its row.
+r"""Posterior of one probability: a mixture of Beta laws over its row's hidden counts.
 
-Given a count c and the total m of its row, it is Beta(α + c, Σα - α + m - c).
-Distribution functions of neighbouring counts differ by one term, so that one incomplete
-beta function a total is enough: with a = α + c and b = Σα - α + m - c,
+Given a count c and the total m of its row, a probability has the law Beta(a, b) with
+a = α + c and b = Σα - α + m - c. Distribution functions for neighbouring counts differ
+by one term, so that one incomplete beta function is enough for each total:
 
 $$I_t(a, b) = I_t(a + 1, b - 1)
   + \frac{Γ(a + b)}{Γ(a + 1) Γ(b)} t^a (1 - t)^{b - 1}.$$
@@ -26,12 +26,12 @@ from dpjax.posteriors.exact.rows import RowLaws
 class CellLaw(eqx.Module):
     """Joint law of a row's total and of the count of one of its cells."""
 
-    weights: Float[Array, "totals window"]  # their probability
-    a: Float[Array, " window"]  # α + c of every count, in steps of 1
-    whole: Float[Array, " totals"]  # Σα + m of every total, in steps of 1
+    weights: Float[Array, "totals window"]  # probability of total and count
+    a: Float[Array, " window"]  # α + c for every count, in steps of 1
+    whole: Float[Array, " totals"]  # Σα + m for every total, in steps of 1
 
     def cdf(self, t: Float[Array, ""]) -> Float[Array, ""]:
-        """The probability of at most t."""
+        """Distribution function of the probability, at t."""
         totals, window = self.weights.shape
         kernel, last = _LogKernel.at(self, t), _last_count(self)
 
@@ -59,7 +59,7 @@ class CellLaw(eqx.Module):
         return logsumexp(jnp.where(possible, logs, -jnp.inf))
 
     def quantile(self, q: Float[Array, ""]) -> Float[Array, ""]:
-        """The t with cumulative probability q, by bisection, to the last bit."""
+        """The q-quantile, by bisection to the precision of floating-point numbers."""
         steps = jnp.finfo(float).nmant + 8
 
         def halve(_, ends):
@@ -73,7 +73,7 @@ class CellLaw(eqx.Module):
 
 
 def cell_law(laws: RowLaws, cell: Array, row: Array) -> CellLaw:
-    """The law of the probability of one cell of one row."""
+    """The law of the probability of one cell in one row."""
     rows, start, ratio = laws.rows, laws.start, laws.ratio
     counts = jnp.arange(rows.window, dtype=jnp.int32)[None]
     totals = jnp.arange(len(ratio), dtype=jnp.int32)[:, None]
@@ -88,7 +88,7 @@ def cell_law(laws: RowLaws, cell: Array, row: Array) -> CellLaw:
 
 
 def _last_count(law: CellLaw) -> Int32[Array, " totals"]:
-    """For every total, the index of the last count for which b is positive."""
+    """Index of the last count with positive b, for every total."""
     possible = (law.whole[:, None] - law.a[None] > 0).sum(axis=1)
     return jnp.maximum(possible - 1, 0).astype(jnp.int32)
 
@@ -96,9 +96,8 @@ def _last_count(law: CellLaw) -> Int32[Array, " totals"]:
 class _LogKernel(eqx.Module):
     r"""$\log Γ(a + b) / (Γ(a + 1) Γ(b)) t^a (1 - t)^b$ for all counts and totals.
 
-    A sum of what depends on a, on b and on a + b alone, by Stirling's formula and its
-    errors. Each is taken relative to a middle size N, so that no term is large where
-    the sum is not small.
+    The sum of three terms, functions of a, of b and of a + b, from Stirling's formula
+    and its errors. Sizes are divided by a middle size, so that the terms do not cancel.
     """
 
     of_a: Float[Array, " window"]

@@ -1,7 +1,7 @@
 """Direct convolutions of many rows at once, accurate in the tails.
 
-Arrays have time on the axis before the last and rows on the last, where the processor's
-lanes are. Fourier transforms would lose the relative accuracy of tails.
+The last axis of arrays is that of rows, so that rows are computed in parallel; the
+position is on an earlier axis. Fourier transforms lose relative accuracy in tails.
 """
 
 __all__ = ["take", "valid"]
@@ -19,7 +19,7 @@ def valid(
 ) -> Float[Array, "length *many rows"]:
     r"""The s - k + 1 = `length` sums $\sum_c kernel_c \, series_{k - 1 + j - c}$.
 
-    `at_once` shifts are a step: enough to be bound by arithmetic, not by memory.
+    Each step of the loop adds `at_once` shifts, to reduce memory traffic.
     """
     size = kernel.shape[0]
     shifts = min(size, at_once)
@@ -45,7 +45,7 @@ def valid(
 def take(
     series: Float[Array, "s rows"], start: Int[Array, " rows"], length: int
 ) -> Float[Array, "length rows"]:
-    """`length` entries of each row from its own `start`; 0 before and after the row."""
+    """The `length` entries of each row from its `start`; 0 outside of the row."""
     places = start[None] + jnp.arange(length, dtype=start.dtype)[:, None]
     inside = (places >= 0) & (places < series.shape[0])
     found = jnp.take_along_axis(

@@ -1,4 +1,4 @@
-"""Negative binomial and Poisson probabilities, accurate in float32 too."""
+"""Negative binomial and Poisson log-probabilities, accurate also in float32."""
 
 __all__ = ["negative_binomial", "poisson", "stirling_error"]
 
@@ -10,7 +10,7 @@ from jaxtyping import Array, Float
 
 from dpjax.distributions.special import log1p_minus
 
-_FROM = 10.0  # the series below is accurate from here on
+_FROM = 10.0  # the series is used for larger arguments
 _SERIES = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
 
 
@@ -22,8 +22,8 @@ def negative_binomial(
 ) -> Float[Array, "..."]:
     r"""log NB(count; α, p) with p = guess / (guess + whole); -inf below 0.
 
-    That is $\log Γ(α + c) / (Γ(α) c!) + c \log p + α \log(1 - p)$. The terms cancel, so
-    they are taken together: errors of Stirling's formula, and deviances.
+    The value is $\log Γ(α + c) / (Γ(α) c!) + c \log p + α \log(1 - p)$. These terms
+    cancel, so that deviances and errors of Stirling's formula are summed instead.
 
     Reference:
         Loader, "Fast and accurate computation of binomial probabilities" (2000).
@@ -32,7 +32,7 @@ def negative_binomial(
     p, rest = guess / (guess + whole), whole / (guess + whole)
     count = jnp.where(counts > 0, counts, 1)
     excess = alpha * p - count * rest
-    # Stacked: sooner compiled than one after the other.
+    # Stacked, to compile faster.
     parts = jnp.stack([count, alpha])
     deviance = (parts * log1p_minus(jnp.stack([excess, -excess]) / parts)).sum(axis=0)
     number = alpha + count
@@ -45,7 +45,7 @@ def negative_binomial(
 def poisson(
     counts: Float[Array, "..."], mean: Float[Array, "..."]
 ) -> Float[Array, "..."]:
-    """log of the Poisson probability of counts; -inf below 0."""
+    """Log-probability of Poisson counts; -inf below 0."""
     count = jnp.where(counts > 0, counts, 1)
     deviance = count * log1p_minus((mean - count) / count)
     root = jnp.log(count * (2 * math.pi)) / 2
@@ -53,13 +53,13 @@ def poisson(
 
 
 def _from_zero(counts: Array, positive: Array, none: Array) -> Array:
-    """The logs for positive counts, for 0, and -inf for negative ones."""
+    """`positive` for positive counts, `none` for 0, and -inf for negative counts."""
     logs = jnp.where(counts > 0, positive, jnp.broadcast_to(none, positive.shape))
     return jnp.where(counts >= 0, logs, -jnp.inf)
 
 
 def stirling_error(x: Float[Array, "..."]) -> Float[Array, "..."]:
-    """log Γ(x) less (x - ½) log x - x + ½ log 2π."""
+    """Error of Stirling's formula: log Γ(x) - ((x - ½) log x - x + ½ log 2π)."""
     large = jnp.maximum(x, _FROM)
     inverse = 1 / large
     series = jnp.zeros_like(x)

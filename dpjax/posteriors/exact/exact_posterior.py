@@ -39,10 +39,10 @@ from dpjax.releases.released import Released
 
 @runtime_checkable
 class Inferred(Protocol):
-    """The laws of the tables of a network, from sums over its hidden counts."""
+    """Posteriors of the tables of a network, from sums over its hidden counts."""
 
     def marginal(self, place: int) -> CellLaw:
-        """The law of the probability at a place of the layout."""
+        """The law of the probability at an index of `net.layout`."""
         ...
 
     def quantiles(self, q: Array) -> Array:
@@ -50,7 +50,7 @@ class Inferred(Protocol):
         ...
 
     def count_laws(self) -> tuple[Array, Array]:
-        """For every cell, the first count of its window, and the law from there."""
+        """First count of every cell's window, and probabilities of the window."""
         ...
 
     def draw(self, key: Key) -> Array:
@@ -59,9 +59,9 @@ class Inferred(Protocol):
 
 
 class SummedPosterior(ReleasedPosterior):
-    """The posterior of all tables, given noisy counts and the law of their noise.
+    """A posterior of all tables by sums over hidden exact counts.
 
-    A subclass sums over the hidden exact counts. Its fields: see `ExactPosterior`.
+    Subclasses define the sums. `ExactPosterior` describes the fields.
     """
 
     first: Float[Array, "*batch m"]
@@ -71,14 +71,14 @@ class SummedPosterior(ReleasedPosterior):
 
     @abc.abstractmethod
     def _inferred(self) -> Inferred:
-        """The sums, of one release."""
+        """The sums for one release."""
 
     def marginal(self, name: str, cell: tuple[int, ...]) -> CellLaw:
-        """The law of one probability: `.cdf(t)`, `.quantile(q)`, `.log_prob(t)`.
+        """The posterior of one probability: `.cdf(t)`, `.quantile(q)`, `.log_prob(t)`.
 
         Args:
-            name: of the variable.
-            cell: indices of the levels of its parents, in order, and of its own.
+            name: name of the variable.
+            cell: level indices of the variable's parents, in order, then of itself.
 
         Raises:
             ValueError: if there is no such cell.
@@ -96,9 +96,10 @@ class SummedPosterior(ReleasedPosterior):
         return self._inferred().marginal(self.net.layout.offsets[table] + int(place))
 
     def hidden_counts(self) -> dict[str, tuple[Array, Array]]:
-        """By table, the first count of each cell's window, and the law from there on.
+        """Posteriors of the hidden counts: first counts and probabilities, by table.
 
-        The law of a count is on the last axis, after the axes of the table.
+        Each table has the first count of every cell's window, and the probabilities of
+        the counts in the window, on an additional last axis.
         """
         lowest, laws = self._inferred().count_laws()
         columns = [self.net.layout.split(law) for law in laws.T]
@@ -122,21 +123,21 @@ class SummedPosterior(ReleasedPosterior):
 class ExactPosterior(SummedPosterior):
     """The posterior of all tables, given noisy counts and the law of their noise.
 
-    The hidden exact counts are summed over: a row of a table has a mixture of Dirichlet
-    laws. Rows of one star are dependent, through the counts of its hub.
+    The hidden exact counts are summed over, so that each row of a table has a mixture
+    of Dirichlet laws. Rows of a star are dependent, through the counts of its hub.
 
     Args:
         released: the release; several may be stacked along leading axes.
         prior: Dirichlet parameters, laid out as `net.layout`.
         first, second: moments of all probabilities, laid out as `net.layout`.
-        log_evidence: log-probability (of continuous noise, density) of the release;
-            where n is private, with prior weight 1 on every number of records.
-        omitted: bound of the posterior mass outside the windows.
-        windows: of hidden counts that were summed over.
+        log_evidence: log-probability of the release (log-density for continuous noise);
+            if n is private, with prior weight 1 on every number of records.
+        omitted: upper bound of the posterior mass outside the windows.
+        windows: number of values of each hidden count that were summed over.
 
-    `mean` and `sd` serve stacks; all else is of one posterior, and goes under `vmap`.
-    Means are accurate to 1e-6 with x64, to 1e-4 without, standard deviations alike (of
-    the sd without x64: while it is above 0.002).
+    `mean` and `sd` accept stacked posteriors; other methods need `vmap` for these.
+    Means and standard deviations are accurate to 1e-6 with x64, and to 1e-4 without
+    (standard deviations only if they are above 0.002).
 
     Privacy:
         Post-processing of a release: costs nothing, and may be repeated.
@@ -146,7 +147,7 @@ class ExactPosterior(SummedPosterior):
 
     @property
     def method(self) -> str:
-        """Sums over the hidden counts of stars."""
+        """Name of the method in `METHODS`."""
         return "exact"
 
     def _log_density(self, theta: Array) -> Array:
@@ -177,26 +178,27 @@ def exact_posterior(
 ) -> ExactPosterior:
     """The exact posterior of a network of stars under Laplace noise on its counts.
 
-    A star is a variable without parents and others whose only parent it is: naive Bayes
-    is one. With a public n a network may have several, or single variables.
+    A star is a variable without parents (the hub), with or without variables whose only
+    parent is the hub; naive Bayes is an example. A network may have several stars if n
+    is public.
 
     Args:
         released: noisy node tables, by DiscreteLaplace, SplitLaplace or Laplace;
             several may be stacked along leading axes.
-        prior: Dirichlet parameter of every cell, > 0; or, by variable, of each.
-        windows: how many values of each hidden count to look at. None: as many as the
-            tolerance needs; compiled code needs them given, as `Windows(n + 1, n + 1,
+        prior: Dirichlet parameter of every cell, > 0; or a table for each variable.
+        windows: number of values of each hidden count to sum over. None: as many as the
+            tolerance needs; required in compiled code, as `Windows(n + 1, n + 1,
             n + 1)` or as `exact_posterior(example).windows`.
-        tolerance: posterior mass that may be outside of the windows. What is outside is
-            bounded by computation, and reported as `omitted`.
+        tolerance: largest posterior mass that may be outside the windows. The field
+            `omitted` is a computed upper bound of this mass.
 
     Privacy:
         Post-processing of a release: costs nothing, and may be repeated.
 
     Raises:
-        ValueError: if the release has no such law or network, the prior is not positive
-            or of the wrong shape, given windows omit more than the tolerance, or
-            windows that do not would be too expensive.
+        ValueError: if the noise is not Laplace, the network is of another kind, the
+            prior is not positive or of the wrong shape, given windows omit more than
+            the tolerance, or wide enough windows would be too expensive.
     """
     cells = flat_prior(released.net, prior)
     positive(tolerance=tolerance)
@@ -215,7 +217,7 @@ def exact_posterior(
 def _fit(
     released: Released, prior: Array, windows: Windows
 ) -> tuple[ExactPosterior, Array]:
-    """The posterior, and the three parts of the mass that it omits."""
+    """The posterior, and bounds of the three parts of the omitted mass."""
     first, second, evidence, parts = sums_of(released, prior, windows).moments()
     omitted = jnp.minimum(parts.sum(axis=-1), 1)
     moments = first, second, evidence, omitted
@@ -223,10 +225,10 @@ def _fit(
 
 
 def check_exact(released: Released) -> tuple[Component, ...]:
-    """The stars of a release that `exact_posterior` is for.
+    """The stars of a release, if `exact_posterior` suits the release.
 
     Raises:
-        ValueError: if it is not, with the reason.
+        ValueError: if it does not, with the reason.
     """
     laplace_law(released)
     statistic = network_counts(released)
@@ -242,7 +244,7 @@ def check_exact(released: Released) -> tuple[Component, ...]:
 def _first_windows(
     released: Released, components: tuple[Component, ...], tolerance: float
 ) -> tuple[Windows, int | None]:
-    """Windows that most likely omit no more than the tolerance, and a public n.
+    """Windows that most likely omit at most the tolerance, and the public n, if any.
 
     Raises:
         ValueError: if the release is traced.
@@ -267,7 +269,7 @@ def _first_windows(
 
 
 def sums_of(released: Released, prior: Array, windows: Windows) -> StarSums:
-    """The parts of a release that compiled code needs."""
+    """The sums for a release, as compiled code needs them."""
     values, n, law = released.values.astype(float), released.n, laplace_law(released)
     if n is not None:
         n = jnp.broadcast_to(jnp.asarray(n).astype(jnp.int32), values.shape[:-1])

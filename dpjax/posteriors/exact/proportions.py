@@ -1,4 +1,4 @@
-"""Exact noise-aware posteriors of probabilities: Bernoulli and categorical families."""
+"""Exact noise-aware posteriors for Bernoulli and categorical families."""
 
 __all__ = ["ProportionsPosterior", "check_proportions", "proportions_posterior"]
 
@@ -38,18 +38,18 @@ Parameters = BetaParameters | DirichletParameters
 class ProportionsPosterior(FamilyPosterior):
     """The posterior of probabilities, given noisy counts and the law of their noise.
 
-    Hidden exact counts are summed over. All answers are about the probability of 1 of a
-    Bernoulli family, and about the probability of every level of a categorical one.
+    Hidden exact counts are summed over. Methods return results for the probability of 1
+    in a Bernoulli family, and for the probability of each level in a categorical one.
 
     Args:
         released: the release.
         prior: the family's conjugate parameters.
-        windows: of hidden counts.
-        alpha: Dirichlet parameters of the prior, a level each.
+        windows: number of values of the hidden counts that were summed over.
+        alpha: Dirichlet parameters of the prior, one for each level.
         first, second: moments of every level's probability.
-        log_evidence: log-probability (of continuous noise, density) of the release;
-            where n is private, with prior weight 1 on every number of records.
-        omitted: bound of the posterior mass outside the windows.
+        log_evidence: log-probability of the release (log-density for continuous noise);
+            if n is private, with prior weight 1 on every number of records.
+        omitted: upper bound of the posterior mass outside the windows.
 
     Means and standard deviations are accurate to 1e-6 with x64, to 1e-4 without.
 
@@ -68,20 +68,20 @@ class ProportionsPosterior(FamilyPosterior):
 
     @property
     def family(self) -> Family:
-        """The exponential family."""
+        """The exponential family of the release."""
         return check_proportions(self.released).family
 
     @property
     def method(self) -> str:
-        """Sums over the hidden counts of the levels."""
+        """Name of the method in `METHODS`."""
         return "exact-proportions"
 
     def mean(self) -> Array:
-        """Expected probabilities, which are also the predictive ones."""
+        """Expected probabilities, which are also the predictive probabilities."""
         return self._show(self.first)
 
     def variance(self) -> Array:
-        """Variance of every probability on its own."""
+        """Marginal variance of every probability."""
         return self._show(jnp.maximum(self.second - self.first**2, 0))
 
     def marginal(self, level: int = 1) -> CellLaw:
@@ -97,19 +97,19 @@ class ProportionsPosterior(FamilyPosterior):
         return marginal(self._counts(), jnp.int32(level), jnp.int32(0))
 
     def quantile(self, q: float) -> Array:
-        """The q-quantile of every probability on its own."""
+        """The q-quantile of the marginal posterior of every probability."""
         probability(q=q)
         return self._show(quantiles(self._counts(), jnp.asarray(q, float))[:, 0])
 
     def sample(self, key: Key, shape: tuple[int, ...] = ()) -> Array:
-        """Draws of hidden counts, then of the probabilities."""
+        """Independent draws of the probabilities, each given one draw of counts."""
         typed_key(key=key)
         keys = jr.split(key, shape)
         flat = _draw(keys.reshape(-1), self._law(self.alpha), self.alpha)
         return self._show(flat.reshape(*shape, -1))
 
     def log_prob(self, values: Real[ArrayLike, "..."]) -> Array:
-        """Log-density at probabilities as `mean` and `sample` return them."""
+        """Log-density at `values`: probabilities, as returned by `mean`."""
         theta = jnp.asarray(values, float)
         if self.family.dimension == 1:
             theta = jnp.stack([1 - theta, theta])
@@ -119,7 +119,7 @@ class ProportionsPosterior(FamilyPosterior):
     def update(
         self, records: Real[ArrayLike, "n d"] | Table, key: Key | None = None
     ) -> "ProportionsPosterior":
-        """The posterior from the same release and more records; needs no key."""
+        """The posterior from the same release and more records; `key` is not used."""
         prior = updated_prior(self.released, self.prior, records)
         return proportions_posterior(self.released, prior)
 
@@ -146,18 +146,18 @@ def proportions_posterior(
     Args:
         released: noisy sufficient statistics, by DiscreteLaplace or Laplace.
         prior: `BetaParameters` or `DirichletParameters`; None: uniform.
-        windows: how many values of the hidden counts to look at (`hub` of them). None:
-            as many as the tolerance needs; compiled code needs them given.
-        tolerance: posterior mass that may be outside of the windows. What is outside is
-            bounded by computation, and reported as `omitted`.
+        windows: number of values of the hidden counts to sum over, in its field `hub`.
+            None: as many as the tolerance needs; required in compiled code.
+        tolerance: largest posterior mass that may be outside the windows. The field
+            `omitted` is a computed upper bound of this mass.
 
     Privacy:
         Post-processing of a release: costs nothing, and may be repeated.
 
     Raises:
-        ValueError: if the release is of something else or has no such law, the prior is
-            of another family or not positive, given windows omit more than the
-            tolerance, or windows that do not would be too expensive.
+        ValueError: if the release is of another kind or its noise is not Laplace, the
+            prior is of another family or not positive, given windows omit more than the
+            tolerance, or wide enough windows would be too expensive.
     """
     family = check_proportions(released).family
     chosen: Parameters = family.prior() if prior is None else prior
@@ -185,10 +185,10 @@ def proportions_posterior(
 
 
 def check_proportions(released: Released) -> FamilyStatistic:
-    """The statistic of a release that `proportions_posterior` is for.
+    """The statistic of a release, if `proportions_posterior` suits the release.
 
     Raises:
-        ValueError: if it is not, with the reason.
+        ValueError: if it does not, with the reason.
     """
     laplace_law(released)
     statistic = released.statistic
@@ -201,7 +201,7 @@ def check_proportions(released: Released) -> FamilyStatistic:
 
 
 def _star(released: Released, alpha: Array, given: bool = False) -> Star:
-    """A hub without leaves; level 0 of a Bernoulli family may be unseen."""
+    """A hub without leaves; level 0 of a Bernoulli family may not be measured."""
     statistic = check_proportions(released)
     values = released.values.astype(float)
     seen = (True,) * len(alpha)

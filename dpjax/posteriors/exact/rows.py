@@ -1,16 +1,16 @@
-r"""Rows of hidden counts: their law given their sum, by convolution.
+r"""Rows of hidden counts: the law of a row given its sum, by convolution.
 
-A row has K cells with hidden counts c_k, and probabilities with a Dirichlet(α) prior.
-Integrated over these, counts with sum m have the Dirichlet-multinomial law, which is
-that of independent negative binomial counts NB(α_k, p) given their sum, for any p. So
+A row has K cells with hidden counts c_k; their probabilities have a Dirichlet(α) prior.
+With the probabilities integrated out, counts with sum m have the Dirichlet-multinomial
+law. This is also the law of independent negative binomial counts NB(α_k, p) given their
+sum, for any p. Hence, with q the law of the noise,
 
-$$f_k(c) = NB(c; α_k, p) \, q(s_k - c), \qquad
-  P(s | m) = (f_1 * \dots * f_K)(m) / NB(m; Σα, p)$$
+$$P(s | m) = (f_1 * \dots * f_K)(m) / NB(m; Σα, p), \qquad
+  f_k(c) = NB(c; α_k, p) \, q(s_k - c).$$
 
-with q the law of the noise. A p that suits the counts keeps all numbers near their
-largest, whatever the prior. Where the probabilities are given, Poisson counts serve
-alike. A hub's counts are a row as well, of which each "cell" has weights that come from
-further rows.
+p is chosen so that the numbers neither underflow nor overflow, for any prior. If the
+probabilities are given, Poisson counts replace the negative binomial counts. A hub's
+counts are a row too; the weights of its cells include the messages from the leaves.
 """
 
 __all__ = [
@@ -45,14 +45,14 @@ Weights = Float[Array, "cells window rows"]
 
 
 class Rows(eqx.Module):
-    """Rows of equally many cells, the rows on the last axis."""
+    """Rows with equal numbers of cells; the last axis is that of rows."""
 
-    weights: Weights  # f of every cell over its window, scaled to at most 1
+    weights: Weights  # f for every cell and count of its window, scaled to at most 1
     lowest: Lowest  # the first count of every cell's window
-    scale: ByRow  # log of the product of all scales of a row
-    tail: ByCell  # log bound of a cell's weight outside its window, scaled
-    alpha: ByCell  # of the Dirichlet prior; or probabilities, if `given`
-    guess: ByRow  # of the row's total: p = guess / (guess + Σα)
+    scale: ByRow  # log of the product of the cells' scales
+    tail: ByCell  # log bound of a weight outside a cell's window, scaled
+    alpha: ByCell  # Dirichlet parameters; or probabilities, if `given`
+    guess: ByRow  # estimated total: p = guess / (guess + Σα)
     given: bool = eqx.field(static=True, default=False)
 
     @classmethod
@@ -81,19 +81,19 @@ class Rows(eqx.Module):
         return self.lowest.sum(axis=0, dtype=jnp.int32)
 
     def log_norm(self, start: Totals, length: int) -> Float[Array, "length rows"]:
-        """log NB(m; Σα, p) less the scale: log of a convolution over P(s | m).
+        """Log of the ratio of the convolution to P(s | m), NB(m; Σα, p) / scale.
 
-        Of `length` totals m of every row, from its `start` on.
+        Each row has `length` successive totals m, from its `start` on.
         """
         whole = self.alpha.sum(axis=0)[None]
         weights = window_weights(start[None], length, whole, self.guess, self.given)
         return weights[0] - self.scale[None]
 
     def omitted(self) -> ByRow:
-        """Log bound of the part of any entry of the convolution that the windows omit.
+        """Log bound of the part of each convolution entry that the windows omit.
 
-        Outside the window of a cell it has at most its tail, while of the others one
-        has at most its largest weight, and the rest their sums.
+        If a cell's count is outside its window, the cell contributes at most its tail,
+        one other cell its largest weight, 1, and each remaining cell its total weight.
         """
         sums = jnp.logaddexp(jnp.log(self.weights.sum(axis=1)), self.tail)
         rest = sums.sum(axis=0)[None] - sums
@@ -112,7 +112,7 @@ def count_weights(
     whole: ByRow,
     given: bool,
 ) -> Float[Array, "*shape window rows"]:
-    """log NB(count; α, p); where probabilities are given, that of a Poisson count."""
+    """log NB(count; α, p), or Poisson log-probabilities if probabilities are given."""
     alpha = alpha[..., None, :]
     broadcast = (1,) * (counts.ndim - 1) + (-1,)
     guess, whole = guess.reshape(broadcast), whole.reshape(broadcast)
@@ -124,7 +124,7 @@ def count_weights(
 def window_weights(
     lowest: Lowest, length: int, alpha: ByCell, guess: ByRow, given: bool
 ) -> Float[Array, "cells length rows"]:
-    """`count_weights` on windows of counts, from the ratios of neighbouring ones."""
+    """`count_weights` on windows of counts, from ratios of neighbouring weights."""
     start, whole = lowest.astype(float), alpha.sum(axis=0)
     first = count_weights(start[:, None], alpha, guess, whole, given)
     steps = jnp.arange(1, length, dtype=jnp.int32).astype(float)[None, :, None]
@@ -141,10 +141,10 @@ def window_weights(
 def even_tilt(
     whole: ByRow, guess: ByRow, least: Totals, most: Totals, given: bool
 ) -> ByRow:
-    """The guess for which totals `least` and `most` get the same weight.
+    """The guess for which the totals `least` and `most` have equal weights.
 
-    So the weights of the totals between are as even as they can be: within the range of
-    floating-point numbers unless the prior is very strong.
+    Then the weights of all totals between them stay within the range of floating-point
+    numbers, unless the prior is very strong.
     """
     ends = jnp.stack([least, most]).astype(float)
     logs = count_weights(ends, whole, guess, whole, given)
@@ -170,7 +170,7 @@ def others(rows: Rows) -> Float[Array, "cells t rows"]:
 
 
 def _later(rows: Rows) -> Float[Array, "cells t rows"]:
-    """For each cell, the convolution of all later cells of its row; of the last, 1."""
+    """For each cell, the convolution of all later cells of its row; 1 for the last."""
     cells, window, width = rows.weights.shape
     none = jnp.zeros(((cells - 1) * (window - 1) + 1, width)).at[0].set(1)
     *_, all_later = lax.scan(_add_cell, none, rows.weights[:0:-1])
@@ -182,7 +182,7 @@ def _numbers(cells: int) -> Int32[Array, " cells"]:
 
 
 def _add_cell(total: Array, weights: Array) -> tuple[Array, Array]:
-    """The convolution with one more cell, where there is room for it; for `scan`."""
+    """The convolution of `total` with one more cell; a step of `lax.scan`."""
     padded = jnp.pad(total, ((weights.shape[0] - 1, 0), (0, 0)))
     total = valid(weights, padded, total.shape[0])
     return total, total
@@ -191,15 +191,15 @@ def _add_cell(total: Array, weights: Array) -> tuple[Array, Array]:
 def totals(
     rows: Rows, other: Array, start: Totals, length: int
 ) -> Float[Array, "length rows"]:
-    """The convolution of all cells, scaled, at `length` totals from each `start`.
+    """The scaled convolution of all cells, at `length` totals from each `start`.
 
-    `other` is that of all cells but the first: see `others`.
+    `other` is the convolution of all cells except the first.
     """
     return valid(rows.weights[0], _meeting(rows, other, start, length), length)
 
 
 def _meeting(rows: Rows, other: Array, start: Totals, length: int) -> Array:
-    """The part of the others that a cell's window overlaps, for such totals."""
+    """The part of the other cells' convolution that these totals need."""
     first = start - rows.least - (rows.window - 1)
     return take(other, first, length + rows.window - 1)
 
@@ -207,7 +207,7 @@ def _meeting(rows: Rows, other: Array, start: Totals, length: int) -> Array:
 def quotient(
     part: Float[Array, "*shape"], whole: Float[Array, "*shape"]
 ) -> Float[Array, "*shape"]:
-    """The ratio; 0 where the whole is 0."""
+    """The ratio of `part` to `whole`; 0 where `whole` is 0."""
     possible = whole > 0
     return jnp.where(possible, part / jnp.where(possible, whole, 1), 0)
 
@@ -216,13 +216,13 @@ class RowLaws(eqx.Module):
     """Laws of the hidden counts of rows."""
 
     rows: Rows
-    others: Float[Array, "cells t rows"]  # see `others`
+    others: Float[Array, "cells t rows"]  # from the function `others`
     start: Totals  # the first total of every row
-    # Law of the totals, or several, over their convolution.
+    # Ratio of the law of the totals (or of several laws) to the convolution.
     ratio: Float[Array, "totals *many rows"]
 
     def counts(self) -> Float[Array, "cells window *many rows"]:
-        """The law of every cell's count, on its window."""
+        """Probabilities of every cell's count, in its window."""
         return lax.map(self._count, _numbers(len(self.others)))
 
     def _count(self, cell: Int32[Array, ""]) -> Float[Array, "window *many rows"]:
@@ -248,13 +248,13 @@ class RowLaws(eqx.Module):
 
         if len(self.others) > 2:
             return lax.map(one, _numbers(len(self.others)))
-        first, second = one(jnp.int32(0))  # the other is the rest
+        first, second = one(jnp.int32(0))  # the probabilities of two cells sum to 1
         rest = 1 - 2 * first + second
         return jnp.stack([first, 1 - first]), jnp.stack([second, rest])
 
 
 def draw_rows(key: Key, rows: Rows, totals: Totals) -> Lowest:
-    """Draws of the counts of all cells given their sums, one cell after the other."""
+    """Draw the counts of all cells given their sums, one cell after the other."""
     cells, after = len(rows.weights), _later(rows)
     rest, counts = totals, []
     for cell, key_cell in enumerate(jr.split(key, cells)):

@@ -1,12 +1,12 @@
-r"""Exact inference in a star: a hub, and leaves whose only parent it is.
+r"""Exact inference in a star: a hub, and leaves whose only parent is the hub.
 
-Given how many records have each of the hub's levels, the rows of the leaves are
-independent of each other, so that
+Given the hub's counts m, the rows of the leaves are independent of each other, so that
 
 $$P(s, m) = DM(m; n) \prod_a q(s_a - m_a) \prod_v P(s_{va} | m_a),$$
 
-where DM is the Dirichlet-multinomial law of the hub's counts m, and v runs over leaves.
-Every last factor is a convolution (see `rows`); the sum over m is one once more.
+where DM is the Dirichlet-multinomial law of m, q the law of the noise, a a level of the
+hub, and v a leaf. Each factor P(s_va | m_a) is a convolution (see `rows`), and so is
+the sum over m.
 """
 
 __all__ = ["StarLaw", "guess_hub", "infer"]
@@ -34,21 +34,20 @@ from dpjax.posteriors.exact.rows import (
 from dpjax.posteriors.exact.stars import Leaves, Star, cell_tails
 from dpjax.posteriors.exact.windows import Windows
 
-_NEGLIGIBLE = 1e-14  # mass of hub counts that leaves need not look at, on either side
+_NEGLIGIBLE = 1e-14  # mass of hub counts that leaves may omit, on either side
 
 
 class StarLaw(eqx.Module):
     """The posterior of the hidden counts of a star."""
 
-    groups: list[RowLaws]  # of the hub, a row whose cells are its levels; then leaves
+    groups: list[RowLaws]  # the hub (a row with one cell for each level), then leaves
     records: Float[Array, "records one"]  # law of n, from the hub's first total on
     log_evidence: Float[Array, ""]  # with weight 1 on every value of a private n
-    # Bounds of the mass outside of the windows of cells, of the hub and the records,
-    # and of what is kept of the hub.
+    # Bounds of the posterior mass outside the windows: cells; hub and records; kept.
     omitted: Float[Array, "3"]
 
     def draw_counts(self, key: Key) -> list[Int32[Array, "cells rows"]]:
-        """One draw of all hidden counts: of the hub, then of the groups of leaves."""
+        """One draw of all hidden counts: the hub, then the groups of leaves."""
         hub, *leaves = self.groups
         key_records, key_hub, *keys = jr.split(key, 2 + len(leaves))
         places = draw_place(key_records, self.records)
@@ -62,8 +61,8 @@ class StarLaw(eqx.Module):
 def infer(star: Star, windows: Windows) -> StarLaw:
     """Sum over all hidden counts within the windows.
 
-    Cost: for every row of a leaf with two levels, cells · (hub + 2 · kept)
-    multiplications; with k levels, about k² as many.
+    A row of a leaf with two levels costs cells · (hub + 2 · kept) multiplications. With
+    k levels, the cost is about k² times as large.
     """
     guess = guess_hub(star)
     lowest = _hub_window(star, guess, windows.hub)
@@ -106,8 +105,8 @@ def _missed(
 ) -> tuple[Array, Array]:
     """Bounds of the shares that the sums over leaves and the hub's window omit.
 
-    The share found is the mean of a product over levels, in the law of the upper bound;
-    the product omits at most the sum of what each factor omits.
+    `bound` has upper bounds of the hub's weights. The share omitted by a product over
+    levels is at most the sum of the shares omitted by its factors.
     """
     hub, _, evidence_above = _infer_hub(bound, first, records)
     law_above = hub.counts()[..., 0]
@@ -121,22 +120,22 @@ def _steps(length: int) -> Int32[Array, " length"]:
 
 
 def _by_row(of_levels: Array, group: Leaves) -> Array:
-    """The value of each level of the hub, for every row of the leaves."""
+    """The value of the hub's level for every row of the leaves."""
     return jnp.tile(of_levels, group.values.shape[1])
 
 
 def _by_level(of_rows: Array, group: Leaves) -> Array:
-    """Sums over leaves of the values of their rows: (hub, rows) → (levels, hub)."""
+    """Sums of row values over leaves, for each level: (hub, rows) → (levels, hub)."""
     _, leaves, levels = group.values.shape
     return of_rows.reshape(-1, leaves, levels).sum(axis=1).T
 
 
 def guess_hub(star: Star) -> Float[Array, " levels"]:
-    """Number of records with each level of the hub: the median of all estimates."""
+    """Estimated counts of the hub's levels: medians over all measured tables."""
     looks = [group.values.sum(axis=0) for group in star.leaves]
     if all(star.seen):
         looks.append(star.values[None])
-    elif not looks:  # two levels, of which one was measured
+    elif not looks:  # two levels, of which only one was measured
         seen = jnp.asarray(star.seen)
         assert star.n is not None
         rest = star.n.astype(float) * star.step - star.values[::-1]
@@ -151,7 +150,7 @@ def guess_hub(star: Star) -> Float[Array, " levels"]:
 
 
 def _hub_window(star: Star, guess: Array, length: int) -> Int32[Array, " levels"]:
-    """The first count of every level; two levels mirror each other if n is public."""
+    """First counts of the windows; for a public n, two levels have mirrored windows."""
     lowest = jnp.maximum(jnp.round(guess).astype(jnp.int32) - length // 2, 0)
     if star.n is None:
         return lowest
@@ -163,7 +162,6 @@ def _hub_window(star: Star, guess: Array, length: int) -> Int32[Array, " levels"
 
 
 def _first_record(star: Star, length: int) -> Int32[Array, ""]:
-    """The first number of records of its window."""
     if star.n is not None:
         return star.n
     middle = jnp.round(star.guess_records()).astype(jnp.int32)
@@ -171,7 +169,7 @@ def _first_record(star: Star, length: int) -> Int32[Array, ""]:
 
 
 def _hub_tilt(star: Star, guess: Array, first: Array, length: int) -> Array:
-    """The hub's guess; for a private n, one that serves all numbers of its window."""
+    """The hub's guess; for a private n, a guess that suits the whole window of n."""
     if star.n is not None:
         return guess
     whole = star.alpha.sum()[None]
@@ -179,7 +177,7 @@ def _hub_tilt(star: Star, guess: Array, first: Array, length: int) -> Array:
 
 
 def _log_law(star: Star, counts: Array) -> Array:
-    """Log-law of the hub's own noisy counts; -inf for more records than n."""
+    """Log-law of the hub's noisy counts; -inf for counts above n."""
     values = jnp.broadcast_to(star.values[:, None], counts.shape)
     logs = star.noise.log_prob(values, counts * star.step)
     logs = jnp.where(jnp.asarray(star.seen)[:, None], logs, 0)
@@ -191,7 +189,7 @@ def _log_law(star: Star, counts: Array) -> Array:
 def _leaf_rows(
     star: Star, group: Leaves, lowest_of_hub: Array, guess: Array, windows: Windows
 ) -> Rows:
-    """Weights of the hidden counts in all cells of a group of leaves."""
+    """Weights of the hidden counts in a group of leaves."""
     cells = group.values.shape[0]
     values, alpha = group.values.reshape(cells, -1), group.alpha.reshape(cells, -1)
     largest = _by_row(lowest_of_hub + (windows.hub - 1), group)[None]
@@ -211,9 +209,9 @@ def _leaf_rows(
 
 
 def _message(rows: Rows, sums: Array, start: Array) -> tuple[Array, Array]:
-    """log P(s | m) for each total m of a row, as summed, and an upper bound.
+    """log P(s | m) for each total m of a row, from the sums, and an upper bound.
 
-    Sums too small for a floating-point number count as nothing found.
+    The bound includes sums that underflow.
     """
     tiny = jnp.log(jnp.finfo(sums.dtype).tiny)
     norm, logs = rows.log_norm(start, len(sums)), jnp.log(sums)
@@ -222,7 +220,7 @@ def _message(rows: Rows, sums: Array, start: Array) -> tuple[Array, Array]:
 
 
 def _infer_hub(hub: Rows, first: Array, length: int) -> tuple[RowLaws, Array, Array]:
-    """Laws of the hub's counts, and of the number of records, and log-evidence."""
+    """Laws of the hub's counts and of the number of records, and the log-evidence."""
     other, start = others(hub), first[None]
     sums = totals(hub, other[0], start, length)
     logs = jnp.log(sums) - hub.log_norm(start, length)
@@ -232,7 +230,7 @@ def _infer_hub(hub: Rows, first: Array, length: int) -> tuple[RowLaws, Array, Ar
 
 
 def _keep(law: Array, length: int) -> tuple[Array, Array, Array]:
-    """The part of every law with nearly all its mass, and the mass of the rest."""
+    """The part of every law with nearly all mass, and the total mass of the rest."""
     below = jnp.cumsum(law, axis=1) <= _NEGLIGIBLE
     offset = jnp.minimum(below.sum(axis=1, dtype=jnp.int32), law.shape[1] - length)
     places = _steps(law.shape[1])[None]

@@ -1,4 +1,4 @@
-"""Sums over the hidden counts of a network of stars, and laws from them."""
+"""Sums over the hidden counts of a network of stars, and the resulting laws."""
 
 __all__ = [
     "Component",
@@ -33,18 +33,18 @@ from dpjax.posteriors.plug_in import draw_tables, rows_log_density
 from dpjax.statistics import TableStatistic
 from dpjax.tables.layout import TableLayout
 
-_RELEASES_AT_ONCE = 8  # of a stack: more leave the cache
+_RELEASES_AT_ONCE = 8  # of a stack: more exceed the cache
 
 
 @dataclass(frozen=True)
 class Component:
-    """A variable without parents, and others whose only parent it is."""
+    """A star: a hub without parents, and leaves whose only parent is the hub."""
 
     hub: int
-    leaves: tuple[tuple[int, ...], ...]  # in groups of equally many levels
+    leaves: tuple[tuple[int, ...], ...]  # in groups with equal numbers of levels
 
     def places(self, layout: TableLayout) -> list[np.ndarray]:
-        """Indices of hub and groups of leaves in a vector: (cells, leaves, levels)."""
+        """Indices in a vector, for the hub and each group: (cells, leaves, levels)."""
         size = layout.sizes[self.hub]
         hub = _cells([layout.offsets[self.hub]], 1, size)
         return [hub] + [
@@ -54,22 +54,22 @@ class Component:
 
 
 class StarSums(eqx.Module):
-    """A release of stars with hidden counts, its law and a prior."""
+    """The released counts of a network of stars, their noise and a prior."""
 
-    values: Float[Array, "*batch m"]  # of the release
-    law: LaplaceLaw  # of every released number
+    values: Float[Array, "*batch m"]  # released numbers
+    law: LaplaceLaw  # of the noise of every released number
     prior: Float[Array, " c"]  # laid out as the network's tables
-    n: Int32[Array, "*batch"] | None  # where it is public
+    n: Int32[Array, "*batch"] | None  # None if private
     statistic: TableStatistic = eqx.field(static=True)
     windows: Windows = eqx.field(static=True)
 
     @property
     def components(self) -> tuple[Component, ...]:
-        """The network's stars."""
+        """The stars of the network."""
         return stars(self.statistic.network) or ()
 
     def star(self, component: Component, given: Array | None = None) -> Star:
-        """The part of a release and its prior, or given tables, on a component."""
+        """The release restricted to one component, with the prior or given tables."""
         prior = self.prior if given is None else given
         measured = self.statistic.measured
         assert measured is not None  # as `network_counts` has it
@@ -94,7 +94,7 @@ class StarSums(eqx.Module):
 
     @jax.jit
     def infer(self) -> "InferredStars":
-        """The laws of the hidden counts of all stars, of one release."""
+        """The laws of the hidden counts of all stars, for one release."""
         laws = [infer(self.star(part), self.windows) for part in self.components]
         return InferredStars(self, tuple(laws))
 
@@ -123,7 +123,7 @@ class StarSums(eqx.Module):
 
     @jax.jit
     def largest_guess(self) -> Float[Array, ""]:
-        """The largest guess of the records with a level of a hub, over a stack."""
+        """The largest estimated count of a hub's level, over stars and releases."""
 
         def one(*row):
             alone = self._alone(*row)
@@ -136,25 +136,25 @@ class StarSums(eqx.Module):
 
     @jax.jit
     def log_density(self, theta: Array, log_evidence: Array) -> Float[Array, ""]:
-        """By Bayes' rule, from the law of the release given the tables."""
+        """Log-posterior density of the tables, by Bayes' rule."""
         laws = [infer(self.star(x, theta), self.windows) for x in self.components]
         density = rows_log_density(self.prior, theta, self.statistic.layout)
         return density + sum(law.log_evidence for law in laws) - log_evidence
 
 
 class InferredStars(eqx.Module):
-    """The laws of the hidden counts of all stars, compiled once for all questions."""
+    """The laws of the hidden counts of all stars, and posterior summaries."""
 
     sums: StarSums
     laws: tuple[StarLaw, ...]
 
     @property
     def stars(self) -> list[tuple[Component, StarLaw]]:
-        """Every star and its law."""
+        """All stars, with the laws of their hidden counts."""
         return list(zip(self.sums.components, self.laws, strict=True))
 
     def groups(self) -> list[tuple[np.ndarray, RowLaws]]:
-        """Rows of the same shape, with the places of their cells in a vector."""
+        """Groups of rows of equal shape, with indices of their cells in a vector."""
         layout = self.sums.statistic.layout
         return [
             pair
@@ -177,7 +177,7 @@ class InferredStars(eqx.Module):
         return first, second, evidence, omitted
 
     def marginal(self, place: int) -> CellLaw:
-        """The law of the probability at a place of the layout."""
+        """The law of the probability at an index of the layout."""
         for places, group in self.groups():
             found = np.flatnonzero(places.reshape(-1) == place)
             if found.size:
@@ -187,7 +187,7 @@ class InferredStars(eqx.Module):
 
     @jax.jit
     def quantiles(self, q: Float[Array, ""]) -> Float[Array, " c"]:
-        """The q-quantile of every probability, one after the other."""
+        """The q-quantile of every probability."""
         result = jnp.zeros(self.sums.statistic.layout.length)
         for places, group in self.groups():
             result = result.at[places].set(quantiles(group, q).reshape(places.shape))
@@ -195,7 +195,7 @@ class InferredStars(eqx.Module):
 
     @jax.jit
     def count_laws(self) -> tuple[Int32[Array, " c"], Float[Array, "c w"]]:
-        """For every cell, the first count of its window, and the law from there."""
+        """First count of every cell's window, and probabilities of the window."""
         length, windows = self.sums.statistic.layout.length, self.sums.windows
         lowest = jnp.zeros(length, jnp.int32)
         width = max(windows.cells, windows.hub)
@@ -231,7 +231,7 @@ def marginal(group: RowLaws, cell: Array, row: Array) -> CellLaw:
 
 @jax.jit
 def quantiles(group: RowLaws, q: Array) -> Float[Array, "cells rows"]:
-    """The q-quantile of every probability of a group, one after the other."""
+    """The q-quantile of every probability of a group."""
     cells, _, width = group.rows.weights.shape
 
     def one(index):
@@ -244,9 +244,10 @@ def quantiles(group: RowLaws, q: Array) -> Float[Array, "cells rows"]:
 def rank_in(
     sums: StarSums, place: Int[Array, ""], t: Float[Array, ""]
 ) -> tuple[Float[Array, ""], Float[Array, "3"]]:
-    """The distribution function of a probability at a traced place, and mass omitted.
+    """The distribution function at t of a probability at a traced index, `place`.
 
-    One branch of many is evaluated, by `lax.switch`: not under `vmap`.
+    Also returns bounds of the omitted mass. `lax.switch` evaluates only the branch for
+    this index, except under `vmap`.
     """
     inferred, length = sums.infer(), sums.statistic.layout.length
     branches, owner = [], np.zeros(length, np.int32)
@@ -262,7 +263,7 @@ def rank_in(
 
 
 def stars(net: BayesNet | None) -> tuple[Component, ...] | None:
-    """The network's components, or None if some component is not a star."""
+    """The stars of a network; None if a component is not a star."""
     if net is None:
         return None
     children = defaultdict(list)

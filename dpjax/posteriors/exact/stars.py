@@ -1,8 +1,9 @@
-r"""The released numbers of a star, and bounds of the mass outside of windows.
+r"""The released numbers of a star, and bounds of the mass outside the windows.
 
-For noise of Laplace type, $\prod_k q(z_k) \le q(0)^{K-1} q(\sum_k z_k)$, since
-$\sum |z_k| \ge |\sum z_k|$. So whatever the prior, a table whose noisy cells sum to S
-makes a total of m records at most that probable with z's sum S - m: log-concave in m.
+For Laplace noise, $\prod_k q(z_k) \le q(0)^{K-1} q(\sum_k z_k)$, since
+$\sum |z_k| \ge |\sum z_k|$. Hence, for any prior, a table of K noisy cells with sum S
+has at most the probability $q(0)^{K-1} q(S - m)$ given a total of m records; this bound
+is log-concave in m.
 """
 
 __all__ = ["Leaves", "Star", "cell_tails"]
@@ -17,7 +18,7 @@ from dpjax.posteriors.exact.rows import Rows
 
 
 class Leaves(eqx.Module):
-    """Leaves with equally many levels: a row for each leaf and level of the hub."""
+    """Leaves with equal numbers of levels: a row for each leaf and hub level."""
 
     values: Float[Array, "cells leaves levels"]  # noisy counts
     alpha: Float[Array, "cells leaves levels"]  # Dirichlet parameters
@@ -30,9 +31,9 @@ class Star(eqx.Module):
     values: Float[Array, " levels"]  # noisy counts of the hub's levels, where `seen`
     alpha: Float[Array, " levels"]  # Dirichlet parameters of the hub
     leaves: list[Leaves]
-    n: Int32[Array, ""] | None  # where it is public
+    n: Int32[Array, ""] | None  # None if private
     noise: LaplaceLaw  # the law of `values`, with one rate
-    seen: tuple[bool, ...] = eqx.field(static=True)  # measured on their own
+    seen: tuple[bool, ...] = eqx.field(static=True)  # levels with a measured count
     step: int = eqx.field(static=True, default=1)  # change of a number by one record
     given: bool = eqx.field(static=True, default=False)  # `alpha` are probabilities
 
@@ -65,17 +66,17 @@ class Star(eqx.Module):
         if self.n is None:
             missed = hub.omitted()[0] + norms
             return jnp.logaddexp(missed, self._records_tail(first, length))
-        if len(self.seen) == 2:  # one count is outside of its window when the other is
+        if len(self.seen) == 2:  # both counts are outside their windows, or none is
             return hub.tail.sum() + norms
         return hub.omitted()[0] + norms
 
     def guess_records(self) -> Float[Array, ""]:
-        """The median of the sums of the tables."""
+        """Estimated number of records: the median of the sums of the tables."""
         sums = jnp.concatenate([sums for sums, _, _ in self._table_sums()])
         return jnp.maximum(jnp.median(sums), 0) / self.step
 
     def _table_sums(self) -> list[tuple[Float[Array, " tables"], LaplaceLaw, int]]:
-        """Sums of measured tables by shape, their law, and how many cells remain."""
+        """Sums of measured tables by shape, their law, and number of cells minus 1."""
         groups = []
         for leaves in self.leaves:
             cells, _, levels = leaves.values.shape
@@ -86,9 +87,9 @@ class Star(eqx.Module):
         return groups
 
     def _records_tail(self, first: Array, length: int) -> Float[Array, ""]:
-        """Log of the sum of the bound over all numbers of records outside the window.
+        """Log of the sum of bounds over all numbers of records outside the window.
 
-        Beyond its peak, it falls at least as fast as a geometric series.
+        The log-concave bound falls at least as fast as a geometric series.
         """
         tables = self._table_sums()
 
@@ -117,9 +118,9 @@ def cell_tails(
     length: int,
     largest: Int32[Array, "one rows"],
 ) -> Float[Array, "cells rows"]:
-    """Log bound of the weight outside of a cell's window: the law at its edges.
+    """Log bound of a weight outside a cell's window: the law of the noise at the edges.
 
-    A window starts below the noisy count or at 0, and ends above it or at `largest`.
+    Windows start below the noisy count or at 0, and end above it or at `largest`.
     """
 
     def bound(count: Array) -> Array:
@@ -139,6 +140,6 @@ def _edges(bound, lowest: Array, length: int, most: Array | None):
 
 
 def _falling(bound, edge: Array, step: int, value: Array) -> Array:
-    """The bound at an edge, if it falls from there on; else no bound."""
+    """The bound at an edge, if the bound decreases outwards; otherwise infinity."""
     falls = bound((edge + step).astype(float)) <= bound(edge.astype(float))
     return jnp.where(falls | jnp.isneginf(value), value, jnp.inf)

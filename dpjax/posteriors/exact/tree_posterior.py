@@ -17,15 +17,15 @@ from dpjax.posteriors.laws import laplace_law, network_counts
 from dpjax.posteriors.priors import Prior, flat_prior
 from dpjax.releases.released import Released
 
-_MOST_NUMBERS = 1 << 23  # variables times squared numbers of counts
+_MOST_NUMBERS = 1 << 23  # variables · (n + 1)²
 
 
 class TreePosterior(SummedPosterior):
     """The posterior of all tables of a tree, given noisy counts and their law.
 
-    As `ExactPosterior`, with sums over all values of every hidden count: it has no
-    windows, and `omitted` bounds the mass that was too small to be summed. Records are
-    scored with the expected tables.
+    `ExactPosterior` describes the other fields. All values of every hidden count are
+    summed over: there are no windows, and `omitted` bounds the mass that underflows.
+    Predictions use the expected tables.
 
     Args:
         records: the public number of records.
@@ -38,7 +38,7 @@ class TreePosterior(SummedPosterior):
 
     @property
     def method(self) -> str:
-        """Sums over the hidden counts of a tree."""
+        """Name of the method in `METHODS`."""
         return "exact-tree"
 
     def _log_density(self, theta: Array) -> Array:
@@ -56,23 +56,23 @@ def tree_posterior(
 ) -> TreePosterior:
     """The exact posterior of a small tree of binary variables.
 
-    Cost: n³ multiplications for every variable with a parent and children; memory for
-    n² numbers a variable.
+    The cost is n³ multiplications for every variable with a parent and children, and
+    memory for n² numbers for each variable.
 
     Args:
         released: noisy node tables, by DiscreteLaplace, SplitLaplace or Laplace,
             with a public n.
-        prior: Dirichlet parameter of every cell, > 0; or, by variable, of each.
-        tolerance: posterior mass that may be too small for floating-point numbers,
-            which happens where tables contradict each other or the prior.
+        prior: Dirichlet parameter of every cell, > 0; or a table for each variable.
+        tolerance: largest posterior mass that may underflow. Underflow occurs if tables
+            contradict each other or the prior.
 
     Privacy:
         Post-processing of a release: costs nothing, and may be repeated.
 
     Raises:
-        ValueError: if the release is of another kind or n too large, the prior is not
-            positive or of the wrong shape, more than the tolerance is omitted, or the
-            release is traced, so that this cannot be seen.
+        ValueError: if the release is of another kind or traced, n is too large, the
+            prior is not positive or of the wrong shape, or more than the tolerance is
+            omitted.
     """
     positive(tolerance=tolerance)
     cells = flat_prior(released.net, prior)
@@ -96,10 +96,10 @@ def tree_posterior(
 
 
 def check_tree(released: Released) -> int:
-    """The number of records of a release that `tree_posterior` is for.
+    """The number of records of a release, if `tree_posterior` suits the release.
 
     Raises:
-        ValueError: if it is not, with the reason.
+        ValueError: if it does not, with the reason.
     """
     laplace_law(released)
     statistic = network_counts(released)

@@ -1,4 +1,4 @@
-"""Sums over the hidden counts of trees, and laws from them."""
+"""Sums over the hidden counts of trees, and the resulting laws."""
 
 __all__ = ["TreeSums"]
 
@@ -23,26 +23,26 @@ from dpjax.statistics import TableStatistic
 
 
 class TreeSums(eqx.Module):
-    """A release of trees with hidden counts, its law and a prior."""
+    """The released counts of a network of trees, their noise and a prior."""
 
-    values: Float[Array, " m"]  # of the release
-    law: LaplaceLaw  # of every released number
+    values: Float[Array, " m"]  # released numbers
+    law: LaplaceLaw  # of the noise of every released number
     prior: Float[Array, " c"]  # laid out as the network's tables
     statistic: TableStatistic = eqx.field(static=True)
     n: int = eqx.field(static=True)  # number of records
 
     @property
     def trees(self) -> tuple[Tree, ...]:
-        """The network's trees."""
+        """The trees of the network."""
         return grow(self.statistic.network) or ()
 
     def infer(self, given: Array | None = None) -> list[TreeLaw]:
-        """The law of the hidden counts of every tree; of given tables, under these."""
+        """Laws of the hidden counts of all trees, from the prior or given tables."""
         table = partial(self._table, given)
         return [infer_tree(tree, table) for tree in self.trees]
 
     def joint(self, laws: list[TreeLaw], variable: int) -> Array:
-        """Law of the count of level 1 and of the total: (rows, counts, totals)."""
+        """Joint law of the count of level 1 and the total: (rows, counts, totals)."""
         for tree, law in zip(self.trees, laws, strict=True):
             if tree.variable == variable:
                 return law.root[None, :, None]
@@ -52,19 +52,19 @@ class TreeSums(eqx.Module):
         raise ValueError(f"`variable` must be one of the network's, got {variable}.")
 
     def totals(self, rows: int) -> Array:
-        """The total of every row and column of `joint`."""
+        """The total for every row and column of `joint`."""
         if rows == 1:
             return jnp.full((1, 1), self.n, jnp.int32)
         counts = jnp.arange(self.n + 1, dtype=jnp.int32)
         return jnp.broadcast_to(counts[None], (rows, self.n + 1))
 
     def alpha(self, variable: int) -> Array:
-        """The prior of every row and level."""
+        """Dirichlet parameters of a table: (rows, levels)."""
         start, stop = self.statistic.layout.offsets[variable : variable + 2]
         return self.prior[start:stop].reshape(-1, 2)
 
     def _table(self, given: Array | None, variable: int, parent: int | None) -> Table:
-        """Weights of a variable's hidden counts, a row a level of its parent."""
+        """Weights of a variable's hidden counts; a row is a level of the parent."""
         group = (variable,) if parent is None else (parent, variable)
         n, measured = self.n, self.statistic.measured
         assert measured is not None  # as `network_counts` has it
@@ -83,13 +83,13 @@ class TreeSums(eqx.Module):
         if group in measured.groups:
             place = measured.offsets[measured.groups.index(group)]
             noisy = self.values[place : place + size].reshape(shape).T
-            own = self.law.of(place)  # one rate for all of a table
+            own = self.law.of(place)  # all cells of a table have one rate
             logs += own.log_prob(jnp.broadcast_to(noisy[:, None], counts.shape), counts)
         return Table(logs, norm)
 
     @jax.jit
     def moments(self) -> tuple[Array, Array, Array, Array]:
-        """First and second moments, log-evidence, and a bound of the mass omitted."""
+        """First and second moments, log-evidence, and a bound of the omitted mass."""
         laws, firsts, seconds = self.infer(), [], []
         for variable in range(len(self.statistic.variables)):
             joint, alpha = self.joint(laws, variable), self.alpha(variable)
@@ -107,7 +107,7 @@ class TreeSums(eqx.Module):
         return jnp.concatenate(firsts), jnp.concatenate(seconds), evidence, omitted
 
     def marginal(self, place: int) -> CellLaw:
-        """The law of the probability at a place of the layout."""
+        """The law of the probability at an index of the layout."""
         offsets = self.statistic.layout.offsets
         table = bisect.bisect_right(offsets, place) - 1
         row, level = divmod(place - offsets[table], 2)
@@ -131,7 +131,7 @@ class TreeSums(eqx.Module):
 
     @jax.jit
     def quantiles(self, q: Array) -> Float[Array, " c"]:
-        """The q-quantile of every probability, one after the other."""
+        """The q-quantile of every probability."""
         laws, parts = self.infer(), []
         for table in range(len(self.statistic.variables)):
 
@@ -145,7 +145,7 @@ class TreeSums(eqx.Module):
 
     @jax.jit
     def count_laws(self) -> tuple[Array, Float[Array, "c counts"]]:
-        """For every cell, the least possible count, 0, and the law from there."""
+        """For every cell, the first count, 0, and the probabilities of all counts."""
         laws = self.infer()
         cells = [
             self._cell_law(laws, table, jnp.int32(i // 2), jnp.int32(i % 2))
@@ -157,7 +157,7 @@ class TreeSums(eqx.Module):
 
     @jax.jit
     def draw(self, key: Key) -> Float[Array, " c"]:
-        """Counts from the root to the leaves, then tables."""
+        """One draw of all tables, given a draw of counts from root to leaves."""
         key_tables, *keys = jr.split(key, 2 * len(self.statistic.variables) + 1)
         drawn: dict[int, Array] = {}
 
@@ -189,7 +189,7 @@ class TreeSums(eqx.Module):
 
     @jax.jit
     def log_density(self, theta: Array, log_evidence: Array) -> Float[Array, ""]:
-        """By Bayes' rule, from the law of the release given the tables."""
+        """Log-posterior density of the tables, by Bayes' rule."""
         rows = dirichlet_log_density(theta.reshape(-1, 2), self.prior.reshape(-1, 2))
         given = sum((law.log_evidence for law in self.infer(theta)), jnp.zeros(()))
         return rows.sum() + given - log_evidence

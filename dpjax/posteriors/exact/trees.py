@@ -1,15 +1,15 @@
 r"""Exact inference in trees of binary variables, with a public number of records n.
 
-The likelihood F of a variable's own table and of its descendants' depends on the count
-m of its parent alone. For a variable with children it is a sum over both of its rows,
-coupled through its own count k = c₀ + c₁:
+The likelihood F of the tables of a variable and its descendants depends only on the
+count m of its parent. For a variable with children, F is a sum over the counts c₀ and
+c₁ of both rows, coupled through the variable's count c₀ + c₁:
 
 $$F(m) = P(s_0 | n - m) P(s_1 | m)
   \sum_{c_0, c_1} P(c_0 | s_0, n - m) P(c_1 | s_1, m) g(c_0 + c_1),$$
 
-with g the product of its children's F, at k: n³ terms. Every count takes all n + 1
-values. Laws given a total are normalised in logs; only g is not, and what of it is too
-small beside its largest value for a floating-point number is bounded: `missed`.
+where g is the product of the F of its children. With n + 1 values of every count, there
+are n³ terms. Laws given a total are normalised in logs. g is scaled by its largest
+value, and `missed` bounds the values of g that underflow.
 """
 
 __all__ = ["Branch", "Table", "Tree", "TreeLaw", "grow", "infer_tree"]
@@ -40,15 +40,15 @@ class Tree:
 class Branch(eqx.Module):
     """Laws of the rows of a variable with a parent."""
 
-    # Law of the count of level 1 given the total, of both rows; a total a column, that
-    # of row 0 being n less that of row 1.
+    # Law of the count of level 1 given the total, for both rows; one column for each
+    # total of row 1. The total of row 0 is n minus this total.
     given: Float[Array, "rows counts totals"]
-    message: Float[Array, " totals"]  # log F of the parent's count
-    missed: Float[Array, " totals"]  # log of a bound of what the message leaves out
-    coupling: Float[Array, " counts"]  # g of the variable's own count, scaled
-    # Its expectation for every count of row 0 or 1, over that of the other.
+    message: Float[Array, " totals"]  # log F for each count of the parent
+    missed: Float[Array, " totals"]  # log bound of the terms omitted from F
+    coupling: Float[Array, " counts"]  # scaled g for each count of the variable
+    # Expectation of g over one row, given each count of the other row.
     reach: Float[Array, "rows counts totals"]
-    joint: Float[Array, "rows counts totals"]  # of count and total; columns as `given`
+    joint: Float[Array, "rows counts totals"]  # joint law of count and total
 
 
 class TreeLaw(eqx.Module):
@@ -57,7 +57,7 @@ class TreeLaw(eqx.Module):
     root: Float[Array, " counts"]  # law of the root's count of level 1
     branches: dict[int, Branch]  # by variable
     log_evidence: Float[Array, ""]  # log-probability of the release
-    omitted: Float[Array, ""]  # bound of the mass too small to be summed
+    omitted: Float[Array, ""]  # bound of the mass that underflows
 
 
 class Table(NamedTuple):
@@ -68,7 +68,7 @@ class Table(NamedTuple):
 
 
 def grow(net: BayesNet | None) -> tuple[Tree, ...] | None:
-    """The trees of a network of binary variables; None if it is of another kind."""
+    """The trees of a network of binary variables; None for other networks."""
     if (
         net is None
         or set(net.sizes) != {2}
@@ -84,11 +84,9 @@ def grow(net: BayesNet | None) -> tuple[Tree, ...] | None:
 
 
 def infer_tree(tree: Tree, table: Callable[[int, int | None], Table]) -> TreeLaw:
-    """Sum over all hidden counts: messages to the root, then laws from it.
+    """Sum over all hidden counts: messages to the root, then laws from the root.
 
-    Args:
-        tree: of the network.
-        table: weights of a variable's hidden counts, given its parent.
+    `table(variable, parent)` returns the weights of a variable's hidden counts.
     """
     branches: dict[int, Branch] = {}
 
@@ -124,7 +122,7 @@ def infer_tree(tree: Tree, table: Callable[[int, int | None], Table]) -> TreeLaw
 
 
 def _product(branches: list[Branch], n: int) -> tuple[Array, Array]:
-    """Log g of the parent's count, as found, and a bound of it."""
+    """Log g for each count of the parent, from the messages, and an upper bound."""
     found = above = jnp.zeros(n + 1)
     for branch in branches:
         found += branch.message
@@ -135,7 +133,7 @@ def _product(branches: list[Branch], n: int) -> tuple[Array, Array]:
 def _branch(table: Table, coupling: Array, above: Array, coupled: bool) -> Branch:
     """Laws given the totals of both rows, and the message to the parent.
 
-    `coupling` is log g and `above` a bound of it; `coupled`: there are children.
+    `coupling` is log g and `above` its upper bound; `coupled` means having children.
     """
     n = table.logs.shape[1] - 1
     given, message = _given_totals(table)
@@ -144,7 +142,7 @@ def _branch(table: Table, coupling: Array, above: Array, coupled: bool) -> Branc
     reach, missed = jnp.ones_like(given), jnp.full_like(message, -jnp.inf)
     if coupled:
         reach = jnp.stack([_reach(given[1], scaled), _reach(given[0], scaled)])
-        # Of (n + 1)² terms, of two laws and g, a factor may be too small.
+        # Each of (n + 1)² terms, products of two laws and g, may underflow.
         tiny = 3 * float(jnp.finfo(scaled.dtype).tiny) * (n + 1) ** 2
         lost = above + jnp.log(-jnp.expm1(jnp.minimum(coupling - above, 0)))
         lost = jnp.where(jnp.isneginf(above), -jnp.inf, lost).max()
@@ -154,7 +152,7 @@ def _branch(table: Table, coupling: Array, above: Array, coupled: bool) -> Branc
 
 
 def _given_totals(table: Table) -> tuple[Array, Array]:
-    """Laws of level 1 of both rows given their totals, and log P(released | totals)."""
+    """Laws of level 1 in both rows given the totals, and log P(released | totals)."""
     n = table.logs.shape[1] - 1
     counts = jnp.arange(n + 1, dtype=jnp.int32)
     rest = counts[None] - counts[:, None]  # of a total, the count of level 0
@@ -170,19 +168,19 @@ def _given_totals(table: Table) -> tuple[Array, Array]:
 
 
 def _finite(logs: Array) -> Array:
-    """The logs, with 0 in place of infinities, to be subtracted."""
+    """The logs, with infinities replaced by 0, so that they can be subtracted."""
     return jnp.where(jnp.isfinite(logs), logs, 0)
 
 
 def _reach(law: Array, coupling: Array) -> Float[Array, "counts totals"]:
-    """Expectation of the coupling over one row's law, for each count of the other."""
+    """Expectation of the coupling over one row's law, given the other row's count."""
     n = len(coupling) - 1
     series = jnp.pad(coupling, (0, n))[:, None]
     return valid(law[::-1], jnp.broadcast_to(series, (2 * n + 1, n + 1)), n + 1)
 
 
 def _law_of_own(branch: Branch, law_of_parent: Array) -> Float[Array, " counts"]:
-    """Law of a variable's own count."""
+    """Law of a variable's count of level 1."""
     n = len(law_of_parent) - 1
     series = jnp.pad(branch.given[1], ((n, 0), (0, 0)))
     sums = valid(branch.given[0], series, n + 1, at_once=8) * branch.coupling[:, None]

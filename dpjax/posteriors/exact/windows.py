@@ -1,4 +1,4 @@
-"""Windows of hidden counts: a first guess, widened by the mass that it omits."""
+"""Windows of hidden counts, widened until they omit little posterior mass."""
 
 __all__ = [
     "TooExpensive",
@@ -20,32 +20,32 @@ from jaxtyping import Array, Float
 
 from dpjax._checks import whole
 
-_MOST_TRIES = 16  # windows 50 times as wide as the first
-_LOSSES = ("cells", "hub", "kept")  # what each of the three bounds is about
+_MOST_TRIES = 16  # the last windows are 50 times as wide as the first
+_LOSSES = ("cells", "hub", "kept")  # window of each of the three bounds
 _MOST_WORK = 1 << 36  # multiplications: about a minute
-_MOST_COUNTS = 1 << 22  # of a window
-_ALONE = 8  # a single row has no others to fill the processor's lanes with
-_SMALL = 256  # numbers of records up to which windows hold all counts
+_MOST_COUNTS = 1 << 22  # largest width of a window
+_ALONE = 8  # relative cost of a single row, which cannot be vectorised over rows
+_SMALL = 256  # for fewer records, windows contain all counts
 _WIDER = 1.3
 
 Star = tuple[int, Sequence[tuple[int, int]]]  # levels of its hub; (leaves, levels)
 Fitted = TypeVar("Fitted")
-Fit = Callable[["Windows"], tuple[Fitted, Array]]  # also the mass each part omits
+Fit = Callable[["Windows"], tuple[Fitted, Array]]  # and bounds of the omitted mass
 
 
 class TooExpensive(ValueError):
-    """Raised where hidden counts cannot be summed over at a bounded cost."""
+    """Raised if a sum over hidden counts would exceed the cost limit."""
 
 
 @dataclass(frozen=True)
 class Windows:
-    """How many values of each hidden count are looked at: static, for compiled code.
+    """Numbers of values of each hidden count to sum over; static in compiled code.
 
     Args:
-        cells: of the count in a cell of a leaf's table.
-        hub: of the number of records with a level of the hub.
-        kept: of these, once most turned out to be improbable.
-        records: of the number of records, where it is private.
+        cells: number of values of a count in a leaf's table.
+        hub: number of values of a hub's count.
+        kept: number of values of a hub's count without improbable values.
+        records: number of values of a private number of records.
 
     Raises:
         ValueError: unless all are integers of at least 1.
@@ -61,14 +61,14 @@ class Windows:
 
 
 def first_windows(
-    scale: float,  # of the noise, in records
-    n: int | None,  # where it is public
+    scale: float,  # scale of the noise, in records
+    n: int | None,  # None if private
     tables: int,  # the least number of measured tables with the levels of a hub
     records_tables: int,  # the number of measured tables
-    tolerance: float,  # posterior mass that may be outside
+    tolerance: float,  # largest posterior mass outside the windows
     *,
     levels: int,  # the largest number of levels of a variable
-    largest: float = math.inf,  # guess of the largest of the hub's counts
+    largest: float = math.inf,  # estimate of the hub's largest count
 ) -> Windows:
     """Windows that suffice for most releases."""
     if n is not None and n < _SMALL:
@@ -77,7 +77,7 @@ def first_windows(
     slack = (3.5 if n is not None else 5.0) * (levels - 1)
     tables, records_tables = max(tables, 1), max(records_tables, 1)
     hub = _length(scale * ((nats + 20) / tables + slack), n)
-    reach = (largest + hub / 2 + 2) / 2  # no cell counts more than its hub
+    reach = (largest + hub / 2 + 2) / 2  # a cell's count is at most its hub's count
     wanted = Windows(
         cells=_length(min(scale * (nats + 15), reach), n),
         hub=hub,
@@ -90,7 +90,7 @@ def first_windows(
 def widen(
     windows: Windows, omitted: Sequence[float], tolerance: float, n: int | None
 ) -> Windows:
-    """Windows that are wider wherever too much mass was outside."""
+    """Widen each window that omits too much mass."""
     losses = zip(_LOSSES, omitted, strict=True)
     wide = [name for name, loss in losses if not loss <= tolerance / 3]
     if n is None and "hub" in wide:
@@ -101,7 +101,7 @@ def widen(
 
 
 def _worst_losses(omitted: Float[Array, "*batch parts"]) -> np.ndarray | None:
-    """The largest of every part over a stack; None while it is traced."""
+    """The largest value of every part over a stack; None if traced."""
     try:
         return np.asarray(omitted, float).reshape(-1, omitted.shape[-1]).max(axis=0)
     except jax.errors.TracerArrayConversionError:
@@ -112,7 +112,7 @@ def fit_windows(fit: Fit[Fitted], windows: Windows, tolerance: float) -> Fitted:
     """The fit with given windows.
 
     Raises:
-        ValueError: if they omit more than the tolerance.
+        ValueError: if the windows omit more than the tolerance.
     """
     fitted, omitted = fit(windows)
     worst = _worst_losses(omitted)
@@ -131,12 +131,12 @@ def widen_windows(
     stars: Sequence[Star],
     tolerance: float,
     n: int | None,
-    otherwise: str,  # the function to use where this is not possible
+    otherwise: str,  # function to use if this is not possible
 ) -> Fitted:
-    """The fit with windows that are widened until they omit little enough.
+    """The fit with windows that are widened until they omit at most the tolerance.
 
     Raises:
-        TooExpensive: if no windows at a bounded cost omit so little.
+        TooExpensive: if such windows exceed the cost limit.
     """
     for _ in range(_MOST_TRIES):
         _refuse_expensive(windows, stars, otherwise)
@@ -156,7 +156,7 @@ def widen_windows(
 
 
 def _refuse_expensive(windows: Windows, stars: Sequence[Star], otherwise: str) -> None:
-    """Raise `TooExpensive` if sums over these windows would cost too much."""
+    """Raise `TooExpensive` if sums over these windows exceed the cost limit."""
     work = 0
     for levels, leaves in stars:
         work += _ALONE * _row_work(levels, windows.hub, windows.records)
@@ -171,13 +171,13 @@ def _refuse_expensive(windows: Windows, stars: Sequence[Star], otherwise: str) -
 
 
 def _row_work(cells: int, window: int, totals: int) -> int:
-    """Multiplications for a row: among the others of each cell, and with each."""
+    """Multiplications for a row: convolutions of other cells, and with each cell."""
     others = cells * (cells - 1) * (cells - 2) * window**2
     return others + cells**2 * window * totals
 
 
 def _length(half: float, n: int | None) -> int:
-    """Twice `half`, rounded up so that few programs serve; no more than there are."""
+    """Twice `half`, rounded up so that compiled code is reused; at most n + 1."""
     step = 32 if half < 512 else 256
     length = math.ceil(2 * half / step) * step
     return length if n is None else min(length, n + 1)

@@ -1,1 +1,1 @@
-"""Markov chains: Gibbs over hidden records, and NUTS under a normal approximation."""
+"""Markov chains: Gibbs sampling of hidden records; NUTS for a normal approximation."""

@@ -1,4 +1,4 @@
-"""Posteriors from Markov chains: their draws and diagnostics."""
+"""Posteriors represented by draws of Markov chains, with diagnostics."""
 
 __all__ = ["ChainDiagnostics", "ChainPosterior", "ChainSampler"]
 
@@ -26,17 +26,17 @@ Tables = dict[str, Array]
 class ChainSampler:
     """A function that draws from a posterior by Markov chains."""
 
-    method: str  # its name in `METHODS`
-    infer: Callable[..., "ChainPosterior"]  # of key, release, prior and settings
+    method: str  # name in `METHODS`
+    infer: Callable[..., "ChainPosterior"]  # takes key, release, prior, settings
     settings: tuple[tuple[str, int | None], ...]  # further arguments by name
 
 
 class ChainDiagnostics(eqx.Module):
-    """Whether chains from different starts agree.
+    """Convergence diagnostics of Markov chains.
 
     Args:
-        r_hat: split R-hat of every parameter by variable; near 1 once chains agree.
-        effective_size: how many independent draws the chains are worth, likewise.
+        r_hat: split R-hat of every parameter, by variable; near 1 if chains agree.
+        effective_size: effective sample size of every parameter, by variable.
     """
 
     r_hat: Tables
@@ -44,12 +44,12 @@ class ChainDiagnostics(eqx.Module):
 
     @property
     def worst_r_hat(self) -> Float[Array, ""]:
-        """The largest R-hat: from 1.01 on, run longer."""
+        """The largest R-hat; if it is 1.01 or more, run longer chains."""
         return jnp.stack([table.max() for table in self.r_hat.values()]).max()
 
     @property
     def least_effective_size(self) -> Float[Array, ""]:
-        """The smallest effective size of all parameters."""
+        """The smallest effective sample size of all parameters."""
         return jnp.stack([table.min() for table in self.effective_size.values()]).min()
 
 
@@ -59,20 +59,20 @@ class ChainPosterior(DrawnPosterior, ReleasedPosterior):
     Args:
         released: the release.
         prior: Dirichlet parameters of every cell, laid out as `net.layout`.
-        samples: tables, laid out likewise.
-        statistic: the hidden statistic, in every draw; None where it is integrated out.
-        n: the number of records, in every draw; constant where it is public.
-        reports: figures about the chains, by name.
-        sampler: the function that drew them, with its settings.
+        samples: drawn tables, laid out as `net.layout`.
+        statistic: the hidden statistic in every draw; None if it is integrated out.
+        n: the number of records in every draw; constant if n is public.
+        reports: summaries of the chains, by name.
+        sampler: the function that drew the samples, with its settings.
 
-    `sample` draws from them with replacement; `log_prob` is that of the mixture of
-    Dirichlet laws given the drawn statistics, where there are any.
+    `sample` resamples the draws with replacement. `log_prob` is the log-density of the
+    mixture of Dirichlet laws given the drawn statistics; it needs `statistic`.
 
-    Arrays may be stacked along leading axes, for `vmap` over posteriors. Methods go
-    under `equinox.filter_jit`, except `diagnostics`, which is computed on the host.
+    Arrays may be stacked along leading axes, for `vmap` over posteriors. Methods may be
+    compiled by `equinox.filter_jit`, except `diagnostics`, which runs on the host.
 
     Privacy:
-        Post-processing of a release: costs nothing, with any number of draws.
+        Post-processing of a release: costs nothing, for any number of draws.
     """
 
     samples: Float[Array, "chains draws m"]
@@ -83,18 +83,18 @@ class ChainPosterior(DrawnPosterior, ReleasedPosterior):
 
     @property
     def method(self) -> str:
-        """The method of the chains."""
+        """Name of the method in `METHODS`."""
         return self.sampler.method
 
     def chains(self) -> Tables:
-        """The drawn tables, with the axes of chains and draws first."""
+        """The drawn tables by variable; the first axes are chains and draws."""
         return self._by_name(self.samples)
 
     def diagnostics(self) -> ChainDiagnostics:
         """Split R-hat and effective sample size of every parameter.
 
         Raises:
-            ValueError: if there are fewer than four draws a chain.
+            ValueError: if a chain has fewer than four draws.
 
         Reference:
             Gelman et al., Bayesian Data Analysis (third edition), section 11.4.
@@ -122,7 +122,7 @@ class ChainPosterior(DrawnPosterior, ReleasedPosterior):
         values = self.statistic.reshape(-1, self.statistic.shape[-1])
 
         def given(value, n):
-            # Whole numbers again: tables from coefficients carry rounding errors.
+            # Tables from coefficients have rounding errors: round to whole numbers.
             counts = jnp.round(statistic.tables(value, n).astype(self.prior.dtype))
             return rows_log_density(self.prior + counts, theta, layout)
 

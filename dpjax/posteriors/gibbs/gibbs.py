@@ -1,4 +1,4 @@
-"""Gibbs chains over the parameters and the hidden records of any network's release."""
+"""Gibbs sampling of the parameters and hidden records behind a network's release."""
 
 __all__ = ["check_gibbs", "gibbs_posterior"]
 
@@ -26,8 +26,8 @@ from dpjax.posteriors.priors import Prior, flat_prior
 from dpjax.releases.released import Released
 from dpjax.statistics import TableStatistic
 
-_SPARE = 16  # noise scales above the released totals: the law has fallen by e^-16
-_ROUND = 64  # capacities share compiled programs
+_SPARE = 16  # noise scales above the released totals: the density is smaller by e^-16
+_ROUND = 64  # capacities are multiples of this, to reuse compiled programs
 _highest = partial(jax.jit, static_argnames="scales")(highest_total)
 
 
@@ -44,26 +44,27 @@ def gibbs_posterior(
 ) -> ChainPosterior:
     r"""The posterior of a network given a noisy release, by Gibbs sampling.
 
-    The exact records are unknowns like the parameters; see `gibbs_step` for a sweep.
-    The only approximation is the chains' finite length: see `diagnostics`. Where the
-    noise is much larger than the sampling error of the counts, the draws move slowly;
-    where ε is large, few proposals are accepted, but at least $e^{-\epsilon}$ of them
-    ($e^{-2\epsilon}$ under add-remove). A sweep evaluates the law of the noise 2nm
-    times for n records and m numbers in the statistic, 3nm under add-remove.
+    The exact records are unknowns, as the parameters are; `gibbs_step` describes a
+    sweep. The finite length of the chains is the only approximation (see
+    `diagnostics`). If the noise is much larger than the sampling error of the counts,
+    draws are strongly autocorrelated. If ε is large, few proposals are accepted, but at
+    least a share $e^{-\epsilon}$ ($e^{-2\epsilon}$ under add-remove). A sweep evaluates
+    the law of the noise 2nm times (3nm under add-remove) for n records and m components
+    of the statistic.
 
     Args:
-        key: typed.
-        released: noisy counts or coefficients for a network. Several along leading axes
-            go under `vmap`.
-        prior: Dirichlet parameter of every cell, > 0; or, by variable, of each. Under
-            add-remove the number of records has a flat prior on n ≥ 0.
-        chains: number of chains, run side by side, from dispersed starts.
-        warmup: sweeps of each chain that are left out.
-        sweeps: further sweeps of each chain.
-        thin: one sweep in so many is kept.
-        capacity: the largest number of hidden records; unless given, n where it is
-            public and else 16 noise scales above the released totals. Needed under
-            `jit` or `vmap` where those are traced.
+        key: typed JAX key.
+        released: noisy counts or coefficients for a network. Releases stacked along
+            leading axes need `vmap`.
+        prior: Dirichlet parameter of every cell, > 0; or a table for each variable.
+            Under add-remove the number of records has a flat prior on n ≥ 0.
+        chains: number of chains, run in parallel, from dispersed starts.
+        warmup: number of discarded first sweeps of each chain.
+        sweeps: number of further sweeps of each chain.
+        thin: every `thin`-th sweep is kept.
+        capacity: the largest number of hidden records. None: n if it is public,
+            otherwise 16 noise scales above the released totals. Required under `jit` or
+            `vmap` if the release is traced.
 
     Privacy:
         Post-processing: costs nothing, and may be repeated with other priors.
@@ -71,8 +72,8 @@ def gibbs_posterior(
     Raises:
         ValueError: if an argument is out of its range, the prior has the wrong shape,
             the mechanism has no law for its output, the release is not for a network,
-            or n reached the capacity after warm-up (under `vmap`, see
-            `reports["full"]`).
+            or n reaches the capacity after warm-up (under `vmap`, `reports["full"]`
+            is true instead).
     """
     typed_key(key=key)
     whole(1, chains=chains, sweeps=sweeps, thin=thin)
@@ -91,10 +92,10 @@ def gibbs_posterior(
 
 
 def check_gibbs(released: Released) -> tuple[BayesNet, TableStatistic]:
-    """The network and the statistic of a release that `gibbs_posterior` is for.
+    """The network and the statistic of a release, if `gibbs_posterior` suits it.
 
     Raises:
-        ValueError: if it is not, with the reason.
+        ValueError: if it does not, with the reason.
     """
     law_of(released)
     return released.net, released.counted
@@ -112,8 +113,8 @@ def _run(
     sweeps: int,
     thin: int,
 ) -> tuple[dict[str, Array], Array, Array, Array]:
-    """One program: chains side by side, and one loop over their sweeps."""
-    warmup = -(-warmup // thin)  # in draws, which are thrown away
+    """Run all chains in one compiled program, with one loop over sweeps."""
+    warmup = -(-warmup // thin)  # number of discarded draws
     draws = warmup + sweeps // thin
 
     def one_sweep(carried, _):
@@ -140,7 +141,7 @@ def _run(
 
 
 def _capacity(released: Released, capacity: int | None) -> int:
-    """The largest number of hidden records, from public facts."""
+    """The largest number of hidden records, from public values."""
     if capacity is not None:
         check_capacity(capacity, released)
         return capacity

@@ -1,7 +1,7 @@
-"""One sweep over the parameters and the records that a release hides.
+"""One Gibbs sweep over the parameters and the hidden records behind a release.
 
-It serves any statistic of tables and any law of noise: it needs what a record adds to
-the statistic, and how likely the release is given the sum.
+It works for any statistic of tables and any law of noise: it uses the contribution of a
+record to the statistic, and the likelihood of the release given the statistic.
 """
 
 __all__ = [
@@ -34,21 +34,21 @@ from dpjax.releases.released import Released
 from dpjax.statistics import TableStatistic
 
 _NUMBERS_AT_ONCE = 1 << 22  # bounds memory, whatever the number of records
-_FAR = 1 << 20  # where the tails of the noise fall by a constant a record
+_FAR = 1 << 20  # distance at which the log-density of the noise is linear
 
 
 class LatentRecords(eqx.Module):
-    """Parameters and records that a release may have come from.
+    """Parameters and hidden records behind a release: the state of a chain.
 
     Args:
-        records: hidden records, level indices; the first n are the data set, and the
-            others wait for n to grow.
-        n: how many there are.
+        records: level indices; the first n records are the data set, and the others
+            are used if n increases.
+        n: number of records in the data set.
         theta: all conditional probability tables, laid out as `net.layout`.
         statistic: the exact statistic of the first n records.
 
     Privacy:
-        Drawn from a release: costs nothing.
+        Post-processing of a release: costs nothing.
     """
 
     records: Int[Array, "capacity d"]
@@ -58,13 +58,14 @@ class LatentRecords(eqx.Module):
 
 
 class SweepInfo(eqx.Module):
-    r"""Facts about one sweep.
+    r"""Diagnostics of one sweep.
 
     Args:
-        acceptance: the part of the n proposed records that was accepted.
-        log_law: $\ln q(s \mid t)$ of the release given the hidden statistic, after it.
-        full: whether n reached the capacity, which would cut its law off; of a public
-            n, whether it is above.
+        acceptance: accepted share of the n proposed records.
+        log_law: $\ln q(s \mid t)$ of the release given the hidden statistic, after the
+            sweep.
+        full: whether n reached the capacity, which would truncate the law of n; for a
+            public n, whether n is larger than the capacity.
     """
 
     acceptance: Float[Array, ""]
@@ -75,19 +76,19 @@ class SweepInfo(eqx.Module):
 def gibbs_start(
     key: Key, released: Released, prior: Float[Array, "*m"], capacity: int
 ) -> LatentRecords:
-    """A dispersed start: tables from the prior, records from the tables.
+    """Draw a dispersed start: tables from the prior, records from the tables.
 
-    Where n is hidden it is uniform, from 0 to well above the released totals.
+    A hidden n is uniform, between 0 and 4 noise scales above the released totals.
 
     Args:
-        key: typed.
+        key: typed JAX key.
         released: a release for a network, by a mechanism with a law.
         prior: Dirichlet parameter of every cell, or one for each.
-        capacity: how many hidden records there may be; under replace-one, at least n.
+        capacity: the largest number of hidden records; at least n under replace-one.
 
     Raises:
         ValueError: if the mechanism has no law, the release is not for a network, or
-            the capacity is below 1, or below an n that is not traced.
+            the capacity is below 1, or below n where n is not traced.
     """
     typed_key(key=key)
     check_capacity(capacity, released)
@@ -123,14 +124,14 @@ def gibbs_step(
 
     Args:
         key: typed JAX key.
-        state: from `gibbs_start`, or the last step.
+        state: state from `gibbs_start` or from the previous step.
         released: a release for a network, by a mechanism with a law.
         prior: Dirichlet parameter of every cell, or one for each.
     """
     typed_key(key=key)
     key_theta, key_records, key_accept, key_n = jr.split(key, 4)
     statistic, net = released.counted, released.net
-    # Whole numbers again: tables from Fourier coefficients carry rounding errors.
+    # Tables from Fourier coefficients have rounding errors: round to whole numbers.
     counts = jnp.round(
         statistic.tables(state.statistic, state.n).astype(state.theta.dtype)
     )
@@ -147,7 +148,7 @@ def gibbs_step(
 
 
 def check_capacity(capacity: int, released: Released) -> None:
-    """Raise `ValueError` unless there is room for n, where that is known."""
+    """Raise `ValueError` if the capacity is smaller than a known n."""
     whole(1, capacity=capacity)
     with contextlib.suppress(jax.errors.ConcretizationTypeError):
         n = 0 if released.n is None else int(released.n)
@@ -158,7 +159,7 @@ def check_capacity(capacity: int, released: Released) -> None:
 def _replace(
     released: Released, state: LatentRecords, proposals: Array, log_uniforms: Array
 ) -> tuple[LatentRecords, Array]:
-    """Offer every record another one in turn; also the part of n that was accepted."""
+    """Propose a new value of each record in turn; also return the accepted share."""
     statistic, law = released.counted, law_of(released)
     hidden = jnp.arange(state.records.shape[0], dtype=jnp.int32) < state.n
 
@@ -170,7 +171,7 @@ def _replace(
         def one_record(total, inputs):
             move, hidden, log_uniform = inputs
             moved = total + move
-            # Number by number: those that do not change cancel without rounding.
+            # By component: unchanged components cancel without rounding errors.
             gains = law.log_prob(released.values, moved)
             gains = gains - law.log_prob(released.values, total)
             accepted = hidden & (log_uniform < gains.sum())
@@ -180,7 +181,7 @@ def _replace(
 
     inputs = (state.records, proposals, hidden, log_uniforms)
     total, accepted = _over_blocks(one_block, state.statistic, inputs, statistic)
-    # Further records are not in the statistic: their law is that of the tables.
+    # Records after the first n are not in the statistic: accept all proposals.
     taken = (accepted | ~hidden)[:, None]
     records = jnp.where(taken, proposals, state.records)
     part = accepted.sum().astype(float) / jnp.maximum(state.n, 1).astype(float)
@@ -188,14 +189,14 @@ def _replace(
 
 
 def _resize(key: Key, released: Released, state: LatentRecords) -> LatentRecords:
-    r"""Draw n anew from its exact conditional law.
+    r"""Draw n from its exact conditional law.
 
-    The prior of n is flat on n ≥ 0 and, given n and the tables, records are independent
-    draws from the tables. So are the further ones, on which the release does not
-    depend: the joint law is $p(\theta) \prod_{i \le C} p(x_i | \theta) q(s | t_n)$ with
-    $t_n$ the statistic of the first n, and that of n given all else is proportional to
-    $q(s | t_n)$, with no factor of n, since the records are in an order. The largest of
-    all $\ln q(s | t_n)$ plus Gumbel noise is a draw from it.
+    The prior of n is flat on n ≥ 0. Given the tables, all C records are independent
+    draws from the tables, including the records after the first n, on which the release
+    does not depend. With $t_n$ the statistic of the first n records, the joint law is
+    $p(\theta) \prod_{i \le C} p(x_i | \theta) q(s | t_n)$. As the records are ordered,
+    the conditional law of n is proportional to $q(s | t_n)$ without further factors.
+    The n with the largest $\ln q(s | t_n)$ plus Gumbel noise is a draw.
     """
     statistic = released.counted
     gumbels = jr.gumbel(key, (state.records.shape[0] + 1,))
@@ -220,7 +221,7 @@ def _resize(key: Key, released: Released, state: LatentRecords) -> LatentRecords
 
 
 def _over_blocks(function, carry, inputs, statistic: TableStatistic):
-    """`lax.scan` over blocks of records, the last one filled up with zeros."""
+    """`lax.scan` over blocks of records; the last block is padded with zeros."""
     number = inputs[0].shape[0]
     blocks = -(-number * statistic.length // _NUMBERS_AT_ONCE)
     size = -(-number // blocks)
@@ -234,7 +235,7 @@ def _over_blocks(function, carry, inputs, statistic: TableStatistic):
 
 
 def _measure(statistic: TableStatistic, records: Array, n: Array) -> Array:
-    """The statistic of the first n records, which is a sum over them."""
+    """The statistic of the first n records."""
     hidden = jnp.arange(records.shape[0], dtype=jnp.int32) < n
 
     def one_block(total, inputs):
@@ -247,7 +248,6 @@ def _measure(statistic: TableStatistic, records: Array, n: Array) -> Array:
 
 
 def _contributions(statistic: TableStatistic, records: Array) -> Array:
-    """The contribution of each record to the statistic."""
     return jax.vmap(lambda record: statistic.measure(record[None]))(records)
 
 
@@ -256,7 +256,7 @@ def _log_law(released: Released, total: Array) -> Array:
 
 
 def highest_total(released: Released, scales: int) -> Float[Array, ""]:
-    """So many noise scales above the largest table, negative cells left out."""
+    """The largest sum of positive cells of a table, plus `scales` noise scales."""
     layout = released.net.layout
     cells = released.counted.tables(released.values.astype(float), released.n)
     tables = np.repeat(np.arange(len(layout.groups)), np.diff(layout.offsets))
@@ -265,7 +265,7 @@ def highest_total(released: Released, scales: int) -> Float[Array, ""]:
 
 
 def law_scale(released: Released) -> Float[Array, " s"]:
-    """How much further off, far off, makes each number less likely by a factor e."""
+    """Distance over which the tail density of each number falls by a factor of e."""
     near = jnp.zeros(released.statistic.length)
     law = law_of(released)
     return _FAR / (law.log_prob(near, near) - law.log_prob(near + _FAR, near))

@@ -1,7 +1,7 @@
 """A NumPyro model of a release with a normal approximation of the hidden statistic.
 
-It is for many records: a step costs the same whatever their number, while a Gibbs sweep
-visits each. The result names the approximation.
+The model suits large data sets: unlike a Gibbs sweep, a step has a cost that does not
+depend on the number of records.
 """
 
 __all__ = ["check_normal", "normal_model", "normal_posterior"]
@@ -38,22 +38,22 @@ _MOST_STATES = 4096
 def normal_model(released: Released, prior: Prior = 1.0) -> Callable[[], None]:
     r"""A NumPyro model of the parameters behind a noisy release.
 
-    Counts of the joint states, with probabilities p, are multinomial; the statistic S
-    of them is approximated as normal, with its exact mean $n S p$ and covariance
-    $n S (\mathrm{diag}(p) - p p^T) S^T$. That is accurate where the expected counts
-    behind each released number are large; small ones may be negative in the model.
-    Laplace noise of scale b is normal with a variance of its own, $2 b^2$ times an
-    exponential variable. So the release is normal given tables and variances, and the
-    statistic, which would be hard to move along with the tables, is integrated out.
+    Counts of the joint states are multinomial, with probabilities p; S maps the counts
+    to the statistic. The statistic is approximated as normal, with its exact mean
+    $n S p$ and covariance $n S (\mathrm{diag}(p) - p p^T) S^T$. The approximation is
+    accurate if the expected counts in each released number are large; in the model,
+    small counts may be negative. Laplace noise of scale b is normal given a variance
+    that is $2 b^2$ times an exponential variable. Hence the release is normal given the
+    tables and variances, and the statistic is integrated out.
 
     Args:
         released: noisy counts or coefficients for a network of few joint states.
-        prior: Dirichlet parameter of every cell, > 0; or, by variable, of each. Under
-            add-remove the number of records has a flat prior on n ≥ 0.
+        prior: Dirichlet parameter of every cell, > 0; or a table for each variable.
+            Under add-remove the number of records has a flat prior on n ≥ 0.
 
     Returns:
-        A model without arguments, whose sites "theta" and "n" hold the tables, laid out
-        as `net.layout`, and the number of records; its free coordinates are "logits".
+        A model without arguments. Its sites "theta" and "n" are the tables, laid out as
+        `net.layout`, and the number of records; its free coordinates are "logits".
 
     Privacy:
         Post-processing: costs nothing.
@@ -86,10 +86,10 @@ def normal_model(released: Released, prior: Prior = 1.0) -> Callable[[], None]:
 
 
 def check_normal(released: Released) -> None:
-    """Check that `normal_posterior` is for releases of this kind.
+    """Check that `normal_posterior` suits a release.
 
     Raises:
-        ValueError: if it is not, with the reason.
+        ValueError: if it does not, with the reason.
     """
     law_of(released)
     released.counted  # noqa: B018  (raises)
@@ -112,24 +112,24 @@ def normal_posterior(
 ) -> ChainPosterior:
     """The posterior of `normal_model`, by NUTS: for large n and few joint states.
 
-    A gradient costs the number of joint states times the square of that of released
-    numbers. The approximation is not removed by longer chains; what they say of
-    themselves is in `diagnostics` and `reports["divergences"]`.
+    A gradient costs of the order of k m² operations for k joint states and m released
+    numbers. Longer chains do not reduce the error of the normal approximation. See
+    `diagnostics` and `reports["divergences"]` for the convergence of the chains.
 
     Args:
-        key: typed.
-        released: noisy counts or coefficients for a network. Several along leading axes
-            go under `vmap`.
-        prior: Dirichlet parameter of every cell, > 0; or, by variable, of each.
-        chains: how many, run side by side, from dispersed starts.
-        warmup: draws of each chain for adaptation, left out.
-        samples: draws of each chain.
+        key: typed JAX key.
+        released: noisy counts or coefficients for a network. Releases stacked along
+            leading axes need `vmap`.
+        prior: Dirichlet parameter of every cell, > 0; or a table for each variable.
+        chains: number of chains, run in parallel, from dispersed starts.
+        warmup: number of discarded draws of each chain, for adaptation.
+        samples: number of draws kept of each chain.
 
     Privacy:
         Post-processing: costs nothing, and may be repeated with other priors.
 
     Raises:
-        ValueError: if an argument is out of its range, or as `normal_model` does.
+        ValueError: if an argument is out of its range, or as for `normal_model`.
 
     Reference:
         Hoffman & Gelman (JMLR 2014), for NUTS.
@@ -155,7 +155,7 @@ def _run(
     warmup: int,
     samples: int,
 ) -> tuple[dict[str, Array], Array, Array]:
-    """One program: warm-up and draws of all chains."""
+    """Run warm-up and draws of all chains in one compiled program."""
     tables = zip(released.net.names, released.net.layout.split(prior), strict=True)
     model = normal_model(released, dict(tables))
 
@@ -174,27 +174,27 @@ def _run(
 
 
 def _contributions(statistic: TableStatistic, states: np.ndarray) -> np.ndarray:
-    """The statistic of one record of each state: constants of the model."""
+    """The statistic of one record of each state, as constants of the model."""
     with jax.ensure_compile_time_eval():
         measure = jax.jit(lambda record: statistic.measure(record[None]))
         return np.asarray(jax.vmap(measure)(states), np.float32)
 
 
 def _moments(parts: Array, p: Array, n: Array) -> tuple[Array, Array]:
-    """Mean and covariance of the statistic of n records, given the states' law."""
+    """Mean and covariance of the statistic of n records, given the states' p."""
     mean = jnp.matmul(p, parts, precision="highest")
     offsets = parts - mean[None]
     spread = jnp.matmul(offsets.T * p[None], offsets, precision="highest")
-    # Rounding may leave it indefinite by about this much.
+    # Rounding errors may make the covariance indefinite by about `least`.
     least = 8 * jnp.finfo(p.dtype).eps * jnp.trace(spread)
     return n * mean, n * (spread + least * jnp.eye(len(mean), dtype=p.dtype))
 
 
 def _log_tables(concentration: Array, layout: TableLayout) -> Array:
-    """Logs of Dirichlet rows, by their log-ratios to the last cell of each row.
+    r"""Logs of Dirichlet rows, from their log-ratios to the last cell of each row.
 
-    The density of the log-ratios is proportional to the product of all probabilities,
-    each to the power of its concentration: the Jacobian adds 1 to the usual powers.
+    The density of the log-ratios is proportional to $\prod_k \theta_k^{\alpha_k}$: the
+    Jacobian adds 1 to the powers $\alpha_k - 1$.
     """
     free = np.flatnonzero(np.diff(layout.rows, append=-1) == 0)
     real = dist.ImproperUniform(dist.constraints.real_vector, (), (len(free),))
@@ -208,7 +208,7 @@ def _log_tables(concentration: Array, layout: TableLayout) -> Array:
 
 
 def _number_of_records(released: Released) -> Array:
-    """Public; or with a flat prior, as a multiple of what the release suggests."""
+    """The public n; or n with a flat prior, as a multiple of an estimate."""
     if released.adjacency != ADD_REMOVE:
         n = jnp.asarray(released.n, float)
         numpyro.deterministic("n", n)
@@ -226,10 +226,10 @@ def _number_of_records(released: Released) -> Array:
 def _log_normal(
     residual: Float[Array, " m"], covariance: Float[Array, "m m"]
 ) -> Float[Array, ""]:
-    """Log-density of a centred normal vector, of a covariance well above singular.
+    """Log-density of a centred normal vector with a well-conditioned covariance.
 
-    With its gradient from one inverse: batched triangular solves, which the usual
-    gradient makes, take tens of times as long on a CPU as the short loop here.
+    The gradient needs only the inverse. The default gradient uses batched triangular
+    solves, which on a CPU take tens of times as long as the loop of `_invert`.
     """
     inverse, log_determinant = _invert(covariance)
     return _log_density(residual, inverse @ residual, log_determinant)
@@ -251,7 +251,7 @@ def _log_density(residual: Array, weights: Array, log_determinant: Array) -> Arr
 
 
 def _invert(matrix: Array) -> tuple[Array, Array]:
-    """Inverse and log-determinant, by sweeping one row after the other."""
+    """Inverse and log-determinant, by the sweep operator on each row in turn."""
 
     def sweep(k, carry):
         matrix, log_determinant = carry

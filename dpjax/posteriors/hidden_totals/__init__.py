@@ -1,1 +1,1 @@
-"""Chains over the hidden totals of exponential families."""
+"""Markov chains over the hidden totals of exponential families."""

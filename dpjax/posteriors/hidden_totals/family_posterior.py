@@ -1,7 +1,7 @@
 """Noise-aware posteriors of exponential families.
 
 Markov chains draw the hidden exact total, with the parameters integrated out. The
-posterior is a mixture of conjugate ones, one for each drawn total.
+posterior is a mixture of conjugate posteriors, one for each drawn total.
 """
 
 __all__ = ["NoiseAwareFamilyPosterior", "family_posterior"]
@@ -36,24 +36,24 @@ from dpjax.posteriors.hidden_totals.total_walk import infer
 from dpjax.posteriors.priors import updated_prior
 from dpjax.releases.released import Released
 
-_MOST_COMPONENTS = 1000  # of the mixtures whose quantiles are searched for
+_MOST_COMPONENTS = 1000  # most components of a mixture, for its quantiles
 
 
 class NoiseAwareFamilyPosterior(FamilyPosterior):
-    """The law of a family's parameters given noisy sufficient statistics.
+    """The posterior of a family's parameters given noisy sufficient statistics.
 
-    A mixture of conjugate posteriors, one for each drawn total. Its summaries are more
-    precise than those of draws of the parameters, which `sample` makes.
+    The posterior is a mixture of conjugate posteriors, one for each drawn total. The
+    summaries of this mixture are more precise than summaries of draws from `sample`.
 
     Args:
         family: the exponential family; static.
         released: the noisy statistics.
         prior: conjugate parameters.
-        parameters: those of the conjugate posterior of every drawn total, with chains
-            and draws on the first axes.
+        parameters: parameters of the conjugate posterior for every drawn total; the
+            first axes are chains and draws.
         totals: drawn totals of the statistic, in natural units, (chains, draws, m).
         n: drawn numbers of records, (chains, draws).
-        accepted: share of accepted steps by chain and kind of step.
+        accepted: share of accepted steps, by chain and kind of step.
         warmup: discarded sweeps of each chain; static.
 
     Privacy:
@@ -71,15 +71,15 @@ class NoiseAwareFamilyPosterior(FamilyPosterior):
 
     @property
     def method(self) -> str:
-        """Metropolis chains over hidden totals."""
+        """Name of the method in `METHODS`."""
         return "hidden-totals"
 
     def mean(self) -> Values:
-        """Expected parameters."""
+        """Posterior mean of every parameter."""
         return jax.tree.map(_average, _moments(self.family, self.parameters)[0])
 
     def variance(self) -> Values:
-        """Variance of every parameter: expected conditional one, plus that of means."""
+        """Marginal variance of every parameter, by the law of total variance."""
         between, within = _moments(self.family, self.parameters)
 
         def total(between, within):
@@ -88,9 +88,9 @@ class NoiseAwareFamilyPosterior(FamilyPosterior):
         return jax.tree.map(total, between, within)
 
     def quantile(self, q: float) -> HostArray | dict[str, HostArray]:
-        """The q-quantile of every parameter on its own, for q between 0 and 1.
+        """The q-quantile of every parameter's marginal posterior, on the host.
 
-        Of a covariance, of each "variance", as of the conjugate posterior. On the host.
+        For a covariance matrix, the result has only the quantiles of each "variance".
 
         Raises:
             ValueError: if `q` is not between 0 and 1.
@@ -101,7 +101,7 @@ class NoiseAwareFamilyPosterior(FamilyPosterior):
         return values.get("", values)
 
     def sample(self, key: Key, shape: tuple[int, ...] = ()) -> Values:
-        """Fresh draws of the parameters, each given one of the drawn totals."""
+        """Independent draws of the parameters, each given a random drawn total."""
         typed_key(key=key)
         key_total, key_law = jr.split(key)
         size = int(np.prod(shape, dtype=int))
@@ -115,16 +115,16 @@ class NoiseAwareFamilyPosterior(FamilyPosterior):
         return jax.tree.map(lambda x: x.reshape(shape + x.shape[1:]), values)
 
     def log_prob(self, values: Values) -> Array:
-        """Log-density of the mixture at parameters as `mean` returns them."""
+        """Log-density of the mixture at `values`: parameters, as returned by `mean`."""
         each = self._each(lambda law: law.log_prob(values))
         return logsumexp(each, axis=(0, 1)) - np.log(self.n.size)
 
     def diagnostics(self) -> dict[str, Any]:
         """Convergence of the chains: split "r_hat" (near 1) and "effective" draws.
 
-        Both are of the conditional expectations that `mean` averages, by parameter;
-        "accepted" is the smallest share of accepted steps of any kind. NumPyro computes
-        them on the host, and needs JAX's default promotion of types.
+        Both are computed by parameter, from the conditional expectations that `mean`
+        averages. "accepted" is the smallest share of accepted steps over all kinds.
+        NumPyro computes on the host, and needs JAX's default type promotion.
         """
         means = jax.tree.map(np.asarray, _moments(self.family, self.parameters)[0])
         return {
@@ -137,19 +137,19 @@ class NoiseAwareFamilyPosterior(FamilyPosterior):
         """Expected targets of a regression.
 
         Raises:
-            ValueError: if the family is another one.
+            ValueError: if the family is not a regression.
         """
         return _average(self._each(lambda law: law.predict(features)))
 
     def interval(
         self, features: Real[ArrayLike, "n f"], level: float = 0.95
     ) -> tuple[HostArray, HostArray]:
-        """Ends of the central interval of a new target; on the host.
+        """Ends of the central prediction interval of a new target; on the host.
 
         At most 1000 of the drawn totals are used.
 
         Raises:
-            ValueError: if `level` is not between 0 and 1, or the family is no
+            ValueError: if `level` is not between 0 and 1, or the family is not a
                 regression.
         """
         probability(level=level)
@@ -168,9 +168,9 @@ class NoiseAwareFamilyPosterior(FamilyPosterior):
     ) -> "NoiseAwareFamilyPosterior":
         """The posterior from the same release and more records.
 
-        Their statistics are added to the prior, and as many chains and sweeps run
-        again, because the records change the law of the hidden total. Without a key
-        they take a fixed one, as `dpjax.posterior` does.
+        The statistics of the records are added to the prior. As this changes the law of
+        the hidden total, chains of the same number and length run again, with a fixed
+        key if `key` is None.
         """
         key = study_key(0) if key is None else key
         prior = updated_prior(self.released, self.prior, records)
@@ -180,11 +180,11 @@ class NoiseAwareFamilyPosterior(FamilyPosterior):
 
     @property
     def _rows(self) -> Any:
-        """Conjugate parameters with all draws on one axis."""
+        """Conjugate parameters, with chains and draws on one axis."""
         return jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), self.parameters)
 
     def _each(self, ask: Callable[[ConjugatePosterior], Any]) -> Any:
-        """Answers of every conjugate posterior, (chains, draws, …)."""
+        """The value of `ask` for every conjugate posterior: (chains, draws, …)."""
         answer = jax.vmap(jax.vmap(lambda row: ask(self.family.posterior(row))))
         return answer(self.parameters)
 
@@ -200,25 +200,25 @@ def family_posterior(
 ) -> NoiseAwareFamilyPosterior:
     """The posterior of a family's parameters, given noisy sufficient statistics.
 
-    The exact total t is hidden: each chain walks over t (and n, with a flat prior,
-    where that is private) by Metropolis steps with target p(t) p(release | t). p(t) is
-    the exact law of a total under the conjugate prior, not a normal approximation; for
-    a regression it is exact given the features, whose second moments have a weak
-    normal-Wishart law. Totals that no records within the bounds have are never visited.
+    The exact total t is hidden: each chain draws t (and a private n, with a flat prior)
+    by Metropolis steps with target p(t) p(release | t). p(t) is the exact law of a
+    total under the conjugate prior, not a normal approximation. For a regression, p(t)
+    is exact given the features, whose second moments have a weak normal-Wishart law.
+    Totals that are impossible for records within the bounds have probability 0.
 
-    It assumes, as the conjugate posterior does, that records follow the family, that
-    few are clipped to the bounds (which moves the total whatever the noise), and that
-    rounding to the grid, by at most half a unit per record, is small beside the noise.
+    The method assumes that records follow the family, that few records are clipped to
+    the bounds (clipping moves the total, with or without noise), and that rounding to
+    the grid, by at most half a unit for each record, is small relative to the noise.
     Counts are whole; n of a Poisson release under add-remove may be any real number.
 
     Args:
-        key: typed.
-        released: of `dpjax.statistics.Sufficient`, by a mechanism with a law for its
-            output. Stacked releases: `vmap` over them.
+        key: typed JAX key.
+        released: a release of `dpjax.statistics.Sufficient`, by a mechanism with a law
+            for its output. Stacked releases need `vmap`.
         prior: the family's conjugate parameters; None: `family.vague_prior()`.
-        chains: number of independent walks.
-        warmup: discarded sweeps of each walk, which fit the lengths of steps.
-        draws: sweeps of each walk that are kept.
+        chains: number of independent chains.
+        warmup: number of discarded sweeps of each chain, which fit the step lengths.
+        draws: number of sweeps kept of each chain.
 
     Privacy:
         Post-processing: costs nothing more, and may be repeated with other priors.
@@ -226,13 +226,13 @@ def family_posterior(
     Raises:
         ValueError: if the mechanism has no law for its output, the release is not of an
             exponential family with a law for its total, the prior is of another family
-            or not positive, n is too small for that law (columns + 1 where products
+            or not positive, n is smaller than that law needs (columns + 1 if products
             are summed), or a number of chains or sweeps is not positive.
 
     Reference:
-        Bernstein & Sheldon (NeurIPS 2018 and 2019) for the question, and for Gibbs
-        sampling over hidden statistics under a normal approximation, which this
-        replaces by the exact law.
+        Bernstein & Sheldon (NeurIPS 2018 and 2019) for the problem, and for Gibbs
+        sampling of hidden statistics under a normal approximation, instead of which
+        the exact law is used here.
     """
     typed_key(key=key)
     whole(1, chains=chains, warmup=warmup, draws=draws)
@@ -242,9 +242,9 @@ def family_posterior(
 
 @partial(jax.jit, static_argnames="family")
 def _moments(family: Family, parameters: Any) -> tuple[Any, Any]:
-    """Mean and variance of every conjugate posterior, (chains, draws, …).
+    """Mean and variance of every conjugate posterior: (chains, draws, …).
 
-    In one program: operations one by one would take as long to compile as the walk.
+    Compiled as one program, because separate operations take longer to compile.
     """
 
     def moments(parameters):

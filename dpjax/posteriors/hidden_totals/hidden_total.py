@@ -1,7 +1,7 @@
 """The exact total behind a release: its law, and Metropolis steps between its values.
 
-A step changes one measured number, or, of counts that sum to n, moves some from one
-level to another. A family may have further ones, which keep to what is possible.
+A step changes one measured number. If counts sum to a public n, a step moves records
+from one level to another. A family may define further steps, maps of possible totals.
 """
 
 __all__ = ["HiddenTotal", "nearest"]
@@ -24,18 +24,17 @@ _Scalar = Float[Array, ""]
 
 
 class HiddenTotal(eqx.Module):
-    """The exact statistic of records whose noisy statistic is known.
+    """The law of the exact statistic behind a release, p(total) p(release | total).
 
-    Its law is p(total) p(release | total), the parameters integrated out. It needs no
-    more of the mechanism than `log_prob`.
+    The parameters are integrated out. Of the mechanism, only `log_prob` is used.
 
     Args:
-        noisy: what was released, as floats.
-        mechanism: with a law for its output.
-        n: number of records, where it is public.
-        prior: conjugate parameters, arrays.
-        statistic: of an exponential family; static.
-        family: that family; static.
+        noisy: released numbers, as floats.
+        mechanism: a mechanism with a law for its output.
+        n: number of records; None if it is private.
+        prior: conjugate parameters, as arrays.
+        statistic: statistic of an exponential family; static.
+        family: the exponential family; static.
     """
 
     noisy: _Exact
@@ -57,7 +56,7 @@ class HiddenTotal(eqx.Module):
         return scaled * self.statistic.steps
 
     def log_density(self, exact: _Exact) -> _Scalar:
-        """Up to a constant; minus infinity where no records have this total."""
+        """Log-density up to a constant; minus infinity for impossible totals."""
         total, n = self.decode(exact)
         in_units = exact / self.statistic.steps
         slack = 1 + 4 * float(jnp.finfo(exact.dtype).eps)
@@ -68,18 +67,18 @@ class HiddenTotal(eqx.Module):
         return jnp.where(possible, law + noise, -jnp.inf)
 
     def noise_scale(self) -> _Exact:
-        """Distance over which the noise of each number becomes e times less likely."""
+        """Distance over which the density of the noise falls by a factor of e."""
         here = self.mechanism.log_prob(self.noisy, self.noisy)
         return 1 / (here - self.mechanism.log_prob(self.noisy, self.noisy + 1))
 
     @property
     def kinds(self) -> int:
-        """Number of kinds of steps: numbers measured, then maps of the family."""
+        """Number of kinds of steps: measured numbers, then maps of the family."""
         return self.statistic.length + self.family.maps
 
     @property
     def paired(self) -> bool:
-        """Whether counts sum to a public n, so that steps change two at once."""
+        """Whether counts sum to a public n, so that steps change two counts."""
         public = self.statistic.adjacency == REPLACE_ONE
         return self.family.complement is None and public
 
@@ -88,7 +87,7 @@ class HiddenTotal(eqx.Module):
         """Lattice step of each measured number; 0 if it is treated as continuous.
 
         The number that measures n (see `Sufficient`) is on a lattice only if the
-        total's lattice is of whole units.
+        lattice of the total consists of whole units.
         """
         lattice, units = self.family.lattice, self.statistic.steps
         spacing = np.zeros(self.statistic.length)
@@ -98,7 +97,7 @@ class HiddenTotal(eqx.Module):
         return spacing
 
     def along(self, kind: Int[Array, ""], shift: Int[Array, ""]) -> _Exact:
-        """The direction in which a step of this kind goes, if it is no map."""
+        """Direction of a step of this kind, for kinds that are not maps."""
         places = jnp.arange(self.statistic.length)
         direction = (places == kind).astype(float)
         if not self.paired:
@@ -112,8 +111,8 @@ class HiddenTotal(eqx.Module):
         """The statistic under a map of the family, and the log of the map's Jacobian.
 
         Args:
-            kind: a kind of step, beyond those of measured numbers.
-            amount: how far the map is from the identity.
+            kind: a kind of step that is a map.
+            amount: distance of the map from the identity.
             exact: the statistic.
         """
         n = self.decode(exact)[1]
@@ -123,7 +122,7 @@ class HiddenTotal(eqx.Module):
         return self.encode(scaled, n), volume
 
     def start(self, share: _Scalar) -> _Exact:
-        """A possible statistic: the release, moved by a share towards the middle."""
+        """A possible statistic: the release, moved by `share` towards the middle."""
         family = self.family
         total, n = family.project(*self.decode(self.noisy))
         if self.statistic.adjacency != REPLACE_ONE:
@@ -134,7 +133,7 @@ class HiddenTotal(eqx.Module):
         exact = self.encode(mixed, n)
         if not self.paired:
             return nearest(exact, jnp.asarray(self.spacing))
-        # Round all down; then round those up that lost most
+        # Round all down, then round up those with the largest losses
         step = self.spacing[0]
         low = jnp.floor(exact / step)
         missing = jnp.round(jnp.sum(exact / step - low))
@@ -143,6 +142,6 @@ class HiddenTotal(eqx.Module):
 
 
 def nearest(values: Float[Array, "*s"], spacing: Float[Array, "*s"]) -> Array:
-    """The nearest multiples of `spacing`; values as they are where that is 0."""
+    """The nearest multiples of `spacing`; unchanged values where `spacing` is 0."""
     step = jnp.where(spacing > 0, spacing, 1)
     return jnp.where(spacing > 0, jnp.round(values / step) * step, values)

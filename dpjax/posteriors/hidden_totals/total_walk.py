@@ -1,6 +1,6 @@
-"""Metropolis walks over the exact statistics behind a release.
+"""Metropolis chains over the exact statistics behind a release.
 
-Their target integrates the parameters out; given a total these are conjugate.
+The parameters are integrated out; given a total, their law is conjugate.
 """
 
 __all__ = ["check_family", "infer"]
@@ -22,7 +22,7 @@ from dpjax.posteriors.laws import law_of
 from dpjax.releases.released import Released
 from dpjax.statistics import FamilyStatistic
 
-_WANTED = 0.44  # of one-dimensional steps that are accepted
+_WANTED = 0.44  # accepted share of one-dimensional steps
 _Exact = Float[Array, " m"]
 _Scalar = Float[Array, ""]
 
@@ -30,12 +30,9 @@ _Scalar = Float[Array, ""]
 def infer(
     key: Key, released: Released, prior: Any, chains: int, warmup: int, draws: int
 ) -> tuple[Family, Any, tuple[Any, Array, Array, Array]]:
-    """The family, its prior as arrays, and what was drawn.
+    """The family, its prior as arrays, and the draws of all chains.
 
-    That is the fields of `NoiseAwareFamilyPosterior` from `parameters` on.
-
-    Raises:
-        ValueError: see `dpjax.posteriors.family_posterior`.
+    The draws are the fields of `NoiseAwareFamilyPosterior` from `parameters` on.
     """
     statistic, family = check_family(released)
     prior = family.vague_prior() if prior is None else prior
@@ -47,10 +44,10 @@ def infer(
 
 
 def check_family(released: Released) -> tuple[FamilyStatistic, FamilyWithLaw]:
-    """The statistic of a release that `family_posterior` is for, and its family.
+    """The statistic and the family of a release, if `family_posterior` suits it.
 
     Raises:
-        ValueError: if it is not, with the reason.
+        ValueError: if it does not, with the reason.
     """
     law_of(released)
     statistic = released.statistic
@@ -69,7 +66,7 @@ def check_family(released: Released) -> tuple[FamilyStatistic, FamilyWithLaw]:
 
 
 def _check_number(released: Released, fewest: int) -> None:
-    """Where n is public and not traced."""
+    """Refuse too small an n, if n is public and not traced."""
     try:
         n = np.inf if released.n is None else np.asarray(released.n)
     except jax.errors.TracerArrayConversionError:
@@ -85,7 +82,7 @@ def _check_number(released: Released, fewest: int) -> None:
 def _all_walks(
     key: Key, hidden: HiddenTotal, chains: int, warmup: int, draws: int
 ) -> tuple[Any, Array, Array, Array]:
-    """All chains in one program, each from another distance to the release."""
+    """Run all chains in one program, from starts at different distances."""
 
     def chain(key, share):
         return _walk(key, hidden, share, warmup, draws)
@@ -108,7 +105,7 @@ class _State(NamedTuple):
 def _walk(
     key: Key, hidden: HiddenTotal, share: _Scalar, warmup: int, draws: int
 ) -> tuple[Float[Array, "draws m"], Float[Array, " draws"], Float[Array, " kinds"]]:
-    """One chain: totals, numbers of records, and the share accepted by kind of step.
+    """Run a chain: totals, numbers of records, and accepted shares by kind of step.
 
     Step lengths are fitted in the warm-up, then fixed. A sweep tries every kind of step
     once, in a fixed order.
@@ -124,7 +121,7 @@ def _walk(
         state = state._replace(lengths=state.lengths * jnp.exp(change))
         return (key, state), (*hidden.decode(state.exact), accepted)
 
-    # One scan, so that there is one program: no gain once the warm-up is over
+    # One scan, so that there is one program; gains are 0 after the warm-up
     index = jnp.arange(warmup + draws).astype(float)
     gains = jnp.where(index < warmup, (1 + index / 10) ** -0.6, 0)
     _, seen = jax.lax.scan(sweep, (key, state), gains)
@@ -133,7 +130,7 @@ def _walk(
 
 
 def _first_lengths(hidden: HiddenTotal) -> Float[Array, " kinds"]:
-    """Noise scales; for maps, relative to the largest possible number."""
+    """Initial step lengths: noise scales; for maps, a ratio to the largest number."""
     scale = hidden.noise_scale()
     n = hidden.decode(hidden.noisy)[1]
     whole = hidden.statistic.steps * jnp.maximum(n, 1)
@@ -144,8 +141,7 @@ def _first_lengths(hidden: HiddenTotal) -> Float[Array, " kinds"]:
 
 
 def _sweep(key: Key, hidden: HiddenTotal, state: _State) -> tuple[_State, Any]:
-    """Every kind of step once."""
-    # One draw site, for each is a second of compilation; the last row is for `shift`
+    # One call draws all, since each call costs compilation; the last row is for `shift`
     uniforms = jr.uniform(key, (hidden.kinds + 1, 3), minval=1e-7)
     partners = max(hidden.statistic.length - 1, 1)
     shift = 1 + jnp.floor(uniforms[-1, 0] * partners).astype(int)
@@ -177,10 +173,10 @@ def _propose(
     shift: Int[Array, ""],
     uniform: Float[Array, "3"],
 ) -> tuple[_Exact, _Scalar, Array]:
-    """Another statistic, a term of the log-ratio, and whether it is a random walk.
+    """A proposed statistic, its Hastings correction, and whether it is a random walk.
 
-    Half of the proposals of a number are not random-walk steps but the release plus
-    fresh noise: where the prior is weak that is nearly a draw from the posterior.
+    Half of the proposals for a number are the release plus new noise, instead of random
+    walk steps. For a weak prior, such a proposal is nearly a draw from the posterior.
     """
     half = uniform[0] - 0.5
     variate = -jnp.sign(half) * jnp.log1p(-2 * jnp.abs(half))
@@ -208,7 +204,7 @@ def _propose(
 
 
 def _log_fresh(noise: _Scalar, scale: _Scalar, spacing: _Scalar) -> _Scalar:
-    """Log-probability of Laplace noise, rounded to the spacing; up to a constant."""
+    """Log-probability of Laplace noise rounded to `spacing`, up to a constant."""
     half = spacing / (2 * scale)
     none = jnp.log(-jnp.expm1(-half))
     some = -jnp.abs(noise) / scale + half + jnp.log(-jnp.expm1(-2 * half)) - np.log(2)
