@@ -49,10 +49,7 @@ def tilt(precision: Vector, pull: Vector, amount: Scalar) -> Tilted:
 
 
 def to_fill(precision: Vector, pull: Vector) -> Tilted:
-    """Apply the least tilt at which the expected squared norm is at most 1.
-
-    It is the best tilt for proposals.
-    """
+    """Apply the least tilt with expected squared norm at most 1: best for proposals."""
     zero = jnp.zeros(())
 
     def outside(amount):
@@ -76,7 +73,7 @@ def saddle(precision: Vector, pull: Vector) -> Tilted:
 
 
 def _most(pull: Vector) -> Scalar:
-    """An upper bound of both tilts above."""
+    """An upper bound of the tilts of `to_fill` and `saddle`."""
     return pull.shape[0] + 2 + jnp.sqrt((pull * pull).sum())
 
 
@@ -113,7 +110,7 @@ def moments(precision: Vector, pull: Vector, basis: Array, centre: Vector) -> Mo
 
 
 def _integrand(law: Tilted) -> tuple[Contour, Complex[Array, " n"]]:
-    """A path of tilts, and the log-transform on it relative to the saddle point.
+    """A path of tilts, and the log-transform on the path relative to the saddle point.
 
     Linear terms are combined before they can cancel.
     """

@@ -48,8 +48,8 @@ def times(matrix: Matrix, vector: Vector) -> Vector:
 class BallProposal(NamedTuple):
     """The tilted Gaussian in the eigenbasis, and which coordinate is replaced.
 
-    The squared coordinates and a remainder sum to the squared radius. One of them is
-    replaced, so that the sum holds.
+    The squared coordinates and a remainder must sum to the squared radius. One of these
+    terms is replaced by the value that gives this sum.
     """
 
     mean: Vector
@@ -64,8 +64,8 @@ class BallProposal(NamedTuple):
 def proposal(rotated: Rotated) -> BallProposal:
     """Choose the proposal that is accepted more often.
 
-    Choosing any square accepts more often than replacing the remainder alone by the
-    factor tilt / (sum of the unnormalised probabilities).
+    The acceptance probability with any replaced term is that with only the remainder
+    replaced, times tilt / (sum of the unnormalised probabilities).
     """
     law = to_fill(rotated.precision, rotated.pull)
     spread = 1 / jnp.sqrt(law.precision)
@@ -93,7 +93,7 @@ def _log_weighted(point: Array, signal: Array) -> Array:
 def draw(
     key: RandomKey, laws: BallProposal
 ) -> tuple[Float[Array, "lanes d"], Bool[Array, " lanes"]]:
-    """Draw a proposal for each lane (the first axis of `laws`), and its acceptance."""
+    """Draw a proposal for each lane (first axis of `laws`), and decide acceptance."""
     key_point, key_missing, key_entry, key_sign, key_luck = jr.split(key, 5)
     lanes, size = laws.mean.shape
     point = laws.mean + laws.spread * jr.normal(key_point, (lanes, size))
@@ -112,7 +112,7 @@ def draw(
 
 
 def _entry(key: RandomKey, laws: BallProposal) -> Array:
-    """Draw the coordinate to replace in each lane; d is the remainder."""
+    """Draw the coordinate to replace in each lane; index d is the remainder."""
     lanes, size = laws.mean.shape
     pick = jr.uniform(key, (lanes,)) * laws.replaced[:, -1]
     entry = (laws.replaced <= pick[:, None]).sum(1)

@@ -29,7 +29,7 @@ class _OneParameter:
         return (getattr(self, self.parameter),), ((self.parameter,), {})
 
     def eq(self, other: object, static: bool = False) -> Any:
-        """Whether the other one has the same type and an equal parameter."""
+        """Whether `other` has the same type and an equal parameter."""
         if type(self) is not type(other):
             return False
         ours, theirs = (getattr(x, self.parameter) for x in (self, other))
@@ -77,7 +77,7 @@ class Ball(_OneParameter, constraints.Constraint):
         return norm <= jnp.asarray(self.radius, x.dtype) * slack
 
     def feasible_like(self, prototype: Vectors) -> Vectors:
-        """The centre."""
+        """The centre of the ball."""
         return jnp.zeros_like(prototype)
 
 

@@ -35,7 +35,7 @@ _NODES, _WEIGHTS = legendre.leggauss(48)
 
 
 def negligible() -> float:
-    """How far below its maximum the log of a function is treated as minus infinity."""
+    """Distance below its maximum at which a log-density counts as minus infinity."""
     return float(4 - np.log(jnp.finfo(float).eps))
 
 
@@ -46,7 +46,7 @@ def bisect(
     steps: int,
     middle: Callable[[Reals, Reals], Reals] = lambda low, high: (low + high) / 2,
 ) -> Reals:
-    """The upper end of the bracket in which `is_below` turns false, after `steps`."""
+    """Bisect for where `is_below` turns false; return the upper end of the bracket."""
 
     def halve(_, bracket):
         low, high = bracket
@@ -58,9 +58,9 @@ def bisect(
 
 
 def reach(log_density: Callable[[Reals], Reals], bound: Reals) -> Reals:
-    """Where a decreasing function of h >= 0 with value 0 at 0 becomes negligible.
+    """The h >= 0 where a decreasing log-density with maximum 0 becomes negligible.
 
-    At most `bound`. The result is not differentiable, as the nodes are arbitrary.
+    It is at most `bound`, and not differentiable, as the nodes are arbitrary.
     """
     bound = lax.stop_gradient(bound)
 

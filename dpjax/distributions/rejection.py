@@ -1,6 +1,6 @@
 """Batched rejection sampling, and an envelope for log-concave densities.
 
-Each element of a batch, a lane, is proposed for until it accepts, without a limit.
+In each element of a batch (a lane), proposals are drawn until one is accepted.
 """
 
 __all__ = [
@@ -27,7 +27,7 @@ Reals = Float[Array, "..."]
 Function = Callable[[Array], Array]
 Parameters = PyTree[Array]
 
-_MANY = 1024  # lanes from which gathering the waiting ones is faster
+_MANY = 1024  # from this number of lanes on, gathering the waiting lanes is faster
 _GATHERED = 8  # the last 1/8 of the lanes is gathered
 _PASSES, _GROUP = 2, 64  # of `each_until_accepted`
 
@@ -41,9 +41,9 @@ def until_accepted(
     *,
     gather: bool = True,
 ) -> Float[Array, "lanes ..."]:
-    """Propose in every lane until it accepts; return NaN in lanes that are not valid.
+    """Propose in every lane until acceptance; return NaN in lanes that are not valid.
 
-    Once few lanes wait, they are gathered, and proposals are drawn for them alone.
+    Once few lanes wait, these are gathered, and proposals are drawn only for them.
 
     Args:
         key: split in every pass.
@@ -52,7 +52,7 @@ def until_accepted(
         parameters: arrays with lanes on the first axis.
         valid: lanes to draw for.
         event_shape: shape of one proposal.
-        gather: False if this is a step of another rejection sampler.
+        gather: whether to gather; False inside another rejection sampler.
     """
     key_all, key_few = jr.split(key)
     lanes = valid.shape[0]
@@ -99,7 +99,7 @@ def each_until_accepted(
 
     def pass_over_groups(state):
         step, value, waiting = state
-        # Past the end if no lane of the group waits: its proposal is not used.
+        # The index is past the end if no lane waits: then the proposal is not used.
         first = jnp.where(waiting, place, _GROUP).min(axis=1, keepdims=True)
         take = partial(jnp.take_along_axis, indices=first, axis=1, mode="clip")
         some = jax.tree.map(lambda leaf: take(leaf)[:, 0], in_groups)
@@ -119,7 +119,7 @@ def _while_more_wait(
     waiting: Bool[Array, " lanes"],
     few: int,
 ) -> tuple[Array, Bool[Array, " lanes"]]:
-    """Passes over all lanes until at most `few` still wait."""
+    """Repeat passes over all lanes until at most `few` lanes wait."""
 
     def one_pass(state):
         key, value, waiting = state
@@ -187,7 +187,7 @@ def build_hat(
 def _tail(
     log_density: Function, slope: Function, end: Reals, width: Reals
 ) -> tuple[Reals, Reals, Reals, Reals]:
-    """Where the tangent right of the maximum meets 0, its slope, share and mass."""
+    """Where the right tangent meets 0, its slope, and share and mass of the tail."""
     point = jnp.minimum(width, end)
     fall = -slope(point)
     falls = fall > 0
@@ -201,9 +201,9 @@ def _tail(
 def propose(
     key: RandomKey, hat: Hat
 ) -> tuple[Float[Array, "*shape"], Float[Array, "*shape"]]:
-    """Draw points uniformly under the envelope: their place and log-height.
+    """Draw points uniformly under the envelope; return places and log-heights.
 
-    Points that are not above the density are draws from it.
+    The places of points that are not above the density are draws from the density.
     """
     shape = hat.left.shape
     piece, place, luck = jr.uniform(key, (3, *shape))  # one call compiles faster

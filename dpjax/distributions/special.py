@@ -22,7 +22,7 @@ from jaxtyping import Array, ArrayLike, Bool, Float, Inexact, PyTree, Real
 
 
 def _terms() -> int:
-    """Number of terms for full precision of the series below."""
+    """Number of terms at which the series below have full precision."""
     return 8 if jnp.finfo(float).bits == 32 else 16
 
 
@@ -89,7 +89,7 @@ def as_complex(tree: PyTree[Array]) -> PyTree[Array]:
 def over_batches(function: Callable, *ranks: int) -> Callable:
     """Vectorise a function of arrays of these ranks over leading batch axes.
 
-    Unlike `jnp.vectorize`, it broadcasts them under strict rank promotion too.
+    Unlike `jnp.vectorize`, it broadcasts batch axes under strict rank promotion too.
     """
 
     def mapped(*arrays):

@@ -48,8 +48,8 @@ def log_sum_density(
         laws: distributions of the entries, at a rate with expected sum near `spare`.
         grids: their quadratures.
         spare: the sum of the excesses over the bounds if the entries sum to 1.
-        tilts: zeros. The first derivative is minus each excess's expectation given the
-            sum, relative to its unconditional mean; the second is its variance.
+        tilts: zeros. The first derivative is the mean of each excess minus its mean
+            given the sum; the second derivative is the covariance given the sum.
     """
     contour = _contour(spare, grids.variance.sum())
     gap = as_complex(spare - grids.mean.sum())
@@ -64,8 +64,8 @@ def log_sum_density(
 def _contour(mean: Scalar, variance: Scalar) -> Contour:
     """A path for sums with this mean and variance, fixed under differentiation.
 
-    End and slope suit the gamma distribution with these moments: the slope is none for
-    a nearly normal one and 27 degrees for an exponential one.
+    End and slope suit the gamma distribution with these moments: the path is vertical
+    for a nearly normal one and leans by 27 degrees for an exponential one.
     """
     mean, spread = lax.stop_gradient((mean, jnp.sqrt(variance)))
     ratio = mean / spread

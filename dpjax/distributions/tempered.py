@@ -62,7 +62,7 @@ def tempered_posterior(
     """Sample a NumPyro model's tempered posterior by NUTS.
 
     Args:
-        key: typed.
+        key: typed JAX key.
         model: NumPyro model that observes the records.
         temperature: > 0; 1 gives the posterior itself.
         *args: arguments of the model.
@@ -115,7 +115,7 @@ def tempered_posterior(
 def tempered(
     model: Callable, temperature: Scalar, likelihood: Collection[str] | None = None
 ) -> Callable:
-    """Make a NumPyro model with the likelihood raised to the power 1 / temperature.
+    """Return the model with its likelihood raised to the power 1 / temperature.
 
     Arguments are those of `tempered_posterior`. The result suits any of NumPyro's
     inference algorithms.

@@ -24,7 +24,7 @@ _STEPS = 8  # the bracket shrinks quadratically
 
 
 class TiltedGamma(NamedTuple):
-    """Distribution of h = log(x / mode), x >= least having x^(shape-1) e^(-rate x).
+    """Law of h = log(x / mode); x >= least has density ∝ x^(shape-1) e^(-rate x).
 
     Log-densities of h are concave, with maximum 0 at h = 0.
     """
@@ -89,7 +89,7 @@ class TiltedGamma(NamedTuple):
 
 
 def tilted_gamma(shape: Reals, rate: Reals, least: Reals) -> TiltedGamma:
-    """The distribution with rate and mode fixed under differentiation."""
+    """Construct the law, with rate and mode fixed under differentiation."""
     fixed_shape, rate, fixed_least = lax.stop_gradient((shape, rate, least))
     inside = fixed_shape > rate * fixed_least
     mode = jnp.where(inside, fixed_shape / rate, fixed_least)

@@ -1,7 +1,7 @@
 """The Beta distribution truncated to an interval, accurate also where its mass is tiny.
 
-Computations use h, the logit minus that of the interval's most probable point. Every
-Beta density is log-concave in the logit, and no large logarithms are subtracted.
+Computations use h = logit(x) - logit(m), where m is the interval's most probable point.
+Beta densities are log-concave in the logit, and no large logarithms are subtracted.
 """
 
 __all__ = ["TruncatedBeta"]
@@ -51,10 +51,10 @@ class TruncatedBeta(Distribution):
         concentration1: $a$, > 0; tested from 0.5 to 1e6.
         concentration0: $b$, > 0; tested from 0.5 to 1e6.
         low: > 0.
-        high: between `low` and 1. All four broadcast.
+        high: between `low` and 1. All four parameters broadcast.
 
     Raises:
-        ValueError: if a parameter is outside its range. A traced one gives NaN.
+        ValueError: if a parameter is outside its range; if traced, the result is NaN.
 
     Privacy:
         A draw from this distribution as a posterior is the posterior sample of Foulds
@@ -96,7 +96,7 @@ class TruncatedBeta(Distribution):
 
     @constraints.dependent_property(is_discrete=False, event_dim=0)  # pyright: ignore[reportArgumentType]
     def support(self) -> constraints.Constraint:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """The interval."""
+        """The interval [`low`, `high`]."""
         return constraints.interval(self.low, self.high)
 
     def sample(self, key: Any, sample_shape: tuple[int, ...] = ()) -> Array:
@@ -109,12 +109,12 @@ class TruncatedBeta(Distribution):
 
     @property
     def mean(self) -> Array:
-        """Expected value."""
+        """Expected value of the truncated distribution."""
         return _summaries(*self._parameters())[1]
 
     @property
     def variance(self) -> Array:
-        """Variance."""
+        """Variance of the truncated distribution."""
         return _summaries(*self._parameters())[2]
 
     def _parameters(self) -> tuple[Array, Array, Array, Array]:

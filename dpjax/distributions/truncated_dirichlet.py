@@ -1,4 +1,4 @@
-"""The Dirichlet distribution, and the same truncated to entries above a bound."""
+"""The Dirichlet distribution, also truncated to entries above a bound."""
 
 __all__ = ["Dirichlet", "TruncatedDirichlet", "dirichlet_rows"]
 
@@ -42,10 +42,10 @@ class TruncatedDirichlet(Distribution):
 
     Draws are exact up to rounding wherever the mode lies. The entries are independent
     tilted gamma variables above the bound, given that they sum to 1. A proposal draws
-    all of them, replaces one by what the others leave, and is accepted with the
-    probability that corrects for this. As the shares $(x_j - \omega) / (1 - k\omega)$
-    sum to 1, the target is a mixture over the replaced entry j in which the replaced
-    entry's density is bounded. At least 15 % are accepted (k up to 40).
+    all entries, replaces one so that the sum is 1, and is accepted with the probability
+    that corrects for the replacement. As the shares $(x_j - \omega) / (1 - k\omega)$
+    sum to 1, the target is a mixture over the replaced entry j in which the density of
+    this entry is bounded. At least 15 % of proposals are accepted (k up to 40).
 
     The normaliser, `mean` and `variance` are inverse Laplace integrals (40 nodes) of
     the product of the entries' transforms (96 Gauss-Legendre nodes each). In float64
@@ -59,7 +59,7 @@ class TruncatedDirichlet(Distribution):
         least: $\omega$, between 0 and 1 / k; broadcasts against the preceding axes.
 
     Raises:
-        ValueError: if a parameter is outside its range. A traced one gives NaN.
+        ValueError: if a parameter is outside its range; if traced, the result is NaN.
 
     Privacy:
         A draw from this distribution as a posterior is the posterior sample of Foulds
@@ -120,7 +120,7 @@ class TruncatedDirichlet(Distribution):
 
     @property
     def mean(self) -> Array:
-        """Expected value."""
+        """Expected value of each entry."""
         return _moments(_mean, self.concentration, self.least)
 
     @property
@@ -221,7 +221,7 @@ class _Proposals(NamedTuple):
     hats: Hat
     replaced: Vector  # cumulative probability that the replaced entry is at most this
     log_top: Vector  # maximum of `log_weighted` for each entry
-    spare: Vector  # equal for all entries, as is `valid`
+    spare: Vector  # `spare` and `valid` are equal for all entries
     valid: Bool[Array, " k"]
 
 

@@ -35,24 +35,24 @@ class GaussianInBall(Distribution):
     Draws are exact up to rounding for any mean and precision. Proposals come from the
     Gaussian tilted by $e^{-t (\|w\|^2 - r^2)}$, with the least $t \ge 0$ at which the
     expected squared norm is at most $r^2$. A proposal inside the ball is accepted with
-    probability $e^{t (\|w\|^2 - r^2)}$. If that is rare, one square in the eigenbasis
-    (or the remainder of the squared radius) is instead replaced by what the others
-    leave, as in `TruncatedDirichlet`. In 100 dimensions more than 4 % are accepted even
-    where fewer than one in 10^30 draws of the Gaussian lie in the ball.
+    probability $e^{t (\|w\|^2 - r^2)}$. If that is rare, one squared coordinate in the
+    eigenbasis (or the remainder of the squared radius) is instead replaced so that the
+    sum holds, as in `TruncatedDirichlet`. In 100 dimensions more than 4 % are accepted,
+    even where fewer than one in 10^30 draws of the Gaussian lie in the ball.
 
     The normaliser, `mean` and `variance` are inverse Laplace integrals in closed form
     (48 nodes), with relative error below 1e-8 in float64. In float32 `log_prob` is
-    within 1e-4, apart from the rounding of value and parameters. It has first
+    within 1e-4, apart from the rounding of value and parameters. There are first
     derivatives in the value and all parameters, also where eigenvalues are equal, and
     second derivatives in the value.
 
     Args:
         location: $\mu$, with the d dimensions on its last axis; any finite vector.
         precision_matrix: $\Lambda$, symmetric and positive definite.
-        radius: r > 0. Axes before these broadcast.
+        radius: r > 0. Batch axes of all three parameters broadcast.
 
     Raises:
-        ValueError: if a parameter is outside its range. A traced one gives NaN.
+        ValueError: if a parameter is outside its range; if traced, the result is NaN.
 
     Privacy:
         A draw from this distribution as posterior of a regression is the posterior
@@ -97,7 +97,7 @@ class GaussianInBall(Distribution):
 
     @constraints.dependent_property(is_discrete=False, event_dim=1)  # pyright: ignore[reportArgumentType]
     def support(self) -> constraints.Constraint:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """The ball."""
+        """The ball of norms up to `radius`."""
         return Ball(self.radius)
 
     def sample(self, key: Any, sample_shape: tuple[int, ...] = ()) -> Array:
@@ -110,7 +110,7 @@ class GaussianInBall(Distribution):
 
     @property
     def mean(self) -> Array:
-        """Expected value; not differentiable."""
+        """Expected value of each dimension; not differentiable."""
         return _summaries(*self._parameters())[0]
 
     @property

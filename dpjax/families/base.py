@@ -1,4 +1,4 @@
-"""The contract of an exponential family, and its conjugate posterior.
+"""The interface of exponential families, and their conjugate posteriors.
 
 A family is p(x | θ) = h(x) g(θ) exp(θᵀS(x)). Records x are clipped to public bounds, so
 that every supremum below is over a bounded set.
@@ -37,7 +37,7 @@ Ends = tuple[float | int, ...]
 Truncation = Mapping[str, tuple[float | int, float | int]]
 """Least and largest value of each parameter, by name."""
 Number = Float[Array, ""]
-Total = Real[Array, " m"]  # of the statistic over all records
+Total = Real[Array, " m"]  # sum of the statistic over all records
 Points = Float[np.ndarray, "j p"]  # parameters by name, in alphabetical order
 Natural = tuple[Float[np.ndarray, "j m"], Float[np.ndarray, " j"]]  # θ and log g(θ)
 
@@ -61,21 +61,21 @@ class Family(abc.ABC):
     categorical: ClassVar[bool] = False
     """Whether records are indices of levels."""
     predicts: ClassVar[bool] = False
-    """Whether it is a regression, of the last column on the others."""
+    """Whether the family is a regression of the last column on the others."""
     on_grid: ClassVar[bool] = False
-    """Whether it has one or two parameters, to be listed on a grid (`natural`)."""
+    """Whether a grid of its one or two parameters is possible: see `natural`."""
     parameters: ClassVar[Truncation]
-    """Parameters that a posterior sample must truncate, with their open ranges."""
+    """Open range of every parameter that must be truncated for posterior sampling."""
     priors: ClassVar[Mapping[type, type[ConjugatePosterior]]]
-    """Conjugate law by type of its parameters, that of `prior` first."""
+    """Conjugate law for each type of parameters; the type of `prior()` is first."""
 
     @classmethod
     @abc.abstractmethod
     def from_bounds(cls, lower: Ends, upper: Ends, **options: Any) -> "Family":
-        """The family for records with these bounds, a pair per column.
+        """Construct the family for records with these bounds of every column.
 
         Raises:
-            ValueError: if the family has no such records.
+            ValueError: if the family does not have records with such bounds.
         """
 
     @property
@@ -108,7 +108,7 @@ class Family(abc.ABC):
 
     @property
     def lattice(self) -> int | None:
-        """k, if scaled statistics are multiples of 1/k."""
+        """The integer k if scaled statistics are multiples of 1/k, or None."""
         return None
 
     @abc.abstractmethod
@@ -117,23 +117,23 @@ class Family(abc.ABC):
 
     @abc.abstractmethod
     def scaled_statistics(self, records: Real[Array, "n d"]) -> Float[Array, "n m"]:
-        """S(x) over `scales`, within [-1, 1], after clipping; NaN is the middle."""
+        """S(x) / `scales` of clipped records, in [-1, 1]; NaN becomes the middle."""
 
     def statistics(self, records: Real[ArrayLike, "n d"]) -> Float[Array, "n m"]:
         """S(x) of every record, in natural units.
 
         Privacy:
-            None: these are exact, and not rounded. See `dpjax.statistics.Sufficient`.
+            No guarantee: the values are exact. See `dpjax.statistics.Sufficient`.
         """
         scaled = self.scaled_statistics(array_of(records, "records"))
         return scaled * jnp.asarray(self.scales())[None, :]
 
     @abc.abstractmethod
     def diameter(self, scaled: bool = False) -> Bound:
-        """Sup‖S(x) - S(x')‖₁: how far replacing a record can move the total.
+        """Sup‖S(x) - S(x')‖₁, the largest change of the total if a record is replaced.
 
         Args:
-            scaled: of S over `scales`, rather than in natural units.
+            scaled: whether S is divided by `scales`, instead of in natural units.
 
         Reference:
             Foulds et al. (UAI-16), equation 17.
@@ -141,31 +141,30 @@ class Family(abc.ABC):
 
     @abc.abstractmethod
     def radius(self, scaled: bool = False) -> Bound:
-        """Sup‖S(x)‖₁: how far one more record can move the total, without n."""
+        """Sup‖S(x)‖₁, the largest change of the total, without n, by one record."""
 
     @abc.abstractmethod
     def project(self, total: Flat, n: Scalar) -> tuple[Flat, Number]:
-        """Project onto totals that some records have: proj of equation 16.
+        """Project onto totals that some records have (proj in equation 16).
 
-        A possible total is not changed. n becomes at least 0.
+        A possible total is not changed. A negative n becomes 0.
         """
 
     @abc.abstractmethod
     def prior(self) -> Any:
-        """A weak conjugate prior, worth about one record, from the public bounds."""
+        """A weak conjugate prior from the public bounds, worth about one record."""
 
     def vague_prior(self) -> Any:
-        """A conjugate prior that is weak beside very noisy releases too.
+        """A conjugate prior that is weak relative to very noisy releases too.
 
-        A prior worth one record fixes a variance up to a factor, which is too much
-        for a default where the release says little. By default it is `prior`, for
-        families without a variance.
+        A prior worth one record determines a variance up to a factor, which is too
+        informative for a very noisy release. Families without a variance use `prior`.
         """
         return self.prior()
 
     @abc.abstractmethod
     def update(self, prior: Any, total: Total, n: Scalar) -> Any:
-        """Parameters of the posterior, for a possible total: equation 11."""
+        """Parameters of the posterior given a possible total (equation 11)."""
 
     def law_of(self, prior: Any) -> type[ConjugatePosterior]:
         """The class of the conjugate law with parameters of this type.
@@ -182,7 +181,7 @@ class Family(abc.ABC):
         return self.priors[type(prior)]
 
     def posterior(self, parameters: Any) -> ConjugatePosterior:
-        """The conjugate law with these parameters, be it a prior or a posterior.
+        """The conjugate law with these parameters, as a prior or a posterior.
 
         Raises:
             ValueError: if the parameters are of another family, or not positive.
@@ -200,14 +199,14 @@ class Family(abc.ABC):
         )
 
     def truncation(self, share: float) -> Truncation:
-        """Limits that the public bounds suggest; a smaller `share` gives wider ones.
+        """Limits of parameters from the public bounds; a smaller `share` widens them.
 
         Args:
-            share: between 0 and 1: distance from where the likelihood is infinite,
-                relative to what is usual for records within the bounds.
+            share: between 0 and 1: distance of the limits from the parameters with
+                infinite log-likelihood, relative to typical parameters for the bounds.
 
         Raises:
-            ValueError: if the bounds suggest none, so that limits must be given.
+            ValueError: if the family derives no limits from bounds.
         """
         names = ", ".join(f"{name!r}: (least, most)" for name in self.parameters)
         raise ValueError(
@@ -217,18 +216,18 @@ class Family(abc.ABC):
     def sampling_sensitivity(
         self, adjacency: Adjacency, truncation: Truncation | None = None
     ) -> Bound:
-        r"""Δ of one sample from the posterior at temperature T, which costs kΔ/T.
+        r"""Δ of one posterior sample, which costs kΔ/T at temperature T.
 
         Under replace-one k = 2 and $\Delta = \frac12 \sup_{x,x'} \mathrm{range}_\theta
-        \theta^\top (S(x') - S(x))$: equation 13 with the best choice of h, which
-        cancels in a posterior. Under add-remove k = 1 and $\Delta = \sup_x
+        \theta^\top (S(x') - S(x))$. This is equation 13 with the best choice of h,
+        which cancels in a posterior. Under add-remove k = 1 and $\Delta = \sup_x
         \mathrm{range}_\theta \log p(x|\theta)$, where g does not cancel.
 
         Args:
             adjacency: "replace-one" or "add-remove".
-            truncation: for each of `parameters` the least and the most to which the
-                prior is truncated (the posterior renormalised: clipping a sample from
-                the whole posterior is not private).
+            truncation: least and largest value to which the prior is truncated, for
+                each of `parameters`. The posterior must be renormalised: a clipped
+                sample from the untruncated posterior is not private.
 
         Raises:
             ValueError: if a parameter that makes Δ infinite is not truncated.
@@ -275,18 +274,18 @@ FAMILIES: Registry[Family] = Registry("family", "families")  # by the name in fi
 def conjugate_posterior(
     family: Family, total: Real[Array, " m"], n: Scalar, prior: Any = None
 ) -> ConjugatePosterior:
-    """The posterior that uses a total, projected onto possible ones, as if exact.
+    """The plug-in posterior, which treats the projected total as exact.
 
     Args:
         family: an exponential family.
-        total: of its statistic over all records, exact or noisy, in natural units (see
-            `dpjax.statistics.Sufficient.decode`).
+        total: sum of its statistic over all records, exact or noisy, in natural units
+            (see `dpjax.statistics.Sufficient.decode`).
         n: number of records, exact or noisy.
         prior: the family's conjugate parameters; None: `family.prior()`, which is weak.
-            Of a regression, `KnownNoiseParameters` make the noise's precision known.
+            For a regression with known noise, use `KnownNoiseParameters`.
 
     Privacy:
-        Post-processing: costs nothing more, and may be repeated with other priors.
+        Post-processing: it costs nothing more, also if repeated with other priors.
 
     Raises:
         ValueError: if the prior is of another family, or not positive.

@@ -31,7 +31,7 @@ class BetaParameters(NamedTuple):
 
     @property
     def concentration(self) -> Array:
-        """As of a Dirichlet law: of 0 and of 1."""
+        """Parameters of the same law as a Dirichlet law: for 0, and for 1."""
         ends = self.failures, self.successes
         return jnp.stack([jnp.asarray(x, float) for x in ends])
 
@@ -42,7 +42,7 @@ class BetaPosterior(ConjugatePosterior):
     _positive = ("successes", "failures")
 
     def mean(self) -> Array:
-        """Also the predictive probability of 1."""
+        """Expected probability of 1, which is also the predictive probability."""
         a, b = self.parameters
         return a / (a + b)
 
@@ -72,17 +72,18 @@ class BetaPosterior(ConjugatePosterior):
         return dist.Beta(*self.parameters)
 
     def predictive(self) -> dist.Distribution:
-        """The law of one record more."""
+        """The predictive distribution of one more record."""
         return dist.BernoulliProbs(self.mean())
 
 
 @dataclass(frozen=True)
 class Bernoulli(SumFamily):
-    r"""$S(x) = x$ in {0, 1}: the minimal form of F's $(x, 1 - x)$.
+    r"""The Bernoulli family, with $S(x) = x$ in {0, 1}.
 
-    ΔS is 1 under replace-one (F's form has 2) and 1 under add-remove, where 1 - x is
-    measured too. Posterior: Beta(a + s, b + n - s). Sampling needs the probability
-    within [least, most]; on $[a_0, 1 - a_0]$ Δ is $\log((1 - a_0)/a_0)$ either way.
+    ΔS is 1 under replace-one (2 for the paper's $S(x) = (x, 1 - x)$) and 1 under
+    add-remove, where 1 - x is measured too. The posterior is Beta(a + s, b + n - s).
+    Posterior sampling needs the probability in [least, most]; for $[a_0, 1 - a_0]$ Δ is
+    $\log((1 - a_0)/a_0)$ under either adjacency.
 
     Reference:
         Foulds et al. (UAI-16), section 3.1, beta-Bernoulli example and equation 15.
@@ -96,7 +97,7 @@ class Bernoulli(SumFamily):
 
     @classmethod
     def from_bounds(cls, lower: Ends, upper: Ends, **options: Any) -> "Bernoulli":
-        """The family, for one column of two levels."""
+        """Construct the family for one column of two levels."""
         if lower != (0,) or upper != (1,):
             raise ValueError(
                 f"`upper` must be 1, for one column of two levels, got {upper}: "
@@ -106,16 +107,16 @@ class Bernoulli(SumFamily):
 
     @property
     def span(self) -> tuple[float, float]:
-        """0 and 1."""
+        """The least and the largest statistic: 0 and 1."""
         return 0.0, 1.0
 
     @property
     def lattice(self) -> int:
-        """Records are whole."""
+        """1, since records are integers."""
         return 1
 
     def scaled_statistics(self, records: Real[Array, "n 1"]) -> Float[Array, "n 1"]:
-        """Records, rounded; NaN is 0."""
+        """Rounded records; NaN becomes 0."""
         return jnp.round(jnp.clip(jnp.nan_to_num(records.astype(float)), 0, 1))
 
     def prior(self) -> BetaParameters:
@@ -123,12 +124,12 @@ class Bernoulli(SumFamily):
         return BetaParameters()
 
     def worth(self, mean: Scalar, records: Scalar) -> BetaParameters:
-        """The prior worth so many records with this mean: F's χ and α."""
+        """The prior worth `records` records with this mean (Foulds et al.: α, χ)."""
         positive(mean=mean, rest=1 - mean, records=records)
         return BetaParameters(records * mean, records * (1 - mean))
 
     def update(self, prior: BetaParameters, total: Total, n: Scalar) -> BetaParameters:
-        """Beta(a + s, b + n - s)."""
+        """Parameters of the posterior, Beta(a + s, b + n - s)."""
         successes = total[..., 0].astype(float)
         return BetaParameters(
             prior.successes + successes,
@@ -136,12 +137,12 @@ class Bernoulli(SumFamily):
         )
 
     def log_total(self, prior: BetaParameters, total: Total, n: Number) -> Number:
-        """Beta-binomial."""
+        """Log-density of the exact total: beta-binomial."""
         counts = jnp.stack([total[0], n - total[0]])
         return dirichlet_multinomial(counts, jnp.stack(prior), n)
 
     def natural(self, points: Points) -> Natural:
-        """Log-odds, and log(1 - p)."""
+        """Log-odds θ, and log g(θ) = log(1 - p)."""
         p = points[:, 0]
         return (np.log(p) - np.log1p(-p))[:, None], np.log1p(-p)
 

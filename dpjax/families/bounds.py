@@ -15,11 +15,11 @@ from dpjax.families.base import Bound, Number
 from dpjax.families.total_law import FamilyWithLaw
 
 _NARROWEST, _WIDEST = 1e-12, 1e12  # so that squares and sums stay within float32
-_STEPS = 1024  # that the floats in an interval must at least resolve
+_STEPS = 1024  # least half-width of an interval, in spacings of floats
 
 
 class SumFamily(FamilyWithLaw):
-    """A family whose statistic is one number of a record, at least 0."""
+    """A family whose statistic is one number for each record, at least 0."""
 
     @property
     @abc.abstractmethod
@@ -28,7 +28,7 @@ class SumFamily(FamilyWithLaw):
 
     @property
     def bounds(self) -> tuple[tuple[float, float], ...]:
-        """Least and most of the only column, which is the statistic."""
+        """Least and largest value of the only column, which is the statistic."""
         return (self.span,)
 
     def scales(self) -> tuple[float, ...]:
@@ -36,7 +36,7 @@ class SumFamily(FamilyWithLaw):
         return (self.span[1],)
 
     def diameter(self, scaled: bool = False) -> Bound:
-        """From the least to the largest statistic."""
+        """Difference between the largest and the least statistic."""
         least, most = self.span
         return Bound((most - least) / (most if scaled else 1))
 
@@ -45,16 +45,16 @@ class SumFamily(FamilyWithLaw):
         return Bound(1.0 if scaled else self.span[1])
 
     def project(self, total: Flat, n: Scalar) -> tuple[Flat, Number]:
-        """A sum of n statistics within `span`."""
+        """Clip a total to the sums of n statistics within `span`."""
         n, (least, most) = jnp.maximum(jnp.asarray(n, float), 0), self.span
         return jnp.clip(total.astype(float), least * n, most * n), n
 
 
 def interval(lower: Any, upper: Any) -> tuple[float, float]:
-    """The bounds as floats.
+    """Convert the bounds of one column to floats.
 
     Raises:
-        ValueError: if they are missing, crossed, or not to be squared in float32.
+        ValueError: if they are missing, in the wrong order, or unsuitable for float32.
     """
     try:
         lower, upper = float(lower), float(upper)
@@ -72,10 +72,10 @@ def interval(lower: Any, upper: Any) -> tuple[float, float]:
 def intervals(
     lower: tuple[float | int, ...], upper: tuple[float | int, ...]
 ) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """The bounds of several columns as floats.
+    """Convert the bounds of several columns to floats.
 
     Raises:
-        ValueError: if there are none, or not as many below as above, or as `interval`.
+        ValueError: if there is no column, the lengths differ, or `interval` raises it.
     """
     if not len(lower) == len(upper) > 0:
         raise ValueError(
@@ -89,7 +89,7 @@ def intervals(
 def standardise(
     records: Real[ArrayLike, "n d"], centres: Any, scales: Any
 ) -> Float[Array, "n d"]:
-    """(x - centre) / scale within [-1, 1], and 0 for NaN; whatever the records hold."""
+    """(x - centre) / scale, clipped to [-1, 1]; NaN becomes 0."""
     records = jnp.asarray(records).astype(float)
     centres, scales = np.asarray(centres), np.asarray(scales)
     spacing = np.finfo(records.dtype).eps * (np.abs(centres) + scales)

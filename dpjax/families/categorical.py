@@ -34,7 +34,7 @@ class DirichletPosterior(ConjugatePosterior):
     _positive = ("concentration",)
 
     def mean(self) -> Array:
-        """Also the predictive probabilities."""
+        """Expected probabilities, which are also the predictive probabilities."""
         alpha = self.parameters.concentration
         return alpha / alpha.sum(axis=-1, keepdims=True)
 
@@ -45,12 +45,12 @@ class DirichletPosterior(ConjugatePosterior):
         return mean * (1 - mean) / (whole + 1)
 
     def marginals(self) -> dict[str, Law]:
-        """Each probability on its own is Beta."""
+        """The beta law of each probability."""
         (alpha,) = host(self.parameters.concentration)
         return {"": beta_law(alpha, alpha.sum(-1, keepdims=True) - alpha)}
 
     def sample(self, key: Key, shape: tuple[int, ...] = ()) -> Array:
-        """Probabilities, from gammas in logs: small parameters do not underflow."""
+        """Draw probabilities by log-gammas: small parameters do not underflow."""
         typed_key(key=key)
         alpha = self.parameters.concentration
         logs = jr.loggamma(key, alpha, shape + jnp.shape(alpha))
@@ -67,21 +67,21 @@ class DirichletPosterior(ConjugatePosterior):
         return dist.Dirichlet(self.parameters.concentration)
 
     def predictive(self) -> dist.Distribution:
-        """The law of one record more."""
+        """The predictive distribution of one more record."""
         return dist.CategoricalProbs(self.mean())
 
 
 @dataclass(frozen=True)
 class Categorical(FamilyWithLaw):
-    r"""$S(x) = e_x$, one count per level.
+    r"""The categorical family, with $S(x) = e_x$: one count for each level.
 
-    ΔS is 2 under replace-one and 1 under add-remove, n being the sum of the counts.
-    Posterior: Dirichlet(a + counts). Sampling needs every probability within [least,
-    most]; Δ is $\log(hi/lo)$ either way, with [lo, hi] what the simplex leaves of it:
-    $hi = 1 - (r - 1) \cdot least$ if `most` does not bind.
+    ΔS is 2 under replace-one and 1 under add-remove, where n is the sum of the counts.
+    The posterior is Dirichlet(a + counts). Posterior sampling needs every probability
+    in [least, most]; Δ is $\log(hi/lo)$ under either adjacency, where $lo = \max(least,
+    1 - (r - 1) \cdot most)$ and $hi = \min(most, 1 - (r - 1) \cdot least)$.
 
     Args:
-        levels: their number r, at least 2.
+        levels: number of levels r, at least 2.
 
     Raises:
         ValueError: if `levels` is not an integer of at least 2.
@@ -102,24 +102,24 @@ class Categorical(FamilyWithLaw):
 
     @classmethod
     def from_bounds(cls, lower: Ends, upper: Ends, **options: Any) -> "Categorical":
-        """The family, for one column of levels 0 to upper."""
+        """Construct the family for one column of levels 0 to upper."""
         if lower != (0,) or len(upper) != 1 or upper[0] != int(upper[0]):
             raise ValueError(f"`upper` must be of one column of levels, got {upper}.")
         return cls(int(upper[0]) + 1, **options)
 
     @property
     def bounds(self) -> tuple[tuple[float, float], ...]:
-        """0 and r - 1."""
+        """The first and the last level: 0 and r - 1."""
         return ((0.0, self.levels - 1.0),)
 
     @property
     def complement(self) -> None:
-        """None: counts sum to n."""
+        """None, since the counts sum to n."""
         return None
 
     @property
     def lattice(self) -> int:
-        """Counts are whole."""
+        """1, since counts are integers."""
         return 1
 
     def scales(self) -> tuple[float, ...]:
@@ -127,7 +127,7 @@ class Categorical(FamilyWithLaw):
         return (1.0,) * self.levels
 
     def scaled_statistics(self, records: Real[Array, "n 1"]) -> Float[Array, "n m"]:
-        """One 1 a record; what is no level is the nearest one, and NaN the middle."""
+        """Indicators of the nearest level to each record; NaN becomes the middle."""
         middle = (self.levels - 1) // 2
         codes = records[:, 0].astype(float)
         codes = jnp.where(jnp.isnan(codes), middle, codes)
@@ -136,11 +136,11 @@ class Categorical(FamilyWithLaw):
         return (codes[:, None] == levels[None, :]).astype(float)
 
     def diameter(self, scaled: bool = False) -> Bound:
-        """2: one cell less, another more."""
+        """2, since one count decreases by 1 and another increases by 1."""
         return Bound(2.0)
 
     def radius(self, scaled: bool = False) -> Bound:
-        """1."""
+        """1, since one count increases by 1."""
         return Bound(1.0)
 
     def project(self, total: Flat, n: Scalar) -> tuple[Flat, Number]:
@@ -149,24 +149,24 @@ class Categorical(FamilyWithLaw):
         return _nearest_on_simplex(total.astype(float), n), n
 
     def prior(self) -> DirichletParameters:
-        """Uniform over the simplex."""
+        """The uniform prior on the simplex."""
         return DirichletParameters(jnp.ones(self.levels))
 
     def worth(
         self, mean: Real[ArrayLike, " k"], records: Scalar
     ) -> DirichletParameters:
-        """The prior worth so many records with these frequencies: F's χ and α."""
+        """The prior worth `records` records with this mean (Foulds et al.: α, χ)."""
         positive(mean=mean, records=records)
         return DirichletParameters(records * jnp.asarray(mean, float))
 
     def update(
         self, prior: DirichletParameters, total: Total, n: Scalar
     ) -> DirichletParameters:
-        """Dirichlet(a + counts)."""
+        """Parameters of the posterior, Dirichlet(a + counts)."""
         return DirichletParameters(prior.concentration + total.astype(float))
 
     def log_total(self, prior: DirichletParameters, total: Total, n: Number) -> Number:
-        """Dirichlet-multinomial."""
+        """Log-density of the exact total: Dirichlet-multinomial."""
         return dirichlet_multinomial(total, prior.concentration, n)
 
     def _limits(self, truncation: Truncation) -> Truncation:
@@ -193,7 +193,7 @@ class Categorical(FamilyWithLaw):
 
 
 def _nearest_on_simplex(counts: Array, n: Array) -> Array:
-    """Counts lowered by the one amount that makes their positive parts sum to n."""
+    """Positive parts of `counts` minus a constant, such that these parts sum to n."""
     size = counts.shape[-1]
     falling = -jnp.sort(-counts, axis=-1)
     ranks = jnp.arange(1, size + 1).astype(counts.dtype)

@@ -1,4 +1,4 @@
-"""The contract of a posterior, and the base of conjugate posteriors."""
+"""The interface of posteriors, and the base class of conjugate posteriors."""
 
 __all__ = [
     "ConjugatePosterior",
@@ -25,20 +25,19 @@ from dpjax._types import Key
 from dpjax.families.marginal_laws import HostArray, Law, StudentLaw
 
 Values = Array | dict[str, Array]
-"""The parameter; several parameters by name."""
+"""One parameter, or several parameters by name."""
 
 
 def as_arrays(parameters: Any) -> Any:
-    """The same parameters, each an array of floats."""
+    """Convert every parameter to an array of floats."""
     return type(parameters)(*(jnp.asarray(x, float) for x in parameters))
 
 
 class Posterior(eqx.Module):
     """The law of a model's parameters, given data or a release.
 
-    Every parameter is an array; several are a dictionary of arrays by name. A question
-    that a method of inference cannot answer raises a `ValueError` that names another
-    method or another question.
+    Every parameter is an array; several parameters are a dictionary of arrays by name.
+    If a method cannot compute a result, its `ValueError` names an alternative.
     """
 
     @property
@@ -48,15 +47,15 @@ class Posterior(eqx.Module):
 
     @abc.abstractmethod
     def mean(self) -> Any:
-        """Expected parameters."""
+        """Expected value of every parameter."""
 
     @abc.abstractmethod
     def sd(self) -> Any:
-        """Standard deviation of every parameter on its own."""
+        """Marginal standard deviation of every parameter."""
 
     @abc.abstractmethod
     def quantile(self, q: float) -> Any:
-        """The q-quantile of every parameter on its own.
+        """The q-quantile of the marginal law of every parameter.
 
         Raises:
             ValueError: if `q` is not between 0 and 1.
@@ -64,27 +63,27 @@ class Posterior(eqx.Module):
 
     @abc.abstractmethod
     def sample(self, key: Key, shape: tuple[int, ...] = ()) -> Any:
-        """Independent draws of the parameters, `shape` on the first axes."""
+        """Independent draws of the parameters, with `shape` as the first axes."""
 
     @abc.abstractmethod
     def log_prob(self, values: Any) -> Array:
-        """Joint log-density of parameters, as `mean` and `sample` return them."""
+        """Joint log-density of parameters in the form that `sample` returns."""
 
     @abc.abstractmethod
     def update(self, records: Any, key: Key | None = None) -> "Posterior":
         """The posterior after more records.
 
         Args:
-            records: of the same variables; their counts join the prior.
-            key: of a Markov chain, where one is run; None: a fixed one.
+            records: of the same variables; their counts are added to the prior.
+            key: key of the Markov chain, if the method runs one; None: a fixed key.
 
         Privacy:
-            What is already here costs nothing more. The new records are not protected:
-            the result is for those who may see them.
+            The statistics behind this posterior cost nothing more. The new records are
+            not protected: show the result only to those who may see these records.
         """
 
     def chains(self) -> dict[str, Array] | None:
-        """Draws of Markov chains by parameter, (chains, draws, …); None: no chains."""
+        """Draws by parameter, (chains, draws, …); None if no Markov chain is run."""
         return None
 
     def _undefined(self, question: str, remedy: str) -> ValueError:
@@ -99,27 +98,27 @@ class FamilyPosterior(Posterior):
 
     @abc.abstractmethod
     def variance(self) -> Any:
-        """Variance of every parameter on its own."""
+        """Marginal variance of every parameter."""
 
     def sd(self) -> Any:
-        """Standard deviation of every parameter on its own."""
+        """Marginal standard deviation of every parameter."""
         return jax.tree.map(jnp.sqrt, self.variance())
 
     def predict(self, features: Any) -> Array:
-        """Expected targets of a regression, given its features.
+        """Expected targets of a regression given the features.
 
         Raises:
-            ValueError: if the family is another one.
+            ValueError: if the family is not a regression.
         """
         raise self._no_regression()
 
     def interval(
         self, features: Any, level: float = 0.95
     ) -> tuple[HostArray, HostArray]:
-        """Ends of the central interval of a new target; on the host.
+        """Ends of the central prediction interval of each target; on the host.
 
         Raises:
-            ValueError: if `level` is not between 0 and 1, or the family is no
+            ValueError: if `level` is not between 0 and 1, or the family is not a
                 regression.
         """
         raise self._no_regression()
@@ -134,13 +133,13 @@ class FamilyPosterior(Posterior):
 class ConjugatePosterior(Unpickled, FamilyPosterior):
     """The conjugate law of a family's parameters, given data or a release.
 
-    Arrays may be stacked along leading axes, for `vmap` over posteriors. Quantiles are
-    of SciPy, on the host and in double precision; all else may be compiled. NumPyro's
-    distributions need JAX's default promotion of types and ranks.
+    Arrays may be stacked along leading axes, for `vmap` over posteriors. SciPy computes
+    quantiles on the host, in double precision; all other methods may be compiled.
+    NumPyro's distributions need JAX's default promotion of types and ranks.
 
     Privacy:
-        Post-processing of whatever statistics it is made from: free for a release. It
-        may have been made from exact ones, and cannot be pickled.
+        Post-processing of its statistics: free if they are released. They may also be
+        exact, and therefore the posterior cannot be pickled.
 
     Reference:
         Foulds, Geumlek, Welling & Chaudhuri (UAI-16), equation 11.
@@ -156,18 +155,18 @@ class ConjugatePosterior(Unpickled, FamilyPosterior):
 
     @property
     def method(self) -> str:
-        """The conjugate update, as if the statistics were exact."""
+        """The name "plug-in": the statistics are treated as exact."""
         return "plug-in"
 
     @abc.abstractmethod
     def marginals(self) -> dict[str, Law]:
-        """The law of every parameter on its own, by name; "" if there is but one.
+        """The marginal law of every parameter, by name; "" if there is only one.
 
-        Of a covariance, of each "variance". Computed on the host.
+        For a covariance, the law of each "variance". Computed on the host.
         """
 
     def quantile(self, q: float) -> HostArray | dict[str, HostArray]:
-        """The q-quantile of every parameter on its own: see `marginals`.
+        """The q-quantile of the marginal law of every parameter: see `marginals`.
 
         Raises:
             ValueError: if `q` is not between 0 and 1.
@@ -178,25 +177,25 @@ class ConjugatePosterior(Unpickled, FamilyPosterior):
 
     @abc.abstractmethod
     def distribution(self) -> dist.Distribution | dict[str, dist.Distribution]:
-        """As NumPyro's; of several parameters, the marginal law of each by name."""
+        """NumPyro's distribution; for several parameters, marginal ones by name."""
 
     def target_law(self, features: Any) -> StudentLaw:
-        """The law of every new target of a regression, as if nothing were clipped.
+        """The predictive law of every new target of a regression, without clipping.
 
         Raises:
-            ValueError: if the family is another one.
+            ValueError: if the family is not a regression.
         """
         raise self._no_regression()
 
     def update(self, records: Any, key: Key | None = None) -> "ConjugatePosterior":
-        """The conjugate posterior with this one as the prior; needs no key."""
+        """The conjugate posterior with this posterior as the prior; ignores `key`."""
         total = self.family.statistics(records).sum(axis=0)
         parameters = self.family.update(self.parameters, total, jnp.shape(records)[0])
         return type(self)(self.family, parameters)
 
 
 def host(*arrays: Any) -> list[np.ndarray]:
-    """Arrays in double precision."""
+    """Convert to NumPy arrays in double precision."""
     return [np.asarray(array, np.float64) for array in arrays]
 
 

@@ -53,7 +53,7 @@ class KnownNoiseParameters(NamedTuple):
 
 
 class _LinearPosterior(ConjugatePosterior):
-    """Weights around a mean: their spread is a factor over the precision matrix."""
+    """Law of weights with squared scale `_factor` · precision⁻¹ around a mean."""
 
     @property
     @abc.abstractmethod
@@ -71,14 +71,14 @@ class _LinearPosterior(ConjugatePosterior):
         """Degrees of freedom of weights and targets; None: they are normal."""
 
     def predict(self, features: Real[ArrayLike, "n f"]) -> Float[Array, " n"]:
-        """Expected targets."""
+        """Expected target for each row of features."""
         rows = self.family.design(features)
         return rows @ self.parameters.mean + self.family.centre[-1]
 
     def interval(
         self, features: Real[ArrayLike, "n f"], level: float = 0.95
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Ends of the central interval of a new target; on the host.
+        """Ends of the central prediction interval of each target; on the host.
 
         Raises:
             ValueError: if `level` is not between 0 and 1.
@@ -88,7 +88,7 @@ class _LinearPosterior(ConjugatePosterior):
         return law.ppf((1 - level) / 2), law.ppf((1 + level) / 2)
 
     def target_law(self, features: Real[ArrayLike, "n f"]) -> StudentLaw:
-        """The law of every new target, as if nothing were clipped."""
+        """The predictive law of every new target, without clipping."""
         degrees = None if self._degrees is None else self._degrees[..., None]
         return StudentLaw(self.predict(features), self._target_scale(features), degrees)
 
@@ -100,7 +100,7 @@ class _LinearPosterior(ConjugatePosterior):
         return self._as_seen(self.parameters.mean)
 
     def _squared_scales(self) -> Float[Array, "*batch p"]:
-        """Squared scales of intercept, if any, and weights, as users see them."""
+        """Squared scales of the reported weights, after the intercept, if any."""
         return self._factor[..., None] * self._spread(self._directions())
 
     def _weights_laws(self) -> dict[str, Law]:
@@ -115,11 +115,11 @@ class _LinearPosterior(ConjugatePosterior):
         return laws
 
     def _directions(self) -> Float[Array, "p p"]:
-        """In rows: what users see, as combinations of the family's weights.
+        """Matrix from the family's weights to the reported weights.
 
-        With an intercept, the family's first weight is the target's expectation at the
-        middle of the features' bounds, less the middle of the target's; users see it
-        at 0.
+        With an intercept, the family's first weight is the expected target at the
+        middle of the features' bounds, minus the middle of the target's bounds. The
+        reported intercept is the expected target for features 0.
         """
         size = self.parameters.mean.shape[-1]
         if not self.family.intercept:
@@ -128,14 +128,14 @@ class _LinearPosterior(ConjugatePosterior):
         return jnp.eye(size).at[0].set(first)
 
     def _as_seen(self, weights: Float[Array, "*shape p"]) -> Float[Array, "*shape p"]:
-        """The family's weights as users see them, intercept first."""
+        """Convert the family's weights to the reported ones, intercept first."""
         seen = jnp.einsum("ij,...j->...i", self._directions(), weights)
         if not self.family.intercept:
             return seen
         return seen.at[..., 0].add(self.family.centre[-1])
 
     def _by_name(self, seen: Any) -> dict[str, Any]:
-        """The "intercept", if there is one, and the "weights", from one array."""
+        """Split an array into the "intercept", if there is one, and the "weights"."""
         if not self.family.intercept:
             return {"weights": seen}
         return {"intercept": seen[..., 0], "weights": seen[..., 1:]}
@@ -149,13 +149,13 @@ class _LinearPosterior(ConjugatePosterior):
         return jnp.concatenate([first[None], values["weights"]])
 
     def _spread(self, rows: Float[Array, "n p"]) -> Float[Array, "*batch n"]:
-        """Variance of each row times weights, their covariance without its factor."""
+        """Variance of each row times the weights, divided by `_factor`."""
         root = jnp.linalg.cholesky(self.parameters.precision)
         turned = jnp.broadcast_to(rows.T, (*root.shape[:-2], *rows.T.shape))
         return (solve_triangular(root, turned, lower=True) ** 2).sum(axis=-2)
 
     def _sample_weights(self, key: Key, factor: Float[Array, "*shape"]) -> Array:
-        """One draw for each factor of the covariance."""
+        """Draw the weights once for each factor of the covariance."""
         p = self.parameters
         normal = jr.normal(key, (*factor.shape, p.mean.shape[-1], 1))
         root = jnp.linalg.cholesky(p.precision)
@@ -173,7 +173,7 @@ class _LinearPosterior(ConjugatePosterior):
         return volume - ((root.T @ change) ** 2).sum() / (2 * factor)
 
     def _scale_tril(self) -> Float[Array, "p p"]:
-        """Factor of the covariance of what users see, intercept first."""
+        """Cholesky factor of the reported weights' squared scale, intercept first."""
         rows = self._directions()
         precision = jnp.linalg.cholesky(self.parameters.precision)
         covariance = rows @ cho_solve((precision, True), rows.T)
@@ -181,7 +181,7 @@ class _LinearPosterior(ConjugatePosterior):
 
 
 class RegressionPosterior(_LinearPosterior):
-    """Law of the "weights", the "intercept" (at 0) and the noise's "variance"."""
+    """Law of "weights", "intercept" (for features 0) and noise "variance"."""
 
     _positive = ("shape", "scale")
 
@@ -198,26 +198,26 @@ class RegressionPosterior(_LinearPosterior):
         return 2 * self.parameters.shape
 
     def mean(self) -> dict[str, Array]:
-        """Expected values; the variance's is infinite for a shape of at most 1."""
+        """Expected values; that of the variance is infinite if `shape` <= 1."""
         p = self.parameters
         expected = jnp.where(p.shape > 1, p.scale / (p.shape - 1), jnp.inf)
         weights = self._by_name(self._expected_weights())
         return {**weights, "variance": expected}
 
     def variance(self) -> dict[str, Array]:
-        """Variances; infinite where there is none (a shape of at most 1, or 2)."""
+        """Variances; infinite if `shape` <= 1 (weights) or `shape` <= 2 (variance)."""
         p, expected = self.parameters, self.mean()["variance"]
         weights = self._squared_scales() * (expected / self._factor)
         of_variance = jnp.where(p.shape > 2, expected**2 / (p.shape - 2), jnp.inf)
         return {**self._by_name(weights), "variance": of_variance}
 
     def marginals(self) -> dict[str, Law]:
-        """Student's t, and inverse gamma."""
+        """Student's t laws of the weights, and inverse gamma law of the variance."""
         shape, scale = host(self.parameters.shape, self.parameters.scale)
         return {**self._weights_laws(), "variance": inverse_gamma_law(shape, scale)}
 
     def sample(self, key: Key, shape: tuple[int, ...] = ()) -> dict[str, Array]:
-        """Weights and variances; of one posterior, not of a stack (`vmap` it)."""
+        """Draw weights and variances; for a stack of posteriors, use `vmap`."""
         typed_key(key=key)
         key_variance, key_weights = jr.split(key)
         p = self.parameters
@@ -226,13 +226,13 @@ class RegressionPosterior(_LinearPosterior):
         return {**self._by_name(weights), "variance": variance}
 
     def log_prob(self, values: dict[str, Array]) -> Array:
-        """Joint log-density; of one posterior, not of a stack."""
+        """Joint log-density; for a stack of posteriors, use `vmap`."""
         p, variance = self.parameters, values["variance"]
         of_weights = self._weights_log_prob(values, variance)
         return of_weights + inverse_gamma_log_density(variance, p.shape, p.scale)
 
     def distribution(self) -> dict[str, dist.Distribution]:
-        """The marginals; the weights with the intercept first, if there is one."""
+        """The marginal distributions; the intercept, if any, is the first weight."""
         p = self.parameters
         return {
             "weights": dist.MultivariateStudentT(
@@ -242,13 +242,13 @@ class RegressionPosterior(_LinearPosterior):
         }
 
     def predictive(self, features: Real[ArrayLike, "n f"]) -> dist.StudentT:
-        """The laws of new targets, as if nothing were clipped."""
+        """The predictive distributions of new targets, without clipping."""
         location, scale, degrees = self.target_law(features)
         return dist.StudentT(degrees, location, scale)
 
 
 class KnownNoisePosterior(_LinearPosterior):
-    """Law of the "weights" and the "intercept" (at 0), for known noise."""
+    """Law of "weights" and "intercept" (for features 0), for known noise."""
 
     _positive = ("noise_precision",)
 
@@ -277,20 +277,20 @@ class KnownNoisePosterior(_LinearPosterior):
         return self._weights_laws()
 
     def sample(self, key: Key, shape: tuple[int, ...] = ()) -> dict[str, Array]:
-        """Weights; of one posterior, not of a stack (`vmap` it)."""
+        """Draw weights; for a stack of posteriors, use `vmap`."""
         typed_key(key=key)
         return self._by_name(self._sample_weights(key, jnp.ones(shape)))
 
     def log_prob(self, values: dict[str, Array]) -> Array:
-        """Joint log-density; of one posterior, not of a stack."""
+        """Joint log-density; for a stack of posteriors, use `vmap`."""
         return self._weights_log_prob(values, self._factor)
 
     def distribution(self) -> dist.MultivariateNormal:
-        """Joint law of the weights, after the intercept, if there is one."""
+        """The joint distribution of the intercept, if any, and the weights."""
         return dist.MultivariateNormal(
             self._expected_weights(), scale_tril=self._scale_tril()
         )
 
     def predictive(self, features: Real[ArrayLike, "n f"]) -> dist.Normal:
-        """The laws of new targets, as if nothing were clipped."""
+        """The predictive distributions of new targets, without clipping."""
         return dist.Normal(*self.target_law(features)[:2])

@@ -21,19 +21,19 @@ from dpjax.families.log_densities import log_gamma_ratio
 
 @dataclass(frozen=True)
 class Exponential(SumFamily):
-    r"""$S(x) = x$ in [lower, upper]; the natural parameter is minus the rate λ.
+    r"""The family of exponential distributions, with $S(x) = x$ and rate λ.
 
-    ΔS is upper - lower under replace-one, `upper` under add-remove. Posterior:
-    Gamma(a + n, b + s). Sampling needs bounds on the rate; Δ is
+    ΔS is upper - lower under replace-one, and `upper` under add-remove. The posterior
+    is Gamma(a + n, b + s). Posterior sampling needs bounds on the rate; Δ is
     $\frac12 (upper - lower)(most - least)$ under replace-one, and under add-remove the
-    range of $\log λ - λx$ at one of the two ends.
+    larger range of $\log λ - λx$ at x = lower and x = upper.
 
     Args:
         upper: the longest time.
-        lower: the shortest time, at least 0. The model itself starts at 0.
+        lower: the shortest time, at least 0. The support of the model is x > 0.
 
     Raises:
-        ValueError: if the bounds are missing, crossed or negative.
+        ValueError: if the bounds are missing, in the wrong order or negative.
 
     Reference:
         Foulds et al. (UAI-16), section 3, in general form.
@@ -56,7 +56,7 @@ class Exponential(SumFamily):
 
     @classmethod
     def from_bounds(cls, lower: Ends, upper: Ends, **options: Any) -> "Exponential":
-        """The family, for one column."""
+        """Construct the family for one column."""
         if len(upper) != 1:
             raise ValueError(f"`upper` must be of one column, got {len(upper)}.")
         return cls(upper[0], lower[0], **options)
@@ -67,32 +67,32 @@ class Exponential(SumFamily):
         return self.lower, self.upper
 
     def scaled_statistics(self, records: Real[Array, "n 1"]) -> Float[Array, "n 1"]:
-        """Times over the longest."""
+        """Times divided by the longest time; NaN becomes the middle of the bounds."""
         records = records.astype(float)
         middle = (self.lower + self.upper) / 2
         records = jnp.where(jnp.isnan(records), middle, records)
         return jnp.clip(records / self.upper, self.lower / self.upper, 1)
 
     def prior(self) -> GammaParameters:
-        """Exponential, with one over the middle of the bounds as mean."""
+        """The exponential prior of the rate, with mean 2 / (lower + upper)."""
         return GammaParameters(1.0, (self.lower + self.upper) / 2)
 
     def worth(self, mean: Scalar, records: Scalar) -> GammaParameters:
-        """The prior worth so many records with this mean: F's χ and α."""
+        """The prior worth `records` records with this mean (Foulds et al.: α, χ)."""
         positive(mean=mean, records=records)
         return GammaParameters(records + 1.0, records * mean)
 
     def update(
         self, prior: GammaParameters, total: Total, n: Scalar
     ) -> GammaParameters:
-        """Gamma(a + n, b + s)."""
+        """Parameters of the posterior, Gamma(a + n, b + s)."""
         return GammaParameters(
             prior.shape + jnp.asarray(n, float),
             prior.rate + total[..., 0].astype(float),
         )
 
     def log_total(self, prior: GammaParameters, total: Total, n: Number) -> Number:
-        """Beta prime, scaled."""
+        """Log-density of the exact total: scaled beta prime."""
         time, (shape, rate) = total[0], prior
         value = (
             log_gamma_ratio(n, shape, jnp.zeros(()))
@@ -102,17 +102,17 @@ class Exponential(SumFamily):
         return jnp.where(time > 0, value, -jnp.inf)
 
     def predictive(self, parameters: GammaParameters) -> dist.Distribution:
-        """The law of one record, the rate integrated out: Lomax."""
+        """The law of one record with the rate integrated out: Lomax."""
         shape, rate = parameters
         shift = dist.transforms.AffineTransform(-rate, 1.0)
         return dist.TransformedDistribution(dist.Pareto(rate, shape), shift)
 
     def natural(self, points: Points) -> Natural:
-        """Minus λ, and log λ."""
+        """The natural parameter θ = -λ, and log g(θ) = log λ."""
         return -points, np.log(points[:, 0])
 
     def truncation(self, share: float) -> Truncation:
-        """The expected record from a share of the largest one to that one."""
+        """The expected record 1/λ is in [share · upper, upper]."""
         return {"rate": (1 / self.upper, 1 / (share * self.upper))}
 
     def _likelihood_diameter(self, limits: Truncation) -> Bound:
@@ -120,7 +120,7 @@ class Exponential(SumFamily):
         return Bound((self.upper - self.lower) * (most - least) / 2)
 
     def _likelihood_radius(self, limits: Truncation) -> Bound:
-        """The range is convex in x, so it is largest at an end."""
+        """The range is convex in x, so that it is largest at an end of the bounds."""
         least, most = limits["rate"]
 
         def range_at(time):

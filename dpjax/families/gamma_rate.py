@@ -1,4 +1,4 @@
-"""The gamma law of a rate: of Poisson counts, or of exponential times."""
+"""The gamma law of the rate of Poisson counts or of exponential times."""
 
 __all__ = ["GammaParameters", "GammaPosterior"]
 
@@ -18,7 +18,7 @@ from dpjax.families.marginal_laws import Law, gamma_law
 
 
 class GammaParameters(NamedTuple):
-    """Shape and rate of the gamma law, both > 0; the mean is shape over rate."""
+    """Shape and rate of the gamma law, both > 0; the mean is shape / rate."""
 
     shape: Any
     rate: Any
@@ -57,5 +57,5 @@ class GammaPosterior(ConjugatePosterior):
         return dist.Gamma(*self.parameters)
 
     def predictive(self) -> dist.Distribution:
-        """The law of one record more, as if nothing were clipped."""
+        """The predictive distribution of one more record, without clipping."""
         return self.family.predictive(self.parameters)

@@ -36,8 +36,8 @@ from dpjax.families.moments import MomentFamily, over
 class NormalInverseGammaParameters(NamedTuple):
     """Variance v ~ InverseGamma(shape, scale), and mean ~ N(`mean`, v / strength).
 
-    The prior on the mean is worth `strength` records, that on the variance 2 `shape`
-    records with sum of squares 2 `scale`. All but the mean are > 0.
+    The prior of the mean is worth `strength` records; the prior of the variance is
+    worth 2 `shape` records with sum of squares 2 `scale`. Only `mean` may be <= 0.
     """
 
     mean: Any
@@ -53,26 +53,26 @@ class NormalInverseGammaPosterior(ConjugatePosterior):
     _positive = ("strength", "shape", "scale")
 
     def mean(self) -> dict[str, Array]:
-        """Expected values; the variance's is infinite for a shape of at most 1."""
+        """Expected values; that of the variance is infinite if `shape` <= 1."""
         p = self.parameters
         expected = jnp.where(p.shape > 1, p.scale / (p.shape - 1), jnp.inf)
         return {"mean": p.mean, "variance": expected}
 
     def variance(self) -> dict[str, Array]:
-        """Variances; infinite where there is none (a shape of at most 1, or 2)."""
+        """Variances; infinite if `shape` <= 1 (mean) or `shape` <= 2 (variance)."""
         p, expected = self.parameters, self.mean()["variance"]
         of_variance = jnp.where(p.shape > 2, expected**2 / (p.shape - 2), jnp.inf)
         return {"mean": expected / p.strength, "variance": of_variance}
 
     def marginals(self) -> dict[str, Law]:
-        """Student's t, and inverse gamma."""
+        """Student's t law of the mean, and inverse gamma law of the variance."""
         mean, strength, shape, scale = host(*self.parameters)
         spread = np.sqrt(scale / (shape * strength))
         of_mean = StudentLaw(mean, spread, 2 * shape)
         return {"mean": of_mean, "variance": inverse_gamma_law(shape, scale)}
 
     def sample(self, key: Key, shape: tuple[int, ...] = ()) -> dict[str, Array]:
-        """Means and variances."""
+        """Draw means and variances."""
         typed_key(key=key)
         key_variance, key_mean = jr.split(key)
         p = self.parameters
@@ -100,7 +100,7 @@ class NormalInverseGammaPosterior(ConjugatePosterior):
         }
 
     def predictive(self) -> dist.StudentT:
-        """The law of one record more, as if nothing were clipped."""
+        """The predictive distribution of one more record, without clipping."""
         p = self.parameters
         spread = jnp.sqrt(p.scale * (1 + 1 / p.strength) / p.shape)
         return dist.StudentT(2 * p.shape, p.mean, spread)
@@ -108,20 +108,20 @@ class NormalInverseGammaPosterior(ConjugatePosterior):
 
 @dataclass(frozen=True)
 class Gaussian(MomentFamily):
-    r"""$S(x) = (z, z^2)$ with z = x - c, c the middle of the bounds.
+    r"""The Gaussian family, with $S(x) = (z, z^2)$, z = x - c and c the middle.
 
-    F's (x, x²) up to an affine map; centred, it neither needs more noise the farther
-    the bounds are from 0, nor loses the variance to rounding. With h half the width, ΔS
-    is $h + h^2 + 1/4$ under replace-one (for h ≥ ½: the supremum is inside, not at
-    corners) and $h + h^2$ under add-remove. Sampling needs the mean and the variance
-    within a box; a variance that may approach 0 makes Δ infinite.
+    S is an affine map of the paper's (x, x²). Since z is centred, bounds far from 0
+    need no more noise, and rounding does not destroy the variance. With h half the
+    width, ΔS is $h + h^2 + 1/4$ under replace-one (for h ≥ ½, where the supremum is not
+    attained at a corner) and $h + h^2$ under add-remove. Posterior sampling needs the
+    mean and the variance within a box; Δ is infinite if the variance may approach 0.
 
     Args:
         lower: smallest record.
         upper: largest record.
 
     Raises:
-        ValueError: if the bounds are missing or crossed.
+        ValueError: if the bounds are missing or in the wrong order.
 
     Reference:
         Foulds et al. (UAI-16), section 3, in general form.
@@ -145,7 +145,7 @@ class Gaussian(MomentFamily):
 
     @classmethod
     def from_bounds(cls, lower: Ends, upper: Ends, **options: Any) -> "Gaussian":
-        """The family, for one column."""
+        """Construct the family for one column."""
         if len(upper) != 1:
             raise ValueError(
                 f"`upper` must be of one column, got {len(upper)}: "
@@ -164,11 +164,11 @@ class Gaussian(MomentFamily):
         return (self.upper - self.lower) / 2
 
     def scales(self) -> tuple[float, ...]:
-        """Half the width, and its square."""
+        """Half of the width, and its square."""
         return (self.half_width, self.half_width**2)
 
     def project(self, total: Flat, n: Scalar) -> tuple[Flat, Number]:
-        """A sum within ±hn, and a sum of squares from its square over n to h²n."""
+        """Clip the sum s to [-hn, hn], and the sum of squares to [s²/n, h²n]."""
         n = jnp.maximum(jnp.asarray(n, float), 0)
         scales = jnp.asarray(self.scales())
         scaled = total.astype(float) / scales.reshape((1,) * (total.ndim - 1) + (2,))
@@ -177,13 +177,13 @@ class Gaussian(MomentFamily):
         return jnp.stack([first * scales[0], second * scales[1]], axis=-1), n
 
     def prior(self) -> NormalInverseGammaParameters:
-        """At the middle, worth one record; expected variance (half width / 2)²."""
+        """A prior worth one record at the middle; E[variance] = (half width / 2)²."""
         return NormalInverseGammaParameters(
             self.centre[0], 1.0, 1.5, self.half_width**2 / 8
         )
 
     def vague_prior(self) -> NormalInverseGammaParameters:
-        """Standard deviation (half width / 10) / |normal|, a mean from anywhere."""
+        """A prior with sd (half width / 10) / |N(0, 1)|, and a very uncertain mean."""
         return NormalInverseGammaParameters(
             self.centre[0], 0.01, 0.5, self.half_width**2 / 200
         )
@@ -191,7 +191,7 @@ class Gaussian(MomentFamily):
     def update(
         self, prior: NormalInverseGammaParameters, total: Total, n: Scalar
     ) -> NormalInverseGammaParameters:
-        """Counts and sums of squares add; the mean is weighted by the counts."""
+        """Add counts and sums of squares; average the means, weighted by counts."""
         n, total = jnp.asarray(n, float), total.astype(float)
         average = total[..., 0] * over(n)
         start = prior.mean - self.centre[0]
@@ -208,20 +208,20 @@ class Gaussian(MomentFamily):
     def log_total(
         self, prior: NormalInverseGammaParameters, total: Total, n: Number
     ) -> Number:
-        """A normal sum, and a chi-square number for the scatter about its mean."""
+        """Log-density of the exact total: a normal sum, and a chi-square scatter."""
         mean = jnp.reshape(prior.mean - self.centre[0], (1,))
         degrees, scale = 2 * prior.shape, jnp.reshape(2 * prior.scale, (1, 1))
         wishart = mean, prior.strength, degrees, scale
         return log_normal_moments(total[:1], total[1:, None], n, *wishart)
 
     def natural(self, points: Points) -> Natural:
-        """For z = x - c: (m - c) / v and -1 / 2v; log g is -(m - c)² / 2v - ½ log v."""
+        """θ = ((m - c) / v, -1 / 2v), and log g(θ) = -(m - c)² / 2v - ½ log v."""
         mean, variance = points[:, 0] - self.centre[0], points[:, 1]
         natural = np.stack([mean / variance, -1 / (2 * variance)], axis=1)
         return natural, -(mean**2) / (2 * variance) - np.log(variance) / 2
 
     def truncation(self, share: float) -> Truncation:
-        """The mean within the bounds; the sd from a share of half the width to it."""
+        """The mean in the bounds, the sd in [share · half width, half width]."""
         least, most = share * self.half_width, self.half_width
         return {"mean": (self.lower, self.upper), "variance": (least**2, most**2)}
 

@@ -27,7 +27,7 @@ from dpjax.families.marginal_laws import Law, StudentLaw
 
 
 class NormalParameters(NamedTuple):
-    """Expectation of the mean, and one over its variance, > 0."""
+    """Expected value of the mean, and its precision (1 / variance), > 0."""
 
     mean: Any
     precision: Any
@@ -35,12 +35,12 @@ class NormalParameters(NamedTuple):
 
 
 class NormalPosterior(ConjugatePosterior):
-    """Normal law of the mean of a normal law of known variance."""
+    """Normal law of the mean of normal records with known variance."""
 
     _positive = ("precision",)
 
     def mean(self) -> Array:
-        """Expected mean."""
+        """Expected value of the mean."""
         return self.parameters.mean
 
     def variance(self) -> Array:
@@ -67,29 +67,29 @@ class NormalPosterior(ConjugatePosterior):
         return dist.Normal(self.parameters.mean, self.sd())
 
     def predictive(self) -> dist.Normal:
-        """The law of one record more, as if nothing were clipped."""
+        """The predictive distribution of one more record, without clipping."""
         spread = jnp.sqrt(self.variance() + self.family.variance)
         return dist.Normal(self.parameters.mean, spread)
 
 
 @dataclass(frozen=True)
 class GaussianMean(SumFamily):
-    r"""$S(x) = x - lower$ in [0, upper - lower]; the variance is public.
+    r"""The Gaussian family with public variance, and $S(x) = x - lower$.
 
-    ΔS is upper - lower, under either adjacency. Posterior: normal. Sampling needs the
-    mean within [least, most]; with variance v, Δ is
+    ΔS is upper - lower under either adjacency. The posterior is normal. Posterior
+    sampling needs the mean in [least, most]; with variance v, Δ is
     $(upper - lower)(most - least)/(2v)$ under replace-one.
 
     Args:
         lower: smallest record.
         upper: largest record.
-        variance: of the records about their mean, > 0.
+        variance: variance of the records about their mean, > 0.
 
     Raises:
-        ValueError: if the bounds are missing or crossed, or the variance is not > 0.
+        ValueError: if the bounds are missing or in the wrong order, or `variance` <= 0.
 
     Reference:
-        Foulds et al. (UAI-16), section 3.3, on bounds as what makes ΔS finite.
+        Foulds et al. (UAI-16), section 3.3, on bounds that make ΔS finite.
     """
 
     lower: float | int
@@ -110,7 +110,7 @@ class GaussianMean(SumFamily):
 
     @classmethod
     def from_bounds(cls, lower: Ends, upper: Ends, **options: Any) -> "GaussianMean":
-        """The family, for one column; `variance` is an option."""
+        """Construct the family for one column; `variance` is an option."""
         if len(upper) != 1 or "variance" not in options:
             raise ValueError(
                 "`variance` must be given, and one column, for a Gaussian mean, got "
@@ -138,27 +138,27 @@ class GaussianMean(SumFamily):
         return 0.0, self.width
 
     def scaled_statistics(self, records: Real[Array, "n 1"]) -> Float[Array, "n 1"]:
-        """Position between the bounds, from 0 to 1."""
+        """(x - lower) / (upper - lower), in [0, 1]; NaN becomes 1/2."""
         half = self.width / 2
         return (1 + standardise(records, [self.lower + half], [half])) / 2
 
     def prior(self) -> NormalParameters:
-        """At the middle of the bounds; half of the width is its standard deviation."""
+        """A normal prior at the middle of the bounds, with sd half of the width."""
         middle = (self.lower + self.upper) / 2
         return NormalParameters(middle, 4 / self.width**2)
 
     def worth(self, mean: Scalar, records: Scalar) -> NormalParameters:
-        """The prior worth so many records with this mean: F's χ and α."""
+        """The prior worth `records` records with this mean (Foulds et al.: α, χ)."""
         positive(records=records)
         return NormalParameters(mean, records / self.variance)
 
     def update(
         self, prior: NormalParameters, total: Total, n: Scalar
     ) -> NormalParameters:
-        """Precisions add; the mean is weighted by them."""
+        """Add the precisions; average the means, weighted by precisions."""
         gain = jnp.asarray(n, float) / self.variance
         precision = prior.precision + gain
-        excess = total[..., 0].astype(float) / self.variance  # of records over lower
+        excess = total[..., 0].astype(float) / self.variance  # sum of (x - lower) / v
         mean = (prior.precision * (prior.mean - self.lower) + excess) / precision
         return NormalParameters(self.lower + mean, precision)
 
@@ -168,12 +168,12 @@ class GaussianMean(SumFamily):
         return norm.logpdf(total[0], n * (prior.mean - self.lower), jnp.sqrt(variance))
 
     def natural(self, points: Points) -> Natural:
-        """For S = x - lower: (m - lower) / v, and minus half its square times v."""
+        """For S = x - lower: θ = (m - lower) / v, and log g(θ) = -vθ² / 2."""
         natural = (points - self.lower) / self.variance
         return natural, -self.variance * natural[:, 0] ** 2 / 2
 
     def truncation(self, share: float) -> Truncation:
-        """The mean is within the bounds, whatever the share."""
+        """The mean is within the bounds, for any `share`."""
         return {"mean": (self.lower, self.upper)}
 
     def _likelihood_diameter(self, limits: Truncation) -> Bound:

@@ -1,7 +1,7 @@
 r"""Ranges of the log-likelihood of a normal law over boxes of its mean and variance.
 
-They determine what one sample from a truncated posterior costs. Both suprema are exact,
-from the few points where a piecewise smooth function of one number can be largest.
+They determine the cost of one sample from a truncated posterior. Both are exact: the
+maximum of a piecewise smooth function of one number is found among a few candidates.
 """
 
 __all__ = [
@@ -35,11 +35,11 @@ def normal_likelihood_radius(records: Pair, mean: Pair, variance: Pair) -> Bound
 def largest_normal_range(distances: Pair, reach: float, variance: Pair) -> Bound:
     r"""Largest range of $-\frac12 \log v - \frac{d^2}{2v}$ over d and v.
 
-    A record at distance r from the middle of the means is between $(r - w)_+$ and
-    $r + w$ from them. The range is half of A(r + w) - B((r - w)_+), with A and B the
-    largest and the least of $\log v + d^2/v$ over v. A is convex, B smooth, and the
-    slope of the range falls with r only while A is at the most v and B at the least:
-    it is largest at an end, or where the two slopes are equal there.
+    For a record at distance r from the middle of the means, d is in $[(r - w)_+, r +
+    w]$. The range is half of $A(r + w) - B((r - w)_+)$, where A(d) and B(d) are the
+    maximum and the minimum of $\log v + d^2/v$ over v. A is convex and B is smooth. The
+    slope of the range decreases with r only where A is attained at the largest v and B
+    at the least v. So the maximum is at an end, or where these slopes are equal.
 
     Args:
         distances: least and largest r.
@@ -65,8 +65,8 @@ def largest_normal_range(distances: Pair, reach: float, variance: Pair) -> Bound
 def normal_likelihood_diameter(records: Pair, mean: Pair, variance: Pair) -> Bound:
     r"""Half of the largest range over the box of $\log p(x) - \log p(x')$.
 
-    For $\delta = x' - x$ and s their middle the difference is $\delta (s - m)/v$, so
-    for a given δ the range is largest with s as far to one side as it can be.
+    For $\delta = x' - x$ and $s = (x + x')/2$ the difference is $\delta (s - m)/v$. For
+    a given δ, the range is largest at one end of the possible values of s.
 
     Args:
         records: least and largest x.
@@ -79,7 +79,7 @@ def normal_likelihood_diameter(records: Pair, mean: Pair, variance: Pair) -> Bou
 
 
 def _largest_range_on_the_right(records: Pair, mean: Pair, variance: Pair) -> float:
-    """With x' at the upper end: piecewise quadratic in δ."""
+    """Largest range with x' at the upper end; it is piecewise quadratic in δ."""
     lower, upper = records
     steep, flat = (1 / v for v in variance)
 

@@ -1,6 +1,6 @@
 """Linear regression: y = wᵀx plus normal noise, all columns within public bounds.
 
-The noise is known, or has an inverse-gamma prior; the prior's type says which.
+The type of the prior decides whether the noise is known or has an inverse-gamma prior.
 """
 
 __all__ = ["LinearRegression"]
@@ -39,29 +39,29 @@ _Parameters = RegressionParameters | KnownNoiseParameters
 
 @dataclass(frozen=True)
 class LinearRegression(MomentFamily):
-    r"""S(x, y): XᵀX, Xᵀy and yᵀy, the target being the last column.
+    r"""Linear regression of the last column y on the others: XᵀX, Xᵀy and yᵀy.
 
-    With an intercept all columns are centred at the middle of their bounds and
-    $S = (z_i, z_i z_j)_{i \le j}$ as of a multivariate Gaussian; without, they are as
-    they are and there are no linear terms. ΔS is exact; without an intercept only for
-    bounds that are symmetric about 0, and else a bound (under replace-one).
+    With an intercept, all columns are centred at the middle of their bounds and
+    $S = (z_i, z_i z_j)_{i \le j}$, as for a multivariate Gaussian. Without one, columns
+    are not centred and S has no linear terms. ΔS is exact, but without an intercept and
+    under replace-one only for bounds that are symmetric about 0; else an upper bound.
 
-    Sampling needs ‖w‖₂ ≤ B, w with the intercept of the centred columns if there is
-    one, and the noise precision τ in [least, most]; if it is known, both are τ. With
-    R = max|y| + B max‖x‖₂ one sample costs at most τR² under replace-one.
+    Posterior sampling needs ‖w‖₂ ≤ B, where w includes the intercept of the centred
+    columns, and the noise precision τ in [least, most] (both are τ if τ is known).
+    With R = max|y| + B max‖x‖₂, one sample costs at most τR² under replace-one.
 
     Args:
         lower: smallest value of every feature.
         upper: largest value of every feature.
         target: smallest and largest value of the target.
-        intercept: whether there is one.
+        intercept: whether there is an intercept.
 
     Raises:
-        ValueError: if bounds are missing or crossed, or not as many below as above.
+        ValueError: if bounds are missing, in the wrong order or not of equal number.
 
     Reference:
         Zhang, Rubinstein & Dimitrakakis (AAAI-16), section 5.2, for the model with
-        known noise; Foulds et al. (UAI-16), equations 16-17, for the statistic's use.
+        known noise; Foulds et al. (UAI-16), equations 16-17, for the use of S.
     """
 
     lower: tuple[float | int, ...]
@@ -94,7 +94,7 @@ class LinearRegression(MomentFamily):
     def from_bounds(
         cls, lower: Ends, upper: Ends, **options: Any
     ) -> "LinearRegression":
-        """The family, for at least two columns, the target last."""
+        """Construct the family for at least two columns; the last is the target."""
         if len(upper) < 2:
             raise ValueError(
                 "`upper` must be of at least two columns, features and the target, got "
@@ -108,7 +108,7 @@ class LinearRegression(MomentFamily):
 
     @property
     def bounds(self) -> tuple[tuple[float, float], ...]:
-        """Of every feature, then of the target."""
+        """Bounds of every feature, then of the target."""
         return (*zip(self.lower, self.upper, strict=True), self.target)
 
     @property
@@ -118,7 +118,7 @@ class LinearRegression(MomentFamily):
 
     @property
     def centre(self) -> tuple[float, ...]:
-        """What is subtracted from every column: 0 without an intercept."""
+        """The constant subtracted from every column; 0 without an intercept."""
         if not self.intercept:
             return (0.0,) * self.columns
         return super().centre
@@ -132,7 +132,7 @@ class LinearRegression(MomentFamily):
         )
 
     def scaled_statistics(self, records: Real[Array, "n d"]) -> Float[Array, "n m"]:
-        """Moments of columns, clipped first: without an intercept 0 is no middle."""
+        """Scaled moments of clipped columns; NaN becomes the middle of the bounds."""
         records = records.astype(float)
         lower, upper = (
             jnp.asarray(ends)[None, :] for ends in zip(*self.bounds, strict=True)
@@ -142,7 +142,7 @@ class LinearRegression(MomentFamily):
         return super().scaled_statistics(records)
 
     def diameter(self, scaled: bool = False) -> Bound:
-        """See `moments.largest_change`; attained by bounds symmetric about `centre`."""
+        """See `largest_change`; tight if the bounds are symmetric about `centre`."""
         symmetric = all(
             math.isclose(upper - c, c - lower)
             for (lower, upper), c in zip(self.bounds, self.centre, strict=True)
@@ -150,16 +150,16 @@ class LinearRegression(MomentFamily):
         return super().diameter(scaled)._replace(tight=symmetric)
 
     def prior(self) -> RegressionParameters:
-        """Weights at 0, worth one record at the end of each feature's bounds.
+        """A prior at weights 0, worth one record at an end of each feature's bounds.
 
         The expected noise variance is (half width of the target / 2)².
         """
         return self._prior(1.0, 1.5, self.half_widths[-1] ** 2 / 8)
 
     def vague_prior(self) -> RegressionParameters:
-        """Weights worth a hundredth of a record at the end of each feature's bounds.
+        """A prior worth 1/100 of a record at an end of each feature's bounds.
 
-        The noise's standard deviation is (half width of the target / 10) / |normal|.
+        The sd of the noise is (half width of the target / 10) / |N(0, 1)|.
         """
         return self._prior(0.01, 0.5, self.half_widths[-1] ** 2 / 200)
 
@@ -172,11 +172,11 @@ class LinearRegression(MomentFamily):
         )
 
     def update(self, prior: _Parameters, total: Total, n: Scalar) -> _Parameters:
-        """Precisions add; the mean solves the normal equations.
+        """Add the precisions, and solve the normal equations for the mean.
 
         Args:
-            prior: of weights and noise variance, or of weights with known noise.
-            total: of the statistic; possible.
+            prior: parameters of a prior with unknown or known noise.
+            total: a possible total of the statistic.
             n: number of records.
         """
         n = jnp.asarray(n, float)
@@ -199,11 +199,11 @@ class LinearRegression(MomentFamily):
         )
 
     def log_total(self, prior: _Parameters, total: Total, n: Number) -> Number:
-        """Of targets given the features' moments, exactly; times a weak law of those.
+        """Log-density of the exact total, with a weak law of the features' moments.
 
-        Given those, the totals are a normal vector and a chi-square number. Features
-        are no part of the model: their moments need some law, here that of normal
-        features under a prior worth one record; it matters as little as that does.
+        Given the features' moments, the other totals are a normal vector and a
+        chi-square number, exactly. The model has no law of the features: here they are
+        normal, under a prior worth one record, which has little influence.
         """
         sums = self.products(total, n)
         gram, products, residual = sums[:-1, :-1], sums[:-1, -1], pivots(sums)[-1]
@@ -230,7 +230,7 @@ class LinearRegression(MomentFamily):
         return self._log_features(total, n) + targets
 
     def _log_features(self, total: Total, n: Number) -> Number:
-        """Normal features, their mean known to be 0 where no means are measured."""
+        """Log-density of normal features' moments, of mean 0 without an intercept."""
         f = self.columns - 1
         first, second = split(total, self.columns, self.intercept)
         first, second = first[:f], second[:f, :f]
@@ -244,7 +244,7 @@ class LinearRegression(MomentFamily):
         return gammas - (2 * f + 3) / 2 * log_second - (f + 2 + n) / 2 * log_ratio
 
     def design(self, features: Real[ArrayLike, "n f"]) -> Float[Array, "n p"]:
-        """Features as weights multiply them: centred, after ones for an intercept."""
+        """Design matrix: centred features, after a column of ones if `intercept`."""
         rows = array_of(features, "features").astype(float)
         rows = rows - jnp.asarray(self.centre[:-1])[None, :]
         if not self.intercept:
@@ -265,13 +265,13 @@ class LinearRegression(MomentFamily):
         return math.hypot(*self.half_widths[:-1], 1.0 if self.intercept else 0.0)
 
     def _likelihood_diameter(self, limits: Truncation) -> Bound:
-        """Residuals are within ±R; nor is it more than the sum of two radii, halved."""
+        """The lesser of two bounds: τR²/2, as residuals are in ±R, and the radius."""
         residual = self.half_widths[-1] + limits["norm"][1] * self._reach
         most = limits["precision"][1] * residual**2 / 2
         return Bound(min(most, self._likelihood_radius(limits).value), tight=False)
 
     def _likelihood_radius(self, limits: Truncation) -> Bound:
-        """At a corner, the weights along its features: as for a mean that far off."""
+        """Attained at a corner, with the weights parallel to its features."""
         least, most = limits["precision"]
         ends = [target - self.centre[-1] for target in self.target]
         nearest = 0.0 if ends[0] <= 0 <= ends[1] else min(map(abs, ends))

@@ -21,7 +21,7 @@ from jax.scipy.special import gammaln, xlog1py
 from jaxtyping import Array, Float
 
 _HALF_LOG_2_PI = math.log(2 * math.pi) / 2
-_LARGE = 10.0  # from where on three terms of the series are exact to float32
+_LARGE = 10.0  # above it, three terms of the series are exact in float32
 
 
 def gamma_log_density(
@@ -77,7 +77,7 @@ def inverse_wishart_log_density(
     off = (values - degrees) / degrees
     around = degrees / 2 * (jnp.log1p(off) - off).sum()
     volume = (d + 1) * jnp.log(jnp.diagonal(factor)).sum()
-    # log Γ((degrees - j)/2) less what stands at its mode, a term a dimension
+    # log Γ(half - j/2) minus (half log half - half), one term for each dimension
     half, lag = degrees / 2, jnp.arange(d).astype(x.dtype) / 2
     shapes = half - lag
     gammas = (shapes - 0.5) * jnp.log1p(-lag / half) - (lag + 0.5) * jnp.log(half)

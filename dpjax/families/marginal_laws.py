@@ -19,11 +19,11 @@ import numpy as np
 from scipy import special
 
 HostArray = np.ndarray | np.float64
-"""An array of SciPy, in double precision."""
+"""An array that SciPy returns, in double precision."""
 
 
 class StudentLaw(NamedTuple):
-    """Student's t, or normal for None degrees of freedom."""
+    """Student's t law, or the normal law if `degrees` is None."""
 
     location: Any
     scale: Any
@@ -44,7 +44,7 @@ class StudentLaw(NamedTuple):
 
 
 class HostLaw(NamedTuple):
-    """A law of numbers by its functions; on the host."""
+    """A law of one number, defined by two functions on the host."""
 
     cdf: Callable[[HostArray], HostArray]  # probability of at most x
     ppf: Callable[[float], HostArray]  # the q-quantile
@@ -55,12 +55,12 @@ Law = StudentLaw | HostLaw
 
 
 def beta_law(a: HostArray, b: HostArray) -> HostLaw:
-    """Beta(a, b)."""
+    """The law Beta(a, b)."""
     return HostLaw(partial(special.betainc, a, b), partial(special.betaincinv, a, b))
 
 
 def gamma_law(shape: HostArray, rate: HostArray) -> HostLaw:
-    """Gamma(shape, rate)."""
+    """The law Gamma(shape, rate)."""
     return HostLaw(
         lambda x: special.gammainc(shape, rate * x),
         lambda q: special.gammaincinv(shape, q) / rate,
@@ -68,7 +68,7 @@ def gamma_law(shape: HostArray, rate: HostArray) -> HostLaw:
 
 
 def inverse_gamma_law(shape: HostArray, scale: HostArray) -> HostLaw:
-    """The law of one over a Gamma(shape, rate=scale) variable."""
+    """The law of 1 / X for X ~ Gamma(shape, rate=scale)."""
     return HostLaw(
         lambda x: special.gammaincc(shape, scale / x),
         lambda q: scale / special.gammainccinv(shape, q),
@@ -76,7 +76,7 @@ def inverse_gamma_law(shape: HostArray, scale: HostArray) -> HostLaw:
 
 
 def mixture_quantile(law: Law, q: float) -> HostArray:
-    """Quantile of the mixture with equal weights, by bisection."""
+    """The q-quantile of the mixture with equal weights, by bisection."""
     ends = law.ppf(q)
     low, high = ends.min(axis=0), ends.max(axis=0)
     for _ in range(60):

@@ -1,7 +1,7 @@
-"""The laws of totals of first and second moments, the parameters integrated out.
+"""The laws of totals of first and second moments, with parameters integrated out.
 
 Totals of normal records are a normal vector and a Wishart matrix, so no approximation
-is needed. Terms of the order of n cancel on paper, not in floating point.
+is needed. Terms of order n are cancelled in the formulas, not in floating point.
 """
 
 __all__ = ["log_determinants", "log_normal_moments", "pivots", "solve"]
@@ -26,9 +26,10 @@ def log_normal_moments(
     degrees: Scalar,
     scale: _Matrix,
 ) -> _Scalar:
-    """Of the sum and the sum of products of n normal records, up to a constant.
+    """Log-density of the total of n normal records, up to a constant.
 
-    The last four are the parameters of their normal-inverse-Wishart prior.
+    `first` is the sum of the records, and `second` the sum of products. The last four
+    arguments are the parameters of the normal-inverse-Wishart prior.
     """
     d = first.shape[0]
     average = first / n
@@ -48,9 +49,9 @@ def log_normal_moments(
 
 
 def log_determinants(matrix: _Matrix, more: _Matrix) -> tuple[_Scalar, _Scalar]:
-    """log|M|, and log|M + more| - log|M| without subtracting them; NaN if M is not > 0.
+    """log|M|, and log|M + more| - log|M| without cancellation; NaN if M is not > 0.
 
-    By elimination of both matrices at once, the second kept as its difference.
+    Both matrices are eliminated at once; the second one is stored as their difference.
     """
     log_matrix = log_ratio = jnp.zeros((), matrix.dtype)
     for _ in range(matrix.shape[0]):
@@ -67,7 +68,7 @@ def log_determinants(matrix: _Matrix, more: _Matrix) -> tuple[_Scalar, _Scalar]:
 
 
 def pivots(matrix: _Matrix) -> _Vector:
-    """What elimination divides by, in order."""
+    """Pivots of Gaussian elimination, in order."""
     found = []
     for _ in range(matrix.shape[0]):
         row = matrix[0, 1:]
@@ -77,7 +78,7 @@ def pivots(matrix: _Matrix) -> _Vector:
 
 
 def solve(matrix: _Matrix, vector: _Vector) -> _Vector:
-    """For a positive definite matrix of a few rows: no library call a step."""
+    """Solve a small positive definite system without library calls."""
     rows = []
     for _ in range(matrix.shape[0]):
         rows.append((matrix[0], vector[0]))

@@ -1,6 +1,6 @@
 """First and second moments of records in a box, as the statistic of several families.
 
-A statistic of d columns t is (t_1, …, t_d) if it is linear too, then the products
+The statistic of d columns t consists of t_1, …, t_d, if `linear`, and of the products
 t_i t_j for i ≤ j, row by row.
 """
 
@@ -19,7 +19,7 @@ from dpjax.families.total_law import FamilyWithLaw
 
 
 class MomentFamily(FamilyWithLaw):
-    """A family whose statistic is the moments of columns about the middle of bounds."""
+    """A family whose statistic consists of moments about the middle of the bounds."""
 
     @property
     def linear(self) -> bool:
@@ -28,7 +28,7 @@ class MomentFamily(FamilyWithLaw):
 
     @property
     def centre(self) -> tuple[float, ...]:
-        """What is subtracted from every column."""
+        """The constant subtracted from every column: the middle of its bounds."""
         return tuple(lower + (upper - lower) / 2 for lower, upper in self.bounds)
 
     @property
@@ -38,35 +38,35 @@ class MomentFamily(FamilyWithLaw):
 
     @property
     def complement(self) -> int:
-        """The square of the first column."""
+        """Index of the square of the first column."""
         return self.columns if self.linear else 0
 
     @property
     def dimension(self) -> int:
-        """Products of two columns, and the columns themselves if `linear`."""
+        """Number of products of two columns, plus the number of columns if `linear`."""
         d = self.columns
         return d * (d + 1) // 2 + (d if self.linear else 0)
 
     def scales(self) -> tuple[float, ...]:
-        """Half the widths, if `linear`, and their products."""
+        """Half-widths, if `linear`, and products of two half-widths."""
         h = np.array(self.half_widths)
         rows, columns = np.triu_indices(len(h))
         linear = h.tolist() if self.linear else []
         return (*linear, *(h[rows] * h[columns]).tolist())
 
     def scaled_statistics(self, records: Real[Array, "n d"]) -> Float[Array, "n m"]:
-        """Moments of columns that are within -1 and 1."""
+        """Moments of the columns after scaling to [-1, 1]."""
         t = standardise(records, self.centre, self.half_widths)
         rows, columns = np.triu_indices(t.shape[1])
         products = t[:, rows] * t[:, columns]
         return jnp.concatenate([t, products], axis=1) if self.linear else products
 
     def diameter(self, scaled: bool = False) -> Bound:
-        """Exact; see `largest_change`."""
+        """The exact supremum: see `largest_change`."""
         return Bound(largest_change(self._widths(scaled), self.linear))
 
     def radius(self, scaled: bool = False) -> Bound:
-        """Exact, at the corner farthest from `centre`: all terms are largest there."""
+        """Exact: all terms are largest at the corner farthest from `centre`."""
         h = np.asarray(self._widths(scaled), float)
         rows, columns = np.triu_indices(len(h))
         return Bound(
@@ -77,11 +77,11 @@ class MomentFamily(FamilyWithLaw):
         return (1.0,) * self.columns if scaled else self.half_widths
 
     def project(self, total: Flat, n: Scalar) -> tuple[Flat, Number]:
-        """Moments of records within the bounds, as far as second moments can tell.
+        """Project onto moments that meet necessary conditions for possible records.
 
-        First moments are clipped to n times the bounds; the scatter around them becomes
-        positive semidefinite (negative eigenvalues to 0: the nearest in Frobenius
-        norm), and is shrunk, a column at a time, until no second moment is too large.
+        First moments are clipped to n times the bounds. The scatter around them becomes
+        positive semidefinite (negative eigenvalues become 0, which is nearest in
+        Frobenius norm). Columns whose second moment is too large are shrunk.
         """
         n = jnp.maximum(jnp.asarray(n, float), 0)
         scales = jnp.asarray(self.scales()).reshape((1,) * (total.ndim - 1) + (-1,))
@@ -103,7 +103,7 @@ class MomentFamily(FamilyWithLaw):
         return products * scales, n
 
     def products(self, total: Real[Array, " m"], n: Scalar) -> Float[Array, "p p"]:
-        """Sums of products of columns, the first one of n ones if `linear`."""
+        """Sums of products of columns; the first column is n ones if `linear`."""
         first, second = split(total, self.columns, self.linear)
         if not self.linear:
             return second
@@ -112,33 +112,33 @@ class MomentFamily(FamilyWithLaw):
 
     @property
     def fewest(self) -> int:
-        """One record more than columns: with fewer, scatters are singular."""
+        """Number of columns plus 1; the scatter of fewer records is singular."""
         return self.columns + 1
 
     @property
     def middle(self) -> np.ndarray:
-        """Columns with mean 0, variance ¼ and no covariance."""
+        """Expected statistic of columns with mean 0, variance ¼ and covariance 0."""
         d = self.columns
         squares = np.diag(np.full(d, 0.25))[np.triu_indices(d)]
         return np.concatenate([np.zeros(d), squares]) if self.linear else squares
 
     @property
     def maps(self) -> int:
-        """Pairs of columns: see `mapped`."""
+        """Number of pairs of columns: see `mapped`."""
         return len(self._pairs)
 
     @property
     def _pairs(self) -> list[tuple[int, int]]:
-        """What is added to which column; the constant one, if any, is the first."""
+        """Pairs (source, target) of columns; column 0 is constant if `linear`."""
         size = self.columns + self.linear
         return [(i, j) for i in range(size) for j in range(self.linear, size)]
 
     def mapped(
         self, kind: Int[Array, ""], amount: Number, scaled: Total, n: Number
     ) -> tuple[Total, Number]:
-        """As if a multiple of one column, or of 1, were added to another.
+        """The total after a multiple of one column, or of 1, is added to a column.
 
-        A column added to itself is stretched; `amount` is then the log of the factor.
+        A column that is added to itself is scaled by exp(`amount`).
         """
         source, target = jnp.asarray(self._pairs)[kind]
         stretch = source == target
@@ -155,16 +155,16 @@ class MomentFamily(FamilyWithLaw):
 
 
 def largest_change(half_widths: Sequence[float | int], linear: bool) -> float:
-    r"""Sup of the L1 distance between two records with $|z_i| \le h_i$.
+    r"""Supremum of the L1 distance between S(z) and S(z'), with all $|z_i| \le h_i$.
 
-    With u and v half their sum and difference, $z_i z_j - z'_i z'_j = 2(u_i v_j + u_j
-    v_i)$, so both may be taken to be ≥ 0 and $u_i = h_i - v_i$. What is left,
+    With $u = (z + z')/2$ and $v = (z - z')/2$, $z_i z_j - z'_i z'_j = 2(u_i v_j + u_j
+    v_i)$, so that we can assume $u, v \ge 0$ and $u_i = h_i - v_i$. The distance
     $2 \sum_i v_i (\ell + h_i + H - v_i) - 2 (\sum_i v_i)^2$ with $H = \sum_i h_i$ and ℓ
-    1 or 0, is concave: $v_i = (\ell + h_i + H)/2 - V$, clipped to $[0, h_i]$, with V
-    their sum, the root of a decreasing piecewise linear function.
+    1 or 0 is concave. At its maximum, $v_i = (\ell + h_i + H)/2 - V$, clipped to $[0,
+    h_i]$, and $V = \sum_i v_i$ is the root of a decreasing piecewise linear function.
 
-    For d columns with h = 1, with linear terms: $d(d + 2)^2 / (2(d + 1))$; for one,
-    $h + h^2 + 1/4$ once $h \ge 1/2$.
+    With linear terms, it is $d(d + 2)^2 / (2(d + 1))$ for d columns with h = 1, and
+    $h + h^2 + 1/4$ for one column with $h \ge 1/2$.
     """
     h = np.asarray(half_widths, float)
     start = ((1.0 if linear else 0.0) + h + h.sum()) / 2
@@ -179,7 +179,7 @@ def largest_change(half_widths: Sequence[float | int], linear: bool) -> float:
 def split(
     total: Real[Array, "*batch m"], d: int, linear: bool
 ) -> tuple[Float[Array, "*batch d"], Float[Array, "*batch d d"]]:
-    """Sums of columns (0 if not linear), and the matrix of sums of products."""
+    """Split a total into sums of columns (0 if not linear) and sums of products."""
     rows, columns = np.triu_indices(d)
     places = np.zeros((d, d), int)
     places[rows, columns] = places[columns, rows] = np.arange(len(rows))
@@ -189,5 +189,5 @@ def split(
 
 
 def over(n: Float[Array, ""]) -> Float[Array, ""]:
-    """1 / n, and 0 for no records."""
+    """1 / n, or 0 if n is 0."""
     return jnp.where(n > 0, 1 / jnp.where(n > 0, n, 1), 0)

@@ -54,17 +54,17 @@ class NormalInverseWishartPosterior(ConjugatePosterior):
 
     @property
     def _surplus(self) -> Array:
-        """Degrees of freedom of the mean's t law."""
+        """Degrees of freedom of the t law of the mean."""
         return self.parameters.degrees - (self.family.columns - 1)
 
     def mean(self) -> dict[str, Array]:
-        """Expected values; a covariance is infinite for at most d + 1 degrees."""
+        """Expected values; that of the covariance is infinite if `degrees` <= d + 1."""
         p, more = self.parameters, self._surplus[..., None, None] - 2
         expected = jnp.where(more > 0, p.scale / more, jnp.inf)
         return {"mean": p.mean, "covariance": expected}
 
     def variance(self) -> dict[str, Array]:
-        """Variances; infinite where there is none."""
+        """Variance of every entry; infinite if it does not exist."""
         p, free = self.parameters, self._surplus[..., None, None]
         covariance = self.mean()["covariance"]
         diagonal = jnp.diagonal(p.scale, axis1=-2, axis2=-1)
@@ -79,7 +79,7 @@ class NormalInverseWishartPosterior(ConjugatePosterior):
         }
 
     def marginals(self) -> dict[str, Law]:
-        """Laws of each component of the mean, and of each "variance"."""
+        """Marginal laws of each component of the mean, and of each "variance"."""
         p = self.parameters
         mean, strength, free, scale = host(p.mean, p.strength, self._surplus, p.scale)
         diagonal = np.diagonal(scale, axis1=-2, axis2=-1)
@@ -91,7 +91,7 @@ class NormalInverseWishartPosterior(ConjugatePosterior):
         }
 
     def sample(self, key: Key, shape: tuple[int, ...] = ()) -> dict[str, Array]:
-        """Means and covariances; of one posterior, not of a stack (`vmap` it)."""
+        """Draw means and covariances; for a stack of posteriors, use `vmap`."""
         typed_key(key=key)
         key_chi, key_below, key_mean = jr.split(key, 3)
         p, d = self.parameters, self.family.columns
@@ -111,7 +111,7 @@ class NormalInverseWishartPosterior(ConjugatePosterior):
         }
 
     def log_prob(self, values: dict[str, Array]) -> Array:
-        """Joint log-density; of one posterior, not of a stack."""
+        """Joint log-density; for a stack of posteriors, use `vmap`."""
         p, covariance = self.parameters, values["covariance"]
         of_mean = multivariate_normal.logpdf(
             values["mean"], p.mean, covariance / p.strength
@@ -128,7 +128,7 @@ class NormalInverseWishartPosterior(ConjugatePosterior):
         }
 
     def predictive(self) -> dist.MultivariateStudentT:
-        """The law of one record more, as if nothing were clipped."""
+        """The predictive distribution of one more record, without clipping."""
         return self._student(1 + 1 / self.parameters.strength)
 
     def _student(self, factor: Array) -> dist.MultivariateStudentT:
@@ -141,20 +141,20 @@ class NormalInverseWishartPosterior(ConjugatePosterior):
 
 @dataclass(frozen=True)
 class MultivariateGaussian(MomentFamily):
-    r"""$S(x) = (z_i, z_i z_j)_{i \le j}$ with z = x - c, c the middle of the bounds.
+    r"""The multivariate Gaussian family, with $S(x) = (z_i, z_i z_j)_{i \le j}$.
 
-    In units of half the widths ΔS is $d(d + 2)^2/(2(d + 1))$ under replace-one, inside,
-    and $d + d(d + 1)/2$ under add-remove; exact in natural units too. Sampling needs
-    the mean within the records' bounds (implied) and every eigenvalue of the covariance
-    in [least, most]: with D² the squared diagonal of the bounds, Δ is
-    $D^2/(2\,least)$ under replace-one.
+    Here z = x - c and c is the middle of the bounds. ΔS is exact; in units of half the
+    widths it is $d(d + 2)^2/(2(d + 1))$ under replace-one (not attained at a corner)
+    and $d + d(d + 1)/2$ under add-remove. Posterior sampling restricts the mean to the
+    bounds, and needs every eigenvalue of the covariance in [least, most]. With D² the
+    squared diagonal of the bounds, Δ is $D^2/(2\,least)$ under replace-one.
 
     Args:
         lower: smallest value of every column.
         upper: largest value of every column.
 
     Raises:
-        ValueError: if bounds are missing or crossed, or not as many below as above.
+        ValueError: if bounds are missing, in the wrong order or not of equal number.
 
     Reference:
         Foulds et al. (UAI-16), section 3, in general form.
@@ -176,16 +176,16 @@ class MultivariateGaussian(MomentFamily):
     def from_bounds(
         cls, lower: Ends, upper: Ends, **options: Any
     ) -> "MultivariateGaussian":
-        """The family, for any number of columns."""
+        """Construct the family for any number of columns."""
         return cls(lower, upper, **options)
 
     @property
     def bounds(self) -> tuple[tuple[float, float], ...]:
-        """Lower and upper, a pair per column."""
+        """Lower and upper bound of every column."""
         return tuple(zip(self.lower, self.upper, strict=True))
 
     def prior(self) -> NormalInverseWishartParameters:
-        """At the middle, worth one record; expected variances (half width / 2)²."""
+        """A prior worth one record at the middle; E[variance] = (half width / 2)²."""
         d = self.columns
         scale = jnp.diag(jnp.asarray(self.half_widths) ** 2 / 4)
         return NormalInverseWishartParameters(
@@ -193,7 +193,7 @@ class MultivariateGaussian(MomentFamily):
         )
 
     def vague_prior(self) -> NormalInverseWishartParameters:
-        """Standard deviations of (half width / 10) / |normal|, means from anywhere."""
+        """A prior with sds (half width / 10) / |N(0, 1)|, and very uncertain means."""
         scale = jnp.diag(jnp.asarray(self.half_widths) ** 2 / 100)
         return NormalInverseWishartParameters(
             jnp.asarray(self.centre), 0.01, float(self.columns), scale
@@ -202,7 +202,7 @@ class MultivariateGaussian(MomentFamily):
     def update(
         self, prior: NormalInverseWishartParameters, total: Total, n: Scalar
     ) -> NormalInverseWishartParameters:
-        """Counts and scatters add; the mean is weighted by the counts."""
+        """Add counts and scatters; average the means, weighted by counts."""
         n, centre = jnp.asarray(n, float), jnp.asarray(self.centre)
         first, second = split(total, self.columns, linear=True)
         average = first * over(n)
@@ -219,17 +219,17 @@ class MultivariateGaussian(MomentFamily):
     def log_total(
         self, prior: NormalInverseWishartParameters, total: Total, n: Number
     ) -> Number:
-        """A normal vector, and a Wishart matrix of n - 1 degrees of freedom."""
+        """Log-density of the exact total: a normal vector and a Wishart matrix."""
         moments = split(total, self.columns, linear=True)
         start = prior.mean - jnp.asarray(self.centre)
         return log_normal_moments(*moments, n, start, *prior[1:])
 
     def _likelihood_diameter(self, limits: Truncation) -> Bound:
-        """Means at x' and at x, the least variance along x' - x."""
+        """Attained by means x and x', with the least variance along x' - x."""
         return Bound(self._diagonal / (2 * limits["variance"][0]))
 
     def _likelihood_radius(self, limits: Truncation) -> Bound:
-        """At a corner: the mean there, or at the opposite one, across one direction."""
+        """Attained at a corner, by means at that corner and at the opposite one."""
         least, most = limits["variance"]
         worst = max(math.log(v / least) + self._diagonal / v for v in (least, most))
         others = (self.columns - 1) * math.log(most / least)

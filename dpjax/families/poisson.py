@@ -23,12 +23,12 @@ _MOST = 1 << 16  # so that a record is exact in units of 1
 
 @dataclass(frozen=True)
 class Poisson(SumFamily):
-    r"""$S(x) = x$ in {0, …, upper}: records are rounded.
+    r"""The Poisson family, with $S(x) = x$ in {0, …, upper}; records are rounded.
 
-    ΔS is `upper` under either adjacency. Posterior: Gamma(a + s, b + n). Sampling needs
-    bounds on the rate λ; Δ is $\frac12\,upper \log(most/least)$ under replace-one, and
-    under add-remove the range of $x \log λ - λ$ at 0 or at `upper` (at x = 0: most -
-    least). The clipping at `upper` is no part of the model.
+    ΔS is `upper` under either adjacency. The posterior is Gamma(a + s, b + n). Sampling
+    from it needs bounds on the rate λ; Δ is $\frac12\,upper \log(most/least)$ under
+    replace-one, and under add-remove the larger range of $x \log λ - λ$ at x = 0 and
+    x = upper. The model does not include the clipping at `upper`.
 
     Args:
         upper: the largest count, an integer from 1 to 65536.
@@ -54,7 +54,7 @@ class Poisson(SumFamily):
 
     @classmethod
     def from_bounds(cls, lower: Ends, upper: Ends, **options: Any) -> "Poisson":
-        """The family, for one column of counts."""
+        """Construct the family for one column of counts."""
         if lower != (0,) or len(upper) != 1 or upper[0] != int(upper[0]):
             raise ValueError(
                 f"`lower` and `upper` must be 0 and a whole number for one column of "
@@ -69,28 +69,28 @@ class Poisson(SumFamily):
 
     @property
     def lattice(self) -> int:
-        """Records are whole."""
+        """`upper`, since records are integers."""
         return self.upper
 
     def scaled_statistics(self, records: Real[Array, "n 1"]) -> Float[Array, "n 1"]:
-        """Records, rounded, over the largest; NaN is half the largest, rounded down."""
+        """Rounded records divided by `upper`; NaN becomes `upper` // 2."""
         records = records.astype(float)
         records = jnp.where(jnp.isnan(records), self.upper // 2, records)
         return jnp.round(jnp.clip(records, 0, self.upper)) / self.upper
 
     def prior(self) -> GammaParameters:
-        """Exponential with mean `upper` / 2."""
+        """The exponential prior of the rate, with mean `upper` / 2."""
         return GammaParameters(1.0, 2 / self.upper)
 
     def worth(self, mean: Scalar, records: Scalar) -> GammaParameters:
-        """The prior worth so many records with this mean: F's χ and α."""
+        """The prior worth `records` records with this mean (Foulds et al.: α, χ)."""
         positive(mean=mean, records=records)
         return GammaParameters(records * mean, records)
 
     def update(
         self, prior: GammaParameters, total: Total, n: Scalar
     ) -> GammaParameters:
-        """Gamma(a + s, b + n)."""
+        """Parameters of the posterior, Gamma(a + s, b + n)."""
         return GammaParameters(
             prior.shape + total[..., 0].astype(float),
             prior.rate + jnp.asarray(n, float),
@@ -107,15 +107,15 @@ class Poisson(SumFamily):
         return jnp.where(count >= 0, value, -jnp.inf)
 
     def predictive(self, parameters: GammaParameters) -> dist.Distribution:
-        """The law of one record, the rate integrated out: negative binomial."""
+        """The law of one record with the rate integrated out: negative binomial."""
         return dist.GammaPoisson(*parameters)
 
     def natural(self, points: Points) -> Natural:
-        """Log λ, and -λ."""
+        """The natural parameter θ = log λ, and log g(θ) = -λ."""
         return np.log(points), -points[:, 0]
 
     def truncation(self, share: float) -> Truncation:
-        """The rate from a share of the largest count to that count."""
+        """The rate is in [share · upper, upper]."""
         return {"rate": (share * self.upper, float(self.upper))}
 
     def _likelihood_diameter(self, limits: Truncation) -> Bound:
@@ -123,7 +123,7 @@ class Poisson(SumFamily):
         return Bound(self.upper * math.log(most / least) / 2)
 
     def _likelihood_radius(self, limits: Truncation) -> Bound:
-        """The range is convex in x, so it is largest at an end."""
+        """The range is convex in x, so that it is largest at an end of the bounds."""
         least, most = limits["rate"]
 
         def log_likelihood(count, rate):

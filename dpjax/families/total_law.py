@@ -1,8 +1,8 @@
-"""Families that know the law of an exact total, before any release.
+"""Exponential families with a known law of an exact total, before any release.
 
-The parameters are integrated out: beta-binomial, Dirichlet-multinomial and so on. It is
-exact for records of the model, without clipping and rounding. The law of a noisy total
-is this law times that of the noise, in `dpjax.posteriors.hidden_totals.hidden_total`.
+The parameters are integrated out: beta-binomial, Dirichlet-multinomial and so on. The
+law is exact for records of the model, without clipping and rounding. Times the law of
+the noise it is the law of a noisy total: see `dpjax.posteriors.hidden_totals`.
 """
 
 __all__ = ["FamilyWithLaw"]
@@ -56,12 +56,12 @@ class FamilyWithLaw(Family):
     def mapped(
         self, kind: Int[Array, ""], amount: Number, scaled: Total, n: Number
     ) -> tuple[Total, Number]:
-        """A scaled total as if all records were mapped, and the log of the Jacobian.
+        """The scaled total after a map of all records, and the log of the Jacobian.
 
         Args:
             kind: from 0 to `maps` - 1; traced.
-            amount: how far the map is from the identity.
-            scaled: the total over `scales`.
+            amount: distance of the map from the identity.
+            scaled: the total divided by `scales`.
             n: number of records.
         """
         raise NotImplementedError(f"The {self.name} family has no maps.")

@@ -24,7 +24,7 @@ Words = UInt32[Array | np.ndarray, "..."]
 def sample(key: Key, table: Table, shape: tuple[int, ...]) -> Int32[Array, "..."]:
     """Independent draws from the table's distribution, saturated at ±2^30.
 
-    One 32-bit word for each digit decides all but about one draw in 2^26, for which
+    One 32-bit word for each digit is enough, except in about one draw in 2^26: there,
     more words are drawn.
     """
     digits = table.largest.shape[-1]
@@ -66,8 +66,8 @@ def log_prob(noise: Real[Array, "..."], rho: Scalars) -> Float[Array, "..."]:
 def _category(key: Key, first: Words, thresholds: Words) -> Int32[Array, "..."]:
     """Number of thresholds that a uniform word with leading limb `first` reaches.
 
-    The other limbs are drawn only if a leading limb ties with a threshold's, by a loop
-    that runs at most once, since `vmap` would run both branches of `cond`.
+    The other limbs are drawn only if `first` equals the leading limb of a threshold. A
+    loop that runs at most once is used, as `vmap` would run both branches of `cond`.
     """
     count = jnp.zeros(first.shape, jnp.int32)
     tie = jnp.zeros(first.shape, bool)

@@ -66,11 +66,11 @@ def choose(bounds_at: Callable[[int], Bounds], bits: Bits) -> int:
 
 
 def _index_without_doubt(bounds: Bounds, random: int, drawn: int) -> int | None:
-    """The index of all points of [random, random + 1) / 2^drawn; None if uncertain.
+    """The index of all points in [random, random + 1) / 2^drawn; None if uncertain.
 
-    The edge above an index is the weight up to it over that weight plus the weight
-    after it. The edge is smallest with lower bounds of the former and upper bounds of
-    the latter, and largest conversely.
+    The upper edge of index j is A / (A + B), where A is the sum of the weights up to j
+    and B the sum of the other weights. The edge is smallest with lower bounds of A and
+    upper bounds of B, and largest conversely.
     """
     lower, upper = np.cumsum(bounds.lower), np.cumsum(bounds.upper)
     if lower[-1] == 0:
@@ -143,7 +143,7 @@ def softmax(
 def log_of_sum(scores: Sequence[int], unit: Fraction) -> tuple[Fraction, Fraction]:
     r"""Bounds of the logarithm of the sum of exp(unit · score), 1e-25 apart.
 
-    It is fast, as reading a file derives its privacy cost from it. In units of
+    It is fast, since the privacy cost is derived whenever a file is read. In units of
     $2^{-128}$, an exponent is a multiple of ln 2, three digits of 8 bits and a rest
     $t < 2^{-24}$. Its exponential is the product of tabulated values and
     $1 - t + t^2/2 - t^3/6 + t^4/24$. All errors together are below 32 units.

@@ -18,16 +18,16 @@ class NoiseLaw(eqx.Module):
 
     @abc.abstractmethod
     def of(self, places: int | slice | np.ndarray) -> "NoiseLaw":
-        """The law of the numbers at these places."""
+        """The law of the noise of the numbers at these places."""
 
     @abc.abstractmethod
     def log_prob(
         self, released: Real[Array, "*shape"], exact: Real[Array, "*shape"]
     ) -> Float[Array, "*shape"]:
-        """Log-probability of every released number."""
+        """Log-probability of every released number given the exact number."""
 
     def as_laplace(self) -> "LaplaceLaw | None":
-        """The same law as a Laplace law; None if it is of another kind."""
+        """Return this law as a Laplace law; None if it is of another kind."""
         return None
 
 
@@ -35,7 +35,7 @@ class LaplaceLaw(NoiseLaw):
     """The law of Laplace noise, discrete or continuous.
 
     Args:
-        rate: inverse of the scale, > 0: one, or one for each number on the last axes.
+        rate: inverse scale, > 0: one for all numbers, or one for each on the last axes.
         discrete: whether released numbers are integers.
     """
 
@@ -47,19 +47,19 @@ class LaplaceLaw(NoiseLaw):
         return self
 
     def of(self, places: int | slice | np.ndarray) -> "LaplaceLaw":
-        """The law of the numbers at these places."""
+        """The law of the noise of the numbers at these places."""
         return LaplaceLaw(jnp.asarray(self.rate)[..., places], self.discrete)
 
     def log_prob(
         self, released: Real[Array, "*shape"], exact: Real[Array, "*shape"]
     ) -> Float[Array, "*shape"]:
-        """Log-probability of every released number."""
+        """Log-probability of every released number given the exact number."""
         noise = released.astype(float) - exact.astype(float)
         if self.discrete:
             return discrete_laplace.log_prob(noise, self.rate)
         return laplace.log_prob(noise, 1 / jnp.asarray(self.rate, float))
 
     def peak(self) -> Float[Array, "..."]:
-        """The log-probability of each number without noise, the largest one."""
+        """Largest log-probability of each number, which is that of noise 0."""
         none = jnp.zeros(jnp.shape(self.rate))
         return self.log_prob(none, none)

@@ -1,8 +1,8 @@
 """Draws a row of probabilities exactly from a public grid of the simplex.
 
-Grid points are multiples of 1/units with a minimum that sum to 1. Their probability is
-proportional to a product of powers of the entries. Entries are drawn one by one; the
-weights of the remaining ones are summed by convolution of integers.
+The entries of a row are multiples of 1/units, not below a minimum, and their sum is 1.
+The probability of a row is proportional to a product of powers of its entries. They are
+drawn one by one; the weights of the others are summed by convolution of integers.
 """
 
 __all__ = ["SimplexGrid"]
@@ -29,7 +29,7 @@ class SimplexGrid:
     r"""A grid of probabilities $g / G$ with integers $g_v \ge a$ that sum to $G$.
 
     Logarithms come from a public table of integers, so that likelihoods on the grid,
-    and the change of one record, are exact rationals.
+    and their changes by one record, are exact rationals.
 
     Args:
         levels: number of probabilities in a row, at least 2.
@@ -130,7 +130,7 @@ class _Law:
         self.sums = functools.cache(self._sums)
 
     def draw(self, bits: Bits) -> list[int]:
-        """Draw each entry given those before it; the last is the remainder."""
+        """Draw each entry given the previous ones; the last entry is the remainder."""
         row, left = [], self.grid.units
         for level in range(self.grid.levels - 1):
             later = self.grid.levels - 1 - level
@@ -155,14 +155,14 @@ class _Law:
         sums = [weights[-1]]
         for here in weights[-2:0:-1]:
             sums.insert(0, _convolve(here, sums[0], precision))
-        return weights, [sums[0], *sums]  # the first is not used
+        return weights, [sums[0], *sums]  # the first element is not used
 
 
 def _balance(powers: list[int], grid: SimplexGrid) -> float:
     """The tilt at which the modes of the levels sum to about `units`.
 
-    Any tilt is correct, since it multiplies the weights of all rows by one number. With
-    this one, the relevant weights are not small relative to the others.
+    Any tilt is correct, since it multiplies the weights of all rows by the same factor.
+    With this tilt, the relevant weights are not small relative to the other weights.
     """
     highest = max(powers)
     if highest <= 0:

@@ -95,7 +95,7 @@ def _lengths(rho: Fraction) -> list[int]:
 
 
 def lengths_shared(rho: Fraction) -> tuple[int, ...]:
-    """Lengths that suffice for all rates with as many digits: they share programs."""
+    """Lengths for all rates with the same number of digits, which share a program."""
     *lower, _, _ = lengths_needed(rho)
     # The lowest digit has one more category: zero.
     return (*lower, MOST_TOP_VALUES + (0 if lower else 1), MOST_TOP_VALUES)
@@ -105,8 +105,8 @@ def build(rho: Fraction, lengths: tuple[int, ...] | None = None) -> Table:
     """Build and certify the table of the rate `rho`.
 
     Args:
-        rho: epsilon over sensitivity, a rational number in [2^-23, 30].
-        lengths: from `lengths_needed`, for tables that stack; None: those of `rho`.
+        rho: epsilon / sensitivity, a rational number in [2^-23, 30].
+        lengths: from `lengths_needed`, so that tables stack; None: those for `rho`.
 
     Raises:
         ValueError: if `rho` is outside the range.
@@ -169,7 +169,7 @@ def probability(table: Table, z: int) -> Fraction:
 
 
 def trimmed(table: Table) -> Table:
-    """Remove padding: the table equals that of `build` without `lengths`."""
+    """Remove padding; the result is the table of `build` without `lengths`."""
     top, top_values = int(table.top), int(table.top_values)
     largest = np.asarray(table.largest)[: top + 1]
     digits = zip((table.low, *table.high), largest.tolist(), strict=False)
@@ -258,8 +258,8 @@ def _laws(table: Table) -> tuple[Fraction, list[list[Fraction]], list[Fraction]]
 def _neighbouring_ratios(table: Table) -> list[Fraction]:
     """Every value that P(z) / P(z + 1), z >= 0, takes under the table.
 
-    Adding one to a number increments one digit and resets those below it from 15 to 0.
-    The latter contribute the constant factor `carry`.
+    Adding 1 to a number increments one digit and resets all lower digits from 15 to 0.
+    The lower digits contribute the constant factor `carry`.
     """
     zero, digits, redraw = _laws(table)
     ratios = [zero / ((1 - zero) / 2 * math.prod(law[0] for law in digits))]

@@ -37,13 +37,13 @@ _LARGEST_CONSTANT = Fraction(34)  # e^-34 is about 1e-15
 def row_constant(levels: int, omega: Epsilon) -> Fraction:
     r"""C of one conditional table whose entries are all at least ω; C' is the same.
 
-    $$\ln \frac{1 - (r - 1)\omega}{\omega}$$ for r levels: two entries of the table, of
-    one row or of two, differ by no larger factor, and some do.
+    $$\ln \frac{1 - (r - 1)\omega}{\omega}$$ is the largest log-ratio of two entries, in
+    one row or in two, for r levels.
 
     Args:
         levels: r, at least 2.
         omega: least probability in the support of the truncated prior, below 1/r. A
-            posterior that is clipped after sampling is not private.
+            posterior sample that is only clipped afterwards is not private.
 
     Returns:
         The constant in nats, rounded up.
@@ -80,12 +80,12 @@ def truncation(levels: int, constant: Epsilon) -> Fraction:
         constant: C in nats, > 0.
 
     Returns:
-        ω, rounded up, so that the constant is kept although it is rounded up too; at
-            least 1e-15, whatever the constant.
+        ω, rounded up so far that `row_constant`, which is also rounded up, is at most
+            `constant`; at least 1e-15 for every constant.
 
     Raises:
-        ValueError: if an argument is outside its range, or C so small that no support
-            is left.
+        ValueError: if an argument is outside its range, or C is so small that the
+            support is empty.
 
     Reference:
         Zhang, Rubinstein & Dimitrakakis (AAAI-16), appendix C.2.
@@ -105,14 +105,14 @@ def truncation(levels: int, constant: Epsilon) -> Fraction:
 def network_constant(constants: Sequence[Fraction]) -> Fraction:
     r"""C of a Bayesian network, $\sum_i C_i$ over its variables; likewise C'.
 
-    It is attained if records can differ in every variable, and so exact for a discrete
-    network with the constants of `row_constant`. See `lemma_2` for the paper's form.
+    The sum is attained if records can differ in every variable. So it is exact for
+    discrete networks with constants of `row_constant`. The paper's form is `lemma_2`.
 
     Args:
-        constants: of the conditional tables, at least one.
+        constants: constants C_i of the conditional tables, at least one.
 
     Raises:
-        ValueError: if there is none, or one is negative.
+        ValueError: if there is no constant, or a constant is negative.
     """
     if not constants or min(constants) < 0:
         raise ValueError("`constants` must be one or more, none of them negative.")
@@ -124,8 +124,8 @@ def lemma_2(constants: Sequence[Fraction], distances: Sequence[float]) -> float:
 
     It holds if the distance $\rho_i(x, y)$ is taken on variable i **and its parents**,
     as in $|\ln p(x_i|x_\pi) - \ln p(y_i|y_\pi)| \le L_i \rho_i$. The paper writes
-    $\rho_i(x_i, y_i)$: that is 0 where only the parents differ, but the log-ratio is
-    not. With 0-1 distances this is at most $k \max_i L_i$, and `network_constant` is
+    $\rho_i(x_i, y_i)$, which is 0 where only the parents differ, but the log-ratio is
+    not 0. With 0-1 distances this is at most $k \max_i L_i$, and `network_constant` is
     never larger.
 
     Args:
@@ -156,8 +156,8 @@ def linear_regression_constant(
 ) -> Fraction:
     r"""C or C' of $y | x \sim N(w^T x, 1/\tau)$ on bounded records and weights.
 
-    C, for replace-one, is $\frac{\tau}{2}(R_y + B R_x)^2$. C', for add-remove, is the
-    same if $R_y \le B R_x$, and else $2 \tau R_y B R_x$.
+    For replace-one, $C = \frac{\tau}{2}(R_y + B R_x)^2$. For add-remove, C' = C if
+    $R_y \le B R_x$, and $C' = 2 \tau R_y B R_x$ otherwise.
 
     Args:
         precision: τ, the known precision of the noise.
@@ -170,7 +170,7 @@ def linear_regression_constant(
         The constant in nats, exact.
 
     Raises:
-        ValueError: if a bound is not a finite number > 0, or the adjacency unknown.
+        ValueError: if a bound is not a finite number > 0, or `adjacency` is unknown.
 
     Reference:
         Zhang, Rubinstein & Dimitrakakis (AAAI-16), section 5.2 and appendix D.

@@ -1,8 +1,8 @@
 r"""Stealth: increase of the total until no released table has a negative cell.
 
 An increment s of the constant Fourier coefficient adds $s / \prod_i r_i$ to every cell
-of a table. If s is large enough, readers who do not know n cannot see that the tables,
-which always agree, are noisy.
+of a table. The tables always agree. If s is large enough, readers who do not know n
+cannot see that the tables are noisy.
 """
 
 __all__ = [
@@ -111,8 +111,8 @@ def calibrated_increment(
 ) -> float:
     r"""Simulate the smallest increment that suffices with `probability` for any data.
 
-    It is an upper 99.9 % confidence bound of a quantile of the largest
-    $-\prod_i r_i \cdot \text{noise}$ of a cell. No records are used.
+    It is an upper 99.9 % confidence bound of the `probability` quantile of the maximum
+    over cells of $-\prod_i r_i \cdot \text{noise}$. No records are used.
 
     Args:
         key: typed key of the simulation.
@@ -125,7 +125,7 @@ def calibrated_increment(
         An increment of the total, in records.
 
     Raises:
-        ValueError: if `probability` is out of range, or too near 1 for `draws`.
+        ValueError: if `probability` is out of range, or too close to 1 for `draws`.
     """
     typed_key(key=key)
     whole(1, draws=draws)
@@ -178,7 +178,7 @@ def stealth(released: Released, increment: Scalar = 0.0) -> Stealth:
 def _extremes(
     counts: Array, agreed: Array, increment: Scalar, layout: TableLayout
 ) -> tuple[Array, Array]:
-    """The smallest raised count, and the largest difference of a count from its fit."""
+    """Smallest raised count, and largest difference between `agreed` and `counts`."""
     raised = raise_total(layout, counts, increment)
     return jnp.min(raised), jnp.max(jnp.abs(agreed - counts))
 
@@ -186,7 +186,7 @@ def _extremes(
 def corollary_3(t: float) -> float:
     """Return the paper's probability 1 - exp(-t) that an increment gives stealth.
 
-    The claim is that 4t|N|²/ε more records leave no cell of Algorithm 2 negative. It
+    The claim is that with 4t|N|²/ε added records Algorithm 2 has no negative cell. It
     fails for small t and is far too low for larger t: see `stealth_probability`.
 
     Raises:
@@ -202,23 +202,23 @@ def corollary_3(t: float) -> float:
 def stealth_probability(
     key: Key, net: BayesNet, t: float, draws: int = 100_000, tables: str = "families"
 ) -> float:
-    r"""Simulate the probability that an increment of t leaves no cell negative.
+    r"""Simulate the probability that the increment for t leaves no cell negative.
 
     Algorithm 2 is used as printed: noise Lap(2|N|/ε) on every unnormalised coefficient,
-    and 4t|N|²/ε added to the constant one; ε cancels. The data set is empty, which for
-    node tables gives a lower bound for any other. A full table is rebuilt from only |N|
-    coefficients, and with data can have negative cells even without noise.
+    and 4t|N|²/ε added to the constant one; ε cancels. The data set is empty: for node
+    tables, this gives a lower bound for all data sets. A full table is rebuilt from
+    only |N| coefficients, and with data can have negative cells even without noise.
 
     Args:
         key: typed key of the simulation.
         net: over binary variables.
         t: > 0.
         draws: number of simulated draws; the standard error is at most 1/√(4 draws).
-        tables: "families" for all node tables, or "full" for one over all variables.
+        tables: "families" for all node tables, "full" for one table of all variables.
 
     Raises:
         ValueError: if an argument is outside its range, or the moral graph is too dense
-            for "full" and so many draws.
+            for "full" and for `draws`.
 
     Reference:
         Zhang, Rubinstein & Dimitrakakis (AAAI-16), Corollary 3.
@@ -240,7 +240,7 @@ def _lowest_of_all(closure: DownwardClosure, noise: np.ndarray) -> np.ndarray:
     """For each draw, the smallest numerator of the full table, by elimination."""
     layout, axes = closure.layout, set(range(1, len(closure.sizes) + 1))
     own = np.zeros((len(noise), layout.length), noise.dtype)
-    own[:, closure.owners] = noise  # each in one table, so that they sum to the full
+    own[:, closure.owners] = noise  # each in one table: the tables sum to the full one
     shares = from_coefficients(layout, own)
     tables = []
     spans = itertools.pairwise(layout.offsets)

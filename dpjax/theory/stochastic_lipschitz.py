@@ -1,8 +1,8 @@
-r"""Zhang et al.'s privacy of a posterior without truncation, from its prior.
+r"""Privacy of a posterior without truncation, from its prior, by Zhang et al.
 
 A Beta prior has little mass near 0 or 1, where log-likelihoods change most. The
 resulting (0, δ) is almost always vacuous, as `theorem_4` reports. It is for study only:
-it is in real arithmetic, and no ledger is charged.
+it assumes real arithmetic, and no ledger is charged.
 """
 
 __all__ = [
@@ -24,7 +24,7 @@ from scipy import special
 from dpjax._checks import at_least_zero, positive, whole
 
 _KAPPA, _OMEGA = 4.91081, 1.25643  # as printed in Theorem 4
-_LEAST_MASS = 1e-280  # below it the series, not the incomplete beta function
+_LEAST_MASS = 1e-280  # below it, the series replaces the incomplete beta function
 _TERMS = np.arange(1, 20_001)
 _LARGEST_LOG = 709.0
 
@@ -82,8 +82,8 @@ def beta_constant(alpha: float, beta: float, least: float) -> float:
     r"""Return the largest c with $\xi(\Theta_L) \ge 1 - e^{-cL}$ for all L ≥ L₀.
 
     $$c = \min\left(-\frac{\ln(1 - \xi(\Theta_{L_0}))}{L_0}, \alpha, \beta\right)$$
-    since that ratio, as a function of L, tends to min(α, β), and like the hazard rate
-    of |logit θ| it either increases, or increases and then decreases.
+    since $-\ln(1 - \xi(\Theta_L)) / L$ tends to min(α, β) for large L and, like the
+    hazard rate of |logit θ|, either increases, or increases and then decreases.
 
     Args:
         alpha, beta: parameters of the Beta prior, > 0.
@@ -111,14 +111,14 @@ def lemma_3(constants: Sequence[float], least: float) -> float:
     r"""Return the constant of a network, $c' = \min_i c_i - \ln|I| / L_0$.
 
     It is a union bound over table **rows**, each with its own prior, and not over
-    variables. All constants must hold from the same L₀ on.
+    variables. All constants must hold for every L ≥ L₀.
 
     Args:
         constants: c_i, at least one, > 0.
         least: L₀, > 0.
 
     Raises:
-        ValueError: if there is none, a number is not positive, or c' is not positive.
+        ValueError: if there is no constant, or an argument or c' is not positive.
 
     Reference:
         Zhang, Rubinstein & Dimitrakakis (AAAI-16), Lemma 3.
@@ -140,7 +140,7 @@ def beta_likelihood_ratio(n: int, alpha: float, beta: float) -> float:
 
     $$\max_{0 \le s \le n} \frac{(s/n)^s (1 - s/n)^{n-s} B(\alpha, \beta)}{B(\alpha + s,
     \beta + n - s)}$$ over whole Bernoulli data sets. It does not decrease with n, so
-    the number of all records can replace the private number of those in a row.
+    the number of all records can replace the private number of records in a row.
 
     Args:
         n: number of records, at least 1.
@@ -176,7 +176,7 @@ def theorem_4(
     + \ln\left(\frac{e^{-L_0 s c}}{e^{-\omega(1-s)} - e^{-\omega}} + e^{L_0(1-s)c}
     \right)\right) C, \qquad C = \prod_i C_i$$
     Since M ≥ C ln C, the bound (0, √(M/2)) is **vacuous** for C ≥ 2.346, and so for
-    every Beta prior from n = 2 records on. With ρ = 1 the hypothesis fails, too, if
+    every Beta prior from n = 2 records on. With ρ = 1 the hypothesis also fails if
     min(α, β) ≤ 1, as for uniform priors.
 
     Args:
@@ -185,7 +185,7 @@ def theorem_4(
         ratios: C_i of `beta_likelihood_ratio`, one per table row, each ≥ 1.
         rho: largest distance ρ of neighbours, > 0; it is k for replacement in a network
             of k variables with 0-1 distances.
-        split: s in (0, 1). None: the best one, 1 - ρ/c, since M decreases in s.
+        split: s in (0, 1). None: the best s, 1 - ρ/c, since M decreases in s.
 
     Raises:
         ValueError: if an argument is outside its range.
@@ -223,14 +223,14 @@ def _m(c: float, least: float, ratio: float, s: float | None) -> float:
 
 
 def _log_tail(alpha: float, beta: float, bound: float) -> float:
-    """ln I_x(α, β) at x = σ(-L), also if I underflows."""
+    """ln I_x(α, β) at x = σ(-L), also where I_x underflows."""
     x = float(special.expit(-bound))
     mass = float(special.betainc(alpha, beta, x))
     if mass > _LEAST_MASS:
         return math.log(mass)
     log_x, log_rest = -np.logaddexp(0.0, [bound, -bound])
-    # 2F1(1 - β, 1; α + 1; -exp(-L)), where scipy's is unreliable; this far from the
-    # bulk of the prior, the terms decrease from the first on.
+    # Series of 2F1(1 - β, 1; α + 1; -exp(-L)), where SciPy's function is unreliable.
+    # So far in the tail of the prior, the terms decrease from the first term on.
     series = np.cumprod((beta - _TERMS) / (alpha + _TERMS) * math.exp(-bound)).sum()
     scale = math.log(alpha) + special.betaln(alpha, beta)
     return float(alpha * log_x + (beta - 1) * log_rest - scale + np.log1p(series))

@@ -57,10 +57,10 @@ def theorem_1(
     in nats, for KL(exact ‖ Algorithm 1's posterior) over $m = \sum_i 2^{|\pi_i|}$ rows.
     It holds for every ε if the noise of the rows is independent (`families="all"`) and
     counts are clamped to [0, n]. The paper has c where McDiarmid's inequality needs c²;
-    that bound fails, also with c = (2n + 1) ln[(α + n + 1)(β + n + 1)].
+    the paper's bound fails, also with c = (2n + 1) ln[(α + n + 1)(β + n + 1)].
 
-    The derivative of a row's term in either count is at most ψ(2α + n) - ψ(α), so that
-    it changes by at most 2n times that: less than c for α ≥ 1, but not for α = 0.1.
+    The derivative of a row's term in either count is at most D = ψ(2α + n) - ψ(α), so
+    that the term changes by at most 2nD: below c for α ≥ 1, but not for α = 0.1.
 
     Args:
         net: over binary variables.
@@ -105,7 +105,7 @@ def theorem_3(
     r"""Bound the L1 errors of all node tables, with probability 1 - δ.
 
     $$\frac{4|N|}{\epsilon} \left(2^{|\pi_i|} \ln \frac{|N|}{\delta} + t|N|\right)$$ in
-    records, by the node's name, for Algorithm 2 as printed: noise Lap(2|N|/ε) on every
+    records, for each node's name and Algorithm 2 as printed: noise Lap(2|N|/ε) on every
     unnormalised coefficient, 4t|N|²/ε added to the constant one, no truncation. It is
     loose: by Cauchy's inequality, $2^{(|\pi_i| - 1) / 2}$ can replace $2^{|\pi_i|}$.
 
@@ -137,8 +137,8 @@ def remark_1(net: BayesNet, epsilon: Epsilon) -> dict[str, CellNoise]:
 
     $$\sqrt{2}\, 2k / \epsilon, \qquad \sqrt{2^{1 - m}}\, 2|N| / \epsilon, \qquad
     \sqrt{2 (2^m - 1)}\, 2^{-m} \Delta_1 / \epsilon$$ for k binary variables and a table
-    over m of them, before any truncation, by the node's name. The paper compares the
-    scale of coefficients divided by $2^{k/2}$ with that of counts instead.
+    over m of them, before any truncation, by the name of the node. Instead, the paper
+    compares the scale of coefficients divided by $2^{k/2}$ with the scale of counts.
 
     Raises:
         ValueError: if an argument is outside its range.
@@ -206,7 +206,7 @@ def table_1(
 ) -> list[dict[str, object]]:
     """Compare privacy and utility of Algorithms 1 and 2, one JSON-ready row each.
 
-    Entries and arguments are those of the other bounds. "theorem_1_printed" and
+    Entries and arguments are those of the functions above. "theorem_1_printed" and
     "corollary_3" are statements of the paper that do not hold.
 
     Raises:
