@@ -1,6 +1,7 @@
 """Abstract base classes of mechanisms.
 
-Every mechanism can be studied. Only an exact one can be published: floats leak.
+Every mechanism can be used in studies. Only the releases of exact mechanisms can be
+published: floats leak data.
 """
 
 __all__ = [
@@ -36,7 +37,7 @@ from dpjax.tables.layout import TableLayout
 
 
 class Mechanism(eqx.Module):
-    """A random map from an exact statistic to something that is private."""
+    """A random map from an exact statistic to a private release."""
 
     @property
     @abc.abstractmethod
@@ -45,7 +46,7 @@ class Mechanism(eqx.Module):
 
     @abc.abstractmethod
     def sample(self, key: Key, exact: Int[Array, "*shape"]) -> Real[Array, "..."]:
-        """Draw one release. Pure: `jit`, `vmap` and shard it freely.
+        """Draw one release. The method is pure, for `jit`, `vmap` and sharding.
 
         Privacy:
             Every call on the same records costs `guarantee()`.
@@ -66,29 +67,29 @@ class MechanismWithLaw(Mechanism):
     def log_prob(
         self, released: Real[Array, "*shape"], exact: Real[Array, "*shape"]
     ) -> Float[Array, "*shape"]:
-        """Log-probability of each released number; their sum is that of the release."""
+        """Log-probability of each released number; the sum is that of the release."""
 
     def noise(self, shape: tuple[int, ...]) -> NoiseLaw | None:
-        """The law of independent noise on released numbers of this shape.
+        """The law of the independent noise on released numbers of this shape.
 
-        None if the release is not the exact numbers plus noise of a law of
+        None unless a release is the exact numbers plus noise with a law of
         `dpjax.noise`.
         """
         return None
 
 
 class ExactMechanism(Mechanism):
-    """A mechanism that keeps its guarantee on a real computer, to the last bit.
+    """A mechanism whose guarantee holds exactly on a real computer.
 
-    A new one is a subclass with a `kind`, added to `MECHANISMS`, so that its releases
-    are saved, loaded and verified.
+    To add a mechanism, write a subclass with a `kind` and add it to `MECHANISMS`, so
+    that its releases can be saved, loaded and verified.
     """
 
     kind: ClassVar[str]
-    """Its name in files."""
+    """Name of the mechanism in files."""
 
     additive: ClassVar[bool] = False
-    """Whether it releases one integer for each exact one."""
+    """Whether a release has one integer for each exact integer."""
 
     @abc.abstractmethod
     def accepts(self, statistic: Statistic) -> bool:
@@ -96,18 +97,18 @@ class ExactMechanism(Mechanism):
 
     @abc.abstractmethod
     def draw(self, exact: Int[Array, " m"]) -> Int[Array, "..."]:
-        """Draw what is published: integers, with randomness from the operating system.
+        """Draw the integers to publish, with randomness from the operating system.
 
-        Not pure, and not under `jit` or `vmap`.
+        The method is not pure, and fails under `jit` and `vmap`.
 
         Privacy:
             Every call on the same records costs `guarantee()`. The system's randomness
-            makes that computational privacy. Time and memory are not covered.
+            makes the privacy computational. Time and memory are not covered.
         """
 
     @abc.abstractmethod
     def describe(self) -> dict[str, Any]:
-        """Plain data for files, with its `kind`, that rebuild the mechanism."""
+        """Plain data for files, with the `kind`, for `from_description`."""
 
     @classmethod
     @abc.abstractmethod
@@ -118,20 +119,20 @@ class ExactMechanism(Mechanism):
 
         Args:
             described: the result of `describe`.
-            statistic: what is measured.
-            cost: the guarantee that is claimed.
-            n: the number of records, where it is public.
+            statistic: the measured statistic.
+            cost: the claimed guarantee.
+            n: the number of records if it is public, else None.
 
         Raises:
-            ValueError: if it cannot keep `cost`, or the description is not well formed.
+            ValueError: if the mechanism exceeds `cost`, or `described` is invalid.
         """
 
     @abc.abstractmethod
     def is_possible_output(self, values: np.ndarray, length: int) -> bool:
-        """Whether these integers may be a release of so many exact numbers."""
+        """Whether `values` can be a release of `length` exact numbers."""
 
     def derived_facts(self) -> dict[str, Any]:
-        """Entries of a file that follow from the others, for its readers."""
+        """Entries that a file repeats for its readers: they follow from the others."""
         return {}
 
     def summary(self) -> dict[str, Any]:
@@ -157,10 +158,10 @@ class ParameterMechanism(ExactMechanism):
 
 
 class PosteriorSampler(ParameterMechanism):
-    """Draws from a tempered posterior on a grid.
+    """A mechanism that draws from a tempered posterior on a grid.
 
-    A subclass has the fields `temperature` and `cost`, and derives `loss`, the cost of
-    all draws, from public facts alone; it is refused unless `cost` covers that.
+    A subclass has the fields `temperature` and `cost`, and a property `loss`: the cost
+    of all draws, derived from public facts alone. `loss` must not exceed `cost`.
     """
 
     def __check_init__(self: Any):
@@ -181,16 +182,16 @@ class PosteriorSampler(ParameterMechanism):
         return self.cost
 
     def draw(self, exact: Int[Array, " m"]) -> Int[Array, "samples _"]:
-        """Draw all samples, one row each, from the system's random bits."""
+        """Draw all samples, one row for each, from the system's random bits."""
         return jnp.asarray(self.draw_with(system_bits, exact), jnp.int32)
 
     @abc.abstractmethod
     def draw_with(self, bits: Bits, exact: Int[Array, " m"]) -> np.ndarray:
-        """Draw all samples, one row each, from given random bits, without rounding."""
+        """Draw the rows of `draw` from given random bits, without rounding."""
 
 
 def exact_or_none(value: Epsilon | None, name: str) -> Fraction | None:
-    """The exact number of an option that may be left out."""
+    """Return the exact fraction of an optional argument; None stays None."""
     return None if value is None else exact_epsilon(value, name)
 
 
@@ -213,7 +214,7 @@ def tables_of(statistic: Statistic) -> TableLayout | None:
 
 
 def all_tables(statistic: Statistic) -> TableLayout:
-    """Return the layout as `tables_of` does; `ValueError` in place of None."""
+    """Return `tables_of(statistic)`; `ValueError` if it is None."""
     layout = tables_of(statistic)
     if layout is None:
         raise ValueError(

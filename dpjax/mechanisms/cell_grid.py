@@ -1,8 +1,8 @@
-"""All joint settings of a network's tables on a public grid, and their masses.
+"""All joint values of a network's tables on a public grid, and their masses.
 
-A setting is called a cell, because it represents its part of a partition of all tables.
-Masses are integers, computed from the counts by a deterministic rule with a proved
-error.
+A joint value is called a cell, because it represents one part of a partition of the
+space of all tables. Masses are integers, computed from the counts by a deterministic
+rule with a proved error bound.
 """
 
 __all__ = ["SCORE_BITS", "CellGrid", "PriorRange", "Row", "largest_rate"]
@@ -32,7 +32,7 @@ Vector = TypeVar("Vector", Array, np.ndarray)
 
 _MOST_CELLS = 1 << 22
 _MOST_WEIGHED = 1 << 18  # points of a row, for which a prior's weights are computed
-_PRIOR_BITS = 40  # of a cell: the prior weights of all together fit 64 bits
+_PRIOR_BITS = 40  # of a cell's prior weight: the sum over all cells fits 64 bits
 _STEPS = 1 << 10  # in the search for the largest rate
 _PRECISION = 96  # bits of a row's weights
 
@@ -49,8 +49,8 @@ class Row(NamedTuple):
     """The grid of one row of a table.
 
     Attributes:
-        points: probabilities in units, one line per point.
-        logs: their logarithms, integers in units of 2^-LOG_BITS.
+        points: probabilities in units of the grid, one line for each point.
+        logs: logarithms of `points`, integers in units of 2^-LOG_BITS.
         prior: integer weight of each point.
     """
 
@@ -61,20 +61,21 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True)
 class CellGrid:
-    r"""Rows $g / G$ with integers $g_v \ge \omega G$ that sum to G, for all tables.
+    r"""Grid of all tables: rows $g / G$ of integers $g_v \ge \omega G$ with sum G.
 
     Static and hashable. Cells are in C order of the rows' points.
 
     Args:
-        layout: of one conditional table per variable, its own levels on the last axis.
-        omega: $\omega$, > 0 and below 1 over any number of levels.
+        layout: layout of one conditional table for each variable, whose own levels are
+            on the last axis.
+        omega: $\omega$, > 0 and below 1 / r for every number of levels r.
         units: G.
-        prior: Dirichlet parameter of every level, > 0. Its weights are rounded to
-            integers of at most 16 bits a row, 40 a cell; they are public.
+        prior: Dirichlet parameter of every level, > 0. The prior weights are public
+            integers of at most 16 bits for a row and 40 bits for a cell.
 
     Raises:
-        ValueError: if a row has no two points, there are more than 2^22 cells, or a row
-            has more than 2^18 points and the prior is not 1.
+        ValueError: if a row has fewer than two points, there are more than 2^22 cells,
+            or a row has more than 2^18 points and the prior is not 1.
     """
 
     layout: TableLayout
@@ -125,7 +126,7 @@ class CellGrid:
 
     @property
     def prior_ranges(self) -> list[PriorRange]:
-        """The prior range of every row; without its points if all weights are 1."""
+        """The prior range of every row; no points are listed if all weights are 1."""
         if self.prior == 1:
             return [PriorRange(1, 1, _points(grid)) for grid in self.grids]
         weights = [row.prior for row in self.rows]
@@ -143,7 +144,7 @@ class CellGrid:
 
     @cached_property
     def prior_weights(self) -> Int64[np.ndarray, " k"]:
-        """The product of the prior weights of each cell's rows."""
+        """The prior weight of each cell: the product of the weights of its rows."""
         return functools.reduce(
             lambda cells, prior: np.multiply.outer(cells, prior).ravel(),
             (row.prior for row in self.rows),
@@ -154,8 +155,8 @@ class CellGrid:
     ) -> Int64[np.ndarray, " k"]:
         """The posterior mass of every cell, in units of $2^{-31}$.
 
-        They are too small by less than two units a row, and too large by at most
-        $2^{-20}$ of a unit. They sum to at most $2^{31}$.
+        The masses are too small by less than two units for each row, or too large by at
+        most $2^{-20}$ of a unit. They sum to at most $2^{31}$.
         """
         unit = 1 / (temperature * (1 << LOG_BITS))
         scores = np.array([1 << SCORE_BITS])
@@ -190,7 +191,7 @@ def _parts(grid: SimplexGrid) -> int:
 
 @functools.lru_cache(maxsize=32)
 def _row(grid: SimplexGrid, prior: Fraction, bits: int) -> Row:
-    """All points of a grid; prior weights from 1 to 2^bits."""
+    """The row with all points of a grid, and prior weights from 1 to 2^bits."""
     parts = _parts(grid)
     bars = itertools.combinations(range(1, parts), grid.levels - 1)
     edges = np.array([(0, *between, parts) for between in bars], np.int32)
@@ -207,9 +208,9 @@ def _row(grid: SimplexGrid, prior: Fraction, bits: int) -> Row:
 def _row_mass(row: Row, counts: np.ndarray, unit: Fraction) -> np.ndarray:
     r"""Posterior mass of each point in units of $2^{-31}$, rounded down.
 
-    Weights in units of $2^{-96}$ of the largest are at most 3 too small, so masses are
-    off by at most $3 \cdot 2^{-95}$ times the sum of the prior weights before they are
-    rounded: $2^{-55}$, for $2^{22}$ points of $2^{16}$.
+    The weights are too small by at most $3 \cdot 2^{-96}$ of the largest one. Before
+    rounding, the error of a mass is thus at most $3 \cdot 2^{-95}$ times the sum of the
+    prior weights: $2^{-55}$ for $2^{22}$ points of weight $2^{16}$.
     """
     powers = row.logs @ counts
     lower, _ = exponentials(powers.tolist(), unit, _PRECISION)
@@ -220,10 +221,10 @@ def _row_mass(row: Row, counts: np.ndarray, unit: Fraction) -> np.ndarray:
 def largest_rate(
     epsilon: Fraction, width: Fraction, priors: list[PriorRange]
 ) -> Fraction:
-    """The largest rate, to a fine scale, that is proved to cost at most `epsilon`.
+    """The largest rate of a fine scale that is proved to cost at most `epsilon`.
 
-    Scores are masses rounded down, so that $|d|$ and $-E_P d$ may be larger by less
-    than two units a row and one more (`docs/proofs.md`, section 13).
+    Scores are masses that are rounded down. The rounding increases $|d|$ and $-E_P d$
+    by less than two units for each row plus one unit (`docs/proofs.md`, section 13).
 
     Args:
         epsilon: the budget.

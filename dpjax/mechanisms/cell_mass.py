@@ -1,7 +1,7 @@
 """The most probable tables, by the exponential mechanism on a public finite grid.
 
-The score is the posterior mass of a cell, not a density: one record moves a mass by a
-bounded amount, and a density by any.
+The score is the posterior mass of a cell, whose sensitivity is bounded; the sensitivity
+of a posterior density is not.
 """
 
 __all__ = ["CellMass"]
@@ -39,10 +39,11 @@ _OPTIONS = ("omega", "temperature", "prior", "units")
 class CellMass(base.ParameterMechanism):
     r"""Release tables θ of a grid with $P(\theta) \propto \xi(\theta) e^{s u(\theta)}$.
 
-    ξ is the Dirichlet prior on a grid of all tables' rows, u(θ) the mass of the cell θ
-    under the posterior at temperature T. As $\epsilon \to \infty$ the cell of largest
-    mass is released: the MAP. All cells are listed, so this is for a few rows. Masses
-    are small where cells are many; then only a large ε tells them apart.
+    ξ is the Dirichlet prior on a grid of the rows of all tables, and u(θ) is the mass
+    of the cell θ under the posterior at temperature T. As $\epsilon \to \infty$, the
+    release tends to the MAP, the cell of largest mass. All cells are enumerated, so
+    that the tables must have few rows. If there are many cells, all masses are small,
+    and only a large ε distinguishes them.
 
     Made by `calibrate`.
 
@@ -50,25 +51,24 @@ class CellMass(base.ParameterMechanism):
         grid: the cells.
         promise: the guarantee.
         temperature: T; the likelihood is taken to the power 1 / T.
-        rate: s in units of the scores, of which $2^{31}$ are a mass of 1.
+        rate: s for one unit of the scores; a mass of 1 is $2^{31}$ units.
 
     Privacy:
-        ε-DP, exactly. Let $C_i$ be the range of a log-probability of variable i on the
-        grid and $w = 2 \sum_i C_i / T$ (replace-one) or half of it (add-remove). One
-        record moves a mass by at most $\Delta = \tanh(w / 4)$, and $s \Delta (1 + \pi)
-        \le \epsilon$ is enough, with
+        Exactly ε-DP. Let $C_i$ be the range of a log-probability of variable i on the
+        grid, and $w = 2 \sum_i C_i / T$ (replace-one) or half of that (add-remove). One
+        record changes a mass by at most $\Delta = \tanh(w / 4)$, and
+        $s \Delta (1 + \pi) \le \epsilon$ is sufficient, with
 
         $$\pi = \frac{\max \xi\, e^s - \min \xi}{1 + \max \xi\, (e^s - 1)}.$$
 
-        That s is up to twice Algorithm 3's $\epsilon / (2 \Delta)$, never less; the
-        largest one is taken that is proved for scores rounded to integers. Draws have
-        no rounding in their law. Proof: `docs/proofs.md`, section 13. Timing and memory
-        are not covered.
+        This s is at least $\epsilon / (2 \Delta)$, as in Algorithm 3, and at most twice
+        that. `calibrate` takes the largest s that is proved for scores rounded to
+        integers (`docs/proofs.md`, section 13). Draws have no rounding error. Timing
+        and memory are not covered.
 
     Reference:
-        Zhang, Rubinstein & Dimitrakakis (AAAI-16), Algorithm 3 (there with densities
-        and Δ = √(L r), which bounds differences of probabilities only: see
-        `docs/proofs.md`).
+        Zhang, Rubinstein & Dimitrakakis (AAAI-16), Algorithm 3 (with densities and Δ =
+        √(L r), which only bounds differences of probabilities: see `docs/proofs.md`).
     """
 
     kind: ClassVar[str] = "cell-mass"
@@ -90,15 +90,15 @@ class CellMass(base.ParameterMechanism):
         prior: Epsilon = 1,
         units: int = 16,
     ) -> "CellMass":
-        r"""Make the mechanism with the largest s that is proved to keep `epsilon`.
+        r"""Make the mechanism with the largest s that is proved to cost at most ε.
 
         Args:
-            layout: of one conditional table per variable, such as `net.layout`.
+            layout: one conditional table for each variable, such as `net.layout`.
             epsilon: privacy loss; a float means its shortest decimal, here and below.
             adjacency: "replace-one" or "add-remove".
-            omega: $\omega$, the smallest probability; below 1 over any number of
-                levels.
-            temperature: > 0; a larger one flattens the posterior, and lowers Δ.
+            omega: $\omega$, the smallest probability; below 1 / r for every number of
+                levels r.
+            temperature: T > 0; a larger T flattens the posterior and lowers Δ.
             prior: Dirichlet parameter of every level, > 0.
             units: probabilities are multiples of 1 / units.
 
@@ -125,11 +125,11 @@ class CellMass(base.ParameterMechanism):
         return float(self.rate * (1 << SCORE_BITS))
 
     def guarantee(self) -> PureDP:
-        """The ε for which it was calibrated, and the adjacency."""
+        """The ε and the adjacency for which the mechanism was calibrated."""
         return self.promise
 
     def accepts(self, statistic: Statistic) -> bool:
-        """The counts of all tables of the grid."""
+        """Whether the statistic is the counts of all tables of the grid."""
         return base.tables_of(statistic) == self.grid.layout
 
     def describe(self) -> dict[str, Any]:
@@ -184,7 +184,7 @@ class CellMass(base.ParameterMechanism):
         scores, prior = self.scores(exact), self.grid.prior_weights
         order = np.argsort(scores)
         values, starts = np.unique(scores[order], return_index=True)
-        sums = np.add.reduceat(prior[order], starts)  # a score, then a cell of it
+        sums = np.add.reduceat(prior[order], starts)  # draw a score, then a cell
         place = softmax(values.tolist(), self.rate, system_bits, sums.tolist())[0]
         tied = np.flatnonzero(scores == values[place])
         weights = prior[tied].astype(object)
@@ -195,7 +195,7 @@ class CellMass(base.ParameterMechanism):
         """The posterior mass of every cell, in units of $2^{-31}$.
 
         Privacy:
-            None: they are exact.
+            None: the masses are exact.
 
         Raises:
             ValueError: if `exact` is not a vector of integers, one for each cell of the

@@ -27,7 +27,7 @@ from dpjax.privacy import (
 )
 from dpjax.statistics import Statistic
 
-_SHORTEST = 4096  # vector that `draw` compiles for: most share that program
+_SHORTEST = 4096  # shortest length that `draw` compiles for: shared by most vectors
 _WORDS = 8  # of 32 bits, for the numerator and for the denominator of epsilon
 
 
@@ -35,16 +35,16 @@ _WORDS = 8  # of 32 bits, for the numerator and for the denominator of epsilon
 class DiscreteLaplace(base.MechanismWithLaw, base.ExactMechanism):
     r"""Release $T(D) + Z$ with $P(Z_i = z) \propto e^{-\epsilon |z| / \Delta}$ i.i.d.
 
-    Made by `calibrate`. It holds arrays only: mechanisms from one `calibrate_many` are
-    one mechanism with a leading axis, for `vmap`.
+    Made by `calibrate`. All numbers are arrays: `calibrate_many` returns several
+    mechanisms as one mechanism with a leading axis, for `vmap`.
 
     Privacy:
-        ε-DP, exactly, for the adjacency of the sensitivity, given random bits (a
-        ChaCha20 key makes that computational privacy). There is no δ and no floating
-        point. Side channels in time and memory are not covered.
+        Exactly ε-DP for the adjacency of the sensitivity, if the bits are random; with
+        bits from a ChaCha20 key, the privacy is computational. There is no δ and no
+        floating point. Side channels in time and memory are not covered.
 
     Reference:
-        Ghosh, Roughgarden & Sundararajan (STOC 2009), section 2, for the law.
+        Ghosh, Roughgarden & Sundararajan (STOC 2009), section 2, for the law of noise.
     """
 
     kind: ClassVar[str] = "discrete-laplace"
@@ -64,8 +64,8 @@ class DiscreteLaplace(base.MechanismWithLaw, base.ExactMechanism):
             sensitivity: $\Delta$ of an integer statistic, with its adjacency.
 
         Raises:
-            ValueError: if `epsilon` is not a finite number > 0, or epsilon over
-                sensitivity is outside the certified range [2^-23, 30].
+            ValueError: if `epsilon` is not a finite number > 0, or the ratio of epsilon
+                to sensitivity is outside the certified range [2^-23, 30].
         """
         return cls._build(exact_epsilon(epsilon), sensitivity, None)
 
@@ -79,7 +79,7 @@ class DiscreteLaplace(base.MechanismWithLaw, base.ExactMechanism):
     def calibrate_many(
         cls, epsilons: Sequence[Epsilon], sensitivity: Sensitivity
     ) -> "DiscreteLaplace":
-        """Make one mechanism per budget, stacked along a leading axis for `vmap`."""
+        """Make a mechanism for each budget, stacked on a leading axis for `vmap`."""
         exact = [exact_epsilon(epsilon) for epsilon in epsilons]
         if not exact:
             raise ValueError("`epsilons` must hold at least one budget, got none.")
@@ -111,9 +111,8 @@ class DiscreteLaplace(base.MechanismWithLaw, base.ExactMechanism):
         """Add noise, and clip the sums to ±2^29.
 
         Args:
-            key: typed; to publish, from `dpjax.noise.keys.release_key`.
-            exact: integers between -2^29 and 2^29, a range that follows from public
-                facts.
+            key: typed JAX key; to publish, one of `dpjax.noise.keys.release_key`.
+            exact: integers that are between -2^29 and 2^29 by public facts.
 
         Returns:
             int32, of the shape of `exact`.
@@ -135,7 +134,7 @@ class DiscreteLaplace(base.MechanismWithLaw, base.ExactMechanism):
         return jax.device_put(np.asarray(noisy)[:length])
 
     def accepts(self, statistic: Statistic) -> bool:
-        """Any statistic: the noise is for its sensitivity."""
+        """Return True: any statistic with a sensitivity can get noise."""
         return True
 
     @property
@@ -169,7 +168,7 @@ class DiscreteLaplace(base.MechanismWithLaw, base.ExactMechanism):
         }
 
     def is_possible_output(self, values: np.ndarray, length: int) -> bool:
-        """Integers between -2^29 and 2^29, one for each exact number."""
+        """Whether there is an integer from -2^29 to 2^29 for each exact number."""
         return values.shape == (length,) and bool(np.all(np.abs(values) <= LARGEST))
 
     def log_prob(
@@ -181,7 +180,7 @@ class DiscreteLaplace(base.MechanismWithLaw, base.ExactMechanism):
         )
 
     def noise(self, shape: tuple[int, ...]) -> LaplaceLaw:
-        """The discrete Laplace law of every number."""
+        """The discrete Laplace law of the noise on every number."""
         rate = jnp.asarray(self.rho, float)[..., None]
         return LaplaceLaw(jnp.broadcast_to(rate, shape), discrete=True)
 
@@ -196,7 +195,7 @@ class DiscreteLaplace(base.MechanismWithLaw, base.ExactMechanism):
         return PureDP(Fraction(numerator, denominator), self.sensitivity.adjacency)
 
     def padded_table(self) -> tables.Table:
-        """The same table padded to one of few shapes, which share compiled programs."""
+        """The noise table, padded to one of few shapes to share compiled programs."""
         rho = self.guarantee().epsilon / int(self.sensitivity.value)
         return tables.build(rho, tables.lengths_shared(rho))
 
@@ -207,7 +206,7 @@ class DiscreteLaplace(base.MechanismWithLaw, base.ExactMechanism):
             The largest ratio of neighbouring probabilities; at most exp(ε / Δ).
 
         Raises:
-            ValueError: if the table does not keep it.
+            ValueError: if the table does not keep the guarantee.
         """
         rho = self.guarantee().epsilon / int(self.sensitivity.value)
         return tables.certify(self.table, rho)

@@ -1,6 +1,6 @@
-"""Samples from the truncated, tempered posterior of an exponential family, to publish.
+"""Publishable samples from the truncated, tempered posterior of an exponential family.
 
-They are on a public grid of one or two parameters, and drawn without rounding.
+The samples are on a public grid of one or two parameters, and drawn without rounding.
 """
 
 __all__ = ["FamilyPosteriorSampler"]
@@ -47,15 +47,16 @@ _USUAL_SHARE = 0.05
 class FamilyPosteriorSampler(base.PosteriorSampler):
     r"""Draw parameters from $\propto \xi(\theta) \, p(X | \theta)^{1/T}$ on a grid.
 
-    Made by `calibrate`. What is released are places on the grid's axes.
+    Made by `calibrate`. A release consists of indices on the axes of the grid.
 
     Privacy:
-        `cost` for all draws together, exactly, under its adjacency. One sample costs
-        $2\Delta / T$ under replace-one and $\Delta / T$ under add-remove, with Δ of
-        `Family.sampling_sensitivity`, from the grid's own integers; m samples cost m
-        times as much. With one parameter and a public n, it is the largest loss at that
-        n, which is attained where all records are at one bound and one of them moves to
-        the other, since the mean of $e^{\theta / T}$ is monotone in the statistic.
+        All draws together cost `cost`, exactly. One sample costs $2\Delta / T$ under
+        replace-one and $\Delta / T$ under add-remove, where Δ is
+        `Family.sampling_sensitivity`, computed from the integers of the grid; m samples
+        cost m times as much. With one parameter and a public n, a sample costs the
+        largest loss at that n. It is attained if all records are at one bound and one
+        record moves to the other bound, since the mean of $e^{\theta / T}$ is monotone
+        in the statistic.
 
     Reference:
         Foulds et al. (UAI-16), Theorem 2 and equations 13 and 14.
@@ -93,20 +94,20 @@ class FamilyPosteriorSampler(base.PosteriorSampler):
 
         Args:
             family: Bernoulli, Poisson, exponential, Gaussian mean, or Gaussian.
-            units: of the rounded statistics.
-            lowest: the least integer that a record with one statistic is rounded to.
+            units: number of units to which a statistic is rounded.
+            lowest: least integer to which a record with one statistic is rounded.
             epsilon: the budget; if truncation and T are both given, less may be spent.
             adjacency: "replace-one" or "add-remove".
-            n: number of records, where it is public.
-            truncation: by parameter, the least and the most that it may be. None: the
-                widest one of the family's own that a given T allows; or, if T is not
-                given either, a twentieth of the bounds' scale away from where the
-                likelihood becomes infinite. No data is used.
-            temperature: T > 0. None: the lowest that ε allows, but at least 1.
+            n: number of records if it is public, else None.
+            truncation: least and largest value of each parameter, by name. None: the
+                family's widest truncation that a given T allows; without T, the
+                distance to where the likelihood is infinite is a twentieth of the
+                bounds' scale. No data is used.
+            temperature: T > 0. None: the lowest T that ε allows, but at least 1.
             samples: number m of samples.
-            prior: mean of the scaled statistics and number of records that it is worth.
-                None: uniform on the grid.
-            points: of the grid for each parameter. None: 1,000, or 100 of two.
+            prior: mean of the scaled statistics, and the number of records that the
+                prior is worth. None: uniform on the grid.
+            points: values of each parameter. None: 1,000, or 100 for two parameters.
 
         Raises:
             ValueError: if an argument is outside its range, the truncation leaves the
@@ -155,7 +156,7 @@ class FamilyPosteriorSampler(base.PosteriorSampler):
         )
 
     def draw_with(self, bits: Bits, exact: Int[Array, " m"]) -> np.ndarray:
-        """Draw places on the axes of the grid, one row per sample."""
+        """Draw indices on the axes of the grid, one row for each sample."""
         scores, unit = self.scores(base.on_host(exact).tolist())
         drawn = softmax(scores, unit, bits, draws=self.samples)
         axes = (self.grid.points,) * len(self.grid.limits)
@@ -181,7 +182,7 @@ class FamilyPosteriorSampler(base.PosteriorSampler):
         return self.grid.posterior_scores(power, self.prior, totals, n)
 
     def sample(self, key: Key, exact: Int[Array, " m"]) -> Float[Array, "samples p"]:
-        """Draw in real arithmetic: for studies."""
+        """Draw the samples in real arithmetic, for studies."""
         typed_key(key=key)
         family, units = self.grid.family, float(self.grid.units)
         steps, records = (
@@ -203,14 +204,14 @@ class FamilyPosteriorSampler(base.PosteriorSampler):
         return jnp.stack(jnp.unravel_index(drawn, axes), axis=1).astype(float)
 
     def is_possible_output(self, values: np.ndarray, length: int) -> bool:
-        """Places on the grid, as many as there are samples."""
+        """Whether the values are indices on the grid, one row for each sample."""
         shape = (self.samples, len(self.grid.limits))
         inside = (values >= 0) & (values < self.grid.points)
         return values.shape == shape and bool(inside.all())
 
     @property
     def parameter_names(self) -> tuple[str, ...]:
-        """Names, in the order of the grid's limits."""
+        """Names of the parameters, in the order of the grid's limits."""
         return tuple(name for name, *_ in self.grid.limits)
 
     def parameters(self, values: Real[Array, "*batch p"]) -> Float[Array, "*batch p"]:
@@ -220,12 +221,12 @@ class FamilyPosteriorSampler(base.PosteriorSampler):
         return jnp.asarray(self.grid.parameters, float)[places]
 
     def accepts(self, statistic: Statistic) -> bool:
-        """The sufficient statistics of its family."""
+        """Whether the statistic is the sufficient statistic of the grid's family."""
         family = isinstance(statistic, FamilyStatistic) and statistic.family
         return family == self.grid.family
 
     def describe(self) -> dict[str, Any]:
-        """Kind and all public choices."""
+        """The kind and all public choices."""
         return {
             "kind": self.kind,
             "temperature": str(self.temperature),
@@ -241,7 +242,7 @@ class FamilyPosteriorSampler(base.PosteriorSampler):
     def from_description(
         cls, described: Described, statistic: Statistic, cost: Guarantee, n: int | None
     ) -> "FamilyPosteriorSampler":
-        """Make the sampler again from the statistic and its choices."""
+        """Make the sampler again from the statistic and the described choices."""
         limits = tuple(
             (x, *ends) for x, ends in sorted(described["truncation"].items())
         )

@@ -1,7 +1,7 @@
 """Samples from the truncated posterior of a family in real arithmetic, for studies.
 
-Floats leak, so that none of these can be published. Noise on the sufficient statistics
-can, and so can `FamilyPosteriorSampler`.
+Floats leak data: do not publish these samples. Publish noisy sufficient statistics or
+samples by `FamilyPosteriorSampler` instead.
 """
 
 __all__ = ["GaussianSample", "RegressionSample"]
@@ -38,7 +38,7 @@ _ROUNDING = 1 << 30  # costs are multiples of 2^-30
 
 
 class _FamilySample(Mechanism):
-    """Base of the samplers; they have `statistic`, `temperature` and `n`."""
+    """Base class of the samplers; they have `statistic`, `temperature` and `n`."""
 
     name: ClassVar[str]
 
@@ -72,9 +72,9 @@ class _FamilySample(Mechanism):
         return self.family.update(prior, total / temperature, n / temperature)
 
     def guarantee(self: Any) -> PureDP:
-        r"""The loss of one sample for real numbers, rounded up; not traced.
+        r"""The loss of one sample in real arithmetic, rounded up; T must not be traced.
 
-        $2\Delta / T$ under replace-one and $\Delta / T$ under add-remove.
+        It is $2\Delta / T$ under replace-one and $\Delta / T$ under add-remove.
 
         Reference:
             Foulds, Geumlek, Welling & Chaudhuri (UAI-16), Theorem 2 and equation 14.
@@ -86,32 +86,33 @@ class _FamilySample(Mechanism):
         return PureDP(cost, self.adjacency)
 
     def _spending(self: Any, epsilon: Epsilon) -> Any:
-        """The same at the lowest temperature ≥ 1 that ε allows, from temperature 1."""
+        """Change T from 1 to the lowest temperature ≥ 1 that ε allows."""
         ratio = float(self.guarantee().epsilon / exact_epsilon(epsilon))
         return replace(self, temperature=max(1.0, ratio * (1 + _MARGIN)))
 
 
 class GaussianSample(_FamilySample):
-    """Draw mean and covariance from the tempered posterior, truncated.
+    r"""Draw mean and covariance from the truncated, tempered posterior.
 
-    The mean is within the records' bounds, and every eigenvalue of the covariance
-    between `least` and `most`. It is drawn by rejection from the posterior without
-    these limits; if they exclude nearly all of it, the time has no useful bound.
+    The truncation limits the mean to the records' bounds, and every eigenvalue of the
+    covariance to the range from `least` to `most`. Draws from the posterior without
+    truncation are repeated until one is within the limits; if the limits exclude nearly
+    all of the posterior, the running time has no useful bound.
 
     Args:
-        statistic: of a "multivariate-gaussian".
+        statistic: sufficient statistics of a "multivariate-gaussian".
         temperature: T > 0; the likelihood is taken to the power 1/T. Traced.
         least: smallest eigenvalue, > 0.
         most: largest eigenvalue.
-        n: the number of records, where it is public.
+        n: the number of records if it is public, else None.
 
     Privacy:
-        For real numbers twice Δ over T under replace-one and Δ over T under add-remove,
-        with Δ of `MultivariateGaussian.sampling_sensitivity`. The running time depends
-        on the records, and floats leak: not to be published.
+        In real arithmetic, $2\Delta / T$ under replace-one and $\Delta / T$ under
+        add-remove, with Δ of `MultivariateGaussian.sampling_sensitivity`. The running
+        time depends on the records, and floats leak data: do not publish the draws.
 
     Raises:
-        ValueError: if an argument is outside its range, or the statistic another one.
+        ValueError: if an argument is out of range, or the family is another one.
 
     Reference:
         Foulds, Geumlek, Welling & Chaudhuri (UAI-16), section 3.1.
@@ -142,7 +143,7 @@ class GaussianSample(_FamilySample):
         return cls(statistic, 1.0, least, most, n)._spending(epsilon)
 
     def sample(self, key: Key, exact: Int[Array, " m"]) -> Float[Array, "rows d"]:
-        """Draw the mean, and below it the covariance: d + 1 rows."""
+        """Draw the mean in the first row, and the covariance in the next d rows."""
         typed_key(key=key)
         parameters = self._tempered(exact, self.family.prior())
         posterior = self.family.posterior(parameters)
@@ -172,22 +173,22 @@ class RegressionSample(_FamilySample):
     r"""Draw w from $N(0, I/b) \prod_i N(y_i; w^\top x_i, 1/\tau)^{1/T}$ in a ball.
 
     Args:
-        statistic: of a "linear-regression".
+        statistic: sufficient statistics of a "linear-regression".
         temperature: T > 0; the likelihood is taken to the power 1/T. Traced.
-        radius: B > 0, of the ball that weights are truncated to, the intercept of the
-            centred columns included if there is one.
+        radius: B > 0, of the ball to which the weights are truncated. The weights
+            include the intercept of the centred columns if there is one.
         prior_precision: b > 0. Traced.
         noise_precision: τ > 0, known.
-        n: the number of records, where it is public.
+        n: the number of records if it is public, else None.
 
     Privacy:
-        For real numbers at most $\tau (R_y + B R_x)^2 / T$ under replace-one, with
-        $|y| \le R_y$ and $\|x\|_2 \le R_x$ by the bounds, and no more than half of it
+        In real arithmetic, at most $\tau (R_y + B R_x)^2 / T$ under replace-one, with
+        $|y| \le R_y$ and $\|x\|_2 \le R_x$ by the bounds, and at most half of that
         under add-remove. At R_x = R_y = τ = T = 1 and the paper's $B = 10 / \sqrt b$
-        that is 121 for b = 1 and 4 for b = 100. Floats leak: not to be published.
+        the loss is 121 for b = 1 and 4 for b = 100. Floats leak data: do not publish.
 
     Raises:
-        ValueError: if an argument is outside its range, or the statistic another one.
+        ValueError: if an argument is out of range, or the family is another one.
 
     Reference:
         Zhang, Rubinstein & Dimitrakakis (AAAI-16), section 5.2 and Appendix D.
@@ -229,7 +230,7 @@ class RegressionSample(_FamilySample):
         return at_one._spending(epsilon)
 
     def sample(self, key: Key, exact: Int[Array, " m"]) -> Float[Array, " p"]:
-        """Draw the weights, of centred columns; an intercept is first."""
+        """Draw the weights of the centred columns; the intercept, if any, is first."""
         typed_key(key=key)
         size = self.family.columns - 1 + self.family.intercept
         prior = KnownNoiseParameters(

@@ -16,13 +16,13 @@ class Laplace(MechanismWithLaw):
     r"""Simulate $T(D) + \eta$ with $\eta_i \sim \mathrm{Lap}(\Delta / \epsilon)$ i.i.d.
 
     Args:
-        epsilon: privacy loss in nats, > 0. Traced, so that `vmap` can sweep it; several
-            along leading axes make a stack of mechanisms, as `sweep` takes it.
+        epsilon: privacy loss in nats, > 0. Traced, for `vmap`; an array with leading
+            axes makes a stack of mechanisms, for `sweep`.
         sensitivity: $\Delta$ of the statistic, with its adjacency.
 
     Privacy:
-        ε-DP for real numbers. Floats leak the data in their low-order bits: at ε = 1,
-        nine draws in ten are impossible under one of two neighbouring counts
+        ε-DP in real arithmetic. Floats leak the data in their low-order bits: at ε = 1,
+        nine draws in ten are possible under only one of two neighbouring counts
         (`tests/test_attacks.py`). To publish, use `DiscreteLaplace`.
 
     Raises:
@@ -60,10 +60,10 @@ class Laplace(MechanismWithLaw):
         return laplace.log_prob(released - exact.astype(released.dtype), self.scale)
 
     def noise(self, shape: tuple[int, ...]) -> LaplaceLaw:
-        """The continuous Laplace law of every number."""
+        """The continuous Laplace law of the noise on every number."""
         rate = 1 / jnp.asarray(self.scale, float)[..., None]
         return LaplaceLaw(jnp.broadcast_to(rate, shape), discrete=False)
 
     def guarantee(self) -> PureDP:
-        """ε under the sensitivity's adjacency; not for a traced mechanism."""
+        """ε-DP under the sensitivity's adjacency; `epsilon` must not be traced."""
         return PureDP(exact_epsilon(float(self.epsilon)), self.sensitivity.adjacency)

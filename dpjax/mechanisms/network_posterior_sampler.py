@@ -1,7 +1,7 @@
-"""Samples from a network's truncated, tempered posterior on a public grid.
+"""Publishable samples from a network's truncated, tempered posterior on a public grid.
 
-Likelihoods on the grid are exact rationals, and draws have no rounding in their law, so
-that the theorem's guarantee holds on a real computer. Samples can be published.
+Likelihoods on the grid are exact rationals and draws have no rounding error, so that
+the theorem's guarantee holds on a real computer.
 """
 
 __all__ = ["NetworkPosteriorSampler"]
@@ -45,15 +45,15 @@ _MAP = "map-on-grid"
 class NetworkPosteriorSampler(base.PosteriorSampler):
     r"""Draw all tables from $\propto \prod \theta^{\alpha - 1 + N/T}$ on a public grid.
 
-    Every row of every table is a multiple of 1/units with no entry below ω. Made by
+    All entries of the tables are multiples of 1/units and at least ω. Made by
     `posterior` or `map`.
 
     Privacy:
-        `cost` for all draws together, exactly, under its adjacency. One sample costs at
-        most $\sum_i 2 C_i / T$ under replace-one and half of it under add-remove, with
-        $C_i$ the log-ratio of the largest to the smallest entry of a row of variable i;
-        m samples cost m times as much. Where n is public, it is the largest loss at
-        that n.
+        All draws together cost `cost`, exactly. One sample costs at most
+        $\sum_i 2 C_i / T$ under replace-one and half of that under add-remove, where
+        $C_i$ is the log-ratio of the largest to the smallest entry of a row of variable
+        i; m samples cost m times as much. If n is public, a sample costs the largest
+        loss at that n.
 
     Reference:
         Zhang, Rubinstein & Dimitrakakis (AAAI-16), Theorem 4, part 1, and Appendix C.2;
@@ -89,23 +89,23 @@ class NetworkPosteriorSampler(base.PosteriorSampler):
         """Make the sampler whose draws cost at most `epsilon` together.
 
         Args:
-            layout: of the tables, a variable's own axis last (`BayesNet.layout`).
+            layout: layout of the tables (`BayesNet.layout`), own axes last.
             epsilon: the budget. If ω and T are both given, less may be spent.
             adjacency: "replace-one" or "add-remove".
-            n: number of records: public under replace-one, where few need a lower T; a
-                public guess under add-remove, used only to choose ω.
-            omega: smallest probability of a level. None: from T; if neither is given, a
-                share of 1 over the number of levels, with the least expected error.
-            temperature: T > 0. None: the lowest that ε and ω allow, but at least 1.
+            n: number of records. Under replace-one it is public, and a small n allows a
+                lower T; under add-remove it is a public guess, used only to choose ω.
+            omega: smallest probability of a level. None: derived from T; without T, the
+                fraction of 1 / (number of levels) with the least expected error.
+            temperature: T > 0. None: the lowest T that ε and ω allow, but at least 1.
             samples: number m of samples.
             prior: Dirichlet parameter of every cell.
-            units: of the grid.
+            units: denominator of the grid.
             tempered_prior: whether the prior is taken to the power 1/T too, as `map`
-                does; a T that is derived may then be below 1.
+                does; then a derived T may be below 1.
 
         Raises:
-            ValueError: if an argument is outside its range, ω is not below 1 over every
-                number of levels, or ω, T and m together cost more than `epsilon`.
+            ValueError: if an argument is outside its range, ω is not below 1 / r for
+                every number of levels r, or ω, T and m cost more than `epsilon`.
         """
         whole(1, samples=samples, units=units)
         one_of(ADJACENCIES, adjacency=adjacency)
@@ -148,11 +148,11 @@ class NetworkPosteriorSampler(base.PosteriorSampler):
     ) -> "NetworkPosteriorSampler":
         r"""Make the exponential mechanism whose score is the log joint probability.
 
-        $\propto \exp(\epsilon u / 2\Delta)$ with u the logarithm of prior times
-        likelihood is the posterior at $T = 2\Delta / \epsilon$, its prior tempered too.
-        It factorises over the rows, and tends to the MAP as ε grows. Arguments are as
-        for `posterior`. `CellMass` scores the mass of cells instead; a density has no
-        bounded sensitivity.
+        With u = log(prior × likelihood), the law $\propto \exp(\epsilon u / 2\Delta)$
+        is the posterior at $T = 2\Delta / \epsilon$, with the prior tempered too. It
+        factorises over the rows, and tends to the MAP as ε grows. The arguments are
+        those of `posterior`. `CellMass` uses the mass of a cell as its score instead: a
+        density has no bounded sensitivity.
         """
         return cls.posterior(
             layout,
@@ -170,7 +170,7 @@ class NetworkPosteriorSampler(base.PosteriorSampler):
     def from_description(
         cls, described: Described, statistic: Statistic, cost: Guarantee, n: int | None
     ) -> "NetworkPosteriorSampler":
-        """Make the sampler again from the statistic and its choices."""
+        """Make the sampler again from the statistic and the described choices."""
         layout = base.all_tables(statistic)
         sizes = [layout.shape(group) for group in layout.groups]
         grids = tuple(
@@ -179,7 +179,7 @@ class NetworkPosteriorSampler(base.PosteriorSampler):
         )
         tempered_prior = described["kind"] == _MAP
         if len(set(grids)) > len({(grid.levels, x) for grid, x in grids}):
-            # A cost is derived from each that differs.
+            # A cost is derived for each different grid.
             raise ValueError("`least` must be the same for all with as many levels.")
         whole(1, samples=described["samples"])
         return cls(
@@ -205,7 +205,7 @@ class NetworkPosteriorSampler(base.PosteriorSampler):
         return [Fraction(grid.least, grid.units) for grid, _ in self.grids]
 
     def draw_with(self, bits: Bits, exact: Int[Array, " m"]) -> np.ndarray:
-        """Draw tables in units of the grid, one row per sample.
+        """Draw tables in units of the grid, one row for each sample.
 
         Raises:
             ValueError: if `exact` cannot be the counts of the public n records.
@@ -216,13 +216,13 @@ class NetworkPosteriorSampler(base.PosteriorSampler):
         return drawn
 
     def law(self, exact: Int[Array, " m"]) -> list[list[int]]:
-        """Exact weights of the points of each row, not private: for audits."""
+        """Exact weights of each row's points, for audits; they are not private."""
         return [grid.weights(exponents) for grid, _, exponents in self._rows(exact)]
 
     def _rows(
         self, exact: Int[Array, " m"]
     ) -> Iterator[tuple[SimplexGrid, slice, list[Fraction]]]:
-        """The grid, the place and the exponents of the law of every row."""
+        """For every row, its grid, its slice of the vector and its exponents."""
         counts, offsets = self._checked(exact), self.layout.offsets
         ends = itertools.pairwise(offsets)
         for (grid, _), (start, stop) in zip(self.grids, ends, strict=True):
@@ -231,12 +231,12 @@ class NetworkPosteriorSampler(base.PosteriorSampler):
                 yield grid, row, [self._exponent(count) for count in counts[row]]
 
     def sample(self, key: Key, exact: Int[Array, " m"]) -> Float[Array, "samples m"]:
-        """Draw in real arithmetic, off the grid, in its units: for studies."""
+        """Draw continuous tables, in units of the grid, for studies."""
         draw = jax.vmap(self.in_reals().sample, in_axes=(0, None))
         return draw(jr.split(key, self.samples), exact) * self.units
 
     def in_reals(self) -> PosteriorSample:
-        """The law of one sample off the grid, for studies; its numbers are arrays."""
+        """The continuous mechanism for one sample, for studies; numbers are arrays."""
         omegas = self._by_cell([float(omega) for omega in self.omegas()])
         temperature = jnp.asarray(float(self.temperature))
         least, prior = jnp.asarray(omegas, float), float(self._exponent(0)) + 1
@@ -244,11 +244,11 @@ class NetworkPosteriorSampler(base.PosteriorSampler):
         return PosteriorSample(self.layout, temperature, least, adjacency, prior)
 
     def accepts(self, statistic: Statistic) -> bool:
-        """The counts of all its tables."""
+        """Whether the statistic is the counts of all tables of `layout`."""
         return base.tables_of(statistic) == self.layout
 
     def describe(self) -> dict[str, Any]:
-        """Kind and all public choices."""
+        """The kind and all public choices."""
         return {
             "kind": _MAP if self.tempered_prior else self.kind,
             "temperature": str(self.temperature),
@@ -259,7 +259,7 @@ class NetworkPosteriorSampler(base.PosteriorSampler):
         }
 
     def is_possible_output(self, values: np.ndarray, length: int) -> bool:
-        """Rows of the grid, as many tables as there are samples."""
+        """Whether all rows are on their grids, with all tables for each sample."""
         if values.shape != (self.samples, length) or length != self.layout.length:
             return False
         least = self._by_cell([grid.least for grid, _ in self.grids])

@@ -1,8 +1,8 @@
 """A public grid of one or two parameters, and the privacy loss of a sample from it.
 
-The log-likelihood is tabulated in integers. Likelihoods of whole data sets are then
-integers too, and by how much a record changes them is an exact rational: nothing is
-rounded where privacy depends on it.
+The log-likelihood of a record is tabulated in integers. The log-likelihood of a data
+set is then an integer too, and the change by one record is exact: no number that
+privacy depends on is rounded.
 """
 
 __all__ = [
@@ -28,17 +28,17 @@ from dpjax.noise.exact_choice import log_of_sum
 from dpjax.privacy import REPLACE_ONE, Adjacency
 
 Prior = tuple[tuple[float, ...], float]
-"""Mean of the scaled statistics, and the number of records that it is worth."""
+"""Mean of the scaled statistics, and the number of records that the prior is worth."""
 
-TABLE_BITS = 50  # of the tables' fractions: they are integers in units of 2^-50
+TABLE_BITS = 50  # the tables hold integers in units of 2^-50
 
 _MOST_POINTS = 1 << 16  # with more, deriving a cost from a file takes too long
-_LARGEST = 1e100  # of a limit: its square is still a number
-_FARTHEST = 1e4  # of a limit, in widths between limits
+_LARGEST = 1e100  # magnitude of a limit: its square is still finite
+_FARTHEST = 1e4  # distance of a limit from zero or the centre, in widths
 _MARGIN = Fraction(1, 10**9)  # far above what doubles and the tables' rounding lose
 _SHARES = [0.9 * 0.8**i for i in range(40)]
 _ROUNDING = 1 << 40  # losses are rounded up to multiples of 2^-40
-_FLOAT_ERROR = Fraction(1, 1 << 20)  # twice that of a scaled statistic
+_FLOAT_ERROR = Fraction(1, 1 << 20)  # twice the float error of a scaled statistic
 
 
 @dataclass(frozen=True)
@@ -49,13 +49,13 @@ class ParameterGrid:
 
     Args:
         family: an exponential family of one or two parameters.
-        limits: name, least and most of every parameter: the truncation.
+        limits: the truncation: name, least and largest value of every parameter.
         points: number of values of each parameter, at least 2.
-        units: of the rounded statistics (`Sufficient.units`).
-        lowest: the least integer that a record with one statistic is rounded to.
+        units: units of the rounded statistics (`Sufficient.units`).
+        lowest: least integer to which a record with one statistic is rounded.
 
     Raises:
-        ValueError: if the family has no natural parameters to be listed, or the
+        ValueError: if natural parameters of the family cannot be tabulated, the
             truncation leaves its likelihood unbounded, or there are too many points.
     """
 
@@ -91,7 +91,7 @@ class ParameterGrid:
 
     @cached_property
     def parameters(self) -> np.ndarray:
-        """The parameters of every point, one line per point."""
+        """The parameters of every point, one row for each point."""
         axes = [self._axis(*limit) for limit in self.limits]
         return np.array(list(itertools.product(*axes)))
 
@@ -101,16 +101,16 @@ class ParameterGrid:
 
     @cached_property
     def _likelihood(self) -> tuple[np.ndarray, np.ndarray]:
-        """Natural parameters and log g; `_integers` refuses what is not finite."""
+        """Natural parameters and log g; `_integers` refuses infinite ones and NaN."""
         with np.errstate(over="ignore", invalid="ignore"):
             return self.family.natural(self.parameters)
 
     @cached_property
     def tables(self) -> tuple[np.ndarray, np.ndarray]:
-        """Natural parameters per unit of each statistic, and log g, at each point.
+        """Natural parameters for one unit of each statistic, and log g, at each point.
 
-        They are Python integers: what a unit of a statistic and what a record add to
-        the log-likelihood, in units of 2^-50.
+        They are the terms of the log-likelihood for one unit of a statistic and for one
+        record, as Python integers in units of 2^-50.
         """
         natural, log_g = self._likelihood
         steps = natural * (np.array(self.family.scales()) / self.units)[None, :]
@@ -122,18 +122,18 @@ class ParameterGrid:
         return steps @ np.array(totals, object) + n * records
 
     def prior_scores(self, mean: Sequence[float], records: float) -> np.ndarray:
-        """Log-prior worth so many records with that mean of the scaled statistics."""
+        """Log-prior that is worth `records` records with this mean."""
         natural, log_g = self._likelihood
         scaled = natural * np.array(self.family.scales())[None, :]
         return _integers(records * (scaled @ np.array(mean, float) + log_g))
 
     def widest(self, adjacency: Adjacency) -> Fraction:
-        r"""The largest range over the grid of what one record adds to log-likelihoods.
+        r"""The largest range over the grid of a change in log-likelihood by one record.
 
-        One sample at T = 1 costs that, for any number of records. With one statistic it
-        is exact, since the range is convex in it. With two it is the supremum over real
-        records, $2\Delta$ or Δ of `Family.sampling_sensitivity`, and what rounding may
-        add to it.
+        It is the cost of one sample at T = 1, for any number of records. With one
+        statistic it is exact, since the range is convex in the statistic. With two
+        statistics it is the supremum over real records, $2\Delta$ or Δ of
+        `Family.sampling_sensitivity`, plus a bound of the effect of rounding.
         """
         steps, _ = self.tables
         if steps.shape[1] == 1:
@@ -164,7 +164,7 @@ class ParameterGrid:
         prior: Prior | None,
         n: int | None,
     ) -> Fraction:
-        """Loss of one sample: exact with one parameter and public n, else its limit."""
+        """Loss of one sample: exact for one parameter and public n, else a bound."""
         limit = self.widest(adjacency) / temperature
         if n is None or self.tables[0].shape[1] > 1:
             return limit
@@ -206,7 +206,7 @@ def refuse_prior(prior: object, family: Family) -> None:
     if prior is None:
         return
     try:
-        mean, records = prior  # pyright: ignore[reportGeneralTypeIssues]  (that is the question)
+        mean, records = prior  # pyright: ignore[reportGeneralTypeIssues]  (checked here)
         numbers = [float(x) for x in (*mean, records)]
         valid = len(numbers) == family.dimension + 1 and all(
             map(math.isfinite, numbers)

@@ -1,6 +1,6 @@
 r"""Samples from the truncated, tempered posterior of a network, in real arithmetic.
 
-For studies: the floats leak. `NetworkPosteriorSampler` is what can be published.
+For studies only: floats leak data. To publish, use `NetworkPosteriorSampler`.
 """
 
 __all__ = ["PosteriorSample"]
@@ -22,22 +22,23 @@ from dpjax.tables.layout import TableLayout
 
 
 class PosteriorSample(Mechanism):
-    r"""Draw all tables from $\propto \prod \theta^{\alpha - 1 + N/T}$, cut at ω.
+    r"""Draw all tables, entries ≥ ω, from $\propto \prod \theta^{\alpha - 1 + N/T}$.
 
     Args:
-        layout: of the tables, a variable's own axis last (`BayesNet.layout`).
-        temperature: T > 0; the likelihood is taken to the power 1/T. Traced; several
-            along a leading axis make a stack of mechanisms, as `sweep` takes it.
-        omega: smallest probability of a level, below 1 over the number of levels: one
-            for all, or one for each cell.
+        layout: layout of the tables (`BayesNet.layout`), own axes last.
+        temperature: T > 0; the likelihood is taken to the power 1/T. Traced; an array
+            with a leading axis makes a stack of mechanisms, for `sweep`.
+        omega: smallest probability of a level, below 1 / (number of levels): one number
+            for all cells, or one for each cell.
         neighbours: the adjacency, "replace-one" or "add-remove".
         prior: Dirichlet parameter of every cell, > 0.
 
     Privacy:
-        For real numbers, $\sum_i 2 C_i / T$ under replace-one and half of that under
+        In real arithmetic, $\sum_i 2 C_i / T$ under replace-one and half of that under
         add-remove, with $C_i = \ln((1 - (r_i - 1)\omega)/\omega)$ for a variable of
-        $r_i$ levels. The law is renormalised on its truncated support; to clip draws
-        from the whole simplex would not be private. Floats leak: not to be published.
+        $r_i$ levels. The posterior is renormalised on its truncated support; clipping
+        draws from the whole simplex would not be private. Floats leak data: do not
+        publish the draws.
 
     Raises:
         ValueError: if an argument is outside its range.
@@ -76,7 +77,7 @@ class PosteriorSample(Mechanism):
         return self.layout.map_rows(concentration, draw)
 
     def guarantee(self) -> PureDP:
-        """The loss in the limit of many records, rounded up; for one ω, not traced."""
+        """The loss for many records, rounded up; needs one ω and untraced numbers."""
         omega, total = float(self.omega), 0.0
         for group in self.layout.groups:
             levels = self.layout.sizes[group[-1]]
@@ -91,7 +92,7 @@ class PosteriorSample(Mechanism):
 def _sample_rows(
     key: Key, concentration: Float[Array, "j k"], least: Float[Array, " j"]
 ) -> Float[Array, "j k"]:
-    """Rows of a table; a faster method draws those of two levels."""
+    """Draw rows of a table; rows of two levels have a faster method."""
     if concentration.shape[1] > 2:
         return TruncatedDirichlet(concentration, least).sample(key)
     zero, one = concentration[:, 0], concentration[:, 1]

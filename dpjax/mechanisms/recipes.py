@@ -42,13 +42,13 @@ from dpjax.statistics import (
 
 @dataclass(frozen=True)
 class Recipe(abc.ABC):
-    """A mechanism and its options; frozen, and typed.
+    """A frozen, typed description of a mechanism and its options.
 
-    A new one is added to `RECIPES`, so that `release` takes its `kind`.
+    To use a new recipe by its `kind` in `release`, add it to `RECIPES`.
     """
 
     kind: ClassVar[str]
-    """Its name in `release` and on the command line."""
+    """Name of the recipe in `release` and on the command line."""
 
     def statistic(self, net: BayesNet, adjacency: Adjacency) -> Statistic:
         """The statistic to measure for a network."""
@@ -56,16 +56,16 @@ class Recipe(abc.ABC):
 
     @abc.abstractmethod
     def accepts(self, statistic: Statistic) -> bool:
-        """Whether this statistic can be released so."""
+        """Whether this recipe can release the statistic."""
 
     @abc.abstractmethod
     def mechanism(
         self, statistic: Statistic, budget: Guarantee, n: int | None
     ) -> ExactMechanism:
-        """The mechanism that spends at most the budget; n is None where it is private.
+        """The mechanism that spends at most the budget; n is None if it is private.
 
         Raises:
-            ValueError: if an option is outside its range, or not for this statistic.
+            ValueError: if an option is out of range or does not fit the statistic.
         """
 
     def __str__(self) -> str:
@@ -79,13 +79,12 @@ RECIPES: Registry[Recipe] = Registry("recipe")
 @RECIPES.add
 @dataclass(frozen=True)
 class Laplace(Recipe):
-    """Discrete Laplace noise on any statistic; of a network, on its counts.
+    """Discrete Laplace noise on any statistic; for a network, on its counts.
 
     Args:
-        split: the budget of each part of the statistic, such as {"kind": "1/4",
-            "deaths": "3/4"}, adding up to ε; parts of a network's counts are the
-            measured tables, by the name of the child. None: all numbers get the same
-            noise.
+        split: budget of each part of the statistic, with sum ε, such as {"kind": "1/4",
+            "deaths": "3/4"}. The parts of a network's counts are the measured tables,
+            by the name of the child. None: all numbers get the same noise.
     """
 
     kind: ClassVar[str] = "laplace"
@@ -100,13 +99,13 @@ class Laplace(Recipe):
             )
 
     def accepts(self, statistic: Statistic) -> bool:
-        """Any statistic."""
+        """Return True, for any statistic."""
         return True
 
     def mechanism(
         self, statistic: Statistic, budget: Guarantee, n: int | None
     ) -> DiscreteLaplace | SplitLaplace:
-        """Noise for the statistic's sensitivity, or for that of its parts."""
+        """Noise for the statistic's sensitivity or, with `split`, for its parts'."""
         if self.split is None:
             return DiscreteLaplace.of(statistic, budget)
         noise = SplitLaplace.of_tables(self.split, statistic, budget.adjacency)
@@ -121,16 +120,16 @@ class Laplace(Recipe):
 @RECIPES.add
 @dataclass(frozen=True)
 class Fourier(Recipe):
-    """Discrete Laplace noise on Fourier coefficients, so that all tables agree."""
+    """Discrete Laplace noise on Fourier coefficients, for consistent tables."""
 
     kind: ClassVar[str] = "fourier"
 
     def statistic(self, net: BayesNet, adjacency: Adjacency) -> FourierCoefficients:
-        """The coefficients that the tables of a network need."""
+        """The Fourier coefficients that determine the tables of a network."""
         return FourierCoefficients.of_network(net, adjacency)
 
     def accepts(self, statistic: Statistic) -> bool:
-        """Fourier coefficients."""
+        """Whether the statistic is Fourier coefficients."""
         return statistic.kind == FourierCoefficients.kind
 
     def mechanism(
@@ -147,7 +146,7 @@ class _OfAllTables(Recipe):
         return NetworkCounts(net, "all")
 
     def accepts(self, statistic: Statistic) -> bool:
-        """Counts of all tables."""
+        """Whether the statistic is the counts of all tables."""
         return tables_of(statistic) is not None
 
 
@@ -157,16 +156,16 @@ class PosteriorSample(_OfAllTables):
     """Draws from the truncated, tempered posterior of a network or a family.
 
     Args:
-        temperature: the likelihood is raised to its inverse. None: the lowest that the
-            budget allows, but at least 1.
+        temperature: T; the likelihood is taken to the power 1/T. None: the lowest T
+            that the budget allows, but at least 1.
         samples: number of draws; together they cost the budget.
-        prior: of a network the Dirichlet parameter of every cell (None: 1); of a family
-            the mean of its scaled statistics and the records that it is worth (None:
-            uniform on the grid).
-        omega: of a network: the smallest probability of a level. None: chosen.
-        units: of a network: probabilities are multiples of 1 / units (None: 1000).
-        truncation: of a family: the least and the most of each parameter, by name.
-        points: of a family: points of the grid, for each parameter.
+        prior: for a network, the Dirichlet parameter of every cell (None: 1); for a
+            family, the mean of its scaled statistics and the number of records that the
+            prior is worth (None: uniform on the grid).
+        omega: for a network: smallest probability of a level. None: derived.
+        units: for a network: probabilities are multiples of 1 / units (None: 1000).
+        truncation: for a family: least and largest value of each parameter, by name.
+        points: for a family: number of values of each parameter on the grid.
     """
 
     kind: ClassVar[str] = "posterior-sample"
@@ -180,7 +179,7 @@ class PosteriorSample(_OfAllTables):
     points: int | None = None
 
     def accepts(self, statistic: Statistic) -> bool:
-        """Counts of all tables, or the sufficient statistics of a family."""
+        """Whether it is the counts of all tables, or the statistic of a family."""
         return isinstance(statistic, FamilyStatistic) or super().accepts(statistic)
 
     def mechanism(
@@ -215,8 +214,8 @@ class Map(_OfAllTables):
     """A draw near the posterior mode of a network, scored by the joint probability.
 
     Args:
-        omega: the smallest probability of a level. None: chosen.
-        temperature: None: from the budget.
+        omega: the smallest probability of a level. None: derived.
+        temperature: T of the posterior. None: derived from the budget.
         prior: Dirichlet parameter of every cell.
         units: probabilities are multiples of 1 / units.
     """
@@ -244,7 +243,7 @@ class MapCells(_OfAllTables):
 
     Args:
         omega: the smallest probability of a level; required.
-        temperature: of the posterior whose mass is the score.
+        temperature: T of the posterior whose mass is the score.
         prior: Dirichlet parameter of every level.
         units: probabilities are multiples of 1 / units.
     """
@@ -259,7 +258,7 @@ class MapCells(_OfAllTables):
     def mechanism(
         self, statistic: Statistic, budget: Guarantee, n: int | None
     ) -> CellMass:
-        """The exponential mechanism on listed cells."""
+        """The exponential mechanism on enumerated cells."""
         if self.omega is None:
             raise ValueError("`omega` must be given for map-cells, such as '0.1'.")
         cost, layout = PureDP.of(budget, "budget"), all_tables(statistic)
@@ -269,7 +268,7 @@ class MapCells(_OfAllTables):
 def recipe_of(
     mechanism: str | Recipe, options: Mapping[str, Any] | None = None
 ) -> Recipe:
-    """A recipe by its name, with options; `ValueError` if it has none of that name."""
+    """The recipe of this name with these options; `ValueError` for unknown ones."""
     if isinstance(mechanism, Recipe):
         return mechanism
     try:

@@ -1,11 +1,11 @@
-r"""Privacy loss of samples of a network's tables, and the choice of ω and T for it.
+r"""Privacy loss of samples of a network's tables, and the choice of ω and T.
 
-One record multiplies the likelihood of a row by a factor of at most $e^C$ between any
-two points of the grid, which is the usual bound. How much of it an adversary can reach
-depends on the number of records, the prior and the temperature: all public.
+The usual bound: one record changes the likelihood ratio of any two points of a row's
+grid by a factor of at most $e^C$. The loss that an adversary can attain also depends on
+the number of records, the prior and the temperature, which are all public.
 
-A small truncation ω and a small temperature T cost more. Given one of them, the other
-follows from ε; given neither, both make the expected error small. No data is used.
+A smaller truncation ω or temperature T costs more. Given one of the two, the other is
+derived from ε; given neither, both are chosen for a small expected error, without data.
 """
 
 __all__ = [
@@ -29,11 +29,11 @@ from dpjax.privacy import REPLACE_ONE, Adjacency
 from dpjax.tables.layout import TableLayout
 
 Grids = Sequence[tuple[SimplexGrid, bool]]
-"""For each variable the grid of its rows, and whether it has parents."""
+"""For each variable, the grid of its rows, and whether it has parents."""
 
 _SHARES = [Fraction(9, 10) * Fraction(4, 5) ** i for i in range(40)]  # to 1.5e-4
-_GUESS = 1000  # records, where n is private and no guess is given
-_MOST_SPLITS = 16  # of records over two rows that are tried one by one
+_GUESS = 1000  # number of records if n is private and no guess is given
+_MOST_SPLITS = 16  # largest n for which all splits over two rows are tried
 _GRID = 1 << 40  # losses are rounded up to multiples of 2^-40
 _STEP = 1000  # temperatures are rounded up to multiples of 1/1000
 
@@ -49,8 +49,8 @@ def lowest_temperature(
     Args:
         limit: loss of a sample at T = 1 in the limit of many records.
         epsilon: budget of a sample.
-        loss: loss of a sample at a temperature.
-        n: the public number of records; None: the loss is its limit.
+        loss: loss of a sample as a function of the temperature.
+        n: the public number of records; None: the loss is `limit` / T.
     """
     high = math.ceil(limit / epsilon * _STEP)
     low = 0 if n is None else high // 4  # at finite n, T may be lower than in the limit
@@ -62,11 +62,11 @@ def lowest_temperature(
 
 
 def limit_loss(rows: Grids, temperature: Fraction, adjacency: Adjacency) -> Fraction:
-    r"""$\sum_i 2 C_i / T$ under replace-one, half of it under add-remove, exactly.
+    r"""$\sum_i 2 C_i / T$ under replace-one, half of that under add-remove, exactly.
 
-    $C_i = \ln(\theta_{max} / \theta_{min})$ on the grid of variable i: one term per
-    variable, since a record is in one row of each table. It suffices for any prior and
-    number of records, and is attained as n grows.
+    $C_i = \ln(\theta_{max} / \theta_{min})$ on the grid of variable i. There is one
+    term for each variable, since a record is in one row of each table. The sum bounds
+    the loss for any prior and n, and is its limit as n grows.
     """
     total = sum((grid.log_range for grid, _ in rows), Fraction(0))
     return total * (2 if adjacency == REPLACE_ONE else 1) / temperature
@@ -79,21 +79,21 @@ def sample_loss(
     prior: Fraction,
     n: int | None,
 ) -> Fraction:
-    """An upper bound of the loss of one sample, exact to 2^-40 a variable of 2 levels.
+    """An upper bound of the loss of one sample: a sum over variables.
 
-    With n public, it is the loss of the worst data set of n records, in which all
-    records of a row agree (`docs/proofs.md`, section 11). Row counts are private, so
-    every row is charged as if it held all n. A record may move from one row of a table
-    to another one; then both are charged, as for a record more or less. Variables with
-    more levels are charged their limit, and so is everything under add-remove, where n
-    is private.
+    For a variable of 2 levels and a public n, the term is exact to 2^-40: the loss of
+    the worst data set of n records, in which all records of a row agree
+    (`docs/proofs.md`, section 11). Row counts are private, so that every row is charged
+    as if it held all n records. If a record can move to another row of the table, both
+    rows are charged, for a record less and a record more. The terms of other variables,
+    and all terms under add-remove, are those of `limit_loss`.
 
     Args:
         rows: grid of each variable, and whether it has parents.
         temperature: T > 0.
         adjacency: "replace-one" or "add-remove".
         prior: Dirichlet parameter of every cell.
-        n: the public number of records; None where it is private.
+        n: the public number of records; None if it is private.
     """
     if n is None or adjacency != REPLACE_ONE:
         return limit_loss(rows, temperature, adjacency)
@@ -116,19 +116,16 @@ def _variable_loss(
 
 
 def _replaced(grid: SimplexGrid, power: Fraction, prior: Fraction, n: int) -> Fraction:
-    """One of n zeros becomes a one: the gain of the largest odds over the mean odds.
-
-    Ones that become zeros cost the same: the prior is symmetric.
-    """
+    """Loss if one of n zeros becomes a one or, by symmetry, one of n ones a zero."""
     before = _log_sum(grid, prior, prior + power * n)
     after = _log_sum(grid, prior + power, prior + power * (n - 1))
     return power * grid.log_range - after[0] + before[1]
 
 
 def _moved(grid: SimplexGrid, power: Fraction, prior: Fraction, n: int) -> Fraction:
-    """A record moves to another row; the other n - 1 records are in the two in any way.
+    """Loss if a record moves to another row, for any split of the other n - 1 records.
 
-    The gain grows with the records of a row, so that all of them in each is a bound.
+    It grows with the records of a row. For large n, n - 1 in each row gives a bound.
     """
     splits = range(n) if n <= _MOST_SPLITS else [None]
     return max(
@@ -140,7 +137,7 @@ def _moved(grid: SimplexGrid, power: Fraction, prior: Fraction, n: int) -> Fract
 
 @functools.lru_cache(maxsize=1024)
 def _added(grid: SimplexGrid, power: Fraction, prior: Fraction, n: int) -> Fraction:
-    """One more record after n zeros or n ones, whichever moves the posterior more."""
+    """Loss of adding a one to n zeros or to n ones, whichever is larger."""
     largest, least = (
         power * Fraction(log_table(grid.units)[g], 1 << LOG_BITS)
         for g in (grid.most, grid.least)
@@ -168,7 +165,7 @@ def _log_sum(
 
 
 def grids_of_omega(layout: TableLayout, omega: Fraction, units: int) -> Grids:
-    """Grids with every entry at least ω > 0, which is rounded up to the grid."""
+    """Grids with every entry at least ω > 0, rounded up to a multiple of 1 / units."""
     if not omega > 0:
         raise ValueError(f"`omega` must be above 0, got {float(omega):g}.")
     least = math.ceil(omega * units)
@@ -178,7 +175,7 @@ def grids_of_omega(layout: TableLayout, omega: Fraction, units: int) -> Grids:
 
 
 def grids_of_share(layout: TableLayout, share: Fraction, units: int) -> Grids:
-    """Grids with every entry at least a share of 1 over the number of levels."""
+    """Grids with every entry at least share / (number of levels), rounded down."""
     return tuple(
         (SimplexGrid(levels, units, max(1, int(share * units / levels))), rows > 1)
         for levels, rows in _sizes(layout)
@@ -193,15 +190,15 @@ def choose_share(
     n: int | None,
     at: Fraction | None = None,
 ) -> Fraction:
-    """Return the share of least risk, or the smallest one that a temperature allows.
+    """Return the share of least risk or, given T, the smallest share that T allows.
 
     Args:
-        layout: of the network's tables.
-        units: of the grid.
-        epsilon: of one sample.
+        layout: layout of the network's tables.
+        units: denominator of the grid.
+        epsilon: budget of one sample.
         adjacency: "replace-one" or "add-remove".
         n: number of records, or a public guess of it.
-        at: a given temperature; None: the lowest one that ε allows, but at least 1.
+        at: a given T; None: for each share the lowest T that ε allows, but at least 1.
 
     Raises:
         ValueError: if no truncation brings the cost at that temperature down to ε.
@@ -225,8 +222,8 @@ def _risk(
 ) -> float:
     """Expected squared error of a sample's tables, if all tables were equally likely.
 
-    A tempered posterior has n/T records: it shrinks towards the prior's mean, follows
-    the sampling error of the data, and has a spread. Entries below ω are moved to ω.
+    A tempered posterior acts like one of n/T records. The terms are its shrinkage to
+    the prior's mean, the sampling error of the data, its variance, and the truncation.
     """
     total = 0.0
     for (levels, rows), (grid, _) in zip(_sizes(layout), grids, strict=True):
@@ -243,6 +240,6 @@ def _risk(
 
 
 def _sizes(layout: TableLayout) -> list[tuple[int, int]]:
-    """The number of levels of each variable, and of rows of its table."""
+    """The number of levels of each variable, and the number of rows of its table."""
     shapes = [layout.shape(group) for group in layout.groups]
     return [(shape[-1], math.prod(shape[:-1])) for shape in shapes]

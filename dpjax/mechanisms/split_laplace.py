@@ -35,20 +35,20 @@ _LONGEST_DENOMINATOR = 1024  # bits
 
 @base.MECHANISMS.add
 class SplitLaplace(base.MechanismWithLaw, base.ExactMechanism):
-    r"""Release tables as one vector, table f by a `DiscreteLaplace` of its own budget.
+    r"""Release tables f as one vector, by `DiscreteLaplace` with budgets $\epsilon_f$.
 
-    Made by `calibrate`. Mechanisms of the same shapes stack along a leading axis.
+    Made by `calibrate`. Mechanisms of equal shapes can be stacked on a leading axis.
 
     Args:
         stack: the mechanism of every table, along the (last) leading axis.
-        names: of the tables.
-        lengths: how many numbers each has.
+        names: names of the tables.
+        lengths: number of entries of each table.
 
     Privacy:
-        $\sum_f \epsilon_f$-DP, exactly, for the adjacency of the sensitivity, by basic
-        composition: neighbours move each table by at most $\Delta$ in L1, and the
-        noise of the tables is independent (`docs/proofs.md`, section 7). Otherwise as
-        `DiscreteLaplace`.
+        Exactly $\sum_f \epsilon_f$-DP for the adjacency of the sensitivity, by basic
+        composition: neighbours differ by at most $\Delta$ in L1 in each table, and the
+        noise of the tables is independent (`docs/proofs.md`, section 7). The conditions
+        of `DiscreteLaplace` apply.
 
     Raises:
         ValueError: unless there is one mechanism, name and length for each table.
@@ -78,14 +78,14 @@ class SplitLaplace(base.MechanismWithLaw, base.ExactMechanism):
         """Make the certified mechanism that spends exactly these budgets, on the host.
 
         Args:
-            split: privacy loss by table; a float means its shortest decimal.
-            lengths: by table, in the order of the vector, how many numbers it has.
-            sensitivity: of one table, with its adjacency.
+            split: privacy loss of each table; a float means its shortest decimal.
+            lengths: number of entries of each table, in the order of the vector.
+            sensitivity: sensitivity of one table, with its adjacency.
 
         Raises:
-            ValueError: if `split` does not name each table once and no other, a budget
-                is not a finite number > 0, or one over the sensitivity is outside the
-                certified range [2^-23, 30].
+            ValueError: if the tables of `split` are not those of `lengths`, a budget is
+                not a finite number > 0, or the ratio of a budget to the sensitivity is
+                outside the certified range [2^-23, 30].
         """
         if set(split) != set(lengths):
             raise ValueError(
@@ -93,7 +93,7 @@ class SplitLaplace(base.MechanismWithLaw, base.ExactMechanism):
                 f"{', '.join(lengths)}; got {list(split)!s:.200}."
             )
         budgets = [_budget(name, split[name]) for name in lengths]
-        _total(budgets)  # refused before any table is made
+        _total(budgets)  # raises before any noise table is built
         stack = DiscreteLaplace.calibrate_many(budgets, sensitivity)
         return cls(stack, tuple(lengths), tuple(lengths.values()))
 
@@ -106,7 +106,7 @@ class SplitLaplace(base.MechanismWithLaw, base.ExactMechanism):
         return cls.calibrate(split, statistic.parts, one)
 
     def accepts(self, statistic: Statistic) -> bool:
-        """Statistics with parts of these names and lengths, in this order."""
+        """Whether the statistic has parts of these names and lengths, in this order."""
         tables = zip(self.names, self.lengths, strict=True)
         return list(tables) == list(statistic.parts.items())
 
@@ -135,8 +135,8 @@ class SplitLaplace(base.MechanismWithLaw, base.ExactMechanism):
         typed_key(key=key)
         self._refuse_stacked()
         self._refuse_length(exact)
-        # In rows of equal length, each of one table: one draw of noise to compile. With
-        # the mean length they hold at most twice the numbers, for any lengths.
+        # Tables are cut into rows of equal length, to compile only one draw of noise.
+        # With rows of the mean length, padding at most doubles the numbers.
         width = -(-sum(self.lengths) // len(self.lengths))
         owners, places, back = _rows(self.lengths, width)
         owned = jax.tree.map(lambda leaf: leaf[owners], self.stack)
@@ -149,7 +149,7 @@ class SplitLaplace(base.MechanismWithLaw, base.ExactMechanism):
         return noisy.reshape(*exact.shape[:-1], -1)[..., back]
 
     def draw(self, exact: Int[Array, " m"]) -> Int[Array, " m"]:
-        """Add noise, each table's from 256 bits of the system's randomness."""
+        """Add noise; each table uses 256 bits of the system's randomness."""
         self._refuse_length(exact)
         counted = np.split(base.on_host(exact), np.cumsum(self.lengths)[:-1])
         drawn = [
@@ -189,7 +189,7 @@ class SplitLaplace(base.MechanismWithLaw, base.ExactMechanism):
         }
 
     def is_possible_output(self, values: np.ndarray, length: int) -> bool:
-        """Integers between -2^29 and 2^29, one for each exact number."""
+        """Whether there is an integer from -2^29 to 2^29 for each exact number."""
         fits = values.shape == (length,) == (sum(self.lengths),)
         return fits and bool(np.all(np.abs(values) <= LARGEST))
 
@@ -202,7 +202,7 @@ class SplitLaplace(base.MechanismWithLaw, base.ExactMechanism):
         return self.noise(released.shape).log_prob(released, exact)
 
     def noise(self, shape: tuple[int, ...]) -> LaplaceLaw:
-        """The discrete Laplace law of every number, with the rate of its table."""
+        """The discrete Laplace law of every number's noise, with its table's rate."""
         return LaplaceLaw(jnp.broadcast_to(self.rates, shape), discrete=True)
 
     def guarantee(self) -> PureDP:
@@ -215,7 +215,7 @@ class SplitLaplace(base.MechanismWithLaw, base.ExactMechanism):
         return shape[-1] if shape else 0
 
     def _refuse_stacked(self) -> None:
-        """Refuse a stack, and a single table: `vmap` would map over the tables."""
+        """Refuse a stack, and a single table under `vmap`."""
         shape = jnp.shape(self.stack.rho)
         if shape != (len(self.names),):
             raise ValueError(
@@ -232,7 +232,7 @@ class SplitLaplace(base.MechanismWithLaw, base.ExactMechanism):
 
 
 def _total(budgets: Sequence[Fraction]) -> Fraction:
-    """The sum of the budgets, refused if their common denominator is too long."""
+    """The sum of the budgets; `ValueError` for too long a common denominator."""
     common = 1
     for budget in budgets:
         common = math.lcm(common, budget.denominator)
@@ -256,9 +256,9 @@ def _budget(name: str, epsilon: Epsilon) -> Fraction:
 def _rows(
     lengths: tuple[int, ...], width: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Cut tables into rows: the table of each row, its places, and the way back.
+    """Cut tables into rows: each row's table, its indices, and the inverse map.
 
-    The last row of a table is filled with the table's last number.
+    The last row of a table is filled with the index of the table's last number.
     """
     ends = np.cumsum(lengths)
     rows = [-(-length // width) for length in lengths]

@@ -1,7 +1,7 @@
-"""(ε, δ) of many releases by dp-accounting, for planning and reporting only.
+"""Total (ε, δ) of many releases by dp-accounting, for planning and reporting only.
 
-It is tighter than `advanced`, in floating point. A `Ledger` stays pure: an accountant
-returns inf at δ = 0, and its sums are not exact.
+It is tighter than `advanced`, but in floating point. A `Ledger` does not use it: an
+accountant returns inf at δ = 0, and its sums are not exact.
 """
 
 __all__ = ["total_epsilon"]
@@ -34,7 +34,7 @@ _LEAST_LOSS = Fraction(1, 10**6)  # below it rounding exceeds Rényi divergences
 _LARGEST_LOSS = 100  # above it nothing is gained
 _LARGEST_SENSITIVITY = 10**5  # above it discrete noise takes a second and more
 _STEPS = 1 << 17  # of the lattice on which losses are added up
-_BITS = 24  # of its step, which exceeds the best one by less than one part in 2^23
+_BITS = 24  # of the step, which exceeds the best step by less than one part in 2^23
 
 
 def total_epsilon(
@@ -44,30 +44,30 @@ def total_epsilon(
     noise: str = "any",
     sensitivity: int = 1,
 ) -> float:
-    r"""ε at δ of all releases together: an upper bound, never above their sum.
+    r"""Upper bound of ε at δ for all releases together, at most the sum of their ε.
 
-    "any" treats each release as randomised response of its ε, which has the largest
-    loss of all pure mechanisms: ε or -ε and nothing between. A vector with Laplace
-    noise loses most where one of its numbers takes the whole change, a in units of the
-    noise scale: the divergence is then $1 - e^{(\epsilon - a)/2}$, and less if two take
-    $a_1 + a_2 = a$. So one number stands for a vector of any length.
+    With `noise` "any", each release is treated as randomised response, which has the
+    largest loss of all pure mechanisms: always ε or -ε. A vector with Laplace noise has
+    the largest divergence, $1 - e^{(\epsilon - a)/2}$, if the whole change, a in units
+    of the noise scale, is in one of its numbers; the divergence is smaller if two
+    numbers change by $a_1 + a_2 = a$. So one number represents a vector of any length.
 
     Args:
-        costs: one per release, pure, for one adjacency, each from 1e-6 to 100; each
-            release may be chosen after seeing those before it.
+        costs: pure cost of each release, for one adjacency, from 1e-6 to 100; each
+            release may be chosen after seeing the earlier releases.
         delta: at least 1e-10 and below 1.
         method: "pld", privacy loss distributions, or "rdp", Rényi divergences.
-        noise: "any" pure mechanism; or, if all releases have it, "laplace" noise, or
-            "discrete-laplace", which a release of this library has.
-        sensitivity: Δ of the statistics with discrete noise, a whole number to 10^5; Δ
-            = 1 is no better than "any", and a large one as good as "laplace".
+        noise: "any" for all pure mechanisms; or, if all releases have this noise,
+            "laplace" or "discrete-laplace" (the noise of releases of this library).
+        sensitivity: Δ of the statistics with discrete noise, an integer from 1 to 10^5;
+            Δ = 1 is no better than "any", and a large Δ is as good as "laplace".
 
     Returns:
-        ε in nats. It is rounded up, but not certified as a ledger's is.
+        ε in nats, rounded up, but not certified; the sums of a ledger are.
 
     Raises:
-        ValueError: if an argument is outside its range, or "rdp" is asked for discrete
-            noise.
+        ValueError: if an argument is outside its range, or `method` is "rdp" for
+            discrete noise.
         ImportError: if dp-accounting is not installed.
     """
     if not dp_accounting:
@@ -120,10 +120,10 @@ def _by_pld(
 
 
 def _step(times: Mapping[Fraction, int], sensitivity: int) -> Fraction:
-    """Step of the lattice of losses, of which ε/Δ are multiples where possible.
+    """Step of the lattice of losses; if possible, every ε/Δ is a multiple of the step.
 
-    It has few bits, so that a multiple divided by it is an integer in floats too: a
-    loss just above a multiple would be rounded up to the next one, in each release.
+    The step has few bits, so that multiple / step is an integer in floats too: a loss
+    just above a multiple would be rounded up to the next multiple, in each release.
     """
     total = sum(epsilon * count for epsilon, count in times.items())
     denominator = math.lcm(*(epsilon.denominator for epsilon in times))

@@ -1,8 +1,8 @@
-"""What several releases cost together, and what releasing from a sample costs.
+"""Cost of several releases together, and of a release from a sample.
 
-Numbers are exact fractions; where a formula is irrational, one just above it. Every
-theorem is about neighbours, so that each function asks for the adjacency for which its
-own is proved (`docs/proofs.md`, section 14).
+Numbers are exact fractions; irrational results are rounded up to a fraction. Each
+function requires the adjacency for which its theorem is proved (`docs/proofs.md`,
+section 14).
 """
 
 __all__ = ["advanced", "basic", "converged_within", "parallel", "subsampled"]
@@ -29,20 +29,20 @@ _SAMPLING = {"poisson": ADD_REMOVE, "fixed-size": REPLACE_ONE}
 
 
 def basic(*costs: Kind) -> Kind:
-    r"""Numbers add up: $\sum_i \epsilon_i$, and $\sum_i \delta_i$ where there are δs.
+    r"""Basic composition: the cost $\sum_i \epsilon_i$ and, if any, $\sum_i \delta_i$.
 
-    This holds for all releases, also if each is chosen after seeing those before it.
+    It is valid even if each release is chosen after seeing the earlier releases.
 
     Args:
-        costs: of releases from the same table, at least one.
+        costs: costs of releases from the same table, at least one.
 
     Returns:
-        Their sum, of the first kind that all of them are or imply; see
+        The sum, of the first kind that all costs are or imply; see
         `Guarantee.composed`.
 
     Raises:
-        ValueError: if there is none, the adjacencies differ, no kind fits all, or the
-            δs reach 1.
+        ValueError: if there is no cost, the adjacencies differ, no kind fits all costs,
+            or the sum of the δs is at least 1.
 
     Reference:
         Foulds, Geumlek, Welling & Chaudhuri (UAI-16), Theorem 1.
@@ -52,20 +52,20 @@ def basic(*costs: Kind) -> Kind:
 
 
 def parallel(costs: Sequence[Guarantee], parts: str, adjacency: Adjacency) -> PureDP:
-    r"""One release from each of several disjoint parts of the table.
+    r"""Cost of one release from each of several disjoint parts of the table.
 
-    Parts by "index": a record's place in the table decides. A replaced record stays in
-    its part, so that one part changes: $\max_i \epsilon_i$ under replace-one. If a
-    record appears or disappears, all later ones move: refused.
+    Parts by "index" depend on the position of a record in the table. A replaced record
+    stays in its part, so that one part changes: $\max_i \epsilon_i$ under replace-one.
+    Add-remove is refused: if a record appears or disappears, all later records move.
 
-    Parts by "value": the record itself decides (a column, a hash of an identifier). The
+    Parts by "value" depend on the record (a column, or a hash of an identifier). The
     size of a part is then private, so its release must be private under add-remove.
     Under add-remove one part changes: $\max_i \epsilon_i$. Under replace-one a record
-    leaves a part and enters another or the same: $2 \max_i \epsilon_i$.
+    leaves one part and enters the same or another part: $2 \max_i \epsilon_i$.
 
     Args:
-        costs: of the release from each part, at least one, all pure; under replace-one
-            for parts by "index", under add-remove for parts by "value".
+        costs: pure costs of the releases from the parts, at least one; under
+            replace-one for parts by "index", under add-remove for parts by "value".
         parts: "index" or "value".
         adjacency: "replace-one" or "add-remove", of the whole table.
 
@@ -73,7 +73,7 @@ def parallel(costs: Sequence[Guarantee], parts: str, adjacency: Adjacency) -> Pu
         The cost of all releases together, under `adjacency`.
 
     Raises:
-        ValueError: if there is no cost, or an adjacency is one for which it fails.
+        ValueError: if there is no cost, or an adjacency is not one of those above.
     """
     one_of(tuple(_PARTS), parts=parts)
     one_of(ADJACENCIES, adjacency=adjacency)
@@ -93,15 +93,15 @@ def parallel(costs: Sequence[Guarantee], parts: str, adjacency: Adjacency) -> Pu
 
 
 def advanced(cost: Guarantee, times: int, delta: Epsilon) -> ApproximateDP:
-    r"""`times` releases of the same cost, where a small δ allows for a smaller ε.
+    r"""Advanced composition of k equal costs: a small δ allows for a smaller ε.
 
     $$\epsilon' = \sqrt{2k \ln(1/\delta)}\,\epsilon + k\epsilon(e^\epsilon - 1)$$ at δ,
-    or, where that is no smaller, what `basic` gives: kε at 0.
+    or, if $\epsilon' \ge k\epsilon$, the result of `basic`: kε at 0.
 
     Args:
-        cost: of one release, pure; each may be chosen after seeing those before it.
+        cost: pure cost of one release; a release may depend on the earlier releases.
         times: number of releases k, at least 1.
-        delta: of the whole, > 0 and below 1.
+        delta: δ of all releases together, > 0 and below 1.
 
     Returns:
         The better of the two guarantees; its ε is rounded up.
@@ -116,7 +116,7 @@ def advanced(cost: Guarantee, times: int, delta: Epsilon) -> ApproximateDP:
     pure = PureDP.of(cost, "cost")
     simple = pure.repeated(times).epsilon
     chance = _below_one(exact_epsilon(delta, "delta"), "delta")
-    if pure.epsilon < 1:  # else e^ε - 1 exceeds 1, and with it kε
+    if pure.epsilon < 1:  # else e^ε - 1 > 1, so that ε' > kε
         spread = root_above(2 * int(times) * logarithm_above(1 / chance))
         drift = int(times) * (exponential_above(pure.epsilon) - 1)
         epsilon = rounded_up(pure.epsilon * (spread + drift))
@@ -126,25 +126,25 @@ def advanced(cost: Guarantee, times: int, delta: Epsilon) -> ApproximateDP:
 
 
 def subsampled(cost: Guarantee, rate: Epsilon, sampling: str) -> PureDP:
-    r"""A release from a secret random sample of the records.
+    r"""Cost of a release from a secret random sample of the records.
 
-    $$\ln(1 + q(e^\epsilon - 1))$$ if the release depends on nothing of the sample but
-    its records, so that its output cannot show who was sampled. A Gibbs sampler's does,
-    if it updates random records' latent variables: its cost is not lowered, contrary to
-    Foulds et al. (UAI-16), section 4.1.
+    $$\ln(1 + q(e^\epsilon - 1))$$ if the release depends only on the values of the
+    sampled records, so that its output cannot show which records were sampled. If a
+    Gibbs sampler updates latent variables of random records, its output can show that:
+    sampling does not lower its cost, contrary to Foulds et al. (UAI-16), section 4.1.
 
     Args:
-        cost: of the release from the sample, pure, for the sampling's adjacency.
+        cost: pure cost of the release from the sample, for the sampling's adjacency.
         rate: q, > 0 and at most 1.
-        sampling: "poisson": each record is taken with chance q on its own; needs a cost
-            under add-remove (the sample's size is random). "fixed-size": qn of n
-            records without replacement; needs one under replace-one (n is public).
+        sampling: "poisson": each record is sampled independently with probability q;
+            `cost` must be under add-remove (the sample's size is random). "fixed-size":
+            qn of n records without replacement; `cost` must be under replace-one.
 
     Returns:
-        The cost to the whole table, rounded up, at most `cost`.
+        The cost for the whole table, rounded up, at most `cost`.
 
     Raises:
-        ValueError: if `rate` is outside its range, or the adjacency not the sampling's.
+        ValueError: if `rate` is outside its range, or the adjacency is the other one.
 
     Reference:
         Balle, Barthe & Gaboardi (NeurIPS 2018).
@@ -165,24 +165,24 @@ def subsampled(cost: Guarantee, rate: Epsilon, sampling: str) -> PureDP:
 
 
 def converged_within(cost: Guarantee, total_variation: Epsilon) -> ApproximateDP:
-    r"""The cost of a sampler that is only close to one of known cost.
+    r"""The cost of a sampler that approximates an exact sampler of known cost.
 
-    $$(\epsilon, (1 + e^\epsilon)\delta)$$ if its law is, on every data set, within δ of
-    the exact one in total variation, $\sup_S |P(S) - P'(S)| = \frac{1}{2}\|P - P'\|_1$.
-    That is attained. The paper writes $\|P - P'\|_1 \le \delta$, which costs twice as
-    much as needed: pass half of an L1 distance here.
+    $$(\epsilon, (1 + e^\epsilon)\delta)$$ if, on every data set, the total variation
+    $\sup_S |P(S) - P'(S)| = \frac{1}{2}\|P - P'\|_1$ between the sampler's law P' and
+    the exact law P is at most δ. The bound is attained. The paper assumes
+    $\|P - P'\|_1 \le \delta$, for which δ/2 is enough: pass half of an L1 distance.
 
     Args:
-        cost: of one exact sample; pure.
-        total_variation: δ, which the caller states. It cannot be observed: no
-            diagnostic of a chain bounds it, and it must hold for all data sets alike.
+        cost: pure cost of one exact sample.
+        total_variation: δ, an assumption of the caller. It cannot be observed: no
+            diagnostic of a chain bounds it, and it must hold for all data sets.
 
     Returns:
         The guarantee; its δ is rounded up, by less than one part in 10^12.
 
     Raises:
-        ValueError: if the distance is not a finite number > 0, or so large that the
-            guarantee would be empty.
+        ValueError: if the distance is not a finite number > 0, or is so large that the
+            result would guarantee nothing.
 
     Reference:
         Foulds, Geumlek, Welling & Chaudhuri (UAI-16), Proposition 3.

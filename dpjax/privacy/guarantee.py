@@ -1,7 +1,7 @@
-"""Guarantees: what a release promises about neighbouring data sets, in exact numbers.
+"""Privacy guarantees of a release, in exact numbers.
 
-A kind of guarantee is a frozen dataclass derived from `Guarantee`; `GUARANTEES` has it
-by its name, and anyone may add one.
+A kind of guarantee is a frozen dataclass derived from `Guarantee`. `GUARANTEES` is the
+registry of all kinds by name; users may add kinds.
 """
 
 __all__ = [
@@ -30,7 +30,7 @@ from dpjax.privacy.sensitivity import ADJACENCIES, Adjacency
 
 Kind = TypeVar("Kind", bound="Guarantee")
 Law = Sequence[Sequence[Fraction]]
-"""Probabilities of all outputs, part by part; the parts are independent."""
+"""Probabilities of all outputs, for each of the independent parts of an output."""
 
 Probabilities = Float64[np.ndarray, "*shape"]
 
@@ -41,17 +41,16 @@ class Guarantee(abc.ABC):
     """A bound on how well any output distinguishes two neighbouring data sets.
 
     A subclass is a frozen dataclass whose fields are exact numbers, each a Fraction of
-    at least 0, and last the `adjacency`. Composition adds the numbers up: a kind states
-    a promise for which that is true, also where each release is chosen after seeing
-    those before it.
+    at least 0, and last the `adjacency`. Composition adds up the numbers: this must be
+    valid for the kind, even if each release is chosen after seeing the earlier ones.
 
     Attributes:
-        kind: its name in files and `GUARANTEES`.
+        kind: name of the kind in files and `GUARANTEES`.
         adjacency: "replace-one" or "add-remove".
 
     Raises:
-        ValueError: at construction, if a number is not exact, or negative, or the
-            adjacency unknown.
+        ValueError: at construction, if a number is not exact or is negative, or the
+            adjacency is unknown.
     """
 
     kind: ClassVar[str]
@@ -69,27 +68,27 @@ class Guarantee(abc.ABC):
     @property
     @abc.abstractmethod
     def bound(self) -> Fraction:
-        """The largest `divergence` of any neighbours that keeps the promise."""
+        """The largest `divergence` of neighbours that the guarantee allows."""
 
     @abc.abstractmethod
     def divergence(self, one: Law, other: Law) -> float | Fraction:
         """The divergence of the laws of a release under two neighbours.
 
         Args:
-            one: probabilities of all outputs, part by part; the parts are independent.
-            other: those of the same parts and outputs under the other data set.
+            one: law under one data set.
+            other: law of the same parts and outputs under the other data set.
 
         Returns:
-            What `bound` bounds, the same if the two are swapped; infinite if an output
-            that is possible under one alone breaks every promise.
+            The quantity that `bound` limits, symmetric in the two laws. It is infinite
+            if an output that has probability 0 under only one law violates any bound.
         """
 
     def divergence_of_events(self, p: Probabilities, q: Probabilities) -> Probabilities:
         """A lower bound of `divergence`, from the probabilities of events.
 
         Args:
-            p: the least probability of each event under one data set.
-            q: the largest under the other.
+            p: lower bound of the probability of each event under one data set.
+            q: upper bound of the probability of the event under the other data set.
         """
 
         def least(p: float, q: float) -> float:
@@ -100,7 +99,7 @@ class Guarantee(abc.ABC):
 
     @classmethod
     def of(cls: type[Kind], guarantee: object, name: str = "guarantee") -> Kind:
-        """The guarantee of this kind that another is or implies, else `ValueError`."""
+        """The guarantee of this kind that `guarantee` implies, else `ValueError`."""
         same = guarantee if isinstance(guarantee, cls) else cls.implied_by(guarantee)
         if same is None:
             raise ValueError(
@@ -111,12 +110,12 @@ class Guarantee(abc.ABC):
 
     @classmethod
     def implied_by(cls: type[Kind], other: object) -> Kind | None:
-        """The guarantee of this kind that something else implies, or None."""
+        """The guarantee of this kind that one of another kind implies, or None."""
         return None
 
     @property
     def numbers(self) -> dict[str, Fraction]:
-        """All numbers by name."""
+        """All numbers of the guarantee, by name."""
         names = [x.name for x in fields(self) if x.name != "adjacency"]
         return {name: getattr(self, name) for name in names}
 
@@ -124,10 +123,10 @@ class Guarantee(abc.ABC):
         """The guarantee of this release and others from the same table together.
 
         Returns:
-            Of the first kind that all of them are or imply.
+            A guarantee of the first kind that all of them are or imply.
 
         Raises:
-            ValueError: if adjacencies differ, no kind fits all, or the sum promises
+            ValueError: if adjacencies differ, no kind fits all, or the sum guarantees
                 nothing.
         """
         costs = (self, *others)
@@ -143,20 +142,20 @@ class Guarantee(abc.ABC):
         return kind(*(sum(x, Fraction(0)) for x in columns), self.adjacency)
 
     def repeated(self: Kind, times: int) -> Kind:
-        """The guarantee of so many releases of this cost, at least one."""
+        """The guarantee of `times` releases of this cost, at least one."""
         whole(1, times=times)
         return replace(self, **{x: y * int(times) for x, y in self.numbers.items()})
 
     def nothing(self: Kind) -> Kind:
-        """The cost of no release, in this kind and for this adjacency."""
+        """The cost of no release, with this kind and adjacency."""
         return replace(self, **dict.fromkeys(self.numbers, Fraction(0)))
 
     def remaining(self, spent: "Guarantee") -> dict[str, Fraction]:
-        """What is left of this budget, by number; negative where it is overspent."""
+        """Each number of this budget minus that of `spent`; negative if overspent."""
         return {x: y - spent.numbers[x] for x, y in self.numbers.items()}
 
     def fits(self, budget: "Guarantee") -> bool:
-        """Whether this promise is at least as strong as that of `budget`."""
+        """Whether this guarantee is at least as strong as `budget`."""
         if self.adjacency != budget.adjacency:
             return False
         try:
@@ -172,7 +171,7 @@ class Guarantee(abc.ABC):
 
     @classmethod
     def from_description(cls: type[Kind], described: Mapping[str, Any]) -> Kind:
-        """The guarantee with exactly this description; it must cost something."""
+        """The guarantee with exactly this description; not all numbers may be 0."""
         one_of(ADJACENCIES, adjacency=described.get("adjacency"))
         names = [x.name for x in fields(cls) if x.name != "adjacency"]
         exact = {name: _described(described.get(name), name) for name in names}
@@ -202,7 +201,7 @@ def guarantee_of(described: object) -> Guarantee:
 
 
 def in_words(values: Mapping[str, object]) -> str:
-    """Numbers with their letters: "ε = 1/2, δ = 1/100000"."""
+    """Text of the numbers with their Greek letters: "ε = 1/2, δ = 1/100000"."""
     return ", ".join(f"{_GREEK.get(x, x)} = {y}" for x, y in values.items())
 
 

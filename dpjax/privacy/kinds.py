@@ -1,6 +1,6 @@
 """Kinds of guarantee: pure and approximate differential privacy.
 
-Their divergences are between exact laws of an output, part by part.
+Their divergences are computed from the exact laws of an output's independent parts.
 """
 
 __all__ = [
@@ -39,7 +39,7 @@ class PureDP(Guarantee):
         adjacency: "replace-one" or "add-remove".
 
     Raises:
-        ValueError: if the loss is not exact, or negative, or the adjacency unknown.
+        ValueError: if the loss is not exact or is negative, or the adjacency unknown.
 
     Reference:
         Zhang, Rubinstein & Dimitrakakis (AAAI-16), Definition 1, with δ = 0.
@@ -51,7 +51,7 @@ class PureDP(Guarantee):
 
     @property
     def bound(self) -> Fraction:
-        """ε."""
+        """The privacy loss ε."""
         return self.epsilon
 
     def divergence(self, one: Law, other: Law) -> float:
@@ -59,7 +59,7 @@ class PureDP(Guarantee):
         return largest_log_ratio(one, other)
 
     def divergence_of_events(self, p: Probabilities, q: Probabilities) -> Probabilities:
-        """Log-ratios of the probabilities of events; -inf where nothing is known."""
+        """Log-ratio of p to q for each event; -inf where p = 0."""
         with np.errstate(divide="ignore"):
             return np.log(p) - np.log(q)
 
@@ -67,20 +67,19 @@ class PureDP(Guarantee):
 @GUARANTEES.add
 @dataclass(frozen=True)
 class ApproximateDP(Guarantee):
-    r"""(ε, δ)-differential privacy: ε but for a probability δ.
+    r"""(ε, δ)-differential privacy.
 
-    $$P(M(D) \in S) \le e^\epsilon P(M(D') \in S) + \delta$$ for all outputs S and all
-    neighbours D, D'.
+    $$P(M(D) \in S) \le e^\epsilon P(M(D') \in S) + \delta$$ for all sets of outputs S
+    and all neighbours D, D'.
 
     Args:
         epsilon: the loss, a Fraction ≥ 0.
-        delta: the probability, a Fraction of at least 0 and below 1; 1 promises
-            nothing.
+        delta: δ, a Fraction of at least 0 and below 1; δ = 1 guarantees nothing.
         adjacency: "replace-one" or "add-remove".
 
     Raises:
-        ValueError: if a number is not exact or outside its range, or the adjacency
-            unknown.
+        ValueError: if a number is not exact or is outside its range, or the adjacency
+            is unknown.
 
     Reference:
         Zhang, Rubinstein & Dimitrakakis (AAAI-16), Definition 1.
@@ -101,36 +100,36 @@ class ApproximateDP(Guarantee):
 
     @classmethod
     def implied_by(cls, other: object) -> "ApproximateDP | None":
-        """The guarantee with δ = 0 that a pure one implies."""
+        """The guarantee with δ = 0 that a pure guarantee implies."""
         if isinstance(other, PureDP):
             return ApproximateDP(other.epsilon, Fraction(0), other.adjacency)
         return None
 
     @property
     def bound(self) -> Fraction:
-        """δ."""
+        """The probability δ."""
         return self.delta
 
     def divergence(self, one: Law, other: Law) -> Fraction:
-        """The hockey-stick divergence at ε: δ where the guarantee is tight."""
+        """The hockey-stick divergence at ε; it is δ if the guarantee is tight."""
         return hockey_stick(
             one, other, exponential_above(min(self.epsilon, Fraction(1000)))
         )
 
     def divergence_of_events(self, p: Probabilities, q: Probabilities) -> Probabilities:
-        """The excess of probabilities of events over e^ε times the other ones."""
+        """The difference p - e^ε q for each event."""
         return p - np.exp(min(float(self.epsilon), 700.0)) * q
 
 
 def budget_of(
     epsilon: Epsilon, adjacency: Adjacency, name: str = "epsilon"
 ) -> Guarantee:
-    """The pure guarantee of a loss as a user gives it.
+    """The pure guarantee of a loss that a user gives.
 
     Args:
         epsilon: the loss, as for `exact_epsilon`.
         adjacency: "replace-one" or "add-remove".
-        name: of the loss in errors.
+        name: name of the loss in errors.
 
     Raises:
         ValueError: if an argument is outside its range.
@@ -158,7 +157,7 @@ def hockey_stick(one: Law, other: Law, factor: Fraction) -> Fraction:
 
 
 def joint(one: Law, other: Law) -> list[tuple[Fraction, Fraction]]:
-    """Probabilities of whole outputs under both laws, summed over equal ratios."""
+    """Probabilities of outputs under both laws; outputs of equal ratio are merged."""
     pairs = [(Fraction(1), Fraction(1))]
     for part, same in zip(one, other, strict=True):
         merged: dict[Fraction | None, tuple[Fraction, Fraction]] = {}
