@@ -48,7 +48,7 @@ def blocks(file: BufferedIOBase, longest: int = LONGEST) -> Iterator[Block]:
         Malformed: if a closing quote is followed by anything but a comma or a line
             break, or is missing, or a record is longer than `longest` bytes.
     """
-    begun: list[bytes] = []  # of the unfinished record
+    begun: list[bytes] = []  # pieces of the unfinished record
     length, quoted, fresh = 0, False, True
     for data in _pieces(file, longest):
         scan = _scan(data, quoted, fresh)
@@ -106,8 +106,8 @@ def _is_regular(
 ) -> bool:
     """Whether quotes alternately open and close a cell.
 
-    A doubled quote in a cell counts as a close and an open. The condition is that every
-    opening quote follows, and every closing one precedes, a delimiter or a quote.
+    A doubled quote in a cell counts as a close and an open. Every opening quote must
+    follow a delimiter or a quote, and every closing quote must precede one.
     """
     opening, closing = quotes[int(quoted) :: 2], quotes[1 - quoted :: 2]
     begins = _IS_BESIDE_QUOTES[array[opening - 1]]
