@@ -237,8 +237,7 @@ def as_records(
 ) -> Real[Array, "n d"]:
     """Encode a table, or check an array of encoded records.
 
-    An array of numbers must have one column per variable. Its values are not clipped
-    here, but by the statistic.
+    Numbers in an array, with one column per variable, are clipped by the statistic.
 
     Raises:
         ValueError: if the rows do not fit the variables.

@@ -71,7 +71,7 @@ class TableLayout:
         return self.offsets[-1]
 
     def split(self, vector: Flat) -> list[Array]:
-        """Split `vector` into tables, each with its leading axes before their own."""
+        """Split `vector` into tables; leading axes of `vector` come first in each."""
         source, batch = vector, vector.shape[:-1]
         with contextlib.suppress(jax.errors.TracerArrayConversionError):
             source = np.asarray(vector)  # NumPy slices need no compilation

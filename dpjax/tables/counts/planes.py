@@ -119,7 +119,7 @@ def tables_of(
 
 
 def _without_supersets(sizes: Int32[Array, "t e"]) -> Int32[Array, "t e"]:
-    """Number of records with exactly these bits, from those with at least these."""
+    """Turn numbers of records with at least some bits into those with exactly these."""
     half = 1
     while half < sizes.shape[1]:
         pairs = sizes.reshape(sizes.shape[0], -1, 2, half)
