@@ -1,4 +1,4 @@
-"""Reads JSON strictly, writes it canonically, and replaces files atomically.
+"""Strict reading of JSON, canonical writing of JSON, and atomic writing of files.
 
 Reading refuses repeated keys and NaN, which Python's parser accepts silently. Equal
 content is always written as the same bytes.
@@ -35,7 +35,7 @@ def parse_json(text: str, name: str) -> object:
     """Parse `text`; errors refer to the document as `name`.
 
     Raises:
-        ValueError: if it is not JSON, holds NaN or infinity, or repeats a key.
+        ValueError: if `text` is not JSON, holds NaN or infinity, or repeats a key.
     """
 
     def unique(pairs):
@@ -114,7 +114,7 @@ def make_folder(out: str | os.PathLike) -> pathlib.Path:
     """Return the path of a folder, which is created if it does not exist.
 
     Raises:
-        ValueError: if it cannot be created, or the name is empty.
+        ValueError: if the folder cannot be created, or the name is empty.
     """
     if not os.fspath(out):
         raise ValueError("`out` must be the name of a folder, got an empty name.")

@@ -137,7 +137,7 @@ class Variable:
         return len(self.levels)
 
     def match(self, value: object) -> int | None:
-        """Return the index of the level that a value matches; None if none or several.
+        """Return the index of the level that a value matches; None without a match.
 
         A value matches the level with the same text or, if there is none, the level
         with the same number in double precision (1, 1.0, True, "1" and "01" are one
@@ -279,7 +279,7 @@ def _rounding(cell: Any, shown: float) -> float:
 
 
 def _number(cell: Any) -> float | None:
-    """Apply `number`, to the shortest decimal if the cell has less than 64 bits."""
+    """Apply `number`; a cell of less than 64 bits is written as a decimal first."""
     if not isinstance(cell, _NARROW) or float(cell).is_integer():
         return number(cell)
     return number(float(str(cell)))

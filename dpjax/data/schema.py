@@ -237,7 +237,7 @@ def as_records(
 ) -> Real[Array, "n d"]:
     """Encode a table, or check an array of encoded records.
 
-    Numbers in an array, with one column per variable, are clipped by the statistic.
+    An array of numbers must have one column per variable. The statistic clips them.
 
     Raises:
         ValueError: if the rows do not fit the variables.

@@ -128,7 +128,7 @@ class TableStatistic(Statistic):
 
     @cached_property
     def measured(self) -> TableLayout | None:
-        """Layout of the tables whose cells are the vector; None if it has none."""
+        """Layout of the tables whose cells are measured; None if no cells are."""
         return None
 
     @abc.abstractmethod

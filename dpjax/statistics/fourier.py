@@ -140,7 +140,7 @@ class FourierCoefficients(TableStatistic):
 
     @cached_property
     def _coefficients(self) -> int:
-        """Number of coefficients with the constant, for `order` without a list."""
+        """Number of coefficients with the constant; only those of `net` are listed."""
         if self.order is None:
             return len(self.closure)
         return sum(elementary([x.size - 1 for x in self.variables], self.order))

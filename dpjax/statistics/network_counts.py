@@ -39,10 +39,10 @@ class NetworkCounts(TableStatistic):
             variable, as in Algorithm 1.
 
     Privacy:
-        For t measured tables, the L1 sensitivity is 2t under replace-one, where one
-        unit moves between two cells of each table (of all tables if the records differ
-        in all variables), and t under add-remove, where one cell of each table changes
-        by 1. With "all", t is the number of variables.
+        For t measured tables, the L1 sensitivity is t under add-remove, where one cell
+        of each table changes by 1, and 2t under replace-one, where two cells of each
+        table change by 1 if the records differ in all variables. With "all", t is the
+        number of variables.
 
     Raises:
         ValueError: if `families` has another value.

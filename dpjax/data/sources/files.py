@@ -106,7 +106,7 @@ class File(Part):
     def _csv_batches(
         self, names: list[str], turns: Iterator[bool]
     ) -> "Iterator[pyarrow.Table]":
-        one_of_several = bool(self.place)  # then it is one piece, else each block is
+        one_of_several = bool(self.place)  # then the file is one piece, not its blocks
         if one_of_several and not next(turns):
             return
         try:

@@ -49,8 +49,8 @@ class Checkpoint:
     """A file of finished blocks, locked while it is open, and created if necessary.
 
     Raises:
-        ValueError: if the file is of another sweep than `header` says, not a
-            checkpoint, in use, or not writable.
+        ValueError: if the file is not a checkpoint of the sweep that `header`
+            describes, in use, or not writable.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class Checkpoint:
         self._lock.release()
 
     def read(self) -> bytes:
-        """Read the finished blocks, for `blocks_in`; truncate at a damaged one."""
+        """Read the finished blocks, and truncate the file at a damaged block."""
         content, length = bytearray(), _length(self._leaves)
         with open(self._path, "r+b") as file:
             file.seek(self._start)
@@ -182,7 +182,7 @@ def _header(path: str | os.PathLike) -> tuple[dict, int]:
 
 
 def _differences(found: Mapping, wanted: Mapping) -> list[str]:
-    """Names of entries that differ, without those that depend on other ones."""
+    """Names of entries that differ, without those that follow from other entries."""
     names = sorted({*found, *wanted})
     other = [name for name in names if found.get(name) != wanted.get(name)]
     keyed = {"program"}
