@@ -132,7 +132,7 @@ def write_atomically(path: str | os.PathLike, content: str | bytes) -> None:
     """Write a complete file or none; readers never see a part of it.
 
     Raises:
-        ValueError: if it cannot be written; then no file is left behind.
+        ValueError: if the file cannot be written; then no file is left behind.
     """
     with whole_file(path) as file:
         file.write(content.encode() if isinstance(content, str) else content)
@@ -143,7 +143,7 @@ def whole_file(path: str | os.PathLike) -> Iterator[BinaryIO]:
     """Open a temporary file that takes its name `path` when the `with` block ends.
 
     Raises:
-        ValueError: if it cannot be written; then no file is left behind.
+        ValueError: if the file cannot be written; then no file is left behind.
     """
     path = pathlib.Path(path)
     temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")

@@ -224,7 +224,7 @@ def _refusal(variable: AnyVariable, place: str, outside: Sequence) -> str:
 
 
 def _is_ambiguous(cell: object, variable: Variable) -> bool:
-    """Whether a cell is rejected because its type does not give its original text."""
+    """Whether a cell is rejected because its type hides its original text."""
     shown = number(cell)
     lacks_value = shown is not None and shown != shown
     return not (isinstance(cell, str) or lacks_value or variable.is_outside(cell))

@@ -34,7 +34,7 @@ class Interval:
     """A numeric variable.
 
     Args:
-        name: not empty.
+        name: text that is not empty.
         lower: smallest value, in the variable's unit; smaller values are clipped to it.
         upper: largest value, above `lower`; larger values are clipped to it.
         missing: value of cells without a number; None: the midpoint of the bounds.

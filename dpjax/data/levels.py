@@ -30,7 +30,7 @@ _NULLS = frozenset(  # text that pandas or Arrow reads as a missing cell
     .split("|")
 )  # fmt: skip
 _DECLARED = {"levels", "other", "missing", "missing_values"}
-_ROUNDING = 2.0**-49  # relative: readers differ in the last bits
+_ROUNDING = 2.0**-49  # relative error: readers differ in the last bits
 _EXACT_INTEGERS = 2.0**53  # all readers give smaller integers the same double
 _NARROW: tuple[type, ...] = (np.float16, np.float32)
 _IN_DOUBT: tuple[type, ...] = (*_NARROW, bool, np.bool_)
@@ -42,7 +42,7 @@ class Variable:
     """A categorical variable.
 
     Args:
-        name: not empty.
+        name: text that is not empty.
         levels: at least two different labels (text, finite numbers or booleans), in
             the order of their indices.
         other: the level of all text and numbers outside the list; None (the default)
@@ -177,7 +177,7 @@ class Variable:
         return self._other if code is None and self.is_outside(value) else code
 
     def is_outside(self, value: object) -> bool:
-        """Whether a cell without a match has no match with any reader of files."""
+        """Whether a cell without a match would have none with any reader of files."""
         shown = _number(value)
         if shown is None:
             return isinstance(value, str) and not _LITERAL.fullmatch(value)

@@ -136,7 +136,7 @@ class TableStatistic(Statistic):
         """Compute the exact statistic of n records from their tables of `counted`.
 
         Privacy:
-            None: this is exact.
+            None: the result is exact.
         """
 
     @abc.abstractmethod

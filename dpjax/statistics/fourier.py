@@ -35,7 +35,7 @@ from dpjax.tables.fourier_basis import (
 from dpjax.tables.layout import MOST_CELLS, TableLayout
 
 _MOST_TABLES = 1 << 20
-_MOST_BY_PARITY = 8  # variables of a group; beyond it, transforming tables is faster
+_MOST_BY_PARITY = 8  # variables of a group; with more, transforming tables is faster
 
 
 @STATISTICS.add
@@ -121,7 +121,7 @@ class FourierCoefficients(TableStatistic):
 
     @cached_property
     def closure(self) -> DownwardClosure:
-        """The index set; its length is |N| in the paper."""
+        """The index set of the coefficients, N in the paper."""
         sizes = tuple(variable.size for variable in self.variables)
         if self.net is not None:
             return DownwardClosure(sizes, maximal_groups(self.net.families))
@@ -167,7 +167,7 @@ class FourierCoefficients(TableStatistic):
                 `counts.pack`, which avoids tables for coefficients of low order.
 
         Privacy:
-            None: these are exact.
+            None: the result is exact.
         """
         layout = self.counted
         if not is_packed(records):
@@ -188,7 +188,7 @@ class FourierCoefficients(TableStatistic):
         """Compute the exact vector of n records from their tables of `counted`.
 
         Privacy:
-            None: these are exact.
+            None: the result is exact.
         """
         coefficients = to_coefficients(self.counted, counts)
         if len(self.counted.groups) > 1:

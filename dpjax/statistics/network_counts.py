@@ -49,7 +49,7 @@ class NetworkCounts(TableStatistic):
 
     Reference:
         Zhang, Rubinstein & Dimitrakakis (AAAI-16), Algorithm 1 and Lemma 1 (there for
-        binary variables and replacement, with all families measured).
+        binary variables and replacement, with all node tables measured).
     """
 
     kind: ClassVar[str] = "family-counts"

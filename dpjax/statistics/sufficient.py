@@ -167,7 +167,7 @@ class Sufficient(FamilyStatistic):
                 their bounds; NaN becomes the variable's `missing`.
 
         Privacy:
-            None: these are exact.
+            None: the result is exact.
         """
         return self._round(array_of(records, "records")).sum(axis=0, dtype=jnp.int32)
 

@@ -117,10 +117,10 @@ def coverage(
         key: typed JAX key.
         net: the network.
         n: number of records of a data set.
-        epsilon: cost of a release of the counts of its node tables.
+        epsilon: privacy loss of a release of the counts of the node tables.
         adjacency: "replace-one" or "add-remove".
         releases: number of releases.
-        level: level of the intervals.
+        level: posterior probability of the intervals.
         prior: Dirichlet parameters of the prior, from which true tables are drawn.
         progress: wraps the iterable of blocks, as `tqdm` does.
 

@@ -20,7 +20,7 @@ def accuracy(
 def log_loss(
     probabilities: Float[Array, "n k"], levels: Integer[Array, " n"]
 ) -> Float[Array, ""]:
-    """Mean of -log p, where p is the predicted probability of the true level."""
+    """Mean of -log p in nats; p is the predicted probability of the true level."""
     true = jnp.take_along_axis(probabilities, levels[:, None].astype(int), axis=1)
     return -jnp.mean(jnp.log(true))
 

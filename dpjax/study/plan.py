@@ -59,7 +59,7 @@ class Outlook:
 
 @dataclass(frozen=True)
 class Plan:
-    """Outlooks of all mechanisms, the best one first and the non-private one last."""
+    """Expected errors by mechanism, the best one first and the non-private one last."""
 
     epsilon: str
     adjacency: Adjacency
@@ -158,7 +158,7 @@ def _candidates(
 def _errors(
     key: Key, net: BayesNet, n: int, learner: TableLearner, repeats: int
 ) -> Array:
-    """Mean total variation and KL of a row, of shape (repeats, 2)."""
+    """Total variation and KL, averaged over rows, of shape (repeats, 2)."""
     layout, measured = net.layout, NetworkCounts(net).measured
 
     def one(key):

@@ -87,7 +87,7 @@ def _transform(table: Flat, pair: Pair) -> Flat:
 
 
 def _across(rows: Real[Array, "b h w"], pair: Pair) -> Real[Array, "b h w"]:
-    """Apply the levels along the middle axis, in place, by blocks of columns."""
+    """Transform along the middle axis, in place, by blocks of columns."""
     _, height, width = rows.shape
     columns = width // height
 
@@ -102,8 +102,8 @@ def _across(rows: Real[Array, "b h w"], pair: Pair) -> Real[Array, "b h w"]:
 def _levels(table: Array, pair: Pair, stride: int, size: int) -> Array:
     """Transform each sequence of `size` cells that are `stride` apart.
 
-    Each pass applies two levels. XLA computes every output from all inputs of a pass,
-    so three levels would be slower.
+    Each pass combines four cells. XLA computes every output from all inputs of a pass,
+    so combining eight would be slower.
     """
     shape = table.shape
     if stride == 1 and pair is _sum_and_difference and _is_float(table):

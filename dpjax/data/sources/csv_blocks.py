@@ -1,7 +1,7 @@
-"""Division of a CSV file into blocks of whole records, before any is parsed.
+"""Division of a CSV file into blocks of whole records, before records are parsed.
 
 A record ends at a line break outside quotes, as in Python's `csv` module with
-`strict=True`. A parser that gets whole records cannot cut one.
+`strict=True`. A parser that gets whole records cannot cut a record.
 """
 
 __all__ = ["LONGEST", "Block", "Malformed", "blocks"]
@@ -22,7 +22,7 @@ _IS_BESIDE_QUOTES = np.isin(np.arange(256), [*_BOUNDARIES, _QUOTE])
 
 
 class Malformed(ValueError):
-    """The file is not CSV; the message gives the place or reason, and no cell."""
+    """The error that a file is not CSV; it gives the place or reason, but no cell."""
 
 
 class Block(NamedTuple):

@@ -30,7 +30,7 @@ def csv_tables(
 
     Raises:
         Malformed: if the records are not CSV with as many cells as the header, or a
-            cell in `names` is not UTF-8. If all blocks are read, it names the row.
+            selected cell is not UTF-8. It names the row if all blocks are read.
     """
     row: int | None = 1  # last row before a block; None if blocks are left out
     for future in _ahead(_parse, _texts(file, names, turns)):
@@ -50,7 +50,7 @@ def csv_tables(
 def _texts(
     file: io.BufferedIOBase, names: Sequence[str], turns: Iterator[bool]
 ) -> Iterator[tuple[bytes | None, list[str], Sequence[str]]]:
-    """Arguments of `_parse` for each block: no records if it is not selected."""
+    """Arguments of `_parse` for each block: no records if the block is not selected."""
     header: list[str] | None = None
     for block in blocks(file):
         data = block.data

@@ -22,7 +22,7 @@ Code = Callable[[Any], Any]
 
 _NO_CELLS = "`table` must hold text, numbers or booleans, column {!r} does not."
 _REMEMBERED = 1 << 16  # values of a variable
-_DENSE = 1 << 8  # integers in a smaller range serve as places without sorting
+_DENSE = 1 << 8  # integers in a smaller range are indexed without sorting
 _PLAIN_NUMBERS = {bool, int, float, np.float64, type(None)}
 
 

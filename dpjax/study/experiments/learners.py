@@ -71,10 +71,10 @@ class TableLearner(eqx.Module):
 
 
 class ReleasedTables(TableLearner):
-    """Estimates by the mean of released parameters, or of the plug-in posterior.
+    """Learner of tables: the mean of released parameters, or the plug-in posterior's.
 
     Raises:
-        ValueError: if the statistic measures neither all node tables nor the maximal.
+        ValueError: if the statistic is of neither all node tables nor the maximal ones.
     """
 
     statistic: TableStatistic = eqx.field(static=True)
@@ -114,7 +114,7 @@ class ReleasedTables(TableLearner):
 
 
 class SampledTables(TableLearner):
-    """Estimates by one sample from the tempered, truncated posterior of a network."""
+    """Learner of tables: a sample from the tempered, truncated network posterior."""
 
     statistic: TableStatistic = eqx.field(static=True)
     law: PosteriorSample

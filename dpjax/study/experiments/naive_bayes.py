@@ -166,7 +166,7 @@ def _cells(target: Array, features: Array) -> Float[Array, "n cells"]:
 def joint_weights(net: BayesNet, target: str) -> tuple[np.ndarray, np.ndarray]:
     """Return matrices W of the two target levels that give joint log-probabilities.
 
-    For features x and the target level of W it is `(*x, 1) @ W @ log(tables)`.
+    Features x and the level of W have log-probability `(*x, 1) @ W @ log(tables)`.
     """
     place, layout = net.index(target), net.layout
     features = [i for i in range(len(net.names)) if i != place]

@@ -1,7 +1,7 @@
 """Checkpoints: files of finished blocks, from which an interrupted sweep resumes.
 
 A file has a line of JSON that identifies the sweep, then blocks of equal length, each
-with its number and a digest. Blocks are only appended; an incomplete one at the end is
+with its number and a digest. Blocks are only appended; an incomplete last block is
 dropped when the file is read.
 """
 
@@ -165,7 +165,7 @@ def arrays_in(content: bytes, start: int, leaves: Sequence[Leaf]) -> list[np.nda
 
 
 def recorded_block(path: str | os.PathLike) -> int | None:
-    """Return the block size of a checkpoint; None if there is none."""
+    """Return the block size of a checkpoint; None if the file is not a checkpoint."""
     block = _header(path)[0].get("block")
     return block if type(block) is int and 0 < block <= _LONGEST_BLOCK else None
 

@@ -33,7 +33,7 @@ Prepare = Callable[[Key, PyTree], PyTree]
 class Inputs(eqx.Module):
     """Inputs of the blocks of one data set."""
 
-    keys: UInt32[Array | np.ndarray, "m e words"]  # of cells, without the repeat
+    keys: UInt32[Array | np.ndarray, "m e words"]  # of cells, for any repeat
     shared: UInt32[Array | np.ndarray, " words"]  # of the key for `prepare`
     mechanisms: tuple[PyTree, ...]  # each with its arrays stacked over budgets
     data: PyTree

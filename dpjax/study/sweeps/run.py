@@ -51,7 +51,7 @@ class Run:
     output: PyTree  # shapes and dtypes of a cell's result
     experiment: program.Experiment
     prepare: program.Prepare | None
-    block: int  # repeats
+    block: int  # number of repeats
     mesh: Mesh | None
     secret: bytes  # of the sweep's key, for fingerprints
 

@@ -56,7 +56,7 @@ def sweep(
         key: typed JAX key.
         experiment: a pure function, mapped over budgets and repeats by `vmap`, that
             returns an array, or arrays by name, of the same form for every mechanism.
-            It gets records as `data`: arrays in a closure become part of the program.
+            Give records as `data`, since arrays in a closure are part of the program.
         data: the data of the experiment.
         epsilons: different budgets, such as "0.5", 1 or Fraction(1, 3).
         repeats: number of repeats, at least 1.

@@ -145,7 +145,7 @@ def parities(packed: PackedRecords, subsets: Subsets) -> Int32[Array, " s"]:
         subsets: columns of each subset, static under `jit`; () gives n.
 
     Privacy:
-        None: these are exact.
+        None: the result is exact.
 
     Raises:
         ValueError: if a subset has a column that the records do not have.

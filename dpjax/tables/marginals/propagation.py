@@ -138,7 +138,7 @@ class _Level:
     clique to the separators of its children and to its own separator.
     """
 
-    cells: slice  # of the vector of all cliques' cells
+    cells: slice  # part of the vector of all cliques' cells
     from_own: _Gather | None
     from_above: _Gather | None
     received: _Gather | None
