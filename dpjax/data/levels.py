@@ -272,7 +272,7 @@ def _value(text: str) -> str:
 
 
 def _rounding(cell: Any, shown: float) -> float:
-    """Largest relative error of the conversion of a cell's text to its number."""
+    """Largest relative error of the conversion from a cell's text to its number."""
     if isinstance(cell, _NARROW):
         return float(np.finfo(cell).eps)
     return 0.0 if shown.is_integer() and abs(shown) < _EXACT_INTEGERS else _ROUNDING

@@ -32,8 +32,8 @@ class Sufficient(FamilyStatistic):
     to one range, since they get the same noise. Under replace-one n is public. Under
     add-remove, $units \cdot n - T_c$ is measured too, for a component c in [0, scale],
     so that n is known up to noise. This does not increase the sensitivity, since a
-    record adds `units` in total to $T_c$ and this component. Measuring n itself would.
-    The counts of a categorical variable sum to n already.
+    record adds `units` to the sum of the two numbers; measuring n itself would increase
+    it. The counts of a categorical variable sum to n already.
 
     Args:
         family: the family; its bounds are those of the variables.
@@ -151,7 +151,7 @@ class Sufficient(FamilyStatistic):
 
     @property
     def length(self) -> int:
-        """Number of components of S, plus one under add-remove if n needs it."""
+        """Number of components of S, plus one under add-remove to measure n."""
         return self.family.dimension + self._measures_complement
 
     @property
@@ -244,7 +244,7 @@ class Sufficient(FamilyStatistic):
         return scaled[..., : scales.shape[-1]] * jnp.asarray(scales, scaled.dtype), n
 
     def describe(self) -> dict[str, object]:
-        """Return kind, family, options and units; files have the rest elsewhere."""
+        """Return kind, family, options and units; files have variables separately."""
         return {
             "kind": self.kind,
             "family": self.family.name,

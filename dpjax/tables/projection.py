@@ -2,14 +2,14 @@ r"""Least-squares projection of noisy contingency tables onto consistent tables.
 
 Each table is expressed in a product of orthonormal bases, one for each variable, whose
 first vectors are constant. A coefficient belongs to the set S of variables for which
-its basis vectors are not constant. Multiplied by $\sqrt{\prod_{i \in V \setminus S}
-r_i}$ for a table over V, it is a coefficient of the marginal over S. Tables agree if
-and only if all tables that contain S give the same coefficients of this marginal. Least
-squares averages the tables' values of a coefficient, with weights inverse to their
-variances: $\prod_{i \in V \setminus S} r_i$ for noise of variance 1 in all cells. The
-transform is a Householder reflection along each axis. Every step is a gather or segment
-sum over one flat vector, so a compiled program grows with the widest table, not with
-the number of tables.
+its basis vectors are not constant. For a table over V, the coefficient multiplied by
+$\sqrt{\prod_{i \in V \setminus S} r_i}$ is a coefficient of the marginal over S. Tables
+agree if and only if all tables that contain S give the same coefficients of this
+marginal. Least squares averages the tables' values of a coefficient, with weights
+inverse to their variances: $\prod_{i \in V \setminus S} r_i$ for noise of variance 1 in
+all cells. The transform is a Householder reflection along each axis. Every step is a
+gather or segment sum over one flat vector, so a compiled program grows with the widest
+table, not with the number of tables.
 """
 
 __all__ = ["project"]
@@ -59,7 +59,7 @@ def project(
         tolerance: error of the sign constraint and of complementary slackness at which
             the search stops, relative to the most negative cell without the constraint.
             Uniform tables are then mixed in with the least weight that removes negative
-            cells. The result is thus consistent and >= 0 at any tolerance, to rounding.
+            cells. At any tolerance the result is consistent and >= 0, up to rounding.
 
     Privacy:
         Post-processing without a privacy cost if `total` is public or released.

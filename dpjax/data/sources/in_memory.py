@@ -24,7 +24,7 @@ import numpy as np
 from dpjax.data.sources.arrow import pyarrow
 
 Table = Any
-"""A path, a folder or several; an Arrow table, dataset or reader; a DataFrame, a
+"""A path of a file or folder; an Arrow table, data set or reader; a DataFrame; a
 mapping of arrays; or an iterable of any of these."""
 
 

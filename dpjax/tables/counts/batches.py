@@ -96,7 +96,7 @@ def sum_batches(
         running = counted
         records += filled
         padding = len(block) - filled
-        if padding:  # records of level 0, measured in a block of nothing else
+        if padding:  # records of level 0, measured in a block of only such records
             alone = np.asarray(measure(np.zeros_like(block)), np.int64) // len(block)
             values -= padding * alone
     values += 0 if running is None else np.asarray(running)
@@ -203,7 +203,7 @@ def _count_whole(
     def count_part(part: Array) -> Array:
         return lax.psum(count(part, layout), axes)
 
-    # `check_vma` would refuse the zeros, equal on all devices, from which counts start.
+    # `check_vma` would refuse the initial zeros of counts, equal on all devices.
     return jax.shard_map(
         count_part,
         mesh=mesh,
@@ -225,7 +225,7 @@ def _sharded(part: np.ndarray, mesh: Mesh) -> Array:
 def gather(values: Int64[np.ndarray, " m"], mesh: Mesh) -> Int64[np.ndarray, "p m"]:
     """Gather the integers of all processes of the mesh, in each process.
 
-    They are sent as 32-bit halves, so 64-bit types need not be enabled in JAX.
+    Integers are sent as 32-bit halves, so 64-bit types need not be enabled in JAX.
 
     Raises:
         PeerLost: if another process stopped.
