@@ -208,7 +208,6 @@ class Variable:
 
     @property
     def _cells(self) -> tuple[Level, ...]:
-        """The levels, then the values that stand for a missing cell."""
         return (*self.levels, *self.missing_values)
 
     @cached_property

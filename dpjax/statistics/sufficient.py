@@ -188,10 +188,10 @@ class Sufficient(FamilyStatistic):
         r"""Return the L1 sensitivity of `measure`, in units; exact if `tight`.
 
         Under add-remove it is `units` times sup‖S‖₁ of the scaled S, a whole number,
-        attained where all components are largest and the last one is 0. Under
-        replace-one it can be exact on a lattice, and in one dimension, where rounding
-        is monotone. Otherwise, each of K components is rounded by at most ½ + η, where
-        η bounds the error of float32, so the bound is $units \cdot Δ + K (1 + 2η)$.
+        attained where all components of S are largest, so that the number added for n
+        is 0. Under replace-one it can be exact on a lattice, and in one dimension since
+        rounding is monotone. Otherwise, each of K components is rounded by at most
+        ½ + η (η: float32 error), and the bound is $units \cdot Δ + K (1 + 2η)$.
 
         Raises:
             ValueError: if the statistic was made for the other adjacency.

@@ -206,7 +206,7 @@ def _ranks(
 
 @eqx.filter_jit
 def _block(study: _Study, keys: Array, windows: Windows | None):
-    """Compute one release after the other, since the sums for one fill a cache."""
+    # One release after the other, since the sums for one fill a cache.
     return lax.map(lambda key: _one(study, key, windows), keys)
 
 

@@ -1,6 +1,6 @@
 """Expected error of each mechanism, by simulation without any data.
 
-Each repeat draws true tables uniformly, records from these tables, and releases.
+A repeat draws tables uniformly, records from them, and a release by each mechanism.
 """
 
 __all__ = ["Outlook", "Plan", "plan"]
@@ -94,8 +94,8 @@ def plan(
         key: typed key of the simulation.
         repeats: number of draws of tables, records and noise, at least 2.
         prior: Dirichlet parameter of every cell.
-        mechanisms: further recipes to compare, or their names. The default compares all
-            mechanisms but map-cells, which is for networks with few rows.
+        mechanisms: further recipes to compare, or their names. All mechanisms but
+            map-cells, which is for networks with few rows, are compared anyway.
 
     Privacy:
         No data is used, so no privacy is lost.

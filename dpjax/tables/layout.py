@@ -98,7 +98,7 @@ class TableLayout:
 
     @cached_property
     def strides(self) -> tuple[dict[int, int], ...]:
-        """For each table, the change of the cell index per level of each variable."""
+        """For each table, the stride of the cell index along each variable."""
         strides = []
         for group in self.groups:
             steps = np.cumprod((1, *self.shape(group)[:0:-1]), dtype=np.int64)[::-1]

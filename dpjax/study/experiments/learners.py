@@ -71,7 +71,7 @@ class TableLearner(eqx.Module):
 
 
 class ReleasedTables(TableLearner):
-    """Learner of tables: the mean of released parameters, or the plug-in posterior's.
+    """Learner of tables: mean of released parameters or of the plug-in posterior.
 
     Raises:
         ValueError: if the statistic is of neither all node tables nor the maximal ones.

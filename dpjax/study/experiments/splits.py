@@ -15,8 +15,8 @@ def training_mask(key: Key, n: int, training: int) -> Bool[Array, " n"]:
     """Draw a uniform random subset of `training` out of n places, as a mask.
 
     It holds the places of the smallest of n random 32-bit words. The largest of these
-    smallest words is found bit by bit, which is faster than sorting. If several words
-    are equal to it (probability about n / 2^32), the first ones are taken.
+    smallest words is found bit by bit, which is faster than sorting. If other words are
+    equal to it (probability about n / 2^32), the first of them are taken.
 
     Args:
         key: typed JAX key.
@@ -80,7 +80,7 @@ def split(
 ) -> tuple[Shaped[Array, "training ..."], Shaped[Array, "rest ..."]]:
     """Split records, keeping their order, into training and held-out ones.
 
-    The training records are those of `training_mask`; see there for arguments, errors.
+    The training records, arguments and errors are those of `training_mask`.
     """
     n = records.shape[0]
     mask = training_mask(key, n, training)

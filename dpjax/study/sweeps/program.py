@@ -90,7 +90,7 @@ def output_of(
     """Find the shapes and dtypes of a cell's results by tracing the whole program.
 
     Raises:
-        ValueError: if mechanisms have different ones, or there are no results.
+        ValueError: if they differ between mechanisms, or there are no results.
     """
     first = np.zeros((), np.int32)
     whole = eqx.filter_eval_shape(
