@@ -71,7 +71,7 @@ _HOMES = {name: room for room, names in _NAMES.items() for name in names}
 
 
 def __getattr__(name: str) -> object:
-    """A public name or a subpackage, imported when it is first used."""
+    """Import a public name or a subpackage when it is first used."""
     if name in _HOMES:
         return getattr(importlib.import_module(f"dpjax.{_HOMES[name]}"), name)
     if name in _ROOMS:

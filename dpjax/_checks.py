@@ -74,7 +74,7 @@ def array_of(numbers: object, name: str) -> jax.Array:
     """Convert numbers to a JAX array without quoting invalid values in an error.
 
     Raises:
-        ValueError: if they are not numbers; the message shows `name` but no value.
+        ValueError: if a value is not a number; the message does not show the value.
     """
     if isinstance(numbers, jax.Array):
         return numbers

@@ -1,4 +1,4 @@
-"""Reads JSON strictly, writes it canonically, and replaces files atomically.
+"""Strict reading of JSON, canonical writing of JSON, and atomic writing of files.
 
 Reading refuses repeated keys and NaN, which Python's parser accepts silently. Equal
 content is always written as the same bytes.
@@ -35,7 +35,7 @@ def parse_json(text: str, name: str) -> object:
     """Parse `text`; errors refer to the document as `name`.
 
     Raises:
-        ValueError: if it is not JSON, holds NaN or infinity, or repeats a key.
+        ValueError: if `text` is not JSON, holds NaN or infinity, or repeats a key.
     """
 
     def unique(pairs):
@@ -114,7 +114,7 @@ def make_folder(out: str | os.PathLike) -> pathlib.Path:
     """Return the path of a folder, which is created if it does not exist.
 
     Raises:
-        ValueError: if it cannot be created, or the name is empty.
+        ValueError: if the folder cannot be created, or the name is empty.
     """
     if not os.fspath(out):
         raise ValueError("`out` must be the name of a folder, got an empty name.")
@@ -132,7 +132,7 @@ def write_atomically(path: str | os.PathLike, content: str | bytes) -> None:
     """Write a complete file or none; readers never see a part of it.
 
     Raises:
-        ValueError: if it cannot be written; then no file is left behind.
+        ValueError: if the file cannot be written; then no file is left behind.
     """
     with whole_file(path) as file:
         file.write(content.encode() if isinstance(content, str) else content)
@@ -143,7 +143,7 @@ def whole_file(path: str | os.PathLike) -> Iterator[BinaryIO]:
     """Open a temporary file that takes its name `path` when the `with` block ends.
 
     Raises:
-        ValueError: if it cannot be written; then no file is left behind.
+        ValueError: if the file cannot be written; then no file is left behind.
     """
     path = pathlib.Path(path)
     temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")

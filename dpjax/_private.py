@@ -1,4 +1,4 @@
-"""Protects objects with private content: no pickling, and no values in a `repr`."""
+"""Protection of objects with private content: no pickling, no values in a `repr`."""
 
 __all__ = ["Unpickled", "shapes_only"]
 
@@ -10,9 +10,9 @@ import equinox as eqx
 class Unpickled:
     """Base of classes that hold records, exact numbers or a release; forbids pickling.
 
-    A pickle contains all private fields, and reading one can run any code. This
-    library's own files hold only public content, which is checked when they are read.
-    A copy is the object itself.
+    A pickle contains all private fields, and reading a pickle can run any code. This
+    library's own files hold only public content, which is checked when it is read. A
+    copy is the object itself.
     """
 
     _instead: ClassVar[str] = "give others the release, or a file of it"

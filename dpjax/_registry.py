@@ -1,4 +1,4 @@
-"""Kinds of a noun, by name, to which anyone may add."""
+"""Registries of classes by name, to which other packages can add."""
 
 __all__ = ["Registry"]
 
@@ -11,15 +11,14 @@ Added = TypeVar("Added", bound=type)
 
 
 class Registry(Generic[Kind]):
-    """Classes by their `kind`.
+    """A mapping from names, called kinds, to classes.
 
-    Installed packages add theirs by an entry point of the group `dpjax.NOUNS`, such as
-    `dpjax.mechanisms`, whose name is the kind. It is loaded when first asked for.
+    Another package adds a class by an entry point, whose name is the kind, of a group
+    such as `dpjax.mechanisms`. The class is loaded when it is first looked up.
 
     Args:
-        noun: what they are kinds of, in errors.
-        nouns: the last part of the name of the group of entry points, where that is not
-            the noun with an s.
+        noun: what the classes are, such as "mechanism"; the group's name is its plural.
+        nouns: the plural, if it is not the noun with an s.
     """
 
     def __init__(self, noun: str, nouns: str = "") -> None:
@@ -27,7 +26,7 @@ class Registry(Generic[Kind]):
         self._kinds: dict[str, Any] = {}
 
     def add(self, kind: Added) -> Added:
-        """Register a class under its `kind`; also as a decorator.
+        """Register a class under its `kind`; it may be used as a decorator.
 
         Raises:
             ValueError: if another class has that kind.
@@ -35,10 +34,10 @@ class Registry(Generic[Kind]):
         return self.add_as(getattr(kind, "kind"), kind)  # noqa: B009  (types hide it)
 
     def add_as(self, name: str, kind: Added) -> Added:
-        """Register a class under a name, where one class has several.
+        """Register a class under a name; a class can have several names.
 
         Raises:
-            ValueError: if another class has it.
+            ValueError: if another class has that name.
         """
         if self._kinds.setdefault(name, kind) is not kind:
             raise ValueError(
@@ -47,10 +46,10 @@ class Registry(Generic[Kind]):
         return kind
 
     def __getitem__(self, name: object) -> type[Kind]:
-        """The class of that kind.
+        """Return the class of a kind.
 
         Raises:
-            ValueError: if there is none.
+            ValueError: if there is no such kind.
         """
         if isinstance(name, str) and name not in self._kinds:
             for entry in self._installed():

@@ -1,6 +1,6 @@
 """Array annotations of the whole package; the test suite checks them.
 
-Axes: n records, d variables, m numbers of a statistic, c cells of all node tables,
+Axes: n records, d variables, m components of a statistic, c cells of all node tables,
 k levels, e budgets, r repeats.
 """
 

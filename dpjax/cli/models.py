@@ -23,7 +23,7 @@ from dpjax.statistics import Sufficient
 
 
 class Model(NamedTuple):
-    """A model: what a command makes of it, and its required and optional options."""
+    """A model: a function that makes it, and its required and optional options."""
 
     make: Callable[[argparse.Namespace, Schema], Any]
     needs: tuple[str, ...] = ()
@@ -40,7 +40,7 @@ def add_models(command: Parser, models: Mapping[str, Model], help: str) -> None:
 
 
 def chosen_model(options: argparse.Namespace, models: Mapping[str, Model]) -> Model:
-    """Return the chosen model; raise if an option is missing, or for another model."""
+    """Return the chosen model; raise if an option is missing or is not for it."""
     own = {name: (*x.needs, *x.may_have) for name, x in models.items()}
     for option in dict.fromkeys(option for names in own.values() for option in names):
         given = getattr(options, option) is not None

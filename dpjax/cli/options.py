@@ -69,7 +69,7 @@ class Parser(argparse.ArgumentParser):
     """A parser whose errors are one line, with short ways to declare options."""
 
     def error(self, message: str) -> NoReturn:
-        """Print the message and leave."""
+        """Print the message and exit with status 2."""
         self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
 
     def common(self, *names: str, **changed: object) -> None:
@@ -100,7 +100,7 @@ def progress(command: str, unit: str, hidden: bool = False) -> Callable:
 
 
 def plots() -> Any:
-    """Import `dpjax.plots`, which is slow."""
+    """Import `dpjax.plots` on first use, since its import is slow."""
     return importlib.import_module("dpjax.plots")
 
 
@@ -188,7 +188,7 @@ def refuse_unwritable(options: argparse.Namespace) -> None:
 
 
 def is_among_tables(out: pathlib.Path, data: str) -> bool:
-    """Whether a file is in the folder `data`, of which every file is read."""
+    """Whether a file is in the folder `data`, where every file is read."""
     folder = pathlib.Path(data).resolve()
     return folder.is_dir() and folder in out.resolve().parents
 

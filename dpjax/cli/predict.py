@@ -71,7 +71,6 @@ def _run(options: argparse.Namespace) -> None:
 def _classification(
     released: Released, options: argparse.Namespace
 ) -> tuple[list[str], np.ndarray]:
-    """Probabilities of the target's levels."""
     target = released.net.variables[released.net.index(options.target)]
     if options.level is not None:
         raise ValueError("`level` must be left out: this release is of a network.")
@@ -108,7 +107,6 @@ def _say(fitted: Posterior) -> None:
 def _regression(
     released: Released, statistic: FamilyStatistic, options: argparse.Namespace
 ) -> tuple[list[str], np.ndarray]:
-    """The expected target, and the ends of its interval."""
     if not statistic.family.predicts:
         raise ValueError(
             f"`release` must be of a network or a regression to predict, got "

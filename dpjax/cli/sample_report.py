@@ -62,7 +62,7 @@ def facts_of(
 
 
 def disagreement(facts: dict) -> str | None:
-    """Return a one-line remedy if the chains disagree."""
+    """Return a message with a remedy if the chains disagree; None if they agree."""
     ratios = {
         _LABELS[name]: values["r_hat"] for name, values in facts["diagnostics"].items()
     }

@@ -22,7 +22,7 @@ class BayesNet:
     """A directed acyclic graph over categorical variables.
 
     Args:
-        variables: one per column of the records, in order; their names differ.
+        variables: one per column of the records, in order, with different names.
         parents: for each variable, the indices of its parents.
 
     Raises:
@@ -97,8 +97,8 @@ class BayesNet:
 
         Args:
             path: the file, compressed if its name ends in `.gz`.
-            levels: a `Schema` with the same sets of levels as the file; the order is
-                that of the schema. None: the file's own states and order.
+            levels: a `Schema` that declares the same states as the file. The network
+                has the order of the schema. None: the states and order of the file.
 
         Raises:
             ValueError: if the file is not BIF or its states are not the levels.
@@ -169,7 +169,7 @@ class BayesNet:
         """Position of the variable called `name`.
 
         Raises:
-            ValueError: if there is none.
+            ValueError: if there is no such variable.
         """
         if name not in self.names:
             raise ValueError(
@@ -186,7 +186,7 @@ class BayesNet:
 
 
 def maximal_groups(groups: Sequence[tuple[int, ...]]) -> tuple[tuple[int, ...], ...]:
-    """Keep the groups that no other group contains; of equal sets, the first.
+    """Keep the groups that no other group contains, and the first of equal groups.
 
     Each group is compared only with the groups that share its rarest member.
     """

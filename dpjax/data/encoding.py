@@ -51,13 +51,13 @@ def encode_batches(
     absent: str | None = None,
     turns: Iterator[bool] | None = None,
 ) -> Iterator[np.ndarray]:
-    """Encode the records of a source as `Schema.encode_batches` does.
+    """Encode the records of a source, or of some of its pieces.
 
     Args:
-        source, ignore, absent: as there.
+        source, ignore, absent: as in `Schema.encode_batches`.
         variables: the columns of the records.
         turns: for each piece of the source in order (a row group of Parquet, or a batch
-            of anything else), whether it is read; None: all are.
+            of anything else), whether it is read; None: all pieces are read.
     """
     categorical, _ = of_one_kind(variables)
     empty = True
@@ -224,7 +224,7 @@ def _refusal(variable: AnyVariable, place: str, outside: Sequence) -> str:
 
 
 def _is_ambiguous(cell: object, variable: Variable) -> bool:
-    """Whether a cell is rejected for its type, as its original text is unknown."""
+    """Whether a cell is rejected because its type hides its original text."""
     shown = number(cell)
     lacks_value = shown is not None and shown != shown
     return not (isinstance(cell, str) or lacks_value or variable.is_outside(cell))

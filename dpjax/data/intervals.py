@@ -1,7 +1,7 @@
 """Numeric variables: a name and public bounds, to which every value is clipped.
 
 Bounds are declared and never inferred, since the extreme values of a table reveal
-records. The number of a cell depends on that cell alone.
+records. The number of a cell depends on no other cell.
 """
 
 __all__ = ["Interval", "number"]
@@ -34,14 +34,14 @@ class Interval:
     """A numeric variable.
 
     Args:
-        name: not empty.
+        name: text that is not empty.
         lower: smallest value, in the variable's unit; smaller values are clipped to it.
         upper: largest value, above `lower`; larger values are clipped to it.
-        missing: value that replaces a missing one; None: the midpoint.
+        missing: value of cells without a number; None: the midpoint of the bounds.
 
     Raises:
         ValueError: if the bounds are not finite or not increasing in single precision,
-            or `missing` is outside of them.
+            or `missing` is outside the bounds.
     """
 
     name: str
@@ -99,7 +99,7 @@ def number(cell: object) -> float | None:
 
     Text is a number if it consists of decimal digits, with an optional exponent, or is
     nan, inf, true or false in any case. Booleans, also as text, are 0 and 1. A cell
-    without a value (None, NaN, empty text) gives NaN, anything else None.
+    without a value (None, NaN, empty text) gives NaN, and any other cell gives None.
     """
     if isinstance(cell, str):
         return _shown_by(cell.strip())

@@ -30,7 +30,7 @@ _NULLS = frozenset(  # text that pandas or Arrow reads as a missing cell
     .split("|")
 )  # fmt: skip
 _DECLARED = {"levels", "other", "missing", "missing_values"}
-_ROUNDING = 2.0**-49  # relative: readers differ in the last bits
+_ROUNDING = 2.0**-49  # relative error: readers differ in the last bits
 _EXACT_INTEGERS = 2.0**53  # all readers give smaller integers the same double
 _NARROW: tuple[type, ...] = (np.float16, np.float32)
 _IN_DOUBT: tuple[type, ...] = (*_NARROW, bool, np.bool_)
@@ -42,19 +42,19 @@ class Variable:
     """A categorical variable.
 
     Args:
-        name: not empty.
+        name: text that is not empty.
         levels: at least two different labels (text, finite numbers or booleans), in
             the order of their indices.
         other: the level of all text and numbers outside the list; None (the default)
             rejects such values.
-        missing: the level of cells without a value, added to the levels if it is none
-            of them; None (the default) rejects such cells.
+        missing: the level of cells without a value, appended to the levels if it is not
+            in the list; None (the default) rejects such cells.
         missing_values: text and numbers that also stand for a missing cell.
 
     Raises:
         ValueError: if there are fewer than two levels, if two of the levels and missing
-            values have the same text or the same number, if `other` is not one of the
-            levels, or if readers take another level than `missing` for a missing cell.
+            values have the same text or the same number, if `other` is not a level, or
+            if readers of files treat a level other than `missing` as a missing cell.
     """
 
     name: str
@@ -137,13 +137,13 @@ class Variable:
         return len(self.levels)
 
     def match(self, value: object) -> int | None:
-        """Return the index of the level that a value matches; None if it is not unique.
+        """Return the index of the level that a value matches; None without a match.
 
-        A value matches the level of the same text, or else of the same number in double
-        precision (1, 1.0, True, "1" and "01" are one number), so that the index does
-        not depend on the type that a reader infers from other records of the column.
-        No number matches if some level is a literal such as "0x1A", and no number of
-        less than double precision does if there is an `other`.
+        A value matches the level with the same text or, if there is none, the level
+        with the same number in double precision (1, 1.0, True, "1" and "01" are one
+        number). The index thus does not depend on the type that a reader infers from
+        other records. No number matches if some level is a literal such as "0x1A". No
+        number of less than double precision matches if `other` is declared.
         """
         if isinstance(value, str):
             if value in self._codes_by_text:
@@ -165,11 +165,11 @@ class Variable:
         Returns:
             The index, or None if the cell is rejected. If `missing` is not declared,
             missing cells are rejected. If `other` is not declared, all cells without a
-            match are rejected. If it is, only those are that have another type (a date,
-            bytes), or that readers of files may convert differently: a boolean, a
-            number that matches several levels or differs from one by rounding only, a
-            number of less than double precision, literals such as "0x1A", and any
-            number if a level is such a literal.
+            match are rejected. If `other` is declared, the rejected cells are those of
+            another type (a date, bytes) and those that readers of files may convert
+            differently: booleans, numbers that match several levels or differ from one
+            by rounding only, numbers of less than double precision, literals such as
+            "0x1A", and all numbers if a level is such a literal.
         """
         code = self.match(value)
         if code is None and self.missing is not None and _is_missing(value):
@@ -177,7 +177,7 @@ class Variable:
         return self._other if code is None and self.is_outside(value) else code
 
     def is_outside(self, value: object) -> bool:
-        """Whether a cell without a match has none whatever reader converted it."""
+        """Whether a cell without a match would have none with any reader of files."""
         shown = _number(value)
         if shown is None:
             return isinstance(value, str) and not _LITERAL.fullmatch(value)
@@ -188,7 +188,7 @@ class Variable:
         return not (math.isnan(shown) or self._near(shown, _rounding(value, shown)))
 
     def _near(self, shown: float, rounding: float) -> list[tuple[float, int]]:
-        """Up to two levels whose number a reader could have rounded to this one."""
+        """Numbers and codes of up to two levels that may be rounded to `shown`."""
         slack = abs(shown) * rounding if math.isfinite(shown) else 0.0
         start = bisect.bisect_left(self._by_number, (shown - slack, 0))
         stop = bisect.bisect_right(self._by_number, (shown + slack, self.size))
@@ -208,12 +208,11 @@ class Variable:
 
     @property
     def _cells(self) -> tuple[Level, ...]:
-        """The levels, then what stands for a missing cell."""
         return (*self.levels, *self.missing_values)
 
     @cached_property
     def _codes(self) -> list[Any]:
-        """Of all `_cells`."""
+        """The level index of each of `_cells`."""
         return [*range(self.size), *[self._missing] * len(self.missing_values)]
 
     @cached_property
@@ -222,7 +221,7 @@ class Variable:
 
     @cached_property
     def _by_number(self) -> list[tuple[float, int]]:
-        """Numbers of all `_cells`, increasing, with their codes."""
+        """The numbers in `_cells` with their codes, in increasing order."""
         shown = list(zip(map(_number, self._cells), self._codes, strict=True))
         return sorted((x, code) for x, code in shown if x is not None and x == x)
 
@@ -272,14 +271,14 @@ def _value(text: str) -> str:
 
 
 def _rounding(cell: Any, shown: float) -> float:
-    """Largest relative error of a cell's number as a conversion of its text."""
+    """Largest relative error of the conversion from a cell's text to its number."""
     if isinstance(cell, _NARROW):
         return float(np.finfo(cell).eps)
     return 0.0 if shown.is_integer() and abs(shown) < _EXACT_INTEGERS else _ROUNDING
 
 
 def _number(cell: Any) -> float | None:
-    """`number`, with the shortest decimal of a cell of less than double precision."""
+    """Apply `number`; a cell of less than 64 bits is written as a decimal first."""
     if not isinstance(cell, _NARROW) or float(cell).is_integer():
         return number(cell)
     return number(float(str(cell)))

@@ -127,11 +127,11 @@ class Schema(Mapping[str, AnyVariable]):
         Args:
             table: a path (CSV, CSV.gz, Parquet), an Arrow table, a DataFrame, a mapping
                 of arrays, or any other source of `encode_batches`. `Variable.code`
-                says which level a cell matches. In a numeric column, text must be a
-                number in decimal digits, booleans are 0 and 1, and a cell without a
-                value (None, NaN, empty text) becomes the public `missing`.
+                gives the level of a cell. In a numeric column, text must be a number
+                in decimal digits, booleans are 0 and 1, and a cell without a value
+                (None, NaN, empty text) becomes the public `missing`.
             ignore: undeclared columns to leave out; "*" for all.
-            absent: a variable that is not read, but encoded as level 0 or `missing`.
+            absent: a variable that is not read, but filled with level 0 or `missing`.
 
         Returns:
             Level indices in the smallest unsigned type; or numbers, clipped to their
@@ -140,7 +140,7 @@ class Schema(Mapping[str, AnyVariable]):
 
         Privacy:
             Not private. Whether an error is raised for a cell depends on the records,
-            so only the curator may see it. It never shows a value.
+            so only the curator may see the error. Its message never shows a value.
 
         Raises:
             ValueError: if a column is missing, undeclared, or of another length; if a
@@ -167,11 +167,11 @@ class Schema(Mapping[str, AnyVariable]):
             ignore, absent: as in `encode`.
 
         Yields:
-            Arrays on the host, of the sizes in which they are read; at least one.
+            One array on the host for each batch that is read; at least one.
 
         Raises:
-            ValueError: as `encode`; or, after the batches before it, if a file cannot
-                be read. The message names its row group or row where that is known.
+            ValueError: as `encode`; also if a file cannot be read, after the batches
+                before the error. The message names the row group or row, if known.
         """
         if absent is not None and absent not in self:
             raise ValueError(
@@ -184,8 +184,8 @@ class Schema(Mapping[str, AnyVariable]):
         """Return the levels or numbers of encoded records, by variable.
 
         Raises:
-            ValueError: if the records do not fit the variables, or these are of both
-                kinds.
+            ValueError: if the records do not fit the variables, or if there are
+                variables of both kinds.
         """
         categorical, numeric = of_one_kind(list(self.values()))
         if numeric:
@@ -205,7 +205,7 @@ class Schema(Mapping[str, AnyVariable]):
         Numbers outside their bounds are clipped and not listed.
 
         Privacy:
-            None. The result contains values of records; its `repr` says so.
+            Not private. The result contains values of records; its `repr` says so.
 
         Raises:
             ValueError: if a column is missing or undeclared.
@@ -220,7 +220,7 @@ class Outside(Unpickled):
     values: dict[str, list]
 
     def __bool__(self) -> bool:
-        """Whether there are any."""
+        """Whether the schema rejects any cell."""
         return bool(self.values)
 
     def __repr__(self) -> str:
@@ -237,7 +237,7 @@ def as_records(
 ) -> Real[Array, "n d"]:
     """Encode a table, or check an array of encoded records.
 
-    An array of numbers must have one column per variable. The statistic clips it.
+    An array of numbers must have one column per variable. The statistic clips them.
 
     Raises:
         ValueError: if the rows do not fit the variables.
@@ -263,7 +263,7 @@ def _fill(rows: Array, column: Scalar, value: Scalar) -> Array:
 
 
 def _declared(name: str, declared: Any) -> AnyVariable:
-    """Return a variable, or make it from a declaration, whose keys tell its kind."""
+    """Return a variable, or make one of the kind that the declaration's keys imply."""
     if isinstance(declared, Variable | Interval):
         return declared
     if not isinstance(declared, Mapping):

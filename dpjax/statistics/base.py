@@ -87,7 +87,7 @@ class Statistic(abc.ABC):
         return {}
 
     def part_sensitivity(self, adjacency: Adjacency) -> Sensitivity:
-        """The largest L1 sensitivity of one part; `ValueError` if there are none."""
+        """The largest L1 sensitivity of one part; `ValueError` without parts."""
         raise ValueError(
             "`split` must be left out for a statistic without parts, got one for "
             f"{self.kind}."
@@ -95,12 +95,12 @@ class Statistic(abc.ABC):
 
     @property
     def least_length(self) -> int:
-        """Lower bound of `length` that is cheap even for a file made to be slow."""
+        """Lower bound of `length`, cheap to compute even for a malicious file."""
         return self.length
 
     @property
     def most_per_record(self) -> int:
-        """Largest absolute contribution of one record to one number."""
+        """Largest absolute contribution of one record to one component."""
         return 1
 
 
@@ -128,7 +128,7 @@ class TableStatistic(Statistic):
 
     @cached_property
     def measured(self) -> TableLayout | None:
-        """Layout of the tables whose cells are the vector; None if there are none."""
+        """Layout of the tables whose cells are measured; None if no cells are."""
         return None
 
     @abc.abstractmethod
@@ -136,7 +136,7 @@ class TableStatistic(Statistic):
         """Compute the exact statistic of n records from their tables of `counted`.
 
         Privacy:
-            None: this is exact.
+            None: the result is exact.
         """
 
     @abc.abstractmethod
@@ -149,10 +149,10 @@ class TableStatistic(Statistic):
         """
 
     def record_moments(self) -> RecordMoments:
-        """Moments of the numbers of one record, given the marginal laws of `layout`.
+        """Moments of one record's statistic, given the marginal laws of `layout`.
 
         Raises:
-            ValueError: if they do not follow from these.
+            ValueError: if the moments do not follow from these laws.
         """
         if self.measured is None:
             raise ValueError(
@@ -171,7 +171,7 @@ class FamilyStatistic(Statistic):
     @property
     @abc.abstractmethod
     def steps(self) -> int:
-        """Integers from 0 to the largest value of a component."""
+        """Number of steps from 0 to the largest value of a component."""
 
     @property
     @abc.abstractmethod

@@ -35,7 +35,7 @@ from dpjax.tables.fourier_basis import (
 from dpjax.tables.layout import MOST_CELLS, TableLayout
 
 _MOST_TABLES = 1 << 20
-_MOST_BY_PARITY = 8  # variables of a group; beyond it, transforming tables is faster
+_MOST_BY_PARITY = 8  # variables of a group; with more, transforming tables is faster
 
 
 @STATISTICS.add
@@ -44,8 +44,8 @@ class FourierCoefficients(TableStatistic):
     r"""Coefficients $c_\gamma$ of all $\gamma$ in a downward closure.
 
     Under add-remove, all $c_\gamma$ are measured. Under replace-one, where n is public,
-    $c_\emptyset = n$ is not measured, and where all variables of $\gamma$ have two
-    levels, $(n - c_\gamma) / 2$, the number of records of odd parity, is.
+    $c_\emptyset = n$ is not measured. If all variables of $\gamma$ have two levels, the
+    number of records of odd parity, $(n - c_\gamma) / 2$, is measured instead.
 
     Args:
         over: the columns of the records.
@@ -55,10 +55,11 @@ class FourierCoefficients(TableStatistic):
 
     Privacy:
         `sensitivity` is exact, by variable elimination over the network's moral graph
-        or by symmetry; or, if both are too expensive, a bound (`tight` is False).
+        or by symmetry; if that is too expensive, it is a bound (`tight` is False).
 
     Raises:
-        ValueError: if neither or both of `net` and `order` are given, or out of range.
+        ValueError: if not exactly one of `net` and `order` is given, or `order` is out
+            of range.
 
     Reference:
         Zhang, Rubinstein & Dimitrakakis (AAAI-16), Algorithm 2 (there for binary
@@ -120,7 +121,7 @@ class FourierCoefficients(TableStatistic):
 
     @cached_property
     def closure(self) -> DownwardClosure:
-        """The index set; its length is |N| in the paper."""
+        """The index set of the coefficients, N in the paper."""
         sizes = tuple(variable.size for variable in self.variables)
         if self.net is not None:
             return DownwardClosure(sizes, maximal_groups(self.net.families))
@@ -129,7 +130,7 @@ class FourierCoefficients(TableStatistic):
 
     @property
     def _first(self) -> int:
-        """First measured slot: under replace-one, the constant is not measured."""
+        """Number of the first measured coefficient; 0 is the constant."""
         return 1 if self.adjacency == REPLACE_ONE else 0
 
     @property
@@ -139,7 +140,7 @@ class FourierCoefficients(TableStatistic):
 
     @cached_property
     def _coefficients(self) -> int:
-        """Number of coefficients with the constant; not listed if `order` is given."""
+        """Number of coefficients with the constant; only those of `net` are listed."""
         if self.order is None:
             return len(self.closure)
         return sum(elementary([x.size - 1 for x in self.variables], self.order))
@@ -148,8 +149,8 @@ class FourierCoefficients(TableStatistic):
     def least_length(self) -> int:
         """Lower bound of `length`, without listing coefficients.
 
-        For a network it is at least half the cells of all node tables: coefficients of
-        a node and some of its parents belong to no earlier node.
+        For a network it is at least half the number of cells of all node tables, since
+        a coefficient of a node and some of its parents belongs to no earlier node.
         """
         if self.net is None:
             return self.length
@@ -166,7 +167,7 @@ class FourierCoefficients(TableStatistic):
                 `counts.pack`, which avoids tables for coefficients of low order.
 
         Privacy:
-            None: these are exact.
+            None: the result is exact.
         """
         layout = self.counted
         if not is_packed(records):
@@ -187,7 +188,7 @@ class FourierCoefficients(TableStatistic):
         """Compute the exact vector of n records from their tables of `counted`.
 
         Privacy:
-            None: these are exact.
+            None: the result is exact.
         """
         coefficients = to_coefficients(self.counted, counts)
         if len(self.counted.groups) > 1:
@@ -199,7 +200,7 @@ class FourierCoefficients(TableStatistic):
 
     @cached_property
     def _subsets(self) -> tuple[tuple[int, ...], ...]:
-        """The variables of each coefficient; all variables are binary."""
+        """The variables of each coefficient, if all variables are binary."""
         layout, subsets = self.closure.layout, []
         owners = self.closure.owners
         tables = np.searchsorted(layout.offsets, owners, "right") - 1
@@ -209,7 +210,7 @@ class FourierCoefficients(TableStatistic):
         return tuple(subsets)
 
     def _choose(self, if_binary: Array, otherwise: Array) -> Array:
-        """Select for each coefficient; without a mask if all variables are binary."""
+        """Select `if_binary` for each coefficient whose variables are all binary."""
         binary = self.closure.binary[self._first :]
         if binary.all():
             return if_binary

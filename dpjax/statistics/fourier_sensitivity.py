@@ -4,9 +4,8 @@ Replacing record x by x' changes $c_\gamma$ by $p - p'$, where $p, p' \in \{-1, 
 are products over variables. For such values $|p - p'| = p^2 + p'^2 - pp' - p^2p'^2$,
 whose terms are products again. The sum over all $\gamma$ with one support is therefore
 a signed sum of four products over variables. It is maximised over the states of each
-variable: five pairs of levels in x and x' up to renaming (two, for binary variables).
-Under add-remove the sensitivity is the number of coefficients:
-`FourierCoefficients.sensitivity`.
+variable. A state is a pair of levels, in x and x'; up to renaming there are five (two,
+for a binary variable). Under add-remove the sensitivity is the number of coefficients.
 """
 
 __all__ = [
@@ -57,7 +56,7 @@ def largest_change_over_groups(
     The weight is ½ if all variables of $\gamma$ have two levels, else 1.
 
     Returns:
-        The maximum, by variable elimination, and True; or, if that is too expensive,
+        The maximum, by variable elimination, and True. If elimination is too expensive,
         the sum of the groups' maxima, and False.
     """
     if len(groups) == 1 or any(_terms(sizes, group) > _MOST_TERMS for group in groups):
@@ -81,11 +80,11 @@ def largest_change_over_groups(
 def largest_change_of_order(sizes: Sequence[int], order: int) -> tuple[float, bool]:
     r"""Largest $\sum_\gamma w_\gamma |p - p'|$ over at most `order` variables.
 
-    Variables with equally many levels are exchangeable, so that only the number of them
-    in each state matters.
+    Variables with equally many levels are exchangeable, so that only the number of
+    variables in each state matters.
 
     Returns:
-        The maximum and True; or, if there are too many cases, a bound and False.
+        The maximum and True; a bound and False if there are too many cases.
     """
     kinds = sorted(Counter(sizes).items())
     cases = math.prod(
@@ -111,10 +110,10 @@ def _terms(sizes: Sequence[int], group: tuple[int, ...]) -> int:
 def _factor(
     sizes: Sequence[int], group: tuple[int, ...], own: Iterable[tuple[int, ...]]
 ) -> tuple[tuple[int, ...], np.ndarray]:
-    """The weighted change of the coefficients on `own` supports, by states.
+    """The weighted change of the coefficients with supports in `own`, by states.
 
-    It is linear in the weights of the supports: for one variable after the other, the
-    axis "in the support or not" is contracted to an axis of its states.
+    The change is linear in the weights of the supports. For one variable after the
+    other, the axis "in the support or not" is contracted to an axis of its states.
     """
     weights = np.zeros((2,) * len(group))
     for support in own:
@@ -193,7 +192,7 @@ def _compositions(total: int, parts: int) -> Iterable[tuple[int, ...]]:
 
 
 def _polynomials(size: int, number: int, order: int) -> np.ndarray:
-    r"""$\prod (1 + p z)$ over variables of one size, for each composition into states.
+    r"""The product of 1 + p z over variables of one size, for each composition.
 
     Returns:
         Integers of shape (composition, term, degree), at most 2^28, the largest number

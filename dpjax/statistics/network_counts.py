@@ -34,22 +34,22 @@ class NetworkCounts(TableStatistic):
 
     Args:
         net: the network.
-        families: "maximal" measures only node tables that no other one contains, and
-            derives the others by summation; "all" measures one table per variable,
-            Algorithm 1 as printed.
+        families: "maximal" measures only the node tables that no other node table
+            contains, and derives the others by summation; "all" measures one table per
+            variable, as in Algorithm 1.
 
     Privacy:
-        Replacing one record moves one unit between cells of each measured table, so
-        the L1 sensitivity is twice their number; adding or removing one changes one
-        cell of each, so it is their number. Records that differ in all variables
-        attain both. With "all" they are 2d and d for d variables.
+        For t measured tables, the L1 sensitivity is t under add-remove, where one cell
+        of each table changes by 1, and 2t under replace-one, where two cells of each
+        table change by 1 if the records differ in all variables. With "all", t is the
+        number of variables.
 
     Raises:
         ValueError: if `families` has another value.
 
     Reference:
         Zhang, Rubinstein & Dimitrakakis (AAAI-16), Algorithm 1 and Lemma 1 (there for
-        binary variables and replacement, with all families measured).
+        binary variables and replacement, with all node tables measured).
     """
 
     kind: ClassVar[str] = "family-counts"
@@ -119,7 +119,7 @@ class NetworkCounts(TableStatistic):
         return Sensitivity(int(one.value) * tables, adjacency, tight=True)
 
     def part_sensitivity(self, adjacency: Adjacency) -> Sensitivity:
-        """Return the exact L1 sensitivity of one measured table, the same for all."""
+        """Return the exact L1 sensitivity of one measured table; all have the same."""
         one_of(ADJACENCIES, adjacency=adjacency)
         return Sensitivity(2 if adjacency == REPLACE_ONE else 1, adjacency, tight=True)
 
@@ -131,7 +131,7 @@ class NetworkCounts(TableStatistic):
         return dict(zip(names, cells, strict=True))
 
     def tables(self, vector: Flat, n: Scalar | None = None) -> Cells:
-        """Return one table per variable: measured, or a margin of the smallest one."""
+        """Return one table per variable: a measured table, or a marginal of one."""
         offsets, parts, start = self.measured.offsets, [], 0
         measured = 0  # tables so far; adjacent ones are copied as one slice
         for family in self.net.families:
@@ -160,7 +160,7 @@ class NetworkCounts(TableStatistic):
         return cls(net, families=described["families"])
 
     def _sum(self, vector: Flat, family: tuple[int, ...]) -> Cells:
-        """Sum the smallest measured table that contains `family` to its margin."""
+        """Return the marginal of the smallest measured table that contains `family`."""
         layout, batch = self.measured, vector.shape[:-1]
         holding = [
             (math.prod(layout.shape(group)), table)
@@ -192,9 +192,9 @@ def exact_counts(
         families: "maximal" or "all", as in `NetworkCounts`.
         ignore: columns outside the network to leave out; "*" for all.
         mesh: devices to count on; None: the default one. If it spans k processes, each
-            calls this function with the same source, counts every k-th row group of
-            Parquet files, CSV file of several, or batch of anything else, and returns
-            the total.
+            process calls this function with the same source, counts every k-th row
+            group of Parquet files, every k-th of several CSV files, or every k-th batch
+            of any other source, and returns the total.
         progress: wraps the iterable of batches, as `tqdm` does.
 
     Returns:
@@ -208,8 +208,8 @@ def exact_counts(
         ValueError: if the source cannot be read or does not fit the network. The
             message names the file, and the row group or row if it is known, and never
             shows a value.
-        RuntimeError: in the other processes of a mesh, if one of them fails; if it
-            died, `dpjax.runtime.PeerLost`.
+        RuntimeError: if another process of the mesh fails; `dpjax.runtime.PeerLost` if
+            it died.
     """
     layout = NetworkCounts(net, families).measured
     turns = None

@@ -1,4 +1,4 @@
-"""Moments of the numbers that one record adds to a statistic of tables."""
+"""Moments of the vector that one random record adds to a statistic of tables."""
 
 __all__ = ["CellMoments", "FourierMoments", "RecordMoments"]
 
@@ -16,7 +16,7 @@ from dpjax.tables.layout import TableLayout
 
 
 class RecordMoments(abc.ABC):
-    """First and second moments of the numbers of one record; static and hashable.
+    """First and second moments of one random record's statistic; static and hashable.
 
     Both are linear functions of the marginal laws of all tables of the statistic's
     `layout`, given as one vector.
@@ -25,27 +25,27 @@ class RecordMoments(abc.ABC):
     @property
     @abc.abstractmethod
     def counts(self) -> Bool[np.ndarray, " m"]:
-        """Which numbers are counts of records."""
+        """Which components of the statistic are counts of records."""
 
     @abc.abstractmethod
     def mean(self, marginals: Float[Array, " c"]) -> Float[Array, " m"]:
-        """Expected numbers of a record."""
+        """Expected statistic of a record."""
 
     @abc.abstractmethod
     def second(self, marginals: Float[Array, " c"]) -> Float[Array, " m"]:
-        """Expected squares of the numbers of a record."""
+        """Expected squares of the components of a record's statistic."""
 
 
 @dataclass(frozen=True)
 class CellMoments(RecordMoments):
-    """Moments of cells of tables, all of them `measured`, given laws of `layout`."""
+    """Moments of the cells of the `measured` tables, all of which are in `layout`."""
 
     layout: TableLayout
     measured: TableLayout
 
     @property
     def counts(self) -> Bool[np.ndarray, " m"]:
-        """All numbers."""
+        """All components."""
         return np.ones(self.measured.length, bool)
 
     @cached_property
@@ -62,7 +62,7 @@ class CellMoments(RecordMoments):
         return marginals[self._places]
 
     def second(self, marginals: Float[Array, " c"]) -> Float[Array, " m"]:
-        """The same as the mean: every number is 0 or 1."""
+        """The mean, since every component is 0 or 1."""
         return self.mean(marginals)
 
 
@@ -71,9 +71,9 @@ class FourierMoments(RecordMoments):
     """Moments of Fourier coefficients.
 
     Args:
-        layout: of the tables whose marginal laws are given.
-        closure: the index set of the coefficients, all of its tables in `layout`.
-        public_n: whether n is public, so that the constant is not measured and numbers
+        layout: layout of the tables whose marginal laws are given.
+        closure: the index set of the coefficients; `layout` has all of its tables.
+        public_n: whether n is public. If so, the constant is not measured, and counts
             of records of odd parity replace the coefficients of binary variables.
     """
 
@@ -83,7 +83,7 @@ class FourierMoments(RecordMoments):
 
     @property
     def counts(self) -> Bool[np.ndarray, " m"]:
-        """The numbers of records of odd parity."""
+        """The components that count the records of odd parity."""
         binary = self.closure.binary
         return binary[1:] if self.public_n else np.arange(binary.size) < 0
 

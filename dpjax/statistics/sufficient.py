@@ -26,26 +26,26 @@ _MOST_UNITS = 1 << 16
 @STATISTICS.add
 @dataclass(frozen=True)
 class Sufficient(FamilyStatistic):
-    r"""By component of S: $T_k = \sum_x \mathrm{round}(units \, S_k(x) / scale_k)$.
+    r"""The totals $T_k = \sum_x \mathrm{round}(units \, S_k(x) / scale_k)$, for all k.
 
-    Each record is clipped, scaled and rounded before the sum. All components have the
-    same range, since they get the same noise. Under replace-one n is public. Under
+    Each record is clipped, scaled and rounded before the sum. All components are scaled
+    to one range, since they get the same noise. Under replace-one n is public. Under
     add-remove, $units \cdot n - T_c$ is measured too, for a component c in [0, scale],
-    and with $T_c$ gives n. This does not raise the sensitivity, since the two shares of
-    a record sum to `units`; measuring n itself would. Counts of a categorical variable
-    sum to n already.
+    so that n is known up to noise. This does not increase the sensitivity, since a
+    record adds `units` to the sum of the two numbers; measuring n itself would increase
+    it. The counts of a categorical variable sum to n already.
 
     Args:
         family: the family; its bounds are those of the variables.
         over: the columns of the records.
         adjacency: "replace-one" or "add-remove".
         units: steps from 0 to the largest value of a component, up to 65536; a multiple
-            of `family.lattice`, if it has one. None: 1024, or the lattice, where
-            rounding is exact.
+            of `family.lattice`, if it has one. None: the lattice if there is one, for
+            which rounding is exact, or else 1024.
 
     Privacy:
         `sensitivity` holds for all records, after clipping and rounding. One record
-        contributes at most `units` to a number in absolute value.
+        contributes at most `units` in absolute value to a component.
 
     Raises:
         ValueError: if the variables do not fit the family, or `units` is out of range.
@@ -151,12 +151,12 @@ class Sufficient(FamilyStatistic):
 
     @property
     def length(self) -> int:
-        """Number of components of S, plus one under add-remove if n needs it."""
+        """Number of components of S, plus one under add-remove to measure n."""
         return self.family.dimension + self._measures_complement
 
     @property
     def most_per_record(self) -> int:
-        """`units`; n times it must be at most 2^29 for exact noise."""
+        """`units`; exact noise needs n · `units` ≤ 2^29."""
         return self.steps
 
     def measure(self, records: Real[ArrayLike, "n d"]) -> Int32[Array, " m"]:
@@ -167,7 +167,7 @@ class Sufficient(FamilyStatistic):
                 their bounds; NaN becomes the variable's `missing`.
 
         Privacy:
-            None: these are exact.
+            None: the result is exact.
         """
         return self._round(array_of(records, "records")).sum(axis=0, dtype=jnp.int32)
 
@@ -187,11 +187,11 @@ class Sufficient(FamilyStatistic):
     def sensitivity(self, adjacency: Adjacency) -> Sensitivity:
         r"""Return the L1 sensitivity of `measure`, in units; exact if `tight`.
 
-        Under add-remove it is that of the scaled S, a whole number, attained where all
-        components are largest and the last number is 0. Under replace-one it is exact
-        on a lattice, and in one dimension since rounding is monotone. Otherwise, each
-        of K numbers is rounded by at most ½ + η, where η bounds the error of float32,
-        so the bound is $units \cdot Δ + K (1 + 2η)$.
+        Under add-remove it is `units` times sup‖S‖₁ of the scaled S, a whole number,
+        attained where all components of S are largest, so that the number added for n
+        is 0. Under replace-one it can be exact on a lattice, and in one dimension since
+        rounding is monotone. Otherwise, each of K components is rounded by at most
+        ½ + η (η: float32 error), and the bound is $units \cdot Δ + K (1 + 2η)$.
 
         Raises:
             ValueError: if the statistic was made for the other adjacency.
@@ -244,7 +244,7 @@ class Sufficient(FamilyStatistic):
         return scaled[..., : scales.shape[-1]] * jnp.asarray(scales, scaled.dtype), n
 
     def describe(self) -> dict[str, object]:
-        """Return kind, family, options and units; the file has the rest."""
+        """Return kind, family, options and units; files have variables separately."""
         return {
             "kind": self.kind,
             "family": self.family.name,
@@ -254,7 +254,7 @@ class Sufficient(FamilyStatistic):
 
 
 def _bounds(variables: Columns) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Lower and upper bounds; those of levels are the first and last index."""
+    """Lower and upper bounds; those of a categorical variable bound its indices."""
     pairs = [
         (x.lower, x.upper) if isinstance(x, Interval) else (0.0, x.size - 1.0)
         for x in variables

@@ -1,8 +1,8 @@
 """Coverage of posterior intervals, by simulation without any data.
 
-If tables are drawn from the prior, and a release from the tables, the rank of a true
-probability (the posterior's distribution function there) is uniform. One rank is drawn
-from each release, since the parameters of one release are dependent.
+If tables are drawn from the prior, and a release from the tables, then the posterior's
+distribution function at a true probability, called its rank, is uniform. One rank is
+drawn from each release, since the parameters of one release are dependent.
 """
 
 __all__ = ["Coverage", "Ranks", "coverage"]
@@ -43,13 +43,13 @@ from dpjax.releases.released import Released
 from dpjax.statistics import NetworkCounts
 
 BINS = 20
-_BLOCK = 50  # releases a compiled call: one program, and steps of a progress bar
-_TOLERANCE = 1e-6  # posterior mass outside of windows: far below what ranks can show
+_BLOCK = 50  # releases in a call of the compiled program: a step of the progress bar
+_TOLERANCE = 1e-6  # posterior mass outside of windows: too little to change results
 
 
 @dataclass(frozen=True)
 class Ranks:
-    """Ranks of true values, one per release, under the posterior with this name."""
+    """Ranks of true values under one kind of posterior, one rank for each release."""
 
     posterior: str
     level: float  # of the intervals
@@ -109,19 +109,19 @@ def coverage(
 ) -> Coverage:
     """Draw tables, records and releases, and rank true values in their posteriors.
 
-    The posterior is the exact one where `exact_posterior` applies, else the normal law
-    around the point estimate, also for trees. Under add-remove, n should be many noise
-    scales above 0, where the posterior's flat prior of n ends.
+    The noise-aware posterior is exact where `exact_posterior` applies; otherwise, also
+    for trees, it is the normal law around the point estimate. Its prior of n is flat on
+    n ≥ 0, so under add-remove n should be many noise scales above 0.
 
     Args:
-        key: typed.
+        key: typed JAX key.
         net: the network.
         n: number of records of a data set.
-        epsilon: cost of a release of the counts of its node tables.
+        epsilon: privacy loss of a release of the counts of the node tables.
         adjacency: "replace-one" or "add-remove".
         releases: number of releases.
-        level: level of the intervals.
-        prior: Dirichlet parameters from which tables are drawn and inferred.
+        level: posterior probability of the intervals.
+        prior: Dirichlet parameters of the prior, from which true tables are drawn.
         progress: wraps the iterable of blocks, as `tqdm` does.
 
     Privacy:
@@ -206,7 +206,7 @@ def _ranks(
 
 @eqx.filter_jit
 def _block(study: _Study, keys: Array, windows: Windows | None):
-    """One release after the other: each sums over windows that fill a cache."""
+    # One release after the other, since the sums for one fill a cache.
     return lax.map(lambda key: _one(study, key, windows), keys)
 
 

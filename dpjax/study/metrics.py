@@ -20,7 +20,7 @@ def accuracy(
 def log_loss(
     probabilities: Float[Array, "n k"], levels: Integer[Array, " n"]
 ) -> Float[Array, ""]:
-    """Mean of -log of the probability given to the true level, in nats."""
+    """Mean of -log p in nats; p is the predicted probability of the true level."""
     true = jnp.take_along_axis(probabilities, levels[:, None].astype(int), axis=1)
     return -jnp.mean(jnp.log(true))
 
@@ -60,9 +60,8 @@ def table_errors(
     """Total variation and KL(true ‖ learned), in nats, averaged over all rows.
 
     Args:
-        layout: layout of both, with a variable's own axis last (`BayesNet.layout`).
-        truth: rows that sum to 1.
-        learned: rows that sum to 1.
+        layout: layout of the tables; a node's own axis is last (`BayesNet.layout`).
+        truth, learned: tables whose rows sum to 1.
     """
     rows = int(layout.rows[-1]) + 1
     variation = jnp.abs(truth - learned).sum() / 2

@@ -1,6 +1,6 @@
 """Expected error of each mechanism, by simulation without any data.
 
-True tables are drawn uniformly and records from them, and each mechanism is applied.
+A repeat draws tables uniformly, records from them, and a release by each mechanism.
 """
 
 __all__ = ["Outlook", "Plan", "plan"]
@@ -59,7 +59,7 @@ class Outlook:
 
 @dataclass(frozen=True)
 class Plan:
-    """Outlooks of all mechanisms, the best one first and the non-private one last."""
+    """Expected errors by mechanism, the best one first and the non-private one last."""
 
     epsilon: str
     adjacency: Adjacency
@@ -94,11 +94,11 @@ def plan(
         key: typed key of the simulation.
         repeats: number of draws of tables, records and noise, at least 2.
         prior: Dirichlet parameter of every cell.
-        mechanisms: further recipes to compare, or their names. Of the mechanisms, only
-            map-cells, which is for a few rows, is not compared by default.
+        mechanisms: further recipes to compare, or their names. All mechanisms but
+            map-cells, which is for networks with few rows, are compared anyway.
 
     Privacy:
-        No data is used, so that nothing is charged.
+        No data is used, so no privacy is lost.
 
     Raises:
         ValueError: if an argument is outside its range.
@@ -126,7 +126,7 @@ def plan(
 def _candidates(
     net: BayesNet, n: int, epsilon: Fraction, adjacency: Adjacency, prior: float
 ) -> dict[str, tuple[TableLearner, dict]]:
-    """By name, the learner of tables and the choices that follow from ε."""
+    """Return learners of tables, each with the choices that follow from ε, by name."""
     counts, flat = NetworkCounts(net), jnp.asarray(prior, float)
     public = n if adjacency == REPLACE_ONE else None
     plain = ReleasedTables(counts, None, flat, public)
@@ -158,7 +158,7 @@ def _candidates(
 def _errors(
     key: Key, net: BayesNet, n: int, learner: TableLearner, repeats: int
 ) -> Array:
-    """Mean total variation and KL of a row, of shape (repeats, 2)."""
+    """Total variation and KL, averaged over rows, of shape (repeats, 2)."""
     layout, measured = net.layout, NetworkCounts(net).measured
 
     def one(key):

@@ -2,8 +2,9 @@ r"""Fourier coefficients of contingency tables for variables with any number of 
 
 Each variable has an integer basis of functions of its level x: $b_0 = 1$ and the
 contrasts $b_a(x) = [x = 0] - [x = a]$. A coefficient is a sum over records,
-$c_\gamma = \sum_x \prod_i b_{\gamma_i}(x_i)$; with two levels it is Walsh's. The
-marginal over a group of variables depends on the $\gamma$ that vanish outside it.
+$c_\gamma = \sum_x \prod_i b_{\gamma_i}(x_i)$; with two levels it is a Walsh
+coefficient. The marginal table over a group of variables depends only on the $c_\gamma$
+whose $\gamma$ vanishes outside the group.
 """
 
 __all__ = [
@@ -36,7 +37,7 @@ AnyArray = Any  # JAX, or NumPy for 64-bit integers on the host
 
 
 def contrasts(size: int) -> Int[np.ndarray, "k k"]:
-    """The basis of a variable with `size` levels; each row is one function."""
+    """The basis of a variable with `size` levels; a row has one function's values."""
     matrix = -np.eye(size, dtype=np.int64)
     matrix[0] = 1
     matrix[1:, 0] = 1
@@ -58,7 +59,7 @@ def to_coefficients(layout: TableLayout, tables: AnyArray) -> AnyArray:
 def from_coefficients(layout: TableLayout, coefficients: AnyArray) -> AnyArray:
     r"""Transform coefficients to the cells of every table times $\prod_i r_i$.
 
-    Exact for integers that fit their type.
+    Exact for integers if the results fit their type.
     """
     along_axes = functools.partial(_along_axes, inverse_numerators)
     return layout.map_tables(coefficients, along_axes)
@@ -141,7 +142,7 @@ class DownwardClosure:
         return np.concatenate(flags)[self.owners]
 
     def places(self, layout: TableLayout) -> Int[np.ndarray, " c"]:
-        """The coefficient of each entry of tables over groups inside this closure."""
+        """For each entry of a layout within this closure, its coefficient's number."""
         if layout == self.layout:
             return self.slots
         places, groups = [], [frozenset(group) for group in self.groups]
@@ -167,7 +168,7 @@ def supports(group: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
 
 
 def denominators(layout: TableLayout) -> Int[np.ndarray, " c"]:
-    r"""The product $\prod_i r_i$ of its table, for each cell of `layout`."""
+    r"""For each cell of `layout`, $\prod_i r_i$ over the variables of its table."""
     cells = np.diff(layout.offsets)
     return np.repeat([math.prod(layout.shape(group)) for group in layout.groups], cells)
 

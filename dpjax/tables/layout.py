@@ -71,7 +71,7 @@ class TableLayout:
         return self.offsets[-1]
 
     def split(self, vector: Flat) -> list[Array]:
-        """Split `vector` into tables, each with its leading axes before their own."""
+        """Split `vector` into tables; leading axes of `vector` come first in each."""
         source, batch = vector, vector.shape[:-1]
         with contextlib.suppress(jax.errors.TracerArrayConversionError):
             source = np.asarray(vector)  # NumPy slices need no compilation
@@ -98,7 +98,7 @@ class TableLayout:
 
     @cached_property
     def strides(self) -> tuple[dict[int, int], ...]:
-        """For each table, the change of the cell index per level of each variable."""
+        """For each table, the stride of the cell index along each variable."""
         strides = []
         for group in self.groups:
             steps = np.cumprod((1, *self.shape(group)[:0:-1]), dtype=np.int64)[::-1]

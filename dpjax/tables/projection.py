@@ -1,14 +1,15 @@
 r"""Least-squares projection of noisy contingency tables onto consistent tables.
 
-Each table is expressed in an orthonormal basis whose first vector, for each variable,
-is constant. A coefficient belongs to the set S of variables for which its basis vectors
-are not constant. Multiplied by $\sqrt{\prod_{i \in V \setminus S} r_i}$ for a table
-over V, it is a coefficient of the marginal over S. Tables agree if and only if all
-tables that contain S give it the same value. Least squares averages these values, with
-weights inverse to their variances: equal noise in all cells becomes a variance of
-$\prod_{i \in V \setminus S} r_i$. The transform is a Householder reflection along each
-axis. Every step is a gather or segment sum over one flat vector, so a compiled program
-grows with the widest table, not with the number of tables.
+Each table is expressed in a product of orthonormal bases, one for each variable, whose
+first vectors are constant. A coefficient belongs to the set S of variables for which
+its basis vectors are not constant. For a table over V, the coefficient multiplied by
+$\sqrt{\prod_{i \in V \setminus S} r_i}$ is a coefficient of the marginal over S. Tables
+agree if and only if all tables that contain S give the same coefficients of this
+marginal. Least squares averages the tables' values of a coefficient, with weights
+inverse to their variances: $\prod_{i \in V \setminus S} r_i$ for noise of variance 1 in
+all cells. The transform is a Householder reflection along each axis. Every step is a
+gather or segment sum over one flat vector, so a compiled program grows with the widest
+table, not with the number of tables.
 """
 
 __all__ = ["project"]
@@ -56,9 +57,9 @@ def project(
         nonnegative: False for least squares without the sign constraint, which is
             linear, unbiased and in closed form.
         tolerance: error of the sign constraint and of complementary slackness at which
-            the search stops, in units of the most negative cell without the constraint.
+            the search stops, relative to the most negative cell without the constraint.
             Uniform tables are then mixed in with the least weight that removes negative
-            cells, so the result is consistent and >= 0, to rounding, at any tolerance.
+            cells. At any tolerance the result is consistent and >= 0, up to rounding.
 
     Privacy:
         Post-processing without a privacy cost if `total` is public or released.
@@ -104,8 +105,8 @@ def _search(nearest: Array, agree, tolerance: Scalar) -> Array:
     """The nearest consistent tables without negative cells, up to the tolerance.
 
     The dual problem finds the non-negative increments of cells after which the nearest
-    consistent tables have the least norm. Its gradient is these tables, with Lipschitz
-    constant 1. At its solution no cell is negative, and only cells at zero are raised.
+    consistent tables have the least norm. These tables are its gradient, with Lipschitz
+    constant 1. At the solution no cell is negative, and only zero cells are raised.
     """
     rounding = 2 * jnp.finfo(nearest.dtype).eps * jnp.max(jnp.abs(nearest), initial=0)
     most_negative = -jnp.min(nearest, initial=0)
@@ -145,19 +146,19 @@ def _mix_with_uniform(tables: Array, uniform: Array) -> Array:
 class _Coordinates:
     """Indices that the transform needs for each cell, computed on the host.
 
-    In the transform's output, a cell holds the coefficient of the basis vectors that
-    its levels number; level 0 is the constant vector.
+    In the transform's output, the cell with level $l_i$ of each variable i holds the
+    coefficient of basis vectors number $l_i$; number 0 is the constant vector.
     """
 
     number_of_coefficients: int
     table: np.ndarray  # the cell's table
     cells: np.ndarray  # number of cells of that table
-    sizes: np.ndarray  # of shape (axes, m): number of levels of the variable,
-    levels: np.ndarray  # level of the cell,
-    lines: np.ndarray  # and the same cell with level 0
-    coefficient: np.ndarray  # number of the coefficient of the common marginals
-    constant: np.ndarray  # whether that is the total
-    outside: np.ndarray  # cells of the table for each cell of the marginal
+    sizes: np.ndarray  # levels of the variable on each axis, of shape (axes, m)
+    levels: np.ndarray  # the cell's level on each axis, of shape (axes, m)
+    lines: np.ndarray  # the cell with level 0 on each axis instead, of shape (axes, m)
+    coefficient: np.ndarray  # number of its coefficient of the common marginals
+    constant: np.ndarray  # whether that coefficient is the total
+    outside: np.ndarray  # table cells that are summed to each cell of the marginal
 
     @classmethod
     def of(cls, layout: TableLayout) -> "_Coordinates":

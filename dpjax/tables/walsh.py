@@ -25,9 +25,9 @@ def walsh_hadamard(table: Shaped[Array, "..."]) -> Flat:
     r"""Walsh coefficients $c_\gamma = \sum_x (-1)^{\langle\gamma,x\rangle} t_x$.
 
     The bits of an index, most significant first, are the levels of the variables, as in
-    a binary table in C order and `scipy.linalg.hadamard`. The matrix is symmetric, so
-    the gradient is the transform of the cotangent, and its square is the length times
-    the identity.
+    a binary table in C order and `scipy.linalg.hadamard`. The matrix of the transform
+    is symmetric, and its square is the length times the identity. Its gradient is the
+    transform of the cotangent.
 
     Exact for integers if $\sum_x |t_x| < 2^{31}$ in int32 ($2^{63}$ in int64), and for
     whole numbers if the sum is $\le 2^{24}$ in float32 ($2^{53}$ in float64).
@@ -50,8 +50,8 @@ def inverse_walsh_hadamard(table: Shaped[Array, "..."]) -> Flat:
     r"""The table $t_x = 2^{-k} \sum_\gamma (-1)^{\langle\gamma,x\rangle} c_\gamma$.
 
     Exact if the returned table is within the bounds of `walsh_hadamard`. Integers must
-    be the transform of a table of integers. Others, such as noisy coefficients, have a
-    fractional inverse: convert them to floats first.
+    be the transform of a table of integers. Other integers, such as noisy coefficients,
+    have a fractional inverse: convert them to floats first.
 
     Shapes, dtypes and errors are those of `walsh_hadamard`.
     """
@@ -76,7 +76,7 @@ def _check(table: Array) -> None:
 
 @partial(jax.jit, static_argnums=1)
 def _transform(table: Flat, pair: Pair) -> Flat:
-    """Apply all levels; for a long table those within its rows, then across them."""
+    """Transform a table; if it is long, first within its rows and then across them."""
     length = table.shape[-1]
     if length <= _MOST_AT_ONCE:
         return _levels(table, pair, 1, length)
@@ -87,7 +87,7 @@ def _transform(table: Flat, pair: Pair) -> Flat:
 
 
 def _across(rows: Real[Array, "b h w"], pair: Pair) -> Real[Array, "b h w"]:
-    """Apply the levels along the middle axis, in place, by blocks of columns."""
+    """Transform along the middle axis, in place, by blocks of columns."""
     _, height, width = rows.shape
     columns = width // height
 
@@ -102,8 +102,8 @@ def _across(rows: Real[Array, "b h w"], pair: Pair) -> Real[Array, "b h w"]:
 def _levels(table: Array, pair: Pair, stride: int, size: int) -> Array:
     """Transform each sequence of `size` cells that are `stride` apart.
 
-    Each pass applies two levels. XLA computes every output from all inputs of a pass,
-    so three levels would be slower.
+    Each pass combines four cells. XLA computes every output from all inputs of a pass,
+    so combining eight would be slower.
     """
     shape = table.shape
     if stride == 1 and pair is _sum_and_difference and _is_float(table):
@@ -121,7 +121,7 @@ def _levels(table: Array, pair: Pair, stride: int, size: int) -> Array:
 def _product(table: Array, size: int) -> Array:
     """Transform `size` adjacent cells by a matrix product, twice as fast for floats.
 
-    Not for the inverse, whose partial sums may exceed the bound 32 times.
+    It is not used for the inverse, whose partial sums may be 32 times the bound.
     """
     index = np.arange(size)
     odd = np.bitwise_count(index & index[:, None]) % 2

@@ -1,7 +1,7 @@
-"""Division of a CSV file into blocks of whole records, before any is parsed.
+"""Division of a CSV file into blocks of whole records, before records are parsed.
 
 A record ends at a line break outside quotes, as in Python's `csv` module with
-`strict=True`. A parser that gets whole records cannot cut one.
+`strict=True`. A parser that gets whole records cannot cut a record.
 """
 
 __all__ = ["LONGEST", "Block", "Malformed", "blocks"]
@@ -22,7 +22,7 @@ _IS_BESIDE_QUOTES = np.isin(np.arange(256), [*_BOUNDARIES, _QUOTE])
 
 
 class Malformed(ValueError):
-    """The file is not CSV; the message gives the place or reason, and no cell."""
+    """The error that a file is not CSV; it gives the place or reason, but no cell."""
 
 
 class Block(NamedTuple):
@@ -48,7 +48,7 @@ def blocks(file: BufferedIOBase, longest: int = LONGEST) -> Iterator[Block]:
         Malformed: if a closing quote is followed by anything but a comma or a line
             break, or is missing, or a record is longer than `longest` bytes.
     """
-    begun: list[bytes] = []  # of the unfinished record
+    begun: list[bytes] = []  # pieces of the unfinished record
     length, quoted, fresh = 0, False, True
     for data in _pieces(file, longest):
         scan = _scan(data, quoted, fresh)
@@ -106,8 +106,8 @@ def _is_regular(
 ) -> bool:
     """Whether quotes alternately open and close a cell.
 
-    A doubled quote in a cell counts as a close and an open. The condition is that every
-    opening quote follows, and every closing one precedes, a delimiter or a quote.
+    A doubled quote in a cell counts as a close and an open. Every opening quote must
+    follow a delimiter or a quote, and every closing quote must precede one.
     """
     opening, closing = quotes[int(quoted) :: 2], quotes[1 - quoted :: 2]
     begins = _IS_BESIDE_QUOTES[array[opening - 1]]

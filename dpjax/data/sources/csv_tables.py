@@ -30,9 +30,9 @@ def csv_tables(
 
     Raises:
         Malformed: if the records are not CSV with as many cells as the header, or a
-            cell of these columns is not UTF-8. If all are read, it names the row.
+            selected cell is not UTF-8. It names the row if all blocks are read.
     """
-    row: int | None = 1  # the last one before a block; None if blocks are left out
+    row: int | None = 1  # last row before a block; None if blocks are left out
     for future in _ahead(_parse, _texts(file, names, turns)):
         try:
             table = future.result()
@@ -50,7 +50,7 @@ def csv_tables(
 def _texts(
     file: io.BufferedIOBase, names: Sequence[str], turns: Iterator[bool]
 ) -> Iterator[tuple[bytes | None, list[str], Sequence[str]]]:
-    """Arguments of `_parse` for each block: no records if it is not selected."""
+    """Arguments of `_parse` for each block: no records if the block is not selected."""
     header: list[str] | None = None
     for block in blocks(file):
         data = block.data
@@ -109,7 +109,7 @@ def _ahead(function: Callable, items: Iterable) -> Iterator[Future]:
 
 
 def _place(error: Exception, before: int | None) -> str:
-    """The row in Arrow's message, the rest of which quotes the file."""
+    """Find the row in Arrow's message. The rest of the message quotes the file."""
     row = re.search(r"Row #(\d+)", str(error))
     if row is None or before is None:
         return "in some row"

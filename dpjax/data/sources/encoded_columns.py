@@ -1,7 +1,7 @@
 """Columns of a table in memory: reading, and encoding as level indices or numbers.
 
-`dpjax.data.levels` decides which level a cell has. It depends only on that cell and on
-its variable.
+`dpjax.data.levels` decides which level a cell has. The level depends only on the cell
+and on the variable.
 """
 
 __all__ = ["encode_column", "read_column", "read_numbers", "remembering"]
@@ -22,7 +22,7 @@ Code = Callable[[Any], Any]
 
 _NO_CELLS = "`table` must hold text, numbers or booleans, column {!r} does not."
 _REMEMBERED = 1 << 16  # values of a variable
-_DENSE = 1 << 8  # integers in a smaller range serve as places without sorting
+_DENSE = 1 << 8  # integers in a smaller range are indexed without sorting
 _PLAIN_NUMBERS = {bool, int, float, np.float64, type(None)}
 
 
@@ -65,7 +65,7 @@ def read_column(table: Table, name: str) -> Column:
 
 
 def read_numbers(table: Table, name: str) -> Numbers:
-    """Read one column as numbers in double precision, as by `intervals.number`."""
+    """Read one column as numbers in double precision, as `intervals.number` does."""
     plain = _plain_numbers(_column(table, name), name)
     if plain is not None:
         return Numbers(plain, [])
@@ -162,7 +162,7 @@ def _in_one(column: Any) -> Any:
         return column
     if pyarrow.types.is_dictionary(column.type) and any(
         chunk.dictionary.null_count for chunk in column.chunks
-    ):  # which Arrow does not unify
+    ):  # Arrow does not unify such dictionaries
         column = column.cast(column.type.value_type)
     if column.num_chunks == 1:
         return column.chunk(0)
@@ -191,8 +191,8 @@ def _dense(array: np.ndarray) -> Column | None:
 def _from_objects(cells: Iterable) -> Column:
     """Group cells of one type and equal text, so that 1, 1.0 and True stay distinct.
 
-    The value of a cell must not depend on other records. Of cells that are neither text
-    nor numbers, one of each type is kept.
+    The value of a cell must not depend on other records. Cells that are neither text
+    nor numbers are grouped by type only.
     """
     index: dict[object, int] = {}
     values, places = [], []

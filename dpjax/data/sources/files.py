@@ -56,7 +56,7 @@ class File(Part):
 
     @property
     def is_parquet(self) -> bool:
-        """Whether its name is that of a Parquet file."""
+        """Whether the file has the name of a Parquet file."""
         return self.path.suffix.lower() in _PARQUET
 
     def names(self) -> list[str]:
@@ -106,7 +106,7 @@ class File(Part):
     def _csv_batches(
         self, names: list[str], turns: Iterator[bool]
     ) -> "Iterator[pyarrow.Table]":
-        one_of_several = bool(self.place)  # a piece of its own; otherwise blocks are
+        one_of_several = bool(self.place)  # then the file is one piece, not its blocks
         if one_of_several and not next(turns):
             return
         try:
@@ -130,7 +130,7 @@ class File(Part):
 
 
 def _reason(error: Exception) -> str:
-    """The message of `Malformed`; messages of other errors may quote the file."""
+    """Return the message of `Malformed` only: other messages may quote the file."""
     return f", {error}" if isinstance(error, Malformed) else ""
 
 

@@ -24,14 +24,14 @@ import numpy as np
 from dpjax.data.sources.arrow import pyarrow
 
 Table = Any
-"""A path, a folder or several; an Arrow table, dataset or reader; a DataFrame, a
+"""A path of a file or folder; an Arrow table, data set or reader; a DataFrame; a
 mapping of arrays; or an iterable of any of these."""
 
 
 class Part(abc.ABC):
     """A part of a source: a file, a data set or a table in memory."""
 
-    place: str  # its name in messages; empty for the only part
+    place: str  # name of the part in messages; empty if there is only one part
 
     @abc.abstractmethod
     def names(self) -> list[str]:
@@ -39,7 +39,7 @@ class Part(abc.ABC):
 
     @abc.abstractmethod
     def read(self, names: Sequence[str], turns: Iterator[bool]) -> Iterator[Table]:
-        """Read tables with the columns `names` of the pieces that `turns` selects."""
+        """Read the columns `names` of the pieces that `turns` selects, as tables."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -60,12 +60,12 @@ class InMemoryTable(Part):
 
 
 def is_array(table: Table) -> bool:
-    """Whether it is an array, which must hold encoded records."""
+    """Whether `table` is an array, which must hold encoded records."""
     return isinstance(table, np.ndarray | jax.Array)
 
 
 def is_in_memory(table: Table) -> bool:
-    """Whether it is one table or array in memory."""
+    """Whether `table` is one table or array in memory."""
     if isinstance(table, str | os.PathLike) or is_dataset(table):
         return False
     if _is_arrow(table) or is_array(table) or isinstance(table, Mapping):
@@ -78,7 +78,7 @@ def _is_arrow(table: Table) -> bool:
 
 
 def is_dataset(table: Table) -> bool:
-    """Whether it is an Arrow data set, whose class would import pandas if named."""
+    """Whether `table` is an Arrow data set. Naming that class would import pandas."""
     return bool(pyarrow) and hasattr(table, "get_fragments")
 
 
@@ -95,7 +95,7 @@ def column_names(table: Table) -> list[str]:
 
 
 def check_names(names: Any) -> list[str]:
-    """Return the names as a list, or raise if one is repeated, without showing it."""
+    """Return a list of the names; raise if two are equal, without showing the name."""
     names = list(names)
     (twice, times), *_ = Counter(names).most_common(1) or [("", 0)]
     if times > 1:  # without a header line, the names are values of a record

@@ -31,8 +31,8 @@ def parts(source: Table) -> Iterator[Part]:
     """Yield the parts of a source, each opened when it is needed.
 
     Raises:
-        ValueError: if it is not a source of records, or an empty folder or iterable.
-            Messages never quote a record.
+        ValueError: if `source` is not a source of records, or is an empty folder or
+            iterable. Messages never quote a record.
         ImportError: if files are given and pyarrow is not installed.
     """
     if csv and isinstance(source, csv.CSVStreamingReader):
@@ -105,7 +105,7 @@ class _Dataset(Part):
             scanner = self.dataset.scanner(
                 columns=list(names),
                 batch_size=BATCH,
-                batch_readahead=2,  # Arrow's own default is 16, of 4 files
+                batch_readahead=2,  # Arrow's default: 16 batches of each of 4 files
                 fragment_readahead=1,
             )
             for batch, fragment in scanner.scan_batches():
@@ -119,7 +119,7 @@ class _Dataset(Part):
         except UNREADABLE:
             pass
         # Outside the handler, so that Arrow's error is not the context of this one.
-        # Arrow reads ahead: what it cannot convert may come before its file's turn.
+        # Arrow reads ahead: the error may come before the turn of its file.
         for fragment in _fragments(self.dataset):
             with contextlib.suppress(*UNREADABLE):
                 _check_columns(fragment, self.dataset.schema, names)
@@ -157,7 +157,7 @@ def _check_columns(fragment: Any, schema: Any, names: Sequence[str]) -> None:
 
 
 def _plain(kind: Any) -> Any:
-    """The type of the values of a column, which may be dictionary-encoded."""
+    """Return the type of a column's values, also if it is dictionary-encoded."""
     return kind.value_type if pyarrow.types.is_dictionary(kind) else kind
 
 

@@ -37,7 +37,7 @@ class HiddenMarkovTrial(Unpickled, eqx.Module):
 
 
 class CellLearner(eqx.Module):
-    """Noisy counts for the Gibbs chains, clipped at 0; without noise, no privacy."""
+    """A method that fits the model to noisy counts; without noise it is not private."""
 
     noise: DiscreteLaplace | None
     transition: Scalars  # Dirichlet parameter; one per budget if stacked
@@ -55,9 +55,9 @@ class HiddenMarkovExperiment(Experiment):
 
     A repeat is one random choice of the held-out cells, with or without events, which
     all mechanisms and budgets share. A cell of the sweep is one fit by Gibbs chains.
-    Its score is `log_likelihood`: the log of the mean likelihood over draws of a
-    held-out cell's events, averaged over cells. Mechanisms are "laplace" (noise on the
-    counts of every cell) and "non-private".
+    Its score is `log_likelihood`: the likelihood of a held-out cell's events is
+    averaged over draws, and the log of this mean over cells. Mechanisms are "laplace"
+    (noise on the counts of every cell) and "non-private".
 
     Args:
         net: network of an event log (`dpjax.event_logs.event_network`).
@@ -73,7 +73,7 @@ class HiddenMarkovExperiment(Experiment):
         A simulation for those who may see the data: do not publish its results.
 
     Raises:
-        ValueError: if an argument is out of range, or the network is not of this kind.
+        ValueError: if a number is out of range, or the network is not of an event log.
 
     Reference:
         Foulds, Geumlek, Welling & Chaudhuri (UAI-16), section 5, for the score.

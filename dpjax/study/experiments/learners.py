@@ -32,7 +32,7 @@ from dpjax.tables.projection import project
 class Experiment(abc.ABC):
     """An experiment for sweeps, which prepares repeats and scores learners.
 
-    `dpjax.sweep(key, experiment, records, mechanisms=experiment.mechanisms(names,
+    Use: `dpjax.sweep(key, experiment, records, mechanisms=experiment.mechanisms(names,
     epsilons), epsilons=epsilons, prepare=experiment.prepare, repeats=1000)`.
     """
 
@@ -62,7 +62,7 @@ class TableLearner(eqx.Module):
         """Estimate tables, in the network's layout.
 
         Args:
-            key: typed.
+            key: typed JAX key.
             counts: exact counts of `NetworkCounts(net).measured`.
 
         Privacy:
@@ -71,14 +71,14 @@ class TableLearner(eqx.Module):
 
 
 class ReleasedTables(TableLearner):
-    """The mean of released parameters, or of the plug-in posterior given a release.
+    """Learner of tables: mean of released parameters or of the plug-in posterior.
 
     Raises:
-        ValueError: if the statistic is neither of all nor of the maximal node tables.
+        ValueError: if the statistic is of neither all node tables nor the maximal ones.
     """
 
     statistic: TableStatistic = eqx.field(static=True)
-    mechanism: Mechanism | None  # makes it private; None: no privacy
+    mechanism: Mechanism | None  # makes the statistic private; None: no privacy
     prior: Scalars  # Dirichlet parameter of every cell; one per budget if stacked
     n: int | None = eqx.field(static=True)  # number of records, if it is public
     # Whether noisy tables are first made consistent by least squares:
@@ -114,7 +114,7 @@ class ReleasedTables(TableLearner):
 
 
 class SampledTables(TableLearner):
-    """One sample from the tempered, truncated posterior of a network."""
+    """Learner of tables: a sample from the tempered, truncated network posterior."""
 
     statistic: TableStatistic = eqx.field(static=True)
     law: PosteriorSample

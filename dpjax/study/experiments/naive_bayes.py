@@ -49,7 +49,7 @@ class NaiveBayesExperiment(Experiment):
     """`NetworkExperiment` for binary naive Bayes: the same splits and scores, faster.
 
     Args:
-        net: the target is the only parent of all others; all have two levels.
+        net: binary variables; the target is the only parent of every other variable.
         target, training, adjacency, prior, exact_noise: as for `NetworkExperiment`.
         scores: among accuracy, auc, log_loss and log_likelihood; None: all.
 
@@ -57,7 +57,7 @@ class NaiveBayesExperiment(Experiment):
         A simulation for those who may see the data: do not publish its results.
 
     Raises:
-        ValueError: if an argument is out of range, or the network is not of this kind.
+        ValueError: if an argument is out of range, or the network has another form.
     """
 
     net: BayesNet
@@ -93,7 +93,7 @@ class NaiveBayesExperiment(Experiment):
         return self._general.learner(name, epsilons)
 
     def bytes_a_cell(self, data: Records) -> int:
-        """Return the bytes of one fit: a margin for every record."""
+        """Return the memory of one fit, a float for each record, in bytes."""
         return len(array_of(data, "data")) * jnp.result_type(float).itemsize
 
     def prepare(self, key: Key, data: Records) -> NaiveBayesTrial:
@@ -166,7 +166,7 @@ def _cells(target: Array, features: Array) -> Float[Array, "n cells"]:
 def joint_weights(net: BayesNet, target: str) -> tuple[np.ndarray, np.ndarray]:
     """Return matrices W of the two target levels that give joint log-probabilities.
 
-    That of the features x and the level of W is `(*x, 1) @ W @ log(tables)`.
+    Features x and the level of W have log-probability `(*x, 1) @ W @ log(tables)`.
     """
     place, layout = net.index(target), net.layout
     features = [i for i in range(len(net.names)) if i != place]

@@ -57,20 +57,20 @@ class NetworkExperiment(Experiment):
     """Learn a network's tables from some records, and score them on the others.
 
     A repeat is one random split into training and held-out records, or, if `synthetic`,
-    new records from true tables; all mechanisms and budgets share it. A cell is one
-    fit. Its scores are
+    new records from true tables. All mechanisms and budgets share the repeats. A cell
+    of the sweep is one fit. Its scores are
 
-    - `accuracy`, `log_loss`: of the target given all other variables;
-    - `auc`: likewise, for a target with two levels; NaN if the held-out records all
-      have the same one;
+    - `accuracy`, `log_loss`: of predictions of the target from all other variables;
+    - `auc`: of these predictions, for a target with two levels; NaN if all held-out
+      records have the same level;
     - `log_likelihood`: mean over held-out records;
-    - `total_variation`, `kl`: of the learned from the true tables, if these are known,
-      means over rows.
+    - `total_variation`, `kl`: distances of the learned tables from the true ones, if
+      known, averaged over rows.
 
     Mechanisms are "laplace" (noise on all maximal node tables, clamped), "projected"
-    (the same, projected to consistent tables by least squares), "fourier",
+    (noise, and projection to consistent tables by least squares), "fourier",
     "posterior-sample" (with truncation and temperature for ε), "non-private", and
-    recipes whose mechanisms differ only in numbers over the budgets.
+    recipes whose mechanisms for different budgets differ only in numbers.
 
     Args:
         net: the network.

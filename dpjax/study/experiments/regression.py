@@ -53,13 +53,13 @@ class WeightLearner(eqx.Module):
 
 
 class ReleasedWeights(WeightLearner):
-    """Prediction by the posterior mean given a release, projected to a possible one."""
+    """Prediction by the posterior mean given a release with its totals projected."""
 
     statistic: Sufficient = eqx.field(static=True)  # of "linear-regression"
     noise: DiscreteLaplace | None  # added to the statistic; None: no privacy
     prior_precision: Scalars  # of every weight; one per budget if stacked
     noise_precision: Scalars  # of a target about its expectation
-    n: int | None = eqx.field(static=True)  # if it is public
+    n: int | None = eqx.field(static=True)  # number of records, if it is public
 
     def predict(
         self, key: Key, exact: Int32[Array, " m"], features: Float[Array, "n f"]
@@ -94,10 +94,10 @@ class RegressionExperiment(Experiment):
     r"""Fit a linear regression to some records, and predict the others' targets.
 
     Records are rows of numbers with the target last. A repeat is one random split into
-    training and held-out records, which all mechanisms and budgets share. A cell is one
-    fit. Its score is `mse`: the mean squared error of the held-out targets. Mechanisms
-    are "laplace" (noise on the sufficient statistic), "posterior-sample" (at the
-    temperature for ε) and "non-private".
+    training and held-out records, which all mechanisms and budgets share. A cell of the
+    sweep is one fit. Its score is `mse`: the mean squared error of predictions of the
+    held-out targets. Mechanisms are "laplace" (noise on the sufficient statistic),
+    "posterior-sample" (at the temperature for ε) and "non-private".
 
     Args:
         statistic: statistic of "linear-regression"; its adjacency is used.
@@ -112,7 +112,7 @@ class RegressionExperiment(Experiment):
         A simulation for those who may see the data: do not publish its results.
 
     Raises:
-        ValueError: if an argument is out of range, or the statistic of another family.
+        ValueError: if a number is out of range, or the statistic is of another family.
 
     Reference:
         Zhang, Rubinstein & Dimitrakakis (AAAI-16), section 5.2 and Appendix D, for the
@@ -168,7 +168,7 @@ class RegressionExperiment(Experiment):
         )
 
     def prepare(self, key: Key, data: Real[Array, "n d"]) -> RegressionTrial:
-        """Prepare one repeat: the statistic of the training records, and the others.
+        """Prepare one repeat: the training records' statistic, and held-out records.
 
         Privacy:
             None: these are the exact sums.

@@ -14,12 +14,12 @@ from dpjax._types import Key
 def training_mask(key: Key, n: int, training: int) -> Bool[Array, " n"]:
     """Draw a uniform random subset of `training` out of n places, as a mask.
 
-    It holds the places of the smallest of n random 32-bit words. Their order statistic
-    is found bit by bit, which is faster than sorting. Ties with it are taken in order;
-    they have probability about n / 2^32.
+    It holds the places of the smallest of n random 32-bit words. The largest of these
+    smallest words is found bit by bit, which is faster than sorting. If other words are
+    equal to it (probability about n / 2^32), the first of them are taken.
 
     Args:
-        key: typed.
+        key: typed JAX key.
         n: number of places.
         training: size of the subset, from 1 to n - 1.
 
@@ -48,7 +48,7 @@ def check_sizes(n: int, training: int) -> None:
 
 
 def _order_statistic(words: Array, rank: int) -> Array:
-    """The `rank`-th smallest word: the largest with fewer than `rank` below it."""
+    """The `rank`-th smallest word: the largest x with fewer than `rank` words < x."""
 
     def settle(_, state):
         found, bit = state
@@ -61,7 +61,7 @@ def _order_statistic(words: Array, rank: int) -> Array:
 
 
 def _drop_ties(words: Array, last: Array, spare: Array) -> Array:
-    """Mask of words up to `last`, without the last `spare` of those equal to it.
+    """Mask of the words ≤ `last`, without the last `spare` words equal to `last`.
 
     A loop is used since `vmap` runs both branches of a `cond`.
     """
@@ -80,7 +80,7 @@ def split(
 ) -> tuple[Shaped[Array, "training ..."], Shaped[Array, "rest ..."]]:
     """Split records, keeping their order, into training and held-out ones.
 
-    Arguments, errors and the split are those of `training_mask`.
+    The training records, arguments and errors are those of `training_mask`.
     """
     n = records.shape[0]
     mask = training_mask(key, n, training)

@@ -1,7 +1,7 @@
 """Checkpoints: files of finished blocks, from which an interrupted sweep resumes.
 
 A file has a line of JSON that identifies the sweep, then blocks of equal length, each
-with its number and a digest. Blocks are only appended; an incomplete one at the end is
+with its number and a digest. Blocks are only appended; an incomplete last block is
 dropped when the file is read.
 """
 
@@ -49,8 +49,8 @@ class Checkpoint:
     """A file of finished blocks, locked while it is open, and created if necessary.
 
     Raises:
-        ValueError: if the file is of another sweep than `header` says, not a
-            checkpoint, in use, or not writable.
+        ValueError: if the file is not a checkpoint of the sweep that `header`
+            describes, in use, or not writable.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class Checkpoint:
         self._lock.release()
 
     def read(self) -> bytes:
-        """Read the finished blocks, for `blocks_in`; truncate at a damaged one."""
+        """Read the finished blocks, and truncate the file at a damaged block."""
         content, length = bytearray(), _length(self._leaves)
         with open(self._path, "r+b") as file:
             file.seek(self._start)
@@ -165,7 +165,7 @@ def arrays_in(content: bytes, start: int, leaves: Sequence[Leaf]) -> list[np.nda
 
 
 def recorded_block(path: str | os.PathLike) -> int | None:
-    """Return the block size of a checkpoint; None if there is none."""
+    """Return the block size of a checkpoint; None if the file is not a checkpoint."""
     block = _header(path)[0].get("block")
     return block if type(block) is int and 0 < block <= _LONGEST_BLOCK else None
 
@@ -182,7 +182,7 @@ def _header(path: str | os.PathLike) -> tuple[dict, int]:
 
 
 def _differences(found: Mapping, wanted: Mapping) -> list[str]:
-    """Names of entries that differ, without those that depend on other ones."""
+    """Names of entries that differ, without those that follow from other entries."""
     names = sorted({*found, *wanted})
     other = [name for name in names if found.get(name) != wanted.get(name)]
     keyed = {"program"}

@@ -26,7 +26,7 @@ _MOST_REPEATS = 1 << 30
 
 @dataclass(frozen=True)
 class Grid:
-    """Names and values along the axes of a sweep; an axis that is None has no name.
+    """Names and values along the axes of a sweep; results lack an axis that is None.
 
     Raises:
         ValueError: if an axis is empty, too long, or has a repeated label.
@@ -84,9 +84,9 @@ class Grid:
         return {name: list(x) for name, x in labels.items() if x is not None}
 
     def keys(self, key: Key) -> tuple[np.ndarray, np.ndarray]:
-        """Return words of keys, of shape (*`shape`, words), and of one per data set.
+        """Return words of the cells' keys, of shape (*`shape`, words), and shared keys.
 
-        The numbers of the repeats are folded in later.
+        A data set has one shared key. The numbers of the repeats are folded in later.
         """
         datasets = [_words("dataset", name) for name in self.datasets or [None]]
         words = [

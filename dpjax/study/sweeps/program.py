@@ -33,7 +33,7 @@ Prepare = Callable[[Key, PyTree], PyTree]
 class Inputs(eqx.Module):
     """Inputs of the blocks of one data set."""
 
-    keys: UInt32[Array | np.ndarray, "m e words"]  # of cells without the repeat
+    keys: UInt32[Array | np.ndarray, "m e words"]  # of cells, for any repeat
     shared: UInt32[Array | np.ndarray, " words"]  # of the key for `prepare`
     mechanisms: tuple[PyTree, ...]  # each with its arrays stacked over budgets
     data: PyTree
@@ -49,7 +49,7 @@ def block_program(
     prepare: Prepare | None,
     block: int,
 ) -> PyTree:
-    """The output of the repeats from `first` on, with leading axes (m, e, block).
+    """Compute results of repeats from `first` on, with leading axes (m, e, block).
 
     Each device runs whole blocks, since XLA rounds differently in a sharded program.
     """
@@ -87,10 +87,10 @@ def block_program(
 def output_of(
     inputs: Inputs, experiment: Experiment, prepare: Prepare | None, block: int
 ) -> PyTree:
-    """Shapes and dtypes of the output for a cell, by tracing the whole program.
+    """Find the shapes and dtypes of a cell's results by tracing the whole program.
 
     Raises:
-        ValueError: if they differ between mechanisms, or there is no output.
+        ValueError: if they differ between mechanisms, or there are no results.
     """
     first = np.zeros((), np.int32)
     whole = eqx.filter_eval_shape(
@@ -100,7 +100,7 @@ def output_of(
 
 
 def output_names(output: PyTree) -> list[str]:
-    """Return names of the arrays of a cell; those of nested ones are joined by dots."""
+    """Return the names of a cell's arrays; dots join the names of nested arrays."""
     paths, _ = jax.tree_util.tree_flatten_with_path(output)
     name_of = partial(jax.tree_util.keystr, simple=True, separator=".")
     return [name_of(path) or "value" for path, _ in paths]

@@ -35,10 +35,10 @@ def check_table_path(path: str | os.PathLike, name: str = "path") -> None:
 class SweepResult(Mapping[str, np.ndarray]):
     """Mapping from names of results to arrays over the axes of the sweep.
 
-    The name of an unnamed array is "value"; names of nested ones are joined by dots.
+    An unnamed array is called "value"; dots join the names of nested arrays.
 
     Args:
-        arrays: by name; the axes after `dimensions` are the experiment's own.
+        arrays: results by name; the axes after `dimensions` are the experiment's own.
         coordinates: labels along each named axis, in order.
 
     Privacy:
@@ -120,10 +120,10 @@ class SweepResult(Mapping[str, np.ndarray]):
         return columns
 
     def save(self, path: str | os.PathLike) -> None:
-        """Write `to_columns` as CSV or Parquet, by the file's ending, reproducibly.
+        """Write `to_columns` reproducibly, as CSV or Parquet by the path's ending.
 
         Raises:
-            ValueError: if the ending is another one, or the file cannot be written.
+            ValueError: if the path has another ending, or the file cannot be written.
             ImportError: if pyarrow is not installed.
         """
         check_table_path(path)

@@ -51,7 +51,7 @@ class Run:
     output: PyTree  # shapes and dtypes of a cell's result
     experiment: program.Experiment
     prepare: program.Prepare | None
-    block: int  # repeats
+    block: int  # number of repeats
     mesh: Mesh | None
     secret: bytes  # of the sweep's key, for fingerprints
 
@@ -127,7 +127,7 @@ class Run:
         return [None] if self.mesh is None else list(self.mesh.devices.flat)
 
     def _computed(self, finished: set[int], progress: Progress) -> Iterator[Block]:
-        """Compute the unfinished blocks; a group runs while the last one is fetched."""
+        """Compute unfinished blocks in groups; fetch one group while the next runs."""
         size = len(self.devices)
         groups = []
         for dataset in range(len(self.inputs)):
@@ -149,7 +149,7 @@ class Run:
     ) -> list[PyTree]:
         """Start this process's blocks of a group, one on each of its devices.
 
-        `placed` has the data set that is on each device, and its inputs.
+        `placed` maps a device to the number and inputs of the data set on the device.
         """
         started = []
         for device, block in zip(self.devices, group, strict=False):
@@ -213,7 +213,7 @@ def _on_device(inputs: program.Inputs, device: Device) -> program.Inputs:
 
 @contextlib.contextmanager
 def _writing(file: Checkpoint | None) -> Iterator[Callable]:
-    """Give a function that buffers blocks, which are written at least at the end."""
+    """Yield a function that buffers blocks; all are written by the end."""
     unwritten: dict[int, list[np.ndarray]] = {}
     last = time.monotonic()
 

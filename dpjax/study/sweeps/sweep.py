@@ -48,32 +48,33 @@ def sweep(
 
     One compiled program runs blocks of repeats, with all mechanisms and budgets. A
     cell's key depends on the names of its data set and mechanism, its ε and the number
-    of its repeat, so that its result does not depend on the other cells. Integers do
-    not depend on the block size or devices; floats depend on the block size only, by
-    rounding.
+    of its repeat, so that its result does not depend on the other cells. Integer
+    results depend neither on the block size nor on the devices. Rounding of floats
+    depends on the block size only.
 
     Args:
-        key: typed.
+        key: typed JAX key.
         experiment: a pure function, mapped over budgets and repeats by `vmap`, that
             returns an array, or arrays by name, of the same form for every mechanism.
-            It gets records as `data`: arrays in a closure become part of the program.
+            Give records as `data`, since arrays in a closure are part of the program.
         data: the data of the experiment.
         epsilons: different budgets, such as "0.5", 1 or Fraction(1, 3).
         repeats: number of repeats, at least 1.
         mechanisms: one mechanism, or several by name, each with arrays stacked over the
             budgets along a leading axis, as by `DiscreteLaplace.calibrate_many` (all
-            budgets share scalars); or functions from `epsilons` to these. None: the
-            experiment gets ε itself, as a number.
-        datasets: several data sets by name, instead of `data`. Those of equal shapes
-            share one program.
+            budgets share scalars); or functions that map `epsilons` to such mechanisms.
+            None: the experiment gets ε itself, as a number.
+        datasets: several data sets by name, instead of `data`. Data sets of equal
+            shapes share one program.
         prepare: `prepare(key, data)`, called once per repeat, returns the data for all
             cells of that repeat, such as one random split for all mechanisms.
-        block: repeats that one device computes at once; more are faster until memory or
-            caches are full. None: that of the checkpoint, or one chosen by the size of
-            the data, or by `experiment.bytes_a_cell(data)`, the memory of a cell.
-        checkpoint: a file to which finished blocks are added every second at least, and
-            from which the same call resumes, also with more repeats. It holds results,
-            no data and no key.
+        block: number of repeats that one device computes at once; a larger block is
+            faster until memory or caches are full. None: the size in the checkpoint, or
+            one for the memory of a cell: `experiment.bytes_a_cell(data)`, if it exists,
+            or the size of the data.
+        checkpoint: a file to which finished blocks are added at least every second.
+            The same call resumes from it, also with more repeats. The file holds
+            results, but no data and no key.
         mesh: devices to use (`dpjax.runtime.device_mesh()` holds all devices of all
             processes). Each process makes this call and gets all results. The program
             is compiled for every device of a process, so that one process per device
@@ -162,7 +163,7 @@ def _listed(epsilons: object) -> tuple:
 
 
 def _check_names(names: Sequence[str], grid: Grid) -> None:
-    """Reject repeated names of results, and those of axes."""
+    """Reject names of results that are repeated, or are those of axes."""
     for name, times in Counter([*grid.coordinates, *names]).items():
         if times > 1:
             raise ValueError(
@@ -201,7 +202,7 @@ def _default_block(grid: Grid, bytes_a_cell: int) -> int:
     on_cpu = jax.default_backend() == "cpu"
     limit = _BYTES_ON_CPU if on_cpu else _BYTES_ELSEWHERE
     most = min(_LONGEST_BLOCK, limit // max(1, bytes_a_cell * cells))
-    wanted = 1 << (grid.repeats - 1).bit_length()  # no more than there are
+    wanted = 1 << (grid.repeats - 1).bit_length()  # all repeats
     return max(1, min(1 << max(0, most.bit_length() - 1), wanted))
 
 

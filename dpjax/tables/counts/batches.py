@@ -23,7 +23,7 @@ from dpjax.runtime.processes import noticing_loss
 from dpjax.tables.counts.tables import count
 from dpjax.tables.layout import TableLayout
 
-_ENTRIES = 1 << 22  # of a block; a call's overhead is small, as is the memory
+_ENTRIES = 1 << 22  # of a block: few calls, and little memory
 _MOST_ROWS = 1 << 18
 
 
@@ -40,17 +40,17 @@ def count_batches(
     *,
     mesh: Mesh | None = None,
 ) -> Int64[np.ndarray, " m"]:
-    """Sum the counts of many batches, exactly also beyond 2^31 records.
+    """Sum the counts of many batches, also exactly beyond 2^31 records.
 
-    Batches are joined into blocks of one size, so that one compiled program counts all.
-    The next batch is read while a block is counted.
+    Batches are joined into blocks of one size, for one compiled program. The next batch
+    is read while a block is counted.
 
     Args:
         batches: level indices, as for `count`, of any sizes.
         layout: the tables.
-        mesh: devices over which each block is sharded; None: the default device. If it
-            spans several processes, each must call this with its own batches, of any
-            number, and all get the total.
+        mesh: devices over which each block is sharded; None: the default device. If the
+            mesh spans several processes, each process must call this function with its
+            own batches, of any number, and gets the total.
 
     Privacy:
         None: the counts are exact.
@@ -96,7 +96,7 @@ def sum_batches(
         running = counted
         records += filled
         padding = len(block) - filled
-        if padding:  # records of level 0, measured in a block of nothing else
+        if padding:  # records of level 0, measured in a block of only such records
             alone = np.asarray(measure(np.zeros_like(block)), np.int64) // len(block)
             values -= padding * alone
     values += 0 if running is None else np.asarray(running)
@@ -164,9 +164,9 @@ def count_sharded(
 
     Args:
         records: level indices, as for `count`, with fewer than 2^31 rows in total; they
-            pass through the host. If the mesh spans several processes, all must call
-            this, each with its own part (empty or not) of one type and number of
-            columns.
+            pass through the host. If the mesh spans several processes, each process
+            must call this function with its own part, which may be empty. All parts
+            have one type and number of columns.
         layout: the tables.
         mesh: a mesh of any shape; its size need not divide the number of records.
 
@@ -203,7 +203,7 @@ def _count_whole(
     def count_part(part: Array) -> Array:
         return lax.psum(count(part, layout), axes)
 
-    # `check_vma` would refuse the zeros, equal on all devices, from which counts start.
+    # `check_vma` would refuse the initial zeros of counts, equal on all devices.
     return jax.shard_map(
         count_part,
         mesh=mesh,
@@ -223,9 +223,9 @@ def _sharded(part: np.ndarray, mesh: Mesh) -> Array:
 
 
 def gather(values: Int64[np.ndarray, " m"], mesh: Mesh) -> Int64[np.ndarray, "p m"]:
-    """Gather the integers of every process of the mesh in each of them.
+    """Gather the integers of all processes of the mesh, in each process.
 
-    They are sent as 32-bit halves, so 64-bit types need not be enabled in JAX.
+    Integers are sent as 32-bit halves, so 64-bit types need not be enabled in JAX.
 
     Raises:
         PeerLost: if another process stopped.

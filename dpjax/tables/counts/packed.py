@@ -66,7 +66,7 @@ def pack(records: Integer[ArrayLike, "..."]) -> PackedRecords:
         records: level indices, 0 or 1, of any integer dtype, fewer than 2^31 rows.
 
     Returns:
-        The same records, with equal counts.
+        The packed records, with equal counts.
 
     Privacy:
         None: these are the records.
@@ -138,14 +138,14 @@ def parities(packed: PackedRecords, subsets: Subsets) -> Int32[Array, " s"]:
     r"""For each subset S of the variables, $\sum_x (-1)^{\sum_{i \in S} x_i}$.
 
     These are Walsh coefficients of the contingency table of all variables, computed
-    without the table: n minus twice the number of records with an odd number of ones.
+    without the table: n minus twice the result of `odd_parities`.
 
     Args:
         packed: the records.
         subsets: columns of each subset, static under `jit`; () gives n.
 
     Privacy:
-        None: these are exact.
+        None: the result is exact.
 
     Raises:
         ValueError: if a subset has a column that the records do not have.
@@ -155,7 +155,7 @@ def parities(packed: PackedRecords, subsets: Subsets) -> Int32[Array, " s"]:
 
 
 def odd_parities(packed: PackedRecords, subsets: Subsets) -> Int32[Array, " s"]:
-    """For each subset of the variables, count the records with an odd number of ones.
+    """Count the records with an odd number of ones in each subset of the variables.
 
     Arguments, privacy (none) and errors are those of `parities`.
     """

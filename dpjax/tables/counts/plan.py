@@ -1,4 +1,4 @@
-"""Plans which subsets of bit planes to count for the tables of a layout."""
+"""Plans of the subsets of bit planes to count for the tables of a layout."""
 
 __all__ = ["MOST_BITS", "Plan", "planned"]
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from dpjax.tables.layout import TableLayout
 
-MOST_BITS = 8  # of a cell's address; beyond, adding records to cells is faster
+MOST_BITS = 8  # of a cell's address; with more, adding records to cells is faster
 
 Plane = tuple[int, int]  # a column, and a bit of its level
 Subset = tuple[Plane, ...]
@@ -35,7 +35,7 @@ class Plan:
 
     bits: int  # number of bits of each level that are needed
     levels: tuple[np.ndarray, ...]  # subsets of size 1, 2, …, as rows of plane numbers
-    widths: tuple[TablesOfOneWidth, ...]  # computed from the subsets
+    widths: tuple[TablesOfOneWidth, ...]  # tables that are computed from the subsets
     others: tuple[int, ...]  # tables of more than `MOST_BITS` bits
 
 

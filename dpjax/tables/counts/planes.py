@@ -30,7 +30,7 @@ WORDS_AT_ONCE = 1024  # of each plane; with 2048, XLA does not fuse: 3 times slo
 _MOST_TOTALS = 1 << 20  # partial sums, 4 MiB
 _BYTES_AT_ONCE = 1 << 20
 _BLOCK = 256  # words
-_WIDE = 96  # columns from which packing bytes, then words, is faster
+_WIDE = 96  # columns; with as many or more, packing first bytes, then words is faster
 
 Combine = Callable[[Any, Any], Array]
 Chunks = tuple[Callable[[Array, Array], UInt32[Array, "p w"]], int, int]
@@ -119,7 +119,7 @@ def tables_of(
 
 
 def _without_supersets(sizes: Int32[Array, "t e"]) -> Int32[Array, "t e"]:
-    """Number of records with exactly these bits, from those with at least these."""
+    """Turn numbers of records with at least some bits into those with exactly these."""
     half = 1
     while half < sizes.shape[1]:
         pairs = sizes.reshape(sizes.shape[0], -1, 2, half)

@@ -42,7 +42,7 @@ def check_records(records: ArrayLike, sizes: tuple[int, ...]) -> None:
     _check_form(records, sizes)
     if np.shape(records)[0] == 0:
         return
-    # Python integers can be compared whatever the records' width and sign.
+    # Python integers compare correctly for any integer type of the records.
     on_host = isinstance(records, np.ndarray)
     extremes = _extremes(records) if on_host else _compiled_extremes(records)
     try:
@@ -58,7 +58,6 @@ def check_records(records: ArrayLike, sizes: tuple[int, ...]) -> None:
 
 
 def _extremes(records: ArrayLike) -> tuple[Any, Any]:
-    """The smallest and the largest index of every column."""
     numpy = np if isinstance(records, np.ndarray) else jnp
     return numpy.min(records, axis=0), numpy.max(records, axis=0)
 
@@ -91,16 +90,16 @@ def count(records: Records | PackedRecords, layout: TableLayout) -> Int32[Array,
     counts are the same.
 
     Args:
-        records: level indices with fewer than 2^31 rows, in [0, layout.sizes[i]) in
-            column i. Or packed records, if all variables are binary.
+        records: level indices, fewer than 2^31 rows; indices of column i are at least 0
+            and below layout.sizes[i]. Or packed records, if all variables are binary.
         layout: static under `jit`.
 
     Returns:
         All tables in one flat vector; each sums to n.
 
     Privacy:
-        None: the counts are exact. Whatever integers a record holds, it changes at most
-        one cell of each table, so no input exceeds the sensitivity.
+        None: the counts are exact. A record of any integers changes at most one cell of
+        each table, so no input exceeds the sensitivity.
 
     Raises:
         ValueError: if the records do not have one column of integers for each variable,
@@ -171,8 +170,8 @@ def _added(
 ) -> Array:
     """Add records to their cells, except those that are missing.
 
-    An invalid index is reduced to the bits that the bit planes use, and dropped if that
-    is no level either, so that every record counts as it does with bit planes.
+    An invalid index is reduced to the bits that the bit planes use. If the result is
+    not a level, the record has no cell. Every record thus counts as with bit planes.
     """
     bits = [(1 << (size - 1).bit_length()) - 1 for size in layout.sizes]
     levels = records.astype(jnp.int32) & np.array([bits], np.int32)

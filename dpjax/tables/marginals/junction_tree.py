@@ -19,7 +19,7 @@ MOST_CELLS = 1 << 22  # of one clique
 
 @dataclass(frozen=True)
 class JunctionTree:
-    """A forest of cliques; each group of the layout is a subset of one of them."""
+    """A forest of cliques; each group of the layout is a subset of a clique."""
 
     cliques: tuple[tuple[int, ...], ...]  # variables, in ascending order of depth
     parents: tuple[int, ...]  # the next clique towards the root; -1 for a root
@@ -29,8 +29,8 @@ class JunctionTree:
     def of(cls, layout: TableLayout) -> "JunctionTree":
         """Find small cliques, with a root that minimises the depth.
 
-        Variables are eliminated greedily: first the one that adds the fewest edges
-        between its neighbours and, among these, has the smallest table.
+        Variables are eliminated greedily: the next variable is one that adds the fewest
+        edges between its neighbours and, of these, the one with the smallest table.
 
         Raises:
             ValueError: if a clique has more than 2^22 cells.
@@ -77,7 +77,7 @@ def _plan(layout: TableLayout) -> JunctionTree:
 
 
 def _eliminate(layout: TableLayout) -> dict[int, set[int]]:
-    """Eliminate all variables; give the neighbours of each at its elimination."""
+    """Eliminate all variables; return each with its neighbours at that time."""
     graph: dict[int, set[int]] = {i: set() for i in range(len(layout.sizes))}
     for group in layout.groups:
         for i in group:

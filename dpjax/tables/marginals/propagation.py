@@ -69,9 +69,9 @@ def _check(layout: TableLayout, log_factors: Array) -> None:
 
 @dataclass(frozen=True, eq=False)
 class _Gather:
-    """Ragged lists of positions in a vector, each of which is to be reduced.
+    """Lists of positions in a vector; the entries in each list are to be reduced.
 
-    Lists of similar length share a matrix, padded with the vector's length.
+    Lists of similar length share a matrix, padded with the position after the vector.
     """
 
     matrices: tuple[np.ndarray, ...]
@@ -120,7 +120,6 @@ def _take(vector: Array, places: np.ndarray) -> Array:
 
 
 def _add(matrix: Array) -> Array:
-    """Sum of each row."""
     return matrix.sum(axis=-1)
 
 
@@ -134,12 +133,12 @@ def _log_add(matrix: Array) -> Array:
 class _Level:
     """Indices of the cliques of one depth, and of the separators to their parents.
 
-    Each index gives the cells that agree with a cell: for a separator, those of this
-    level and of the level above; for a cell of this level, those of the separators
-    below and that of its own separator.
+    They map a cell to the cells that agree with it: `from_own` and `from_above` from a
+    separator to its clique and to the clique's parent, `received` and `down` from a
+    clique to the separators of its children and to its own separator.
     """
 
-    cells: slice  # of the vector of all cliques' cells
+    cells: slice  # part of the vector of all cliques' cells
     from_own: _Gather | None
     from_above: _Gather | None
     received: _Gather | None
