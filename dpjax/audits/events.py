@@ -110,7 +110,7 @@ def _best_cut(
 
 
 def cuts_of(values: np.ndarray) -> Float64[np.ndarray, " cuts"]:
-    """The cuts to try: all values if they are few; else quantiles, dense in the tails."""
+    """The cuts to try: all values if few, else quantiles, dense in the tails."""
     some = values[:: max(1, len(values) // _FOR_CUTS)]
     distinct = np.unique(some)
     if len(distinct) <= _MOST_CUTS:
