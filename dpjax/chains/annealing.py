@@ -85,7 +85,7 @@ def annealed(
 
     Args:
         key: typed JAX key. The guarantee holds only if nobody can guess the key: to
-            show the result, use one of `dpjax.noise.keys.release_key`.
+            show the result, use a key from `dpjax.noise.keys.release_key`.
         records: an array, or a tuple or dictionary of arrays, with records on the first
             axis.
         begin: function from a key to a draw of the prior, without records.

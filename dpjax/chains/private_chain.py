@@ -166,7 +166,7 @@ def charged_chain(
 
     Args:
         key: typed JAX key. The guarantee holds only if nobody can guess the key: to
-            show the result, use one of `dpjax.noise.keys.release_key`.
+            show the result, use a key from `dpjax.noise.keys.release_key`.
         records: records for the charged steps: an array, or a tuple or dictionary of
             arrays, with records on the first axis.
         steps: steps of a sweep, in order. Plain steps of `dpjax.chains` receive only
