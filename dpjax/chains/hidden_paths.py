@@ -35,7 +35,7 @@ _LEAST = 1e-30  # probability of a move
 def draw_states(
     uniforms: Float[Array, "*shape"], weights: Float[Array, "*shape k"]
 ) -> Int32[Array, "*shape"]:
-    """Draw states by inversion of uniforms in [0, 1), given weights, not all 0."""
+    """Draw states by inversion of uniforms in [0, 1), given weights with a sum > 0."""
     if weights.shape[-1] > _MOST_UNROLLED:
         above = jnp.cumsum(weights, axis=-1)
         level = (uniforms[..., None] * above[..., -1:]).astype(above.dtype)

@@ -81,7 +81,7 @@ def draw_gaussian_vector(
 def draw_categorical(
     key: Key, logits: Float[Array, "*shape k"]
 ) -> Int32[Array, "*shape"]:
-    """Draw levels in proportion to the exponentials of logits, not all -inf."""
+    """Draw levels in proportion to exponentials of logits that are not all -inf."""
     scaled = jnp.exp(logits - logits.max(axis=-1, keepdims=True))
     return draw_states(jr.uniform(key, logits.shape[:-1], logits.dtype), scaled)
 

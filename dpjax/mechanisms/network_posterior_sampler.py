@@ -49,7 +49,7 @@ class NetworkPosteriorSampler(base.PosteriorSampler):
     `posterior` or `map`.
 
     Privacy:
-        All draws together cost `cost`, exactly. One sample costs at most
+        All draws together have exactly the guarantee `cost`. One sample costs at most
         $\sum_i 2 C_i / T$ under replace-one and half of that under add-remove, where
         $C_i$ is the log-ratio of the largest to the smallest entry of a row of variable
         i; m samples cost m times as much. If n is public, a sample costs the largest

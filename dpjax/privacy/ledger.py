@@ -196,7 +196,7 @@ def _limit(
             "`budget` must be given alone, without `epsilon` and with no other "
             "`adjacency` than its own."
         )
-    return guarantee_of(budget.describe()), budget.adjacency  # as read from a file
+    return guarantee_of(budget.describe()), budget.adjacency  # as if from a file
 
 
 def _one_number(numbers: dict[str, Fraction]) -> Fraction:

@@ -109,7 +109,7 @@ class LedgerFile:
             charged = with_charge(book, cost, purpose, inode)
             file.write(charged.text)
         try:
-            os.fsync(book.held)  # the folder, which has the file's name
+            os.fsync(book.held)  # the folder, which contains the file's name
         except OSError as error:
             raise ValueError(
                 f"`ledger` must be in a folder that reaches the disk, {self.path}: "
