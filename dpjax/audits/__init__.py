@@ -1,4 +1,4 @@
-"""Audits: does a mechanism lose more privacy than it claims?"""
+"""Audits, which test whether a mechanism loses more privacy than it claims."""
 
 __all__ = [
     "Audited",

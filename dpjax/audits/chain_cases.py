@@ -1,4 +1,4 @@
-"""Cases of the suite whose updates read records, each charged, in floats."""
+"""Cases of the suite for chains with charged updates that read records, in floats."""
 
 __all__ = ["CHAIN_CASES"]
 
@@ -34,12 +34,12 @@ _EVENTS = event_network(
 
 
 def _fit(candidate: Array, record: Array) -> Array:
-    """The log-likelihood of a coin that shows its candidate side with chance .9."""
+    """The log-likelihood of a coin whose candidate side has probability 0.9."""
     return jnp.where(candidate == record, _LOGS[1], _LOGS[0])
 
 
 def _prior(state: Any) -> Array:
-    """Log-probabilities: the likelier candidate is the one that no record supports."""
+    """Log-probabilities; no record supports the likelier candidate."""
     return jnp.log(jnp.array([0.95, 0.05]))
 
 
@@ -122,7 +122,7 @@ def _chain(
 
 
 def _coins(n: int, adjacency: Adjacency) -> tuple[Array, Array]:
-    """Zeros, and the same with a one in place of a zero or in addition."""
+    """A data set of zeros, and a neighbour in which one record is a one."""
     zeros = jnp.zeros(n, jnp.int32)
     one = jnp.ones(1, jnp.int32)
     kept = zeros[1:] if adjacency == REPLACE_ONE else zeros
@@ -138,7 +138,7 @@ def _two_sweeps(epsilon: Fraction, adjacency: Adjacency) -> list[ChargedStep]:
 
 
 def _hidden_markov(epsilon: Fraction, adjacency: Adjacency) -> Subject:
-    """One sweep of two draws; an event moves to another month and kind."""
+    """One sweep of two draws; the neighbours differ in an event's month and kind."""
 
     def draw(key: Key, records: Array) -> tuple[Array, ...]:
         charged = charged_hidden_markov(
@@ -182,6 +182,6 @@ CHAIN_CASES = (
             "paid-table": partial(_chain, _only(_table), ("table",), 1, 4),
         },
     ),
-    Case("paid-hmm", REPLACE_ONE, "real", _hidden_markov),  # slow to compile: once
+    Case("paid-hmm", REPLACE_ONE, "real", _hidden_markov),  # slow: one adjacency
 )
-"""Private Gibbs sampling."""
+"""Cases for private Gibbs sampling."""

@@ -14,19 +14,19 @@ import numpy as np
 from dpjax._types import Key
 
 Release = Callable[..., Any]
-"""From a key and a data set to an array, or a tree of arrays."""
+"""Function from a key and a data set to an array, or a tree of arrays."""
 
 _MOST_NUMBERS = 1 << 22  # of a block
 _MOST_DRAWS = 1 << 16
 
 
 class Outputs(NamedTuple):
-    """Draws on the host.
+    """Draws of a release, on the host.
 
     Attributes:
-        tree: as the release returns them, draws on the first axis of every array.
-        leaves: the same as matrices.
-        shapes: the path in the tree and the shape of a draw, for each array.
+        tree: the tree that the release returns, with draws on the first axes.
+        leaves: the arrays of the tree as matrices, one row for each draw.
+        shapes: path in the tree and shape of a draw, for each array.
     """
 
     tree: Any
@@ -50,25 +50,24 @@ class Outputs(NamedTuple):
         return len(self.leaves[0])
 
     def select(self, draws: slice) -> "Outputs":
-        """Some of the draws."""
+        """Return a slice of the draws."""
         return Outputs.of(jax.tree.map(lambda x: x[draws], self.tree))
 
 
 def joined(blocks: list[Outputs]) -> Outputs:
-    """All blocks in one."""
+    """Concatenate all blocks."""
     trees = (block.tree for block in blocks)
     return Outputs.of(jax.tree.map(lambda *x: np.concatenate(x), *trees))
 
 
 class Sampler:
-    """Draws of a release, block by block; one program for all data of one shape.
+    """Sampler of a release, block by block; one program for all data of one shape.
 
     Args:
-        release: what is drawn.
+        release: the release to draw from.
         compiled: whether JAX traces the release and maps it over keys.
-        batched: whether it instead takes a number of draws, and returns them on the
-            first axis.
-        block: draws at a time; None: as many as fit.
+        batched: whether the release takes a number of draws instead, and returns all.
+        block: number of draws in a block; None: as many as fit.
     """
 
     def __init__(
@@ -86,7 +85,7 @@ class Sampler:
         self._draw = release if batched else mapped if compiled else one_by_one
 
     def width(self, key: Key, data: Any) -> int:
-        """How many numbers a draw has; `ValueError` if none."""
+        """The size of a draw, in numbers; `ValueError` if it is 0."""
 
         def one(key: Key, data: Any) -> Any:
             return self._draw(key, data, 1)
@@ -100,14 +99,14 @@ class Sampler:
     def blocks(
         self, key: Key, data: Any, width: int, start: int, stop: int
     ) -> Iterator[Outputs]:
-        """The draws from `start` on, before `stop`; each block has a key of its own.
+        """Yield the draws with index `start` to `stop` - 1; each block has its own key.
 
         Args:
-            key: typed.
+            key: typed JAX key.
             data: the data set.
-            width: how many numbers a draw has.
-            start: number of the first draw.
-            stop: number after the last one.
+            width: size of a draw, in numbers.
+            start: index of the first draw.
+            stop: index after the last draw.
         """
         size = self._block or max(1, min(_MOST_DRAWS, _MOST_NUMBERS // width))
         size = min(size, stop - start)

@@ -1,8 +1,8 @@
-"""Events that tell two neighbours apart, and lower bounds of the loss that they show.
+"""Events that distinguish two neighbours, and lower bounds of the loss from them.
 
-A guarantee bounds how far apart the probabilities p and q of an event under two
-neighbours are. What p and q show is bounded with Clopper–Pearson bounds of p from below
-and of q from above, each at half of the level.
+A guarantee limits the divergence of the probabilities p and q of an event under two
+neighbours. The lower bound of the divergence uses a Clopper–Pearson lower bound of p
+and upper bound of q, each at half of the level.
 """
 
 __all__ = ["Event", "Score", "best_event", "cuts_of", "loss_bounds"]
@@ -27,12 +27,12 @@ _FOR_CUTS = 1 << 15
 
 
 class Score(NamedTuple):
-    """A number of every draw; an event is that it is large, or that it is small.
+    """A function of a draw; an event is that its value is large, or that it is small.
 
     Attributes:
-        name: in words.
-        of: the numbers of many draws.
-        indicator: whether they are 1 or 0 for whether the name holds.
+        name: the score in words.
+        of: function that returns the values for many draws.
+        indicator: whether the value is 1 if `name` is true of the draw, and 0 if not.
     """
 
     name: str
@@ -44,11 +44,11 @@ class Event(NamedTuple):
     """A set of outputs.
 
     Attributes:
-        score: the number whose large or small values it contains.
-        cut: the least of the large values.
-        above: whether it contains the large ones.
-        swapped: whether it is likelier under the neighbour.
-        bound: the loss that the draws suggest by which it was chosen.
+        score: the score whose large or small values are in the event.
+        cut: the smallest large value.
+        above: whether the large values are in the event.
+        swapped: whether the event is likelier under the neighbour.
+        bound: bound of the loss from the draws by which the event was chosen.
     """
 
     score: Score
@@ -62,7 +62,7 @@ class Event(NamedTuple):
         return int(np.sum((self.score.of(outputs) >= self.cut) == self.above))
 
     def __str__(self) -> str:
-        """In words."""
+        """Return the event in words."""
         if self.score.indicator:
             return self.score.name if self.above else f"not: {self.score.name}"
         return f"{self.score.name} {'≥' if self.above else '<'} {self.cut:.6g}"
@@ -78,8 +78,8 @@ def best_event(
 
     Args:
         scores: candidates.
-        outputs: of the data set and of its neighbour. They must not be used again: what
-            they show of the event chosen by them is too much.
+        outputs: draws under the data set and under its neighbour. To test the chosen
+            event, use other draws: with these the result would be biased.
         level: probability of error of the bounds that are compared.
         claim: the guarantee whose divergence is the loss.
     """
@@ -110,7 +110,7 @@ def _best_cut(
 
 
 def cuts_of(values: np.ndarray) -> Float64[np.ndarray, " cuts"]:
-    """All values if they are few; else quantiles, dense in the tails."""
+    """The cuts to try: all values if few, else quantiles, dense in the tails."""
     some = values[:: max(1, len(values) // _FOR_CUTS)]
     distinct = np.unique(some)
     if len(distinct) <= _MOST_CUTS:
@@ -136,14 +136,14 @@ def loss_bounds(
     """Lower bounds of the loss, each wrong with a probability of at most `level`.
 
     Args:
-        first: how often events were observed under one data set.
-        second: how often under its neighbour.
-        draws: numbers of draws of the first and of the second.
+        first: number of draws in each event under one data set.
+        second: number of draws in each event under its neighbour.
+        draws: total numbers of draws under the two data sets.
         level: the probability of error.
         claim: the guarantee whose divergence is the loss.
 
     Returns:
-        -inf where nothing is shown.
+        A bound for each event; -inf if there is no finite bound.
 
     Reference:
         Clopper & Pearson, Biometrika 26 (1934), for the bounds of a proportion.

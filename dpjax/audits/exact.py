@@ -24,7 +24,7 @@ from dpjax.privacy import (
 )
 
 Law = Sequence[Sequence[Any]]
-"""Weights of all outputs, part by part: parts of an output that are independent."""
+"""Weights of all outputs, for each of the independent parts of an output."""
 
 Pair = tuple[Any, Any]
 
@@ -37,11 +37,11 @@ def neighbouring(
     Args:
         sizes: number of levels of each variable.
         n: number of records, at least 1; under add-remove, at least 0, and the second
-            data set has one more.
+            data set has one more record.
         adjacency: "replace-one" or "add-remove".
 
     Yields:
-        Level indices; data sets that differ only in the order of records occur once.
+        Two arrays of level indices; data sets that differ only in order occur once.
     """
     one_of(ADJACENCIES, adjacency=adjacency)
     whole(1 if adjacency == REPLACE_ONE else 0, n=n)
@@ -66,17 +66,17 @@ def largest_loss(
     r"""$\max \lvert \ln p(o \mid D) - \ln p(o \mid D') \rvert$ over outputs and pairs.
 
     Args:
-        law: from a data set to the weights of all outputs, part by part where an output
-            consists of independent ones, whose losses add up. Weights are integers,
-            fractions or floats; they need not sum to 1.
-        pairs: of neighbours.
+        law: function from a data set to the weights of all outputs, for each of the
+            independent parts of an output; the losses of the parts add up. Weights are
+            integers, fractions or floats; they need not sum to 1.
+        pairs: pairs of neighbours.
 
     Returns:
-        The loss, infinite if an output is impossible under one of the two alone; and
-        the pair that has it.
+        The loss, infinite if an output is impossible under only one of two neighbours;
+        and the pair with this loss.
 
     Privacy:
-        None: for invented data sets.
+        None: use invented data sets.
 
     Raises:
         ValueError: if there is no pair, neighbours have outputs of different kinds, or
@@ -92,13 +92,13 @@ def audit_exactly(
     claim: Guarantee | None = None,
     epsilon: Epsilon | None = None,
 ) -> Verdict:
-    """Whether any output tells any two neighbours apart by more than the claim.
+    """Test whether the loss, over all outputs and all pairs, is within the claim.
 
     Args:
         law: as for `largest_loss`.
-        pairs: of neighbours, such as `neighbouring` gives.
+        pairs: pairs of neighbours, such as those of `neighbouring`.
         claim: the guarantee of the release, of any kind.
-        epsilon: in place of `claim`: the loss of a pure one, > 0.
+        epsilon: ε > 0 of a pure claim, in place of `claim`.
 
     Raises:
         ValueError: if an argument is out of range.
@@ -115,11 +115,11 @@ def _largest(
     pairs: Iterable[Pair],
     divergence: Callable[..., float | Fraction],
 ) -> tuple[float, Pair | None]:
-    """The largest divergence of all pairs, and the pair that has it."""
+    """The largest divergence of all pairs, and the pair with this divergence."""
     worst: tuple[float, Pair | None] = (0.0, None)
     known: dict[tuple[tuple[int, int], ...], float] = {}
     exact: dict[int, Sequence[Fraction]] = {}
-    kept = []  # so that no two laws get the same identity
+    kept = []  # keeps laws alive, so that no two have the same `id`
     for pair in pairs:
         one, other = law(pair[0]), law(pair[1])
         kept.append((one, other))

@@ -1,4 +1,4 @@
-"""A lower bound of what a release loses, from draws under two neighbours."""
+"""A lower bound of the privacy loss of a release, from draws under two neighbours."""
 
 __all__ = ["audit"]
 
@@ -20,11 +20,11 @@ from dpjax.audits.verdict import Verdict, claimed
 from dpjax.privacy import Epsilon, Guarantee
 
 LEAST_DRAWS = 1000
-_MOST_FOR_CHOICE = 1 << 19  # draws of each
+_MOST_FOR_CHOICE = 1 << 19  # draws under each data set
 _MOST_NUMBERS = 1 << 24
 
 LogProb = Callable[[Any, Any], Any]
-"""From an output and a data set to log-probabilities, whose sum is the output's."""
+"""Function from an output and a data set to log-probabilities, which are summed."""
 
 
 def audit(
@@ -43,42 +43,42 @@ def audit(
     batched: bool = False,
     block: int | None = None,
 ) -> Verdict:
-    """Find a lower bound of what a release loses, from draws under two neighbours.
+    """Find a lower bound of the loss of a release, from draws under two neighbours.
 
-    The draws of one half choose an event for each kind of score; those of the other
-    half estimate its probability under the two data sets.
+    Half of the draws are used to choose an event for each kind of score, and the other
+    half to estimate the probability of the event under the two data sets.
 
     Args:
-        key: typed: draws with the same key are the same.
-        release: `release(key, data)` gives an array of numbers, or a tree of arrays.
-            JAX traces it and maps over keys, unless `compiled` is False.
+        key: typed JAX key; the same key gives the same draws.
+        release: `release(key, data)` returns an array of numbers, or a tree of arrays.
+            JAX traces the release and maps it over keys, unless `compiled` is False.
         data: one data set, an array or a tree of arrays.
-        neighbour: another one, which differs from it in one record.
+        neighbour: a data set that differs from `data` in one record.
         claim: the guarantee of the release, of any kind.
-        epsilon: in place of `claim`: the loss of a pure one, > 0.
-        draws: of each data set, at least 1000. Whether they are enough shows in the
-            loss that is found: at ε = 1, a few thousand find a loss of 2 ε.
-        confidence: probability that the loss is at least what is found.
-        log_prob: `log_prob(output, data)`, if it is known, traced by JAX: the best
-            attack is by the likelihood ratio. None: estimated from the first half.
-        scores: what events are made of: "value", every number and sums and differences
-            of two; "likelihood"; and "bits", the lowest bits of every number. Without
-            the last one, the release in real arithmetic is judged.
-        compiled: whether JAX is to compile the release. If not, it is called `draws`
-            times with concrete keys, and may use NumPy.
-        batched: whether it is called as `release(key, data, size)`, and returns so many
-            draws on the first axis; not compiled either.
-        block: draws at a time; None: as many as fit. Memory is that of a block and,
-            while the event is chosen, of half a million draws at most.
+        epsilon: ε > 0 of a pure claim, in place of `claim`.
+        draws: number of draws under each data set, at least 1000. For ε = 1, a few
+            thousand draws detect a loss of 2 ε.
+        confidence: probability that the loss is at least the bound.
+        log_prob: `log_prob(output, data)`, if known, traced by JAX: the best attack
+            uses the likelihood ratio. None: the ratio is estimated from the first half.
+        scores: kinds of scores: "value" (every number, and sums and differences of two
+            numbers), "likelihood" and "bits" (the lowest bits of every number). Without
+            "bits", the audit is of the release in real arithmetic.
+        compiled: whether JAX compiles the release. If not, the release is called
+            `draws` times with concrete keys, and may use NumPy.
+        batched: whether the release is called as `release(key, data, size)`, without
+            compilation, and returns `size` draws on the first axis.
+        block: number of draws in a block; None: as many as fit. The memory is that of a
+            block and, for the choice of events, of at most half a million draws.
 
     Returns:
-        A verdict. A true claim is called violated with a probability of at most
-        1 - `confidence`: bounds are Clopper and Pearson's, Bonferroni's correction is
-        for the scores, and no draw both chooses and judges an event. That a claim is
-        consistent proves nothing: an audit finds faults, and of one pair of neighbours.
+        A verdict. A true claim is found violated with probability at most
+        1 - `confidence`: the bounds are Clopper and Pearson's, with Bonferroni's
+        correction for the scores, and no draw is used both to choose and to test an
+        event. A consistent verdict is no proof: it is for one pair of neighbours.
 
     Privacy:
-        None: for invented data sets. What it finds depends on them.
+        None: use invented data sets. The verdict depends on them.
 
     Raises:
         ValueError: if an argument is out of range, or the release returns no numbers.

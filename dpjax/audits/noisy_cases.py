@@ -68,7 +68,7 @@ def _evenly(
     pairs: Sequence[Pair],
     draws: bool = True,
 ) -> Subject:
-    """The same noise on all numbers; draws of it are a program to compile."""
+    """A mechanism with the same noise on all numbers; `draws` compiles a program."""
     mechanism = DiscreteLaplace.calibrate(epsilon, statistic.sensitivity(adjacency))
     row = rows_of_noise(mechanism)
     return _subject(statistic, mechanism, [row] * statistic.length, pairs, draws)
@@ -119,7 +119,7 @@ def _records(bounds: tuple[float, float], adjacency: Adjacency) -> Iterator[Pair
 
 
 def _simulated(epsilon: Fraction, adjacency: Adjacency) -> Subject:
-    """A count of 0 or 1, one record apart: floats near the two differ in their bits."""
+    """A count of 0 or 1: floats near 0 and floats near 1 differ in their low bits."""
     pairs = list(neighbouring((2,), 1, adjacency))
     statistic = NetworkCounts(BayesNet.from_parents({"x": _TWO}, {"x": []}))
     mechanism = Laplace(float(epsilon), statistic.sensitivity(adjacency))
@@ -137,7 +137,7 @@ NOISY_CASES = cases(
         "sums-gaussian": partial(_sums, Gaussian(-1.0, 1.0), 4),
     },
 )
-"""Discrete noise, to be published."""
+"""Cases for discrete noise, which can be published."""
 
 SIMULATED = Case("simulated-laplace", REPLACE_ONE, "simulation", _simulated)
-"""Floats, which an attacker reads: what an audit must catch."""
+"""A case with noise in floats, whose violation an audit must find."""

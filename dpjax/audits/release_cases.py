@@ -1,8 +1,8 @@
 """Cases of the suite that publish with `dpjax.release` and the system's randomness.
 
-A release is slow and cannot be compiled, so that one call makes many draws. Counts of k
-variables that are copies of one another, released at k ε, are k independent releases at
-ε; so are k samples at k ε.
+A release is slow and cannot be compiled, so that one call makes many draws. A release
+at k ε of the counts of k copies of a variable is k independent releases at ε. A release
+at k ε of k samples is k independent samples at ε.
 """
 
 __all__ = ["RELEASE_CASES"]
@@ -23,7 +23,7 @@ from dpjax.releases.publish import release
 _COPIES = 2000
 _TWO = [0, 1]
 _COIN = BayesNet.from_parents({"x": _TWO}, {"x": []})
-_FEW = 20_000  # draws: a sample is drawn in Python
+_FEW = 20_000  # draws: sampling is in Python
 
 
 @cache
@@ -33,17 +33,17 @@ def _coins() -> BayesNet:
 
 
 def _extremes(adjacency: Adjacency) -> tuple[np.ndarray, np.ndarray]:
-    """No record or one record, and one other record."""
+    """Two neighbours: no record (add-remove) or a record of 0, and a record of 1."""
     none = np.zeros((0, 1), np.int32)
     data = none if adjacency == ADD_REMOVE else np.zeros((1, 1), np.int32)
     return data, np.ones((1, 1), np.int32)
 
 
 def _published(draw: Callable[[np.ndarray], np.ndarray]) -> Callable[..., np.ndarray]:
-    """Draws in batches, from as many calls as are needed."""
+    """Make a release that returns a batch of draws from several calls."""
 
     def batch(key: Key, records: np.ndarray, size: int) -> np.ndarray:
-        calls = -(-size // _COPIES)  # no key: it is the system's
+        calls = -(-size // _COPIES)  # with the system's randomness
         return np.concatenate([draw(records) for _ in range(calls)])[:size]
 
     return batch
@@ -103,4 +103,4 @@ def _subject(
 
 
 RELEASE_CASES = cases("exact", {"release-counts": _counts, "release-samples": _samples})
-"""Releases by `dpjax.release`."""
+"""Cases for releases by `dpjax.release`."""

@@ -1,4 +1,4 @@
-"""What an attacker looks at: values, their likelihoods, and their lowest bits."""
+"""Scores for an attack: values, likelihood ratios, and lowest bits."""
 
 __all__ = ["FAMILIES", "by_bits", "by_likelihood", "by_value"]
 
@@ -14,10 +14,10 @@ from dpjax.audits.events import Score, cuts_of
 
 FAMILIES = ("value", "likelihood", "bits")
 Pair = tuple[Outputs, Outputs]
-Coder = tuple[Callable[[Outputs], np.ndarray], int]  # a cell of each draw, and how many
+Coder = tuple[Callable[[Outputs], np.ndarray], int]  # cells of draws, number of cells
 
 _MOST_COLUMNS = 64
-_PAIRED = 8  # columns of which sums and differences are looked at too
+_PAIRED = 8  # columns whose sums and differences are scores too
 _FOR_ORDER = 1 << 12  # draws by which columns are compared
 _BINS = 32
 _PER_CELL = 16  # draws for each cell of a joint histogram, on average
@@ -28,9 +28,9 @@ class Column(NamedTuple):
     """One number of every output.
 
     Attributes:
-        name: as a user would write it.
-        leaf: index of its array.
-        place: its index in the flattened array.
+        name: the column in Python notation.
+        leaf: index of the array.
+        place: index of the number in the flattened array.
     """
 
     name: str
@@ -42,13 +42,13 @@ class Column(NamedTuple):
         return outputs.leaves[self.leaf][:, self.place]
 
     def values(self, outputs: Outputs) -> Float64[np.ndarray, " draws"]:
-        """The values in double precision; NaN is above all others."""
+        """The values in double precision, with NaN replaced by infinity."""
         values = self.raw(outputs).astype(float)
         return np.where(np.isnan(values), np.inf, values)
 
 
 def by_value(pair: Pair) -> list[Score]:
-    """Each number, and sums and differences of those that differ most."""
+    """Scores: each number, and sums and differences of the numbers that differ most."""
     columns = telling_columns(pair)
     scores = [Score(column.name, column.values) for column in columns]
     for one, other in itertools.combinations(columns[:_PAIRED], 2):
@@ -59,12 +59,12 @@ def by_value(pair: Pair) -> list[Score]:
 def by_likelihood(
     fit: Pair, log_ratio: Callable[[Outputs], np.ndarray] | None
 ) -> list[Score]:
-    """How much likelier an output is under the one data set than under the other.
+    """Scores: the log-likelihood ratio of an output under the two data sets.
 
     Args:
         fit: outputs for histograms, used for nothing else.
-        log_ratio: if it is known; None: estimated, as if numbers were independent and,
-            where there are enough draws, jointly.
+        log_ratio: the log-ratio, if known; None: estimated for independent numbers and,
+            if there are enough draws, jointly.
     """
     if log_ratio is not None:
         return [Score("log-likelihood ratio", log_ratio)]
@@ -80,13 +80,13 @@ def by_likelihood(
 
 
 def by_bits(pair: Pair) -> list[Score]:
-    """The lowest bits of each number: they show which floats are impossible."""
+    """Scores: the lowest bits of each number, which reveal impossible floats."""
     columns = telling_columns(pair)
     return [score for column in columns for score in _bits_of(column, pair)]
 
 
 def telling_columns(pair: Pair) -> list[Column]:
-    """The columns, those first whose values differ most between the two."""
+    """The columns, in decreasing order of the distance between the two data sets."""
     columns = list(_columns(pair[0]))
     some = tuple(x.select(slice(0, _FOR_ORDER)) for x in pair)
     distances = [_distance(*(column.values(x) for x in some)) for column in columns]
@@ -102,7 +102,7 @@ def _columns(outputs: Outputs) -> Iterator[Column]:
 
 
 def _distance(one: np.ndarray, other: np.ndarray) -> float:
-    """The Kolmogorov–Smirnov distance."""
+    """The Kolmogorov–Smirnov distance of two samples."""
     everywhere = np.concatenate([one, other])
     shares = [
         np.searchsorted(np.sort(x), everywhere, "right") / len(x) for x in (one, other)
@@ -120,7 +120,7 @@ def _combined(one: Column, other: Column, sign: int) -> Score:
 
 
 def _coder(fit: Pair, column: Column, bins: int) -> Coder:
-    """Divide what was drawn of a column into at most so many parts."""
+    """Divide the values of a column into at most `bins` cells."""
     cuts = cuts_of(np.concatenate([column.values(x) for x in fit]))
     if len(cuts) >= bins:
         cuts = cuts[np.linspace(0, len(cuts) - 1, bins - 1).round().astype(int)]
@@ -128,7 +128,7 @@ def _coder(fit: Pair, column: Column, bins: int) -> Coder:
 
 
 def _joint(coders: list[Coder]) -> Coder:
-    """Divide the draws by several columns at once."""
+    """Divide the draws into the joint cells of several columns."""
     codes, sizes = zip(*coders, strict=True)
 
     def cells(outputs: Outputs) -> np.ndarray:
@@ -139,7 +139,7 @@ def _joint(coders: list[Coder]) -> Coder:
 
 
 def _estimated(name: str, fit: Pair, coders: list[Coder]) -> Score:
-    """The sum of the log-ratios of histograms, of independent numbers."""
+    """The sum of the log-ratios of the coders' histograms."""
     logs = [
         [np.log(np.bincount(code(x), minlength=cells) + 0.5) for x in fit]
         for code, cells in coders
@@ -180,7 +180,7 @@ def _bits_of(column: Column, pair: Pair) -> Iterator[Score]:
 
 
 def _lowest_bit(values: np.ndarray) -> Float64[np.ndarray, " draws"]:
-    """Logarithm of the largest power of 2 that a float is a multiple of."""
+    """Base-2 logarithm of the largest power of 2 that divides each float."""
     fractions, exponents = np.frexp(np.where(np.isfinite(values), values, 0.0))
     digits = np.ldexp(fractions.astype(float), 53).astype(np.int64)
     lowest = np.frexp((digits & -digits).astype(float))[1] - 1

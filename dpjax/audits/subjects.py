@@ -1,4 +1,4 @@
-"""The cases of the suite of audits: a mechanism, two neighbours and its claim each."""
+"""Cases of the audit suite: each has a mechanism, two neighbours and a claim."""
 
 __all__ = ["IN_REALS", "Case", "Maker", "Subject", "cases", "drawn", "rows_of_noise"]
 
@@ -28,14 +28,14 @@ class Subject:
     """A mechanism to be audited: by the law of its outputs, by draws, or by both.
 
     Args:
-        claim: its guarantee; more than was asked for is not believed.
-        law: of all outputs, as for `audit_exactly`.
-        pairs: of neighbours, for the law.
-        release: for draws, as for `audit`.
-        data: for draws: a worst case.
-        neighbour: of the data.
-        log_prob: for draws, if it is known.
-        scores: for draws.
+        claim: guarantee of the mechanism; if it exceeds the budget, that is audited.
+        law: law of all outputs, as for `audit_exactly`.
+        pairs: pairs of neighbours, for the law.
+        release: release for draws, as for `audit`.
+        data: data set for draws: a worst case.
+        neighbour: neighbour of `data`.
+        log_prob: log-probability of draws, if known.
+        scores: kinds of scores for draws.
         batched: whether the release is not compiled and returns many draws at once.
         most: largest number of draws, for a slow release.
     """
@@ -53,18 +53,18 @@ class Subject:
 
 
 Maker = Callable[[Fraction, Adjacency], Subject]
-"""Makes a subject from ε and the adjacency."""
+"""Function from ε and the adjacency to a subject."""
 
 
 class Case(NamedTuple):
-    """A row of the suite, or two: by law and by draws.
+    """A case of the suite, with one or two results: by law and by draws.
 
     Attributes:
-        name: of the mechanism.
+        name: name of the mechanism.
         adjacency: "replace-one" or "add-remove".
-        grade: "exact", that can be published; "real", a guarantee for real numbers,
-            with no look at floats' lowest bits; or "simulation", not for publishing.
-        make: the subject, from ε and the adjacency.
+        grade: "exact": can be published; "real": a guarantee in real arithmetic,
+            audited without floats' lowest bits; or "simulation": not for publishing.
+        make: function from ε and the adjacency to the subject.
     """
 
     name: str
@@ -83,7 +83,7 @@ def cases(grade: str, makers: Mapping[str, Maker]) -> tuple[Case, ...]:
 
 
 def drawn(mechanism: Mechanism, pair: tuple[Any, Any], **options: Any) -> Subject:
-    """The subject of draws from a mechanism, given the statistics of two neighbours."""
+    """The subject for draws of a mechanism from the statistics of two neighbours."""
     data, neighbour = map(jnp.asarray, pair)
     claim, release = mechanism.guarantee(), mechanism.sample
     return Subject(claim, release=release, data=data, neighbour=neighbour, **options)

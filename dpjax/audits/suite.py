@@ -26,10 +26,10 @@ CASES = (*NOISY_CASES, *SAMPLE_CASES, *RELEASE_CASES, *CHAIN_CASES, SIMULATED)
 
 @dataclass(frozen=True)
 class Audited:
-    """A row of the suite.
+    """A result of the suite.
 
     Args:
-        mechanism: its name.
+        mechanism: name of the mechanism.
         adjacency: "replace-one" or "add-remove".
         grade: as in `Case`.
         method: "law", by enumeration, or "draws".
@@ -69,20 +69,20 @@ def audit_suite(
     """Audit the library's mechanisms, each with its worst case of neighbours.
 
     Args:
-        key: typed.
-        names: of mechanisms, from `case_names`; None: all.
-        epsilon: the loss that each is made to spend.
-        draws: of each data set; fewer of what is slow.
+        key: typed JAX key.
+        names: names of mechanisms, from `case_names`; None: all.
+        epsilon: the budget of each mechanism.
+        draws: number of draws under each data set; fewer for slow mechanisms.
         progress: wraps the list of the cases, as `tqdm` does.
 
     Yields:
-        One or two rows for each mechanism and adjacency, as soon as they are known.
+        One or two results for each mechanism and adjacency, as soon as they are known.
 
     Privacy:
         None: all data are invented.
 
     Raises:
-        ValueError: if an argument is out of range, or there is no such mechanism.
+        ValueError: if an argument is out of range, or a name is unknown.
     """
     typed_key(key=key)
     whole(LEAST_DRAWS, draws=draws)
@@ -115,7 +115,7 @@ def _audited(
 def _verdicts(
     key: Key, subject: Subject, asked: Guarantee, draws: int
 ) -> Iterator[tuple[str, Verdict]]:
-    # A claim to cost more than was asked is a fault.
+    # A claim that exceeds the budget is a fault: then the budget is audited.
     claim = subject.claim if subject.claim.fits(asked) else asked
     if subject.law is not None:
         yield "law", audit_exactly(subject.law, subject.pairs, claim=claim)

@@ -8,26 +8,26 @@ from typing import Any
 
 from dpjax.privacy import REPLACE_ONE, Epsilon, Guarantee, budget_of, in_words
 
-_ROUNDING = 1e-9  # of exact losses, which are shown as floats
+_ROUNDING = 1e-9  # of exact losses, which are stored as floats
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether what was observed is consistent with a claim.
+    """The result of an audit: whether the loss found is consistent with a claim.
 
     Args:
-        claim: in words, such as "ε = 1".
-        bound: the largest loss that the claim allows: ε of a pure one, δ of an
-            approximate one.
-        loss: found: over all outputs if `confidence` is None, to 1e-9; else a lower
+        claim: the claim in words, such as "ε = 1".
+        bound: the largest loss that the claim allows: ε of a pure claim, δ of an
+            approximate claim.
+        loss: the loss over all outputs, to 1e-9, if `confidence` is None; else a lower
             bound at that confidence, at least 0.
-        event: the set of outputs that shows it, in words.
-        confidence: of a lower bound: the probability that the loss is at least that.
-        draws: of each data set, of a lower bound.
+        event: the set of outputs with this loss, in words.
+        confidence: probability that a lower bound is true; None for an exact loss.
+        draws: number of draws under each data set, for a lower bound.
         seconds: duration of the audit.
 
     Privacy:
-        An audit shows what the two given data sets lead to: give it invented ones.
+        None: audit invented data sets. The verdict depends on them.
     """
 
     claim: str
@@ -83,7 +83,7 @@ class Verdict:
 
 
 def claimed(claim: Guarantee | None, epsilon: Epsilon | None) -> Guarantee:
-    """The claim, or the pure one of this ε; exactly one of the two must be given."""
+    """The claim, or the pure claim of this ε; exactly one of the two must be given."""
     if claim is not None and epsilon is None:
         return claim
     if epsilon is not None and claim is None:

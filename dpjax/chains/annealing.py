@@ -1,10 +1,10 @@
-r"""Annealed importance sampling that reads records, by Barker's moves.
+r"""Annealed importance sampling that reads records, with Barker's moves.
 
-From a draw of the prior, moves at rising powers $0 < \beta_1 < \dots \le 1$ of the
-likelihood lead to the posterior. A move at power β costs β times what it does at power
-1. The weight $\prod_j L(\theta_{j-1})^{\beta_j - \beta_{j-1}}$, whose expectation is
-the evidence, reads the records as well: its logarithm is returned with Laplace noise,
-for a cost of its own, or not at all.
+A chain starts from a draw of the prior, and moves at increasing powers
+$0 < \beta_1 < \dots \le 1$ of the likelihood to the posterior. A move at power β costs
+β times a move at power 1. The expectation of the weight
+$\prod_j L(\theta_{j-1})^{\beta_j - \beta_{j-1}}$ is the evidence. The weight depends on
+the records too: its logarithm is returned with Laplace noise, for a cost, or omitted.
 """
 
 __all__ = ["AnnealedSample", "annealed"]
@@ -52,12 +52,12 @@ from dpjax.privacy import (
 
 
 class AnnealedSample(eqx.Module):
-    """The draw of an annealed chain, and its cost; floats, for studies only.
+    """A draw of an annealed chain in floats, for studies only, and its cost.
 
     Args:
         value: the parameter after the last move.
-        log_weight: noisy, or None.
-        cost: of all moves, and of the weight.
+        log_weight: the noisy log-weight, or None.
+        cost: cost of all moves and of the weight.
     """
 
     value: Array
@@ -79,34 +79,34 @@ def annealed(
     weight_epsilon: Epsilon | None = None,
     ledger: Ledger | None = None,
 ) -> AnnealedSample:
-    r"""Draw a parameter near the posterior by one Barker's move at each power.
+    r"""Draw a parameter from roughly the posterior by one Barker move at each power.
 
-    Functions that are built once share a program; new ones are compiled again.
+    Reuse the functions: new function objects are compiled again.
 
     Args:
-        key: typed. The cost holds only if nobody can guess it: to show the result, from
-            `dpjax.noise.keys.release_key`.
-        records: an array, or a tuple or dictionary of arrays, records on the first
+        key: typed JAX key. The guarantee holds only if nobody can guess the key: to
+            show the result, use a key from `dpjax.noise.keys.release_key`.
+        records: an array, or a tuple or dictionary of arrays, with records on the first
             axis.
-        begin: a draw of the prior, from a key: no records.
+        begin: function from a key to a draw of the prior, without records.
         propose: as in `barker`.
-        log_likelihood: of one record, a scalar, given the parameter and the record.
-        bounds: of that log-likelihood; what is outside is clipped.
-        powers: of the likelihood, rising, above 0 and at most 1; the last one is that
-            of the target (1 over its temperature).
+        log_likelihood: function from the parameter and a record to a scalar.
+        bounds: bounds of `log_likelihood`; values outside are clipped.
+        powers: increasing powers of the likelihood, above 0 and at most 1; the last
+            power is that of the target (1 / temperature).
         adjacency: "replace-one" or "add-remove".
-        log_prior: of the parameter, a scalar.
-        weight_epsilon: of the noisy log-weight; None: it is not returned.
-        ledger: charged before anything is drawn; not inside `jit` or `vmap`.
+        log_prior: function from the parameter to a scalar.
+        weight_epsilon: ε of the noisy log-weight; None: no weight is returned.
+        ledger: ledger to charge before any draw; not inside `jit` or `vmap`.
 
     Privacy:
-        $2 \Delta \sum_j \beta_j$ under replace-one, half of it under add-remove, and
-        the weight's ε: its logarithm changes by at most $\beta_J \Delta$ if a record is
-        replaced, and by $\beta_J$ times the larger bound in magnitude if it appears.
+        $2 \Delta \sum_j \beta_j$ under replace-one, half of that under add-remove, plus
+        `weight_epsilon`. The log-weight changes by at most $\beta_J \Delta$ if a record
+        is replaced, and by $\beta_J$ times the larger |bound| if a record appears.
 
     Raises:
         ValueError: if an argument is out of range.
-        BudgetExceeded: if the ledger has less left; nothing is drawn.
+        BudgetExceeded: if the cost exceeds the remaining budget; nothing is drawn.
 
     Reference:
         Neal, "Annealed importance sampling" (2001).
@@ -119,7 +119,7 @@ def annealed(
     key_chain, key_noise = jr.split(key)
     functions = begin, propose, log_likelihood, clip, log_prior
     program = partial(_anneal, functions=functions)
-    jax.eval_shape(program, key_chain, records, steps)  # mistakes show before a charge
+    jax.eval_shape(program, key_chain, records, steps)  # errors before a charge
     if ledger is not None:
         charge(ledger, cost, f"annealing with {len(exact)} moves", (key, records))
     value, log_weight = program(key_chain, records, steps)

@@ -1,13 +1,14 @@
 r"""Metropolis–Hastings moves that read records, accepted by Barker's rule.
 
-With ratio r of the target densities, times that of the proposals, a move is accepted
-with probability r / (1 + r): a draw from {stay, move} in proportion to 1 and r, which
-is an exponential mechanism. A replaced record changes $\log r$ by at most 2Δ/T, and the
-logs of r / (1 + r) and 1 / (1 + r) by no more, so that a move costs at most 2Δ/T. It
-keeps the target in balance as the usual rule does, and accepts at least half as often.
+Let r be the ratio of the target densities times the ratio of the proposal densities. A
+move is accepted with probability r / (1 + r): a draw from {stay, move} in proportion to
+1 and r, which is an exponential mechanism. A replaced record changes $\log r$ by at
+most 2Δ/T, and the logarithms of r / (1 + r) and 1 / (1 + r) by no more, so that a move
+costs at most 2Δ/T. Barker's rule satisfies detailed balance, as the usual rule does,
+and accepts at least half as often.
 
-The usual rule, min(1, r), promises nothing: where r ≥ 1 for one table it never stays,
-and where r < 1 for a neighbour it may, so that staying shows which table it was.
+The usual rule, min(1, r), has no guarantee: if r ≥ 1 for one table and r < 1 for its
+neighbour, a chain that stays reveals that the table is the neighbour.
 """
 
 __all__ = ["barker", "choose"]
@@ -42,15 +43,15 @@ def barker(
     """Make a move of one entry, proposed without records and accepted by Barker's rule.
 
     Args:
-        name: of the entry.
-        propose: a new value and the log of q(back) / q(there), 0 if symmetric, from a
-            key and the present value.
-        log_likelihood: of one record, a scalar, from the state, the record and its own
-            latents.
-        bounds: of that log-likelihood; what is outside is clipped.
-        epsilon: of one move, accepted or not.
+        name: name of the entry.
+        propose: function from a key and the current value x to a new value y and
+            log(q(x | y) / q(y | x)), which is 0 if the proposal q is symmetric.
+        log_likelihood: function from the state, a record and the record's latents to a
+            scalar.
+        bounds: bounds of `log_likelihood`; values outside are clipped.
+        epsilon: ε of one move, accepted or not.
         adjacency: "replace-one" or "add-remove".
-        log_prior: of the state, a scalar.
+        log_prior: function from the state to a scalar.
         latents: entries of the state that have records on the first axis; none under
             add-remove.
         acceptance: "barker"; "metropolis", min(1, r), is refused.

@@ -1,9 +1,9 @@
-"""Steps of Gibbs samplers: a part of the state drawn given all others.
+"""Steps of Gibbs samplers, which draw a part of the state given all other parts.
 
-A step is a pure function `step(key, state)` that returns the next state and an info,
-which is what it reports. A state is any tree of arrays; that of a `block` is a
-dictionary. Many chains are one more axis of every array. These steps read no records:
-those that do are in `dpjax.chains.private_chain`.
+A step is a pure function `step(key, state)` that returns the next state and an info, a
+report on the step. A state is any tree of arrays; for a `block` it is a dictionary. To
+run many chains, add an axis to every array. These steps read no records; steps that
+read records are in `dpjax.chains.private_chain`.
 """
 
 __all__ = ["State", "Step", "block", "in_turn", "run"]
@@ -27,15 +27,14 @@ def block(
     """Make the step that draws one entry of a dictionary from its law given the others.
 
     Args:
-        name: of the entry.
-        draw: from the parameters of that law: `draw_dirichlet`, `draw_beta`,
-            `draw_gamma`, `draw_gaussian`, `draw_categorical`, or a function of your
-            own.
-        conditional: its parameters, given the state.
+        name: name of the entry.
+        draw: function that draws given the parameters of that law: `draw_dirichlet`,
+            `draw_beta`, `draw_gamma`, `draw_gaussian`, `draw_categorical`, or your own.
+        conditional: function from the state to the parameters of that law.
 
     Returns:
-        A step whose info are these parameters. Their averages over a chain are smoother
-        than those of the draws (Rao and Blackwell).
+        A step whose info is these parameters. Averages of them over a chain have less
+        variance than averages of the draws (Rao and Blackwell).
     """
 
     def step(key: Key, state: State) -> tuple[State, Any]:
@@ -46,7 +45,7 @@ def block(
 
 
 def in_turn(*steps: Step) -> Step:
-    """Make one step of several, each with a key of its own; its info are theirs."""
+    """Make one step of several, each with its own key; its info is all their infos."""
 
     def step(key: Key, state: State) -> tuple[State, tuple[Any, ...]]:
         infos = []
@@ -59,19 +58,19 @@ def in_turn(*steps: Step) -> Step:
 
 
 def run(key: Key, step: Step, state: State, sweeps: int) -> tuple[State, Any]:
-    """Run a chain and return all states and infos, sweeps on the first axis; pure.
+    """Run a chain and return all states and infos, with sweeps on the first axis.
 
-    Compile it as `jax.jit(run, static_argnums=(1, 3))`, with a step that is built once:
-    each new one is compiled again.
+    The function is pure. Compile it as `jax.jit(run, static_argnums=(1, 3))`, and reuse
+    the step: each new step is compiled again.
 
     Args:
-        key: typed.
-        step: of the chain.
-        state: before the first sweep; it is not among the results.
-        sweeps: how many.
+        key: typed JAX key.
+        step: step of the chain.
+        state: state before the first sweep; the results do not contain it.
+        sweeps: number of sweeps.
 
     Raises:
-        ValueError: if the key is not typed or `sweeps` not an integer of at least 1.
+        ValueError: if the key is not typed, or `sweeps` is not an integer ≥ 1.
     """
     typed_key(key=key)
     whole(1, sweeps=sweeps)

@@ -1,12 +1,12 @@
 """Updates of the hidden paths of Markov chains: of whole paths, or site by site.
 
-Paths have time on the first axis, chains of the sampler on the second, regions on the
-third: every step of time handles all chains and regions at once. A region's path is
-valid where it is `declared`, a range of times; elsewhere its state is meaningless.
+The axes of paths are times, chains of the sampler, and regions: every time step updates
+all chains and regions at once. A region's path is valid in the range of times at which
+the region is `declared`; at other times its states are meaningless.
 
-Updates site by site mix more slowly than `draw_paths`, which is the default of the
-hidden Markov model; the collapsed one, in which the transition tables are integrated
-out, is that of Foulds et al.
+Updates site by site mix more slowly than `draw_paths`, the default of the hidden Markov
+model. The collapsed update, with the transition tables integrated out, is that of
+Foulds et al.
 """
 
 __all__ = [
@@ -35,13 +35,13 @@ _LEAST = 1e-30  # probability of a move
 def draw_states(
     uniforms: Float[Array, "*shape"], weights: Float[Array, "*shape k"]
 ) -> Int32[Array, "*shape"]:
-    """Draw states by inversion of uniforms in [0, 1), given weights, not all 0."""
+    """Draw states by inversion of uniforms in [0, 1), given weights with a sum > 0."""
     if weights.shape[-1] > _MOST_UNROLLED:
         above = jnp.cumsum(weights, axis=-1)
         level = (uniforms[..., None] * above[..., -1:]).astype(above.dtype)
         found = (above <= level).sum(axis=-1, dtype=jnp.int32)
         return jnp.minimum(found, weights.shape[-1] - 1)
-    # A third of the time of a cumulative sum along so short an axis.
+    # This takes a third of the time of a cumulative sum along a short axis.
     *above, whole = itertools.accumulate(jnp.moveaxis(weights, -1, 0))
     level = (uniforms * whole).astype(whole.dtype)
     found = [(partial <= level).astype(jnp.int32) for partial in above]
@@ -58,11 +58,11 @@ def draw_paths(
     """Draw all hidden paths given emissions, by filtering and backward sampling.
 
     Args:
-        key: typed.
-        likelihood: of each state at every time, the largest 1; at least 0.
+        key: typed JAX key.
+        likelihood: likelihood of each state at every time, from 0 to a maximum of 1.
         initial: law of the state at a region's first time.
-        transition: law of the next state, in the rows. Chances below 1e-30 are replaced
-            by that, or sparse ones might underflow until no state is possible.
+        transition: law of the next state, in the rows. Probabilities below 1e-30 are
+            set to 1e-30, so that the weights of all states do not underflow to 0.
         declared: the times at which a region's path is valid: a range.
     """
     initial, transition = (jnp.maximum(x, _LEAST) for x in (initial, transition))
@@ -101,7 +101,7 @@ def _filter(likelihood, initial, transition, declared) -> Array:
 
 
 def _moved(law: Array, transition: Array) -> Array:
-    """The law after a move, for all chains and regions."""
+    """The law of the state after a move, for all chains and regions."""
     states = law.shape[-1]
     if states > _MOST_UNROLLED:
         return jnp.einsum(
@@ -116,7 +116,7 @@ def path_counts(
     states: int,
     declared: Bool[Array, "times regions"],
 ) -> tuple[Float[Array, "chains k"], Float[Array, "chains k k"]]:
-    """How often paths start in each state, and move from each state to each."""
+    """The number of paths that start in each state, and of moves between states."""
     both = declared[1:] & declared[:-1]
     before = jnp.concatenate([jnp.zeros_like(declared[:1]), both])
     chains = jnp.arange(paths.shape[1], dtype=jnp.int32)[None, :, None]
@@ -127,7 +127,7 @@ def path_counts(
 
 
 def _named(places: Array, counted: Array, length: int) -> Array:
-    """How often each place occurs, over all chains, where it is counted."""
+    """The number of counted occurrences of each place, over all chains."""
     ones = jnp.broadcast_to(counted[:, None], places.shape).astype(float)
     return jnp.zeros(length).at[places].add(ones)
 
@@ -140,10 +140,10 @@ def update_sites(
     transition: Float[Array, "chains k k"],
     declared: Bool[Array, "times regions"],
 ) -> Int32[Array, "times chains regions"]:
-    """Update every site given its neighbours in time: even times, then odd ones.
+    """Update every site given its neighbours in time: even times, then odd times.
 
-    Sites of equal parity are independent given the others, so that each half is one
-    draw. Arguments are those of `draw_paths`, and the present paths.
+    Sites of equal parity are independent given the other sites, so that each half is
+    one draw. The arguments are those of `draw_paths`, and the current paths.
     """
     uniforms = jr.uniform(key, paths.shape)
     odd = jnp.arange(paths.shape[0], dtype=jnp.int32)[:, None, None] % 2
@@ -170,12 +170,12 @@ def update_sites_collapsed(
     strength: Scalar,
     declared: Bool[Array, "times regions"],
 ) -> Int32[Array, "times chains regions"]:
-    """Update every site given all others in turn, transition tables integrated out.
+    """Update the sites in turn given all others, with transition tables integrated out.
 
     Args:
-        key: typed.
-        paths: the present ones.
-        likelihood: of each state at every time, up to a factor; positive.
+        key: typed JAX key.
+        paths: the current paths.
+        likelihood: likelihood of each state at every time, > 0, up to a factor.
         strength: Dirichlet parameter of every move, and of every first state.
         declared: the times at which a region's path is valid: a range.
 
@@ -192,7 +192,7 @@ def update_sites_collapsed(
         time, region, uniforms = step
         alive = declared[time, region]
         links = before[time, region], after[time, region]
-        # These are out of range only where there is no link, and are not used there.
+        # A time is out of range only if there is no link: then its state is not used.
         ends = paths[time - 1, :, region], paths[(time + 1) % times, :, region]
         old = paths[time, :, region]
         starts, moves = _counted(starts, moves, old, ends, alive, links, -1)
@@ -219,10 +219,10 @@ def collapsed_weights(
     """The probability of each state of a site given all other sites, up to a factor.
 
     Args:
-        starts: how often other paths start in each state.
-        moves: how often paths move, except for the moves to and from the site.
+        starts: number of other paths that start in each state.
+        moves: numbers of moves between states, without those to and from the site.
         ends: states before and after the site.
-        links: whether there is one before, and one after.
+        links: whether there is a state before the site, and one after the site.
         strength: Dirichlet parameter of every move, and of every first state.
     """
     states = starts.shape[-1]
@@ -239,7 +239,7 @@ def collapsed_weights(
 
 
 def _counted(starts, moves, state, ends, alive, links, sign):
-    """Counts to which the moves to and from a site are added, with a sign."""
+    """Add the moves to and from a site to the counts, with a sign."""
     (earlier, later), (before, after) = ends, links
     chains = jnp.arange(state.shape[0], dtype=jnp.int32)
 
@@ -252,7 +252,7 @@ def _counted(starts, moves, state, ends, alive, links, sign):
 
 
 def _neighbours(declared: Array) -> tuple[Array, Array]:
-    """Whether a path is valid at a time and the one before; and at the next one."""
+    """Whether a path is valid at a time and the time before; and at the time after."""
     both = declared[1:] & declared[:-1]
     none = jnp.zeros_like(declared[:1])
     return jnp.concatenate([none, both]), jnp.concatenate([both, none])

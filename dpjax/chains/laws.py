@@ -1,4 +1,4 @@
-"""Draws from the laws of conjugate blocks, for arrays of any shape at once.
+"""Draws from the laws of conjugate blocks, for arrays of any shape.
 
 Gamma and Dirichlet draws take few passes over a whole array, and compile quickly.
 """
@@ -34,7 +34,7 @@ def draw_dirichlet(
 def draw_beta(
     key: Key, shapes: tuple[Float[Array, "*shape"], Float[Array, "*shape"]]
 ) -> Float[Array, "*shape"]:
-    """Draw from Beta laws; parameters are of success and of failure."""
+    """Draw from Beta laws, given their parameters of success and of failure."""
     first, second = draw_log_gamma(key, jnp.stack(shapes))
     return jax.nn.sigmoid(first - second)
 
@@ -42,7 +42,7 @@ def draw_beta(
 def draw_gamma(
     key: Key, parameters: tuple[Float[Array, "*shape"], Float[Array, "*shape"]]
 ) -> Float[Array, "*shape"]:
-    """Draw positive numbers, such as precisions, from Gamma laws: shape and rate."""
+    """Draw numbers, such as precisions, from Gamma laws, given shapes and rates."""
     shape, rate = parameters
     return jnp.exp(draw_log_gamma(key, shape)) / rate
 
@@ -52,7 +52,7 @@ def draw_gaussian(
 ) -> Float[Array, "*shape"]:
     r"""Draw independent numbers with densities $\propto e^{-p x^2 / 2 + h x}$.
 
-    The precision p and the shift h add up: of a prior, and of all observations of x.
+    The precision p and the shift h are sums over the prior and all observations of x.
     """
     precision, shift = parameters
     noise = jr.normal(key, shift.shape, shift.dtype)
@@ -62,9 +62,9 @@ def draw_gaussian(
 def draw_gaussian_vector(
     key: Key, parameters: tuple[Float[Array, "*shape d d"], Float[Array, "*shape d"]]
 ) -> Float[Array, "*shape d"]:
-    r"""Draw vectors with densities $\propto e^{-x^T P x / 2 + h^T x}$, as coefficients.
+    r"""Draw vectors with densities $\propto e^{-x^T P x / 2 + h^T x}$.
 
-    The precision P, positive definite, and the shift h add up, as for numbers.
+    The precision P, positive definite, and the shift h are sums as in `draw_gaussian`.
     """
     precision, shift = parameters
     noise = jr.normal(key, shift.shape, shift.dtype)
@@ -81,7 +81,7 @@ def draw_gaussian_vector(
 def draw_categorical(
     key: Key, logits: Float[Array, "*shape k"]
 ) -> Int32[Array, "*shape"]:
-    """Draw levels in proportion to the exponentials of logits, not all -inf."""
+    """Draw levels in proportion to exponentials of logits that are not all -inf."""
     scaled = jnp.exp(logits - logits.max(axis=-1, keepdims=True))
     return draw_states(jr.uniform(key, logits.shape[:-1], logits.dtype), scaled)
 
@@ -91,11 +91,11 @@ def draw_log_gamma(
 ) -> Float[Array, "*shape"]:
     """Draw logs of Gamma(concentration, 1) numbers by rejection.
 
-    The first passes accept nearly all. Below 1 the draw is that of concentration + 1,
-    times a power of a uniform.
+    The first passes accept nearly all draws. For a concentration below 1, the number is
+    a draw for concentration + 1, times a power of a uniform number.
 
     Args:
-        key: typed.
+        key: typed JAX key.
         concentration: > 0 and finite; else the draw is NaN.
 
     Reference:
@@ -131,5 +131,5 @@ def draw_log_gamma(
 
 
 def log_normalise(logs: Float[Array, "*shape k"]) -> Float[Array, "*shape k"]:
-    """Subtract the log of the sum: logs of gamma draws become those of a Dirichlet."""
+    """Subtract the log of the sum: log Gamma draws become a log Dirichlet draw."""
     return jax.nn.log_softmax(logs, axis=-1)

@@ -1,10 +1,10 @@
 r"""The cost of an update that is an exponential mechanism, and the ledger's charge.
 
-Let a record's log-likelihood be in a range of width Δ. An update draws a value with
-probability $\propto \pi(v) \exp(\sum_i u_i(v) / T)$. A record more or less changes its
-log-probability by at most Δ/T, and a replaced one by at most 2Δ/T (Foulds et al.,
-section 4.1; `docs/proofs.md`, section 15). So at T = 1 it costs Δ under add-remove and
-2Δ under replace-one, and at $T = \max(1, \text{that} / \epsilon)$ at most ε.
+Let the log-likelihood $u_i$ of a record be in a range of width Δ. An update draws a
+value v with probability $\propto \pi(v) \exp(\sum_i u_i(v) / T)$. An added or removed
+record changes the log-probability of v by at most Δ/T, and a replaced record by at most
+2Δ/T (Foulds et al., section 4.1; `docs/proofs.md`, section 15). So at T = 1 an update
+costs c = Δ (add-remove) or 2Δ (replace-one); at $T = \max(1, c/\epsilon)$, at most ε.
 """
 
 __all__ = [
@@ -53,7 +53,7 @@ from dpjax.privacy import (
 )
 
 Bounds = tuple[Epsilon, Epsilon]
-LEAST = Fraction(1, 10**7)  # probability in a table, so that draws end
+LEAST = Fraction(1, 10**7)  # smallest probability in a table, so that draws end
 
 
 class Price(NamedTuple):
@@ -66,17 +66,17 @@ class Price(NamedTuple):
 def price_of(
     width: Fraction, epsilon: Epsilon, adjacency: Adjacency, latents: Sequence[str] = ()
 ) -> Price:
-    """The price of an update at ε, or less if T = 1 costs less.
+    """The price of an update: ε, or less if an update at T = 1 costs less.
 
     Args:
         width: Δ, the width of the range of a record's log-likelihood, in nats.
-        epsilon: of one update.
+        epsilon: ε of one update.
         adjacency: "replace-one" or "add-remove".
         latents: entries of the state that have records on the first axis: none under
             add-remove, where they would show the number of records.
 
     Raises:
-        ValueError: if an argument is out of range, or there are such latents.
+        ValueError: if an argument is out of range.
     """
     one_of(ADJACENCIES, adjacency=adjacency)
     if latents and adjacency == ADD_REMOVE:
@@ -118,7 +118,7 @@ def full_loss(width: Fraction, adjacency: Adjacency) -> Fraction:
 
 
 def refuse_prior(**priors: Scalar) -> None:
-    """Refuse Dirichlet parameters outside [1e-6, 1e6]: floats may lose or show them."""
+    """Refuse Dirichlet parameters outside [1e-6, 1e6], the range that suits floats."""
     for name, prior in priors.items():
         shaped(prior, (), name)
         positive(**{name: prior})
@@ -127,21 +127,21 @@ def refuse_prior(**priors: Scalar) -> None:
 
 
 def float_above(exact: Fraction) -> float:
-    """The least number of single precision that is not below, for use in programs."""
+    """The smallest number of single precision that is at least `exact`."""
     near = np.float32(float(exact))
     below = Fraction(float(near)) < exact
     return float(np.nextafter(near, np.float32(np.inf)) if below else near)
 
 
 def float_below(exact: Fraction) -> float:
-    """The largest number of single precision that is not above."""
+    """The largest number of single precision that is at most `exact`."""
     return -float_above(-exact)
 
 
 def table_width(size: int, least: Epsilon) -> Fraction:
-    r"""Δ of one observation of k levels whose probabilities are at least `least`.
+    r"""Δ of one observation of k levels whose probabilities are at least $a_0$.
 
-    $$\ln \frac{1 - (k - 1) a_0}{a_0},$$ rounded up.
+    $$\ln \frac{1 - (k - 1) a_0}{a_0},$$ rounded up, where $a_0$ is `least`.
 
     Raises:
         ValueError: if `least` is below 1e-7, or not below 1 / k.
@@ -156,25 +156,25 @@ def table_width(size: int, least: Epsilon) -> Fraction:
 
 
 class Clip(NamedTuple):
-    """Replaces numbers outside public bounds by the nearer bound; NaN by the lower."""
+    """Replaces numbers outside public bounds by the nearer bound, and NaN by `low`."""
 
     low: Fraction
     high: Fraction
 
     @property
     def width(self) -> Fraction:
-        """Δ."""
+        """The width Δ of the range."""
         return self.high - self.low
 
     def __call__(self, log_likelihood: Array) -> Array:
-        """Clip to the bounds."""
+        """Clip the numbers to the bounds."""
         low, high = float_above(self.low), float_below(self.high)
         known = jnp.where(jnp.isnan(log_likelihood), low, log_likelihood)
         return jnp.clip(known, low, high)
 
 
 def clip_to(bounds: Bounds) -> Clip:
-    """The clip to two bounds, the lower first, which are exact as shown."""
+    """The clip to two bounds, the lower bound first, without rounding of the bounds."""
     try:
         low, high = (_signed(str(bound).strip()) for bound in bounds)
         if low < high:
@@ -200,7 +200,7 @@ def of_each(
 
 
 def shaped(array: Any, shape: tuple[int, ...], name: str) -> Array:
-    """Return the array, refused unless it has the shape for which the price holds."""
+    """Return the array; `ValueError` if its shape is not that of the price."""
     if jnp.shape(array) != shape:
         raise ValueError(f"`{name}` must have shape {shape}, got {jnp.shape(array)}.")
     return jnp.asarray(array)

@@ -1,8 +1,8 @@
 """Two kinds of private chains, distinguished by type.
 
-A `PublicChain` runs on a release: its steps are given noisy statistics and no records,
+The steps of a `PublicChain` receive the noisy statistics of a release and no records,
 so that it costs nothing at any length. A `ChargedChain` has steps that read records;
-each is charged every time it runs.
+each of these steps is charged every time it runs.
 """
 
 __all__ = [
@@ -34,15 +34,15 @@ from dpjax.releases.released import Released
 class ChargedStep(eqx.Module):
     """A step that reads records, made by `latents`, `choice`, `table`, `barker`, ….
 
-    One made by hand is as private as its author says.
+    The author of any other step is responsible for its cost.
 
     Args:
-        update: the next state from a key, the records and the state. Unlike a plain
-            step it has no info: what is known of its law depends on the records.
+        update: function from a key, the records and the state to the next state. Unlike
+            a plain step it has no info: the parameters of its law depend on records.
         each: cost of one draw that reads records, for any state.
-        draws: how many the step has.
-        law: parameters of the law that is drawn from, given the records and the state;
-            for tests, since it is not private.
+        draws: number of such draws in the step.
+        law: function from the records and the state to the parameters of the law of a
+            draw, for tests: its result is not private.
     """
 
     update: Callable[[Key, Any, State], State] = eqx.field(static=True)
@@ -60,11 +60,11 @@ class ChargedStep(eqx.Module):
 
 
 class PublicChain(eqx.Module):
-    """Draws of a chain that read a release and no records.
+    """Draws of a chain that reads a release and no records.
 
     Args:
-        states: after each sweep, on the first axis.
-        infos: of the step, likewise.
+        states: states after each sweep, on the first axis.
+        infos: infos of the step in each sweep, on the first axis.
     """
 
     states: State
@@ -72,18 +72,17 @@ class PublicChain(eqx.Module):
 
 
 class ChargedChain(eqx.Module):
-    """Draws of a chain whose steps read records, and what they cost together.
+    """Draws of a chain whose steps read records, and their total cost.
 
-    Its numbers are floats: the cost is that of the law in real arithmetic, from which
-    draws in floats differ by rounding. For studies: `release` and `save` do not accept
-    chains.
+    The cost is that of draws in real arithmetic, from which the draws in floats differ
+    by rounding. For studies: `release` and `save` do not accept chains.
 
     Args:
-        states: after each sweep, on the first axis.
-        infos: of the steps that read no records, in turn, likewise.
+        states: states after each sweep, on the first axis.
+        infos: infos of the steps that read no records, in order; sweeps on first axes.
         charges: cost of a draw, and number of draws in a sweep, of each step that reads
             records.
-        sweeps: how many.
+        sweeps: number of sweeps.
     """
 
     states: State
@@ -93,19 +92,19 @@ class ChargedChain(eqx.Module):
 
     @property
     def cost(self) -> Guarantee:
-        """All draws of all sweeps, added up: what the ledger was charged."""
+        """The cost of all draws of all sweeps, which the ledger was charged."""
         return _total(self.charges, self.sweeps)
 
     @property
     def last(self) -> State:
-        """The last state, from which a further run may start, for a further charge."""
+        """The last state, from which another run may start, for another charge."""
         return jax.tree.map(lambda x: x[-1], self.states)
 
     def approximate(self, delta: Epsilon) -> Guarantee:
         """The cost with a δ, by advanced composition of the draws of equal cost.
 
         Args:
-            delta: of all together, > 0 and below 1; equal parts for each cost.
+            delta: total δ, > 0 and below 1, divided equally among the different costs.
 
         Raises:
             ValueError: if `delta` is out of range.
@@ -128,20 +127,20 @@ def public_chain(
     """Run a chain on released statistics, with any prior and any length, at no cost.
 
     Args:
-        key: typed.
-        released: from `dpjax.release` or `dpjax.load`; nothing else is accepted.
+        key: typed JAX key.
+        released: a release, from `dpjax.release` or `dpjax.load`.
         step: `step(key, values, state)` returns the next state and an info, as steps of
             `dpjax.chains` do; `values` are the noisy integers of the release, which may
-            be negative: `jnp.maximum(values, 0)` makes counts of them. Build it once:
-            each new function is compiled again.
+            be negative: `jnp.maximum(values, 0)` converts them to counts. Reuse the
+            function: each new function is compiled again.
         start: the state before the first sweep.
-        sweeps: how many.
+        sweeps: number of sweeps.
 
     Privacy:
-        Post-processing: costs nothing, whether the chain converges or not.
+        Post-processing, at no cost, whether the chain converges or not.
 
     Raises:
-        ValueError: if `released` is no release, or a number out of range.
+        ValueError: if `released` is not a release, or a number is out of range.
 
     Reference:
         Foulds, Geumlek, Welling & Chaudhuri (UAI-16), section 4.2.
@@ -166,29 +165,28 @@ def charged_chain(
     """Run a chain that is charged for each update that reads records.
 
     Args:
-        key: typed. The cost holds only if nobody can guess it: to show the result, from
-            `dpjax.noise.keys.release_key`.
-        records: what the charged steps read: an array, or a tuple or dictionary of
-            arrays with records on the first axis.
-        steps: taken in turn in each sweep; plain steps of `dpjax.chains` among them are
-            given the state only, and are free. Build them once: new ones are compiled
-            again.
-        start: the state before the first sweep. It must not depend on the records: one
-            that does, such as a fit, breaks the guarantee.
-        sweeps: how many.
-        ledger: charged for all sweeps before the first one, once the program is known
-            to be valid. To go on, run again from `chain.last` with a fresh key, for a
-            new charge. Not inside `jit` or `vmap`, which would draw many times for one
-            charge; there, the cost that the result states is of one of its chains.
+        key: typed JAX key. The guarantee holds only if nobody can guess the key: to
+            show the result, use a key from `dpjax.noise.keys.release_key`.
+        records: records for the charged steps: an array, or a tuple or dictionary of
+            arrays, with records on the first axis.
+        steps: steps of a sweep, in order. Plain steps of `dpjax.chains` receive only
+            the state, and cost nothing. Reuse steps: new steps are compiled again.
+        start: the state before the first sweep. It must not depend on the records: a
+            start that was fitted to them breaks the guarantee.
+        sweeps: number of sweeps.
+        ledger: ledger to charge for all sweeps, before the first sweep and after a
+            check of the program. To continue, run again from `chain.last` with a new
+            key, for a new charge. Not inside `jit` or `vmap`, which would draw many
+            times for one charge; there, the cost in a result is that of one chain.
 
     Privacy:
-        The sum of the steps' costs times the sweeps, of the law in real arithmetic: all
-        states may be shown. Every run on the same records costs that.
+        The sum of the steps' costs times the number of sweeps, in real arithmetic; then
+        all states may be shown. Every run on the same records has this cost.
 
     Raises:
         ValueError: if no step reads records, adjacencies differ, a number is out of
             range, or a ledger is given inside `jit` or `vmap`.
-        BudgetExceeded: if the ledger has less left; nothing is drawn.
+        BudgetExceeded: if the cost exceeds the remaining budget; nothing is drawn.
 
     Reference:
         Foulds, Geumlek, Welling & Chaudhuri (UAI-16), section 4.1.
@@ -203,13 +201,13 @@ def charged_chain(
         )
     total, arguments = _total(charges, sweeps), (key, records, start)
     program = partial(_run_charged, steps=tuple(steps), sweeps=sweeps)
-    jax.eval_shape(program, *arguments)  # mistakes in a step show before any charge
+    jax.eval_shape(program, *arguments)  # errors in a step before any charge
     if ledger is not None:
         purpose = f"chain of {sweeps} sweeps with {len(charges)} paid steps"
         charge(ledger, total, purpose, arguments)
     states, infos = program(*arguments)
     if ledger is not None:
-        refuse_traced(states)  # a step may hold what is traced
+        refuse_traced(states)  # a step may contain traced arrays
     return ChargedChain(states, infos, charges, sweeps)
 
 

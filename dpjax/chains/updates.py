@@ -1,8 +1,8 @@
-"""Gibbs updates that read records, each an exponential mechanism.
+"""Gibbs updates that read records; each update is an exponential mechanism.
 
-They compute the records' log-likelihoods one by one, clip them to public bounds and
-divide by the temperature, so that the cost holds for any functions that a user gives.
-These must hold no records of their own: they receive those that they may read.
+The updates compute the log-likelihood of each record, clip it to public bounds and
+divide it by the temperature, so that the cost holds for any functions of the user. The
+functions must not contain records: they receive the records that they may read.
 """
 
 __all__ = ["choice", "collapsed", "latents", "table"]
@@ -36,26 +36,27 @@ def latents(
     updates: int | None = None,
     replacement: bool = False,
 ) -> ChargedStep:
-    """Draw one categorical latent variable per record, given that record and the state.
+    """Draw a categorical latent variable of each record, given record and state.
 
-    All are drawn at once from the previous state: that is Gibbs sampling where latents
-    are independent given the other entries, which both functions may read.
+    All latents are drawn at once from the previous state. This is Gibbs sampling if the
+    latents are independent given the other entries, which both functions may read.
 
     Args:
-        name: of the entry: the level of each record's latent, (n,) int32.
-        log_likelihood: of one record for each of k levels, (k,), given the state.
-        bounds: of that log-likelihood; what is outside is clipped.
-        epsilon: of one latent's update.
-        log_prior: of the levels given the state, (k,).
-        updates: number of random latents to draw in a sweep; None: each, once.
+        name: name of the entry with the level of each record's latent, (n,) int32.
+        log_likelihood: function from the state and a record to the log-likelihood of
+            each level, (k,).
+        bounds: bounds of `log_likelihood`; values outside are clipped.
+        epsilon: ε of one latent's update.
+        log_prior: function from the state to the log-prior of each level, (k,).
+        updates: number of random latents to draw in a sweep; None: each latent, once.
         replacement: whether a latent may be drawn more than once in a sweep.
 
     Privacy:
-        Under replace-one, where n is public; under add-remove the number of latents
-        would show n. A replaced record changes the law of its own latent alone, given
-        the state: a pass over all of them costs what one update does, 2Δ at temperature
-        1, as does a random selection of Q of them, for the state shows whether the
-        record's latent moved. With replacement, Q times that.
+        Only under replace-one, where n is public: the number of latents shows n. Given
+        the state, a replaced record changes only the law of its own latent. A pass over
+        all latents thus costs as much as one update, 2Δ at temperature 1. A random
+        selection of Q latents costs the same, since the state shows whether the
+        record's latent changed. With replacement, the cost is Q times that.
 
     Raises:
         ValueError: if an argument is out of range.
@@ -100,7 +101,7 @@ def latents(
 
 
 def _repeatedly(name: str, law: Callable, times: int) -> Callable:
-    """Updates of random records in turn, drawn with replacement."""
+    """Make the update of random records in turn, drawn with replacement."""
 
     def step(key: Key, records: Any, state: State) -> State:
         price.shaped(state[name], jnp.shape(state[name])[:1], name)
@@ -126,20 +127,21 @@ def collapsed(
     *,
     n: int,
 ) -> ChargedStep:
-    """Draw one categorical latent per record, given all records, one after another.
+    """Draw the categorical latents of all records in turn, each given all records.
 
-    Integrating out shared parameters leads to this. The argument for `latents` fails: a
-    replaced record changes every conditional, so that each is charged.
+    This is the update for models with integrated-out parameters. Unlike in `latents`, a
+    replaced record changes the law of every latent, so that each draw is charged.
 
     Args:
-        name: of the entry: the level of each record's latent, (n,) int32.
-        log_conditional: of the levels of latent i, (k,), from state, records and i.
-        bounds: of the whole of it, prior included; what is outside is clipped.
-        epsilon: of one latent's update.
+        name: name of the entry with the level of each record's latent, (n,) int32.
+        log_conditional: function from state, records and i to the log-probability of
+            each level of latent i, (k,).
+        bounds: bounds of `log_conditional`, prior included; values outside are clipped.
+        epsilon: ε of one latent's update.
         n: number of records.
 
     Privacy:
-        Under replace-one, n times the cost of one update, which is 2Δ at temperature 1.
+        Only under replace-one: n times the cost of one update, 2Δ at temperature 1.
 
     Raises:
         ValueError: if an argument is out of range.
@@ -184,13 +186,13 @@ def choice(
     """Draw a parameter that all records share, one of k candidates, given the state.
 
     Args:
-        name: of the entry: which candidate, an int32 scalar.
-        log_likelihood: of one record under each candidate, (k,), from the state, the
-            record and its own latents.
-        bounds: of that log-likelihood; what is outside is clipped.
-        epsilon: of one update.
+        name: name of the entry with the index of the candidate, an int32 scalar.
+        log_likelihood: function from the state, a record and the record's latents to
+            the log-likelihood of each candidate, (k,).
+        bounds: bounds of `log_likelihood`; values outside are clipped.
+        epsilon: ε of one update.
         adjacency: "replace-one" or "add-remove".
-        log_prior: of the candidates given the state, (k,).
+        log_prior: function from the state to the log-prior of each candidate, (k,).
         latents: entries of the state that have records on the first axis; none under
             add-remove.
 
@@ -231,28 +233,28 @@ def table(
     prior: Scalar = 1.0,
     latents: Sequence[str] = (),
 ) -> ChargedStep:
-    r"""Draw rows of probabilities of k levels, above a bound, given counts.
+    r"""Draw rows of probabilities of k levels, above a lower bound, given counts.
 
-    Their laws are truncated Dirichlets: the bound limits a record's log-likelihood.
+    The rows have truncated Dirichlet laws: the bound limits a record's log-likelihood.
 
     Args:
-        name: of the entry: probabilities, of the given shape.
-        cell: row and level of one record, int32 scalars, from the state, the record and
-            its own latents; the row may be its latent's. A record outside the shape is
-            not counted.
-        shape: rows and k.
-        epsilon: of one update of all rows.
+        name: name of the entry with the probabilities, of shape `shape`.
+        cell: function from the state, a record and the record's latents to its row and
+            level, int32 scalars; the row may be a latent. Cells outside `shape` are not
+            counted.
+        shape: number of rows, and k.
+        epsilon: ε of one update of all rows.
         adjacency: "replace-one" or "add-remove".
         least: smallest probability $a_0$, at least 1e-7 and below 1 / k.
-        prior: Dirichlet parameter of every level, at least 1e-6: with less, empty
-            levels might show in floats.
+        prior: Dirichlet parameter of every level, at least 1e-6: a smaller one could
+            reveal empty levels in floats.
         latents: entries of the state that have records on the first axis; none under
             add-remove.
 
     Privacy:
-        A record is in one cell, so that Δ is the width of its log-probability, $\ln((1
-        - (k - 1) a_0) / a_0)$: 2Δ under replace-one, even if the record changes its
-        row, and Δ under add-remove, at temperature 1.
+        2Δ under replace-one, even if the record changes its row, and Δ under
+        add-remove, at temperature 1. A record is in one cell, so that Δ is the width of
+        the range of a log-probability, $\ln((1 - (k - 1) a_0) / a_0)$.
 
     Raises:
         ValueError: if an argument is out of range.

@@ -1,4 +1,4 @@
-"""Mechanisms: how statistics are made private."""
+"""Mechanisms, which make statistics private."""
 
 __all__ = [
     "MECHANISMS",

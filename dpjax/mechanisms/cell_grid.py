@@ -63,12 +63,12 @@ class Row(NamedTuple):
 class CellGrid:
     r"""Grid of all tables: rows $g / G$ of integers $g_v \ge \omega G$ with sum G.
 
-    Static and hashable. Cells are in C order of the rows' points.
+    A grid is static and hashable. Cells are in C order of the rows' points.
 
     Args:
         layout: layout of one conditional table for each variable, whose own levels are
             on the last axis.
-        omega: $\omega$, > 0 and below 1 / r for every number of levels r.
+        omega: $\omega$, > 0 and below 1 / (largest number of levels).
         units: G.
         prior: Dirichlet parameter of every level, > 0. The prior weights are public
             integers of at most 16 bits for a row and 40 bits for a cell.
@@ -228,8 +228,8 @@ def largest_rate(
 
     Args:
         epsilon: the budget.
-        width: w, the range of what one record adds to log-weights.
-        priors: of every row of the grid.
+        width: w, the range of the change in log-weights by one record.
+        priors: prior range of every row of the grid.
     """
     shrink = _exponential_below(-width / 2)
     delta = math.ceil((1 << SCORE_BITS) * (1 - shrink) / (1 + shrink))

@@ -96,8 +96,8 @@ class CellMass(base.ParameterMechanism):
             layout: one conditional table for each variable, such as `net.layout`.
             epsilon: privacy loss; a float means its shortest decimal, here and below.
             adjacency: "replace-one" or "add-remove".
-            omega: $\omega$, the smallest probability; below 1 / r for every number of
-                levels r.
+            omega: $\omega$, the smallest probability; below 1 / (largest number of
+                levels).
             temperature: T > 0; a larger T flattens the posterior and lowers Δ.
             prior: Dirichlet parameter of every level, > 0.
             units: probabilities are multiples of 1 / units.

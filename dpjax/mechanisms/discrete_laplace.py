@@ -71,7 +71,7 @@ class DiscreteLaplace(base.MechanismWithLaw, base.ExactMechanism):
 
     @classmethod
     def of(cls, statistic: Statistic, budget: Guarantee) -> "DiscreteLaplace":
-        """Make the mechanism for a statistic that spends exactly a pure budget."""
+        """Make the mechanism for a statistic; it spends exactly the pure budget."""
         cost = PureDP.of(budget, "budget")
         return cls.calibrate(cost.epsilon, statistic.sensitivity(cost.adjacency))
 
@@ -111,8 +111,8 @@ class DiscreteLaplace(base.MechanismWithLaw, base.ExactMechanism):
         """Add noise, and clip the sums to ±2^29.
 
         Args:
-            key: typed JAX key; to publish, one of `dpjax.noise.keys.release_key`.
-            exact: integers that are between -2^29 and 2^29 by public facts.
+            key: typed JAX key; to publish, a key from `dpjax.noise.keys.release_key`.
+            exact: integers that public facts limit to the range from -2^29 to 2^29.
 
         Returns:
             int32, of the shape of `exact`.
@@ -154,7 +154,7 @@ class DiscreteLaplace(base.MechanismWithLaw, base.ExactMechanism):
         return cls.of(statistic, cost)
 
     def derived_facts(self) -> dict[str, Any]:
-        """The sensitivity."""
+        """The sensitivity of the statistic, for readers of the file."""
         value, tight = int(self.sensitivity.value), self.sensitivity.tight
         stated = {"value": value, "adjacency": self.adjacency, "tight": tight}
         return {"sensitivity": stated}

@@ -50,13 +50,13 @@ class FamilyPosteriorSampler(base.PosteriorSampler):
     Made by `calibrate`. A release consists of indices on the axes of the grid.
 
     Privacy:
-        All draws together cost `cost`, exactly. One sample costs $2\Delta / T$ under
-        replace-one and $\Delta / T$ under add-remove, where Δ is
+        All draws together have exactly the guarantee `cost`. One sample costs
+        $2\Delta / T$ under replace-one and $\Delta / T$ under add-remove, where Δ is
         `Family.sampling_sensitivity`, computed from the integers of the grid; m samples
         cost m times as much. With one parameter and a public n, a sample costs the
-        largest loss at that n. It is attained if all records are at one bound and one
-        record moves to the other bound, since the mean of $e^{\theta / T}$ is monotone
-        in the statistic.
+        largest loss at that n. This loss is attained if all records are at one bound
+        and one record moves to the other bound, since the mean of $e^{\theta / T}$ is
+        monotone in the statistic.
 
     Reference:
         Foulds et al. (UAI-16), Theorem 2 and equations 13 and 14.
@@ -94,20 +94,20 @@ class FamilyPosteriorSampler(base.PosteriorSampler):
 
         Args:
             family: Bernoulli, Poisson, exponential, Gaussian mean, or Gaussian.
-            units: number of units to which a statistic is rounded.
+            units: steps of the rounded statistics, `Sufficient.units`.
             lowest: least integer to which a record with one statistic is rounded.
             epsilon: the budget; if truncation and T are both given, less may be spent.
             adjacency: "replace-one" or "add-remove".
             n: number of records if it is public, else None.
             truncation: least and largest value of each parameter, by name. None: the
-                family's widest truncation that a given T allows; without T, the
-                distance to where the likelihood is infinite is a twentieth of the
-                bounds' scale. No data is used.
+                family's widest truncation that T allows; without T, a truncation that
+                is 1/20 of the bounds' scale from infinite likelihoods. Uses no data.
             temperature: T > 0. None: the lowest T that ε allows, but at least 1.
             samples: number m of samples.
             prior: mean of the scaled statistics, and the number of records that the
                 prior is worth. None: uniform on the grid.
-            points: values of each parameter. None: 1,000, or 100 for two parameters.
+            points: number of values of a parameter. None: 1,000, or 100 for each of two
+                parameters.
 
         Raises:
             ValueError: if an argument is outside its range, the truncation leaves the

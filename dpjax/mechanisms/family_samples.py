@@ -86,7 +86,7 @@ class _FamilySample(Mechanism):
         return PureDP(cost, self.adjacency)
 
     def _spending(self: Any, epsilon: Epsilon) -> Any:
-        """Change T from 1 to the lowest temperature ≥ 1 that ε allows."""
+        """Return the sampler at the lowest T ≥ 1 that ε allows, if T is now 1."""
         ratio = float(self.guarantee().epsilon / exact_epsilon(epsilon))
         return replace(self, temperature=max(1.0, ratio * (1 + _MARGIN)))
 
@@ -139,7 +139,7 @@ class GaussianSample(_FamilySample):
         *,
         n: int | None = None,
     ) -> "GaussianSample":
-        """Take the lowest temperature that `epsilon` allows, but at least 1."""
+        """Make the sampler at the lowest temperature ≥ 1 that `epsilon` allows."""
         return cls(statistic, 1.0, least, most, n)._spending(epsilon)
 
     def sample(self, key: Key, exact: Int[Array, " m"]) -> Float[Array, "rows d"]:
@@ -221,7 +221,7 @@ class RegressionSample(_FamilySample):
         noise_precision: Scalar = 1.0,
         n: int | None = None,
     ) -> "RegressionSample":
-        r"""Take the lowest temperature that `epsilon` allows, but at least 1.
+        r"""Make the sampler at the lowest temperature ≥ 1 that `epsilon` allows.
 
         The radius is $10 / \sqrt b$, as in the paper, unless it is given.
         """

@@ -49,7 +49,7 @@ class NetworkPosteriorSampler(base.PosteriorSampler):
     `posterior` or `map`.
 
     Privacy:
-        All draws together cost `cost`, exactly. One sample costs at most
+        All draws together have exactly the guarantee `cost`. One sample costs at most
         $\sum_i 2 C_i / T$ under replace-one and half of that under add-remove, where
         $C_i$ is the log-ratio of the largest to the smallest entry of a row of variable
         i; m samples cost m times as much. If n is public, a sample costs the largest
@@ -89,7 +89,7 @@ class NetworkPosteriorSampler(base.PosteriorSampler):
         """Make the sampler whose draws cost at most `epsilon` together.
 
         Args:
-            layout: layout of the tables (`BayesNet.layout`), own axes last.
+            layout: layout of the tables (`BayesNet.layout`), the child's axis last.
             epsilon: the budget. If ω and T are both given, less may be spent.
             adjacency: "replace-one" or "add-remove".
             n: number of records. Under replace-one it is public, and a small n allows a
@@ -104,8 +104,8 @@ class NetworkPosteriorSampler(base.PosteriorSampler):
                 does; then a derived T may be below 1.
 
         Raises:
-            ValueError: if an argument is outside its range, ω is not below 1 / r for
-                every number of levels r, or ω, T and m cost more than `epsilon`.
+            ValueError: if an argument is outside its range, ω is not below 1 / (largest
+                number of levels), or ω, T and m together cost more than `epsilon`.
         """
         whole(1, samples=samples, units=units)
         one_of(ADJACENCIES, adjacency=adjacency)

@@ -51,7 +51,7 @@ class ParameterGrid:
         family: an exponential family of one or two parameters.
         limits: the truncation: name, least and largest value of every parameter.
         points: number of values of each parameter, at least 2.
-        units: units of the rounded statistics (`Sufficient.units`).
+        units: steps of the rounded statistics, `Sufficient.units`.
         lowest: least integer to which a record with one statistic is rounded.
 
     Raises:

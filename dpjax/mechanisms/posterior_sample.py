@@ -25,7 +25,7 @@ class PosteriorSample(Mechanism):
     r"""Draw all tables, entries ≥ ω, from $\propto \prod \theta^{\alpha - 1 + N/T}$.
 
     Args:
-        layout: layout of the tables (`BayesNet.layout`), own axes last.
+        layout: layout of the tables (`BayesNet.layout`), the child's axis last.
         temperature: T > 0; the likelihood is taken to the power 1/T. Traced; an array
             with a leading axis makes a stack of mechanisms, for `sweep`.
         omega: smallest probability of a level, below 1 / (number of levels): one number

@@ -215,7 +215,7 @@ class SplitLaplace(base.MechanismWithLaw, base.ExactMechanism):
         return shape[-1] if shape else 0
 
     def _refuse_stacked(self) -> None:
-        """Refuse a stack, and a single table under `vmap`."""
+        """Refuse a stack of mechanisms, and a single table inside `vmap`."""
         shape = jnp.shape(self.stack.rho)
         if shape != (len(self.names),):
             raise ValueError(

@@ -1,4 +1,4 @@
-"""Figures of hidden states: their probabilities as bars, their cells as a map."""
+"""Figures of hidden states: probabilities as bars, states of cells as a map."""
 
 __all__ = [
     "DISTINCT",
@@ -51,8 +51,8 @@ def emission_bars(
 ) -> None:
     """Draw the expected probabilities of every field's levels, in a row for each state.
 
-    The figure shows states that are the most frequent one of a cell, and at most the 20
-    most common of them.
+    The figure shows only states that are the most frequent state of some cell, and at
+    most the 20 most common of these.
 
     Args:
         posterior: posterior whose `emissions` are shown.
@@ -222,6 +222,6 @@ def colour_of(state: int) -> str:
 
 
 def shares(found: np.ndarray, states: int) -> np.ndarray:
-    """The fraction of the declared cells in each state; `found` is -1 in the others."""
+    """The fraction of the declared cells in each state; `found` is -1 elsewhere."""
     counts = np.bincount(found[found >= 0], minlength=states)
     return counts / counts.sum()

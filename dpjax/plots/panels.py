@@ -38,7 +38,7 @@ class Series:
     Args:
         label: entry in the legend; "" for none.
         x, y: coordinates of the points.
-        error: standard errors of y, drawn as ± 2 bands or bars; None: none.
+        error: standard errors of y, drawn as bands or bars of ± 2 errors; None: no bar.
         style: line, dashed, plain, thin, points or crosses.
         colour: number of a colour in the palette; None: the next one.
 
@@ -109,7 +109,7 @@ def draw_panels(
     """Draw panels row by row.
 
     Args:
-        panels: at least one.
+        panels: panels of the figure, at least one.
         path: PNG or SVG file to write.
         title: title of the figure.
         columns: largest number of panels in a row.

@@ -130,7 +130,7 @@ def _sweep_panel(axes: "Axes", result: SweepResult, score: str, dataset: int) ->
     x = epsilons[order]
     for i, name in enumerate(mechanisms):
         colour, y = COLOURS[i % len(COLOURS)], means[i][order]
-        band = 2 * np.nan_to_num(errors[i][order])  # a single repeat has none
+        band = 2 * np.nan_to_num(errors[i][order])  # NaN for a single repeat
         style = {"marker": "o", "markersize": 4, "label": f"{short(name)} (± 2 s.e.)"}
         draw_curve(axes, x, y, band, colour, **style)
     axes.set_ylabel(short(score))
@@ -142,7 +142,7 @@ def _sweep_panel(axes: "Axes", result: SweepResult, score: str, dataset: int) ->
 
 
 def rank_histograms(coverage: Coverage, path: str | os.PathLike) -> None:
-    """Draw histograms of the ranks of true values; uniform if intervals are correct.
+    """Draw histograms of ranks of true values, which are uniform for correct intervals.
 
     Args:
         coverage: result of `dpjax.study.coverage`.
@@ -165,7 +165,7 @@ def rank_histograms(coverage: Coverage, path: str | os.PathLike) -> None:
 
 
 def _ranks(axes: "Axes", ranks: Ranks, colour: str) -> None:
-    """Draw one histogram, with a band for 95 % of the bars of a uniform one."""
+    """Draw one histogram, with a band for 95 % of the bars of a uniform histogram."""
     counts, bins = ranks.histogram, ranks.histogram.size
     axes.bar(
         (np.arange(bins) + 0.5) / bins, counts, width=0.9 / bins, color=colour, zorder=2

@@ -47,7 +47,7 @@ def basic(*costs: Kind) -> Kind:
     Reference:
         Foulds, Geumlek, Welling & Chaudhuri (UAI-16), Theorem 1.
     """
-    one_adjacency(costs)  # refuses no costs
+    one_adjacency(costs)  # raises if there is no cost
     return cast(Kind, costs[0].composed(*costs[1:]))
 
 

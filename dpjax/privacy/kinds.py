@@ -55,7 +55,7 @@ class PureDP(Guarantee):
         return self.epsilon
 
     def divergence(self, one: Law, other: Law) -> float:
-        """The largest log-ratio of the probabilities of an output."""
+        """The largest absolute log-ratio of the probabilities of an output."""
         return largest_log_ratio(one, other)
 
     def divergence_of_events(self, p: Probabilities, q: Probabilities) -> Probabilities:

@@ -23,39 +23,39 @@ from dpjax.privacy.sensitivity import ADJACENCIES, Adjacency
 
 
 class BudgetExceeded(ValueError):
-    """A charge would spend more than is left; nothing was charged."""
+    """Error: a cost exceeds the remaining budget; nothing was charged."""
 
 
 class Ledger(Unpickled):
-    """A budget for all releases from one table, whose guarantees it adds up.
+    """A privacy budget for all releases from one table, and the sum of their costs.
 
     Args:
-        epsilon: the whole budget, if it is pure; None: `budget`.
+        epsilon: the whole budget, if it is pure; None: see `budget`.
         adjacency: "replace-one" or "add-remove", the same for every charge; None: that
             of `budget`.
-        budget: the whole budget as a guarantee of any kind, the currency of the ledger;
-            None: `epsilon`. If both are None, it is that of the file at `path`, which
-            must exist.
-        path: of a JSON Lines file, whose first line has the budget and the adjacency,
-            and every other one a charge. The first charge creates it; None: in memory,
-            for this process alone.
+        budget: the whole budget as a guarantee of any kind, to which all charges are
+            converted; None: `epsilon`. If both are None, the budget is that of the file
+            at `path`, which must exist.
+        path: path of a JSON Lines file. The first line has the budget and the
+            adjacency, and every other line has a charge. The first charge creates the
+            file. None: in memory, for this process alone.
 
     Privacy:
-        Charges are exact fractions, on disk before `charge` returns; a crash after that
-        still costs. Processes that share a file never overspend it together. A file
-        that was copied, edited or replaced is refused, and so is one that no longer
-        begins with what this object read from it or wrote to it. A new process cannot
-        know that the last charges were cut off, or that an older state was written back
-        into the file: whoever can write the file is trusted.
+        Charges are exact fractions, on disk before `charge` returns: a later crash does
+        not refund them. Processes that share a file never exceed the budget together. A
+        file that was copied, edited or replaced is refused, and so is a file that no
+        longer begins with the lines that this object read or wrote. A new process
+        cannot detect that the last lines were removed, or that an older state of the
+        file was restored: everyone who can write the file is trusted.
 
     Attributes:
         limit: the whole budget, as a guarantee.
-        adjacency: of every charge.
+        adjacency: adjacency of every charge.
 
     Raises:
-        ValueError: if an argument is invalid, or the file is damaged, a copy, or was
-            made with another budget or adjacency; by all methods of a ledger in memory
-            in a process that was forked from the one that made it.
+        ValueError: if an argument is invalid, or the file is damaged, is a copy, or has
+            another budget or adjacency. In a forked process, all methods of a ledger in
+            memory raise it.
     """
 
     _instead = "a copy would be a second budget; processes share one of the same `path`"
@@ -85,27 +85,27 @@ class Ledger(Unpickled):
 
     @property
     def budget(self) -> Fraction:
-        """The number of `limit`; `ValueError` if the currency has several."""
+        """The only number of `limit`; `ValueError` if it has several."""
         return _one_number(self.limit.numbers)
 
     @property
     def spent(self) -> Fraction:
-        """The number of `cost`; `ValueError` if the currency has several."""
+        """The only number of `cost`; `ValueError` if it has several."""
         return _one_number(self.cost.numbers)
 
     @property
     def remaining(self) -> Fraction:
-        """The budget less `spent`; `ValueError` if the currency has several numbers."""
+        """`budget` minus `spent`; `ValueError` if they have several numbers."""
         return _one_number(self.limit.remaining(self.cost))
 
     def require(self, cost: Guarantee) -> None:
-        """Raise unless `cost` could be charged now; to call before data is read.
+        """Raise unless `cost` can be charged now; call this before data is read.
 
         Raises:
-            ValueError: if the cost is of a kind that the ledger does not add up, or has
-                too long a fraction to be written (`rounded_up` shortens it), or the
-                adjacency is not the ledger's.
-            BudgetExceeded: if less is left.
+            ValueError: if the cost cannot be converted to the kind of the budget, has
+                too long a fraction to be written (`rounded_up` shortens it), or has
+                another adjacency.
+            BudgetExceeded: if the cost exceeds the remaining budget.
         """
         with self._opened() as book:
             self._refuse(cost, book)
@@ -114,12 +114,12 @@ class Ledger(Unpickled):
         """Spend `cost`, even if the release fails afterwards.
 
         Args:
-            cost: of the release that is about to be drawn.
+            cost: cost of the release that is drawn next.
             purpose: a public note for the file.
 
         Raises:
-            ValueError: as `require` does; then nothing is charged.
-            BudgetExceeded: if less is left; then nothing is charged.
+            ValueError: as in `require`; then nothing is charged.
+            BudgetExceeded: as in `require`; then nothing is charged.
         """
         with self._opened(charging=True) as book:
             self._refuse(cost, book)
@@ -133,13 +133,13 @@ class Ledger(Unpickled):
         return f"Ledger(budget: {self.limit}, spent: {spent}, {self.adjacency})"
 
     def _forked(self) -> bool:
-        """Whether this is a copy in memory that a fork made for another process."""
+        """Whether this ledger is in memory and was copied to another process."""
         return self._file is None and os.getpid() != self._process
 
     @contextlib.contextmanager
     def _opened(self, charging: bool = False) -> Iterator[Book]:
-        """The ledger's state; no other process or thread charges it meanwhile."""
-        if self._forked():  # known without the lock, which a lost thread may hold
+        """Yield the ledger's state, locked against other processes and threads."""
+        if self._forked():  # known without the lock: after a fork it may never be free
             raise ValueError(
                 "`ledger` must stay in the process that made it, unless it is in a "
                 "file: give it a `path`, which processes may share."
@@ -153,7 +153,7 @@ class Ledger(Unpickled):
                 yield book
 
     def _agree(self, book: Book) -> None:
-        """Raise unless a file is for this adjacency and budget."""
+        """Raise unless the file has this adjacency and budget."""
         if book.budget.adjacency != self.adjacency:
             raise ValueError(
                 "`adjacency` must be that of the ledger, "
@@ -166,7 +166,7 @@ class Ledger(Unpickled):
             )
 
     def _refuse(self, cost: Any, book: Book) -> None:
-        """Raise unless a charge is in the ledger's currency and fits what is left."""
+        """Raise unless the cost can be converted and is within the remaining budget."""
         numbers = type(book.budget).of(cost, "cost").numbers
         if cost.adjacency != self.adjacency:
             raise ValueError(
@@ -196,7 +196,7 @@ def _limit(
             "`budget` must be given alone, without `epsilon` and with no other "
             "`adjacency` than its own."
         )
-    return guarantee_of(budget.describe()), budget.adjacency  # as read from a file
+    return guarantee_of(budget.describe()), budget.adjacency  # as if from a file
 
 
 def _one_number(numbers: dict[str, Fraction]) -> Fraction:

@@ -1,14 +1,13 @@
-"""The ledger's file: JSON Lines, each with a hash of all before it, locked by `flock`.
+"""The ledger's file: JSON Lines with hashes of all earlier lines, locked by `flock`.
 
-The file itself is locked, because a helper file could be deleted: without its lock two
-processes charge at once, and without its write-ahead log a database in SQLite loses
-charges. A curator can read the text. Locks and inode numbers are reliable in local file
-systems; not in all network ones.
+The file itself is locked, because a helper file could be deleted: without a lock file
+two processes could charge at once, and without its write-ahead log an SQLite database
+would lose charges. A curator can read the text. Locks and inode numbers are reliable in
+local file systems, but not in all network file systems.
 
-It detects an edit, by the hashes; a copy, by the inode number; and, in the object that
-read or wrote them, lines that changed or disappeared since. A new process cannot detect
-that the last lines were cut off, or that an older state of the file or disk was
-restored.
+The hashes detect an edit, and the inode number detects a copy. The object that read or
+wrote lines detects that they changed or disappeared since. A new process cannot detect
+that the last lines were removed, or that an older state of the file was restored.
 """
 
 __all__ = ["LedgerFile"]
@@ -39,11 +38,11 @@ _INTERVAL = 0.005  # a charge takes about as long
 
 
 class LedgerFile:
-    """A file with the budget on the first line, and a charge on every other one.
+    """A file with the budget on the first line, and a charge on every other line.
 
     Args:
-        path: of the file, links followed.
-        new: the state while there is no file; None: the file must exist.
+        path: path of the file; links are followed.
+        new: state of the ledger if there is no file yet; None: the file must exist.
 
     Raises:
         ValueError: if the file would be compressed, or cannot be locked by `flock`.
@@ -51,7 +50,7 @@ class LedgerFile:
 
     def __init__(self, path: str | os.PathLike, new: Book | None) -> None:
         self.path = pathlib.Path(os.path.realpath(path))
-        self._seen: Any = new  # then the state last read or written here
+        self._seen: Any = new  # later the state last read or written here
         if self.path.suffix == ".gz":
             raise ValueError(f"`ledger` must not be compressed, got {self.path}.")
         if fcntl is None:
@@ -62,14 +61,14 @@ class LedgerFile:
 
     @contextlib.contextmanager
     def opened(self, charging: bool) -> Iterator[Book]:
-        """The ledger's state; no other process or thread charges it meanwhile.
+        """Yield the ledger's state, locked against other processes and threads.
 
-        Only `charging` locks the folder of a file that does not exist yet, so that
-        `append` may create it.
+        If the file does not exist yet, `charging` locks its folder, so that `append`
+        can create the file.
 
         Raises:
-            ValueError: if the file cannot be locked or read to the last byte, or is a
-                copy, or no longer begins with what was read or written here before.
+            ValueError: if the file cannot be locked or read completely, is a copy, or
+                no longer begins with the lines that were read or written here.
         """
         with contextlib.ExitStack() as stack:
             book, held = self._seen, -1
@@ -82,7 +81,7 @@ class LedgerFile:
             yield book._replace(held=held)
 
     def append(self, book: Book, cost: Guarantee, purpose: str) -> None:
-        """Add a charge to the state from `opened`; it is on disk when this returns."""
+        """Add a charge to the state from `opened`, on disk before this returns."""
         write = self._extend if book.text else self._create
         self._seen = write(book, cost, purpose)
 
@@ -104,13 +103,13 @@ class LedgerFile:
         return charged
 
     def _create(self, book: Book, cost: Guarantee, purpose: str) -> Book:
-        """Write two lines at once: a killed process leaves both or no file."""
+        """Write two lines at once: if the process is killed, both exist or no file."""
         with whole_file(self.path) as file:
             inode = os.fstat(file.fileno()).st_ino
             charged = with_charge(book, cost, purpose, inode)
             file.write(charged.text)
         try:
-            os.fsync(book.held)  # the folder, which has the file's name
+            os.fsync(book.held)  # the folder, which contains the file's name
         except OSError as error:
             raise ValueError(
                 f"`ledger` must be in a folder that reaches the disk, {self.path}: "
@@ -119,7 +118,7 @@ class LedgerFile:
         return charged
 
     def _absent(self) -> bool:
-        """Whether the ledger is new; a file that has disappeared is not."""
+        """Whether the ledger is new; a ledger whose file was deleted is not."""
         new = self._seen is not None and not self._seen.text
         return new and not self.path.exists()
 
@@ -173,14 +172,14 @@ class LedgerFile:
 
 @contextlib.contextmanager
 def _locked(path: pathlib.Path, flags: int) -> Iterator[int]:
-    """Yield a descriptor that no other process or thread has; wait a minute at most."""
+    """Yield a descriptor with an exclusive lock; wait for the lock at most a minute."""
     start = time.monotonic()
     try:
         while (held := _attempt(path, flags)) is None:
             waited = time.monotonic() - start
             if waited > _PATIENCE:
                 raise TimeoutError(errno.EBUSY, "another process keeps it locked")
-            time.sleep(_INTERVAL + waited / 10)  # rarely, if many processes wait
+            time.sleep(_INTERVAL + waited / 10)  # longer if many processes wait
     except OSError as error:
         raise ValueError(
             f"`ledger` must be possible to open and to lock, {path}: {error.strerror}."
@@ -188,12 +187,12 @@ def _locked(path: pathlib.Path, flags: int) -> Iterator[int]:
     try:
         yield held
     finally:
-        fcntl.flock(held, fcntl.LOCK_UN)  # a process forked meanwhile holds it too
+        fcntl.flock(held, fcntl.LOCK_UN)  # a process forked meanwhile has the lock too
         os.close(held)
 
 
 def _attempt(path: pathlib.Path, flags: int) -> int | None:
-    """A locked descriptor; None if it is held or the path has another file by now."""
+    """A locked descriptor; None if the lock is taken or the file was replaced."""
     with contextlib.ExitStack() as stack, contextlib.suppress(BlockingIOError):
         held = os.open(path, flags)
         stack.callback(os.close, held)

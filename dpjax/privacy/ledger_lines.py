@@ -1,8 +1,8 @@
 """The lines of a ledger's file: JSON, the first for the budget, one for each charge.
 
-Each charge has a hash of itself and of all lines before it, so that an edit shows.
-Formats 1, which has no hashes, and 2 store pure budgets as one number; format 3 stores
-a budget of any other kind, and its charges, as descriptions of guarantees.
+Each charge has a hash of itself and of all earlier lines, to detect edits. Formats 1
+(without hashes) and 2 store pure budgets as one number; format 3 stores a budget of any
+other kind, and its charges, as descriptions of guarantees.
 """
 
 __all__ = ["FORMATS", "Book", "read_back", "read_on", "with_charge"]
@@ -27,12 +27,12 @@ class Book(NamedTuple):
     """The state of a ledger.
 
     Attributes:
-        budget: the whole.
+        budget: the whole budget.
         spent: the sum of the charges, of the kind of the budget.
         text: all lines; empty if there is no file.
-        chain: what the next charge is hashed with; None if the format has no hashes.
-        inode: number of the file that the lines were written to; None likewise.
-        held: descriptor of the locked file or, if there is none yet, of its folder.
+        chain: text to hash with the next charge; None if the format has no hashes.
+        inode: inode number of the original file; None if the format has no hashes.
+        held: descriptor of the locked file or, if there is no file yet, of its folder.
     """
 
     budget: Guarantee
@@ -53,7 +53,7 @@ class Book(NamedTuple):
 
 
 def with_charge(book: Book, cost: Guarantee, purpose: str, inode: int) -> Book:
-    """The state after a charge; the first one starts the file with that inode."""
+    """The state after a charge; the first charge adds the header with the inode."""
     start, chain = "", book.chain
     if not book.text:
         chain = canonical_json({"inode": inode, **_facts(book.budget)})
@@ -63,10 +63,9 @@ def with_charge(book: Book, cost: Guarantee, purpose: str, inode: int) -> Book:
 
 
 def read_on(book: Book | None, text: bytes) -> Book:
-    """The state after lines that follow those already verified.
+    """The state after the lines of `text` that follow the verified lines of `book`.
 
-    Raises `ValueError`, `TypeError`, `LookupError` or `RecursionError` if they are
-    invalid.
+    Invalid lines raise `ValueError`, `TypeError`, `LookupError` or `RecursionError`.
     """
     seen = book.text if book else b""
     *lines, rest = text[len(seen) :].decode().split("\n")
@@ -95,7 +94,7 @@ def _is_pure(budget: Guarantee) -> bool:
 
 
 def _facts(budget: Guarantee) -> dict[str, Any]:
-    """What the first line says of a budget."""
+    """Content of the first line for a budget."""
     described = budget.describe()
     if not _is_pure(budget):
         return {"format": _ANY, "budget": described}
@@ -119,7 +118,7 @@ def _header(line: str) -> Book:
 
 
 def _entry(book: Book, cost: Guarantee) -> dict[str, Any]:
-    """What the line of a charge says of its cost."""
+    """Content of a charge's line for its cost."""
     described = cost.describe()
     if _is_pure(book.budget):
         return {"epsilon": described["epsilon"]}
@@ -133,7 +132,7 @@ def _cost(book: Book, entry: Mapping[str, Any]) -> Guarantee:
 
 
 def _line(chain: str | None, entry: Mapping[str, Any], purpose: str) -> str:
-    """The line of a charge; with a hash of the chain so far, if there is one."""
+    """The line of a charge; with a hash of the chain so far, if the format has one."""
     content = {**entry, "purpose": purpose}
     if chain is None:
         return canonical_json(content)

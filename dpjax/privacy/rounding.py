@@ -1,8 +1,8 @@
-"""Costs as fractions: exact as they are written, irrational ones rounded up.
+"""Costs as exact fractions; irrational costs are rounded up.
 
 `decimal` rounds exp, ln and sqrt to the nearest number of 100 digits, so that the next
-one is above the true value; the functions increase, so that their arguments are rounded
-up too. `rounded_up` returns fractions that are short enough for a ledger's file.
+number is above the true value. The functions are increasing, so that their arguments
+are rounded up too. Results of `rounded_up` are short enough for a ledger's file.
 """
 
 __all__ = [
@@ -34,10 +34,10 @@ _SHORT = decimal.Context(prec=_DIGITS, rounding=decimal.ROUND_CEILING)
 
 
 def exact_epsilon(epsilon: Epsilon, name: str = "epsilon") -> Fraction:
-    """The exact rational that `epsilon` shows: "0.1", "1/3", 1, Fraction(1, 10), 0.1.
+    """The exact rational of a number: "0.1", "1/3", 1, Fraction(1, 10), 0.1.
 
     A float means its shortest decimal: 0.1 is one tenth, not the binary number nearby.
-    Errors call it `name`.
+    Error messages use `name`.
 
     Raises:
         ValueError: if it is not a finite number > 0, or not between 1e-30 and 1e30.
@@ -69,27 +69,27 @@ def exact_epsilon(epsilon: Epsilon, name: str = "epsilon") -> Fraction:
 
 
 def rounded_up(value: Fraction | Decimal) -> Fraction:
-    """The least fraction of 13 decimal digits that is not below `value`."""
+    """The least number of 13 decimal digits that is at least `value`."""
     exact = Fraction(value)
     return Fraction(_SHORT.divide(Decimal(exact.numerator), Decimal(exact.denominator)))
 
 
 def exponential_above(x: Fraction) -> Fraction:
-    """At least e^x for x ≤ 1000, by less than one part in 10^90 above x = -1000."""
+    """An upper bound of e^x, x ≤ 1000; relative error < 1e-90 for x > -1000."""
     if x > _LARGEST_EXPONENT:
         raise ValueError(f"`x` must be at most {_LARGEST_EXPONENT}, got {float(x)}.")
     return Fraction(_next(_UP.exp(_decimal(max(x, Fraction(-_LARGEST_EXPONENT))))))
 
 
 def logarithm_above(x: Fraction) -> Fraction:
-    """At least ln x for x > 0, by less than 1e-90 (1 + |ln x|); ln 1 is exactly 0."""
+    """An upper bound of ln x, x > 0; error < 1e-90 (1 + |ln x|), and 0 for x = 1."""
     if x <= 0:
         raise ValueError(f"`x` must be positive, got {float(x)}.")
     return Fraction(0) if x == 1 else Fraction(_next(_UP.ln(_decimal(x))))
 
 
 def root_above(x: Fraction) -> Fraction:
-    """At least the square root of x ≥ 0, by less than one part in 10^90."""
+    """An upper bound of the square root of x ≥ 0; relative error < 1e-90."""
     if x < 0:
         raise ValueError(f"`x` must be at least 0, got {float(x)}.")
     return Fraction(_next(_UP.sqrt(_decimal(x)))) if x else Fraction(0)
@@ -98,7 +98,7 @@ def root_above(x: Fraction) -> Fraction:
 def _within_range(fraction: Fraction, message: str) -> Fraction:
     limit = 10**_MOST_DIGITS
     fits = Fraction(1, limit) <= fraction <= limit
-    if not fits or len(str(fraction)) > _LONGEST_TEXT:  # files hold that text
+    if not fits or len(str(fraction)) > _LONGEST_TEXT:  # files contain this text
         raise ValueError(message)
     return fraction
 

@@ -1,6 +1,6 @@
-"""Which data sets are neighbours, and by how much one record can move a statistic.
+"""Adjacency of data sets, and sensitivity of a statistic to one record.
 
-The adjacency has no default anywhere: an ε means something else under each of the two.
+The adjacency has no default anywhere, because the meaning of ε depends on it.
 """
 
 __all__ = ["ADD_REMOVE", "ADJACENCIES", "REPLACE_ONE", "Adjacency", "Sensitivity"]
@@ -27,12 +27,12 @@ ADJACENCIES = (REPLACE_ONE, ADD_REMOVE)
 
 
 class Sensitivity(eqx.Module):
-    r"""$\Delta = \max_{D \sim D'} \|T(D) - T(D')\|_1$ of a statistic T.
+    r"""Sensitivity $\Delta = \max_{D \sim D'} \|T(D) - T(D')\|_1$ of a statistic T.
 
     Args:
         value: $\Delta$, in the units of the statistic, > 0.
         adjacency: "replace-one" or "add-remove": which D and D' are neighbours.
-        tight: whether some pair of neighbours attains it; else it is a bound.
+        tight: whether some pair of neighbours attains Δ; else Δ is an upper bound.
 
     Raises:
         ValueError: if `value` is not positive or `adjacency` is not one of the two.
