@@ -43,7 +43,7 @@ Natural = tuple[Float[np.ndarray, "j m"], Float[np.ndarray, " j"]]  # θ and log
 
 
 class Bound(NamedTuple):
-    """An upper bound, and whether it is tight, that is, the supremum."""
+    """An upper bound, and whether it is tight, that is, equal to the supremum."""
 
     value: float
     tight: bool = True
@@ -51,6 +51,9 @@ class Bound(NamedTuple):
 
 class Family(abc.ABC):
     """An exponential family with public bounds; static and hashable.
+
+    In its subclasses, s is the total of S(x) over n records, a and b are parameters of
+    the prior, ΔS is the sensitivity of s, and Δ is `sampling_sensitivity`.
 
     Reference:
         Foulds, Geumlek, Welling & Chaudhuri (UAI-16), section 3.

@@ -29,9 +29,9 @@ Bits = Callable[[int], int]
 
 _FIRST_PRECISION = 96  # bits of the weights
 _POINT = 128  # fractional bits in a sum of exponentials
-_PLACES = (120, 112, 104)  # of the first three digits of 8 bits
+_PLACES = (120, 112, 104)  # positions of the first three digits of 8 bits
 _REST = (1 << 104) - 1
-_ERROR_BITS = 5  # an exponential in the sum is off by less than 2^5 units
+_ERROR_BITS = 5  # the error of an exponential in the sum is less than 2^5 units
 _SPARE = 32  # bits by which weights exceed the random bits, so that ties are rare
 
 

@@ -28,8 +28,8 @@ def proposition_1(
 
     $$\frac{\Delta}{\epsilon} \ln \frac{2m}{\delta}$$ where 2m is the number of measured
     integers (in the paper, two for each parent configuration of binary variables). It
-    is proved for continuous Laplace noise; rounded up to an integer, it also holds for
-    discrete noise.
+    is proved for continuous Laplace noise. The bound rounded up to an integer also holds
+    for discrete noise.
 
     Args:
         statistic: the measured statistic.
@@ -105,7 +105,7 @@ def theorem_3(
     r"""Bound the L1 errors of all node tables, with probability 1 - δ.
 
     $$\frac{4|N|}{\epsilon} \left(2^{|\pi_i|} \ln \frac{|N|}{\delta} + t|N|\right)$$ in
-    records, for each node's name and Algorithm 2 as printed: noise Lap(2|N|/ε) on every
+    records, by node name, for Algorithm 2 as printed: noise Lap(2|N|/ε) on every
     unnormalised coefficient, 4t|N|²/ε added to the constant one, no truncation. It is
     loose: by Cauchy's inequality, $2^{(|\pi_i| - 1) / 2}$ can replace $2^{|\pi_i|}$.
 
