@@ -28,8 +28,8 @@ def proposition_1(
 
     $$\frac{\Delta}{\epsilon} \ln \frac{2m}{\delta}$$ where 2m is the number of measured
     integers (in the paper, two for each parent configuration of binary variables). It
-    is proved for continuous Laplace noise. The bound rounded up to an integer also holds
-    for discrete noise.
+    is proved for continuous Laplace noise. Rounded up to an integer, the bound also
+    holds for discrete noise.
 
     Args:
         statistic: the measured statistic.
