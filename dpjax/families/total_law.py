@@ -30,7 +30,7 @@ class FamilyWithLaw(Family):
 
         Args:
             prior: conjugate parameters, arrays of floats.
-            total: in natural units.
+            total: total of the statistic, in natural units.
             n: number of records, > 0; the constant is the same for every n.
 
         Returns:

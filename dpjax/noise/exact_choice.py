@@ -91,8 +91,8 @@ def exponentials(scores: Sequence[int], unit: Fraction, precision: int) -> Bound
 
     Args:
         scores: integers of any size.
-        unit: > 0.
-        precision: in bits.
+        unit: rational factor, > 0.
+        precision: number of bits.
     """
     context = decimal.Context(
         prec=8 + math.ceil(precision * math.log10(2)), Emin=-(10**9), Emax=10**9

@@ -95,7 +95,7 @@ def _lengths(rho: Fraction) -> list[int]:
 
 
 def lengths_shared(rho: Fraction) -> tuple[int, ...]:
-    """Lengths for all rates with the same number of digits, which share a program."""
+    """Lengths for all rates with as many digits as `rho`: these share one program."""
     *lower, _, _ = lengths_needed(rho)
     # The lowest digit has one more category: zero.
     return (*lower, MOST_TOP_VALUES + (0 if lower else 1), MOST_TOP_VALUES)

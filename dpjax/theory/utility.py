@@ -63,7 +63,7 @@ def theorem_1(
     that the term changes by at most 2nD: below c for α ≥ 1, but not for α = 0.1.
 
     Args:
-        net: over binary variables.
+        net: network of binary variables.
         n: number of records, at least 1.
         delta: probability of a larger deviation, between 0 and 1.
         prior: α = β of the Beta prior of every row, at least 1.
@@ -110,7 +110,7 @@ def theorem_3(
     loose: by Cauchy's inequality, $2^{(|\pi_i| - 1) / 2}$ can replace $2^{|\pi_i|}$.
 
     Args:
-        net: over binary variables.
+        net: network of binary variables.
         epsilon: privacy loss, > 0.
         delta: probability of a larger error, between 0 and 1.
         t: parameter of the increment, at least 0.
