@@ -228,7 +228,7 @@ class Family(abc.ABC):
 
         Args:
             adjacency: "replace-one" or "add-remove".
-            truncation: limits to which the prior is truncated, for each of `parameters`.
+            truncation: limits of each of `parameters` to which the prior is truncated.
                 The posterior must be renormalised: a clipped sample is not private.
 
         Raises:
