@@ -64,8 +64,8 @@ class BallProposal(NamedTuple):
 def proposal(rotated: Rotated) -> BallProposal:
     """Choose the proposal that is accepted more often.
 
-    The acceptance probability with any replaced term is that with only the remainder
-    replaced, times tilt / (sum of the unnormalised probabilities).
+    If any term can be replaced, the acceptance probability is tilt / (sum of the
+    unnormalised probabilities) times its value if only the remainder is replaced.
     """
     law = to_fill(rotated.precision, rotated.pull)
     spread = 1 / jnp.sqrt(law.precision)

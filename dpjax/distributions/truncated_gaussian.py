@@ -150,7 +150,7 @@ def _proposal(
 
 
 def _place(point: Vector, basis: Matrix, radius: Scalar) -> Vector:
-    """Return from the eigenbasis; undo rounding that leaves the ball."""
+    """Transform back from the eigenbasis, and undo rounding that leaves the ball."""
     turned = times(basis, point)
     norm = jnp.sqrt((turned * turned).sum())
     return radius * (turned / jnp.maximum(norm, 1))
@@ -211,8 +211,8 @@ def _zero(x: Scalar) -> Scalar:
 def _growth(location: Vector, precision_matrix: Matrix, radius: Scalar) -> Scalar:
     """Zero, with the derivative of the log-mass of the density exp(`_quadratic`).
 
-    That derivative is an expectation, which avoids differentiating eigenvectors and so
-    dividing by differences of eigenvalues.
+    The derivative is computed as an expectation: a derivative of eigenvectors would
+    divide by differences of eigenvalues.
     """
     return jnp.zeros(())
 

@@ -43,7 +43,7 @@ Natural = tuple[Float[np.ndarray, "j m"], Float[np.ndarray, " j"]]  # θ and log
 
 
 class Bound(NamedTuple):
-    """An upper bound, and whether it is tight, that is, the supremum."""
+    """An upper bound, and whether it is tight, that is, equal to the supremum."""
 
     value: float
     tight: bool = True
@@ -51,6 +51,8 @@ class Bound(NamedTuple):
 
 class Family(abc.ABC):
     """An exponential family with public bounds; static and hashable.
+
+    In subclasses, s is the total of S(x), ΔS its sensitivity, Δ `sampling_sensitivity`.
 
     Reference:
         Foulds, Geumlek, Welling & Chaudhuri (UAI-16), section 3.
@@ -225,9 +227,8 @@ class Family(abc.ABC):
 
         Args:
             adjacency: "replace-one" or "add-remove".
-            truncation: least and largest value to which the prior is truncated, for
-                each of `parameters`. The posterior must be renormalised: a clipped
-                sample from the untruncated posterior is not private.
+            truncation: limits of each of `parameters` to which the prior is truncated.
+                The posterior must be renormalised: a clipped sample is not private.
 
         Raises:
             ValueError: if a parameter that makes Δ infinite is not truncated.
@@ -278,8 +279,7 @@ def conjugate_posterior(
 
     Args:
         family: an exponential family.
-        total: sum of its statistic over all records, exact or noisy, in natural units
-            (see `dpjax.statistics.Sufficient.decode`).
+        total: exact or noisy sum of S(x), in natural units (see `Sufficient.decode`).
         n: number of records, exact or noisy.
         prior: the family's conjugate parameters; None: `family.prior()`, which is weak.
             For a regression with known noise, use `KnownNoiseParameters`.

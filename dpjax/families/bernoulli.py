@@ -62,7 +62,7 @@ class BetaPosterior(ConjugatePosterior):
         return jr.beta(key, a, b, shape + jnp.shape(a))
 
     def log_prob(self, values: Array) -> Array:
-        """Log-density of probabilities, (…,)."""
+        """Log-density of probabilities of shape (…,)."""
         parts = jnp.stack([values, 1 - values], axis=-1)
         both = jnp.stack(jnp.broadcast_arrays(*self.parameters), axis=-1)
         return dirichlet_log_density(parts, jnp.broadcast_to(both, parts.shape))

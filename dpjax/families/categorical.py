@@ -58,7 +58,7 @@ class DirichletPosterior(ConjugatePosterior):
         return gammas / gammas.sum(axis=-1, keepdims=True)
 
     def log_prob(self, values: Array) -> Array:
-        """Log-density of probabilities, (…, k), that sum to 1."""
+        """Log-density of probabilities of shape (…, k) that sum to 1."""
         alpha = jnp.broadcast_to(self.parameters.concentration, values.shape)
         return dirichlet_log_density(values, alpha)
 

@@ -118,8 +118,7 @@ class FamilyPosterior(Posterior):
         """Ends of the central prediction interval of each target; on the host.
 
         Raises:
-            ValueError: if `level` is not between 0 and 1, or the family is not a
-                regression.
+            ValueError: if `level` is not in (0, 1), or the family is not a regression.
         """
         raise self._no_regression()
 

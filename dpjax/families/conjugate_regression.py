@@ -41,7 +41,7 @@ class RegressionParameters(NamedTuple):
 
 
 class KnownNoiseParameters(NamedTuple):
-    """Weights ~ N(mean, precision⁻¹), for noise of variance 1 / noise_precision.
+    """Weights ~ N(mean, precision⁻¹), and noise of variance 1 / noise_precision.
 
     `mean` (p,) and `precision` (p, p); the intercept, if any, comes first.
     """
@@ -149,7 +149,7 @@ class _LinearPosterior(ConjugatePosterior):
         return jnp.concatenate([first[None], values["weights"]])
 
     def _spread(self, rows: Float[Array, "n p"]) -> Float[Array, "*batch n"]:
-        """Variance of each row times the weights, divided by `_factor`."""
+        """Variance of the product of every row and the weights, without `_factor`."""
         root = jnp.linalg.cholesky(self.parameters.precision)
         turned = jnp.broadcast_to(rows.T, (*root.shape[:-2], *rows.T.shape))
         return (solve_triangular(root, turned, lower=True) ** 2).sum(axis=-2)

@@ -49,7 +49,7 @@ class GammaPosterior(ConjugatePosterior):
         return jr.gamma(key, a, shape + jnp.shape(a)) / b
 
     def log_prob(self, values: Array) -> Array:
-        """Log-density of rates, (…,)."""
+        """Log-density of rates of shape (…,)."""
         return gamma_log_density(values, *self.parameters)
 
     def distribution(self) -> dist.Gamma:

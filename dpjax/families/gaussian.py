@@ -155,7 +155,7 @@ class Gaussian(MomentFamily):
 
     @property
     def bounds(self) -> tuple[tuple[float, float], ...]:
-        """Lower and upper."""
+        """Lower and upper bound of the only column."""
         return ((self.lower, self.upper),)
 
     @property

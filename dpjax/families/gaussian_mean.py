@@ -59,7 +59,7 @@ class NormalPosterior(ConjugatePosterior):
         return mean + self.sd() * jr.normal(key, shape + jnp.shape(mean))
 
     def log_prob(self, values: Array) -> Array:
-        """Log-density of means, (…,)."""
+        """Log-density of means of shape (…,)."""
         return norm.logpdf(values, self.parameters.mean, self.sd())
 
     def distribution(self) -> dist.Normal:
@@ -124,7 +124,7 @@ class GaussianMean(SumFamily):
 
     @property
     def bounds(self) -> tuple[tuple[float, float], ...]:
-        """Lower and upper."""
+        """Lower and upper bound of the only column."""
         return ((self.lower, self.upper),)
 
     @property

@@ -1,7 +1,7 @@
 """Log-densities of conjugate laws that stay accurate in float32 for large counts.
 
-The difference of two log-gammas of a million is lost in float32. Here they are expanded
-around the mean of the law, so that nothing large is subtracted.
+In float32, a difference of log-gammas of large numbers is inaccurate. Here log-gammas
+are expanded around the mean of the law, so that nothing large is subtracted.
 """
 
 __all__ = [
@@ -56,10 +56,7 @@ def dirichlet_log_density(
 def dirichlet_multinomial(
     counts: Float[Array, " k"], concentration: Float[Array, " k"], n: Float[Array, ""]
 ) -> Float[Array, ""]:
-    """Log-probability of counts that sum to n, up to a constant.
-
-    It is minus infinity if a count is negative.
-    """
+    """Log-probability, up to a constant, of counts with sum n; -inf if one is < 0."""
     one = jnp.ones(())
     cells = log_gamma_ratio(counts, concentration, one).sum()
     value = cells - log_gamma_ratio(n, concentration.sum(), one)

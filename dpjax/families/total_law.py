@@ -1,8 +1,8 @@
 """Exponential families with a known law of an exact total, before any release.
 
 The parameters are integrated out: beta-binomial, Dirichlet-multinomial and so on. The
-law is exact for records of the model, without clipping and rounding. Times the law of
-the noise it is the law of a noisy total: see `dpjax.posteriors.hidden_totals`.
+law is exact for records of the model, without clipping and rounding. The law of a noisy
+total also depends on the noise: see `dpjax.posteriors.hidden_totals`.
 """
 
 __all__ = ["FamilyWithLaw"]
@@ -30,7 +30,7 @@ class FamilyWithLaw(Family):
 
         Args:
             prior: conjugate parameters, arrays of floats.
-            total: in natural units.
+            total: total of the statistic, in natural units.
             n: number of records, > 0; the constant is the same for every n.
 
         Returns:

@@ -15,8 +15,8 @@ from jaxtyping import Array, Bool, Float, Int32, Real, UInt32
 from dpjax._types import Key, Scalars
 from dpjax.noise.tables import BASE_BITS, LIMBS, Table
 
-LARGEST = 1 << 29  # magnitude of a count and of a released number
-_SATURATION = 1 << 30  # magnitude of the noise: a count plus this fits int32
+LARGEST = 1 << 29  # largest magnitude of a count and of a released number
+_SATURATION = 1 << 30  # largest magnitude of the noise; a count plus noise fits int32
 
 Words = UInt32[Array | np.ndarray, "..."]
 

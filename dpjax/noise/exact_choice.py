@@ -29,9 +29,9 @@ Bits = Callable[[int], int]
 
 _FIRST_PRECISION = 96  # bits of the weights
 _POINT = 128  # fractional bits in a sum of exponentials
-_PLACES = (120, 112, 104)  # of the first three digits of 8 bits
+_PLACES = (120, 112, 104)  # positions of the first three digits of 8 bits
 _REST = (1 << 104) - 1
-_ERROR_BITS = 5  # an exponential in the sum is off by less than 2^5 units
+_ERROR_BITS = 5  # the error of an exponential in the sum is less than 2^5 units
 _SPARE = 32  # bits by which weights exceed the random bits, so that ties are rare
 
 
@@ -91,8 +91,8 @@ def exponentials(scores: Sequence[int], unit: Fraction, precision: int) -> Bound
 
     Args:
         scores: integers of any size.
-        unit: > 0.
-        precision: in bits.
+        unit: rational factor, > 0.
+        precision: number of bits.
     """
     context = decimal.Context(
         prec=8 + math.ceil(precision * math.log10(2)), Emin=-(10**9), Emax=10**9

@@ -42,7 +42,7 @@ BASE = 1 << BASE_BITS
 LIMBS = 4  # 32-bit words of a threshold, most significant first
 MOST_TOP_VALUES = 32
 OVERFLOW_EXPONENT = 20  # P(overflow) is about exp(-20) for each draw
-MARGIN = 1 - Fraction(1, 2**40)  # factor of rho: rounded thresholds still certify
+MARGIN = 1 - Fraction(1, 2**40)  # factor of rho; rounded thresholds are certified
 
 _PRECISE = decimal.Context(prec=80, Emin=-(10**9), Emax=10**9)
 
@@ -54,7 +54,7 @@ class Table(NamedTuple):
     word (127-bit for `low`, where the last bit is the sign).
 
     Attributes:
-        low: thresholds of the lowest digit; category 0 means Z = 0, c > 0 digit c - 1.
+        low: thresholds of the lowest digit (category 0: Z = 0; category c > 0: c - 1).
         high: thresholds of each further digit.
         redraw: thresholds of the top digit after an overflow.
         largest: largest category of each digit; excludes categories from padding.
@@ -95,7 +95,7 @@ def _lengths(rho: Fraction) -> list[int]:
 
 
 def lengths_shared(rho: Fraction) -> tuple[int, ...]:
-    """Lengths for all rates with the same number of digits, which share a program."""
+    """Lengths for all rates with as many digits as `rho`: these share one program."""
     *lower, _, _ = lengths_needed(rho)
     # The lowest digit has one more category: zero.
     return (*lower, MOST_TOP_VALUES + (0 if lower else 1), MOST_TOP_VALUES)

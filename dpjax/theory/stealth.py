@@ -84,9 +84,9 @@ def paper_increment(statistic: TableStatistic, epsilon: Epsilon, t: Scalar) -> f
     least 1 - exp(-t). This fails for small t, and is very loose for larger t.
 
     Args:
-        statistic: over binary variables.
+        statistic: Fourier coefficients of binary variables.
         epsilon: privacy loss of the release.
-        t: > 0.
+        t: parameter of the increment, > 0.
 
     Raises:
         ValueError: if an argument is outside its range.
@@ -211,14 +211,14 @@ def stealth_probability(
 
     Args:
         key: typed key of the simulation.
-        net: over binary variables.
-        t: > 0.
+        net: network of binary variables.
+        t: parameter of the increment, > 0.
         draws: number of simulated draws; the standard error is at most 1/√(4 draws).
         tables: "families" for all node tables, "full" for one table of all variables.
 
     Raises:
         ValueError: if an argument is outside its range, or the moral graph is too dense
-            for "full" and for `draws`.
+            for "full" and this number of draws.
 
     Reference:
         Zhang, Rubinstein & Dimitrakakis (AAAI-16), Corollary 3.

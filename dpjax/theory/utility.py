@@ -28,8 +28,8 @@ def proposition_1(
 
     $$\frac{\Delta}{\epsilon} \ln \frac{2m}{\delta}$$ where 2m is the number of measured
     integers (in the paper, two for each parent configuration of binary variables). It
-    is proved for continuous Laplace noise; rounded up to an integer, it also holds for
-    discrete noise.
+    is proved for continuous Laplace noise. Rounded up to an integer, the bound also
+    holds for discrete noise.
 
     Args:
         statistic: the measured statistic.
@@ -63,7 +63,7 @@ def theorem_1(
     that the term changes by at most 2nD: below c for α ≥ 1, but not for α = 0.1.
 
     Args:
-        net: over binary variables.
+        net: network of binary variables.
         n: number of records, at least 1.
         delta: probability of a larger deviation, between 0 and 1.
         prior: α = β of the Beta prior of every row, at least 1.
@@ -105,12 +105,12 @@ def theorem_3(
     r"""Bound the L1 errors of all node tables, with probability 1 - δ.
 
     $$\frac{4|N|}{\epsilon} \left(2^{|\pi_i|} \ln \frac{|N|}{\delta} + t|N|\right)$$ in
-    records, for each node's name and Algorithm 2 as printed: noise Lap(2|N|/ε) on every
+    records, by node name, for Algorithm 2 as printed: noise Lap(2|N|/ε) on every
     unnormalised coefficient, 4t|N|²/ε added to the constant one, no truncation. It is
     loose: by Cauchy's inequality, $2^{(|\pi_i| - 1) / 2}$ can replace $2^{|\pi_i|}$.
 
     Args:
-        net: over binary variables.
+        net: network of binary variables.
         epsilon: privacy loss, > 0.
         delta: probability of a larger error, between 0 and 1.
         t: parameter of the increment, at least 0.
