@@ -9,6 +9,7 @@ import contextlib
 import datetime
 import gzip
 import itertools
+import json
 import math
 import struct
 import zlib
@@ -87,6 +88,8 @@ INFERRED = {
     "a hexadecimal level": (["0x01", "0x02", "rest"], ["0x01"] * 999, "x"),
     "a literal without other": (["o", "0x1", 1], ["0x1"] * 999, "o"),
     "a gap": ([2**53 + 2, 2**53, "x"], [str(2**53 + 1)] * 9, ""),
+    "no number": ([0, 1, "rest"], ["-nan(ind)", "nan()", "NaN(7)"] * 3 + ["0"], "abc"),
+    "nulls": ([0, 1, "rest"], ["NA", "null", "", "#N/A", "NaT", "nan"] * 2, "abc"),
 }
 READERS = {
     "pandas": lambda path: pd.read_csv(path),
@@ -101,10 +104,11 @@ READERS = {
 
 @pytest.mark.parametrize("reader", READERS.values(), ids=READERS)
 @pytest.mark.parametrize("name", INFERRED)
-def test_the_type_inferred_from_others_moves_no_record(name, reader, tmp_path):
+@pytest.mark.parametrize("missing", [{}, {"missing": "gap"}], ids=["", "missing"])
+def test_the_type_inferred_from_others_moves_no_record(name, missing, reader, tmp_path):
     """[0, 0, 1000] became [999, 0, 1] where the last record was "unknown"."""
     levels, cells, odd = INFERRED[name]
-    schema = dp.Schema({"x": {"levels": levels, "other": levels[-1]}})
+    schema = dp.Schema({"x": {"levels": levels, "other": levels[-1], **missing}})
     found = []
     for last in (cells[0], odd):
         lines = "".join(f"{cell},\n" for cell in [*cells, last])
@@ -429,6 +433,11 @@ def test_a_release_says_what_a_missing_cell_is(tmp_path):
         dp.load(tmp_path / "r.json")
 
 
+def test_levels_that_are_numpy_floats_are_saved():
+    other = dp.Variable("x", (0.5, 1.5), other=np.float64(1.5), missing=np.float64(0.5))
+    assert json.loads(json.dumps(other.to_json()))["other"] == 1.5
+
+
 @pytest.mark.parametrize(
     ("declared", "message"),
     [
@@ -438,7 +447,11 @@ def test_a_release_says_what_a_missing_cell_is(tmp_path):
         ({"missing": "a", "missing_values": [1.0]}, "must all differ, got '1' twice"),
         ({"missing": "a", "missing_values": "?"}, "by a list of levels"),
         ({"missing": math.nan}, "must be text, finite numbers or booleans"),
-        ({"missing": "a", "levels": ["a", "NA"]}, "must not contain 'NA', which reade"),
+        ({"missing": False}, "`missing` of 'x' must be a level"),
+        ({"missing": True, "levels": [True, False]}, None),
+        ({"missing": np.int64(1), "other": np.float32(1)}, None),
+        ({"missing": "a", "levels": ["a", "nan(7)"]}, "must not contain 'nan.7.', unl"),
+        ({"missing": "a", "levels": ["a", "NA"]}, "must not contain 'NA', unless it"),
         ({"missing": "NA", "levels": ["a", "NA"]}, None),
         ({"missing": "NA", "levels": ["a"]}, None),
         ({"missing": "a", "levels": ["a"]}, "must list at least two"),
@@ -448,7 +461,8 @@ def test_what_is_missing_is_declared_without_contradiction(declared, message):
     declared = {"levels": ["a", "b", 1], **declared}
     if message is None:
         schema = dp.Schema({"x": declared})
-        assert dp.Schema(schema.to_json()["variables"]) == schema
+        document = json.loads(json.dumps(schema.to_json()))
+        assert dp.Schema(document["variables"]) == schema
         return
     with pytest.raises(ValueError, match=message):
         dp.Schema({"x": declared})

@@ -46,7 +46,8 @@ def study_of(options: argparse.Namespace) -> Study:
 
 def _of_network(options: argparse.Namespace, schema: Schema) -> Study:
     net = network_of(options.network, schema)
-    target = options.target or options.network.removeprefix("naive-bayes:")
+    form, _, of_network = options.network.partition(":")
+    target = options.target or (of_network if form == "naive-bayes" else None)
     if target not in net.names:
         raise ValueError(
             f"`target` must be one of the network's variables, got {target!r}."

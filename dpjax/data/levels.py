@@ -25,10 +25,10 @@ Level = str | int | float | bool
 _LITERAL = re.compile(  # text that Arrow or DuckDB infers to be an integer
     r"\s*[+-]?(0[xX][\da-fA-F_]+|0[bBoO][\d_]+|\d[\d_]*_[\d_.]*)\s*", re.ASCII
 )
-_NULLS = frozenset(  # text that pandas or Arrow reads as a missing cell
-    "#N/A|#N/A N/A|#NA|-1.#IND|-1.#QNAN|1.#IND|1.#QNAN|<NA>|N/A|NA|NULL|None|n/a|null"
-    .split("|")
-)  # fmt: skip
+_NULL = re.compile(  # text that pandas or Arrow reads as a missing cell, or as NaN
+    r"#N/A( N/A)?|#NA|-?1\.#(IND|QNAN)|<NA>|N/A|NA|NULL|NaT|None|n/a|null"
+    r"|\s*[+-]?[nN][aA][nN]\(\w*\)\s*"
+)
 _DECLARED = {"levels", "other", "missing", "missing_values"}
 _ROUNDING = 2.0**-49  # relative error: readers differ in the last bits
 _EXACT_INTEGERS = 2.0**53  # all readers give smaller integers the same double
@@ -89,16 +89,18 @@ class Variable:
                 f"`other` of {name!r:.80} must be one of its levels, got "
                 f"{self.other!r:.80}."
             )
+        self._check_missing()
+
+    def _check_missing(self) -> None:
         if self.missing is None and self.missing_values:
             raise ValueError(
-                f"`missing` of {name!r:.80} must be given with `missing_values`: the "
-                "level of a missing cell."
+                f"`missing` of {self.name!r:.80} must be given with `missing_values`."
             )
-        null = [x for x in levels if _is_missing(x) and str(x) != str(self.missing)]
+        null = [x for x in self.levels if _is_missing(x) and x != self.missing]
         if self.missing is not None and null:
             raise ValueError(
-                f"`levels` of {name!r:.80} must not contain {null[0]!r:.80}, which "
-                "readers of files take for a missing cell, unless it is `missing`."
+                f"`levels` of {self.name!r:.80} must not contain {null[0]!r:.80}, "
+                "unless it is `missing`: readers of files take it for a missing cell."
             )
 
     @classmethod
@@ -123,13 +125,19 @@ class Variable:
             )
         levels, missing_values = (tuple(map(_plain, x)) for x in lists)
         other, missing = (_plain(declared.get(x)) for x in ("other", "missing"))
+        if isinstance(missing, bool) and missing not in levels:
+            raise ValueError(
+                f"`missing` of {name!r:.80} must be a level, or text or a number that "
+                f"becomes one, got {missing}: leave it out if no cell is missing."
+            )
         return cls(name, levels, other, missing, missing_values)
 
     def to_json(self) -> dict[str, object]:
         """Return the declaration that `from_json` reads."""
-        declared = {"levels": list(self.levels), "other": self.other}
-        declared |= {"missing": self.missing, "missing_values": [*self.missing_values]}
-        return {key: x for key, x in declared.items() if x not in (None, [])}
+        declared: dict[str, Any] = {"other": self.other, "missing": self.missing}
+        declared["missing_values"] = [*self.missing_values] or None
+        given = {key: x for key, x in declared.items() if x is not None}
+        return {"levels": [*self.levels], **given}
 
     @property
     def size(self) -> int:
@@ -236,7 +244,7 @@ def _plain(level: Any) -> Any:
 def _is_missing(cell: object) -> bool:
     shown = number(cell)
     return (shown is not None and math.isnan(shown)) or (
-        isinstance(cell, str) and cell in _NULLS
+        isinstance(cell, str) and _NULL.fullmatch(cell) is not None
     )
 
 

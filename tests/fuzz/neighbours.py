@@ -54,8 +54,8 @@ _PLAIN = {
     "answers": "true false True FALSE ? 1 0".split(),
     "strict": "a b 1 1.0".split(),
     "literals": "0x1 0X2 1 2 rest".split(),
-    "gaps": "a b 1 NA nan null None c 1.0".split(),
-    "marks": "0 1 z - ? -9 -9.0 NA NaN 1.0".split(),
+    "gaps": "a b 1 NA nan null None c 1.0 nan(7) -nan(ind)".split(),
+    "marks": "0 1 z - ? -9 -9.0 NA NaN 1.0 nan(7) -nan(ind)".split(),
     "age": "30 40.5 -1 130 1e2 true nan 0.1".split(),
 }
 _ODD = [

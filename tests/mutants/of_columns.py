@@ -146,9 +146,17 @@ MUTANTS = (
         "record read by others",
         "cells: text that readers take for null is other",
         _LEVELS,
-        "isinstance(cell, str) and cell in _NULLS",
+        "isinstance(cell, str) and _NULL.fullmatch(cell) is not None",
         "isinstance(cell, str) and not cell",
         _READING + "test_a_missing_cell_has_the_declared_level",
+    ),
+    _fault(
+        "record read by others",
+        "cells: text that Arrow reads as NaN is other",
+        _LEVELS,
+        '    r"|\\s*[+-]?[nN][aA][nN]\\(\\w*\\)\\s*"\n',
+        '    r""\n',
+        _READING + "test_the_type_inferred_from_others_moves_no_record",
     ),
     _fault(
         "record read by others",
