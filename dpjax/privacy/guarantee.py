@@ -120,7 +120,7 @@ class Guarantee(abc.ABC):
         return {name: getattr(self, name) for name in names}
 
     def composed(self, *others: "Guarantee") -> "Guarantee":
-        """The guarantee of this release and others from the same table together.
+        """The guarantee of this release together with others from the same table.
 
         Returns:
             A guarantee of the first kind that all of them are or imply.
