@@ -66,7 +66,7 @@ class Sampler:
     Args:
         release: the release to draw from.
         compiled: whether JAX traces the release and maps it over keys.
-        batched: whether the release takes a number of draws instead, and returns all.
+        batched: whether the release takes the number of draws too, and returns them.
         block: number of draws in a block; None: as many as fit.
     """
 

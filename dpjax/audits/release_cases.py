@@ -43,7 +43,7 @@ def _published(draw: Callable[[np.ndarray], np.ndarray]) -> Callable[..., np.nda
     """Make a release that returns a batch of draws from several calls."""
 
     def batch(key: Key, records: np.ndarray, size: int) -> np.ndarray:
-        calls = -(-size // _COPIES)  # with the system's randomness
+        calls = -(-size // _COPIES)  # `key` is not used
         return np.concatenate([draw(records) for _ in range(calls)])[:size]
 
     return batch

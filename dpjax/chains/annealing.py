@@ -79,15 +79,14 @@ def annealed(
     weight_epsilon: Epsilon | None = None,
     ledger: Ledger | None = None,
 ) -> AnnealedSample:
-    r"""Draw a parameter from roughly the posterior by one Barker move at each power.
+    r"""Draw a parameter approximately from the posterior, by a Barker move per power.
 
     Reuse the functions: new function objects are compiled again.
 
     Args:
         key: typed JAX key. The guarantee holds only if nobody can guess the key: to
             show the result, use a key from `dpjax.noise.keys.release_key`.
-        records: an array, or a tuple or dictionary of arrays, with records on the first
-            axis.
+        records: an array, or a tuple or dictionary of arrays; records on first axes.
         begin: function from a key to a draw of the prior, without records.
         propose: as in `barker`.
         log_likelihood: function from the parameter and a record to a scalar.
@@ -102,7 +101,8 @@ def annealed(
     Privacy:
         $2 \Delta \sum_j \beta_j$ under replace-one, half of that under add-remove, plus
         `weight_epsilon`. The log-weight changes by at most $\beta_J \Delta$ if a record
-        is replaced, and by $\beta_J$ times the larger |bound| if a record appears.
+        is replaced, and by $\beta_J$ times the larger magnitude of the bounds if a
+        record appears.
 
     Raises:
         ValueError: if an argument is out of range.

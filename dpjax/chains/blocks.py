@@ -45,7 +45,7 @@ def block(
 
 
 def in_turn(*steps: Step) -> Step:
-    """Make one step of several, each with its own key; its info is all their infos."""
+    """Make one step of several steps, each with its own key; the info is a tuple."""
 
     def step(key: Key, state: State) -> tuple[State, tuple[Any, ...]]:
         infos = []

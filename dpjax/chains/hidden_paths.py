@@ -59,7 +59,7 @@ def draw_paths(
 
     Args:
         key: typed JAX key.
-        likelihood: likelihood of each state at every time, from 0 to a maximum of 1.
+        likelihood: likelihood of each state at every time, ≥ 0, with maximum 1.
         initial: law of the state at a region's first time.
         transition: law of the next state, in the rows. Probabilities below 1e-30 are
             set to 1e-30, so that the weights of all states do not underflow to 0.

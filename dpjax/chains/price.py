@@ -72,11 +72,11 @@ def price_of(
         width: Δ, the width of the range of a record's log-likelihood, in nats.
         epsilon: ε of one update.
         adjacency: "replace-one" or "add-remove".
-        latents: entries of the state that have records on the first axis: none under
-            add-remove, where they would show the number of records.
+        latents: entries of the state with records on the first axis; they would show n.
 
     Raises:
-        ValueError: if an argument is out of range.
+        ValueError: if an argument is out of range, or there are latents under
+            add-remove.
     """
     one_of(ADJACENCIES, adjacency=adjacency)
     if latents and adjacency == ADD_REMOVE:
@@ -200,7 +200,7 @@ def of_each(
 
 
 def shaped(array: Any, shape: tuple[int, ...], name: str) -> Array:
-    """Return the array; `ValueError` if its shape is not that of the price."""
+    """Return the array; `ValueError` unless it has `shape`, which the price needs."""
     if jnp.shape(array) != shape:
         raise ValueError(f"`{name}` must have shape {shape}, got {jnp.shape(array)}.")
     return jnp.asarray(array)

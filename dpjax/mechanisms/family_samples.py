@@ -33,7 +33,7 @@ from dpjax.statistics import Sufficient
 
 Sample = dict[str, Array]
 
-_MARGIN = 1e-9  # far above what double precision loses
+_MARGIN = 1e-9  # far above rounding errors in double precision
 _ROUNDING = 1 << 30  # costs are multiples of 2^-30
 
 
@@ -112,7 +112,7 @@ class GaussianSample(_FamilySample):
         time depends on the records, and floats leak data: do not publish the draws.
 
     Raises:
-        ValueError: if an argument is out of range, or the family is another one.
+        ValueError: if an argument is out of range, or the statistic has another family.
 
     Reference:
         Foulds, Geumlek, Welling & Chaudhuri (UAI-16), section 3.1.
@@ -188,7 +188,7 @@ class RegressionSample(_FamilySample):
         the loss is 121 for b = 1 and 4 for b = 100. Floats leak data: do not publish.
 
     Raises:
-        ValueError: if an argument is out of range, or the family is another one.
+        ValueError: if an argument is out of range, or the statistic has another family.
 
     Reference:
         Zhang, Rubinstein & Dimitrakakis (AAAI-16), section 5.2 and Appendix D.

@@ -54,14 +54,16 @@ def basic(*costs: Kind) -> Kind:
 def parallel(costs: Sequence[Guarantee], parts: str, adjacency: Adjacency) -> PureDP:
     r"""Cost of one release from each of several disjoint parts of the table.
 
-    Parts by "index" depend on the position of a record in the table. A replaced record
-    stays in its part, so that one part changes: $\max_i \epsilon_i$ under replace-one.
-    Add-remove is refused: if a record appears or disappears, all later records move.
+    Parts by "index": the position of a record in the table determines its part. A
+    replaced record stays in its part, so that one part changes: $\max_i \epsilon_i$
+    under replace-one. Add-remove is refused: if a record appears or disappears, all
+    later records move.
 
-    Parts by "value" depend on the record (a column, or a hash of an identifier). The
-    size of a part is then private, so its release must be private under add-remove.
-    Under add-remove one part changes: $\max_i \epsilon_i$. Under replace-one a record
-    leaves one part and enters the same or another part: $2 \max_i \epsilon_i$.
+    Parts by "value": the record determines its part (a column, or a hash of an
+    identifier). The size of a part is then private, so its release must be private
+    under add-remove. Under add-remove one part changes: $\max_i \epsilon_i$. Under
+    replace-one a record leaves one part and enters the same or another part:
+    $2 \max_i \epsilon_i$.
 
     Args:
         costs: pure costs of the releases from the parts, at least one; under
@@ -144,7 +146,7 @@ def subsampled(cost: Guarantee, rate: Epsilon, sampling: str) -> PureDP:
         The cost for the whole table, rounded up, at most `cost`.
 
     Raises:
-        ValueError: if `rate` is outside its range, or the adjacency is the other one.
+        ValueError: if `rate` is outside its range, or `cost` has another adjacency.
 
     Reference:
         Balle, Barthe & Gaboardi (NeurIPS 2018).

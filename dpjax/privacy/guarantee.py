@@ -80,7 +80,7 @@ class Guarantee(abc.ABC):
 
         Returns:
             The quantity that `bound` limits, symmetric in the two laws. It is infinite
-            if an output that has probability 0 under only one law violates any bound.
+            if an output that only one law allows violates every bound.
         """
 
     def divergence_of_events(self, p: Probabilities, q: Probabilities) -> Probabilities:
@@ -120,7 +120,7 @@ class Guarantee(abc.ABC):
         return {name: getattr(self, name) for name in names}
 
     def composed(self, *others: "Guarantee") -> "Guarantee":
-        """The guarantee of this release and others from the same table together.
+        """The guarantee of this release together with others from the same table.
 
         Returns:
             A guarantee of the first kind that all of them are or imply.

@@ -23,7 +23,7 @@ from dpjax.privacy.sensitivity import ADJACENCIES, Adjacency
 
 
 class BudgetExceeded(ValueError):
-    """Error: a cost exceeds the remaining budget; nothing was charged."""
+    """Raised if a cost exceeds the remaining budget; then nothing is charged."""
 
 
 class Ledger(Unpickled):

@@ -103,7 +103,7 @@ class LedgerFile:
         return charged
 
     def _create(self, book: Book, cost: Guarantee, purpose: str) -> Book:
-        """Write two lines at once: if the process is killed, both exist or no file."""
+        """Write two lines at once: a killed process leaves both lines or no file."""
         with whole_file(self.path) as file:
             inode = os.fstat(file.fileno()).st_ino
             charged = with_charge(book, cost, purpose, inode)
@@ -179,7 +179,7 @@ def _locked(path: pathlib.Path, flags: int) -> Iterator[int]:
             waited = time.monotonic() - start
             if waited > _PATIENCE:
                 raise TimeoutError(errno.EBUSY, "another process keeps it locked")
-            time.sleep(_INTERVAL + waited / 10)  # longer if many processes wait
+            time.sleep(_INTERVAL + waited / 10)  # longer after a long wait
     except OSError as error:
         raise ValueError(
             f"`ledger` must be possible to open and to lock, {path}: {error.strerror}."

@@ -15,7 +15,7 @@ from dpjax._types import Scalar
 if TYPE_CHECKING:
     Adjacency = Literal["add-remove", "replace-one"]
 else:
-    Adjacency = str  # checked where it is used, with an error that says what to do
+    Adjacency = str  # checked at each use, with an error that gives a remedy
 
 REPLACE_ONE: Adjacency = "replace-one"
 """One record changes its values. The number of records n is public."""
