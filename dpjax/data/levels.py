@@ -45,16 +45,17 @@ class Variable:
         name: text that is not empty.
         levels: at least two different labels (text, finite numbers or booleans), in
             the order of their indices.
-        other: the level of all text and numbers outside the list; None (the default)
-            rejects such values.
+        other: the level of text and numbers that are not in the list; None (the
+            default) rejects them.
         missing: the level of cells without a value, appended to the levels if it is not
             in the list; None (the default) rejects such cells.
-        missing_values: text and numbers that also stand for a missing cell.
+        missing_values: text and numbers that also mark a missing cell.
 
     Raises:
-        ValueError: if there are fewer than two levels, if two of the levels and missing
-            values have the same text or the same number, if `other` is not a level, or
-            if readers of files treat a level other than `missing` as a missing cell.
+        ValueError: if there are fewer than two levels; if `levels` and `missing_values`
+            contain the same text or number twice; if `other` is not a level; or if a
+            level other than `missing` is text that software for CSV files reads as a
+            missing cell, such as "NA".
     """
 
     name: str
