@@ -26,7 +26,7 @@ _END = 5.3  # an exponential distribution, which decays most slowly, is negligib
 
 
 class Tilted(NamedTuple):
-    """A Gaussian density times exp(-amount (|w|^2 - 1)), with diagonal precision."""
+    """A Gaussian with diagonal precision, multiplied by exp(-amount (|w|^2 - 1))."""
 
     amount: Scalar
     precision: Vector
@@ -61,7 +61,7 @@ def to_fill(precision: Vector, pull: Vector) -> Tilted:
 
 
 def saddle(precision: Vector, pull: Vector) -> Tilted:
-    """Apply the tilt t of the saddle point of the integral, E|w|^2 = 1 - 1 / t."""
+    """Apply the tilt t with E|w|^2 = 1 - 1 / t, the saddle point of `log_inside`."""
 
     def outside(amount):
         return tilt(precision, pull, amount).expected_square() + 1 / amount > 1

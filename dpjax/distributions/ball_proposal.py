@@ -122,7 +122,6 @@ def _entry(key: RandomKey, laws: BallProposal) -> Array:
 def _sign(
     key: RandomKey, laws: BallProposal, length: Float[Array, "lanes 1"]
 ) -> Float[Array, "lanes d"]:
-    """Draw the sign of a coordinate given its square."""
     lanes, _ = laws.mean.shape
     away = jax.nn.sigmoid(-2 * jnp.abs(laws.mean) / laws.spread**2 * length)
     is_away = jr.uniform(key, (lanes, 1)) < away

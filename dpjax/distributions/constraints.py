@@ -57,7 +57,7 @@ class SimplexAbove(_OneParameter, constraints.Constraint):
         return sums_to_one & (x.min(-1) >= jnp.asarray(self.least, x.dtype))
 
     def feasible_like(self, prototype: Vectors) -> Vectors:
-        """Return the vector of equal entries 1 / k, in the shape of `prototype`."""
+        """Return vectors of equal entries with sum 1, in the shape of `prototype`."""
         return jnp.full_like(prototype, 1 / prototype.shape[-1])
 
 

@@ -92,7 +92,10 @@ class Contour(NamedTuple):
 
 
 def hyperbola(scale: Scalar, lean: Scalar, end: Scalar, count: int) -> Contour:
-    r"""Place nodes on $\nu (\sin\phi\,(1 - \cosh u) + i \cos\phi\,\sinh u)$.
+    r"""Place the nodes of an inverse Laplace integral on a hyperbola.
+
+    Relative to the saddle point of the integrand, the points of the hyperbola are
+    $\nu (\sin\phi\,(1 - \cosh u) + i \cos\phi\,\sinh u)$ for real numbers u.
 
     Args:
         scale: $\nu$, the inverse standard deviation of the variable whose Laplace

@@ -54,7 +54,7 @@ class TruncatedBeta(Distribution):
         high: upper end, between `low` and 1. All four parameters broadcast.
 
     Raises:
-        ValueError: if a parameter is outside its range. Under `jit`, NaN is returned.
+        ValueError: if a parameter is outside its range. Under `jit`, the result is NaN.
 
     Privacy:
         A draw from a posterior of this form is the posterior sample of Foulds et al.
@@ -173,7 +173,6 @@ class _Peak(NamedTuple):
         return self.start * h - self.total * (jnp.log1p(spread) + beyond)
 
     def slope(self, h: Reals) -> Reals:
-        """Derivative of the log-density."""
         return self.start - self.total * self.shift(h)
 
     def value(self, h: Reals) -> Reals:
@@ -184,7 +183,6 @@ class _Peak(NamedTuple):
         return jnp.where(jnp.abs(h) < 0.5, self.mode + self.shift(h), far)
 
     def distance(self, x: Reals) -> Reals:
-        """Inverse of `value`."""
         ahead = jnp.where(self.mode < 0.5, x - self.mode, self.other - (1 - x))
         is_up = ahead >= 0
         scale = jnp.where(is_up, self.mode * (1 - x), -x * self.other)
@@ -192,7 +190,6 @@ class _Peak(NamedTuple):
         return jnp.where(is_up, distance, -distance)
 
     def shift(self, h: Reals) -> Reals:
-        """value(h) - mode."""
         shrunk, lost = jnp.exp(-jnp.abs(h)), -jnp.expm1(-jnp.abs(h))
         up, down = self.mode + self.other * shrunk, self.other + self.mode * shrunk
         spread = self.mode * self.other * lost

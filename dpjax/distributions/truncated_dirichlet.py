@@ -59,7 +59,7 @@ class TruncatedDirichlet(Distribution):
         least: the bound $\omega$, between 0 and 1 / k; broadcasts to the batch shape.
 
     Raises:
-        ValueError: if a parameter is outside its range. Under `jit`, NaN is returned.
+        ValueError: if a parameter is outside its range. Under `jit`, the result is NaN.
 
     Privacy:
         A draw from a posterior of this form is the posterior sample of Foulds et al.
@@ -215,8 +215,6 @@ def _for_each(shapes: Vector, *numbers: Array) -> list[Array]:
 
 
 class _Proposals(NamedTuple):
-    """Precomputed parameters of the draws."""
-
     laws: TiltedGamma
     hats: Hat
     replaced: Vector  # cumulative probability that the replaced entry is at most this
@@ -245,7 +243,6 @@ def _proposals(shapes: Vector, least: Scalar) -> _Proposals:
 def _draw(
     key: RandomKey, lanes: _Proposals
 ) -> tuple[Float[Array, "lanes k"], Bool[Array, " lanes"]]:
-    """Draw one proposal for each lane."""
     key_gammas, key_entry, key_luck = jr.split(key, 3)
     count, size = lanes.valid.shape
     laws, hats, valid = jax.tree.map(jnp.ravel, (lanes.laws, lanes.hats, lanes.valid))

@@ -52,7 +52,7 @@ class GaussianInBall(Distribution):
         radius: the radius r > 0. Batch axes of all three parameters broadcast.
 
     Raises:
-        ValueError: if a parameter is outside its range. Under `jit`, NaN is returned.
+        ValueError: if a parameter is outside its range. Under `jit`, the result is NaN.
 
     Privacy:
         A draw from a regression's posterior of this form is the posterior sample of

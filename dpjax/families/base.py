@@ -101,10 +101,10 @@ class Family(abc.ABC):
 
     @property
     def complement(self) -> int | None:
-        """Index of a component c of S(x) / `scales` in [0, 1]; None if all sum to 1.
+        """Index of a component c of the statistic; None if the components sum to 1.
 
-        If n, the number of records, is private, the sum of 1 - c over records is also
-        measured. The supremum of ‖S(x)‖₁ does not increase: it is attained at c = 1.
+        After division by `scales`, c is in [0, 1]. If n is private, the sum of 1 - c is
+        released too, which gives n. The supremum of ‖S(x)‖₁, at c = 1, is unchanged.
         """
         return 0
 
@@ -115,11 +115,11 @@ class Family(abc.ABC):
 
     @abc.abstractmethod
     def scales(self) -> tuple[float, ...]:
-        """The largest absolute value of each component of S(x) within the bounds."""
+        """The largest absolute value of each component of the statistic S(x)."""
 
     @abc.abstractmethod
     def scaled_statistics(self, records: Real[Array, "n d"]) -> Float[Array, "n m"]:
-        """Return S(x) / `scales` of each clipped record; NaN becomes the middle."""
+        """Return each clipped record's S(x) / `scales`; NaN becomes mid-bounds."""
 
     def statistics(self, records: Real[ArrayLike, "n d"]) -> Float[Array, "n m"]:
         """Return S(x) of every record, not divided by `scales`.
@@ -147,7 +147,7 @@ class Family(abc.ABC):
 
     @abc.abstractmethod
     def project(self, total: Flat, n: Scalar) -> tuple[Flat, Number]:
-        """Return a sum of S(x) that n records can have, close to `total`, and n.
+        """Replace a noisy sum of S(x) by one that n records can have; return it and n.
 
         A sum that n records can have is not changed. A negative n becomes 0.
         """
@@ -191,7 +191,7 @@ class Family(abc.ABC):
         return self.law_of(parameters)(self, parameters)
 
     def natural(self, points: Points) -> Natural:
-        """Return θ, with one entry for each component of S, and log g(θ) at each point.
+        """Return natural parameters θ and log g(θ) at each of `points` (rows).
 
         Raises:
             ValueError: if the family has more than two parameters.
@@ -218,7 +218,7 @@ class Family(abc.ABC):
     def sampling_sensitivity(
         self, adjacency: Adjacency, truncation: Truncation | None = None
     ) -> Bound:
-        r"""Return Δ: one posterior sample at temperature T has privacy loss kΔ/T.
+        r"""Return Δ, if a posterior sample at temperature T has privacy loss kΔ/T.
 
         Under replace-one k = 2 and $\Delta = \frac12 \sup_{x,x'} \mathrm{range}_\theta
         \theta^\top (S(x') - S(x))$. This is equation 13 for the best function h,
@@ -279,9 +279,8 @@ def conjugate_posterior(
 
     Args:
         family: exponential family of the records, with statistic S(x).
-        total: exact or noisy sum of S(x) over the records, as `Sufficient.decode` gives
-            it. `Family.project` maps it to a sum that n records can have.
-        n: number of records, exact or noisy.
+        total: exact or noisy sum of S(x) over the records, from `Sufficient.decode`.
+        n: number of records, exact or noisy. `Family.project` corrects `total` and `n`.
         prior: parameters of a conjugate prior; None: `family.prior()`, which is weak.
             For a regression with known noise, use `KnownNoiseParameters`.
 

@@ -52,7 +52,7 @@ class BetaPosterior(ConjugatePosterior):
         return a * b / ((a + b) ** 2 * (a + b + 1))
 
     def marginals(self) -> dict[str, Law]:
-        """Return the beta distribution of the probability of 1, with the key ""."""
+        """Return a dictionary from "" to the beta distribution of the probability."""
         return {"": beta_law(*host(*self.parameters))}
 
     def sample(self, key: Key, shape: tuple[int, ...] = ()) -> Array:
@@ -129,7 +129,7 @@ class Bernoulli(SumFamily):
         return BetaParameters(records * mean, records * (1 - mean))
 
     def update(self, prior: BetaParameters, total: Total, n: Scalar) -> BetaParameters:
-        """Add the number of ones, `total`, and the number of zeros, n - `total`."""
+        """Return the prior's pseudo-counts plus the numbers of ones and of zeros."""
         successes = total[..., 0].astype(float)
         return BetaParameters(
             prior.successes + successes,
@@ -142,7 +142,7 @@ class Bernoulli(SumFamily):
         return dirichlet_multinomial(counts, jnp.stack(prior), n)
 
     def natural(self, points: Points) -> Natural:
-        """Return θ = log(p / (1 - p)) and log g(θ) = log(1 - p) for each p."""
+        """Return the log-odds θ of each probability p, and log g(θ) = log(1 - p)."""
         p = points[:, 0]
         return (np.log(p) - np.log1p(-p))[:, None], np.log1p(-p)
 

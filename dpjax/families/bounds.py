@@ -28,7 +28,7 @@ class SumFamily(FamilyWithLaw):
 
     @property
     def bounds(self) -> tuple[tuple[float, float], ...]:
-        """Bounds of the only column, if they are the bounds `span` of S(x)."""
+        """Least and largest value of the only column, equal to those of S(x)."""
         return (self.span,)
 
     def scales(self) -> tuple[float, ...]:
@@ -45,7 +45,7 @@ class SumFamily(FamilyWithLaw):
         return Bound(1.0 if scaled else self.span[1])
 
     def project(self, total: Flat, n: Scalar) -> tuple[Flat, Number]:
-        """Clip the sum of n values of S(x) to n times `span`, with n at least 0."""
+        """Clip the sum of n values of S(x) to n times `span`; n < 0 becomes 0."""
         n, (least, most) = jnp.maximum(jnp.asarray(n, float), 0), self.span
         return jnp.clip(total.astype(float), least * n, most * n), n
 

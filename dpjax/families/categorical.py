@@ -45,7 +45,7 @@ class DirichletPosterior(ConjugatePosterior):
         return mean * (1 - mean) / (whole + 1)
 
     def marginals(self) -> dict[str, Law]:
-        """Return the beta distributions of the level probabilities, with the key ""."""
+        """Return a dictionary from "" to the probabilities' beta distributions."""
         (alpha,) = host(self.parameters.concentration)
         return {"": beta_law(alpha, alpha.sum(-1, keepdims=True) - alpha)}
 
@@ -128,7 +128,7 @@ class Categorical(FamilyWithLaw):
         return (1.0,) * self.levels
 
     def scaled_statistics(self, records: Real[Array, "n 1"]) -> Float[Array, "n m"]:
-        """Return indicators of each record's nearest level; NaN becomes the middle."""
+        """Return indicators of each record's level; NaN becomes the middle level."""
         middle = (self.levels - 1) // 2
         codes = records[:, 0].astype(float)
         codes = jnp.where(jnp.isnan(codes), middle, codes)
@@ -163,7 +163,7 @@ class Categorical(FamilyWithLaw):
     def update(
         self, prior: DirichletParameters, total: Total, n: Scalar
     ) -> DirichletParameters:
-        """Add the counts of the levels, `total`, to the pseudo-counts of the prior."""
+        """Return the prior's pseudo-counts plus `total`, the counts of the levels."""
         return DirichletParameters(prior.concentration + total.astype(float))
 
     def log_total(self, prior: DirichletParameters, total: Total, n: Number) -> Number:

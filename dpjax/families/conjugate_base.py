@@ -162,7 +162,8 @@ class ConjugatePosterior(Unpickled, FamilyPosterior):
     def marginals(self) -> dict[str, Law]:
         """Return the marginal distributions of all parameters, by parameter name.
 
-        The name of an only parameter is "". A covariance is replaced by "variance".
+        If there is only one parameter, its name is "". For a "covariance" matrix, the
+        distributions are those of its diagonal, named "variance".
         """
 
     def quantile(self, q: float) -> HostArray | dict[str, HostArray]:

@@ -29,7 +29,7 @@ from dpjax.families.marginal_laws import Law, StudentLaw, inverse_gamma_law
 class RegressionParameters(NamedTuple):
     """Noise variance v ~ InverseGamma(shape, scale), weights ~ N(mean, v precision⁻¹).
 
-    For p weights, including an intercept as the first weight, `mean` has shape (p,) and
+    For p weights (an intercept, if any, is the first weight), `mean` has shape (p,) and
     `precision` is positive definite, of shape (p, p). `shape` and `scale` are > 0.
     """
 
@@ -43,7 +43,7 @@ class RegressionParameters(NamedTuple):
 class KnownNoiseParameters(NamedTuple):
     """Weights ~ N(mean, precision⁻¹), and noise of variance 1 / `noise_precision`.
 
-    For p weights, including an intercept as the first weight, `mean` has shape (p,) and
+    For p weights (an intercept, if any, is the first weight), `mean` has shape (p,) and
     `precision` has shape (p, p).
     """
 
@@ -136,7 +136,6 @@ class _LinearPosterior(ConjugatePosterior):
         return seen.at[..., 0].add(self.family.centre[-1])
 
     def _by_name(self, seen: Any) -> dict[str, Any]:
-        """Split an array into the "intercept", if there is one, and the "weights"."""
         if not self.family.intercept:
             return {"weights": seen}
         return {"intercept": seen[..., 0], "weights": seen[..., 1:]}
@@ -156,7 +155,6 @@ class _LinearPosterior(ConjugatePosterior):
         return (solve_triangular(root, turned, lower=True) ** 2).sum(axis=-2)
 
     def _sample_weights(self, key: Key, factor: Float[Array, "*shape"]) -> Array:
-        """Draw the weights once for each factor of the covariance."""
         p = self.parameters
         normal = jr.normal(key, (*factor.shape, p.mean.shape[-1], 1))
         root = jnp.linalg.cholesky(p.precision)
@@ -199,21 +197,21 @@ class RegressionPosterior(_LinearPosterior):
         return 2 * self.parameters.shape
 
     def mean(self) -> dict[str, Array]:
-        """Posterior means by name; the mean variance is infinite if `shape` <= 1."""
+        """Posterior mean of each parameter; infinite variance if `shape` <= 1."""
         p = self.parameters
         expected = jnp.where(p.shape > 1, p.scale / (p.shape - 1), jnp.inf)
         weights = self._by_name(self._expected_weights())
         return {**weights, "variance": expected}
 
     def variance(self) -> dict[str, Array]:
-        """Posterior variances by name; infinite for `shape` <= 1 (variance: <= 2)."""
+        """Posterior variances: infinite if `shape` <= 1 (of "variance": if <= 2)."""
         p, expected = self.parameters, self.mean()["variance"]
         weights = self._squared_scales() * (expected / self._factor)
         of_variance = jnp.where(p.shape > 2, expected**2 / (p.shape - 2), jnp.inf)
         return {**self._by_name(weights), "variance": of_variance}
 
     def marginals(self) -> dict[str, Law]:
-        """Return t distributions of weights, and inverse gamma of the variance."""
+        """Return Student's t (weights) and inverse gamma (variance) distributions."""
         shape, scale = host(self.parameters.shape, self.parameters.scale)
         return {**self._weights_laws(), "variance": inverse_gamma_law(shape, scale)}
 

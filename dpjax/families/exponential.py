@@ -86,7 +86,7 @@ class Exponential(SumFamily):
     def update(
         self, prior: GammaParameters, total: Total, n: Scalar
     ) -> GammaParameters:
-        """Add n to the shape, and `total`, the sum of the times, to the rate."""
+        """Return the prior's shape plus n and rate plus `total`, the sum of times."""
         return GammaParameters(
             prior.shape + jnp.asarray(n, float),
             prior.rate + total[..., 0].astype(float),
@@ -113,7 +113,7 @@ class Exponential(SumFamily):
         return -points, np.log(points[:, 0])
 
     def truncation(self, share: float) -> Truncation:
-        """Limit the rate λ, with the expected record 1/λ in [share · upper, upper]."""
+        """Limit the rate so that its inverse is in [share · upper, upper]."""
         return {"rate": (1 / self.upper, 1 / (share * self.upper))}
 
     def _likelihood_diameter(self, limits: Truncation) -> Bound:

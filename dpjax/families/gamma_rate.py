@@ -39,7 +39,7 @@ class GammaPosterior(ConjugatePosterior):
         return self.parameters.shape / self.parameters.rate**2
 
     def marginals(self) -> dict[str, Law]:
-        """Return the gamma distribution of the rate, with the key ""."""
+        """Return a dictionary from "" to the gamma distribution of the rate."""
         return {"": gamma_law(*host(*self.parameters))}
 
     def sample(self, key: Key, shape: tuple[int, ...] = ()) -> Array:

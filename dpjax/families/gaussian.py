@@ -54,19 +54,19 @@ class NormalInverseGammaPosterior(ConjugatePosterior):
     _positive = ("strength", "shape", "scale")
 
     def mean(self) -> dict[str, Array]:
-        """Posterior means by name; the mean variance is infinite if `shape` <= 1."""
+        """Posterior mean of each parameter; infinite variance if `shape` <= 1."""
         p = self.parameters
         expected = jnp.where(p.shape > 1, p.scale / (p.shape - 1), jnp.inf)
         return {"mean": p.mean, "variance": expected}
 
     def variance(self) -> dict[str, Array]:
-        """Posterior variances by name; infinite for `shape` <= 1 (variance: <= 2)."""
+        """Posterior variances: infinite if `shape` <= 1 (of "variance": if <= 2)."""
         p, expected = self.parameters, self.mean()["variance"]
         of_variance = jnp.where(p.shape > 2, expected**2 / (p.shape - 2), jnp.inf)
         return {"mean": expected / p.strength, "variance": of_variance}
 
     def marginals(self) -> dict[str, Law]:
-        """Return the t distribution of the mean, and inverse gamma of the variance."""
+        """Return Student's t (mean) and inverse gamma (variance) distributions."""
         mean, strength, shape, scale = host(*self.parameters)
         spread = np.sqrt(scale / (shape * strength))
         of_mean = StudentLaw(mean, spread, 2 * shape)
@@ -169,7 +169,7 @@ class Gaussian(MomentFamily):
         return (self.half_width, self.half_width**2)
 
     def project(self, total: Flat, n: Scalar) -> tuple[Flat, Number]:
-        """Clip the sum s of z to ±hn and the sum of z² to [s²/n, h²n], h half width."""
+        """Clip the sums of z = x - c and of z² to values that n records can have."""
         n = jnp.maximum(jnp.asarray(n, float), 0)
         scales = jnp.asarray(self.scales())
         scaled = total.astype(float) / scales.reshape((1,) * (total.ndim - 1) + (2,))
@@ -178,7 +178,7 @@ class Gaussian(MomentFamily):
         return jnp.stack([first * scales[0], second * scales[1]], axis=-1), n
 
     def prior(self) -> NormalInverseGammaParameters:
-        """Return a prior of weight 1 record, E[variance] = (half width / 2)²."""
+        """Return a prior worth one record, with E[variance] = (half width / 2)²."""
         return NormalInverseGammaParameters(
             self.centre[0], 1.0, 1.5, self.half_width**2 / 8
         )
@@ -192,7 +192,7 @@ class Gaussian(MomentFamily):
     def update(
         self, prior: NormalInverseGammaParameters, total: Total, n: Scalar
     ) -> NormalInverseGammaParameters:
-        """Return the posterior's parameters: add counts and squares, average means."""
+        """Return the posterior's parameters, given the sum `total` over n records."""
         n, total = jnp.asarray(n, float), total.astype(float)
         average = total[..., 0] * over(n)
         start = prior.mean - self.centre[0]
@@ -216,7 +216,7 @@ class Gaussian(MomentFamily):
         return log_normal_moments(total[:1], total[1:, None], n, *wishart)
 
     def natural(self, points: Points) -> Natural:
-        """Return θ and log g(θ) for each row (mean, variance) of `points`."""
+        """Return natural parameters θ and log g(θ) for each row (mean, variance)."""
         mean, variance = points[:, 0] - self.centre[0], points[:, 1]
         natural = np.stack([mean / variance, -1 / (2 * variance)], axis=1)
         return natural, -(mean**2) / (2 * variance) - np.log(variance) / 2

@@ -48,7 +48,7 @@ class NormalPosterior(ConjugatePosterior):
         return 1 / self.parameters.precision
 
     def marginals(self) -> dict[str, Law]:
-        """Return the normal distribution of the mean, with the key ""."""
+        """Return a dictionary from "" to the normal distribution of the mean."""
         mean, precision = host(*self.parameters)
         return {"": StudentLaw(mean, 1 / np.sqrt(precision), None)}
 
@@ -156,7 +156,7 @@ class GaussianMean(SumFamily):
     def update(
         self, prior: NormalParameters, total: Total, n: Scalar
     ) -> NormalParameters:
-        """Return the posterior's parameters: precisions add, means are averaged."""
+        """Return the posterior's parameters, given the sum `total` over n records."""
         gain = jnp.asarray(n, float) / self.variance
         precision = prior.precision + gain
         excess = total[..., 0].astype(float) / self.variance  # sum of (x - lower) / v

@@ -35,7 +35,8 @@ def normal_likelihood_radius(records: Pair, mean: Pair, variance: Pair) -> Bound
 def largest_normal_range(distances: Pair, reach: float, variance: Pair) -> Bound:
     r"""Return the largest range of $-\frac12 \log v - \frac{d^2}{2v}$ over d and v.
 
-    For a record at distance r from the middle of the means, d is in $[(r - w)_+, r +
+    It is a normal log-density at distance d from the mean, with variance v. For a
+    record at distance r from the middle of the means, d is in $[(r - w)_+, r +
     w]$. The range is half of $A(r + w) - B((r - w)_+)$, where A(d) and B(d) are the
     maximum and the minimum of $\log v + d^2/v$ over v. A is convex and B is smooth. The
     slope of the range decreases with r only where A is attained at the largest v and B

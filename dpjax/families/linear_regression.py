@@ -43,8 +43,8 @@ class LinearRegression(MomentFamily):
 
     The statistic consists of the products of every two columns. With an intercept, all
     columns are first centred at the middle of their bounds, and the statistic also
-    contains the columns themselves. Its sensitivity is exact, or an upper bound if the
-    bounds are not symmetric about 0, without intercept and under replace-one.
+    contains the columns themselves. The sensitivity is exact, except under replace-one
+    without intercept: then it is an upper bound for bounds not symmetric about 0.
 
     Posterior sampling needs ‖w‖₂ ≤ B for the weights w (including the intercept of the
     centred columns) and the noise precision τ in [least, most]. With R = max|y| +
@@ -143,7 +143,7 @@ class LinearRegression(MomentFamily):
         return super().scaled_statistics(records)
 
     def diameter(self, scaled: bool = False) -> Bound:
-        """Return a bound of the sensitivity, tight for bounds that are centred."""
+        """Return a sensitivity bound, tight for bounds symmetric about `centre`."""
         symmetric = all(
             math.isclose(upper - c, c - lower)
             for (lower, upper), c in zip(self.bounds, self.centre, strict=True)
@@ -151,14 +151,15 @@ class LinearRegression(MomentFamily):
         return super().diameter(scaled)._replace(tight=symmetric)
 
     def prior(self) -> RegressionParameters:
-        """Return a prior at weights 0 that weighs as much as one extreme record.
+        """Return a prior with mean weights 0 that weighs as much as one record.
 
-        The expected noise variance is (half width of the target / 2)².
+        That record has features at an end of their bounds. The expected noise variance
+        is (half width of the target / 2)².
         """
         return self._prior(1.0, 1.5, self.half_widths[-1] ** 2 / 8)
 
     def vague_prior(self) -> RegressionParameters:
-        """Return a prior at weights 0 that weighs 1/100 of one extreme record.
+        """Return a prior 100 times weaker than `prior`, for very noisy releases.
 
         The noise sd is distributed as (half width of the target / 10) / |N(0, 1)|.
         """
@@ -231,7 +232,6 @@ class LinearRegression(MomentFamily):
         return self._log_features(total, n) + targets
 
     def _log_features(self, total: Total, n: Number) -> Number:
-        """Log-density of normal features' moments, of mean 0 without an intercept."""
         f = self.columns - 1
         first, second = split(total, self.columns, self.intercept)
         first, second = first[:f], second[:f, :f]
@@ -272,7 +272,7 @@ class LinearRegression(MomentFamily):
         return Bound(min(most, self._likelihood_radius(limits).value), tight=False)
 
     def _likelihood_radius(self, limits: Truncation) -> Bound:
-        """Attained at a corner, with the weights parallel to its features."""
+        """The supremum has features at the bounds, and weights parallel to them."""
         least, most = limits["precision"]
         ends = [target - self.centre[-1] for target in self.target]
         nearest = 0.0 if ends[0] <= 0 <= ends[1] else min(map(abs, ends))

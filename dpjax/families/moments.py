@@ -82,9 +82,9 @@ class MomentFamily(FamilyWithLaw):
     def project(self, total: Flat, n: Scalar) -> tuple[Flat, Number]:
         """Change noisy moments so that they meet necessary conditions of n records.
 
-        First moments are clipped to n times the bounds. The scatter matrix becomes
-        positive semidefinite: negative eigenvalues become 0. Columns whose second
-        moment exceeds n times its bound are shrunk. Returns the moments and n.
+        First moments are clipped to n times the bounds. Negative eigenvalues of the
+        scatter matrix become 0. Columns whose second moment exceeds n times its bound
+        are shrunk. The result is the moments and n, which is at least 0.
         """
         n = jnp.maximum(jnp.asarray(n, float), 0)
         scales = jnp.asarray(self.scales()).reshape((1,) * (total.ndim - 1) + (-1,))
@@ -165,9 +165,10 @@ def largest_change(half_widths: Sequence[float | int], linear: bool) -> float:
     S(z) consists of products $z_i z_j$, i ≤ j, and of the $z_i$ if `linear`. With
     $u = (z + z')/2$ and $v = (z - z')/2$, we have $z_i z_j - z'_i z'_j = 2(u_i v_j +
     u_j v_i)$, so that we can assume $u, v \ge 0$ and $u_i = h_i - v_i$. The distance
-    $2 \sum_i v_i (\ell + h_i + H - v_i) - 2 (\sum_i v_i)^2$ with $H = \sum_i h_i$ and ℓ
-    1 or 0 is concave. At its maximum, $v_i = (\ell + h_i + H)/2 - V$, clipped to $[0,
-    h_i]$, and $V = \sum_i v_i$ is the root of a decreasing piecewise linear function.
+    $2 \sum_i v_i (\ell + h_i + H - v_i) - 2 (\sum_i v_i)^2$ with $H = \sum_i h_i$ and
+    ℓ = 1 if `linear`, else 0, is concave. At its maximum, $v_i = (\ell + h_i + H)/2 -
+    V$, clipped to $[0, h_i]$, where $V = \sum_i v_i$ is the root of a decreasing
+    piecewise linear function.
 
     If `linear`, the distance is $d(d + 2)^2 / (2(d + 1))$ for d columns with $h_i = 1$,
     and $h + h^2 + 1/4$ for one column with $h \ge 1/2$.

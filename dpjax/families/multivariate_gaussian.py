@@ -58,13 +58,13 @@ class NormalInverseWishartPosterior(ConjugatePosterior):
         return self.parameters.degrees - (self.family.columns - 1)
 
     def mean(self) -> dict[str, Array]:
-        """Posterior means by name; infinite covariance if `degrees` <= d + 1."""
+        """Posterior mean of each parameter; covariance inf if `degrees` <= d + 1."""
         p, more = self.parameters, self._surplus[..., None, None] - 2
         expected = jnp.where(more > 0, p.scale / more, jnp.inf)
         return {"mean": p.mean, "covariance": expected}
 
     def variance(self) -> dict[str, Array]:
-        """Posterior variance of every entry, by name; infinite if it does not exist."""
+        """Posterior variance of every entry; infinite if it does not exist."""
         p, free = self.parameters, self._surplus[..., None, None]
         covariance = self.mean()["covariance"]
         diagonal = jnp.diagonal(p.scale, axis1=-2, axis2=-1)
@@ -187,7 +187,7 @@ class MultivariateGaussian(MomentFamily):
         return tuple(zip(self.lower, self.upper, strict=True))
 
     def prior(self) -> NormalInverseWishartParameters:
-        """Return a prior of weight 1 record, E[variance] = (half width / 2)²."""
+        """Return a prior worth one record, with E[variance] = (half width / 2)²."""
         d = self.columns
         scale = jnp.diag(jnp.asarray(self.half_widths) ** 2 / 4)
         return NormalInverseWishartParameters(
@@ -204,7 +204,7 @@ class MultivariateGaussian(MomentFamily):
     def update(
         self, prior: NormalInverseWishartParameters, total: Total, n: Scalar
     ) -> NormalInverseWishartParameters:
-        """Return the posterior's parameters: add counts and scatters, average means."""
+        """Return the posterior's parameters, given the sum `total` over n records."""
         n, centre = jnp.asarray(n, float), jnp.asarray(self.centre)
         first, second = split(total, self.columns, linear=True)
         average = first * over(n)
@@ -227,11 +227,11 @@ class MultivariateGaussian(MomentFamily):
         return log_normal_moments(*moments, n, start, *prior[1:])
 
     def _likelihood_diameter(self, limits: Truncation) -> Bound:
-        """Attained by means x and x', with the least variance along x' - x."""
+        """The supremum has means x and x', and the least variance along x' - x."""
         return Bound(self._diagonal / (2 * limits["variance"][0]))
 
     def _likelihood_radius(self, limits: Truncation) -> Bound:
-        """Attained at a corner, by means at that corner and at the opposite one."""
+        """The supremum has a record and means at two opposite corners of the bounds."""
         least, most = limits["variance"]
         worst = max(math.log(v / least) + self._diagonal / v for v in (least, most))
         others = (self.columns - 1) * math.log(most / least)

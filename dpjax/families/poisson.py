@@ -92,7 +92,7 @@ class Poisson(SumFamily):
     def update(
         self, prior: GammaParameters, total: Total, n: Scalar
     ) -> GammaParameters:
-        """Add `total`, the sum of the counts, to the shape, and n to the rate."""
+        """Return the prior's shape plus `total`, the sum of counts, and rate plus n."""
         return GammaParameters(
             prior.shape + total[..., 0].astype(float),
             prior.rate + jnp.asarray(n, float),
@@ -109,7 +109,7 @@ class Poisson(SumFamily):
         return jnp.where(count >= 0, value, -jnp.inf)
 
     def predictive(self, parameters: GammaParameters) -> dist.Distribution:
-        """Return the negative binomial distribution: a record with the rate unknown."""
+        """Return the negative binomial distribution of a record, the rate unknown."""
         return dist.GammaPoisson(*parameters)
 
     def natural(self, points: Points) -> Natural:

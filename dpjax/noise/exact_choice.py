@@ -36,7 +36,7 @@ _SPARE = 32  # bits by which weights exceed the random bits, so that ties are ra
 
 
 class Bounds(NamedTuple):
-    """Bounds of weights up to a common factor, as arrays of Python integers."""
+    """Lower and upper bounds of weights times a common factor, as Python integers."""
 
     lower: np.ndarray
     upper: np.ndarray

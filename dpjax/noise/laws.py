@@ -60,6 +60,6 @@ class LaplaceLaw(NoiseLaw):
         return laplace.log_prob(noise, 1 / jnp.asarray(self.rate, float))
 
     def peak(self) -> Float[Array, "..."]:
-        """Return the log-probability of noise 0, which is the largest, by entry."""
+        """Return each released number's largest log-probability, that of noise 0."""
         none = jnp.zeros(jnp.shape(self.rate))
         return self.log_prob(none, none)

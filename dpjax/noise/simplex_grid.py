@@ -96,7 +96,6 @@ class SimplexGrid:
         return bounds.lower.tolist()
 
     def _rows(self) -> Iterator[tuple[int, ...]]:
-        """All rows of the grid, in units."""
         entries = range(self.least, self.most + 1)
         for head in itertools.product(entries, repeat=self.levels - 1):
             if self.units - sum(head) >= self.least:

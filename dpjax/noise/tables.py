@@ -54,12 +54,13 @@ class Table(NamedTuple):
     bits for `low`, where the last bit is the sign). |Z| - 1 has these digits.
 
     Attributes:
-        low: thresholds of the lowest digit: 0 means Z = 0, and c > 0 the digit c - 1.
+        low: thresholds of the lowest digit; 0 means Z = 0, and c > 0 the digit c - 1.
         high: thresholds of each further digit.
         redraw: thresholds of the top digit after an overflow.
         largest: largest value of each digit; larger values come from padding.
         top: index of the top digit.
-        top_values: number of values of the top digit, which is its overflow value too.
+        top_values: number of values of the top digit; the value `top_values` itself
+            stands for overflow.
     """
 
     low: UInt32[Array | np.ndarray, "*batch k limbs"]
@@ -230,7 +231,6 @@ def _thresholds(law: list[Fraction], bits: int, length: int) -> np.ndarray:
 
 
 def _to_limbs(integers: list[int]) -> np.ndarray:
-    """Integers as rows of 32-bit words, most significant first."""
     places = [32 * (LIMBS - 1 - i) for i in range(LIMBS)]
     return np.array(
         [[(x >> p) & 0xFFFFFFFF for p in places] for x in integers], np.uint32

@@ -35,15 +35,15 @@ _LARGEST_CONSTANT = Fraction(34)  # e^-34 is about 1e-15
 
 
 def row_constant(levels: int, omega: Epsilon) -> Fraction:
-    r"""Return the Lipschitz constants of a conditional probability table.
+    r"""Return the largest log-ratio of two entries of a conditional probability table.
 
-    $$C = C' = \ln \frac{1 - (r - 1)\omega}{\omega}$$ is the largest log-ratio of two
-    entries, in one row or in two rows, if every entry is at least ω.
+    It is $$\ln \frac{1 - (r - 1)\omega}{\omega}$$ if every entry is at least ω, for
+    entries of one row or of two rows. It bounds a record's effect on log-likelihoods.
 
     Args:
         levels: number of levels r of the variable, at least 2.
-        omega: the number ω, to which the prior is truncated, below 1/r. A posterior
-            sample that is only clipped afterwards is not private.
+        omega: least probability ω in the support of the truncated prior, below 1/r. A
+            posterior sample that is only clipped afterwards is not private.
 
     Returns:
         The constant in nats, rounded up.
@@ -64,7 +64,7 @@ def row_constant(levels: int, omega: Epsilon) -> Fraction:
 
 
 def bernoulli_constant(omega: Epsilon) -> Fraction:
-    r"""Return `row_constant` for two levels, $\ln((1 - \omega)/\omega)$."""
+    r"""Return `row_constant` for 2 levels, $\ln((1 - \omega)/\omega)$, ω = `omega`."""
     return row_constant(2, omega)
 
 

@@ -87,7 +87,7 @@ def paper_increment(statistic: TableStatistic, epsilon: Epsilon, t: Scalar) -> f
     Args:
         statistic: Fourier coefficients of binary variables.
         epsilon: privacy loss of the release.
-        t: parameter of the increment, > 0.
+        t: number t > 0 in the increment 4t|N|²/ε.
 
     Raises:
         ValueError: if an argument is outside its range.
@@ -110,11 +110,11 @@ def calibrated_increment(
     probability: Scalar,
     draws: int = 10_000,
 ) -> float:
-    r"""Simulate the least increment with which, probably, no table cell is negative.
+    r"""Simulate how many records to add so that no table cell is negative.
 
-    It suffices for every data set, and no records are used. It is an upper 99.9 %
-    confidence bound of the `probability` quantile of the maximum over cells of
-    $-\prod_i r_i \cdot \text{noise}$, for a table of variables with $r_i$ levels.
+    The number suffices with `probability` for every data set; no records are used. It
+    is an upper 99.9 % confidence bound of the `probability` quantile of the maximum
+    over cells of $-\prod_i r_i \cdot \text{noise}$, for variables with $r_i$ levels.
 
     Args:
         key: typed JAX key of the simulation.
@@ -124,7 +124,7 @@ def calibrated_increment(
         draws: number of simulated draws of the noise.
 
     Returns:
-        The increment of the number of records in every table.
+        The number of records to add to every table.
 
     Raises:
         ValueError: if `probability` is out of range, or too close to 1 for `draws`.
@@ -180,7 +180,6 @@ def stealth(released: Released, increment: Scalar = 0.0) -> Stealth:
 def _extremes(
     counts: Array, agreed: Array, increment: Scalar, layout: TableLayout
 ) -> tuple[Array, Array]:
-    """Smallest raised count, and largest difference between `agreed` and `counts`."""
     raised = raise_total(layout, counts, increment)
     return jnp.min(raised), jnp.max(jnp.abs(agreed - counts))
 
@@ -216,7 +215,7 @@ def stealth_probability(
     Args:
         key: typed JAX key of the simulation.
         net: network of binary variables.
-        t: parameter of the increment, > 0.
+        t: number t > 0 in the increment 4t|N|²/ε.
         draws: number of simulated draws; the standard error is at most 1/√(4 draws).
         tables: "families" for the table of each node with its parents, "full" for one
             table of all variables.

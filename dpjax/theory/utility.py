@@ -54,7 +54,7 @@ def theorem_1(
     r"""Bound how far a KL divergence exceeds its mean, with probability 1 - δ.
 
     The divergence is KL(exact ‖ noisy), between the posteriors of a network's
-    parameters with exact and with noisy counts (Algorithm 1). The bound in nats is
+    parameters with exact and noisy counts (Zhang et al., Algorithm 1). In nats, it is
     $$\sqrt{-\tfrac{1}{2} m c^2 \ln \delta}, \qquad c = (2n + 1) \ln(2\alpha + 2n + 2)$$
     for $m = \sum_i 2^{|\pi_i|}$ table rows, where variable i has $|\pi_i|$ parents. It
     holds for every ε if the noise of the rows is independent (`families="all"`) and
@@ -117,7 +117,7 @@ def theorem_3(
         net: network of binary variables.
         epsilon: privacy loss, > 0.
         delta: probability of a larger error, between 0 and 1.
-        t: parameter of the increment, at least 0.
+        t: number t of the formula, at least 0.
 
     Returns:
         Dictionary from node name to the bound.
@@ -140,7 +140,7 @@ def theorem_3(
 
 
 def remark_1(net: BayesNet, epsilon: Epsilon) -> dict[str, CellNoise]:
-    r"""Compare table cells' noise with noisy counts and noisy Fourier coefficients.
+    r"""Compute the noise of table cells for Algorithms 1 and 2 of Zhang et al.
 
     $$\sqrt{2}\, 2k / \epsilon, \qquad \sqrt{2^{1 - m}}\, 2|N| / \epsilon, \qquad
     \sqrt{2 (2^m - 1)}\, 2^{-m} \Delta_1 / \epsilon$$ are the standard deviations in
@@ -180,10 +180,11 @@ def lemma_4(
 
     $$P(S_{2t}^c) \le \frac{e^{-st}}{\xi(S_t)}, \qquad s = \frac{\epsilon}{2 \Delta},
     \qquad S_t = \{\theta : u(\theta) > \max u - t\}$$ where θ is drawn with probability
-    $\propto \xi(\theta)\, e^{s u(\theta)}$, for a base measure ξ and a score u. Reason:
-    the total weight is at most $\xi(S_{2t}^c)\, e^{s (\max u - 2t)}$ outside of
-    $S_{2t}$ and at least $\xi(S_t)\, e^{s (\max u - t)}$ in $S_t$. The printed lemma
-    has $e^{-\epsilon t}$, without $2 \Delta$, and can fail if $2 \Delta > 1$.
+    $\propto \xi(\theta)\, e^{s u(\theta)}$, for a base measure ξ and a score u, and
+    $S^c$ is the complement of S. Reason: the total weight is at most $\xi(S_{2t}^c)\,
+    e^{s (\max u - 2t)}$ outside of $S_{2t}$ and at least $\xi(S_t)\, e^{s (\max u -
+    t)}$ in $S_t$. The printed lemma has $e^{-\epsilon t}$, without $2 \Delta$, and can
+    fail if $2 \Delta > 1$.
 
     Args:
         mass_of_good_set: base measure $\xi(S_t)$ of scores within t of the maximum,
@@ -216,9 +217,9 @@ def table_1(
 ) -> list[dict[str, object]]:
     """Compare privacy and utility bounds of noisy counts and Fourier coefficients.
 
-    The result has a dictionary for each mechanism, which JSON can represent. Its keys
-    are names of functions in `dpjax.theory`, with the same arguments. The values
-    "theorem_1_printed" and "corollary_3" are published statements that do not hold.
+    The result is a list of one JSON-ready dictionary for each mechanism. Keys are names
+    of functions in `dpjax.theory`, which explain the arguments. "theorem_1_printed" and
+    "corollary_3" are printed statements that do not hold.
 
     Raises:
         ValueError: if an argument is outside its range.
