@@ -72,7 +72,7 @@ class BetaPosterior(ConjugatePosterior):
         return dist.Beta(*self.parameters)
 
     def predictive(self) -> dist.Distribution:
-        """Return NumPyro's predictive distribution of one more record."""
+        """Return NumPyro's predictive distribution of a new record."""
         return dist.BernoulliProbs(self.mean())
 
 

@@ -67,7 +67,7 @@ class DirichletPosterior(ConjugatePosterior):
         return dist.Dirichlet(self.parameters.concentration)
 
     def predictive(self) -> dist.Distribution:
-        """Return NumPyro's predictive distribution of one more record."""
+        """Return NumPyro's predictive distribution of a new record."""
         return dist.CategoricalProbs(self.mean())
 
 

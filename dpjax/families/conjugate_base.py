@@ -178,10 +178,10 @@ class ConjugatePosterior(Unpickled, FamilyPosterior):
 
     @abc.abstractmethod
     def distribution(self) -> dist.Distribution | dict[str, dist.Distribution]:
-        """Return NumPyro's posterior, or marginal posteriors by parameter name."""
+        """Return a NumPyro distribution of the posterior, or marginals by name."""
 
     def target_law(self, features: Any) -> StudentLaw:
-        """Return the predictive distribution of each new, unclipped regression target.
+        """Return a regression's predictive distribution of targets, before clipping.
 
         Raises:
             ValueError: if the family is not a regression.

@@ -54,7 +54,7 @@ class KnownNoiseParameters(NamedTuple):
 
 
 class _LinearPosterior(ConjugatePosterior):
-    """Law of weights with squared scale `_factor` · precision⁻¹ around a mean."""
+    """Posterior of weights with squared scale `_factor` · precision⁻¹."""
 
     @property
     @abc.abstractmethod
@@ -89,7 +89,7 @@ class _LinearPosterior(ConjugatePosterior):
         return law.ppf((1 - level) / 2), law.ppf((1 + level) / 2)
 
     def target_law(self, features: Real[ArrayLike, "n f"]) -> StudentLaw:
-        """Return the predictive distribution of each new, unclipped target."""
+        """Return the predictive distribution of each target, before clipping."""
         degrees = None if self._degrees is None else self._degrees[..., None]
         return StudentLaw(self.predict(features), self._target_scale(features), degrees)
 
@@ -241,7 +241,7 @@ class RegressionPosterior(_LinearPosterior):
         }
 
     def predictive(self, features: Real[ArrayLike, "n f"]) -> dist.StudentT:
-        """Return NumPyro's predictive distributions of new, unclipped targets."""
+        """Return NumPyro's predictive distribution of targets, before clipping."""
         location, scale, degrees = self.target_law(features)
         return dist.StudentT(degrees, location, scale)
 
@@ -291,5 +291,5 @@ class KnownNoisePosterior(_LinearPosterior):
         )
 
     def predictive(self, features: Real[ArrayLike, "n f"]) -> dist.Normal:
-        """Return NumPyro's predictive distributions of new, unclipped targets."""
+        """Return NumPyro's predictive distribution of targets, before clipping."""
         return dist.Normal(*self.target_law(features)[:2])

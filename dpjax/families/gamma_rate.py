@@ -57,5 +57,5 @@ class GammaPosterior(ConjugatePosterior):
         return dist.Gamma(*self.parameters)
 
     def predictive(self) -> dist.Distribution:
-        """Return NumPyro's predictive distribution of one more, unclipped record."""
+        """Return NumPyro's predictive distribution of a new record, before clipping."""
         return self.family.predictive(self.parameters)

@@ -101,7 +101,7 @@ class NormalInverseGammaPosterior(ConjugatePosterior):
         }
 
     def predictive(self) -> dist.StudentT:
-        """Return NumPyro's predictive distribution of one more, unclipped record."""
+        """Return NumPyro's predictive distribution of a new record, before clipping."""
         p = self.parameters
         spread = jnp.sqrt(p.scale * (1 + 1 / p.strength) / p.shape)
         return dist.StudentT(2 * p.shape, p.mean, spread)
@@ -178,7 +178,7 @@ class Gaussian(MomentFamily):
         return jnp.stack([first * scales[0], second * scales[1]], axis=-1), n
 
     def prior(self) -> NormalInverseGammaParameters:
-        """Return a prior worth one record, with E[variance] = (half width / 2)²."""
+        """Return a prior that weighs one record, E[variance] = (half width / 2)²."""
         return NormalInverseGammaParameters(
             self.centre[0], 1.0, 1.5, self.half_width**2 / 8
         )

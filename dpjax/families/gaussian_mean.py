@@ -67,7 +67,7 @@ class NormalPosterior(ConjugatePosterior):
         return dist.Normal(self.parameters.mean, self.sd())
 
     def predictive(self) -> dist.Normal:
-        """Return NumPyro's predictive distribution of one more, unclipped record."""
+        """Return NumPyro's predictive distribution of a new record, before clipping."""
         spread = jnp.sqrt(self.variance() + self.family.variance)
         return dist.Normal(self.parameters.mean, spread)
 

@@ -69,7 +69,7 @@ class MomentFamily(FamilyWithLaw):
         return Bound(largest_change(self._widths(scaled), self.linear))
 
     def radius(self, scaled: bool = False) -> Bound:
-        """Return the exact add-remove sensitivity, attained at bounds of columns."""
+        """Return the exact add-remove sensitivity, for a record at the bounds."""
         h = np.asarray(self._widths(scaled), float)
         rows, columns = np.triu_indices(len(h))
         return Bound(
@@ -186,7 +186,7 @@ def largest_change(half_widths: Sequence[float | int], linear: bool) -> float:
 def split(
     total: Real[Array, "*batch m"], d: int, linear: bool
 ) -> tuple[Float[Array, "*batch d"], Float[Array, "*batch d d"]]:
-    """Split a statistic into sums of columns (0 if not `linear`) and of products."""
+    """Split moments of d columns into first moments (0 if not `linear`) and second."""
     rows, columns = np.triu_indices(d)
     places = np.zeros((d, d), int)
     places[rows, columns] = places[columns, rows] = np.arange(len(rows))

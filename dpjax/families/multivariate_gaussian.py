@@ -54,7 +54,7 @@ class NormalInverseWishartPosterior(ConjugatePosterior):
 
     @property
     def _surplus(self) -> Array:
-        """Degrees of freedom of the t law of the mean."""
+        """Degrees of freedom of the mean's marginal t distribution."""
         return self.parameters.degrees - (self.family.columns - 1)
 
     def mean(self) -> dict[str, Array]:
@@ -128,7 +128,7 @@ class NormalInverseWishartPosterior(ConjugatePosterior):
         }
 
     def predictive(self) -> dist.MultivariateStudentT:
-        """Return NumPyro's predictive distribution of one more, unclipped record."""
+        """Return NumPyro's predictive distribution of a new record, before clipping."""
         return self._student(1 + 1 / self.parameters.strength)
 
     def _student(self, factor: Array) -> dist.MultivariateStudentT:
@@ -187,7 +187,7 @@ class MultivariateGaussian(MomentFamily):
         return tuple(zip(self.lower, self.upper, strict=True))
 
     def prior(self) -> NormalInverseWishartParameters:
-        """Return a prior worth one record, with E[variance] = (half width / 2)²."""
+        """Return a prior that weighs one record, E[variance] = (half width / 2)²."""
         d = self.columns
         scale = jnp.diag(jnp.asarray(self.half_widths) ** 2 / 4)
         return NormalInverseWishartParameters(
@@ -239,7 +239,7 @@ class MultivariateGaussian(MomentFamily):
 
     @property
     def _diagonal(self) -> float:
-        """Squared diagonal of the box of records."""
+        """Squared length of the diagonal between the lower and the upper bounds."""
         return sum((upper - lower) ** 2 for lower, upper in self.bounds)
 
 

@@ -24,8 +24,8 @@ Words = UInt32[Array | np.ndarray, "..."]
 def sample(key: Key, table: Table, shape: tuple[int, ...]) -> Int32[Array, "..."]:
     """Draw independent discrete Laplace noise of the given shape, clipped to ±2^30.
 
-    `table` comes from `dpjax.noise.tables.build`. The noise has digits in base 16. A
-    draw uses one random 32-bit word for each digit, and in about one draw in 2^26 more.
+    `table` comes from `dpjax.noise.tables.build`. A draw uses one random 32-bit word
+    for each digit of the noise in base 16, and more words in about one of 2^26 draws.
     """
     digits = table.largest.shape[-1]
     key_words, key_redraw, *key_ties = jr.split(key, digits + 2)

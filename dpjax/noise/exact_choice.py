@@ -52,7 +52,7 @@ def choose(bounds_at: Callable[[int], Bounds], bits: Bits) -> int:
 
     Args:
         bounds_at: function from a precision in bits to bounds of the weights $w_i$,
-            times a common factor that may depend on the precision. Bounds converge.
+            times a common factor. Bounds converge as the precision increases.
         bits: source of random bits.
     """
     precision, random, drawn = _FIRST_PRECISION, 0, 0

@@ -113,7 +113,7 @@ def log_table(units: int) -> list[int]:
 
 
 class _Law:
-    """Distribution of one row: tilted scores of each level, and weights of sums."""
+    """Distribution of one vector: tilted scores of its entries, weights of sums."""
 
     def __init__(self, grid: SimplexGrid, exponents: tuple[Fraction, ...]) -> None:
         self.grid = grid

@@ -37,8 +37,8 @@ _LARGEST_CONSTANT = Fraction(34)  # e^-34 is about 1e-15
 def row_constant(levels: int, omega: Epsilon) -> Fraction:
     r"""Return the largest log-ratio of two entries of a conditional probability table.
 
-    It is $$\ln \frac{1 - (r - 1)\omega}{\omega}$$ if every entry is at least ω, for
-    entries of one row or of two rows. It bounds a record's effect on log-likelihoods.
+    The log-ratio of entries of one row or of two rows is at most
+    $$\ln \frac{1 - (r - 1)\omega}{\omega}$$ if every entry is at least ω.
 
     Args:
         levels: number of levels r of the variable, at least 2.
