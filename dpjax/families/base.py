@@ -110,7 +110,7 @@ class Family(abc.ABC):
 
     @property
     def lattice(self) -> int | None:
-        """The integer k if all components of S(x) / `scales` are multiples of 1/k."""
+        """An integer k such that S(x) / `scales` are multiples of 1/k, or None."""
         return None
 
     @abc.abstractmethod

@@ -1,4 +1,4 @@
-"""Bernoulli: 0 or 1, with a Beta prior on the probability of 1."""
+"""The Bernoulli family: records 0 or 1, with a Beta prior on the probability of 1."""
 
 __all__ = ["Bernoulli", "BetaParameters", "BetaPosterior"]
 

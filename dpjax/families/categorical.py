@@ -1,4 +1,4 @@
-"""Categorical: one of several levels, with a Dirichlet prior on their probabilities."""
+"""The categorical family, with a Dirichlet prior on the levels' probabilities."""
 
 __all__ = ["Categorical", "DirichletParameters", "DirichletPosterior"]
 

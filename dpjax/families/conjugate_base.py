@@ -134,8 +134,8 @@ class ConjugatePosterior(Unpickled, FamilyPosterior):
     """The conjugate distribution of a family's parameters, given data or a release.
 
     Arrays may have leading batch axes, for `vmap` over posteriors. SciPy computes
-    quantiles on the CPU in double precision; all other methods work under `jit`.
-    NumPyro distributions need JAX's default type and rank promotion.
+    marginals and quantiles on the CPU in double precision; other methods work under
+    `jit`. NumPyro distributions need JAX's default type and rank promotion.
 
     Privacy:
         Post-processing of a statistic: no privacy loss if the statistic is a release.

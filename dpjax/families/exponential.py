@@ -1,4 +1,4 @@
-"""Exponential: waiting times up to a public bound, with a Gamma prior on the rate."""
+"""Exponential distributions of bounded times, with a Gamma prior on the rate."""
 
 __all__ = ["Exponential"]
 

@@ -1,4 +1,4 @@
-"""Gaussian of unknown mean and variance, with a normal-inverse-gamma prior on both."""
+"""The Gaussian family of unknown mean and variance, with a conjugate prior."""
 
 __all__ = [
     "Gaussian",

@@ -1,4 +1,4 @@
-"""Gaussian of known variance: a normal prior on the mean."""
+"""The Gaussian family of known variance, with a normal prior on the mean."""
 
 __all__ = ["GaussianMean", "NormalParameters", "NormalPosterior"]
 

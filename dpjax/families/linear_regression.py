@@ -159,7 +159,7 @@ class LinearRegression(MomentFamily):
         return self._prior(1.0, 1.5, self.half_widths[-1] ** 2 / 8)
 
     def vague_prior(self) -> RegressionParameters:
-        """Return a prior 100 times weaker than `prior`, for very noisy releases.
+        """Return a prior whose weights are 100 times weaker than in `prior`.
 
         The noise sd is distributed as (half width of the target / 10) / |N(0, 1)|.
         """

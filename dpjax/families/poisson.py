@@ -1,4 +1,4 @@
-"""Poisson: whole numbers up to a public bound, with a Gamma prior on the rate."""
+"""The Poisson family of counts up to a bound, with a Gamma prior on the rate."""
 
 __all__ = ["Poisson"]
 

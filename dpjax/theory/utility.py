@@ -53,8 +53,8 @@ def theorem_1(
 ) -> float:
     r"""Bound how far a KL divergence exceeds its mean, with probability 1 - δ.
 
-    The divergence is KL(exact ‖ noisy), between the posteriors of a network's
-    parameters with exact and noisy counts (Zhang et al., Algorithm 1). In nats, it is
+    The divergence is KL(exact ‖ noisy) for posteriors of a network's parameters with
+    exact and with noisy counts (Zhang et al., Algorithm 1). The bound in nats is
     $$\sqrt{-\tfrac{1}{2} m c^2 \ln \delta}, \qquad c = (2n + 1) \ln(2\alpha + 2n + 2)$$
     for $m = \sum_i 2^{|\pi_i|}$ table rows, where variable i has $|\pi_i|$ parents. It
     holds for every ε if the noise of the rows is independent (`families="all"`) and
