@@ -1,7 +1,8 @@
-r"""Mass and moments of a Gaussian inside the unit ball, in its precision's eigenbasis.
+r"""Mass and moments of a Gaussian vector w inside the unit ball.
 
-They are inverse Laplace integrals over complex tilts: the density times
-$e^{-t (|w|^2 - 1)}$ is Gaussian with precisions $l_i + 2t$.
+Coordinates are those of the eigenvectors of the precision matrix, with eigenvalues
+$l_i$. A tilt t multiplies the density by $e^{-t (|w|^2 - 1)}$, which gives a Gaussian
+with precisions $l_i + 2t$. The results are inverse Laplace integrals over complex t.
 """
 
 __all__ = ["Moments", "Tilted", "log_inside", "moments", "saddle", "tilt", "to_fill"]
@@ -25,31 +26,31 @@ _END = 5.3  # an exponential distribution, which decays most slowly, is negligib
 
 
 class Tilted(NamedTuple):
-    """A tilted Gaussian distribution."""
+    """A Gaussian with diagonal precision, multiplied by exp(-amount (|w|^2 - 1))."""
 
     amount: Scalar
     precision: Vector
     mean: Vector
 
     def expected_square(self) -> Scalar:
-        """Expected squared norm."""
+        """Return the expected squared norm E|w|^2 of the tilted Gaussian."""
         return (self.mean**2 + 1 / self.precision).sum()
 
 
 def tilt(precision: Vector, pull: Vector, amount: Scalar) -> Tilted:
-    """Tilt the distribution with density exp(-precision . w^2 / 2 + pull . w).
+    """Multiply the density exp(-precision . w^2 / 2 + pull . w) by exp(-amount |w|^2).
 
     Args:
         precision: eigenvalues of the precision matrix.
-        pull: precision matrix times mean, in the eigenbasis.
-        amount: t.
+        pull: product of precision matrix and mean, in the basis of the eigenvectors.
+        amount: the tilt, at least 0.
     """
     tilted = precision + 2 * amount
     return Tilted(amount, tilted, pull / tilted)
 
 
 def to_fill(precision: Vector, pull: Vector) -> Tilted:
-    """Apply the least tilt with expected squared norm at most 1: best for proposals."""
+    """Apply the least tilt with E|w|^2 <= 1, which is best for rejection sampling."""
     zero = jnp.zeros(())
 
     def outside(amount):
@@ -60,7 +61,7 @@ def to_fill(precision: Vector, pull: Vector) -> Tilted:
 
 
 def saddle(precision: Vector, pull: Vector) -> Tilted:
-    """Apply the tilt at the saddle point: the expected squared norm is 1 - 1 / tilt."""
+    """Apply the tilt t with E|w|^2 = 1 - 1 / t, the saddle point of `log_inside`."""
 
     def outside(amount):
         return tilt(precision, pull, amount).expected_square() + 1 / amount > 1
@@ -78,13 +79,16 @@ def _most(pull: Vector) -> Scalar:
 
 
 def log_inside(law: Tilted) -> Scalar:
-    """Log of E[exp(amount (|w|^2 - 1)); |w| <= 1], with the law that `saddle` gives."""
+    """Return log E[exp(t (|w|^2 - 1)) 1(|w| <= 1)] for w ~ `law`.
+
+    The Gaussian `law` comes from `saddle`, and t is its tilt, `law.amount`.
+    """
     contour, exponent = _integrand(law)
     return jnp.log(integrate(contour, exponent)) - jnp.log(law.amount)
 
 
 class Moments(NamedTuple):
-    """Moments inside the ball, and the derivative of the mass."""
+    """Moments of a Gaussian inside the unit ball, and a derivative of its mass."""
 
     mean: Vector
     second: Float[Array, "d d"]  # second moment of w - centre
@@ -92,7 +96,11 @@ class Moments(NamedTuple):
 
 
 def moments(precision: Vector, pull: Vector, basis: Array, centre: Vector) -> Moments:
-    """Moments in the original basis; the columns of `basis` are the eigenvectors."""
+    """Return moments of a Gaussian inside the unit ball, in the original basis.
+
+    The columns of `basis` are eigenvectors; `precision` and `pull` are those of `tilt`.
+    Second moments are about `centre`.
+    """
     law = saddle(precision, pull)
     contour, exponent = _integrand(law)
     share = contour.weight * jnp.exp(exponent)

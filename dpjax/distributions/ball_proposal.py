@@ -21,7 +21,7 @@ Scalar = Float[Array, ""]
 
 
 class Rotated(NamedTuple):
-    """A Gaussian in the eigenbasis of its precision matrix, in units of the radius."""
+    """A Gaussian in the eigenbasis of its precision, in units of the ball's radius."""
 
     basis: Matrix  # columns
     precision: Vector
@@ -30,7 +30,7 @@ class Rotated(NamedTuple):
 
 
 def rotate(location: Vector, precision_matrix: Matrix, radius: Scalar) -> Rotated:
-    """Transform the Gaussian to its eigenbasis; not differentiable."""
+    """Transform a Gaussian to its precision's eigenbasis; not differentiable."""
     fixed = lax.stop_gradient((location, precision_matrix, radius))
     location, precision_matrix, radius = fixed
     values, basis = jnp.linalg.eigh(precision_matrix)
@@ -41,15 +41,15 @@ def rotate(location: Vector, precision_matrix: Matrix, radius: Scalar) -> Rotate
 
 
 def times(matrix: Matrix, vector: Vector) -> Vector:
-    """Product of a matrix and a vector, in full precision on every device."""
+    """Return the product of a matrix and a vector, in full precision on any device."""
     return jnp.matmul(matrix, vector, precision="highest")
 
 
 class BallProposal(NamedTuple):
-    """The tilted Gaussian in the eigenbasis, and which coordinate is replaced.
+    """A tilted Gaussian to propose points of the unit ball from.
 
-    The squared coordinates and a remainder must sum to the squared radius. One of these
-    terms is replaced by the value that gives this sum.
+    A proposal draws all coordinates and a remainder, and then replaces one of these so
+    that the squared coordinates and the remainder sum to 1, the squared radius.
     """
 
     mean: Vector
@@ -62,10 +62,10 @@ class BallProposal(NamedTuple):
 
 
 def proposal(rotated: Rotated) -> BallProposal:
-    """Choose the proposal that is accepted more often.
+    """Choose between two proposals the one that is accepted more often.
 
-    If any term can be replaced, the acceptance probability is tilt / (sum of the
-    unnormalised probabilities) times its value if only the remainder is replaced.
+    One replaces only the remainder, the other any coordinate or the remainder. The
+    second is accepted tilt / (sum of its unnormalised weights) times as often.
     """
     law = to_fill(rotated.precision, rotated.pull)
     spread = 1 / jnp.sqrt(law.precision)
@@ -93,7 +93,7 @@ def _log_weighted(point: Array, signal: Array) -> Array:
 def draw(
     key: RandomKey, laws: BallProposal
 ) -> tuple[Float[Array, "lanes d"], Bool[Array, " lanes"]]:
-    """Draw a proposal for each lane (first axis of `laws`), and decide acceptance."""
+    """Draw a point for each entry of the first axis of `laws`; accept or reject it."""
     key_point, key_missing, key_entry, key_sign, key_luck = jr.split(key, 5)
     lanes, size = laws.mean.shape
     point = laws.mean + laws.spread * jr.normal(key_point, (lanes, size))
@@ -122,7 +122,6 @@ def _entry(key: RandomKey, laws: BallProposal) -> Array:
 def _sign(
     key: RandomKey, laws: BallProposal, length: Float[Array, "lanes 1"]
 ) -> Float[Array, "lanes d"]:
-    """Draw the sign of a coordinate given its square."""
     lanes, _ = laws.mean.shape
     away = jax.nn.sigmoid(-2 * jnp.abs(laws.mean) / laws.spread**2 * length)
     is_away = jr.uniform(key, (lanes, 1)) < away

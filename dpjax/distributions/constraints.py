@@ -14,7 +14,7 @@ Numbers = Float[Array, "*batch"]
 
 
 class _OneParameter:
-    """A support or transform that is defined by one array."""
+    """A constraint or transform that is defined by one array."""
 
     parameter: ClassVar[str]  # its name
 
@@ -25,11 +25,11 @@ class _OneParameter:
         return f"{type(self).__name__}()"
 
     def tree_flatten(self) -> tuple[Any, Any]:
-        """Flatten the parameter for JAX."""
+        """Return the parameter and its name, for JAX pytrees."""
         return (getattr(self, self.parameter),), ((self.parameter,), {})
 
     def eq(self, other: object, static: bool = False) -> Any:
-        """Whether `other` has the same type and an equal parameter."""
+        """Return whether `other` has this type and an equal parameter."""
         if type(self) is not type(other):
             return False
         ours, theirs = (getattr(x, self.parameter) for x in (self, other))
@@ -50,14 +50,14 @@ class SimplexAbove(_OneParameter, constraints.Constraint):
     parameter = "least"
 
     def __call__(self, x: Any) -> Bool[Array, "*batch"]:
-        """Whether x is in the support."""
+        """Return whether each vector x (last axis) satisfies the constraint."""
         x = jnp.asarray(x)
         tolerance = jnp.maximum(1e-6, 4 * x.shape[-1] * jnp.finfo(x.dtype).eps)
         sums_to_one = jnp.abs(x.sum(-1) - 1) <= tolerance.astype(x.dtype)
         return sums_to_one & (x.min(-1) >= jnp.asarray(self.least, x.dtype))
 
     def feasible_like(self, prototype: Vectors) -> Vectors:
-        """The middle of the simplex."""
+        """Return vectors of equal entries with sum 1, in the shape of `prototype`."""
         return jnp.full_like(prototype, 1 / prototype.shape[-1])
 
 
@@ -70,35 +70,35 @@ class Ball(_OneParameter, constraints.Constraint):
     parameter = "radius"
 
     def __call__(self, x: Any) -> Bool[Array, "*batch"]:
-        """Whether x is in the support."""
+        """Return whether each vector x (last axis) satisfies the constraint."""
         x = jnp.asarray(x)
         slack = 1 + 4 * jnp.finfo(x.dtype).eps
         norm = jnp.sqrt((x * x).sum(-1))
         return norm <= jnp.asarray(self.radius, x.dtype) * slack
 
     def feasible_like(self, prototype: Vectors) -> Vectors:
-        """The centre of the ball."""
+        """Return zeros, the centre of the ball, in the shape of `prototype`."""
         return jnp.zeros_like(prototype)
 
 
 class SimplexAboveTransform(_OneParameter, Transform):
-    """Stick breaking, scaled onto the simplex with entries of at least `least`."""
+    """Map real vectors to probabilities of at least `least`, by stick breaking."""
 
     least: Numbers
     parameter = "least"
 
     @property
     def domain(self) -> constraints.Constraint:
-        """All real vectors."""
+        """The constraint of the inputs: all real vectors."""
         return constraints.real_vector
 
     @property
     def codomain(self) -> SimplexAbove:
-        """The support."""
+        """The constraint of the outputs: entries >= `least` that sum to 1."""
         return SimplexAbove(self.least)
 
     def __call__(self, x: Vectors) -> Float[Array, "*batch j"]:
-        """Map real vectors to the support."""
+        """Map a vector of k - 1 real numbers to k entries that sum to 1."""
         least = jnp.asarray(self.least)[..., None]
         return least + self._spare(x.shape[-1] + 1) * StickBreakingTransform()(x)
 
@@ -110,18 +110,18 @@ class SimplexAboveTransform(_OneParameter, Transform):
     def log_abs_det_jacobian(
         self, x: Vectors, y: Float[Array, "*batch j"], intermediates: object = None
     ) -> Numbers:
-        """Log-determinant for the first k - 1 entries, as for stick breaking."""
+        """Log of the Jacobian determinant of the first k - 1 outputs."""
         spare = self._spare(y.shape[-1])
         stick = (y - jnp.asarray(self.least)[..., None]) / spare
         plain = StickBreakingTransform().log_abs_det_jacobian(x, stick)
         return jnp.asarray(plain) + x.shape[-1] * jnp.log(spare[..., 0])
 
     def forward_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        """The shape with one more entry."""
+        """Return the output's shape: one more entry on the last axis."""
         return (*shape[:-1], shape[-1] + 1)
 
     def inverse_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        """The shape with one entry less."""
+        """Return the input's shape: one entry less on the last axis."""
         return (*shape[:-1], shape[-1] - 1)
 
     def _spare(self, size: int) -> Numbers:
@@ -130,23 +130,23 @@ class SimplexAboveTransform(_OneParameter, Transform):
 
 
 class BallTransform(_OneParameter, Transform):
-    r"""$x \mapsto r x / \sqrt{1 + |x|^2}$ onto the open ball of radius r."""
+    r"""The map $x \mapsto r x / \sqrt{1 + |x|^2}$ onto the open ball of radius r."""
 
     radius: Numbers
     parameter = "radius"
 
     @property
     def domain(self) -> constraints.Constraint:
-        """All real vectors."""
+        """The constraint of the inputs: all real vectors."""
         return constraints.real_vector
 
     @property
     def codomain(self) -> Ball:
-        """The support."""
+        """The constraint of the outputs: norms up to `radius`."""
         return Ball(self.radius)
 
     def __call__(self, x: Vectors) -> Vectors:
-        """Map real vectors to the support."""
+        """Map a real vector x to radius · x / sqrt(1 + |x|²)."""
         size = jnp.sqrt(1 + (x * x).sum(-1, keepdims=True))
         return jnp.asarray(self.radius)[..., None] * x / size
 
@@ -158,7 +158,7 @@ class BallTransform(_OneParameter, Transform):
     def log_abs_det_jacobian(
         self, x: Vectors, y: Float[Array, "*batch j"], intermediates: object = None
     ) -> Numbers:
-        """Log of the absolute Jacobian determinant."""
+        """Log of the absolute Jacobian determinant at the input x."""
         size = x.shape[-1]
         stretched = (size / 2 + 1) * jnp.log1p((x * x).sum(-1))
         return size * jnp.log(jnp.asarray(self.radius)) - stretched

@@ -35,7 +35,7 @@ _NODES, _WEIGHTS = legendre.leggauss(48)
 
 
 def negligible() -> float:
-    """Distance below its maximum at which a log-density counts as minus infinity."""
+    """Return how far below its maximum a log-density counts as minus infinity."""
     return float(4 - np.log(jnp.finfo(float).eps))
 
 
@@ -46,7 +46,10 @@ def bisect(
     steps: int,
     middle: Callable[[Reals, Reals], Reals] = lambda low, high: (low + high) / 2,
 ) -> Reals:
-    """Bisect for where `is_below` turns false; return the upper end of the bracket."""
+    """Bisect [low, high] for the point where `is_below` becomes false.
+
+    Returns the upper end of the last interval; `middle` chooses a point of an interval.
+    """
 
     def halve(_, bracket):
         low, high = bracket
@@ -58,9 +61,9 @@ def bisect(
 
 
 def reach(log_density: Callable[[Reals], Reals], bound: Reals) -> Reals:
-    """The h >= 0 where a decreasing log-density with maximum 0 becomes negligible.
+    """Find h in [0, bound] from which on a decreasing log-density is negligible.
 
-    It is at most `bound`, and not differentiable, as the nodes are arbitrary.
+    The log-density is 0 at 0. The result is a constant under differentiation.
     """
     bound = lax.stop_gradient(bound)
 
@@ -74,7 +77,7 @@ def reach(log_density: Callable[[Reals], Reals], bound: Reals) -> Reals:
 def nodes(
     left: Float[Array, ""], right: Float[Array, ""]
 ) -> tuple[Float[Array, " n"], Float[Array, " n"]]:
-    """Nodes and weights for an integral from -`left` to `right`, split at 0."""
+    """Return nodes and weights to integrate over [-left, 0] and [0, right]."""
     place = jnp.asarray((_NODES + 1) / 2, float)
     weight = jnp.asarray(_WEIGHTS / 2, float)
     points = jnp.concatenate([-left * place, right * place])
@@ -82,19 +85,23 @@ def nodes(
 
 
 class Contour(NamedTuple):
-    """The upper half of a path that is symmetric about the real axis."""
+    """Nodes on the upper half of an integration path symmetric about the real axis."""
 
     shift: Complex[Array, " n"]  # distance from the saddle point
     weight: Complex[Array, " n"]
 
 
 def hyperbola(scale: Scalar, lean: Scalar, end: Scalar, count: int) -> Contour:
-    r"""The path $\nu (\sin\phi\,(1 - \cosh u) + i \cos\phi\,\sinh u)$, u up to `end`.
+    r"""Place the nodes of an inverse Laplace integral on a hyperbola.
+
+    Relative to the saddle point of the integrand, the points of the hyperbola are
+    $\nu (\sin\phi\,(1 - \cosh u) + i \cos\phi\,\sinh u)$ for real numbers u.
 
     Args:
-        scale: $\nu$, the inverse of the sum's standard deviation.
+        scale: $\nu$, the inverse standard deviation of the variable whose Laplace
+            transform is inverted.
         lean: $\sin\phi$; how far the path bends to the left of the vertical.
-        end: largest u, where the integrand is negligible.
+        end: largest value of u, where the integrand is negligible.
         count: number of nodes; the first is the saddle point.
 
     Reference:
@@ -112,5 +119,5 @@ def hyperbola(scale: Scalar, lean: Scalar, end: Scalar, count: int) -> Contour:
 
 
 def integrate(contour: Contour, exponent: Complex[Array, " n"]) -> Scalar:
-    """Integrate exp(exponent) along the whole path."""
+    """Integrate exp(exponent), given at the nodes, along both halves of the path."""
     return (contour.weight * jnp.exp(exponent)).real.sum()

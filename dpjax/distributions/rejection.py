@@ -41,18 +41,18 @@ def until_accepted(
     *,
     gather: bool = True,
 ) -> Float[Array, "lanes ..."]:
-    """Propose in every lane until acceptance; return NaN in lanes that are not valid.
+    """Draw one accepted proposal for every lane, that is, element of a batch.
 
-    Once few lanes wait, these are gathered, and proposals are drawn only for them.
+    When few lanes still wait for acceptance, proposals are drawn only for these lanes.
 
     Args:
-        key: split in every pass.
-        draw: maps a key and the parameters of some lanes to a proposal for each and
-            whether it is accepted, with positive probability in every valid lane.
-        parameters: arrays with lanes on the first axis.
-        valid: lanes to draw for.
+        key: JAX key.
+        draw: function of a key and of the parameters of some lanes. It returns a
+            proposal for each lane, and whether it is accepted, with probability > 0.
+        parameters: arrays with the lanes on the first axis.
+        valid: lanes to draw for; the result is NaN in all other lanes.
         event_shape: shape of one proposal.
-        gather: whether to gather; False inside another rejection sampler.
+        gather: whether to select the waiting lanes; False inside another sampler.
     """
     key_all, key_few = jr.split(key)
     lanes = valid.shape[0]
@@ -73,11 +73,12 @@ def each_until_accepted(
     parameters: Parameters,
     valid: Bool[Array, " lanes"],
 ) -> Float[Array, " lanes"]:
-    """`until_accepted` for numbers that are mostly accepted at once; fast under `vmap`.
+    """Draw one accepted number for every lane, that is, element of a batch.
 
-    A loop under `vmap` continues in every lane until the last one accepts. Therefore,
-    after two passes over all lanes, each pass serves one waiting lane in every 64.
-    Arguments are those of `until_accepted`; `key` is folded with the pass number.
+    Unlike `until_accepted`, it is fast under `vmap`, for proposals that are mostly
+    accepted. A loop under `vmap` runs until the last lane accepts. Therefore, after two
+    passes over all lanes, each pass draws for one waiting lane in every group of 64.
+    Arguments are those of `until_accepted`.
     """
     lanes = valid.shape[0]
 
@@ -134,10 +135,10 @@ def _while_more_wait(
 
 
 class Hat(NamedTuple):
-    """Envelope of a log-concave function with maximum 0 at 0: flat with two tails.
+    """Envelope of a log-concave density whose logarithm has its maximum, 0, at 0.
 
-    Its logarithm is 0 between `left` and `right`, and linear outside, with slopes
-    `rise` > 0 and -`fall` < 0, up to the ends of the support.
+    The envelope's logarithm is 0 between `left` and `right`, and linear outside, with
+    slopes `rise` > 0 and -`fall` < 0, up to the ends of the support.
     """
 
     left: Reals
@@ -151,22 +152,22 @@ class Hat(NamedTuple):
 
     @property
     def area(self) -> Reals:
-        """Total mass."""
+        """Total area under the envelope."""
         return self.area_left + (self.right - self.left) + self.area_right
 
 
 def build_hat(
     log_density: Function, slope: Function, low: Reals, high: Reals, width: Reals
 ) -> Hat:
-    """Build the envelope from tangents at distance `width` from the maximum.
+    """Build the envelope from tangents of the log-density at distance `width` from 0.
 
     Args:
-        log_density: concave, with maximum 0 over [low, high] at 0.
-        slope: its derivative.
-        low: end of the support, <= 0.
-        high: end of the support, >= 0.
-        width: > 0. More than half of the proposals are accepted if the function has
-            fallen by about 1 there.
+        log_density: concave function with maximum 0 over [low, high] at 0.
+        slope: derivative of `log_density`.
+        low: lower end of the support, <= 0.
+        high: upper end of the support, >= 0.
+        width: distance > 0. More than half of the proposals are accepted if
+            `log_density` is about -1 at this distance.
 
     Reference:
         Devroye (1986), Non-Uniform Random Variate Generation, chapter VII.2.
@@ -201,9 +202,9 @@ def _tail(
 def propose(
     key: RandomKey, hat: Hat
 ) -> tuple[Float[Array, "*shape"], Float[Array, "*shape"]]:
-    """Draw points uniformly under the envelope; return places and log-heights.
+    """Draw points uniformly under the envelope; return x and logarithms of heights.
 
-    The places of points that are not above the density are draws from the density.
+    If a point is not above the density at x, then x is a draw from the density.
     """
     shape = hat.left.shape
     piece, place, luck = jr.uniform(key, (3, *shape))  # one call compiles faster

@@ -27,20 +27,20 @@ def _terms() -> int:
 
 
 def broadcast(*values: Real[ArrayLike, "..."]) -> list[Float[Array, "*shape"]]:
-    """Convert values to arrays of the default float type and of one shape."""
+    """Broadcast values to arrays of a common shape and of JAX's default float type."""
     shape = jnp.broadcast_shapes(*(jnp.shape(value) for value in values))
     return [jnp.broadcast_to(jnp.asarray(value, float), shape) for value in values]
 
 
 def positive(x: Float[Array, "*shape"]) -> Bool[Array, "*shape"]:
-    """Whether each entry is positive and finite."""
+    """Return whether each entry is positive and finite."""
     return (x > 0) & jnp.isfinite(x)
 
 
 def refuse(wrong: Bool[Array, "*shape"], message: str) -> None:
-    """Raise `ValueError(message)` if an entry of `wrong` is true and not traced.
+    """Raise `ValueError(message)` if an entry of `wrong` is true; not inside `jit`.
 
-    The message must show no value, since parameters may be private.
+    The message must not contain parameter values, since these may be private.
     """
     try:
         anywhere = bool(jnp.any(wrong))
@@ -51,7 +51,7 @@ def refuse(wrong: Bool[Array, "*shape"], message: str) -> None:
 
 
 def expm1_minus(x: Inexact[Array, "*shape"]) -> Inexact[Array, "*shape"]:
-    """e^x - 1 - x, for real x."""
+    """Return e^x - 1 - x for real x, without cancellation near 0."""
     near = jnp.abs(x) < 0.5
     small = jnp.where(near, x, 0)
     series = jnp.full_like(x, 1 / math.factorial(_terms() + 1))
@@ -61,7 +61,7 @@ def expm1_minus(x: Inexact[Array, "*shape"]) -> Inexact[Array, "*shape"]:
 
 
 def log1p_minus(x: Inexact[Array, "*shape"]) -> Inexact[Array, "*shape"]:
-    """log(1 + x) - x, for real x > -1 or complex x off the branch cut.
+    """Return log(1 + x) - x for real x > -1, or complex x not on the branch cut.
 
     Near zero, log(1 + x) = 2 artanh(x / (2 + x)) is used.
     """
@@ -77,7 +77,7 @@ def log1p_minus(x: Inexact[Array, "*shape"]) -> Inexact[Array, "*shape"]:
 
 
 def as_complex(tree: PyTree[Array]) -> PyTree[Array]:
-    """Convert all floating-point leaves to complex, for strict type promotion."""
+    """Convert all floating-point arrays of a pytree to complex arrays."""
 
     def convert(leaf):
         real = jnp.issubdtype(leaf.dtype, jnp.floating)
@@ -87,9 +87,9 @@ def as_complex(tree: PyTree[Array]) -> PyTree[Array]:
 
 
 def over_batches(function: Callable, *ranks: int) -> Callable:
-    """Vectorise a function of arrays of these ranks over leading batch axes.
+    """Vectorise a function of arrays with the given `ranks` over leading batch axes.
 
-    Unlike `jnp.vectorize`, it broadcasts batch axes under strict rank promotion too.
+    Unlike `jnp.vectorize`, it also works under JAX's strict rank promotion.
     """
 
     def mapped(*arrays):

@@ -33,7 +33,7 @@ _FARTHEST = 8  # largest end of a path
 def components(
     shapes: Float[Array, " k"], rate: Scalar, least: Scalar
 ) -> tuple[TiltedGamma, Grid]:
-    """The tilted distribution of every entry, and its quadrature."""
+    """Return the truncated gamma of each of `shapes`, and its quadrature nodes."""
     rates = jnp.broadcast_to(rate, shapes.shape)
     laws = tilted_gamma(shapes, rates, jnp.broadcast_to(least, shapes.shape))
     return laws, jax.vmap(grid)(laws)
@@ -42,13 +42,13 @@ def components(
 def log_sum_density(
     laws: TiltedGamma, grids: Grid, spare: Scalar, tilts: Float[Array, " k"]
 ) -> Scalar:
-    """Log-density of the sum of all excesses at `spare`.
+    """Return the log-density at `spare` of the sum of the entries minus their bounds.
 
     Args:
-        laws: distributions of the entries, at a rate with expected sum near `spare`.
-        grids: their quadratures.
-        spare: the sum of the excesses over the bounds if the entries sum to 1.
-        tilts: zeros. The first derivative is the mean of each excess minus its mean
+        laws: distributions of the entries, whose expected sum is close to 1.
+        grids: quadrature nodes of `laws`.
+        spare: 1 minus the sum of the bounds, which is the sum if entries sum to 1.
+        tilts: zeros. The derivative in `tilts` is the mean of each entry minus its mean
             given the sum; the second derivative is the covariance given the sum.
     """
     contour = _contour(spare, grids.variance.sum())

@@ -25,12 +25,14 @@ Sites = dict[str, Array]
 class TemperedSamples(eqx.Module):
     """Markov chain draws of a tempered posterior, with convergence diagnostics.
 
+    A tempered posterior has the likelihood raised to the power 1 / `temperature`.
+
     Args:
-        samples: draws by site, with axes (chains, draws, ...).
+        samples: draws by name of the NumPyro site, with axes (chains, draws, ...).
         r_hat: split R-hat of every number, by site; near 1 after convergence.
         effective_size: effective sample size of every number, by site.
         divergences: number of divergent transitions; above 0, draws may be biased.
-        temperature: the likelihood's power is 1 / temperature.
+        temperature: inverse of the likelihood's power.
 
     Privacy:
         No guarantee that can be verified: see `tempered_posterior`.
@@ -44,7 +46,7 @@ class TemperedSamples(eqx.Module):
 
     @property
     def grade(self) -> str:
-        """The method, "mcmc": the distance from the exact posterior is not known."""
+        """The name "mcmc": draws are approximate, with an unknown error."""
         return "mcmc"
 
 
@@ -59,18 +61,19 @@ def tempered_posterior(
     chains: int = 4,
     **kwargs: object,
 ) -> TemperedSamples:
-    """Sample a NumPyro model's tempered posterior by NUTS.
+    """Sample a NumPyro model's posterior with the likelihood raised to 1 / temperature.
 
     Args:
         key: typed JAX key.
         model: NumPyro model that observes the records.
-        temperature: > 0; 1 gives the posterior itself.
-        *args: arguments of the model.
-        likelihood: names of the observed sites to temper; None: all.
+        temperature: inverse of the power, > 0; 1 gives the posterior itself.
+        *args: positional arguments of the model.
+        likelihood: names of the observed sites whose likelihood is raised to the power;
+            None: all observed sites.
         warmup: adaptation draws of each chain, which are discarded.
         samples: draws of each chain.
         chains: number of chains, run in parallel.
-        **kwargs: further arguments of the model.
+        **kwargs: keyword arguments of the model.
 
     Privacy:
         No guarantee. A draw of the exact tempered posterior would be a private
@@ -115,10 +118,10 @@ def tempered_posterior(
 def tempered(
     model: Callable, temperature: Scalar, likelihood: Collection[str] | None = None
 ) -> Callable:
-    """Return the model with its likelihood raised to the power 1 / temperature.
+    """Return a NumPyro model with the likelihood raised to the power 1 / temperature.
 
-    Arguments are those of `tempered_posterior`. The result suits any of NumPyro's
-    inference algorithms.
+    Arguments are those of `tempered_posterior`. The result can be used with any of
+    NumPyro's inference algorithms.
     """
     return _Tempered(model, 1 / jnp.asarray(temperature, float), likelihood)
 

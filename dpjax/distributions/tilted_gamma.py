@@ -24,9 +24,10 @@ _STEPS = 8  # the bracket shrinks quadratically
 
 
 class TiltedGamma(NamedTuple):
-    """Law of h = log(x / mode); x >= least has density ∝ x^(shape-1) e^(-rate x).
+    """Distribution of h = log(x / mode) for a gamma variable x truncated to x >= least.
 
-    Log-densities of h are concave, with maximum 0 at h = 0.
+    The density of x is proportional to x^(shape-1) e^(-rate x). The log-density of h is
+    concave, with maximum 0 at h = 0.
     """
 
     shape: Reals
@@ -38,7 +39,7 @@ class TiltedGamma(NamedTuple):
 
     @property
     def low(self) -> Reals:
-        """The value of h at the bound, <= 0."""
+        """The value of h at x = least, <= 0."""
         return -jnp.log1p((self.mode - self.least) / self.least)
 
     @property
@@ -52,32 +53,32 @@ class TiltedGamma(NamedTuple):
 
     @property
     def width(self) -> Reals:
-        """Distance at which the log-density has fallen by about 1."""
+        """Value of |h| at which the log-density has fallen by about 1."""
         return 2 / (jnp.sqrt(self.start**2 + 2 * self.curvature) - self.start)
 
     def log_density(self, h: Reals) -> Reals:
-        """Log-density of h, not normalised."""
+        """Return the unnormalised log-density of h."""
         return self.start * h - self.curvature * expm1_minus(h)
 
     def slope(self, h: Reals) -> Reals:
-        """Derivative of the log-density."""
+        """Return the derivative of `log_density`."""
         return self.start - self.curvature * jnp.expm1(h)
 
     def excess(self, h: Reals) -> Reals:
-        """x minus the bound."""
+        """Return x - least for h = log(x / mode)."""
         return (self.mode - self.least) + self.mode * jnp.expm1(h)
 
     def distance(self, excess: Reals) -> Reals:
-        """Inverse of `excess`."""
+        """Return h for a given value of x - least: the inverse of `excess`."""
         return jnp.log1p((excess - (self.mode - self.least)) / self.mode)
 
     def log_weighted(self, excess: Reals) -> Reals:
-        """Logarithm of the excess times the density of x."""
+        """Return the logarithm of (x - least) times the density of x."""
         density = self.log_density(self.distance(excess))
         return density + jnp.log(excess) - jnp.log(excess + self.least)
 
     def largest_weighted(self) -> Reals:
-        """The excess y at which `log_weighted` is largest.
+        """Return the value y of x - least at which `log_weighted` is largest.
 
         It solves 1 / y + (shape - 1) / (least + y) = rate, without cancellation.
         """
@@ -89,7 +90,7 @@ class TiltedGamma(NamedTuple):
 
 
 def tilted_gamma(shape: Reals, rate: Reals, least: Reals) -> TiltedGamma:
-    """Construct the law, with rate and mode fixed under differentiation."""
+    """Construct the truncated gamma; rate and mode are fixed under differentiation."""
     fixed_shape, rate, fixed_least = lax.stop_gradient((shape, rate, least))
     inside = fixed_shape > rate * fixed_least
     mode = jnp.where(inside, fixed_shape / rate, fixed_least)
@@ -99,7 +100,7 @@ def tilted_gamma(shape: Reals, rate: Reals, least: Reals) -> TiltedGamma:
 
 
 class Grid(NamedTuple):
-    """Quadrature nodes of one distribution, on both sides of its peak in x."""
+    """Quadrature nodes of a truncated gamma variable x, on both sides of its peak."""
 
     log_mass: Scalar  # of the density of h
     excess: Float[Array, " n"]
@@ -113,7 +114,7 @@ class Grid(NamedTuple):
 
 
 def grid(law: TiltedGamma) -> Grid:
-    """Place the nodes of one distribution; their number is constant."""
+    """Place quadrature nodes for the distribution of one truncated gamma variable."""
     fixed = lax.stop_gradient(law)
     peak = jnp.maximum(fixed.least, (fixed.shape - 1) / fixed.rate)
     middle = fixed.distance(peak - fixed.least)
@@ -145,16 +146,16 @@ def grid(law: TiltedGamma) -> Grid:
 def solve_tilt(
     shapes: Float[Array, " k"], least: Scalar, enough: float = 0.0
 ) -> Scalar:
-    """Solve for the rate at which the expectations sum to 1; not differentiable.
+    """Find the rate at which truncated gamma variables have expected sum 1.
 
-    Newton steps on the reciprocals of the expected sum and of the expected excess over
+    Newton steps on the reciprocals of the expected sum and of the expected sum minus
     the bounds give an upper and a lower bound of the rate, as one reciprocal is convex
-    and the other concave.
+    and the other concave. The result is not differentiable.
 
     Args:
-        shapes: shape parameter of each entry.
-        least: bound of the entries.
-        enough: tolerance of the expected sum, in its standard deviations.
+        shapes: shape parameter of each variable.
+        least: lower bound of the variables.
+        enough: tolerance of the expected sum, in standard deviations of the sum.
     """
     shapes, least = lax.stop_gradient((shapes, least))
     bounds = shapes.shape[0] * least
@@ -189,13 +190,14 @@ def solve_tilt(
 def log_transform(
     law: TiltedGamma, grid: Grid, shift: Complex[Array, ""]
 ) -> Complex[Array, ""]:
-    r"""Logarithm of E exp(-shift (excess - mean)), for a complex shift of the tilt.
+    r"""Return log E exp(-shift (y - E y)) for a complex number `shift`.
 
-    The integral follows a complex path of the excess y from 0 on which the integrand
-    does not oscillate. If the density of x decreases from the bound, with log-slope
-    $-\sigma(y)$, the path is $y \sigma / (\sigma + shift)$. If the density has a
-    maximum above the bound, the path is a straight line to the shifted maximum and
-    then x times rate / (rate + shift), which has a closed form.
+    Here y = x - least, and x has the truncated gamma distribution `law`. The integral
+    follows a complex path of y from 0 on which the integrand does not oscillate. If the
+    density of x decreases from `least`, with log-slope $-\sigma(y)$, the path is
+    $y \sigma / (\sigma + shift)$. If the density has a maximum above `least`, the path
+    is a straight line to the shifted maximum and then x times rate / (rate + shift),
+    which has a closed form.
     """
     inside = grid.peak > lax.stop_gradient(law.least)
     law, grid = as_complex((law, grid))

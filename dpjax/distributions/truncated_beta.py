@@ -48,18 +48,18 @@ class TruncatedBeta(Distribution):
     parameters and the value exist.
 
     Args:
-        concentration1: $a$, > 0; tested from 0.5 to 1e6.
-        concentration0: $b$, > 0; tested from 0.5 to 1e6.
-        low: > 0.
-        high: between `low` and 1. All four parameters broadcast.
+        concentration1: the parameter $a$, > 0; tested from 0.5 to 1e6.
+        concentration0: the parameter $b$, > 0; tested from 0.5 to 1e6.
+        low: lower end of the interval, > 0.
+        high: upper end, between `low` and 1. All four parameters broadcast.
 
     Raises:
-        ValueError: if a parameter is outside its range; if traced, the result is NaN.
+        ValueError: if a parameter is outside its range. Under `jit`, the result is NaN.
 
     Privacy:
-        A draw from this distribution as a posterior is the posterior sample of Foulds
-        et al. and of Zhang et al., in floating point: use it for studies, and do not
-        publish it.
+        A draw from a posterior of this form is the posterior sample of Foulds et al.
+        and of Zhang et al., whose guarantee assumes exact arithmetic. Floating-point
+        draws are for studies: do not publish them.
 
     Reference:
         Zhang, Rubinstein & Dimitrakakis (AAAI-16), section 4, for its use.
@@ -100,11 +100,11 @@ class TruncatedBeta(Distribution):
         return constraints.interval(self.low, self.high)
 
     def sample(self, key: Any, sample_shape: tuple[int, ...] = ()) -> Array:
-        """Independent draws, of shape `sample_shape` and then the batch shape."""
+        """Draw independent samples of shape `sample_shape + batch_shape`."""
         return _sample(key, tuple(sample_shape), *self._parameters())
 
     def log_prob(self, value: Any, intermediates: Any = None) -> Array:
-        """Log-density; minus infinity outside the interval."""
+        """Log-density at `value`; minus infinity outside [`low`, `high`]."""
         return _log_prob(jnp.asarray(value, float), *self._parameters())
 
     @property
@@ -173,7 +173,6 @@ class _Peak(NamedTuple):
         return self.start * h - self.total * (jnp.log1p(spread) + beyond)
 
     def slope(self, h: Reals) -> Reals:
-        """Derivative of the log-density."""
         return self.start - self.total * self.shift(h)
 
     def value(self, h: Reals) -> Reals:
@@ -184,7 +183,6 @@ class _Peak(NamedTuple):
         return jnp.where(jnp.abs(h) < 0.5, self.mode + self.shift(h), far)
 
     def distance(self, x: Reals) -> Reals:
-        """Inverse of `value`."""
         ahead = jnp.where(self.mode < 0.5, x - self.mode, self.other - (1 - x))
         is_up = ahead >= 0
         scale = jnp.where(is_up, self.mode * (1 - x), -x * self.other)
@@ -192,7 +190,6 @@ class _Peak(NamedTuple):
         return jnp.where(is_up, distance, -distance)
 
     def shift(self, h: Reals) -> Reals:
-        """value(h) - mode."""
         shrunk, lost = jnp.exp(-jnp.abs(h)), -jnp.expm1(-jnp.abs(h))
         up, down = self.mode + self.other * shrunk, self.other + self.mode * shrunk
         spread = self.mode * self.other * lost

@@ -33,38 +33,38 @@ _TO_DRAW = 0.1  # tolerance of the tilt; draws are exact at any tilt
 
 
 def dirichlet_rows(concentration: Float[Array, "*rows k"]) -> Dirichlet:
-    """Independent Dirichlet distributions of a conditional probability table's rows."""
+    """Return the Dirichlet distributions of a conditional probability table's rows."""
     return Dirichlet(concentration)
 
 
 class TruncatedDirichlet(Distribution):
     r"""The distribution with density $\propto \prod_i x_i^{a_i-1}$, all $x_i\ge\omega$.
 
-    Draws are exact up to rounding wherever the mode lies. The entries are independent
-    tilted gamma variables above the bound, given that they sum to 1. A proposal draws
-    all entries, replaces one so that the sum is 1, and is accepted with the probability
-    that corrects for the replacement. As the shares $(x_j - \omega) / (1 - k\omega)$
-    sum to 1, the target is a mixture over the replaced entry j in which the density of
-    this entry is bounded. At least 15 % of proposals are accepted (k up to 40).
+    Draws are exact up to rounding for all parameters. The k entries are independent
+    gamma variables truncated to $x_i \ge \omega$, given that they sum to 1. A proposal
+    draws all entries, replaces one entry j so that the sum is 1, and is accepted with a
+    probability that corrects for the replacement. As $(x_j - \omega) / (1 - k\omega)$
+    sums to 1 over j, the target is a mixture over j in which the density of $x_j$ is
+    bounded. At least 15 % of proposals are accepted (k up to 40).
 
     The normaliser, `mean` and `variance` are inverse Laplace integrals (40 nodes) of
-    the product of the entries' transforms (96 Gauss-Legendre nodes each). In float64
+    the product of the Laplace transforms of the entries (96 nodes each). In float64
     the relative error is below 1e-7. In float32 `log_prob` is within 1e-4 for
     concentrations up to 1e4, and within 1e-3 up to 1e6, apart from the rounding of the
     value. Derivatives in both parameters and the value exist.
 
     Args:
-        concentration: $a$, > 0, with the k >= 2 entries on the last axis; tested from
-            0.5 to 1e6.
-        least: $\omega$, between 0 and 1 / k; broadcasts against the preceding axes.
+        concentration: parameters $a_i$ > 0, i = 1, …, k, on the last axis, with k >= 2;
+            tested from 0.5 to 1e6. Preceding axes are batch axes.
+        least: the bound $\omega$, between 0 and 1 / k; broadcasts to the batch shape.
 
     Raises:
-        ValueError: if a parameter is outside its range; if traced, the result is NaN.
+        ValueError: if a parameter is outside its range. Under `jit`, the result is NaN.
 
     Privacy:
-        A draw from this distribution as a posterior is the posterior sample of Foulds
-        et al. and of Zhang et al., in floating point: use it for studies, and do not
-        publish it.
+        A draw from a posterior of this form is the posterior sample of Foulds et al.
+        and of Zhang et al., whose guarantee assumes exact arithmetic. Floating-point
+        draws are for studies: do not publish them.
 
     Reference:
         Foulds, Geumlek, Welling & Chaudhuri (UAI-16), section 5, for its use.
@@ -107,25 +107,25 @@ class TruncatedDirichlet(Distribution):
 
     @constraints.dependent_property(is_discrete=False, event_dim=1)  # pyright: ignore[reportArgumentType]
     def support(self) -> constraints.Constraint:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """The simplex above the bound."""
+        """The vectors that sum to 1 with all entries at least `least`."""
         return SimplexAbove(self.least)
 
     def sample(self, key: Any, sample_shape: tuple[int, ...] = ()) -> Array:
-        """Independent draws: `sample_shape`, the batch shape, then the entries."""
+        """Draw independent samples of shape `sample_shape + batch_shape + (k,)`."""
         return _sample(key, tuple(sample_shape), self.concentration, self.least)
 
     def log_prob(self, value: Any, intermediates: Any = None) -> Array:
-        """Log-density of the first k - 1 entries; -inf outside the support."""
+        """Log-density of the first k - 1 entries at `value`; -inf outside `support`."""
         return _log_prob(jnp.asarray(value, float), self.concentration, self.least)
 
     @property
     def mean(self) -> Array:
-        """Expected value of each entry."""
+        """Expected value of each entry, of shape `batch_shape + (k,)`."""
         return _moments(_mean, self.concentration, self.least)
 
     @property
     def variance(self) -> Array:
-        """Variance of each entry."""
+        """Variance of each entry, of shape `batch_shape + (k,)`."""
         return _moments(_variance, self.concentration, self.least)
 
 
@@ -215,8 +215,6 @@ def _for_each(shapes: Vector, *numbers: Array) -> list[Array]:
 
 
 class _Proposals(NamedTuple):
-    """Precomputed parameters of the draws."""
-
     laws: TiltedGamma
     hats: Hat
     replaced: Vector  # cumulative probability that the replaced entry is at most this
@@ -245,7 +243,6 @@ def _proposals(shapes: Vector, least: Scalar) -> _Proposals:
 def _draw(
     key: RandomKey, lanes: _Proposals
 ) -> tuple[Float[Array, "lanes k"], Bool[Array, " lanes"]]:
-    """Draw one proposal for each lane."""
     key_gammas, key_entry, key_luck = jr.split(key, 3)
     count, size = lanes.valid.shape
     laws, hats, valid = jax.tree.map(jnp.ravel, (lanes.laws, lanes.hats, lanes.valid))

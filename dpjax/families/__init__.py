@@ -1,4 +1,4 @@
-"""Exponential families within public bounds: statistics, suprema, conjugate updates."""
+"""Exponential families of bounded records, and their conjugate posteriors."""
 
 __all__ = [
     "FAMILIES",

@@ -1,7 +1,7 @@
 """The interface of exponential families, and their conjugate posteriors.
 
-A family is p(x | θ) = h(x) g(θ) exp(θᵀS(x)). Records x are clipped to public bounds, so
-that every supremum below is over a bounded set.
+A record x has the density p(x | θ) = h(x) g(θ) exp(θᵀS(x)) with the statistic S(x).
+Records are clipped to public bounds, so that suprema over records are finite.
 """
 
 __all__ = [
@@ -43,16 +43,16 @@ Natural = tuple[Float[np.ndarray, "j m"], Float[np.ndarray, " j"]]  # θ and log
 
 
 class Bound(NamedTuple):
-    """An upper bound, and whether it is tight, that is, equal to the supremum."""
+    """An upper bound `value` of a supremum; `tight` if it equals the supremum."""
 
     value: float
     tight: bool = True
 
 
 class Family(abc.ABC):
-    """An exponential family with public bounds; static and hashable.
+    """An exponential family of records x within public bounds; an immutable value.
 
-    In subclasses, s is the total of S(x), ΔS its sensitivity, Δ `sampling_sensitivity`.
+    The density of x is h(x) g(θ) exp(θᵀS(x)), with parameters θ and statistic S(x).
 
     Reference:
         Foulds, Geumlek, Welling & Chaudhuri (UAI-16), section 3.
@@ -65,19 +65,19 @@ class Family(abc.ABC):
     predicts: ClassVar[bool] = False
     """Whether the family is a regression of the last column on the others."""
     on_grid: ClassVar[bool] = False
-    """Whether a grid of its one or two parameters is possible: see `natural`."""
+    """Whether `natural` is defined, for posteriors on a grid of the parameters."""
     parameters: ClassVar[Truncation]
-    """Open range of every parameter that must be truncated for posterior sampling."""
+    """Name and open range of each parameter that posterior sampling must truncate."""
     priors: ClassVar[Mapping[type, type[ConjugatePosterior]]]
-    """Conjugate law for each type of parameters; the type of `prior()` is first."""
+    """Posterior class by type of prior parameters; the type of `prior()` is first."""
 
     @classmethod
     @abc.abstractmethod
     def from_bounds(cls, lower: Ends, upper: Ends, **options: Any) -> "Family":
-        """Construct the family for records with these bounds of every column.
+        """Construct the family from the bounds of every column, and from `options()`.
 
         Raises:
-            ValueError: if the family does not have records with such bounds.
+            ValueError: if the family does not support these bounds.
         """
 
     @property
@@ -86,7 +86,7 @@ class Family(abc.ABC):
         """Least and largest value of every column."""
 
     def options(self) -> dict[str, Any]:
-        """Options of `from_bounds` besides the bounds, as plain data."""
+        """Return the keyword arguments of `from_bounds` other than the bounds."""
         return {}
 
     @property
@@ -96,33 +96,33 @@ class Family(abc.ABC):
 
     @property
     def dimension(self) -> int:
-        """Length of S(x), without the number of records."""
+        """Number of components of the statistic S(x)."""
         return len(self.scales())
 
     @property
     def complement(self) -> int | None:
-        """Index of a component c of S, in [0, 1] when scaled; None if all sum to 1.
+        """Index of a component c of the statistic; None if the components sum to 1.
 
-        Where n is private, the total of 1 - c is measured too: both totals sum to n. It
-        does not increase sup‖S‖₁, which is attained at c = 1, where 1 - c is 0.
+        After division by `scales`, c is in [0, 1]. If n is private, the sum of 1 - c is
+        released too, which gives n. The supremum of ‖S(x)‖₁, at c = 1, is unchanged.
         """
         return 0
 
     @property
     def lattice(self) -> int | None:
-        """The integer k if scaled statistics are multiples of 1/k, or None."""
+        """An integer k such that S(x) / `scales` are multiples of 1/k, or None."""
         return None
 
     @abc.abstractmethod
     def scales(self) -> tuple[float, ...]:
-        """The largest |S_k(x)| within the bounds, for each component."""
+        """The largest absolute value of each component of the statistic S(x)."""
 
     @abc.abstractmethod
     def scaled_statistics(self, records: Real[Array, "n d"]) -> Float[Array, "n m"]:
-        """S(x) / `scales` of clipped records, in [-1, 1]; NaN becomes the middle."""
+        """Return each clipped record's S(x) / `scales`; NaN becomes mid-bounds."""
 
     def statistics(self, records: Real[ArrayLike, "n d"]) -> Float[Array, "n m"]:
-        """S(x) of every record, in natural units.
+        """Return S(x) of every record, not divided by `scales`.
 
         Privacy:
             No guarantee: the values are exact. See `dpjax.statistics.Sufficient`.
@@ -132,10 +132,10 @@ class Family(abc.ABC):
 
     @abc.abstractmethod
     def diameter(self, scaled: bool = False) -> Bound:
-        """Sup‖S(x) - S(x')‖₁, the largest change of the total if a record is replaced.
+        """Supremum of ‖S(x) - S(x')‖₁, the sensitivity of the sum under replace-one.
 
         Args:
-            scaled: whether S is divided by `scales`, instead of in natural units.
+            scaled: whether every component of S is divided by its entry of `scales`.
 
         Reference:
             Foulds et al. (UAI-16), equation 17.
@@ -143,36 +143,36 @@ class Family(abc.ABC):
 
     @abc.abstractmethod
     def radius(self, scaled: bool = False) -> Bound:
-        """Sup‖S(x)‖₁, the largest change of the total, without n, by one record."""
+        """Supremum of ‖S(x)‖₁, the sensitivity of the sum of S(x) under add-remove."""
 
     @abc.abstractmethod
     def project(self, total: Flat, n: Scalar) -> tuple[Flat, Number]:
-        """Project onto totals that some records have (proj in equation 16).
+        """Replace a noisy sum of S(x) by one that n records can have; return it and n.
 
-        A possible total is not changed. A negative n becomes 0.
+        A sum that n records can have is not changed. A negative n becomes 0.
         """
 
     @abc.abstractmethod
     def prior(self) -> Any:
-        """A weak conjugate prior from the public bounds, worth about one record."""
+        """Return a conjugate prior that weighs as much as about one record."""
 
     def vague_prior(self) -> Any:
-        """A conjugate prior that is weak relative to very noisy releases too.
+        """Return a conjugate prior weaker than `prior`, for very noisy releases.
 
-        A prior worth one record determines a variance up to a factor, which is too
-        informative for a very noisy release. Families without a variance use `prior`.
+        `prior` determines a variance up to a factor, which is too informative if a
+        release is very noisy. Families without a variance return `prior`.
         """
         return self.prior()
 
     @abc.abstractmethod
     def update(self, prior: Any, total: Total, n: Scalar) -> Any:
-        """Parameters of the posterior given a possible total (equation 11)."""
+        """Return the posterior's parameters, given the sum of S(x) over n records."""
 
     def law_of(self, prior: Any) -> type[ConjugatePosterior]:
-        """The class of the conjugate law with parameters of this type.
+        """Return the class of posteriors whose parameters have the type of `prior`.
 
         Raises:
-            ValueError: if the prior is of another family.
+            ValueError: if `prior` belongs to another family.
         """
         if type(prior) not in self.priors:
             expected = " or ".join(kind.__name__ for kind in self.priors)
@@ -183,15 +183,15 @@ class Family(abc.ABC):
         return self.priors[type(prior)]
 
     def posterior(self, parameters: Any) -> ConjugatePosterior:
-        """The conjugate law with these parameters, as a prior or a posterior.
+        """Return the conjugate distribution, prior or posterior, with these parameters.
 
         Raises:
-            ValueError: if the parameters are of another family, or not positive.
+            ValueError: if the parameters belong to another family or are not positive.
         """
         return self.law_of(parameters)(self, parameters)
 
     def natural(self, points: Points) -> Natural:
-        """Natural parameters θ, one per component of S, and log g(θ), at many points.
+        """Return natural parameters θ and log g(θ) at each of `points` (rows).
 
         Raises:
             ValueError: if the family has more than two parameters.
@@ -201,11 +201,11 @@ class Family(abc.ABC):
         )
 
     def truncation(self, share: float) -> Truncation:
-        """Limits of parameters from the public bounds; a smaller `share` widens them.
+        """Derive limits of the parameters from the bounds of the records.
 
         Args:
-            share: between 0 and 1: distance of the limits from the parameters with
-                infinite log-likelihood, relative to typical parameters for the bounds.
+            share: number between 0 and 1; a smaller share gives wider limits, closer
+                to parameters at which the log-likelihood is infinite.
 
         Raises:
             ValueError: if the family derives no limits from bounds.
@@ -218,16 +218,16 @@ class Family(abc.ABC):
     def sampling_sensitivity(
         self, adjacency: Adjacency, truncation: Truncation | None = None
     ) -> Bound:
-        r"""Δ of one posterior sample, which costs kΔ/T at temperature T.
+        r"""Return Δ, if a posterior sample at temperature T has privacy loss kΔ/T.
 
         Under replace-one k = 2 and $\Delta = \frac12 \sup_{x,x'} \mathrm{range}_\theta
-        \theta^\top (S(x') - S(x))$. This is equation 13 with the best choice of h,
-        which cancels in a posterior. Under add-remove k = 1 and $\Delta = \sup_x
+        \theta^\top (S(x') - S(x))$. This is equation 13 for the best function h,
+        since h cancels in a posterior. Under add-remove k = 1 and $\Delta = \sup_x
         \mathrm{range}_\theta \log p(x|\theta)$, where g does not cancel.
 
         Args:
             adjacency: "replace-one" or "add-remove".
-            truncation: limits of each of `parameters` to which the prior is truncated.
+            truncation: by parameter name, the interval to which the prior is truncated.
                 The posterior must be renormalised: a clipped sample is not private.
 
         Raises:
@@ -275,20 +275,20 @@ FAMILIES: Registry[Family] = Registry("family", "families")  # by the name in fi
 def conjugate_posterior(
     family: Family, total: Real[Array, " m"], n: Scalar, prior: Any = None
 ) -> ConjugatePosterior:
-    """The plug-in posterior, which treats the projected total as exact.
+    """Return the plug-in posterior, which treats a noisy statistic as exact.
 
     Args:
-        family: an exponential family.
-        total: exact or noisy sum of S(x), in natural units (see `Sufficient.decode`).
-        n: number of records, exact or noisy.
-        prior: the family's conjugate parameters; None: `family.prior()`, which is weak.
+        family: exponential family of the records, with statistic S(x).
+        total: exact or noisy sum of S(x) over the records, from `Sufficient.decode`.
+        n: number of records, exact or noisy. `Family.project` corrects `total` and `n`.
+        prior: parameters of a conjugate prior; None: `family.prior()`, which is weak.
             For a regression with known noise, use `KnownNoiseParameters`.
 
     Privacy:
-        Post-processing: it costs nothing more, also if repeated with other priors.
+        Post-processing: no further privacy loss, even if repeated with other priors.
 
     Raises:
-        ValueError: if the prior is of another family, or not positive.
+        ValueError: if `prior` belongs to another family or is not positive.
 
     Reference:
         Foulds, Geumlek, Welling & Chaudhuri (UAI-16), equations 11 and 16.

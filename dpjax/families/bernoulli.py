@@ -1,4 +1,4 @@
-"""Bernoulli: 0 or 1, with a Beta prior on the probability of 1."""
+"""The Bernoulli family: records 0 or 1, with a Beta prior on the probability of 1."""
 
 __all__ = ["Bernoulli", "BetaParameters", "BetaPosterior"]
 
@@ -23,7 +23,7 @@ from dpjax.families.marginal_laws import Law, beta_law
 
 
 class BetaParameters(NamedTuple):
-    """Pseudo-counts of 1 and of 0, > 0."""
+    """Parameters of a beta distribution: pseudo-counts of 1 and of 0, both > 0."""
 
     successes: Any = 1.0
     failures: Any = 1.0
@@ -31,13 +31,13 @@ class BetaParameters(NamedTuple):
 
     @property
     def concentration(self) -> Array:
-        """Parameters of the same law as a Dirichlet law: for 0, and for 1."""
+        """The pseudo-counts in the order of a Dirichlet distribution: of 0, of 1."""
         ends = self.failures, self.successes
         return jnp.stack([jnp.asarray(x, float) for x in ends])
 
 
 class BetaPosterior(ConjugatePosterior):
-    """Beta law of the probability of 1."""
+    """Beta distribution of the probability that a record is 1."""
 
     _positive = ("successes", "failures")
 
@@ -47,42 +47,42 @@ class BetaPosterior(ConjugatePosterior):
         return a / (a + b)
 
     def variance(self) -> Array:
-        """Variance of the probability."""
+        """Posterior variance of the probability of 1."""
         a, b = self.parameters
         return a * b / ((a + b) ** 2 * (a + b + 1))
 
     def marginals(self) -> dict[str, Law]:
-        """The beta law of the probability of 1."""
+        """Return a dictionary from "" to the beta distribution of the probability."""
         return {"": beta_law(*host(*self.parameters))}
 
     def sample(self, key: Key, shape: tuple[int, ...] = ()) -> Array:
-        """Draw probabilities of 1."""
+        """Draw probabilities of 1, of shape `shape` and then the parameters' shape."""
         typed_key(key=key)
         a, b = self.parameters
         return jr.beta(key, a, b, shape + jnp.shape(a))
 
     def log_prob(self, values: Array) -> Array:
-        """Log-density of probabilities of shape (…,)."""
+        """Log-density of the posterior at each of `values`, probabilities of 1."""
         parts = jnp.stack([values, 1 - values], axis=-1)
         both = jnp.stack(jnp.broadcast_arrays(*self.parameters), axis=-1)
         return dirichlet_log_density(parts, jnp.broadcast_to(both, parts.shape))
 
     def distribution(self) -> dist.Beta:
-        """The beta distribution of the probability of 1."""
+        """Return NumPyro's beta distribution of the probability of 1."""
         return dist.Beta(*self.parameters)
 
     def predictive(self) -> dist.Distribution:
-        """The predictive distribution of one more record."""
+        """Return NumPyro's predictive distribution of a new record."""
         return dist.BernoulliProbs(self.mean())
 
 
 @dataclass(frozen=True)
 class Bernoulli(SumFamily):
-    r"""The Bernoulli family, with $S(x) = x$ in {0, 1}.
+    r"""The Bernoulli family: records x in {0, 1}, with the statistic $S(x) = x$.
 
-    ΔS is 1 under replace-one (2 for the paper's $S(x) = (x, 1 - x)$) and 1 under
-    add-remove, where 1 - x is measured too. The posterior is Beta(a + s, b + n - s).
-    Posterior sampling needs the probability in [least, most]; for $[a_0, 1 - a_0]$ Δ is
+    The sum s of n records has sensitivity 1 under either adjacency. A prior Beta(a, b)
+    gives the posterior Beta(a + s, b + n - s). Posterior sampling needs an interval of
+    the probability; for $[a_0, 1 - a_0]$, `sampling_sensitivity` is
     $\log((1 - a_0)/a_0)$ under either adjacency.
 
     Reference:
@@ -97,7 +97,7 @@ class Bernoulli(SumFamily):
 
     @classmethod
     def from_bounds(cls, lower: Ends, upper: Ends, **options: Any) -> "Bernoulli":
-        """Construct the family for one column of two levels."""
+        """Construct the family for one column with lower bound 0 and upper bound 1."""
         if lower != (0,) or upper != (1,):
             raise ValueError(
                 f"`upper` must be 1, for one column of two levels, got {upper}: "
@@ -107,29 +107,29 @@ class Bernoulli(SumFamily):
 
     @property
     def span(self) -> tuple[float, float]:
-        """The least and the largest statistic: 0 and 1."""
+        """The least and the largest value of S(x) = x: 0 and 1."""
         return 0.0, 1.0
 
     @property
     def lattice(self) -> int:
-        """1, since records are integers."""
+        """The integer 1, since S(x) = x is an integer."""
         return 1
 
     def scaled_statistics(self, records: Real[Array, "n 1"]) -> Float[Array, "n 1"]:
-        """Rounded records; NaN becomes 0."""
+        """Return the records, clipped to [0, 1] and rounded; NaN becomes 0."""
         return jnp.round(jnp.clip(jnp.nan_to_num(records.astype(float)), 0, 1))
 
     def prior(self) -> BetaParameters:
-        """The uniform prior."""
+        """Return the uniform prior Beta(1, 1)."""
         return BetaParameters()
 
     def worth(self, mean: Scalar, records: Scalar) -> BetaParameters:
-        """The prior worth `records` records with this mean (Foulds et al.: α, χ)."""
+        """Return the prior that weighs as much as `records` records with this mean."""
         positive(mean=mean, rest=1 - mean, records=records)
         return BetaParameters(records * mean, records * (1 - mean))
 
     def update(self, prior: BetaParameters, total: Total, n: Scalar) -> BetaParameters:
-        """Parameters of the posterior, Beta(a + s, b + n - s)."""
+        """Return the prior's pseudo-counts plus the numbers of ones and of zeros."""
         successes = total[..., 0].astype(float)
         return BetaParameters(
             prior.successes + successes,
@@ -137,17 +137,17 @@ class Bernoulli(SumFamily):
         )
 
     def log_total(self, prior: BetaParameters, total: Total, n: Number) -> Number:
-        """Log-density of the exact total: beta-binomial."""
+        """Beta-binomial log-probability of the sum of n records, up to a constant."""
         counts = jnp.stack([total[0], n - total[0]])
         return dirichlet_multinomial(counts, jnp.stack(prior), n)
 
     def natural(self, points: Points) -> Natural:
-        """Log-odds θ, and log g(θ) = log(1 - p)."""
+        """Return the log-odds θ of each probability p, and log g(θ) = log(1 - p)."""
         p = points[:, 0]
         return (np.log(p) - np.log1p(-p))[:, None], np.log1p(-p)
 
     def truncation(self, share: float) -> Truncation:
-        """The probability is at least half of `share` away from 0 and 1."""
+        """Return the interval [share / 2, 1 - share / 2] of the probability of 1."""
         return {"probability": (share / 2, 1 - share / 2)}
 
     def _likelihood_diameter(self, limits: Truncation) -> Bound:

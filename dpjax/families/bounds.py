@@ -19,33 +19,33 @@ _STEPS = 1024  # least half-width of an interval, in spacings of floats
 
 
 class SumFamily(FamilyWithLaw):
-    """A family whose statistic is one number for each record, at least 0."""
+    """An exponential family whose statistic S(x) is one number, at least 0."""
 
     @property
     @abc.abstractmethod
     def span(self) -> tuple[float, float]:
-        """The least and the largest statistic of a record."""
+        """The least and the largest S(x) of a record x within the bounds."""
 
     @property
     def bounds(self) -> tuple[tuple[float, float], ...]:
-        """Least and largest value of the only column, which is the statistic."""
+        """Least and largest value of the only column, equal to those of S(x)."""
         return (self.span,)
 
     def scales(self) -> tuple[float, ...]:
-        """The largest statistic."""
+        """The largest S(x), as a tuple of one number."""
         return (self.span[1],)
 
     def diameter(self, scaled: bool = False) -> Bound:
-        """Difference between the largest and the least statistic."""
+        """Largest minus least S(x), divided by the largest S(x) if `scaled`."""
         least, most = self.span
         return Bound((most - least) / (most if scaled else 1))
 
     def radius(self, scaled: bool = False) -> Bound:
-        """The largest statistic."""
+        """The largest S(x), or 1 if `scaled`."""
         return Bound(1.0 if scaled else self.span[1])
 
     def project(self, total: Flat, n: Scalar) -> tuple[Flat, Number]:
-        """Clip a total to the sums of n statistics within `span`."""
+        """Clip the sum of n values of S(x) to n times `span`; n < 0 becomes 0."""
         n, (least, most) = jnp.maximum(jnp.asarray(n, float), 0), self.span
         return jnp.clip(total.astype(float), least * n, most * n), n
 
@@ -54,7 +54,8 @@ def interval(lower: Any, upper: Any) -> tuple[float, float]:
     """Convert the bounds of one column to floats.
 
     Raises:
-        ValueError: if they are missing, in the wrong order, or unsuitable for float32.
+        ValueError: if a bound is missing, `lower` is not below `upper`, or float32
+            cannot represent sums of squares for these bounds.
     """
     try:
         lower, upper = float(lower), float(upper)
@@ -75,7 +76,8 @@ def intervals(
     """Convert the bounds of several columns to floats.
 
     Raises:
-        ValueError: if there is no column, the lengths differ, or `interval` raises it.
+        ValueError: if there is no column, `lower` and `upper` differ in length, or
+            `interval` rejects the bounds of a column.
     """
     if not len(lower) == len(upper) > 0:
         raise ValueError(
@@ -89,7 +91,7 @@ def intervals(
 def standardise(
     records: Real[ArrayLike, "n d"], centres: Any, scales: Any
 ) -> Float[Array, "n d"]:
-    """(x - centre) / scale, clipped to [-1, 1]; NaN becomes 0."""
+    """Return (x - centre) / scale by column, clipped to [-1, 1]; NaN becomes 0."""
     records = jnp.asarray(records).astype(float)
     centres, scales = np.asarray(centres), np.asarray(scales)
     spacing = np.finfo(records.dtype).eps * (np.abs(centres) + scales)

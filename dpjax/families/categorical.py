@@ -1,4 +1,4 @@
-"""Categorical: one of several levels, with a Dirichlet prior on their probabilities."""
+"""The categorical family, with a Dirichlet prior on the levels' probabilities."""
 
 __all__ = ["Categorical", "DirichletParameters", "DirichletPosterior"]
 
@@ -22,35 +22,35 @@ from dpjax.families.total_law import FamilyWithLaw
 
 
 class DirichletParameters(NamedTuple):
-    """Pseudo-counts of the levels, > 0."""
+    """Parameters of a Dirichlet distribution: a pseudo-count > 0 for each level."""
 
     concentration: Any
     __repr__ = shapes_only
 
 
 class DirichletPosterior(ConjugatePosterior):
-    """Dirichlet law of the probabilities of all levels, on the last axis."""
+    """Dirichlet distribution of the level probabilities, on the last axis."""
 
     _positive = ("concentration",)
 
     def mean(self) -> Array:
-        """Expected probabilities, which are also the predictive probabilities."""
+        """Expected probability of each level, which is also the predictive one."""
         alpha = self.parameters.concentration
         return alpha / alpha.sum(axis=-1, keepdims=True)
 
     def variance(self) -> Array:
-        """Variance of each probability."""
+        """Posterior variance of the probability of each level."""
         whole = self.parameters.concentration.sum(axis=-1, keepdims=True)
         mean = self.mean()
         return mean * (1 - mean) / (whole + 1)
 
     def marginals(self) -> dict[str, Law]:
-        """The beta law of each probability."""
+        """Return a dictionary from "" to the probabilities' beta distributions."""
         (alpha,) = host(self.parameters.concentration)
         return {"": beta_law(alpha, alpha.sum(-1, keepdims=True) - alpha)}
 
     def sample(self, key: Key, shape: tuple[int, ...] = ()) -> Array:
-        """Draw probabilities by log-gammas: small parameters do not underflow."""
+        """Draw level probabilities, of shape `shape` and then the parameters' shape."""
         typed_key(key=key)
         alpha = self.parameters.concentration
         logs = jr.loggamma(key, alpha, shape + jnp.shape(alpha))
@@ -58,27 +58,28 @@ class DirichletPosterior(ConjugatePosterior):
         return gammas / gammas.sum(axis=-1, keepdims=True)
 
     def log_prob(self, values: Array) -> Array:
-        """Log-density of probabilities of shape (…, k) that sum to 1."""
+        """Log-density at level probabilities of shape (…, levels) that sum to 1."""
         alpha = jnp.broadcast_to(self.parameters.concentration, values.shape)
         return dirichlet_log_density(values, alpha)
 
     def distribution(self) -> dist.Dirichlet:
-        """The Dirichlet distribution of the probabilities."""
+        """Return NumPyro's Dirichlet distribution of the level probabilities."""
         return dist.Dirichlet(self.parameters.concentration)
 
     def predictive(self) -> dist.Distribution:
-        """The predictive distribution of one more record."""
+        """Return NumPyro's predictive distribution of a new record."""
         return dist.CategoricalProbs(self.mean())
 
 
 @dataclass(frozen=True)
 class Categorical(FamilyWithLaw):
-    r"""The categorical family, with $S(x) = e_x$: one count for each level.
+    r"""The categorical family: S(x) is the vector of indicators of the levels.
 
-    ΔS is 2 under replace-one and 1 under add-remove, where n is the sum of the counts.
-    The posterior is Dirichlet(a + counts). Posterior sampling needs every probability
-    in [least, most]; Δ is $\log(hi/lo)$ under either adjacency, where $lo = \max(least,
-    1 - (r - 1) \cdot most)$ and $hi = \min(most, 1 - (r - 1) \cdot least)$.
+    The sum of S(x) is the vector of counts of the levels. Its sensitivity is 2 under
+    replace-one and 1 under add-remove. A prior Dirichlet(a) gives the posterior
+    Dirichlet(a + counts). Posterior sampling needs every probability in [least, most];
+    `sampling_sensitivity` is $\log(hi/lo)$ under either adjacency, where $lo =
+    \max(least, 1 - (r - 1) \cdot most)$ and $hi = \min(most, 1 - (r - 1) \cdot least)$.
 
     Args:
         levels: number of levels r, at least 2.
@@ -102,32 +103,32 @@ class Categorical(FamilyWithLaw):
 
     @classmethod
     def from_bounds(cls, lower: Ends, upper: Ends, **options: Any) -> "Categorical":
-        """Construct the family for one column of levels 0 to upper."""
+        """Construct the family for one column of integer levels from 0 to `upper`."""
         if lower != (0,) or len(upper) != 1 or upper[0] != int(upper[0]):
             raise ValueError(f"`upper` must be of one column of levels, got {upper}.")
         return cls(int(upper[0]) + 1, **options)
 
     @property
     def bounds(self) -> tuple[tuple[float, float], ...]:
-        """The first and the last level: 0 and r - 1."""
+        """The first and the last level of the only column: 0 and `levels` - 1."""
         return ((0.0, self.levels - 1.0),)
 
     @property
     def complement(self) -> None:
-        """None, since the counts sum to n."""
+        """None, since the counts of the levels sum to the number of records."""
         return None
 
     @property
     def lattice(self) -> int:
-        """1, since counts are integers."""
+        """The integer 1, since counts are integers."""
         return 1
 
     def scales(self) -> tuple[float, ...]:
-        """The scale 1 of every indicator."""
+        """The scale 1 of the indicator of each level."""
         return (1.0,) * self.levels
 
     def scaled_statistics(self, records: Real[Array, "n 1"]) -> Float[Array, "n m"]:
-        """Indicators of the nearest level to each record; NaN becomes the middle."""
+        """Return indicators of each record's level; NaN becomes the middle level."""
         middle = (self.levels - 1) // 2
         codes = records[:, 0].astype(float)
         codes = jnp.where(jnp.isnan(codes), middle, codes)
@@ -136,37 +137,37 @@ class Categorical(FamilyWithLaw):
         return (codes[:, None] == levels[None, :]).astype(float)
 
     def diameter(self, scaled: bool = False) -> Bound:
-        """2, since one count decreases by 1 and another increases by 1."""
+        """2, since a replaced record moves 1 from one count to another count."""
         return Bound(2.0)
 
     def radius(self, scaled: bool = False) -> Bound:
-        """1, since one count increases by 1."""
+        """1, since an added record increases one count by 1."""
         return Bound(1.0)
 
     def project(self, total: Flat, n: Scalar) -> tuple[Flat, Number]:
-        """The nearest counts that are at least 0 and sum to n."""
+        """Return the counts >= 0 with sum n that are nearest to `total`, and n >= 0."""
         n = jnp.maximum(jnp.asarray(n, float), 0)
         return _nearest_on_simplex(total.astype(float), n), n
 
     def prior(self) -> DirichletParameters:
-        """The uniform prior on the simplex."""
+        """Return the uniform prior on the simplex, with one pseudo-count per level."""
         return DirichletParameters(jnp.ones(self.levels))
 
     def worth(
         self, mean: Real[ArrayLike, " k"], records: Scalar
     ) -> DirichletParameters:
-        """The prior worth `records` records with this mean (Foulds et al.: α, χ)."""
+        """Return the prior that weighs as much as `records` records with this mean."""
         positive(mean=mean, records=records)
         return DirichletParameters(records * jnp.asarray(mean, float))
 
     def update(
         self, prior: DirichletParameters, total: Total, n: Scalar
     ) -> DirichletParameters:
-        """Parameters of the posterior, Dirichlet(a + counts)."""
+        """Return the prior's pseudo-counts plus `total`, the counts of the levels."""
         return DirichletParameters(prior.concentration + total.astype(float))
 
     def log_total(self, prior: DirichletParameters, total: Total, n: Number) -> Number:
-        """Log-density of the exact total: Dirichlet-multinomial."""
+        """Dirichlet-multinomial log-probability of the counts, up to a constant."""
         return dirichlet_multinomial(total, prior.concentration, n)
 
     def _limits(self, truncation: Truncation) -> Truncation:

@@ -25,7 +25,7 @@ from dpjax._types import Key
 from dpjax.families.marginal_laws import HostArray, Law, StudentLaw
 
 Values = Array | dict[str, Array]
-"""One parameter, or several parameters by name."""
+"""An array of one parameter, or a dictionary from parameter name to array."""
 
 
 def as_arrays(parameters: Any) -> Any:
@@ -34,28 +34,29 @@ def as_arrays(parameters: Any) -> Any:
 
 
 class Posterior(eqx.Module):
-    """The law of a model's parameters, given data or a release.
+    """The probability distribution of a model's parameters, given data or a release.
 
-    Every parameter is an array; several parameters are a dictionary of arrays by name.
-    If a method cannot compute a result, its `ValueError` names an alternative.
+    Methods return an array for a model with one parameter, and a dictionary from
+    parameter name to array otherwise. If a method is not available for this posterior,
+    it raises a `ValueError` that names an alternative.
     """
 
     @property
     @abc.abstractmethod
     def method(self) -> str:
-        """The name of the method of inference, as in `dpjax.posteriors.METHODS`."""
+        """The name of the inference method, one of `dpjax.posteriors.METHODS`."""
 
     @abc.abstractmethod
     def mean(self) -> Any:
-        """Expected value of every parameter."""
+        """Return the posterior mean of every parameter."""
 
     @abc.abstractmethod
     def sd(self) -> Any:
-        """Marginal standard deviation of every parameter."""
+        """Return the posterior standard deviation of every parameter."""
 
     @abc.abstractmethod
     def quantile(self, q: float) -> Any:
-        """The q-quantile of the marginal law of every parameter.
+        """Return the q-quantile of the marginal distribution of every parameter.
 
         Raises:
             ValueError: if `q` is not between 0 and 1.
@@ -63,27 +64,27 @@ class Posterior(eqx.Module):
 
     @abc.abstractmethod
     def sample(self, key: Key, shape: tuple[int, ...] = ()) -> Any:
-        """Independent draws of the parameters, with `shape` as the first axes."""
+        """Draw independent samples of the parameters, with `shape` as first axes."""
 
     @abc.abstractmethod
     def log_prob(self, values: Any) -> Array:
-        """Joint log-density of parameters in the form that `sample` returns."""
+        """Joint log-density at parameter values in the form that `sample` returns."""
 
     @abc.abstractmethod
     def update(self, records: Any, key: Key | None = None) -> "Posterior":
-        """The posterior after more records.
+        """Return the posterior given more records, with this posterior as the prior.
 
         Args:
-            records: of the same variables; their counts are added to the prior.
-            key: key of the Markov chain, if the method runs one; None: a fixed key.
+            records: new records of the model's variables.
+            key: JAX key of the Markov chain, if there is one; None: a constant key.
 
         Privacy:
-            The statistics behind this posterior cost nothing more. The new records are
-            not protected: show the result only to those who may see these records.
+            A release that this posterior was computed from has no further privacy loss.
+            The new records are not protected: the result may reveal them.
         """
 
     def chains(self) -> dict[str, Array] | None:
-        """Draws by parameter, (chains, draws, …); None if no Markov chain is run."""
+        """Return the Markov chains' draws by parameter name; None without a chain."""
         return None
 
     def _undefined(self, question: str, remedy: str) -> ValueError:
@@ -94,18 +95,18 @@ class Posterior(eqx.Module):
 
 
 class FamilyPosterior(Posterior):
-    """The law of the parameters of an exponential family."""
+    """The posterior distribution of the parameters of an exponential family."""
 
     @abc.abstractmethod
     def variance(self) -> Any:
-        """Marginal variance of every parameter."""
+        """Return the posterior variance of every parameter."""
 
     def sd(self) -> Any:
-        """Marginal standard deviation of every parameter."""
+        """Return the posterior standard deviation of every parameter."""
         return jax.tree.map(jnp.sqrt, self.variance())
 
     def predict(self, features: Any) -> Array:
-        """Expected targets of a regression given the features.
+        """Return a regression's expected target for each row of `features`.
 
         Raises:
             ValueError: if the family is not a regression.
@@ -115,7 +116,7 @@ class FamilyPosterior(Posterior):
     def interval(
         self, features: Any, level: float = 0.95
     ) -> tuple[HostArray, HostArray]:
-        """Ends of the central prediction interval of each target; on the host.
+        """Return lower and upper ends of each target's central prediction interval.
 
         Raises:
             ValueError: if `level` is not in (0, 1), or the family is not a regression.
@@ -130,15 +131,15 @@ class FamilyPosterior(Posterior):
 
 
 class ConjugatePosterior(Unpickled, FamilyPosterior):
-    """The conjugate law of a family's parameters, given data or a release.
+    """The conjugate distribution of a family's parameters, given data or a release.
 
-    Arrays may be stacked along leading axes, for `vmap` over posteriors. SciPy computes
-    quantiles on the host, in double precision; all other methods may be compiled.
-    NumPyro's distributions need JAX's default promotion of types and ranks.
+    Arrays may have leading batch axes, for `vmap` over posteriors. SciPy computes
+    marginals and quantiles on the CPU in double precision; other methods work under
+    `jit`. NumPyro distributions need JAX's default type and rank promotion.
 
     Privacy:
-        Post-processing of its statistics: free if they are released. They may also be
-        exact, and therefore the posterior cannot be pickled.
+        Post-processing of a statistic: no privacy loss if the statistic is a release.
+        The statistic may be exact, and therefore the posterior cannot be pickled.
 
     Reference:
         Foulds, Geumlek, Welling & Chaudhuri (UAI-16), equation 11.
@@ -154,18 +155,19 @@ class ConjugatePosterior(Unpickled, FamilyPosterior):
 
     @property
     def method(self) -> str:
-        """The name "plug-in": the statistics are treated as exact."""
+        """The method "plug-in", which treats the statistic as exact."""
         return "plug-in"
 
     @abc.abstractmethod
     def marginals(self) -> dict[str, Law]:
-        """The marginal law of every parameter, by name; "" if there is only one.
+        """Return the marginal distributions of all parameters, by parameter name.
 
-        For a covariance, the law of each "variance". Computed on the host.
+        If there is only one parameter, its name is "". For a "covariance" matrix, the
+        distributions are those of its diagonal, named "variance".
         """
 
     def quantile(self, q: float) -> HostArray | dict[str, HostArray]:
-        """The q-quantile of the marginal law of every parameter: see `marginals`.
+        """Return the q-quantile of every distribution that `marginals` returns.
 
         Raises:
             ValueError: if `q` is not between 0 and 1.
@@ -176,10 +178,10 @@ class ConjugatePosterior(Unpickled, FamilyPosterior):
 
     @abc.abstractmethod
     def distribution(self) -> dist.Distribution | dict[str, dist.Distribution]:
-        """NumPyro's distribution; for several parameters, marginal ones by name."""
+        """Return a NumPyro distribution of the posterior, or marginals by name."""
 
     def target_law(self, features: Any) -> StudentLaw:
-        """The predictive law of every new target of a regression, without clipping.
+        """Return a regression's predictive distribution of targets, before clipping.
 
         Raises:
             ValueError: if the family is not a regression.
@@ -187,14 +189,14 @@ class ConjugatePosterior(Unpickled, FamilyPosterior):
         raise self._no_regression()
 
     def update(self, records: Any, key: Key | None = None) -> "ConjugatePosterior":
-        """The conjugate posterior with this posterior as the prior; ignores `key`."""
+        """Return the posterior given more records; `key` is not used."""
         total = self.family.statistics(records).sum(axis=0)
         parameters = self.family.update(self.parameters, total, jnp.shape(records)[0])
         return type(self)(self.family, parameters)
 
 
 def host(*arrays: Any) -> list[np.ndarray]:
-    """Convert to NumPy arrays in double precision."""
+    """Convert arrays to NumPy arrays in double precision."""
     return [np.asarray(array, np.float64) for array in arrays]
 
 

@@ -27,10 +27,10 @@ from dpjax.families.marginal_laws import Law, StudentLaw, inverse_gamma_law
 
 
 class RegressionParameters(NamedTuple):
-    """Noise variance v ~ InverseGamma, and weights ~ N(mean, v precision⁻¹).
+    """Noise variance v ~ InverseGamma(shape, scale), weights ~ N(mean, v precision⁻¹).
 
-    `mean` (p,), `precision` (p, p) positive definite, `shape` and `scale` > 0. The
-    intercept, if any, comes first.
+    For p weights (an intercept, if any, is the first weight), `mean` has shape (p,) and
+    `precision` is positive definite, of shape (p, p). `shape` and `scale` are > 0.
     """
 
     mean: Any
@@ -41,9 +41,10 @@ class RegressionParameters(NamedTuple):
 
 
 class KnownNoiseParameters(NamedTuple):
-    """Weights ~ N(mean, precision⁻¹), and noise of variance 1 / noise_precision.
+    """Weights ~ N(mean, precision⁻¹), and noise of variance 1 / `noise_precision`.
 
-    `mean` (p,) and `precision` (p, p); the intercept, if any, comes first.
+    For p weights (an intercept, if any, is the first weight), `mean` has shape (p,) and
+    `precision` has shape (p, p).
     """
 
     mean: Any
@@ -53,7 +54,7 @@ class KnownNoiseParameters(NamedTuple):
 
 
 class _LinearPosterior(ConjugatePosterior):
-    """Law of weights with squared scale `_factor` · precision⁻¹ around a mean."""
+    """Posterior of weights with squared scale `_factor` · precision⁻¹."""
 
     @property
     @abc.abstractmethod
@@ -71,14 +72,14 @@ class _LinearPosterior(ConjugatePosterior):
         """Degrees of freedom of weights and targets; None: they are normal."""
 
     def predict(self, features: Real[ArrayLike, "n f"]) -> Float[Array, " n"]:
-        """Expected target for each row of features."""
+        """Return the expected target for each row of `features`."""
         rows = self.family.design(features)
         return rows @ self.parameters.mean + self.family.centre[-1]
 
     def interval(
         self, features: Real[ArrayLike, "n f"], level: float = 0.95
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Ends of the central prediction interval of each target; on the host.
+        """Return lower and upper ends of each target's central prediction interval.
 
         Raises:
             ValueError: if `level` is not between 0 and 1.
@@ -88,7 +89,7 @@ class _LinearPosterior(ConjugatePosterior):
         return law.ppf((1 - level) / 2), law.ppf((1 + level) / 2)
 
     def target_law(self, features: Real[ArrayLike, "n f"]) -> StudentLaw:
-        """The predictive law of every new target, without clipping."""
+        """Return the predictive distribution of each target, before clipping."""
         degrees = None if self._degrees is None else self._degrees[..., None]
         return StudentLaw(self.predict(features), self._target_scale(features), degrees)
 
@@ -135,7 +136,6 @@ class _LinearPosterior(ConjugatePosterior):
         return seen.at[..., 0].add(self.family.centre[-1])
 
     def _by_name(self, seen: Any) -> dict[str, Any]:
-        """Split an array into the "intercept", if there is one, and the "weights"."""
         if not self.family.intercept:
             return {"weights": seen}
         return {"intercept": seen[..., 0], "weights": seen[..., 1:]}
@@ -155,7 +155,6 @@ class _LinearPosterior(ConjugatePosterior):
         return (solve_triangular(root, turned, lower=True) ** 2).sum(axis=-2)
 
     def _sample_weights(self, key: Key, factor: Float[Array, "*shape"]) -> Array:
-        """Draw the weights once for each factor of the covariance."""
         p = self.parameters
         normal = jr.normal(key, (*factor.shape, p.mean.shape[-1], 1))
         root = jnp.linalg.cholesky(p.precision)
@@ -181,7 +180,7 @@ class _LinearPosterior(ConjugatePosterior):
 
 
 class RegressionPosterior(_LinearPosterior):
-    """Law of "weights", "intercept" (for features 0) and noise "variance"."""
+    """Posterior of "weights", "intercept" and noise "variance" of a regression."""
 
     _positive = ("shape", "scale")
 
@@ -198,26 +197,26 @@ class RegressionPosterior(_LinearPosterior):
         return 2 * self.parameters.shape
 
     def mean(self) -> dict[str, Array]:
-        """Expected values; that of the variance is infinite if `shape` <= 1."""
+        """Posterior mean of each parameter; infinite variance if `shape` <= 1."""
         p = self.parameters
         expected = jnp.where(p.shape > 1, p.scale / (p.shape - 1), jnp.inf)
         weights = self._by_name(self._expected_weights())
         return {**weights, "variance": expected}
 
     def variance(self) -> dict[str, Array]:
-        """Variances; infinite if `shape` <= 1 (weights) or `shape` <= 2 (variance)."""
+        """Posterior variances: infinite if `shape` <= 1 (of "variance": if <= 2)."""
         p, expected = self.parameters, self.mean()["variance"]
         weights = self._squared_scales() * (expected / self._factor)
         of_variance = jnp.where(p.shape > 2, expected**2 / (p.shape - 2), jnp.inf)
         return {**self._by_name(weights), "variance": of_variance}
 
     def marginals(self) -> dict[str, Law]:
-        """Student's t laws of the weights, and inverse gamma law of the variance."""
+        """Return Student's t (weights) and inverse gamma (variance) distributions."""
         shape, scale = host(self.parameters.shape, self.parameters.scale)
         return {**self._weights_laws(), "variance": inverse_gamma_law(shape, scale)}
 
     def sample(self, key: Key, shape: tuple[int, ...] = ()) -> dict[str, Array]:
-        """Draw weights and variances; for a stack of posteriors, use `vmap`."""
+        """Draw all parameters; for parameters with batch axes, use `jax.vmap`."""
         typed_key(key=key)
         key_variance, key_weights = jr.split(key)
         p = self.parameters
@@ -226,13 +225,13 @@ class RegressionPosterior(_LinearPosterior):
         return {**self._by_name(weights), "variance": variance}
 
     def log_prob(self, values: dict[str, Array]) -> Array:
-        """Joint log-density; for a stack of posteriors, use `vmap`."""
+        """Joint log-density at `values`; with batch axes, use `jax.vmap`."""
         p, variance = self.parameters, values["variance"]
         of_weights = self._weights_log_prob(values, variance)
         return of_weights + inverse_gamma_log_density(variance, p.shape, p.scale)
 
     def distribution(self) -> dict[str, dist.Distribution]:
-        """The marginal distributions; the intercept, if any, is the first weight."""
+        """Return NumPyro's marginals; an intercept is the first of the weights."""
         p = self.parameters
         return {
             "weights": dist.MultivariateStudentT(
@@ -242,13 +241,13 @@ class RegressionPosterior(_LinearPosterior):
         }
 
     def predictive(self, features: Real[ArrayLike, "n f"]) -> dist.StudentT:
-        """The predictive distributions of new targets, without clipping."""
+        """Return NumPyro's predictive distribution of targets, before clipping."""
         location, scale, degrees = self.target_law(features)
         return dist.StudentT(degrees, location, scale)
 
 
 class KnownNoisePosterior(_LinearPosterior):
-    """Law of "weights" and "intercept" (for features 0), for known noise."""
+    """Posterior of "weights" and "intercept" of a regression with known noise."""
 
     _positive = ("noise_precision",)
 
@@ -265,32 +264,32 @@ class KnownNoisePosterior(_LinearPosterior):
         return None
 
     def mean(self) -> dict[str, Array]:
-        """Expected intercept, if any, and weights."""
+        """Posterior means of "weights" and, if there is one, "intercept"."""
         return self._by_name(self._expected_weights())
 
     def variance(self) -> dict[str, Array]:
-        """Variances of intercept, if any, and weights."""
+        """Posterior variances of "weights" and, if there is one, "intercept"."""
         return self._by_name(self._squared_scales())
 
     def marginals(self) -> dict[str, Law]:
-        """The normal law of every weight."""
+        """Return the normal distribution of each weight and of the intercept."""
         return self._weights_laws()
 
     def sample(self, key: Key, shape: tuple[int, ...] = ()) -> dict[str, Array]:
-        """Draw weights; for a stack of posteriors, use `vmap`."""
+        """Draw weights and intercept; with batch axes, use `jax.vmap`."""
         typed_key(key=key)
         return self._by_name(self._sample_weights(key, jnp.ones(shape)))
 
     def log_prob(self, values: dict[str, Array]) -> Array:
-        """Joint log-density; for a stack of posteriors, use `vmap`."""
+        """Joint log-density at `values`; with batch axes, use `jax.vmap`."""
         return self._weights_log_prob(values, self._factor)
 
     def distribution(self) -> dist.MultivariateNormal:
-        """The joint distribution of the intercept, if any, and the weights."""
+        """Return NumPyro's joint distribution of (intercept, weights)."""
         return dist.MultivariateNormal(
             self._expected_weights(), scale_tril=self._scale_tril()
         )
 
     def predictive(self, features: Real[ArrayLike, "n f"]) -> dist.Normal:
-        """The predictive distributions of new targets, without clipping."""
+        """Return NumPyro's predictive distribution of targets, before clipping."""
         return dist.Normal(*self.target_law(features)[:2])

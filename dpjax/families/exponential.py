@@ -1,4 +1,4 @@
-"""Exponential: waiting times up to a public bound, with a Gamma prior on the rate."""
+"""Exponential distributions of bounded times, with a Gamma prior on the rate."""
 
 __all__ = ["Exponential"]
 
@@ -21,16 +21,17 @@ from dpjax.families.log_densities import log_gamma_ratio
 
 @dataclass(frozen=True)
 class Exponential(SumFamily):
-    r"""The family of exponential distributions, with $S(x) = x$ and rate λ.
+    r"""The family of exponential distributions with rate λ and statistic $S(x) = x$.
 
-    ΔS is upper - lower under replace-one, and `upper` under add-remove. The posterior
-    is Gamma(a + n, b + s). Posterior sampling needs bounds on the rate; Δ is
+    The sum s of n records has sensitivity upper - lower under replace-one, and `upper`
+    under add-remove. A prior Gamma(a, b) gives the posterior Gamma(a + n, b + s).
+    Posterior sampling needs λ in [least, most]; `sampling_sensitivity` is
     $\frac12 (upper - lower)(most - least)$ under replace-one, and under add-remove the
-    larger range of $\log λ - λx$ at x = lower and x = upper.
+    larger of the ranges of $\log λ - λx$ over λ at x = lower and at x = upper.
 
     Args:
         upper: the longest time.
-        lower: the shortest time, at least 0. The support of the model is x > 0.
+        lower: the shortest time, at least 0; the model itself has support x > 0.
 
     Raises:
         ValueError: if the bounds are missing, in the wrong order or negative.
@@ -56,43 +57,43 @@ class Exponential(SumFamily):
 
     @classmethod
     def from_bounds(cls, lower: Ends, upper: Ends, **options: Any) -> "Exponential":
-        """Construct the family for one column."""
+        """Construct the family from the bounds of one column."""
         if len(upper) != 1:
             raise ValueError(f"`upper` must be of one column, got {len(upper)}.")
         return cls(upper[0], lower[0], **options)
 
     @property
     def span(self) -> tuple[float, float]:
-        """The shortest and the longest time."""
+        """The shortest and the longest time within the bounds."""
         return self.lower, self.upper
 
     def scaled_statistics(self, records: Real[Array, "n 1"]) -> Float[Array, "n 1"]:
-        """Times divided by the longest time; NaN becomes the middle of the bounds."""
+        """Return times divided by the longest; NaN becomes the middle of the bounds."""
         records = records.astype(float)
         middle = (self.lower + self.upper) / 2
         records = jnp.where(jnp.isnan(records), middle, records)
         return jnp.clip(records / self.upper, self.lower / self.upper, 1)
 
     def prior(self) -> GammaParameters:
-        """The exponential prior of the rate, with mean 2 / (lower + upper)."""
+        """Return an exponential prior of the rate, with mean 2 / (lower + upper)."""
         return GammaParameters(1.0, (self.lower + self.upper) / 2)
 
     def worth(self, mean: Scalar, records: Scalar) -> GammaParameters:
-        """The prior worth `records` records with this mean (Foulds et al.: α, χ)."""
+        """Return the prior that weighs as much as `records` records with this mean."""
         positive(mean=mean, records=records)
         return GammaParameters(records + 1.0, records * mean)
 
     def update(
         self, prior: GammaParameters, total: Total, n: Scalar
     ) -> GammaParameters:
-        """Parameters of the posterior, Gamma(a + n, b + s)."""
+        """Return the prior's shape plus n and rate plus `total`, the sum of times."""
         return GammaParameters(
             prior.shape + jnp.asarray(n, float),
             prior.rate + total[..., 0].astype(float),
         )
 
     def log_total(self, prior: GammaParameters, total: Total, n: Number) -> Number:
-        """Log-density of the exact total: scaled beta prime."""
+        """Log-density of the sum of n times (scaled beta prime), up to a constant."""
         time, (shape, rate) = total[0], prior
         value = (
             log_gamma_ratio(n, shape, jnp.zeros(()))
@@ -102,17 +103,17 @@ class Exponential(SumFamily):
         return jnp.where(time > 0, value, -jnp.inf)
 
     def predictive(self, parameters: GammaParameters) -> dist.Distribution:
-        """The law of one record with the rate integrated out: Lomax."""
+        """Return the Lomax distribution: one record with the rate integrated out."""
         shape, rate = parameters
         shift = dist.transforms.AffineTransform(-rate, 1.0)
         return dist.TransformedDistribution(dist.Pareto(rate, shape), shift)
 
     def natural(self, points: Points) -> Natural:
-        """The natural parameter θ = -λ, and log g(θ) = log λ."""
+        """Return the natural parameter θ = -λ and log g(θ) = log λ for each rate λ."""
         return -points, np.log(points[:, 0])
 
     def truncation(self, share: float) -> Truncation:
-        """The expected record 1/λ is in [share · upper, upper]."""
+        """Limit the rate so that its inverse is in [share · upper, upper]."""
         return {"rate": (1 / self.upper, 1 / (share * self.upper))}
 
     def _likelihood_diameter(self, limits: Truncation) -> Bound:

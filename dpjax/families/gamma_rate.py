@@ -1,4 +1,4 @@
-"""The gamma law of the rate of Poisson counts or of exponential times."""
+"""The gamma posterior of the rate of Poisson counts or of exponential times."""
 
 __all__ = ["GammaParameters", "GammaPosterior"]
 
@@ -18,7 +18,7 @@ from dpjax.families.marginal_laws import Law, gamma_law
 
 
 class GammaParameters(NamedTuple):
-    """Shape and rate of the gamma law, both > 0; the mean is shape / rate."""
+    """Shape and rate, both > 0, of a gamma distribution with mean shape / rate."""
 
     shape: Any
     rate: Any
@@ -26,36 +26,36 @@ class GammaParameters(NamedTuple):
 
 
 class GammaPosterior(ConjugatePosterior):
-    """Gamma law of the rate of a Poisson or exponential law."""
+    """Gamma posterior of the rate of a Poisson or exponential distribution."""
 
     _positive = ("shape", "rate")
 
     def mean(self) -> Array:
-        """Expected rate."""
+        """Posterior mean of the rate."""
         return self.parameters.shape / self.parameters.rate
 
     def variance(self) -> Array:
-        """Variance of the rate."""
+        """Posterior variance of the rate."""
         return self.parameters.shape / self.parameters.rate**2
 
     def marginals(self) -> dict[str, Law]:
-        """The gamma law of the rate."""
+        """Return a dictionary from "" to the gamma distribution of the rate."""
         return {"": gamma_law(*host(*self.parameters))}
 
     def sample(self, key: Key, shape: tuple[int, ...] = ()) -> Array:
-        """Draw rates."""
+        """Draw rates, of shape `shape` and then the parameters' shape."""
         typed_key(key=key)
         a, b = self.parameters
         return jr.gamma(key, a, shape + jnp.shape(a)) / b
 
     def log_prob(self, values: Array) -> Array:
-        """Log-density of rates of shape (…,)."""
+        """Log-density of the posterior at each of `values`, which are rates."""
         return gamma_log_density(values, *self.parameters)
 
     def distribution(self) -> dist.Gamma:
-        """The gamma distribution of the rate."""
+        """Return NumPyro's gamma distribution of the rate."""
         return dist.Gamma(*self.parameters)
 
     def predictive(self) -> dist.Distribution:
-        """The predictive distribution of one more record, without clipping."""
+        """Return NumPyro's predictive distribution of a new record, before clipping."""
         return self.family.predictive(self.parameters)

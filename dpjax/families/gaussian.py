@@ -1,4 +1,4 @@
-"""Gaussian of unknown mean and variance, with a normal-inverse-gamma prior on both."""
+"""The Gaussian family of unknown mean and variance, with a conjugate prior."""
 
 __all__ = [
     "Gaussian",
@@ -36,8 +36,9 @@ from dpjax.families.moments import MomentFamily, over
 class NormalInverseGammaParameters(NamedTuple):
     """Variance v ~ InverseGamma(shape, scale), and mean ~ N(`mean`, v / strength).
 
-    The prior of the mean is worth `strength` records; the prior of the variance is
-    worth 2 `shape` records with sum of squares 2 `scale`. Only `mean` may be <= 0.
+    As a prior, the distribution of the mean weighs as much as `strength` records, and
+    the distribution of the variance as much as 2 `shape` records with sum of squares
+    2 `scale`. Only `mean` may be <= 0.
     """
 
     mean: Any
@@ -48,31 +49,31 @@ class NormalInverseGammaParameters(NamedTuple):
 
 
 class NormalInverseGammaPosterior(ConjugatePosterior):
-    """Law of the "mean" and the "variance" of a normal law."""
+    """Posterior of the "mean" and the "variance" of normally distributed records."""
 
     _positive = ("strength", "shape", "scale")
 
     def mean(self) -> dict[str, Array]:
-        """Expected values; that of the variance is infinite if `shape` <= 1."""
+        """Posterior mean of each parameter; infinite variance if `shape` <= 1."""
         p = self.parameters
         expected = jnp.where(p.shape > 1, p.scale / (p.shape - 1), jnp.inf)
         return {"mean": p.mean, "variance": expected}
 
     def variance(self) -> dict[str, Array]:
-        """Variances; infinite if `shape` <= 1 (mean) or `shape` <= 2 (variance)."""
+        """Posterior variances: infinite if `shape` <= 1 (of "variance": if <= 2)."""
         p, expected = self.parameters, self.mean()["variance"]
         of_variance = jnp.where(p.shape > 2, expected**2 / (p.shape - 2), jnp.inf)
         return {"mean": expected / p.strength, "variance": of_variance}
 
     def marginals(self) -> dict[str, Law]:
-        """Student's t law of the mean, and inverse gamma law of the variance."""
+        """Return Student's t (mean) and inverse gamma (variance) distributions."""
         mean, strength, shape, scale = host(*self.parameters)
         spread = np.sqrt(scale / (shape * strength))
         of_mean = StudentLaw(mean, spread, 2 * shape)
         return {"mean": of_mean, "variance": inverse_gamma_law(shape, scale)}
 
     def sample(self, key: Key, shape: tuple[int, ...] = ()) -> dict[str, Array]:
-        """Draw means and variances."""
+        """Draw "mean" and "variance", of shape `shape` and then the batch shape."""
         typed_key(key=key)
         key_variance, key_mean = jr.split(key)
         p = self.parameters
@@ -85,13 +86,13 @@ class NormalInverseGammaPosterior(ConjugatePosterior):
         }
 
     def log_prob(self, values: dict[str, Array]) -> Array:
-        """Joint log-density of mean and variance."""
+        """Joint log-density of the posterior at values of "mean" and "variance"."""
         p, variance = self.parameters, values["variance"]
         of_mean = norm.logpdf(values["mean"], p.mean, jnp.sqrt(variance / p.strength))
         return of_mean + inverse_gamma_log_density(variance, p.shape, p.scale)
 
     def distribution(self) -> dict[str, dist.Distribution]:
-        """The distributions of the mean and of the variance."""
+        """Return NumPyro's marginal distributions of "mean" and of "variance"."""
         p = self.parameters
         spread = jnp.sqrt(p.scale / (p.shape * p.strength))
         return {
@@ -100,7 +101,7 @@ class NormalInverseGammaPosterior(ConjugatePosterior):
         }
 
     def predictive(self) -> dist.StudentT:
-        """The predictive distribution of one more record, without clipping."""
+        """Return NumPyro's predictive distribution of a new record, before clipping."""
         p = self.parameters
         spread = jnp.sqrt(p.scale * (1 + 1 / p.strength) / p.shape)
         return dist.StudentT(2 * p.shape, p.mean, spread)
@@ -108,13 +109,13 @@ class NormalInverseGammaPosterior(ConjugatePosterior):
 
 @dataclass(frozen=True)
 class Gaussian(MomentFamily):
-    r"""The Gaussian family, with $S(x) = (z, z^2)$, z = x - c and c the middle.
+    r"""The Gaussian family with unknown mean and variance; the statistic is (z, z²).
 
-    S is an affine map of the paper's (x, x²). Since z is centred, bounds far from 0
-    need no more noise, and rounding does not destroy the variance. With h half the
-    width, ΔS is $h + h^2 + 1/4$ under replace-one (for h ≥ ½, where the supremum is not
-    attained at a corner) and $h + h^2$ under add-remove. Posterior sampling needs the
-    mean and the variance within a box; Δ is infinite if the variance may approach 0.
+    Here z = x - c for a record x, and c is the middle of the bounds. Centring limits
+    the noise and rounding errors if the bounds are far from 0. With half width h, the
+    sum of the statistic has sensitivity $h + h^2 + 1/4$ under replace-one (for h ≥ ½)
+    and $h + h^2$ under add-remove. Posterior sampling needs intervals of the mean and
+    the variance; its privacy loss is unbounded if the variance may approach 0.
 
     Args:
         lower: smallest record.
@@ -145,7 +146,7 @@ class Gaussian(MomentFamily):
 
     @classmethod
     def from_bounds(cls, lower: Ends, upper: Ends, **options: Any) -> "Gaussian":
-        """Construct the family for one column."""
+        """Construct the family from the bounds of one column."""
         if len(upper) != 1:
             raise ValueError(
                 f"`upper` must be of one column, got {len(upper)}: "
@@ -164,11 +165,11 @@ class Gaussian(MomentFamily):
         return (self.upper - self.lower) / 2
 
     def scales(self) -> tuple[float, ...]:
-        """Half of the width, and its square."""
+        """The half width of the bounds, and its square."""
         return (self.half_width, self.half_width**2)
 
     def project(self, total: Flat, n: Scalar) -> tuple[Flat, Number]:
-        """Clip the sum s to [-hn, hn], and the sum of squares to [s²/n, h²n]."""
+        """Clip the sums of z = x - c and of z² to values that n records can have."""
         n = jnp.maximum(jnp.asarray(n, float), 0)
         scales = jnp.asarray(self.scales())
         scaled = total.astype(float) / scales.reshape((1,) * (total.ndim - 1) + (2,))
@@ -177,13 +178,13 @@ class Gaussian(MomentFamily):
         return jnp.stack([first * scales[0], second * scales[1]], axis=-1), n
 
     def prior(self) -> NormalInverseGammaParameters:
-        """A prior worth one record at the middle; E[variance] = (half width / 2)²."""
+        """Return a prior that weighs one record, E[variance] = (half width / 2)²."""
         return NormalInverseGammaParameters(
             self.centre[0], 1.0, 1.5, self.half_width**2 / 8
         )
 
     def vague_prior(self) -> NormalInverseGammaParameters:
-        """A prior with sd (half width / 10) / |N(0, 1)|, and a very uncertain mean."""
+        """Return a prior in which the sd is (half width / 10) / |N(0, 1)|."""
         return NormalInverseGammaParameters(
             self.centre[0], 0.01, 0.5, self.half_width**2 / 200
         )
@@ -191,7 +192,7 @@ class Gaussian(MomentFamily):
     def update(
         self, prior: NormalInverseGammaParameters, total: Total, n: Scalar
     ) -> NormalInverseGammaParameters:
-        """Add counts and sums of squares; average the means, weighted by counts."""
+        """Return the posterior's parameters, given the sum `total` over n records."""
         n, total = jnp.asarray(n, float), total.astype(float)
         average = total[..., 0] * over(n)
         start = prior.mean - self.centre[0]
@@ -208,20 +209,20 @@ class Gaussian(MomentFamily):
     def log_total(
         self, prior: NormalInverseGammaParameters, total: Total, n: Number
     ) -> Number:
-        """Log-density of the exact total: a normal sum, and a chi-square scatter."""
+        """Log-density of the sums of z and z² over n records, up to a constant."""
         mean = jnp.reshape(prior.mean - self.centre[0], (1,))
         degrees, scale = 2 * prior.shape, jnp.reshape(2 * prior.scale, (1, 1))
         wishart = mean, prior.strength, degrees, scale
         return log_normal_moments(total[:1], total[1:, None], n, *wishart)
 
     def natural(self, points: Points) -> Natural:
-        """θ = ((m - c) / v, -1 / 2v), and log g(θ) = -(m - c)² / 2v - ½ log v."""
+        """Return natural parameters θ and log g(θ) for each row (mean, variance)."""
         mean, variance = points[:, 0] - self.centre[0], points[:, 1]
         natural = np.stack([mean / variance, -1 / (2 * variance)], axis=1)
         return natural, -(mean**2) / (2 * variance) - np.log(variance) / 2
 
     def truncation(self, share: float) -> Truncation:
-        """The mean in the bounds, the sd in [share · half width, half width]."""
+        """Limit the mean to the bounds, the sd to [share · half width, half width]."""
         least, most = share * self.half_width, self.half_width
         return {"mean": (self.lower, self.upper), "variance": (least**2, most**2)}
 

@@ -1,4 +1,4 @@
-"""Gaussian of known variance: a normal prior on the mean."""
+"""The Gaussian family of known variance, with a normal prior on the mean."""
 
 __all__ = ["GaussianMean", "NormalParameters", "NormalPosterior"]
 
@@ -27,7 +27,7 @@ from dpjax.families.marginal_laws import Law, StudentLaw
 
 
 class NormalParameters(NamedTuple):
-    """Expected value of the mean, and its precision (1 / variance), > 0."""
+    """Expected value `mean` and `precision` (1 / variance, > 0) of the unknown mean."""
 
     mean: Any
     precision: Any
@@ -35,50 +35,51 @@ class NormalParameters(NamedTuple):
 
 
 class NormalPosterior(ConjugatePosterior):
-    """Normal law of the mean of normal records with known variance."""
+    """Normal posterior of the mean of normal records with known variance."""
 
     _positive = ("precision",)
 
     def mean(self) -> Array:
-        """Expected value of the mean."""
+        """Posterior mean of the unknown mean."""
         return self.parameters.mean
 
     def variance(self) -> Array:
-        """Variance of the mean."""
+        """Posterior variance of the unknown mean."""
         return 1 / self.parameters.precision
 
     def marginals(self) -> dict[str, Law]:
-        """The normal law of the mean."""
+        """Return a dictionary from "" to the normal distribution of the mean."""
         mean, precision = host(*self.parameters)
         return {"": StudentLaw(mean, 1 / np.sqrt(precision), None)}
 
     def sample(self, key: Key, shape: tuple[int, ...] = ()) -> Array:
-        """Draw means."""
+        """Draw means, of shape `shape` and then the parameters' shape."""
         typed_key(key=key)
         mean = self.parameters.mean
         return mean + self.sd() * jr.normal(key, shape + jnp.shape(mean))
 
     def log_prob(self, values: Array) -> Array:
-        """Log-density of means of shape (…,)."""
+        """Log-density of the posterior at each of `values`, which are means."""
         return norm.logpdf(values, self.parameters.mean, self.sd())
 
     def distribution(self) -> dist.Normal:
-        """The normal distribution of the mean."""
+        """Return NumPyro's normal distribution of the mean."""
         return dist.Normal(self.parameters.mean, self.sd())
 
     def predictive(self) -> dist.Normal:
-        """The predictive distribution of one more record, without clipping."""
+        """Return NumPyro's predictive distribution of a new record, before clipping."""
         spread = jnp.sqrt(self.variance() + self.family.variance)
         return dist.Normal(self.parameters.mean, spread)
 
 
 @dataclass(frozen=True)
 class GaussianMean(SumFamily):
-    r"""The Gaussian family with public variance, and $S(x) = x - lower$.
+    r"""The Gaussian family with known, public variance; the statistic is x - `lower`.
 
-    ΔS is upper - lower under either adjacency. The posterior is normal. Posterior
-    sampling needs the mean in [least, most]; with variance v, Δ is
-    $(upper - lower)(most - least)/(2v)$ under replace-one.
+    The sum of the statistic has sensitivity upper - lower under either adjacency. The
+    posterior is normal. Posterior sampling needs the mean in [least, most]; with
+    variance v, `sampling_sensitivity` is $(upper - lower)(most - least)/(2v)$ under
+    replace-one.
 
     Args:
         lower: smallest record.
@@ -89,7 +90,7 @@ class GaussianMean(SumFamily):
         ValueError: if the bounds are missing or in the wrong order, or `variance` <= 0.
 
     Reference:
-        Foulds et al. (UAI-16), section 3.3, on bounds that make ΔS finite.
+        Foulds et al. (UAI-16), section 3.3, on bounds for a finite sensitivity.
     """
 
     lower: float | int
@@ -110,7 +111,7 @@ class GaussianMean(SumFamily):
 
     @classmethod
     def from_bounds(cls, lower: Ends, upper: Ends, **options: Any) -> "GaussianMean":
-        """Construct the family for one column; `variance` is an option."""
+        """Construct the family from one column's bounds and the option `variance`."""
         if len(upper) != 1 or "variance" not in options:
             raise ValueError(
                 "`variance` must be given, and one column, for a Gaussian mean, got "
@@ -119,7 +120,7 @@ class GaussianMean(SumFamily):
         return cls(lower[0], upper[0], **options)
 
     def options(self) -> dict[str, Any]:
-        """The known variance of a value."""
+        """Return the known variance of the records, by the name "variance"."""
         return {"variance": self.variance}
 
     @property
@@ -134,28 +135,28 @@ class GaussianMean(SumFamily):
 
     @property
     def span(self) -> tuple[float, float]:
-        """0 and the distance between the bounds."""
+        """The least and the largest statistic: 0 and upper - lower."""
         return 0.0, self.width
 
     def scaled_statistics(self, records: Real[Array, "n 1"]) -> Float[Array, "n 1"]:
-        """(x - lower) / (upper - lower), in [0, 1]; NaN becomes 1/2."""
+        """Return (x - lower) / (upper - lower), clipped to [0, 1]; NaN becomes 1/2."""
         half = self.width / 2
         return (1 + standardise(records, [self.lower + half], [half])) / 2
 
     def prior(self) -> NormalParameters:
-        """A normal prior at the middle of the bounds, with sd half of the width."""
+        """Return a normal prior with mean mid-bounds and sd (upper - lower) / 2."""
         middle = (self.lower + self.upper) / 2
         return NormalParameters(middle, 4 / self.width**2)
 
     def worth(self, mean: Scalar, records: Scalar) -> NormalParameters:
-        """The prior worth `records` records with this mean (Foulds et al.: α, χ)."""
+        """Return the prior that weighs as much as `records` records with this mean."""
         positive(records=records)
         return NormalParameters(mean, records / self.variance)
 
     def update(
         self, prior: NormalParameters, total: Total, n: Scalar
     ) -> NormalParameters:
-        """Add the precisions; average the means, weighted by precisions."""
+        """Return the posterior's parameters, given the sum `total` over n records."""
         gain = jnp.asarray(n, float) / self.variance
         precision = prior.precision + gain
         excess = total[..., 0].astype(float) / self.variance  # sum of (x - lower) / v
@@ -163,17 +164,17 @@ class GaussianMean(SumFamily):
         return NormalParameters(self.lower + mean, precision)
 
     def log_total(self, prior: NormalParameters, total: Total, n: Number) -> Number:
-        """Log-density of the exact total: normal."""
+        """Normal log-density of the sum of the statistic, the mean integrated out."""
         variance = n * self.variance + n**2 / prior.precision
         return norm.logpdf(total[0], n * (prior.mean - self.lower), jnp.sqrt(variance))
 
     def natural(self, points: Points) -> Natural:
-        """For S = x - lower: θ = (m - lower) / v, and log g(θ) = -vθ² / 2."""
+        """Return θ = (m - lower) / variance and log g(θ) for each mean m."""
         natural = (points - self.lower) / self.variance
         return natural, -self.variance * natural[:, 0] ** 2 / 2
 
     def truncation(self, share: float) -> Truncation:
-        """The mean is within the bounds, for any `share`."""
+        """Limit the mean to the bounds of the records; `share` is not used."""
         return {"mean": (self.lower, self.upper)}
 
     def _likelihood_diameter(self, limits: Truncation) -> Bound:

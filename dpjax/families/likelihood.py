@@ -1,7 +1,7 @@
-r"""Ranges of the log-likelihood of a normal law over boxes of its mean and variance.
+r"""Ranges of normal log-likelihoods over intervals of the mean and the variance.
 
-They determine the cost of one sample from a truncated posterior. Both are exact: the
-maximum of a piecewise smooth function of one number is found among a few candidates.
+They determine the privacy loss of one sample from a truncated posterior. They are
+exact: the maximum of a piecewise smooth function is found among a few candidates.
 """
 
 __all__ = [
@@ -18,12 +18,12 @@ Pair = tuple[float | int, float | int]
 
 
 def normal_likelihood_radius(records: Pair, mean: Pair, variance: Pair) -> Bound:
-    """Largest range over the box of the log-likelihood of one record.
+    """Return the largest range over m and v of the log-density of N(m, v) at x.
 
     Args:
-        records: least and largest x.
-        mean: least and largest m.
-        variance: least and largest v.
+        records: least and largest record x.
+        mean: least and largest mean m.
+        variance: least and largest variance v.
     """
     middle = (mean[0] + mean[1]) / 2
     ends = [abs(x - middle) for x in records]
@@ -33,18 +33,19 @@ def normal_likelihood_radius(records: Pair, mean: Pair, variance: Pair) -> Bound
 
 
 def largest_normal_range(distances: Pair, reach: float, variance: Pair) -> Bound:
-    r"""Largest range of $-\frac12 \log v - \frac{d^2}{2v}$ over d and v.
+    r"""Return the largest range of $-\frac12 \log v - \frac{d^2}{2v}$ over d and v.
 
-    For a record at distance r from the middle of the means, d is in $[(r - w)_+, r +
+    It is a normal log-density at distance d from the mean, with variance v. For a
+    record at distance r from the middle of the means, d is in $[(r - w)_+, r +
     w]$. The range is half of $A(r + w) - B((r - w)_+)$, where A(d) and B(d) are the
     maximum and the minimum of $\log v + d^2/v$ over v. A is convex and B is smooth. The
     slope of the range decreases with r only where A is attained at the largest v and B
     at the least v. So the maximum is at an end, or where these slopes are equal.
 
     Args:
-        distances: least and largest r.
+        distances: least and largest distance r of a record from the middle mean.
         reach: w, half of the range of the mean.
-        variance: least and largest v.
+        variance: least and largest variance v.
     """
     least, most = variance
     (start, end), candidates = distances, [*distances]
@@ -63,15 +64,16 @@ def largest_normal_range(distances: Pair, reach: float, variance: Pair) -> Bound
 
 
 def normal_likelihood_diameter(records: Pair, mean: Pair, variance: Pair) -> Bound:
-    r"""Half of the largest range over the box of $\log p(x) - \log p(x')$.
+    r"""Return half the largest range of $\log p(x) - \log p(x')$ over m and v.
 
-    For $\delta = x' - x$ and $s = (x + x')/2$ the difference is $\delta (s - m)/v$. For
-    a given δ, the range is largest at one end of the possible values of s.
+    Here p is the density of N(m, v), and x and x' are records. For $\delta = x' - x$
+    and $s = (x + x')/2$ the difference is $\delta (s - m)/v$. For a given δ, the range
+    is largest at one end of the possible values of s.
 
     Args:
-        records: least and largest x.
-        mean: least and largest m.
-        variance: least and largest v.
+        records: least and largest record x.
+        mean: least and largest mean m.
+        variance: least and largest variance v.
     """
     right = _largest_range_on_the_right(records, mean, variance)
     left = _largest_range_on_the_right(_mirror(records), _mirror(mean), variance)

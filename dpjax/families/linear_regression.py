@@ -39,16 +39,16 @@ _Parameters = RegressionParameters | KnownNoiseParameters
 
 @dataclass(frozen=True)
 class LinearRegression(MomentFamily):
-    r"""Linear regression of the last column y on the others: XᵀX, Xᵀy and yᵀy.
+    r"""Linear regression of the last column y on the other columns x.
 
-    With an intercept, all columns are centred at the middle of their bounds and
-    $S = (z_i, z_i z_j)_{i \le j}$, as for a multivariate Gaussian. Without one, columns
-    are not centred and S has no linear terms. ΔS is exact, but without an intercept and
-    under replace-one only for bounds that are symmetric about 0; else an upper bound.
+    The statistic consists of the products of every two columns. With an intercept, all
+    columns are first centred at the middle of their bounds, and the statistic also
+    contains the columns themselves. The sensitivity is exact, except under replace-one
+    without intercept: then it is an upper bound for bounds not symmetric about 0.
 
-    Posterior sampling needs ‖w‖₂ ≤ B, where w includes the intercept of the centred
-    columns, and the noise precision τ in [least, most] (both are τ if τ is known).
-    With R = max|y| + B max‖x‖₂, one sample costs at most τR² under replace-one.
+    Posterior sampling needs ‖w‖₂ ≤ B for the weights w (including the intercept of the
+    centred columns) and the noise precision τ in [least, most]. With R = max|y| +
+    B max‖x‖₂, the privacy loss of a sample is at most τR² under replace-one.
 
     Args:
         lower: smallest value of every feature.
@@ -57,11 +57,12 @@ class LinearRegression(MomentFamily):
         intercept: whether there is an intercept.
 
     Raises:
-        ValueError: if bounds are missing, in the wrong order or not of equal number.
+        ValueError: if bounds are missing or in the wrong order, or `lower` and `upper`
+            differ in length.
 
     Reference:
         Zhang, Rubinstein & Dimitrakakis (AAAI-16), section 5.2, for the model with
-        known noise; Foulds et al. (UAI-16), equations 16-17, for the use of S.
+        known noise; Foulds et al. (UAI-16), equations 16-17, for the statistic.
     """
 
     lower: tuple[float | int, ...]
@@ -94,7 +95,7 @@ class LinearRegression(MomentFamily):
     def from_bounds(
         cls, lower: Ends, upper: Ends, **options: Any
     ) -> "LinearRegression":
-        """Construct the family for at least two columns; the last is the target."""
+        """Construct the family for features and, as the last column, the target."""
         if len(upper) < 2:
             raise ValueError(
                 "`upper` must be of at least two columns, features and the target, got "
@@ -103,22 +104,22 @@ class LinearRegression(MomentFamily):
         return cls(lower[:-1], upper[:-1], (lower[-1], upper[-1]), **options)
 
     def options(self) -> dict[str, Any]:
-        """Whether there is an intercept."""
+        """Return whether there is an intercept, by the name "intercept"."""
         return {"intercept": self.intercept}
 
     @property
     def bounds(self) -> tuple[tuple[float, float], ...]:
-        """Bounds of every feature, then of the target."""
+        """Lower and upper bound of every feature and, last, of the target."""
         return (*zip(self.lower, self.upper, strict=True), self.target)
 
     @property
     def linear(self) -> bool:
-        """Whether there is an intercept."""
+        """Whether sums of columns are measured, which is so with an intercept."""
         return self.intercept
 
     @property
     def centre(self) -> tuple[float, ...]:
-        """The constant subtracted from every column; 0 without an intercept."""
+        """The number subtracted from each column: mid-bounds, or 0 if no intercept."""
         if not self.intercept:
             return (0.0,) * self.columns
         return super().centre
@@ -132,7 +133,7 @@ class LinearRegression(MomentFamily):
         )
 
     def scaled_statistics(self, records: Real[Array, "n d"]) -> Float[Array, "n m"]:
-        """Scaled moments of clipped columns; NaN becomes the middle of the bounds."""
+        """Return S(x) / `scales` of clipped records; NaN becomes mid-bounds."""
         records = records.astype(float)
         lower, upper = (
             jnp.asarray(ends)[None, :] for ends in zip(*self.bounds, strict=True)
@@ -142,7 +143,7 @@ class LinearRegression(MomentFamily):
         return super().scaled_statistics(records)
 
     def diameter(self, scaled: bool = False) -> Bound:
-        """See `largest_change`; tight if the bounds are symmetric about `centre`."""
+        """Return a sensitivity bound, tight for bounds symmetric about `centre`."""
         symmetric = all(
             math.isclose(upper - c, c - lower)
             for (lower, upper), c in zip(self.bounds, self.centre, strict=True)
@@ -150,16 +151,17 @@ class LinearRegression(MomentFamily):
         return super().diameter(scaled)._replace(tight=symmetric)
 
     def prior(self) -> RegressionParameters:
-        """A prior at weights 0, worth one record at an end of each feature's bounds.
+        """Return a prior with mean weights 0 that weighs as much as one record.
 
-        The expected noise variance is (half width of the target / 2)².
+        That record has features at an end of their bounds. The expected noise variance
+        is (half width of the target / 2)².
         """
         return self._prior(1.0, 1.5, self.half_widths[-1] ** 2 / 8)
 
     def vague_prior(self) -> RegressionParameters:
-        """A prior worth 1/100 of a record at an end of each feature's bounds.
+        """Return a prior whose weights are 100 times weaker than in `prior`.
 
-        The sd of the noise is (half width of the target / 10) / |N(0, 1)|.
+        The noise sd is distributed as (half width of the target / 10) / |N(0, 1)|.
         """
         return self._prior(0.01, 0.5, self.half_widths[-1] ** 2 / 200)
 
@@ -172,11 +174,11 @@ class LinearRegression(MomentFamily):
         )
 
     def update(self, prior: _Parameters, total: Total, n: Scalar) -> _Parameters:
-        """Add the precisions, and solve the normal equations for the mean.
+        """Return the posterior's parameters; the weights solve the normal equations.
 
         Args:
             prior: parameters of a prior with unknown or known noise.
-            total: a possible total of the statistic.
+            total: sum of the statistic over the records, as `project` returns it.
             n: number of records.
         """
         n = jnp.asarray(n, float)
@@ -199,11 +201,11 @@ class LinearRegression(MomentFamily):
         )
 
     def log_total(self, prior: _Parameters, total: Total, n: Number) -> Number:
-        """Log-density of the exact total, with a weak law of the features' moments.
+        """Log-density of the sum of the statistic over n records, up to a constant.
 
-        Given the features' moments, the other totals are a normal vector and a
-        chi-square number, exactly. The model has no law of the features: here they are
-        normal, under a prior worth one record, which has little influence.
+        Given the features' moments, the sums with the target are a normal vector and a
+        chi-square variable. A regression has no distribution of the features: here they
+        are normal, under a prior that weighs one record and has little influence.
         """
         sums = self.products(total, n)
         gram, products, residual = sums[:-1, :-1], sums[:-1, -1], pivots(sums)[-1]
@@ -230,7 +232,6 @@ class LinearRegression(MomentFamily):
         return self._log_features(total, n) + targets
 
     def _log_features(self, total: Total, n: Number) -> Number:
-        """Log-density of normal features' moments, of mean 0 without an intercept."""
         f = self.columns - 1
         first, second = split(total, self.columns, self.intercept)
         first, second = first[:f], second[:f, :f]
@@ -244,7 +245,7 @@ class LinearRegression(MomentFamily):
         return gammas - (2 * f + 3) / 2 * log_second - (f + 2 + n) / 2 * log_ratio
 
     def design(self, features: Real[ArrayLike, "n f"]) -> Float[Array, "n p"]:
-        """Design matrix: centred features, after a column of ones if `intercept`."""
+        """Return centred features, after a column of ones if there is an intercept."""
         rows = array_of(features, "features").astype(float)
         rows = rows - jnp.asarray(self.centre[:-1])[None, :]
         if not self.intercept:
@@ -271,7 +272,7 @@ class LinearRegression(MomentFamily):
         return Bound(min(most, self._likelihood_radius(limits).value), tight=False)
 
     def _likelihood_radius(self, limits: Truncation) -> Bound:
-        """Attained at a corner, with the weights parallel to its features."""
+        """The supremum has features at the bounds, and weights parallel to them."""
         least, most = limits["precision"]
         ends = [target - self.centre[-1] for target in self.target]
         nearest = 0.0 if ends[0] <= 0 <= ends[1] else min(map(abs, ends))

@@ -1,7 +1,7 @@
-"""Log-densities of conjugate laws that stay accurate in float32 for large counts.
+"""Log-densities of conjugate distributions, accurate in float32 for large counts.
 
 In float32, a difference of log-gammas of large numbers is inaccurate. Here log-gammas
-are expanded around the mean of the law, so that nothing large is subtracted.
+are expanded around the distribution's mean, so that nothing large is subtracted.
 """
 
 __all__ = [
@@ -27,7 +27,7 @@ _LARGE = 10.0  # above it, three terms of the series are exact in float32
 def gamma_log_density(
     x: Float[Array, "..."], shape: Float[Array, "..."], rate: Float[Array, "..."]
 ) -> Float[Array, "..."]:
-    """Log-density of Gamma(shape, rate) at x."""
+    """Log-density of the distribution Gamma(shape, rate) at x."""
     off = (rate * x - shape) / shape
     around = xlog1py(shape - 1, off) - shape * off
     return around + jnp.log(rate) - jnp.log(shape) / 2 - _HALF_LOG_2_PI - _rest(shape)
@@ -43,7 +43,7 @@ def inverse_gamma_log_density(
 def dirichlet_log_density(
     x: Float[Array, "*batch k"], concentration: Float[Array, "*batch k"]
 ) -> Float[Array, "*batch"]:
-    """Log-density of Dirichlet(concentration) at x, which sums to 1."""
+    """Log-density of Dirichlet(concentration) at a vector x that sums to 1."""
     whole = concentration.sum(axis=-1, keepdims=True)
     off = (x * whole - concentration) / concentration
     around = xlog1py(concentration - 1, off) - concentration * off
@@ -56,7 +56,7 @@ def dirichlet_log_density(
 def dirichlet_multinomial(
     counts: Float[Array, " k"], concentration: Float[Array, " k"], n: Float[Array, ""]
 ) -> Float[Array, ""]:
-    """Log-probability, up to a constant, of counts with sum n; -inf if one is < 0."""
+    """Dirichlet-multinomial log-probability, up to a constant, of counts with sum n."""
     one = jnp.ones(())
     cells = log_gamma_ratio(counts, concentration, one).sum()
     value = cells - log_gamma_ratio(n, concentration.sum(), one)
@@ -85,7 +85,7 @@ def inverse_wishart_log_density(
 def log_gamma_ratio(
     x: Float[Array, "..."], above: Float[Array, "..."], below: Float[Array, "..."]
 ) -> Float[Array, "..."]:
-    """log Γ(x + above) - log Γ(x + below), both arguments > 0."""
+    """Return log Γ(x + above) - log Γ(x + below); both arguments of Γ are > 0."""
     top, bottom, more = x + above, x + below, above - below
     smooth = (bottom - 0.5) * jnp.log1p(more / bottom) + more * (jnp.log(top) - 1)
     return smooth + _rest(top) - _rest(bottom)

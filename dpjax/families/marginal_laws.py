@@ -1,4 +1,4 @@
-"""Laws of single parameters, and quantiles of their mixtures; on the host."""
+"""Distributions of single parameters with SciPy, and quantiles of their mixtures."""
 
 __all__ = [
     "HostArray",
@@ -19,48 +19,48 @@ import numpy as np
 from scipy import special
 
 HostArray = np.ndarray | np.float64
-"""An array that SciPy returns, in double precision."""
+"""A NumPy array or number in double precision, as SciPy returns it."""
 
 
 class StudentLaw(NamedTuple):
-    """Student's t law, or the normal law if `degrees` is None."""
+    """Student's t distribution, or a normal distribution if `degrees` is None."""
 
     location: Any
     scale: Any
     degrees: Any
 
     def cdf(self, x: HostArray) -> HostArray:
-        """Probability of at most x."""
+        """Return the probability of values up to x."""
         off = (x - self.location) / self.scale
         if self.degrees is None:
             return special.ndtr(off)
         return special.stdtr(self.degrees, off)
 
     def ppf(self, q: float) -> HostArray:
-        """The q-quantile."""
+        """Return the q-quantile."""
         if self.degrees is None:
             return self.location + special.ndtri(q) * self.scale
         return self.location + special.stdtrit(self.degrees, q) * self.scale
 
 
 class HostLaw(NamedTuple):
-    """A law of one number, defined by two functions on the host."""
+    """A distribution of one number, defined by its cdf and its quantile function."""
 
     cdf: Callable[[HostArray], HostArray]  # probability of at most x
     ppf: Callable[[float], HostArray]  # the q-quantile
 
 
 Law = StudentLaw | HostLaw
-"""The law of one number; components of a mixture are on the first axis."""
+"""A distribution of one number; a mixture has its components on the first axis."""
 
 
 def beta_law(a: HostArray, b: HostArray) -> HostLaw:
-    """The law Beta(a, b)."""
+    """Return the distribution Beta(a, b), computed with SciPy."""
     return HostLaw(partial(special.betainc, a, b), partial(special.betaincinv, a, b))
 
 
 def gamma_law(shape: HostArray, rate: HostArray) -> HostLaw:
-    """The law Gamma(shape, rate)."""
+    """Return the distribution Gamma(shape, rate), computed with SciPy."""
     return HostLaw(
         lambda x: special.gammainc(shape, rate * x),
         lambda q: special.gammaincinv(shape, q) / rate,
@@ -68,7 +68,7 @@ def gamma_law(shape: HostArray, rate: HostArray) -> HostLaw:
 
 
 def inverse_gamma_law(shape: HostArray, scale: HostArray) -> HostLaw:
-    """The law of 1 / X for X ~ Gamma(shape, rate=scale)."""
+    """Return the distribution of 1 / X for X ~ Gamma(shape, rate=scale)."""
     return HostLaw(
         lambda x: special.gammaincc(shape, scale / x),
         lambda q: scale / special.gammainccinv(shape, q),
@@ -76,7 +76,7 @@ def inverse_gamma_law(shape: HostArray, scale: HostArray) -> HostLaw:
 
 
 def mixture_quantile(law: Law, q: float) -> HostArray:
-    """The q-quantile of the mixture with equal weights, by bisection."""
+    """Return the q-quantile of the equally weighted mixture of components of `law`."""
     ends = law.ppf(q)
     low, high = ends.min(axis=0), ends.max(axis=0)
     for _ in range(60):

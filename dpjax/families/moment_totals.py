@@ -1,7 +1,7 @@
-"""The laws of totals of first and second moments, with parameters integrated out.
+"""Densities of sums of normal records and of their products, parameters unknown.
 
-Totals of normal records are a normal vector and a Wishart matrix, so no approximation
-is needed. Terms of order n are cancelled in the formulas, not in floating point.
+The sum of normal records is a normal vector and their scatter is a Wishart matrix, so
+densities are exact. Terms of order n cancel in the formulas, not in floating point.
 """
 
 __all__ = ["log_determinants", "log_normal_moments", "pivots", "solve"]
@@ -26,10 +26,10 @@ def log_normal_moments(
     degrees: Scalar,
     scale: _Matrix,
 ) -> _Scalar:
-    """Log-density of the total of n normal records, up to a constant.
+    """Log-density of `first` and `second`, up to a constant.
 
-    `first` is the sum of the records, and `second` the sum of products. The last four
-    arguments are the parameters of the normal-inverse-Wishart prior.
+    `first` is the sum of n normal records x (d numbers each), and `second` the sum of
+    x xᵀ. The other arguments are parameters of the normal-inverse-Wishart prior.
     """
     d = first.shape[0]
     average = first / n
@@ -49,9 +49,9 @@ def log_normal_moments(
 
 
 def log_determinants(matrix: _Matrix, more: _Matrix) -> tuple[_Scalar, _Scalar]:
-    """log|M|, and log|M + more| - log|M| without cancellation; NaN if M is not > 0.
+    """Return log|M| and log|M + more| - log|M|, for M = `matrix` positive definite.
 
-    Both matrices are eliminated at once; the second one is stored as their difference.
+    Gaussian elimination runs on M and on `more`, so that nothing large is subtracted.
     """
     log_matrix = log_ratio = jnp.zeros((), matrix.dtype)
     for _ in range(matrix.shape[0]):
@@ -68,7 +68,7 @@ def log_determinants(matrix: _Matrix, more: _Matrix) -> tuple[_Scalar, _Scalar]:
 
 
 def pivots(matrix: _Matrix) -> _Vector:
-    """Pivots of Gaussian elimination, in order."""
+    """Return the pivots of Gaussian elimination of a square matrix, in order."""
     found = []
     for _ in range(matrix.shape[0]):
         row = matrix[0, 1:]

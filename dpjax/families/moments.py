@@ -1,7 +1,7 @@
-"""First and second moments of records in a box, as the statistic of several families.
+"""First and second moments of bounded records, as the statistic of several families.
 
-The statistic of d columns t consists of t_1, …, t_d, if `linear`, and of the products
-t_i t_j for i ≤ j, row by row.
+The statistic of a record t with d columns consists of t_1, …, t_d, if `linear`, and of
+the products t_i t_j for i ≤ j, row by row.
 """
 
 __all__ = ["MomentFamily", "largest_change", "over", "split"]
@@ -19,11 +19,14 @@ from dpjax.families.total_law import FamilyWithLaw
 
 
 class MomentFamily(FamilyWithLaw):
-    """A family whose statistic consists of moments about the middle of the bounds."""
+    """An exponential family whose statistic is the first and second moments.
+
+    Moments are those of each record's columns minus the middle of their bounds.
+    """
 
     @property
     def linear(self) -> bool:
-        """Whether first moments are part of the statistic."""
+        """Whether the columns themselves, not only products, are in the statistic."""
         return True
 
     @property
@@ -38,35 +41,35 @@ class MomentFamily(FamilyWithLaw):
 
     @property
     def complement(self) -> int:
-        """Index of the square of the first column."""
+        """Index in the statistic of the square of the first column."""
         return self.columns if self.linear else 0
 
     @property
     def dimension(self) -> int:
-        """Number of products of two columns, plus the number of columns if `linear`."""
+        """Number of components: products of columns and, if `linear`, the columns."""
         d = self.columns
         return d * (d + 1) // 2 + (d if self.linear else 0)
 
     def scales(self) -> tuple[float, ...]:
-        """Half-widths, if `linear`, and products of two half-widths."""
+        """Half widths of the columns, if `linear`, and products of two half widths."""
         h = np.array(self.half_widths)
         rows, columns = np.triu_indices(len(h))
         linear = h.tolist() if self.linear else []
         return (*linear, *(h[rows] * h[columns]).tolist())
 
     def scaled_statistics(self, records: Real[Array, "n d"]) -> Float[Array, "n m"]:
-        """Moments of the columns after scaling to [-1, 1]."""
+        """Return the moments of records whose columns are scaled to [-1, 1]."""
         t = standardise(records, self.centre, self.half_widths)
         rows, columns = np.triu_indices(t.shape[1])
         products = t[:, rows] * t[:, columns]
         return jnp.concatenate([t, products], axis=1) if self.linear else products
 
     def diameter(self, scaled: bool = False) -> Bound:
-        """The exact supremum: see `largest_change`."""
+        """Return the exact replace-one sensitivity, with `largest_change`."""
         return Bound(largest_change(self._widths(scaled), self.linear))
 
     def radius(self, scaled: bool = False) -> Bound:
-        """Exact: all terms are largest at the corner farthest from `centre`."""
+        """Return the exact add-remove sensitivity, for a record at the bounds."""
         h = np.asarray(self._widths(scaled), float)
         rows, columns = np.triu_indices(len(h))
         return Bound(
@@ -77,11 +80,11 @@ class MomentFamily(FamilyWithLaw):
         return (1.0,) * self.columns if scaled else self.half_widths
 
     def project(self, total: Flat, n: Scalar) -> tuple[Flat, Number]:
-        """Project onto moments that meet necessary conditions for possible records.
+        """Change noisy moments so that they meet necessary conditions of n records.
 
-        First moments are clipped to n times the bounds. The scatter around them becomes
-        positive semidefinite (negative eigenvalues become 0, which is nearest in
-        Frobenius norm). Columns whose second moment is too large are shrunk.
+        First moments are clipped to n times the bounds. Negative eigenvalues of the
+        scatter matrix become 0. Columns whose second moment exceeds n times its bound
+        are shrunk. The result is the moments and n, which is at least 0.
         """
         n = jnp.maximum(jnp.asarray(n, float), 0)
         scales = jnp.asarray(self.scales()).reshape((1,) * (total.ndim - 1) + (-1,))
@@ -103,7 +106,7 @@ class MomentFamily(FamilyWithLaw):
         return products * scales, n
 
     def products(self, total: Real[Array, " m"], n: Scalar) -> Float[Array, "p p"]:
-        """Sums of products of columns; the first column is n ones if `linear`."""
+        """Return sums of products of columns; if `linear`, the first column is 1."""
         first, second = split(total, self.columns, self.linear)
         if not self.linear:
             return second
@@ -112,7 +115,7 @@ class MomentFamily(FamilyWithLaw):
 
     @property
     def fewest(self) -> int:
-        """Number of columns plus 1; the scatter of fewer records is singular."""
+        """Columns plus 1: the scatter matrix of fewer records is singular."""
         return self.columns + 1
 
     @property
@@ -124,7 +127,7 @@ class MomentFamily(FamilyWithLaw):
 
     @property
     def maps(self) -> int:
-        """Number of pairs of columns: see `mapped`."""
+        """Number of column operations of `mapped`: ordered pairs of columns."""
         return len(self._pairs)
 
     @property
@@ -136,9 +139,11 @@ class MomentFamily(FamilyWithLaw):
     def mapped(
         self, kind: Int[Array, ""], amount: Number, scaled: Total, n: Number
     ) -> tuple[Total, Number]:
-        """The total after a multiple of one column, or of 1, is added to a column.
+        """Return moments after a multiple of one column, or of 1, is added to a column.
 
-        A column that is added to itself is scaled by exp(`amount`).
+        The operation `kind` is one of `maps` pairs of a source and a target column. The
+        multiple is `amount`. If source and target are equal, the column is multiplied
+        by exp(`amount`). The second result is the logarithm of the Jacobian.
         """
         source, target = jnp.asarray(self._pairs)[kind]
         stretch = source == target
@@ -155,16 +160,18 @@ class MomentFamily(FamilyWithLaw):
 
 
 def largest_change(half_widths: Sequence[float | int], linear: bool) -> float:
-    r"""Supremum of the L1 distance between S(z) and S(z'), with all $|z_i| \le h_i$.
+    r"""Return the largest L1 distance of S(z) and S(z') for all $|z_i| \le h_i$.
 
-    With $u = (z + z')/2$ and $v = (z - z')/2$, $z_i z_j - z'_i z'_j = 2(u_i v_j + u_j
-    v_i)$, so that we can assume $u, v \ge 0$ and $u_i = h_i - v_i$. The distance
-    $2 \sum_i v_i (\ell + h_i + H - v_i) - 2 (\sum_i v_i)^2$ with $H = \sum_i h_i$ and ℓ
-    1 or 0 is concave. At its maximum, $v_i = (\ell + h_i + H)/2 - V$, clipped to $[0,
-    h_i]$, and $V = \sum_i v_i$ is the root of a decreasing piecewise linear function.
+    S(z) consists of products $z_i z_j$, i ≤ j, and of the $z_i$ if `linear`. With
+    $u = (z + z')/2$ and $v = (z - z')/2$, we have $z_i z_j - z'_i z'_j = 2(u_i v_j +
+    u_j v_i)$, so that we can assume $u, v \ge 0$ and $u_i = h_i - v_i$. The distance
+    $2 \sum_i v_i (\ell + h_i + H - v_i) - 2 (\sum_i v_i)^2$ with $H = \sum_i h_i$ and
+    ℓ = 1 if `linear`, else 0, is concave. At its maximum, $v_i = (\ell + h_i + H)/2 -
+    V$, clipped to $[0, h_i]$, where $V = \sum_i v_i$ is the root of a decreasing
+    piecewise linear function.
 
-    With linear terms, it is $d(d + 2)^2 / (2(d + 1))$ for d columns with h = 1, and
-    $h + h^2 + 1/4$ for one column with $h \ge 1/2$.
+    If `linear`, the distance is $d(d + 2)^2 / (2(d + 1))$ for d columns with $h_i = 1$,
+    and $h + h^2 + 1/4$ for one column with $h \ge 1/2$.
     """
     h = np.asarray(half_widths, float)
     start = ((1.0 if linear else 0.0) + h + h.sum()) / 2
@@ -179,7 +186,7 @@ def largest_change(half_widths: Sequence[float | int], linear: bool) -> float:
 def split(
     total: Real[Array, "*batch m"], d: int, linear: bool
 ) -> tuple[Float[Array, "*batch d"], Float[Array, "*batch d d"]]:
-    """Split a total into sums of columns (0 if not linear) and sums of products."""
+    """Split moments of d columns into first moments (0 if not `linear`) and second."""
     rows, columns = np.triu_indices(d)
     places = np.zeros((d, d), int)
     places[rows, columns] = places[columns, rows] = np.arange(len(rows))
@@ -189,5 +196,5 @@ def split(
 
 
 def over(n: Float[Array, ""]) -> Float[Array, ""]:
-    """1 / n, or 0 if n is 0."""
+    """Return 1 / n, or 0 if n is 0."""
     return jnp.where(n > 0, 1 / jnp.where(n > 0, n, 1), 0)

@@ -31,10 +31,10 @@ from dpjax.families.moments import MomentFamily, over, split
 
 
 class NormalInverseWishartParameters(NamedTuple):
-    """Covariance C ~ InverseWishart, and mean ~ N(`mean`, C / strength).
+    """Covariance C ~ InverseWishart(degrees, scale), mean ~ N(`mean`, C / strength).
 
-    For d columns: `mean` (d,), `strength` > 0, `degrees` > d - 1, `scale` (d, d)
-    positive definite; the expected covariance is scale / (degrees - d - 1).
+    For d columns, `mean` has shape (d,), `strength` > 0 and `degrees` > d - 1. `scale`
+    is positive definite (d, d). The mean of C is scale / (degrees - d - 1).
     """
 
     mean: Any
@@ -45,7 +45,7 @@ class NormalInverseWishartParameters(NamedTuple):
 
 
 class NormalInverseWishartPosterior(ConjugatePosterior):
-    """Law of the "mean" (d,) and the "covariance" (d, d) of a normal vector."""
+    """Posterior of the "mean" (d,) and "covariance" (d, d) of normal records."""
 
     _positive = ("strength",)
 
@@ -54,17 +54,17 @@ class NormalInverseWishartPosterior(ConjugatePosterior):
 
     @property
     def _surplus(self) -> Array:
-        """Degrees of freedom of the t law of the mean."""
+        """Degrees of freedom of the mean's marginal t distribution."""
         return self.parameters.degrees - (self.family.columns - 1)
 
     def mean(self) -> dict[str, Array]:
-        """Expected values; that of the covariance is infinite if `degrees` <= d + 1."""
+        """Posterior mean of each parameter; covariance inf if `degrees` <= d + 1."""
         p, more = self.parameters, self._surplus[..., None, None] - 2
         expected = jnp.where(more > 0, p.scale / more, jnp.inf)
         return {"mean": p.mean, "covariance": expected}
 
     def variance(self) -> dict[str, Array]:
-        """Variance of every entry; infinite if it does not exist."""
+        """Posterior variance of every entry; infinite if it does not exist."""
         p, free = self.parameters, self._surplus[..., None, None]
         covariance = self.mean()["covariance"]
         diagonal = jnp.diagonal(p.scale, axis1=-2, axis2=-1)
@@ -79,7 +79,7 @@ class NormalInverseWishartPosterior(ConjugatePosterior):
         }
 
     def marginals(self) -> dict[str, Law]:
-        """Marginal laws of each component of the mean, and of each "variance"."""
+        """Return marginals of each component of "mean" and of each "variance"."""
         p = self.parameters
         mean, strength, free, scale = host(p.mean, p.strength, self._surplus, p.scale)
         diagonal = np.diagonal(scale, axis1=-2, axis2=-1)
@@ -91,7 +91,7 @@ class NormalInverseWishartPosterior(ConjugatePosterior):
         }
 
     def sample(self, key: Key, shape: tuple[int, ...] = ()) -> dict[str, Array]:
-        """Draw means and covariances; for a stack of posteriors, use `vmap`."""
+        """Draw "mean" and "covariance"; with batch axes, use `jax.vmap`."""
         typed_key(key=key)
         key_chi, key_below, key_mean = jr.split(key, 3)
         p, d = self.parameters, self.family.columns
@@ -111,7 +111,7 @@ class NormalInverseWishartPosterior(ConjugatePosterior):
         }
 
     def log_prob(self, values: dict[str, Array]) -> Array:
-        """Joint log-density; for a stack of posteriors, use `vmap`."""
+        """Joint log-density at `values`; with batch axes, use `jax.vmap`."""
         p, covariance = self.parameters, values["covariance"]
         of_mean = multivariate_normal.logpdf(
             values["mean"], p.mean, covariance / p.strength
@@ -120,7 +120,7 @@ class NormalInverseWishartPosterior(ConjugatePosterior):
         return of_covariance + jnp.asarray(of_mean)
 
     def distribution(self) -> dict[str, dist.Distribution]:
-        """The distributions of the mean and of the covariance."""
+        """Return NumPyro's marginal distributions of "mean" and "covariance"."""
         p = self.parameters
         return {
             "mean": self._student(1 / p.strength),
@@ -128,7 +128,7 @@ class NormalInverseWishartPosterior(ConjugatePosterior):
         }
 
     def predictive(self) -> dist.MultivariateStudentT:
-        """The predictive distribution of one more record, without clipping."""
+        """Return NumPyro's predictive distribution of a new record, before clipping."""
         return self._student(1 + 1 / self.parameters.strength)
 
     def _student(self, factor: Array) -> dist.MultivariateStudentT:
@@ -141,20 +141,22 @@ class NormalInverseWishartPosterior(ConjugatePosterior):
 
 @dataclass(frozen=True)
 class MultivariateGaussian(MomentFamily):
-    r"""The multivariate Gaussian family, with $S(x) = (z_i, z_i z_j)_{i \le j}$.
+    r"""The multivariate Gaussian family with unknown mean and covariance.
 
-    Here z = x - c and c is the middle of the bounds. ΔS is exact; in units of half the
-    widths it is $d(d + 2)^2/(2(d + 1))$ under replace-one (not attained at a corner)
-    and $d + d(d + 1)/2$ under add-remove. Posterior sampling restricts the mean to the
-    bounds, and needs every eigenvalue of the covariance in [least, most]. With D² the
-    squared diagonal of the bounds, Δ is $D^2/(2\,least)$ under replace-one.
+    The statistic of a record x is $(z_i, z_i z_j)_{i \le j}$, where z = x - c and c is
+    the middle of the bounds. If all d columns have half width 1, its sum has
+    sensitivity $d(d + 2)^2/(2(d + 1))$ under replace-one and $d + d(d + 1)/2$ under
+    add-remove. Posterior sampling restricts the mean to the bounds, and needs every
+    eigenvalue of the covariance in [least, most]. If D is the length of the diagonal of
+    the bounds, `sampling_sensitivity` is $D^2/(2\,least)$ under replace-one.
 
     Args:
         lower: smallest value of every column.
         upper: largest value of every column.
 
     Raises:
-        ValueError: if bounds are missing, in the wrong order or not of equal number.
+        ValueError: if bounds are missing or in the wrong order, or `lower` and `upper`
+            differ in length.
 
     Reference:
         Foulds et al. (UAI-16), section 3, in general form.
@@ -176,7 +178,7 @@ class MultivariateGaussian(MomentFamily):
     def from_bounds(
         cls, lower: Ends, upper: Ends, **options: Any
     ) -> "MultivariateGaussian":
-        """Construct the family for any number of columns."""
+        """Construct the family from the bounds of one or more columns."""
         return cls(lower, upper, **options)
 
     @property
@@ -185,7 +187,7 @@ class MultivariateGaussian(MomentFamily):
         return tuple(zip(self.lower, self.upper, strict=True))
 
     def prior(self) -> NormalInverseWishartParameters:
-        """A prior worth one record at the middle; E[variance] = (half width / 2)²."""
+        """Return a prior that weighs one record, E[variance] = (half width / 2)²."""
         d = self.columns
         scale = jnp.diag(jnp.asarray(self.half_widths) ** 2 / 4)
         return NormalInverseWishartParameters(
@@ -193,7 +195,7 @@ class MultivariateGaussian(MomentFamily):
         )
 
     def vague_prior(self) -> NormalInverseWishartParameters:
-        """A prior with sds (half width / 10) / |N(0, 1)|, and very uncertain means."""
+        """Return a prior in which each sd is (half width / 10) / |N(0, 1)|."""
         scale = jnp.diag(jnp.asarray(self.half_widths) ** 2 / 100)
         return NormalInverseWishartParameters(
             jnp.asarray(self.centre), 0.01, float(self.columns), scale
@@ -202,7 +204,7 @@ class MultivariateGaussian(MomentFamily):
     def update(
         self, prior: NormalInverseWishartParameters, total: Total, n: Scalar
     ) -> NormalInverseWishartParameters:
-        """Add counts and scatters; average the means, weighted by counts."""
+        """Return the posterior's parameters, given the sum `total` over n records."""
         n, centre = jnp.asarray(n, float), jnp.asarray(self.centre)
         first, second = split(total, self.columns, linear=True)
         average = first * over(n)
@@ -219,17 +221,17 @@ class MultivariateGaussian(MomentFamily):
     def log_total(
         self, prior: NormalInverseWishartParameters, total: Total, n: Number
     ) -> Number:
-        """Log-density of the exact total: a normal vector and a Wishart matrix."""
+        """Log-density of the sum of the statistic over n records, up to a constant."""
         moments = split(total, self.columns, linear=True)
         start = prior.mean - jnp.asarray(self.centre)
         return log_normal_moments(*moments, n, start, *prior[1:])
 
     def _likelihood_diameter(self, limits: Truncation) -> Bound:
-        """Attained by means x and x', with the least variance along x' - x."""
+        """The supremum has means x and x', and the least variance along x' - x."""
         return Bound(self._diagonal / (2 * limits["variance"][0]))
 
     def _likelihood_radius(self, limits: Truncation) -> Bound:
-        """Attained at a corner, by means at that corner and at the opposite one."""
+        """The supremum has a record and means at two opposite corners of the bounds."""
         least, most = limits["variance"]
         worst = max(math.log(v / least) + self._diagonal / v for v in (least, most))
         others = (self.columns - 1) * math.log(most / least)
@@ -237,7 +239,7 @@ class MultivariateGaussian(MomentFamily):
 
     @property
     def _diagonal(self) -> float:
-        """Squared diagonal of the box of records."""
+        """Squared length of the diagonal between the lower and the upper bounds."""
         return sum((upper - lower) ** 2 for lower, upper in self.bounds)
 
 

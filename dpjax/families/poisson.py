@@ -1,4 +1,4 @@
-"""Poisson: whole numbers up to a public bound, with a Gamma prior on the rate."""
+"""The Poisson family of counts up to a bound, with a Gamma prior on the rate."""
 
 __all__ = ["Poisson"]
 
@@ -23,18 +23,20 @@ _MOST = 1 << 16  # so that a record is exact in units of 1
 
 @dataclass(frozen=True)
 class Poisson(SumFamily):
-    r"""The Poisson family, with $S(x) = x$ in {0, …, upper}; records are rounded.
+    r"""The Poisson family with rate λ: counts x up to `upper`, statistic $S(x) = x$.
 
-    ΔS is `upper` under either adjacency. The posterior is Gamma(a + s, b + n). Sampling
-    from it needs bounds on the rate λ; Δ is $\frac12\,upper \log(most/least)$ under
-    replace-one, and under add-remove the larger range of $x \log λ - λ$ at x = 0 and
-    x = upper. The model does not include the clipping at `upper`.
+    Records are rounded and clipped; the model does not include the clipping. The sum s
+    of n records has sensitivity `upper` under either adjacency. A prior Gamma(a, b)
+    gives the posterior Gamma(a + s, b + n). Posterior sampling needs λ in [least,
+    most]; `sampling_sensitivity` is $\frac12\,upper \log(most/least)$ under
+    replace-one, and under add-remove the larger of the ranges of $x \log λ - λ$ over λ
+    at x = 0 and at x = upper.
 
     Args:
         upper: the largest count, an integer from 1 to 65536.
 
     Raises:
-        ValueError: if `upper` is not such an integer.
+        ValueError: if `upper` is not an integer from 1 to 65536.
 
     Reference:
         Foulds et al. (UAI-16), section 3, in general form.
@@ -54,7 +56,7 @@ class Poisson(SumFamily):
 
     @classmethod
     def from_bounds(cls, lower: Ends, upper: Ends, **options: Any) -> "Poisson":
-        """Construct the family for one column of counts."""
+        """Construct the family for one column with bounds 0 and an integer."""
         if lower != (0,) or len(upper) != 1 or upper[0] != int(upper[0]):
             raise ValueError(
                 f"`lower` and `upper` must be 0 and a whole number for one column of "
@@ -64,40 +66,40 @@ class Poisson(SumFamily):
 
     @property
     def span(self) -> tuple[float, float]:
-        """0 and the largest count."""
+        """The least and the largest count: 0 and `upper`."""
         return 0.0, float(self.upper)
 
     @property
     def lattice(self) -> int:
-        """`upper`, since records are integers."""
+        """The integer `upper`: counts divided by `upper` are multiples of 1/`upper`."""
         return self.upper
 
     def scaled_statistics(self, records: Real[Array, "n 1"]) -> Float[Array, "n 1"]:
-        """Rounded records divided by `upper`; NaN becomes `upper` // 2."""
+        """Return clipped, rounded counts / `upper`; NaN becomes `upper` // 2."""
         records = records.astype(float)
         records = jnp.where(jnp.isnan(records), self.upper // 2, records)
         return jnp.round(jnp.clip(records, 0, self.upper)) / self.upper
 
     def prior(self) -> GammaParameters:
-        """The exponential prior of the rate, with mean `upper` / 2."""
+        """Return an exponential prior of the rate, with mean `upper` / 2."""
         return GammaParameters(1.0, 2 / self.upper)
 
     def worth(self, mean: Scalar, records: Scalar) -> GammaParameters:
-        """The prior worth `records` records with this mean (Foulds et al.: α, χ)."""
+        """Return the prior that weighs as much as `records` records with this mean."""
         positive(mean=mean, records=records)
         return GammaParameters(records * mean, records)
 
     def update(
         self, prior: GammaParameters, total: Total, n: Scalar
     ) -> GammaParameters:
-        """Parameters of the posterior, Gamma(a + s, b + n)."""
+        """Return the prior's shape plus `total`, the sum of counts, and rate plus n."""
         return GammaParameters(
             prior.shape + total[..., 0].astype(float),
             prior.rate + jnp.asarray(n, float),
         )
 
     def log_total(self, prior: GammaParameters, total: Total, n: Number) -> Number:
-        """Log-density of the exact total: negative binomial. Noise is added later."""
+        """Negative-binomial log-probability of the sum of n counts, plus a constant."""
         count, (shape, rate) = total[0], prior
         value = (
             log_gamma_ratio(count, shape, jnp.ones(()))
@@ -107,15 +109,15 @@ class Poisson(SumFamily):
         return jnp.where(count >= 0, value, -jnp.inf)
 
     def predictive(self, parameters: GammaParameters) -> dist.Distribution:
-        """The law of one record with the rate integrated out: negative binomial."""
+        """Return the negative binomial distribution of a record, the rate unknown."""
         return dist.GammaPoisson(*parameters)
 
     def natural(self, points: Points) -> Natural:
-        """The natural parameter θ = log λ, and log g(θ) = -λ."""
+        """Return the natural parameter θ = log λ and log g(θ) = -λ for each rate λ."""
         return np.log(points), -points[:, 0]
 
     def truncation(self, share: float) -> Truncation:
-        """The rate is in [share · upper, upper]."""
+        """Limit the rate to [share · upper, upper]."""
         return {"rate": (share * self.upper, float(self.upper))}
 
     def _likelihood_diameter(self, limits: Truncation) -> Bound:

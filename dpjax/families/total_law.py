@@ -1,8 +1,8 @@
-"""Exponential families with a known law of an exact total, before any release.
+"""Exponential families with a density of the sum S(x) over records, without noise.
 
 The parameters are integrated out: beta-binomial, Dirichlet-multinomial and so on. The
-law is exact for records of the model, without clipping and rounding. The law of a noisy
-total also depends on the noise: see `dpjax.posteriors.hidden_totals`.
+density is exact for records of the model, without clipping and rounding. For noisy sums
+see `dpjax.posteriors.hidden_totals`.
 """
 
 __all__ = ["FamilyWithLaw"]
@@ -17,51 +17,54 @@ from dpjax.families.base import Family, Number, Total
 
 
 class FamilyWithLaw(Family):
-    """An exponential family with a law for the exact total of its statistic.
+    """An exponential family with a density of the sum of its statistic over records.
 
-    `dpjax.posteriors.family_posterior` needs it. Its Markov chains also need a starting
-    point and, if the components of the statistic constrain each other, maps from one
-    possible total to another.
+    `dpjax.posteriors.family_posterior` runs Markov chains over this sum. They need the
+    density, a starting point and, if the components of the statistic constrain each
+    other, transformations from one possible sum to another.
     """
 
     @abc.abstractmethod
     def log_total(self, prior: Any, total: Total, n: Number) -> Number:
-        """Log-density of a total of n records, up to a constant.
+        """Log-density of the sum of the statistic over n records, up to a constant.
 
         Args:
-            prior: conjugate parameters, arrays of floats.
-            total: total of the statistic, in natural units.
+            prior: parameters of the conjugate prior, as arrays of floats.
+            total: sum of the statistic over the records, not divided by `scales`.
             n: number of records, > 0; the constant is the same for every n.
 
         Returns:
-            The log-density; minus infinity or NaN if the total is not possible.
+            The log-density; minus infinity or NaN if n records cannot have this sum.
         """
 
     @property
     def fewest(self) -> int:
-        """The least number of records whose total has a density."""
+        """The least number of records for which `log_total` is finite."""
         return 1
 
     @property
     def middle(self) -> np.ndarray:
-        """Expected scaled statistic in a data set that is far from all limits."""
+        """A value of S(x) / `scales` far from all limits, where Markov chains start."""
         share = 1 / self.dimension if self.complement is None else 0.5
         return np.full(self.dimension, share)
 
     @property
     def maps(self) -> int:
-        """Number of kinds of maps between possible totals: see `mapped`."""
+        """Number of transformations of the sum of the statistic in `mapped`."""
         return 0
 
     def mapped(
         self, kind: Int[Array, ""], amount: Number, scaled: Total, n: Number
     ) -> tuple[Total, Number]:
-        """The scaled total after a map of all records, and the log of the Jacobian.
+        """Return the sum of the statistic after a transformation of all records.
 
         Args:
-            kind: from 0 to `maps` - 1; traced.
-            amount: distance of the map from the identity.
-            scaled: the total divided by `scales`.
+            kind: index of the transformation, from 0 to `maps` - 1.
+            amount: size of the transformation; 0 for the identity.
+            scaled: sum of the statistic over the records, divided by `scales`.
             n: number of records.
+
+        Returns:
+            The transformed sum, divided by `scales`, and the log of the Jacobian.
         """
         raise NotImplementedError(f"The {self.name} family has no maps.")

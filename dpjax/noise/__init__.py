@@ -1,4 +1,4 @@
-"""Noise distributions: continuous Laplace for studies, exact discrete for releases."""
+"""Laplace noise: continuous for studies, discrete and exact for releases."""
 
 __all__ = ["LaplaceLaw", "NoiseLaw", "discrete_laplace", "keys", "laplace"]
 

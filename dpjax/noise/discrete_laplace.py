@@ -1,7 +1,7 @@
 r"""The exact discrete Laplace distribution $P(Z = z) \propto e^{-\rho|z|}$ on integers.
 
-All noise of released numbers is drawn here, from random bits without floating-point
-operations, also under `jit` and `vmap`, with or without x64.
+All noise of released numbers is drawn in this module, from random bits without
+floating-point operations, also under `jit` and `vmap`, with or without x64.
 """
 
 __all__ = ["LARGEST", "add", "log_prob", "sample"]
@@ -22,10 +22,10 @@ Words = UInt32[Array | np.ndarray, "..."]
 
 
 def sample(key: Key, table: Table, shape: tuple[int, ...]) -> Int32[Array, "..."]:
-    """Independent draws from the table's distribution, saturated at ±2^30.
+    """Draw independent discrete Laplace noise of the given shape, clipped to ±2^30.
 
-    One 32-bit word for each digit is enough, except in about one draw in 2^26: there,
-    more words are drawn.
+    `table` comes from `dpjax.noise.tables.build`. A draw uses one random 32-bit word
+    for each digit of the noise in base 16, and more words in about one of 2^26 draws.
     """
     digits = table.largest.shape[-1]
     key_words, key_redraw, *key_ties = jr.split(key, digits + 2)
@@ -45,17 +45,17 @@ def sample(key: Key, table: Table, shape: tuple[int, ...]) -> Int32[Array, "..."
 
 
 def add(key: Key, table: Table, exact: Int32[Array, "..."]) -> Int32[Array, "..."]:
-    """Return `exact` plus noise, clipped to the public range ±2^29.
+    """Return `exact` plus discrete Laplace noise, clipped to the public range ±2^29.
 
-    Only the sum is clipped. Since |exact| ≤ 2^29, noise saturated at ±2^30 gives the
-    same clipped sum as unbounded noise, so saturation reveals nothing.
+    Since |exact| ≤ 2^29, the noise of `sample`, which is clipped to ±2^30, gives the
+    same clipped sum as unbounded noise. Therefore clipping of noise reveals nothing.
     """
     noisy = exact + sample(key, table, exact.shape)
     return jnp.clip(noisy, -LARGEST, LARGEST)
 
 
 def log_prob(noise: Real[Array, "..."], rho: Scalars) -> Float[Array, "..."]:
-    """Log-probability of every entry of `noise`; `rho` broadcasts to its shape."""
+    """Return log P(Z = z) for each z in `noise`; `rho` broadcasts to its shape."""
     rho = jnp.asarray(rho, float)
     peak, rho = (
         jnp.broadcast_to(x, noise.shape) for x in (jnp.log(jnp.tanh(rho / 2)), rho)

@@ -1,4 +1,4 @@
-"""Draws indices with probabilities exactly proportional to exponentials, on the host.
+"""Draws of indices with probabilities exactly proportional to exponentials.
 
 Python integers bound the irrational weights. A draw compares random bits with the
 bounds and refines both until the index is certain, so that nothing is rounded.
@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 Bits = Callable[[int], int]
-"""Maps k to an integer of k uniform random bits."""
+"""A function from k to an integer of k uniform random bits."""
 
 _FIRST_PRECISION = 96  # bits of the weights
 _POINT = 128  # fractional bits in a sum of exponentials
@@ -36,7 +36,7 @@ _SPARE = 32  # bits by which weights exceed the random bits, so that ties are ra
 
 
 class Bounds(NamedTuple):
-    """Bounds of weights up to a common factor, as arrays of Python integers."""
+    """Lower and upper bounds of weights times a common factor, as Python integers."""
 
     lower: np.ndarray
     upper: np.ndarray
@@ -51,8 +51,8 @@ def choose(bounds_at: Callable[[int], Bounds], bits: Bits) -> int:
     r"""Draw an index $j$ with probability $w_j / \sum_i w_i$, exactly.
 
     Args:
-        bounds_at: maps a precision in bits to bounds of the weights, which must
-            converge; their common factor may depend on the precision.
+        bounds_at: function from a precision in bits to bounds of the weights $w_i$,
+            times a common factor. Bounds converge as the precision increases.
         bits: source of random bits.
     """
     precision, random, drawn = _FIRST_PRECISION, 0, 0
@@ -87,11 +87,13 @@ def _index_without_doubt(bounds: Bounds, random: int, drawn: int) -> int | None:
 
 
 def exponentials(scores: Sequence[int], unit: Fraction, precision: int) -> Bounds:
-    """Bounds of exp(unit · score), in units of 2^-precision of the largest one.
+    """Return integer bounds of exp(unit · score) for each score.
+
+    They are in units of the largest exponential times 2^-precision.
 
     Args:
         scores: integers of any size.
-        unit: rational factor, > 0.
+        unit: rational factor of the scores, > 0.
         precision: number of bits.
     """
     context = decimal.Context(
@@ -122,10 +124,10 @@ def softmax(
     r"""Draw indices with probability $\propto b_j \exp(u \cdot s_j)$, exactly.
 
     Args:
-        scores: integers $s_j$ of any size.
-        unit: the rational $u > 0$.
+        scores: integers $s_j$ of any size, one for each index.
+        unit: rational factor $u > 0$ of the scores.
         bits: source of random bits.
-        base: integers $b_j \ge 0$, not all 0; None: all 1.
+        base: integer weights $b_j \ge 0$, not all 0; None: all 1.
         draws: number of independent draws.
     """
     factors = np.array([1] * len(scores) if base is None else base, object)
@@ -141,12 +143,12 @@ def softmax(
 
 
 def log_of_sum(scores: Sequence[int], unit: Fraction) -> tuple[Fraction, Fraction]:
-    r"""Bounds of the logarithm of the sum of exp(unit · score), 1e-25 apart.
+    r"""Return rational bounds, 1e-25 apart, of the log of the sum of exp(unit · score).
 
-    It is fast, since the privacy cost is derived whenever a file is read. In units of
-    $2^{-128}$, an exponent is a multiple of ln 2, three digits of 8 bits and a rest
-    $t < 2^{-24}$. Its exponential is the product of tabulated values and
-    $1 - t + t^2/2 - t^3/6 + t^4/24$. All errors together are below 32 units.
+    The function is fast, since it is called whenever a release file is read. Each
+    exponent is split, in units of $2^{-128}$, into a multiple of ln 2, three digits of
+    8 bits and a rest $t < 2^{-24}$. The exponential is the product of tabulated values
+    and $1 - t + t^2/2 - t^3/6 + t^4/24$, with an error below 32 units.
     """
     numerator, denominator = unit.as_integer_ratio()
     half, *digits = _exponentials_of_digits()

@@ -14,11 +14,11 @@ from dpjax._types import Key, Scalar, Scalars
 
 
 def sample(key: Key, scale: Scalar, shape: tuple[int, ...]) -> Float[Array, "..."]:
-    """Independent draws with density exp(-|x| / scale) / (2 scale)."""
+    """Draw independent numbers with density exp(-|x| / scale) / (2 scale)."""
     return jnp.asarray(scale, float) * jr.laplace(key, shape)
 
 
 def log_prob(noise: Real[Array, "..."], scale: Scalars) -> Float[Array, "..."]:
-    """Log-density of every entry of `noise`; `scale` broadcasts to its shape."""
+    """Return the log-density at each entry of `noise`; `scale` broadcasts to it."""
     scale = jnp.broadcast_to(jnp.asarray(scale, float), noise.shape)
     return -jnp.abs(noise.astype(float)) / scale - jnp.log(2 * scale)

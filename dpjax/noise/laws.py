@@ -1,4 +1,4 @@
-"""Laws of independent noise, for inference from a release."""
+"""Probability distributions of a release's independent noise, for inference."""
 
 __all__ = ["LaplaceLaw", "NoiseLaw"]
 
@@ -14,28 +14,28 @@ from dpjax.noise import discrete_laplace, laplace
 
 
 class NoiseLaw(eqx.Module):
-    """The law of the independent noise of released numbers."""
+    """The probability distribution of the independent noise of released numbers."""
 
     @abc.abstractmethod
     def of(self, places: int | slice | np.ndarray) -> "NoiseLaw":
-        """The law of the noise of the numbers at these places."""
+        """Return the distribution of the noise of the released numbers at `places`."""
 
     @abc.abstractmethod
     def log_prob(
         self, released: Real[Array, "*shape"], exact: Real[Array, "*shape"]
     ) -> Float[Array, "*shape"]:
-        """Log-probability of every released number given the exact number."""
+        """Log-probability (or log-density) of each released number given `exact`."""
 
     def as_laplace(self) -> "LaplaceLaw | None":
-        """Return this law as a Laplace law; None if it is of another kind."""
+        """Return this distribution if it is a Laplace distribution, otherwise None."""
         return None
 
 
 class LaplaceLaw(NoiseLaw):
-    """The law of Laplace noise, discrete or continuous.
+    """The distribution of Laplace noise, discrete or continuous.
 
     Args:
-        rate: inverse scale, > 0: one for all numbers, or one for each on the last axes.
+        rate: inverse scale, > 0: one number, or one for each released number.
         discrete: whether released numbers are integers.
     """
 
@@ -43,23 +43,23 @@ class LaplaceLaw(NoiseLaw):
     discrete: bool = eqx.field(static=True)
 
     def as_laplace(self) -> "LaplaceLaw":
-        """Return this law, which is a Laplace law."""
+        """Return this object, which is a Laplace distribution."""
         return self
 
     def of(self, places: int | slice | np.ndarray) -> "LaplaceLaw":
-        """The law of the noise of the numbers at these places."""
+        """Return the distribution of the noise of the released numbers at `places`."""
         return LaplaceLaw(jnp.asarray(self.rate)[..., places], self.discrete)
 
     def log_prob(
         self, released: Real[Array, "*shape"], exact: Real[Array, "*shape"]
     ) -> Float[Array, "*shape"]:
-        """Log-probability of every released number given the exact number."""
+        """Log-probability (or log-density) of each released number given `exact`."""
         noise = released.astype(float) - exact.astype(float)
         if self.discrete:
             return discrete_laplace.log_prob(noise, self.rate)
         return laplace.log_prob(noise, 1 / jnp.asarray(self.rate, float))
 
     def peak(self) -> Float[Array, "..."]:
-        """Largest log-probability of each number, which is that of noise 0."""
+        """Return each released number's largest log-probability, that of noise 0."""
         none = jnp.zeros(jnp.shape(self.rate))
         return self.log_prob(none, none)

@@ -1,8 +1,8 @@
-"""Draws a row of probabilities exactly from a public grid of the simplex.
+"""Exact draws of vectors of probabilities from a public grid of the simplex.
 
-The entries of a row are multiples of 1/units, not below a minimum, and their sum is 1.
-The probability of a row is proportional to a product of powers of its entries. They are
-drawn one by one; the weights of the others are summed by convolution of integers.
+The entries of a vector are multiples of 1/units, not below a minimum, with sum 1. The
+probability of a vector is proportional to a product of powers of its entries. Entries
+are drawn one by one; a convolution of integers sums the weights of later entries.
 """
 
 __all__ = ["SimplexGrid"]
@@ -26,18 +26,18 @@ LOG_BITS = 40  # logarithms are integers in units of 2^-40
 
 @dataclass(frozen=True)
 class SimplexGrid:
-    r"""A grid of probabilities $g / G$ with integers $g_v \ge a$ that sum to $G$.
+    r"""A grid of probabilities $g_v / G$ with integers $g_v \ge a$ that sum to $G$.
 
-    Logarithms come from a public table of integers, so that likelihoods on the grid,
-    and their changes by one record, are exact rationals.
+    Logarithms come from a public table of integers, so that log-likelihoods on the
+    grid, and their changes if one record changes, are exact rational numbers.
 
     Args:
-        levels: number of probabilities in a row, at least 2.
-        units: $G$.
-        least: $a$, at least 1; the truncation is $\omega = a / G$.
+        levels: number of probabilities in a vector, at least 2.
+        units: common denominator $G$ of the probabilities, from 1 to 4096.
+        least: smallest numerator $a$, at least 1; probabilities are at least $a / G$.
 
     Raises:
-        ValueError: if a number is outside its range or the grid has fewer than 2 rows.
+        ValueError: if an argument is outside its range, or the grid has only 1 vector.
     """
 
     levels: int
@@ -59,33 +59,33 @@ class SimplexGrid:
 
     @property
     def most(self) -> int:
-        """The largest entry, in units."""
+        """The largest numerator of a probability."""
         return self.units - (self.levels - 1) * self.least
 
     @property
     def log_range(self) -> Fraction:
-        """The constant C: largest minus smallest log-probability of a level."""
+        """Largest minus smallest logarithm of a probability on the grid."""
         table = log_table(self.units)
         return Fraction(table[self.most] - table[self.least], 1 << LOG_BITS)
 
     def draw(
         self, exponents: Sequence[Fraction], bits: Bits, draws: int = 1
     ) -> list[list[int]]:
-        r"""Draw rows with probability $\propto \prod_v (g_v / G)^{e_v}$, exactly.
+        r"""Draw vectors with probability $\propto \prod_v (g_v / G)^{e_v}$, exactly.
 
         Args:
-            exponents: $e_v$, one for each level.
+            exponents: exponent $e_v$ of each entry.
             bits: source of random bits.
-            draws: number of independent rows.
+            draws: number of independent vectors.
 
         Returns:
-            The entries of each row, in units.
+            The numerators $g_v$ of each vector.
         """
         law = _Law(self, tuple(exponents))
         return [law.draw(bits) for _ in range(draws)]
 
     def weights(self, exponents: Sequence[Fraction]) -> list[int]:
-        """Weights of all rows for tests and audits, within 2^-95 of the largest."""
+        """Return integer weights of all vectors, with error 2^-95 of the largest."""
         common = math.lcm(*(e.denominator for e in exponents))
         logs, powers = log_table(self.units), [int(e * common) for e in exponents]
         scores = [
@@ -96,7 +96,6 @@ class SimplexGrid:
         return bounds.lower.tolist()
 
     def _rows(self) -> Iterator[tuple[int, ...]]:
-        """All rows of the grid, in units."""
         entries = range(self.least, self.most + 1)
         for head in itertools.product(entries, repeat=self.levels - 1):
             if self.units - sum(head) >= self.least:
@@ -105,7 +104,7 @@ class SimplexGrid:
 
 @functools.lru_cache(maxsize=8)
 def log_table(units: int) -> list[int]:
-    """ln(g / units) for g = 0 … units, as rounded integers in units of 2^-LOG_BITS."""
+    """Return ln(g / units) · 2^LOG_BITS, rounded to integers, for g = 0 … units."""
     context = decimal.Context(prec=50)
     scale = decimal.Decimal(1 << LOG_BITS)
     whole_log = context.ln(decimal.Decimal(units))
@@ -114,7 +113,7 @@ def log_table(units: int) -> list[int]:
 
 
 class _Law:
-    """Distribution of one row: tilted scores of each level, and weights of sums."""
+    """Distribution of one vector: tilted scores of its entries, weights of sums."""
 
     def __init__(self, grid: SimplexGrid, exponents: tuple[Fraction, ...]) -> None:
         self.grid = grid

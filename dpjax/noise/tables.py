@@ -48,18 +48,19 @@ _PRECISE = decimal.Context(prec=80, Emin=-(10**9), Emax=10**9)
 
 
 class Table(NamedTuple):
-    """Thresholds for drawing noise digit by digit; tables with equal shapes stack.
+    """Integer thresholds to draw discrete Laplace noise Z, digit by digit in base 16.
 
-    The category drawn is the number of thresholds that do not exceed a uniform 128-bit
-    word (127-bit for `low`, where the last bit is the sign).
+    A digit is the number of thresholds that do not exceed a uniform 128-bit word (127
+    bits for `low`, where the last bit is the sign). |Z| - 1 has these digits.
 
     Attributes:
-        low: thresholds of the lowest digit (category 0: Z = 0; category c > 0: c - 1).
+        low: thresholds of the lowest digit; 0 means Z = 0, and c > 0 the digit c - 1.
         high: thresholds of each further digit.
         redraw: thresholds of the top digit after an overflow.
-        largest: largest category of each digit; excludes categories from padding.
+        largest: largest value of each digit; larger values come from padding.
         top: index of the top digit.
-        top_values: number of values of the top digit, and its overflow category.
+        top_values: number of values of the top digit; the value `top_values` itself
+            stands for overflow.
     """
 
     low: UInt32[Array | np.ndarray, "*batch k limbs"]
@@ -71,13 +72,13 @@ class Table(NamedTuple):
 
 
 def lengths_needed(*rhos: Fraction) -> tuple[int, ...]:
-    """Lengths of each part (low, each of high, redraw) that suffice for all `rhos`.
+    """Return numbers of thresholds for `build` that suffice for all rates `rhos`.
 
-    Tables built with equal lengths stack. Every entry but the last is for one digit,
-    which takes one random word for each draw.
+    Tables built with equal numbers can be stacked for `vmap`. There is one number for
+    each digit, lowest first, and a last number for the redrawn top digit.
 
     Raises:
-        ValueError: if one of `rhos` is outside the certified range.
+        ValueError: if one of `rhos` is not between 2^-23 and 30.
     """
     needed = [_lengths(rho) for rho in rhos]
     *digits, redraw = itertools.zip_longest(
@@ -95,21 +96,22 @@ def _lengths(rho: Fraction) -> list[int]:
 
 
 def lengths_shared(rho: Fraction) -> tuple[int, ...]:
-    """Lengths for all rates with as many digits as `rho`: these share one program."""
+    """Return `lengths_needed` of all rates that have as many digits as `rho`."""
     *lower, _, _ = lengths_needed(rho)
     # The lowest digit has one more category: zero.
     return (*lower, MOST_TOP_VALUES + (0 if lower else 1), MOST_TOP_VALUES)
 
 
 def build(rho: Fraction, lengths: tuple[int, ...] | None = None) -> Table:
-    """Build and certify the table of the rate `rho`.
+    """Build and certify the table of the distribution P(Z = z) ∝ exp(-rho |z|).
 
     Args:
         rho: epsilon / sensitivity, a rational number in [2^-23, 30].
-        lengths: from `lengths_needed`, so that tables stack; None: those for `rho`.
+        lengths: numbers of thresholds from `lengths_needed`, so that tables can be
+            stacked; None: those for `rho`.
 
     Raises:
-        ValueError: if `rho` is outside the range.
+        ValueError: if `rho` is not between 2^-23 and 30.
     """
     *digits, redraw = _exact_laws(rho)
     *padded, redraw_length = lengths or lengths_needed(rho)
@@ -132,10 +134,10 @@ def build(rho: Fraction, lengths: tuple[int, ...] | None = None) -> Table:
 
 
 def certify(table: Table, rho: Fraction) -> Fraction:
-    """Prove that the table's neighbouring probabilities are within a factor e^rho.
+    """Prove that probabilities of neighbouring integers differ by a factor <= e^rho.
 
     Returns:
-        The largest ratio between the probabilities of neighbouring integers, exact.
+        The largest ratio of the probabilities of two neighbouring integers, exact.
 
     Raises:
         ValueError: if the ratio exceeds e^rho, or the table is malformed.
@@ -154,7 +156,7 @@ def certify(table: Table, rho: Fraction) -> Fraction:
 
 
 def probability(table: Table, z: int) -> Fraction:
-    """Exact probability of `z` under the table, without saturation."""
+    """Return the exact probability that a draw with `table` is `z`, if not clipped."""
     zero, digits, redraw = _laws(table)
     if z == 0:
         return zero
@@ -169,7 +171,7 @@ def probability(table: Table, z: int) -> Fraction:
 
 
 def trimmed(table: Table) -> Table:
-    """Remove padding; the result is the table of `build` without `lengths`."""
+    """Return the table without padding, as `build` makes it without `lengths`."""
     top, top_values = int(table.top), int(table.top_values)
     largest = np.asarray(table.largest)[: top + 1]
     digits = zip((table.low, *table.high), largest.tolist(), strict=False)
@@ -179,7 +181,7 @@ def trimmed(table: Table) -> Table:
 
 
 def fingerprint(table: Table) -> str:
-    """SHA-256 of the table's integers, the same on every machine."""
+    """Return the SHA-256 digest of the table's integers, equal on every machine."""
     digest = hashlib.sha256()
     for leaf in jax.tree.leaves(table):
         array = np.asarray(leaf)
@@ -229,7 +231,6 @@ def _thresholds(law: list[Fraction], bits: int, length: int) -> np.ndarray:
 
 
 def _to_limbs(integers: list[int]) -> np.ndarray:
-    """Integers as rows of 32-bit words, most significant first."""
     places = [32 * (LIMBS - 1 - i) for i in range(LIMBS)]
     return np.array(
         [[(x >> p) & 0xFFFFFFFF for p in places] for x in integers], np.uint32

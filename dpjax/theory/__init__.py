@@ -1,4 +1,4 @@
-"""Statements of the papers: utility bounds, Lipschitz constants and stealth."""
+"""Theorems of Zhang et al. (AAAI-16): utility bounds, Lipschitz constants, stealth."""
 
 __all__ = [
     "CellNoise",

@@ -1,7 +1,7 @@
 r"""Lipschitz constants of log-likelihoods, and the cost of a posterior sample.
 
-C is the largest $|\ln p(x|\theta) - \ln p(x'|\theta)|$ over records and parameters, C'
-the largest range of $\ln p(x|\theta)$ over parameters. Both are exact or rounded up.
+C is the largest $|\ln p(x|\theta) - \ln p(x'|\theta)|$ over records and parameters θ.
+C' is the largest range of $\ln p(x|\theta)$ over θ. Both are exact or rounded up.
 """
 
 __all__ = [
@@ -35,14 +35,14 @@ _LARGEST_CONSTANT = Fraction(34)  # e^-34 is about 1e-15
 
 
 def row_constant(levels: int, omega: Epsilon) -> Fraction:
-    r"""C of one conditional table whose entries are all at least ω; C' is the same.
+    r"""Return the largest log-ratio of two entries of a conditional probability table.
 
-    $$\ln \frac{1 - (r - 1)\omega}{\omega}$$ is the largest log-ratio of two entries, in
-    one row or in two, for r levels.
+    The log-ratio of entries of one row or of two rows is at most
+    $$\ln \frac{1 - (r - 1)\omega}{\omega}$$ if every entry is at least ω.
 
     Args:
-        levels: r, at least 2.
-        omega: least probability in the support of the truncated prior, below 1/r. A
+        levels: number of levels r of the variable, at least 2.
+        omega: least probability ω in the support of the truncated prior, below 1/r. A
             posterior sample that is only clipped afterwards is not private.
 
     Returns:
@@ -64,24 +64,25 @@ def row_constant(levels: int, omega: Epsilon) -> Fraction:
 
 
 def bernoulli_constant(omega: Epsilon) -> Fraction:
-    r"""`row_constant` of two levels: $\ln((1 - \omega)/\omega)$ on [ω, 1 - ω]."""
+    r"""Return `row_constant` for 2 levels, $\ln((1 - \omega)/\omega)$, ω = `omega`."""
     return row_constant(2, omega)
 
 
 def truncation(levels: int, constant: Epsilon) -> Fraction:
-    r"""The ω at which `row_constant` is at most `constant`: $1 / (r - 1 + e^C)$.
+    r"""Return the truncation ω for a Lipschitz constant C, $1 / (r - 1 + e^C)$.
 
-    Naive Bayes with d binary attributes and a budget ε for one sample at temperature 1
-    under replace-one: `truncation(2, ε / (2 * (d + 1)))`, which is
+    The log-ratio of two probabilities of at least ω is at most C. For example, one
+    posterior sample of naive Bayes with d binary attributes at temperature 1 has
+    privacy loss ε under replace-one with `truncation(2, ε / (2 * (d + 1)))`, which is
     $1 / (1 + \exp(\epsilon / (2(d + 1))))$.
 
     Args:
-        levels: r, at least 2.
-        constant: C in nats, > 0.
+        levels: number of levels r of the variable, at least 2.
+        constant: Lipschitz constant C of `row_constant`, in nats, > 0.
 
     Returns:
-        ω, rounded up so far that `row_constant`, which is also rounded up, is at most
-            `constant`; at least 1e-15 for every constant.
+        The least probability ω, rounded up so that `row_constant`, which is also
+            rounded up, is at most `constant`; at least 1e-15 for every constant.
 
     Raises:
         ValueError: if an argument is outside its range, or C is so small that the
@@ -103,13 +104,14 @@ def truncation(levels: int, constant: Epsilon) -> Fraction:
 
 
 def network_constant(constants: Sequence[Fraction]) -> Fraction:
-    r"""C of a Bayesian network, $\sum_i C_i$ over its variables; likewise C'.
+    r"""Return a Bayesian network's Lipschitz constant, $\sum_i C_i$ over variables i.
 
     The sum is attained if records can differ in every variable. So it is exact for
-    discrete networks with constants of `row_constant`. The paper's form is `lemma_2`.
+    discrete networks with constants of `row_constant`. `lemma_2` is the bound that
+    Zhang et al. give.
 
     Args:
-        constants: constants C_i of the conditional tables, at least one.
+        constants: constant $C_i$ of each conditional probability table, at least one.
 
     Raises:
         ValueError: if there is no constant, or a constant is negative.
@@ -120,17 +122,18 @@ def network_constant(constants: Sequence[Fraction]) -> Fraction:
 
 
 def lemma_2(constants: Sequence[Fraction], distances: Sequence[float]) -> float:
-    r"""The paper's bound of a network's log-ratio: $\|L\|_\infty \sum_i \rho_i$.
+    r"""Bound a Bayesian network's $|\ln p(x) - \ln p(y)|$ for two records x and y.
 
-    It holds if the distance $\rho_i(x, y)$ is taken on variable i **and its parents**,
-    as in $|\ln p(x_i|x_\pi) - \ln p(y_i|y_\pi)| \le L_i \rho_i$. The paper writes
-    $\rho_i(x_i, y_i)$, which is 0 where only the parents differ, but the log-ratio is
-    not 0. With 0-1 distances this is at most $k \max_i L_i$, and `network_constant` is
-    never larger.
+    The bound is $\max_i L_i \sum_i \rho_i$. For each variable i with parents π,
+    $|\ln p(x_i|x_\pi) - \ln p(y_i|y_\pi)| \le L_i \rho_i$, where $\rho_i(x, y)$ is
+    the distance of variable i **and its parents** in x and in y. Zhang et al.
+    write $\rho_i(x_i, y_i)$, which is 0 if only the parents differ, although the
+    log-ratio is not 0. For k variables with distances 0 or 1, the bound is at most
+    $k \max_i L_i$, and `network_constant` is never larger.
 
     Args:
-        constants: L_i, one for each variable.
-        distances: ρ_i, at least 0, one for each variable with its parents.
+        constants: Lipschitz constant $L_i$ of each variable.
+        distances: distance $\rho_i$, at least 0, of each variable with its parents.
 
     Raises:
         ValueError: if the lengths differ, or a number is negative.
@@ -154,16 +157,17 @@ def linear_regression_constant(
     weights: Epsilon,
     adjacency: Adjacency,
 ) -> Fraction:
-    r"""C or C' of $y | x \sim N(w^T x, 1/\tau)$ on bounded records and weights.
+    r"""Return the Lipschitz constant of the regression $y | x \sim N(w^T x, 1/\tau)$.
 
-    For replace-one, $C = \frac{\tau}{2}(R_y + B R_x)^2$. For add-remove, C' = C if
-    $R_y \le B R_x$, and $C' = 2 \tau R_y B R_x$ otherwise.
+    For replace-one, it is $\frac{\tau}{2}(R_y + B R_x)^2$, the largest change of the
+    log-likelihood between two records. For add-remove, it is the largest range over w,
+    which is the same number if $R_y \le B R_x$ and $2 \tau R_y B R_x$ otherwise.
 
     Args:
-        precision: τ, the known precision of the noise.
-        features: R_x, bound of ‖x‖₂.
-        target: R_y, bound of |y|.
-        weights: B, bound of ‖w‖₂, to which the prior is truncated (the paper: 10/√b).
+        precision: known precision τ of the noise.
+        features: bound $R_x$ of ‖x‖₂.
+        target: bound $R_y$ of |y|.
+        weights: bound B of ‖w‖₂, to which the prior is truncated.
         adjacency: "replace-one" or "add-remove".
 
     Returns:
@@ -187,13 +191,16 @@ def linear_regression_constant(
 def posterior_sample_cost(
     constant: Fraction, adjacency: Adjacency, temperature: Epsilon = 1, samples: int = 1
 ) -> Guarantee:
-    r"""Cost of posterior samples: 2C/T each under replace-one, C'/T under add-remove.
+    r"""Return the guarantee of posterior samples, from the Lipschitz constant C.
+
+    The privacy loss of each sample is 2C/T under replace-one, and C/T under add-remove.
 
     Args:
-        constant: C for "replace-one", C' for "add-remove", in nats.
+        constant: largest change in nats of the log-likelihood between two records
+            ("replace-one"), or its largest range over parameters ("add-remove").
         adjacency: "replace-one" or "add-remove".
-        temperature: T; the likelihood is raised to the power 1/T.
-        samples: number of independent samples, at least 1; each costs the same.
+        temperature: T > 0; the likelihood is raised to the power 1/T.
+        samples: number of independent samples, at least 1.
 
     Raises:
         ValueError: if an argument is outside its range.

@@ -1,8 +1,8 @@
-r"""Stealth: increase of the total until no released table has a negative cell.
+r"""Stealth: an increase of the number of records until no table cell is negative.
 
 An increment s of the constant Fourier coefficient adds $s / \prod_i r_i$ to every cell
-of a table. The tables always agree. If s is large enough, readers who do not know n
-cannot see that the tables are noisy.
+of a table of variables with $r_i$ levels. Common marginals of tables stay equal. If s
+is large enough, readers who do not know n cannot see that the tables are noisy.
 """
 
 __all__ = [
@@ -54,10 +54,10 @@ class Stealth(NamedTuple):
     """Observable properties of a release's tables.
 
     Attributes:
-        increment: increase of the total, in records.
-        nonnegative: whether no cell is negative.
-        consistent: whether any two tables have the same common marginal.
-        total_shows: whether n is public, so that the increased total is visible.
+        increment: increase of the number of records in every table.
+        nonnegative: whether no cell of a table is negative.
+        consistent: whether any two tables have equal marginals of common variables.
+        total_shows: whether n is public, so that the increment is visible.
     """
 
     increment: float
@@ -78,15 +78,16 @@ class Stealth(NamedTuple):
 
 
 def paper_increment(statistic: TableStatistic, epsilon: Epsilon, t: Scalar) -> float:
-    r"""Return the increment of the paper, $4 t |N|^2 / \epsilon$, in records.
+    r"""Return the increment of Zhang et al., $4 t |N|^2 / \epsilon$, in records.
 
-    The paper claims that with its noise all cells are non-negative with probability at
-    least 1 - exp(-t). This fails for small t, and is very loose for larger t.
+    |N| is the number of Fourier coefficients. Zhang et al. claim that, with their
+    noise, no cell is negative with probability at least 1 - exp(-t). This fails for
+    small t, and is very loose for larger t.
 
     Args:
         statistic: Fourier coefficients of binary variables.
         epsilon: privacy loss of the release.
-        t: parameter of the increment, > 0.
+        t: number t > 0 in the increment 4t|N|²/ε.
 
     Raises:
         ValueError: if an argument is outside its range.
@@ -109,20 +110,21 @@ def calibrated_increment(
     probability: Scalar,
     draws: int = 10_000,
 ) -> float:
-    r"""Simulate the smallest increment that suffices with `probability` for any data.
+    r"""Simulate how many records to add so that no table cell is negative.
 
-    It is an upper 99.9 % confidence bound of the `probability` quantile of the maximum
-    over cells of $-\prod_i r_i \cdot \text{noise}$. No records are used.
+    The number suffices with `probability` for every data set; no records are used. It
+    is an upper 99.9 % confidence bound of the `probability` quantile of the maximum
+    over cells of $-\prod_i r_i \cdot \text{noise}$, for variables with $r_i$ levels.
 
     Args:
-        key: typed key of the simulation.
-        statistic: the statistic that the tables are computed from.
-        mechanism: the mechanism that adds the noise.
+        key: typed JAX key of the simulation.
+        statistic: statistic from which the tables are computed.
+        mechanism: mechanism that adds noise to the statistic.
         probability: probability that no cell is negative, between 0 and 1.
-        draws: number of simulated draws.
+        draws: number of simulated draws of the noise.
 
     Returns:
-        An increment of the total, in records.
+        The number of records to add to every table.
 
     Raises:
         ValueError: if `probability` is out of range, or too close to 1 for `draws`.
@@ -156,10 +158,10 @@ def _increments_needed(
 
 
 def stealth(released: Released, increment: Scalar = 0.0) -> Stealth:
-    """Describe the tables of a release, raised by `increment` records.
+    """Return properties of a release's tables after adding `increment` records.
 
     Privacy:
-        Post-processing. Every further release costs ε again.
+        Post-processing. Every further release has the privacy loss ε again.
     """
     layout, counts = released.counted.layout, released.counts().astype(float)
     agreed = counts  # tables rebuilt from coefficients always agree
@@ -178,16 +180,16 @@ def stealth(released: Released, increment: Scalar = 0.0) -> Stealth:
 def _extremes(
     counts: Array, agreed: Array, increment: Scalar, layout: TableLayout
 ) -> tuple[Array, Array]:
-    """Smallest raised count, and largest difference between `agreed` and `counts`."""
     raised = raise_total(layout, counts, increment)
     return jnp.min(raised), jnp.max(jnp.abs(agreed - counts))
 
 
 def corollary_3(t: float) -> float:
-    """Return the paper's probability 1 - exp(-t) that an increment gives stealth.
+    """Return 1 - exp(-t), the claimed least probability that no cell is negative.
 
-    The claim is that with 4t|N|²/ε added records Algorithm 2 has no negative cell. It
-    fails for small t and is far too low for larger t: see `stealth_probability`.
+    Algorithm 2 of Zhang et al. adds noise to |N| Fourier coefficients, and 4t|N|²/ε to
+    the constant coefficient. The claim fails for small t and is far too low for larger
+    t: see `stealth_probability`.
 
     Raises:
         ValueError: if `t` is not positive.
@@ -202,19 +204,21 @@ def corollary_3(t: float) -> float:
 def stealth_probability(
     key: Key, net: BayesNet, t: float, draws: int = 100_000, tables: str = "families"
 ) -> float:
-    r"""Simulate the probability that the increment for t leaves no cell negative.
+    r"""Simulate the probability that Algorithm 2 of Zhang et al. has no negative cell.
 
-    Algorithm 2 is used as printed: noise Lap(2|N|/ε) on every unnormalised coefficient,
-    and 4t|N|²/ε added to the constant one; ε cancels. The data set is empty: for node
-    tables, this gives a lower bound for all data sets. A full table is rebuilt from
-    only |N| coefficients, and with data can have negative cells even without noise.
+    The algorithm adds noise Lap(2|N|/ε) to each of |N| unnormalised Fourier
+    coefficients, and 4t|N|²/ε to the constant coefficient; ε cancels. The simulated
+    data set is empty: for node tables, the result is a lower bound for all data sets. A
+    full table is rebuilt from only |N| coefficients, and with data can have negative
+    cells even without noise.
 
     Args:
-        key: typed key of the simulation.
+        key: typed JAX key of the simulation.
         net: network of binary variables.
-        t: parameter of the increment, > 0.
+        t: number t > 0 in the increment 4t|N|²/ε.
         draws: number of simulated draws; the standard error is at most 1/√(4 draws).
-        tables: "families" for all node tables, "full" for one table of all variables.
+        tables: "families" for the table of each node with its parents, "full" for one
+            table of all variables.
 
     Raises:
         ValueError: if an argument is outside its range, or the moral graph is too dense
@@ -263,7 +267,7 @@ def _lowest_of_all(closure: DownwardClosure, noise: np.ndarray) -> np.ndarray:
 
 
 def closure_of(net: BayesNet) -> DownwardClosure:
-    """Return the index set of Algorithm 2's coefficients; all variables are binary."""
+    """Return the indices of a binary network's Fourier coefficients in Algorithm 2."""
     if set(net.sizes) != {2}:
         raise ValueError(f"`net` must have two levels per variable, got {net.sizes}.")
     groups = maximal_groups(net.families)

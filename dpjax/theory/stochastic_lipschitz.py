@@ -1,8 +1,8 @@
 r"""Privacy of a posterior without truncation, from its prior, by Zhang et al.
 
 A Beta prior has little mass near 0 or 1, where log-likelihoods change most. The
-resulting (0, δ) is almost always vacuous, as `theorem_4` reports. It is for study only:
-it assumes real arithmetic, and no ledger is charged.
+resulting (0, δ)-bound is almost always vacuous, as `theorem_4` reports. It is for study
+only: it assumes exact arithmetic, and no ledger is charged.
 """
 
 __all__ = [
@@ -31,18 +31,21 @@ _LARGEST_LOG = 709.0
 
 @dataclass(frozen=True)
 class Theorem4:
-    r"""The result of Theorem 4, part 2: (0, δ)-privacy under $\sqrt{\rho}$.
+    r"""Result of Theorem 4, part 2, of Zhang et al. (AAAI-16), on posteriors' privacy.
+
+    Posteriors of data sets at distance ρ differ by at most δ √max(ρ, 1) in total
+    variation.
 
     Attributes:
-        constant: c of the prior.
-        rho: largest distance of neighbours, in units of Σρᵢ.
-        split: s, which the paper calls δ; None if no s in (0, 1) meets the hypothesis.
-        holds: whether ρ ≤ (1 - s)c, the theorem's hypothesis.
-        M: bound of the KL divergence of neighbouring posteriors; inf without a split or
-            if c is 0.
+        constant: constant c of the prior, from `beta_constant` or `lemma_3`.
+        rho: largest distance ρ of neighbouring data sets, summed over variables.
+        split: free number s in (0, 1), which Zhang et al. call δ; None if no s meets
+            the hypothesis.
+        holds: whether the theorem's hypothesis ρ ≤ (1 - s)c is true.
+        M: bound of the KL divergence of neighbouring posteriors; inf if `split` is None
+            or c is 0.
         epsilon: always 0.
-        delta: √(M/2): posteriors at distance ρ differ by at most δ √max(ρ, 1) in total
-            variation.
+        delta: δ = √(M/2).
         vacuous: whether the hypothesis fails or δ is 1 or more.
     """
 
@@ -57,14 +60,15 @@ class Theorem4:
 
 
 def beta_mass(alpha: float, beta: float, bound: float) -> float:
-    r"""Return ξ(Θ_L), the prior mass of θ where a Bernoulli likelihood is L-Lipschitz.
+    r"""Return the Beta prior's probability of $|\ln(\theta/(1-\theta))| \le L$.
 
-    $I_{\sigma(L)}(\alpha, \beta) - I_{\sigma(-L)}(\alpha, \beta)$ is the mass of
-    $|\ln(\theta/(1-\theta))| \le L$, with ρ(0, 1) = 1.
+    For these θ, the Bernoulli log-likelihoods of 0 and 1 differ by at most L. The
+    probability is $I_{\sigma(L)}(\alpha, \beta) - I_{\sigma(-L)}(\alpha, \beta)$, with
+    the logistic function σ and the regularised incomplete beta function I.
 
     Args:
         alpha, beta: parameters of the Beta prior, > 0.
-        bound: L, at least 0.
+        bound: the Lipschitz bound L, at least 0.
 
     Raises:
         ValueError: if an argument is outside its range.
@@ -79,15 +83,16 @@ def beta_mass(alpha: float, beta: float, bound: float) -> float:
 
 
 def beta_constant(alpha: float, beta: float, least: float) -> float:
-    r"""Return the largest c with $\xi(\Theta_L) \ge 1 - e^{-cL}$ for all L ≥ L₀.
+    r"""Return the largest c with $\xi(L) \ge 1 - e^{-cL}$ for all L ≥ L₀.
 
-    $$c = \min\left(-\frac{\ln(1 - \xi(\Theta_{L_0}))}{L_0}, \alpha, \beta\right)$$
-    since $-\ln(1 - \xi(\Theta_L)) / L$ tends to min(α, β) for large L and, like the
-    hazard rate of |logit θ|, either increases, or increases and then decreases.
+    Here ξ(L) is `beta_mass`, the prior probability of |logit θ| ≤ L. The result is
+    $$c = \min\left(-\frac{\ln(1 - \xi(L_0))}{L_0}, \alpha, \beta\right)$$
+    since $-\ln(1 - \xi(L)) / L$ tends to min(α, β) for large L and, like the hazard
+    rate of |logit θ|, either increases, or increases and then decreases.
 
     Args:
         alpha, beta: parameters of the Beta prior, > 0.
-        least: L₀, > 0.
+        least: the number L₀ from which on the inequality holds, > 0.
 
     Raises:
         ValueError: if an argument is outside its range.
@@ -108,17 +113,17 @@ def beta_constant(alpha: float, beta: float, least: float) -> float:
 
 
 def lemma_3(constants: Sequence[float], least: float) -> float:
-    r"""Return the constant of a network, $c' = \min_i c_i - \ln|I| / L_0$.
+    r"""Combine constants $c_i$ of priors to $\min_i c_i - \ln|I| / L_0$ for a network.
 
-    It is a union bound over table **rows**, each with its own prior, and not over
-    variables. All constants must hold for every L ≥ L₀.
+    It is a union bound over the |I| **rows** of all conditional probability tables,
+    each with its own prior, and not over variables.
 
     Args:
-        constants: c_i, at least one, > 0.
-        least: L₀, > 0.
+        constants: constant $c_i$ > 0 of each row, from `beta_constant`; at least one.
+        least: the number L₀ > 0 for which the $c_i$ were computed.
 
     Raises:
-        ValueError: if there is no constant, or an argument or c' is not positive.
+        ValueError: if there is no constant, or an argument or the result is not > 0.
 
     Reference:
         Zhang, Rubinstein & Dimitrakakis (AAAI-16), Lemma 3.
@@ -136,11 +141,11 @@ def lemma_3(constants: Sequence[float], least: float) -> float:
 
 
 def beta_likelihood_ratio(n: int, alpha: float, beta: float) -> float:
-    r"""Return C_i, the largest ratio of maximum to marginal likelihood of n records.
+    r"""Return the largest ratio of maximum to marginal likelihood of n binary records.
 
     $$\max_{0 \le s \le n} \frac{(s/n)^s (1 - s/n)^{n-s} B(\alpha, \beta)}{B(\alpha + s,
-    \beta + n - s)}$$ over whole Bernoulli data sets. It does not decrease with n, so
-    the number of all records can replace the private number of records in a row.
+    \beta + n - s)}$$ for a Beta(α, β) prior and s ones. It does not decrease with n, so
+    the number of all records can replace the private number of records in a table row.
 
     Args:
         n: number of records, at least 1.
@@ -170,22 +175,23 @@ def theorem_4(
     rho: float = 1.0,
     split: float | None = None,
 ) -> Theorem4:
-    r"""Bound the total variation of neighbouring posteriors without truncation.
+    r"""Bound the total variation √(M/2) of neighbouring posteriors, not truncated.
 
     $$M = \left(\frac{\kappa}{c} + L_0\left(\frac{1}{1 - e^{-\omega}} + 1\right) + \ln C
     + \ln\left(\frac{e^{-L_0 s c}}{e^{-\omega(1-s)} - e^{-\omega}} + e^{L_0(1-s)c}
     \right)\right) C, \qquad C = \prod_i C_i$$
     Since M ≥ C ln C, the bound (0, √(M/2)) is **vacuous** for C ≥ 2.346, and so for
-    every Beta prior from n = 2 records on. With ρ = 1 the hypothesis also fails if
-    min(α, β) ≤ 1, as for uniform priors.
+    every Beta prior from n = 2 records on. With ρ = 1 the hypothesis ρ ≤ (1 - s)c also
+    fails if min(α, β) ≤ 1, as for uniform priors. κ = 4.91081 and ω = 1.25643.
 
     Args:
-        constant: c of `beta_constant` or `lemma_3`; if 0, the hypothesis fails.
-        least: L₀ of that constant, > 0.
-        ratios: C_i of `beta_likelihood_ratio`, one per table row, each ≥ 1.
-        rho: largest distance ρ of neighbours, > 0; it is k for replacement in a network
-            of k variables with 0-1 distances.
-        split: s in (0, 1). None: the best s, 1 - ρ/c, since M decreases in s.
+        constant: constant c of the prior, from `beta_constant` or `lemma_3`; if 0, the
+            hypothesis fails.
+        least: the number L₀ > 0 for which `constant` was computed.
+        ratios: $C_i$ of each table row, from `beta_likelihood_ratio`, each ≥ 1.
+        rho: largest distance ρ of neighbouring data sets, > 0. It is k if one record of
+            k variables is replaced and each differing variable counts 1.
+        split: free number s in (0, 1). None: the best s, 1 - ρ/c, as M decreases in s.
 
     Raises:
         ValueError: if an argument is outside its range.

@@ -1,4 +1,4 @@
-"""Utility bounds: errors of Algorithms 1-3, as printed and corrected."""
+"""Error bounds of the algorithms of Zhang et al. (AAAI-16), printed and corrected."""
 
 __all__ = [
     "CellNoise",
@@ -24,15 +24,15 @@ from dpjax.theory.stealth import closure_of, corollary_3
 def proposition_1(
     statistic: Statistic, epsilon: Epsilon, adjacency: Adjacency, delta: float
 ) -> float:
-    r"""Bound the largest error of all measured numbers, with probability 1 - δ.
+    r"""Bound a released statistic's largest absolute noise, with probability 1 - δ.
 
-    $$\frac{\Delta}{\epsilon} \ln \frac{2m}{\delta}$$ where 2m is the number of measured
-    integers (in the paper, two for each parent configuration of binary variables). It
-    is proved for continuous Laplace noise. Rounded up to an integer, the bound also
-    holds for discrete noise.
+    $$\frac{\Delta}{\epsilon} \ln \frac{2m}{\delta}$$ where Δ is the sensitivity of the
+    statistic, and 2m its number of entries (two for each row of a network's tables, if
+    variables are binary). The bound is proved for continuous Laplace noise. Rounded up
+    to an integer, it also holds for discrete noise.
 
     Args:
-        statistic: the measured statistic.
+        statistic: statistic to which the noise is added.
         epsilon: privacy loss, > 0.
         adjacency: "replace-one" or "add-remove".
         delta: probability of a larger error, between 0 and 1.
@@ -51,23 +51,26 @@ def proposition_1(
 def theorem_1(
     net: BayesNet, n: int, delta: float, prior: float = 1.0, printed: bool = False
 ) -> float:
-    r"""Bound how far the KL divergence exceeds its mean, with probability 1 - δ.
+    r"""Bound how far a KL divergence exceeds its mean, with probability 1 - δ.
 
+    The divergence is KL(exact ‖ noisy) for posteriors of a network's parameters with
+    exact and with noisy counts (Zhang et al., Algorithm 1). The bound in nats is
     $$\sqrt{-\tfrac{1}{2} m c^2 \ln \delta}, \qquad c = (2n + 1) \ln(2\alpha + 2n + 2)$$
-    in nats, for KL(exact ‖ Algorithm 1's posterior) over $m = \sum_i 2^{|\pi_i|}$ rows.
-    It holds for every ε if the noise of the rows is independent (`families="all"`) and
-    counts are clamped to [0, n]. The paper has c where McDiarmid's inequality needs c²;
-    the paper's bound fails, also with c = (2n + 1) ln[(α + n + 1)(β + n + 1)].
+    for $m = \sum_i 2^{|\pi_i|}$ table rows, where variable i has $|\pi_i|$ parents. It
+    holds for every ε if the noise of the rows is independent (`families="all"`) and
+    counts are clamped to [0, n]. The printed bound has c, but McDiarmid's inequality
+    needs c². It fails, also with c = (2n + 1) ln[(α + n + 1)(β + n + 1)].
 
-    The derivative of a row's term in either count is at most D = ψ(2α + n) - ψ(α), so
-    that the term changes by at most 2nD: below c for α ≥ 1, but not for α = 0.1.
+    With the digamma function ψ, a row's term of the divergence has derivatives of at
+    most D = ψ(2α + n) - ψ(α) in its counts, and changes by at most 2nD. This number is
+    below c for α ≥ 1, but not for α = 0.1.
 
     Args:
         net: network of binary variables.
         n: number of records, at least 1.
         delta: probability of a larger deviation, between 0 and 1.
-        prior: α = β of the Beta prior of every row, at least 1.
-        printed: whether to return the paper's bound, which does not hold.
+        prior: α, if the prior of every row is Beta(α, α), at least 1.
+        printed: whether to return the printed bound, which does not hold.
 
     Raises:
         ValueError: if an argument is outside its range.
@@ -86,12 +89,12 @@ def theorem_1(
 
 
 class CellNoise(NamedTuple):
-    """Standard deviation of one cell of a marginal, in records.
+    """Standard deviations of the noise of a table cell, by algorithm, in records.
 
     Attributes:
-        algorithm_1: noise on the cell itself, as printed.
-        algorithm_2: noise on Fourier coefficients, as printed.
-        tight_fourier: noise of `FourierCoefficients`, with exact n.
+        algorithm_1: with noise on the cell itself, as Zhang et al. (AAAI-16) print it.
+        algorithm_2: with noise on Fourier coefficients, as Zhang et al. print it.
+        tight_fourier: with the noise of `FourierCoefficients`, for public n.
     """
 
     algorithm_1: float
@@ -102,18 +105,22 @@ class CellNoise(NamedTuple):
 def theorem_3(
     net: BayesNet, epsilon: Epsilon, delta: float, t: float = 0.0
 ) -> dict[str, float]:
-    r"""Bound the L1 errors of all node tables, with probability 1 - δ.
+    r"""Bound the L1 errors of Algorithm 2's node tables, with probability 1 - δ.
 
     $$\frac{4|N|}{\epsilon} \left(2^{|\pi_i|} \ln \frac{|N|}{\delta} + t|N|\right)$$ in
-    records, by node name, for Algorithm 2 as printed: noise Lap(2|N|/ε) on every
-    unnormalised coefficient, 4t|N|²/ε added to the constant one, no truncation. It is
-    loose: by Cauchy's inequality, $2^{(|\pi_i| - 1) / 2}$ can replace $2^{|\pi_i|}$.
+    records, for node i with $|\pi_i|$ parents. Algorithm 2 of Zhang et al. adds noise
+    Lap(2|N|/ε) to each of |N| unnormalised Fourier coefficients and 4t|N|²/ε to the
+    constant coefficient, and does not truncate. The bound is loose: by Cauchy's
+    inequality, $2^{(|\pi_i| - 1) / 2}$ can replace $2^{|\pi_i|}$.
 
     Args:
         net: network of binary variables.
         epsilon: privacy loss, > 0.
         delta: probability of a larger error, between 0 and 1.
-        t: parameter of the increment, at least 0.
+        t: number t of the formula, at least 0.
+
+    Returns:
+        Dictionary from node name to the bound.
 
     Raises:
         ValueError: if an argument is outside its range.
@@ -133,12 +140,14 @@ def theorem_3(
 
 
 def remark_1(net: BayesNet, epsilon: Epsilon) -> dict[str, CellNoise]:
-    r"""Compare the noise per cell of Algorithms 1 and 2, for each node table.
+    r"""Compute the noise of table cells for Algorithms 1 and 2 of Zhang et al.
 
     $$\sqrt{2}\, 2k / \epsilon, \qquad \sqrt{2^{1 - m}}\, 2|N| / \epsilon, \qquad
-    \sqrt{2 (2^m - 1)}\, 2^{-m} \Delta_1 / \epsilon$$ for k binary variables and a table
-    over m of them, before any truncation, by the name of the node. Instead, the paper
-    compares the scale of coefficients divided by $2^{k/2}$ with the scale of counts.
+    \sqrt{2 (2^m - 1)}\, 2^{-m} \Delta_1 / \epsilon$$ are the standard deviations in
+    `CellNoise`, before truncation, for k binary variables, a table of m variables and
+    |N| coefficients with sensitivity $\Delta_1$. Instead, Zhang et al. compare the
+    scale of coefficients divided by $2^{k/2}$ with the scale of counts. The result is a
+    dictionary from node name to the noise of this node's table.
 
     Raises:
         ValueError: if an argument is outside its range.
@@ -167,21 +176,23 @@ def lemma_4(
     sensitivity: Scalar,
     printed: bool = False,
 ) -> float:
-    r"""Bound the probability that the exponential mechanism's score is 2t too low.
+    r"""Bound the probability of an exponential mechanism's score 2t below the maximum.
 
     $$P(S_{2t}^c) \le \frac{e^{-st}}{\xi(S_t)}, \qquad s = \frac{\epsilon}{2 \Delta},
     \qquad S_t = \{\theta : u(\theta) > \max u - t\}$$ where θ is drawn with probability
-    $\propto \xi(\theta)\, e^{s u(\theta)}$, since the total weight is at most
-    $\xi(S_{2t}^c)\, e^{s (\max u - 2t)}$ outside of $S_{2t}$ and at least
-    $\xi(S_t)\, e^{s (\max u - t)}$ in $S_t$. The paper's lemma has $e^{-\epsilon t}$,
-    without the $2 \Delta$ of its Algorithm 3, and can fail if $2 \Delta > 1$.
+    $\propto \xi(\theta)\, e^{s u(\theta)}$, for a base measure ξ and a score u, and
+    $S^c$ is the complement of S. Reason: the total weight is at most $\xi(S_{2t}^c)\,
+    e^{s (\max u - 2t)}$ outside of $S_{2t}$ and at least $\xi(S_t)\, e^{s (\max u -
+    t)}$ in $S_t$. The printed lemma has $e^{-\epsilon t}$, without $2 \Delta$, and can
+    fail if $2 \Delta > 1$.
 
     Args:
-        mass_of_good_set: $\xi(S_t)$ of the base measure, above 0 and at most 1.
-        t: half of the shortfall, in units of the score, > 0.
+        mass_of_good_set: base measure $\xi(S_t)$ of scores within t of the maximum,
+            above 0 and at most 1.
+        t: half of the difference from the maximum, in units of the score, > 0.
         epsilon: privacy loss, > 0.
         sensitivity: $\Delta$, the largest change of a score by one record, > 0.
-        printed: whether to return the paper's bound, which does not hold.
+        printed: whether to return the printed bound, which does not hold.
 
     Returns:
         The bound, which is vacuous if it is 1 or more.
@@ -204,10 +215,11 @@ def lemma_4(
 def table_1(
     net: BayesNet, n: int, epsilon: Epsilon, delta: float, t: float, prior: float = 1.0
 ) -> list[dict[str, object]]:
-    """Compare privacy and utility of Algorithms 1 and 2, one JSON-ready row each.
+    """Compare privacy and utility bounds of noisy counts and Fourier coefficients.
 
-    Entries and arguments are those of the functions above. "theorem_1_printed" and
-    "corollary_3" are statements of the paper that do not hold.
+    The result is a list of one JSON-ready dictionary for each mechanism. Keys are names
+    of functions in `dpjax.theory`, which explain the arguments. "theorem_1_printed" and
+    "corollary_3" are printed statements that do not hold.
 
     Raises:
         ValueError: if an argument is outside its range.

@@ -1,4 +1,4 @@
-"""Random key implementations: ChaCha20 for releases, unrolled threefry for studies."""
+"""Random JAX keys: ChaCha20 for releases, unrolled Threefry for studies."""
 
 __all__ = ["release_key", "study_key"]
 

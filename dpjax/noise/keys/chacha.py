@@ -38,7 +38,7 @@ _MOST_WORDS = _WORDS << 32  # the block counter has 32 bits
 def block(
     key: UInt32[Array, "8"], counter: Words, nonce: tuple[int, int, int]
 ) -> tuple[Words, ...]:
-    """The sixteen words of every block with a number in `counter`: RFC 8439, 2.3."""
+    """Return the 16 words of the ChaCha20 block for each `counter` (RFC 8439, 2.3)."""
     public = [jnp.full_like(counter, word) for word in _CONSTANTS]
     secret = [jnp.broadcast_to(key[i], counter.shape) for i in range(8)]
     nonces = [jnp.full_like(counter, np.uint32(word)) for word in nonce]
@@ -125,13 +125,13 @@ CHACHA20 = define_prng_impl(
 
 
 def release_key() -> Key:
-    """Create a 256-bit key from the operating system, different at every call.
+    """Create a random 256-bit JAX key from the operating system's randomness.
 
-    Never print or store it: the `repr` of a JAX key shows its value.
+    Never print or store the key: the `repr` of a JAX key shows its value.
 
     Raises:
-        ValueError: inside `jit` or `vmap`, where the key would become a constant of the
-            program.
+        ValueError: if called inside `jit` or `vmap`, where the key would become a
+            constant of the program.
     """
     words = jnp.asarray(np.frombuffer(os.urandom(32), np.uint32))
     try:

@@ -1,7 +1,7 @@
 """An unrolled Threefry-2x32 as a JAX key implementation, for studies.
 
-It is faster than JAX's default implementation and equals it (with the default
-`jax_threefry_partitionable`) bit for bit in every function of `jax.random`.
+It is faster than JAX's default implementation. With `jax_threefry_partitionable`, which
+is the default, every function of `jax.random` returns the same bits for both.
 """
 
 __all__ = ["UNROLLED_THREEFRY", "study_key"]
@@ -98,5 +98,5 @@ UNROLLED_THREEFRY = define_prng_impl(
 
 
 def study_key(seed: int) -> Key:
-    """Create a key for studies, never for a release, since a seed can be guessed."""
+    """Create a JAX key for studies; not for releases, since a seed can be guessed."""
     return jr.key(seed, impl=UNROLLED_THREEFRY)
