@@ -42,7 +42,7 @@ class Column(NamedTuple):
         return outputs.leaves[self.leaf][:, self.place]
 
     def values(self, outputs: Outputs) -> Float64[np.ndarray, " draws"]:
-        """Return the number of every draw as a double, with NaN replaced by infinity."""
+        """Return the number of every draw as a double; NaN becomes infinity."""
         values = self.raw(outputs).astype(float)
         return np.where(np.isnan(values), np.inf, values)
 
