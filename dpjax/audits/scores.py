@@ -83,13 +83,13 @@ def by_likelihood(
 
 
 def by_bits(pair: Pair) -> list[Score]:
-    """Return the scores that are lowest bits, which reveal impossible floats."""
+    """Return scores of each number's lowest bits, which reveal impossible floats."""
     columns = telling_columns(pair)
     return [score for column in columns for score in _bits_of(column, pair)]
 
 
 def telling_columns(pair: Pair) -> list[Column]:
-    """Return the columns whose values differ most between neighbours, in order."""
+    """Return the columns (numbers of an output) that differ most between neighbours."""
     columns = list(_columns(pair[0]))
     some = tuple(x.select(slice(0, _FOR_ORDER)) for x in pair)
     distances = [_distance(*(column.values(x) for x in some)) for column in columns]

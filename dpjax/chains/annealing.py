@@ -102,10 +102,10 @@ def annealed(
         ledger: ledger that is charged before any draw; refused inside `jit` or `vmap`.
 
     Privacy:
-        $2 \Delta \sum_j \beta_j$ under replace-one, half of that under add-remove, plus
-        `weight_epsilon`, where Δ is the width of `bounds`. The log-weight changes by at
-        most Δ times the last power if a record is replaced, and by the larger magnitude
-        of the bounds times the last power if a record appears.
+        The cost is $2 \Delta \sum_j \beta_j$ under replace-one, half of it under
+        add-remove, plus `weight_epsilon`. Δ is the width of `bounds`. The log-weight
+        changes by at most Δ times the last power if a record is replaced, and by the
+        larger magnitude of the bounds times the last power if a record appears.
 
     Raises:
         ValueError: if an argument is out of range.

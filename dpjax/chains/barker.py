@@ -42,8 +42,8 @@ def barker(
 ) -> ChargedStep:
     """Make a Metropolis–Hastings step that accepts proposals by Barker's rule.
 
-    A proposal reads no records. With ratio r of target densities times proposal
-    densities, as in Metropolis–Hastings, its acceptance probability is r / (1 + r).
+    A proposal reads no records. Its acceptance probability is r / (1 + r), where r is
+    the ratio of target densities times the ratio of proposal densities.
 
     Args:
         name: name of the entry of the state, a dictionary, that the step updates.

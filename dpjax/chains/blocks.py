@@ -46,7 +46,7 @@ def block(
 
 
 def in_turn(*steps: Step) -> Step:
-    """Combine steps into one step, whose second result is the tuple of all reports."""
+    """Combine steps into one that runs them in turn and returns a tuple of infos."""
 
     def step(key: Key, state: State) -> tuple[State, tuple[Any, ...]]:
         infos = []

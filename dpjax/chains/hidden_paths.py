@@ -152,7 +152,7 @@ def update_sites(
     transition: Float[Array, "chains k k"],
     declared: Bool[Array, "times regions"],
 ) -> Int32[Array, "times chains regions"]:
-    """Update the states at even times, then at odd times, given all other states.
+    """Update all paths at even times, then at odd times, given the other states.
 
     States at even times are independent given the states at odd times, and vice versa.
     `paths` are the current paths; `draw_paths` documents the other arguments.
@@ -229,10 +229,10 @@ def collapsed_weights(
     links: tuple[Bool[Array, ""], Bool[Array, ""]],
     strength: Scalar,
 ) -> Float[Array, "chains k"]:
-    """Return the prior weight of each value of one path's state at one time, its site.
+    """Return the weight of each state of a site, one region's path at one time.
 
-    The weight is the probability given all other states, up to a factor, with the
-    transition probabilities integrated out.
+    The weight is the probability given all other states, up to a factor and without
+    emissions, with transition probabilities integrated out.
 
     Args:
         starts: number of other paths that start in each state.

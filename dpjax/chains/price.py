@@ -116,7 +116,7 @@ def refuse_traced(*trees: Any) -> None:
 
 
 def full_loss(width: Fraction, adjacency: Adjacency) -> Fraction:
-    """Return the loss of an update at T = 1: `width`, twice that under replace-one."""
+    """Return the loss at T = 1: `width` (add-remove) or 2 `width` (replace-one)."""
     return width * (2 if adjacency == REPLACE_ONE else 1)
 
 

@@ -53,12 +53,12 @@ def latents(
         replacement: whether a latent may be drawn more than once in a sweep.
 
     Privacy:
-        Only for replace-one, where n is public, since the number of latents reveals n.
-        Given the state, a replaced record changes only the law of its own latent. A
-        pass over all latents thus costs as much as one update: 2Δ at temperature 1,
-        where Δ is the width of `bounds`. A random selection of Q latents also costs as
-        much as one update, since the state shows whether the record's latent changed.
-        With replacement, the cost is Q times the cost of one update.
+        The step is for replace-one only, where n is public, since the number of latents
+        reveals n. Given the state, a replaced record changes only the law of its own
+        latent. A pass over all latents thus costs as much as one update: 2Δ at
+        temperature 1, where Δ is the width of `bounds`. A random selection of Q latents
+        also costs as much as one update, since the state shows whether the record's
+        latent changed. With replacement, the cost is Q times the cost of one update.
 
     Raises:
         ValueError: if an argument is out of range.
@@ -145,8 +145,8 @@ def collapsed(
         n: number of records.
 
     Privacy:
-        Only for replace-one. The cost is n times the cost of one update, which is 2Δ at
-        temperature 1, where Δ is the width of `bounds`.
+        The step is for replace-one only. It costs n times the cost of one update, which
+        is 2Δ at temperature 1, where Δ is the width of `bounds`.
 
     Raises:
         ValueError: if an argument is out of range.

@@ -61,13 +61,13 @@ class Mechanism(eqx.Module):
 
 
 class MechanismWithLaw(Mechanism):
-    """A mechanism whose released numbers have a known distribution, `log_prob`."""
+    """A mechanism whose releases have a known distribution, given by `log_prob`."""
 
     @abc.abstractmethod
     def log_prob(
         self, released: Real[Array, "*shape"], exact: Real[Array, "*shape"]
     ) -> Float[Array, "*shape"]:
-        """Return the log-probability of each released number, given the exact ones."""
+        """Return the log-probability of each released number, given `exact`."""
 
     def noise(self, shape: tuple[int, ...]) -> NoiseLaw | None:
         """Return the distribution of the noise on released numbers of this shape.

@@ -49,7 +49,7 @@ class Row(NamedTuple):
     """All possible values, called points, of one row of a table.
 
     Attributes:
-        points: probabilities as integer numerators, of shape (points, levels).
+        points: integer numerators of probabilities, of shape (points, levels).
         logs: logarithms of `points` as integers, in units of 2^-LOG_BITS.
         prior: integer prior weight of each point.
     """
@@ -231,8 +231,8 @@ def largest_rate(
 
     Args:
         epsilon: the budget, > 0.
-        width: w, the range over all cells of the change in log-weights by one record.
-        priors: prior range of every row of the grid.
+        width: range over all cells of the change that one record makes in log-weights.
+        priors: `PriorRange` of every row of the grid.
     """
     shrink = _exponential_below(-width / 2)
     delta = math.ceil((1 << SCORE_BITS) * (1 - shrink) / (1 + shrink))

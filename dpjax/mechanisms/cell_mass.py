@@ -49,7 +49,7 @@ class CellMass(base.ParameterMechanism):
         grid: all cells and their prior weights.
         promise: the privacy guarantee of one release.
         temperature: T; the likelihood is taken to the power 1 / T.
-        rate: $s / 2^{31}$: the scores are masses in units of $2^{-31}$.
+        rate: $s / 2^{31}$, the factor of a mass in units of $2^{-31}$.
 
     Privacy:
         Exactly ε-DP. Let $C_i$ be the range of a log-probability of variable i on the
@@ -65,8 +65,8 @@ class CellMass(base.ParameterMechanism):
         and memory are not covered.
 
     Reference:
-        Zhang, Rubinstein & Dimitrakakis (AAAI-16), Algorithm 3 (with densities and Δ =
-        √(L r), which only bounds differences of probabilities: see `docs/proofs.md`).
+        Zhang, Rubinstein & Dimitrakakis (AAAI-16), Algorithm 3. Its score is a density,
+        whose sensitivity is not bounded: see `docs/proofs.md`.
     """
 
     kind: ClassVar[str] = "cell-mass"
@@ -160,7 +160,7 @@ class CellMass(base.ParameterMechanism):
         return values.astype(float) / self.grid.units
 
     def sample(self, key: Key, exact: Int[Array, " m"]) -> Int[Array, " m"]:
-        """Draw one cell's integer tables in real arithmetic, for studies only."""
+        """Draw the tables of one cell, times `grid.units`, in floats for studies."""
         typed_key(key=key)
         self._check(exact)
         mass, log_prior = jnp.ones(1), jnp.zeros(1)
@@ -179,7 +179,7 @@ class CellMass(base.ParameterMechanism):
         )
 
     def draw(self, exact: Int[Array, " m"]) -> Int[Array, " m"]:
-        """Draw one cell's integer tables from the system's bits, without rounding."""
+        """Draw the tables of one cell, times `grid.units`, from the system's bits."""
         scores, prior = self.scores(exact), self.grid.prior_weights
         order = np.argsort(scores)
         values, starts = np.unique(scores[order], return_index=True)

@@ -40,7 +40,7 @@ class DiscreteLaplace(base.MechanismWithLaw, base.ExactMechanism):
 
     Privacy:
         Exactly ε-DP for the adjacency of the sensitivity, if the bits are random; with
-        bits from a ChaCha20 key, the privacy is computational. There is no δ and no
+        bits from a ChaCha20 key, the privacy is computational. Nothing is computed in
         floating point. Side channels in time and memory are not covered.
 
     Reference:
@@ -174,7 +174,7 @@ class DiscreteLaplace(base.MechanismWithLaw, base.ExactMechanism):
     def log_prob(
         self, released: Real[Array, "*shape"], exact: Real[Array, "*shape"]
     ) -> Float[Array, "*shape"]:
-        """Return the log-probability of each released number before the clip."""
+        """Return the log-probability of each released number, ignoring the clip."""
         return discrete_laplace.log_prob(
             released - exact.astype(released.dtype), jnp.asarray(self.rho)
         )

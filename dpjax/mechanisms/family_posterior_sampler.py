@@ -91,11 +91,11 @@ class FamilyPosteriorSampler(base.PosteriorSampler):
         prior: Prior | None = None,
         points: int | None = None,
     ) -> "FamilyPosteriorSampler":
-        """Make the sampler whose draws cost at most `epsilon` together.
+        """Make the sampler whose m samples together cost at most `epsilon`.
 
         Args:
             family: a Bernoulli, Poisson, exponential, Gaussian mean or Gaussian family.
-            units: number of steps per scaled statistic, as `Sufficient.units`.
+            units: integer steps from 0 to 1 of a scaled statistic (`Sufficient.units`).
             lowest: smallest integer of a record's first statistic, `Sufficient.lowest`.
             epsilon: the budget; if truncation and T are both given, less may be spent.
             adjacency: "replace-one" or "add-remove".
@@ -222,7 +222,7 @@ class FamilyPosteriorSampler(base.PosteriorSampler):
         return jnp.asarray(self.grid.parameters, float)[places]
 
     def accepts(self, statistic: Statistic) -> bool:
-        """Return whether it is the sufficient statistic of the grid's family."""
+        """Return whether `statistic` is sufficient for the grid's family."""
         family = isinstance(statistic, FamilyStatistic) and statistic.family
         return family == self.grid.family
 

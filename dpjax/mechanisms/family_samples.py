@@ -108,9 +108,10 @@ class GaussianSample(_FamilySample):
         n: the number of records if it is public, else None.
 
     Privacy:
-        In real arithmetic, $2\Delta / T$ under replace-one and $\Delta / T$ under
-        add-remove, with Δ of `MultivariateGaussian.sampling_sensitivity`. The running
-        time depends on the records, and floats leak data: do not publish the draws.
+        In real arithmetic, a sample costs $2\Delta / T$ under replace-one and
+        $\Delta/T$ under add-remove, with Δ of
+        `MultivariateGaussian.sampling_sensitivity`. The running time depends on the
+        records, and floats leak data: do not publish the draws.
 
     Raises:
         ValueError: if an argument is out of range, or the statistic has another family.
@@ -185,10 +186,11 @@ class RegressionSample(_FamilySample):
         n: the number of records if it is public, else None.
 
     Privacy:
-        In real arithmetic, at most $\tau (R_y + B R_x)^2 / T$ under replace-one, with
-        $|y| \le R_y$ and $\|x\|_2 \le R_x$ by the bounds, and at most half of that
-        under add-remove. At R_x = R_y = τ = T = 1 and $B = 10 / \sqrt b$ (Appendix D)
-        the loss is 121 for b = 1 and 4 for b = 100. Floats leak data: do not publish.
+        In real arithmetic, a sample costs at most $\tau (R_y + B R_x)^2 / T$ under
+        replace-one, where the bounds ensure $|y| \le R_y$ and $\|x\|_2 \le R_x$, and
+        half of that under add-remove. At R_x = R_y = τ = T = 1 and $B = 10 / \sqrt b$
+        (Appendix D) the loss is 121 for b = 1 and 4 for b = 100. Floats leak data: do
+        not publish.
 
     Raises:
         ValueError: if an argument is out of range, or the statistic has another family.

@@ -86,16 +86,17 @@ class NetworkPosteriorSampler(base.PosteriorSampler):
         units: int = 1000,
         tempered_prior: bool = False,
     ) -> "NetworkPosteriorSampler":
-        """Make the sampler whose draws cost at most `epsilon` together.
+        """Make the sampler whose m samples together cost at most `epsilon`.
 
         Args:
-            layout: table layout (`BayesNet.layout`), with own levels on the last axis.
+            layout: table layout (`BayesNet.layout`); a variable's own levels are the
+                last axis of its table.
             epsilon: the budget. If ω and T are both given, less may be spent.
             adjacency: "replace-one" or "add-remove".
             n: number of records. Under replace-one it is public, and a small n allows a
                 lower T; under add-remove it is a public guess, used only to choose ω.
             omega: ω, the smallest probability. None: derived from T; if T is None too,
-                the fraction of 1 / (number of levels) of least expected error.
+                the fraction of 1 / (number of levels) with the least expected error.
             temperature: T > 0. None: the lowest T that ε and ω allow, but at least 1.
             samples: number m of samples.
             prior: Dirichlet parameter α of every cell, > 0.
@@ -259,7 +260,7 @@ class NetworkPosteriorSampler(base.PosteriorSampler):
         }
 
     def is_possible_output(self, values: np.ndarray, length: int) -> bool:
-        """Return whether each sample has all tables, with every row on its grid."""
+        """Return whether `values` are all tables of each sample, with rows on grids."""
         if values.shape != (self.samples, length) or length != self.layout.length:
             return False
         least = self._by_cell([grid.least for grid, _ in self.grids])

@@ -28,7 +28,7 @@ from dpjax.noise.exact_choice import log_of_sum
 from dpjax.privacy import REPLACE_ONE, Adjacency
 
 Prior = tuple[tuple[float, ...], float]
-"""Mean of the scaled statistics, and the number of records that the prior is worth."""
+"""A pair: mean of the scaled statistics, and how many records the prior is worth."""
 
 TABLE_BITS = 50  # the tables hold integers in units of 2^-50
 
@@ -52,7 +52,7 @@ class ParameterGrid:
         family: an exponential family of one or two parameters.
         limits: name, least and largest value of every parameter.
         points: number of values of each parameter, at least 2.
-        units: number of steps per scaled statistic, as `Sufficient.units`.
+        units: integer steps from 0 to 1 of a scaled statistic (`Sufficient.units`).
         lowest: smallest integer of a record's first statistic, `Sufficient.lowest`.
 
     Raises:
@@ -110,8 +110,9 @@ class ParameterGrid:
     def tables(self) -> tuple[np.ndarray, np.ndarray]:
         """Natural parameters per unit of each statistic, and log g, at each grid point.
 
-        They are the terms of the log-likelihood for one unit of a statistic and for one
-        record, as Python integers in units of 2^-50.
+        g is the normaliser of the family's density. The numbers are the terms of the
+        log-likelihood for one unit of a statistic and for one record, as Python
+        integers in units of 2^-50.
         """
         natural, log_g = self._likelihood
         steps = natural * (np.array(self.family.scales()) / self.units)[None, :]
@@ -123,7 +124,7 @@ class ParameterGrid:
         return steps @ np.array(totals, object) + n * records
 
     def prior_scores(self, mean: Sequence[float], records: float) -> np.ndarray:
-        """Return the log-prior at each point, for a prior worth `records` records."""
+        """Return the log-prior at each point: of `records` records with mean `mean`."""
         natural, log_g = self._likelihood
         scaled = natural * np.array(self.family.scales())[None, :]
         return _integers(records * (scaled @ np.array(mean, float) + log_g))
@@ -185,7 +186,7 @@ class ParameterGrid:
     def posterior_scores(
         self, power: Fraction, prior: Prior | None, totals: list[int], n: int
     ) -> tuple[list[int], Fraction]:
-        """Return integer log-posteriors up to a constant, and their unit."""
+        """Return each point's integer log-posterior up to a constant, and the unit."""
         scores = power.numerator * self.scores(totals, n)
         if prior is not None:
             scores = scores + power.denominator * self.prior_scores(*prior)

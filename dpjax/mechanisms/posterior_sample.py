@@ -37,11 +37,11 @@ class PosteriorSample(Mechanism):
         prior: Dirichlet parameter α of every cell, > 0.
 
     Privacy:
-        In real arithmetic, $\sum_i 2 C_i / T$ under replace-one and half of that under
-        add-remove, with $C_i = \ln((1 - (r_i - 1)\omega)/\omega)$ for a variable of
-        $r_i$ levels. The posterior is renormalised on its truncated support; clipping
-        draws from the whole simplex would not be private. Floats leak data: do not
-        publish the draws.
+        In real arithmetic, a sample costs $\sum_i 2 C_i / T$ under replace-one and half
+        of that under add-remove, with $C_i = \ln((1 - (r_i - 1)\omega)/\omega)$ for a
+        variable of $r_i$ levels. The posterior is renormalised on its truncated
+        support; clipping draws from the whole simplex would not be private. Floats leak
+        data: do not publish the draws.
 
     Raises:
         ValueError: if an argument is outside its range.
@@ -80,7 +80,7 @@ class PosteriorSample(Mechanism):
         return self.layout.map_rows(concentration, draw)
 
     def guarantee(self) -> PureDP:
-        """Return ε for any n, rounded up; needs one ω, and no traced numbers."""
+        """Return ε-DP, rounded up, for any n; needs a single ω and untraced numbers."""
         omega, total = float(self.omega), 0.0
         for group in self.layout.groups:
             levels = self.layout.sizes[group[-1]]

@@ -84,7 +84,7 @@ class Laplace(Recipe):
     Args:
         split: budget ε_f of each part f of the statistic, with sum ε, such as {"kind":
             "1/4", "deaths": "3/4"}. The parts of a network's counts are the measured
-            tables, named by their child variables. None: the whole budget for all.
+            tables, named by child variable. None: all numbers get the same noise.
     """
 
     kind: ClassVar[str] = "laplace"
@@ -105,7 +105,7 @@ class Laplace(Recipe):
     def mechanism(
         self, statistic: Statistic, budget: Guarantee, n: int | None
     ) -> DiscreteLaplace | SplitLaplace:
-        """Make the noise for the statistic or, with `split`, for each of its parts."""
+        """Make the mechanism for the statistic or, with `split`, for each part."""
         if self.split is None:
             return DiscreteLaplace.of(statistic, budget)
         noise = SplitLaplace.of_tables(self.split, statistic, budget.adjacency)
@@ -135,7 +135,7 @@ class Fourier(Recipe):
     def mechanism(
         self, statistic: Statistic, budget: Guarantee, n: int | None
     ) -> DiscreteLaplace:
-        """Make the noise for the statistic, at the cost `budget`."""
+        """Make the mechanism for the statistic, at the cost `budget`."""
         return DiscreteLaplace.of(statistic, budget)
 
 
@@ -271,7 +271,11 @@ class MapCells(_OfAllTables):
 def recipe_of(
     mechanism: str | Recipe, options: Mapping[str, Any] | None = None
 ) -> Recipe:
-    """Return a given recipe, or make one by name; `ValueError` for unknown options."""
+    """Return the recipe with this name and these options, or a given recipe itself.
+
+    Raises:
+        ValueError: if the name or an option is unknown.
+    """
     if isinstance(mechanism, Recipe):
         return mechanism
     try:

@@ -168,7 +168,7 @@ def _log_sum(
 
 
 def grids_of_omega(layout: TableLayout, omega: Fraction, units: int) -> Grids:
-    """Return grids with entries of at least ω > 0, rounded up to the grid."""
+    """Return each variable's grid with entries ≥ ω > 0, rounded up to 1 / units."""
     if not omega > 0:
         raise ValueError(f"`omega` must be above 0, got {float(omega):g}.")
     least = math.ceil(omega * units)
@@ -178,7 +178,7 @@ def grids_of_omega(layout: TableLayout, omega: Fraction, units: int) -> Grids:
 
 
 def grids_of_share(layout: TableLayout, share: Fraction, units: int) -> Grids:
-    """Return grids with entries ≥ share / (number of levels), rounded down."""
+    """Return each variable's grid with entries ≥ share / levels, rounded down."""
     return tuple(
         (SimplexGrid(levels, units, max(1, int(share * units / levels))), rows > 1)
         for levels, rows in _sizes(layout)

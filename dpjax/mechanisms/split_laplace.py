@@ -197,7 +197,7 @@ class SplitLaplace(base.MechanismWithLaw, base.ExactMechanism):
     def log_prob(
         self, released: Real[Array, "*shape"], exact: Real[Array, "*shape"]
     ) -> Float[Array, "*shape"]:
-        """Return the log-probability of each released number before the clip."""
+        """Return the log-probability of each released number, ignoring the clip."""
         self._refuse_stacked()
         self._refuse_length(released)
         return self.noise(released.shape).log_prob(released, exact)
@@ -207,7 +207,7 @@ class SplitLaplace(base.MechanismWithLaw, base.ExactMechanism):
         return LaplaceLaw(jnp.broadcast_to(self.rates, shape), discrete=True)
 
     def guarantee(self) -> PureDP:
-        """Return ε-DP, where ε is the exact sum of all budgets; refuses a stack."""
+        """Return ε-DP with ε the exact sum of all budgets; `ValueError` for a stack."""
         costs = [part.guarantee().epsilon for part in self.parts.values()]
         return PureDP(_total(costs), self.adjacency)
 

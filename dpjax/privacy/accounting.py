@@ -44,7 +44,7 @@ def total_epsilon(
     noise: str = "any",
     sensitivity: int = 1,
 ) -> float:
-    r"""Return an upper bound of ε at δ for all releases together, at most their sum.
+    r"""Return an upper bound of the total ε at δ, at most the sum of all ε.
 
     With `noise` "any", each release is treated as randomised response, whose loss is
     always ε or -ε, the worst case of an ε-DP mechanism. A vector with Laplace noise has

@@ -98,8 +98,8 @@ def parallel(costs: Sequence[Guarantee], parts: str, adjacency: Adjacency) -> Pu
 def advanced(cost: Guarantee, times: int, delta: Epsilon) -> ApproximateDP:
     r"""Return the (ε', δ) cost of k releases of equal cost ε, by advanced composition.
 
-    $$\epsilon' = \sqrt{2k \ln(1/\delta)}\,\epsilon + k\epsilon(e^\epsilon - 1)$$
-    If this $\epsilon' \ge k\epsilon$, the result is (kε, 0), as from `basic`.
+    Here $\epsilon' = \sqrt{2k \ln(1/\delta)}\,\epsilon + k\epsilon(e^\epsilon - 1)$.
+    If $\epsilon' \ge k\epsilon$, the result is (kε, 0) instead, as from `basic`.
 
     Args:
         cost: pure-DP cost of one release, which may depend on the earlier releases.

@@ -100,7 +100,7 @@ class Guarantee(abc.ABC):
 
     @classmethod
     def of(cls: type[Kind], guarantee: object, name: str = "guarantee") -> Kind:
-        """Convert a guarantee to this class; `ValueError` if it implies none."""
+        """Convert a guarantee to this class; `ValueError` if it cannot be converted."""
         same = guarantee if isinstance(guarantee, cls) else cls.implied_by(guarantee)
         if same is None:
             raise ValueError(
@@ -124,7 +124,7 @@ class Guarantee(abc.ABC):
         """Return the guarantee of this release together with others from one table.
 
         Returns:
-            The sum, of the class of the first guarantee to whose class all convert.
+            The sum, in the first class to which all guarantees can be converted.
 
         Raises:
             ValueError: if adjacencies differ, the guarantees do not convert to one
@@ -172,7 +172,7 @@ class Guarantee(abc.ABC):
 
     @classmethod
     def from_description(cls: type[Kind], described: Mapping[str, Any]) -> Kind:
-        """Make the guarantee from its `describe`; `ValueError` if all numbers are 0."""
+        """Make the guarantee from the result of `describe`; one number must be > 0."""
         one_of(ADJACENCIES, adjacency=described.get("adjacency"))
         names = [x.name for x in fields(cls) if x.name != "adjacency"]
         exact = {name: _described(described.get(name), name) for name in names}
@@ -195,7 +195,7 @@ GUARANTEES: Registry[Guarantee] = Registry("guarantee")
 
 
 def guarantee_of(described: object) -> Guarantee:
-    """Make a guarantee of any class in `GUARANTEES` from its `describe`."""
+    """Make a guarantee of any class in `GUARANTEES` from what `describe` returned."""
     if not isinstance(described, Mapping):
         raise ValueError("`guarantee` must be an object with a kind and its numbers.")
     return GUARANTEES[described.get("kind")].from_description(described)

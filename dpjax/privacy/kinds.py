@@ -160,7 +160,7 @@ def hockey_stick(one: Law, other: Law, factor: Fraction) -> Fraction:
 
 
 def joint(one: Law, other: Law) -> list[tuple[Fraction, Fraction]]:
-    """Pair the probabilities of outputs under both laws, merging equal ratios."""
+    """Return (p(o), q(o)) for outputs o of two laws p, q; equal ratios are merged."""
     pairs = [(Fraction(1), Fraction(1))]
     for part, same in zip(one, other, strict=True):
         merged: dict[Fraction | None, tuple[Fraction, Fraction]] = {}

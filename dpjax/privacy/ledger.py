@@ -41,11 +41,11 @@ class Ledger(Unpickled):
             file. None: the ledger is in memory, for this process alone.
 
     Privacy:
-        Charges are exact fractions and are on disk before `charge` returns, so that a
-        later crash does not refund them. Processes that share a file never exceed the
-        budget together. A file that was copied, edited or replaced is refused, and so
-        is a file that does not begin with the lines that this object read or wrote. A
-        new process cannot detect that the last lines were removed, or that an older
+        Charges are exact fractions. In a file, they are on disk before `charge` returns
+        so that a crash does not refund them. Processes that share a file never exceed
+        the budget together. A file that was copied, edited or replaced is refused, and
+        so is a file that does not begin with the lines that this object read or wrote.
+        A new process cannot detect that the last lines were removed, or that an older
         state of the file was restored: all who can write the file are trusted.
 
     Attributes:
@@ -85,12 +85,12 @@ class Ledger(Unpickled):
 
     @property
     def budget(self) -> Fraction:
-        """The number ε of `limit`; `ValueError` if `limit` has several numbers."""
+        """The only number of `limit`, such as ε; `ValueError` if it has several."""
         return _one_number(self.limit.numbers)
 
     @property
     def spent(self) -> Fraction:
-        """The number ε of `cost`; `ValueError` if `cost` has several numbers."""
+        """The only number of `cost`, such as ε; `ValueError` if it has several."""
         return _one_number(self.cost.numbers)
 
     @property

@@ -18,10 +18,10 @@ else:
     Adjacency = str  # checked at each use, with an error that gives a remedy
 
 REPLACE_ONE: Adjacency = "replace-one"
-"""Neighbouring data sets differ in the values of one record; n is public."""
+"""Neighbours differ in the values of one record; the number of records is public."""
 
 ADD_REMOVE: Adjacency = "add-remove"
-"""A neighbour has one record more or less; n is private and may be 0."""
+"""Neighbours differ by one record; the number of records is private, maybe 0."""
 
 ADJACENCIES = (REPLACE_ONE, ADD_REMOVE)
 
