@@ -2,7 +2,7 @@
 
 A guarantee limits the divergence of the probabilities p and q of an event under two
 neighbours. The lower bound of the divergence uses a Clopper–Pearson lower bound of p
-and upper bound of q, each at half of the level.
+and upper bound of q, each wrong with half of the allowed probability.
 """
 
 __all__ = ["Event", "Score", "best_event", "cuts_of", "loss_bounds"]

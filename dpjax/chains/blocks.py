@@ -18,7 +18,9 @@ from dpjax._checks import typed_key, whole
 from dpjax._types import Key
 
 State = Any
+"""State of a Markov chain: any tree of arrays."""
 Step = Callable[[Key, State], tuple[State, Any]]
+"""Function from a key and a state to the next state and an info, a report."""
 
 
 def block(

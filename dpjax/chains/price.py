@@ -66,9 +66,9 @@ class Price(NamedTuple):
 def price_of(
     width: Fraction, epsilon: Epsilon, adjacency: Adjacency, latents: Sequence[str] = ()
 ) -> Price:
-    """Return the cost ε of an update, or less, and the temperature that it needs.
+    """Return the cost of an update, at most ε, and its temperature.
 
-    The cost is less than ε if an update at temperature 1 costs less.
+    The cost is below ε only if an update at temperature 1 costs less than ε.
 
     Args:
         width: width of the range of a record's log-likelihood, in nats.

@@ -1,7 +1,7 @@
 """All joint values of a network's tables on a public grid, and their posterior masses.
 
-A cell is one joint value of all tables, because it represents one part of a partition
-of the space of all tables. Masses are integers, computed from the counts by a
+A cell is one joint value of all tables. It represents one part of a partition of the
+space of all tables. Masses are integers, computed from the counts by a
 deterministic rule with a proved error bound.
 """
 
@@ -254,7 +254,7 @@ def largest_rate(
 
 
 def _exponential_below(power: Fraction) -> Fraction:
-    """A lower bound of exp(power) for power < 0, within a part in 1e40."""
+    """A lower bound of exp(power), power < 0, with an error of about 1e-40."""
     if power < -1000:
         return Fraction(0)
     numerator, denominator = map(decimal.Decimal, power.as_integer_ratio())

@@ -130,12 +130,13 @@ class ParameterGrid:
         return _integers(records * (scaled @ np.array(mean, float) + log_g))
 
     def widest(self, adjacency: Adjacency) -> Fraction:
-        r"""Return the largest range on the grid of one record's log-likelihood change.
+        r"""Return how much one record's log-likelihood change can vary over the grid.
 
-        It is the cost of one sample at T = 1, for any number of records. With one
-        statistic it is exact, since the range is convex in the statistic. With two
-        statistics it is the supremum over real records, $2\Delta$ (replace-one) or Δ
-        of `Family.sampling_sensitivity`, plus a bound of the effect of rounding.
+        The result is the largest range of the change, and the cost of one sample at T =
+        1, for any number of records. With one statistic it is exact, since the range is
+        convex in the statistic. With two statistics it is the supremum over real
+        records, $2\Delta$ (replace-one) or Δ of `Family.sampling_sensitivity`, plus a
+        bound of the effect of rounding.
         """
         steps, _ = self.tables
         if steps.shape[1] == 1:
@@ -228,7 +229,7 @@ def widest_grid(
     width: Fraction,
     adjacency: Adjacency,
 ) -> ParameterGrid:
-    """Return the grid of the widest truncation with `grid.widest` at most `width`."""
+    """Return the widest grid from `grid_within` whose `widest` is at most `width`."""
     grids = (grid_within(family.truncation(share)) for share in _SHARES[::-1])
     for grid in grids:
         if grid.widest(adjacency) <= width:

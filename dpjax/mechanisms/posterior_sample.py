@@ -1,6 +1,7 @@
 r"""Samples from the truncated, tempered posterior of a network, in real arithmetic.
 
-For studies only: floats leak data. To publish, use `NetworkPosteriorSampler`.
+The samples are for studies only, since floats leak data. To publish, use
+`NetworkPosteriorSampler`.
 """
 
 __all__ = ["PosteriorSample"]

@@ -62,7 +62,7 @@ class Recipe(abc.ABC):
     def mechanism(
         self, statistic: Statistic, budget: Guarantee, n: int | None
     ) -> ExactMechanism:
-        """Make the mechanism that costs at most `budget`; n is None if it is private.
+        """Make the mechanism of cost ≤ `budget` for n records; n is None if private.
 
         Raises:
             ValueError: if an option is out of range or does not fit the statistic.

@@ -1,9 +1,9 @@
 """The file of a ledger: JSON Lines with hash chains, locked by `flock`.
 
-The file itself is locked, because a helper file could be deleted: without a lock file
-two processes could charge at once, and without its write-ahead log an SQLite database
-would lose charges. A curator can read the text. Locks and inode numbers are reliable in
-local file systems, but not in all network file systems.
+The ledger needs no other file, because another file could be deleted: without a lock
+file two processes could charge at once, and without its write-ahead log an SQLite
+database would lose charges. A curator can read the text. Locks and inode numbers are
+reliable in local file systems, but not in all network file systems.
 
 The hashes detect an edit, and the inode number detects a copy. The object that read or
 wrote lines detects if these lines change or disappear. A new process cannot detect

@@ -23,7 +23,8 @@ import numpy as np
 
 from dpjax._checks import brief
 
-Epsilon = str | int | float | Fraction | np.number  # as a user gives it
+Epsilon = str | int | float | Fraction | np.number
+"""A number as a user gives it; `exact_epsilon` converts it to an exact fraction."""
 
 _DIGITS = 13  # relative excess below 1e-12, about 2^-40
 _LARGEST_EXPONENT = 1000  # e^1000 is beyond any budget, e^-1000 below any

@@ -24,6 +24,7 @@ ADD_REMOVE: Adjacency = "add-remove"
 """Neighbours differ by one record; the number of records is private, maybe 0."""
 
 ADJACENCIES = (REPLACE_ONE, ADD_REMOVE)
+"""All definitions of neighbouring data sets."""
 
 
 class Sensitivity(eqx.Module):
