@@ -66,8 +66,7 @@ class Sampler:
     Args:
         release: function from a key and a data set to one draw.
         compiled: whether JAX compiles the release and maps it over keys.
-        batched: whether the release has a third argument, the number of draws, and
-            returns all draws at once.
+        batched: whether a third argument of the release is the number of draws.
         block: number of draws in a block. None: as many as fit in bounded memory.
     """
 

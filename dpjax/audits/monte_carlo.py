@@ -59,9 +59,8 @@ def audit(
         draws: number of draws under each data set, at least 1000. For ε = 1, a few
             thousand draws detect a loss of 2 ε.
         confidence: probability that the loss is at least the returned bound.
-        log_prob: function `log_prob(output, data)`, if known, which JAX traces; the
-            best attack uses the likelihood ratio. None: the ratio is estimated from the
-            first half of the draws.
+        log_prob: function `log_prob(output, data)`, if known, which JAX traces, for
+            likelihood ratios. None: ratios are estimated from the first half of draws.
         scores: functions of an output that define events: "value" (every number, and
             sums and differences of two numbers), "likelihood" (the likelihood ratio)
             and "bits" (the lowest bits of every number). Without "bits", only the

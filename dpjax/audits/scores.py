@@ -48,10 +48,7 @@ class Column(NamedTuple):
 
 
 def by_value(pair: Pair) -> list[Score]:
-    """Return the scores that are numbers of an output, or sums or differences of two.
-
-    Sums and differences are of the numbers that differ most between neighbours.
-    """
+    """Return scores: each number of an output, and sums and differences of two."""
     columns = telling_columns(pair)
     scores = [Score(column.name, column.values) for column in columns]
     for one, other in itertools.combinations(columns[:_PAIRED], 2):

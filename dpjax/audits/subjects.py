@@ -30,8 +30,7 @@ class Subject:
     Args:
         claim: guarantee of the mechanism. A claim beyond the budget is an error; the
             suite then audits the budget instead.
-        law: function from a data set to the weights of all outputs, as for
-            `audit_exactly`.
+        law: function from a data set to weights of all outputs (see `audit_exactly`).
         pairs: pairs of neighbouring data sets for `law`.
         release: function from a key and a data set to a draw, as for `audit`.
         data: data set for `release`, a worst case.
@@ -95,10 +94,7 @@ def drawn(mechanism: Mechanism, pair: tuple[Any, Any], **options: Any) -> Subjec
 def rows_of_noise(
     mechanism: DiscreteLaplace, reach: int = _REACH
 ) -> Callable[[int], list[Fraction]]:
-    """Make the function from an exact integer to the law of its clipped noisy value.
-
-    The law is a list of probabilities of the values from -reach to reach.
-    """
+    """Make the function from an integer to the law of its clipped noisy value."""
     noise = functools.cache(lambda z: tables.probability(mechanism.table, abs(z)))
 
     @functools.cache

@@ -17,8 +17,7 @@ class Verdict:
 
     Args:
         claim: the claim in words, such as "ε = 1".
-        bound: the largest loss that the claim allows: ε of a claim of ε-DP, δ of a
-            claim of (ε, δ)-DP.
+        bound: the largest loss that the claim allows: ε for ε-DP, δ for (ε, δ)-DP.
         loss: the exact loss to 1e-9 if `confidence` is None; otherwise a lower bound of
             the loss at that confidence, at least 0.
         event: the set of outputs with this loss, in words.

@@ -49,14 +49,12 @@ def barker(
         name: name of the entry of the state, a dictionary, that the step updates.
         propose: function from a key and the current value x to a new value y and
             log(q(x | y) / q(y | x)), which is 0 if the proposal q is symmetric.
-        log_likelihood: function from the state, a record and the record's latents to a
-            scalar.
+        log_likelihood: scalar function of the state, a record and the record's latents.
         bounds: lower and upper bound of `log_likelihood`; values outside are clipped.
         epsilon: largest ε of one step, whether the proposal is accepted or not.
         adjacency: "replace-one" or "add-remove".
         log_prior: function from the state to a scalar.
-        latents: names of entries with one latent per record on the first axis; none
-            under add-remove.
+        latents: names of entries with one latent per record; none under add-remove.
         acceptance: "barker"; "metropolis", which accepts with min(1, r), is refused.
 
     Privacy:

@@ -64,8 +64,7 @@ def draw_paths(
         likelihood: likelihood of each of k states at every time, ≥ 0, with maximum 1.
         initial: probabilities of the state at a region's first valid time.
         transition: probabilities of the next state, in the row of the current state.
-            Probabilities below 1e-30 are set to 1e-30, so that not all weights
-            underflow to 0.
+            Probabilities below 1e-30 are set to 1e-30, to avoid underflow.
         declared: whether a region's path is valid at a time; valid times are a range.
 
     Returns:
@@ -188,8 +187,7 @@ def update_sites_collapsed(
         key: typed JAX key.
         paths: the current states of each region's path at every time.
         likelihood: likelihood of each of k states at every time, > 0, up to a factor.
-        strength: Dirichlet parameter of every move between states and of every first
-            state.
+        strength: Dirichlet parameter of every move, and of every first state.
         declared: whether a region's path is valid at a time; valid times are a range.
 
     Reference:

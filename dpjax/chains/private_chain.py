@@ -65,8 +65,7 @@ class PublicChain(eqx.Module):
 
     Args:
         states: the state after every sweep, with sweeps on the first axis.
-        infos: the second result of the step, its report, in every sweep, with sweeps on
-            the first axis.
+        infos: the second result (report) of the step in every sweep, on the first axis.
     """
 
     states: State

@@ -39,8 +39,7 @@ def latents(
     """Make the step that draws a categorical latent variable for each record.
 
     All latents are drawn at once, given the records and the previous state. This is
-    Gibbs sampling if the latents are independent given the other entries of the state,
-    a dictionary.
+    Gibbs sampling if the latents are independent given the other entries of the state.
 
     Args:
         name: name of the entry with the level of each record's latent, (n,) int32.
@@ -198,8 +197,7 @@ def choice(
         epsilon: largest ε of one update.
         adjacency: "replace-one" or "add-remove".
         log_prior: function from the state to the log-prior of each candidate, (k,).
-        latents: names of entries with one latent per record on the first axis; none
-            under add-remove.
+        latents: names of entries with one latent per record; none under add-remove.
 
     Privacy:
         At temperature 1, the cost is 2Δ under replace-one and Δ under add-remove, where
@@ -247,16 +245,14 @@ def table(
     Args:
         name: name of the entry with the probabilities, of shape `shape`.
         cell: function from the state, a record and the record's latents to its row and
-            level, int32 scalars; the row may be a latent. Cells outside `shape` are not
-            counted.
+            level, int32 scalars; the row may be a latent. Other cells are ignored.
         shape: number of rows, and number k of levels.
         epsilon: largest ε of one update of all rows.
         adjacency: "replace-one" or "add-remove".
         least: smallest probability $a_0$, at least 1e-7 and below 1 / k.
         prior: Dirichlet parameter of every level, at least 1e-6: a smaller prior could
             reveal empty levels in floats.
-        latents: names of entries with one latent per record on the first axis; none
-            under add-remove.
+        latents: names of entries with one latent per record; none under add-remove.
 
     Privacy:
         At temperature 1, the cost is 2Δ under replace-one, even if the record changes

@@ -67,10 +67,8 @@ class CellGrid:
     row varies fastest. A grid is static and hashable.
 
     Args:
-        layout: layout of one conditional table for each variable, whose own levels are
-            on the last axis.
-        omega: $\omega$, the smallest probability, > 0 and below 1 / (largest number of
-            levels).
+        layout: layout of one table per variable, with own levels on the last axis.
+        omega: smallest probability ω, > 0 and below 1 / (largest number of levels).
         units: G, the denominator of all probabilities.
         prior: Dirichlet parameter of every level, > 0. The prior weights are public
             integers of at most 16 bits for a row and 40 bits for a cell.

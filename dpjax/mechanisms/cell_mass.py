@@ -96,14 +96,12 @@ class CellMass(base.ParameterMechanism):
                 `prior`, means its shortest decimal.
             adjacency: "replace-one" or "add-remove".
             omega: smallest probability, > 0 and below 1 / (largest number of levels).
-            temperature: T > 0; a larger T flattens the posterior and lowers Δ, the
-                sensitivity of a mass.
+            temperature: T > 0; a larger T lowers the sensitivity of the masses.
             prior: Dirichlet parameter of every level, > 0.
             units: probabilities are multiples of 1 / units.
 
         Raises:
-            ValueError: if an argument is outside its range, or there are too many cells
-                for a `CellGrid`.
+            ValueError: if an argument is outside its range, or there are > 2^22 cells.
         """
         promise = PureDP(exact_epsilon(epsilon), adjacency)
         exact = exact_epsilon(temperature, "temperature")

@@ -1,7 +1,6 @@
 r"""Samples from the truncated, tempered posterior of a network, in real arithmetic.
 
-The samples are for studies only, since floats leak data. To publish, use
-`NetworkPosteriorSampler`.
+For studies only, since floats leak data. Publish by `NetworkPosteriorSampler`.
 """
 
 __all__ = ["PosteriorSample"]

@@ -162,8 +162,7 @@ class PosteriorSample(_OfAllTables):
         prior: for a network, the Dirichlet parameter of every cell (None: 1); for a
             family, the mean of its scaled statistics and the number of records that the
             prior is worth (None: uniform on the grid).
-        omega: for a network, the smallest probability of a level (None: derived from
-            the budget and T).
+        omega: for a network, the smallest probability of a level (None: derived).
         units: for a network, the denominator of all probabilities (None: 1000).
         truncation: for a family, least and largest value of each parameter, by name.
         points: for a family, the number of grid values of each parameter.
@@ -240,9 +239,7 @@ class Map(_OfAllTables):
 @RECIPES.add
 @dataclass(frozen=True)
 class MapCells(_OfAllTables):
-    """The exponential mechanism for the grid cell of largest posterior mass.
-
-    All cells are enumerated, so that the tables must have few rows; see `CellMass`.
+    """The exponential mechanism for the most probable tables, if they have few rows.
 
     Args:
         omega: the smallest probability of a level; required.

@@ -37,8 +37,7 @@ _LONGEST_DENOMINATOR = 1024  # bits
 class SplitLaplace(base.MechanismWithLaw, base.ExactMechanism):
     r"""Release all tables f as one vector, with noise of budget $\epsilon_f$ for each.
 
-    `calibrate` makes the mechanism. Mechanisms of equal shapes can be stacked on a
-    leading axis, for `vmap`.
+    Mechanisms of equal shapes can be stacked on a leading axis, for `vmap`.
 
     Args:
         stack: a `DiscreteLaplace` mechanism for each table, on a leading axis.

@@ -66,8 +66,7 @@ def total_epsilon(
         ε in nats, rounded up in floating point, without a certificate.
 
     Raises:
-        ValueError: if an argument is outside its range, or `method` is "rdp" for
-            discrete noise.
+        ValueError: if an argument is outside its range, or "rdp" with discrete noise.
         ImportError: if dp-accounting is not installed.
     """
     if not dp_accounting:

@@ -31,8 +31,7 @@ from dpjax.privacy.sensitivity import Adjacency
 class PureDP(Guarantee):
     """ε-differential privacy.
 
-    The probabilities of any output under two neighbouring data sets differ by a factor
-    of at most e^ε.
+    Probabilities of an output under two neighbours differ by a factor of at most e^ε.
 
     Args:
         epsilon: the privacy loss ε, a Fraction ≥ 0.
@@ -78,8 +77,7 @@ class ApproximateDP(Guarantee):
         adjacency: "replace-one" or "add-remove".
 
     Raises:
-        ValueError: if a number is not a Fraction or is outside its range, or
-            `adjacency` is unknown.
+        ValueError: if a number is no Fraction in its range, or `adjacency` is unknown.
 
     Reference:
         Zhang, Rubinstein & Dimitrakakis (AAAI-16), Definition 1.

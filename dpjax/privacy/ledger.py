@@ -31,8 +31,7 @@ class Ledger(Unpickled):
 
     Args:
         epsilon: ε of the whole budget, for pure DP. None: `budget` is used.
-        adjacency: "replace-one" or "add-remove", for every charge. None: the adjacency
-            of `budget`.
+        adjacency: "replace-one" or "add-remove". None: the adjacency of `budget`.
         budget: the whole budget as a guarantee, in place of `epsilon`; all charges are
             converted to its class. If `budget` and `epsilon` are None, the budget is
             read from the file at `path`, which must exist.
