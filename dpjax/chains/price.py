@@ -78,7 +78,7 @@ def price_of(
             would reveal the number of records under add-remove.
 
     Raises:
-        ValueError: if an argument is out of range, or add-remove has latents.
+        ValueError: if an argument is out of range, or latents are given for add-remove.
     """
     one_of(ADJACENCIES, adjacency=adjacency)
     if latents and adjacency == ADD_REMOVE:

@@ -1,8 +1,8 @@
 """All joint values of a network's tables on a public grid, and their posterior masses.
 
 A cell is one joint value of all tables. It represents one part of a partition of the
-space of all tables. Masses are integers, computed from the counts by a
-deterministic rule with a proved error bound.
+space of all tables. Masses are integers, computed from the counts by a deterministic
+rule with a proved error bound.
 """
 
 __all__ = ["SCORE_BITS", "CellGrid", "PriorRange", "Row", "largest_rate"]

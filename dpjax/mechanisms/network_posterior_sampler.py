@@ -52,8 +52,8 @@ class NetworkPosteriorSampler(base.PosteriorSampler):
         All draws together have exactly the guarantee `cost`. One sample costs at most
         $\sum_i 2 C_i / T$ under replace-one and half of that under add-remove, where
         $C_i$ is the log-ratio of the largest to the smallest entry of a row of variable
-        i; m samples cost m times as much. If n is public, the cost is the largest
-        loss for n records.
+        i; m samples cost m times as much. If n is public, the cost is the largest loss
+        for n records.
 
     Reference:
         Zhang, Rubinstein & Dimitrakakis (AAAI-16), Theorem 4, part 1, and Appendix C.2;

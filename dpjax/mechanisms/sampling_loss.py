@@ -86,8 +86,8 @@ def sample_loss(
 
     For a variable of 2 levels and a public n, the term is exact to 2^-40: the loss of
     the worst data set of n records, in which all records of a row agree
-    (`docs/proofs.md`, section 11). Row counts are private, so that the term is for
-    a row with all n records. If the variable has parents, a record can move to another
+    (`docs/proofs.md`, section 11). Row counts are private, so that the term is for a
+    row with all n records. If the variable has parents, a record can move to another
     row, and the term includes the loss in both rows. The terms of variables of more
     levels, and all terms if n is None or under add-remove, are those of `limit_loss`.
 
