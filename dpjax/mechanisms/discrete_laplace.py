@@ -40,8 +40,8 @@ class DiscreteLaplace(base.MechanismWithLaw, base.ExactMechanism):
 
     Privacy:
         Exactly ε-DP for the adjacency of the sensitivity, if the bits are random; with
-        bits from a ChaCha20 key, the privacy is computational. Nothing is computed in
-        floating point. Side channels in time and memory are not covered.
+        bits from a ChaCha20 key, the privacy is computational. There is no δ, and draws
+        use no floating point. Side channels in time and memory are not covered.
 
     Reference:
         Ghosh, Roughgarden & Sundararajan (STOC 2009), section 2 (noise distribution).

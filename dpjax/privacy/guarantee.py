@@ -152,7 +152,7 @@ class Guarantee(abc.ABC):
         return replace(self, **dict.fromkeys(self.numbers, Fraction(0)))
 
     def remaining(self, spent: "Guarantee") -> dict[str, Fraction]:
-        """Return each number of this budget minus the number of `spent`, by name."""
+        """Return each number minus the number of `spent`, < 0 if overspent, by name."""
         return {x: y - spent.numbers[x] for x, y in self.numbers.items()}
 
     def fits(self, budget: "Guarantee") -> bool:
