@@ -1,4 +1,4 @@
-"""Cases of the suite for chains with charged updates that read records, in floats."""
+"""Audit cases for Gibbs chains whose updates read records and are charged."""
 
 __all__ = ["CHAIN_CASES"]
 
@@ -39,7 +39,7 @@ def _fit(candidate: Array, record: Array) -> Array:
 
 
 def _prior(state: Any) -> Array:
-    """Log-probabilities; no record supports the likelier candidate."""
+    """Log-prior of the two candidates; no record supports the likelier candidate."""
     return jnp.log(jnp.array([0.95, 0.05]))
 
 
@@ -138,7 +138,7 @@ def _two_sweeps(epsilon: Fraction, adjacency: Adjacency) -> list[ChargedStep]:
 
 
 def _hidden_markov(epsilon: Fraction, adjacency: Adjacency) -> Subject:
-    """One sweep of two draws; the neighbours differ in an event's month and kind."""
+    """A chain of one sweep, with two draws; neighbours differ in one event."""
 
     def draw(key: Key, records: Array) -> tuple[Array, ...]:
         charged = charged_hidden_markov(
@@ -184,4 +184,4 @@ CHAIN_CASES = (
     ),
     Case("paid-hmm", REPLACE_ONE, "real", _hidden_markov),  # slow: one adjacency
 )
-"""Cases for private Gibbs sampling."""
+"""Audit cases for Gibbs chains that read records, in real arithmetic."""

@@ -1,4 +1,4 @@
-"""Draws of a release from two neighbours, block by block, in bounded memory."""
+"""Draws of a release under two neighbouring data sets, in blocks of bounded memory."""
 
 __all__ = ["Outputs", "Release", "Sampler", "joined"]
 
@@ -14,19 +14,19 @@ import numpy as np
 from dpjax._types import Key
 
 Release = Callable[..., Any]
-"""Function from a key and a data set to an array, or a tree of arrays."""
+"""Function from a key and a data set to one draw: an array or a tree of arrays."""
 
 _MOST_NUMBERS = 1 << 22  # of a block
 _MOST_DRAWS = 1 << 16
 
 
 class Outputs(NamedTuple):
-    """Draws of a release, on the host.
+    """Many draws of a release, as NumPy arrays.
 
     Attributes:
-        tree: the tree that the release returns, with draws on the first axes.
-        leaves: the arrays of the tree as matrices, one row for each draw.
-        shapes: path in the tree and shape of a draw, for each array.
+        tree: tree of arrays as the release returns it, with draws on the first axis.
+        leaves: each array of the tree as a matrix with one row for each draw.
+        shapes: for each array, its path in the tree and the shape of one draw.
     """
 
     tree: Any
@@ -35,7 +35,7 @@ class Outputs(NamedTuple):
 
     @classmethod
     def of(cls, tree: Any) -> "Outputs":
-        """Make outputs from arrays of real numbers with draws on the first axis."""
+        """Make outputs from a tree of real arrays with draws on the first axis."""
         flat = jax.tree_util.tree_flatten_with_path(tree)[0]
         numbers = [_as_numbers(leaf) for _, leaf in flat]
         leaves = tuple(x.reshape(len(x), int(np.prod(x.shape[1:]))) for x in numbers)
@@ -50,24 +50,24 @@ class Outputs(NamedTuple):
         return len(self.leaves[0])
 
     def select(self, draws: slice) -> "Outputs":
-        """Return a slice of the draws."""
+        """Return the outputs of some of the draws."""
         return Outputs.of(jax.tree.map(lambda x: x[draws], self.tree))
 
 
 def joined(blocks: list[Outputs]) -> Outputs:
-    """Concatenate all blocks."""
+    """Concatenate the draws of all blocks."""
     trees = (block.tree for block in blocks)
     return Outputs.of(jax.tree.map(lambda *x: np.concatenate(x), *trees))
 
 
 class Sampler:
-    """Sampler of a release, block by block; one program for all data of one shape.
+    """Draws many outputs of a release in blocks, with one program per shape of data.
 
     Args:
-        release: the release to draw from.
-        compiled: whether JAX traces the release and maps it over keys.
-        batched: whether the release takes the number of draws too, and returns them.
-        block: number of draws in a block; None: as many as fit.
+        release: function from a key and a data set to one draw.
+        compiled: whether JAX compiles the release and maps it over keys.
+        batched: whether a third argument of the release is the number of draws.
+        block: number of draws in a block. None: as many as fit in bounded memory.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class Sampler:
         self._draw = release if batched else mapped if compiled else one_by_one
 
     def width(self, key: Key, data: Any) -> int:
-        """The size of a draw, in numbers; `ValueError` if it is 0."""
+        """Return how many numbers one draw contains; `ValueError` if it is 0."""
 
         def one(key: Key, data: Any) -> Any:
             return self._draw(key, data, 1)
@@ -99,12 +99,12 @@ class Sampler:
     def blocks(
         self, key: Key, data: Any, width: int, start: int, stop: int
     ) -> Iterator[Outputs]:
-        """Yield the draws with index `start` to `stop` - 1; each block has its own key.
+        """Yield draws `start` to `stop` - 1 in blocks, each with its own key.
 
         Args:
             key: typed JAX key.
             data: the data set.
-            width: size of a draw, in numbers.
+            width: how many numbers one draw contains.
             start: index of the first draw.
             stop: index after the last draw.
         """

@@ -1,8 +1,8 @@
-"""Events that distinguish two neighbours, and lower bounds of the loss from them.
+"""Events that distinguish two neighbours, and lower bounds of the privacy loss.
 
 A guarantee limits the divergence of the probabilities p and q of an event under two
 neighbours. The lower bound of the divergence uses a Clopper–Pearson lower bound of p
-and upper bound of q, each at half of the level.
+and upper bound of q, each wrong with half of the allowed probability.
 """
 
 __all__ = ["Event", "Score", "best_event", "cuts_of", "loss_bounds"]
@@ -27,12 +27,12 @@ _FOR_CUTS = 1 << 15
 
 
 class Score(NamedTuple):
-    """A function of a draw; an event is that its value is large, or that it is small.
+    """A function from a draw to a number, whose large or small values are an event.
 
     Attributes:
-        name: the score in words.
-        of: function that returns the values for many draws.
-        indicator: whether the value is 1 if `name` is true of the draw, and 0 if not.
+        name: description of the function, for reports.
+        of: function from outputs to the number of each draw.
+        indicator: whether the number is 1 if `name` is true of the draw, and else 0.
     """
 
     name: str
@@ -41,14 +41,14 @@ class Score(NamedTuple):
 
 
 class Event(NamedTuple):
-    """A set of outputs.
+    """The set of outputs whose score is at least, or is below, a cut.
 
     Attributes:
-        score: the score whose large or small values are in the event.
-        cut: the smallest large value.
-        above: whether the large values are in the event.
+        score: function from draws to numbers.
+        cut: the number with which scores are compared.
+        above: True for the outputs with scores ≥ `cut`, False for scores < `cut`.
         swapped: whether the event is likelier under the neighbour.
-        bound: bound of the loss from the draws by which the event was chosen.
+        bound: lower bound of the loss, from the draws by which the event was chosen.
     """
 
     score: Score
@@ -58,7 +58,7 @@ class Event(NamedTuple):
     bound: float
 
     def count(self, outputs: Outputs) -> int:
-        """The number of draws in the event."""
+        """Return how many of the draws are in the event."""
         return int(np.sum((self.score.of(outputs) >= self.cut) == self.above))
 
     def __str__(self) -> str:
@@ -74,13 +74,15 @@ def best_event(
     level: float,
     claim: Guarantee,
 ) -> Event | None:
-    """The event with the largest bound of the loss, over all cuts of all scores.
+    """Return the event with the largest lower bound of the loss, or None.
+
+    All cuts of all scores are compared.
 
     Args:
-        scores: candidates.
-        outputs: draws under the data set and under its neighbour. To test the chosen
-            event, use other draws: with these the result would be biased.
-        level: probability of error of the bounds that are compared.
+        scores: candidate scores.
+        outputs: draws under the data set and under its neighbour. A test of the chosen
+            event must use other draws, since the same draws would bias it.
+        level: probability that a lower bound exceeds the loss.
         claim: the guarantee whose divergence is the loss.
     """
     candidates = (_best_cut(score, outputs, level, claim) for score in scores)
@@ -110,7 +112,7 @@ def _best_cut(
 
 
 def cuts_of(values: np.ndarray) -> Float64[np.ndarray, " cuts"]:
-    """The cuts to try: all values if few, else quantiles, dense in the tails."""
+    """Return cuts to try: all values if few, else quantiles that are dense in tails."""
     some = values[:: max(1, len(values) // _FOR_CUTS)]
     distinct = np.unique(some)
     if len(distinct) <= _MOST_CUTS:
@@ -121,7 +123,7 @@ def cuts_of(values: np.ndarray) -> Float64[np.ndarray, " cuts"]:
 
 
 def _at_least(values: np.ndarray, cuts: np.ndarray) -> np.ndarray:
-    """The number of values that are at least as large as each cut."""
+    """Return how many values are at least as large as each cut."""
     below = np.bincount(np.searchsorted(cuts, values, "right"), minlength=len(cuts) + 1)
     return len(values) - np.cumsum(below)[: len(cuts)]
 
@@ -133,20 +135,20 @@ def loss_bounds(
     level: float,
     claim: Guarantee,
 ) -> Float64[np.ndarray, "*shape"]:
-    """Lower bounds of the loss, each wrong with a probability of at most `level`.
+    """Return lower bounds of the loss, each wrong with probability at most `level`.
 
     Args:
         first: number of draws in each event under one data set.
         second: number of draws in each event under its neighbour.
-        draws: total numbers of draws under the two data sets.
-        level: the probability of error.
+        draws: total number of draws under each of the two data sets.
+        level: largest probability that a bound exceeds the loss.
         claim: the guarantee whose divergence is the loss.
 
     Returns:
-        A bound for each event; -inf if there is no finite bound.
+        A lower bound for each event; -inf if there is no finite bound.
 
     Reference:
-        Clopper & Pearson, Biometrika 26 (1934), for the bounds of a proportion.
+        Clopper & Pearson, Biometrika 26 (1934), for confidence bounds of a proportion.
     """
     least = _below(first, draws[0], level / 2)
     most = 1 - _below(draws[1] - second, draws[1], level / 2)
@@ -154,7 +156,7 @@ def loss_bounds(
 
 
 def _below(seen: Numbers, draws: int, level: float) -> Float64[np.ndarray, "*shape"]:
-    """The lower Clopper–Pearson bound of a probability."""
+    """Return the lower Clopper–Pearson bound of a probability."""
     some = np.maximum(seen, 1)
     bound = special.betaincinv(some, draws - some + 1, level)
     return np.where(seen > 0, bound, 0.0)

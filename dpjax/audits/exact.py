@@ -1,4 +1,4 @@
-"""The largest loss of a release, from the probabilities of all of its outputs."""
+"""The largest privacy loss of a release, from the probabilities of all outputs."""
 
 __all__ = ["Law", "audit_exactly", "largest_loss", "neighbouring"]
 
@@ -24,7 +24,7 @@ from dpjax.privacy import (
 )
 
 Law = Sequence[Sequence[Any]]
-"""Weights of all outputs, for each of the independent parts of an output."""
+"""Weights of all values of each independent part of an output."""
 
 Pair = tuple[Any, Any]
 
@@ -32,16 +32,17 @@ Pair = tuple[Any, Any]
 def neighbouring(
     sizes: Sequence[int], n: int, adjacency: Adjacency
 ) -> Iterator[tuple[Int[np.ndarray, "_ d"], Int[np.ndarray, "_ d"]]]:
-    """All pairs of neighbouring data sets of a tiny domain.
+    """Yield all pairs of neighbouring data sets of a tiny discrete domain.
 
     Args:
         sizes: number of levels of each variable.
-        n: number of records, at least 1; under add-remove, at least 0, and the second
-            data set has one more record.
+        n: number of records, at least 1. Under add-remove, n is at least 0, and the
+            second data set has n + 1 records.
         adjacency: "replace-one" or "add-remove".
 
     Yields:
-        Two arrays of level indices; data sets that differ only in order occur once.
+        Two arrays of level indices, each with one row for each record. Data sets that
+        differ only in the order of records occur once.
     """
     one_of(ADJACENCIES, adjacency=adjacency)
     whole(1 if adjacency == REPLACE_ONE else 0, n=n)
@@ -63,24 +64,26 @@ def neighbouring(
 def largest_loss(
     law: Callable[[Any], Law], pairs: Iterable[Pair]
 ) -> tuple[float, Pair | None]:
-    r"""$\max \lvert \ln p(o \mid D) - \ln p(o \mid D') \rvert$ over outputs and pairs.
+    r"""Return $\max \lvert \ln p(o \mid D) - \ln p(o \mid D') \rvert$.
+
+    The maximum is over all outputs o and all pairs of neighbours D, D'.
 
     Args:
-        law: function from a data set to the weights of all outputs, for each of the
-            independent parts of an output; the losses of the parts add up. Weights are
-            integers, fractions or floats; they need not sum to 1.
-        pairs: pairs of neighbours.
+        law: function from a data set to a list that has, for each independent part of
+            an output, the weights of all values of the part. The losses of the parts
+            add up. Weights are real numbers ≥ 0 that need not sum to 1.
+        pairs: pairs of neighbouring data sets.
 
     Returns:
-        The loss, infinite if an output is impossible under only one of two neighbours;
-        and the pair with this loss.
+        The loss, infinite if an output is possible under only one of two neighbours,
+        and the pair with this loss, or None if the loss is 0.
 
     Privacy:
-        None: use invented data sets.
+        No guarantee: use invented data sets.
 
     Raises:
-        ValueError: if there is no pair, neighbours have outputs of different kinds, or
-            weights are negative, infinite or all 0.
+        ValueError: if there is no pair, `law` has different parts or numbers of values
+            under two neighbours, or weights are negative, infinite or all 0.
     """
     return _largest(law, pairs, largest_log_ratio)
 
@@ -92,13 +95,17 @@ def audit_exactly(
     claim: Guarantee | None = None,
     epsilon: Epsilon | None = None,
 ) -> Verdict:
-    """Test whether the loss, over all outputs and all pairs, is within the claim.
+    """Test whether the largest loss, over all outputs and pairs, is within a claim.
 
     Args:
-        law: as for `largest_loss`.
-        pairs: pairs of neighbours, such as those of `neighbouring`.
-        claim: the guarantee of the release, of any kind.
-        epsilon: ε > 0 of a pure claim, in place of `claim`.
+        law: function from a data set to the weights of all values of each independent
+            part of an output, as for `largest_loss`.
+        pairs: pairs of neighbouring data sets, such as from `neighbouring`.
+        claim: the claimed guarantee of the release.
+        epsilon: ε > 0 of a claim of ε-DP, in place of `claim`.
+
+    Returns:
+        The verdict, with the exact loss.
 
     Raises:
         ValueError: if an argument is out of range.
@@ -115,7 +122,7 @@ def _largest(
     pairs: Iterable[Pair],
     divergence: Callable[..., float | Fraction],
 ) -> tuple[float, Pair | None]:
-    """The largest divergence of all pairs, and the pair with this divergence."""
+    """Return the largest divergence of all pairs, and the pair with this divergence."""
     worst: tuple[float, Pair | None] = (0.0, None)
     known: dict[tuple[tuple[int, int], ...], float] = {}
     exact: dict[int, Sequence[Fraction]] = {}
@@ -142,7 +149,7 @@ def _largest(
 def _normalised(
     weights: Sequence[Any], known: dict[int, Sequence[Fraction]]
 ) -> Sequence[Fraction]:
-    """Exact probabilities, computed once for each part of a law."""
+    """Return exact probabilities, computed once for each part of a law."""
     if id(weights) not in known:
         if not all(0 <= x < math.inf for x in weights) or not any(weights):
             raise ValueError(

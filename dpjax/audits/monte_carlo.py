@@ -1,4 +1,4 @@
-"""A lower bound of the privacy loss of a release, from draws under two neighbours."""
+"""A lower bound of a release's privacy loss, from draws under two neighbours."""
 
 __all__ = ["audit"]
 
@@ -24,7 +24,7 @@ _MOST_FOR_CHOICE = 1 << 19  # draws under each data set
 _MOST_NUMBERS = 1 << 24
 
 LogProb = Callable[[Any, Any], Any]
-"""Function from an output and a data set to log-probabilities, which are summed."""
+"""Function from an output and a data set to log-probabilities; `audit` sums them."""
 
 
 def audit(
@@ -45,46 +45,48 @@ def audit(
 ) -> Verdict:
     """Find a lower bound of the loss of a release, from draws under two neighbours.
 
-    Half of the draws are used to choose an event for each kind of score, and the other
-    half to estimate the probability of the event under the two data sets.
+    Half of the draws choose an event (a set of outputs) for each entry of `scores`. The
+    other half estimate the probability of the event under the two data sets.
 
     Args:
-        key: typed JAX key; the same key gives the same draws.
+        key: typed JAX key; an equal key gives equal draws.
         release: `release(key, data)` returns an array of numbers, or a tree of arrays.
             JAX traces the release and maps it over keys, unless `compiled` is False.
         data: one data set, an array or a tree of arrays.
         neighbour: a data set that differs from `data` in one record.
-        claim: the guarantee of the release, of any kind.
-        epsilon: ε > 0 of a pure claim, in place of `claim`.
+        claim: the claimed guarantee of the release.
+        epsilon: ε > 0 of a claim of ε-DP, in place of `claim`.
         draws: number of draws under each data set, at least 1000. For ε = 1, a few
             thousand draws detect a loss of 2 ε.
-        confidence: probability that the loss is at least the bound.
-        log_prob: `log_prob(output, data)`, if known, traced by JAX: the best attack
-            uses the likelihood ratio. None: the ratio is estimated from the first half.
-        scores: kinds of scores: "value" (every number, and sums and differences of two
-            numbers), "likelihood" and "bits" (the lowest bits of every number). Without
-            "bits", the audit is of the release in real arithmetic.
+        confidence: probability that the loss is at least the returned bound.
+        log_prob: function `log_prob(output, data)`, if known, which JAX traces, for
+            likelihood ratios. None: ratios are estimated from the first half of draws.
+        scores: functions of an output that define events: "value" (every number, and
+            sums and differences of two numbers), "likelihood" (the likelihood ratio)
+            and "bits" (the lowest bits of every number). Without "bits", only the
+            release in real arithmetic is audited.
         compiled: whether JAX compiles the release. If not, the release is called
             `draws` times with concrete keys, and may use NumPy.
         batched: whether the release is called as `release(key, data, size)`, without
             compilation, and returns `size` draws on the first axis.
-        block: number of draws in a block; None: as many as fit. The memory is that of a
-            block and, for the choice of events, of at most half a million draws.
+        block: number of draws that are in memory at once while probabilities are
+            estimated. None: as many as fit. The choice of events needs the memory of at
+            most half a million draws.
 
     Returns:
-        A verdict. A true claim is found violated with probability at most
-        1 - `confidence`: the bounds are Clopper and Pearson's, with Bonferroni's
-        correction for the scores, and no draw is used both to choose and to test an
-        event. A consistent verdict is no proof: it is for one pair of neighbours.
+        A verdict. The probability that it finds a true claim violated is at most
+        1 - `confidence`: it uses Clopper–Pearson bounds with Bonferroni's correction
+        for the scores, and no draw is used both to choose and to test an event. A
+        verdict of "consistent" is no proof, since only one pair of neighbours is used.
 
     Privacy:
-        None: use invented data sets. The verdict depends on them.
+        No guarantee: use invented data sets, since the verdict depends on them.
 
     Raises:
         ValueError: if an argument is out of range, or the release returns no numbers.
 
     Reference:
-        Clopper & Pearson, Biometrika 26 (1934), for the bounds of a proportion.
+        Clopper & Pearson, Biometrika 26 (1934), for confidence bounds of a proportion.
     """
     began = time.perf_counter()
     _check(key, draws, confidence, scores)
@@ -125,7 +127,7 @@ def _check(key: Key, draws: int, confidence: float, scores: Sequence[str]) -> No
 def _log_ratio(
     log_prob: LogProb, data: Any, neighbour: Any
 ) -> Callable[[Outputs], np.ndarray]:
-    """The log-likelihood ratio of every draw, by one program for both data sets."""
+    """Make the function that returns the log-likelihood ratio of every draw."""
 
     def total(output: Any, data: Any) -> jax.Array:
         parts = jax.tree.leaves(log_prob(output, data))
@@ -151,7 +153,7 @@ def _chosen(
     level: float,
     claim: Guarantee,
 ) -> list[Event]:
-    """The best event of each kind of score."""
+    """Return the best event of each kind of score."""
     one, other = pair
     middle = 0 if log_ratio is not None else one.draws // 2
     fit = (one.select(slice(0, middle)), other.select(slice(0, middle)))
@@ -173,7 +175,7 @@ def _judged(
     level: float,
     claim: Guarantee,
 ) -> tuple[float, str]:
-    """The largest bound of the events' losses and its event, from new draws."""
+    """Return the largest lower bound of the loss, and its event, from new draws."""
     seen = np.zeros((2, len(events)), int)
     for i, blocks in enumerate(pair):
         for outputs in blocks:

@@ -1,4 +1,4 @@
-"""Cases of the suite that add noise to counts, Fourier coefficients and sums."""
+"""Audit cases that add noise to counts, Fourier coefficients and sums."""
 
 __all__ = ["NAIVE_BAYES", "NOISY_CASES", "SIMULATED", "worst"]
 
@@ -30,7 +30,7 @@ _MIXED = BayesNet.from_parents({"x": _TWO, "y": [0, 1, 2]}, {"y": ["x"], "x": []
 
 
 def worst(statistic: Statistic, pairs: Sequence[Pair]) -> Pair:
-    """The statistics of the pair of neighbours whose statistics differ most."""
+    """Return the statistics of the pair of neighbours whose statistics differ most."""
     measure = jax.jit(statistic.measure)
     measured = [
         (np.asarray(measure(one)), np.asarray(measure(other))) for one, other in pairs
@@ -45,7 +45,7 @@ def _subject(
     pairs: Sequence[Pair],
     draws: bool = True,
 ) -> Subject:
-    """A mechanism that adds independent noise, given the law of each noisy number."""
+    """Make the subject for a mechanism, given the law of each noisy number."""
     measure = jax.jit(statistic.measure)
 
     @cache
@@ -68,7 +68,7 @@ def _evenly(
     pairs: Sequence[Pair],
     draws: bool = True,
 ) -> Subject:
-    """A mechanism with the same noise on all numbers; `draws` compiles a program."""
+    """Make the subject for the same noise on all numbers; `draws` audits draws too."""
     mechanism = DiscreteLaplace.calibrate(epsilon, statistic.sensitivity(adjacency))
     row = rows_of_noise(mechanism)
     return _subject(statistic, mechanism, [row] * statistic.length, pairs, draws)
@@ -109,7 +109,7 @@ def _sums(
 
 
 def _records(bounds: tuple[float, float], adjacency: Adjacency) -> Iterator[Pair]:
-    """Neighbours of one record: values on a grid, both bounds, and NaN."""
+    """Yield neighbours of one record with a value on a grid, at a bound, or NaN."""
     grid: Real[np.ndarray, "g 1 1"] = np.linspace(*bounds, 9, dtype=np.float32)
     records = [*grid.reshape(-1, 1, 1), np.full((1, 1), np.nan, np.float32)]
     if adjacency == REPLACE_ONE:
@@ -119,7 +119,7 @@ def _records(bounds: tuple[float, float], adjacency: Adjacency) -> Iterator[Pair
 
 
 def _simulated(epsilon: Fraction, adjacency: Adjacency) -> Subject:
-    """A count of 0 or 1: floats near 0 and floats near 1 differ in their low bits."""
+    """A noisy count of 0 or 1; floats near 0 and near 1 differ in their low bits."""
     pairs = list(neighbouring((2,), 1, adjacency))
     statistic = NetworkCounts(BayesNet.from_parents({"x": _TWO}, {"x": []}))
     mechanism = Laplace(float(epsilon), statistic.sensitivity(adjacency))
@@ -137,7 +137,7 @@ NOISY_CASES = cases(
         "sums-gaussian": partial(_sums, Gaussian(-1.0, 1.0), 4),
     },
 )
-"""Cases for discrete noise, which can be published."""
+"""Audit cases for discrete noise, whose releases can be published."""
 
 SIMULATED = Case("simulated-laplace", REPLACE_ONE, "simulation", _simulated)
-"""A case with noise in floats, whose violation an audit must find."""
+"""An audit case of noise in floats, whose violation an audit must find."""

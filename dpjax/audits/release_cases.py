@@ -1,8 +1,8 @@
-"""Cases of the suite that publish with `dpjax.release` and the system's randomness.
+"""Audit cases that publish with `dpjax.release` and the system's randomness.
 
 A release is slow and cannot be compiled, so that one call makes many draws. A release
-at k ε of the counts of k copies of a variable is k independent releases at ε. A release
-at k ε of k samples is k independent samples at ε.
+of the counts of k copies of a variable at budget kε is k independent releases at ε. A
+release of k samples at budget kε is k independent samples at ε.
 """
 
 __all__ = ["RELEASE_CASES"]
@@ -33,7 +33,7 @@ def _coins() -> BayesNet:
 
 
 def _extremes(adjacency: Adjacency) -> tuple[np.ndarray, np.ndarray]:
-    """Two neighbours: no record (add-remove) or a record of 0, and a record of 1."""
+    """Return two neighbours: no record (add-remove) or a record 0, and a record 1."""
     none = np.zeros((0, 1), np.int32)
     data = none if adjacency == ADD_REMOVE else np.zeros((1, 1), np.int32)
     return data, np.ones((1, 1), np.int32)
@@ -103,4 +103,4 @@ def _subject(
 
 
 RELEASE_CASES = cases("exact", {"release-counts": _counts, "release-samples": _samples})
-"""Cases for releases by `dpjax.release`."""
+"""Audit cases for releases by `dpjax.release`."""

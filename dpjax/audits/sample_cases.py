@@ -1,4 +1,4 @@
-"""Cases of the suite that draw from posteriors, on public grids and in floats."""
+"""Audit cases that draw from posteriors, on public grids and in floats."""
 
 __all__ = ["SAMPLE_CASES"]
 
@@ -35,7 +35,7 @@ Pair = tuple[tuple[int, ...], tuple[int, ...]]
 
 
 def _count_pairs(levels: int, adjacency: Adjacency) -> list[Pair]:
-    """Counts of one variable for all pairs of neighbours with `_N` records."""
+    """Return the counts of one variable for all pairs of neighbours of `_N` records."""
     size = _N - (adjacency == REPLACE_ONE)
     others = [
         counts
@@ -87,7 +87,7 @@ def _cells(epsilon: Fraction, adjacency: Adjacency) -> Subject:
 def _family(
     family: Family, units: int, epsilon: Fraction, adjacency: Adjacency
 ) -> Subject:
-    """Records at the bounds; one record moves to the other bound, or appears."""
+    """Neighbours have records at the bounds; one record moves to a bound or appears."""
     (bounds,) = family.bounds
     statistic = Sufficient(family, (Interval("x", *bounds),), adjacency, units)
     mechanism = FamilyPosteriorSampler.calibrate(
@@ -157,4 +157,4 @@ SAMPLE_CASES = cases(
         "gaussian-grid": partial(_family, GaussianMean(-1.0, 1.0, 1.0), 16),
     },
 ) + cases("real", {"posterior-sample": _float_sample, "regression-sample": _regression})
-"""Cases for samples from posteriors and exponential mechanisms."""
+"""Audit cases for samples from posteriors and for exponential mechanisms."""

@@ -1,4 +1,4 @@
-"""Scores for an attack: values, likelihood ratios, and lowest bits."""
+"""Scores, functions of an output: values, likelihood ratios, and lowest bits."""
 
 __all__ = ["FAMILIES", "by_bits", "by_likelihood", "by_value"]
 
@@ -25,11 +25,11 @@ _LOW_BITS = (1, 2, 3)
 
 
 class Column(NamedTuple):
-    """One number of every output.
+    """The position of one number in every output of a release.
 
     Attributes:
-        name: the column in Python notation.
-        leaf: index of the array.
+        name: the position in Python notation, such as "output[0]".
+        leaf: index of the array in `Outputs.leaves`.
         place: index of the number in the flattened array.
     """
 
@@ -38,17 +38,17 @@ class Column(NamedTuple):
     place: int
 
     def raw(self, outputs: Outputs) -> np.ndarray:
-        """The values as drawn."""
+        """Return the number of every draw, with its own type."""
         return outputs.leaves[self.leaf][:, self.place]
 
     def values(self, outputs: Outputs) -> Float64[np.ndarray, " draws"]:
-        """The values in double precision, with NaN replaced by infinity."""
+        """Return the number of every draw as a double; NaN becomes infinity."""
         values = self.raw(outputs).astype(float)
         return np.where(np.isnan(values), np.inf, values)
 
 
 def by_value(pair: Pair) -> list[Score]:
-    """Scores: each number, and sums and differences of the numbers that differ most."""
+    """Return scores: each number of an output, and sums and differences of two."""
     columns = telling_columns(pair)
     scores = [Score(column.name, column.values) for column in columns]
     for one, other in itertools.combinations(columns[:_PAIRED], 2):
@@ -59,12 +59,12 @@ def by_value(pair: Pair) -> list[Score]:
 def by_likelihood(
     fit: Pair, log_ratio: Callable[[Outputs], np.ndarray] | None
 ) -> list[Score]:
-    """Scores: the log-likelihood ratio of an output under the two data sets.
+    """Return the scores that are log-likelihood ratios of an output under neighbours.
 
     Args:
-        fit: outputs for histograms, used for nothing else.
-        log_ratio: the log-ratio, if known; None: estimated for independent numbers and,
-            if there are enough draws, jointly.
+        fit: outputs under both data sets, for histograms only.
+        log_ratio: function from outputs to log-ratios, if known. None: the log-ratio is
+            estimated as if numbers were independent and, given enough draws, jointly.
     """
     if log_ratio is not None:
         return [Score("log-likelihood ratio", log_ratio)]
@@ -80,13 +80,13 @@ def by_likelihood(
 
 
 def by_bits(pair: Pair) -> list[Score]:
-    """Scores: the lowest bits of each number, which reveal impossible floats."""
+    """Return scores of each number's lowest bits, which reveal impossible floats."""
     columns = telling_columns(pair)
     return [score for column in columns for score in _bits_of(column, pair)]
 
 
 def telling_columns(pair: Pair) -> list[Column]:
-    """The columns, in decreasing order of the distance between the two data sets."""
+    """Return the columns (numbers of an output) that differ most between neighbours."""
     columns = list(_columns(pair[0]))
     some = tuple(x.select(slice(0, _FOR_ORDER)) for x in pair)
     distances = [_distance(*(column.values(x) for x in some)) for column in columns]
@@ -102,7 +102,7 @@ def _columns(outputs: Outputs) -> Iterator[Column]:
 
 
 def _distance(one: np.ndarray, other: np.ndarray) -> float:
-    """The Kolmogorov–Smirnov distance of two samples."""
+    """Return the Kolmogorov–Smirnov distance of two samples."""
     everywhere = np.concatenate([one, other])
     shares = [
         np.searchsorted(np.sort(x), everywhere, "right") / len(x) for x in (one, other)
@@ -139,7 +139,7 @@ def _joint(coders: list[Coder]) -> Coder:
 
 
 def _estimated(name: str, fit: Pair, coders: list[Coder]) -> Score:
-    """The sum of the log-ratios of the coders' histograms."""
+    """Make the score that adds up log-ratios of the histograms of all coders."""
     logs = [
         [np.log(np.bincount(code(x), minlength=cells) + 0.5) for x in fit]
         for code, cells in coders
@@ -180,7 +180,7 @@ def _bits_of(column: Column, pair: Pair) -> Iterator[Score]:
 
 
 def _lowest_bit(values: np.ndarray) -> Float64[np.ndarray, " draws"]:
-    """Base-2 logarithm of the largest power of 2 that divides each float."""
+    """Return the base-2 logarithm of the largest power of 2 that divides each float."""
     fractions, exponents = np.frexp(np.where(np.isfinite(values), values, 0.0))
     digits = np.ldexp(fractions.astype(float), 53).astype(np.int64)
     lowest = np.frexp((digits & -digits).astype(float))[1] - 1

@@ -1,4 +1,4 @@
-"""Cases of the audit suite: each has a mechanism, two neighbours and a claim."""
+"""Building blocks of the audit suite: a mechanism, its neighbours and its claim."""
 
 __all__ = ["IN_REALS", "Case", "Maker", "Subject", "cases", "drawn", "rows_of_noise"]
 
@@ -25,18 +25,19 @@ _REACH = 24  # outputs are clipped to ±24, so that all of them can be listed
 
 @dataclass(frozen=True)
 class Subject:
-    """A mechanism to be audited: by the law of its outputs, by draws, or by both.
+    """A mechanism to audit, by `law` (all output probabilities), by draws, or by both.
 
     Args:
-        claim: guarantee of the mechanism; if it exceeds the budget, that is audited.
-        law: law of all outputs, as for `audit_exactly`.
-        pairs: pairs of neighbours, for the law.
-        release: release for draws, as for `audit`.
-        data: data set for draws: a worst case.
+        claim: guarantee of the mechanism. A claim beyond the budget is an error; the
+            suite then audits the budget instead.
+        law: function from a data set to weights of all outputs (see `audit_exactly`).
+        pairs: pairs of neighbouring data sets for `law`.
+        release: function from a key and a data set to a draw, as for `audit`.
+        data: data set for `release`, a worst case.
         neighbour: neighbour of `data`.
-        log_prob: log-probability of draws, if known.
-        scores: kinds of scores for draws.
-        batched: whether the release is not compiled and returns many draws at once.
+        log_prob: log-probability of a draw, as for `audit`, if known.
+        scores: scores for draws, as for `audit`.
+        batched: whether `release` is not compiled and returns many draws at once.
         most: largest number of draws, for a slow release.
     """
 
@@ -53,18 +54,19 @@ class Subject:
 
 
 Maker = Callable[[Fraction, Adjacency], Subject]
-"""Function from ε and the adjacency to a subject."""
+"""Function from ε and the adjacency to a `Subject`."""
 
 
 class Case(NamedTuple):
-    """A case of the suite, with one or two results: by law and by draws.
+    """A mechanism of the audit suite, under one adjacency.
 
     Attributes:
         name: name of the mechanism.
         adjacency: "replace-one" or "add-remove".
-        grade: "exact": can be published; "real": a guarantee in real arithmetic,
-            audited without floats' lowest bits; or "simulation": not for publishing.
-        make: function from ε and the adjacency to the subject.
+        grade: "exact" if releases can be published; "real" if the guarantee holds in
+            real arithmetic, so that the lowest bits of floats are not audited;
+            "simulation" if releases violate the claim and are not for publishing.
+        make: function from ε and the adjacency to the `Subject`.
     """
 
     name: str
@@ -74,7 +76,7 @@ class Case(NamedTuple):
 
 
 def cases(grade: str, makers: Mapping[str, Maker]) -> tuple[Case, ...]:
-    """The cases of these mechanisms, by name, under both adjacencies."""
+    """Make the case of each mechanism in `makers` under both adjacencies."""
     return tuple(
         Case(name, adjacency, grade, make)
         for name, make in makers.items()
@@ -83,7 +85,7 @@ def cases(grade: str, makers: Mapping[str, Maker]) -> tuple[Case, ...]:
 
 
 def drawn(mechanism: Mechanism, pair: tuple[Any, Any], **options: Any) -> Subject:
-    """The subject for draws of a mechanism from the statistics of two neighbours."""
+    """Make the subject for draws of a mechanism, given two neighbours' statistics."""
     data, neighbour = map(jnp.asarray, pair)
     claim, release = mechanism.guarantee(), mechanism.sample
     return Subject(claim, release=release, data=data, neighbour=neighbour, **options)
@@ -92,7 +94,7 @@ def drawn(mechanism: Mechanism, pair: tuple[Any, Any], **options: Any) -> Subjec
 def rows_of_noise(
     mechanism: DiscreteLaplace, reach: int = _REACH
 ) -> Callable[[int], list[Fraction]]:
-    """The law of a released integer, clipped to ±reach, from the noise table."""
+    """Make the function from an integer to the law of its clipped noisy value."""
     noise = functools.cache(lambda z: tables.probability(mechanism.table, abs(z)))
 
     @functools.cache

@@ -26,14 +26,15 @@ CASES = (*NOISY_CASES, *SAMPLE_CASES, *RELEASE_CASES, *CHAIN_CASES, SIMULATED)
 
 @dataclass(frozen=True)
 class Audited:
-    """A result of the suite.
+    """The result of one audit of a mechanism in `audit_suite`.
 
     Args:
         mechanism: name of the mechanism.
         adjacency: "replace-one" or "add-remove".
-        grade: as in `Case`.
-        method: "law", by enumeration, or "draws".
-        verdict: the result.
+        grade: "exact" if releases can be published, "real" for a guarantee in real
+            arithmetic, or "simulation" for a mechanism that violates its claim.
+        method: "law" for an enumeration of all outputs, or "draws".
+        verdict: whether the loss found is consistent with the claim.
     """
 
     mechanism: str
@@ -48,13 +49,13 @@ class Audited:
         return self.verdict.consistent != (self.grade == "simulation")
 
     def to_dict(self) -> dict[str, object]:
-        """Return plain data, for JSON."""
+        """Return the result as plain data for JSON."""
         facts = {key: x for key, x in vars(self).items() if key != "verdict"}
         return facts | self.verdict.to_dict() | {"expected": self.expected}
 
 
 def case_names() -> list[str]:
-    """Names of the suite's mechanisms."""
+    """Return the names of all mechanisms that `audit_suite` can audit."""
     return list(dict.fromkeys(case.name for case in CASES))
 
 
@@ -66,20 +67,20 @@ def audit_suite(
     draws: int = 100_000,
     progress: Callable[[list], Iterable] = iter,
 ) -> Iterator[Audited]:
-    """Audit the library's mechanisms, each with its worst case of neighbours.
+    """Audit the library's mechanisms, each on its worst pair of neighbours.
 
     Args:
         key: typed JAX key.
-        names: names of mechanisms, from `case_names`; None: all.
-        epsilon: the budget of each mechanism.
-        draws: number of draws under each data set; fewer for slow mechanisms.
-        progress: wraps the list of the cases, as `tqdm` does.
+        names: names of mechanisms, from `case_names`. None: all mechanisms.
+        epsilon: the privacy budget of each mechanism.
+        draws: number of draws under each data set; slow mechanisms use fewer.
+        progress: function that wraps the list of cases, such as `tqdm`.
 
     Yields:
         One or two results for each mechanism and adjacency, as soon as they are known.
 
     Privacy:
-        None: all data are invented.
+        No records are used: all data are invented.
 
     Raises:
         ValueError: if an argument is out of range, or a name is unknown.

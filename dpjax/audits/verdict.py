@@ -17,17 +17,16 @@ class Verdict:
 
     Args:
         claim: the claim in words, such as "ε = 1".
-        bound: the largest loss that the claim allows: ε of a pure claim, δ of an
-            approximate claim.
-        loss: the loss over all outputs, to 1e-9, if `confidence` is None; else a lower
-            bound at that confidence, at least 0.
+        bound: the largest loss that the claim allows: ε for ε-DP, δ for (ε, δ)-DP.
+        loss: the exact loss to 1e-9 if `confidence` is None; otherwise a lower bound of
+            the loss at that confidence, at least 0.
         event: the set of outputs with this loss, in words.
-        confidence: probability that a lower bound is true; None for an exact loss.
-        draws: number of draws under each data set, for a lower bound.
+        confidence: probability that the lower bound is true; None for an exact loss.
+        draws: number of draws under each data set; None for an exact loss.
         seconds: duration of the audit.
 
     Privacy:
-        None: audit invented data sets. The verdict depends on them.
+        No guarantee: audit invented data sets, since the verdict depends on them.
     """
 
     claim: str
@@ -40,25 +39,25 @@ class Verdict:
 
     @classmethod
     def of(cls, claim: Guarantee, loss: float, event: str, **facts: Any) -> "Verdict":
-        """Make the verdict on a claim; further facts are fields of the class."""
+        """Make the verdict on a claim; `facts` are the values of further fields."""
         words = in_words({x: f"{float(y):g}" for x, y in claim.numbers.items()})
         return cls(words, float(claim.bound), loss, event, **facts)
 
     @property
     def exact(self) -> bool:
-        """Whether the loss is over all outputs, and not a bound from draws."""
+        """Whether `loss` is the exact loss over all outputs, not a bound from draws."""
         return self.confidence is None
 
     @property
     def consistent(self) -> bool:
-        """Whether the claim may be true."""
+        """Whether the loss found does not contradict the claim."""
         return self.loss <= self.bound * (1 + (_ROUNDING if self.exact else 0))
 
     @property
     def reached(self) -> float:
-        """Ratio of the loss that the audit finds to the loss that is claimed.
+        """Ratio of the loss that the audit finds to the loss that the claim allows.
 
-        If it is far below 1, there is more noise than needed, or the audit is weak.
+        A ratio far below 1 means more noise than needed, or a weak audit.
         """
         if not self.bound:
             return math.inf if self.loss > 0 else 0.0
@@ -75,7 +74,7 @@ class Verdict:
         return f"{verb} {self.claim}: {loss} ({how}: {self.event})"
 
     def to_dict(self) -> dict[str, object]:
-        """Plain data for JSON; an infinite loss is null."""
+        """Return the verdict as plain data for JSON; an infinite loss is null."""
         facts: dict[str, object] = asdict(self)
         if math.isinf(self.loss):
             facts["loss"] = None
@@ -83,7 +82,7 @@ class Verdict:
 
 
 def claimed(claim: Guarantee | None, epsilon: Epsilon | None) -> Guarantee:
-    """The claim, or the pure claim of this ε; exactly one of the two must be given."""
+    """Return `claim`, or a claim of ε-DP; exactly one of the two must be given."""
     if claim is not None and epsilon is None:
         return claim
     if epsilon is not None and claim is None:

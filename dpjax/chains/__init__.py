@@ -1,4 +1,4 @@
-"""Gibbs sampling: conditional laws, and chains whose privacy cost is charged."""
+"""Gibbs samplers, and chains whose privacy cost is charged to a ledger."""
 
 __all__ = [
     "AnnealedSample",

@@ -1,8 +1,8 @@
-r"""Annealed importance sampling that reads records, with Barker's moves.
+r"""Annealed importance sampling that reads records, with moves of Barker's rule.
 
 A chain starts from a draw of the prior, and moves at increasing powers
-$0 < \beta_1 < \dots \le 1$ of the likelihood to the posterior. A move at power β costs
-β times a move at power 1. The expectation of the weight
+$0 < \beta_1 < \dots \le 1$ of the likelihood L to the posterior. A move at power β
+costs β times a move at power 1. The expectation of the weight
 $\prod_j L(\theta_{j-1})^{\beta_j - \beta_{j-1}}$ is the evidence. The weight depends on
 the records too: its logarithm is returned with Laplace noise, for a cost, or omitted.
 """
@@ -52,12 +52,12 @@ from dpjax.privacy import (
 
 
 class AnnealedSample(eqx.Module):
-    """A draw of an annealed chain in floats, for studies only, and its cost.
+    """The result of `annealed`: a draw in floats, for studies only, and its cost.
 
     Args:
         value: the parameter after the last move.
-        log_weight: the noisy log-weight, or None.
-        cost: cost of all moves and of the weight.
+        log_weight: the noisy logarithm of the importance weight, or None.
+        cost: privacy cost of all moves and of the weight.
     """
 
     value: Array
@@ -79,30 +79,33 @@ def annealed(
     weight_epsilon: Epsilon | None = None,
     ledger: Ledger | None = None,
 ) -> AnnealedSample:
-    r"""Draw a parameter approximately from the posterior, by a Barker move per power.
+    r"""Draw a parameter approximately from the posterior, by annealing.
 
-    Reuse the functions: new function objects are compiled again.
+    A chain starts from the prior and makes one move by Barker's rule for each power of
+    the likelihood. Reuse function objects: new ones are compiled again.
 
     Args:
         key: typed JAX key. The guarantee holds only if nobody can guess the key: to
             show the result, use a key from `dpjax.noise.keys.release_key`.
-        records: an array, or a tuple or dictionary of arrays; records on first axes.
-        begin: function from a key to a draw of the prior, without records.
-        propose: as in `barker`.
+        records: an array, or a tuple or dictionary of arrays, with one entry on the
+            first axis for each record.
+        begin: function from a key to a draw of the prior; it must not read records.
+        propose: function from a key and a value x to a new value y and
+            log(q(x | y) / q(y | x)), which is 0 if the proposal q is symmetric.
         log_likelihood: function from the parameter and a record to a scalar.
-        bounds: bounds of `log_likelihood`; values outside are clipped.
-        powers: increasing powers of the likelihood, above 0 and at most 1; the last
-            power is that of the target (1 / temperature).
+        bounds: lower and upper bound of `log_likelihood`; values outside are clipped.
+        powers: increasing powers β of the likelihood, above 0 and at most 1. The last
+            power defines the target, and is 1 / temperature.
         adjacency: "replace-one" or "add-remove".
         log_prior: function from the parameter to a scalar.
-        weight_epsilon: ε of the noisy log-weight; None: no weight is returned.
-        ledger: ledger to charge before any draw; not inside `jit` or `vmap`.
+        weight_epsilon: ε of the noisy log-weight. None: no weight is returned.
+        ledger: ledger that is charged before any draw; refused inside `jit` or `vmap`.
 
     Privacy:
-        $2 \Delta \sum_j \beta_j$ under replace-one, half of that under add-remove, plus
-        `weight_epsilon`. The log-weight changes by at most $\beta_J \Delta$ if a record
-        is replaced, and by $\beta_J$ times the larger magnitude of the bounds if a
-        record appears.
+        The cost is $2 \Delta \sum_j \beta_j$ under replace-one, half of it under
+        add-remove, plus `weight_epsilon`. Δ is the width of `bounds`. The log-weight
+        changes by at most Δ times the last power if a record is replaced, and by the
+        larger magnitude of the bounds times the last power if a record appears.
 
     Raises:
         ValueError: if an argument is out of range.

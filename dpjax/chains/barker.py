@@ -40,31 +40,33 @@ def barker(
     latents: Sequence[str] = (),
     acceptance: str = "barker",
 ) -> ChargedStep:
-    """Make a move of one entry, proposed without records and accepted by Barker's rule.
+    """Make a Metropolis–Hastings step that accepts proposals by Barker's rule.
+
+    A proposal reads no records. Its acceptance probability is r / (1 + r), where r is
+    the ratio of target densities times the ratio of proposal densities.
 
     Args:
-        name: name of the entry.
+        name: name of the entry of the state, a dictionary, that the step updates.
         propose: function from a key and the current value x to a new value y and
             log(q(x | y) / q(y | x)), which is 0 if the proposal q is symmetric.
-        log_likelihood: function from the state, a record and the record's latents to a
-            scalar.
-        bounds: bounds of `log_likelihood`; values outside are clipped.
-        epsilon: ε of one move, accepted or not.
+        log_likelihood: scalar function of the state, a record and the record's latents.
+        bounds: lower and upper bound of `log_likelihood`; values outside are clipped.
+        epsilon: largest ε of one step, whether the proposal is accepted or not.
         adjacency: "replace-one" or "add-remove".
         log_prior: function from the state to a scalar.
-        latents: entries of the state that have records on the first axis; none under
-            add-remove.
-        acceptance: "barker"; "metropolis", min(1, r), is refused.
+        latents: names of entries with one latent per record; none under add-remove.
+        acceptance: "barker"; "metropolis", which accepts with min(1, r), is refused.
 
     Privacy:
-        2Δ under replace-one and Δ under add-remove, at temperature 1, accepted or not.
+        At temperature 1 a step costs 2Δ under replace-one and Δ under add-remove, where
+        Δ is the width of `bounds`. If that exceeds ε, the likelihood is tempered.
 
     Raises:
-        ValueError: if an argument is out of range, or the acceptance is min(1, r).
+        ValueError: if an argument is out of range, or `acceptance` is not "barker".
 
     Reference:
         Barker (1965) for the rule; Foulds, Geumlek, Welling & Chaudhuri (UAI-16),
-        section 4, promises a guarantee for Metropolis–Hastings.
+        section 4, which promises a guarantee for Metropolis–Hastings.
     """
     if acceptance != "barker":
         raise ValueError(
@@ -94,6 +96,6 @@ def barker(
 
 
 def choose(key: Key, log_ratio: Array, moved: Array, stayed: Array) -> Array:
-    """The value that Barker's rule selects."""
+    """Return `moved` with probability sigmoid(log_ratio), otherwise `stayed`."""
     accepted = jnp.log(jr.uniform(key)) < jax.nn.log_sigmoid(log_ratio)
     return jnp.where(accepted, moved, stayed)

@@ -1,9 +1,9 @@
 """Steps of Gibbs samplers, which draw a part of the state given all other parts.
 
-A step is a pure function `step(key, state)` that returns the next state and an info, a
-report on the step. A state is any tree of arrays; for a `block` it is a dictionary. To
-run many chains, add an axis to every array. These steps read no records; steps that
-read records are in `dpjax.chains.private_chain`.
+A step is a pure function `step(key, state)` that returns the next state and its info,
+any tree of arrays that reports on the step. A state is any tree of arrays; for a
+`block` it is a dictionary. To run many chains, add an axis to every array. These steps
+read no records; steps that read records are in `dpjax.chains.private_chain`.
 """
 
 __all__ = ["State", "Step", "block", "in_turn", "run"]
@@ -18,23 +18,26 @@ from dpjax._checks import typed_key, whole
 from dpjax._types import Key
 
 State = Any
+"""State of a Markov chain: any tree of arrays."""
 Step = Callable[[Key, State], tuple[State, Any]]
+"""Function from a key and a state to the next state and an info, a report."""
 
 
 def block(
     name: str, draw: Callable[[Key, Any], Any], conditional: Callable[[State], Any]
 ) -> Step:
-    """Make the step that draws one entry of a dictionary from its law given the others.
+    """Make the Gibbs step that draws one entry of the state given all other entries.
 
     Args:
-        name: name of the entry.
-        draw: function that draws given the parameters of that law: `draw_dirichlet`,
-            `draw_beta`, `draw_gamma`, `draw_gaussian`, `draw_categorical`, or your own.
-        conditional: function from the state to the parameters of that law.
+        name: name of the entry; the state is a dictionary.
+        draw: function from a key and the parameters of the entry's conditional
+            distribution to a draw, such as `draw_dirichlet` or `draw_gamma`.
+        conditional: function from the state to these parameters.
 
     Returns:
-        A step whose info is these parameters. Averages of them over a chain have less
-        variance than averages of the draws (Rao and Blackwell).
+        A function from a key and a state to the next state and these parameters.
+        Averages of expectations given the parameters have less variance than averages
+        of the draws (Rao and Blackwell).
     """
 
     def step(key: Key, state: State) -> tuple[State, Any]:
@@ -45,7 +48,7 @@ def block(
 
 
 def in_turn(*steps: Step) -> Step:
-    """Make one step of several steps, each with its own key; the info is a tuple."""
+    """Combine steps into one that runs them in turn and returns a tuple of infos."""
 
     def step(key: Key, state: State) -> tuple[State, tuple[Any, ...]]:
         infos = []
@@ -58,16 +61,20 @@ def in_turn(*steps: Step) -> Step:
 
 
 def run(key: Key, step: Step, state: State, sweeps: int) -> tuple[State, Any]:
-    """Run a chain and return all states and infos, with sweeps on the first axis.
+    """Run a Markov chain, and return the state and the info after every sweep.
 
     The function is pure. Compile it as `jax.jit(run, static_argnums=(1, 3))`, and reuse
     the step: each new step is compiled again.
 
     Args:
         key: typed JAX key.
-        step: step of the chain.
+        step: `step(key, state)` returns the next state and an info, any tree of arrays
+            that reports on the sweep.
         state: state before the first sweep; the results do not contain it.
         sweeps: number of sweeps.
+
+    Returns:
+        All states and all infos, with sweeps on the first axis of each array.
 
     Raises:
         ValueError: if the key is not typed, or `sweeps` is not an integer ≥ 1.

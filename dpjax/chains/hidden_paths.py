@@ -1,12 +1,12 @@
-"""Updates of the hidden paths of Markov chains: of whole paths, or site by site.
+"""Updates of hidden Markov paths, as whole paths or site by site.
 
 The axes of paths are times, chains of the sampler, and regions: every time step updates
-all chains and regions at once. A region's path is valid in the range of times at which
-the region is `declared`; at other times its states are meaningless.
+all chains and regions at once. Each region has one path. The path is valid in the range
+of times at which the region is `declared`; at other times its states are meaningless. A
+site is one region at one time.
 
 Updates site by site mix more slowly than `draw_paths`, the default of the hidden Markov
-model. The collapsed update, with the transition tables integrated out, is that of
-Foulds et al.
+model. Foulds et al. use the collapsed update, with transition tables integrated out.
 """
 
 __all__ = [
@@ -35,7 +35,7 @@ _LEAST = 1e-30  # probability of a move
 def draw_states(
     uniforms: Float[Array, "*shape"], weights: Float[Array, "*shape k"]
 ) -> Int32[Array, "*shape"]:
-    """Draw states by inversion of uniforms in [0, 1), given weights with a sum > 0."""
+    """Draw states ∝ `weights`, of sum > 0, by inversion of uniforms in [0, 1)."""
     if weights.shape[-1] > _MOST_UNROLLED:
         above = jnp.cumsum(weights, axis=-1)
         level = (uniforms[..., None] * above[..., -1:]).astype(above.dtype)
@@ -57,13 +57,18 @@ def draw_paths(
 ) -> Int32[Array, "times chains regions"]:
     """Draw all hidden paths given emissions, by filtering and backward sampling.
 
+    The chains are independent chains of the sampler. Each region has one path.
+
     Args:
         key: typed JAX key.
-        likelihood: likelihood of each state at every time, ≥ 0, with maximum 1.
-        initial: law of the state at a region's first time.
-        transition: law of the next state, in the rows. Probabilities below 1e-30 are
-            set to 1e-30, so that the weights of all states do not underflow to 0.
-        declared: the times at which a region's path is valid: a range.
+        likelihood: likelihood of each of k states at every time, ≥ 0, with maximum 1.
+        initial: probabilities of the state at a region's first valid time.
+        transition: probabilities of the next state, in the row of the current state.
+            Probabilities below 1e-30 are set to 1e-30, to avoid underflow.
+        declared: whether a region's path is valid at a time; valid times are a range.
+
+    Returns:
+        The state of each path at every time, from 0 to k - 1.
     """
     initial, transition = (jnp.maximum(x, _LEAST) for x in (initial, transition))
     filtered = _filter(likelihood, initial, transition, declared)
@@ -85,7 +90,7 @@ def draw_paths(
 
 
 def _filter(likelihood, initial, transition, declared) -> Array:
-    """The law of each state given the emissions up to its time."""
+    """Return the law of each state given the emissions up to its time."""
     fresh = jnp.broadcast_to(initial[:, None], likelihood.shape[1:])
 
     def forward(law, step):
@@ -101,7 +106,7 @@ def _filter(likelihood, initial, transition, declared) -> Array:
 
 
 def _moved(law: Array, transition: Array) -> Array:
-    """The law of the state after a move, for all chains and regions."""
+    """Return the law of the state after a move, for all chains and regions."""
     states = law.shape[-1]
     if states > _MOST_UNROLLED:
         return jnp.einsum(
@@ -116,7 +121,13 @@ def path_counts(
     states: int,
     declared: Bool[Array, "times regions"],
 ) -> tuple[Float[Array, "chains k"], Float[Array, "chains k k"]]:
-    """The number of paths that start in each state, and of moves between states."""
+    """Count the paths that start in each state, and the moves between states.
+
+    Args:
+        paths: state of each region's path at every time.
+        states: number k of states.
+        declared: whether a region's path is valid at a time; other times do not count.
+    """
     both = declared[1:] & declared[:-1]
     before = jnp.concatenate([jnp.zeros_like(declared[:1]), both])
     chains = jnp.arange(paths.shape[1], dtype=jnp.int32)[None, :, None]
@@ -127,7 +138,7 @@ def path_counts(
 
 
 def _named(places: Array, counted: Array, length: int) -> Array:
-    """The number of counted occurrences of each place, over all chains."""
+    """Return how often each place occurs where `counted` is True."""
     ones = jnp.broadcast_to(counted[:, None], places.shape).astype(float)
     return jnp.zeros(length).at[places].add(ones)
 
@@ -140,10 +151,10 @@ def update_sites(
     transition: Float[Array, "chains k k"],
     declared: Bool[Array, "times regions"],
 ) -> Int32[Array, "times chains regions"]:
-    """Update every site given its neighbours in time: even times, then odd times.
+    """Update all paths at even times, then at odd times, given the other states.
 
-    Sites of equal parity are independent given the other sites, so that each half is
-    one draw. The arguments are those of `draw_paths`, and the current paths.
+    States at even times are independent given the states at odd times, and vice versa.
+    `paths` are the current paths; `draw_paths` documents the other arguments.
     """
     uniforms = jr.uniform(key, paths.shape)
     odd = jnp.arange(paths.shape[0], dtype=jnp.int32)[:, None, None] % 2
@@ -170,14 +181,14 @@ def update_sites_collapsed(
     strength: Scalar,
     declared: Bool[Array, "times regions"],
 ) -> Int32[Array, "times chains regions"]:
-    """Update the sites in turn given all others, with transition tables integrated out.
+    """Update each state in turn given all others, with transitions integrated out.
 
     Args:
         key: typed JAX key.
-        paths: the current paths.
-        likelihood: likelihood of each state at every time, > 0, up to a factor.
+        paths: the current states of each region's path at every time.
+        likelihood: likelihood of each of k states at every time, > 0, up to a factor.
         strength: Dirichlet parameter of every move, and of every first state.
-        declared: the times at which a region's path is valid: a range.
+        declared: whether a region's path is valid at a time; valid times are a range.
 
     Reference:
         Goldwater & Griffiths (ACL 2007), named by Foulds et al. (UAI-16), section 5.
@@ -216,11 +227,14 @@ def collapsed_weights(
     links: tuple[Bool[Array, ""], Bool[Array, ""]],
     strength: Scalar,
 ) -> Float[Array, "chains k"]:
-    """The probability of each state of a site given all other sites, up to a factor.
+    """Return the weight of each state of a site, one region's path at one time.
+
+    The weight is the probability given all other states, up to a factor and without
+    emissions, with transition probabilities integrated out.
 
     Args:
         starts: number of other paths that start in each state.
-        moves: numbers of moves between states, without those to and from the site.
+        moves: number of moves between states, except moves to and from the site.
         ends: states before and after the site.
         links: whether there is a state before the site, and one after the site.
         strength: Dirichlet parameter of every move, and of every first state.
@@ -252,7 +266,7 @@ def _counted(starts, moves, state, ends, alive, links, sign):
 
 
 def _neighbours(declared: Array) -> tuple[Array, Array]:
-    """Whether a path is valid at a time and the time before; and at the time after."""
+    """Return where a path is valid both now and before, and both now and after."""
     both = declared[1:] & declared[:-1]
     none = jnp.zeros_like(declared[:1])
     return jnp.concatenate([none, both]), jnp.concatenate([both, none])

@@ -1,4 +1,4 @@
-"""Draws from the laws of conjugate blocks, for arrays of any shape.
+"""Draws from conditional distributions of conjugate models, for arrays of any shape.
 
 Gamma and Dirichlet draws take few passes over a whole array, and compile quickly.
 """
@@ -27,14 +27,14 @@ from dpjax.chains.hidden_paths import draw_states
 def draw_dirichlet(
     key: Key, concentration: Float[Array, "*shape k"]
 ) -> Float[Array, "*shape k"]:
-    """Draw probabilities from Dirichlet laws; parameters, > 0, are on the last axis."""
+    """Draw probability vectors from Dirichlet distributions with parameters > 0."""
     return jnp.exp(log_normalise(draw_log_gamma(key, concentration)))
 
 
 def draw_beta(
     key: Key, shapes: tuple[Float[Array, "*shape"], Float[Array, "*shape"]]
 ) -> Float[Array, "*shape"]:
-    """Draw from Beta laws, given their parameters of success and of failure."""
+    """Draw from Beta(a, b) distributions, where `shapes` is the pair (a, b)."""
     first, second = draw_log_gamma(key, jnp.stack(shapes))
     return jax.nn.sigmoid(first - second)
 
@@ -42,7 +42,7 @@ def draw_beta(
 def draw_gamma(
     key: Key, parameters: tuple[Float[Array, "*shape"], Float[Array, "*shape"]]
 ) -> Float[Array, "*shape"]:
-    """Draw numbers, such as precisions, from Gamma laws, given shapes and rates."""
+    """Draw from Gamma distributions, where `parameters` is (shape, rate)."""
     shape, rate = parameters
     return jnp.exp(draw_log_gamma(key, shape)) / rate
 
@@ -50,9 +50,10 @@ def draw_gamma(
 def draw_gaussian(
     key: Key, parameters: tuple[Float[Array, "*shape"], Float[Array, "*shape"]]
 ) -> Float[Array, "*shape"]:
-    r"""Draw independent numbers with densities $\propto e^{-p x^2 / 2 + h x}$.
+    r"""Draw independent Gaussian numbers with densities $\propto e^{-p x^2 / 2 + h x}$.
 
-    The precision p and the shift h are sums over the prior and all observations of x.
+    `parameters` is (p, h). The mean is h / p and the variance 1 / p. In a posterior, p
+    and h are sums over the prior and all observations of x.
     """
     precision, shift = parameters
     noise = jr.normal(key, shift.shape, shift.dtype)
@@ -62,9 +63,9 @@ def draw_gaussian(
 def draw_gaussian_vector(
     key: Key, parameters: tuple[Float[Array, "*shape d d"], Float[Array, "*shape d"]]
 ) -> Float[Array, "*shape d"]:
-    r"""Draw vectors with densities $\propto e^{-x^T P x / 2 + h^T x}$.
+    r"""Draw Gaussian vectors with densities $\propto e^{-x^T P x / 2 + h^T x}$.
 
-    The precision P, positive definite, and the shift h are sums as in `draw_gaussian`.
+    `parameters` is (P, h), with positive definite precision P. The mean is $P^{-1} h$.
     """
     precision, shift = parameters
     noise = jr.normal(key, shift.shape, shift.dtype)
@@ -81,7 +82,7 @@ def draw_gaussian_vector(
 def draw_categorical(
     key: Key, logits: Float[Array, "*shape k"]
 ) -> Int32[Array, "*shape"]:
-    """Draw levels in proportion to exponentials of logits that are not all -inf."""
+    """Draw levels with probabilities ∝ exp(logits); not all logits may be -inf."""
     scaled = jnp.exp(logits - logits.max(axis=-1, keepdims=True))
     return draw_states(jr.uniform(key, logits.shape[:-1], logits.dtype), scaled)
 
@@ -89,14 +90,14 @@ def draw_categorical(
 def draw_log_gamma(
     key: Key, concentration: Float[Array, "*shape"]
 ) -> Float[Array, "*shape"]:
-    """Draw logs of Gamma(concentration, 1) numbers by rejection.
+    """Draw logarithms of Gamma(concentration, 1) numbers, by rejection sampling.
 
-    The first passes accept nearly all draws. For a concentration below 1, the number is
-    a draw for concentration + 1, times a power of a uniform number.
+    The first passes accept nearly all draws. For a concentration a below 1, a number is
+    a draw for a + 1 times $u^{1/a}$, with u uniform.
 
     Args:
         key: typed JAX key.
-        concentration: > 0 and finite; else the draw is NaN.
+        concentration: shape parameter, > 0 and finite; other values give NaN.
 
     Reference:
         Marsaglia & Tsang, "A simple method for generating gamma variables" (2000).
@@ -131,5 +132,5 @@ def draw_log_gamma(
 
 
 def log_normalise(logs: Float[Array, "*shape k"]) -> Float[Array, "*shape k"]:
-    """Subtract the log of the sum: log Gamma draws become a log Dirichlet draw."""
+    """Normalise logs on the last axis; log-Gamma draws become log-Dirichlet draws."""
     return jax.nn.log_softmax(logs, axis=-1)

@@ -1,4 +1,4 @@
-r"""The cost of an update that is an exponential mechanism, and the ledger's charge.
+r"""The cost of an update that is an exponential mechanism, and charges to a ledger.
 
 Let the log-likelihood $u_i$ of a record be in a range of width Δ. An update draws a
 value v with probability $\propto \pi(v) \exp(\sum_i u_i(v) / T)$. An added or removed
@@ -57,7 +57,7 @@ LEAST = Fraction(1, 10**7)  # smallest probability in a table, so that draws end
 
 
 class Price(NamedTuple):
-    """The cost of one update, and the temperature of its likelihood, at least 1."""
+    """The privacy cost of one update, and the temperature ≥ 1 of its likelihood."""
 
     cost: Guarantee
     temperature: float
@@ -66,17 +66,19 @@ class Price(NamedTuple):
 def price_of(
     width: Fraction, epsilon: Epsilon, adjacency: Adjacency, latents: Sequence[str] = ()
 ) -> Price:
-    """The price of an update: ε, or less if an update at T = 1 costs less.
+    """Return the cost of an update, at most ε, and its temperature.
+
+    The cost is below ε only if an update at temperature 1 costs less than ε.
 
     Args:
-        width: Δ, the width of the range of a record's log-likelihood, in nats.
-        epsilon: ε of one update.
+        width: width of the range of a record's log-likelihood, in nats.
+        epsilon: largest ε of one update.
         adjacency: "replace-one" or "add-remove".
-        latents: entries of the state with records on the first axis; they would show n.
+        latents: names of entries of the state with one latent per record; their length
+            would reveal the number of records under add-remove.
 
     Raises:
-        ValueError: if an argument is out of range, or there are latents under
-            add-remove.
+        ValueError: if an argument is out of range, or latents are given for add-remove.
     """
     one_of(ADJACENCIES, adjacency=adjacency)
     if latents and adjacency == ADD_REMOVE:
@@ -91,13 +93,13 @@ def price_of(
 
 
 def charge(ledger: Ledger, cost: Guarantee, purpose: str, arguments: Any) -> None:
-    """Spend the cost of one run; `ValueError` if its arguments are traced."""
+    """Charge a ledger for one run; `ValueError` if `arguments` are traced by JAX."""
     refuse_traced(arguments)
     ledger.charge(cost, purpose)
 
 
 def refuse_traced(*trees: Any) -> None:
-    """Raise `ValueError` inside `jit` or `vmap`: one charge would be for many draws."""
+    """Raise `ValueError` if arrays are traced: one charge would be for many draws."""
     for leaf in jax.tree.leaves(trees):
         if not isinstance(leaf, jax.Array):
             continue
@@ -113,12 +115,12 @@ def refuse_traced(*trees: Any) -> None:
 
 
 def full_loss(width: Fraction, adjacency: Adjacency) -> Fraction:
-    """The loss of an update at T = 1: Δ under add-remove, 2Δ under replace-one."""
+    """Return the loss at T = 1: `width` (add-remove) or 2 `width` (replace-one)."""
     return width * (2 if adjacency == REPLACE_ONE else 1)
 
 
 def refuse_prior(**priors: Scalar) -> None:
-    """Refuse Dirichlet parameters outside [1e-6, 1e6], the range that suits floats."""
+    """Raise `ValueError` for Dirichlet parameters outside the range [1e-6, 1e6]."""
     for name, prior in priors.items():
         shaped(prior, (), name)
         positive(**{name: prior})
@@ -127,21 +129,22 @@ def refuse_prior(**priors: Scalar) -> None:
 
 
 def float_above(exact: Fraction) -> float:
-    """The smallest number of single precision that is at least `exact`."""
+    """Return the smallest single-precision number that is at least `exact`."""
     near = np.float32(float(exact))
     below = Fraction(float(near)) < exact
     return float(np.nextafter(near, np.float32(np.inf)) if below else near)
 
 
 def float_below(exact: Fraction) -> float:
-    """The largest number of single precision that is at most `exact`."""
+    """Return the largest single-precision number that is at most `exact`."""
     return -float_above(-exact)
 
 
 def table_width(size: int, least: Epsilon) -> Fraction:
-    r"""Δ of one observation of k levels whose probabilities are at least $a_0$.
+    r"""Return the range of the log-probability of one observation of k levels.
 
-    $$\ln \frac{1 - (k - 1) a_0}{a_0},$$ rounded up, where $a_0$ is `least`.
+    It is $\ln((1 - (k - 1) a_0) / a_0)$, rounded up, where k is `size`, and $a_0$ is
+    `least`, the smallest probability of a level.
 
     Raises:
         ValueError: if `least` is below 1e-7, or not below 1 / k.
@@ -156,25 +159,25 @@ def table_width(size: int, least: Epsilon) -> Fraction:
 
 
 class Clip(NamedTuple):
-    """Replaces numbers outside public bounds by the nearer bound, and NaN by `low`."""
+    """A function that clips numbers to [low, high], and replaces NaN by `low`."""
 
     low: Fraction
     high: Fraction
 
     @property
     def width(self) -> Fraction:
-        """The width Δ of the range."""
+        """The width of the range, high - low."""
         return self.high - self.low
 
     def __call__(self, log_likelihood: Array) -> Array:
-        """Clip the numbers to the bounds."""
+        """Return numbers clipped to the range."""
         low, high = float_above(self.low), float_below(self.high)
         known = jnp.where(jnp.isnan(log_likelihood), low, log_likelihood)
         return jnp.clip(known, low, high)
 
 
 def clip_to(bounds: Bounds) -> Clip:
-    """The clip to two bounds, the lower bound first, without rounding of the bounds."""
+    """Make the `Clip` to two bounds, lower bound first, as exact fractions."""
     try:
         low, high = (_signed(str(bound).strip()) for bound in bounds)
         if low < high:
@@ -190,7 +193,7 @@ def clip_to(bounds: Bounds) -> Clip:
 def of_each(
     function: Callable[[State, Any, State], Any], latents: Sequence[str] = ()
 ) -> Callable[[State, Any], Any]:
-    """Map a function of the state, a record and its own `latents` over all records."""
+    """Map a function of state, one record and the record's latents over all records."""
 
     def every(state: State, records: Any) -> Any:
         own = {name: state[name] for name in latents}
@@ -200,7 +203,7 @@ def of_each(
 
 
 def shaped(array: Any, shape: tuple[int, ...], name: str) -> Array:
-    """Return the array; `ValueError` unless it has `shape`, which the price needs."""
+    """Return `array`; `ValueError` unless it has `shape`. Errors use `name`."""
     if jnp.shape(array) != shape:
         raise ValueError(f"`{name}` must have shape {shape}, got {jnp.shape(array)}.")
     return jnp.asarray(array)

@@ -1,8 +1,8 @@
-"""Two kinds of private chains, distinguished by type.
+"""Private Markov chains: `PublicChain` and `ChargedChain`.
 
 The steps of a `PublicChain` receive the noisy statistics of a release and no records,
-so that it costs nothing at any length. A `ChargedChain` has steps that read records;
-each of these steps is charged every time it runs.
+so that the chain costs nothing at any length. A `ChargedChain` has steps that read
+records; each of these steps is charged every time it runs.
 """
 
 __all__ = [
@@ -32,17 +32,18 @@ from dpjax.releases.released import Released
 
 
 class ChargedStep(eqx.Module):
-    """A step that reads records, made by `latents`, `choice`, `table`, `barker`, ….
+    """A step of a Markov chain that reads records, and its privacy cost.
 
-    The author of any other step is responsible for its cost.
+    `latents`, `collapsed`, `choice`, `table` and `barker` make such steps. If you make
+    a step yourself, you are responsible for its cost.
 
     Args:
-        update: function from a key, the records and the state to the next state. Unlike
-            a plain step it has no info: the parameters of its law depend on records.
+        update: function from a key, the records and the state to the next state. It
+            returns nothing else, since everything else could depend on records.
         each: cost of one draw that reads records, for any state.
-        draws: number of such draws in the step.
-        law: function from the records and the state to the parameters of the law of a
-            draw, for tests: its result is not private.
+        draws: number of draws that read records in one step.
+        law: function from the records and the state to the parameters of a draw's
+            distribution, for tests; its result is not private.
     """
 
     update: Callable[[Key, Any, State], State] = eqx.field(static=True)
@@ -55,16 +56,16 @@ class ChargedStep(eqx.Module):
 
     @property
     def cost(self) -> Guarantee:
-        """The cost of the whole step."""
+        """The privacy cost of the whole step, of all its draws."""
         return self.each.repeated(self.draws)
 
 
 class PublicChain(eqx.Module):
-    """Draws of a chain that reads a release and no records.
+    """The result of `public_chain`, a chain that reads a release and no records.
 
     Args:
-        states: states after each sweep, on the first axis.
-        infos: infos of the step in each sweep, on the first axis.
+        states: the state after every sweep, with sweeps on the first axis.
+        infos: the second result (report) of the step in every sweep, on the first axis.
     """
 
     states: State
@@ -72,16 +73,17 @@ class PublicChain(eqx.Module):
 
 
 class ChargedChain(eqx.Module):
-    """Draws of a chain whose steps read records, and their total cost.
+    """The result of `charged_chain`, a chain whose steps read records, and its cost.
 
-    The cost is that of draws in real arithmetic, from which the draws in floats differ
-    by rounding. For studies: `release` and `save` do not accept chains.
+    The cost is for draws in real arithmetic, from which the draws in floats differ by
+    rounding. For studies: `release` and `save` do not accept chains.
 
     Args:
-        states: states after each sweep, on the first axis.
-        infos: infos of the steps that read no records, in order; sweeps on first axes.
-        charges: cost of a draw, and number of draws in a sweep, of each step that reads
-            records.
+        states: the state after every sweep, with sweeps on the first axis.
+        infos: the second results (reports) of the steps that read no records, in the
+            order of these steps, with sweeps on the first axis.
+        charges: for each step that reads records, the cost of one draw and the number
+            of draws in a sweep.
         sweeps: number of sweeps.
     """
 
@@ -92,16 +94,16 @@ class ChargedChain(eqx.Module):
 
     @property
     def cost(self) -> Guarantee:
-        """The cost of all draws of all sweeps, which the ledger was charged."""
+        """The total cost of all sweeps, which was charged to the ledger, if any."""
         return _total(self.charges, self.sweeps)
 
     @property
     def last(self) -> State:
-        """The last state, from which another run may start, for another charge."""
+        """The last state, from which another run may start at an additional cost."""
         return jax.tree.map(lambda x: x[-1], self.states)
 
     def approximate(self, delta: Epsilon) -> Guarantee:
-        """The cost with a δ, by advanced composition of the draws of equal cost.
+        """Return the total (ε, δ) cost, by advanced composition of draws of equal cost.
 
         Args:
             delta: total δ, > 0 and below 1, divided equally among the different costs.
@@ -124,20 +126,20 @@ def public_chain(
     *,
     sweeps: int,
 ) -> PublicChain:
-    """Run a chain on released statistics, with any prior and any length, at no cost.
+    """Run a Markov chain on released statistics, at no privacy cost.
 
     Args:
         key: typed JAX key.
         released: a release, from `dpjax.release` or `dpjax.load`.
-        step: `step(key, values, state)` returns the next state and an info, as steps of
-            `dpjax.chains` do; `values` are the noisy integers of the release, which may
-            be negative: `jnp.maximum(values, 0)` converts them to counts. Reuse the
-            function: each new function is compiled again.
+        step: `step(key, values, state)` returns the next state and an info, any tree of
+            arrays that reports on the step. `values` are the noisy integers of the
+            release, which may be negative: `jnp.maximum(values, 0)` converts them to
+            counts. Reuse the function: each new function is compiled again.
         start: the state before the first sweep.
         sweeps: number of sweeps.
 
     Privacy:
-        Post-processing, at no cost, whether the chain converges or not.
+        Post-processing of a release costs nothing, whether the chain converges or not.
 
     Raises:
         ValueError: if `released` is not a release, or a number is out of range.
@@ -162,22 +164,23 @@ def charged_chain(
     sweeps: int,
     ledger: Ledger | None = None,
 ) -> ChargedChain:
-    """Run a chain that is charged for each update that reads records.
+    """Run a Markov chain whose steps read records, at a cost for each such step.
 
     Args:
         key: typed JAX key. The guarantee holds only if nobody can guess the key: to
             show the result, use a key from `dpjax.noise.keys.release_key`.
         records: records for the charged steps: an array, or a tuple or dictionary of
             arrays, with records on the first axis.
-        steps: steps of a sweep, in order. Plain steps of `dpjax.chains` receive only
-            the state, and cost nothing. Reuse steps: new steps are compiled again.
+        steps: the steps of one sweep, in order. Steps that are not a `ChargedStep` are
+            functions from a key and the state to the next state and a report (info),
+            and cost nothing. Reuse steps: new steps are compiled again.
         start: the state before the first sweep. It must not depend on the records: a
             start that was fitted to them breaks the guarantee.
         sweeps: number of sweeps.
-        ledger: ledger to charge for all sweeps, before the first sweep and after a
-            check of the program. To continue, run again from `chain.last` with a new
-            key, for a new charge. Not inside `jit` or `vmap`, which would draw many
-            times for one charge; there, the cost in a result is that of one chain.
+        ledger: ledger that is charged for all sweeps before the first sweep. To
+            continue, run again from `chain.last` with a new key, for a new charge. A
+            ledger is refused inside `jit` or `vmap`, where one charge would be for many
+            draws; there, the `cost` of a result is the cost of one chain.
 
     Privacy:
         The sum of the steps' costs times the number of sweeps, in real arithmetic; then

@@ -1,8 +1,8 @@
 """Gibbs updates that read records; each update is an exponential mechanism.
 
 The updates compute the log-likelihood of each record, clip it to public bounds and
-divide it by the temperature, so that the cost holds for any functions of the user. The
-functions must not contain records: they receive the records that they may read.
+divide it by the temperature, so that the cost holds for any function of the user. The
+user's functions must not contain records: they receive the records that they may read.
 """
 
 __all__ = ["choice", "collapsed", "latents", "table"]
@@ -36,34 +36,35 @@ def latents(
     updates: int | None = None,
     replacement: bool = False,
 ) -> ChargedStep:
-    """Draw a categorical latent variable of each record, given record and state.
+    """Make the step that draws a categorical latent variable for each record.
 
-    All latents are drawn at once from the previous state. This is Gibbs sampling if the
-    latents are independent given the other entries, which both functions may read.
+    All latents are drawn at once, given the records and the previous state. This is
+    Gibbs sampling if the latents are independent given the other entries of the state.
 
     Args:
         name: name of the entry with the level of each record's latent, (n,) int32.
         log_likelihood: function from the state and a record to the log-likelihood of
             each level, (k,).
-        bounds: bounds of `log_likelihood`; values outside are clipped.
-        epsilon: ε of one latent's update.
+        bounds: lower and upper bound of `log_likelihood`; values outside are clipped.
+        epsilon: largest ε of one latent's update.
         log_prior: function from the state to the log-prior of each level, (k,).
-        updates: number of random latents to draw in a sweep; None: each latent, once.
+        updates: number of random latents to draw in a sweep. None: each latent, once.
         replacement: whether a latent may be drawn more than once in a sweep.
 
     Privacy:
-        Only under replace-one, where n is public: the number of latents shows n. Given
-        the state, a replaced record changes only the law of its own latent. A pass over
-        all latents thus costs as much as one update, 2Δ at temperature 1. A random
-        selection of Q latents costs the same, since the state shows whether the
-        record's latent changed. With replacement, the cost is Q times that.
+        The step is for replace-one only, where n is public, since the number of latents
+        reveals n. Given the state, a replaced record changes only the law of its own
+        latent. A pass over all latents thus costs as much as one update: 2Δ at
+        temperature 1, where Δ is the width of `bounds`. A random selection of Q latents
+        also costs as much as one update, since the state shows whether the record's
+        latent changed. With replacement, the cost is Q times the cost of one update.
 
     Raises:
         ValueError: if an argument is out of range.
 
     Reference:
-        Foulds, Geumlek, Welling & Chaudhuri (UAI-16), section 4.1, for the pass; its
-        4ΔQ/N for a random scan is wrong.
+        Foulds, Geumlek, Welling & Chaudhuri (UAI-16), section 4.1, for the pass; the
+        cost 4ΔQ/N that it gives for a random scan of N records is wrong.
     """
     clip = price.clip_to(bounds)
     cost, temperature = price.price_of(clip.width, epsilon, REPLACE_ONE)
@@ -101,7 +102,7 @@ def latents(
 
 
 def _repeatedly(name: str, law: Callable, times: int) -> Callable:
-    """Make the update of random records in turn, drawn with replacement."""
+    """Make the update of the latents of random records, drawn with replacement."""
 
     def step(key: Key, records: Any, state: State) -> State:
         price.shaped(state[name], jnp.shape(state[name])[:1], name)
@@ -127,21 +128,24 @@ def collapsed(
     *,
     n: int,
 ) -> ChargedStep:
-    """Draw the categorical latents of all records in turn, each given all records.
+    """Make the step that draws the categorical latents of all records in turn.
 
-    This is the update for models with integrated-out parameters. Unlike in `latents`, a
-    replaced record changes the law of every latent, so that each draw is charged.
+    Each latent is drawn given all records and all other latents, for models whose
+    parameters are integrated out. A replaced record changes the law of every latent, so
+    that each draw is charged, unlike in `latents`.
 
     Args:
         name: name of the entry with the level of each record's latent, (n,) int32.
-        log_conditional: function from state, records and i to the log-probability of
-            each level of latent i, (k,).
-        bounds: bounds of `log_conditional`, prior included; values outside are clipped.
-        epsilon: ε of one latent's update.
+        log_conditional: function from the state, the records and i to the
+            log-probability of each level of latent i, (k,).
+        bounds: lower and upper bound of `log_conditional`, which includes the prior;
+            values outside are clipped.
+        epsilon: largest ε of one latent's update.
         n: number of records.
 
     Privacy:
-        Only under replace-one: n times the cost of one update, 2Δ at temperature 1.
+        The step is for replace-one only. It costs n times the cost of one update, which
+        is 2Δ at temperature 1, where Δ is the width of `bounds`.
 
     Raises:
         ValueError: if an argument is out of range.
@@ -183,21 +187,21 @@ def choice(
     log_prior: Callable[[State], Array],
     latents: Sequence[str] = (),
 ) -> ChargedStep:
-    """Draw a parameter that all records share, one of k candidates, given the state.
+    """Make the step that draws a parameter of all records from k candidate values.
 
     Args:
         name: name of the entry with the index of the candidate, an int32 scalar.
         log_likelihood: function from the state, a record and the record's latents to
             the log-likelihood of each candidate, (k,).
-        bounds: bounds of `log_likelihood`; values outside are clipped.
-        epsilon: ε of one update.
+        bounds: lower and upper bound of `log_likelihood`; values outside are clipped.
+        epsilon: largest ε of one update.
         adjacency: "replace-one" or "add-remove".
         log_prior: function from the state to the log-prior of each candidate, (k,).
-        latents: entries of the state that have records on the first axis; none under
-            add-remove.
+        latents: names of entries with one latent per record; none under add-remove.
 
     Privacy:
-        2Δ under replace-one and Δ under add-remove, at temperature 1.
+        At temperature 1, the cost is 2Δ under replace-one and Δ under add-remove, where
+        Δ is the width of `bounds`.
 
     Raises:
         ValueError: if an argument is out of range.
@@ -233,28 +237,27 @@ def table(
     prior: Scalar = 1.0,
     latents: Sequence[str] = (),
 ) -> ChargedStep:
-    r"""Draw rows of probabilities of k levels, above a lower bound, given counts.
+    r"""Make the step that draws a table of probabilities of k levels, given counts.
 
-    The rows have truncated Dirichlet laws: the bound limits a record's log-likelihood.
+    The rows have Dirichlet posteriors truncated to probabilities ≥ `least`, which
+    limits the log-likelihood of a record.
 
     Args:
         name: name of the entry with the probabilities, of shape `shape`.
         cell: function from the state, a record and the record's latents to its row and
-            level, int32 scalars; the row may be a latent. Cells outside `shape` are not
-            counted.
-        shape: number of rows, and k.
-        epsilon: ε of one update of all rows.
+            level, int32 scalars; the row may be a latent. Other cells are ignored.
+        shape: number of rows, and number k of levels.
+        epsilon: largest ε of one update of all rows.
         adjacency: "replace-one" or "add-remove".
         least: smallest probability $a_0$, at least 1e-7 and below 1 / k.
-        prior: Dirichlet parameter of every level, at least 1e-6: a smaller one could
+        prior: Dirichlet parameter of every level, at least 1e-6: a smaller prior could
             reveal empty levels in floats.
-        latents: entries of the state that have records on the first axis; none under
-            add-remove.
+        latents: names of entries with one latent per record; none under add-remove.
 
     Privacy:
-        2Δ under replace-one, even if the record changes its row, and Δ under
-        add-remove, at temperature 1. A record is in one cell, so that Δ is the width of
-        the range of a log-probability, $\ln((1 - (k - 1) a_0) / a_0)$.
+        At temperature 1, the cost is 2Δ under replace-one, even if the record changes
+        its row, and Δ under add-remove. A record is in one cell, so that Δ is the width
+        of the range of a log-probability, $\ln((1 - (k - 1) a_0) / a_0)$.
 
     Raises:
         ValueError: if an argument is out of range.

@@ -42,11 +42,11 @@ class Mechanism(eqx.Module):
     @property
     @abc.abstractmethod
     def adjacency(self) -> Adjacency:
-        """Which data sets are neighbours."""
+        """Which data sets are neighbours: "replace-one" or "add-remove"."""
 
     @abc.abstractmethod
     def sample(self, key: Key, exact: Int[Array, "*shape"]) -> Real[Array, "..."]:
-        """Draw one release. The method is pure, for `jit`, `vmap` and sharding.
+        """Draw one release of `exact`; pure, so that `jit` and `vmap` work.
 
         Privacy:
             Every call on the same records costs `guarantee()`.
@@ -57,23 +57,23 @@ class Mechanism(eqx.Module):
 
     @abc.abstractmethod
     def guarantee(self) -> Guarantee:
-        """The privacy cost of one release."""
+        """Return the privacy cost of one release."""
 
 
 class MechanismWithLaw(Mechanism):
-    """A mechanism whose output has a known law given the exact statistic."""
+    """A mechanism whose releases have a known distribution, given by `log_prob`."""
 
     @abc.abstractmethod
     def log_prob(
         self, released: Real[Array, "*shape"], exact: Real[Array, "*shape"]
     ) -> Float[Array, "*shape"]:
-        """Log-probability of each released number; the sum is that of the release."""
+        """Return the log-probability of each released number, given `exact`."""
 
     def noise(self, shape: tuple[int, ...]) -> NoiseLaw | None:
-        """The law of the independent noise on released numbers of this shape.
+        """Return the distribution of the noise on released numbers of this shape.
 
-        None unless a release is the exact numbers plus noise with a law of
-        `dpjax.noise`.
+        The noise is independent. The result is None unless a release is the exact
+        numbers plus noise with a distribution of `dpjax.noise`.
         """
         return None
 
@@ -86,14 +86,14 @@ class ExactMechanism(Mechanism):
     """
 
     kind: ClassVar[str]
-    """Name of the mechanism in files."""
+    """Name of the mechanism in release files."""
 
     additive: ClassVar[bool] = False
-    """Whether a release has one integer for each exact integer."""
+    """Whether a release is one noisy integer for each integer of the statistic."""
 
     @abc.abstractmethod
     def accepts(self, statistic: Statistic) -> bool:
-        """Whether the guarantee holds for this statistic."""
+        """Return whether the guarantee holds for releases of this statistic."""
 
     @abc.abstractmethod
     def draw(self, exact: Int[Array, " m"]) -> Int[Array, "..."]:
@@ -108,19 +108,19 @@ class ExactMechanism(Mechanism):
 
     @abc.abstractmethod
     def describe(self) -> dict[str, Any]:
-        """Plain data for files, with the `kind`, for `from_description`."""
+        """Return plain data with the `kind`, for files and `from_description`."""
 
     @classmethod
     @abc.abstractmethod
     def from_description(
         cls, described: Described, statistic: Statistic, cost: Guarantee, n: int | None
     ) -> "ExactMechanism":
-        """Make the mechanism from its description and public facts, checking its cost.
+        """Make the mechanism from its description; raise if it costs more than `cost`.
 
         Args:
             described: the result of `describe`.
-            statistic: the measured statistic.
-            cost: the claimed guarantee.
+            statistic: the statistic that the mechanism releases.
+            cost: the privacy guarantee that the file claims.
             n: the number of records if it is public, else None.
 
         Raises:
@@ -129,19 +129,19 @@ class ExactMechanism(Mechanism):
 
     @abc.abstractmethod
     def is_possible_output(self, values: np.ndarray, length: int) -> bool:
-        """Whether `values` can be a release of `length` exact numbers."""
+        """Return whether `values` can be a release of `length` exact numbers."""
 
     def derived_facts(self) -> dict[str, Any]:
-        """Entries that a file repeats for its readers: they follow from the others."""
+        """Return facts that a file states although its other entries determine them."""
         return {}
 
     def summary(self) -> dict[str, Any]:
-        """Facts that the command line prints."""
+        """Return the facts about the mechanism that the command line prints."""
         return self.describe()
 
 
 MECHANISMS: Registry[ExactMechanism] = Registry("mechanism")
-"""Kinds of exact mechanisms, by the name that files use."""
+"""Classes of exact mechanisms, by their `kind`."""
 
 
 class ParameterMechanism(ExactMechanism):
@@ -149,19 +149,19 @@ class ParameterMechanism(ExactMechanism):
 
     @property
     def parameter_names(self) -> tuple[str, ...] | None:
-        """Names on the last axis of `parameters`; None for a network's tables."""
+        """Names on the last axis of `parameters`, or None for tables of a network."""
         return None
 
     @abc.abstractmethod
     def parameters(self, values: Real[Array, "*batch m"]) -> Float[Array, "*batch m"]:
-        """The parameters that the integers of a release represent."""
+        """Return the model's parameters that the integers of a release represent."""
 
 
 class PosteriorSampler(ParameterMechanism):
     """A mechanism that draws from a tempered posterior on a grid.
 
-    A subclass has the fields `temperature` and `cost`, and a property `loss`: the cost
-    of all draws, derived from public facts alone. `loss` must not exceed `cost`.
+    A subclass has the fields `temperature` and `cost`, a guarantee, and a property
+    `loss`, the ε of all draws derived from public facts. `cost` must allow `loss`.
     """
 
     def __check_init__(self: Any):
@@ -174,24 +174,24 @@ class PosteriorSampler(ParameterMechanism):
 
     @property
     def adjacency(self: Any) -> Adjacency:
-        """Which data sets are neighbours."""
+        """Which data sets are neighbours: "replace-one" or "add-remove"."""
         return self.cost.adjacency
 
     def guarantee(self: Any) -> Guarantee:
-        """The cost of all samples together."""
+        """Return the privacy cost of all samples of one release together."""
         return self.cost
 
     def draw(self, exact: Int[Array, " m"]) -> Int[Array, "samples _"]:
-        """Draw all samples, one row for each, from the system's random bits."""
+        """Draw all samples from the system's random bits, one row for each sample."""
         return jnp.asarray(self.draw_with(system_bits, exact), jnp.int32)
 
     @abc.abstractmethod
     def draw_with(self, bits: Bits, exact: Int[Array, " m"]) -> np.ndarray:
-        """Draw the rows of `draw` from given random bits, without rounding."""
+        """Draw one row for each sample from given random bits, without rounding."""
 
 
 def exact_or_none(value: Epsilon | None, name: str) -> Fraction | None:
-    """Return the exact fraction of an optional argument; None stays None."""
+    """Return the exact fraction of an optional number, or None; errors use `name`."""
     return None if value is None else exact_epsilon(value, name)
 
 
@@ -207,7 +207,7 @@ def on_host(exact: Int[Array, " m"]) -> Int[np.ndarray, " m"]:
 
 
 def tables_of(statistic: Statistic) -> TableLayout | None:
-    """The layout of a network's tables if the statistic counts all of them, or None."""
+    """Return the network's table layout if the statistic counts all tables, or None."""
     if isinstance(statistic, TableStatistic) and statistic.measured == statistic.layout:
         return statistic.layout
     return None

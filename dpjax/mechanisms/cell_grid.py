@@ -1,6 +1,6 @@
-"""All joint values of a network's tables on a public grid, and their masses.
+"""All joint values of a network's tables on a public grid, and their posterior masses.
 
-A joint value is called a cell, because it represents one part of a partition of the
+A cell is one joint value of all tables. It represents one part of a partition of the
 space of all tables. Masses are integers, computed from the counts by a deterministic
 rule with a proved error bound.
 """
@@ -38,7 +38,7 @@ _PRECISION = 96  # bits of a row's weights
 
 
 class PriorRange(NamedTuple):
-    """The range and the sum of the integer prior weights of a row's points."""
+    """Least, largest and total integer prior weight of the points of a row's grid."""
 
     least: int
     most: int
@@ -46,12 +46,12 @@ class PriorRange(NamedTuple):
 
 
 class Row(NamedTuple):
-    """The grid of one row of a table.
+    """All possible values, called points, of one row of a table.
 
     Attributes:
-        points: probabilities in units of the grid, one line for each point.
-        logs: logarithms of `points`, integers in units of 2^-LOG_BITS.
-        prior: integer weight of each point.
+        points: integer numerators of probabilities, of shape (points, levels).
+        logs: logarithms of `points` as integers, in units of 2^-LOG_BITS.
+        prior: integer prior weight of each point.
     """
 
     points: np.ndarray
@@ -61,15 +61,15 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True)
 class CellGrid:
-    r"""Grid of all tables: rows $g / G$ of integers $g_v \ge \omega G$ with sum G.
+    r"""All tables with rows $g / G$ of integers $g_v \ge \omega G$ whose sum is G.
 
-    A grid is static and hashable. Cells are in C order of the rows' points.
+    One joint value of all rows is a cell. Cells are in C order: the point of the last
+    row varies fastest. A grid is static and hashable.
 
     Args:
-        layout: layout of one conditional table for each variable, whose own levels are
-            on the last axis.
-        omega: $\omega$, > 0 and below 1 / (largest number of levels).
-        units: G.
+        layout: layout of one table per variable, with own levels on the last axis.
+        omega: smallest probability ω, > 0 and below 1 / (largest number of levels).
+        units: G, the denominator of all probabilities.
         prior: Dirichlet parameter of every level, > 0. The prior weights are public
             integers of at most 16 bits for a row and 40 bits for a cell.
 
@@ -110,30 +110,30 @@ class CellGrid:
 
     @cached_property
     def log_range(self) -> Fraction:
-        """Largest minus smallest log-probability of a record: the constant C."""
+        """Largest minus smallest log-probability of one record over the grid."""
         return Fraction(sum(grid.log_range for grid, _ in self._tables()))
 
     @cached_property
     def grids(self) -> tuple[SimplexGrid, ...]:
-        """The grid of every row of all tables, in order."""
+        """The grid of every row, in the order of the vector of all tables."""
         return tuple(grid for grid, number in self._tables() for _ in range(number))
 
     @cached_property
     def rows(self) -> tuple[Row, ...]:
-        """The rows of all tables, in order, with all their points."""
+        """Every row with all its points, in the order of the vector of all tables."""
         bits = min(16, _PRIOR_BITS // len(self.grids))
         return tuple(_row(grid, self.prior, bits) for grid in self.grids)
 
     @property
     def prior_ranges(self) -> list[PriorRange]:
-        """The prior range of every row; no points are listed if all weights are 1."""
+        """The `PriorRange` of every row; if `prior` is 1, no points are listed."""
         if self.prior == 1:
             return [PriorRange(1, 1, _points(grid)) for grid in self.grids]
         weights = [row.prior for row in self.rows]
         return [PriorRange(int(w.min()), int(w.max()), int(w.sum())) for w in weights]
 
     def holds(self, vector: Int[np.ndarray, " m"]) -> bool:
-        """Whether every row of a vector of tables is a point of its grid."""
+        """Return whether each row of a vector of tables is a point of its grid."""
         if vector.shape != (self.layout.length,):
             return False
         ends = np.cumsum([grid.levels for grid in self.grids])
@@ -144,7 +144,7 @@ class CellGrid:
 
     @cached_property
     def prior_weights(self) -> Int64[np.ndarray, " k"]:
-        """The prior weight of each cell: the product of the weights of its rows."""
+        """The integer prior weight of each cell, the product over its rows."""
         return functools.reduce(
             lambda cells, prior: np.multiply.outer(cells, prior).ravel(),
             (row.prior for row in self.rows),
@@ -153,7 +153,7 @@ class CellGrid:
     def scores(
         self, counts: Int[np.ndarray, " m"], temperature: Fraction
     ) -> Int64[np.ndarray, " k"]:
-        """The posterior mass of every cell, in units of $2^{-31}$.
+        """Return the posterior mass of every cell, as an integer in units of $2^{-31}$.
 
         The masses are too small by less than two units for each row, or too large by at
         most $2^{-20}$ of a unit. They sum to at most $2^{31}$.
@@ -166,7 +166,7 @@ class CellGrid:
         return scores
 
     def by_row(self, vector: Vector) -> Iterator[tuple[Row, Vector]]:
-        """Each row with its part of a vector of tables."""
+        """Yield each row of the tables, with its part of `vector`."""
         start = 0
         for row in self.rows:
             stop = start + row.points.shape[1]
@@ -174,7 +174,7 @@ class CellGrid:
             start = stop
 
     def tables(self, cell: int | np.integer) -> Int[np.ndarray, " m"]:
-        """The tables of a cell, in units."""
+        """Return the tables of the cell with index `cell`, in units of 1 / G."""
         places = np.unravel_index(cell, [len(row.points) for row in self.rows])
         chosen = zip(self.rows, places, strict=True)
         return np.concatenate([row.points[place] for row, place in chosen])
@@ -221,15 +221,16 @@ def _row_mass(row: Row, counts: np.ndarray, unit: Fraction) -> np.ndarray:
 def largest_rate(
     epsilon: Fraction, width: Fraction, priors: list[PriorRange]
 ) -> Fraction:
-    """The largest rate of a fine scale that is proved to cost at most `epsilon`.
+    """Return the largest rate on a fine scale that is proved to cost at most `epsilon`.
 
-    Scores are masses that are rounded down. The rounding increases $|d|$ and $-E_P d$
-    by less than two units for each row plus one unit (`docs/proofs.md`, section 13).
+    The rate is the factor of a score in `CellMass`. Scores are masses that are rounded
+    down, which increases the change of a score by one record by less than two units for
+    each row plus one unit (`docs/proofs.md`, section 13).
 
     Args:
-        epsilon: the budget.
-        width: w, the range of the change in log-weights by one record.
-        priors: prior range of every row of the grid.
+        epsilon: the budget, > 0.
+        width: range over all cells of the change that one record makes in log-weights.
+        priors: `PriorRange` of every row of the grid.
     """
     shrink = _exponential_below(-width / 2)
     delta = math.ceil((1 << SCORE_BITS) * (1 - shrink) / (1 + shrink))
@@ -251,7 +252,7 @@ def largest_rate(
 
 
 def _exponential_below(power: Fraction) -> Fraction:
-    """A lower bound of exp(power) for power < 0, within a part in 1e40."""
+    """A lower bound of exp(power), power < 0, with an error of about 1e-40."""
     if power < -1000:
         return Fraction(0)
     numerator, denominator = map(decimal.Decimal, power.as_integer_ratio())

@@ -1,4 +1,4 @@
-"""The most probable tables, by the exponential mechanism on a public finite grid.
+"""Tables near the posterior mode, by the exponential mechanism on a public grid.
 
 The score is the posterior mass of a cell, whose sensitivity is bounded; the sensitivity
 of a posterior density is not.
@@ -39,19 +39,17 @@ _OPTIONS = ("omega", "temperature", "prior", "units")
 class CellMass(base.ParameterMechanism):
     r"""Release tables θ of a grid with $P(\theta) \propto \xi(\theta) e^{s u(\theta)}$.
 
-    ξ is the Dirichlet prior on a grid of the rows of all tables, and u(θ) is the mass
-    of the cell θ under the posterior at temperature T. As $\epsilon \to \infty$, the
-    release tends to the MAP, the cell of largest mass. All cells are enumerated, so
-    that the tables must have few rows. If there are many cells, all masses are small,
-    and only a large ε distinguishes them.
-
-    Made by `calibrate`.
+    A cell θ is one joint value of all rows on the grid. ξ is a Dirichlet prior, u(θ) is
+    the posterior mass of the cell at temperature T, and `calibrate` derives the factor
+    s from ε. As $\epsilon \to \infty$, the release tends to the cell of largest mass,
+    the MAP. All cells are enumerated, so that the tables must have few rows. If there
+    are many cells, all masses are small, and only a large ε distinguishes them.
 
     Args:
-        grid: the cells.
-        promise: the guarantee.
+        grid: all cells and their prior weights.
+        promise: the privacy guarantee of one release.
         temperature: T; the likelihood is taken to the power 1 / T.
-        rate: s for one unit of the scores; a mass of 1 is $2^{31}$ units.
+        rate: $s / 2^{31}$, the factor of a mass in units of $2^{-31}$.
 
     Privacy:
         Exactly ε-DP. Let $C_i$ be the range of a log-probability of variable i on the
@@ -67,8 +65,8 @@ class CellMass(base.ParameterMechanism):
         and memory are not covered.
 
     Reference:
-        Zhang, Rubinstein & Dimitrakakis (AAAI-16), Algorithm 3 (with densities and Δ =
-        √(L r), which only bounds differences of probabilities: see `docs/proofs.md`).
+        Zhang, Rubinstein & Dimitrakakis (AAAI-16), Algorithm 3. Its score is a density,
+        whose sensitivity is not bounded: see `docs/proofs.md`.
     """
 
     kind: ClassVar[str] = "cell-mass"
@@ -90,21 +88,20 @@ class CellMass(base.ParameterMechanism):
         prior: Epsilon = 1,
         units: int = 16,
     ) -> "CellMass":
-        r"""Make the mechanism with the largest s that is proved to cost at most ε.
+        r"""Make the mechanism with the largest factor s proved to cost at most ε.
 
         Args:
             layout: one conditional table for each variable, such as `net.layout`.
-            epsilon: privacy loss; a float means its shortest decimal, here and below.
+            epsilon: privacy loss, > 0. A float, here and in `omega`, `temperature` and
+                `prior`, means its shortest decimal.
             adjacency: "replace-one" or "add-remove".
-            omega: $\omega$, the smallest probability; below 1 / (largest number of
-                levels).
-            temperature: T > 0; a larger T flattens the posterior and lowers Δ.
+            omega: smallest probability, > 0 and below 1 / (largest number of levels).
+            temperature: T > 0; a larger T lowers the sensitivity of the masses.
             prior: Dirichlet parameter of every level, > 0.
             units: probabilities are multiples of 1 / units.
 
         Raises:
-            ValueError: if an argument is outside its range, or there are too many cells
-                for a `CellGrid`.
+            ValueError: if an argument is outside its range, or there are > 2^22 cells.
         """
         promise = PureDP(exact_epsilon(epsilon), adjacency)
         exact = exact_epsilon(temperature, "temperature")
@@ -121,19 +118,19 @@ class CellMass(base.ParameterMechanism):
 
     @property
     def sharpness(self) -> float:
-        """The factor s of a mass; ε / (2Δ) in the paper."""
+        """The factor s of a posterior mass in the exponential mechanism."""
         return float(self.rate * (1 << SCORE_BITS))
 
     def guarantee(self) -> PureDP:
-        """The ε and the adjacency for which the mechanism was calibrated."""
+        """Return the ε and the adjacency for which the mechanism was calibrated."""
         return self.promise
 
     def accepts(self, statistic: Statistic) -> bool:
-        """Whether the statistic is the counts of all tables of the grid."""
+        """Return whether the statistic is the counts of all tables of the grid."""
         return base.tables_of(statistic) == self.grid.layout
 
     def describe(self) -> dict[str, Any]:
-        """Kind, grid, prior, temperature, and the rate."""
+        """Return kind, grid, prior, temperature and rate as plain data."""
         return {
             "kind": self.kind,
             "omega": str(self.grid.omega),
@@ -147,21 +144,21 @@ class CellMass(base.ParameterMechanism):
     def from_description(
         cls, described: Described, statistic: Statistic, cost: Guarantee, n: int | None
     ) -> "CellMass":
-        """Make the mechanism again from the statistic, the options and the budget."""
+        """Make the mechanism again from the statistic, described options and `cost`."""
         options = {name: described[name] for name in _OPTIONS}
         layout, pure = base.all_tables(statistic), PureDP.of(cost)
         return cls.calibrate(layout, pure.epsilon, pure.adjacency, **options)
 
     def is_possible_output(self, values: np.ndarray, length: int) -> bool:
-        """Whether every row is one of its grid's points."""
+        """Return whether every row of the tables `values` is a point of its grid."""
         return length == self.grid.layout.length and self.grid.holds(values)
 
     def parameters(self, values: Real[Array, "*batch m"]) -> Float[Array, "*batch m"]:
-        """Conditional probability tables, laid out as the counts."""
+        """Return conditional probability tables in the order of the exact counts."""
         return values.astype(float) / self.grid.units
 
     def sample(self, key: Key, exact: Int[Array, " m"]) -> Int[Array, " m"]:
-        """Draw one cell in real arithmetic, in units of the grid: for studies only."""
+        """Draw the tables of one cell, times `grid.units`, in floats for studies."""
         typed_key(key=key)
         self._check(exact)
         mass, log_prior = jnp.ones(1), jnp.zeros(1)
@@ -180,7 +177,7 @@ class CellMass(base.ParameterMechanism):
         )
 
     def draw(self, exact: Int[Array, " m"]) -> Int[Array, " m"]:
-        """Draw one cell from the system's random bits, without rounding."""
+        """Draw the tables of one cell, times `grid.units`, from the system's bits."""
         scores, prior = self.scores(exact), self.grid.prior_weights
         order = np.argsort(scores)
         values, starts = np.unique(scores[order], return_index=True)
@@ -192,23 +189,23 @@ class CellMass(base.ParameterMechanism):
         return jnp.asarray(self.grid.tables(cell))
 
     def scores(self, exact: Int[Array, " m"]) -> Int64[np.ndarray, " k"]:
-        """The posterior mass of every cell, in units of $2^{-31}$.
+        """Return the posterior mass of every cell, in units of $2^{-31}$.
 
         Privacy:
-            None: the masses are exact.
+            No guarantee: the masses are exact.
 
         Raises:
-            ValueError: if `exact` is not a vector of integers, one for each cell of the
-                tables; or inside `jit` or `vmap`.
+            ValueError: if `exact` is not one integer count for each entry of the
+                tables, or inside `jit` or `vmap`.
         """
         self._check(exact)
         return self.grid.scores(base.on_host(exact), self.temperature)
 
     def law(self, exact: Int[Array, " m"]) -> Float64[np.ndarray, " k"]:
-        """The probability with which `draw` returns each cell, as floats.
+        """Return the probability with which `draw` returns each cell, as floats.
 
         Privacy:
-            None: for tests and studies.
+            No guarantee: the result is for tests and studies only.
 
         Raises:
             ValueError: as for `scores`.

@@ -1,4 +1,4 @@
-"""The discrete Laplace mechanism: exact, certified integer noise, to be published."""
+"""The discrete Laplace mechanism, whose integer noise is exact and certified."""
 
 __all__ = ["DiscreteLaplace"]
 
@@ -35,16 +35,16 @@ _WORDS = 8  # of 32 bits, for the numerator and for the denominator of epsilon
 class DiscreteLaplace(base.MechanismWithLaw, base.ExactMechanism):
     r"""Release $T(D) + Z$ with $P(Z_i = z) \propto e^{-\epsilon |z| / \Delta}$ i.i.d.
 
-    Made by `calibrate`. All numbers are arrays: `calibrate_many` returns several
-    mechanisms as one mechanism with a leading axis, for `vmap`.
+    T is an integer statistic of the data D, with L1 sensitivity Δ. `calibrate` makes
+    one mechanism; `calibrate_many` makes several, stacked on a leading axis for `vmap`.
 
     Privacy:
         Exactly ε-DP for the adjacency of the sensitivity, if the bits are random; with
-        bits from a ChaCha20 key, the privacy is computational. There is no δ and no
-        floating point. Side channels in time and memory are not covered.
+        bits from a ChaCha20 key, the privacy is computational. There is no δ, and draws
+        use no floating point. Side channels in time and memory are not covered.
 
     Reference:
-        Ghosh, Roughgarden & Sundararajan (STOC 2009), section 2, for the law of noise.
+        Ghosh, Roughgarden & Sundararajan (STOC 2009), section 2 (noise distribution).
     """
 
     kind: ClassVar[str] = "discrete-laplace"
@@ -57,11 +57,11 @@ class DiscreteLaplace(base.MechanismWithLaw, base.ExactMechanism):
 
     @classmethod
     def calibrate(cls, epsilon: Epsilon, sensitivity: Sensitivity) -> "DiscreteLaplace":
-        r"""Make the certified mechanism that spends exactly `epsilon`, on the host.
+        r"""Make the certified mechanism that costs exactly `epsilon`; not under `jit`.
 
         Args:
-            epsilon: privacy loss; a float means its shortest decimal.
-            sensitivity: $\Delta$ of an integer statistic, with its adjacency.
+            epsilon: privacy loss, > 0; a float means its shortest decimal.
+            sensitivity: L1 sensitivity of an integer statistic, with its adjacency.
 
         Raises:
             ValueError: if `epsilon` is not a finite number > 0, or the ratio of epsilon
@@ -71,7 +71,7 @@ class DiscreteLaplace(base.MechanismWithLaw, base.ExactMechanism):
 
     @classmethod
     def of(cls, statistic: Statistic, budget: Guarantee) -> "DiscreteLaplace":
-        """Make the mechanism for a statistic; it spends exactly the pure budget."""
+        """Make the mechanism for a statistic; it costs exactly the pure-DP `budget`."""
         cost = PureDP.of(budget, "budget")
         return cls.calibrate(cost.epsilon, statistic.sensitivity(cost.adjacency))
 
@@ -79,7 +79,7 @@ class DiscreteLaplace(base.MechanismWithLaw, base.ExactMechanism):
     def calibrate_many(
         cls, epsilons: Sequence[Epsilon], sensitivity: Sensitivity
     ) -> "DiscreteLaplace":
-        """Make a mechanism for each budget, stacked on a leading axis for `vmap`."""
+        """Make a mechanism for each epsilon, stacked on a leading axis for `vmap`."""
         exact = [exact_epsilon(epsilon) for epsilon in epsilons]
         if not exact:
             raise ValueError("`epsilons` must hold at least one budget, got none.")
@@ -104,18 +104,18 @@ class DiscreteLaplace(base.MechanismWithLaw, base.ExactMechanism):
 
     @property
     def adjacency(self) -> Adjacency:
-        """The adjacency of the sensitivity."""
+        """The adjacency for which the sensitivity holds."""
         return self.sensitivity.adjacency
 
     def sample(self, key: Key, exact: Int[Array, "*shape"]) -> Int[Array, "*shape"]:
-        """Add noise, and clip the sums to ±2^29.
+        """Add noise to `exact`, and clip the noisy numbers to ±2^29.
 
         Args:
             key: typed JAX key; to publish, a key from `dpjax.noise.keys.release_key`.
-            exact: integers that public facts limit to the range from -2^29 to 2^29.
+            exact: integers that are known to be from -2^29 to 2^29 for all data sets.
 
         Returns:
-            int32, of the shape of `exact`.
+            The noisy numbers, int32, of the shape of `exact`.
 
         Raises:
             ValueError: if the key is not typed or `exact` is not an array of integers.
@@ -126,7 +126,7 @@ class DiscreteLaplace(base.MechanismWithLaw, base.ExactMechanism):
         return discrete_laplace.add(key, self.table, exact.astype(jnp.int32))
 
     def draw(self, exact: Int[Array, " m"]) -> Int[Array, " m"]:
-        """Add noise from 256 bits of the operating system's randomness."""
+        """Add noise to `exact` from 256 random bits of the operating system."""
         length = exact.shape[0]
         block = max(_SHORTEST, 1 << max(length.bit_length() - 4, 0))
         padded = jnp.pad(exact.astype(jnp.int32), (0, -length % block))
@@ -134,7 +134,7 @@ class DiscreteLaplace(base.MechanismWithLaw, base.ExactMechanism):
         return jax.device_put(np.asarray(noisy)[:length])
 
     def accepts(self, statistic: Statistic) -> bool:
-        """Return True: any statistic with a sensitivity can get noise."""
+        """Return True, since the noise fits any statistic with a sensitivity."""
         return True
 
     @property
@@ -142,7 +142,7 @@ class DiscreteLaplace(base.MechanismWithLaw, base.ExactMechanism):
         return int(self.sensitivity.value) / self.guarantee().epsilon
 
     def describe(self) -> dict[str, Any]:
-        """Kind, noise scale, and the fingerprint of the noise table."""
+        """Return kind, noise scale and fingerprint of the noise table, for files."""
         table = tables.fingerprint(self.table)
         return {"kind": self.kind, "scale": str(self._scale), "table": table}
 
@@ -150,17 +150,17 @@ class DiscreteLaplace(base.MechanismWithLaw, base.ExactMechanism):
     def from_description(
         cls, described: Described, statistic: Statistic, cost: Guarantee, n: int | None
     ) -> "DiscreteLaplace":
-        """Make the mechanism again from the statistic and the budget."""
+        """Make the mechanism again from the statistic and `cost`, the budget."""
         return cls.of(statistic, cost)
 
     def derived_facts(self) -> dict[str, Any]:
-        """The sensitivity of the statistic, for readers of the file."""
+        """Return the sensitivity of the statistic, for software that reads the file."""
         value, tight = int(self.sensitivity.value), self.sensitivity.tight
         stated = {"value": value, "adjacency": self.adjacency, "tight": tight}
         return {"sensitivity": stated}
 
     def summary(self) -> dict[str, Any]:
-        """Sensitivity, noise scale, and what the certificate proves."""
+        """Return sensitivity, noise scale, and what the certificate proves, as text."""
         return {
             "sensitivity": int(self.sensitivity.value),
             "scale": str(self._scale),
@@ -168,24 +168,24 @@ class DiscreteLaplace(base.MechanismWithLaw, base.ExactMechanism):
         }
 
     def is_possible_output(self, values: np.ndarray, length: int) -> bool:
-        """Whether there is an integer from -2^29 to 2^29 for each exact number."""
+        """Return whether `values` are `length` integers from -2^29 to 2^29."""
         return values.shape == (length,) and bool(np.all(np.abs(values) <= LARGEST))
 
     def log_prob(
         self, released: Real[Array, "*shape"], exact: Real[Array, "*shape"]
     ) -> Float[Array, "*shape"]:
-        """Log-probability of each released number (before the clip at ±2^29)."""
+        """Return the log-probability of each released number, ignoring the clip."""
         return discrete_laplace.log_prob(
             released - exact.astype(released.dtype), jnp.asarray(self.rho)
         )
 
     def noise(self, shape: tuple[int, ...]) -> LaplaceLaw:
-        """The discrete Laplace law of the noise on every number."""
+        """Return the discrete Laplace distribution of the noise, of shape `shape`."""
         rate = jnp.asarray(self.rho, float)[..., None]
         return LaplaceLaw(jnp.broadcast_to(rate, shape), discrete=True)
 
     def guarantee(self) -> PureDP:
-        """The exact ε and its adjacency; `ValueError` for a stack of mechanisms."""
+        """Return the exact ε-DP guarantee; `ValueError` for a stack of mechanisms."""
         words = np.asarray(self.fraction)
         if words.ndim != 2:
             raise ValueError(
@@ -195,7 +195,7 @@ class DiscreteLaplace(base.MechanismWithLaw, base.ExactMechanism):
         return PureDP(Fraction(numerator, denominator), self.sensitivity.adjacency)
 
     def padded_table(self) -> tables.Table:
-        """The noise table, padded to one of few shapes to share compiled programs."""
+        """Return the noise table, padded so that few shapes share compiled programs."""
         rho = self.guarantee().epsilon / int(self.sensitivity.value)
         return tables.build(rho, tables.lengths_shared(rho))
 
@@ -203,10 +203,10 @@ class DiscreteLaplace(base.MechanismWithLaw, base.ExactMechanism):
         """Prove the guarantee again from the integers of the noise table.
 
         Returns:
-            The largest ratio of neighbouring probabilities; at most exp(ε / Δ).
+            The largest probability ratio of noise z and z ± 1; at most e^(ε/Δ).
 
         Raises:
-            ValueError: if the table does not keep the guarantee.
+            ValueError: if the table does not satisfy the guarantee.
         """
         rho = self.guarantee().epsilon / int(self.sensitivity.value)
         return tables.certify(self.table, rho)

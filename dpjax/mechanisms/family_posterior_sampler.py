@@ -45,9 +45,10 @@ _USUAL_SHARE = 0.05
 
 @base.MECHANISMS.add
 class FamilyPosteriorSampler(base.PosteriorSampler):
-    r"""Draw parameters from $\propto \xi(\theta) \, p(X | \theta)^{1/T}$ on a grid.
+    r"""Draw parameters θ from $\propto \xi(\theta) \, p(X | \theta)^{1/T}$ on a grid.
 
-    Made by `calibrate`. A release consists of indices on the axes of the grid.
+    ξ is the prior, X the records and T a temperature. `calibrate` makes the sampler. A
+    release consists of indices on the axes of the grid, one row for each sample.
 
     Privacy:
         All draws together have exactly the guarantee `cost`. One sample costs
@@ -90,24 +91,24 @@ class FamilyPosteriorSampler(base.PosteriorSampler):
         prior: Prior | None = None,
         points: int | None = None,
     ) -> "FamilyPosteriorSampler":
-        """Make the sampler whose draws cost at most `epsilon` together.
+        """Make the sampler whose m samples together cost at most `epsilon`.
 
         Args:
-            family: Bernoulli, Poisson, exponential, Gaussian mean, or Gaussian.
-            units: steps of the rounded statistics, `Sufficient.units`.
-            lowest: least integer to which a record with one statistic is rounded.
+            family: a Bernoulli, Poisson, exponential, Gaussian mean or Gaussian family.
+            units: integer steps from 0 to 1 of a scaled statistic (`Sufficient.units`).
+            lowest: smallest integer of a record's first statistic, `Sufficient.lowest`.
             epsilon: the budget; if truncation and T are both given, less may be spent.
             adjacency: "replace-one" or "add-remove".
             n: number of records if it is public, else None.
             truncation: least and largest value of each parameter, by name. None: the
-                family's widest truncation that T allows; without T, a truncation that
-                is 1/20 of the bounds' scale from infinite likelihoods. Uses no data.
+                widest `family.truncation` that T allows or, if T is not given,
+                `family.truncation(0.05)`. No data are used.
             temperature: T > 0. None: the lowest T that ε allows, but at least 1.
             samples: number m of samples.
             prior: mean of the scaled statistics, and the number of records that the
                 prior is worth. None: uniform on the grid.
-            points: number of values of a parameter. None: 1,000, or 100 for each of two
-                parameters.
+            points: number of grid values of each parameter. None: 1,000 for one
+                parameter, 100 for each of two.
 
         Raises:
             ValueError: if an argument is outside its range, the truncation leaves the
@@ -150,7 +151,7 @@ class FamilyPosteriorSampler(base.PosteriorSampler):
 
     @property
     def loss(self) -> Fraction:
-        """The cost of all samples, derived from public choices alone."""
+        """The ε of all samples together, computed from public choices alone."""
         return self.samples * self.grid.sample_loss(
             self.temperature, self.adjacency, self.prior, self.n
         )
@@ -163,10 +164,10 @@ class FamilyPosteriorSampler(base.PosteriorSampler):
         return np.stack(np.unravel_index(drawn, axes), axis=1)
 
     def scores(self, vector: Sequence[int]) -> tuple[list[int], Fraction]:
-        """Log-posterior of every point up to a constant: integers, and their unit.
+        """Return all points' integer log-posteriors up to a constant, and their unit.
 
         Raises:
-            ValueError: if the vector cannot be the statistic of the public n records.
+            ValueError: if `vector` cannot be the exact statistic of n records.
         """
         family, units = self.grid.family, self.grid.units
         size, carrier = family.dimension, family.complement
@@ -182,7 +183,7 @@ class FamilyPosteriorSampler(base.PosteriorSampler):
         return self.grid.posterior_scores(power, self.prior, totals, n)
 
     def sample(self, key: Key, exact: Int[Array, " m"]) -> Float[Array, "samples p"]:
-        """Draw the samples in real arithmetic, for studies."""
+        """Draw grid indices in real arithmetic, one row for each sample."""
         typed_key(key=key)
         family, units = self.grid.family, float(self.grid.units)
         steps, records = (
@@ -204,29 +205,29 @@ class FamilyPosteriorSampler(base.PosteriorSampler):
         return jnp.stack(jnp.unravel_index(drawn, axes), axis=1).astype(float)
 
     def is_possible_output(self, values: np.ndarray, length: int) -> bool:
-        """Whether the values are indices on the grid, one row for each sample."""
+        """Return whether `values` are indices on the grid, one row for each sample."""
         shape = (self.samples, len(self.grid.limits))
         inside = (values >= 0) & (values < self.grid.points)
         return values.shape == shape and bool(inside.all())
 
     @property
     def parameter_names(self) -> tuple[str, ...]:
-        """Names of the parameters, in the order of the grid's limits."""
+        """Names of the family's parameters, in the order of the axes of the grid."""
         return tuple(name for name, *_ in self.grid.limits)
 
     def parameters(self, values: Real[Array, "*batch p"]) -> Float[Array, "*batch p"]:
-        """The parameters, in the order of `parameter_names`."""
+        """Return the parameters at grid indices, in the order of `parameter_names`."""
         weights = self.grid.points ** np.arange(len(self.grid.limits))[::-1]
         places = values.astype(int) @ jnp.asarray(weights, int)
         return jnp.asarray(self.grid.parameters, float)[places]
 
     def accepts(self, statistic: Statistic) -> bool:
-        """Whether the statistic is the sufficient statistic of the grid's family."""
+        """Return whether `statistic` is sufficient for the grid's family."""
         family = isinstance(statistic, FamilyStatistic) and statistic.family
         return family == self.grid.family
 
     def describe(self) -> dict[str, Any]:
-        """The kind and all public choices."""
+        """Return the kind and all public choices as plain data, for files."""
         return {
             "kind": self.kind,
             "temperature": str(self.temperature),

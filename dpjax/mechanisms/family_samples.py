@@ -1,7 +1,7 @@
-"""Samples from the truncated posterior of a family in real arithmetic, for studies.
+"""Samples from truncated posteriors of exponential families, in real arithmetic.
 
-Floats leak data: do not publish these samples. Publish noisy sufficient statistics or
-samples by `FamilyPosteriorSampler` instead.
+The samples are for studies only, since floats leak data. Publish noisy sufficient
+statistics or samples by `FamilyPosteriorSampler` instead.
 """
 
 __all__ = ["GaussianSample", "RegressionSample"]
@@ -38,7 +38,7 @@ _ROUNDING = 1 << 30  # costs are multiples of 2^-30
 
 
 class _FamilySample(Mechanism):
-    """Base class of the samplers; they have `statistic`, `temperature` and `n`."""
+    """Base class of samplers with the fields `statistic`, `temperature` and `n`."""
 
     name: ClassVar[str]
 
@@ -54,27 +54,28 @@ class _FamilySample(Mechanism):
 
     @property
     def adjacency(self: Any) -> Adjacency:
-        """The adjacency of the statistic."""
+        """The adjacency for which the statistic was made."""
         return self.statistic.adjacency
 
     @property
     def family(self: Any) -> Any:
-        """The family of the statistic."""
+        """The exponential family of the statistic."""
         return self.statistic.family
 
     @abc.abstractmethod
     def _limits(self) -> Truncation: ...
 
     def _tempered(self: Any, exact: Int[Array, " m"], prior: Any) -> Any:
-        """Conjugate parameters when the likelihood is taken to the power 1/T."""
+        """Posterior parameters if the likelihood is taken to the power 1/T."""
         total, n = self.family.project(*self.statistic.decode(exact, self.n))
         temperature = jnp.asarray(self.temperature, float)
         return self.family.update(prior, total / temperature, n / temperature)
 
     def guarantee(self: Any) -> PureDP:
-        r"""The loss of one sample in real arithmetic, rounded up; T must not be traced.
+        r"""Return the cost of one sample in real arithmetic; T must not be traced.
 
-        It is $2\Delta / T$ under replace-one and $\Delta / T$ under add-remove.
+        ε is $2\Delta / T$ under replace-one and $\Delta / T$ under add-remove, rounded
+        up, where T is the temperature and Δ is `Family.sampling_sensitivity`.
 
         Reference:
             Foulds, Geumlek, Welling & Chaudhuri (UAI-16), Theorem 2 and equation 14.
@@ -86,13 +87,13 @@ class _FamilySample(Mechanism):
         return PureDP(cost, self.adjacency)
 
     def _spending(self: Any, epsilon: Epsilon) -> Any:
-        """Return the sampler at the lowest T ≥ 1 that ε allows, if T is now 1."""
+        """Return this sampler, whose T is 1, at the lowest T ≥ 1 that ε allows."""
         ratio = float(self.guarantee().epsilon / exact_epsilon(epsilon))
         return replace(self, temperature=max(1.0, ratio * (1 + _MARGIN)))
 
 
 class GaussianSample(_FamilySample):
-    r"""Draw mean and covariance from the truncated, tempered posterior.
+    r"""Draw a Gaussian's mean and covariance from the truncated, tempered posterior.
 
     The truncation limits the mean to the records' bounds, and every eigenvalue of the
     covariance to the range from `least` to `most`. Draws from the posterior without
@@ -100,16 +101,17 @@ class GaussianSample(_FamilySample):
     all of the posterior, the running time has no useful bound.
 
     Args:
-        statistic: sufficient statistics of a "multivariate-gaussian".
+        statistic: sufficient statistics of the family "multivariate-gaussian".
         temperature: T > 0; the likelihood is taken to the power 1/T. Traced.
-        least: smallest eigenvalue, > 0.
-        most: largest eigenvalue.
+        least: lower limit of the eigenvalues of the covariance, > 0.
+        most: upper limit of the eigenvalues of the covariance.
         n: the number of records if it is public, else None.
 
     Privacy:
-        In real arithmetic, $2\Delta / T$ under replace-one and $\Delta / T$ under
-        add-remove, with Δ of `MultivariateGaussian.sampling_sensitivity`. The running
-        time depends on the records, and floats leak data: do not publish the draws.
+        In real arithmetic, a sample costs $2\Delta / T$ under replace-one and
+        $\Delta/T$ under add-remove, with Δ of
+        `MultivariateGaussian.sampling_sensitivity`. The running time depends on the
+        records, and floats leak data: do not publish the draws.
 
     Raises:
         ValueError: if an argument is out of range, or the statistic has another family.
@@ -139,11 +141,11 @@ class GaussianSample(_FamilySample):
         *,
         n: int | None = None,
     ) -> "GaussianSample":
-        """Make the sampler at the lowest temperature ≥ 1 that `epsilon` allows."""
+        """Make the sampler with the lowest temperature ≥ 1 that `epsilon` allows."""
         return cls(statistic, 1.0, least, most, n)._spending(epsilon)
 
     def sample(self, key: Key, exact: Int[Array, " m"]) -> Float[Array, "rows d"]:
-        """Draw the mean in the first row, and the covariance in the next d rows."""
+        """Draw one sample: the mean in row 0, and the covariance in the next d rows."""
         typed_key(key=key)
         parameters = self._tempered(exact, self.family.prior())
         posterior = self.family.posterior(parameters)
@@ -172,20 +174,23 @@ class GaussianSample(_FamilySample):
 class RegressionSample(_FamilySample):
     r"""Draw w from $N(0, I/b) \prod_i N(y_i; w^\top x_i, 1/\tau)^{1/T}$ in a ball.
 
+    w are the weights of a linear regression with features x_i and targets y_i.
+
     Args:
-        statistic: sufficient statistics of a "linear-regression".
+        statistic: sufficient statistics of the family "linear-regression".
         temperature: T > 0; the likelihood is taken to the power 1/T. Traced.
-        radius: B > 0, of the ball to which the weights are truncated. The weights
+        radius: radius B > 0 of the ball to which the weights are truncated. The weights
             include the intercept of the centred columns if there is one.
-        prior_precision: b > 0. Traced.
-        noise_precision: τ > 0, known.
+        prior_precision: b > 0, the prior precision of each weight. Traced.
+        noise_precision: τ > 0, the known precision of a target given its features.
         n: the number of records if it is public, else None.
 
     Privacy:
-        In real arithmetic, at most $\tau (R_y + B R_x)^2 / T$ under replace-one, with
-        $|y| \le R_y$ and $\|x\|_2 \le R_x$ by the bounds, and at most half of that
-        under add-remove. At R_x = R_y = τ = T = 1 and the paper's $B = 10 / \sqrt b$
-        the loss is 121 for b = 1 and 4 for b = 100. Floats leak data: do not publish.
+        In real arithmetic, a sample costs at most $\tau (R_y + B R_x)^2 / T$ under
+        replace-one, where the bounds ensure $|y| \le R_y$ and $\|x\|_2 \le R_x$, and
+        half of that under add-remove. At R_x = R_y = τ = T = 1 and $B = 10 / \sqrt b$
+        (Appendix D) the loss is 121 for b = 1 and 4 for b = 100. Floats leak data: do
+        not publish.
 
     Raises:
         ValueError: if an argument is out of range, or the statistic has another family.
@@ -221,9 +226,9 @@ class RegressionSample(_FamilySample):
         noise_precision: Scalar = 1.0,
         n: int | None = None,
     ) -> "RegressionSample":
-        r"""Make the sampler at the lowest temperature ≥ 1 that `epsilon` allows.
+        r"""Make the sampler with the lowest temperature ≥ 1 that `epsilon` allows.
 
-        The radius is $10 / \sqrt b$, as in the paper, unless it is given.
+        The default `radius` is $10 / \sqrt b$, where b is `prior_precision`.
         """
         ball = 10 / float(prior_precision) ** 0.5 if radius is None else radius
         at_one = cls(statistic, 1.0, ball, prior_precision, noise_precision, n)
@@ -245,7 +250,7 @@ class RegressionSample(_FamilySample):
     def predict(
         self, weights: Float[Array, " p"], features: Real[ArrayLike, "n f"]
     ) -> Float[Array, " n"]:
-        """Expected targets under sampled weights."""
+        """Return the expected target of each row of `features`, given the weights."""
         return self.family.design(features) @ weights + self.family.centre[-1]
 
     def _limits(self) -> Truncation:

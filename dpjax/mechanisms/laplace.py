@@ -18,11 +18,11 @@ class Laplace(MechanismWithLaw):
     Args:
         epsilon: privacy loss in nats, > 0. Traced, for `vmap`; an array with leading
             axes makes a stack of mechanisms, for `sweep`.
-        sensitivity: $\Delta$ of the statistic, with its adjacency.
+        sensitivity: L1 sensitivity $\Delta$ of the statistic T, with its adjacency.
 
     Privacy:
         ε-DP in real arithmetic. Floats leak the data in their low-order bits: at ε = 1,
-        nine draws in ten are possible under only one of two neighbouring counts
+        nine of ten draws are possible under only one of two neighbouring counts
         (`tests/test_attacks.py`). To publish, use `DiscreteLaplace`.
 
     Raises:
@@ -40,30 +40,30 @@ class Laplace(MechanismWithLaw):
 
     @property
     def scale(self) -> Scalars:
-        """Noise scale, in the units of the statistic."""
+        """Noise scale Δ/ε, in the units of the statistic."""
         return self.sensitivity.value / self.epsilon
 
     @property
     def adjacency(self) -> Adjacency:
-        """The adjacency of the sensitivity."""
+        """The adjacency for which the sensitivity holds."""
         return self.sensitivity.adjacency
 
     def sample(self, key: Key, exact: Int[Array, "*shape"]) -> Float[Array, "*shape"]:
-        """Add an independent draw of noise to each number."""
+        """Add an independent draw of noise to each number of `exact`."""
         typed_key(key=key)
         return exact.astype(float) + laplace.sample(key, self.scale, exact.shape)
 
     def log_prob(
         self, released: Real[Array, "*shape"], exact: Real[Array, "*shape"]
     ) -> Float[Array, "*shape"]:
-        """Log-density of each released number."""
+        """Return the log-density of each released number, given the exact numbers."""
         return laplace.log_prob(released - exact.astype(released.dtype), self.scale)
 
     def noise(self, shape: tuple[int, ...]) -> LaplaceLaw:
-        """The continuous Laplace law of the noise on every number."""
+        """Return the continuous Laplace distribution of the noise, of shape `shape`."""
         rate = 1 / jnp.asarray(self.scale, float)[..., None]
         return LaplaceLaw(jnp.broadcast_to(rate, shape), discrete=False)
 
     def guarantee(self) -> PureDP:
-        """ε-DP under the sensitivity's adjacency; `epsilon` must not be traced."""
+        """Return ε-DP for the sensitivity's adjacency; `epsilon` must not be traced."""
         return PureDP(exact_epsilon(float(self.epsilon)), self.sensitivity.adjacency)

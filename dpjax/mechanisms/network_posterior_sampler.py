@@ -1,7 +1,7 @@
 """Publishable samples from a network's truncated, tempered posterior on a public grid.
 
 Likelihoods on the grid are exact rationals and draws have no rounding error, so that
-the theorem's guarantee holds on a real computer.
+the privacy guarantee holds on a real computer.
 """
 
 __all__ = ["NetworkPosteriorSampler"]
@@ -43,17 +43,17 @@ _MAP = "map-on-grid"
 @partial(base.MECHANISMS.add_as, _MAP)
 @base.MECHANISMS.add
 class NetworkPosteriorSampler(base.PosteriorSampler):
-    r"""Draw all tables from $\propto \prod \theta^{\alpha - 1 + N/T}$ on a public grid.
+    r"""Draw all tables θ from $\propto \prod \theta^{\alpha - 1 + N/T}$ on a grid.
 
-    All entries of the tables are multiples of 1/units and at least ω. Made by
-    `posterior` or `map`.
+    The product is over all cells, with counts N, Dirichlet prior α and temperature T.
+    Entries are multiples of 1/units and at least ω. Made by `posterior` or `map`.
 
     Privacy:
         All draws together have exactly the guarantee `cost`. One sample costs at most
         $\sum_i 2 C_i / T$ under replace-one and half of that under add-remove, where
         $C_i$ is the log-ratio of the largest to the smallest entry of a row of variable
-        i; m samples cost m times as much. If n is public, a sample costs the largest
-        loss at that n.
+        i; m samples cost m times as much. If n is public, the cost is the largest loss
+        for n records.
 
     Reference:
         Zhang, Rubinstein & Dimitrakakis (AAAI-16), Theorem 4, part 1, and Appendix C.2;
@@ -86,22 +86,23 @@ class NetworkPosteriorSampler(base.PosteriorSampler):
         units: int = 1000,
         tempered_prior: bool = False,
     ) -> "NetworkPosteriorSampler":
-        """Make the sampler whose draws cost at most `epsilon` together.
+        """Make the sampler whose m samples together cost at most `epsilon`.
 
         Args:
-            layout: layout of the tables (`BayesNet.layout`), the child's axis last.
+            layout: table layout (`BayesNet.layout`); a variable's own levels are the
+                last axis of its table.
             epsilon: the budget. If ω and T are both given, less may be spent.
             adjacency: "replace-one" or "add-remove".
             n: number of records. Under replace-one it is public, and a small n allows a
                 lower T; under add-remove it is a public guess, used only to choose ω.
-            omega: smallest probability of a level. None: derived from T; without T, the
-                fraction of 1 / (number of levels) with the least expected error.
+            omega: ω, the smallest probability. None: derived from T; if T is None too,
+                the fraction of 1 / (number of levels) with the least expected error.
             temperature: T > 0. None: the lowest T that ε and ω allow, but at least 1.
             samples: number m of samples.
-            prior: Dirichlet parameter of every cell.
-            units: denominator of the grid.
-            tempered_prior: whether the prior is taken to the power 1/T too, as `map`
-                does; then a derived T may be below 1.
+            prior: Dirichlet parameter α of every cell, > 0.
+            units: all probabilities are multiples of 1 / units.
+            tempered_prior: whether the prior is also taken to the power 1/T, as in
+                `map`; then a derived T may be below 1.
 
         Raises:
             ValueError: if an argument is outside its range, ω is not below 1 / (largest
@@ -148,11 +149,11 @@ class NetworkPosteriorSampler(base.PosteriorSampler):
     ) -> "NetworkPosteriorSampler":
         r"""Make the exponential mechanism whose score is the log joint probability.
 
-        With u = log(prior × likelihood), the law $\propto \exp(\epsilon u / 2\Delta)$
-        is the posterior at $T = 2\Delta / \epsilon$, with the prior tempered too. It
-        factorises over the rows, and tends to the MAP as ε grows. The arguments are
-        those of `posterior`. `CellMass` uses the mass of a cell as its score instead: a
-        density has no bounded sensitivity.
+        The score is u = log(prior × likelihood), of sensitivity Δ on the grid. The law
+        $\propto \exp(\epsilon u / 2\Delta)$ of the tables is the posterior at $T =
+        2\Delta / \epsilon$, with the prior tempered too. It factorises over the rows,
+        and tends to the MAP as ε grows. `posterior` documents the arguments. The score
+        of `CellMass` is a posterior mass, since a density has no bounded sensitivity.
         """
         return cls.posterior(
             layout,
@@ -195,17 +196,17 @@ class NetworkPosteriorSampler(base.PosteriorSampler):
 
     @property
     def loss(self) -> Fraction:
-        """The cost of all samples, derived from public choices alone."""
+        """The ε of all samples together, computed from public choices alone."""
         return self.samples * sampling_loss.sample_loss(
             self.grids, self.temperature, self.adjacency, self.prior, self.n
         )
 
     def omegas(self) -> list[Fraction]:
-        """The smallest probability of a level, for each variable."""
+        """Return the smallest probability of a level for each variable."""
         return [Fraction(grid.least, grid.units) for grid, _ in self.grids]
 
     def draw_with(self, bits: Bits, exact: Int[Array, " m"]) -> np.ndarray:
-        """Draw tables in units of the grid, one row for each sample.
+        """Draw tables as multiples of 1 / units, one row for each sample.
 
         Raises:
             ValueError: if `exact` cannot be the counts of the public n records.
@@ -216,13 +217,13 @@ class NetworkPosteriorSampler(base.PosteriorSampler):
         return drawn
 
     def law(self, exact: Int[Array, " m"]) -> list[list[int]]:
-        """Exact weights of each row's points, for audits; they are not private."""
+        """Return exact weights of each row's grid points, for audits; not private."""
         return [grid.weights(exponents) for grid, _, exponents in self._rows(exact)]
 
     def _rows(
         self, exact: Int[Array, " m"]
     ) -> Iterator[tuple[SimplexGrid, slice, list[Fraction]]]:
-        """For every row, its grid, its slice of the vector and its exponents."""
+        """Yield the grid of every row, its slice of `exact`, and its exponents of θ."""
         counts, offsets = self._checked(exact), self.layout.offsets
         ends = itertools.pairwise(offsets)
         for (grid, _), (start, stop) in zip(self.grids, ends, strict=True):
@@ -231,12 +232,12 @@ class NetworkPosteriorSampler(base.PosteriorSampler):
                 yield grid, row, [self._exponent(count) for count in counts[row]]
 
     def sample(self, key: Key, exact: Int[Array, " m"]) -> Float[Array, "samples m"]:
-        """Draw continuous tables, in units of the grid, for studies."""
+        """Draw one row of tables times `units` for each sample, for studies."""
         draw = jax.vmap(self.in_reals().sample, in_axes=(0, None))
         return draw(jr.split(key, self.samples), exact) * self.units
 
     def in_reals(self) -> PosteriorSample:
-        """The continuous mechanism for one sample, for studies; numbers are arrays."""
+        """Return the mechanism for one sample in real arithmetic, for studies."""
         omegas = self._by_cell([float(omega) for omega in self.omegas()])
         temperature = jnp.asarray(float(self.temperature))
         least, prior = jnp.asarray(omegas, float), float(self._exponent(0)) + 1
@@ -244,11 +245,11 @@ class NetworkPosteriorSampler(base.PosteriorSampler):
         return PosteriorSample(self.layout, temperature, least, adjacency, prior)
 
     def accepts(self, statistic: Statistic) -> bool:
-        """Whether the statistic is the counts of all tables of `layout`."""
+        """Return whether the statistic is the counts of all tables of `layout`."""
         return base.tables_of(statistic) == self.layout
 
     def describe(self) -> dict[str, Any]:
-        """The kind and all public choices."""
+        """Return the kind and all public choices as plain data, for files."""
         return {
             "kind": _MAP if self.tempered_prior else self.kind,
             "temperature": str(self.temperature),
@@ -259,7 +260,7 @@ class NetworkPosteriorSampler(base.PosteriorSampler):
         }
 
     def is_possible_output(self, values: np.ndarray, length: int) -> bool:
-        """Whether all rows are on their grids, with all tables for each sample."""
+        """Return whether `values` are all tables of each sample, with rows on grids."""
         if values.shape != (self.samples, length) or length != self.layout.length:
             return False
         least = self._by_cell([grid.least for grid, _ in self.grids])
@@ -268,12 +269,12 @@ class NetworkPosteriorSampler(base.PosteriorSampler):
         return bool(np.all(values >= least) and np.all(sums == self.units))
 
     def parameters(self, values: Real[Array, "*batch m"]) -> Float[Array, "*batch m"]:
-        """Conditional probability tables, laid out as `layout`."""
+        """Return conditional probability tables, as vectors laid out by `layout`."""
         return values.astype(float) / self.units
 
     @property
     def units(self) -> int:
-        """Denominator of the grid."""
+        """Denominator of all probabilities on the grid."""
         return self.grids[0][0].units
 
     def _exponent(self, count: int) -> Fraction:

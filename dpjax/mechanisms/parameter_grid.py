@@ -28,7 +28,7 @@ from dpjax.noise.exact_choice import log_of_sum
 from dpjax.privacy import REPLACE_ONE, Adjacency
 
 Prior = tuple[tuple[float, ...], float]
-"""Mean of the scaled statistics, and the number of records that the prior is worth."""
+"""A pair: mean of the scaled statistics, and how many records the prior is worth."""
 
 TABLE_BITS = 50  # the tables hold integers in units of 2^-50
 
@@ -45,14 +45,15 @@ _FLOAT_ERROR = Fraction(1, 1 << 20)  # twice the float error of a scaled statist
 class ParameterGrid:
     """All combinations of equally spaced values of a family's parameters.
 
-    The values of a rate or a variance are equally spaced in their logarithm.
+    The values of a rate or a variance are equally spaced in their logarithm. One
+    combination of values is a point of the grid.
 
     Args:
         family: an exponential family of one or two parameters.
-        limits: the truncation: name, least and largest value of every parameter.
+        limits: name, least and largest value of every parameter.
         points: number of values of each parameter, at least 2.
-        units: steps of the rounded statistics, `Sufficient.units`.
-        lowest: least integer to which a record with one statistic is rounded.
+        units: integer steps from 0 to 1 of a scaled statistic (`Sufficient.units`).
+        lowest: smallest integer of a record's first statistic, `Sufficient.lowest`.
 
     Raises:
         ValueError: if natural parameters of the family cannot be tabulated, the
@@ -86,12 +87,12 @@ class ParameterGrid:
 
     @property
     def truncation(self) -> dict[str, tuple[float, float]]:
-        """The limits by name."""
+        """The least and the largest value of each parameter, by name."""
         return {name: (least, most) for name, least, most in self.limits}
 
     @cached_property
     def parameters(self) -> np.ndarray:
-        """The parameters of every point, one row for each point."""
+        """The parameters of every grid point, one row for each point."""
         axes = [self._axis(*limit) for limit in self.limits]
         return np.array(list(itertools.product(*axes)))
 
@@ -107,33 +108,35 @@ class ParameterGrid:
 
     @cached_property
     def tables(self) -> tuple[np.ndarray, np.ndarray]:
-        """Natural parameters for one unit of each statistic, and log g, at each point.
+        """Natural parameters per unit of each statistic, and log g, at each grid point.
 
-        They are the terms of the log-likelihood for one unit of a statistic and for one
-        record, as Python integers in units of 2^-50.
+        g is the normaliser of the family's density. The numbers are the terms of the
+        log-likelihood for one unit of a statistic and for one record, as Python
+        integers in units of 2^-50.
         """
         natural, log_g = self._likelihood
         steps = natural * (np.array(self.family.scales()) / self.units)[None, :]
         return _integers(steps), _integers(log_g)
 
     def scores(self, totals: Sequence[int], n: int) -> np.ndarray:
-        """Log-likelihood of a data set at each point, in units of 2^-50."""
+        """Return the log-likelihood of n records at each point, in units of 2^-50."""
         steps, records = self.tables
         return steps @ np.array(totals, object) + n * records
 
     def prior_scores(self, mean: Sequence[float], records: float) -> np.ndarray:
-        """Log-prior that is worth `records` records with this mean."""
+        """Return the log-prior at each point: of `records` records with mean `mean`."""
         natural, log_g = self._likelihood
         scaled = natural * np.array(self.family.scales())[None, :]
         return _integers(records * (scaled @ np.array(mean, float) + log_g))
 
     def widest(self, adjacency: Adjacency) -> Fraction:
-        r"""The largest range over the grid of a change in log-likelihood by one record.
+        r"""Return how much one record's log-likelihood change can vary over the grid.
 
-        It is the cost of one sample at T = 1, for any number of records. With one
-        statistic it is exact, since the range is convex in the statistic. With two
-        statistics it is the supremum over real records, $2\Delta$ or Δ of
-        `Family.sampling_sensitivity`, plus a bound of the effect of rounding.
+        The result is the largest range of the change, and the cost of one sample at T =
+        1, for any number of records. With one statistic it is exact, since the range is
+        convex in the statistic. With two statistics it is the supremum over real
+        records, $2\Delta$ (replace-one) or Δ of `Family.sampling_sensitivity`, plus a
+        bound of the effect of rounding.
         """
         steps, _ = self.tables
         if steps.shape[1] == 1:
@@ -164,7 +167,7 @@ class ParameterGrid:
         prior: Prior | None,
         n: int | None,
     ) -> Fraction:
-        """Loss of one sample: exact for one parameter and public n, else a bound."""
+        """Return ε of a sample: exact for one parameter and public n, else a bound."""
         limit = self.widest(adjacency) / temperature
         if n is None or self.tables[0].shape[1] > 1:
             return limit
@@ -184,7 +187,7 @@ class ParameterGrid:
     def posterior_scores(
         self, power: Fraction, prior: Prior | None, totals: list[int], n: int
     ) -> tuple[list[int], Fraction]:
-        """Log-posterior of every point up to a constant: integers, and their unit."""
+        """Return each point's integer log-posterior up to a constant, and the unit."""
         scores = power.numerator * self.scores(totals, n)
         if prior is not None:
             scores = scores + power.denominator * self.prior_scores(*prior)
@@ -192,7 +195,7 @@ class ParameterGrid:
 
 
 def _integers(numbers: np.ndarray) -> np.ndarray:
-    """Python integers in units of 2^-50."""
+    """Round numbers to Python integers in units of 2^-50."""
     with np.errstate(over="ignore", invalid="ignore"):
         scaled = np.rint(np.ldexp(numbers, TABLE_BITS))  # exact except for the rounding
     if not np.isfinite(scaled).all():
@@ -202,7 +205,7 @@ def _integers(numbers: np.ndarray) -> np.ndarray:
 
 
 def refuse_prior(prior: object, family: Family) -> None:
-    """Raise unless the prior is a mean of the scaled statistics and a weight > 0."""
+    """Raise `ValueError` unless `prior` is None or a valid `Prior` of the family."""
     if prior is None:
         return
     try:
@@ -226,7 +229,7 @@ def widest_grid(
     width: Fraction,
     adjacency: Adjacency,
 ) -> ParameterGrid:
-    """The grid of the family's widest truncation whose range is at most `width`."""
+    """Return the widest grid from `grid_within` whose `widest` is at most `width`."""
     grids = (grid_within(family.truncation(share)) for share in _SHARES[::-1])
     for grid in grids:
         if grid.widest(adjacency) <= width:

@@ -1,6 +1,6 @@
 r"""Samples from the truncated, tempered posterior of a network, in real arithmetic.
 
-For studies only: floats leak data. To publish, use `NetworkPosteriorSampler`.
+For studies only, since floats leak data. Publish by `NetworkPosteriorSampler`.
 """
 
 __all__ = ["PosteriorSample"]
@@ -22,23 +22,26 @@ from dpjax.tables.layout import TableLayout
 
 
 class PosteriorSample(Mechanism):
-    r"""Draw all tables, entries ≥ ω, from $\propto \prod \theta^{\alpha - 1 + N/T}$.
+    r"""Draw all tables θ ≥ ω from $\propto \prod \theta^{\alpha - 1 + N/T}$.
+
+    The product is over all cells of the tables, with counts N and Dirichlet prior α.
 
     Args:
-        layout: layout of the tables (`BayesNet.layout`), the child's axis last.
+        layout: table layout (`BayesNet.layout`); a variable's own levels are the last
+            axis of its table.
         temperature: T > 0; the likelihood is taken to the power 1/T. Traced; an array
             with a leading axis makes a stack of mechanisms, for `sweep`.
         omega: smallest probability of a level, below 1 / (number of levels): one number
             for all cells, or one for each cell.
-        neighbours: the adjacency, "replace-one" or "add-remove".
-        prior: Dirichlet parameter of every cell, > 0.
+        neighbours: which data sets are neighbours, "replace-one" or "add-remove".
+        prior: Dirichlet parameter α of every cell, > 0.
 
     Privacy:
-        In real arithmetic, $\sum_i 2 C_i / T$ under replace-one and half of that under
-        add-remove, with $C_i = \ln((1 - (r_i - 1)\omega)/\omega)$ for a variable of
-        $r_i$ levels. The posterior is renormalised on its truncated support; clipping
-        draws from the whole simplex would not be private. Floats leak data: do not
-        publish the draws.
+        In real arithmetic, a sample costs $\sum_i 2 C_i / T$ under replace-one and half
+        of that under add-remove, with $C_i = \ln((1 - (r_i - 1)\omega)/\omega)$ for a
+        variable of $r_i$ levels. The posterior is renormalised on its truncated
+        support; clipping draws from the whole simplex would not be private. Floats leak
+        data: do not publish the draws.
 
     Raises:
         ValueError: if an argument is outside its range.
@@ -60,11 +63,11 @@ class PosteriorSample(Mechanism):
 
     @property
     def adjacency(self) -> Adjacency:
-        """Which data sets are neighbours."""
+        """Which data sets are neighbours: "replace-one" or "add-remove"."""
         return self.neighbours
 
     def sample(self, key: Key, exact: Int[Array, " m"]) -> Float[Array, " m"]:
-        """Draw tables, laid out as `layout`, given the exact counts of all of them."""
+        """Draw the vector of all tables, given the exact counts of all tables."""
         typed_key(key=key)
         counts = exact.astype(float) / jnp.asarray(self.temperature, float)
         least = jnp.broadcast_to(jnp.asarray(self.omega, float), counts.shape)
@@ -77,7 +80,7 @@ class PosteriorSample(Mechanism):
         return self.layout.map_rows(concentration, draw)
 
     def guarantee(self) -> PureDP:
-        """The loss for many records, rounded up; needs one ω and untraced numbers."""
+        """Return ε-DP, rounded up, for any n; needs a single ω and untraced numbers."""
         omega, total = float(self.omega), 0.0
         for group in self.layout.groups:
             levels = self.layout.sizes[group[-1]]

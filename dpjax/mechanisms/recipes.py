@@ -1,7 +1,7 @@
-"""Recipes: a mechanism and its options, chosen before any data is seen.
+"""Recipes: the choice of a mechanism and its options, before any data is seen.
 
-A recipe becomes a mechanism when the statistic, the budget and the public number of
-records are known. A string such as "laplace" stands for the recipe with its defaults.
+A recipe becomes a mechanism when the statistic, the budget and, if it is public, the
+number of records are known. A string such as "laplace" means a recipe with defaults.
 """
 
 __all__ = [
@@ -42,27 +42,27 @@ from dpjax.statistics import (
 
 @dataclass(frozen=True)
 class Recipe(abc.ABC):
-    """A frozen, typed description of a mechanism and its options.
+    """The choice of a mechanism and its options, before the data and budget are known.
 
     To use a new recipe by its `kind` in `release`, add it to `RECIPES`.
     """
 
     kind: ClassVar[str]
-    """Name of the recipe in `release` and on the command line."""
+    """Name of the recipe in `dpjax.release` and on the command line."""
 
     def statistic(self, net: BayesNet, adjacency: Adjacency) -> Statistic:
-        """The statistic to measure for a network."""
+        """Return the statistic to measure for a network: its counts."""
         return NetworkCounts(net)
 
     @abc.abstractmethod
     def accepts(self, statistic: Statistic) -> bool:
-        """Whether this recipe can release the statistic."""
+        """Return whether this recipe can release the statistic."""
 
     @abc.abstractmethod
     def mechanism(
         self, statistic: Statistic, budget: Guarantee, n: int | None
     ) -> ExactMechanism:
-        """The mechanism that spends at most the budget; n is None if it is private.
+        """Make the mechanism of cost ≤ `budget` for n records; n is None if private.
 
         Raises:
             ValueError: if an option is out of range or does not fit the statistic.
@@ -73,7 +73,7 @@ class Recipe(abc.ABC):
 
 
 RECIPES: Registry[Recipe] = Registry("recipe")
-"""Recipes by name."""
+"""Classes of recipes, by their `kind`."""
 
 
 @RECIPES.add
@@ -82,9 +82,9 @@ class Laplace(Recipe):
     """Discrete Laplace noise on any statistic; for a network, on its counts.
 
     Args:
-        split: budget of each part of the statistic, with sum ε, such as {"kind": "1/4",
-            "deaths": "3/4"}. The parts of a network's counts are the measured tables,
-            by the name of the child. None: all numbers get the same noise.
+        split: budget ε_f of each part f of the statistic, with sum ε, such as {"kind":
+            "1/4", "deaths": "3/4"}. The parts of a network's counts are the measured
+            tables, named by child variable. None: all numbers get the same noise.
     """
 
     kind: ClassVar[str] = "laplace"
@@ -99,13 +99,13 @@ class Laplace(Recipe):
             )
 
     def accepts(self, statistic: Statistic) -> bool:
-        """Return True, for any statistic."""
+        """Return True, since noise fits any statistic."""
         return True
 
     def mechanism(
         self, statistic: Statistic, budget: Guarantee, n: int | None
     ) -> DiscreteLaplace | SplitLaplace:
-        """Noise for the statistic's sensitivity or, with `split`, for its parts'."""
+        """Make the mechanism for the statistic or, with `split`, for each part."""
         if self.split is None:
             return DiscreteLaplace.of(statistic, budget)
         noise = SplitLaplace.of_tables(self.split, statistic, budget.adjacency)
@@ -120,40 +120,40 @@ class Laplace(Recipe):
 @RECIPES.add
 @dataclass(frozen=True)
 class Fourier(Recipe):
-    """Discrete Laplace noise on Fourier coefficients, for consistent tables."""
+    """Discrete Laplace noise on Fourier coefficients, so that noisy tables agree."""
 
     kind: ClassVar[str] = "fourier"
 
     def statistic(self, net: BayesNet, adjacency: Adjacency) -> FourierCoefficients:
-        """The Fourier coefficients that determine the tables of a network."""
+        """Return the Fourier coefficients that determine the tables of a network."""
         return FourierCoefficients.of_network(net, adjacency)
 
     def accepts(self, statistic: Statistic) -> bool:
-        """Whether the statistic is Fourier coefficients."""
+        """Return whether the statistic is a vector of Fourier coefficients."""
         return statistic.kind == FourierCoefficients.kind
 
     def mechanism(
         self, statistic: Statistic, budget: Guarantee, n: int | None
     ) -> DiscreteLaplace:
-        """Noise for the statistic's sensitivity."""
+        """Make the mechanism for the statistic, at the cost `budget`."""
         return DiscreteLaplace.of(statistic, budget)
 
 
 @dataclass(frozen=True)
 class _OfAllTables(Recipe):
     def statistic(self, net: BayesNet, adjacency: Adjacency) -> NetworkCounts:
-        """The counts of all tables."""
+        """Return the counts of all tables of the network."""
         return NetworkCounts(net, "all")
 
     def accepts(self, statistic: Statistic) -> bool:
-        """Whether the statistic is the counts of all tables."""
+        """Return whether the statistic is the counts of all tables of a network."""
         return tables_of(statistic) is not None
 
 
 @RECIPES.add
 @dataclass(frozen=True)
 class PosteriorSample(_OfAllTables):
-    """Draws from the truncated, tempered posterior of a network or a family.
+    """Draws from the truncated, tempered posterior of a network or exponential family.
 
     Args:
         temperature: T; the likelihood is taken to the power 1/T. None: the lowest T
@@ -162,10 +162,10 @@ class PosteriorSample(_OfAllTables):
         prior: for a network, the Dirichlet parameter of every cell (None: 1); for a
             family, the mean of its scaled statistics and the number of records that the
             prior is worth (None: uniform on the grid).
-        omega: for a network: smallest probability of a level. None: derived.
-        units: for a network: probabilities are multiples of 1 / units (None: 1000).
-        truncation: for a family: least and largest value of each parameter, by name.
-        points: for a family: number of values of each parameter on the grid.
+        omega: for a network, the smallest probability of a level (None: derived).
+        units: for a network, the denominator of all probabilities (None: 1000).
+        truncation: for a family, least and largest value of each parameter, by name.
+        points: for a family, the number of grid values of each parameter.
     """
 
     kind: ClassVar[str] = "posterior-sample"
@@ -179,13 +179,13 @@ class PosteriorSample(_OfAllTables):
     points: int | None = None
 
     def accepts(self, statistic: Statistic) -> bool:
-        """Whether it is the counts of all tables, or the statistic of a family."""
+        """Return whether it counts all tables or is the statistic of a family."""
         return isinstance(statistic, FamilyStatistic) or super().accepts(statistic)
 
     def mechanism(
         self, statistic: Statistic, budget: Guarantee, n: int | None
     ) -> NetworkPosteriorSampler | FamilyPosteriorSampler:
-        """The sampler of the network or of the family."""
+        """Make the posterior sampler of the network or of the family."""
         cost = PureDP.of(budget, "budget")
         epsilon, adjacency = cost.epsilon, cost.adjacency
         common: Any = {"n": n, "temperature": self.temperature, "samples": self.samples}
@@ -211,11 +211,11 @@ class PosteriorSample(_OfAllTables):
 @RECIPES.add
 @dataclass(frozen=True)
 class Map(_OfAllTables):
-    """A draw near the posterior mode of a network, scored by the joint probability.
+    """The exponential mechanism for the tables of largest posterior density.
 
     Args:
-        omega: the smallest probability of a level. None: derived.
-        temperature: T of the posterior. None: derived from the budget.
+        omega: the smallest probability of a level. None: derived from the budget.
+        temperature: temperature T of the posterior. None: derived from the budget.
         prior: Dirichlet parameter of every cell.
         units: probabilities are multiples of 1 / units.
     """
@@ -230,7 +230,7 @@ class Map(_OfAllTables):
     def mechanism(
         self, statistic: Statistic, budget: Guarantee, n: int | None
     ) -> NetworkPosteriorSampler:
-        """The exponential mechanism on a grid."""
+        """Make the exponential mechanism, `NetworkPosteriorSampler.map`."""
         cost, layout = PureDP.of(budget, "budget"), all_tables(statistic)
         make = NetworkPosteriorSampler.map
         return make(layout, cost.epsilon, cost.adjacency, n=n, **vars(self))
@@ -239,11 +239,11 @@ class Map(_OfAllTables):
 @RECIPES.add
 @dataclass(frozen=True)
 class MapCells(_OfAllTables):
-    """A draw near the posterior mode of a few rows, scored by the mass of cells.
+    """The exponential mechanism for the most probable tables, if they have few rows.
 
     Args:
         omega: the smallest probability of a level; required.
-        temperature: T of the posterior whose mass is the score.
+        temperature: temperature T of the posterior whose mass is the score.
         prior: Dirichlet parameter of every level.
         units: probabilities are multiples of 1 / units.
     """
@@ -258,7 +258,7 @@ class MapCells(_OfAllTables):
     def mechanism(
         self, statistic: Statistic, budget: Guarantee, n: int | None
     ) -> CellMass:
-        """The exponential mechanism on enumerated cells."""
+        """Make the exponential mechanism, `CellMass`."""
         if self.omega is None:
             raise ValueError("`omega` must be given for map-cells, such as '0.1'.")
         cost, layout = PureDP.of(budget, "budget"), all_tables(statistic)
@@ -268,7 +268,11 @@ class MapCells(_OfAllTables):
 def recipe_of(
     mechanism: str | Recipe, options: Mapping[str, Any] | None = None
 ) -> Recipe:
-    """The recipe of this name with these options; `ValueError` for unknown ones."""
+    """Return the recipe with this name and these options, or a given recipe itself.
+
+    Raises:
+        ValueError: if the name or an option is unknown.
+    """
     if isinstance(mechanism, Recipe):
         return mechanism
     try:

@@ -1,11 +1,13 @@
 r"""Privacy loss of samples of a network's tables, and the choice of ω and T.
 
-The usual bound: one record changes the likelihood ratio of any two points of a row's
-grid by a factor of at most $e^C$. The loss that an adversary can attain also depends on
-the number of records, the prior and the temperature, which are all public.
+By the usual bound, one record changes the likelihood ratio of any two points of a row's
+grid by a factor of at most $e^C$, where C is the log-ratio of the largest to the
+smallest probability. The loss that an adversary can attain also depends on the number
+of records, the prior and the temperature, which are all public.
 
-A smaller truncation ω or temperature T costs more. Given one of the two, the other is
-derived from ε; given neither, both are chosen for a small expected error, without data.
+A smaller ω (smallest probability) or temperature T costs more. If one of the two is
+given, the other is derived from ε. If neither is given, both are chosen without data
+for a small expected error.
 """
 
 __all__ = [
@@ -29,7 +31,7 @@ from dpjax.privacy import REPLACE_ONE, Adjacency
 from dpjax.tables.layout import TableLayout
 
 Grids = Sequence[tuple[SimplexGrid, bool]]
-"""For each variable, the grid of its rows, and whether it has parents."""
+"""For each variable, the grid of its table's rows, and whether it has parents."""
 
 _SHARES = [Fraction(9, 10) * Fraction(4, 5) ** i for i in range(40)]  # to 1.5e-4
 _GUESS = 1000  # number of records if n is private and no guess is given
@@ -44,13 +46,13 @@ def lowest_temperature(
     loss: Callable[[Fraction], Fraction],
     n: int | None,
 ) -> Fraction:
-    """Return the lowest temperature, in thousandths, at which a sample costs at most ε.
+    """Return the lowest temperature T, in thousandths, at which a sample costs ≤ ε.
 
     Args:
-        limit: loss of a sample at T = 1 in the limit of many records.
-        epsilon: budget of a sample.
-        loss: loss of a sample as a function of the temperature.
-        n: the public number of records; None: the loss is `limit` / T.
+        limit: privacy loss of a sample at T = 1 in the limit of many records.
+        epsilon: budget of one sample, which its loss must not exceed.
+        loss: privacy loss of a sample, as a function of T.
+        n: the public number of records. None: the loss is `limit` / T.
     """
     high = math.ceil(limit / epsilon * _STEP)
     low = 0 if n is None else high // 4  # at finite n, T may be lower than in the limit
@@ -62,11 +64,12 @@ def lowest_temperature(
 
 
 def limit_loss(rows: Grids, temperature: Fraction, adjacency: Adjacency) -> Fraction:
-    r"""$\sum_i 2 C_i / T$ under replace-one, half of that under add-remove, exactly.
+    r"""Return $\sum_i 2 C_i / T$ under replace-one, half of it under add-remove.
 
-    $C_i = \ln(\theta_{max} / \theta_{min})$ on the grid of variable i. There is one
-    term for each variable, since a record is in one row of each table. The sum bounds
-    the loss for any prior and n, and is its limit as n grows.
+    $C_i = \ln(\theta_{max} / \theta_{min})$ on the grid `rows[i]` of variable i, and T
+    is the temperature. There is one term for each variable, since a record is in one
+    row of each table. The sum is an upper bound of the privacy loss of one sample for
+    any prior and number of records n, and is the limit of the loss as n grows.
     """
     total = sum((grid.log_range for grid, _ in rows), Fraction(0))
     return total * (2 if adjacency == REPLACE_ONE else 1) / temperature
@@ -79,17 +82,17 @@ def sample_loss(
     prior: Fraction,
     n: int | None,
 ) -> Fraction:
-    """An upper bound of the loss of one sample: a sum over variables.
+    """Return an upper bound of the privacy loss of one sample: a sum over variables.
 
     For a variable of 2 levels and a public n, the term is exact to 2^-40: the loss of
     the worst data set of n records, in which all records of a row agree
-    (`docs/proofs.md`, section 11). Row counts are private, so that every row is charged
-    as if it held all n records. If a record can move to another row of the table, both
-    rows are charged, for a record less and a record more. The terms of other variables,
-    and all terms under add-remove, are those of `limit_loss`.
+    (`docs/proofs.md`, section 11). Row counts are private, so that the term is for a
+    row with all n records. If the variable has parents, a record can move to another
+    row, and the term includes the loss in both rows. The terms of variables of more
+    levels, and all terms if n is None or under add-remove, are those of `limit_loss`.
 
     Args:
-        rows: grid of each variable, and whether it has parents.
+        rows: for each variable, the grid of its rows, and whether it has parents.
         temperature: T > 0.
         adjacency: "replace-one" or "add-remove".
         prior: Dirichlet parameter of every cell.
@@ -165,7 +168,7 @@ def _log_sum(
 
 
 def grids_of_omega(layout: TableLayout, omega: Fraction, units: int) -> Grids:
-    """Grids with every entry at least ω > 0, rounded up to a multiple of 1 / units."""
+    """Return each variable's grid with entries ≥ ω > 0, rounded up to 1 / units."""
     if not omega > 0:
         raise ValueError(f"`omega` must be above 0, got {float(omega):g}.")
     least = math.ceil(omega * units)
@@ -175,7 +178,7 @@ def grids_of_omega(layout: TableLayout, omega: Fraction, units: int) -> Grids:
 
 
 def grids_of_share(layout: TableLayout, share: Fraction, units: int) -> Grids:
-    """Grids with every entry at least share / (number of levels), rounded down."""
+    """Return each variable's grid with entries ≥ share / levels, rounded down."""
     return tuple(
         (SimplexGrid(levels, units, max(1, int(share * units / levels))), rows > 1)
         for levels, rows in _sizes(layout)
@@ -190,18 +193,20 @@ def choose_share(
     n: int | None,
     at: Fraction | None = None,
 ) -> Fraction:
-    """Return the share of least risk or, given T, the smallest share that T allows.
+    """Choose the share, the smallest probability times the number of levels.
+
+    The share has the least expected error or, if T is given, is the smallest possible.
 
     Args:
         layout: layout of the network's tables.
-        units: denominator of the grid.
-        epsilon: budget of one sample.
+        units: denominator of all probabilities.
+        epsilon: budget ε of one sample.
         adjacency: "replace-one" or "add-remove".
-        n: number of records, or a public guess of it.
-        at: a given T; None: for each share the lowest T that ε allows, but at least 1.
+        n: number of records or a public guess of it; None: 1000.
+        at: temperature T. None: for each share the lowest T ≥ 1 that ε allows.
 
     Raises:
-        ValueError: if no truncation brings the cost at that temperature down to ε.
+        ValueError: if every share costs more than ε at temperature `at`.
     """
     risks = []
     for share in _SHARES:
@@ -240,6 +245,6 @@ def _risk(
 
 
 def _sizes(layout: TableLayout) -> list[tuple[int, int]]:
-    """The number of levels of each variable, and the number of rows of its table."""
+    """Return the number of levels of each variable and of rows of its table."""
     shapes = [layout.shape(group) for group in layout.groups]
     return [(shape[-1], math.prod(shape[:-1])) for shape in shapes]

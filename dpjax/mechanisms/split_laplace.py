@@ -35,13 +35,13 @@ _LONGEST_DENOMINATOR = 1024  # bits
 
 @base.MECHANISMS.add
 class SplitLaplace(base.MechanismWithLaw, base.ExactMechanism):
-    r"""Release tables f as one vector, by `DiscreteLaplace` with budgets $\epsilon_f$.
+    r"""Release all tables f as one vector, with noise of budget $\epsilon_f$ for each.
 
-    Made by `calibrate`. Mechanisms of equal shapes can be stacked on a leading axis.
+    Mechanisms of equal shapes can be stacked on a leading axis, for `vmap`.
 
     Args:
-        stack: the mechanism of every table, along the (last) leading axis.
-        names: names of the tables.
+        stack: a `DiscreteLaplace` mechanism for each table, on a leading axis.
+        names: name of each table.
         lengths: number of entries of each table.
 
     Privacy:
@@ -75,12 +75,12 @@ class SplitLaplace(base.MechanismWithLaw, base.ExactMechanism):
         lengths: Mapping[str, int],
         sensitivity: Sensitivity,
     ) -> "SplitLaplace":
-        """Make the certified mechanism that spends exactly these budgets, on the host.
+        """Make the certified mechanism with the budgets of `split`; not under `jit`.
 
         Args:
             split: privacy loss of each table; a float means its shortest decimal.
             lengths: number of entries of each table, in the order of the vector.
-            sensitivity: sensitivity of one table, with its adjacency.
+            sensitivity: L1 sensitivity of one table, with its adjacency.
 
         Raises:
             ValueError: if the tables of `split` are not those of `lengths`, a budget is
@@ -101,23 +101,23 @@ class SplitLaplace(base.MechanismWithLaw, base.ExactMechanism):
     def of_tables(
         cls, split: Mapping[str, Epsilon], statistic: Statistic, adjacency: Adjacency
     ) -> "SplitLaplace":
-        """Make the mechanism that spends these budgets on the parts of a statistic."""
+        """Make the mechanism with a budget in `split` for each part of a statistic."""
         one = statistic.part_sensitivity(adjacency)
         return cls.calibrate(split, statistic.parts, one)
 
     def accepts(self, statistic: Statistic) -> bool:
-        """Whether the statistic has parts of these names and lengths, in this order."""
+        """Return whether the statistic's parts have `names` and `lengths`, in order."""
         tables = zip(self.names, self.lengths, strict=True)
         return list(tables) == list(statistic.parts.items())
 
     @property
     def adjacency(self) -> Adjacency:
-        """The adjacency of the sensitivity."""
+        """The adjacency for which the sensitivity holds."""
         return self.stack.adjacency
 
     @property
     def parts(self) -> dict[str, DiscreteLaplace]:
-        """The mechanism of every table, by name; `ValueError` if they are stacked."""
+        """The mechanism of every table by name; `ValueError` for a stack."""
         self._refuse_stacked()
         return {
             name: jax.tree.map(lambda leaf, i=i: leaf[i], self.stack)
@@ -126,12 +126,12 @@ class SplitLaplace(base.MechanismWithLaw, base.ExactMechanism):
 
     @property
     def rates(self) -> Float[Array, "*batch m"]:
-        """Inverse noise scale ε/Δ of each number."""
+        """Inverse noise scale (budget ÷ sensitivity) of each released number."""
         tables = np.repeat(np.arange(len(self.lengths), dtype=np.int32), self.lengths)
         return jnp.asarray(self.stack.rho, float)[..., tables]
 
     def sample(self, key: Key, exact: Int[Array, "*shape"]) -> Int[Array, "*shape"]:
-        """Add noise, and clip the sums to ±2^29; the tables are on the last axis."""
+        """Add noise to all tables on the last axis, and clip the results to ±2^29."""
         typed_key(key=key)
         self._refuse_stacked()
         self._refuse_length(exact)
@@ -149,7 +149,7 @@ class SplitLaplace(base.MechanismWithLaw, base.ExactMechanism):
         return noisy.reshape(*exact.shape[:-1], -1)[..., back]
 
     def draw(self, exact: Int[Array, " m"]) -> Int[Array, " m"]:
-        """Add noise; each table uses 256 bits of the system's randomness."""
+        """Add noise to `exact` from 256 random bits of the system for each table."""
         self._refuse_length(exact)
         counted = np.split(base.on_host(exact), np.cumsum(self.lengths)[:-1])
         drawn = [
@@ -159,7 +159,7 @@ class SplitLaplace(base.MechanismWithLaw, base.ExactMechanism):
         return jax.device_put(np.concatenate(drawn))
 
     def describe(self) -> dict[str, Any]:
-        """Kind and, for each table, the budget, the scale and the fingerprint."""
+        """Return kind and, for each table, budget, noise scale and fingerprint."""
         parts = []
         for name, part in self.parts.items():
             table = tables.trimmed(part.table)
@@ -173,12 +173,12 @@ class SplitLaplace(base.MechanismWithLaw, base.ExactMechanism):
     def from_description(
         cls, described: Described, statistic: Statistic, cost: Guarantee, n: int | None
     ) -> "SplitLaplace":
-        """Make the mechanism again from the statistic and the budgets."""
+        """Make the mechanism again from the statistic and the described budgets."""
         split = {part["name"]: part["epsilon"] for part in described["parts"]}
         return cls.of_tables(split, statistic, cost.adjacency)
 
     def summary(self) -> dict[str, Any]:
-        """Budget and sensitivity of each table, and what the certificate proves."""
+        """Each table's budget and sensitivity, and what the certificate proves."""
         parts = self.parts
         return {
             "split": {name: str(x.guarantee().epsilon) for name, x in parts.items()},
@@ -189,24 +189,24 @@ class SplitLaplace(base.MechanismWithLaw, base.ExactMechanism):
         }
 
     def is_possible_output(self, values: np.ndarray, length: int) -> bool:
-        """Whether there is an integer from -2^29 to 2^29 for each exact number."""
+        """Return whether `values` are `length` integers from -2^29 to 2^29."""
         fits = values.shape == (length,) == (sum(self.lengths),)
         return fits and bool(np.all(np.abs(values) <= LARGEST))
 
     def log_prob(
         self, released: Real[Array, "*shape"], exact: Real[Array, "*shape"]
     ) -> Float[Array, "*shape"]:
-        """Log-probability of each released number (before the clip at ±2^29)."""
+        """Return the log-probability of each released number, ignoring the clip."""
         self._refuse_stacked()
         self._refuse_length(released)
         return self.noise(released.shape).log_prob(released, exact)
 
     def noise(self, shape: tuple[int, ...]) -> LaplaceLaw:
-        """The discrete Laplace law of every number's noise, with its table's rate."""
+        """Return the discrete Laplace distribution of the noise, of shape `shape`."""
         return LaplaceLaw(jnp.broadcast_to(self.rates, shape), discrete=True)
 
     def guarantee(self) -> PureDP:
-        """The exact sum of the tables' budgets; `ValueError` if they are stacked."""
+        """Return ε-DP with ε the exact sum of all budgets; `ValueError` for a stack."""
         costs = [part.guarantee().epsilon for part in self.parts.values()]
         return PureDP(_total(costs), self.adjacency)
 

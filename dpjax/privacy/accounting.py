@@ -44,30 +44,29 @@ def total_epsilon(
     noise: str = "any",
     sensitivity: int = 1,
 ) -> float:
-    r"""Upper bound of ε at δ for all releases together, at most the sum of their ε.
+    r"""Return an upper bound of the total ε at δ, at most the sum of all ε.
 
-    With `noise` "any", each release is treated as randomised response, which has the
-    largest loss of all pure mechanisms: always ε or -ε. A vector with Laplace noise has
-    the largest divergence, $1 - e^{(\epsilon - a)/2}$, if the whole change, a in units
-    of the noise scale, is in one of its numbers; the divergence is smaller if two
-    numbers change by $a_1 + a_2 = a$. So one number represents a vector of any length.
+    With `noise` "any", each release is treated as randomised response, whose loss is
+    always ε or -ε, the worst case of an ε-DP mechanism. A vector with Laplace noise has
+    the largest divergence, $1 - e^{(\epsilon - a)/2}$, if its whole change a, in units
+    of the noise scale, is in one number. If two numbers change by $a_1 + a_2 = a$, the
+    divergence is smaller. So one number represents a vector of any length.
 
     Args:
-        costs: pure cost of each release, for one adjacency, from 1e-6 to 100; each
-            release may be chosen after seeing the earlier releases.
-        delta: at least 1e-10 and below 1.
-        method: "pld", privacy loss distributions, or "rdp", Rényi divergences.
-        noise: "any" for all pure mechanisms; or, if all releases have this noise,
-            "laplace" or "discrete-laplace" (the noise of releases of this library).
-        sensitivity: Δ of the statistics with discrete noise, an integer from 1 to 10^5;
-            Δ = 1 is no better than "any", and a large Δ is as good as "laplace".
+        costs: pure-DP cost of each release, with ε from 1e-6 to 100, all for one
+            adjacency; a release may be chosen after seeing the earlier releases.
+        delta: δ of all releases together, at least 1e-10 and below 1.
+        method: "pld" for privacy loss distributions, "rdp" for Rényi divergences.
+        noise: "any" for any ε-DP mechanisms. "laplace" or "discrete-laplace" (the noise
+            of this library's releases) if all releases have this noise.
+        sensitivity: L1 sensitivity Δ of the statistics with discrete noise, from 1 to
+            10^5; Δ = 1 is no better than "any", a large Δ is as good as "laplace".
 
     Returns:
-        ε in nats, rounded up, but not certified; the sums of a ledger are.
+        ε in nats, rounded up in floating point, without a certificate.
 
     Raises:
-        ValueError: if an argument is outside its range, or `method` is "rdp" for
-            discrete noise.
+        ValueError: if an argument is outside its range, or "rdp" with discrete noise.
         ImportError: if dp-accounting is not installed.
     """
     if not dp_accounting:

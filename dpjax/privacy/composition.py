@@ -1,4 +1,4 @@
-"""Cost of several releases together, and of a release from a sample.
+"""Privacy cost of several releases together, and of a release from a sample.
 
 Numbers are exact fractions; irrational results are rounded up to a fraction. Each
 function requires the adjacency for which its theorem is proved (`docs/proofs.md`,
@@ -29,20 +29,21 @@ _SAMPLING = {"poisson": ADD_REMOVE, "fixed-size": REPLACE_ONE}
 
 
 def basic(*costs: Kind) -> Kind:
-    r"""Basic composition: the cost $\sum_i \epsilon_i$ and, if any, $\sum_i \delta_i$.
+    r"""Add up the costs of several releases, by basic composition.
 
-    It is valid even if each release is chosen after seeing the earlier releases.
+    The result is $\sum_i \epsilon_i$ and, if costs have a δ, $\sum_i \delta_i$. It is
+    valid even if each release is chosen after seeing the earlier releases.
 
     Args:
         costs: costs of releases from the same table, at least one.
 
     Returns:
-        The sum, of the first kind that all costs are or imply; see
-        `Guarantee.composed`.
+        The sum: a guarantee of the class of the first cost to whose class all costs
+        can be converted (`PureDP` converts to `ApproximateDP`).
 
     Raises:
-        ValueError: if there is no cost, the adjacencies differ, no kind fits all costs,
-            or the sum of the δs is at least 1.
+        ValueError: if there is no cost, the adjacencies differ, the costs cannot be
+            converted to one class, or the sum of the δs is at least 1.
 
     Reference:
         Foulds, Geumlek, Welling & Chaudhuri (UAI-16), Theorem 1.
@@ -52,24 +53,24 @@ def basic(*costs: Kind) -> Kind:
 
 
 def parallel(costs: Sequence[Guarantee], parts: str, adjacency: Adjacency) -> PureDP:
-    r"""Cost of one release from each of several disjoint parts of the table.
+    r"""Return the cost of one release from each of several disjoint parts of a table.
 
-    Parts by "index": the position of a record in the table determines its part. A
-    replaced record stays in its part, so that one part changes: $\max_i \epsilon_i$
-    under replace-one. Add-remove is refused: if a record appears or disappears, all
-    later records move.
+    With `parts` "index", the position of a record in the table determines its part. A
+    replaced record stays in its part, so that one part changes, and the cost is
+    $\max_i \epsilon_i$ under replace-one. Add-remove is refused, since all later
+    records move if a record appears or disappears.
 
-    Parts by "value": the record determines its part (a column, or a hash of an
-    identifier). The size of a part is then private, so its release must be private
-    under add-remove. Under add-remove one part changes: $\max_i \epsilon_i$. Under
-    replace-one a record leaves one part and enters the same or another part:
-    $2 \max_i \epsilon_i$.
+    With `parts` "value", the record's content (a column, or a hash of an identifier)
+    determines its part. The size of a part is then private, so its release must be
+    private under add-remove. Under add-remove one part changes, and the cost is
+    $\max_i \epsilon_i$. Under replace-one a record can leave one part and enter
+    another, and the cost is $2 \max_i \epsilon_i$.
 
     Args:
-        costs: pure costs of the releases from the parts, at least one; under
-            replace-one for parts by "index", under add-remove for parts by "value".
+        costs: pure-DP costs of the releases from the parts, at least one; for
+            replace-one if `parts` is "index", for add-remove if it is "value".
         parts: "index" or "value".
-        adjacency: "replace-one" or "add-remove", of the whole table.
+        adjacency: "replace-one" or "add-remove", for the whole table.
 
     Returns:
         The cost of all releases together, under `adjacency`.
@@ -95,18 +96,18 @@ def parallel(costs: Sequence[Guarantee], parts: str, adjacency: Adjacency) -> Pu
 
 
 def advanced(cost: Guarantee, times: int, delta: Epsilon) -> ApproximateDP:
-    r"""Advanced composition of k equal costs: a small δ allows for a smaller ε.
+    r"""Return the (ε', δ) cost of k releases of equal cost ε, by advanced composition.
 
-    $$\epsilon' = \sqrt{2k \ln(1/\delta)}\,\epsilon + k\epsilon(e^\epsilon - 1)$$ at δ,
-    or, if $\epsilon' \ge k\epsilon$, the result of `basic`: kε at 0.
+    Here $\epsilon' = \sqrt{2k \ln(1/\delta)}\,\epsilon + k\epsilon(e^\epsilon - 1)$.
+    If $\epsilon' \ge k\epsilon$, the result is (kε, 0) instead, as from `basic`.
 
     Args:
-        cost: pure cost of one release; a release may depend on the earlier releases.
+        cost: pure-DP cost of one release, which may depend on the earlier releases.
         times: number of releases k, at least 1.
         delta: δ of all releases together, > 0 and below 1.
 
     Returns:
-        The better of the two guarantees; its ε is rounded up.
+        The guarantee of all releases together; its ε is rounded up.
 
     Raises:
         ValueError: if an argument is outside its range.
@@ -128,19 +129,19 @@ def advanced(cost: Guarantee, times: int, delta: Epsilon) -> ApproximateDP:
 
 
 def subsampled(cost: Guarantee, rate: Epsilon, sampling: str) -> PureDP:
-    r"""Cost of a release from a secret random sample of the records.
+    r"""Return the cost of a release from a secret random sample of the records.
 
-    $$\ln(1 + q(e^\epsilon - 1))$$ if the release depends only on the values of the
+    It is $\ln(1 + q(e^\epsilon - 1))$ if the release depends only on the values of the
     sampled records, so that its output cannot show which records were sampled. If a
     Gibbs sampler updates latent variables of random records, its output can show that:
     sampling does not lower its cost, contrary to Foulds et al. (UAI-16), section 4.1.
 
     Args:
-        cost: pure cost of the release from the sample, for the sampling's adjacency.
-        rate: q, > 0 and at most 1.
-        sampling: "poisson": each record is sampled independently with probability q;
-            `cost` must be under add-remove (the sample's size is random). "fixed-size":
-            qn of n records without replacement; `cost` must be under replace-one.
+        cost: pure-DP cost ε of the release from the sample.
+        rate: sampling rate q, > 0 and at most 1.
+        sampling: "poisson" if each record is sampled independently with probability q;
+            `cost` must then be for add-remove. "fixed-size" if qn of n records are
+            sampled without replacement; `cost` must then be for replace-one.
 
     Returns:
         The cost for the whole table, rounded up, at most `cost`.
@@ -167,20 +168,20 @@ def subsampled(cost: Guarantee, rate: Epsilon, sampling: str) -> PureDP:
 
 
 def converged_within(cost: Guarantee, total_variation: Epsilon) -> ApproximateDP:
-    r"""The cost of a sampler that approximates an exact sampler of known cost.
+    r"""Return the cost of a sampler that approximates an exact sampler of known cost.
 
-    $$(\epsilon, (1 + e^\epsilon)\delta)$$ if, on every data set, the total variation
-    $\sup_S |P(S) - P'(S)| = \frac{1}{2}\|P - P'\|_1$ between the sampler's law P' and
-    the exact law P is at most δ. The bound is attained. The paper assumes
-    $\|P - P'\|_1 \le \delta$, for which δ/2 is enough: pass half of an L1 distance.
+    The cost is $(\epsilon, (1 + e^\epsilon)\delta)$ if, on every data set, the total
+    variation $\sup_S |P(S) - P'(S)| = \frac{1}{2}\|P - P'\|_1$ between the law P' of
+    the sampler and the exact law P is at most δ. The bound is attained. Proposition 3
+    assumes $\|P - P'\|_1 \le \delta$ instead, for which `total_variation` is δ/2.
 
     Args:
-        cost: pure cost of one exact sample.
-        total_variation: δ, an assumption of the caller. It cannot be observed: no
-            diagnostic of a chain bounds it, and it must hold for all data sets.
+        cost: pure-DP cost ε of one exact sample.
+        total_variation: δ, an assumption of the caller that must hold for all data
+            sets. It cannot be observed: no diagnostic of a chain bounds it.
 
     Returns:
-        The guarantee; its δ is rounded up, by less than one part in 10^12.
+        The approximate-DP guarantee; its δ is rounded up by less than 1 part in 10^12.
 
     Raises:
         ValueError: if the distance is not a finite number > 0, or is so large that the

@@ -1,7 +1,7 @@
 """Privacy guarantees of a release, in exact numbers.
 
-A kind of guarantee is a frozen dataclass derived from `Guarantee`. `GUARANTEES` is the
-registry of all kinds by name; users may add kinds.
+A kind of guarantee, such as pure DP, is a frozen dataclass derived from `Guarantee`.
+`GUARANTEES` is the registry of all kinds by name; users may add kinds.
 """
 
 __all__ = [
@@ -30,7 +30,7 @@ from dpjax.privacy.sensitivity import ADJACENCIES, Adjacency
 
 Kind = TypeVar("Kind", bound="Guarantee")
 Law = Sequence[Sequence[Fraction]]
-"""Probabilities of all outputs, for each of the independent parts of an output."""
+"""Exact probabilities of all values of each independent part of an output."""
 
 Probabilities = Float64[np.ndarray, "*shape"]
 
@@ -40,12 +40,12 @@ _GREEK = {"alpha": "α", "delta": "δ", "epsilon": "ε", "mu": "μ", "rho": "ρ"
 class Guarantee(abc.ABC):
     """A bound on how well any output distinguishes two neighbouring data sets.
 
-    A subclass is a frozen dataclass whose fields are exact numbers, each a Fraction of
-    at least 0, and last the `adjacency`. Composition adds up the numbers: this must be
-    valid for the kind, even if each release is chosen after seeing the earlier ones.
+    Each subclass is a kind of guarantee: a frozen dataclass whose fields are exact
+    numbers, Fractions of at least 0, and then the `adjacency`. Composition adds up the
+    numbers, which must be valid even if a release depends on the earlier releases.
 
     Attributes:
-        kind: name of the kind in files and `GUARANTEES`.
+        kind: name of the subclass in files and in `GUARANTEES`.
         adjacency: "replace-one" or "add-remove".
 
     Raises:
@@ -68,23 +68,24 @@ class Guarantee(abc.ABC):
     @property
     @abc.abstractmethod
     def bound(self) -> Fraction:
-        """The largest `divergence` of neighbours that the guarantee allows."""
+        """The largest `divergence` under two neighbours that the guarantee allows."""
 
     @abc.abstractmethod
     def divergence(self, one: Law, other: Law) -> float | Fraction:
-        """The divergence of the laws of a release under two neighbours.
+        """Return the divergence of a release's distributions under two neighbours.
 
         Args:
-            one: law under one data set.
-            other: law of the same parts and outputs under the other data set.
+            one: exact probabilities of all values of each independent part of the
+                release under one data set.
+            other: probabilities of the same values under the other data set.
 
         Returns:
-            The quantity that `bound` limits, symmetric in the two laws. It is infinite
-            if an output that only one law allows violates every bound.
+            The quantity that `bound` limits, symmetric in `one` and `other`. It is
+            infinite if an output that only one law allows violates every bound.
         """
 
     def divergence_of_events(self, p: Probabilities, q: Probabilities) -> Probabilities:
-        """A lower bound of `divergence`, from the probabilities of events.
+        """Return a lower bound of `divergence` from the probabilities of each event.
 
         Args:
             p: lower bound of the probability of each event under one data set.
@@ -99,7 +100,7 @@ class Guarantee(abc.ABC):
 
     @classmethod
     def of(cls: type[Kind], guarantee: object, name: str = "guarantee") -> Kind:
-        """The guarantee of this kind that `guarantee` implies, else `ValueError`."""
+        """Convert a guarantee to this class; `ValueError` if it cannot be converted."""
         same = guarantee if isinstance(guarantee, cls) else cls.implied_by(guarantee)
         if same is None:
             raise ValueError(
@@ -110,24 +111,24 @@ class Guarantee(abc.ABC):
 
     @classmethod
     def implied_by(cls: type[Kind], other: object) -> Kind | None:
-        """The guarantee of this kind that one of another kind implies, or None."""
+        """Return the guarantee of this class that `other` implies, or None."""
         return None
 
     @property
     def numbers(self) -> dict[str, Fraction]:
-        """All numbers of the guarantee, by name."""
+        """All numbers of the guarantee, such as ε and δ, by field name."""
         names = [x.name for x in fields(self) if x.name != "adjacency"]
         return {name: getattr(self, name) for name in names}
 
     def composed(self, *others: "Guarantee") -> "Guarantee":
-        """The guarantee of this release together with others from the same table.
+        """Return the guarantee of this release together with others from one table.
 
         Returns:
-            A guarantee of the first kind that all of them are or imply.
+            The sum, in the first class to which all guarantees can be converted.
 
         Raises:
-            ValueError: if adjacencies differ, no kind fits all, or the sum guarantees
-                nothing.
+            ValueError: if adjacencies differ, the guarantees do not convert to one
+                class, or the sum guarantees nothing.
         """
         costs = (self, *others)
         one_adjacency(costs)
@@ -142,20 +143,20 @@ class Guarantee(abc.ABC):
         return kind(*(sum(x, Fraction(0)) for x in columns), self.adjacency)
 
     def repeated(self: Kind, times: int) -> Kind:
-        """The guarantee of `times` releases of this cost, at least one."""
+        """Return the guarantee of `times` ≥ 1 releases, each with this guarantee."""
         whole(1, times=times)
         return replace(self, **{x: y * int(times) for x, y in self.numbers.items()})
 
     def nothing(self: Kind) -> Kind:
-        """The cost of no release, with this kind and adjacency."""
+        """Return the cost of no release: this class and adjacency, all numbers 0."""
         return replace(self, **dict.fromkeys(self.numbers, Fraction(0)))
 
     def remaining(self, spent: "Guarantee") -> dict[str, Fraction]:
-        """Each number of this budget minus that of `spent`; negative if overspent."""
+        """Return each number minus the number of `spent`, < 0 if overspent, by name."""
         return {x: y - spent.numbers[x] for x, y in self.numbers.items()}
 
     def fits(self, budget: "Guarantee") -> bool:
-        """Whether this guarantee is at least as strong as `budget`."""
+        """Return whether this guarantee is at least as strong as `budget`."""
         if self.adjacency != budget.adjacency:
             return False
         try:
@@ -165,13 +166,13 @@ class Guarantee(abc.ABC):
         return min(budget.remaining(own).values()) >= 0
 
     def describe(self) -> dict[str, str]:
-        """Kind, numbers as exact text, and adjacency, for files."""
+        """Return kind, numbers as exact text, and adjacency, for files."""
         exact = {name: str(number) for name, number in self.numbers.items()}
         return {"kind": self.kind, **exact, "adjacency": self.adjacency}
 
     @classmethod
     def from_description(cls: type[Kind], described: Mapping[str, Any]) -> Kind:
-        """The guarantee with exactly this description; not all numbers may be 0."""
+        """Make the guarantee from the result of `describe`; one number must be > 0."""
         one_of(ADJACENCIES, adjacency=described.get("adjacency"))
         names = [x.name for x in fields(cls) if x.name != "adjacency"]
         exact = {name: _described(described.get(name), name) for name in names}
@@ -190,23 +191,23 @@ class Guarantee(abc.ABC):
 
 
 GUARANTEES: Registry[Guarantee] = Registry("guarantee")
-"""All kinds of guarantee, by name."""
+"""All classes of guarantees, by their `kind`."""
 
 
 def guarantee_of(described: object) -> Guarantee:
-    """The guarantee of any kind in `GUARANTEES` with this description."""
+    """Make a guarantee of any class in `GUARANTEES` from what `describe` returned."""
     if not isinstance(described, Mapping):
         raise ValueError("`guarantee` must be an object with a kind and its numbers.")
     return GUARANTEES[described.get("kind")].from_description(described)
 
 
 def in_words(values: Mapping[str, object]) -> str:
-    """Text of the numbers with their Greek letters: "ε = 1/2, δ = 1/100000"."""
+    """Return numbers as text with Greek letters, such as "ε = 1/2, δ = 1/100000"."""
     return ", ".join(f"{_GREEK.get(x, x)} = {y}" for x, y in values.items())
 
 
 def one_adjacency(costs: Sequence[Guarantee]) -> Adjacency:
-    """The one adjacency of all `costs`; `ValueError` if there is none or several."""
+    """Return the adjacency that all `costs` share; `ValueError` if there is none."""
     found: list[Adjacency] = sorted({cost.adjacency for cost in costs})
     if len(found) != 1:
         raise ValueError(

@@ -1,6 +1,6 @@
-"""Kinds of guarantee: pure and approximate differential privacy.
+"""Pure and approximate differential privacy.
 
-Their divergences are computed from the exact laws of an output's independent parts.
+Divergences are computed from the exact distributions of an output's independent parts.
 """
 
 __all__ = [
@@ -31,15 +31,14 @@ from dpjax.privacy.sensitivity import Adjacency
 class PureDP(Guarantee):
     """ε-differential privacy.
 
-    The probability of any output under two neighbouring data sets differs by a factor
-    of at most e^ε.
+    Probabilities of an output under two neighbours differ by a factor of at most e^ε.
 
     Args:
-        epsilon: the exact loss, a Fraction ≥ 0.
+        epsilon: the privacy loss ε, a Fraction ≥ 0.
         adjacency: "replace-one" or "add-remove".
 
     Raises:
-        ValueError: if the loss is not exact or is negative, or the adjacency unknown.
+        ValueError: if `epsilon` is not a Fraction ≥ 0, or `adjacency` is unknown.
 
     Reference:
         Zhang, Rubinstein & Dimitrakakis (AAAI-16), Definition 1, with δ = 0.
@@ -55,11 +54,11 @@ class PureDP(Guarantee):
         return self.epsilon
 
     def divergence(self, one: Law, other: Law) -> float:
-        """The largest absolute log-ratio of the probabilities of an output."""
+        """Return the largest absolute log-ratio of an output's two probabilities."""
         return largest_log_ratio(one, other)
 
     def divergence_of_events(self, p: Probabilities, q: Probabilities) -> Probabilities:
-        """Log-ratio of p to q for each event; -inf where p = 0."""
+        """Return ln(p / q) for each event; -inf where p = 0."""
         with np.errstate(divide="ignore"):
             return np.log(p) - np.log(q)
 
@@ -69,17 +68,16 @@ class PureDP(Guarantee):
 class ApproximateDP(Guarantee):
     r"""(ε, δ)-differential privacy.
 
-    $$P(M(D) \in S) \le e^\epsilon P(M(D') \in S) + \delta$$ for all sets of outputs S
-    and all neighbours D, D'.
+    $$P(M(D) \in S) \le e^\epsilon P(M(D') \in S) + \delta$$ for a release M, all sets
+    of outputs S and all neighbours D, D'.
 
     Args:
-        epsilon: the loss, a Fraction ≥ 0.
+        epsilon: the privacy loss ε, a Fraction ≥ 0.
         delta: δ, a Fraction of at least 0 and below 1; δ = 1 guarantees nothing.
         adjacency: "replace-one" or "add-remove".
 
     Raises:
-        ValueError: if a number is not exact or is outside its range, or the adjacency
-            is unknown.
+        ValueError: if a number is no Fraction in its range, or `adjacency` is unknown.
 
     Reference:
         Zhang, Rubinstein & Dimitrakakis (AAAI-16), Definition 1.
@@ -100,7 +98,7 @@ class ApproximateDP(Guarantee):
 
     @classmethod
     def implied_by(cls, other: object) -> "ApproximateDP | None":
-        """The guarantee with δ = 0 that a pure guarantee implies."""
+        """Return the guarantee with δ = 0 if `other` is a `PureDP`, else None."""
         if isinstance(other, PureDP):
             return ApproximateDP(other.epsilon, Fraction(0), other.adjacency)
         return None
@@ -111,25 +109,25 @@ class ApproximateDP(Guarantee):
         return self.delta
 
     def divergence(self, one: Law, other: Law) -> Fraction:
-        """The hockey-stick divergence at ε; it is δ if the guarantee is tight."""
+        """Return the hockey-stick divergence at ε, which must be at most δ."""
         return hockey_stick(
             one, other, exponential_above(min(self.epsilon, Fraction(1000)))
         )
 
     def divergence_of_events(self, p: Probabilities, q: Probabilities) -> Probabilities:
-        """The difference p - e^ε q for each event."""
+        """Return the difference p - e^ε q for each event."""
         return p - np.exp(min(float(self.epsilon), 700.0)) * q
 
 
 def budget_of(
     epsilon: Epsilon, adjacency: Adjacency, name: str = "epsilon"
 ) -> Guarantee:
-    """The pure guarantee of a loss that a user gives.
+    """Make the pure-DP guarantee of a privacy loss that a user gives.
 
     Args:
-        epsilon: the loss, as for `exact_epsilon`.
+        epsilon: the loss ε > 0; a float means its shortest decimal.
         adjacency: "replace-one" or "add-remove".
-        name: name of the loss in errors.
+        name: name of the argument in error messages.
 
     Raises:
         ValueError: if an argument is outside its range.
@@ -138,7 +136,7 @@ def budget_of(
 
 
 def largest_log_ratio(one: Law, other: Law) -> float:
-    """The largest log-ratio of the probabilities of an output, in either direction."""
+    """Return the largest |ln p(o) / q(o)| over outputs o of two distributions p, q."""
     forwards = backwards = 0.0
     for part, same in zip(one, other, strict=True):
         logs = [_log_ratio(p, q) for p, q in zip(part, same, strict=True) if p or q]
@@ -147,7 +145,10 @@ def largest_log_ratio(one: Law, other: Law) -> float:
 
 
 def hockey_stick(one: Law, other: Law, factor: Fraction) -> Fraction:
-    r"""The larger of $\sum_o (p(o) - f q(o))_+$ and $\sum_o (q(o) - f p(o))_+$."""
+    r"""Return the larger of $\sum_o (p(o) - f q(o))_+$ and $\sum_o (q(o) - f p(o))_+$.
+
+    p and q are two distributions of outputs o; f = e^ε gives the divergence at ε.
+    """
     pairs = joint(one, other)
     forwards, backwards = (
         sum((max(p - factor * q, Fraction(0)) for p, q in both), Fraction(0))
@@ -157,7 +158,7 @@ def hockey_stick(one: Law, other: Law, factor: Fraction) -> Fraction:
 
 
 def joint(one: Law, other: Law) -> list[tuple[Fraction, Fraction]]:
-    """Probabilities of outputs under both laws; outputs of equal ratio are merged."""
+    """Return (p(o), q(o)) for outputs o of two laws p, q; equal ratios are merged."""
     pairs = [(Fraction(1), Fraction(1))]
     for part, same in zip(one, other, strict=True):
         merged: dict[Fraction | None, tuple[Fraction, Fraction]] = {}

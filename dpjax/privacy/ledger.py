@@ -1,6 +1,6 @@
 """`Ledger`: a privacy budget that is charged before each draw, and never refunded.
 
-It is in memory, or in an append-only file that any number of processes may share.
+A ledger is in memory, or in an append-only file that many processes may share.
 """
 
 __all__ = ["BudgetExceeded", "Ledger"]
@@ -23,34 +23,33 @@ from dpjax.privacy.sensitivity import ADJACENCIES, Adjacency
 
 
 class BudgetExceeded(ValueError):
-    """Raised if a cost exceeds the remaining budget; then nothing is charged."""
+    """Raised if a cost exceeds a ledger's remaining budget; nothing is charged."""
 
 
 class Ledger(Unpickled):
     """A privacy budget for all releases from one table, and the sum of their costs.
 
     Args:
-        epsilon: the whole budget, if it is pure; None: see `budget`.
-        adjacency: "replace-one" or "add-remove", the same for every charge; None: that
-            of `budget`.
-        budget: the whole budget as a guarantee of any kind, to which all charges are
-            converted; None: `epsilon`. If both are None, the budget is that of the file
-            at `path`, which must exist.
+        epsilon: ε of the whole budget, for pure DP. None: `budget` is used.
+        adjacency: "replace-one" or "add-remove". None: the adjacency of `budget`.
+        budget: the whole budget as a guarantee, in place of `epsilon`; all charges are
+            converted to its class. If `budget` and `epsilon` are None, the budget is
+            read from the file at `path`, which must exist.
         path: path of a JSON Lines file. The first line has the budget and the
             adjacency, and every other line has a charge. The first charge creates the
-            file. None: in memory, for this process alone.
+            file. None: the ledger is in memory, for this process alone.
 
     Privacy:
-        Charges are exact fractions, on disk before `charge` returns: a later crash does
-        not refund them. Processes that share a file never exceed the budget together. A
-        file that was copied, edited or replaced is refused, and so is a file that no
-        longer begins with the lines that this object read or wrote. A new process
-        cannot detect that the last lines were removed, or that an older state of the
-        file was restored: everyone who can write the file is trusted.
+        Charges are exact fractions. In a file, they are on disk before `charge` returns
+        so that a crash does not refund them. Processes that share a file never exceed
+        the budget together. A file that was copied, edited or replaced is refused, and
+        so is a file that does not begin with the lines that this object read or wrote.
+        A new process cannot detect that the last lines were removed, or that an older
+        state of the file was restored: all who can write the file are trusted.
 
     Attributes:
         limit: the whole budget, as a guarantee.
-        adjacency: adjacency of every charge.
+        adjacency: adjacency of the budget and of every charge.
 
     Raises:
         ValueError: if an argument is invalid, or the file is damaged, is a copy, or has
@@ -79,47 +78,46 @@ class Ledger(Unpickled):
 
     @property
     def cost(self) -> Guarantee:
-        """The sum of all charges so far, including those of other processes."""
+        """The sum of all charges so far, including charges by other processes."""
         with self._opened() as book:
             return book.spent
 
     @property
     def budget(self) -> Fraction:
-        """The only number of `limit`; `ValueError` if it has several."""
+        """The only number of `limit`, such as ε; `ValueError` if it has several."""
         return _one_number(self.limit.numbers)
 
     @property
     def spent(self) -> Fraction:
-        """The only number of `cost`; `ValueError` if it has several."""
+        """The only number of `cost`, such as ε; `ValueError` if it has several."""
         return _one_number(self.cost.numbers)
 
     @property
     def remaining(self) -> Fraction:
-        """`budget` minus `spent`; `ValueError` if they have several numbers."""
+        """`budget` minus `spent`; `ValueError` if the budget has several numbers."""
         return _one_number(self.limit.remaining(self.cost))
 
     def require(self, cost: Guarantee) -> None:
         """Raise unless `cost` can be charged now; call this before data is read.
 
         Raises:
-            ValueError: if the cost cannot be converted to the kind of the budget, has
-                too long a fraction to be written (`rounded_up` shortens it), or has
-                another adjacency.
+            ValueError: if the cost does not convert to the budget's class, has another
+                adjacency, or is too long a fraction (`rounded_up` shortens it).
             BudgetExceeded: if the cost exceeds the remaining budget.
         """
         with self._opened() as book:
             self._refuse(cost, book)
 
     def charge(self, cost: Guarantee, purpose: str = "") -> None:
-        """Spend `cost`, even if the release fails afterwards.
+        """Add `cost` to the charges, even if the release fails afterwards.
 
         Args:
             cost: cost of the release that is drawn next.
-            purpose: a public note for the file.
+            purpose: a public note, written to the file with the charge.
 
         Raises:
-            ValueError: as in `require`; then nothing is charged.
-            BudgetExceeded: as in `require`; then nothing is charged.
+            ValueError: if the cost is invalid, as in `require`; nothing is charged.
+            BudgetExceeded: if the cost exceeds what remains; nothing is charged.
         """
         with self._opened(charging=True) as book:
             self._refuse(cost, book)

@@ -1,12 +1,12 @@
-"""The ledger's file: JSON Lines with hashes of all earlier lines, locked by `flock`.
+"""The file of a ledger: JSON Lines with hash chains, locked by `flock`.
 
-The file itself is locked, because a helper file could be deleted: without a lock file
-two processes could charge at once, and without its write-ahead log an SQLite database
-would lose charges. A curator can read the text. Locks and inode numbers are reliable in
-local file systems, but not in all network file systems.
+The ledger needs no other file, because another file could be deleted: without a lock
+file two processes could charge at once, and without its write-ahead log an SQLite
+database would lose charges. A curator can read the text. Locks and inode numbers are
+reliable in local file systems, but not in all network file systems.
 
 The hashes detect an edit, and the inode number detects a copy. The object that read or
-wrote lines detects that they changed or disappeared since. A new process cannot detect
+wrote lines detects if these lines change or disappear. A new process cannot detect
 that the last lines were removed, or that an older state of the file was restored.
 """
 
@@ -41,11 +41,12 @@ class LedgerFile:
     """A file with the budget on the first line, and a charge on every other line.
 
     Args:
-        path: path of the file; links are followed.
-        new: state of the ledger if there is no file yet; None: the file must exist.
+        path: path of the file; symbolic links are followed.
+        new: state of the ledger before its first charge, used if there is no file yet.
+            None: the file must exist.
 
     Raises:
-        ValueError: if the file would be compressed, or cannot be locked by `flock`.
+        ValueError: if `path` ends with ".gz", or the system has no `flock`.
     """
 
     def __init__(self, path: str | os.PathLike, new: Book | None) -> None:
@@ -63,12 +64,12 @@ class LedgerFile:
     def opened(self, charging: bool) -> Iterator[Book]:
         """Yield the ledger's state, locked against other processes and threads.
 
-        If the file does not exist yet, `charging` locks its folder, so that `append`
-        can create the file.
+        If the file does not exist yet and `charging` is True, its folder is locked, so
+        that `append` can create the file.
 
         Raises:
             ValueError: if the file cannot be locked or read completely, is a copy, or
-                no longer begins with the lines that were read or written here.
+                does not begin with the lines that this object read or wrote.
         """
         with contextlib.ExitStack() as stack:
             book, held = self._seen, -1
@@ -81,7 +82,7 @@ class LedgerFile:
             yield book._replace(held=held)
 
     def append(self, book: Book, cost: Guarantee, purpose: str) -> None:
-        """Add a charge to the state from `opened`, on disk before this returns."""
+        """Write a charge to disk, given `book`, the state that `opened` yields."""
         write = self._extend if book.text else self._create
         self._seen = write(book, cost, purpose)
 
@@ -118,7 +119,7 @@ class LedgerFile:
         return charged
 
     def _absent(self) -> bool:
-        """Whether the ledger is new; a ledger whose file was deleted is not."""
+        """Whether the file has never existed; False if it existed and was deleted."""
         new = self._seen is not None and not self._seen.text
         return new and not self.path.exists()
 

@@ -1,4 +1,4 @@
-"""The lines of a ledger's file: JSON, the first for the budget, one for each charge.
+"""The JSON lines of a ledger's file: first the budget, then one line for each charge.
 
 Each charge has a hash of itself and of all earlier lines, to detect edits. Formats 1
 (without hashes) and 2 store pure budgets as one number; format 3 stores a budget of any
@@ -28,8 +28,8 @@ class Book(NamedTuple):
 
     Attributes:
         budget: the whole budget.
-        spent: the sum of the charges, of the kind of the budget.
-        text: all lines; empty if there is no file.
+        spent: the sum of all charges, of the class of `budget`.
+        text: all lines of the file; empty if there is no file.
         chain: text to hash with the next charge; None if the format has no hashes.
         inode: inode number of the original file; None if the format has no hashes.
         held: descriptor of the locked file or, if there is no file yet, of its folder.
@@ -44,16 +44,16 @@ class Book(NamedTuple):
 
     @classmethod
     def of(cls, budget: Guarantee) -> "Book":
-        """The state of a ledger that has no charges."""
+        """Return the state of a ledger that has no charges."""
         return cls(budget, budget.nothing())
 
     def plus(self, cost: Guarantee) -> "Book":
-        """The state after a further charge of the same adjacency and kind."""
+        """Return the state after a further charge of the budget's adjacency."""
         return self._replace(spent=self.spent.composed(type(self.budget).of(cost)))
 
 
 def with_charge(book: Book, cost: Guarantee, purpose: str, inode: int) -> Book:
-    """The state after a charge; the first charge adds the header with the inode."""
+    """Return the state after a charge; the first charge also adds the first line."""
     start, chain = "", book.chain
     if not book.text:
         chain = canonical_json({"inode": inode, **_facts(book.budget)})
@@ -63,7 +63,7 @@ def with_charge(book: Book, cost: Guarantee, purpose: str, inode: int) -> Book:
 
 
 def read_on(book: Book | None, text: bytes) -> Book:
-    """The state after the lines of `text` that follow the verified lines of `book`.
+    """Return the state after all lines of `text`, of which `book` verified the first.
 
     Invalid lines raise `ValueError`, `TypeError`, `LookupError` or `RecursionError`.
     """
@@ -85,7 +85,7 @@ def read_on(book: Book | None, text: bytes) -> Book:
 
 
 def read_back(book: Book, cost: Guarantee) -> Guarantee:
-    """The cost as it would be read from a line; `ValueError` if no line can hold it."""
+    """Return the cost as read from a file's line; `ValueError` if it does not fit."""
     return _cost(book, _entry(book, cost))
 
 
@@ -94,7 +94,7 @@ def _is_pure(budget: Guarantee) -> bool:
 
 
 def _facts(budget: Guarantee) -> dict[str, Any]:
-    """Content of the first line for a budget."""
+    """Return the content of the first line for a budget."""
     described = budget.describe()
     if not _is_pure(budget):
         return {"format": _ANY, "budget": described}
@@ -118,7 +118,7 @@ def _header(line: str) -> Book:
 
 
 def _entry(book: Book, cost: Guarantee) -> dict[str, Any]:
-    """Content of a charge's line for its cost."""
+    """Return the content of a charge's line that states its cost."""
     described = cost.describe()
     if _is_pure(book.budget):
         return {"epsilon": described["epsilon"]}
@@ -132,7 +132,7 @@ def _cost(book: Book, entry: Mapping[str, Any]) -> Guarantee:
 
 
 def _line(chain: str | None, entry: Mapping[str, Any], purpose: str) -> str:
-    """The line of a charge; with a hash of the chain so far, if the format has one."""
+    """Return the line of a charge, with a hash if `chain` is not None."""
     content = {**entry, "purpose": purpose}
     if chain is None:
         return canonical_json(content)

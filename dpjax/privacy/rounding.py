@@ -1,8 +1,8 @@
 """Costs as exact fractions; irrational costs are rounded up.
 
 `decimal` rounds exp, ln and sqrt to the nearest number of 100 digits, so that the next
-number is above the true value. The functions are increasing, so that their arguments
-are rounded up too. Results of `rounded_up` are short enough for a ledger's file.
+number is above the true value. Since the functions are increasing, their arguments are
+rounded up too. Results of `rounded_up` are short enough for a ledger's file.
 """
 
 __all__ = [
@@ -23,7 +23,8 @@ import numpy as np
 
 from dpjax._checks import brief
 
-Epsilon = str | int | float | Fraction | np.number  # as a user gives it
+Epsilon = str | int | float | Fraction | np.number
+"""A number as a user gives it; `exact_epsilon` converts it to an exact fraction."""
 
 _DIGITS = 13  # relative excess below 1e-12, about 2^-40
 _LARGEST_EXPONENT = 1000  # e^1000 is beyond any budget, e^-1000 below any
@@ -34,13 +35,13 @@ _SHORT = decimal.Context(prec=_DIGITS, rounding=decimal.ROUND_CEILING)
 
 
 def exact_epsilon(epsilon: Epsilon, name: str = "epsilon") -> Fraction:
-    """The exact rational of a number: "0.1", "1/3", 1, Fraction(1, 10), 0.1.
+    """Convert a number, such as "0.1", "1/3", 1 or 0.1, to an exact fraction.
 
-    A float means its shortest decimal: 0.1 is one tenth, not the binary number nearby.
-    Error messages use `name`.
+    A float means its shortest decimal: 0.1 is one tenth, not the nearest binary number.
+    Error messages call the number `name`.
 
     Raises:
-        ValueError: if it is not a finite number > 0, or not between 1e-30 and 1e30.
+        ValueError: if the number is not finite and > 0, or not from 1e-30 to 1e30.
     """
     message = (
         f"`{name}` must be a finite number > 0, such as '0.5', got {brief(epsilon)}."
@@ -69,27 +70,27 @@ def exact_epsilon(epsilon: Epsilon, name: str = "epsilon") -> Fraction:
 
 
 def rounded_up(value: Fraction | Decimal) -> Fraction:
-    """The least number of 13 decimal digits that is at least `value`."""
+    """Return the least number of 13 significant decimal digits that is ≥ `value`."""
     exact = Fraction(value)
     return Fraction(_SHORT.divide(Decimal(exact.numerator), Decimal(exact.denominator)))
 
 
 def exponential_above(x: Fraction) -> Fraction:
-    """An upper bound of e^x, x ≤ 1000; relative error < 1e-90 for x > -1000."""
+    """Return an upper bound of e^x, x ≤ 1000; relative error < 1e-90 for x > -1000."""
     if x > _LARGEST_EXPONENT:
         raise ValueError(f"`x` must be at most {_LARGEST_EXPONENT}, got {float(x)}.")
     return Fraction(_next(_UP.exp(_decimal(max(x, Fraction(-_LARGEST_EXPONENT))))))
 
 
 def logarithm_above(x: Fraction) -> Fraction:
-    """An upper bound of ln x, x > 0; error < 1e-90 (1 + |ln x|), and 0 for x = 1."""
+    """Return an upper bound of ln x, x > 0; error < 1e-90 (1 + |ln x|), 0 at x = 1."""
     if x <= 0:
         raise ValueError(f"`x` must be positive, got {float(x)}.")
     return Fraction(0) if x == 1 else Fraction(_next(_UP.ln(_decimal(x))))
 
 
 def root_above(x: Fraction) -> Fraction:
-    """An upper bound of the square root of x ≥ 0; relative error < 1e-90."""
+    """Return an upper bound of the square root of x ≥ 0; relative error < 1e-90."""
     if x < 0:
         raise ValueError(f"`x` must be at least 0, got {float(x)}.")
     return Fraction(_next(_UP.sqrt(_decimal(x)))) if x else Fraction(0)

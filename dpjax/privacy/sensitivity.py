@@ -18,21 +18,22 @@ else:
     Adjacency = str  # checked at each use, with an error that gives a remedy
 
 REPLACE_ONE: Adjacency = "replace-one"
-"""One record changes its values. The number of records n is public."""
+"""Neighbours differ in the values of one record; the number of records is public."""
 
 ADD_REMOVE: Adjacency = "add-remove"
-"""One record appears or disappears. n is private; the empty table is a data set."""
+"""Neighbours differ by one record; the number of records is private, maybe 0."""
 
 ADJACENCIES = (REPLACE_ONE, ADD_REMOVE)
+"""All definitions of neighbouring data sets."""
 
 
 class Sensitivity(eqx.Module):
-    r"""Sensitivity $\Delta = \max_{D \sim D'} \|T(D) - T(D')\|_1$ of a statistic T.
+    r"""L1 sensitivity $\Delta = \max_{D \sim D'} \|T(D) - T(D')\|_1$ of a statistic T.
 
     Args:
         value: $\Delta$, in the units of the statistic, > 0.
-        adjacency: "replace-one" or "add-remove": which D and D' are neighbours.
-        tight: whether some pair of neighbours attains Δ; else Δ is an upper bound.
+        adjacency: which D and D' are neighbours, "replace-one" or "add-remove".
+        tight: whether a pair of neighbours attains Δ; otherwise Δ is an upper bound.
 
     Raises:
         ValueError: if `value` is not positive or `adjacency` is not one of the two.

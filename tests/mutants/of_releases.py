@@ -38,9 +38,9 @@ MUTANTS = (
         "ε doubled",
         "recipes: Fourier noise of twice the budget",
         _RECIPES,
-        '        """Noise for the statistic\'s sensitivity."""\n'
+        '        """Make the mechanism for the statistic, at the cost `budget`."""\n'
         "        return DiscreteLaplace.of(statistic, budget)",
-        '        """Noise for the statistic\'s sensitivity."""\n'
+        '        """Make the mechanism for the statistic, at the cost `budget`."""\n'
         "        return DiscreteLaplace.of(statistic, budget.repeated(2))",
         (_IN_SAMPLING_DOORS + "test_a_mechanism_is_made_for_the_budget",),
     ),
