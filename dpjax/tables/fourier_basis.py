@@ -37,7 +37,7 @@ AnyArray = Any  # JAX, or NumPy for 64-bit integers on the host
 
 
 def contrasts(size: int) -> Int[np.ndarray, "k k"]:
-    """The basis of a variable with `size` levels; a row has one function's values."""
+    """Basis of a variable: row a has the values of function a at all `size` levels."""
     matrix = -np.eye(size, dtype=np.int64)
     matrix[0] = 1
     matrix[1:, 0] = 1
@@ -45,21 +45,21 @@ def contrasts(size: int) -> Int[np.ndarray, "k k"]:
 
 
 def inverse_numerators(size: int) -> Int[np.ndarray, "k k"]:
-    """`size` times the inverse of `contrasts(size)`, an integer matrix."""
+    """Return `size` times the inverse of `contrasts(size)`, which has integer entries."""
     matrix = np.ones((size, size), np.int64)
     matrix[1:, 1:] -= size * np.eye(size - 1, dtype=np.int64)
     return matrix
 
 
 def to_coefficients(layout: TableLayout, tables: AnyArray) -> AnyArray:
-    """Transform every table of `layout` to coefficients, in the places of its cells."""
+    """Replace every table of `layout` by its Fourier coefficients, in the same shape."""
     return layout.map_tables(tables, functools.partial(_along_axes, contrasts))
 
 
 def from_coefficients(layout: TableLayout, coefficients: AnyArray) -> AnyArray:
-    r"""Transform coefficients to the cells of every table times $\prod_i r_i$.
+    r"""Transform Fourier coefficients to tables times their numbers of cells.
 
-    Exact for integers if the results fit their type.
+    The result is exact for integers that do not overflow.
     """
     along_axes = functools.partial(_along_axes, inverse_numerators)
     return layout.map_tables(coefficients, along_axes)
@@ -80,7 +80,9 @@ def _along_axes(matrix_of, tables: AnyArray, shape: tuple[int, ...]) -> AnyArray
 
 @dataclass(frozen=True)
 class DownwardClosure:
-    r"""The set of all $\gamma$ that vanish outside at least one group.
+    r"""Indices $\gamma$ of Fourier coefficients that vanish outside some group.
+
+    An index has one entry for each variable; see `dpjax.tables.fourier_basis`.
 
     Args:
         sizes: number of levels of each variable.
@@ -100,7 +102,7 @@ class DownwardClosure:
         return TableLayout(self.sizes, self.groups)
 
     def __len__(self) -> int:
-        """Number of coefficients, including the constant one (slot 0)."""
+        """Number of coefficients, including the number of records (coefficient 0)."""
         return len(self.owners)
 
     @cached_property
@@ -142,7 +144,7 @@ class DownwardClosure:
         return np.concatenate(flags)[self.owners]
 
     def places(self, layout: TableLayout) -> Int[np.ndarray, " c"]:
-        """For each entry of a layout within this closure, its coefficient's number."""
+        """For each entry of `layout`, its coefficient's number; groups must be subsets."""
         if layout == self.layout:
             return self.slots
         places, groups = [], [frozenset(group) for group in self.groups]
@@ -161,20 +163,20 @@ class DownwardClosure:
 
 
 def supports(group: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-    """Yield all subsets of a group by size, each in ascending order."""
+    """Yield all subsets of a group, smallest first; each lists its members in order."""
     ordered = sorted(group)
     for size in range(len(ordered) + 1):
         yield from itertools.combinations(ordered, size)
 
 
 def denominators(layout: TableLayout) -> Int[np.ndarray, " c"]:
-    r"""For each cell of `layout`, $\prod_i r_i$ over the variables of its table."""
+    r"""For each cell of `layout`, the number of cells of its table."""
     cells = np.diff(layout.offsets)
     return np.repeat([math.prod(layout.shape(group)) for group in layout.groups], cells)
 
 
 def raise_total(layout: TableLayout, counts: Array, increment: Scalar) -> Array:
-    """Return the tables after `increment` is added to the constant coefficient."""
+    """Add `increment` to each table's total, in equal shares for all its cells."""
     scale = jnp.asarray(denominators(layout), counts.dtype)
     share = jnp.asarray(increment, counts.dtype) / scale
     return counts + jnp.broadcast_to(share, counts.shape)

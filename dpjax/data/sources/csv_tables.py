@@ -17,7 +17,7 @@ _WORKERS = 4  # blocks parsed at once, at most
 
 
 def csv_names(file: io.BufferedIOBase) -> list[str]:
-    """Read the names of the columns; raise `Malformed` if they are not UTF-8 text."""
+    """Read the names of the columns; raise `Malformed` if a name is not UTF-8 text."""
     return _names(next(blocks(file), Block(b"", 0)))
 
 
@@ -26,11 +26,11 @@ def csv_tables(
 ) -> "Iterator[pyarrow.Table]":
     """Read the columns `names` of the blocks of records that `turns` selects.
 
-    A blank line is a record in a table of one column, and is ignored in others.
+    A blank line is a record if the file has one column, and is ignored otherwise.
 
     Raises:
-        Malformed: if the records are not CSV with as many cells as the header, or a
-            selected cell is not UTF-8. It names the row if all blocks are read.
+        Malformed: if a record is not CSV with as many cells as the header, or a cell
+            that is read is not UTF-8. The message names the row if all blocks are read.
     """
     row: int | None = 1  # last row before a block; None if blocks are left out
     for future in _ahead(_parse, _texts(file, names, turns)):

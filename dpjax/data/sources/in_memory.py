@@ -35,7 +35,7 @@ class Part(abc.ABC):
 
     @abc.abstractmethod
     def names(self) -> list[str]:
-        """Names of the columns, in order, read before any record."""
+        """Return the names of the columns, in order, before any record is read."""
 
     @abc.abstractmethod
     def read(self, names: Sequence[str], turns: Iterator[bool]) -> Iterator[Table]:
@@ -50,11 +50,11 @@ class InMemoryTable(Part):
     place: str = ""
 
     def names(self) -> list[str]:
-        """Names of the columns, in order."""
+        """Return the names of the columns, in order."""
         return column_names(self.table)
 
     def read(self, names: Sequence[str], turns: Iterator[bool]) -> Iterator[Table]:
-        """Yield the table if `turns` selects it."""
+        """Yield the table if the next value of `turns` is true."""
         if next(turns):
             yield self.table
 
@@ -95,7 +95,7 @@ def column_names(table: Table) -> list[str]:
 
 
 def check_names(names: Any) -> list[str]:
-    """Return a list of the names; raise if two are equal, without showing the name."""
+    """Return a list of the names; raise if two are equal. The message shows no name."""
     names = list(names)
     (twice, times), *_ = Counter(names).most_common(1) or [("", 0)]
     if times > 1:  # without a header line, the names are values of a record
