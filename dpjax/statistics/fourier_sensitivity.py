@@ -40,7 +40,7 @@ States = np.ndarray  # (state, term): the four sums of a variable in each state
 
 
 def states(size: int) -> States:
-    """The four sums of a variable with `size` levels, in each state."""
+    """Return a row for each state of a variable, with its four sums (see `_SUMS`)."""
     useful = _SUMS if size > 2 else (_SUMS[1], _SUMS[2])
     return np.array([[size - 1 if x == "r" else x for x in row] for row in useful])
 
@@ -51,13 +51,14 @@ _SIGNS = np.array([1, 1, -1, -1])
 def largest_change_over_groups(
     sizes: Sequence[int], groups: Sequence[tuple[int, ...]]
 ) -> tuple[float, bool]:
-    r"""Largest $\sum_\gamma w_\gamma |p - p'|$ over the closure of `groups`.
+    r"""Maximise the weighted change of the Fourier coefficients of all `groups`.
 
-    The weight is ½ if all variables of $\gamma$ have two levels, else 1.
+    The change is $\sum_\gamma w_\gamma |p - p'|$: p and p' are the old and the new
+    record's terms in $c_\gamma$, and $w_\gamma$ is ½ if all variables of $\gamma$ have
+    two levels, else 1.
 
     Returns:
-        The maximum, by variable elimination, and True. If elimination is too expensive,
-        the sum of the groups' maxima, and False.
+        The maximum and True; or, if it is too expensive, an upper bound and False.
     """
     if len(groups) == 1 or any(_terms(sizes, group) > _MOST_TERMS for group in groups):
         alone = [
@@ -78,13 +79,13 @@ def largest_change_over_groups(
 
 
 def largest_change_of_order(sizes: Sequence[int], order: int) -> tuple[float, bool]:
-    r"""Largest $\sum_\gamma w_\gamma |p - p'|$ over at most `order` variables.
+    """Maximise the weighted change for all indices of at most `order` variables.
 
-    Variables with equally many levels are exchangeable, so that only the number of
-    variables in each state matters.
+    The weighted change is as in `largest_change_over_groups`. Variables with equally
+    many levels are exchangeable: only the number of variables in each state matters.
 
     Returns:
-        The maximum and True; a bound and False if there are too many cases.
+        The maximum and True; or, if it is too expensive, an upper bound and False.
     """
     kinds = sorted(Counter(sizes).items())
     cases = math.prod(
@@ -223,7 +224,7 @@ def _times(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 
 def elementary(values: Sequence[int], order: int) -> list[int]:
-    """Elementary symmetric polynomials of `values`, up to degree `order`."""
+    """Return the elementary symmetric polynomials of `values` of degree 0 to `order`."""
     result = [1] + [0] * order
     for value in values:
         for degree in range(order, 0, -1):

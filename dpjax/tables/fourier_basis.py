@@ -45,14 +45,14 @@ def contrasts(size: int) -> Int[np.ndarray, "k k"]:
 
 
 def inverse_numerators(size: int) -> Int[np.ndarray, "k k"]:
-    """Return `size` times the inverse of `contrasts(size)`, which has integer entries."""
+    """Return `size` times the inverse of `contrasts(size)`, an integer matrix."""
     matrix = np.ones((size, size), np.int64)
     matrix[1:, 1:] -= size * np.eye(size - 1, dtype=np.int64)
     return matrix
 
 
 def to_coefficients(layout: TableLayout, tables: AnyArray) -> AnyArray:
-    """Replace every table of `layout` by its Fourier coefficients, in the same shape."""
+    """Replace every table of `layout` by its Fourier coefficients, in equal shape."""
     return layout.map_tables(tables, functools.partial(_along_axes, contrasts))
 
 
@@ -144,7 +144,7 @@ class DownwardClosure:
         return np.concatenate(flags)[self.owners]
 
     def places(self, layout: TableLayout) -> Int[np.ndarray, " c"]:
-        """For each entry of `layout`, its coefficient's number; groups must be subsets."""
+        """For each entry of `layout`, whose groups are subsets, its coefficient."""
         if layout == self.layout:
             return self.slots
         places, groups = [], [frozenset(group) for group in self.groups]

@@ -53,7 +53,7 @@ class TableLayout:
 
     @cached_property
     def offsets(self) -> tuple[int, ...]:
-        """Index of each table's first cell in the flat vector, then the total length."""
+        """Index of each table's first cell in the flat vector, then the length."""
         return tuple(itertools.accumulate(map(self._cells, self.groups), initial=0))
 
     def _cells(self, group: tuple[int, ...]) -> int:
@@ -140,7 +140,7 @@ class TableLayout:
 
     @cached_property
     def rows(self) -> Int[np.ndarray, " m"]:
-        """For each cell, the number of its row. A row runs along a table's last axis."""
+        """For each cell, the number of its row (a row is along a table's last axis)."""
         widths = [self.sizes[group[-1]] for group in self.groups]
         cells = np.diff(self.offsets)
         widths_by_row = np.repeat(widths, cells // widths)

@@ -47,19 +47,22 @@ def project(
     need not exist.
 
     Args:
-        layout: layout of the tables.
-        vector: the noisy tables, concatenated.
+        layout: groups of variables, one for each table.
+        vector: the noisy tables, in one flat vector.
         total: public number of records, >= 0, which is the sum of every returned table.
-            None: it is estimated without the sign constraint, which would bias it
-            upwards, and set to 0 if negative.
+            If None, it is estimated without the constraint that cells are >= 0, which
+            would bias it upwards; a negative estimate is replaced by 0.
         precision: for each table, the inverse noise variance of its cells up to a
-            common factor, > 0. None: all are equal.
-        nonnegative: False for least squares without the sign constraint, which is
-            linear, unbiased and in closed form.
-        tolerance: error of the sign constraint and of complementary slackness at which
-            the search stops, relative to the most negative cell without the constraint.
-            Uniform tables are then mixed in with the least weight that removes negative
-            cells. At any tolerance the result is consistent and >= 0, up to rounding.
+            common factor, > 0. None means equal variances.
+        nonnegative: if False, cells may be negative; the result is then linear in
+            `vector`, unbiased and in closed form.
+        tolerance: violation of the optimality conditions at which the search stops, as
+            a fraction of the most negative cell of the unconstrained solution. Uniform
+            tables are then mixed in with the least weight that removes negative cells,
+            so the result is consistent and >= 0, up to rounding, at any tolerance.
+
+    Returns:
+        The projected tables, in one flat vector.
 
     Privacy:
         Post-processing without a privacy cost if `total` is public or released.

@@ -24,11 +24,14 @@ _MATRIX = 1024  # one more matrix costs as much as this many entries of padding
 def log_partition(
     layout: TableLayout, log_factors: Float[Array, " m"]
 ) -> Float[Array, ""]:
-    r"""$\log Z = \log \sum_x \exp \sum_g f_g(x_g)$ over all joint configurations x.
+    r"""Compute $\log Z = \log \sum_x \exp \sum_g f_g(x_g)$.
+
+    The sum over x is over all joint configurations of the variables, and the sum over g
+    is over the groups of `layout`; $x_g$ are the levels of the variables in g.
 
     Args:
         layout: layout of the factors; groups may overlap, repeat or contain each other.
-        log_factors: $f_g$, the concatenated tables of `layout`; finite.
+        log_factors: finite tables $f_g$ of all groups, in one flat vector.
 
     Returns:
         $\log Z$. Its gradient is `expected_tables`.
@@ -47,11 +50,12 @@ def log_partition(
 def expected_tables(
     layout: TableLayout, log_factors: Float[Array, " m"]
 ) -> Float[Array, " m"]:
-    r"""Marginal distribution of every group under $p(x) \propto \exp \sum_g f_g(x_g)$.
+    r"""Compute the marginals of all groups under $p(x) \propto \exp \sum_g f_g(x_g)$.
 
-    Each table sums to 1, and tables agree on common variables up to rounding. If the
-    factors are a Bayesian network's tables $\log \theta$, and 0 for other groups, the
-    result is the network's marginals. For arguments and errors, see `log_partition`.
+    Arguments, notation and errors are those of `log_partition`. Each returned table
+    sums to 1, and tables agree on common variables up to rounding. If the factors are
+    the log-probabilities of a Bayesian network's node tables, and 0 for other groups,
+    the result is the network's marginals.
     """
     _check(layout, log_factors)
     steps = _steps(layout)
