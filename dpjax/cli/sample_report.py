@@ -23,7 +23,11 @@ def facts_of(
     time: Variable,
     fields: Sequence[Variable],
 ) -> dict:
-    """Return sizes, diagnostics (null if all draws are equal) and frequent states."""
+    """Return a JSON object with sizes, diagnostics and the most frequent states.
+
+    A diagnostic that is not finite, as when all draws are equal, is None. `region`,
+    `time` and `fields` are the variables of the event log.
+    """
     found = np.asarray(posterior.predict_states())
     cells = int((found >= 0).sum())
     counts = np.bincount(found[found >= 0], minlength=posterior.states)
@@ -62,7 +66,10 @@ def facts_of(
 
 
 def disagreement(facts: dict) -> str | None:
-    """Return a message with a remedy if the chains disagree; None if they agree."""
+    """Return a warning with a remedy if the chains disagree by R-hat; None otherwise.
+
+    `facts` is the result of `facts_of`.
+    """
     ratios = {
         _LABELS[name]: values["r_hat"] for name, values in facts["diagnostics"].items()
     }
@@ -77,7 +84,7 @@ def disagreement(facts: dict) -> str | None:
 
 
 def table_of(facts: dict) -> str:
-    """Format the facts as lines of text."""
+    """Format the result of `facts_of`, with sweeps and burn-in, as lines of text."""
     lines = [
         f"{facts['regions']} regions, {facts['times']} times, {facts['cells']:,} "
         f"declared cells; {facts['states_used']} of {facts['states']} states used",

@@ -25,11 +25,11 @@ from dpjax.study.experiments import (
 )
 
 Study = tuple[Any, Array]
-"""An experiment of `dpjax.study.experiments` and its data."""
+"""A pair of an experiment of `dpjax.study.experiments` and its data."""
 
 
 def study_of(options: argparse.Namespace) -> Study:
-    """Make the study that the options describe."""
+    """Return the experiment and the data that the command's options describe."""
     model = chosen_model(options, MODELS)
     if (options.data is None) == (options.synthetic is None):
         raise ValueError("`data` or `synthetic` must be given, and not both.")

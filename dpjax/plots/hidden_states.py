@@ -49,14 +49,15 @@ def emission_bars(
     *,
     title: str | None = None,
 ) -> None:
-    """Draw the expected probabilities of every field's levels, in a row for each state.
+    """Draw bars of the expected probabilities of events' levels in each hidden state.
 
-    The figure shows only states that are the most frequent state of some cell, and at
-    most the 20 most common of these.
+    The figure has a row for each state and a column for each field of an event. It
+    shows states that are the most frequent state of some cell (a region at a time), and
+    at most the 20 such states that have the most cells.
 
     Args:
         posterior: posterior whose `emissions` are shown.
-        fields: variables that name the levels, in the posterior's order (see
+        fields: variables of an event, in the posterior's order (see
             `dpjax.event_logs.log_variables`).
         path: PNG or SVG file to write.
         title: title of the figure.
@@ -128,12 +129,12 @@ def state_map(
     *,
     title: str | None = None,
 ) -> None:
-    """Draw the most frequent state of every cell as a map of regions (rows) and times.
+    """Draw a map with the most frequent hidden state of each region at each time.
 
     Args:
         posterior: posterior whose `predict_states` is shown.
-        region: variable of the rows (see `dpjax.event_logs.log_variables`).
-        time: variable of the columns.
+        region: variable of the map's rows (see `dpjax.event_logs.log_variables`).
+        time: variable of the map's columns.
         path: PNG or SVG file to write.
         title: title of the figure.
 
@@ -217,11 +218,15 @@ def _legend(axes: "Axes", found: np.ndarray, states: int) -> None:
 
 
 def colour_of(state: int) -> str:
-    """A distinct colour for each of the first (most frequent) 16 states, else grey."""
+    """Return a distinct colour for each of the states 0 to 15, and grey for others."""
     return _PALETTE[state] if state < DISTINCT else OTHERS
 
 
 def shares(found: np.ndarray, states: int) -> np.ndarray:
-    """The fraction of the declared cells in each state; `found` is -1 elsewhere."""
+    """Return, for each of `states` states, the fraction of cells that are in the state.
+
+    `found` holds the state of each cell (a region at a time), or -1 for a cell that is
+    not declared, which is ignored.
+    """
     counts = np.bincount(found[found >= 0], minlength=states)
     return counts / counts.sum()

@@ -19,8 +19,7 @@ def tune_allocator() -> None:
     take longer than the computation. glibc can use huge pages, but reads this setting
     only at the start of a program. Therefore **this function restarts the program**
     with `GLIBC_TUNABLES=glibc.malloc.hugetlb=1` in its environment, unless the setting
-    is present. Call it at the start of a script. (`mallopt`, which can change a running
-    program, did not help in measurements.)
+    is present. Call it at the start of a script.
 
     Raises:
         ValueError: if the C library is not glibc (macOS, Windows, musl), or Python is

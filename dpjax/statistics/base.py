@@ -83,7 +83,7 @@ class Statistic(abc.ABC):
 
     @cached_property
     def parts(self) -> dict[str, int]:
-        """Dictionary from name to length of the parts that may have separate budgets."""
+        """Dictionary from name to length of parts that may have their own budgets."""
         return {}
 
     def part_sensitivity(self, adjacency: Adjacency) -> Sensitivity:
@@ -128,7 +128,7 @@ class TableStatistic(Statistic):
 
     @cached_property
     def measured(self) -> TableLayout | None:
-        """Layout of the tables whose cells are the components; None if there is none."""
+        """Layout of the tables whose cells are the components, or None."""
         return None
 
     @abc.abstractmethod
@@ -166,7 +166,7 @@ class TableStatistic(Statistic):
 
 
 class FamilyStatistic(Statistic):
-    """Sufficient statistics of an exponential family, in integer multiples of a step."""
+    """Sufficient statistics of an exponential family, as integer numbers of steps."""
 
     family: Family
     adjacency: Adjacency

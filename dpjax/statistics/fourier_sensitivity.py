@@ -224,7 +224,7 @@ def _times(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 
 def elementary(values: Sequence[int], order: int) -> list[int]:
-    """Return the elementary symmetric polynomials of `values` of degree 0 to `order`."""
+    """Return the elementary symmetric polynomials of degree 0 to `order`."""
     result = [1] + [0] * order
     for value in values:
         for degree in range(order, 0, -1):

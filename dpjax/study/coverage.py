@@ -49,47 +49,50 @@ _TOLERANCE = 1e-6  # posterior mass outside of windows: too little to change res
 
 @dataclass(frozen=True)
 class Ranks:
-    """Ranks of true values under one kind of posterior, one rank for each release."""
+    """Ranks of true probabilities in their posteriors, one rank for each release.
 
-    posterior: str
-    level: float  # of the intervals
+    A rank is the posterior's distribution function at the true value.
+    """
+
+    posterior: str  # name of the kind of posterior
+    level: float  # posterior probability of the intervals
     ranks: np.ndarray
 
     @property
     def covered(self) -> int:
-        """Number of central intervals that contain the true value."""
+        """Number of central posterior intervals that contain the true value."""
         outside = (1 - self.level) / 2
         return int(((self.ranks >= outside) & (self.ranks <= 1 - outside)).sum())
 
     @property
     def coverage(self) -> float:
-        """Share of the intervals that contain the true value; ideally `level`."""
+        """Fraction of the intervals that contain the true value; ideally `level`."""
         return self.covered / self.ranks.size
 
     @property
     def coverage_interval(self) -> tuple[float, float]:
-        """95 % Clopper-Pearson interval of the coverage."""
+        """95 % Clopper-Pearson confidence interval of `coverage`."""
         interval = stats.binomtest(self.covered, self.ranks.size).proportion_ci(0.95)
         return float(interval.low), float(interval.high)
 
     @property
     def histogram(self) -> np.ndarray:
-        """Number of ranks in each of 20 equal bins."""
+        """Number of ranks in each of 20 equal bins of [0, 1]."""
         bins = np.minimum((self.ranks * BINS).astype(int), BINS - 1)
         return np.bincount(bins, minlength=BINS)
 
     @property
     def pvalue(self) -> float:
-        """The p-value of a χ² test that ranks are uniform."""
+        """The p-value of a χ² test of the hypothesis that ranks are uniform."""
         return float(stats.chisquare(self.histogram).pvalue)
 
 
 @dataclass(frozen=True)
 class Coverage:
-    """Ranks under noise-aware and plug-in posteriors of the same releases."""
+    """Ranks in the noise-aware and in the plug-in posteriors of the same releases."""
 
-    n: int  # records of a data set
-    epsilon: float  # cost of a release
+    n: int  # number of records of a data set
+    epsilon: float  # privacy loss of a release
     adjacency: Adjacency
     noise_aware: Ranks
     naive: Ranks
@@ -109,9 +112,11 @@ def coverage(
 ) -> Coverage:
     """Draw tables, records and releases, and rank true values in their posteriors.
 
-    The noise-aware posterior is exact where `exact_posterior` applies; otherwise, also
-    for trees, it is the normal law around the point estimate. Its prior of n is flat on
-    n ≥ 0, so under add-remove n should be many noise scales above 0.
+    A rank is the posterior's distribution function at a true probability; ranks are
+    uniform if posterior intervals have the coverage that they claim. The noise-aware
+    posterior is exact where `exact_posterior` applies, except for trees; otherwise it
+    is a normal distribution around `point_estimate`. Its prior of n is flat on n ≥ 0,
+    so under add-remove n should be many noise scales above 0.
 
     Args:
         key: typed JAX key.
@@ -119,10 +124,13 @@ def coverage(
         n: number of records of a data set.
         epsilon: privacy loss of a release of the counts of the node tables.
         adjacency: "replace-one" or "add-remove".
-        releases: number of releases.
+        releases: number of simulated releases.
         level: posterior probability of the intervals.
         prior: Dirichlet parameters of the prior, from which true tables are drawn.
-        progress: wraps the iterable of blocks, as `tqdm` does.
+        progress: function that wraps the iterable of blocks, such as `tqdm`.
+
+    Returns:
+        The ranks in the noise-aware and in the plug-in posteriors.
 
     Privacy:
         No data is used.

@@ -13,14 +13,14 @@ from dpjax.tables.layout import TableLayout
 def accuracy(
     probabilities: Float[Array, "n k"], levels: Integer[Array, " n"]
 ) -> Float[Array, ""]:
-    """Fraction of records whose most probable level is the true one."""
+    """Return the fraction of records whose most probable level is the true level."""
     return jnp.mean(jnp.argmax(probabilities, axis=1) == levels.astype(int))
 
 
 def log_loss(
     probabilities: Float[Array, "n k"], levels: Integer[Array, " n"]
 ) -> Float[Array, ""]:
-    """Mean of -log p in nats; p is the predicted probability of the true level."""
+    """Return the mean of -log p, where p is the predicted probability of the truth."""
     true = jnp.take_along_axis(probabilities, levels[:, None].astype(int), axis=1)
     return -jnp.mean(jnp.log(true))
 
@@ -30,12 +30,14 @@ def roc_auc(
     positive: Integer[Array, " n"],
     among: Bool[Array, " n"] | None = None,
 ) -> Float[Array, ""]:
-    """Area under the ROC curve: P(a positive record scores above a negative one).
+    """Return the area under the ROC curve.
+
+    It is the probability that a positive record scores above a negative record.
 
     Args:
         scores: larger for records more likely to be positive; a tie counts ½.
-        positive: 1 for positive records, 0 for negative ones; both must occur.
-        among: mask of the records that are used; None: all. It may be traced.
+        positive: 1 for positive records and 0 for negative records; both must occur.
+        among: mask of the records that are used, which may be traced; None means all.
 
     Reference:
         Hanley & McNeil (Radiology 1982): the Mann-Whitney form.
@@ -57,11 +59,15 @@ def roc_auc(
 def table_errors(
     layout: TableLayout, truth: Cells, learned: Cells
 ) -> dict[str, Float[Array, ""]]:
-    """Total variation and KL(true ‖ learned), in nats, averaged over all rows.
+    """Return the total variation and KL(truth ‖ learned), averaged over all rows.
 
     Args:
-        layout: layout of the tables; a node's own axis is last (`BayesNet.layout`).
-        truth, learned: tables whose rows sum to 1.
+        layout: layout of the tables; each row, along a table's last axis, is a
+            conditional distribution.
+        truth, learned: flat vectors of tables whose rows sum to 1.
+
+    Returns:
+        A dictionary with keys "total_variation" and "kl" (in nats).
     """
     rows = int(layout.rows[-1]) + 1
     variation = jnp.abs(truth - learned).sum() / 2

@@ -30,7 +30,7 @@ from dpjax.tables.projection import project
 
 
 class Experiment(abc.ABC):
-    """An experiment for sweeps, which prepares repeats and scores learners.
+    """An experiment for `dpjax.sweep`: it prepares repeats and scores mechanisms.
 
     Use: `dpjax.sweep(key, experiment, records, mechanisms=experiment.mechanisms(names,
     epsilons), epsilons=epsilons, prepare=experiment.prepare, repeats=1000)`.
@@ -39,31 +39,33 @@ class Experiment(abc.ABC):
     def mechanisms(
         self, names: Sequence[str | Recipe], epsilons: Sequence[Epsilon]
     ) -> dict[str, Any]:
-        """Return learners by name, stacked over budgets; calibrated on the host.
+        """Return a dictionary from mechanism name to mechanism, calibrated on the host.
+
+        The parameters of each mechanism are stacked over the budgets `epsilons`.
 
         Raises:
-            ValueError: if there is no such mechanism, or a budget is not positive.
+            ValueError: if a name is not that of a mechanism, or a budget is not > 0.
         """
         return {str(name): self.learner(name, epsilons) for name in names}
 
     @abc.abstractmethod
     def learner(self, name: Any, epsilons: Sequence[Epsilon]) -> Any:
-        """Return one learner, stacked over budgets."""
+        """Return the mechanism `name`, with parameters stacked over budgets."""
 
 
 class TableLearner(eqx.Module):
-    """A method that estimates a network's tables from exact counts.
+    """A simulated mechanism, which estimates a network's tables from exact counts.
 
-    A learner is stacked over budgets, so that one compiled program serves all of them.
+    Its parameters may be stacked over budgets, for one compiled program for all.
     """
 
     @abc.abstractmethod
     def fit(self, key: Key, counts: Int32[Array, " m"]) -> Cells:
-        """Estimate tables, in the network's layout.
+        """Simulate a release, and return tables estimated from it, as in `net.layout`.
 
         Args:
             key: typed JAX key.
-            counts: exact counts of `NetworkCounts(net).measured`.
+            counts: exact counts of the tables of `NetworkCounts(net).measured`.
 
         Privacy:
             A simulation for those who may see the data.
@@ -71,15 +73,16 @@ class TableLearner(eqx.Module):
 
 
 class ReleasedTables(TableLearner):
-    """Learner of tables: mean of released parameters or of the plug-in posterior.
+    """Estimate tables by released parameters or by the mean of a plug-in posterior.
 
     Raises:
-        ValueError: if the statistic is of neither all node tables nor the maximal ones.
+        ValueError: if the statistic measures neither all node tables of the network nor
+            the node tables that no other node table contains.
     """
 
     statistic: TableStatistic = eqx.field(static=True)
     mechanism: Mechanism | None  # makes the statistic private; None: no privacy
-    prior: Scalars  # Dirichlet parameter of every cell; one per budget if stacked
+    prior: Scalars  # Dirichlet parameter of each cell; one for each budget if stacked
     n: int | None = eqx.field(static=True)  # number of records, if it is public
     # Whether noisy tables are first made consistent by least squares:
     projected: bool = eqx.field(static=True, default=False)
@@ -114,20 +117,27 @@ class ReleasedTables(TableLearner):
 
 
 class SampledTables(TableLearner):
-    """Learner of tables: a sample from the tempered, truncated network posterior."""
+    """Estimate tables by a sample from the tempered, truncated network posterior."""
 
     statistic: TableStatistic = eqx.field(static=True)
     law: PosteriorSample
 
     def fit(self, key: Key, counts: Int32[Array, " m"]) -> Cells:
-        """Return the sample."""
+        """Draw tables from the posterior given exact counts; see `TableLearner`."""
         return self.law.sample(key, self.statistic.tables(counts))
 
 
 def of_recipe(
     recipe: Recipe, net: BayesNet, budget: Guarantee, n: int, prior: float
 ) -> ReleasedTables:
-    """Make the learner that simulates releases by a recipe.
+    """Return the learner that simulates releases made by a recipe.
+
+    Args:
+        recipe: the mechanism and its options.
+        net: the network.
+        budget: privacy guarantee of a release.
+        n: number of records; used only under replace-one, where it is public.
+        prior: Dirichlet parameter of every cell.
 
     Raises:
         ValueError: if the recipe is not for networks, or an option is out of range.
@@ -141,10 +151,10 @@ def of_recipe(
 
 
 def repeated(value: float, times: int) -> Float[Array, " e"]:
-    """Repeat a number for every budget."""
+    """Return a vector with `value` repeated `times` times, in default precision."""
     return jnp.asarray(np.full(times, value), float)
 
 
 def stacked(many: Sequence[Any]) -> Any:
-    """Stack modules of one structure along a leading axis, on the host."""
+    """Stack the arrays of modules with equal structure along a new leading axis."""
     return jax.tree.map(lambda *leaves: np.stack(leaves), *many)
