@@ -234,7 +234,7 @@ def rows_of(result: SweepResult) -> list[dict]:
 
 
 def table_of(rows: list[dict], titles: Mapping[str, str]) -> str:
-    """Format the result of `rows_of` as text, with a column for each key of `titles`."""
+    """Format the result of `rows_of` as text, with a column for each of `titles`."""
     header = "".join(f"{title:>20}" for title in titles.values())
     lines = [f"{'mechanism':<18} {'ε':>6}{header}"]
     for row in rows:

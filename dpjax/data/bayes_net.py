@@ -62,7 +62,7 @@ class BayesNet:
                 variable that occurs only as a parent has no parents.
 
         Raises:
-            ValueError: if `levels` lacks a variable of `parents`, or it is numeric.
+            ValueError: if `levels` lacks a variable, or declares it as numeric.
         """
         mentioned = {*parents, *(name for group in parents.values() for name in group)}
         unknown = mentioned - set(levels)
@@ -80,7 +80,7 @@ class BayesNet:
 
     @classmethod
     def naive_bayes(cls, levels: Levels, target: str) -> "BayesNet":
-        """Return the network with `target` as the only parent of all other `levels`."""
+        """Return the network in which `target` is the parent of all other variables."""
         if target not in levels:
             raise ValueError(
                 f"`target` must be a variable of the schema, got {target!r:.80}."

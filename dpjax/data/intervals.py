@@ -88,7 +88,7 @@ class Interval:
         return {"lower": self.lower, "upper": self.upper, "missing": self.missing}
 
     def clip(self, values: Any) -> np.ndarray:
-        """Clip values to the bounds in double precision, and turn NaN to `missing`."""
+        """Replace NaN by `missing`, and clip values to the bounds, in 64-bit floats."""
         values = np.asarray(values, np.float64)
         filled = np.where(np.isnan(values), self.missing, values)
         return np.clip(filled, self.lower, self.upper) + 0.0  # -0.0 becomes 0.0

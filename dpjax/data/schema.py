@@ -182,7 +182,7 @@ class Schema(Mapping[str, AnyVariable]):
         return encode_batches(source, variables, ignore=ignore, absent=absent)
 
     def decode(self, records: Real[ArrayLike, "n d"]) -> dict[str, np.ndarray]:
-        """Return a dictionary from variable to the levels or numbers of the records.
+        """Return a dictionary from each variable's name to the records' values.
 
         Raises:
             ValueError: if the records do not fit the variables, or if the schema has
@@ -238,7 +238,7 @@ def as_records(
 ) -> Real[Array, "n d"]:
     """Encode a table, or check an array of encoded records.
 
-    An array of numbers is not clipped: the statistic that is computed from it clips.
+    An array of numbers is not clipped: the statistic that is computed from it clips it.
     `absent` and `ignore` are as in `Schema.encode`.
 
     Raises:

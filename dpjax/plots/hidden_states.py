@@ -52,8 +52,8 @@ def emission_bars(
     """Draw bars of the expected probabilities of events' levels in each hidden state.
 
     The figure has a row for each state and a column for each field of an event. It
-    shows states that are the most frequent state of some cell (a region at a time), and
-    at most the 20 such states that have the most cells.
+    shows at most 20 states, those that are the most frequent state of the most cells
+    (pairs of region and time).
 
     Args:
         posterior: posterior whose `emissions` are shown.
@@ -223,10 +223,9 @@ def colour_of(state: int) -> str:
 
 
 def shares(found: np.ndarray, states: int) -> np.ndarray:
-    """Return, for each of `states` states, the fraction of cells that are in the state.
+    """Return the fraction of declared cells (pairs of region and time) in each state.
 
-    `found` holds the state of each cell (a region at a time), or -1 for a cell that is
-    not declared, which is ignored.
+    `found` holds the state of each cell, or -1 if the cell is not declared.
     """
     counts = np.bincount(found[found >= 0], minlength=states)
     return counts / counts.sum()

@@ -128,7 +128,7 @@ class TableStatistic(Statistic):
 
     @cached_property
     def measured(self) -> TableLayout | None:
-        """Layout of the tables whose cells are the components, or None."""
+        """Layout of the tables whose cells form the statistic, or None if none do."""
         return None
 
     @abc.abstractmethod
@@ -149,10 +149,9 @@ class TableStatistic(Statistic):
         """
 
     def record_moments(self) -> RecordMoments:
-        """Return functions from the distribution of one record to its moments.
+        """Return functions from a record's distribution to its statistic's moments.
 
-        The moments are those of the record's statistic; the distribution is given by
-        its marginals for the tables of `layout`.
+        The distribution is given by its marginals for the tables of `layout`.
 
         Raises:
             ValueError: if these marginals do not determine the moments.
@@ -187,6 +186,5 @@ class FamilyStatistic(Statistic):
     ) -> tuple[Float[Array, "*batch s"], Float[Array, "*batch"]]:
         """Return the sum over records of the family's statistics, and n.
 
-        The sum is in the family's units; n, the number of records, is read from
-        `vector` if it is not given.
+        The number of records n must be given if it is public; else `vector` yields it.
         """

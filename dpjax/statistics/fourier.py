@@ -123,7 +123,7 @@ class FourierCoefficients(TableStatistic):
 
     @cached_property
     def closure(self) -> DownwardClosure:
-        """Set of the coefficients' indices."""
+        """Indices of the coefficients that determine the tables."""
         sizes = tuple(variable.size for variable in self.variables)
         if self.net is not None:
             return DownwardClosure(sizes, maximal_groups(self.net.families))
@@ -151,8 +151,8 @@ class FourierCoefficients(TableStatistic):
     def least_length(self) -> int:
         """Lower bound of `length`, without listing coefficients.
 
-        For a network, the bound is about half the number of cells of all node tables or
-        more: coefficients that involve the last variable of a table are distinct.
+        For a network, the bound is at least half the number of cells of all node
+        tables: no two nodes share a coefficient of the node and some of its parents.
         """
         if self.net is None:
             return self.length
@@ -238,7 +238,7 @@ class FourierCoefficients(TableStatistic):
         return Sensitivity(round(change), adjacency, tight)
 
     def coefficients(self, vector: Flat, n: Scalar | None = None) -> Cells:
-        """Return all $c_\\gamma$, that of no variable first, from a vector."""
+        """Recover all coefficients, the number of records first, from a vector."""
         if self.adjacency != REPLACE_ONE:
             return vector
         if n is None:

@@ -51,11 +51,11 @@ _SIGNS = np.array([1, 1, -1, -1])
 def largest_change_over_groups(
     sizes: Sequence[int], groups: Sequence[tuple[int, ...]]
 ) -> tuple[float, bool]:
-    r"""Maximise the weighted change of the Fourier coefficients of all `groups`.
+    r"""Maximise the weighted change of Fourier coefficients when a record is replaced.
 
-    The change is $\sum_\gamma w_\gamma |p - p'|$: p and p' are the old and the new
-    record's terms in $c_\gamma$, and $w_\gamma$ is ½ if all variables of $\gamma$ have
-    two levels, else 1.
+    The change is $\sum_\gamma w_\gamma |p - p'|$, for all coefficients $c_\gamma$ whose
+    variables are in one of the `groups`. The old and the new record add p and p' to
+    $c_\gamma$; $w_\gamma$ is ½ if all variables of $\gamma$ have two levels, else 1.
 
     Returns:
         The maximum and True; or, if it is too expensive, an upper bound and False.

@@ -143,7 +143,7 @@ class NetworkCounts(TableStatistic):
         return jnp.concatenate([*parts, vector[..., start:]], axis=-1)
 
     def describe(self) -> dict[str, object]:
-        """Return `kind` and `families`; release files have the network elsewhere."""
+        """Return `kind` and `families`; a release file describes the network itself."""
         return {"kind": self.kind, "families": self.families}
 
     @classmethod

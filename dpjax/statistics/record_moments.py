@@ -16,7 +16,7 @@ from dpjax.tables.layout import TableLayout
 
 
 class RecordMoments(abc.ABC):
-    """First and second moments of the vector that one random record adds.
+    """First and second moments of what one random record adds to a statistic.
 
     Both are linear functions of `marginals`: the record's probabilities of all cells of
     the tables of the statistic's `layout`, in one vector. Static and hashable.

@@ -29,13 +29,13 @@ class Sufficient(FamilyStatistic):
     r"""Integer totals of the sufficient statistics of an exponential family.
 
     Component k is $T_k = \sum_x \mathrm{round}(units \, S_k(x) / scale_k)$, summed over
-    the records x; $S_k(x)$ is the family's statistic of the record, clipped to the
-    bounds, and $scale_k$ its largest value. The components have one range, since they
-    get the same noise. Under replace-one, the number of records n is public. Under
-    add-remove, $units \cdot n - T_c$ is measured too, for a component c that is never
-    negative, so that n is known up to noise. This does not increase the sensitivity: a
-    record adds `units` to the sum of $T_c$ and this number. The counts of a categorical
-    variable sum to n already.
+    the records x; $S_k(x)$ is statistic k of the record after clipping to the bounds,
+    and $scale_k$ the largest $|S_k|$. All components are scaled, since they get the
+    same noise. Under replace-one, the number of records n is public. Under add-remove,
+    $units \cdot n - T_c$ is measured too, for a component c that is never negative, so
+    that n is known up to noise. This does not increase the sensitivity: a record adds
+    `units` to the sum of $T_c$ and this number. The counts of a categorical variable
+    sum to n already.
 
     Args:
         family: the exponential family; its bounds are those of the variables.

@@ -115,14 +115,14 @@ def coverage(
     A rank is the posterior's distribution function at a true probability; ranks are
     uniform if posterior intervals have the coverage that they claim. The noise-aware
     posterior is exact where `exact_posterior` applies, except for trees; otherwise it
-    is a normal distribution around `point_estimate`. Its prior of n is flat on n ≥ 0,
+    is a normal distribution around `point_estimate`. The prior of n is flat on n ≥ 0,
     so under add-remove n should be many noise scales above 0.
 
     Args:
         key: typed JAX key.
         net: the network.
         n: number of records of a data set.
-        epsilon: privacy loss of a release of the counts of the node tables.
+        epsilon: privacy loss of each release, which holds noisy node tables.
         adjacency: "replace-one" or "add-remove".
         releases: number of simulated releases.
         level: posterior probability of the intervals.

@@ -98,7 +98,7 @@ def plan(
             "map-cells", which is for networks with few rows, are compared anyway.
 
     Returns:
-        The errors of all mechanisms, in ascending order of total variation.
+        The expected errors, in ascending order, and last those without privacy.
 
     Privacy:
         No data is used, so no privacy is lost.

@@ -37,7 +37,7 @@ AnyArray = Any  # JAX, or NumPy for 64-bit integers on the host
 
 
 def contrasts(size: int) -> Int[np.ndarray, "k k"]:
-    """Basis of a variable: row a has the values of function a at all `size` levels."""
+    """Return a matrix whose row a has the values of basis function a at all levels."""
     matrix = -np.eye(size, dtype=np.int64)
     matrix[0] = 1
     matrix[1:, 0] = 1
@@ -144,7 +144,7 @@ class DownwardClosure:
         return np.concatenate(flags)[self.owners]
 
     def places(self, layout: TableLayout) -> Int[np.ndarray, " c"]:
-        """For each entry of `layout`, whose groups are subsets, its coefficient."""
+        """For each entry of a layout of subsets of the groups, its coefficient."""
         if layout == self.layout:
             return self.slots
         places, groups = [], [frozenset(group) for group in self.groups]

@@ -86,7 +86,7 @@ class TableLayout:
     def cells(
         self, records: Records, tables: Sequence[int] | None = None
     ) -> Int[Array, "n f"]:
-        """Index in the flat vector of each record's cell in each table of `tables`."""
+        """Index in the flat vector of each record's cell in each of the `tables`."""
         members, strides, offsets = self.addresses
         chosen = slice(None) if tables is None else np.asarray(tables, np.int32)
         members, strides, cell = members[chosen], strides[chosen], offsets[chosen][None]
@@ -189,7 +189,7 @@ class TableLayout:
 
     @cached_property
     def addresses(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """For each table, its variables and strides (zero-padded), and its offset."""
+        """Zero-padded matrices of the tables' variables and strides, and offsets."""
         width = max((len(group) for group in self.groups), default=0)
         members = np.zeros((len(self.groups), width), np.int32)
         strides = np.zeros((len(self.groups), width), np.int32)

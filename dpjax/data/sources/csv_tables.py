@@ -24,9 +24,10 @@ def csv_names(file: io.BufferedIOBase) -> list[str]:
 def csv_tables(
     file: io.BufferedIOBase, names: Sequence[str], turns: Iterator[bool]
 ) -> "Iterator[pyarrow.Table]":
-    """Read the columns `names` of the blocks of records that `turns` selects.
+    """Yield tables of the columns `names`, for each block of records with a true turn.
 
-    A blank line is a record if the file has one column, and is ignored otherwise.
+    `turns` gives a boolean for each block. A blank line is a record if the file has one
+    column, and is ignored otherwise.
 
     Raises:
         Malformed: if a record is not CSV with as many cells as the header, or a cell

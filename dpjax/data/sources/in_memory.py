@@ -39,7 +39,7 @@ class Part(abc.ABC):
 
     @abc.abstractmethod
     def read(self, names: Sequence[str], turns: Iterator[bool]) -> Iterator[Table]:
-        """Read the columns `names` of the pieces that `turns` selects, as tables."""
+        """Yield tables of the columns `names`, for each piece with a true `turns`."""
 
 
 @dataclass(frozen=True, repr=False)

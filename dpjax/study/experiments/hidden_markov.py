@@ -56,9 +56,9 @@ class HiddenMarkovExperiment(Experiment):
     A cell is a pair of region and time. Each repeat of the sweep chooses the held-out
     cells at random, equally for all mechanisms and budgets. For each mechanism and
     budget, Gibbs chains then fit the model once. The score is `log_likelihood`: the
-    likelihood of a cell's events is averaged over draws, and the log of this average
-    over the held-out cells. The mechanisms are "laplace" (noise on the counts of every
-    cell) and "non-private".
+    likelihood of a cell's events is averaged over draws, and the logarithm of this mean
+    is averaged over the held-out cells. The mechanisms are "laplace" (noise on the
+    counts of every cell) and "non-private".
 
     Args:
         net: network of an event log (`dpjax.event_logs.event_network`).

@@ -61,7 +61,7 @@ class TableLearner(eqx.Module):
 
     @abc.abstractmethod
     def fit(self, key: Key, counts: Int32[Array, " m"]) -> Cells:
-        """Simulate a release, and return tables estimated from it, as in `net.layout`.
+        """Simulate a release, and estimate tables from it, laid out by `net.layout`.
 
         Args:
             key: typed JAX key.
@@ -132,12 +132,8 @@ def of_recipe(
 ) -> ReleasedTables:
     """Return the learner that simulates releases made by a recipe.
 
-    Args:
-        recipe: the mechanism and its options.
-        net: the network.
-        budget: privacy guarantee of a release.
-        n: number of records; used only under replace-one, where it is public.
-        prior: Dirichlet parameter of every cell.
+    `budget` is the guarantee of a release, `n` the number of records (ignored under
+    add-remove), and `prior` the Dirichlet parameter of every cell.
 
     Raises:
         ValueError: if the recipe is not for networks, or an option is out of range.

@@ -46,7 +46,7 @@ class NaiveBayesTrial(Unpickled, eqx.Module):
 
 @dataclass(frozen=True)
 class NaiveBayesExperiment(Experiment):
-    """A faster `NetworkExperiment` for binary naive Bayes, with equal results.
+    """A faster `NetworkExperiment` for binary naive Bayes, with the same scores.
 
     Args:
         net: binary variables; the target is the only parent of every other variable.

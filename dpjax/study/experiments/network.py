@@ -69,9 +69,10 @@ class NetworkExperiment(Experiment):
 
     The mechanisms are "laplace" (noise on all node tables that no other node table
     contains; negative counts become 0), "projected" (the same noise, and projection to
-    consistent tables by least squares), "fourier", "posterior-sample" (truncated and
-    tempered for ε), "non-private", and recipes (`dpjax.mechanisms.recipes`) whose
-    mechanisms for different budgets differ only in numbers.
+    consistent tables by least squares), "fourier" (noise on Fourier coefficients),
+    "posterior-sample" (a sample from a truncated and tempered posterior),
+    "non-private", and recipes (`dpjax.mechanisms.recipes`) whose mechanisms for
+    different budgets differ only in numbers.
 
     Args:
         net: the network.

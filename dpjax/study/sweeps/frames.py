@@ -20,9 +20,10 @@ else:
 
 
 def to_xarray(variables: Mapping[str, Any], coordinates: Mapping) -> "xarray.Dataset":
-    """Make an xarray data set of arrays by name, each in a tuple after its axes' names.
+    """Make an xarray data set.
 
-    `coordinates` maps the name of an axis to its labels.
+    `variables` maps each name to a pair of axis names and array; `coordinates` maps
+    each axis name to its labels.
     """
     if xarray is None:
         raise ImportError('this needs xarray: pip install "dpjax[sweep]"')

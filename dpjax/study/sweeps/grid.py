@@ -26,7 +26,7 @@ _MOST_REPEATS = 1 << 30
 
 @dataclass(frozen=True)
 class Grid:
-    """The grid of a sweep: names of data sets and mechanisms, budgets, and repeats.
+    """Names of a sweep's data sets and mechanisms, its budgets and number of repeats.
 
     If the names of an axis are None, it has length 1 and the results lack this axis.
 

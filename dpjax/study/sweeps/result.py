@@ -36,7 +36,7 @@ def check_table_path(path: str | os.PathLike, name: str = "path") -> None:
 
 @dataclass(frozen=True, eq=False)
 class SweepResult(Mapping[str, np.ndarray]):
-    """Results of a sweep: a mapping from their names to arrays.
+    """A mapping from the names of a sweep's results to arrays.
 
     The leading axes of an array are `dimensions`; further axes are those of the array
     that the experiment returns. An array that is returned without a name is called
@@ -108,7 +108,7 @@ class SweepResult(Mapping[str, np.ndarray]):
         return _frames().to_dataframe(self.to_columns())
 
     def to_columns(self) -> dict[str, Any]:
-        """Return a dictionary of columns: the labels of each axis, and the results.
+        """Return a dictionary of columns with the labels of each axis and the results.
 
         There is one row for each data set, mechanism, budget and repeat; repeats vary
         fastest. A result that is an array has the columns `NAME.0`, `NAME.1`, ….

@@ -127,7 +127,7 @@ class Run:
 
     @property
     def devices(self) -> list[Device]:
-        """Devices of all processes, or only None, for the default device."""
+        """Devices of all processes; `[None]` means the default device."""
         return [None] if self.mesh is None else list(self.mesh.devices.flat)
 
     def _computed(self, finished: set[int], progress: Progress) -> Iterator[Block]:

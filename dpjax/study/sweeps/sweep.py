@@ -76,7 +76,7 @@ def sweep(
             this method exists, or from the size of the data.
         checkpoint: path of a file to which finished blocks are added about every
             second. An equal call, possibly with more repeats, continues from the file.
-            It holds results, but no data and no key.
+            The file holds results, but no data and no key.
         mesh: devices to use (`dpjax.runtime.device_mesh()` holds all devices of all
             processes). Each process must call this function, and gets all results. The
             program is compiled for every device of a process, so that one process for

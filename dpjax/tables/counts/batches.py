@@ -57,7 +57,7 @@ def count_batches(
 
     Raises:
         ValueError: if a batch does not have one column of integers for each variable.
-        RuntimeError: if another process fails; `PeerLost` if it died.
+        RuntimeError: if another process fails; its subclass `PeerLost` if it died.
     """
     if mesh is None:
         return sum_batches(partial(count, layout=layout), batches, layout.length).values
@@ -225,8 +225,8 @@ def _sharded(part: np.ndarray, mesh: Mesh) -> Array:
 def gather(values: Int64[np.ndarray, " m"], mesh: Mesh) -> Int64[np.ndarray, "p m"]:
     """Return, in each process of the mesh, a matrix with one row for each process.
 
-    Each process gives its `values`. They are sent as 32-bit halves, so JAX's 64-bit
-    types need not be enabled.
+    A row holds the `values` of a process. They are sent as 32-bit halves, so that JAX's
+    64-bit types need not be enabled.
 
     Raises:
         PeerLost: if another process stopped.

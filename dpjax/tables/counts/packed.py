@@ -135,7 +135,7 @@ def chunks_of(packed: PackedRecords) -> Chunks:
 
 
 def parities(packed: PackedRecords, subsets: Subsets) -> Int32[Array, " s"]:
-    r"""For each subset S of the variables, $\sum_x (-1)^{\sum_{i \in S} x_i}$.
+    r"""Compute $\sum_x (-1)^{\sum_{i \in S} x_i}$ for each subset S of the variables.
 
     The sum is over the n records x. It is a Walsh coefficient of the contingency table
     of all variables, computed without the table as n minus twice `odd_parities`.
