@@ -94,10 +94,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def progress(command: str, unit: str, hidden: bool = False) -> Callable:
-    """Return a function that wraps an iterable in a progress bar.
-
-    The bar is shown only in a terminal, and not if `hidden`. `unit` names one step.
-    """
+    """Return a function that wraps an iterable in a bar, shown only in a terminal."""
     disable = True if hidden else None
     return partial(tqdm, desc=f"dpjax {command}", unit=unit, disable=disable)
 
@@ -108,10 +105,7 @@ def plots() -> Any:
 
 
 def increment_of(spec: str, released: Released) -> float:
-    """Return the number of records to add to each table's total: option --increment.
-
-    `spec` is none, a number, paper:T or calibrated:P; see `dpjax.theory.stealth`.
-    """
+    """Return the increment of each table's total, in records, for --increment SPEC."""
     kind, _, value = spec.partition(":")
     statistic, cost = released.statistic, released.guarantee()
     if spec == "none" or not isinstance(statistic, TableStatistic):
@@ -170,10 +164,7 @@ def split_of(specs: list[str]) -> dict[str, str] | None:
 
 
 def span_of(spec: str, option: str, form: str, kind: type) -> tuple[str, tuple]:
-    """Return the name and the two numbers in `spec`, of the form NAME=FIRST:LAST.
-
-    `kind` converts the numbers; the error message shows `option` and `form`.
-    """
+    """Return the name and the two numbers of type `kind` in `spec`, NAME=FIRST:LAST."""
     name, _, ends = spec.rpartition("=")
     try:
         first, last = map(kind, ends.split(":"))

@@ -23,11 +23,7 @@ def facts_of(
     time: Variable,
     fields: Sequence[Variable],
 ) -> dict:
-    """Return a JSON object with sizes, diagnostics and the most frequent states.
-
-    A diagnostic that is not finite, as when all draws are equal, is None. `region`,
-    `time` and `fields` are the variables of the event log.
-    """
+    """Return a JSON object with sizes, diagnostics and the most frequent states."""
     found = np.asarray(posterior.predict_states())
     cells = int((found >= 0).sum())
     counts = np.bincount(found[found >= 0], minlength=posterior.states)
@@ -66,10 +62,7 @@ def facts_of(
 
 
 def disagreement(facts: dict) -> str | None:
-    """Return a warning with a remedy if the chains disagree by R-hat; None otherwise.
-
-    `facts` is the result of `facts_of`.
-    """
+    """Return a warning if an R-hat in the result of `facts_of` is large, else None."""
     ratios = {
         _LABELS[name]: values["r_hat"] for name, values in facts["diagnostics"].items()
     }

@@ -91,7 +91,7 @@ def _of_events(options: argparse.Namespace, schema: Schema) -> Study:
 
 
 def _share(n: int, options: argparse.Namespace) -> int:
-    """Size of the training part of n, from 1 to n - 1."""
+    """Return the size of the training part of n records, from 1 to n - 1."""
     if n < 2:
         raise ValueError("`data` must have at least 2 records, to train and to test.")
     return min(max(round(options.training * n), 1), n - 1)

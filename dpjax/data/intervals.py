@@ -122,7 +122,7 @@ def _shown_by(text: str) -> float | None:
 
 
 def _bound(value: object) -> float | None:
-    """A declared bound as a float; None if it is not finite in single precision."""
+    """Return a declared bound as a float; None if not finite in single precision."""
     real = isinstance(value, int | float | np.integer | np.floating)
     if not real or isinstance(value, bool | np.timedelta64):
         return None

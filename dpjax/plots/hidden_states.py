@@ -115,7 +115,7 @@ def _bars(axes: "Axes", probabilities: np.ndarray, colour: str) -> None:
 
 
 def _name_height(fields: Sequence[Variable]) -> float:
-    """Height of vertical names in inches."""
+    """Return the height of vertical names in inches."""
     shown = [field for field in fields if field.size <= _MOST_LEVELS]
     longest = max((len(short(x)) for field in shown for x in field.levels), default=0)
     return 0.07 * longest if longest > 3 else 0.0
@@ -174,7 +174,7 @@ def state_map(
 
 
 def _pixels(found: np.ndarray, states: int) -> np.ndarray:
-    """Red, green and blue of every cell."""
+    """Return the red, green and blue intensities of every cell."""
     colours = [*map(colour_of, range(states)), UNDECLARED]  # index -1 is undeclared
     parts = [[int(colour[i : i + 2], 16) for i in (1, 3, 5)] for colour in colours]
     return np.array(parts, np.uint8)[found]

@@ -25,10 +25,7 @@ def privacy_utility(
     adjacency: Adjacency,
     title: str,
 ) -> None:
-    """Draw the area under the ROC curve (AUC) and the accuracy against ε.
-
-    There are reference lines for chance (AUC), for always predicting the most frequent
-    level (accuracy), and for results without privacy.
+    """Draw the area under the ROC curve and the accuracy against ε, with references.
 
     Args:
         results: a mapping for each mechanism and ε, with the keys `mechanism`,
@@ -147,10 +144,9 @@ def _sweep_panel(axes: "Axes", result: SweepResult, score: str, dataset: int) ->
 
 
 def rank_histograms(coverage: Coverage, path: str | os.PathLike) -> None:
-    """Draw histograms of ranks in noise-aware and plug-in posteriors.
+    """Draw histograms of ranks of true values in noise-aware and plug-in posteriors.
 
-    A rank is the posterior's distribution function at the true value; ranks are uniform
-    if posterior intervals have correct coverage.
+    A rank is the posterior's distribution function at the true value.
 
     Args:
         coverage: result of `dpjax.study.coverage`.

@@ -132,7 +132,7 @@ class FourierCoefficients(TableStatistic):
 
     @property
     def _first(self) -> int:
-        """Number of the first measured coefficient; 0 is the constant."""
+        """Number of the first measured coefficient; coefficient 0 is n."""
         return 1 if self.adjacency == REPLACE_ONE else 0
 
     @property
@@ -142,7 +142,7 @@ class FourierCoefficients(TableStatistic):
 
     @cached_property
     def _coefficients(self) -> int:
-        """Number of coefficients with the constant; only those of `net` are listed."""
+        """Number of coefficients, including n, without listing them under `order`."""
         if self.order is None:
             return len(self.closure)
         return sum(elementary([x.size - 1 for x in self.variables], self.order))

@@ -111,7 +111,7 @@ def _terms(sizes: Sequence[int], group: tuple[int, ...]) -> int:
 def _factor(
     sizes: Sequence[int], group: tuple[int, ...], own: Iterable[tuple[int, ...]]
 ) -> tuple[tuple[int, ...], np.ndarray]:
-    """The weighted change of the coefficients with supports in `own`, by states.
+    """Return the weighted change of the coefficients with supports in `own`, by state.
 
     The change is linear in the weights of the supports. For one variable after the
     other, the axis "in the support or not" is contracted to an axis of its states.
@@ -131,7 +131,7 @@ def _factor(
 
 
 def _eliminate(factors: list[tuple[tuple[int, ...], np.ndarray]]) -> float | None:
-    """Maximum of a sum of tables, by variable elimination; None if too expensive."""
+    """Maximise a sum of tables by variable elimination; None if too expensive."""
     sizes = {i: t.shape[g.index(i)] for g, t in factors for i in g}
     left = _MOST_WORK + _MOST_WORK_A_STATE * sum(table.size for _, table in factors)
     holding = {i: {} for i in sizes}  # by variable: its factors, by number
@@ -167,7 +167,7 @@ def _eliminate(factors: list[tuple[tuple[int, ...], np.ndarray]]) -> float | Non
 
 
 def _next(queue: list[tuple[int, int]], neighbours: dict[int, set[int]]) -> int:
-    """The variable with the fewest neighbours; outdated entries are dropped."""
+    """Return the variable with the fewest neighbours, and drop outdated entries."""
     while True:
         number, variable = heapq.heappop(queue)
         if variable in neighbours and len(neighbours[variable]) == number:
@@ -186,18 +186,16 @@ def _sum(
 
 
 def _compositions(total: int, parts: int) -> Iterable[tuple[int, ...]]:
-    """All ways to distribute `total` variables over `parts` states."""
+    """Yield all ways to distribute `total` variables over `parts` states."""
     for bars in itertools.combinations(range(total + parts - 1), parts - 1):
         edges = (-1, *bars, total + parts - 1)
         yield tuple(b - a - 1 for a, b in itertools.pairwise(edges))
 
 
 def _polynomials(size: int, number: int, order: int) -> np.ndarray:
-    r"""The product of 1 + p z over variables of one size, for each composition.
+    """Return the products of 1 + p z over variables of one size, as coefficients of z.
 
-    Returns:
-        Integers of shape (composition, term, degree), at most 2^28, the largest number
-        of cells.
+    Their axes are composition, term and degree. They are at most 2^28.
     """
     ways = np.array(list(_compositions(number, len(states(size)))))
     product = _one(order)
@@ -215,7 +213,7 @@ def _one(order: int) -> np.ndarray:
 
 
 def _times(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Products of polynomials, truncated to their common degree."""
+    """Multiply polynomials, and truncate the products to their common degree."""
     product = np.zeros(np.broadcast_shapes(left.shape, right.shape), np.int64)
     for degree in range(left.shape[-1]):
         rest = left.shape[-1] - degree

@@ -53,7 +53,6 @@ class CellMoments(RecordMoments):
 
     @cached_property
     def _places(self) -> np.ndarray:
-        """Where the measured cells are in `layout`."""
         starts = dict(zip(self.layout.groups, self.layout.offsets[:-1], strict=True))
         lengths = np.diff(self.measured.offsets)
         groups = zip(self.measured.groups, lengths, strict=True)

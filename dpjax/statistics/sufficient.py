@@ -257,7 +257,7 @@ class Sufficient(FamilyStatistic):
 
 
 def _bounds(variables: Columns) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Lower and upper bounds; those of a categorical variable bound its indices."""
+    """Return lower and upper bounds of numbers, or of categorical level indices."""
     pairs = [
         (x.lower, x.upper) if isinstance(x, Interval) else (0.0, x.size - 1.0)
         for x in variables

@@ -110,7 +110,7 @@ def coverage(
     prior: Prior = 1.0,
     progress: Callable[[Iterable[Array]], Iterable[Array]] = iter,
 ) -> Coverage:
-    """Draw tables, records and releases, and rank true values in their posteriors.
+    """Draw tables, records and releases, and return ranks of true values in posteriors.
 
     A rank is the posterior's distribution function at a true probability; ranks are
     uniform if posterior intervals have the coverage that they claim. The noise-aware
@@ -128,9 +128,6 @@ def coverage(
         level: posterior probability of the intervals.
         prior: Dirichlet parameters of the prior, from which true tables are drawn.
         progress: function that wraps the iterable of blocks, such as `tqdm`.
-
-    Returns:
-        The ranks in the noise-aware and in the plug-in posteriors.
 
     Privacy:
         No data is used.
@@ -165,8 +162,6 @@ def coverage(
 
 
 class _Study(eqx.Module):
-    """The parameters that all releases share."""
-
     statistic: NetworkCounts = eqx.field(static=True)
     mechanism: DiscreteLaplace
     prior: Float[Array, " c"]
@@ -184,7 +179,7 @@ class _Study(eqx.Module):
 
 
 def _first_windows(study: _Study, key: Key) -> Windows | None:
-    """The windows of one release; None if it has no exact posterior."""
+    """Return the windows of one release's exact posterior; None if there is none."""
     _, released = study.draw(key)
     try:
         check_exact(released)
@@ -200,7 +195,7 @@ def _first_windows(study: _Study, key: Key) -> Windows | None:
 def _ranks(
     study: _Study, keys: Array, windows: Windows | None
 ) -> tuple[np.ndarray, Windows | None]:
-    """The ranks of a block of releases, and windows that are wide enough for them."""
+    """Return ranks for a block of releases, and windows wide enough for all of them."""
     while True:
         ranks, omitted = _block(study, keys, windows)
         losses = np.asarray(omitted, float).max(axis=0)

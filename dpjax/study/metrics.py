@@ -30,9 +30,7 @@ def roc_auc(
     positive: Integer[Array, " n"],
     among: Bool[Array, " n"] | None = None,
 ) -> Float[Array, ""]:
-    """Return the area under the ROC curve.
-
-    It is the probability that a positive record scores above a negative record.
+    """Return the area under the ROC curve of `scores`, in [0, 1].
 
     Args:
         scores: larger for records more likely to be positive; a tie counts ½.
@@ -59,15 +57,13 @@ def roc_auc(
 def table_errors(
     layout: TableLayout, truth: Cells, learned: Cells
 ) -> dict[str, Float[Array, ""]]:
-    """Return the total variation and KL(truth ‖ learned), averaged over all rows.
+    """Return a dictionary with "total_variation" and "kl", averaged over tables' rows.
+
+    The total variation is |truth - learned| / 2, and kl is KL(truth ‖ learned) in nats.
 
     Args:
-        layout: layout of the tables; each row, along a table's last axis, is a
-            conditional distribution.
+        layout: layout of the tables; rows (along the last axis) are distributions.
         truth, learned: flat vectors of tables whose rows sum to 1.
-
-    Returns:
-        A dictionary with keys "total_variation" and "kl" (in nats).
     """
     rows = int(layout.rows[-1]) + 1
     variation = jnp.abs(truth - learned).sum() / 2

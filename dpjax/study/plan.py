@@ -97,9 +97,6 @@ def plan(
         mechanisms: further recipes to compare, or their names. All mechanisms except
             "map-cells", which is for networks with few rows, are compared anyway.
 
-    Returns:
-        The expected errors, in ascending order, and last those without privacy.
-
     Privacy:
         No data is used, so no privacy is lost.
 
@@ -129,7 +126,7 @@ def plan(
 def _candidates(
     net: BayesNet, n: int, epsilon: Fraction, adjacency: Adjacency, prior: float
 ) -> dict[str, tuple[TableLearner, dict]]:
-    """Return learners of tables, each with the choices that follow from ε, by name."""
+    """Return, by name, learners with the choices that follow from ε."""
     counts, flat = NetworkCounts(net), jnp.asarray(prior, float)
     public = n if adjacency == REPLACE_ONE else None
     plain = ReleasedTables(counts, None, flat, public)

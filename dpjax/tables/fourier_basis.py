@@ -157,7 +157,7 @@ class DownwardClosure:
         return np.concatenate(places)
 
     def _entries(self, support: tuple[int, ...], strides: dict[int, int]) -> np.ndarray:
-        """Positions of the coefficients with this support in a group's table."""
+        """Positions of a group's coefficients that involve exactly these variables."""
         steps = [strides[i] * np.arange(1, self.sizes[i]) for i in support]
         return functools.reduce(np.add.outer, steps, np.zeros((), np.int64)).ravel()
 

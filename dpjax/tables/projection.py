@@ -48,7 +48,7 @@ def project(
 
     Args:
         layout: groups of variables, one for each table.
-        vector: the noisy tables, in one flat vector.
+        vector: the noisy tables, in one flat vector, as in the result.
         total: public number of records, >= 0, which is the sum of every returned table.
             If None, it is estimated without the constraint that cells are >= 0, which
             would bias it upwards; a negative estimate is replaced by 0.
@@ -60,9 +60,6 @@ def project(
             a fraction of the most negative cell of the unconstrained solution. Uniform
             tables are then mixed in with the least weight that removes negative cells,
             so the result is consistent and >= 0, up to rounding, at any tolerance.
-
-    Returns:
-        The projected tables, in one flat vector.
 
     Privacy:
         Post-processing without a privacy cost if `total` is public or released.
@@ -105,7 +102,7 @@ def _project(layout, vector, total, precision, nonnegative, tolerance):
 
 
 def _search(nearest: Array, agree, tolerance: Scalar) -> Array:
-    """The nearest consistent tables without negative cells, up to the tolerance.
+    """Find the nearest consistent tables without negative cells, up to `tolerance`.
 
     The dual problem finds the non-negative increments of cells after which the nearest
     consistent tables have the least norm. These tables are its gradient, with Lipschitz

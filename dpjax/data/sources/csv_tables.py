@@ -51,7 +51,7 @@ def csv_tables(
 def _texts(
     file: io.BufferedIOBase, names: Sequence[str], turns: Iterator[bool]
 ) -> Iterator[tuple[bytes | None, list[str], Sequence[str]]]:
-    """Arguments of `_parse` for each block: no records if the block is not selected."""
+    """Yield `_parse`'s arguments for each block, with None if its turn is false."""
     header: list[str] | None = None
     for block in blocks(file):
         data = block.data
@@ -98,7 +98,7 @@ def _parse(
 
 
 def _ahead(function: Callable, items: Iterable) -> Iterator[Future]:
-    """Call a function on all items, in order, with a few calls at once in threads."""
+    """Yield the results of a function in order, with a few calls at once in threads."""
     workers = min(pyarrow.cpu_count(), _WORKERS)
     waiting: deque[Future] = deque()
     with ThreadPoolExecutor(workers) as pool:

@@ -157,7 +157,7 @@ def _product(left: Array, right: Array) -> Array:
 
 
 def _cells(target: Array, features: Array) -> Float[Array, "n cells"]:
-    """One-hot encoding of a record's cell in each table of target by feature."""
+    """Return a one-hot encoding of each record's cell in each target-feature table."""
     by_target = jnp.stack([~target, target], axis=1)[:, None, :, None]
     by_feature = jnp.stack([~features, features], axis=2)[:, :, None, :]
     return (by_target & by_feature).reshape(target.shape[0], -1).astype(jnp.float32)

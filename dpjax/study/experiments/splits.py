@@ -61,7 +61,7 @@ def _order_statistic(words: Array, rank: int) -> Array:
 
 
 def _drop_ties(words: Array, last: Array, spare: Array) -> Array:
-    """Mask of the words ≤ `last`, without the last `spare` words equal to `last`.
+    """Return a mask of the words ≤ `last` except the last `spare` words equal to it.
 
     A loop is used since `vmap` runs both branches of a `cond`.
     """

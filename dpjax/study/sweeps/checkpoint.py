@@ -48,10 +48,8 @@ def fingerprint(*contents: bytes, secret: bytes) -> str:
 class Checkpoint:
     """A file of a sweep's finished blocks, created if necessary and locked while open.
 
-    Args:
-        path: the file.
-        header: a JSON object that identifies the sweep.
-        leaves: shape and dtype of each array of a block.
+    The JSON object `header` identifies the sweep; `leaves` are the shapes and dtypes of
+    a block's arrays.
 
     Raises:
         ValueError: if the file is not a checkpoint of the sweep that `header`

@@ -20,11 +20,7 @@ else:
 
 
 def to_xarray(variables: Mapping[str, Any], coordinates: Mapping) -> "xarray.Dataset":
-    """Make an xarray data set.
-
-    `variables` maps each name to a pair of axis names and array; `coordinates` maps
-    each axis name to its labels.
-    """
+    """Make an xarray data set of `variables`, as {name: (*axes, array)}."""
     if xarray is None:
         raise ImportError('this needs xarray: pip install "dpjax[sweep]"')
     return xarray.Dataset(dict(variables), coords=dict(coordinates))

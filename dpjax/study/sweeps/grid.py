@@ -117,7 +117,7 @@ def _folded(key: Key, words: UInt32[ArrayLike, "c w"]) -> UInt32[Array, "c k"]:
 
 
 def _words(axis: str, label: object) -> list[int]:
-    """A 64-bit hash of a label, as two words."""
+    """Return a 64-bit hash of a label, as two 32-bit words."""
     digest = hashlib.blake2b(f"{axis}={label}".encode(), digest_size=8).digest()
     return np.frombuffer(digest, "<u4").tolist()
 

@@ -24,10 +24,7 @@ _ENDINGS = (".csv", ".parquet")
 
 
 def check_table_path(path: str | os.PathLike, name: str = "path") -> None:
-    """Raise unless `path` ends in .csv or .parquet and pyarrow is installed.
-
-    `name` is the name of the argument in the error message.
-    """
+    """Raise, in a message about `name`, unless tables can be written to `path`."""
     if pathlib.Path(path).suffix.lower() not in _ENDINGS:
         raise ValueError(f"`{name}` must end in .csv or .parquet, got {path}.")
     if pyarrow is None:
@@ -85,10 +82,7 @@ class SweepResult(Mapping[str, np.ndarray]):
         return spread / np.sqrt(repeats)
 
     def to_xarray(self) -> "xarray.Dataset":
-        """Convert the results to an xarray data set.
-
-        The axes of a result after `dimensions` are called `NAME_0`, `NAME_1`, …, with
-        the name of the result.
+        """Convert to an xarray data set; further axes of a result are `NAME_0`, ….
 
         Raises:
             ImportError: if xarray is not installed.
@@ -129,13 +123,10 @@ class SweepResult(Mapping[str, np.ndarray]):
         return columns
 
     def save(self, path: str | os.PathLike) -> None:
-        """Write the columns of `to_columns` to a CSV or Parquet file.
-
-        Equal results give equal files.
+        """Write the columns of `to_columns` to a CSV or Parquet file, reproducibly.
 
         Raises:
-            ValueError: if the path ends in neither .csv nor .parquet, or the file
-                cannot be written.
+            ValueError: if `path` does not end in .csv or .parquet or is not writable.
             ImportError: if pyarrow is not installed.
         """
         check_table_path(path)

@@ -72,11 +72,7 @@ class Run:
     def result(
         self, checkpoint: str | os.PathLike | None, progress: Progress
     ) -> SweepResult:
-        """Return all results, read from the checkpoint file or else computed.
-
-        Finished blocks are added to this file. `progress` wraps the iterable of groups
-        of blocks, one block for each device.
-        """
+        """Return all results, read from the checkpoint file or else computed."""
         lead = (self.grid.shape[0], self.blocks)
         try:
             found = [np.empty((*lead, *shape), dtype) for shape, dtype in self.leaves]
@@ -169,7 +165,6 @@ class Run:
         return started
 
     def _fetched(self, group: list[int], started: list[PyTree]) -> Iterator[Block]:
-        """Fetch the results of a group from all processes."""
         leaves = [[np.asarray(x) for x in jax.tree.leaves(one)] for one in started]
         if self.mesh is None or jax.process_count() == 1:
             yield from zip(group, leaves, strict=True)
@@ -196,7 +191,6 @@ class Run:
                 into[dataset, place] = array
 
     def _named(self, found: list[np.ndarray]) -> SweepResult:
-        """Join the blocks and drop their padding."""
         named = [x is not None for x in (self.grid.datasets, self.grid.mechanisms)]
         unnamed = tuple(axis for axis, is_named in enumerate(named) if not is_named)
         arrays = {}

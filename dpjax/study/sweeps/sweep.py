@@ -199,7 +199,7 @@ def _stacked(
 
 
 def _default_block(grid: Grid, bytes_a_cell: int) -> int:
-    """The number of repeats whose data or results fill a cache."""
+    """Return the number of repeats whose data or results fill a cache."""
     cells = grid.shape[1] * grid.shape[2]
     on_cpu = jax.default_backend() == "cpu"
     limit = _BYTES_ON_CPU if on_cpu else _BYTES_ELSEWHERE

@@ -137,7 +137,7 @@ def _new_block(records: np.ndarray, multiple: int) -> np.ndarray:
 def _total_of_processes(
     total: Callable[[], np.ndarray], length: int, mesh: Mesh
 ) -> Int64[np.ndarray, " m"]:
-    """The sum over processes; if one fails, all raise an error and none waits."""
+    """Return the sum over processes; if one fails, all raise errors and none waits."""
     failure = None
     own = np.zeros(length + 1, np.int64)
     try:
@@ -247,6 +247,6 @@ def _replicated(array: Array, mesh: Mesh) -> Array:
 
 @partial(jax.jit, static_argnames="layout")
 def _without_padding(counts: Array, padding: Array, layout: TableLayout) -> Array:
-    """Subtract padding, whose levels 0 count in the first cell of each table."""
+    """Subtract the padding records, of level 0, from the first cell of each table."""
     firsts = np.asarray(layout.offsets[:-1], np.int32)
     return counts.at[firsts].add(-jnp.asarray(padding))

@@ -95,7 +95,7 @@ def pack(records: Integer[ArrayLike, "..."]) -> PackedRecords:
 
 
 def _chunk(words: int) -> tuple[int, int]:
-    """Words of a chunk, a multiple of 64 for vector instructions, and of all chunks."""
+    """Return the numbers of words in a chunk (a multiple of 64) and in all chunks."""
     chunks = -(-words // WORDS_AT_ONCE)
     size = -(-words // (64 * max(1, chunks))) * 64
     return size, size * chunks

@@ -65,7 +65,7 @@ def planned(layout: TableLayout) -> Plan:
 
 
 def _planes(layout: TableLayout, group: tuple[int, ...]) -> Subset:
-    """The planes of a cell's address bits, most significant first."""
+    """Return the bit planes of a cell's address, most significant bit first."""
     return tuple(
         (i, bit)
         for i in group
@@ -112,7 +112,7 @@ def _of_one_width(
 
 
 def _entries_of_cells(shape: tuple[int, ...]) -> np.ndarray:
-    """The address of every cell in C order, with a bit field for each variable."""
+    """Return every cell's address, which has a bit field for each variable's level."""
     entries = np.zeros(1, np.int64)
     for size in shape:
         bits = (size - 1).bit_length()

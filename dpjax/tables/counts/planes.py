@@ -119,7 +119,7 @@ def tables_of(
 
 
 def _without_supersets(sizes: Int32[Array, "t e"]) -> Int32[Array, "t e"]:
-    """Turn numbers of records with at least some bits into those with exactly these."""
+    """Convert numbers of records with some bits to numbers with only these bits."""
     half = 1
     while half < sizes.shape[1]:
         pairs = sizes.reshape(sizes.shape[0], -1, 2, half)
@@ -157,7 +157,7 @@ def _packed(
     mask: UInt32[Array, " w"] | None,
     sizes: tuple[int, int, int],
 ) -> UInt32[Array, "p w"]:
-    """The planes of the records from `start`, with zeros for masked records.
+    """Return the bit planes of the records from `start` on, with 0 where masked.
 
     There are two loops of at least two blocks, which XLA does not unroll. Otherwise it
     would fuse the transposition with the packing and read bytes in a slow order.
@@ -203,7 +203,7 @@ def _packed_as(dtype: DTypeLike, bits: Integer[Array, "w b d"]) -> Array:
 
 
 def _unskipped(words: int, skip: Array) -> UInt32[Array, " w"]:
-    """A mask with ones for all records of a chunk except the first `skip`."""
+    """Return a bit mask of all records of a chunk except the first `skip`."""
     missing = jnp.clip(skip - 32 * np.arange(words, dtype=np.int32), 0, 32)
     ones = np.uint32(2**32 - 1) << missing.astype(jnp.uint32)
     return jnp.where(missing < 32, ones, np.uint32(0))

@@ -187,7 +187,7 @@ def _added(
 def _without_cell(
     levels: Array, layout: TableLayout, tables: tuple[int, ...]
 ) -> Bool[Array, "n f"] | bool:
-    """Whether a record has no cell in a table; False if all bit patterns are levels."""
+    """Return which records have no cell in a table; False if all bit patterns do."""
     sizes = np.array(layout.sizes, np.int32)
     if not np.any(sizes & (sizes - 1)):
         return False

@@ -77,7 +77,7 @@ def _plan(layout: TableLayout) -> JunctionTree:
 
 
 def _eliminate(layout: TableLayout) -> dict[int, set[int]]:
-    """Eliminate all variables; return each with its neighbours at that time."""
+    """Eliminate all variables; return each with its neighbours at its elimination."""
     graph: dict[int, set[int]] = {i: set() for i in range(len(layout.sizes))}
     for group in layout.groups:
         for i in group:
@@ -101,7 +101,7 @@ def _eliminate(layout: TableLayout) -> dict[int, set[int]]:
 def _merge(
     eliminated: dict[int, set[int]],
 ) -> tuple[dict[int, set[int]], dict[int, set[int]]]:
-    """The maximal cliques and their tree; a clique inside its child is removed."""
+    """Return the maximal cliques and their tree, by removing cliques inside a child."""
     when = {i: place for place, i in enumerate(eliminated)}
     cliques = {i: {i, *around} for i, around in eliminated.items()}
     above = {
@@ -131,7 +131,7 @@ def _merge(
 
 
 def _walk(start: int, neighbours: dict[int, set[int]]) -> dict[int, tuple[int, int]]:
-    """Parent and depth of every reachable clique, in order of depth."""
+    """Return the parent and depth of every reachable clique, in order of depth."""
     found, queue = {start: (-1, 0)}, [start]
     for clique in queue:
         for other in sorted(neighbours[clique]):
@@ -142,7 +142,7 @@ def _walk(start: int, neighbours: dict[int, set[int]]) -> dict[int, tuple[int, i
 
 
 def _centre(part: Iterable[int], neighbours: dict[int, set[int]]) -> int:
-    """The middle clique of a longest path."""
+    """Return the middle clique of a longest path."""
     one_end = list(_walk(next(iter(part)), neighbours))[-1]
     paths = _walk(one_end, neighbours)
     clique = list(paths)[-1]

@@ -104,7 +104,7 @@ class _Gather:
 
 
 def _widths(lengths: np.ndarray) -> list[int]:
-    """Widths of few matrices with little padding, in ascending order."""
+    """Choose the widths of few matrices with little padding, in ascending order."""
     values, number = np.unique(lengths, return_counts=True)
     best: list[tuple[int, list[int]]] = [(0, [])]
     for end in range(1, values.size + 1):
@@ -119,7 +119,7 @@ def _widths(lengths: np.ndarray) -> list[int]:
 
 
 def _take(vector: Array, places: np.ndarray) -> Array:
-    """Entries of a vector at valid unsigned positions, which are not checked."""
+    """Return a vector's entries at unsigned positions, which are not checked."""
     return vector.at[places].get(mode="promise_in_bounds")
 
 
@@ -128,7 +128,7 @@ def _add(matrix: Array) -> Array:
 
 
 def _log_add(matrix: Array) -> Array:
-    """Log of the sum of the exponentials of each row; entries may be -inf."""
+    """Return the log-sum-exp of each row, whose entries may be -inf."""
     largest = jax.lax.stop_gradient(matrix.max(axis=-1, keepdims=True))
     return jnp.log(jnp.exp(matrix - largest).sum(axis=-1)) + largest[:, 0]
 
@@ -151,8 +151,6 @@ class _Level:
 
 @dataclass(frozen=True, eq=False)
 class _Steps:
-    """Indices for a pass over the tree, and for the tables of the result."""
-
     assigned: _Gather
     levels: tuple[_Level, ...]
     roots: _Gather
@@ -161,7 +159,7 @@ class _Steps:
 
 
 def _collect(steps: _Steps, log_factors: Array) -> tuple[list, list, Array]:
-    """Beliefs and messages towards the roots, and the log of the total sum."""
+    """Return the beliefs and messages towards the roots, and the log total sum."""
     beliefs, messages, below = [], [], None
     potentials = steps.assigned(_add, log_factors, 0.0)
     for level in reversed(steps.levels):
@@ -177,7 +175,7 @@ def _collect(steps: _Steps, log_factors: Array) -> tuple[list, list, Array]:
 
 
 def _distribute(steps: _Steps, beliefs: list, messages: list) -> Array:
-    """Log-probability of every clique's cells, computed from the roots down."""
+    """Return the log-probabilities of all cliques' cells, from the roots down."""
     total = steps.roots(_log_add, beliefs[0], -np.inf)
     above = beliefs[0] - _take(total, steps.component)
     found = [above]
