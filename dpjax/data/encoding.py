@@ -107,7 +107,7 @@ def outside_of(
 
 
 def as_numbers(records: ArrayLike, width: int) -> Float[Array, "n d"]:
-    """Check an array of shape (n, width); return it unclipped in default precision."""
+    """Check that `records` are (n, width) numbers; return them unclipped as floats."""
     check_numbers(records, width)
     if isinstance(records, np.ndarray):  # JAX would wrap wide integers
         with np.errstate(over="ignore"):

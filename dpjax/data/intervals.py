@@ -1,4 +1,4 @@
-"""Numeric variables: a name and public bounds, to which every value is clipped.
+"""Numeric variables, which have a name and public bounds that clip every value.
 
 Bounds are declared and never inferred, since the extreme values of a table reveal
 records. The number of a cell depends on no other cell.
@@ -34,7 +34,7 @@ class Interval:
     """A numeric variable with public bounds.
 
     Args:
-        name: text that is not empty.
+        name: name of the column, not empty.
         lower: smallest value, in the variable's unit; smaller values are clipped to it.
         upper: largest value, above `lower`; larger values are clipped to it.
         missing: value for cells without a number; None means the bounds' midpoint.

@@ -1,4 +1,4 @@
-"""Schemas: the declared variables of a table, and its encoding as an array.
+"""Schemas, which declare the variables of a table and encode it as an array.
 
 A schema is never inferred from data. Encoded records are level indices or numbers.
 """
@@ -35,7 +35,7 @@ from dpjax.tables.counts import check_records
 
 
 class Schema(Mapping[str, AnyVariable]):
-    """Variables by name, in the order of the columns of encoded records.
+    """A mapping from names to variables, in the order of encoded records' columns.
 
     Args:
         variables: a sequence of `Variable` or `Interval`, or a mapping from names to

@@ -1,4 +1,4 @@
-"""Runs several processes together on JAX's distributed runtime.
+"""Distributed runs of several processes with JAX's runtime.
 
 Every process runs the same program, with arrays sharded over a mesh of all devices.
 """

@@ -52,8 +52,8 @@ def cache_compilations(folder: str | os.PathLike[str]) -> None:
     thresholds for all of JAX in this process, so that every program is stored.
 
     Args:
-        folder: created if it does not exist. Anyone who can write to `folder` can run
-            code in this process.
+        folder: folder of the programs, created if necessary. Anyone who can write to
+            it can run code in this process.
 
     Privacy:
         dpjax's programs contain shapes and public structure, but no records. Your own

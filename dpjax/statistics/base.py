@@ -136,7 +136,7 @@ class TableStatistic(Statistic):
         """Compute the statistic of n records from their counts, laid out by `counted`.
 
         Privacy:
-            None: the result is exact.
+            The result is exact, so it is not private.
         """
 
     @abc.abstractmethod

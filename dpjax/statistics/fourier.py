@@ -169,7 +169,7 @@ class FourierCoefficients(TableStatistic):
                 `dpjax.tables.counts.pack`, which is faster for small groups.
 
         Privacy:
-            None: the result is exact.
+            The result is exact, so it is not private.
         """
         layout = self.counted
         if not is_packed(records):
@@ -190,7 +190,7 @@ class FourierCoefficients(TableStatistic):
         """Compute the statistic of n records from their counts, laid out by `counted`.
 
         Privacy:
-            None: the result is exact.
+            The result is exact, so it is not private.
         """
         coefficients = to_coefficients(self.counted, counts)
         if len(self.counted.groups) > 1:

@@ -91,7 +91,7 @@ class NetworkCounts(TableStatistic):
         """Return `counts`, since the statistic consists of the measured tables.
 
         Privacy:
-            None: these are the exact counts.
+            The counts are exact, so they are not private.
         """
         return counts
 
@@ -108,7 +108,7 @@ class NetworkCounts(TableStatistic):
                 `dpjax.tables.counts.pack`.
 
         Privacy:
-            None: these are the exact counts.
+            The counts are exact, so they are not private.
         """
         return count(records, self.measured)
 
@@ -202,7 +202,7 @@ def exact_counts(
         64-bit integers, so that it is exact beyond 2^31 records.
 
     Privacy:
-        None: these are the exact counts. To publish, give the source to `release`.
+        The counts are exact, so they are not private. To publish, use `dpjax.release`.
 
     Raises:
         ValueError: if the source cannot be read or does not fit the network. The

@@ -169,7 +169,7 @@ class Sufficient(FamilyStatistic):
                 their variables; NaN becomes the variable's `missing`.
 
         Privacy:
-            None: the result is exact.
+            The result is exact, so it is not private.
         """
         return self._round(array_of(records, "records")).sum(axis=0, dtype=jnp.int32)
 

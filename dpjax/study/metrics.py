@@ -59,7 +59,7 @@ def table_errors(
 ) -> dict[str, Float[Array, ""]]:
     """Return a dictionary with "total_variation" and "kl", averaged over tables' rows.
 
-    The total variation is |truth - learned| / 2, and kl is KL(truth ‖ learned) in nats.
+    Total variation is half the sum of absolute differences; kl is KL(truth ‖ learned).
 
     Args:
         layout: layout of the tables; rows (along the last axis) are distributions.

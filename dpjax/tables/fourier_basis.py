@@ -1,10 +1,10 @@
 r"""Fourier coefficients of contingency tables for variables with any number of levels.
 
-Each variable has an integer basis of functions of its level x: $b_0 = 1$ and the
-contrasts $b_a(x) = [x = 0] - [x = a]$. A coefficient is a sum over records,
-$c_\gamma = \sum_x \prod_i b_{\gamma_i}(x_i)$; with two levels it is a Walsh
-coefficient. The marginal table over a group of variables depends only on the $c_\gamma$
-whose $\gamma$ vanishes outside the group.
+The basis functions of a variable with level x are $b_0(x) = 1$ and, for every level
+a > 0, the contrast $b_a$ with $b_a(0) = 1$, $b_a(a) = -1$, and 0 at other levels. A
+coefficient is a sum over records, $c_\gamma = \sum_x \prod_i b_{\gamma_i}(x_i)$; with
+two levels it is a Walsh coefficient. The marginal table over a group of variables
+depends only on the $c_\gamma$ with $\gamma_i = 0$ for all variables outside the group.
 """
 
 __all__ = [
@@ -80,9 +80,10 @@ def _along_axes(matrix_of, tables: AnyArray, shape: tuple[int, ...]) -> AnyArray
 
 @dataclass(frozen=True)
 class DownwardClosure:
-    r"""Indices $\gamma$ of Fourier coefficients that vanish outside some group.
+    r"""Indices of the Fourier coefficients that determine the tables of some groups.
 
-    An index has one entry for each variable; see `dpjax.tables.fourier_basis`.
+    An index $\gamma$ has one entry for each variable, which is 0 outside some group;
+    `dpjax.tables.fourier_basis` defines the coefficients.
 
     Args:
         sizes: number of levels of each variable.

@@ -1,15 +1,16 @@
 r"""Least-squares projection of noisy contingency tables onto consistent tables.
 
-Each table is expressed in a product of orthonormal bases, one for each variable, whose
-first vectors are constant. A coefficient belongs to the set S of variables for which
-its basis vectors are not constant. For a table over V, the coefficient multiplied by
-$\sqrt{\prod_{i \in V \setminus S} r_i}$ is a coefficient of the marginal over S. Tables
-agree if and only if all tables that contain S give the same coefficients of this
-marginal. Least squares averages the tables' values of a coefficient, with weights
-inverse to their variances: $\prod_{i \in V \setminus S} r_i$ for noise of variance 1 in
-all cells. The transform is a Householder reflection along each axis. Every step is a
-gather or segment sum over one flat vector, so a compiled program grows with the widest
-table, not with the number of tables.
+Each table is expressed in a product of orthonormal bases, one for each variable i with
+$r_i$ levels, whose first vectors are constant. A coefficient belongs to the set S of
+variables for which its basis vectors are not constant. For a table over V, the
+coefficient multiplied by $\sqrt{\prod_{i \in V \setminus S} r_i}$ is a coefficient of
+the marginal over S. Tables agree if and only if all tables that contain S give the same
+coefficients of this marginal. Least squares averages the tables' values of a
+coefficient, with weights inverse to their variances, which are
+$\prod_{i \in V \setminus S} r_i$ for noise of variance 1 in all cells. The transform is
+a Householder reflection along each axis. Every step is a gather or segment sum over one
+flat vector, so a compiled program grows with the widest table, not with the number of
+tables.
 """
 
 __all__ = ["project"]

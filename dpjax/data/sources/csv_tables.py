@@ -24,10 +24,9 @@ def csv_names(file: io.BufferedIOBase) -> list[str]:
 def csv_tables(
     file: io.BufferedIOBase, names: Sequence[str], turns: Iterator[bool]
 ) -> "Iterator[pyarrow.Table]":
-    """Yield tables of the columns `names`, for each block of records with a true turn.
+    """Yield the columns `names` of the blocks of records for which `turns` is true.
 
-    `turns` gives a boolean for each block. A blank line is a record if the file has one
-    column, and is ignored otherwise.
+    A blank line is a record if the file has one column, and is ignored otherwise.
 
     Raises:
         Malformed: if a record is not CSV with as many cells as the header, or a cell

@@ -39,7 +39,7 @@ class Part(abc.ABC):
 
     @abc.abstractmethod
     def read(self, names: Sequence[str], turns: Iterator[bool]) -> Iterator[Table]:
-        """Yield tables of the columns `names`, for each piece with a true `turns`."""
+        """Yield the columns `names` of the pieces for which `turns` is true."""
 
 
 @dataclass(frozen=True, repr=False)

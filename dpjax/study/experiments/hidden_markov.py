@@ -115,7 +115,7 @@ class HiddenMarkovExperiment(Experiment):
         """Prepare one repeat: count the events, and draw the mask of observed cells.
 
         Privacy:
-            None: these are the exact counts.
+            The counts are exact, so they are not private.
         """
         counts = event_counts(self.net, data)
         regions, times, _ = counts.shape

@@ -1,4 +1,4 @@
-"""The contract of experiments, and learners of a network's tables."""
+"""The base class of experiments, and simulated mechanisms that estimate tables."""
 
 __all__ = [
     "Experiment",
@@ -32,7 +32,7 @@ from dpjax.tables.projection import project
 class Experiment(abc.ABC):
     """An experiment for `dpjax.sweep`: it prepares repeats and scores mechanisms.
 
-    Use: `dpjax.sweep(key, experiment, records, mechanisms=experiment.mechanisms(names,
+    Call `dpjax.sweep(key, experiment, records, mechanisms=experiment.mechanisms(names,
     epsilons), epsilons=epsilons, prepare=experiment.prepare, repeats=1000)`.
     """
 
@@ -76,8 +76,7 @@ class ReleasedTables(TableLearner):
     """Estimate tables by released parameters or by the mean of a plug-in posterior.
 
     Raises:
-        ValueError: if the statistic measures neither all node tables of the network nor
-            the node tables that no other node table contains.
+        ValueError: if the statistic is not of all, or of all maximal, node tables.
     """
 
     statistic: TableStatistic = eqx.field(static=True)
@@ -130,10 +129,7 @@ class SampledTables(TableLearner):
 def of_recipe(
     recipe: Recipe, net: BayesNet, budget: Guarantee, n: int, prior: float
 ) -> ReleasedTables:
-    """Return the learner that simulates releases made by a recipe.
-
-    `budget` is the guarantee of a release, `n` the number of records (ignored under
-    add-remove), and `prior` the Dirichlet parameter of every cell.
+    """Return the learner that simulates releases of n records by a recipe.
 
     Raises:
         ValueError: if the recipe is not for networks, or an option is out of range.

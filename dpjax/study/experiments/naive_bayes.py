@@ -1,7 +1,7 @@
 """Experiment for sweeps: binary naive Bayes by matrix products.
 
-The counts of all repeats of a block are one matrix product, and so are the predictions
-of all cells.
+One matrix product counts the records for all repeats of a block, and one predicts for
+all mechanisms, budgets and repeats.
 """
 
 __all__ = [
@@ -100,7 +100,7 @@ class NaiveBayesExperiment(Experiment):
         """Prepare one repeat: choose the training records, and count them.
 
         Privacy:
-            None: these are the exact counts.
+            The counts are exact, so they are not private.
 
         Raises:
             ValueError: if there are too few records, or 2^24 or more.

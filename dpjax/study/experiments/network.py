@@ -149,7 +149,7 @@ class NetworkExperiment(Experiment):
         """Prepare one repeat: count the training records, and hold out the others.
 
         Privacy:
-            None: these are the exact counts.
+            The counts are exact, so they are not private.
         """
         layout, data = NetworkCounts(self.net).measured, array_of(data, "data")
         if self.synthetic is None:

@@ -172,7 +172,7 @@ class RegressionExperiment(Experiment):
         """Prepare one repeat: measure the training records, and hold out the others.
 
         Privacy:
-            None: these are the exact sums.
+            The sums are exact, so they are not private.
         """
         train, rest = split(key, array_of(data, "data"), self.training)
         rest = rest.astype(float)

@@ -1,4 +1,4 @@
-"""Random splits of records into training and held-out ones, of exact sizes."""
+"""Random splits of records into training and held-out records of fixed numbers."""
 
 __all__ = ["check_sizes", "split", "training_mask"]
 
@@ -16,7 +16,7 @@ def training_mask(key: Key, n: int, training: int) -> Bool[Array, " n"]:
 
     Every set of `training` out of n records is equally likely, except that ties between
     the random 32-bit words that select records (probability about n / 2^32) are broken
-    in favour of the first record.
+    in favour of the first records.
 
     Args:
         key: typed JAX key.

@@ -1,7 +1,7 @@
-"""The cells of a sweep: data sets × mechanisms × budgets × repeats, and their keys.
+"""The grid of a sweep: data sets × mechanisms × budgets × repeats, and random keys.
 
-A cell's key depends on the names of its data set and mechanism, the value of its ε and
-the number of its repeat, and not on its place in the grid.
+The key of a combination depends on the names of its data set and mechanism, the value
+of its ε and the number of its repeat, and not on its place in the grid.
 """
 
 __all__ = ["Grid"]

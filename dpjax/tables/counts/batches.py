@@ -53,7 +53,7 @@ def count_batches(
             with its own batches; the result is then the total over all processes.
 
     Privacy:
-        None: the counts are exact.
+        The counts are exact, so they are not private.
 
     Raises:
         ValueError: if a batch does not have one column of integers for each variable.
@@ -174,7 +174,7 @@ def count_sharded(
         The counts of all records, on every device, in one flat vector.
 
     Privacy:
-        None: the counts are exact.
+        The counts are exact, so they are not private.
 
     Raises:
         ValueError: if the records do not have one column of integers for each variable.

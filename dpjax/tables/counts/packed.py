@@ -40,7 +40,7 @@ class PackedRecords(Unpickled, eqx.Module):
         n: number of records, fewer than 2^31.
 
     Privacy:
-        None: these are the records.
+        The result contains the records, so it is not private.
     """
 
     planes: UInt32[Array, "d w"]
@@ -69,7 +69,7 @@ def pack(records: Integer[ArrayLike, "..."]) -> PackedRecords:
         The packed records, which `count` accepts.
 
     Privacy:
-        None: these are the records.
+        The result contains the records, so it is not private.
 
     Raises:
         ValueError: if `records` is not a matrix of integers that are 0 or 1.
@@ -145,7 +145,7 @@ def parities(packed: PackedRecords, subsets: Subsets) -> Int32[Array, " s"]:
         subsets: columns of each subset, static under `jit`; the empty subset gives n.
 
     Privacy:
-        None: the result is exact.
+        The result is exact, so it is not private.
 
     Raises:
         ValueError: if a subset has a column that the records do not have.

@@ -41,8 +41,8 @@ def over_chunks(
 ) -> Any:
     """Update totals by `add(totals, start, skip)` for chunks that cover 0 … length.
 
-    All chunks have the size `chunk`. The first `skip` entries of a chunk, not 0 only in
-    the last chunk, belong also to the previous chunk.
+    All chunks have the size `chunk`. Only in the last chunk can `skip` be > 0: its
+    first `skip` entries belong also to the previous chunk.
     """
 
     def body(i, totals):

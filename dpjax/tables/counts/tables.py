@@ -98,8 +98,8 @@ def count(records: Records | PackedRecords, layout: TableLayout) -> Int32[Array,
         One table for each group, in one flat vector; each table sums to n.
 
     Privacy:
-        None: the counts are exact. A record of any integers changes at most one cell of
-        each table, so no input exceeds the sensitivity.
+        The counts are exact, so they are not private. A record of any integers changes
+        at most one cell of each table, so no input exceeds the sensitivity.
 
     Raises:
         ValueError: if the records do not have one column of integers for each variable,
