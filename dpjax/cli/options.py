@@ -94,7 +94,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def progress(command: str, unit: str, hidden: bool = False) -> Callable:
-    """Return a function that wraps an iterable in a bar, shown only in a terminal."""
+    """Return a function that shows a progress bar over an iterable, in a terminal."""
     disable = True if hidden else None
     return partial(tqdm, desc=f"dpjax {command}", unit=unit, disable=disable)
 
@@ -105,7 +105,7 @@ def plots() -> Any:
 
 
 def increment_of(spec: str, released: Released) -> float:
-    """Return the increment of each table's total, in records, for --increment SPEC."""
+    """Return the number of records that --increment adds to each table's total."""
     kind, _, value = spec.partition(":")
     statistic, cost = released.statistic, released.guarantee()
     if spec == "none" or not isinstance(statistic, TableStatistic):
@@ -212,7 +212,7 @@ def refuse_unwritable_file(
 
 
 def summary(released: Released, ledger: Ledger | None = None) -> dict[str, object]:
-    """Return a dictionary of public facts on a release and its ledger, for display."""
+    """Return a dictionary of a release's cost and other public facts, for display."""
     cost, mechanism = released.guarantee(), released.mechanism
     facts: dict[str, object] = {
         **{name: str(number) for name, number in cost.numbers.items()},

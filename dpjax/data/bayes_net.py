@@ -80,7 +80,7 @@ class BayesNet:
 
     @classmethod
     def naive_bayes(cls, levels: Levels, target: str) -> "BayesNet":
-        """Return the network in which `target` is the parent of all other variables."""
+        """Make the network with `target` as the only parent of all other variables."""
         if target not in levels:
             raise ValueError(
                 f"`target` must be a variable of the schema, got {target!r:.80}."
@@ -156,7 +156,7 @@ class BayesNet:
 
     @cached_property
     def layout(self) -> TableLayout:
-        """Layout of one table for each variable (last axis) with its parents."""
+        """Layout of a table for each variable, the last axis, with its parents."""
         return TableLayout(self.sizes, self.families)
 
     @cached_property
@@ -186,10 +186,7 @@ class BayesNet:
 
 
 def maximal_groups(groups: Sequence[tuple[int, ...]]) -> tuple[tuple[int, ...], ...]:
-    """Return the groups that no larger group contains; equal groups are kept once.
-
-    Each group is compared only with the groups that share its rarest member.
-    """
+    """Return the groups that no larger group contains; equal groups are kept once."""
     sets = [frozenset(group) for group in groups]
     holding = {}
     for i, members in enumerate(sets):

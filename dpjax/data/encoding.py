@@ -31,7 +31,7 @@ AnyVariable = Variable | Interval
 def of_one_kind(
     variables: Sequence[AnyVariable],
 ) -> tuple[list[Variable], list[Interval]]:
-    """Split variables into categorical and numeric ones; raise if both occur."""
+    """Return the categorical and the numeric variables, one list of which is empty."""
     categorical = [v for v in variables if isinstance(v, Variable)]
     numeric = [v for v in variables if isinstance(v, Interval)]
     if categorical and numeric:
@@ -91,7 +91,7 @@ def outside_of(
     variables: Sequence[AnyVariable],
     ignore: str | Collection[str],
 ) -> dict[str, list]:
-    """Return a dictionary from variable to the cells that `encode_batches` rejects."""
+    """Return the cells that `encode_batches` rejects, by the name of their variable."""
     outside = {variable.name: [] for variable in variables}
     everything = itertools.repeat(True)
     for _, table in _tables(source, variables, set(outside), ignore, everything):
@@ -107,7 +107,7 @@ def outside_of(
 
 
 def as_numbers(records: ArrayLike, width: int) -> Float[Array, "n d"]:
-    """Check that `records` are (n, width) numbers; return them unclipped as floats."""
+    """Check that `records` have shape (n, width); return them unclipped, as floats."""
     check_numbers(records, width)
     if isinstance(records, np.ndarray):  # JAX would wrap wide integers
         with np.errstate(over="ignore"):

@@ -79,12 +79,12 @@ class Schema(Mapping[str, AnyVariable]):
         return cls(variables)
 
     def to_json(self) -> dict[str, object]:
-        """Return the document that `from_json` reads."""
+        """Return the schema as the JSON object that `from_json` reads from a file."""
         return {"variables": {name: self[name].to_json() for name in self}}
 
     @staticmethod
     def json_schema() -> dict[str, object]:
-        """Return the JSON Schema (draft 2020-12) of the files for `from_json`."""
+        """Return the JSON Schema (draft 2020-12) that files for `from_json` satisfy."""
         file = resources.files("dpjax.data").joinpath("table_schema.json")
         return json.loads(file.read_text("utf-8"))
 
@@ -144,10 +144,10 @@ class Schema(Mapping[str, AnyVariable]):
             so only the curator may see the error. Its message never shows a value.
 
         Raises:
-            ValueError: if a column is missing, undeclared, or of another length; if a
-                categorical cell is missing or outside the levels and there is no
-                "other"; if a numeric cell is not a number; or if the schema has
-                categorical and numeric variables.
+            ValueError: if a column is missing, undeclared, or of another length than
+                others; if a categorical cell is missing or outside the levels and
+                there is no "other"; if a numeric cell is not a number; or if the
+                schema has categorical and numeric variables.
         """
         batches = list(self.encode_batches(table, ignore=ignore, absent=absent))
         joined = batches[0] if len(batches) == 1 else np.concatenate(batches)
@@ -216,7 +216,7 @@ class Schema(Mapping[str, AnyVariable]):
 
 @dataclass(frozen=True, repr=False)
 class Outside(Unpickled):
-    """Dictionary from variable to the cells that a schema rejects: not private."""
+    """Cells that a schema rejects, by variable; they are private values of records."""
 
     values: dict[str, list]
 

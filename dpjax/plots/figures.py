@@ -86,6 +86,6 @@ def name_places(axes: "Axes", names: Sequence[str], upright: bool) -> None:
 
 
 def short(level: object) -> str:
-    """Return the name of a level, shortened to at most 30 characters."""
+    """Return the name of a level, cut to 30 characters if it is longer."""
     name = str(level)
     return name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"

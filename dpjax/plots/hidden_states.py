@@ -223,9 +223,6 @@ def colour_of(state: int) -> str:
 
 
 def shares(found: np.ndarray, states: int) -> np.ndarray:
-    """Return the fraction of declared cells (pairs of region and time) in each state.
-
-    `found` holds the state of each cell, or -1 if the cell is not declared.
-    """
+    """Return the fraction of cells in each state; `found` is -1 outside the cells."""
     counts = np.bincount(found[found >= 0], minlength=states)
     return counts / counts.sum()

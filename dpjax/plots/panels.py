@@ -41,8 +41,7 @@ class Series:
         error: standard errors of y, drawn as a band or bars of ± 2 standard errors.
         style: "line" and "dashed" (with markers), "plain" and "thin" (without), or
             "points" and "crosses" (without a line).
-        colour: number of a colour in `dpjax.plots.figures.COLOURS`; None means the next
-            colour of the panel.
+        colour: index in `dpjax.plots.figures.COLOURS`; None means the next colour.
 
     Raises:
         ValueError: if `style` is none of these.

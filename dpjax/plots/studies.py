@@ -89,8 +89,7 @@ def sweep_curves(
     Args:
         result: result of `dpjax.sweep`.
         path: PNG or SVG file to write.
-        scores: names of the scores, which must be single numbers; None means the first
-            eight such scores.
+        scores: names of scores that are single numbers; None means the first eight.
         title: title of the figure.
 
     Raises:

@@ -108,9 +108,7 @@ def is_first() -> bool:
 
 
 def exchanged(content: bytes) -> list[bytes]:
-    """Return a list of the contents of all processes, in order of their numbers.
-
-    Every process must call this function, with contents of equal length.
+    """Return a list of the contents of all processes, which must have equal length.
 
     Raises:
         PeerLost: if another process stopped.

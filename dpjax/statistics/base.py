@@ -78,16 +78,16 @@ class Statistic(abc.ABC):
 
     @property
     def network(self) -> BayesNet | None:
-        """The network whose tables the statistic serves to compute, or None."""
+        """The network whose parameters are inferred from the statistic, or None."""
         return None
 
     @cached_property
     def parts(self) -> dict[str, int]:
-        """Dictionary from name to length of parts that may have their own budgets."""
+        """Lengths, by name, of the vector's parts, which can have separate budgets."""
         return {}
 
     def part_sensitivity(self, adjacency: Adjacency) -> Sensitivity:
-        """Return the largest L1 sensitivity of a part; raise if there are no parts."""
+        """Return the largest L1 sensitivity of one of `parts`; raise if it is empty."""
         raise ValueError(
             "`split` must be left out for a statistic without parts, got one for "
             f"{self.kind}."
@@ -109,7 +109,7 @@ STATISTICS: Registry[Statistic] = Registry("statistic")
 
 
 class TableStatistic(Statistic):
-    """A statistic that contingency tables can be computed from."""
+    """A statistic from which contingency tables can be computed."""
 
     @property
     @abc.abstractmethod
@@ -165,7 +165,7 @@ class TableStatistic(Statistic):
 
 
 class FamilyStatistic(Statistic):
-    """Sufficient statistics of an exponential family, as integer numbers of steps."""
+    """Sums of an exponential family's statistics, rounded to multiples of a step."""
 
     family: Family
     adjacency: Adjacency
@@ -173,12 +173,12 @@ class FamilyStatistic(Statistic):
     @property
     @abc.abstractmethod
     def steps(self) -> int:
-        """Number of grid steps from 0 to the largest value of a record's component."""
+        """Number of rounding steps from 0 to the largest value of a component."""
 
     @property
     @abc.abstractmethod
     def lowest(self) -> int:
-        """Smallest integer to which a record's first component is rounded."""
+        """Smallest value of the first component of one record's rounded statistic."""
 
     @abc.abstractmethod
     def decode(

@@ -103,7 +103,7 @@ class FourierCoefficients(TableStatistic):
 
     @classmethod
     def of_network(cls, net: BayesNet, adjacency: Adjacency) -> "FourierCoefficients":
-        """Make the statistic for the node tables of `net`."""
+        """Make the statistic that determines the tables of `net` (its `layout`)."""
         return cls(net.variables, adjacency, net=net)
 
     @property
@@ -118,7 +118,7 @@ class FourierCoefficients(TableStatistic):
 
     @property
     def layout(self) -> TableLayout:
-        """Layout of the tables: the network's, or all tables of `order` variables."""
+        """Layout of the network's tables, or of all tables of `order` variables."""
         return self.closure.layout if self.net is None else self.net.layout
 
     @cached_property
@@ -152,7 +152,7 @@ class FourierCoefficients(TableStatistic):
         """Lower bound of `length`, without listing coefficients.
 
         For a network, the bound is at least half the number of cells of all node
-        tables: no two nodes share a coefficient of the node and some of its parents.
+        tables, since coefficients of a node and some of its parents are distinct.
         """
         if self.net is None:
             return self.length
@@ -238,7 +238,7 @@ class FourierCoefficients(TableStatistic):
         return Sensitivity(round(change), adjacency, tight)
 
     def coefficients(self, vector: Flat, n: Scalar | None = None) -> Cells:
-        """Recover all coefficients, the number of records first, from a vector."""
+        """Recover all coefficients from `vector`: the number of records comes first."""
         if self.adjacency != REPLACE_ONE:
             return vector
         if n is None:
@@ -249,7 +249,7 @@ class FourierCoefficients(TableStatistic):
         return jnp.concatenate([constant, decoded], axis=-1)
 
     def tables(self, vector: Flat, n: Scalar | None = None) -> Cells:
-        """Compute tables that agree on their marginals; noisy cells may be negative."""
+        """Compute consistent tables from a vector; noisy cells may be negative."""
         coefficients = self.coefficients(vector, n).astype(float)
         numerators = from_coefficients(self.layout, self._spread(coefficients))
         scale = jnp.asarray(denominators(self.layout), numerators.dtype)
@@ -262,7 +262,7 @@ class FourierCoefficients(TableStatistic):
     def exact_tables(
         self, vector: ArrayLike, n: int | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return 64-bit integer numerators and denominators of all tables' cells."""
+        """Return the tables exactly, as 64-bit numerators and denominators of cells."""
         values = np.asarray(vector, np.int64)
         if self.adjacency == REPLACE_ONE:
             if n is None:
@@ -292,5 +292,5 @@ class FourierCoefficients(TableStatistic):
         net: BayesNet | None,
         adjacency: Adjacency,
     ) -> "FourierCoefficients":
-        """Make the statistic from the result of `describe`."""
+        """Make the statistic of a release file from the result of `describe`."""
         return cls(variables, adjacency, net, described.get("order"))

@@ -40,7 +40,7 @@ States = np.ndarray  # (state, term): the four sums of a variable in each state
 
 
 def states(size: int) -> States:
-    """Return a row for each state of a variable, with its four sums (see `_SUMS`)."""
+    """Return a matrix with a row for each state of a variable (see `_SUMS`)."""
     useful = _SUMS if size > 2 else (_SUMS[1], _SUMS[2])
     return np.array([[size - 1 if x == "r" else x for x in row] for row in useful])
 
@@ -222,7 +222,7 @@ def _times(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 
 def elementary(values: Sequence[int], order: int) -> list[int]:
-    """Return the elementary symmetric polynomials of degree 0 to `order`."""
+    """Return the elementary symmetric polynomials of `values`, up to degree `order`."""
     result = [1] + [0] * order
     for value in values:
         for degree in range(order, 0, -1):

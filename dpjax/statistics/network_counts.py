@@ -72,7 +72,7 @@ class NetworkCounts(TableStatistic):
 
     @property
     def layout(self) -> TableLayout:
-        """Layout of all node tables of the network."""
+        """Layout of the tables of each variable with its parents."""
         return self.net.layout
 
     @cached_property
@@ -125,7 +125,7 @@ class NetworkCounts(TableStatistic):
 
     @cached_property
     def parts(self) -> dict[str, int]:
-        """Dictionary from node name to number of cells, for each measured table."""
+        """Number of cells of each measured table, by the name of its last variable."""
         names = [self.net.names[group[-1]] for group in self.measured.groups]
         cells = np.diff(self.measured.offsets).tolist()
         return dict(zip(names, cells, strict=True))
@@ -154,7 +154,7 @@ class NetworkCounts(TableStatistic):
         net: BayesNet | None,
         adjacency: Adjacency,
     ) -> "NetworkCounts":
-        """Make the statistic for `net` from the result of `describe`."""
+        """Make the statistic of a release file with network `net` from `describe`."""
         if net is None:
             raise ValueError("`parents` must be given for counts of a network.")
         return cls(net, families=described["families"])

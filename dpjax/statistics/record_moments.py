@@ -25,7 +25,7 @@ class RecordMoments(abc.ABC):
     @property
     @abc.abstractmethod
     def counts(self) -> Bool[np.ndarray, " m"]:
-        """For each component of the statistic, whether it is a count of records."""
+        """For each component of the statistic, whether it is a number of records."""
 
     @abc.abstractmethod
     def mean(self, marginals: Float[Array, " c"]) -> Float[Array, " m"]:
@@ -64,7 +64,7 @@ class CellMoments(RecordMoments):
         return marginals[self._places]
 
     def second(self, marginals: Float[Array, " c"]) -> Float[Array, " m"]:
-        """Return the mean, since every component is 0 or 1."""
+        """Return the expected squares: the means, since every component is 0 or 1."""
         return self.mean(marginals)
 
 
@@ -86,7 +86,7 @@ class FourierMoments(RecordMoments):
 
     @property
     def counts(self) -> Bool[np.ndarray, " m"]:
-        """For each component, whether it counts the records of odd parity."""
+        """For each component, whether it counts records (with odd parity)."""
         binary = self.closure.binary
         return binary[1:] if self.public_n else np.arange(binary.size) < 0
 
@@ -95,7 +95,7 @@ class FourierMoments(RecordMoments):
         return CellMoments(self.layout, self.closure.layout)
 
     def mean(self, marginals: Float[Array, " c"]) -> Float[Array, " m"]:
-        """Return the expected coefficients, or the probabilities of odd parity."""
+        """Return each coefficient's expectation, or the probability of odd parity."""
         tables = self._cells.mean(marginals)
         coefficients = self._measured(to_coefficients(self._cells.measured, tables))
         # 1, but linear in the tables
@@ -103,7 +103,7 @@ class FourierMoments(RecordMoments):
         return jnp.where(self.counts, (total - coefficients) / 2, coefficients)
 
     def second(self, marginals: Float[Array, " c"]) -> Float[Array, " m"]:
-        """Return the coefficients' expected squares, or probabilities of odd parity."""
+        """Return each coefficient's expected square, or probability of odd parity."""
         tables = self._cells.mean(marginals)
         squares = self._cells.measured.map_tables(tables, _squares)
         return jnp.where(self.counts, self.mean(marginals), self._measured(squares))

@@ -127,7 +127,7 @@ class Sufficient(FamilyStatistic):
         net: BayesNet | None,
         adjacency: Adjacency,
     ) -> "Sufficient":
-        """Make the statistic from the result of `describe`."""
+        """Make the statistic of a release file from the result of `describe`."""
         family, units = described["family"], described["units"]
         return cls.of(family, variables, adjacency, units, **described["options"])
 
@@ -138,12 +138,12 @@ class Sufficient(FamilyStatistic):
 
     @property
     def steps(self) -> int:
-        """Number of steps from 0 to the largest value of a component: `units`."""
+        """Number of rounding steps from 0 to the largest value of a component."""
         return self.units or _UNITS
 
     @property
     def lowest(self) -> int:
-        """Smallest integer to which a record's first component is rounded."""
+        """Smallest value of the first component of one record's rounded statistic."""
         one = Sufficient(self.family, self.over, REPLACE_ONE, self.units)
         return self.steps - int(one.sensitivity(REPLACE_ONE).value)
 
@@ -153,7 +153,7 @@ class Sufficient(FamilyStatistic):
 
     @property
     def length(self) -> int:
-        """Number of the family's statistics, plus 1 if n must be measured too."""
+        """Number of the family's statistics, plus 1 if n is measured too."""
         return self.family.dimension + self._measures_complement
 
     @property
@@ -247,7 +247,7 @@ class Sufficient(FamilyStatistic):
         return scaled[..., : scales.shape[-1]] * jnp.asarray(scales, scaled.dtype), n
 
     def describe(self) -> dict[str, object]:
-        """Return kind, family, options and units for release files."""
+        """Return kind, family, options and units as a JSON object for release files."""
         return {
             "kind": self.kind,
             "family": self.family.name,

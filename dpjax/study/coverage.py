@@ -49,10 +49,7 @@ _TOLERANCE = 1e-6  # posterior mass outside of windows: too little to change res
 
 @dataclass(frozen=True)
 class Ranks:
-    """Ranks of true probabilities in their posteriors, one rank for each release.
-
-    A rank is the posterior's distribution function at the true value.
-    """
+    """Ranks (posterior distribution functions at true values), one for each release."""
 
     posterior: str  # name of the kind of posterior
     level: float  # posterior probability of the intervals

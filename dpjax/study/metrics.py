@@ -20,7 +20,7 @@ def accuracy(
 def log_loss(
     probabilities: Float[Array, "n k"], levels: Integer[Array, " n"]
 ) -> Float[Array, ""]:
-    """Return the mean of -log p, where p is the predicted probability of the truth."""
+    """Return the mean of -log p, with p the predicted probability of the true level."""
     true = jnp.take_along_axis(probabilities, levels[:, None].astype(int), axis=1)
     return -jnp.mean(jnp.log(true))
 

@@ -52,12 +52,12 @@ def inverse_numerators(size: int) -> Int[np.ndarray, "k k"]:
 
 
 def to_coefficients(layout: TableLayout, tables: AnyArray) -> AnyArray:
-    """Replace every table of `layout` by its Fourier coefficients, in equal shape."""
+    """Replace every table in the flat vector `tables` by its Fourier coefficients."""
     return layout.map_tables(tables, functools.partial(_along_axes, contrasts))
 
 
 def from_coefficients(layout: TableLayout, coefficients: AnyArray) -> AnyArray:
-    r"""Transform Fourier coefficients to tables times their numbers of cells.
+    r"""Transform Fourier coefficients to tables, multiplied by their numbers of cells.
 
     The result is exact for integers that do not overflow.
     """
@@ -99,7 +99,7 @@ class DownwardClosure:
 
     @cached_property
     def layout(self) -> TableLayout:
-        """Layout of the groups' tables and of their coefficients."""
+        """Layout of the groups' tables, which is also that of their coefficients."""
         return TableLayout(self.sizes, self.groups)
 
     def __len__(self) -> int:
@@ -108,7 +108,7 @@ class DownwardClosure:
 
     @cached_property
     def slots(self) -> Int[np.ndarray, " c"]:
-        """For each entry of `layout`, the number of its coefficient."""
+        """For each entry of `layout`, the number of the coefficient that it holds."""
         if len(self.groups) == 1:
             return np.arange(self.layout.length, dtype=np.int32)
         slots = np.empty(self.layout.length, np.int32)
@@ -134,7 +134,7 @@ class DownwardClosure:
 
     @cached_property
     def binary(self) -> np.ndarray:
-        """Whether each coefficient involves variables with two levels only."""
+        """For each coefficient, whether all its variables have two levels."""
         flags = [
             functools.reduce(
                 np.logical_and.outer,
@@ -145,7 +145,7 @@ class DownwardClosure:
         return np.concatenate(flags)[self.owners]
 
     def places(self, layout: TableLayout) -> Int[np.ndarray, " c"]:
-        """For each entry of a layout of subsets of the groups, its coefficient."""
+        """For each entry of a layout of subsets of groups, its coefficient's number."""
         if layout == self.layout:
             return self.slots
         places, groups = [], [frozenset(group) for group in self.groups]

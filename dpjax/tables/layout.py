@@ -48,7 +48,7 @@ class TableLayout:
             )
 
     def shape(self, group: tuple[int, ...]) -> tuple[int, ...]:
-        """Shape of a table over `group`."""
+        """Return the shape of a table over the variables with the indices `group`."""
         return tuple(self.sizes[i] for i in group)
 
     @cached_property
@@ -148,7 +148,7 @@ class TableLayout:
 
     @cached_property
     def rows_by_width(self) -> dict[int, Int[np.ndarray, "rows k"]]:
-        """Dictionary from row width to the cells of all rows of that width."""
+        """Dictionary from row width to a matrix with the cells of each row as a row."""
         _, firsts, widths = np.unique(self.rows, return_index=True, return_counts=True)
         return {
             int(k): (firsts[widths == k, None] + np.arange(k)).astype(np.int32)
@@ -189,7 +189,7 @@ class TableLayout:
 
     @cached_property
     def addresses(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Zero-padded matrices of the tables' variables and strides, and offsets."""
+        """Each table's variables and strides, in zero-padded matrices, and offset."""
         width = max((len(group) for group in self.groups), default=0)
         members = np.zeros((len(self.groups), width), np.int32)
         strides = np.zeros((len(self.groups), width), np.int32)

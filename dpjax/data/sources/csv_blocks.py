@@ -22,7 +22,7 @@ _IS_BESIDE_QUOTES = np.isin(np.arange(256), [*_BOUNDARIES, _QUOTE])
 
 
 class Malformed(ValueError):
-    """Error for a file that is not CSV; it gives the place or reason, never a cell."""
+    """Error for a file that is not CSV; its message shows no cell of the file."""
 
 
 class Block(NamedTuple):

@@ -65,7 +65,7 @@ def read_column(table: Table, name: str) -> Column:
 
 
 def read_numbers(table: Table, name: str) -> Numbers:
-    """Read one column in double precision, with `dpjax.data.intervals.number`."""
+    """Read one column as numbers, which `dpjax.data.intervals.number` defines."""
     plain = _plain_numbers(_column(table, name), name)
     if plain is not None:
         return Numbers(plain, [])

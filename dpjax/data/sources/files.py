@@ -74,7 +74,7 @@ class File(Part):
     def read(
         self, names: Sequence[str], turns: Iterator[bool]
     ) -> "Iterator[pyarrow.RecordBatch]":
-        """Yield columns `names` of the row groups or blocks with a true `turns`."""
+        """Yield row groups or blocks of the columns `names`, where `turns` is true."""
         read = self._row_groups if self.is_parquet else self._csv_batches
         return read(list(names), turns)
 

@@ -29,7 +29,7 @@ mapping of arrays; or an iterable of any of these."""
 
 
 class Part(abc.ABC):
-    """A part of a source: a file, a data set or a table in memory."""
+    """A part of a source of records, such as a file or a table in memory."""
 
     place: str  # name of the part in messages; empty if there is only one part
 
@@ -65,7 +65,7 @@ def is_array(table: Table) -> bool:
 
 
 def is_in_memory(table: Table) -> bool:
-    """Whether `table` is one table or array in memory."""
+    """Whether `table` is one table or array in memory, not a file or an iterable."""
     if isinstance(table, str | os.PathLike) or is_dataset(table):
         return False
     if _is_arrow(table) or is_array(table) or isinstance(table, Mapping):
@@ -78,7 +78,7 @@ def _is_arrow(table: Table) -> bool:
 
 
 def is_dataset(table: Table) -> bool:
-    """Whether `table` is an Arrow data set. Naming that class would import pandas."""
+    """Whether `table` is an Arrow data set, without an import of its class."""
     return bool(pyarrow) and hasattr(table, "get_fragments")
 
 

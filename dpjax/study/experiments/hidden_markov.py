@@ -30,14 +30,14 @@ MECHANISMS = ("laplace", "non-private")
 
 
 class HiddenMarkovTrial(Unpickled, eqx.Module):
-    """Exact counts of one repeat, and the mask of region-time cells not held out."""
+    """Exact counts of one repeat, and a mask of the cells that are not held out."""
 
     counts: Int32[Array, "regions times levels"]
     observed: Bool[Array, "regions times"]
 
 
 class CellLearner(eqx.Module):
-    """Parameters of a fit of the hidden Markov model to counts with added noise."""
+    """A simulated mechanism that adds noise to the counts of an event log's cells."""
 
     noise: DiscreteLaplace | None  # None: no noise, not private
     transition: Scalars  # Dirichlet parameter; one for each budget if stacked
@@ -71,7 +71,7 @@ class HiddenMarkovExperiment(Experiment):
         transition: Dirichlet parameter of transition and initial-state probabilities.
 
     Privacy:
-        A simulation for those who may see the data: do not publish its results.
+        The results are not private: show them only to those who may see the data.
 
     Raises:
         ValueError: if a number is out of range, or the network is not of an event log.

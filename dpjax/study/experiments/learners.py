@@ -39,9 +39,7 @@ class Experiment(abc.ABC):
     def mechanisms(
         self, names: Sequence[str | Recipe], epsilons: Sequence[Epsilon]
     ) -> dict[str, Any]:
-        """Return a dictionary from mechanism name to mechanism, calibrated on the host.
-
-        The parameters of each mechanism are stacked over the budgets `epsilons`.
+        """Return mechanisms by name, with parameters stacked over the budgets.
 
         Raises:
             ValueError: if a name is not that of a mechanism, or a budget is not > 0.
@@ -68,7 +66,7 @@ class TableLearner(eqx.Module):
             counts: exact counts of the tables of `NetworkCounts(net).measured`.
 
         Privacy:
-            A simulation for those who may see the data.
+            The result is not private: show it only to those who may see the data.
         """
 
 
@@ -98,7 +96,7 @@ class ReleasedTables(TableLearner):
             )
 
     def fit(self, key: Key, counts: Int32[Array, " m"]) -> Cells:
-        """Draw a release, and estimate tables from it."""
+        """Add noise to exact counts of node tables, and estimate the tables."""
         statistic, net = self.statistic, self.statistic.network
         assert net is not None  # checked at construction
         if statistic.counted == net.layout:
@@ -122,7 +120,7 @@ class SampledTables(TableLearner):
     law: PosteriorSample
 
     def fit(self, key: Key, counts: Int32[Array, " m"]) -> Cells:
-        """Draw tables from the posterior given exact counts; see `TableLearner`."""
+        """Draw tables from the posterior, given exact counts of node tables."""
         return self.law.sample(key, self.statistic.tables(counts))
 
 

@@ -54,7 +54,7 @@ class NaiveBayesExperiment(Experiment):
         scores: some of accuracy, auc, log_loss and log_likelihood; None means all.
 
     Privacy:
-        A simulation for those who may see the data: do not publish its results.
+        The results are not private: show them only to those who may see the data.
 
     Raises:
         ValueError: if an argument is out of range, or the network has another form.
@@ -89,11 +89,11 @@ class NaiveBayesExperiment(Experiment):
         )
 
     def learner(self, name: str | Recipe, epsilons: Sequence[Epsilon]) -> TableLearner:
-        """Return the mechanism `name`: see `NetworkExperiment.learner`."""
+        """Return the mechanism `name`, with parameters stacked over budgets."""
         return self._general.learner(name, epsilons)
 
     def bytes_a_cell(self, data: Records) -> int:
-        """Return the memory that one fit needs, in bytes: one float for each record."""
+        """Return the number of bytes that one fit needs, a float for each record."""
         return len(array_of(data, "data")) * jnp.result_type(float).itemsize
 
     def prepare(self, key: Key, data: Records) -> NaiveBayesTrial:

@@ -88,7 +88,7 @@ class NetworkExperiment(Experiment):
             noise is in floats of equal scale, which takes half the time.
 
     Privacy:
-        A simulation for those who may see the data: do not publish its results.
+        The results are not private: show them only to those who may see the data.
 
     Raises:
         ValueError: if an argument is out of range, or a score does not apply.
@@ -188,7 +188,6 @@ _OF_TARGET: dict[str, Callable[[Array, Array], Array]] = {
 def _chosen(
     scores: tuple[str, ...] | None, possible: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """Return the requested scores, by default all; raise if one is not possible."""
     if scores is None:
         return possible
     if not scores:

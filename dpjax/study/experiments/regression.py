@@ -48,7 +48,7 @@ class WeightLearner(eqx.Module):
         """Simulate one release of the statistic `exact`, and predict targets from it.
 
         Privacy:
-            A simulation for those who may see the data.
+            The result is not private: show it only to those who may see the data.
         """
 
 
@@ -110,7 +110,7 @@ class RegressionExperiment(Experiment):
             10 / √`prior_precision`, as in the reference.
 
     Privacy:
-        A simulation for those who may see the data: do not publish its results.
+        The results are not private: show them only to those who may see the data.
 
     Raises:
         ValueError: if a number is out of range, or the statistic is of another family.

@@ -95,11 +95,11 @@ class Checkpoint:
         self.close()
 
     def close(self) -> None:
-        """Unlock the file."""
+        """Release the lock on the file."""
         self._lock.release()
 
     def read(self) -> bytes:
-        """Return the bytes of the finished blocks; cut the file at a damaged block."""
+        """Return the finished blocks as bytes; truncate the file at a damaged block."""
         content, length = bytearray(), _length(self._leaves)
         with open(self._path, "r+b") as file:
             file.seek(self._start)

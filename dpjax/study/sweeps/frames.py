@@ -20,7 +20,7 @@ else:
 
 
 def to_xarray(variables: Mapping[str, Any], coordinates: Mapping) -> "xarray.Dataset":
-    """Make an xarray data set of `variables`, as {name: (*axes, array)}."""
+    """Make an xarray data set of `variables`, given as {name: (*axis names, array)}."""
     if xarray is None:
         raise ImportError('this needs xarray: pip install "dpjax[sweep]"')
     return xarray.Dataset(dict(variables), coords=dict(coordinates))

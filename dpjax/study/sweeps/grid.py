@@ -63,7 +63,7 @@ class Grid:
         epsilons: Sequence[Epsilon],
         repeats: int,
     ) -> "Grid":
-        """Make the grid, and convert the budgets to exact fractions."""
+        """Make a grid, with the budgets `epsilons` converted to exact fractions."""
         exact = tuple(exact_epsilon(epsilon, "epsilons") for epsilon in epsilons)
         names = [None if x is None else tuple(x) for x in (datasets, mechanisms)]
         return cls(names[0], names[1], exact, repeats)
@@ -76,7 +76,7 @@ class Grid:
 
     @property
     def coordinates(self) -> dict[str, list]:
-        """Dictionary from the name of each axis of the results to its labels."""
+        """Dictionary from the name of each axis of a sweep's results to its labels."""
         labels = {
             "dataset": self.datasets,
             "mechanism": self.mechanisms,

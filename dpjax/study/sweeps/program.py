@@ -101,7 +101,7 @@ def output_of(
 
 
 def output_names(output: PyTree) -> list[str]:
-    """Return the names of the experiment's results; dots join names of nested ones."""
+    """Return the names of the experiment's results; dots join nested names."""
     paths, _ = jax.tree_util.tree_flatten_with_path(output)
     name_of = partial(jax.tree_util.keystr, simple=True, separator=".")
     return [name_of(path) or "value" for path, _ in paths]

@@ -24,7 +24,7 @@ _ENDINGS = (".csv", ".parquet")
 
 
 def check_table_path(path: str | os.PathLike, name: str = "path") -> None:
-    """Raise, in a message about `name`, unless tables can be written to `path`."""
+    """Raise an error about `name` unless a table can be written to `path`."""
     if pathlib.Path(path).suffix.lower() not in _ENDINGS:
         raise ValueError(f"`{name}` must end in .csv or .parquet, got {path}.")
     if pyarrow is None:
@@ -44,7 +44,7 @@ class SweepResult(Mapping[str, np.ndarray]):
         coordinates: a mapping from the name of each leading axis to its labels.
 
     Privacy:
-        A simulation for those who may see the data: do not publish its results.
+        The results are not private: show them only to those who may see the data.
     """
 
     arrays: Mapping[str, np.ndarray]
@@ -82,7 +82,7 @@ class SweepResult(Mapping[str, np.ndarray]):
         return spread / np.sqrt(repeats)
 
     def to_xarray(self) -> "xarray.Dataset":
-        """Convert to an xarray data set; further axes of a result are `NAME_0`, ….
+        """Convert to an xarray data set; axes after `dimensions` are `NAME_0`, ….
 
         Raises:
             ImportError: if xarray is not installed.

@@ -57,7 +57,7 @@ class Run:
 
     @property
     def blocks(self) -> int:
-        """Number of blocks of each data set; the last may have superfluous repeats."""
+        """Number of blocks of repeats of each data set."""
         return -(-self.grid.repeats // self.block)
 
     @property

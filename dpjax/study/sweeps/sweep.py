@@ -94,7 +94,7 @@ def sweep(
         PeerLost: if another process of the mesh died.
 
     Privacy:
-        A simulation for those who may see the data: do not publish its results.
+        The results are not private: show them only to those who may see the data.
     """
     typed_key(key=key)
     _check_forms(data, datasets, mesh)
@@ -177,7 +177,6 @@ def _check_names(names: Sequence[str], grid: Grid) -> None:
 def _stacked(
     mechanisms: Any, names: tuple[str, ...] | None, epsilons: Sequence[Epsilon]
 ) -> tuple[PyTree, ...]:
-    """Return the mechanisms, and check that they are stacked over the budgets."""
     if mechanisms is None:
         budgets = [float(exact_epsilon(epsilon, "epsilons")) for epsilon in epsilons]
         return (np.array(budgets, jnp.result_type(float)),)

@@ -40,7 +40,7 @@ class PackedRecords(Unpickled, eqx.Module):
         n: number of records, fewer than 2^31.
 
     Privacy:
-        The result contains the records, so it is not private.
+        The object contains the records, so it is not private.
     """
 
     planes: UInt32[Array, "d w"]
@@ -102,7 +102,7 @@ def _chunk(words: int) -> tuple[int, int]:
 
 
 def padded(packed: PackedRecords) -> tuple[UInt32[Array, "d w"], int]:
-    """Return the planes, padded to whole chunks, and the number of words in a chunk."""
+    """Return the bit planes padded to whole chunks, and a chunk's number of words."""
     planes, words = packed.planes, packed.planes.shape[1]
     chunk, length = _chunk(words)
     if length > words:
@@ -111,7 +111,7 @@ def padded(packed: PackedRecords) -> tuple[UInt32[Array, "d w"], int]:
 
 
 def check_packed(records: PackedRecords, sizes: tuple[int, ...]) -> None:
-    """Raise `ValueError` unless `sizes` is 2 for each column of the records."""
+    """Raise `ValueError` unless each column has a number of levels (`sizes`) of 2."""
     if records.planes.shape[0] != len(sizes):
         raise ValueError(
             f"`records` must have {len(sizes)} columns, one for each variable of the "

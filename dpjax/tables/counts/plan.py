@@ -18,7 +18,7 @@ Subset = tuple[Plane, ...]
 
 @dataclass(frozen=True)
 class TablesOfOneWidth:
-    """Tables whose cells are addressed by equal numbers of bits."""
+    """Tables of a `Plan` whose cells are addressed by equal numbers of bits."""
 
     subsets: np.ndarray  # number of the subset, for each table and subset of its planes
     kept: np.ndarray  # entries of the concatenated tables that have valid levels

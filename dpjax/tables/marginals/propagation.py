@@ -83,7 +83,7 @@ class _Gather:
 
     @classmethod
     def of(cls, lists: list[np.ndarray], length: int) -> "_Gather":
-        """Arrange lists of positions in a vector of this length."""
+        """Arrange lists of positions in a vector of length `length` in matrices."""
         lengths = np.array([len(places) for places in lists])
         matrices, order = [], []
         for widest in _widths(lengths):
