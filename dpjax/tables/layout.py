@@ -112,8 +112,8 @@ class TableLayout:
     ) -> Any:
         """Apply `function(tables, shape)` once for each shape that tables have.
 
-        The array `tables` stacks all tables of that shape, with axes (*batch, table,
-        *shape), so a compiled program grows with the number of shapes only.
+        The axes of `tables` are those before the last of `vector`, the table, and those
+        of `shape`. A compiled program grows only with the number of shapes.
         """
         parts, order = [], []
         for shape, tables in self._tables_by_shape.items():
@@ -161,7 +161,7 @@ class TableLayout:
         """Apply `function(rows, cells)` once for each width that rows have.
 
         The matrices `rows` (entries of `vector`) and `cells` (their indices) stack all
-        rows of that width, so a compiled program grows with the number of widths only.
+        rows of that width. A compiled program grows only with the number of widths.
         """
         if len(self.rows_by_width) == 1:
             ((width, cells),) = self.rows_by_width.items()
