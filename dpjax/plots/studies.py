@@ -25,7 +25,7 @@ def privacy_utility(
     adjacency: Adjacency,
     title: str,
 ) -> None:
-    """Draw the area under the ROC curve and the accuracy against ε, with references.
+    """Draw the area under the ROC curve (AUC) and the accuracy against ε.
 
     Args:
         results: a mapping for each mechanism and ε, with the keys `mechanism`,
