@@ -24,12 +24,12 @@ import numpy as np
 
 
 def positive(**values: object) -> None:
-    """Raise `ValueError` unless every entry of every known value is > 0 and finite."""
+    """Raise `ValueError` unless all entries of all values are > 0 and finite."""
     _require("positive and finite", lambda xp, x: (x > 0) & xp.isfinite(x), values)
 
 
 def at_least_zero(**values: object) -> None:
-    """Raise `ValueError` unless every entry of every known value is >= 0 and finite."""
+    """Raise `ValueError` unless all entries of all values are >= 0 and finite."""
     _require("at least 0 and finite", lambda xp, x: (x >= 0) & xp.isfinite(x), values)
 
 
@@ -71,7 +71,7 @@ def whole(least: int, /, **values: object) -> None:
 
 
 def array_of(numbers: object, name: str) -> jax.Array:
-    """Convert numbers to a JAX array without quoting invalid values in an error.
+    """Convert numbers to a JAX array; `name` is the argument's name in error messages.
 
     Raises:
         ValueError: if a value is not a number; the message does not show the value.
@@ -99,9 +99,9 @@ def one_of(choices: Sequence[str], **values: object) -> None:
 
 
 def brief(value: object) -> str:
-    """Describe an argument in an error: only by its type if it contains an array.
+    """Describe a value in an error message: only by its type if it contains an array.
 
-    If two arguments are swapped, the message must not show a key or records.
+    An array could be records or a key, which the message must not show.
     """
     leaves = jax.tree.leaves(value)
     if any(isinstance(leaf, jax.Array) or np.ndim(leaf) for leaf in leaves):

@@ -32,7 +32,7 @@ _LARGEST_UNSTATED = 1 << 28  # bytes, if the size is not known before reading
 
 
 def parse_json(text: str, name: str) -> object:
-    """Parse `text`; errors refer to the document as `name`.
+    """Parse JSON; `name` is the document's name in error messages.
 
     Raises:
         ValueError: if `text` is not JSON, holds NaN or infinity, or repeats a key.
@@ -71,7 +71,7 @@ def parse_json(text: str, name: str) -> object:
 
 
 def read_text(path: str | os.PathLike, name: str) -> str:
-    """Read a text file; decompress it if its name ends in `.gz`.
+    """Read a text file, and decompress it if its name ends in `.gz`.
 
     Raises:
         ValueError: if the file cannot be read as text or exceeds 1 GiB, or 256 MiB if
@@ -101,12 +101,12 @@ def read_text(path: str | os.PathLike, name: str) -> str:
 
 
 def printable(text: str) -> str:
-    """Escape line breaks and control characters, so that a terminal is safe."""
+    """Escape line breaks and control characters, for safe output to a terminal."""
     return "".join(x if x.isprintable() else repr(x)[1:-1] for x in text)
 
 
 def canonical_json(document: object) -> str:
-    """Return JSON that is identical for equal documents."""
+    """Return the document as JSON text, which is identical for equal documents."""
     return json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
@@ -129,7 +129,7 @@ def make_folder(out: str | os.PathLike) -> pathlib.Path:
 
 
 def write_atomically(path: str | os.PathLike, content: str | bytes) -> None:
-    """Write a complete file or none; readers never see a part of it.
+    """Write a file so that other programs see either the complete file or none.
 
     Raises:
         ValueError: if the file cannot be written; then no file is left behind.
@@ -140,7 +140,7 @@ def write_atomically(path: str | os.PathLike, content: str | bytes) -> None:
 
 @contextlib.contextmanager
 def whole_file(path: str | os.PathLike) -> Iterator[BinaryIO]:
-    """Open a temporary file that takes its name `path` when the `with` block ends.
+    """Open a temporary file that is renamed to `path` when the `with` block ends.
 
     Raises:
         ValueError: if the file cannot be written; then no file is left behind.

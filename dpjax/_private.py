@@ -8,11 +8,10 @@ import equinox as eqx
 
 
 class Unpickled:
-    """Base of classes that hold records, exact numbers or a release; forbids pickling.
+    """Base class that forbids pickling, for objects with private fields or releases.
 
-    A pickle contains all private fields, and reading a pickle can run any code. This
-    library's own files hold only public content, which is checked when it is read. A
-    copy is the object itself.
+    A pickle would contain all private fields, and reading a pickle can run any code.
+    Copying such an object returns the object itself.
     """
 
     _instead: ClassVar[str] = "give others the release, or a file of it"
@@ -31,5 +30,5 @@ class Unpickled:
 
 
 def shapes_only(self: Any) -> str:
-    """Return a `repr` with the shapes of arrays instead of their values."""
+    """Return a `repr` of an object with the shapes of arrays, not their values."""
     return eqx.tree_pformat(self)

@@ -13,12 +13,13 @@ Added = TypeVar("Added", bound=type)
 class Registry(Generic[Kind]):
     """A mapping from names, called kinds, to classes.
 
-    Another package adds a class by an entry point, whose name is the kind, of a group
-    such as `dpjax.mechanisms`. The class is loaded when it is first looked up.
+    Another package can add a class by an entry point. Its name is the class's kind, and
+    its group is the plural of `noun`, such as `dpjax.mechanisms`. The class is imported
+    when it is first looked up.
 
     Args:
-        noun: what the classes are, such as "mechanism"; the group's name is its plural.
-        nouns: the plural, if it is not the noun with an s.
+        noun: word for one of the classes, such as "mechanism".
+        nouns: the plural of `noun`, if it is not formed with an s.
     """
 
     def __init__(self, noun: str, nouns: str = "") -> None:
@@ -26,10 +27,10 @@ class Registry(Generic[Kind]):
         self._kinds: dict[str, Any] = {}
 
     def add(self, kind: Added) -> Added:
-        """Register a class under its `kind`; it may be used as a decorator.
+        """Register a class under its attribute `kind`; usable as a class decorator.
 
         Raises:
-            ValueError: if another class has that kind.
+            ValueError: if another class is registered under this kind.
         """
         return self.add_as(getattr(kind, "kind"), kind)  # noqa: B009  (types hide it)
 
@@ -37,7 +38,7 @@ class Registry(Generic[Kind]):
         """Register a class under a name; a class can have several names.
 
         Raises:
-            ValueError: if another class has that name.
+            ValueError: if another class is registered under this name.
         """
         if self._kinds.setdefault(name, kind) is not kind:
             raise ValueError(
@@ -46,10 +47,10 @@ class Registry(Generic[Kind]):
         return kind
 
     def __getitem__(self, name: object) -> type[Kind]:
-        """Return the class of a kind.
+        """Return the class that is registered under a kind.
 
         Raises:
-            ValueError: if there is no such kind.
+            ValueError: if no class is registered under this kind.
         """
         if isinstance(name, str) and name not in self._kinds:
             for entry in self._installed():

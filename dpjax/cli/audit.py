@@ -15,7 +15,7 @@ _ROW = "{:<18}{:<13}{:<7}{:>8}{:>12}{:>9}  {}"
 
 
 def add(commands) -> None:
-    """Declare the command."""
+    """Declare `dpjax audit` and its options among the subparsers `commands`."""
     command = commands.add_parser(
         "audit",
         help="test by attacks whether mechanisms lose more privacy than they claim",

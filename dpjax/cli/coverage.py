@@ -14,7 +14,7 @@ from dpjax.study.coverage import Coverage, Ranks, coverage
 
 
 def add(commands) -> None:
-    """Declare the command."""
+    """Declare `dpjax coverage` and its options among the subparsers `commands`."""
     command = commands.add_parser(
         "coverage",
         help="coverage of posterior intervals, noise-aware and naive",

@@ -44,7 +44,7 @@ Scores = Mapping[str, Array | np.ndarray]
 
 
 def add(commands) -> None:
-    """Declare the command."""
+    """Declare `dpjax demo` and its options among the subparsers `commands`."""
     command = commands.add_parser(
         "demo",
         help="try mechanisms on real sensitive data",
@@ -76,8 +76,8 @@ def demo(out: str | os.PathLike, *, repeats: int = 50, seed: int = 0) -> dict:
     Args:
         out: folder for `results.json`, `demo.png`, `release.json`, and the survey and a
             simulated event log with their schemas. It is created if necessary.
-        repeats: number of random splits and draws of noise.
-        seed: seed of splits and simulated noise, but not of the release.
+        repeats: number of random splits and draws of noise, at least 2.
+        seed: seed of the splits and of simulated noise. The release ignores it.
 
     Returns:
         The content of `results.json`.

@@ -28,11 +28,11 @@ COMMANDS = (audit, coverage, demo, plan, release, predict, sample, sweep, verify
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command and return the exit status.
+    """Run the command in `arguments` (default: `sys.argv`) and return the exit status.
 
-    0: success. 1: `verify` found an inconsistency, or `audit` a violation. 2: invalid
-    input, and nothing is written. 3: another process of a distributed run was lost.
-    130: interrupted by the user.
+    The status is 0 after success; 1 if `verify` finds an inconsistent release or
+    `audit` a violated claim; 2 for invalid input, when nothing is written; 3 if another
+    process of a distributed run was lost; and 130 if the user interrupts the command.
     """
     options = _parser().parse_args(arguments)
     status = None

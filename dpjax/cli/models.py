@@ -23,7 +23,7 @@ from dpjax.statistics import Sufficient
 
 
 class Model(NamedTuple):
-    """A model: a function that makes it, and its required and optional options."""
+    """A choice of `--model`: how to make it, and its required and optional options."""
 
     make: Callable[[argparse.Namespace, Schema], Any]
     needs: tuple[str, ...] = ()
@@ -31,7 +31,7 @@ class Model(NamedTuple):
 
 
 def add_models(command: Parser, models: Mapping[str, Model], help: str) -> None:
-    """Declare the choice of a model, and the options of event logs."""
+    """Declare the option `--model`, and the options for event logs."""
     default = next(iter(models))
     command.add_argument(
         "--model", choices=tuple(models), default=default, help=f"{help}%(default)s"
@@ -40,7 +40,7 @@ def add_models(command: Parser, models: Mapping[str, Model], help: str) -> None:
 
 
 def chosen_model(options: argparse.Namespace, models: Mapping[str, Model]) -> Model:
-    """Return the chosen model; raise if an option is missing or is not for it."""
+    """Return the model that `--model` names; raise if its options do not fit it."""
     own = {name: (*x.needs, *x.may_have) for name, x in models.items()}
     for option in dict.fromkeys(option for names in own.values() for option in names):
         given = getattr(options, option) is not None
@@ -56,7 +56,7 @@ def chosen_model(options: argparse.Namespace, models: Mapping[str, Model]) -> Mo
 
 
 def add_model_options(command: Parser) -> None:
-    """Declare the options of the models of `dpjax release`."""
+    """Declare `--model` and the options of its choices for `dpjax release`."""
     add_models(
         command, _MODELS, "the others use all variables of the schema; default: "
     )
@@ -75,7 +75,7 @@ def add_model_options(command: Parser) -> None:
 
 
 def model_of(options: argparse.Namespace, schema: Schema) -> BayesNet | Sufficient:
-    """Return the network or family statistic that `dpjax release` measures."""
+    """Return the network or the statistic of a family that `dpjax release` measures."""
     model = chosen_model(options, _MODELS)
     if options.prior is not None and options.model != "bayes-net":
         raise ValueError("`prior` must be left out: this option is for networks.")
@@ -98,7 +98,7 @@ def _events(options: argparse.Namespace, schema: Schema) -> BayesNet:
 
 
 def regression_of(options: argparse.Namespace, schema: Schema) -> Sufficient:
-    """Return the statistic of a regression, with the target as the last variable."""
+    """Return the statistic for linear regression of --target on the other variables."""
     if options.target not in schema:
         raise ValueError(
             f"`target` must be a variable of the schema, got {options.target!r}."

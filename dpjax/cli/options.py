@@ -66,26 +66,26 @@ _COMMON: dict[str, dict[str, Any]] = {
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors are one line, with short ways to declare options."""
+    """An argument parser with one-line errors and methods that declare options."""
 
     def error(self, message: str) -> NoReturn:
         """Print the message and exit with status 2."""
         self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
 
     def common(self, *names: str, **changed: object) -> None:
-        """Declare options that several commands have, with changed properties."""
+        """Declare options shared by commands; `changed` overrides their properties."""
         for name in names:
             self.add_argument(name, **{**_COMMON[name], **changed})
 
     def number(
         self, name: str, help: str, default: Any = None, kind: Callable = int
     ) -> None:
-        """Declare an option with a number, whose help shows the default."""
+        """Declare an option with a number as value; its help shows the default."""
         shown = help if default is None else f"{help} (%(default)s)"
         self.add_argument(name, type=kind, default=default, help=shown)
 
     def many(self, name: str, metavar: str, help: str) -> None:
-        """Declare an option that may be repeated."""
+        """Declare an option that may be repeated, with one value each time."""
         self.add_argument(name, action="append", default=[], metavar=metavar, help=help)
 
     def flag(self, name: str, help: str) -> None:
@@ -94,18 +94,18 @@ class Parser(argparse.ArgumentParser):
 
 
 def progress(command: str, unit: str, hidden: bool = False) -> Callable:
-    """Make a progress bar, which is shown only in a terminal."""
+    """Return a function that shows a progress bar over an iterable, in a terminal."""
     disable = True if hidden else None
     return partial(tqdm, desc=f"dpjax {command}", unit=unit, disable=disable)
 
 
 def plots() -> Any:
-    """Import `dpjax.plots` on first use, since its import is slow."""
+    """Import and return `dpjax.plots`; it is imported on first use since it is slow."""
     return importlib.import_module("dpjax.plots")
 
 
 def increment_of(spec: str, released: Released) -> float:
-    """Return the increment in records for none, a number, paper:T or calibrated:P."""
+    """Return the number of records that --increment adds to each table's total."""
     kind, _, value = spec.partition(":")
     statistic, cost = released.statistic, released.guarantee()
     if spec == "none" or not isinstance(statistic, TableStatistic):
@@ -127,7 +127,7 @@ def increment_of(spec: str, released: Released) -> float:
 
 
 def network_of(spec: str, schema: Schema) -> BayesNet:
-    """Return the network of a BIF file, a JSON file or naive-bayes:TARGET."""
+    """Return the network given by a BIF file, a JSON file or naive-bayes:TARGET."""
     kind, _, target = spec.partition(":")
     if kind == "naive-bayes":
         return BayesNet.naive_bayes(schema, target)
@@ -142,7 +142,7 @@ def network_of(spec: str, schema: Schema) -> BayesNet:
 
 
 def ledger_of(options: argparse.Namespace) -> Ledger | None:
-    """Open the ledger, if the options name one."""
+    """Return the ledger of the options --ledger and --budget; None without --ledger."""
     if options.ledger is None:
         if options.budget is not None:
             raise ValueError("`budget` must be given with a ledger: add --ledger FILE.")
@@ -151,7 +151,7 @@ def ledger_of(options: argparse.Namespace) -> Ledger | None:
 
 
 def split_of(specs: list[str]) -> dict[str, str] | None:
-    """Return the budget of each table, from arguments of the form TABLE=EPSILON."""
+    """Return a dictionary from table to ε, from arguments of the form TABLE=EPSILON."""
     split = {}
     for spec in specs:
         name, _, epsilon = spec.rpartition("=")
@@ -164,7 +164,7 @@ def split_of(specs: list[str]) -> dict[str, str] | None:
 
 
 def span_of(spec: str, option: str, form: str, kind: type) -> tuple[str, tuple]:
-    """Return the name and the two numbers of an argument NAME=FIRST:LAST."""
+    """Return the name and the two numbers of type `kind` in `spec`, NAME=FIRST:LAST."""
     name, _, ends = spec.rpartition("=")
     try:
         first, last = map(kind, ends.split(":"))
@@ -176,7 +176,7 @@ def span_of(spec: str, option: str, form: str, kind: type) -> tuple[str, tuple]:
 
 
 def refuse_unwritable(options: argparse.Namespace) -> None:
-    """Reject an output that cannot be written or is an input, before any charge."""
+    """Raise `ValueError` if the file of --out is an input or cannot be written."""
     out = pathlib.Path(options.out).resolve()
     inputs = [options.data, options.schema, options.network, options.ledger]
     taken = [pathlib.Path(x).resolve() for x in inputs if x]
@@ -188,7 +188,7 @@ def refuse_unwritable(options: argparse.Namespace) -> None:
 
 
 def is_among_tables(out: pathlib.Path, data: str) -> bool:
-    """Whether a file is in the folder `data`, where every file is read."""
+    """Whether the path `data` is a folder and the file `out` is in it."""
     folder = pathlib.Path(data).resolve()
     return folder.is_dir() and folder in out.resolve().parents
 
@@ -196,7 +196,7 @@ def is_among_tables(out: pathlib.Path, data: str) -> bool:
 def refuse_unwritable_file(
     path: str, name: str = "out", endings: tuple[str, ...] = ("",)
 ) -> None:
-    """Reject an output that cannot be written, before work that would be lost."""
+    """Raise `ValueError` if a file cannot be written or has none of the endings."""
     if not path.lower().endswith(endings):
         raise ValueError(f"`{name}` must end in {' or '.join(endings)}, got {path}.")
     out = pathlib.Path(path).resolve()
@@ -212,7 +212,7 @@ def refuse_unwritable_file(
 
 
 def summary(released: Released, ledger: Ledger | None = None) -> dict[str, object]:
-    """Return the public facts of a release, for display."""
+    """Return a dictionary of a release's cost and other public facts, for display."""
     cost, mechanism = released.guarantee(), released.mechanism
     facts: dict[str, object] = {
         **{name: str(number) for name, number in cost.numbers.items()},

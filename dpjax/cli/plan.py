@@ -15,7 +15,7 @@ from dpjax.study.plan import Outlook, Plan, plan
 
 
 def add(commands) -> None:
-    """Declare the command."""
+    """Declare `dpjax plan` and its options among the subparsers `commands`."""
     command = commands.add_parser(
         "plan",
         help="expected error of each mechanism, without any data",

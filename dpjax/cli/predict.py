@@ -17,7 +17,7 @@ from dpjax.statistics import FamilyStatistic
 
 
 def add(commands) -> None:
-    """Declare the command."""
+    """Declare `dpjax predict` and its options among the subparsers `commands`."""
     command = commands.add_parser(
         "predict",
         help="predict a variable of new records from a release",

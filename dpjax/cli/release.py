@@ -25,7 +25,7 @@ _CHOICES = ("omega", "temperature", "samples", "prior", "units", "points")
 
 
 def add(commands) -> None:
-    """Declare the command."""
+    """Declare `dpjax release` and its options among the subparsers `commands`."""
     command = commands.add_parser(
         "release",
         help="publish a private posterior of a table",

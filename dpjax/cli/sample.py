@@ -22,7 +22,7 @@ _FEWEST = 4  # draws per chain, for diagnostics
 
 
 def add(commands) -> None:
-    """Declare the command."""
+    """Declare `dpjax sample` and its options among the subparsers `commands`."""
     command = commands.add_parser(
         "sample",
         help="hidden states of a released event log",
@@ -93,7 +93,7 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def _refuse(options: argparse.Namespace) -> None:
-    """Reject options with which the result would be lost."""
+    """Raise if outputs cannot be written, or if too few draws would remain."""
     outputs = {
         "out": (options.out, (".csv", ".npz")),
         "plot": (options.plot, (".png",)),

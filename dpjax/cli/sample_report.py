@@ -23,7 +23,7 @@ def facts_of(
     time: Variable,
     fields: Sequence[Variable],
 ) -> dict:
-    """Return sizes, diagnostics (null if all draws are equal) and frequent states."""
+    """Return a JSON object with sizes, diagnostics and the most frequent states."""
     found = np.asarray(posterior.predict_states())
     cells = int((found >= 0).sum())
     counts = np.bincount(found[found >= 0], minlength=posterior.states)
@@ -62,7 +62,7 @@ def facts_of(
 
 
 def disagreement(facts: dict) -> str | None:
-    """Return a message with a remedy if the chains disagree; None if they agree."""
+    """Return a warning if an R-hat in the result of `facts_of` is large, else None."""
     ratios = {
         _LABELS[name]: values["r_hat"] for name, values in facts["diagnostics"].items()
     }
@@ -77,7 +77,7 @@ def disagreement(facts: dict) -> str | None:
 
 
 def table_of(facts: dict) -> str:
-    """Format the facts as lines of text."""
+    """Format the result of `facts_of`, with sweeps and burn-in, as lines of text."""
     lines = [
         f"{facts['regions']} regions, {facts['times']} times, {facts['cells']:,} "
         f"declared cells; {facts['states_used']} of {facts['states']} states used",

@@ -28,7 +28,7 @@ from dpjax.study.sweeps.result import check_table_path
 
 
 def add(commands) -> None:
-    """Declare the command."""
+    """Declare `dpjax sweep` and its options among the subparsers `commands`."""
     command = commands.add_parser(
         "sweep",
         help="compare how well mechanisms learn, at many ε over many repeats",
@@ -216,7 +216,10 @@ def _write(options: argparse.Namespace, result: SweepResult) -> None:
 
 
 def rows_of(result: SweepResult) -> list[dict]:
-    """Return means and standard errors over repeats, for each mechanism and ε."""
+    """Return a dictionary of mean scores and standard errors for each mechanism and ε.
+
+    Its keys are "mechanism", "epsilon", and SCORE and SCORE_se for each score.
+    """
     means = {name: (result.mean(name), result.standard_error(name)) for name in result}
     rows = []
     for m, mechanism in enumerate(result.coordinates["mechanism"]):
@@ -231,7 +234,7 @@ def rows_of(result: SweepResult) -> list[dict]:
 
 
 def table_of(rows: list[dict], titles: Mapping[str, str]) -> str:
-    """Format rows as lines of text, with the scores that have a title."""
+    """Format the result of `rows_of` as text, with a column for each of `titles`."""
     header = "".join(f"{title:>20}" for title in titles.values())
     lines = [f"{'mechanism':<18} {'ε':>6}{header}"]
     for row in rows:

@@ -25,11 +25,11 @@ from dpjax.study.experiments import (
 )
 
 Study = tuple[Any, Array]
-"""An experiment of `dpjax.study.experiments` and its data."""
+"""A pair of an experiment of `dpjax.study.experiments` and its data."""
 
 
 def study_of(options: argparse.Namespace) -> Study:
-    """Make the study that the options describe."""
+    """Return the experiment and the data that the command's options describe."""
     model = chosen_model(options, MODELS)
     if (options.data is None) == (options.synthetic is None):
         raise ValueError("`data` or `synthetic` must be given, and not both.")
@@ -91,7 +91,7 @@ def _of_events(options: argparse.Namespace, schema: Schema) -> Study:
 
 
 def _share(n: int, options: argparse.Namespace) -> int:
-    """Size of the training part of n, from 1 to n - 1."""
+    """Return the size of the training part of n records, from 1 to n - 1."""
     if n < 2:
         raise ValueError("`data` must have at least 2 records, to train and to test.")
     return min(max(round(options.training * n), 1), n - 1)

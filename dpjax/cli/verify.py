@@ -10,7 +10,7 @@ from dpjax.releases.released import load
 
 
 def add(commands) -> None:
-    """Declare the command."""
+    """Declare `dpjax verify` and its options among the subparsers `commands`."""
     command = commands.add_parser(
         "verify",
         help="check the consistency of a release file",

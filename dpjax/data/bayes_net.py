@@ -22,12 +22,12 @@ class BayesNet:
     """A directed acyclic graph over categorical variables.
 
     Args:
-        variables: one per column of the records, in order, with different names.
-        parents: for each variable, the indices of its parents.
+        variables: variables with different names, in the order of the records' columns.
+        parents: for each variable, the indices of its parents in `variables`.
 
     Raises:
-        ValueError: if the lengths disagree, a name or parent is repeated, or the graph
-            has a cycle, which the message names.
+        ValueError: if the arguments differ in length, a name or parent is repeated, or
+            the graph has a cycle; the message names the cycle.
     """
 
     variables: tuple[Variable, ...]
@@ -57,12 +57,12 @@ class BayesNet:
         """Make the network of all variables in `parents`, in the order of `levels`.
 
         Args:
-            levels: a `Schema`, or the levels of every variable by name.
-            parents: the parents of every variable by name; a variable that occurs only
-                as a parent has none.
+            levels: a `Schema`, or a mapping from each variable's name to its levels.
+            parents: a mapping from each variable's name to the names of its parents; a
+                variable that occurs only as a parent has no parents.
 
         Raises:
-            ValueError: if `levels` lacks a name, or declares it as numeric.
+            ValueError: if `levels` lacks a variable, or declares it as numeric.
         """
         mentioned = {*parents, *(name for group in parents.values() for name in group)}
         unknown = mentioned - set(levels)
@@ -80,7 +80,7 @@ class BayesNet:
 
     @classmethod
     def naive_bayes(cls, levels: Levels, target: str) -> "BayesNet":
-        """Make `target` the only parent of every other variable of `levels`."""
+        """Make the network with `target` as the only parent of all other variables."""
         if target not in levels:
             raise ValueError(
                 f"`target` must be a variable of the schema, got {target!r:.80}."
@@ -93,15 +93,15 @@ class BayesNet:
     def from_bif(
         cls, path: str | os.PathLike, levels: Levels | None = None
     ) -> "BayesNet":
-        """Read the structure in a BIF file, without its probabilities.
+        """Read states and parents from a Bayesian interchange format (BIF) file.
 
         Args:
             path: the file, compressed if its name ends in `.gz`.
-            levels: a `Schema` that declares the same states as the file. The network
-                has the order of the schema. None: the states and order of the file.
+            levels: a `Schema` with the same states as the file; the variables of the
+                network get its order. If None, the file gives states and order.
 
         Raises:
-            ValueError: if the file is not BIF or its states are not the levels.
+            ValueError: if the file is not BIF or its states differ from `levels`.
         """
         states, parents = parse_bif(read_text(path, "network"))
         mentioned = [*parents, *(name for group in parents.values() for name in group)]
@@ -125,10 +125,10 @@ class BayesNet:
 
     @classmethod
     def from_json(cls, path: str | os.PathLike, levels: Levels) -> "BayesNet":
-        """Read the structure in a JSON file, `{"parents": {"x": ["y"], "y": []}}`.
+        """Read the parents from a JSON file, `{"parents": {"x": ["y"], "y": []}}`.
 
         Raises:
-            ValueError: if the file is not of this form or uses an undeclared name.
+            ValueError: if the file is not of this form or `levels` lacks a name.
         """
         document = parse_json(read_text(path, "network"), "network")
         parents = document.get("parents") if isinstance(document, dict) else None
@@ -151,25 +151,25 @@ class BayesNet:
 
     @cached_property
     def families(self) -> tuple[tuple[int, ...], ...]:
-        """For each variable, the indices of its parents and then its own."""
+        """For each variable, the indices of its parents, then its own index."""
         return tuple((*group, i) for i, group in enumerate(self.parents))
 
     @cached_property
     def layout(self) -> TableLayout:
-        """Layout of one table per node and its parents; the node is the last axis."""
+        """Layout of a table for each variable, the last axis, with its parents."""
         return TableLayout(self.sizes, self.families)
 
     @cached_property
     def order(self) -> tuple[int, ...]:
-        """Indices of the variables, parents before children."""
+        """Indices of the variables, sorted so that parents precede their children."""
         graph = graphlib.TopologicalSorter(dict(enumerate(self.parents)))
         return tuple(graph.static_order())
 
     def index(self, name: str) -> int:
-        """Position of the variable called `name`.
+        """Return the index of the variable called `name`.
 
         Raises:
-            ValueError: if there is no such variable.
+            ValueError: if no variable has this name.
         """
         if name not in self.names:
             raise ValueError(
@@ -178,7 +178,7 @@ class BayesNet:
         return self.names.index(name)
 
     def parent_names(self) -> dict[str, list[str]]:
-        """Names of the parents of every variable, as in a network file."""
+        """Return a dictionary from each variable's name to its parents' names."""
         return {
             name: [self.names[i] for i in group]
             for name, group in zip(self.names, self.parents, strict=True)
@@ -186,10 +186,7 @@ class BayesNet:
 
 
 def maximal_groups(groups: Sequence[tuple[int, ...]]) -> tuple[tuple[int, ...], ...]:
-    """Keep the groups that no other group contains, and the first of equal groups.
-
-    Each group is compared only with the groups that share its rarest member.
-    """
+    """Return the groups that no larger group contains; equal groups are kept once."""
     sets = [frozenset(group) for group in groups]
     holding = {}
     for i, members in enumerate(sets):

@@ -18,11 +18,11 @@ _BLOCK = re.compile(r"\b(variable|probability)\b\s*+[^\s{}(;|]*+\s*+[{(]")
 
 
 def parse_bif(text: str) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
-    """Return the states and the parents of every variable by name, in file order.
+    """Return two dictionaries: variable name to states, and variable name to parents.
 
     Raises:
         ValueError: if a block cannot be read, a name is declared twice, or the number
-            of states differs from the declared one.
+            of states differs from the declared number.
     """
     text = _COMMENT.sub(_space, text)
     variables, tables = _VARIABLE.findall(text), _PROBABILITY.findall(text)

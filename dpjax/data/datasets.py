@@ -35,7 +35,7 @@ def fair() -> tuple[Schema, dict[str, np.ndarray]]:
     The levels are the codes of the public questionnaire.
 
     Returns:
-        The schema and the table, with one column per variable.
+        The schema, and a dictionary from each variable's name to its column.
 
     Raises:
         ImportError: if statsmodels, which contains the data, is not installed.
@@ -74,7 +74,8 @@ def simulated_events(seed: int = 0) -> tuple[Schema, dict[str, np.ndarray]]:
         seed: seed of the simulation.
 
     Returns:
-        The schema (region `province`, time `month`) and the table.
+        The schema, and a dictionary from name to column. The region of an event is
+        `province` and its time is `month`.
     """
     rng = np.random.default_rng(seed)
     states = rng.integers(0, 3, (len(_PROVINCES), _MONTHS))

@@ -31,7 +31,7 @@ AnyVariable = Variable | Interval
 def of_one_kind(
     variables: Sequence[AnyVariable],
 ) -> tuple[list[Variable], list[Interval]]:
-    """Return the categorical and the numeric variables; raise if there are both."""
+    """Return the categorical and the numeric variables, one list of which is empty."""
     categorical = [v for v in variables if isinstance(v, Variable)]
     numeric = [v for v in variables if isinstance(v, Interval)]
     if categorical and numeric:
@@ -51,13 +51,13 @@ def encode_batches(
     absent: str | None = None,
     turns: Iterator[bool] | None = None,
 ) -> Iterator[np.ndarray]:
-    """Encode the records of a source, or of some of its pieces.
+    """Yield arrays of encoded records, from all pieces of a source or from some.
 
     Args:
         source, ignore, absent: as in `Schema.encode_batches`.
         variables: the columns of the records.
-        turns: for each piece of the source in order (a row group of Parquet, or a batch
-            of anything else), whether it is read; None: all pieces are read.
+        turns: for each piece of the source in order (a row group of a Parquet file, or
+            a batch of another source), whether the piece is read. None reads all.
     """
     categorical, _ = of_one_kind(variables)
     empty = True
@@ -91,7 +91,7 @@ def outside_of(
     variables: Sequence[AnyVariable],
     ignore: str | Collection[str],
 ) -> dict[str, list]:
-    """Return the cells that `encode_batches` rejects, by variable, if there are any."""
+    """Return the cells that `encode_batches` rejects, by the name of their variable."""
     outside = {variable.name: [] for variable in variables}
     everything = itertools.repeat(True)
     for _, table in _tables(source, variables, set(outside), ignore, everything):
@@ -107,7 +107,7 @@ def outside_of(
 
 
 def as_numbers(records: ArrayLike, width: int) -> Float[Array, "n d"]:
-    """Check numbers, and return them in JAX's default precision, without clipping."""
+    """Check that `records` have shape (n, width); return them unclipped, as floats."""
     check_numbers(records, width)
     if isinstance(records, np.ndarray):  # JAX would wrap wide integers
         with np.errstate(over="ignore"):
@@ -117,7 +117,7 @@ def as_numbers(records: ArrayLike, width: int) -> Float[Array, "n d"]:
 
 
 def check_numbers(records: ArrayLike, width: int) -> None:
-    """Raise unless `records` are real numbers of shape (n, width), of any value."""
+    """Raise `ValueError` unless `records` are real numbers of shape (n, width)."""
     shape, dtype = np.shape(records), getattr(records, "dtype", None)
     if len(shape) != 2 or shape[1] != width:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Numeric variables: a name and public bounds, to which every value is clipped.
+"""Numeric variables, which have a name and public bounds that clip every value.
 
 Bounds are declared and never inferred, since the extreme values of a table reveal
 records. The number of a cell depends on no other cell.
@@ -31,13 +31,13 @@ _MISSING = {"NoneType", "NAType", "NaTType", "MaskedConstant"}  # pandas may be 
 
 @dataclass(frozen=True)
 class Interval:
-    """A numeric variable.
+    """A numeric variable with public bounds.
 
     Args:
-        name: text that is not empty.
+        name: name of the column, not empty.
         lower: smallest value, in the variable's unit; smaller values are clipped to it.
         upper: largest value, above `lower`; larger values are clipped to it.
-        missing: value of cells without a number; None: the midpoint of the bounds.
+        missing: value for cells without a number; None means the bounds' midpoint.
 
     Raises:
         ValueError: if the bounds are not finite or not increasing in single precision,
@@ -74,7 +74,7 @@ class Interval:
         """Make the variable declared by `{"lower": 0, "upper": 120, "missing": 60}`.
 
         Raises:
-            ValueError: if the declaration is not of that form; "missing" is optional.
+            ValueError: if `declared` is not of this form ("missing" is optional).
         """
         if not {"lower", "upper"} <= set(declared) <= {"lower", "upper", "missing"}:
             raise ValueError(
@@ -88,7 +88,7 @@ class Interval:
         return {"lower": self.lower, "upper": self.upper, "missing": self.missing}
 
     def clip(self, values: Any) -> np.ndarray:
-        """Clip values to the bounds, in double precision; NaN becomes `missing`."""
+        """Replace NaN by `missing`, and clip values to the bounds, in 64-bit floats."""
         values = np.asarray(values, np.float64)
         filled = np.where(np.isnan(values), self.missing, values)
         return np.clip(filled, self.lower, self.upper) + 0.0  # -0.0 becomes 0.0
@@ -122,7 +122,7 @@ def _shown_by(text: str) -> float | None:
 
 
 def _bound(value: object) -> float | None:
-    """A declared bound as a float; None if it is not finite in single precision."""
+    """Return a declared bound as a float; None if not finite in single precision."""
     real = isinstance(value, int | float | np.integer | np.floating)
     if not real or isinstance(value, bool | np.timedelta64):
         return None

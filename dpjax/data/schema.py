@@ -1,4 +1,4 @@
-"""Schemas: the declared variables of a table, and its encoding as an array.
+"""Schemas, which declare the variables of a table and encode it as an array.
 
 A schema is never inferred from data. Encoded records are level indices or numbers.
 """
@@ -35,7 +35,7 @@ from dpjax.tables.counts import check_records
 
 
 class Schema(Mapping[str, AnyVariable]):
-    """Variables by name, in the order of the columns of encoded records.
+    """A mapping from names to variables, in the order of encoded records' columns.
 
     Args:
         variables: a sequence of `Variable` or `Interval`, or a mapping from names to
@@ -43,7 +43,7 @@ class Schema(Mapping[str, AnyVariable]):
             by `{"levels": [...]}` and optionally "other", "missing" and
             "missing_values", as for `Variable`. A numeric one is declared by
             `{"lower": 0, "upper": 120}` and optionally "missing", the value of cells
-            without a number (default: the midpoint).
+            without a number (default: the midpoint of the bounds).
 
     Raises:
         ValueError: if a variable or a name is not valid.
@@ -79,12 +79,12 @@ class Schema(Mapping[str, AnyVariable]):
         return cls(variables)
 
     def to_json(self) -> dict[str, object]:
-        """Return the document that `from_json` reads."""
+        """Return the schema as the JSON object that `from_json` reads from a file."""
         return {"variables": {name: self[name].to_json() for name in self}}
 
     @staticmethod
     def json_schema() -> dict[str, object]:
-        """Return the JSON Schema (draft 2020-12) of files for `from_json`."""
+        """Return the JSON Schema (draft 2020-12) that files for `from_json` satisfy."""
         file = resources.files("dpjax.data").joinpath("table_schema.json")
         return json.loads(file.read_text("utf-8"))
 
@@ -98,7 +98,7 @@ class Schema(Mapping[str, AnyVariable]):
         return len(self._variables)
 
     def __eq__(self, other: object) -> bool:
-        """Whether both have equal variables in the same order."""
+        """Whether both schemas have equal variables in the same order."""
         if not isinstance(other, Schema):
             return NotImplemented
         return list(self.values()) == list(other.values())
@@ -108,7 +108,7 @@ class Schema(Mapping[str, AnyVariable]):
         return f"Schema({', '.join(domains)})"
 
     def select(self, names: Collection[str]) -> "Schema":
-        """Return the schema of some of the variables, in the order of this one."""
+        """Return the schema of the variables `names`, in the order of this schema."""
         unknown = [name for name in names if name not in self]
         if unknown:
             raise ValueError(f"`names` must be declared, got {unknown[0]!r:.80}.")
@@ -131,7 +131,8 @@ class Schema(Mapping[str, AnyVariable]):
                 in decimal digits, booleans are 0 and 1, and a cell without a value
                 (None, NaN, empty text) becomes the public `missing`.
             ignore: undeclared columns to leave out; "*" for all.
-            absent: a variable that is not read, but filled with level 0 or `missing`.
+            absent: a variable whose column is not read, but filled with level 0 if the
+                variable is categorical, or with its `missing` if it is numeric.
 
         Returns:
             Level indices in the smallest unsigned type; or numbers, clipped to their
@@ -143,10 +144,10 @@ class Schema(Mapping[str, AnyVariable]):
             so only the curator may see the error. Its message never shows a value.
 
         Raises:
-            ValueError: if a column is missing, undeclared, or of another length; if a
-                categorical cell is missing or outside the levels and there is no
-                "other"; if a numeric cell is not a number; or if there are variables
-                of both kinds.
+            ValueError: if a column is missing, undeclared, or of another length than
+                others; if a categorical cell is missing or outside the levels and
+                there is no "other"; if a numeric cell is not a number; or if the
+                schema has categorical and numeric variables.
         """
         batches = list(self.encode_batches(table, ignore=ignore, absent=absent))
         joined = batches[0] if len(batches) == 1 else np.concatenate(batches)
@@ -159,7 +160,7 @@ class Schema(Mapping[str, AnyVariable]):
         ignore: str | Collection[str] = (),
         absent: str | None = None,
     ) -> Iterator[Real[np.ndarray, "_ d"]]:
-        """Encode a source that need not fit in memory, batch by batch.
+        """Encode a source batch by batch, so that it need not fit in memory.
 
         Args:
             source: a path, a folder of files or a list of these; an Arrow data set or
@@ -167,11 +168,11 @@ class Schema(Mapping[str, AnyVariable]):
             ignore, absent: as in `encode`.
 
         Yields:
-            One array on the host for each batch that is read; at least one.
+            A NumPy array of encoded records for each batch; at least one array.
 
         Raises:
-            ValueError: as `encode`; also if a file cannot be read, after the batches
-                before the error. The message names the row group or row, if known.
+            ValueError: as `encode`; also if part of a file cannot be read, after the
+                batches before it. The message names the row group or row, if known.
         """
         if absent is not None and absent not in self:
             raise ValueError(
@@ -181,11 +182,11 @@ class Schema(Mapping[str, AnyVariable]):
         return encode_batches(source, variables, ignore=ignore, absent=absent)
 
     def decode(self, records: Real[ArrayLike, "n d"]) -> dict[str, np.ndarray]:
-        """Return the levels or numbers of encoded records, by variable.
+        """Return a dictionary from each variable's name to the records' values.
 
         Raises:
-            ValueError: if the records do not fit the variables, or if there are
-                variables of both kinds.
+            ValueError: if the records do not fit the variables, or if the schema has
+                categorical and numeric variables.
         """
         categorical, numeric = of_one_kind(list(self.values()))
         if numeric:
@@ -215,7 +216,7 @@ class Schema(Mapping[str, AnyVariable]):
 
 @dataclass(frozen=True, repr=False)
 class Outside(Unpickled):
-    """Cells that a schema rejects, by variable. Contains values: not private."""
+    """Cells that a schema rejects, by variable; they are private values of records."""
 
     values: dict[str, list]
 
@@ -237,7 +238,8 @@ def as_records(
 ) -> Real[Array, "n d"]:
     """Encode a table, or check an array of encoded records.
 
-    An array of numbers must have one column per variable. The statistic clips them.
+    An array of numbers is not clipped: the statistic that is computed from it clips it.
+    `absent` and `ignore` are as in `Schema.encode`.
 
     Raises:
         ValueError: if the rows do not fit the variables.

@@ -55,13 +55,13 @@ def require_matplotlib() -> None:
 
 
 def new_figure(width: int | float, height: int | float) -> "Figure":
-    """Make an empty figure, with sizes in inches and space for labels."""
+    """Make an empty matplotlib figure of a width and height in inches."""
     require_matplotlib()
     return Figure(figsize=(width, height), layout="constrained")
 
 
 def save(figure: "Figure", path: str | os.PathLike) -> None:
-    """Write a PNG or SVG file, with the same bytes for the same figure."""
+    """Write a figure to a PNG or SVG file; equal figures give equal bytes."""
     kind = pathlib.Path(path).suffix.lower()
     if kind not in _METADATA:
         raise ValueError(f"`path` must end in .png or .svg, got {path}.")
@@ -74,18 +74,18 @@ def save(figure: "Figure", path: str | os.PathLike) -> None:
 def draw_curve(
     axes: "Axes", x: Any, y: np.ndarray, band: np.ndarray, colour: str, **style: Any
 ) -> None:
-    """Draw a curve over a band of y ± `band`."""
+    """Draw the curve (`x`, `y`), with a shaded band from y - `band` to y + `band`."""
     axes.fill_between(x, y - band, y + band, color=colour, alpha=0.2, linewidth=0)
     axes.plot(x, y, color=colour, **style)
 
 
 def name_places(axes: "Axes", names: Sequence[str], upright: bool) -> None:
-    """Name the places 0, 1, … of the x axis, upright if they would overlap."""
+    """Label the positions 0, 1, … of the x axis, vertically if `upright` is True."""
     rotation = 90 if upright else 0
     axes.set_xticks(range(len(names)), names, rotation=rotation, fontsize="small")
 
 
 def short(level: object) -> str:
-    """The name of a level, shortened if it is too long for the figure."""
+    """Return the name of a level, cut to 30 characters if it is longer."""
     name = str(level)
     return name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"

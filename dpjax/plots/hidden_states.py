@@ -49,14 +49,15 @@ def emission_bars(
     *,
     title: str | None = None,
 ) -> None:
-    """Draw the expected probabilities of every field's levels, in a row for each state.
+    """Draw bars of the expected probabilities of events' levels in each hidden state.
 
-    The figure shows only states that are the most frequent state of some cell, and at
-    most the 20 most common of these.
+    The figure has a row for each state and a column for each field of an event. It
+    shows at most 20 states, those that are the most frequent state of the most cells
+    (pairs of region and time).
 
     Args:
         posterior: posterior whose `emissions` are shown.
-        fields: variables that name the levels, in the posterior's order (see
+        fields: variables of an event, in the posterior's order (see
             `dpjax.event_logs.log_variables`).
         path: PNG or SVG file to write.
         title: title of the figure.
@@ -114,7 +115,7 @@ def _bars(axes: "Axes", probabilities: np.ndarray, colour: str) -> None:
 
 
 def _name_height(fields: Sequence[Variable]) -> float:
-    """Height of vertical names in inches."""
+    """Return the height of vertical names in inches."""
     shown = [field for field in fields if field.size <= _MOST_LEVELS]
     longest = max((len(short(x)) for field in shown for x in field.levels), default=0)
     return 0.07 * longest if longest > 3 else 0.0
@@ -128,12 +129,12 @@ def state_map(
     *,
     title: str | None = None,
 ) -> None:
-    """Draw the most frequent state of every cell as a map of regions (rows) and times.
+    """Draw a map with the most frequent hidden state of each region at each time.
 
     Args:
         posterior: posterior whose `predict_states` is shown.
-        region: variable of the rows (see `dpjax.event_logs.log_variables`).
-        time: variable of the columns.
+        region: variable of the map's rows (see `dpjax.event_logs.log_variables`).
+        time: variable of the map's columns.
         path: PNG or SVG file to write.
         title: title of the figure.
 
@@ -173,7 +174,7 @@ def state_map(
 
 
 def _pixels(found: np.ndarray, states: int) -> np.ndarray:
-    """Red, green and blue of every cell."""
+    """Return the red, green and blue intensities of every cell."""
     colours = [*map(colour_of, range(states)), UNDECLARED]  # index -1 is undeclared
     parts = [[int(colour[i : i + 2], 16) for i in (1, 3, 5)] for colour in colours]
     return np.array(parts, np.uint8)[found]
@@ -217,11 +218,11 @@ def _legend(axes: "Axes", found: np.ndarray, states: int) -> None:
 
 
 def colour_of(state: int) -> str:
-    """A distinct colour for each of the first (most frequent) 16 states, else grey."""
+    """Return a distinct colour for each of the states 0 to 15, and grey for others."""
     return _PALETTE[state] if state < DISTINCT else OTHERS
 
 
 def shares(found: np.ndarray, states: int) -> np.ndarray:
-    """The fraction of the declared cells in each state; `found` is -1 elsewhere."""
+    """Return the fraction of cells in each state; `found` is -1 outside the cells."""
     counts = np.bincount(found[found >= 0], minlength=states)
     return counts / counts.sum()

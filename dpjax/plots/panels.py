@@ -33,17 +33,18 @@ _STYLES: dict[str, dict] = {
 
 @dataclass(frozen=True)
 class Series:
-    """A curve or a set of points.
+    """A curve or a set of points in a `Panel`.
 
     Args:
-        label: entry in the legend; "" for none.
+        label: entry in the legend; "" means no entry.
         x, y: coordinates of the points.
-        error: standard errors of y, drawn as bands or bars of ± 2 errors; None: no bar.
-        style: line, dashed, plain, thin, points or crosses.
-        colour: number of a colour in the palette; None: the next one.
+        error: standard errors of y, drawn as a band or bars of ± 2 standard errors.
+        style: "line" and "dashed" (with markers), "plain" and "thin" (without), or
+            "points" and "crosses" (without a line).
+        colour: index in `dpjax.plots.figures.COLOURS`; None means the next colour.
 
     Raises:
-        ValueError: if the style is unknown.
+        ValueError: if `style` is none of these.
     """
 
     label: str
@@ -59,11 +60,11 @@ class Series:
 
 @dataclass(frozen=True)
 class TopAxis:
-    """A second x axis at the top, in another unit.
+    """A second x axis at the top of a `Panel`, in another unit.
 
     Args:
-        label: label with the unit.
-        places: positions of the ticks on the x axis.
+        label: label of the axis, with its unit.
+        places: positions of the ticks, as values on the lower x axis.
         names: labels of the ticks.
     """
 
@@ -74,17 +75,17 @@ class TopAxis:
 
 @dataclass(frozen=True)
 class Panel:
-    """One panel of a figure.
+    """One panel (a pair of axes) of a figure that `draw_panels` draws.
 
     Args:
         series: curves and points.
-        x_label, y_label: labels with the units.
+        x_label, y_label: labels of the axes, with their units.
         title: title of the panel.
-        log_x, log_y: whether an axis is logarithmic.
-        levels: horizontal reference lines, by label.
+        log_x, log_y: whether the axis is logarithmic.
+        levels: mapping from label to y value of horizontal reference lines.
         categories: names of the positions 0, 1, … if x is categorical.
-        limits: range of y.
-        top: a second x axis.
+        limits: smallest and largest y that are shown; None means chosen by matplotlib.
+        top: a second x axis, or None.
     """
 
     series: Sequence[Series]
@@ -106,10 +107,10 @@ def draw_panels(
     title: str = "",
     columns: int = 2,
 ) -> None:
-    """Draw panels row by row.
+    """Draw panels, row by row, as one figure in a file.
 
     Args:
-        panels: panels of the figure, at least one.
+        panels: at least one panel.
         path: PNG or SVG file to write.
         title: title of the figure.
         columns: largest number of panels in a row.

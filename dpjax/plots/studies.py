@@ -25,14 +25,15 @@ def privacy_utility(
     adjacency: Adjacency,
     title: str,
 ) -> None:
-    """Draw AUC and accuracy against ε, with reference lines.
+    """Draw the area under the ROC curve (AUC) and the accuracy against ε.
 
     Args:
-        results: an entry for each mechanism and ε (None: not private), with `auc`,
-            `accuracy` and their standard errors `auc_se` and `accuracy_se`.
+        results: a mapping for each mechanism and ε, with the keys `mechanism`,
+            `epsilon` (None: not private), `auc` and `accuracy`, and the standard errors
+            `auc_se` and `accuracy_se`.
         path: PNG or SVG file to write.
         majority: accuracy of always predicting the most frequent level.
-        adjacency: adjacency of ε.
+        adjacency: "replace-one" or "add-remove", for the label of ε.
         title: title of the figure.
 
     Raises:
@@ -80,15 +81,15 @@ def sweep_curves(
     scores: Sequence[str] | None = None,
     title: str = "",
 ) -> None:
-    """Draw means over repeats against ε, with bands of ± 2 standard errors.
+    """Draw a sweep's mean scores against ε, with bands of ± 2 standard errors.
 
-    There is a column for each score, a row for each data set and a line for each
-    mechanism.
+    The figure has a column for each score, a row for each data set and, in each panel,
+    a line for each mechanism.
 
     Args:
         result: result of `dpjax.sweep`.
         path: PNG or SVG file to write.
-        scores: names of scores; None: the first eight with a number for each cell.
+        scores: names of scores that are single numbers; None means the first eight.
         title: title of the figure.
 
     Raises:
@@ -142,7 +143,9 @@ def _sweep_panel(axes: "Axes", result: SweepResult, score: str, dataset: int) ->
 
 
 def rank_histograms(coverage: Coverage, path: str | os.PathLike) -> None:
-    """Draw histograms of ranks of true values, which are uniform for correct intervals.
+    """Draw histograms of ranks of true values in noise-aware and plug-in posteriors.
+
+    A rank is the posterior's distribution function at the true value.
 
     Args:
         coverage: result of `dpjax.study.coverage`.

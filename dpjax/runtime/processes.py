@@ -1,4 +1,4 @@
-"""Runs several processes together on JAX's distributed runtime.
+"""Distributed runs of several processes with JAX's runtime.
 
 Every process runs the same program, with arrays sharded over a mesh of all devices.
 """
@@ -27,7 +27,7 @@ _PATIENCE = 30  # seconds
 
 
 class PeerLost(RuntimeError):
-    """Raised if another process of a run died or does not answer."""
+    """Error raised if another process of a distributed run died or does not answer."""
 
 
 def start(
@@ -37,16 +37,17 @@ def start(
     *,
     patience: int = _PATIENCE,
 ) -> None:
-    """Join the other processes of a run; call this before any other use of JAX.
+    """Connect this process to the other processes of a distributed run.
 
-    Under SLURM, Open MPI, Kubernetes or on Cloud TPU no argument is needed.
+    Call it before any other use of JAX. Under SLURM, Open MPI, Kubernetes or on Cloud
+    TPU no argument is needed.
 
     Args:
         coordinator: "host:port" of process 0.
         processes: number of processes.
         process: number of this process, from 0.
-        patience: seconds without a heartbeat after which a process is considered dead
-            and the others stop; processes have twice this time to connect.
+        patience: seconds without a sign of life after which a process is considered
+            dead and the other processes stop; connecting may take twice this time.
 
     Raises:
         ValueError: if only some of the first three arguments are given, an argument is
@@ -102,12 +103,12 @@ def device_mesh(devices: int | None = None) -> Mesh:
 
 
 def is_first() -> bool:
-    """Whether this process has number 0, and hence writes files."""
+    """Whether this is process 0, the only process that writes files."""
     return jax.process_index() == 0
 
 
 def exchanged(content: bytes) -> list[bytes]:
-    """Gather the contents of all processes, of equal length, in order of their numbers.
+    """Return a list of the contents of all processes, which must have equal length.
 
     Raises:
         PeerLost: if another process stopped.
@@ -121,7 +122,7 @@ def exchanged(content: bytes) -> list[bytes]:
 
 
 def broadcast(content: bytes) -> bytes:
-    """Return the first process's content in every process.
+    """Return the `content` of process 0 in every process, each of which must call this.
 
     Raises:
         PeerLost: if another process stopped.
@@ -141,9 +142,10 @@ def _from_first(values: np.ndarray) -> np.ndarray:
 
 @contextlib.contextmanager
 def noticing_loss() -> Iterator[None]:
-    """Convert the runtime's errors about a lost connection to `PeerLost`.
+    """Convert errors about a lost connection in a `with` block to `PeerLost`.
 
-    Use it only around an exchange: it converts any `RuntimeError` or `ValueError`.
+    Every `RuntimeError` or `ValueError` is converted, so the block must do nothing but
+    exchange data between processes.
     """
     try:
         yield

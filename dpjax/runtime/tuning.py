@@ -19,8 +19,7 @@ def tune_allocator() -> None:
     take longer than the computation. glibc can use huge pages, but reads this setting
     only at the start of a program. Therefore **this function restarts the program**
     with `GLIBC_TUNABLES=glibc.malloc.hugetlb=1` in its environment, unless the setting
-    is present. Call it at the start of a script. (`mallopt`, which can change a running
-    program, did not help in measurements.)
+    is present. Call it at the start of a script.
 
     Raises:
         ValueError: if the C library is not glibc (macOS, Windows, musl), or Python is
@@ -53,8 +52,8 @@ def cache_compilations(folder: str | os.PathLike[str]) -> None:
     thresholds for all of JAX in this process, so that every program is stored.
 
     Args:
-        folder: created if it does not exist. Anyone who can write to `folder` can run
-            code in this process.
+        folder: folder of the programs, created if necessary. Anyone who can write to
+            it can run code in this process.
 
     Privacy:
         dpjax's programs contain shapes and public structure, but no records. Your own

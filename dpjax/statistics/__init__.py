@@ -1,4 +1,4 @@
-"""Statistics: maps from records to integer vectors with a known sensitivity."""
+"""Statistics, which map records to integer vectors with a known sensitivity."""
 
 __all__ = [
     "STATISTICS",

@@ -19,14 +19,14 @@ from dpjax.statistics.record_moments import CellMoments, RecordMoments
 from dpjax.tables.layout import TableLayout
 
 Columns = tuple[Variable, ...] | tuple[Interval, ...]
-"""The columns of records."""
+"""Variables of the columns of records: all categorical or all numeric."""
 
 
 class Statistic(abc.ABC):
-    """A map from records to one flat vector of integers; static and hashable.
+    """A function from records to one flat vector of integers; static and hashable.
 
-    A new statistic is a subclass with a `kind`, added to `STATISTICS`, so that
-    `release`, files and `verify` accept it.
+    To define a statistic, write a subclass with a `kind` and add it to `STATISTICS`;
+    `dpjax.release`, release files and `dpjax verify` then accept it.
     """
 
     kind: ClassVar[str]
@@ -35,28 +35,28 @@ class Statistic(abc.ABC):
     @property
     @abc.abstractmethod
     def variables(self) -> Columns:
-        """The columns of the records."""
+        """The variables of the records' columns, in order."""
 
     @property
     @abc.abstractmethod
     def length(self) -> int:
-        """Number of measured integers."""
+        """Number of integers in the vector that `measure` returns."""
 
     @abc.abstractmethod
     def measure(self, records: Real[Array, "n d"]) -> Int32[Array, " m"]:
-        """Compute the exact statistic."""
+        """Compute the exact statistic of encoded records, which is not private."""
 
     @abc.abstractmethod
     def sensitivity(self, adjacency: Adjacency) -> Sensitivity:
-        """Return the L1 sensitivity of the statistic.
+        """Return the L1 sensitivity of the statistic under `adjacency`.
 
         Raises:
-            ValueError: if the statistic is for the other adjacency.
+            ValueError: if the statistic was made for another adjacency.
         """
 
     @abc.abstractmethod
     def describe(self) -> dict[str, object]:
-        """Return the `kind` and options as public, plain data for files."""
+        """Return the `kind` and options as a JSON object for release files."""
 
     @classmethod
     @abc.abstractmethod
@@ -67,27 +67,27 @@ class Statistic(abc.ABC):
         net: BayesNet | None,
         adjacency: Adjacency,
     ) -> "Statistic":
-        """Make a statistic from its description.
+        """Make the statistic that a release file describes.
 
         Args:
             described: the result of `describe`.
-            variables: the columns of the records.
-            net: the network of the file, if it has one.
-            adjacency: adjacency of the release.
+            variables: the variables of the records' columns.
+            net: the network in the file, or None.
+            adjacency: the adjacency in the file.
         """
 
     @property
     def network(self) -> BayesNet | None:
-        """The network whose parameters the statistic is for, if any."""
+        """The network whose parameters are inferred from the statistic, or None."""
         return None
 
     @cached_property
     def parts(self) -> dict[str, int]:
-        """Lengths, by name, of the parts that can have their own budgets."""
+        """Lengths, by name, of the vector's parts, which can have separate budgets."""
         return {}
 
     def part_sensitivity(self, adjacency: Adjacency) -> Sensitivity:
-        """The largest L1 sensitivity of one part; `ValueError` without parts."""
+        """Return the largest L1 sensitivity of one of `parts`; raise if it is empty."""
         raise ValueError(
             "`split` must be left out for a statistic without parts, got one for "
             f"{self.kind}."
@@ -95,64 +95,66 @@ class Statistic(abc.ABC):
 
     @property
     def least_length(self) -> int:
-        """Lower bound of `length`, cheap to compute even for a malicious file."""
+        """Lower bound of `length`, quickly computed even for a malicious file."""
         return self.length
 
     @property
     def most_per_record(self) -> int:
-        """Largest absolute contribution of one record to one component."""
+        """Largest absolute value that one record adds to one component."""
         return 1
 
 
 STATISTICS: Registry[Statistic] = Registry("statistic")
-"""Kinds of statistics, by their names in files."""
+"""Classes of statistics by `kind`, their name in release files."""
 
 
 class TableStatistic(Statistic):
-    """A statistic that contingency tables can be computed from."""
+    """A statistic from which contingency tables can be computed."""
 
     @property
     @abc.abstractmethod
     def variables(self) -> tuple[Variable, ...]:
-        """The columns of the records."""
+        """The variables of the records' columns, in order."""
 
     @property
     @abc.abstractmethod
     def layout(self) -> TableLayout:
-        """Layout of the tables computed from the vector: the network's, if any."""
+        """Layout of the tables that `tables` computes: those of the network, if any."""
 
     @property
     @abc.abstractmethod
     def counted(self) -> TableLayout:
-        """Layout of the tables whose exact counts determine the vector."""
+        """Layout of the tables whose exact counts determine the statistic."""
 
     @cached_property
     def measured(self) -> TableLayout | None:
-        """Layout of the tables whose cells are measured; None if no cells are."""
+        """Layout of the tables whose cells form the statistic, or None if none do."""
         return None
 
     @abc.abstractmethod
     def of_counts(self, counts: Int32[Array, " c"], n: int) -> Int32[Array, " m"]:
-        """Compute the exact statistic of n records from their tables of `counted`.
+        """Compute the statistic of n records from their counts, laid out by `counted`.
 
         Privacy:
-            None: the result is exact.
+            The result is exact, so it is not private.
         """
 
     @abc.abstractmethod
     def tables(self, vector: Flat, n: Scalar | None = None) -> Cells:
-        """Compute the counts of every table of `layout`.
+        """Compute the counts of all tables of `layout`, in one flat vector.
 
         Args:
-            vector: exact or noisy, with any leading axes.
-            n: number of records, if it is public.
+            vector: exact or noisy statistic, with any leading axes.
+            n: number of records if it is public, as under replace-one, else None.
         """
 
     def record_moments(self) -> RecordMoments:
-        """Moments of one record's statistic, given the marginal laws of `layout`.
+        """Return functions from a record's distribution to its statistic's moments.
+
+        The distribution is given by its marginals for the tables of `layout`.
 
         Raises:
-            ValueError: if the moments do not follow from these laws.
+            ValueError: if these marginals do not determine the moments.
         """
         if self.measured is None:
             raise ValueError(
@@ -163,7 +165,7 @@ class TableStatistic(Statistic):
 
 
 class FamilyStatistic(Statistic):
-    """The sufficient statistics of an exponential family, as integers on a grid."""
+    """Sums of an exponential family's statistics, rounded to multiples of a step."""
 
     family: Family
     adjacency: Adjacency
@@ -171,15 +173,18 @@ class FamilyStatistic(Statistic):
     @property
     @abc.abstractmethod
     def steps(self) -> int:
-        """Number of steps from 0 to the largest value of a component."""
+        """Number of rounding steps from 0 to the largest value of a component."""
 
     @property
     @abc.abstractmethod
     def lowest(self) -> int:
-        """Smallest integer to which a record's first component is rounded."""
+        """Smallest value of the first component of one record's rounded statistic."""
 
     @abc.abstractmethod
     def decode(
         self, vector: Flat, n: Scalar | None = None
     ) -> tuple[Float[Array, "*batch s"], Float[Array, "*batch"]]:
-        """Return the total of the family's statistics, in natural units, and n."""
+        """Return the sum over records of the family's statistics, and n.
+
+        The number of records n must be given if it is public; else `vector` yields it.
+        """

@@ -41,29 +41,31 @@ _MOST_BY_PARITY = 8  # variables of a group; with more, transforming tables is f
 @STATISTICS.add
 @dataclass(frozen=True)
 class FourierCoefficients(TableStatistic):
-    r"""Coefficients $c_\gamma$ of all $\gamma$ in a downward closure.
+    r"""Fourier coefficients $c_\gamma$ of records, which determine marginal tables.
 
-    Under add-remove, all $c_\gamma$ are measured. Under replace-one, where n is public,
-    $c_\emptyset = n$ is not measured. If all variables of $\gamma$ have two levels, the
-    number of records of odd parity, $(n - c_\gamma) / 2$, is measured instead.
+    An index $\gamma$ has one entry for each variable, and its variables are those with
+    entry > 0; `dpjax.tables.fourier_basis` defines $c_\gamma$. Under add-remove, all
+    $c_\gamma$ are measured. Under replace-one, the number of records n is public, so
+    $c_0 = n$ is not measured; if all variables of $\gamma$ have two levels, the number
+    of records of odd parity, $(n - c_\gamma) / 2$, is measured instead of $c_\gamma$.
 
     Args:
-        over: the columns of the records.
+        over: the variables of the records' columns.
         adjacency: "replace-one" or "add-remove".
         net: the network whose node tables (each node with its parents) are wanted.
-        order: instead of `net`, the largest number of variables of a $\gamma$.
+        order: instead of `net`, the largest number of variables of an index.
 
     Privacy:
         `sensitivity` is exact, by variable elimination over the network's moral graph
         or by symmetry; if that is too expensive, it is a bound (`tight` is False).
 
     Raises:
-        ValueError: if not exactly one of `net` and `order` is given, or `order` is out
+        ValueError: if both or neither of `net` and `order` are given, or `order` is out
             of range.
 
     Reference:
         Zhang, Rubinstein & Dimitrakakis (AAAI-16), Algorithm 2 (there for binary
-        variables, with sensitivity 2|N| of the coefficients).
+        variables, with sensitivity twice the number of coefficients).
     """
 
     kind: ClassVar[str] = "fourier-coefficients"
@@ -101,27 +103,27 @@ class FourierCoefficients(TableStatistic):
 
     @classmethod
     def of_network(cls, net: BayesNet, adjacency: Adjacency) -> "FourierCoefficients":
-        """Make the statistic for the node tables of `net`."""
+        """Make the statistic that determines the tables of `net` (its `layout`)."""
         return cls(net.variables, adjacency, net=net)
 
     @property
     def network(self) -> BayesNet | None:
-        """The network, if one was given."""
+        """The network, or None if the statistic was made with `order`."""
         return self.net
 
     @property
     def variables(self) -> tuple[Variable, ...]:
-        """The columns of the records."""
+        """The variables of the records' columns, in order."""
         return self.over
 
     @property
     def layout(self) -> TableLayout:
-        """Layout of the rebuilt tables: the network's, or all marginals of `order`."""
+        """Layout of the network's tables, or of all tables of `order` variables."""
         return self.closure.layout if self.net is None else self.net.layout
 
     @cached_property
     def closure(self) -> DownwardClosure:
-        """The index set of the coefficients, N in the paper."""
+        """Indices of the coefficients that determine the tables."""
         sizes = tuple(variable.size for variable in self.variables)
         if self.net is not None:
             return DownwardClosure(sizes, maximal_groups(self.net.families))
@@ -130,7 +132,7 @@ class FourierCoefficients(TableStatistic):
 
     @property
     def _first(self) -> int:
-        """Number of the first measured coefficient; 0 is the constant."""
+        """Number of the first measured coefficient; coefficient 0 is n."""
         return 1 if self.adjacency == REPLACE_ONE else 0
 
     @property
@@ -140,7 +142,7 @@ class FourierCoefficients(TableStatistic):
 
     @cached_property
     def _coefficients(self) -> int:
-        """Number of coefficients with the constant; only those of `net` are listed."""
+        """Number of coefficients, including n, without listing them under `order`."""
         if self.order is None:
             return len(self.closure)
         return sum(elementary([x.size - 1 for x in self.variables], self.order))
@@ -149,8 +151,8 @@ class FourierCoefficients(TableStatistic):
     def least_length(self) -> int:
         """Lower bound of `length`, without listing coefficients.
 
-        For a network it is at least half the number of cells of all node tables, since
-        a coefficient of a node and some of its parents belongs to no earlier node.
+        For a network, the bound is at least half the number of cells of all node
+        tables, since coefficients of a node and some of its parents are distinct.
         """
         if self.net is None:
             return self.length
@@ -160,14 +162,14 @@ class FourierCoefficients(TableStatistic):
         return own + 1 - self._first
 
     def measure(self, records: Records | PackedRecords) -> Int32[Array, " m"]:
-        """Compute the exact vector.
+        """Compute the exact statistic of the records.
 
         Args:
             records: level indices; or, for binary variables, the result of
-                `counts.pack`, which avoids tables for coefficients of low order.
+                `dpjax.tables.counts.pack`, which is faster for small groups.
 
         Privacy:
-            None: the result is exact.
+            The result is exact, so it is not private.
         """
         layout = self.counted
         if not is_packed(records):
@@ -181,14 +183,14 @@ class FourierCoefficients(TableStatistic):
 
     @property
     def counted(self) -> TableLayout:
-        """Layout of the tables over the groups of the closure."""
+        """Layout of the tables whose exact counts determine the statistic."""
         return self.closure.layout
 
     def of_counts(self, counts: Int32[Array, " c"], n: Scalar) -> Int32[Array, " m"]:
-        """Compute the exact vector of n records from their tables of `counted`.
+        """Compute the statistic of n records from their counts, laid out by `counted`.
 
         Privacy:
-            None: the result is exact.
+            The result is exact, so it is not private.
         """
         coefficients = to_coefficients(self.counted, counts)
         if len(self.counted.groups) > 1:
@@ -219,10 +221,10 @@ class FourierCoefficients(TableStatistic):
         )
 
     def sensitivity(self, adjacency: Adjacency) -> Sensitivity:
-        """Return the L1 sensitivity of `measure`; exact if `tight`.
+        """Return the L1 sensitivity of `measure`; it is exact if its `tight` is True.
 
         Raises:
-            ValueError: if the statistic was made for the other adjacency.
+            ValueError: if the statistic was made for another adjacency.
         """
         one_of((self.adjacency,), adjacency=adjacency)
         if adjacency != REPLACE_ONE:
@@ -236,7 +238,7 @@ class FourierCoefficients(TableStatistic):
         return Sensitivity(round(change), adjacency, tight)
 
     def coefficients(self, vector: Flat, n: Scalar | None = None) -> Cells:
-        """Recover all $c_\\gamma$, constant first, from an exact or noisy vector."""
+        """Recover all coefficients from `vector`: the number of records comes first."""
         if self.adjacency != REPLACE_ONE:
             return vector
         if n is None:
@@ -247,20 +249,20 @@ class FourierCoefficients(TableStatistic):
         return jnp.concatenate([constant, decoded], axis=-1)
 
     def tables(self, vector: Flat, n: Scalar | None = None) -> Cells:
-        """Compute tables that agree up to rounding; counts may be negative."""
+        """Compute consistent tables from a vector; noisy cells may be negative."""
         coefficients = self.coefficients(vector, n).astype(float)
         numerators = from_coefficients(self.layout, self._spread(coefficients))
         scale = jnp.asarray(denominators(self.layout), numerators.dtype)
         return numerators / jnp.broadcast_to(scale, numerators.shape)
 
     def record_moments(self) -> FourierMoments:
-        """Moments of a record's coefficients: see `TableStatistic.record_moments`."""
+        """Return the moments of one record: see `TableStatistic.record_moments`."""
         return FourierMoments(self.layout, self.closure, bool(self._first))
 
     def exact_tables(
         self, vector: ArrayLike, n: int | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Compute numerators and denominators of all cells, exactly, in 64 bits."""
+        """Return the tables exactly, as 64-bit numerators and denominators of cells."""
         values = np.asarray(vector, np.int64)
         if self.adjacency == REPLACE_ONE:
             if n is None:
@@ -278,7 +280,7 @@ class FourierCoefficients(TableStatistic):
         return coefficients[..., places]
 
     def describe(self) -> dict[str, object]:
-        """Return the kind, the basis, and the order if there is one."""
+        """Return the kind, the basis and, if given, the order for release files."""
         which = {} if self.order is None else {"order": self.order}
         return {"kind": self.kind, "basis": "residual contrasts with level 0", **which}
 
@@ -290,5 +292,5 @@ class FourierCoefficients(TableStatistic):
         net: BayesNet | None,
         adjacency: Adjacency,
     ) -> "FourierCoefficients":
-        """Make the statistic from its description."""
+        """Make the statistic of a release file from the result of `describe`."""
         return cls(variables, adjacency, net, described.get("order"))

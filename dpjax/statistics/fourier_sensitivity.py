@@ -40,7 +40,7 @@ States = np.ndarray  # (state, term): the four sums of a variable in each state
 
 
 def states(size: int) -> States:
-    """The four sums of a variable with `size` levels, in each state."""
+    """Return a matrix with a row for each state of a variable (see `_SUMS`)."""
     useful = _SUMS if size > 2 else (_SUMS[1], _SUMS[2])
     return np.array([[size - 1 if x == "r" else x for x in row] for row in useful])
 
@@ -51,13 +51,14 @@ _SIGNS = np.array([1, 1, -1, -1])
 def largest_change_over_groups(
     sizes: Sequence[int], groups: Sequence[tuple[int, ...]]
 ) -> tuple[float, bool]:
-    r"""Largest $\sum_\gamma w_\gamma |p - p'|$ over the closure of `groups`.
+    r"""Maximise the weighted change of Fourier coefficients when a record is replaced.
 
-    The weight is ½ if all variables of $\gamma$ have two levels, else 1.
+    The change is $\sum_\gamma w_\gamma |p - p'|$, for all coefficients $c_\gamma$ whose
+    variables are in one of the `groups`. The old and the new record add p and p' to
+    $c_\gamma$; $w_\gamma$ is ½ if all variables of $\gamma$ have two levels, else 1.
 
     Returns:
-        The maximum, by variable elimination, and True. If elimination is too expensive,
-        the sum of the groups' maxima, and False.
+        The maximum and True; or, if it is too expensive, an upper bound and False.
     """
     if len(groups) == 1 or any(_terms(sizes, group) > _MOST_TERMS for group in groups):
         alone = [
@@ -78,13 +79,13 @@ def largest_change_over_groups(
 
 
 def largest_change_of_order(sizes: Sequence[int], order: int) -> tuple[float, bool]:
-    r"""Largest $\sum_\gamma w_\gamma |p - p'|$ over at most `order` variables.
+    """Maximise the weighted change for all indices of at most `order` variables.
 
-    Variables with equally many levels are exchangeable, so that only the number of
-    variables in each state matters.
+    The weighted change is as in `largest_change_over_groups`. Variables with equally
+    many levels are exchangeable: only the number of variables in each state matters.
 
     Returns:
-        The maximum and True; a bound and False if there are too many cases.
+        The maximum and True; or, if it is too expensive, an upper bound and False.
     """
     kinds = sorted(Counter(sizes).items())
     cases = math.prod(
@@ -110,7 +111,7 @@ def _terms(sizes: Sequence[int], group: tuple[int, ...]) -> int:
 def _factor(
     sizes: Sequence[int], group: tuple[int, ...], own: Iterable[tuple[int, ...]]
 ) -> tuple[tuple[int, ...], np.ndarray]:
-    """The weighted change of the coefficients with supports in `own`, by states.
+    """Return the weighted change of the coefficients with supports in `own`, by state.
 
     The change is linear in the weights of the supports. For one variable after the
     other, the axis "in the support or not" is contracted to an axis of its states.
@@ -130,7 +131,7 @@ def _factor(
 
 
 def _eliminate(factors: list[tuple[tuple[int, ...], np.ndarray]]) -> float | None:
-    """Maximum of a sum of tables, by variable elimination; None if too expensive."""
+    """Maximise a sum of tables by variable elimination; None if too expensive."""
     sizes = {i: t.shape[g.index(i)] for g, t in factors for i in g}
     left = _MOST_WORK + _MOST_WORK_A_STATE * sum(table.size for _, table in factors)
     holding = {i: {} for i in sizes}  # by variable: its factors, by number
@@ -166,7 +167,7 @@ def _eliminate(factors: list[tuple[tuple[int, ...], np.ndarray]]) -> float | Non
 
 
 def _next(queue: list[tuple[int, int]], neighbours: dict[int, set[int]]) -> int:
-    """The variable with the fewest neighbours; outdated entries are dropped."""
+    """Return the variable with the fewest neighbours, and drop outdated entries."""
     while True:
         number, variable = heapq.heappop(queue)
         if variable in neighbours and len(neighbours[variable]) == number:
@@ -185,18 +186,16 @@ def _sum(
 
 
 def _compositions(total: int, parts: int) -> Iterable[tuple[int, ...]]:
-    """All ways to distribute `total` variables over `parts` states."""
+    """Yield all ways to distribute `total` variables over `parts` states."""
     for bars in itertools.combinations(range(total + parts - 1), parts - 1):
         edges = (-1, *bars, total + parts - 1)
         yield tuple(b - a - 1 for a, b in itertools.pairwise(edges))
 
 
 def _polynomials(size: int, number: int, order: int) -> np.ndarray:
-    r"""The product of 1 + p z over variables of one size, for each composition.
+    """Return the products of 1 + p z over variables of one size, as coefficients of z.
 
-    Returns:
-        Integers of shape (composition, term, degree), at most 2^28, the largest number
-        of cells.
+    Their axes are composition, term and degree. They are at most 2^28.
     """
     ways = np.array(list(_compositions(number, len(states(size)))))
     product = _one(order)
@@ -214,7 +213,7 @@ def _one(order: int) -> np.ndarray:
 
 
 def _times(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Products of polynomials, truncated to their common degree."""
+    """Multiply polynomials, and truncate the products to their common degree."""
     product = np.zeros(np.broadcast_shapes(left.shape, right.shape), np.int64)
     for degree in range(left.shape[-1]):
         rest = left.shape[-1] - degree
@@ -223,7 +222,7 @@ def _times(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 
 def elementary(values: Sequence[int], order: int) -> list[int]:
-    """Elementary symmetric polynomials of `values`, up to degree `order`."""
+    """Return the elementary symmetric polynomials of `values`, up to degree `order`."""
     result = [1] + [0] * order
     for value in values:
         for degree in range(order, 0, -1):

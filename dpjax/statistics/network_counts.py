@@ -30,13 +30,13 @@ from dpjax.tables.layout import TableLayout
 @STATISTICS.add
 @dataclass(frozen=True)
 class NetworkCounts(TableStatistic):
-    r"""Counts $N_i[j, v]$ of each node with its parents, which update Dirichlet priors.
+    """Contingency tables of each variable of a network with its parents (node tables).
 
     Args:
         net: the network.
-        families: "maximal" measures only the node tables that no other node table
-            contains, and derives the others by summation; "all" measures one table per
-            variable, as in Algorithm 1.
+        families: "maximal" measures only the node tables whose variables no other node
+            table contains, and derives the others by summation; "all" measures one
+            table for each variable, as in Algorithm 1 of the reference.
 
     Privacy:
         For t measured tables, the L1 sensitivity is t under add-remove, where one cell
@@ -45,7 +45,7 @@ class NetworkCounts(TableStatistic):
         number of variables.
 
     Raises:
-        ValueError: if `families` has another value.
+        ValueError: if `families` is neither "maximal" nor "all".
 
     Reference:
         Zhang, Rubinstein & Dimitrakakis (AAAI-16), Algorithm 1 and Lemma 1 (there for
@@ -62,7 +62,7 @@ class NetworkCounts(TableStatistic):
 
     @property
     def network(self) -> BayesNet:
-        """The network."""
+        """The network whose tables are counted."""
         return self.net
 
     @property
@@ -72,32 +72,32 @@ class NetworkCounts(TableStatistic):
 
     @property
     def layout(self) -> TableLayout:
-        """Layout of all node tables of the network."""
+        """Layout of the tables of each variable with its parents."""
         return self.net.layout
 
     @cached_property
     def measured(self) -> TableLayout:
-        """Layout of the measured tables."""
+        """Layout of the tables whose cells are the components of the statistic."""
         groups = self.net.families
         measured = maximal_groups(groups) if self.families == "maximal" else groups
         return TableLayout(self.net.sizes, measured)
 
     @property
     def counted(self) -> TableLayout:
-        """Layout of the measured tables."""
+        """Layout of the tables that `of_counts` needs: `measured`."""
         return self.measured
 
     def of_counts(self, counts: Int32[Array, " m"], n: int) -> Int32[Array, " m"]:
-        """Return the counts unchanged.
+        """Return `counts`, since the statistic consists of the measured tables.
 
         Privacy:
-            None: these are the exact counts.
+            The counts are exact, so they are not private.
         """
         return counts
 
     @property
     def length(self) -> int:
-        """Number of measured cells."""
+        """Number of cells of all measured tables."""
         return self.measured.length
 
     def measure(self, records: Records | PackedRecords) -> Int32[Array, " m"]:
@@ -105,33 +105,33 @@ class NetworkCounts(TableStatistic):
 
         Args:
             records: level indices; or, for binary variables, the result of
-                `counts.pack`.
+                `dpjax.tables.counts.pack`.
 
         Privacy:
-            None: these are the exact counts.
+            The counts are exact, so they are not private.
         """
         return count(records, self.measured)
 
     def sensitivity(self, adjacency: Adjacency) -> Sensitivity:
-        """Return the exact L1 sensitivity of `measure`, in records."""
+        """Return the exact L1 sensitivity of `measure` under `adjacency`."""
         one = self.part_sensitivity(adjacency)
         tables = len(self.measured.groups)
         return Sensitivity(int(one.value) * tables, adjacency, tight=True)
 
     def part_sensitivity(self, adjacency: Adjacency) -> Sensitivity:
-        """Return the exact L1 sensitivity of one measured table; all have the same."""
+        """Return the exact L1 sensitivity of one measured table, equal for all."""
         one_of(ADJACENCIES, adjacency=adjacency)
         return Sensitivity(2 if adjacency == REPLACE_ONE else 1, adjacency, tight=True)
 
     @cached_property
     def parts(self) -> dict[str, int]:
-        """Number of cells of each measured table, by the name of its node."""
+        """Number of cells of each measured table, by the name of its last variable."""
         names = [self.net.names[group[-1]] for group in self.measured.groups]
         cells = np.diff(self.measured.offsets).tolist()
         return dict(zip(names, cells, strict=True))
 
     def tables(self, vector: Flat, n: Scalar | None = None) -> Cells:
-        """Return one table per variable: a measured table, or a marginal of one."""
+        """Return the tables of all variables with their parents, in one flat vector."""
         offsets, parts, start = self.measured.offsets, [], 0
         measured = 0  # tables so far; adjacent ones are copied as one slice
         for family in self.net.families:
@@ -143,7 +143,7 @@ class NetworkCounts(TableStatistic):
         return jnp.concatenate([*parts, vector[..., start:]], axis=-1)
 
     def describe(self) -> dict[str, object]:
-        """Return the kind and `families`; files describe the network separately."""
+        """Return `kind` and `families`; a release file describes the network itself."""
         return {"kind": self.kind, "families": self.families}
 
     @classmethod
@@ -154,7 +154,7 @@ class NetworkCounts(TableStatistic):
         net: BayesNet | None,
         adjacency: Adjacency,
     ) -> "NetworkCounts":
-        """Make the statistic of the file's network from its description."""
+        """Make the statistic of a release file with network `net` from `describe`."""
         if net is None:
             raise ValueError("`parents` must be given for counts of a network.")
         return cls(net, families=described["families"])
@@ -185,31 +185,31 @@ def exact_counts(
     """Count a network's node tables over a source of any length, in bounded memory.
 
     Args:
-        net: the network; its variables are the schema.
+        net: the network, whose variables give the levels of the columns.
         source: any source of `Schema.encode_batches`: a Parquet, CSV or CSV.gz file, a
             folder or a list of files, an Arrow data set, table or reader, or an
             iterable of tables or of arrays of encoded records. It is read once.
         families: "maximal" or "all", as in `NetworkCounts`.
         ignore: columns outside the network to leave out; "*" for all.
-        mesh: devices to count on; None: the default one. If it spans k processes, each
-            process calls this function with the same source, counts every k-th row
-            group of Parquet files, every k-th of several CSV files, or every k-th batch
-            of any other source, and returns the total.
-        progress: wraps the iterable of batches, as `tqdm` does.
+        mesh: devices to count on; None means the default device. If the mesh spans k
+            processes, each process must call this function with the same source. It
+            counts every k-th row group (Parquet), file (several CSV files) or batch
+            (other sources), and returns the total over all processes.
+        progress: function that wraps the iterable of batches, such as `tqdm`.
 
     Returns:
-        `NetworkCounts(net, families).measure` of all records, in 64 bits, so that it is
-        exact beyond 2^31 records.
+        The vector `NetworkCounts(net, families).measure(records)` of all records, as
+        64-bit integers, so that it is exact beyond 2^31 records.
 
     Privacy:
-        None: these are the exact counts. To publish, give the source to `release`.
+        The counts are exact, so they are not private. To publish, use `dpjax.release`.
 
     Raises:
         ValueError: if the source cannot be read or does not fit the network. The
             message names the file, and the row group or row if it is known, and never
             shows a value.
-        RuntimeError: if another process of the mesh fails; `dpjax.runtime.PeerLost` if
-            it died.
+        RuntimeError: if another process of the mesh fails; its subclass
+            `dpjax.runtime.PeerLost` if that process died.
     """
     layout = NetworkCounts(net, families).measured
     turns = None

@@ -16,41 +16,43 @@ from dpjax.tables.layout import TableLayout
 
 
 class RecordMoments(abc.ABC):
-    """First and second moments of one random record's statistic; static and hashable.
+    """First and second moments of what one random record adds to a statistic.
 
-    Both are linear functions of the marginal laws of all tables of the statistic's
-    `layout`, given as one vector.
+    Both are linear functions of `marginals`: the record's probabilities of all cells of
+    the tables of the statistic's `layout`, in one vector. Static and hashable.
     """
 
     @property
     @abc.abstractmethod
     def counts(self) -> Bool[np.ndarray, " m"]:
-        """Which components of the statistic are counts of records."""
+        """For each component of the statistic, whether it is a number of records."""
 
     @abc.abstractmethod
     def mean(self, marginals: Float[Array, " c"]) -> Float[Array, " m"]:
-        """Expected statistic of a record."""
+        """Return the expectation of each component of one record's statistic."""
 
     @abc.abstractmethod
     def second(self, marginals: Float[Array, " c"]) -> Float[Array, " m"]:
-        """Expected squares of the components of a record's statistic."""
+        """Return the expected square of each component of one record's statistic."""
 
 
 @dataclass(frozen=True)
 class CellMoments(RecordMoments):
-    """Moments of the cells of the `measured` tables, all of which are in `layout`."""
+    """Moments of one record's cell counts in the `measured` tables, part of `layout`.
+
+    For the arguments of the methods, see `RecordMoments`.
+    """
 
     layout: TableLayout
     measured: TableLayout
 
     @property
     def counts(self) -> Bool[np.ndarray, " m"]:
-        """All components."""
+        """For each component, True: all components are counts of records."""
         return np.ones(self.measured.length, bool)
 
     @cached_property
     def _places(self) -> np.ndarray:
-        """Where the measured cells are in `layout`."""
         starts = dict(zip(self.layout.groups, self.layout.offsets[:-1], strict=True))
         lengths = np.diff(self.measured.offsets)
         groups = zip(self.measured.groups, lengths, strict=True)
@@ -58,23 +60,24 @@ class CellMoments(RecordMoments):
         return np.concatenate(places).astype(np.int32)
 
     def mean(self, marginals: Float[Array, " c"]) -> Float[Array, " m"]:
-        """The probability of each measured cell."""
+        """Return the probability of each measured cell."""
         return marginals[self._places]
 
     def second(self, marginals: Float[Array, " c"]) -> Float[Array, " m"]:
-        """The mean, since every component is 0 or 1."""
+        """Return the expected squares: the means, since every component is 0 or 1."""
         return self.mean(marginals)
 
 
 @dataclass(frozen=True)
 class FourierMoments(RecordMoments):
-    """Moments of Fourier coefficients.
+    """Moments of the Fourier coefficients of one record (see `FourierCoefficients`).
 
     Args:
-        layout: layout of the tables whose marginal laws are given.
-        closure: the index set of the coefficients; `layout` has all of its tables.
-        public_n: whether n is public. If so, the constant is not measured, and counts
-            of records of odd parity replace the coefficients of binary variables.
+        layout: layout of the tables whose marginal distributions are given.
+        closure: the set of the coefficients' indices; `layout` has all its tables.
+        public_n: whether the number of records is public. If so, it is not measured,
+            and numbers of records of odd parity replace the coefficients of binary
+            variables.
     """
 
     layout: TableLayout
@@ -83,7 +86,7 @@ class FourierMoments(RecordMoments):
 
     @property
     def counts(self) -> Bool[np.ndarray, " m"]:
-        """The components that count the records of odd parity."""
+        """For each component, whether it counts records (with odd parity)."""
         binary = self.closure.binary
         return binary[1:] if self.public_n else np.arange(binary.size) < 0
 
@@ -92,7 +95,7 @@ class FourierMoments(RecordMoments):
         return CellMoments(self.layout, self.closure.layout)
 
     def mean(self, marginals: Float[Array, " c"]) -> Float[Array, " m"]:
-        """Expected coefficients, or the probability of odd parity."""
+        """Return each coefficient's expectation, or the probability of odd parity."""
         tables = self._cells.mean(marginals)
         coefficients = self._measured(to_coefficients(self._cells.measured, tables))
         # 1, but linear in the tables
@@ -100,7 +103,7 @@ class FourierMoments(RecordMoments):
         return jnp.where(self.counts, (total - coefficients) / 2, coefficients)
 
     def second(self, marginals: Float[Array, " c"]) -> Float[Array, " m"]:
-        """Expected squares of the coefficients, or the probability of odd parity."""
+        """Return each coefficient's expected square, or probability of odd parity."""
         tables = self._cells.mean(marginals)
         squares = self._cells.measured.map_tables(tables, _squares)
         return jnp.where(self.counts, self.mean(marginals), self._measured(squares))

@@ -26,22 +26,24 @@ _MOST_UNITS = 1 << 16
 @STATISTICS.add
 @dataclass(frozen=True)
 class Sufficient(FamilyStatistic):
-    r"""The totals $T_k = \sum_x \mathrm{round}(units \, S_k(x) / scale_k)$, for all k.
+    r"""Integer totals of the sufficient statistics of an exponential family.
 
-    Each record is clipped, scaled and rounded before the sum. All components are scaled
-    to one range, since they get the same noise. Under replace-one n is public. Under
-    add-remove, $units \cdot n - T_c$ is measured too, for a component c in [0, scale],
-    so that n is known up to noise. This does not increase the sensitivity, since a
-    record adds `units` to the sum of the two numbers; measuring n itself would increase
-    it. The counts of a categorical variable sum to n already.
+    Component k is $T_k = \sum_x \mathrm{round}(units \, S_k(x) / scale_k)$, summed over
+    the records x; $S_k(x)$ is statistic k of the record after clipping to the bounds,
+    and $scale_k$ the largest $|S_k|$. All components are scaled, since they get the
+    same noise. Under replace-one, the number of records n is public. Under add-remove,
+    $units \cdot n - T_c$ is measured too, for a component c that is never negative, so
+    that n is known up to noise. This does not increase the sensitivity: a record adds
+    `units` to the sum of $T_c$ and this number. The counts of a categorical variable
+    sum to n already.
 
     Args:
-        family: the family; its bounds are those of the variables.
-        over: the columns of the records.
+        family: the exponential family; its bounds are those of the variables.
+        over: the variables of the records' columns.
         adjacency: "replace-one" or "add-remove".
-        units: steps from 0 to the largest value of a component, up to 65536; a multiple
-            of `family.lattice`, if it has one. None: the lattice if there is one, for
-            which rounding is exact, or else 1024.
+        units: number of steps from 0 to the largest value of a component, at most
+            65536, and a multiple of `family.lattice`, if the family has one. None means
+            `family.lattice`, for which rounding is exact, or else 1024.
 
     Privacy:
         `sensitivity` holds for all records, after clipping and rounding. One record
@@ -100,11 +102,11 @@ class Sufficient(FamilyStatistic):
         units: int | None = None,
         **options: Any,
     ) -> "Sufficient":
-        """Make the statistic of a family by its name, with the variables' bounds.
+        """Make the statistic of the family with a given name and the variables' bounds.
 
         Args:
             family: a key of `dpjax.families.FAMILIES`.
-            variables: the columns of the records; the target of a regression is last.
+            variables: the variables of the columns; a regression's target is last.
             adjacency: "replace-one" or "add-remove".
             units: see `Sufficient`.
             **options: further parameters of the family, such as `variance`.
@@ -125,23 +127,23 @@ class Sufficient(FamilyStatistic):
         net: BayesNet | None,
         adjacency: Adjacency,
     ) -> "Sufficient":
-        """Make the statistic from its description."""
+        """Make the statistic of a release file from the result of `describe`."""
         family, units = described["family"], described["units"]
         return cls.of(family, variables, adjacency, units, **described["options"])
 
     @property
     def variables(self) -> Columns:
-        """The columns of the records."""
+        """The variables of the records' columns, in order."""
         return self.over
 
     @property
     def steps(self) -> int:
-        """`units`, which is never None after construction."""
+        """Number of rounding steps from 0 to the largest value of a component."""
         return self.units or _UNITS
 
     @property
     def lowest(self) -> int:
-        """Smallest integer to which a record's first component is rounded."""
+        """Smallest value of the first component of one record's rounded statistic."""
         one = Sufficient(self.family, self.over, REPLACE_ONE, self.units)
         return self.steps - int(one.sensitivity(REPLACE_ONE).value)
 
@@ -151,23 +153,23 @@ class Sufficient(FamilyStatistic):
 
     @property
     def length(self) -> int:
-        """Number of components of S, plus one under add-remove to measure n."""
+        """Number of the family's statistics, plus 1 if n is measured too."""
         return self.family.dimension + self._measures_complement
 
     @property
     def most_per_record(self) -> int:
-        """`units`; exact noise needs n · `units` ≤ 2^29."""
+        """Largest absolute value that a record adds to a component: `units`."""
         return self.steps
 
     def measure(self, records: Real[ArrayLike, "n d"]) -> Int32[Array, " m"]:
-        """Compute the exact sums.
+        """Compute the exact totals, as a vector of integers.
 
         Args:
-            records: values of intervals, or indices of levels. Values are clipped to
-                their bounds; NaN becomes the variable's `missing`.
+            records: numbers, or indices of levels. Numbers are clipped to the bounds of
+                their variables; NaN becomes the variable's `missing`.
 
         Privacy:
-            None: the result is exact.
+            The result is exact, so it is not private.
         """
         return self._round(array_of(records, "records")).sum(axis=0, dtype=jnp.int32)
 
@@ -185,16 +187,17 @@ class Sufficient(FamilyStatistic):
         return jnp.concatenate([rounded, self.steps - carrier], axis=1)
 
     def sensitivity(self, adjacency: Adjacency) -> Sensitivity:
-        r"""Return the L1 sensitivity of `measure`, in units; exact if `tight`.
+        r"""Return the L1 sensitivity of `measure`; it is exact if its `tight` is True.
 
-        Under add-remove it is `units` times sup‖S‖₁ of the scaled S, a whole number,
-        attained where all components of S are largest, so that the number added for n
-        is 0. Under replace-one it can be exact on a lattice, and in one dimension since
-        rounding is monotone. Otherwise, each of K components is rounded by at most
-        ½ + η (η: float32 error), and the bound is $units \cdot Δ + K (1 + 2η)$.
+        Under add-remove it is `units` times the largest L1 norm of a record's scaled
+        statistics, attained where all are largest; the number added for n is then 0.
+        Under replace-one it is $units \cdot Δ$ on a lattice, with the largest L1 change
+        Δ of the scaled statistics, and also exact in one dimension, since rounding is
+        monotone. Otherwise each of K components is rounded by at most ½ + η, with the
+        float32 error η, and the bound is $units \cdot Δ + K (1 + 2η)$.
 
         Raises:
-            ValueError: if the statistic was made for the other adjacency.
+            ValueError: if the statistic was made for another adjacency.
         """
         one_of((self.adjacency,), adjacency=adjacency)
         units, family = self.steps, self.family
@@ -216,18 +219,18 @@ class Sufficient(FamilyStatistic):
     def decode(
         self, vector: Flat, n: Scalar | None = None
     ) -> tuple[Float[Array, "*batch s"], Float[Array, "*batch"]]:
-        """Recover the total of S, in natural units, and n.
+        """Recover the sum over records of `family.statistics`, and n, from a vector.
 
         Args:
-            vector: exact or noisy, with any leading axes.
-            n: number of records, if it is public.
+            vector: result of `measure`, exact or noisy, with any leading axes.
+            n: number of records under replace-one, where it is public; else ignored.
 
         Returns:
-            The total of `family.statistics`, and n. With noise they may be impossible
-            (see `family.project`).
+            The sum, in the family's units, and n. With noise there may be no records
+            with such a sum; `family.project` finds the nearest possible sum.
 
         Raises:
-            ValueError: if n is missing under replace-one.
+            ValueError: if n is None under replace-one.
         """
         scaled = vector.astype(float) / self.steps
         if self.adjacency == REPLACE_ONE:
@@ -244,7 +247,7 @@ class Sufficient(FamilyStatistic):
         return scaled[..., : scales.shape[-1]] * jnp.asarray(scales, scaled.dtype), n
 
     def describe(self) -> dict[str, object]:
-        """Return kind, family, options and units; files have variables separately."""
+        """Return kind, family, options and units as a JSON object for release files."""
         return {
             "kind": self.kind,
             "family": self.family.name,
@@ -254,7 +257,7 @@ class Sufficient(FamilyStatistic):
 
 
 def _bounds(variables: Columns) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Lower and upper bounds; those of a categorical variable bound its indices."""
+    """Return lower and upper bounds of numbers, or of categorical level indices."""
     pairs = [
         (x.lower, x.upper) if isinstance(x, Interval) else (0.0, x.size - 1.0)
         for x in variables

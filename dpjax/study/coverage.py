@@ -49,47 +49,47 @@ _TOLERANCE = 1e-6  # posterior mass outside of windows: too little to change res
 
 @dataclass(frozen=True)
 class Ranks:
-    """Ranks of true values under one kind of posterior, one rank for each release."""
+    """Ranks (posterior distribution functions at true values), one for each release."""
 
-    posterior: str
-    level: float  # of the intervals
+    posterior: str  # name of the kind of posterior
+    level: float  # posterior probability of the intervals
     ranks: np.ndarray
 
     @property
     def covered(self) -> int:
-        """Number of central intervals that contain the true value."""
+        """Number of central posterior intervals that contain the true value."""
         outside = (1 - self.level) / 2
         return int(((self.ranks >= outside) & (self.ranks <= 1 - outside)).sum())
 
     @property
     def coverage(self) -> float:
-        """Share of the intervals that contain the true value; ideally `level`."""
+        """Fraction of the intervals that contain the true value; ideally `level`."""
         return self.covered / self.ranks.size
 
     @property
     def coverage_interval(self) -> tuple[float, float]:
-        """95 % Clopper-Pearson interval of the coverage."""
+        """95 % Clopper-Pearson confidence interval of `coverage`."""
         interval = stats.binomtest(self.covered, self.ranks.size).proportion_ci(0.95)
         return float(interval.low), float(interval.high)
 
     @property
     def histogram(self) -> np.ndarray:
-        """Number of ranks in each of 20 equal bins."""
+        """Number of ranks in each of 20 equal bins of [0, 1]."""
         bins = np.minimum((self.ranks * BINS).astype(int), BINS - 1)
         return np.bincount(bins, minlength=BINS)
 
     @property
     def pvalue(self) -> float:
-        """The p-value of a χ² test that ranks are uniform."""
+        """The p-value of a χ² test of the hypothesis that ranks are uniform."""
         return float(stats.chisquare(self.histogram).pvalue)
 
 
 @dataclass(frozen=True)
 class Coverage:
-    """Ranks under noise-aware and plug-in posteriors of the same releases."""
+    """Ranks in the noise-aware and in the plug-in posteriors of the same releases."""
 
-    n: int  # records of a data set
-    epsilon: float  # cost of a release
+    n: int  # number of records of a data set
+    epsilon: float  # privacy loss of a release
     adjacency: Adjacency
     noise_aware: Ranks
     naive: Ranks
@@ -107,22 +107,24 @@ def coverage(
     prior: Prior = 1.0,
     progress: Callable[[Iterable[Array]], Iterable[Array]] = iter,
 ) -> Coverage:
-    """Draw tables, records and releases, and rank true values in their posteriors.
+    """Draw tables, records and releases, and return ranks of true values in posteriors.
 
-    The noise-aware posterior is exact where `exact_posterior` applies; otherwise, also
-    for trees, it is the normal law around the point estimate. Its prior of n is flat on
-    n ≥ 0, so under add-remove n should be many noise scales above 0.
+    A rank is the posterior's distribution function at a true probability; ranks are
+    uniform if posterior intervals have the coverage that they claim. The noise-aware
+    posterior is exact where `exact_posterior` applies, except for trees; otherwise it
+    is a normal distribution around `point_estimate`. The prior of n is flat on n ≥ 0,
+    so under add-remove n should be many noise scales above 0.
 
     Args:
         key: typed JAX key.
         net: the network.
         n: number of records of a data set.
-        epsilon: privacy loss of a release of the counts of the node tables.
+        epsilon: privacy loss of each release, which holds noisy node tables.
         adjacency: "replace-one" or "add-remove".
-        releases: number of releases.
+        releases: number of simulated releases.
         level: posterior probability of the intervals.
         prior: Dirichlet parameters of the prior, from which true tables are drawn.
-        progress: wraps the iterable of blocks, as `tqdm` does.
+        progress: function that wraps the iterable of blocks, such as `tqdm`.
 
     Privacy:
         No data is used.
@@ -157,8 +159,6 @@ def coverage(
 
 
 class _Study(eqx.Module):
-    """The parameters that all releases share."""
-
     statistic: NetworkCounts = eqx.field(static=True)
     mechanism: DiscreteLaplace
     prior: Float[Array, " c"]
@@ -176,7 +176,7 @@ class _Study(eqx.Module):
 
 
 def _first_windows(study: _Study, key: Key) -> Windows | None:
-    """The windows of one release; None if it has no exact posterior."""
+    """Return the windows of one release's exact posterior; None if there is none."""
     _, released = study.draw(key)
     try:
         check_exact(released)
@@ -192,7 +192,7 @@ def _first_windows(study: _Study, key: Key) -> Windows | None:
 def _ranks(
     study: _Study, keys: Array, windows: Windows | None
 ) -> tuple[np.ndarray, Windows | None]:
-    """The ranks of a block of releases, and windows that are wide enough for them."""
+    """Return ranks for a block of releases, and windows wide enough for all of them."""
     while True:
         ranks, omitted = _block(study, keys, windows)
         losses = np.asarray(omitted, float).max(axis=0)

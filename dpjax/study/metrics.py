@@ -13,14 +13,14 @@ from dpjax.tables.layout import TableLayout
 def accuracy(
     probabilities: Float[Array, "n k"], levels: Integer[Array, " n"]
 ) -> Float[Array, ""]:
-    """Fraction of records whose most probable level is the true one."""
+    """Return the fraction of records whose most probable level is the true level."""
     return jnp.mean(jnp.argmax(probabilities, axis=1) == levels.astype(int))
 
 
 def log_loss(
     probabilities: Float[Array, "n k"], levels: Integer[Array, " n"]
 ) -> Float[Array, ""]:
-    """Mean of -log p in nats; p is the predicted probability of the true level."""
+    """Return the mean of -log p, with p the predicted probability of the true level."""
     true = jnp.take_along_axis(probabilities, levels[:, None].astype(int), axis=1)
     return -jnp.mean(jnp.log(true))
 
@@ -30,12 +30,12 @@ def roc_auc(
     positive: Integer[Array, " n"],
     among: Bool[Array, " n"] | None = None,
 ) -> Float[Array, ""]:
-    """Area under the ROC curve: P(a positive record scores above a negative one).
+    """Return the area under the ROC curve of `scores`, in [0, 1].
 
     Args:
         scores: larger for records more likely to be positive; a tie counts ½.
-        positive: 1 for positive records, 0 for negative ones; both must occur.
-        among: mask of the records that are used; None: all. It may be traced.
+        positive: 1 for positive records and 0 for negative records; both must occur.
+        among: mask of the records that are used, which may be traced; None means all.
 
     Reference:
         Hanley & McNeil (Radiology 1982): the Mann-Whitney form.
@@ -57,11 +57,13 @@ def roc_auc(
 def table_errors(
     layout: TableLayout, truth: Cells, learned: Cells
 ) -> dict[str, Float[Array, ""]]:
-    """Total variation and KL(true ‖ learned), in nats, averaged over all rows.
+    """Return a dictionary with "total_variation" and "kl", averaged over tables' rows.
+
+    Total variation is half the sum of absolute differences; kl is KL(truth ‖ learned).
 
     Args:
-        layout: layout of the tables; a node's own axis is last (`BayesNet.layout`).
-        truth, learned: tables whose rows sum to 1.
+        layout: layout of the tables; rows (along the last axis) are distributions.
+        truth, learned: flat vectors of tables whose rows sum to 1.
     """
     rows = int(layout.rows[-1]) + 1
     variation = jnp.abs(truth - learned).sum() / 2

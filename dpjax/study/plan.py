@@ -43,13 +43,13 @@ from dpjax.tables.counts import count
 
 @dataclass(frozen=True)
 class Outlook:
-    """Expected error of one mechanism, and its standard error over repeats.
+    """Expected errors of one mechanism's tables, and standard errors over repeats.
 
-    Total variation, and KL(true ‖ learned) in nats, are averaged over rows, tables and
-    noise.
+    The total variation and KL(true ‖ learned), in nats, are averaged over the rows of
+    all tables, and over random tables, records and noise.
     """
 
-    name: str  # of the mechanism in `release`, or of a method compared with it
+    name: str  # the mechanism's name in `release`, or a method compared with it
     total_variation: float
     total_variation_se: float
     kl: float
@@ -59,7 +59,7 @@ class Outlook:
 
 @dataclass(frozen=True)
 class Plan:
-    """Expected errors by mechanism, the best one first and the non-private one last."""
+    """Expected errors of all mechanisms, best first and the non-private method last."""
 
     epsilon: str
     adjacency: Adjacency
@@ -94,8 +94,8 @@ def plan(
         key: typed key of the simulation.
         repeats: number of draws of tables, records and noise, at least 2.
         prior: Dirichlet parameter of every cell.
-        mechanisms: further recipes to compare, or their names. All mechanisms but
-            map-cells, which is for networks with few rows, are compared anyway.
+        mechanisms: further recipes to compare, or their names. All mechanisms except
+            "map-cells", which is for networks with few rows, are compared anyway.
 
     Privacy:
         No data is used, so no privacy is lost.
@@ -126,7 +126,7 @@ def plan(
 def _candidates(
     net: BayesNet, n: int, epsilon: Fraction, adjacency: Adjacency, prior: float
 ) -> dict[str, tuple[TableLearner, dict]]:
-    """Return learners of tables, each with the choices that follow from ε, by name."""
+    """Return, by name, learners with the choices that follow from ε."""
     counts, flat = NetworkCounts(net), jnp.asarray(prior, float)
     public = n if adjacency == REPLACE_ONE else None
     plain = ReleasedTables(counts, None, flat, public)

@@ -1,10 +1,10 @@
 r"""Fourier coefficients of contingency tables for variables with any number of levels.
 
-Each variable has an integer basis of functions of its level x: $b_0 = 1$ and the
-contrasts $b_a(x) = [x = 0] - [x = a]$. A coefficient is a sum over records,
-$c_\gamma = \sum_x \prod_i b_{\gamma_i}(x_i)$; with two levels it is a Walsh
-coefficient. The marginal table over a group of variables depends only on the $c_\gamma$
-whose $\gamma$ vanishes outside the group.
+The basis functions of a variable with level x are $b_0(x) = 1$ and, for every level
+a > 0, the contrast $b_a$ with $b_a(0) = 1$, $b_a(a) = -1$, and 0 at other levels. A
+coefficient is a sum over records, $c_\gamma = \sum_x \prod_i b_{\gamma_i}(x_i)$; with
+two levels it is a Walsh coefficient. The marginal table over a group of variables
+depends only on the $c_\gamma$ with $\gamma_i = 0$ for all variables outside the group.
 """
 
 __all__ = [
@@ -37,7 +37,7 @@ AnyArray = Any  # JAX, or NumPy for 64-bit integers on the host
 
 
 def contrasts(size: int) -> Int[np.ndarray, "k k"]:
-    """The basis of a variable with `size` levels; a row has one function's values."""
+    """Return a matrix whose row a has the values of basis function a at all levels."""
     matrix = -np.eye(size, dtype=np.int64)
     matrix[0] = 1
     matrix[1:, 0] = 1
@@ -45,21 +45,21 @@ def contrasts(size: int) -> Int[np.ndarray, "k k"]:
 
 
 def inverse_numerators(size: int) -> Int[np.ndarray, "k k"]:
-    """`size` times the inverse of `contrasts(size)`, an integer matrix."""
+    """Return `size` times the inverse of `contrasts(size)`, an integer matrix."""
     matrix = np.ones((size, size), np.int64)
     matrix[1:, 1:] -= size * np.eye(size - 1, dtype=np.int64)
     return matrix
 
 
 def to_coefficients(layout: TableLayout, tables: AnyArray) -> AnyArray:
-    """Transform every table of `layout` to coefficients, in the places of its cells."""
+    """Replace every table in the flat vector `tables` by its Fourier coefficients."""
     return layout.map_tables(tables, functools.partial(_along_axes, contrasts))
 
 
 def from_coefficients(layout: TableLayout, coefficients: AnyArray) -> AnyArray:
-    r"""Transform coefficients to the cells of every table times $\prod_i r_i$.
+    r"""Transform Fourier coefficients to tables, multiplied by their numbers of cells.
 
-    Exact for integers if the results fit their type.
+    The result is exact for integers that do not overflow.
     """
     along_axes = functools.partial(_along_axes, inverse_numerators)
     return layout.map_tables(coefficients, along_axes)
@@ -80,7 +80,10 @@ def _along_axes(matrix_of, tables: AnyArray, shape: tuple[int, ...]) -> AnyArray
 
 @dataclass(frozen=True)
 class DownwardClosure:
-    r"""The set of all $\gamma$ that vanish outside at least one group.
+    r"""Indices of the Fourier coefficients that determine the tables of some groups.
+
+    An index $\gamma$ has one entry for each variable, which is 0 outside some group;
+    `dpjax.tables.fourier_basis` defines the coefficients.
 
     Args:
         sizes: number of levels of each variable.
@@ -96,16 +99,16 @@ class DownwardClosure:
 
     @cached_property
     def layout(self) -> TableLayout:
-        """Layout of the groups' tables and of their coefficients."""
+        """Layout of the groups' tables, which is also that of their coefficients."""
         return TableLayout(self.sizes, self.groups)
 
     def __len__(self) -> int:
-        """Number of coefficients, including the constant one (slot 0)."""
+        """Number of coefficients, including the number of records (coefficient 0)."""
         return len(self.owners)
 
     @cached_property
     def slots(self) -> Int[np.ndarray, " c"]:
-        """For each entry of `layout`, the number of its coefficient."""
+        """For each entry of `layout`, the number of the coefficient that it holds."""
         if len(self.groups) == 1:
             return np.arange(self.layout.length, dtype=np.int32)
         slots = np.empty(self.layout.length, np.int32)
@@ -131,7 +134,7 @@ class DownwardClosure:
 
     @cached_property
     def binary(self) -> np.ndarray:
-        """Whether each coefficient involves variables with two levels only."""
+        """For each coefficient, whether all its variables have two levels."""
         flags = [
             functools.reduce(
                 np.logical_and.outer,
@@ -142,7 +145,7 @@ class DownwardClosure:
         return np.concatenate(flags)[self.owners]
 
     def places(self, layout: TableLayout) -> Int[np.ndarray, " c"]:
-        """For each entry of a layout within this closure, its coefficient's number."""
+        """For each entry of a layout of subsets of groups, its coefficient's number."""
         if layout == self.layout:
             return self.slots
         places, groups = [], [frozenset(group) for group in self.groups]
@@ -155,26 +158,26 @@ class DownwardClosure:
         return np.concatenate(places)
 
     def _entries(self, support: tuple[int, ...], strides: dict[int, int]) -> np.ndarray:
-        """Positions of the coefficients with this support in a group's table."""
+        """Positions of a group's coefficients that involve exactly these variables."""
         steps = [strides[i] * np.arange(1, self.sizes[i]) for i in support]
         return functools.reduce(np.add.outer, steps, np.zeros((), np.int64)).ravel()
 
 
 def supports(group: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-    """Yield all subsets of a group by size, each in ascending order."""
+    """Yield all subsets of a group, smallest first; each lists its members in order."""
     ordered = sorted(group)
     for size in range(len(ordered) + 1):
         yield from itertools.combinations(ordered, size)
 
 
 def denominators(layout: TableLayout) -> Int[np.ndarray, " c"]:
-    r"""For each cell of `layout`, $\prod_i r_i$ over the variables of its table."""
+    r"""For each cell of `layout`, the number of cells of its table."""
     cells = np.diff(layout.offsets)
     return np.repeat([math.prod(layout.shape(group)) for group in layout.groups], cells)
 
 
 def raise_total(layout: TableLayout, counts: Array, increment: Scalar) -> Array:
-    """Return the tables after `increment` is added to the constant coefficient."""
+    """Add `increment` to each table's total, in equal shares for all its cells."""
     scale = jnp.asarray(denominators(layout), counts.dtype)
     share = jnp.asarray(increment, counts.dtype) / scale
     return counts + jnp.broadcast_to(share, counts.shape)

@@ -30,7 +30,7 @@ class TableLayout:
 
     Args:
         sizes: number of levels of each variable.
-        groups: indices of the variables on the axes of each table, in order.
+        groups: for each table, the indices of the variables on its axes, in order.
 
     Raises:
         ValueError: if all tables together have more than 2^28 cells.
@@ -48,12 +48,12 @@ class TableLayout:
             )
 
     def shape(self, group: tuple[int, ...]) -> tuple[int, ...]:
-        """Shape of a table over `group`."""
+        """Return the shape of a table over the variables with the indices `group`."""
         return tuple(self.sizes[i] for i in group)
 
     @cached_property
     def offsets(self) -> tuple[int, ...]:
-        """Start of each table in the vector, and finally the vector's length."""
+        """Index of each table's first cell in the flat vector, then the length."""
         return tuple(itertools.accumulate(map(self._cells, self.groups), initial=0))
 
     def _cells(self, group: tuple[int, ...]) -> int:
@@ -67,11 +67,11 @@ class TableLayout:
 
     @property
     def length(self) -> int:
-        """Number of cells of all tables."""
+        """Number of cells of all tables together."""
         return self.offsets[-1]
 
     def split(self, vector: Flat) -> list[Array]:
-        """Split `vector` into tables; leading axes of `vector` come first in each."""
+        """Split `vector` along its last axis into tables; keep its leading axes."""
         source, batch = vector, vector.shape[:-1]
         with contextlib.suppress(jax.errors.TracerArrayConversionError):
             source = np.asarray(vector)  # NumPy slices need no compilation
@@ -86,7 +86,7 @@ class TableLayout:
     def cells(
         self, records: Records, tables: Sequence[int] | None = None
     ) -> Int[Array, "n f"]:
-        """The cell of each record in each table, or in the given `tables`."""
+        """Index in the flat vector of each record's cell in each of the `tables`."""
         members, strides, offsets = self.addresses
         chosen = slice(None) if tables is None else np.asarray(tables, np.int32)
         members, strides, cell = members[chosen], strides[chosen], offsets[chosen][None]
@@ -98,7 +98,7 @@ class TableLayout:
 
     @cached_property
     def strides(self) -> tuple[dict[int, int], ...]:
-        """For each table, the stride of the cell index along each variable."""
+        """For each table, a dictionary from variable to stride in the flat vector."""
         strides = []
         for group in self.groups:
             steps = np.cumprod((1, *self.shape(group)[:0:-1]), dtype=np.int64)[::-1]
@@ -110,10 +110,10 @@ class TableLayout:
         vector: Array | np.ndarray,
         function: Callable[[Any, tuple[int, ...]], Any],
     ) -> Any:
-        """Apply `function(tables, shape)` to all tables of each shape together.
+        """Apply `function(tables, shape)` once for each shape that tables have.
 
-        The tables have axes (*batch, tables, *shape). A compiled program grows with the
-        number of shapes, not of tables.
+        The axes of `tables` are those before the last of `vector`, the table, and those
+        of `shape`. A compiled program grows only with the number of shapes.
         """
         parts, order = [], []
         for shape, tables in self._tables_by_shape.items():
@@ -140,7 +140,7 @@ class TableLayout:
 
     @cached_property
     def rows(self) -> Int[np.ndarray, " m"]:
-        """The number of each cell's row; a row runs along a table's last axis."""
+        """For each cell, the number of its row (a row is along a table's last axis)."""
         widths = [self.sizes[group[-1]] for group in self.groups]
         cells = np.diff(self.offsets)
         widths_by_row = np.repeat(widths, cells // widths)
@@ -148,7 +148,7 @@ class TableLayout:
 
     @cached_property
     def rows_by_width(self) -> dict[int, Int[np.ndarray, "rows k"]]:
-        """The cells of all rows of each width, in ascending order of width."""
+        """Dictionary from row width to a matrix with the cells of each row as a row."""
         _, firsts, widths = np.unique(self.rows, return_index=True, return_counts=True)
         return {
             int(k): (firsts[widths == k, None] + np.arange(k)).astype(np.int32)
@@ -158,9 +158,10 @@ class TableLayout:
     def map_rows(
         self, vector: Shaped[Array, " m"], function: Callable[[Any, Any], Any]
     ) -> Any:
-        """Apply `function(rows, cells)` to all rows of each width together.
+        """Apply `function(rows, cells)` once for each width that rows have.
 
-        A compiled program grows with the number of widths, not of rows or tables.
+        The matrices `rows` (entries of `vector`) and `cells` (their indices) stack all
+        rows of that width. A compiled program grows only with the number of widths.
         """
         if len(self.rows_by_width) == 1:
             ((width, cells),) = self.rows_by_width.items()
@@ -171,7 +172,7 @@ class TableLayout:
         return jnp.concatenate(parts)[np.argsort(order).astype(np.int32)]
 
     def normalise(self, weights: Real[Array, " m"]) -> Real[Array, " m"]:
-        """Divide every row by its sum."""
+        """Divide every row (along a table's last axis) by its sum."""
         if len(self.rows_by_width) > 1:
             return weights / self.row_sums(weights)
         (width,) = self.rows_by_width  # without a scatter and a gather
@@ -179,16 +180,16 @@ class TableLayout:
         return (rows / rows.sum(axis=-1, keepdims=True)).reshape(-1)
 
     def row_sums(self, vector: Real[Array, " m"]) -> Real[Array, " m"]:
-        """For each cell, the sum of its row."""
+        """For each cell, the sum of its row along its table's last axis."""
         return _over_rows(jax.ops.segment_sum, vector, self.rows)
 
     def row_maxima(self, vector: Real[Array, " m"]) -> Real[Array, " m"]:
-        """For each cell, the largest entry of its row."""
+        """For each cell, the largest entry of its row along its table's last axis."""
         return _over_rows(jax.ops.segment_max, vector, self.rows)
 
     @cached_property
     def addresses(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Variables and strides of each table, padded with zeros, and its offset."""
+        """Each table's variables and strides, in zero-padded matrices, and offset."""
         width = max((len(group) for group in self.groups), default=0)
         members = np.zeros((len(self.groups), width), np.int32)
         strides = np.zeros((len(self.groups), width), np.int32)

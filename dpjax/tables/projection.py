@@ -1,15 +1,16 @@
 r"""Least-squares projection of noisy contingency tables onto consistent tables.
 
-Each table is expressed in a product of orthonormal bases, one for each variable, whose
-first vectors are constant. A coefficient belongs to the set S of variables for which
-its basis vectors are not constant. For a table over V, the coefficient multiplied by
-$\sqrt{\prod_{i \in V \setminus S} r_i}$ is a coefficient of the marginal over S. Tables
-agree if and only if all tables that contain S give the same coefficients of this
-marginal. Least squares averages the tables' values of a coefficient, with weights
-inverse to their variances: $\prod_{i \in V \setminus S} r_i$ for noise of variance 1 in
-all cells. The transform is a Householder reflection along each axis. Every step is a
-gather or segment sum over one flat vector, so a compiled program grows with the widest
-table, not with the number of tables.
+Each table is expressed in a product of orthonormal bases, one for each variable i with
+$r_i$ levels, whose first vectors are constant. A coefficient belongs to the set S of
+variables for which its basis vectors are not constant. For a table over V, the
+coefficient multiplied by $\sqrt{\prod_{i \in V \setminus S} r_i}$ is a coefficient of
+the marginal over S. Tables agree if and only if all tables that contain S give the same
+coefficients of this marginal. Least squares averages the tables' values of a
+coefficient, with weights inverse to their variances, which are
+$\prod_{i \in V \setminus S} r_i$ for noise of variance 1 in all cells. The transform is
+a Householder reflection along each axis. Every step is a gather or segment sum over one
+flat vector, so a compiled program grows with the widest table, not with the number of
+tables.
 """
 
 __all__ = ["project"]
@@ -47,19 +48,19 @@ def project(
     need not exist.
 
     Args:
-        layout: layout of the tables.
-        vector: the noisy tables, concatenated.
+        layout: groups of variables, one for each table.
+        vector: the noisy tables, in one flat vector, as in the result.
         total: public number of records, >= 0, which is the sum of every returned table.
-            None: it is estimated without the sign constraint, which would bias it
-            upwards, and set to 0 if negative.
+            If None, it is estimated without the constraint that cells are >= 0, which
+            would bias it upwards; a negative estimate is replaced by 0.
         precision: for each table, the inverse noise variance of its cells up to a
-            common factor, > 0. None: all are equal.
-        nonnegative: False for least squares without the sign constraint, which is
-            linear, unbiased and in closed form.
-        tolerance: error of the sign constraint and of complementary slackness at which
-            the search stops, relative to the most negative cell without the constraint.
-            Uniform tables are then mixed in with the least weight that removes negative
-            cells. At any tolerance the result is consistent and >= 0, up to rounding.
+            common factor, > 0. None means equal variances.
+        nonnegative: if False, cells may be negative; the result is then linear in
+            `vector`, unbiased and in closed form.
+        tolerance: violation of the optimality conditions at which the search stops, as
+            a fraction of the most negative cell of the unconstrained solution. Uniform
+            tables are then mixed in with the least weight that removes negative cells,
+            so the result is consistent and >= 0, up to rounding, at any tolerance.
 
     Privacy:
         Post-processing without a privacy cost if `total` is public or released.
@@ -102,7 +103,7 @@ def _project(layout, vector, total, precision, nonnegative, tolerance):
 
 
 def _search(nearest: Array, agree, tolerance: Scalar) -> Array:
-    """The nearest consistent tables without negative cells, up to the tolerance.
+    """Find the nearest consistent tables without negative cells, up to `tolerance`.
 
     The dual problem finds the non-negative increments of cells after which the nearest
     consistent tables have the least norm. These tables are its gradient, with Lipschitz

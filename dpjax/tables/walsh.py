@@ -22,15 +22,15 @@ Pair = Callable[[Array, Array], tuple[Array, Array]]
 
 
 def walsh_hadamard(table: Shaped[Array, "..."]) -> Flat:
-    r"""Walsh coefficients $c_\gamma = \sum_x (-1)^{\langle\gamma,x\rangle} t_x$.
+    r"""Compute $c_\gamma = \sum_x (-1)^{\langle\gamma,x\rangle} t_x$ for a table t.
 
-    The bits of an index, most significant first, are the levels of the variables, as in
-    a binary table in C order and `scipy.linalg.hadamard`. The matrix of the transform
-    is symmetric, and its square is the length times the identity. Its gradient is the
-    transform of the cotangent.
+    These are the table's Walsh coefficients. The bits of an index x or $\gamma$, most
+    significant first, are the levels of the variables, as in a binary table in C order
+    and in `scipy.linalg.hadamard`. The matrix of the transform is symmetric, and its
+    square is the length times the identity.
 
-    Exact for integers if $\sum_x |t_x| < 2^{31}$ in int32 ($2^{63}$ in int64), and for
-    whole numbers if the sum is $\le 2^{24}$ in float32 ($2^{53}$ in float64).
+    The result is exact for integers if $\sum_x |t_x| < 2^{31}$ in int32 ($2^{63}$ in
+    int64), or if this sum is $\le 2^{24}$ in float32 ($2^{53}$ in float64).
 
     Args:
         table: last axis of length $2^k$, $k \ge 0$, after any batch axes.
@@ -47,11 +47,11 @@ def walsh_hadamard(table: Shaped[Array, "..."]) -> Flat:
 
 
 def inverse_walsh_hadamard(table: Shaped[Array, "..."]) -> Flat:
-    r"""The table $t_x = 2^{-k} \sum_\gamma (-1)^{\langle\gamma,x\rangle} c_\gamma$.
+    r"""Compute $t_x = 2^{-k} \sum_\gamma (-1)^{\langle\gamma,x\rangle} c_\gamma$.
 
-    Exact if the returned table is within the bounds of `walsh_hadamard`. Integers must
-    be the transform of a table of integers. Other integers, such as noisy coefficients,
-    have a fractional inverse: convert them to floats first.
+    This is the table t whose $2^k$ Walsh coefficients c are the argument. The result is
+    exact if it is within the bounds of `walsh_hadamard`. Integers must be the transform
+    of a table of integers; convert others, such as noisy coefficients, to floats first.
 
     Shapes, dtypes and errors are those of `walsh_hadamard`.
     """

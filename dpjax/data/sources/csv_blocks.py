@@ -22,11 +22,11 @@ _IS_BESIDE_QUOTES = np.isin(np.arange(256), [*_BOUNDARIES, _QUOTE])
 
 
 class Malformed(ValueError):
-    """The error that a file is not CSV; it gives the place or reason, but no cell."""
+    """Error for a file that is not CSV; its message shows no cell of the file."""
 
 
 class Block(NamedTuple):
-    """Whole records, and the length in bytes of the first."""
+    """Bytes of whole records (`data`), and the length of the first record (`first`)."""
 
     data: bytes
     first: int

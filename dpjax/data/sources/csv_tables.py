@@ -17,20 +17,20 @@ _WORKERS = 4  # blocks parsed at once, at most
 
 
 def csv_names(file: io.BufferedIOBase) -> list[str]:
-    """Read the names of the columns; raise `Malformed` if they are not UTF-8 text."""
+    """Read the names of the columns; raise `Malformed` if a name is not UTF-8 text."""
     return _names(next(blocks(file), Block(b"", 0)))
 
 
 def csv_tables(
     file: io.BufferedIOBase, names: Sequence[str], turns: Iterator[bool]
 ) -> "Iterator[pyarrow.Table]":
-    """Read the columns `names` of the blocks of records that `turns` selects.
+    """Yield the columns `names` of the blocks of records for which `turns` is true.
 
-    A blank line is a record in a table of one column, and is ignored in others.
+    A blank line is a record if the file has one column, and is ignored otherwise.
 
     Raises:
-        Malformed: if the records are not CSV with as many cells as the header, or a
-            selected cell is not UTF-8. It names the row if all blocks are read.
+        Malformed: if a record is not CSV with as many cells as the header, or a cell
+            that is read is not UTF-8. The message names the row if all blocks are read.
     """
     row: int | None = 1  # last row before a block; None if blocks are left out
     for future in _ahead(_parse, _texts(file, names, turns)):
@@ -50,7 +50,7 @@ def csv_tables(
 def _texts(
     file: io.BufferedIOBase, names: Sequence[str], turns: Iterator[bool]
 ) -> Iterator[tuple[bytes | None, list[str], Sequence[str]]]:
-    """Arguments of `_parse` for each block: no records if the block is not selected."""
+    """Yield `_parse`'s arguments for each block, with None if its turn is false."""
     header: list[str] | None = None
     for block in blocks(file):
         data = block.data
@@ -97,7 +97,7 @@ def _parse(
 
 
 def _ahead(function: Callable, items: Iterable) -> Iterator[Future]:
-    """Call a function on all items, in order, with a few calls at once in threads."""
+    """Yield the results of a function in order, with a few calls at once in threads."""
     workers = min(pyarrow.cpu_count(), _WORKERS)
     waiting: deque[Future] = deque()
     with ThreadPoolExecutor(workers) as pool:

@@ -27,21 +27,21 @@ _PLAIN_NUMBERS = {bool, int, float, np.float64, type(None)}
 
 
 class Column(NamedTuple):
-    """The distinct values of a column, and for each record the index of its value."""
+    """Distinct `values` of a column, and for each record the index of its value."""
 
     values: list
     places: np.ndarray
 
 
 class Numbers(NamedTuple):
-    """The numbers of a column, and its cells that are neither numbers nor missing."""
+    """The numbers in a column, and the cells that are neither numbers nor missing."""
 
     numbers: np.ndarray  # NaN where there is none
     others: list
 
 
 def read_column(table: Table, name: str) -> Column:
-    """Read one column. Its values include missing ones, such as None or NaN."""
+    """Read one column; a missing cell has a value such as None or NaN."""
     column = _column(table, name)
     if _is_arrow(column):
         return _from_arrow(column, name)
@@ -65,7 +65,7 @@ def read_column(table: Table, name: str) -> Column:
 
 
 def read_numbers(table: Table, name: str) -> Numbers:
-    """Read one column as numbers in double precision, as `intervals.number` does."""
+    """Read one column as numbers, which `dpjax.data.intervals.number` defines."""
     plain = _plain_numbers(_column(table, name), name)
     if plain is not None:
         return Numbers(plain, [])
@@ -216,7 +216,7 @@ def _identity(cell: object) -> object:
 
 
 def remembering(code: Code) -> Code:
-    """Cache a function of cells over batches, in bounded memory."""
+    """Return `code`, a function of a cell, with a cache of bounded size."""
     remembered = functools.lru_cache(_REMEMBERED, typed=True)(code)
 
     def look_up(value: object) -> int | None:
@@ -231,7 +231,7 @@ def remembering(code: Code) -> Code:
 def encode_column(
     table: Table, variable: Variable | Interval, code: Code
 ) -> tuple[np.ndarray, list]:
-    """Return the level indices or numbers of a column, and the cells that have none.
+    """Return the level indices or numbers of a column, and a list of rejected cells.
 
     `code` is `variable.code`, possibly cached; numeric variables do not use it.
     """

@@ -30,7 +30,7 @@ if pyarrow:
 
 
 def is_table_file(path: pathlib.Path) -> bool:
-    """Whether a file's name has the ending of a table."""
+    """Whether a file's name ends in .parquet, .pq, .csv or .csv.gz."""
     return path.name.lower().endswith((*_PARQUET, *_CSV))
 
 
@@ -39,7 +39,7 @@ class File(Part):
     """A Parquet file, if its name ends in .parquet or .pq, or else a CSV file.
 
     Raises:
-        ValueError: if there is no such file.
+        ValueError: if `path` is not a file.
         ImportError: if pyarrow is not installed.
     """
 
@@ -56,7 +56,7 @@ class File(Part):
 
     @property
     def is_parquet(self) -> bool:
-        """Whether the file has the name of a Parquet file."""
+        """Whether the file's name ends in .parquet or .pq."""
         return self.path.suffix.lower() in _PARQUET
 
     def names(self) -> list[str]:
@@ -74,7 +74,7 @@ class File(Part):
     def read(
         self, names: Sequence[str], turns: Iterator[bool]
     ) -> "Iterator[pyarrow.RecordBatch]":
-        """Read the columns `names` of the row groups or blocks that `turns` selects."""
+        """Yield row groups or blocks of the columns `names`, where `turns` is true."""
         read = self._row_groups if self.is_parquet else self._csv_batches
         return read(list(names), turns)
 

@@ -29,17 +29,17 @@ mapping of arrays; or an iterable of any of these."""
 
 
 class Part(abc.ABC):
-    """A part of a source: a file, a data set or a table in memory."""
+    """A part of a source of records, such as a file or a table in memory."""
 
     place: str  # name of the part in messages; empty if there is only one part
 
     @abc.abstractmethod
     def names(self) -> list[str]:
-        """Names of the columns, in order, read before any record."""
+        """Return the names of the columns, in order, before any record is read."""
 
     @abc.abstractmethod
     def read(self, names: Sequence[str], turns: Iterator[bool]) -> Iterator[Table]:
-        """Read the columns `names` of the pieces that `turns` selects, as tables."""
+        """Yield the columns `names` of the pieces for which `turns` is true."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -50,11 +50,11 @@ class InMemoryTable(Part):
     place: str = ""
 
     def names(self) -> list[str]:
-        """Names of the columns, in order."""
+        """Return the names of the columns, in order."""
         return column_names(self.table)
 
     def read(self, names: Sequence[str], turns: Iterator[bool]) -> Iterator[Table]:
-        """Yield the table if `turns` selects it."""
+        """Yield the table if the next value of `turns` is true."""
         if next(turns):
             yield self.table
 
@@ -65,7 +65,7 @@ def is_array(table: Table) -> bool:
 
 
 def is_in_memory(table: Table) -> bool:
-    """Whether `table` is one table or array in memory."""
+    """Whether `table` is one table or array in memory, not a file or an iterable."""
     if isinstance(table, str | os.PathLike) or is_dataset(table):
         return False
     if _is_arrow(table) or is_array(table) or isinstance(table, Mapping):
@@ -78,7 +78,7 @@ def _is_arrow(table: Table) -> bool:
 
 
 def is_dataset(table: Table) -> bool:
-    """Whether `table` is an Arrow data set. Naming that class would import pandas."""
+    """Whether `table` is an Arrow data set, without an import of its class."""
     return bool(pyarrow) and hasattr(table, "get_fragments")
 
 
@@ -95,7 +95,7 @@ def column_names(table: Table) -> list[str]:
 
 
 def check_names(names: Any) -> list[str]:
-    """Return a list of the names; raise if two are equal, without showing the name."""
+    """Return a list of the names; raise if two are equal. The message shows no name."""
     names = list(names)
     (twice, times), *_ = Counter(names).most_common(1) or [("", 0)]
     if times > 1:  # without a header line, the names are values of a record

@@ -28,7 +28,7 @@ _WITH_TYPES = {"parquet", "arrow", "feather", "orc"}  # file formats
 
 
 def parts(source: Table) -> Iterator[Part]:
-    """Yield the parts of a source, each opened when it is needed.
+    """Yield the parts of a source (files, data sets, tables); open each when needed.
 
     Raises:
         ValueError: if `source` is not a source of records, or is an empty folder or

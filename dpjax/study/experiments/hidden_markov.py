@@ -30,20 +30,20 @@ MECHANISMS = ("laplace", "non-private")
 
 
 class HiddenMarkovTrial(Unpickled, eqx.Module):
-    """The exact counts of one repeat, and the mask of cells that are not held out."""
+    """Exact counts of one repeat, and a mask of the cells that are not held out."""
 
     counts: Int32[Array, "regions times levels"]
     observed: Bool[Array, "regions times"]
 
 
 class CellLearner(eqx.Module):
-    """A method that fits the model to noisy counts; without noise it is not private."""
+    """A simulated mechanism that adds noise to the counts of an event log's cells."""
 
-    noise: DiscreteLaplace | None
-    transition: Scalars  # Dirichlet parameter; one per budget if stacked
+    noise: DiscreteLaplace | None  # None: no noise, not private
+    transition: Scalars  # Dirichlet parameter; one for each budget if stacked
 
     def counts(self, key: Key, exact: Int32[Array, "..."]) -> Float[Array, "..."]:
-        """Draw counts with noise, at least 0."""
+        """Add noise, if any, to the counts `exact`, and replace negative sums by 0."""
         if self.noise is None:
             return exact.astype(float)
         return jnp.maximum(self.noise.sample(key, exact), 0).astype(float)
@@ -53,24 +53,25 @@ class CellLearner(eqx.Module):
 class HiddenMarkovExperiment(Experiment):
     """Fit a hidden Markov model to some cells of an event log, and predict the others.
 
-    A repeat is one random choice of the held-out cells, with or without events, which
-    all mechanisms and budgets share. A cell of the sweep is one fit by Gibbs chains.
-    Its score is `log_likelihood`: the likelihood of a held-out cell's events is
-    averaged over draws, and the log of this mean over cells. Mechanisms are "laplace"
-    (noise on the counts of every cell) and "non-private".
+    A cell is a pair of region and time. Each repeat of the sweep chooses the held-out
+    cells at random, equally for all mechanisms and budgets. For each mechanism and
+    budget, Gibbs chains then fit the model once. The score is `log_likelihood`: the
+    likelihood of a cell's events is averaged over draws, and the logarithm of this mean
+    is averaged over the held-out cells. The mechanisms are "laplace" (noise on the
+    counts of every cell) and "non-private".
 
     Args:
         net: network of an event log (`dpjax.event_logs.event_network`).
         states: number of hidden states.
         held_out: number of held-out cells.
         adjacency: "replace-one" or "add-remove".
-        chains: number of chains, which have random starts.
-        sweeps: number of sweeps of each chain, half of them burn-in.
-        emission: Dirichlet parameter of every level.
-        transition: Dirichlet parameter of every transition and initial state.
+        chains: number of Gibbs chains, which have random starts.
+        sweeps: number of sweeps of each chain; the first half is burn-in.
+        emission: Dirichlet parameter of each level's probability, given the state.
+        transition: Dirichlet parameter of transition and initial-state probabilities.
 
     Privacy:
-        A simulation for those who may see the data: do not publish its results.
+        The results are not private: show them only to those who may see the data.
 
     Raises:
         ValueError: if a number is out of range, or the network is not of an event log.
@@ -102,7 +103,7 @@ class HiddenMarkovExperiment(Experiment):
         positive(emission=self.emission, transition=self.transition)
 
     def learner(self, name: str, epsilons: Sequence[Epsilon]) -> CellLearner:
-        """Return one learner, stacked over budgets."""
+        """Return the mechanism `name`, with parameters stacked over budgets."""
         one_of(MECHANISMS, mechanism=name)
         transition = repeated(self.transition, len(epsilons))
         if name == "non-private":
@@ -111,10 +112,10 @@ class HiddenMarkovExperiment(Experiment):
         return CellLearner(DiscreteLaplace.calibrate_many(epsilons, change), transition)
 
     def prepare(self, key: Key, data: Records) -> HiddenMarkovTrial:
-        """Prepare one repeat: the counts, and the mask of observed cells.
+        """Prepare one repeat: count the events, and draw the mask of observed cells.
 
         Privacy:
-            None: these are the exact counts.
+            The counts are exact, so they are not private.
         """
         counts = event_counts(self.net, data)
         regions, times, _ = counts.shape
@@ -125,7 +126,7 @@ class HiddenMarkovExperiment(Experiment):
     def __call__(
         self, key: Key, mechanism: CellLearner, data: HiddenMarkovTrial
     ) -> dict[str, Float[Array, ""]]:
-        """Return the score of one fit."""
+        """Fit the model for one mechanism and budget, and return its score."""
         key_noise, key_chains = jr.split(key)
         seen = jnp.where(data.observed[..., None], data.counts, 0)
         cells = CellCounts.of(

@@ -1,4 +1,4 @@
-"""The contract of experiments, and learners of a network's tables."""
+"""The base class of experiments, and simulated mechanisms that estimate tables."""
 
 __all__ = [
     "Experiment",
@@ -30,56 +30,56 @@ from dpjax.tables.projection import project
 
 
 class Experiment(abc.ABC):
-    """An experiment for sweeps, which prepares repeats and scores learners.
+    """An experiment for `dpjax.sweep`: it prepares repeats and scores mechanisms.
 
-    Use: `dpjax.sweep(key, experiment, records, mechanisms=experiment.mechanisms(names,
+    Call `dpjax.sweep(key, experiment, records, mechanisms=experiment.mechanisms(names,
     epsilons), epsilons=epsilons, prepare=experiment.prepare, repeats=1000)`.
     """
 
     def mechanisms(
         self, names: Sequence[str | Recipe], epsilons: Sequence[Epsilon]
     ) -> dict[str, Any]:
-        """Return learners by name, stacked over budgets; calibrated on the host.
+        """Return mechanisms by name, with parameters stacked over the budgets.
 
         Raises:
-            ValueError: if there is no such mechanism, or a budget is not positive.
+            ValueError: if a name is not that of a mechanism, or a budget is not > 0.
         """
         return {str(name): self.learner(name, epsilons) for name in names}
 
     @abc.abstractmethod
     def learner(self, name: Any, epsilons: Sequence[Epsilon]) -> Any:
-        """Return one learner, stacked over budgets."""
+        """Return the mechanism `name`, with parameters stacked over budgets."""
 
 
 class TableLearner(eqx.Module):
-    """A method that estimates a network's tables from exact counts.
+    """A simulated mechanism, which estimates a network's tables from exact counts.
 
-    A learner is stacked over budgets, so that one compiled program serves all of them.
+    Its parameters may be stacked over budgets, for one compiled program for all.
     """
 
     @abc.abstractmethod
     def fit(self, key: Key, counts: Int32[Array, " m"]) -> Cells:
-        """Estimate tables, in the network's layout.
+        """Simulate a release, and estimate tables from it, laid out by `net.layout`.
 
         Args:
             key: typed JAX key.
-            counts: exact counts of `NetworkCounts(net).measured`.
+            counts: exact counts of the tables of `NetworkCounts(net).measured`.
 
         Privacy:
-            A simulation for those who may see the data.
+            The result is not private: show it only to those who may see the data.
         """
 
 
 class ReleasedTables(TableLearner):
-    """Learner of tables: mean of released parameters or of the plug-in posterior.
+    """Estimate tables by released parameters or by the mean of a plug-in posterior.
 
     Raises:
-        ValueError: if the statistic is of neither all node tables nor the maximal ones.
+        ValueError: if the statistic is not of all, or of all maximal, node tables.
     """
 
     statistic: TableStatistic = eqx.field(static=True)
     mechanism: Mechanism | None  # makes the statistic private; None: no privacy
-    prior: Scalars  # Dirichlet parameter of every cell; one per budget if stacked
+    prior: Scalars  # Dirichlet parameter of each cell; one for each budget if stacked
     n: int | None = eqx.field(static=True)  # number of records, if it is public
     # Whether noisy tables are first made consistent by least squares:
     projected: bool = eqx.field(static=True, default=False)
@@ -96,7 +96,7 @@ class ReleasedTables(TableLearner):
             )
 
     def fit(self, key: Key, counts: Int32[Array, " m"]) -> Cells:
-        """Draw a release, and estimate tables from it."""
+        """Add noise to exact counts of node tables, and estimate the tables."""
         statistic, net = self.statistic, self.statistic.network
         assert net is not None  # checked at construction
         if statistic.counted == net.layout:
@@ -114,20 +114,20 @@ class ReleasedTables(TableLearner):
 
 
 class SampledTables(TableLearner):
-    """Learner of tables: a sample from the tempered, truncated network posterior."""
+    """Estimate tables by a sample from the tempered, truncated network posterior."""
 
     statistic: TableStatistic = eqx.field(static=True)
     law: PosteriorSample
 
     def fit(self, key: Key, counts: Int32[Array, " m"]) -> Cells:
-        """Return the sample."""
+        """Draw tables from the posterior, given exact counts of node tables."""
         return self.law.sample(key, self.statistic.tables(counts))
 
 
 def of_recipe(
     recipe: Recipe, net: BayesNet, budget: Guarantee, n: int, prior: float
 ) -> ReleasedTables:
-    """Make the learner that simulates releases by a recipe.
+    """Return the learner that simulates releases of n records by a recipe.
 
     Raises:
         ValueError: if the recipe is not for networks, or an option is out of range.
@@ -141,10 +141,10 @@ def of_recipe(
 
 
 def repeated(value: float, times: int) -> Float[Array, " e"]:
-    """Repeat a number for every budget."""
+    """Return a vector with `value` repeated `times` times, in default precision."""
     return jnp.asarray(np.full(times, value), float)
 
 
 def stacked(many: Sequence[Any]) -> Any:
-    """Stack modules of one structure along a leading axis, on the host."""
+    """Stack the arrays of modules with equal structure along a new leading axis."""
     return jax.tree.map(lambda *leaves: np.stack(leaves), *many)

@@ -1,7 +1,7 @@
 """Experiment for sweeps: binary naive Bayes by matrix products.
 
-The counts of all repeats of a block are one matrix product, and so are the predictions
-of all cells.
+One matrix product counts the records for all repeats of a block, and one predicts for
+all mechanisms, budgets and repeats.
 """
 
 __all__ = [
@@ -36,7 +36,7 @@ _MOST_RECORDS = 1 << 24  # for exact sums in float32
 
 
 class NaiveBayesTrial(Unpickled, eqx.Module):
-    """The data of one repeat; all repeats share `design` and `positive`."""
+    """Training counts and held-out records of one repeat of `NaiveBayesExperiment`."""
 
     counts: Int32[Array, " m"]  # exact maximal node tables of the training records
     held_out: Bool[Array, " n"]
@@ -46,15 +46,15 @@ class NaiveBayesTrial(Unpickled, eqx.Module):
 
 @dataclass(frozen=True)
 class NaiveBayesExperiment(Experiment):
-    """`NetworkExperiment` for binary naive Bayes: the same splits and scores, faster.
+    """A faster `NetworkExperiment` for binary naive Bayes, with the same scores.
 
     Args:
         net: binary variables; the target is the only parent of every other variable.
         target, training, adjacency, prior, exact_noise: as for `NetworkExperiment`.
-        scores: among accuracy, auc, log_loss and log_likelihood; None: all.
+        scores: some of accuracy, auc, log_loss and log_likelihood; None means all.
 
     Privacy:
-        A simulation for those who may see the data: do not publish its results.
+        The results are not private: show them only to those who may see the data.
 
     Raises:
         ValueError: if an argument is out of range, or the network has another form.
@@ -89,18 +89,18 @@ class NaiveBayesExperiment(Experiment):
         )
 
     def learner(self, name: str | Recipe, epsilons: Sequence[Epsilon]) -> TableLearner:
-        """Return one learner, as `NetworkExperiment.learner` does."""
+        """Return the mechanism `name`, with parameters stacked over budgets."""
         return self._general.learner(name, epsilons)
 
     def bytes_a_cell(self, data: Records) -> int:
-        """Return the memory of one fit, a float for each record, in bytes."""
+        """Return the number of bytes that one fit needs, a float for each record."""
         return len(array_of(data, "data")) * jnp.result_type(float).itemsize
 
     def prepare(self, key: Key, data: Records) -> NaiveBayesTrial:
         """Prepare one repeat: choose the training records, and count them.
 
         Privacy:
-            None: these are the exact counts.
+            The counts are exact, so they are not private.
 
         Raises:
             ValueError: if there are too few records, or 2^24 or more.
@@ -128,7 +128,7 @@ class NaiveBayesExperiment(Experiment):
     def __call__(
         self, key: Key, mechanism: TableLearner, data: NaiveBayesTrial
     ) -> dict[str, Float[Array, ""]]:
-        """Return the scores of one fit."""
+        """Fit the tables by one mechanism and budget; return the scores by name."""
         wanted = self.scores or ()
         logs = jnp.log(mechanism.fit(key, data.counts))
         zero, one = (
@@ -144,7 +144,7 @@ class NaiveBayesExperiment(Experiment):
 
 
 def is_binary_naive_bayes(net: BayesNet, target: str) -> bool:
-    """Whether the target is the only parent of all others, and all are binary."""
+    """Whether all variables are binary and `target` is the only parent of the rest."""
     place = net.index(target)
     parents = [group for i, group in enumerate(net.parents) if i != place]
     star = not net.parents[place] and {*parents} == {(place,)}
@@ -157,16 +157,17 @@ def _product(left: Array, right: Array) -> Array:
 
 
 def _cells(target: Array, features: Array) -> Float[Array, "n cells"]:
-    """One-hot encoding of a record's cell in each table of target by feature."""
+    """Return a one-hot encoding of each record's cell in each target-feature table."""
     by_target = jnp.stack([~target, target], axis=1)[:, None, :, None]
     by_feature = jnp.stack([~features, features], axis=2)[:, :, None, :]
     return (by_target & by_feature).reshape(target.shape[0], -1).astype(jnp.float32)
 
 
 def joint_weights(net: BayesNet, target: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return matrices W of the two target levels that give joint log-probabilities.
+    """Return matrices $W_0$, $W_1$ that give the joint log-probability of a record.
 
-    Features x and the level of W have log-probability `(*x, 1) @ W @ log(tables)`.
+    A record with features x and target level t has the log-probability
+    `(*x, 1) @ W_t @ log(tables)`; `tables` is a flat vector laid out by `net.layout`.
     """
     place, layout = net.index(target), net.layout
     features = [i for i in range(len(net.names)) if i != place]

@@ -45,7 +45,7 @@ OF_TRUTH = ("total_variation", "kl")
 
 
 class NetworkTrial(Unpickled, eqx.Module):
-    """The data that all cells of one repeat share."""
+    """Training counts and held-out records of one repeat of `NetworkExperiment`."""
 
     counts: Int32[Array, " m"]  # exact maximal node tables of the training records
     held_out: Integer[Array, "rest d"]  # the other records
@@ -56,36 +56,39 @@ class NetworkTrial(Unpickled, eqx.Module):
 class NetworkExperiment(Experiment):
     """Learn a network's tables from some records, and score them on the others.
 
-    A repeat is one random split into training and held-out records, or, if `synthetic`,
-    new records from true tables. All mechanisms and budgets share the repeats. A cell
-    of the sweep is one fit. Its scores are
+    Each repeat splits the records at random into training and held-out records or, if
+    `synthetic` is given, draws new records from true tables, equally for all mechanisms
+    and budgets. For each mechanism and budget, tables are then fitted once, and scored:
 
     - `accuracy`, `log_loss`: of predictions of the target from all other variables;
-    - `auc`: of these predictions, for a target with two levels; NaN if all held-out
-      records have the same level;
-    - `log_likelihood`: mean over held-out records;
-    - `total_variation`, `kl`: distances of the learned tables from the true ones, if
-      known, averaged over rows.
+    - `auc`: area under the ROC curve of these predictions, for a target with two
+      levels; NaN if all held-out records have the same level;
+    - `log_likelihood`: mean log-likelihood of the held-out records;
+    - `total_variation`, `kl`: distance and KL divergence between the true tables, if
+      known, and the fitted tables, averaged over the tables' rows.
 
-    Mechanisms are "laplace" (noise on all maximal node tables, clamped), "projected"
-    (noise, and projection to consistent tables by least squares), "fourier",
-    "posterior-sample" (with truncation and temperature for ε), "non-private", and
-    recipes whose mechanisms for different budgets differ only in numbers.
+    The mechanisms are "laplace" (noise on all node tables that no other node table
+    contains; negative counts become 0), "projected" (the same noise, and projection to
+    consistent tables by least squares), "fourier" (noise on Fourier coefficients),
+    "posterior-sample" (a sample from a truncated and tempered posterior),
+    "non-private", and recipes (`dpjax.mechanisms.recipes`) whose mechanisms for
+    different budgets differ only in numbers.
 
     Args:
         net: the network.
         target: the variable to predict.
         training: number of training records, which is public; all others are held out.
-        adjacency: "replace-one" or "add-remove", under which mechanisms do not use n.
+        adjacency: "replace-one"; or "add-remove", under which mechanisms do not use the
+            number of records.
         prior: Dirichlet parameter of every cell.
-        scores: names of the scores to compute; None: all that apply.
-        synthetic: number of held-out records, if the data are the true tables, one
-            vector laid out as `net.layout`; None: the data are encoded records.
-        exact_noise: whether to draw the integer noise of a release instead of floats of
-            the same scale, which take half the time to draw and to compile.
+        scores: names of the scores to compute; None means all that apply.
+        synthetic: number of held-out records, if the data are true tables in one flat
+            vector laid out by `net.layout`. None means that the data are records.
+        exact_noise: whether to draw integer noise, as a release does. By default the
+            noise is in floats of equal scale, which takes half the time.
 
     Privacy:
-        A simulation for those who may see the data: do not publish its results.
+        The results are not private: show them only to those who may see the data.
 
     Raises:
         ValueError: if an argument is out of range, or a score does not apply.
@@ -112,7 +115,7 @@ class NetworkExperiment(Experiment):
         object.__setattr__(self, "scores", _chosen(self.scores, (*known, *possible)))
 
     def learner(self, name: str | Recipe, epsilons: Sequence[Epsilon]) -> TableLearner:
-        """Return one learner, stacked over budgets."""
+        """Return the mechanism `name`, with parameters stacked over budgets."""
         if isinstance(name, Recipe):
             budgets = [budget_of(epsilon, self.adjacency) for epsilon in epsilons]
             facts = (self.training, self.prior)
@@ -143,10 +146,10 @@ class NetworkExperiment(Experiment):
         return stacked([Laplace(float(epsilon), change) for epsilon in exact])
 
     def prepare(self, key: Key, data: Real[ArrayLike, "..."]) -> NetworkTrial:
-        """Prepare one repeat: counts of the training records, and held-out records.
+        """Prepare one repeat: count the training records, and hold out the others.
 
         Privacy:
-            None: these are the exact counts.
+            The counts are exact, so they are not private.
         """
         layout, data = NetworkCounts(self.net).measured, array_of(data, "data")
         if self.synthetic is None:
@@ -159,7 +162,7 @@ class NetworkExperiment(Experiment):
     def __call__(
         self, key: Key, mechanism: TableLearner, data: NetworkTrial
     ) -> dict[str, Float[Array, ""]]:
-        """Return the scores of one fit."""
+        """Fit the tables by one mechanism and budget; return the scores by name."""
         theta = mechanism.fit(key, data.counts)
         place, found, wanted = self.net.index(self.target), {}, self.scores or ()
         if of_target := [name for name in wanted if name in _OF_TARGET]:
@@ -185,7 +188,6 @@ _OF_TARGET: dict[str, Callable[[Array, Array], Array]] = {
 def _chosen(
     scores: tuple[str, ...] | None, possible: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """Return the requested scores, by default all; raise if one is not possible."""
     if scores is None:
         return possible
     if not scores:

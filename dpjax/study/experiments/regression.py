@@ -31,7 +31,7 @@ MECHANISMS = ("laplace", "posterior-sample", "non-private")
 
 
 class RegressionTrial(Unpickled, eqx.Module):
-    """The exact statistic of the training records, and the held-out records."""
+    """Exact statistic of one repeat's training records, and its held-out records."""
 
     exact: Int32[Array, " m"]
     features: Float[Array, "rest f"]
@@ -39,32 +39,32 @@ class RegressionTrial(Unpickled, eqx.Module):
 
 
 class WeightLearner(eqx.Module):
-    """A method that predicts targets from an exact statistic."""
+    """A simulated mechanism, which predicts targets from an exact statistic."""
 
     @abc.abstractmethod
     def predict(
         self, key: Key, exact: Int32[Array, " m"], features: Float[Array, "n f"]
     ) -> Float[Array, " n"]:
-        """Predict the targets of records from one simulated release.
+        """Simulate one release of the statistic `exact`, and predict targets from it.
 
         Privacy:
-            A simulation for those who may see the data.
+            The result is not private: show it only to those who may see the data.
         """
 
 
 class ReleasedWeights(WeightLearner):
-    """Prediction by the posterior mean given a release with its totals projected."""
+    """Predict by the mean weights of the posterior, given noisy projected totals."""
 
     statistic: Sufficient = eqx.field(static=True)  # of "linear-regression"
     noise: DiscreteLaplace | None  # added to the statistic; None: no privacy
-    prior_precision: Scalars  # of every weight; one per budget if stacked
+    prior_precision: Scalars  # of every weight; one for each budget if stacked
     noise_precision: Scalars  # of a target about its expectation
     n: int | None = eqx.field(static=True)  # number of records, if it is public
 
     def predict(
         self, key: Key, exact: Int32[Array, " m"], features: Float[Array, "n f"]
     ) -> Float[Array, " n"]:
-        """Predict by the posterior mean."""
+        """Add noise to `exact`, and predict targets by the posterior mean weights."""
         family: Any = self.statistic.family
         size = family.columns - 1 + family.intercept
         prior = KnownNoiseParameters(
@@ -78,14 +78,14 @@ class ReleasedWeights(WeightLearner):
 
 
 class SampledWeights(WeightLearner):
-    """Prediction by one sample from the tempered posterior, truncated to a ball."""
+    """Predict by one sample of weights from the tempered posterior on a ball."""
 
     law: RegressionSample
 
     def predict(
         self, key: Key, exact: Int32[Array, " m"], features: Float[Array, "n f"]
     ) -> Float[Array, " n"]:
-        """Predict by the sampled weights."""
+        """Sample weights given the statistic `exact`, and predict targets by them."""
         return self.law.predict(self.law.sample(key, exact), features)
 
 
@@ -93,23 +93,24 @@ class SampledWeights(WeightLearner):
 class RegressionExperiment(Experiment):
     r"""Fit a linear regression to some records, and predict the others' targets.
 
-    Records are rows of numbers with the target last. A repeat is one random split into
-    training and held-out records, which all mechanisms and budgets share. A cell of the
-    sweep is one fit. Its score is `mse`: the mean squared error of predictions of the
-    held-out targets. Mechanisms are "laplace" (noise on the sufficient statistic),
-    "posterior-sample" (at the temperature for ε) and "non-private".
+    Records are rows of numbers with the target last. Each repeat of the sweep splits
+    them at random into training and held-out records, equally for all mechanisms and
+    budgets. For each mechanism and budget, the weights are then fitted once. The score
+    is `mse`, the mean squared error of the predicted held-out targets. The mechanisms
+    are "laplace" (noise on the sufficient statistic), "posterior-sample" (a sample from
+    the posterior, tempered for ε) and "non-private".
 
     Args:
-        statistic: statistic of "linear-regression"; its adjacency is used.
+        statistic: statistic of the family "linear-regression"; it gives the adjacency.
         training: number of training records, which is public; all others are held out.
         prior_precision: prior precision of every weight (of centred columns if there is
             an intercept).
         noise_precision: known precision of a target about its expectation.
-        radius: radius of the ball to which sampled weights are truncated; None:
-            10 / √`prior_precision`, as in the paper.
+        radius: radius of the ball to which sampled weights are truncated; None means
+            10 / √`prior_precision`, as in the reference.
 
     Privacy:
-        A simulation for those who may see the data: do not publish its results.
+        The results are not private: show them only to those who may see the data.
 
     Raises:
         ValueError: if a number is out of range, or the statistic is of another family.
@@ -139,7 +140,7 @@ class RegressionExperiment(Experiment):
         )
 
     def learner(self, name: str, epsilons: Sequence[Epsilon]) -> WeightLearner:
-        """Return one learner, stacked over budgets."""
+        """Return the mechanism `name`, with parameters stacked over budgets."""
         one_of(MECHANISMS, mechanism=name)
         adjacency = self.statistic.adjacency
         n = self.training if adjacency == REPLACE_ONE else None
@@ -168,10 +169,10 @@ class RegressionExperiment(Experiment):
         )
 
     def prepare(self, key: Key, data: Real[Array, "n d"]) -> RegressionTrial:
-        """Prepare one repeat: the training records' statistic, and held-out records.
+        """Prepare one repeat: measure the training records, and hold out the others.
 
         Privacy:
-            None: these are the exact sums.
+            The sums are exact, so they are not private.
         """
         train, rest = split(key, array_of(data, "data"), self.training)
         rest = rest.astype(float)
@@ -180,6 +181,6 @@ class RegressionExperiment(Experiment):
     def __call__(
         self, key: Key, mechanism: WeightLearner, data: RegressionTrial
     ) -> dict[str, Float[Array, ""]]:
-        """Return the score of one fit."""
+        """Predict targets by one mechanism and budget; return the error by name."""
         predicted = mechanism.predict(key, data.exact, data.features)
         return {"mse": ((predicted - data.targets) ** 2).mean()}

@@ -1,4 +1,4 @@
-"""Random splits of records into training and held-out ones, of exact sizes."""
+"""Random splits of records into training and held-out records of fixed numbers."""
 
 __all__ = ["check_sizes", "split", "training_mask"]
 
@@ -12,16 +12,16 @@ from dpjax._types import Key
 
 
 def training_mask(key: Key, n: int, training: int) -> Bool[Array, " n"]:
-    """Draw a uniform random subset of `training` out of n places, as a mask.
+    """Draw a random set of training records, as a mask of n booleans.
 
-    It holds the places of the smallest of n random 32-bit words. The largest of these
-    smallest words is found bit by bit, which is faster than sorting. If other words are
-    equal to it (probability about n / 2^32), the first of them are taken.
+    Every set of `training` out of n records is equally likely, except that ties between
+    the random 32-bit words that select records (probability about n / 2^32) are broken
+    in favour of the first records.
 
     Args:
         key: typed JAX key.
-        n: number of places.
-        training: size of the subset, from 1 to n - 1.
+        n: number of records.
+        training: number of training records, from 1 to n - 1.
 
     Privacy:
         No data is used.
@@ -61,7 +61,7 @@ def _order_statistic(words: Array, rank: int) -> Array:
 
 
 def _drop_ties(words: Array, last: Array, spare: Array) -> Array:
-    """Mask of the words ≤ `last`, without the last `spare` words equal to `last`.
+    """Return a mask of the words ≤ `last` except the last `spare` words equal to it.
 
     A loop is used since `vmap` runs both branches of a `cond`.
     """
@@ -78,9 +78,9 @@ def _drop_ties(words: Array, last: Array, spare: Array) -> Array:
 def split(
     key: Key, records: Shaped[Array, "n ..."], training: int
 ) -> tuple[Shaped[Array, "training ..."], Shaped[Array, "rest ..."]]:
-    """Split records, keeping their order, into training and held-out ones.
+    """Split records into training and held-out records; each part keeps their order.
 
-    The training records, arguments and errors are those of `training_mask`.
+    The arguments, errors and selected records are those of `training_mask`.
     """
     n = records.shape[0]
     mask = training_mask(key, n, training)

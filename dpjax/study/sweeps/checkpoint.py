@@ -34,10 +34,10 @@ Leaf = tuple[tuple[int, ...], np.dtype]
 
 
 def fingerprint(*contents: bytes, secret: bytes) -> str:
-    """Return a 64-bit hash of contents, keyed by the sweep's key.
+    """Return a 64-bit hash of `contents`, keyed by `secret` (the sweep's random key).
 
-    Without the key, the hash does not help to guess the contents. If the key comes from
-    a guessable seed such as 0, guesses of the contents can be checked.
+    Those who do not know `secret` cannot check guesses of the contents by the hash. If
+    the key comes from a guessable seed, such as 0, they can.
     """
     digest = hashlib.blake2b(key=secret[:64], digest_size=8)
     for content in contents:
@@ -46,7 +46,10 @@ def fingerprint(*contents: bytes, secret: bytes) -> str:
 
 
 class Checkpoint:
-    """A file of finished blocks, locked while it is open, and created if necessary.
+    """A file of a sweep's finished blocks, created if necessary and locked while open.
+
+    The JSON object `header` identifies the sweep; `leaves` are the shapes and dtypes of
+    a block's arrays.
 
     Raises:
         ValueError: if the file is not a checkpoint of the sweep that `header`
@@ -92,11 +95,11 @@ class Checkpoint:
         self.close()
 
     def close(self) -> None:
-        """Unlock the file."""
+        """Release the lock on the file."""
         self._lock.release()
 
     def read(self) -> bytes:
-        """Read the finished blocks, and truncate the file at a damaged block."""
+        """Return the finished blocks as bytes; truncate the file at a damaged block."""
         content, length = bytearray(), _length(self._leaves)
         with open(self._path, "r+b") as file:
             file.seek(self._start)
@@ -108,7 +111,7 @@ class Checkpoint:
         return bytes(content)
 
     def append(self, blocks: Mapping[int, Sequence[np.ndarray]]) -> None:
-        """Append finished blocks and flush them to the disk."""
+        """Append finished blocks, by number, and flush the file to the disk."""
         try:
             with open(self._path, "ab") as file:
                 for number, arrays in blocks.items():
@@ -155,7 +158,7 @@ def blocks_in(
 
 
 def arrays_in(content: bytes, start: int, leaves: Sequence[Leaf]) -> list[np.ndarray]:
-    """Read consecutive arrays from `start` on."""
+    """Read arrays with the shapes and dtypes `leaves` from the bytes after `start`."""
     arrays = []
     for shape, dtype in leaves:
         array = np.frombuffer(content, dtype, math.prod(shape), start)
@@ -165,7 +168,7 @@ def arrays_in(content: bytes, start: int, leaves: Sequence[Leaf]) -> list[np.nda
 
 
 def recorded_block(path: str | os.PathLike) -> int | None:
-    """Return the block size of a checkpoint; None if the file is not a checkpoint."""
+    """Return a checkpoint's number of repeats in a block; None for another file."""
     block = _header(path)[0].get("block")
     return block if type(block) is int and 0 < block <= _LONGEST_BLOCK else None
 

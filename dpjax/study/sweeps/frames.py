@@ -20,14 +20,14 @@ else:
 
 
 def to_xarray(variables: Mapping[str, Any], coordinates: Mapping) -> "xarray.Dataset":
-    """Make a data set of variables, each with the names of its axes."""
+    """Make an xarray data set of `variables`, given as {name: (*axis names, array)}."""
     if xarray is None:
         raise ImportError('this needs xarray: pip install "dpjax[sweep]"')
     return xarray.Dataset(dict(variables), coords=dict(coordinates))
 
 
 def to_dataframe(columns: Mapping[str, Any]) -> "pandas.DataFrame":
-    """Make a data frame of columns."""
+    """Make a pandas data frame from a mapping of column names to columns."""
     if pandas is None:
         raise ImportError('this needs pandas: pip install "dpjax[data]"')
     return pandas.DataFrame(dict(columns))

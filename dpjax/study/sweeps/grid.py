@@ -1,7 +1,7 @@
-"""The cells of a sweep: data sets × mechanisms × budgets × repeats, and their keys.
+"""The grid of a sweep: data sets × mechanisms × budgets × repeats, and random keys.
 
-A cell's key depends on the names of its data set and mechanism, the value of its ε and
-the number of its repeat, and not on its place in the grid.
+The key of a combination depends on the names of its data set and mechanism, the value
+of its ε and the number of its repeat, and not on its place in the grid.
 """
 
 __all__ = ["Grid"]
@@ -26,7 +26,9 @@ _MOST_REPEATS = 1 << 30
 
 @dataclass(frozen=True)
 class Grid:
-    """Names and values along the axes of a sweep; results lack an axis that is None.
+    """Names of a sweep's data sets and mechanisms, its budgets and number of repeats.
+
+    If the names of an axis are None, it has length 1 and the results lack this axis.
 
     Raises:
         ValueError: if an axis is empty, too long, or has a repeated label.
@@ -61,20 +63,20 @@ class Grid:
         epsilons: Sequence[Epsilon],
         repeats: int,
     ) -> "Grid":
-        """Make the grid, with ε as exact fractions."""
+        """Make a grid, with the budgets `epsilons` converted to exact fractions."""
         exact = tuple(exact_epsilon(epsilon, "epsilons") for epsilon in epsilons)
         names = [None if x is None else tuple(x) for x in (datasets, mechanisms)]
         return cls(names[0], names[1], exact, repeats)
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """Numbers of data sets, mechanisms and budgets."""
+        """The numbers of data sets, mechanisms and budgets."""
         named = [len(x or [None]) for x in (self.datasets, self.mechanisms)]
         return named[0], named[1], len(self.epsilons)
 
     @property
     def coordinates(self) -> dict[str, list]:
-        """Labels along each axis of results; ε as floats, repeats by number."""
+        """Dictionary from the name of each axis of a sweep's results to its labels."""
         labels = {
             "dataset": self.datasets,
             "mechanism": self.mechanisms,
@@ -84,9 +86,11 @@ class Grid:
         return {name: list(x) for name, x in labels.items() if x is not None}
 
     def keys(self, key: Key) -> tuple[np.ndarray, np.ndarray]:
-        """Return words of the cells' keys, of shape (*`shape`, words), and shared keys.
+        """Return the 32-bit words of random keys for all repeats.
 
-        A data set has one shared key. The numbers of the repeats are folded in later.
+        The first array, of shape (*`shape`, words), has a key for each data set,
+        mechanism and budget. The second has a key for each data set, from which its
+        repeats are prepared. The number of a repeat is folded into these keys later.
         """
         datasets = [_words("dataset", name) for name in self.datasets or [None]]
         words = [
@@ -113,7 +117,7 @@ def _folded(key: Key, words: UInt32[ArrayLike, "c w"]) -> UInt32[Array, "c k"]:
 
 
 def _words(axis: str, label: object) -> list[int]:
-    """A 64-bit hash of a label, as two words."""
+    """Return a 64-bit hash of a label, as two 32-bit words."""
     digest = hashlib.blake2b(f"{axis}={label}".encode(), digest_size=8).digest()
     return np.frombuffer(digest, "<u4").tolist()
 

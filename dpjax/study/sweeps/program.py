@@ -31,10 +31,10 @@ Prepare = Callable[[Key, PyTree], PyTree]
 
 
 class Inputs(eqx.Module):
-    """Inputs of the blocks of one data set."""
+    """Keys, mechanisms and data for the repeats of a sweep on one data set."""
 
-    keys: UInt32[Array | np.ndarray, "m e words"]  # of cells, for any repeat
-    shared: UInt32[Array | np.ndarray, " words"]  # of the key for `prepare`
+    keys: UInt32[Array | np.ndarray, "m e words"]  # one for each mechanism and budget
+    shared: UInt32[Array | np.ndarray, " words"]  # the key for `prepare`
     mechanisms: tuple[PyTree, ...]  # each with its arrays stacked over budgets
     data: PyTree
     implementation: Any = eqx.field(static=True)  # of the keys
@@ -49,9 +49,10 @@ def block_program(
     prepare: Prepare | None,
     block: int,
 ) -> PyTree:
-    """Compute results of repeats from `first` on, with leading axes (m, e, block).
+    """Compute the results of `block` repeats, from the repeat `first` on.
 
-    Each device runs whole blocks, since XLA rounds differently in a sharded program.
+    The leading axes of each result are mechanism, budget and repeat. The program is not
+    sharded over devices, since XLA would then round differently.
     """
     wrap = partial(jr.wrap_key_data, impl=inputs.implementation)
     keys, shared = wrap(jnp.asarray(inputs.keys)), wrap(jnp.asarray(inputs.shared))
@@ -87,10 +88,10 @@ def block_program(
 def output_of(
     inputs: Inputs, experiment: Experiment, prepare: Prepare | None, block: int
 ) -> PyTree:
-    """Find the shapes and dtypes of a cell's results by tracing the whole program.
+    """Return the shapes and dtypes of the experiment's results, by tracing the program.
 
     Raises:
-        ValueError: if they differ between mechanisms, or there are no results.
+        ValueError: if the mechanisms' results differ in form, or there is no result.
     """
     first = np.zeros((), np.int32)
     whole = eqx.filter_eval_shape(
@@ -100,7 +101,7 @@ def output_of(
 
 
 def output_names(output: PyTree) -> list[str]:
-    """Return the names of a cell's arrays; dots join the names of nested arrays."""
+    """Return the names of the experiment's results; dots join nested names."""
     paths, _ = jax.tree_util.tree_flatten_with_path(output)
     name_of = partial(jax.tree_util.keystr, simple=True, separator=".")
     return [name_of(path) or "value" for path, _ in paths]

@@ -24,7 +24,7 @@ _ENDINGS = (".csv", ".parquet")
 
 
 def check_table_path(path: str | os.PathLike, name: str = "path") -> None:
-    """Raise unless tables can be written to `path`, before work that would be lost."""
+    """Raise an error about `name` unless a table can be written to `path`."""
     if pathlib.Path(path).suffix.lower() not in _ENDINGS:
         raise ValueError(f"`{name}` must end in .csv or .parquet, got {path}.")
     if pyarrow is None:
@@ -33,16 +33,18 @@ def check_table_path(path: str | os.PathLike, name: str = "path") -> None:
 
 @dataclass(frozen=True, eq=False)
 class SweepResult(Mapping[str, np.ndarray]):
-    """Mapping from names of results to arrays over the axes of the sweep.
+    """A mapping from the names of a sweep's results to arrays.
 
-    An unnamed array is called "value"; dots join the names of nested arrays.
+    The leading axes of an array are `dimensions`; further axes are those of the array
+    that the experiment returns. An array that is returned without a name is called
+    "value"; dots join the names of nested arrays.
 
     Args:
-        arrays: results by name; the axes after `dimensions` are the experiment's own.
-        coordinates: labels along each named axis, in order.
+        arrays: a mapping from the name of each result to its array.
+        coordinates: a mapping from the name of each leading axis to its labels.
 
     Privacy:
-        A simulation for those who may see the data: do not publish its results.
+        The results are not private: show them only to those who may see the data.
     """
 
     arrays: Mapping[str, np.ndarray]
@@ -63,15 +65,15 @@ class SweepResult(Mapping[str, np.ndarray]):
 
     @property
     def dimensions(self) -> tuple[str, ...]:
-        """Names of the leading axes, among dataset, mechanism, epsilon and repeat."""
+        """Names of the leading axes: dataset, mechanism (if named), epsilon, repeat."""
         return tuple(self.coordinates)
 
     def mean(self, name: str) -> np.ndarray:
-        """Return the mean over the repeats, in double precision."""
+        """Return the mean over repeats of the result `name`, in double precision."""
         return self[name].mean(axis=len(self.dimensions) - 1, dtype=np.float64)
 
     def standard_error(self, name: str) -> np.ndarray:
-        """Return the standard error of `mean`; NaN for a single repeat."""
+        """Return the standard error of `mean(name)`; NaN if there is one repeat."""
         axis = len(self.dimensions) - 1
         repeats = self[name].shape[axis]
         if repeats == 1:
@@ -80,7 +82,7 @@ class SweepResult(Mapping[str, np.ndarray]):
         return spread / np.sqrt(repeats)
 
     def to_xarray(self) -> "xarray.Dataset":
-        """Convert to xarray; the experiment's own axes are `name_0`, `name_1`, ….
+        """Convert to an xarray data set; axes after `dimensions` are `NAME_0`, ….
 
         Raises:
             ImportError: if xarray is not installed.
@@ -92,7 +94,7 @@ class SweepResult(Mapping[str, np.ndarray]):
         return _frames().to_xarray(variables, self.coordinates)
 
     def to_dataframe(self) -> "pandas.DataFrame":
-        """Convert `to_columns` to a data frame.
+        """Return a pandas data frame with the columns of `to_columns`.
 
         Raises:
             ImportError: if pandas is not installed.
@@ -100,9 +102,10 @@ class SweepResult(Mapping[str, np.ndarray]):
         return _frames().to_dataframe(self.to_columns())
 
     def to_columns(self) -> dict[str, Any]:
-        """Return columns by name, with one row per cell, repeats varying fastest.
+        """Return a dictionary of columns with the labels of each axis and the results.
 
-        The columns of array-valued results are `name.0`, `name.1`, ….
+        There is one row for each data set, mechanism, budget and repeat; repeats vary
+        fastest. A result that is an array has the columns `NAME.0`, `NAME.1`, ….
         """
         shape = [len(labels) for labels in self.coordinates.values()]
         places = np.indices(shape).reshape(len(shape), -1)
@@ -120,10 +123,10 @@ class SweepResult(Mapping[str, np.ndarray]):
         return columns
 
     def save(self, path: str | os.PathLike) -> None:
-        """Write `to_columns` reproducibly, as CSV or Parquet by the path's ending.
+        """Write the columns of `to_columns` to a CSV or Parquet file, reproducibly.
 
         Raises:
-            ValueError: if the path has another ending, or the file cannot be written.
+            ValueError: if `path` does not end in .csv or .parquet or is not writable.
             ImportError: if pyarrow is not installed.
         """
         check_table_path(path)

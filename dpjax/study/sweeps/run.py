@@ -40,15 +40,15 @@ Block = tuple[int, list[np.ndarray]]  # number of a block, and its arrays
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A sweep with all its parameters.
+    """A sweep with all its parameters, ready to be computed.
 
-    A block is a part of the repeats that is computed in one call. The number of block k
-    of data set d is d · 2^32 + k.
+    A block is a set of consecutive repeats on one data set that one call of the program
+    computes. Block k of data set d has the number d · 2^32 + k.
     """
 
     grid: Grid
-    inputs: Sequence[program.Inputs]  # of each data set
-    output: PyTree  # shapes and dtypes of a cell's result
+    inputs: Sequence[program.Inputs]  # one for each data set
+    output: PyTree  # shapes and dtypes of the experiment's results
     experiment: program.Experiment
     prepare: program.Prepare | None
     block: int  # number of repeats
@@ -57,7 +57,7 @@ class Run:
 
     @property
     def blocks(self) -> int:
-        """Number of blocks of each data set; the last one may exceed the repeats."""
+        """Number of blocks of repeats of each data set."""
         return -(-self.grid.repeats // self.block)
 
     @property
@@ -72,7 +72,7 @@ class Run:
     def result(
         self, checkpoint: str | os.PathLike | None, progress: Progress
     ) -> SweepResult:
-        """Return all cells, computed or read from the checkpoint."""
+        """Return all results, read from the checkpoint file or else computed."""
         lead = (self.grid.shape[0], self.blocks)
         try:
             found = [np.empty((*lead, *shape), dtype) for shape, dtype in self.leaves]
@@ -99,7 +99,7 @@ class Run:
         return self._named(found)
 
     def describe(self) -> dict[str, object]:
-        """Return the identification of the sweep for its checkpoint."""
+        """Return the JSON object that identifies the sweep in its checkpoint file."""
         lower: Callable = getattr(program.block_program, "lower")  # noqa: B009  (types hide it)
         first, secret = jnp.zeros((), jnp.int32), self.secret
         arguments = (first, self.experiment, self.prepare, self.block)
@@ -123,7 +123,7 @@ class Run:
 
     @property
     def devices(self) -> list[Device]:
-        """Devices of all processes; None is the default device."""
+        """Devices of all processes; `[None]` means the default device."""
         return [None] if self.mesh is None else list(self.mesh.devices.flat)
 
     def _computed(self, finished: set[int], progress: Progress) -> Iterator[Block]:
@@ -165,7 +165,6 @@ class Run:
         return started
 
     def _fetched(self, group: list[int], started: list[PyTree]) -> Iterator[Block]:
-        """Fetch the results of a group from all processes."""
         leaves = [[np.asarray(x) for x in jax.tree.leaves(one)] for one in started]
         if self.mesh is None or jax.process_count() == 1:
             yield from zip(group, leaves, strict=True)
@@ -192,7 +191,6 @@ class Run:
                 into[dataset, place] = array
 
     def _named(self, found: list[np.ndarray]) -> SweepResult:
-        """Join the blocks and drop their padding."""
         named = [x is not None for x in (self.grid.datasets, self.grid.mechanisms)]
         unnamed = tuple(axis for axis, is_named in enumerate(named) if not is_named)
         arrays = {}

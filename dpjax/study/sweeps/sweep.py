@@ -44,55 +44,57 @@ def sweep(
     mesh: Mesh | None = None,
     progress: Callable[[Iterable], Iterable] = iter,
 ) -> SweepResult:
-    """Run `experiment(key, mechanism, data)` for every cell of a grid.
+    """Run an experiment for all data sets, mechanisms, budgets and repeats.
 
-    One compiled program runs blocks of repeats, with all mechanisms and budgets. A
-    cell's key depends on the names of its data set and mechanism, its ε and the number
-    of its repeat, so that its result does not depend on the other cells. Integer
-    results depend neither on the block size nor on the devices. Rounding of floats
-    depends on the block size only.
+    Each combination is one call `experiment(key, mechanism, data)`. Its key depends on
+    the names of data set and mechanism, on ε and on the number of the repeat, so that
+    its result does not depend on other combinations. One compiled program runs a block
+    of repeats for all mechanisms and budgets. The block size affects only the rounding
+    of floats; the devices do not affect the results.
 
     Args:
         key: typed JAX key.
-        experiment: a pure function, mapped over budgets and repeats by `vmap`, that
-            returns an array, or arrays by name, of the same form for every mechanism.
-            Give records as `data`, since arrays in a closure are part of the program.
-        data: the data of the experiment.
+        experiment: a pure function, mapped over budgets and repeats by `vmap`. It
+            returns an array, or a dictionary of arrays, with equal names, shapes and
+            dtypes for every mechanism. Give records as `data`, since arrays in a
+            closure become part of the program.
+        data: arrays that the experiment needs, such as records.
         epsilons: different budgets, such as "0.5", 1 or Fraction(1, 3).
         repeats: number of repeats, at least 1.
-        mechanisms: one mechanism, or several by name, each with arrays stacked over the
-            budgets along a leading axis, as by `DiscreteLaplace.calibrate_many` (all
-            budgets share scalars); or functions that map `epsilons` to such mechanisms.
-            None: the experiment gets ε itself, as a number.
-        datasets: several data sets by name, instead of `data`. Data sets of equal
-            shapes share one program.
-        prepare: `prepare(key, data)`, called once per repeat, returns the data for all
-            cells of that repeat, such as one random split for all mechanisms.
-        block: number of repeats that one device computes at once; a larger block is
-            faster until memory or caches are full. None: the size in the checkpoint, or
-            one for the memory of a cell: `experiment.bytes_a_cell(data)`, if it exists,
-            or the size of the data.
-        checkpoint: a file to which finished blocks are added at least every second.
-            The same call resumes from it, also with more repeats. The file holds
-            results, but no data and no key.
+        mechanisms: one mechanism, or a mapping from names to mechanisms. The arrays of
+            a mechanism have a leading axis over the budgets, as from
+            `DiscreteLaplace.calibrate_many`; scalars hold for all budgets. A function
+            that maps `epsilons` to such a mechanism is accepted too. If None, the
+            experiment gets ε as its mechanism.
+        datasets: a mapping from names to data sets, instead of `data`. Data sets of
+            equal shapes share one program.
+        prepare: a function that is called as `prepare(key, data)` once in each repeat,
+            and returns the data for all mechanisms and budgets, such as a random split.
+        block: number of repeats that one device computes at once; larger blocks are
+            faster until memory or caches are full. None means the size in the
+            checkpoint, or else a size chosen from `experiment.bytes_a_cell(data)`, if
+            this method exists, or from the size of the data.
+        checkpoint: path of a file to which finished blocks are added about every
+            second. An equal call, possibly with more repeats, continues from the file.
+            The file holds results, but no data and no key.
         mesh: devices to use (`dpjax.runtime.device_mesh()` holds all devices of all
-            processes). Each process makes this call and gets all results. The program
-            is compiled for every device of a process, so that one process per device
-            starts fastest.
-        progress: wraps the iterable of steps, as `tqdm` does.
+            processes). Each process must call this function, and gets all results. The
+            program is compiled for every device of a process, so that one process for
+            each device starts fastest.
+        progress: function that wraps the iterable of steps, such as `tqdm`.
 
     Returns:
-        Results by name, with axes dataset and mechanism (if they have names), epsilon
-        and repeat before the experiment's own.
+        A mapping from the names of results to arrays with the axes dataset and
+        mechanism (if they have names), epsilon and repeat, before further axes.
 
     Raises:
         ValueError: if the key is not typed, an axis is empty or has a repeated label,
-            mechanisms are not stacked over the budgets, outputs have different forms,
-            or the checkpoint is of another sweep (the message names the differences).
+            mechanisms are not stacked over the budgets, results differ in form, or the
+            checkpoint belongs to another sweep (the message names the differences).
         PeerLost: if another process of the mesh died.
 
     Privacy:
-        A simulation for those who may see the data: do not publish its results.
+        The results are not private: show them only to those who may see the data.
     """
     typed_key(key=key)
     _check_forms(data, datasets, mesh)
@@ -175,7 +177,6 @@ def _check_names(names: Sequence[str], grid: Grid) -> None:
 def _stacked(
     mechanisms: Any, names: tuple[str, ...] | None, epsilons: Sequence[Epsilon]
 ) -> tuple[PyTree, ...]:
-    """Return the mechanisms, and check that they are stacked over the budgets."""
     if mechanisms is None:
         budgets = [float(exact_epsilon(epsilon, "epsilons")) for epsilon in epsilons]
         return (np.array(budgets, jnp.result_type(float)),)
@@ -197,7 +198,7 @@ def _stacked(
 
 
 def _default_block(grid: Grid, bytes_a_cell: int) -> int:
-    """The number of repeats whose data or results fill a cache."""
+    """Return the number of repeats whose data or results fill a cache."""
     cells = grid.shape[1] * grid.shape[2]
     on_cpu = jax.default_backend() == "cpu"
     limit = _BYTES_ON_CPU if on_cpu else _BYTES_ELSEWHERE

@@ -28,7 +28,7 @@ _MOST_ROWS = 1 << 18
 
 
 class Total(NamedTuple):
-    """Sums over all records, and the number of records."""
+    """Sums over all records (`values`, 64-bit) and the number of `records`."""
 
     values: Int64[np.ndarray, " m"]
     records: int
@@ -40,24 +40,24 @@ def count_batches(
     *,
     mesh: Mesh | None = None,
 ) -> Int64[np.ndarray, " m"]:
-    """Sum the counts of many batches, also exactly beyond 2^31 records.
+    """Count the records of many batches; counts are exact, also beyond 2^31 records.
 
-    Batches are joined into blocks of one size, for one compiled program. The next batch
-    is read while a block is counted.
+    Batches are joined into blocks of equal size, so that one compiled program counts
+    all blocks. The next batch is read while a block is counted.
 
     Args:
-        batches: level indices, as for `count`, of any sizes.
-        layout: the tables.
-        mesh: devices over which each block is sharded; None: the default device. If the
-            mesh spans several processes, each process must call this function with its
-            own batches, of any number, and gets the total.
+        batches: matrices of level indices, as for `count`, with any numbers of rows.
+        layout: groups of variables; the result holds one table for each group.
+        mesh: devices over which each block is sharded; None means the default device.
+            If the mesh spans several processes, each process must call this function
+            with its own batches; the result is then the total over all processes.
 
     Privacy:
-        None: the counts are exact.
+        The counts are exact, so they are not private.
 
     Raises:
         ValueError: if a batch does not have one column of integers for each variable.
-        RuntimeError: if another process fails; `PeerLost` if it died.
+        RuntimeError: if another process fails; its subclass `PeerLost` if it died.
     """
     if mesh is None:
         return sum_batches(partial(count, layout=layout), batches, layout.length).values
@@ -80,14 +80,14 @@ def sum_batches(
     length: int,
     multiple: int = 1,
 ) -> Total:
-    """Sum `measure` over many batches, as if it were called once with all of them.
+    """Sum `measure` over the records of many batches.
 
     Args:
         measure: maps a block of records to `length` integers that are sums over
-            records; level 0 must be valid everywhere.
-        batches: arrays of records, of any sizes.
-        length: number of integers.
-        multiple: divisor of the number of records in a block.
+            records; level 0 must be valid in every column, since it pads blocks.
+        batches: matrices of level indices, with any numbers of rows.
+        length: number of integers that `measure` returns.
+        multiple: the number of records in a block is a multiple of this number.
     """
     values, records, running = np.zeros(length, np.int64), 0, None
     for block, filled in _blocks(batches, multiple):
@@ -137,7 +137,7 @@ def _new_block(records: np.ndarray, multiple: int) -> np.ndarray:
 def _total_of_processes(
     total: Callable[[], np.ndarray], length: int, mesh: Mesh
 ) -> Int64[np.ndarray, " m"]:
-    """The sum over processes; if one fails, all raise an error and none waits."""
+    """Return the sum over processes; if one fails, all raise errors and none waits."""
     failure = None
     own = np.zeros(length + 1, np.int64)
     try:
@@ -163,18 +163,18 @@ def count_sharded(
     """Count the records in every table of `layout`, sharded over all devices of a mesh.
 
     Args:
-        records: level indices, as for `count`, with fewer than 2^31 rows in total; they
-            pass through the host. If the mesh spans several processes, each process
-            must call this function with its own part, which may be empty. All parts
-            have one type and number of columns.
-        layout: the tables.
+        records: level indices, as for `count`, with fewer than 2^31 rows in total,
+            which pass through the host. If the mesh spans several processes, each
+            process must call this function with its own records, possibly none; the
+            dtype and number of columns must be equal in all processes.
+        layout: groups of variables; the result holds one table for each group.
         mesh: a mesh of any shape; its size need not divide the number of records.
 
     Returns:
-        The counts of all records on every device, equal to those of one device.
+        The counts of all records, on every device, in one flat vector.
 
     Privacy:
-        None: the counts are exact.
+        The counts are exact, so they are not private.
 
     Raises:
         ValueError: if the records do not have one column of integers for each variable.
@@ -223,9 +223,10 @@ def _sharded(part: np.ndarray, mesh: Mesh) -> Array:
 
 
 def gather(values: Int64[np.ndarray, " m"], mesh: Mesh) -> Int64[np.ndarray, "p m"]:
-    """Gather the integers of all processes of the mesh, in each process.
+    """Return, in each process of the mesh, a matrix with one row for each process.
 
-    Integers are sent as 32-bit halves, so 64-bit types need not be enabled in JAX.
+    A row holds the `values` of a process. They are sent as 32-bit halves, so that JAX's
+    64-bit types need not be enabled.
 
     Raises:
         PeerLost: if another process stopped.
@@ -246,6 +247,6 @@ def _replicated(array: Array, mesh: Mesh) -> Array:
 
 @partial(jax.jit, static_argnames="layout")
 def _without_padding(counts: Array, padding: Array, layout: TableLayout) -> Array:
-    """Subtract padding, whose levels 0 count in the first cell of each table."""
+    """Subtract the padding records, of level 0, from the first cell of each table."""
     firsts = np.asarray(layout.offsets[:-1], np.int32)
     return counts.at[firsts].add(-jnp.asarray(padding))

@@ -32,15 +32,15 @@ Subsets = tuple[tuple[int, ...], ...]
 
 
 class PackedRecords(Unpickled, eqx.Module):
-    """Records of binary variables as bit planes, from `pack`.
+    """Records of binary variables, packed 32 to a word by `pack`.
 
     Args:
-        planes: the levels of each variable, 32 records in a word; zeros after the last
-            record.
+        planes: one row for each variable; each bit is the level of one record. Bits
+            after the last record are 0.
         n: number of records, fewer than 2^31.
 
     Privacy:
-        None: these are the records.
+        The object contains the records, so it is not private.
     """
 
     planes: UInt32[Array, "d w"]
@@ -55,7 +55,7 @@ class PackedRecords(Unpickled, eqx.Module):
 
 
 def is_packed(records: object) -> TypeGuard[PackedRecords]:
-    """Whether records are the result of `pack`."""
+    """Whether `records` is a result of `pack`."""
     return isinstance(records, PackedRecords)
 
 
@@ -66,10 +66,10 @@ def pack(records: Integer[ArrayLike, "..."]) -> PackedRecords:
         records: level indices, 0 or 1, of any integer dtype, fewer than 2^31 rows.
 
     Returns:
-        The packed records, with equal counts.
+        The packed records, which `count` accepts.
 
     Privacy:
-        None: these are the records.
+        The result contains the records, so it is not private.
 
     Raises:
         ValueError: if `records` is not a matrix of integers that are 0 or 1.
@@ -95,14 +95,14 @@ def pack(records: Integer[ArrayLike, "..."]) -> PackedRecords:
 
 
 def _chunk(words: int) -> tuple[int, int]:
-    """Words of a chunk, a multiple of 64 for vector instructions, and of all chunks."""
+    """Return the numbers of words in a chunk (a multiple of 64) and in all chunks."""
     chunks = -(-words // WORDS_AT_ONCE)
     size = -(-words // (64 * max(1, chunks))) * 64
     return size, size * chunks
 
 
 def padded(packed: PackedRecords) -> tuple[UInt32[Array, "d w"], int]:
-    """Planes padded to whole chunks, as `pack` makes them, and the size of a chunk."""
+    """Return the bit planes padded to whole chunks, and a chunk's number of words."""
     planes, words = packed.planes, packed.planes.shape[1]
     chunk, length = _chunk(words)
     if length > words:
@@ -111,7 +111,7 @@ def padded(packed: PackedRecords) -> tuple[UInt32[Array, "d w"], int]:
 
 
 def check_packed(records: PackedRecords, sizes: tuple[int, ...]) -> None:
-    """Raise `ValueError` unless the columns are those of binary variables."""
+    """Raise `ValueError` unless each column has a number of levels (`sizes`) of 2."""
     if records.planes.shape[0] != len(sizes):
         raise ValueError(
             f"`records` must have {len(sizes)} columns, one for each variable of the "
@@ -125,7 +125,7 @@ def check_packed(records: PackedRecords, sizes: tuple[int, ...]) -> None:
 
 
 def chunks_of(packed: PackedRecords) -> Chunks:
-    """The arguments of `popcounts` for packed records; the planes are their columns."""
+    """Return the first three arguments of `popcounts` for the records' bit planes."""
     planes, chunk = padded(packed)
 
     def chunk_at(start, _):
@@ -135,17 +135,17 @@ def chunks_of(packed: PackedRecords) -> Chunks:
 
 
 def parities(packed: PackedRecords, subsets: Subsets) -> Int32[Array, " s"]:
-    r"""For each subset S of the variables, $\sum_x (-1)^{\sum_{i \in S} x_i}$.
+    r"""Compute $\sum_x (-1)^{\sum_{i \in S} x_i}$ for each subset S of the variables.
 
-    These are Walsh coefficients of the contingency table of all variables, computed
-    without the table: n minus twice the result of `odd_parities`.
+    The sum is over the n records x. It is a Walsh coefficient of the contingency table
+    of all variables, computed without the table as n minus twice `odd_parities`.
 
     Args:
         packed: the records.
-        subsets: columns of each subset, static under `jit`; () gives n.
+        subsets: columns of each subset, static under `jit`; the empty subset gives n.
 
     Privacy:
-        None: the result is exact.
+        The result is exact, so it is not private.
 
     Raises:
         ValueError: if a subset has a column that the records do not have.
@@ -155,9 +155,9 @@ def parities(packed: PackedRecords, subsets: Subsets) -> Int32[Array, " s"]:
 
 
 def odd_parities(packed: PackedRecords, subsets: Subsets) -> Int32[Array, " s"]:
-    """Count the records with an odd number of ones in each subset of the variables.
+    """For each subset of the variables, count the records with an odd number of ones.
 
-    Arguments, privacy (none) and errors are those of `parities`.
+    The arguments and errors are those of `parities`. The counts are exact, not private.
     """
     d = packed.planes.shape[0]
     if any(not 0 <= i < d for subset in subsets for i in subset):
@@ -182,6 +182,6 @@ def _odd_parities(packed: PackedRecords, subsets: Subsets) -> Array:
 
 
 def unpacked(planes: UInt32[Array, "d w"]) -> Array:
-    """Unpack words to records, one row for each, as bytes 0 or 1."""
+    """Unpack words to a matrix of bytes 0 or 1, with one row for each record."""
     bits = (planes[:, :, None] >> np.arange(32, dtype=np.uint32)[None, None]) & 1
     return bits.astype(jnp.uint8).reshape(planes.shape[0], -1).T

@@ -18,7 +18,7 @@ Subset = tuple[Plane, ...]
 
 @dataclass(frozen=True)
 class TablesOfOneWidth:
-    """Tables whose cell addresses have equal numbers of bits."""
+    """Tables of a `Plan` whose cells are addressed by equal numbers of bits."""
 
     subsets: np.ndarray  # number of the subset, for each table and subset of its planes
     kept: np.ndarray  # entries of the concatenated tables that have valid levels
@@ -27,10 +27,10 @@ class TablesOfOneWidth:
 
 @dataclass(frozen=True)
 class Plan:
-    """Plan for computing tables from the sizes of intersections of bit planes.
+    """Plan for computing tables from numbers of records whose chosen bits are all 1.
 
-    Planes are the lowest bits of all columns, then the next bits, and so on. Subsets of
-    all sizes are numbered consecutively from 1.
+    A bit plane holds one bit of a column for all records. Planes are ordered by bit,
+    lowest first, then by column. Subsets of planes are numbered from 1, by size.
     """
 
     bits: int  # number of bits of each level that are needed
@@ -41,7 +41,7 @@ class Plan:
 
 @functools.lru_cache(maxsize=64)
 def planned(layout: TableLayout) -> Plan:
-    """Make the plan of a layout."""
+    """Return the plan for counting the tables of `layout`."""
     widths: dict[int, list[int]] = {}
     of_tables = [_planes(layout, group) for group in layout.groups]
     for table, planes in enumerate(of_tables):
@@ -65,7 +65,7 @@ def planned(layout: TableLayout) -> Plan:
 
 
 def _planes(layout: TableLayout, group: tuple[int, ...]) -> Subset:
-    """The planes of a cell's address bits, most significant first."""
+    """Return the bit planes of a cell's address, most significant bit first."""
     return tuple(
         (i, bit)
         for i in group
@@ -112,7 +112,7 @@ def _of_one_width(
 
 
 def _entries_of_cells(shape: tuple[int, ...]) -> np.ndarray:
-    """The address of every cell in C order, with a bit field for each variable."""
+    """Return every cell's address, which has a bit field for each variable's level."""
     entries = np.zeros(1, np.int64)
     for size in shape:
         bits = (size - 1).bit_length()

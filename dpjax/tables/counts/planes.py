@@ -39,10 +39,10 @@ Chunks = tuple[Callable[[Array, Array], UInt32[Array, "p w"]], int, int]
 def over_chunks(
     add: Callable[[Any, Array, Array], Any], totals: Any, length: int, chunk: int
 ) -> Any:
-    """Fold `add(totals, start, skip)` over chunks that cover 0 … length.
+    """Update totals by `add(totals, start, skip)` for chunks that cover 0 … length.
 
-    All chunks have one size and share a program. The last chunk overlaps the previous
-    one by its first `skip` entries.
+    All chunks have the size `chunk`. Only in the last chunk can `skip` be > 0: its
+    first `skip` entries belong also to the previous chunk.
     """
 
     def body(i, totals):
@@ -61,10 +61,10 @@ def popcounts(
     levels: tuple[np.ndarray, ...],
     combine: Combine = lax.bitwise_and,
 ) -> Int32[Array, " s"]:
-    """Count the bits that are set in each combination of planes.
+    """Count the bits that are 1 in each combination of bit planes.
 
-    `chunk_at` maps (start, skip) of `over_chunks` to the planes of that chunk; `levels`
-    are matrices whose rows are combinations of planes; `combine` combines two words.
+    `chunk_at` maps (start, skip) of `over_chunks` to the planes of that chunk. Each row
+    of a matrix in `levels` lists planes, whose words `combine` combines pairwise.
     """
     if length == 0 or not levels:
         return jnp.zeros(sum(map(len, levels)), jnp.int32)
@@ -98,10 +98,10 @@ def _by_lane(words: UInt32[Array, "s w"], lanes: int) -> Int32[Array, "s l"]:
 def tables_of(
     plan: Plan, n: Array | int, popcounts: Int32[Array, " s"], length: int
 ) -> Int32[Array, " m"]:
-    """Compute the plan's tables in a vector of `length`; other entries are zero.
+    """Compute the plan's tables from `popcounts`, in a vector of `length` entries.
 
-    Exact for n < 2^31: cells are sums of signed counts, and overflow wraps to the exact
-    result.
+    Entries of other tables are 0. For n < 2^31 records the counts are exact, since an
+    overflow of their signed sums wraps to the exact result.
     """
     sizes = jnp.concatenate([jnp.asarray(n, jnp.int32)[None], popcounts])
     tables = jnp.zeros(length, jnp.int32)
@@ -119,7 +119,7 @@ def tables_of(
 
 
 def _without_supersets(sizes: Int32[Array, "t e"]) -> Int32[Array, "t e"]:
-    """Turn numbers of records with at least some bits into those with exactly these."""
+    """Convert numbers of records with some bits to numbers with only these bits."""
     half = 1
     while half < sizes.shape[1]:
         pairs = sizes.reshape(sizes.shape[0], -1, 2, half)
@@ -130,10 +130,10 @@ def _without_supersets(sizes: Int32[Array, "t e"]) -> Int32[Array, "t e"]:
 
 
 def chunks_of_records(records: Integer[Array, "n d"], bits: int) -> Chunks:
-    """The arguments of `popcounts` for records.
+    """Return the first three arguments of `popcounts` for unpacked records.
 
-    The planes are the lowest bits of all columns, then the next bits, and so on. Bits
-    that no valid level has are ignored.
+    The planes are the lowest bits of all columns, then the next bits, and so on, up to
+    `bits` bits. Higher bits are ignored, as no valid level has them.
     """
     n, d = records.shape
     most = min(WORDS_AT_ONCE, _BYTES_AT_ONCE // (32 * max(1, d)), n // 32)
@@ -157,7 +157,7 @@ def _packed(
     mask: UInt32[Array, " w"] | None,
     sizes: tuple[int, int, int],
 ) -> UInt32[Array, "p w"]:
-    """The planes of the records from `start`, with zeros for masked records.
+    """Return the bit planes of the records from `start` on, with 0 where masked.
 
     There are two loops of at least two blocks, which XLA does not unroll. Otherwise it
     would fuse the transposition with the packing and read bytes in a slow order.
@@ -203,7 +203,7 @@ def _packed_as(dtype: DTypeLike, bits: Integer[Array, "w b d"]) -> Array:
 
 
 def _unskipped(words: int, skip: Array) -> UInt32[Array, " w"]:
-    """A mask with ones for all records of a chunk except the first `skip`."""
+    """Return a bit mask of all records of a chunk except the first `skip`."""
     missing = jnp.clip(skip - 32 * np.arange(words, dtype=np.int32), 0, 32)
     ones = np.uint32(2**32 - 1) << missing.astype(jnp.uint32)
     return jnp.where(missing < 32, ones, np.uint32(0))

@@ -34,10 +34,10 @@ _LEAST_FOR_PLANES = 1 << 11  # records; with fewer, words would be mostly paddin
 
 
 def check_records(records: ArrayLike, sizes: tuple[int, ...]) -> None:
-    """Raise `ValueError` unless `records` are level indices of variables of `sizes`.
+    """Raise `ValueError` unless `records` are level indices below `sizes`.
 
-    The message never shows an index. Only the shape and type of traced records are
-    checked.
+    `sizes` gives the number of levels of each column. The message never shows an index.
+    If the records are traced by JAX, only their shape and dtype are checked.
     """
     _check_form(records, sizes)
     if np.shape(records)[0] == 0:
@@ -86,20 +86,20 @@ def _check_form(records: ArrayLike, sizes: tuple[int, ...]) -> None:
 def count(records: Records | PackedRecords, layout: TableLayout) -> Int32[Array, " m"]:
     """Count the records in every table of `layout`.
 
-    Small tables are counted by bit planes, others by adding records to cells. The
-    counts are the same.
+    Small tables are counted by bit operations on many records at once, larger tables by
+    adding records to cells one by one. Both give exact counts.
 
     Args:
         records: level indices, fewer than 2^31 rows; indices of column i are at least 0
             and below layout.sizes[i]. Or packed records, if all variables are binary.
-        layout: static under `jit`.
+        layout: groups of variables, static under `jit`.
 
     Returns:
-        All tables in one flat vector; each sums to n.
+        One table for each group, in one flat vector; each table sums to n.
 
     Privacy:
-        None: the counts are exact. A record of any integers changes at most one cell of
-        each table, so no input exceeds the sensitivity.
+        The counts are exact, so they are not private. A record of any integers changes
+        at most one cell of each table, so no input exceeds the sensitivity.
 
     Raises:
         ValueError: if the records do not have one column of integers for each variable,
@@ -187,7 +187,7 @@ def _added(
 def _without_cell(
     levels: Array, layout: TableLayout, tables: tuple[int, ...]
 ) -> Bool[Array, "n f"] | bool:
-    """Whether a record has no cell in a table; False if all bit patterns are levels."""
+    """Return which records have no cell in a table; False if all bit patterns do."""
     sizes = np.array(layout.sizes, np.int32)
     if not np.any(sizes & (sizes - 1)):
         return False

@@ -19,7 +19,7 @@ MOST_CELLS = 1 << 22  # of one clique
 
 @dataclass(frozen=True)
 class JunctionTree:
-    """A forest of cliques; each group of the layout is a subset of a clique."""
+    """A forest of cliques of variables; each group of a layout lies in some clique."""
 
     cliques: tuple[tuple[int, ...], ...]  # variables, in ascending order of depth
     parents: tuple[int, ...]  # the next clique towards the root; -1 for a root
@@ -27,10 +27,10 @@ class JunctionTree:
 
     @classmethod
     def of(cls, layout: TableLayout) -> "JunctionTree":
-        """Find small cliques, with a root that minimises the depth.
+        """Return a junction tree of the groups of `layout`, with small cliques.
 
-        Variables are eliminated greedily: the next variable is one that adds the fewest
-        edges between its neighbours and, of these, the one with the smallest table.
+        Variables are eliminated greedily: the next variable adds the fewest edges
+        between its neighbours; ties are resolved by the smallest table.
 
         Raises:
             ValueError: if a clique has more than 2^22 cells.
@@ -38,13 +38,13 @@ class JunctionTree:
         return _plan(layout)
 
     def separator(self, clique: int) -> tuple[int, ...]:
-        """The variables that a clique shares with its parent."""
+        """Return the variables that a clique shares with its parent clique."""
         parent = self.parents[clique]
         shared = set() if parent < 0 else set(self.cliques[parent])
         return tuple(i for i in self.cliques[clique] if i in shared)
 
     def holders(self, group: Iterable[int]) -> list[int]:
-        """The cliques that contain all variables of `group`."""
+        """Return the indices of the cliques that contain all variables of `group`."""
         members = set(group)
         return [c for c, clique in enumerate(self.cliques) if members <= set(clique)]
 
@@ -77,7 +77,7 @@ def _plan(layout: TableLayout) -> JunctionTree:
 
 
 def _eliminate(layout: TableLayout) -> dict[int, set[int]]:
-    """Eliminate all variables; return each with its neighbours at that time."""
+    """Eliminate all variables; return each with its neighbours at its elimination."""
     graph: dict[int, set[int]] = {i: set() for i in range(len(layout.sizes))}
     for group in layout.groups:
         for i in group:
@@ -101,7 +101,7 @@ def _eliminate(layout: TableLayout) -> dict[int, set[int]]:
 def _merge(
     eliminated: dict[int, set[int]],
 ) -> tuple[dict[int, set[int]], dict[int, set[int]]]:
-    """The maximal cliques and their tree; a clique inside its child is removed."""
+    """Return the maximal cliques and their tree, by removing cliques inside a child."""
     when = {i: place for place, i in enumerate(eliminated)}
     cliques = {i: {i, *around} for i, around in eliminated.items()}
     above = {
@@ -131,7 +131,7 @@ def _merge(
 
 
 def _walk(start: int, neighbours: dict[int, set[int]]) -> dict[int, tuple[int, int]]:
-    """Parent and depth of every reachable clique, in order of depth."""
+    """Return the parent and depth of every reachable clique, in order of depth."""
     found, queue = {start: (-1, 0)}, [start]
     for clique in queue:
         for other in sorted(neighbours[clique]):
@@ -142,7 +142,7 @@ def _walk(start: int, neighbours: dict[int, set[int]]) -> dict[int, tuple[int, i
 
 
 def _centre(part: Iterable[int], neighbours: dict[int, set[int]]) -> int:
-    """The middle clique of a longest path."""
+    """Return the middle clique of a longest path."""
     one_end = list(_walk(next(iter(part)), neighbours))[-1]
     paths = _walk(one_end, neighbours)
     clique = list(paths)[-1]

@@ -24,11 +24,14 @@ _MATRIX = 1024  # one more matrix costs as much as this many entries of padding
 def log_partition(
     layout: TableLayout, log_factors: Float[Array, " m"]
 ) -> Float[Array, ""]:
-    r"""$\log Z = \log \sum_x \exp \sum_g f_g(x_g)$ over all joint configurations x.
+    r"""Compute $\log Z = \log \sum_x \exp \sum_g f_g(x_g)$.
+
+    The sum over x is over all joint configurations of the variables, and the sum over g
+    is over the groups of `layout`; $x_g$ are the levels of the variables in g.
 
     Args:
         layout: layout of the factors; groups may overlap, repeat or contain each other.
-        log_factors: $f_g$, the concatenated tables of `layout`; finite.
+        log_factors: finite tables $f_g$ of all groups, in one flat vector.
 
     Returns:
         $\log Z$. Its gradient is `expected_tables`.
@@ -47,11 +50,12 @@ def log_partition(
 def expected_tables(
     layout: TableLayout, log_factors: Float[Array, " m"]
 ) -> Float[Array, " m"]:
-    r"""Marginal distribution of every group under $p(x) \propto \exp \sum_g f_g(x_g)$.
+    r"""Compute the marginals of all groups under $p(x) \propto \exp \sum_g f_g(x_g)$.
 
-    Each table sums to 1, and tables agree on common variables up to rounding. If the
-    factors are a Bayesian network's tables $\log \theta$, and 0 for other groups, the
-    result is the network's marginals. For arguments and errors, see `log_partition`.
+    Arguments, notation and errors are those of `log_partition`. Each returned table
+    sums to 1, and tables agree on common variables up to rounding. If the factors are
+    the log-probabilities of a Bayesian network's node tables, and 0 for other groups,
+    the result is the network's marginals.
     """
     _check(layout, log_factors)
     steps = _steps(layout)
@@ -79,7 +83,7 @@ class _Gather:
 
     @classmethod
     def of(cls, lists: list[np.ndarray], length: int) -> "_Gather":
-        """Arrange lists of positions in a vector of this length."""
+        """Arrange lists of positions in a vector of length `length` in matrices."""
         lengths = np.array([len(places) for places in lists])
         matrices, order = [], []
         for widest in _widths(lengths):
@@ -100,7 +104,7 @@ class _Gather:
 
 
 def _widths(lengths: np.ndarray) -> list[int]:
-    """Widths of few matrices with little padding, in ascending order."""
+    """Choose the widths of few matrices with little padding, in ascending order."""
     values, number = np.unique(lengths, return_counts=True)
     best: list[tuple[int, list[int]]] = [(0, [])]
     for end in range(1, values.size + 1):
@@ -115,7 +119,7 @@ def _widths(lengths: np.ndarray) -> list[int]:
 
 
 def _take(vector: Array, places: np.ndarray) -> Array:
-    """Entries of a vector at valid unsigned positions, which are not checked."""
+    """Return a vector's entries at unsigned positions, which are not checked."""
     return vector.at[places].get(mode="promise_in_bounds")
 
 
@@ -124,7 +128,7 @@ def _add(matrix: Array) -> Array:
 
 
 def _log_add(matrix: Array) -> Array:
-    """Log of the sum of the exponentials of each row; entries may be -inf."""
+    """Return the log-sum-exp of each row, whose entries may be -inf."""
     largest = jax.lax.stop_gradient(matrix.max(axis=-1, keepdims=True))
     return jnp.log(jnp.exp(matrix - largest).sum(axis=-1)) + largest[:, 0]
 
@@ -147,8 +151,6 @@ class _Level:
 
 @dataclass(frozen=True, eq=False)
 class _Steps:
-    """Indices for a pass over the tree, and for the tables of the result."""
-
     assigned: _Gather
     levels: tuple[_Level, ...]
     roots: _Gather
@@ -157,7 +159,7 @@ class _Steps:
 
 
 def _collect(steps: _Steps, log_factors: Array) -> tuple[list, list, Array]:
-    """Beliefs and messages towards the roots, and the log of the total sum."""
+    """Return the beliefs and messages towards the roots, and the log total sum."""
     beliefs, messages, below = [], [], None
     potentials = steps.assigned(_add, log_factors, 0.0)
     for level in reversed(steps.levels):
@@ -173,7 +175,7 @@ def _collect(steps: _Steps, log_factors: Array) -> tuple[list, list, Array]:
 
 
 def _distribute(steps: _Steps, beliefs: list, messages: list) -> Array:
-    """Log-probability of every clique's cells, computed from the roots down."""
+    """Return the log-probabilities of all cliques' cells, from the roots down."""
     total = steps.roots(_log_add, beliefs[0], -np.inf)
     above = beliefs[0] - _take(total, steps.component)
     found = [above]
