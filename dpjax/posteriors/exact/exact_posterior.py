@@ -140,14 +140,14 @@ class ExactPosterior(SummedPosterior):
     (standard deviations only if they are above 0.002).
 
     Privacy:
-        Post-processing of a release: costs nothing, and may be repeated.
+        Post-processing of a release has no privacy cost, and may be repeated.
     """
 
     windows: Windows = eqx.field(static=True)
 
     @property
     def method(self) -> str:
-        """Name of the method in `METHODS`."""
+        """Name of the inference method in `dpjax.posteriors.METHODS`."""
         return "exact"
 
     def _log_density(self, theta: Array) -> Array:
@@ -193,7 +193,7 @@ def exact_posterior(
             `omitted` is a computed upper bound of this mass.
 
     Privacy:
-        Post-processing of a release: costs nothing, and may be repeated.
+        Post-processing of a release has no privacy cost, and may be repeated.
 
     Raises:
         ValueError: if the noise is not Laplace, the network is of another kind, the

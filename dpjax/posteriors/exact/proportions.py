@@ -54,7 +54,7 @@ class ProportionsPosterior(FamilyPosterior):
     Means and standard deviations are accurate to 1e-6 with x64, to 1e-4 without.
 
     Privacy:
-        Post-processing of a release: costs nothing, and may be repeated.
+        Post-processing of a release has no privacy cost, and may be repeated.
     """
 
     released: Released
@@ -73,7 +73,7 @@ class ProportionsPosterior(FamilyPosterior):
 
     @property
     def method(self) -> str:
-        """Name of the method in `METHODS`."""
+        """Name of the inference method in `dpjax.posteriors.METHODS`."""
         return "exact-proportions"
 
     def mean(self) -> Array:
@@ -152,7 +152,7 @@ def proportions_posterior(
             `omitted` is a computed upper bound of this mass.
 
     Privacy:
-        Post-processing of a release: costs nothing, and may be repeated.
+        Post-processing of a release has no privacy cost, and may be repeated.
 
     Raises:
         ValueError: if the release is of another kind or its noise is not Laplace, the

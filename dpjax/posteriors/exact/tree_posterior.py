@@ -31,14 +31,14 @@ class TreePosterior(SummedPosterior):
         records: the public number of records.
 
     Privacy:
-        Post-processing of a release: costs nothing, and may be repeated.
+        Post-processing of a release has no privacy cost, and may be repeated.
     """
 
     records: int = eqx.field(static=True)
 
     @property
     def method(self) -> str:
-        """Name of the method in `METHODS`."""
+        """Name of the inference method in `dpjax.posteriors.METHODS`."""
         return "exact-tree"
 
     def _log_density(self, theta: Array) -> Array:
@@ -67,7 +67,7 @@ def tree_posterior(
             contradict each other or the prior.
 
     Privacy:
-        Post-processing of a release: costs nothing, and may be repeated.
+        Post-processing of a release has no privacy cost, and may be repeated.
 
     Raises:
         ValueError: if the release is of another kind or traced, n is too large, the

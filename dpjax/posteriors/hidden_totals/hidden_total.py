@@ -1,7 +1,8 @@
-"""The exact total behind a release: its law, and Metropolis steps between its values.
+"""Density of the hidden exact total of a release, and directions of Metropolis steps.
 
-A step changes one measured number. If counts sum to a public n, a step moves records
-from one level to another. A family may define further steps, maps of possible totals.
+A step changes one measured number; if counts sum to a public n, it moves records from
+one level to another. A family may define further steps, which apply a map, such as a
+scaling or a shift of the data, to all numbers of a total.
 """
 
 __all__ = ["HiddenTotal", "nearest"]
@@ -24,13 +25,14 @@ _Scalar = Float[Array, ""]
 
 
 class HiddenTotal(eqx.Module):
-    """The law of the exact statistic behind a release, p(total) p(release | total).
+    """Posterior density of a release's exact statistic, p(total) p(release | total).
 
-    The parameters are integrated out. Of the mechanism, only `log_prob` is used.
+    The family's parameters are integrated out. The exact statistic has the total of the
+    sufficient statistics in integer units, and the number of records if it is measured.
 
     Args:
         noisy: released numbers, as floats.
-        mechanism: a mechanism with a law for its output.
+        mechanism: the mechanism, of which only `log_prob` is used.
         n: number of records; None if it is private.
         prior: conjugate parameters, as arrays.
         statistic: statistic of an exponential family; static.
@@ -45,18 +47,18 @@ class HiddenTotal(eqx.Module):
     family: FamilyWithLaw = eqx.field(static=True)
 
     def decode(self, exact: _Exact) -> tuple[Float[Array, " k"], _Scalar]:
-        """The total in natural units, and the number of records."""
+        """Convert an exact statistic to a total in the data's units and n."""
         return self.statistic.decode(exact, self.n)
 
     def encode(self, scaled: Float[Array, " k"], n: _Scalar) -> _Exact:
-        """The exact numbers for a scaled total of n records."""
+        """Convert a total, divided by its scales, and n to an exact statistic."""
         if self.statistic.length > len(scaled):
             rest = n - scaled[self.family.complement]
             scaled = jnp.concatenate([scaled, rest[None]])
         return scaled * self.statistic.steps
 
     def log_density(self, exact: _Exact) -> _Scalar:
-        """Log-density up to a constant; minus infinity for impossible totals."""
+        """Log-density of `exact` up to a constant; minus infinity if impossible."""
         total, n = self.decode(exact)
         in_units = exact / self.statistic.steps
         slack = 1 + 4 * float(jnp.finfo(exact.dtype).eps)
@@ -67,18 +69,18 @@ class HiddenTotal(eqx.Module):
         return jnp.where(possible, law + noise, -jnp.inf)
 
     def noise_scale(self) -> _Exact:
-        """Distance over which the density of the noise falls by a factor of e."""
+        """Distance over which each number's noise density falls by a factor of e."""
         here = self.mechanism.log_prob(self.noisy, self.noisy)
         return 1 / (here - self.mechanism.log_prob(self.noisy, self.noisy + 1))
 
     @property
     def kinds(self) -> int:
-        """Number of kinds of steps: measured numbers, then maps of the family."""
+        """Number of steps in a sweep: one for each measured number and each map."""
         return self.statistic.length + self.family.maps
 
     @property
     def paired(self) -> bool:
-        """Whether counts sum to a public n, so that steps change two counts."""
+        """Whether the counts sum to a public n, so that a step changes two counts."""
         public = self.statistic.adjacency == REPLACE_ONE
         return self.family.complement is None and public
 
@@ -97,7 +99,10 @@ class HiddenTotal(eqx.Module):
         return spacing
 
     def along(self, kind: Int[Array, ""], shift: Int[Array, ""]) -> _Exact:
-        """Direction of a step of this kind, for kinds that are not maps."""
+        """Direction of the step that changes the number at index `kind`.
+
+        If counts are paired, the number `shift` places further changes oppositely.
+        """
         places = jnp.arange(self.statistic.length)
         direction = (places == kind).astype(float)
         if not self.paired:
@@ -108,11 +113,11 @@ class HiddenTotal(eqx.Module):
     def mapped(
         self, kind: Int[Array, ""], amount: _Scalar, exact: _Exact
     ) -> tuple[_Exact, _Scalar]:
-        """The statistic under a map of the family, and the log of the map's Jacobian.
+        """Apply a map of the family to a statistic; also return its log-Jacobian.
 
         Args:
-            kind: a kind of step that is a map.
-            amount: distance of the map from the identity.
+            kind: index of the step; the maps follow the measured numbers.
+            amount: parameter of the map, which is the identity at 0.
             exact: the statistic.
         """
         n = self.decode(exact)[1]
@@ -122,7 +127,7 @@ class HiddenTotal(eqx.Module):
         return self.encode(scaled, n), volume
 
     def start(self, share: _Scalar) -> _Exact:
-        """A possible statistic: the release, moved by `share` towards the middle."""
+        """Return a possible statistic near `noisy`, moved by `share` to the middle."""
         family = self.family
         total, n = family.project(*self.decode(self.noisy))
         if self.statistic.adjacency != REPLACE_ONE:
@@ -142,6 +147,6 @@ class HiddenTotal(eqx.Module):
 
 
 def nearest(values: Float[Array, "*s"], spacing: Float[Array, "*s"]) -> Array:
-    """The nearest multiples of `spacing`; unchanged values where `spacing` is 0."""
+    """Round values to multiples of `spacing`; keep them where `spacing` is 0."""
     step = jnp.where(spacing > 0, spacing, 1)
     return jnp.where(spacing > 0, jnp.round(values / step) * step, values)
