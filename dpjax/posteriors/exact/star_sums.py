@@ -1,4 +1,4 @@
-"""Sums over the hidden counts of a network of stars, and the resulting laws."""
+"""Sums over the hidden counts of a network of stars, and the resulting posteriors."""
 
 __all__ = [
     "Component",
@@ -38,13 +38,13 @@ _RELEASES_AT_ONCE = 8  # of a stack: more exceed the cache
 
 @dataclass(frozen=True)
 class Component:
-    """A star: a hub without parents, and leaves whose only parent is the hub."""
+    """A star, made of a hub without parents and leaves whose only parent is the hub."""
 
     hub: int
     leaves: tuple[tuple[int, ...], ...]  # in groups with equal numbers of levels
 
     def places(self, layout: TableLayout) -> list[np.ndarray]:
-        """Indices in a vector, for the hub and each group: (cells, leaves, levels)."""
+        """Indices in `layout` for the hub and each group, (cells, leaves, levels)."""
         size = layout.sizes[self.hub]
         hub = _cells([layout.offsets[self.hub]], 1, size)
         return [hub] + [
@@ -69,7 +69,7 @@ class StarSums(eqx.Module):
         return stars(self.statistic.network) or ()
 
     def star(self, component: Component, given: Array | None = None) -> Star:
-        """The release restricted to one component, with the prior or given tables."""
+        """Restrict the release to one star, with the prior or given tables."""
         prior = self.prior if given is None else given
         measured = self.statistic.measured
         assert measured is not None  # as `network_counts` has it
@@ -94,12 +94,12 @@ class StarSums(eqx.Module):
 
     @jax.jit
     def infer(self) -> "InferredStars":
-        """The laws of the hidden counts of all stars, for one release."""
+        """Sum over the hidden counts of all stars, for one release."""
         laws = [infer(self.star(part), self.windows) for part in self.components]
         return InferredStars(self, tuple(laws))
 
     def moments(self) -> tuple[Array, Array, Array, Array]:
-        """First and second moments, log-evidence, and parts of the mass omitted."""
+        """Return first and second moments, log-evidence, and parts of omitted mass."""
         batch = self.values.shape[:-1]
         return self._many_moments() if batch else self.infer().moments()
 
@@ -123,7 +123,7 @@ class StarSums(eqx.Module):
 
     @jax.jit
     def largest_guess(self) -> Float[Array, ""]:
-        """The largest estimated count of a hub's level, over stars and releases."""
+        """Return the largest estimated count of a hub's level in all releases."""
 
         def one(*row):
             alone = self._alone(*row)
@@ -143,18 +143,18 @@ class StarSums(eqx.Module):
 
 
 class InferredStars(eqx.Module):
-    """The laws of the hidden counts of all stars, and posterior summaries."""
+    """Posterior of the hidden counts and tables of all stars, given one release."""
 
     sums: StarSums
     laws: tuple[StarLaw, ...]
 
     @property
     def stars(self) -> list[tuple[Component, StarLaw]]:
-        """All stars, with the laws of their hidden counts."""
+        """All stars, each with the posterior distributions of its hidden counts."""
         return list(zip(self.sums.components, self.laws, strict=True))
 
     def groups(self) -> list[tuple[np.ndarray, RowLaws]]:
-        """Groups of rows of equal shape, with indices of their cells in a vector."""
+        """Return groups of rows of equal shape, with the indices of their cells."""
         layout = self.sums.statistic.layout
         return [
             pair
@@ -164,7 +164,7 @@ class InferredStars(eqx.Module):
 
     @jax.jit
     def moments(self) -> tuple[Array, Array, Array, Array]:
-        """First and second moments, log-evidence, and parts of the mass omitted."""
+        """Return first and second moments, log-evidence, and parts of omitted mass."""
         layout = self.sums.statistic.layout
         first = second = jnp.zeros(layout.length)
         evidence, omitted = jnp.zeros(()), jnp.zeros(3)
@@ -177,7 +177,7 @@ class InferredStars(eqx.Module):
         return first, second, evidence, omitted
 
     def marginal(self, place: int) -> CellLaw:
-        """The law of the probability at an index of the layout."""
+        """Return the posterior of the probability at index `place` of the layout."""
         for places, group in self.groups():
             found = np.flatnonzero(places.reshape(-1) == place)
             if found.size:
@@ -187,7 +187,7 @@ class InferredStars(eqx.Module):
 
     @jax.jit
     def quantiles(self, q: Float[Array, ""]) -> Float[Array, " c"]:
-        """The q-quantile of every probability."""
+        """Return the posterior q-quantile of every probability."""
         result = jnp.zeros(self.sums.statistic.layout.length)
         for places, group in self.groups():
             result = result.at[places].set(quantiles(group, q).reshape(places.shape))
@@ -195,7 +195,7 @@ class InferredStars(eqx.Module):
 
     @jax.jit
     def count_laws(self) -> tuple[Int32[Array, " c"], Float[Array, "c w"]]:
-        """First count of every cell's window, and probabilities of the window."""
+        """Return the first count of each cell's window, and probabilities of counts."""
         length, windows = self.sums.statistic.layout.length, self.sums.windows
         lowest = jnp.zeros(length, jnp.int32)
         width = max(windows.cells, windows.hub)
@@ -210,7 +210,7 @@ class InferredStars(eqx.Module):
 
     @jax.jit
     def draw(self, key: Key) -> Float[Array, " c"]:
-        """One draw of all tables."""
+        """Draw all tables once."""
         key_counts, key_tables = jr.split(key)
         layout = self.sums.statistic.layout
         counts = jnp.zeros(layout.length)
@@ -225,13 +225,13 @@ class InferredStars(eqx.Module):
 
 @jax.jit
 def marginal(group: RowLaws, cell: Array, row: Array) -> CellLaw:
-    """The law of one probability of a group."""
+    """Return the posterior of one probability of a group of rows."""
     return cell_law(group, cell, row)
 
 
 @jax.jit
 def quantiles(group: RowLaws, q: Array) -> Float[Array, "cells rows"]:
-    """The q-quantile of every probability of a group."""
+    """Return the posterior q-quantile of every probability of a group of rows."""
     cells, _, width = group.rows.weights.shape
 
     def one(index):
@@ -244,10 +244,15 @@ def quantiles(group: RowLaws, q: Array) -> Float[Array, "cells rows"]:
 def rank_in(
     sums: StarSums, place: Int[Array, ""], t: Float[Array, ""]
 ) -> tuple[Float[Array, ""], Float[Array, "3"]]:
-    """The distribution function at t of a probability at a traced index, `place`.
+    """Return the posterior probability that one probability of a table is at most t.
 
-    Also returns bounds of the omitted mass. `lax.switch` evaluates only the branch for
-    this index, except under `vmap`.
+    Args:
+        sums: the sums over hidden counts, from `sums_of`.
+        place: index of the probability in the network's layout; may be traced.
+        t: a number between 0 and 1.
+
+    Returns:
+        The posterior probability, and bounds of three parts of the omitted mass.
     """
     inferred, length = sums.infer(), sums.statistic.layout.length
     branches, owner = [], np.zeros(length, np.int32)
@@ -263,7 +268,7 @@ def rank_in(
 
 
 def stars(net: BayesNet | None) -> tuple[Component, ...] | None:
-    """The stars of a network; None if a component is not a star."""
+    """Return the stars of a network, or None if a component is not a star."""
     if net is None:
         return None
     children = defaultdict(list)
@@ -282,7 +287,7 @@ def stars(net: BayesNet | None) -> tuple[Component, ...] | None:
 
 
 def _cells(starts: list[int], rows: int, levels: int) -> np.ndarray:
-    """Indices of the cells of tables of one shape: (levels, tables, rows)."""
+    """Indices of the cells of tables of one shape, as (levels, tables, rows)."""
     cells = np.arange(rows * levels).reshape(rows, levels)
     places = np.asarray(starts)[:, None, None] + cells[None]
     return places.transpose(2, 0, 1).astype(np.int32)

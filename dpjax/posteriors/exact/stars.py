@@ -1,9 +1,9 @@
 r"""The released numbers of a star, and bounds of the mass outside the windows.
 
-For Laplace noise, $\prod_k q(z_k) \le q(0)^{K-1} q(\sum_k z_k)$, since
+For Laplace noise z with density q, $\prod_k q(z_k) \le q(0)^{K-1} q(\sum_k z_k)$, since
 $\sum |z_k| \ge |\sum z_k|$. Hence, for any prior, a table of K noisy cells with sum S
-has at most the probability $q(0)^{K-1} q(S - m)$ given a total of m records; this bound
-is log-concave in m.
+has at most the density $q(0)^{K-1} q(S - m)$ given a total of m records; this bound is
+log-concave in m.
 """
 
 __all__ = ["Leaves", "Star", "cell_tails"]
@@ -18,7 +18,7 @@ from dpjax.posteriors.exact.rows import Rows
 
 
 class Leaves(eqx.Module):
-    """Leaves with equal numbers of levels: a row for each leaf and hub level."""
+    """Leaves with equal numbers of levels, with a row for each leaf and hub level."""
 
     values: Float[Array, "cells leaves levels"]  # noisy counts
     alpha: Float[Array, "cells leaves levels"]  # Dirichlet parameters
@@ -26,7 +26,7 @@ class Leaves(eqx.Module):
 
 
 class Star(eqx.Module):
-    """The released numbers of a star, and the prior."""
+    """The released numbers of a star (a hub and its leaves), and the prior."""
 
     values: Float[Array, " levels"]  # noisy counts of the hub's levels, where `seen`
     alpha: Float[Array, " levels"]  # Dirichlet parameters of the hub
@@ -38,7 +38,7 @@ class Star(eqx.Module):
     given: bool = eqx.field(static=True, default=False)  # `alpha` are probabilities
 
     def hub_tails(self, lowest: Array, length: int) -> Float[Array, " levels"]:
-        """Log bound of the weight of a hub's count outside its window."""
+        """Log of a bound of the weight of a hub's count outside its window."""
 
         def bound(count: Array) -> Array:
             own = self.noise.log_prob(self.values, count * self.step)
@@ -61,7 +61,7 @@ class Star(eqx.Module):
         )
 
     def outside(self, hub: Rows, first: Array, length: int) -> Float[Array, ""]:
-        """Log bound of the evidence outside the windows of hub and records."""
+        """Log of a bound of the evidence outside the windows of hub and records."""
         norms = logsumexp(-hub.log_norm(first[None], length))
         if self.n is None:
             missed = hub.omitted()[0] + norms
@@ -71,12 +71,12 @@ class Star(eqx.Module):
         return hub.omitted()[0] + norms
 
     def guess_records(self) -> Float[Array, ""]:
-        """Estimated number of records: the median of the sums of the tables."""
+        """Estimate the number of records by the median of the sums of the tables."""
         sums = jnp.concatenate([sums for sums, _, _ in self._table_sums()])
         return jnp.maximum(jnp.median(sums), 0) / self.step
 
     def _table_sums(self) -> list[tuple[Float[Array, " tables"], LaplaceLaw, int]]:
-        """Sums of measured tables by shape, their law, and number of cells minus 1."""
+        """Sums of tables by shape, their noise, and the number of cells minus 1."""
         groups = []
         for leaves in self.leaves:
             cells, _, levels = leaves.values.shape
@@ -89,7 +89,7 @@ class Star(eqx.Module):
     def _records_tail(self, first: Array, length: int) -> Float[Array, ""]:
         """Log of the sum of bounds over all numbers of records outside the window.
 
-        The log-concave bound falls at least as fast as a geometric series.
+        A log-concave bound falls at least as fast as a geometric series.
         """
         tables = self._table_sums()
 
@@ -118,7 +118,7 @@ def cell_tails(
     length: int,
     largest: Int32[Array, "one rows"],
 ) -> Float[Array, "cells rows"]:
-    """Log bound of a weight outside a cell's window: the law of the noise at the edges.
+    """Log of a bound of weights outside a cell's window, from the noise at its edges.
 
     Windows start below the noisy count or at 0, and end above it or at `largest`.
     """
@@ -131,7 +131,7 @@ def cell_tails(
 
 
 def _edges(bound, lowest: Array, length: int, most: Array | None):
-    """The bound just below and just above a window; -inf where no count is possible."""
+    """Evaluate `bound` just outside of a window; -inf for impossible counts."""
     below = jnp.where(lowest > 0, bound((lowest - 1).astype(float)), -jnp.inf)
     above = bound((lowest + length).astype(float))
     if most is not None:
@@ -140,6 +140,6 @@ def _edges(bound, lowest: Array, length: int, most: Array | None):
 
 
 def _falling(bound, edge: Array, step: int, value: Array) -> Array:
-    """The bound at an edge, if the bound decreases outwards; otherwise infinity."""
+    """Return `value`, the bound at an edge, if it decreases outwards; else infinity."""
     falls = bound((edge + step).astype(float)) <= bound(edge.astype(float))
     return jnp.where(falls | jnp.isneginf(value), value, jnp.inf)

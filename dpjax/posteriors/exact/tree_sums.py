@@ -1,4 +1,4 @@
-"""Sums over the hidden counts of trees, and the resulting laws."""
+"""Sums over the hidden counts of trees, and the resulting posterior distributions."""
 
 __all__ = ["TreeSums"]
 
@@ -37,12 +37,12 @@ class TreeSums(eqx.Module):
         return grow(self.statistic.network) or ()
 
     def infer(self, given: Array | None = None) -> list[TreeLaw]:
-        """Laws of the hidden counts of all trees, from the prior or given tables."""
+        """Infer the hidden counts of all trees, from the prior or given tables."""
         table = partial(self._table, given)
         return [infer_tree(tree, table) for tree in self.trees]
 
     def joint(self, laws: list[TreeLaw], variable: int) -> Array:
-        """Joint law of the count of level 1 and the total: (rows, counts, totals)."""
+        """Joint posterior of level 1's count and the total, (rows, counts, totals)."""
         for tree, law in zip(self.trees, laws, strict=True):
             if tree.variable == variable:
                 return law.root[None, :, None]
@@ -52,19 +52,19 @@ class TreeSums(eqx.Module):
         raise ValueError(f"`variable` must be one of the network's, got {variable}.")
 
     def totals(self, rows: int) -> Array:
-        """The total for every row and column of `joint`."""
+        """Return the total for every row and column of `joint`."""
         if rows == 1:
             return jnp.full((1, 1), self.n, jnp.int32)
         counts = jnp.arange(self.n + 1, dtype=jnp.int32)
         return jnp.broadcast_to(counts[None], (rows, self.n + 1))
 
     def alpha(self, variable: int) -> Array:
-        """Dirichlet parameters of a table: (rows, levels)."""
+        """Return the Dirichlet parameters of a table, (rows, levels)."""
         start, stop = self.statistic.layout.offsets[variable : variable + 2]
         return self.prior[start:stop].reshape(-1, 2)
 
     def _table(self, given: Array | None, variable: int, parent: int | None) -> Table:
-        """Weights of a variable's hidden counts; a row is a level of the parent."""
+        """Weights of a variable's hidden counts, with a row for each parent level."""
         group = (variable,) if parent is None else (parent, variable)
         n, measured = self.n, self.statistic.measured
         assert measured is not None  # as `network_counts` has it
@@ -89,7 +89,7 @@ class TreeSums(eqx.Module):
 
     @jax.jit
     def moments(self) -> tuple[Array, Array, Array, Array]:
-        """First and second moments, log-evidence, and a bound of the omitted mass."""
+        """Return both moments, the log-evidence, and a bound of the omitted mass."""
         laws, firsts, seconds = self.infer(), [], []
         for variable in range(len(self.statistic.variables)):
             joint, alpha = self.joint(laws, variable), self.alpha(variable)
@@ -107,7 +107,7 @@ class TreeSums(eqx.Module):
         return jnp.concatenate(firsts), jnp.concatenate(seconds), evidence, omitted
 
     def marginal(self, place: int) -> CellLaw:
-        """The law of the probability at an index of the layout."""
+        """Return the posterior of the probability at index `place` of the layout."""
         offsets = self.statistic.layout.offsets
         table = bisect.bisect_right(offsets, place) - 1
         row, level = divmod(place - offsets[table], 2)
@@ -131,7 +131,7 @@ class TreeSums(eqx.Module):
 
     @jax.jit
     def quantiles(self, q: Array) -> Float[Array, " c"]:
-        """The q-quantile of every probability."""
+        """Return the posterior q-quantile of every probability."""
         laws, parts = self.infer(), []
         for table in range(len(self.statistic.variables)):
 
@@ -145,7 +145,7 @@ class TreeSums(eqx.Module):
 
     @jax.jit
     def count_laws(self) -> tuple[Array, Float[Array, "c counts"]]:
-        """For every cell, the first count, 0, and the probabilities of all counts."""
+        """Return every cell's first count (0), and the probabilities of all counts."""
         laws = self.infer()
         cells = [
             self._cell_law(laws, table, jnp.int32(i // 2), jnp.int32(i % 2))
@@ -157,7 +157,7 @@ class TreeSums(eqx.Module):
 
     @jax.jit
     def draw(self, key: Key) -> Float[Array, " c"]:
-        """One draw of all tables, given a draw of counts from root to leaves."""
+        """Draw hidden counts from root to leaves, then all tables given the counts."""
         key_tables, *keys = jr.split(key, 2 * len(self.statistic.variables) + 1)
         drawn: dict[int, Array] = {}
 
