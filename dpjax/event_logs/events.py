@@ -141,7 +141,6 @@ def declared_cells(
 
 
 def _span(time: Variable, region: Level, span: tuple) -> tuple[int, int]:
-    """Return the indices of a region's first and last time."""
     try:
         first, last = map(operator.index, span)
     except (TypeError, ValueError):

@@ -161,7 +161,6 @@ def check_run(chains: int, sweeps: int, burn_in: int | None) -> int:
 def _sample(
     key: Key, cells: CellCounts, chains: int, sweeps: int, burn_in: int
 ) -> HiddenMarkovPosterior:
-    """Run all sweeps in one program; works under `jit` and `vmap`."""
     _, every = _advance(cells, *_start(key, cells, chains, sweeps))
     return _posterior_of(every, cells, burn_in)
 
@@ -197,8 +196,6 @@ def _start(
 def _advance(
     cells: CellCounts, state: HiddenMarkovState, keys: Keys[Array, " sweeps"]
 ) -> tuple[HiddenMarkovState, ChainDraws]:
-    """Return the last state, and the states after every sweep with paths as bytes."""
-
     def step(state, words):
         key = jr.wrap_key_data(words, impl=jr.key_impl(keys))
         state, info = sweep(key, cells, state)

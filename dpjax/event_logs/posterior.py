@@ -150,7 +150,6 @@ def _held_out(paths: Array, emission: Array, counts: Array) -> Array:
 
 @partial(jax.jit, static_argnums=2)
 def _largest_shares(paths: Array, declared: Array, states: int) -> Array:
-    """Share of the cells in the most frequent state, for every draw and chain."""
     alive = declared.T[None, :, None]
 
     def count(state):

@@ -191,7 +191,6 @@ def sweep(
 def _draw_paths(
     key: Key, cells: CellCounts, state: HiddenMarkovState, likelihood: Array
 ) -> Array:
-    """Draw all paths given the tables; if collapsed, each state given all others."""
     alive = cells.declared.T
     if cells.collapsed:
         return update_sites_collapsed(
@@ -202,7 +201,6 @@ def _draw_paths(
 
 
 def _draw_tables(key: Key, cells: CellCounts, paths: Array) -> HiddenMarkovState:
-    """Draw all tables given the paths."""
     laws = table_laws(cells, paths)
     if cells.truncation is None:
         emission, moved = _free_tables(key, *laws, cells.fields)
@@ -216,7 +214,6 @@ def _draw_tables(key: Key, cells: CellCounts, paths: Array) -> HiddenMarkovState
 def _free_tables(
     key: Key, emission: Emission, moves: Moves, fields: tuple[int, ...]
 ) -> tuple[Emission, Moves]:
-    """Draw log-probabilities of levels and transitions, given Dirichlet parameters."""
     flat = [x.reshape(x.shape[0], -1) for x in (emission, moves)]
     # One draw compiles faster and needs fewer passes.
     logs = draw_log_gamma(key, jnp.concatenate(flat, axis=1))

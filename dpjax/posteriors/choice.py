@@ -104,7 +104,6 @@ def posterior(
 def _candidates(
     released: Released, method: str | None, noise_aware: bool
 ) -> list[type[InferenceMethod]]:
-    """Methods that suit the release, in the order in which they are tried."""
     if method is None:
         kinds = [METHODS[kind] for kind in METHODS]
         if not noise_aware:

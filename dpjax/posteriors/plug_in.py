@@ -110,7 +110,6 @@ class PlugInPosterior(Unpickled, NetworkPosterior):
         return _spreads(self.concentration, self.net.layout)
 
     def _quantile(self, q: float) -> Array:
-        """Quantiles of Beta distributions, on the host, in double precision."""
         (alpha,) = host(self.concentration)
         rows = self.net.layout.rows
         whole = np.bincount(rows, alpha)[rows]
@@ -168,7 +167,6 @@ def plug_in_posterior(
 def _update(
     prior: Array, counts: Array, increment: Array, n: Array | None, layout: TableLayout
 ) -> tuple[Array, Array]:
-    """Return the Dirichlet parameters, and the number of counts that were clamped."""
     counts = raise_total(layout, counts.astype(float), increment)
     valid = jnp.clip(counts, 0, None if n is None else n + increment)
     return prior + valid, jnp.sum(jnp.abs(valid - counts) > _ROUNDING)

@@ -132,14 +132,12 @@ def _derive(content: dict[str, Any]) -> Parts:
 def _refuse_missing(
     values: np.ndarray, statistic: Statistic, kind: type[ExactMechanism]
 ) -> None:
-    """Raise `InconsistentRelease` early for missing values, before expensive steps."""
     least = statistic.least_length if kind.additive else 0
     if values.size < least or (kind.additive and values.shape != (statistic.length,)):
         raise InconsistentRelease("`values` must be all of what was measured.")
 
 
 def _describe(parts: Parts) -> dict[str, Any]:
-    """Return all entries of the content of a release file."""
     values, statistic, mechanism, n, hidden_states = parts
     net = statistic.network
     return {
@@ -191,7 +189,6 @@ def _parse_number_of_records(n: object, adjacency: Adjacency) -> int | None:
 
 
 def _parse_values(values: object) -> np.ndarray:
-    """Parse integers in a list, or in lists of equal length."""
     if not isinstance(values, list) or not values:
         raise InconsistentRelease("`values` must be a list of integers.")
     rows = values if isinstance(values[0], list) else [values]

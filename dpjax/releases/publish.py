@@ -108,7 +108,6 @@ def release(
 def _statistic(
     recipe: Recipe, what: BayesNet | Statistic, adjacency: Adjacency
 ) -> Statistic:
-    """Return the statistic to measure; raise `ValueError` if the recipe refuses it."""
     if isinstance(what, BayesNet):
         return recipe.statistic(what, adjacency)
     if not isinstance(what, Statistic):
@@ -131,7 +130,6 @@ def _given(epsilon: Epsilon | None) -> Epsilon:
 
 
 def _adjacency_of(what: BayesNet | Statistic, ledger: Ledger | None) -> Adjacency:
-    """Return the adjacency of the statistic or, if it has none, of the ledger."""
     stated: Any = getattr(what, "adjacency", None)
     if stated is None and ledger is not None:
         stated = ledger.adjacency
@@ -180,7 +178,6 @@ def measured(
 def _of_few(
     batches: Iterable[np.ndarray], statistic: Statistic
 ) -> Iterator[np.ndarray]:
-    """Yield the batches; raise `ValueError` if records are too many for 32 bits."""
     size = 0
     for batch in batches:
         size += len(batch)

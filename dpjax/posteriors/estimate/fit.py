@@ -139,7 +139,6 @@ def _descend(slope, start: Array, steps: int) -> tuple[Array, Array]:
 
 
 def _initial(problem: Problem) -> tuple[Array, Array]:
-    """Initial logits, and their approximate standard deviations."""
     layout = problem.net.layout
     scale = jnp.median(problem.scale)
     smooth = problem.prior + 0.5 * jnp.minimum(scale, problem.n) + problem.start
@@ -174,7 +173,6 @@ def _log_rows(net: BayesNet, logits: Array) -> Array:
 
 @partial(jax.custom_vjp, nondiff_argnums=(0,))
 def _expected(net: BayesNet, log_theta: Array) -> Array:
-    """Marginal probabilities of the cells of every node table."""
     return expected_tables(net.layout, log_theta)
 
 
@@ -262,7 +260,6 @@ def _conjugate_gradients(spread, observe, noise, residual, diagonal):
 
 
 def _multipliers(size: int) -> np.ndarray:
-    """Make one odd 32-bit number for each dimension, by a hash function."""
     numbers = np.arange(1, size + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     numbers ^= numbers >> np.uint64(30)
     numbers *= np.uint64(0xBF58476D1CE4E5B9)

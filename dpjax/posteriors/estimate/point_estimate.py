@@ -197,7 +197,6 @@ def _network(statistic: TableStatistic) -> BayesNet:
 
 
 def _consistent(statistic, values, scale, n):
-    """Estimate the counts of all node tables by non-negative least squares."""
     layout = statistic.measured
     if layout is None:
         return project(statistic.layout, statistic.tables(values, n), n)
@@ -218,7 +217,6 @@ def _estimate(released: Released, prior: Array, steps: int) -> PointEstimate:
 
 @partial(jax.jit, static_argnames=("statistic", "steps"))
 def _fit_all(statistic, values, scale, n, prior, steps) -> Fit:
-    """Fit one release, or all releases of a stack in batches."""
     given, batch = (values, scale, n, prior), values.shape[:-1]
 
     def one(given):

@@ -93,7 +93,6 @@ def cell_law(laws: RowLaws, cell: Array, row: Array) -> CellLaw:
 
 
 def _last_count(law: CellLaw) -> Int32[Array, " totals"]:
-    """Index of the last count for which b is positive, for every total."""
     possible = (law.whole[:, None] - law.a[None] > 0).sum(axis=1)
     return jnp.maximum(possible - 1, 0).astype(jnp.int32)
 

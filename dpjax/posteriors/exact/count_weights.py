@@ -54,7 +54,6 @@ def poisson(
 
 
 def _from_zero(counts: Array, positive: Array, none: Array) -> Array:
-    """`positive` for positive counts, `none` for 0, and -inf for negative counts."""
     logs = jnp.where(counts > 0, positive, jnp.broadcast_to(none, positive.shape))
     return jnp.where(counts >= 0, logs, -jnp.inf)
 

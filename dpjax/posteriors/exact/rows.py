@@ -170,7 +170,6 @@ def others(rows: Rows) -> Float[Array, "cells t rows"]:
 
 
 def _later(rows: Rows) -> Float[Array, "cells t rows"]:
-    """Compute, for each cell, the convolution of all later cells of its row."""
     cells, window, width = rows.weights.shape
     none = jnp.zeros(((cells - 1) * (window - 1) + 1, width)).at[0].set(1)
     *_, all_later = lax.scan(_add_cell, none, rows.weights[:0:-1])
@@ -182,7 +181,6 @@ def _numbers(cells: int) -> Int32[Array, " cells"]:
 
 
 def _add_cell(total: Array, weights: Array) -> tuple[Array, Array]:
-    """Convolve `total` with one more cell; this is a step of `lax.scan`."""
     padded = jnp.pad(total, ((weights.shape[0] - 1, 0), (0, 0)))
     total = valid(weights, padded, total.shape[0])
     return total, total
@@ -199,7 +197,6 @@ def totals(
 
 
 def _meeting(rows: Rows, other: Array, start: Totals, length: int) -> Array:
-    """Take the part of the other cells' convolution that `length` totals need."""
     first = start - rows.least - (rows.window - 1)
     return take(other, first, length + rows.window - 1)
 

@@ -177,7 +177,6 @@ def _hub_tilt(star: Star, guess: Array, first: Array, length: int) -> Array:
 
 
 def _log_law(star: Star, counts: Array) -> Array:
-    """Log-likelihood of the hub's hidden counts; -inf for counts above n."""
     values = jnp.broadcast_to(star.values[:, None], counts.shape)
     logs = star.noise.log_prob(values, counts * star.step)
     logs = jnp.where(jnp.asarray(star.seen)[:, None], logs, 0)
@@ -189,7 +188,6 @@ def _log_law(star: Star, counts: Array) -> Array:
 def _leaf_rows(
     star: Star, group: Leaves, lowest_of_hub: Array, guess: Array, windows: Windows
 ) -> Rows:
-    """Compute the weights of the hidden counts in a group of leaves."""
     cells = group.values.shape[0]
     values, alpha = group.values.reshape(cells, -1), group.alpha.reshape(cells, -1)
     largest = _by_row(lowest_of_hub + (windows.hub - 1), group)[None]
@@ -220,7 +218,6 @@ def _message(rows: Rows, sums: Array, start: Array) -> tuple[Array, Array]:
 
 
 def _infer_hub(hub: Rows, first: Array, length: int) -> tuple[RowLaws, Array, Array]:
-    """Infer the hub's counts, the number of records, and the log-evidence."""
     other, start = others(hub), first[None]
     sums = totals(hub, other[0], start, length)
     logs = jnp.log(sums) - hub.log_norm(start, length)

@@ -89,7 +89,6 @@ def _hub_weights(law: StarLaw) -> Float[Array, "levels kept"]:
 
 
 def _means_by_total(laws: RowLaws) -> Float[Array, "kept cells rows"]:
-    """Expected probabilities in a group of leaves, given each total of a row."""
     rows, length = laws.rows, len(laws.ratio)
     counts = jnp.arange(rows.window, dtype=jnp.int32)[:, None]
     first = laws.start - rows.least - (rows.window - 1)

@@ -126,7 +126,6 @@ def infer_tree(tree: Tree, table: Callable[[int, int | None], Table]) -> TreeLaw
 
 
 def _product(branches: list[Branch], n: int) -> tuple[Array, Array]:
-    """Return log g for each count of a variable, and its upper bound."""
     found = above = jnp.zeros(n + 1)
     for branch in branches:
         found += branch.message
@@ -173,7 +172,6 @@ def _given_totals(table: Table) -> tuple[Array, Array]:
 
 
 def _finite(logs: Array) -> Array:
-    """Replace infinite logs by 0, so that they can be subtracted."""
     return jnp.where(jnp.isfinite(logs), logs, 0)
 
 
@@ -185,7 +183,6 @@ def _reach(law: Array, coupling: Array) -> Float[Array, "counts totals"]:
 
 
 def _law_of_own(branch: Branch, law_of_parent: Array) -> Float[Array, " counts"]:
-    """Posterior distribution of a variable's count of level 1."""
     n = len(law_of_parent) - 1
     series = jnp.pad(branch.given[1], ((n, 0), (0, 0)))
     sums = valid(branch.given[0], series, n + 1, at_once=8) * branch.coupling[:, None]

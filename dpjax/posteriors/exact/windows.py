@@ -113,7 +113,6 @@ def widen(
 
 
 def _worst_losses(omitted: Float[Array, "*batch parts"]) -> np.ndarray | None:
-    """Return each part's largest omitted mass over a stack, or None if traced."""
     try:
         return np.asarray(omitted, float).reshape(-1, omitted.shape[-1]).max(axis=0)
     except jax.errors.TracerArrayConversionError:
@@ -168,7 +167,6 @@ def widen_windows(
 
 
 def _refuse_expensive(windows: Windows, stars: Sequence[Star], otherwise: str) -> None:
-    """Raise `TooExpensive` if sums over the windows exceed the cost limit."""
     work = 0
     for levels, leaves in stars:
         work += _ALONE * _row_work(levels, windows.hub, windows.records)
@@ -183,7 +181,6 @@ def _refuse_expensive(windows: Windows, stars: Sequence[Star], otherwise: str) -
 
 
 def _row_work(cells: int, window: int, totals: int) -> int:
-    """Number of multiplications for the convolutions of one row's cells."""
     others = cells * (cells - 1) * (cells - 2) * window**2
     return others + cells**2 * window * totals
 

@@ -114,7 +114,6 @@ def _run(
     sweeps: int,
     thin: int,
 ) -> tuple[dict[str, Array], Array, Array, Array]:
-    """Run all chains in one compiled program, with one loop over sweeps."""
     warmup = -(-warmup // thin)  # number of discarded draws
     draws = warmup + sweeps // thin
 
@@ -142,7 +141,6 @@ def _run(
 
 
 def _capacity(released: Released, capacity: int | None) -> int:
-    """Return the largest number of hidden records, computed from public values."""
     if capacity is not None:
         check_capacity(capacity, released)
         return capacity

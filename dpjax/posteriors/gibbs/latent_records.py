@@ -246,7 +246,6 @@ def _over_blocks(function, carry, inputs, statistic: TableStatistic):
 
 
 def _measure(statistic: TableStatistic, records: Array, n: Array) -> Array:
-    """The statistic of the first n records."""
     hidden = jnp.arange(records.shape[0], dtype=jnp.int32) < n
 
     def one_block(total, inputs):

@@ -160,7 +160,6 @@ def _run(
     warmup: int,
     samples: int,
 ) -> tuple[dict[str, Array], Array, Array]:
-    """Run warm-up and draws of all chains in one compiled program."""
     tables = zip(released.net.names, released.net.layout.split(prior), strict=True)
     model = normal_model(released, dict(tables))
 
@@ -179,7 +178,6 @@ def _run(
 
 
 def _contributions(statistic: TableStatistic, states: np.ndarray) -> np.ndarray:
-    """Return the statistic of one record in each joint state, as constants."""
     with jax.ensure_compile_time_eval():
         measure = jax.jit(lambda record: statistic.measure(record[None]))
         return np.asarray(jax.vmap(measure)(states), np.float32)

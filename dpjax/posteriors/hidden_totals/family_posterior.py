@@ -188,7 +188,6 @@ class NoiseAwareFamilyPosterior(FamilyPosterior):
 
     @property
     def _rows(self) -> Any:
-        """Conjugate parameters, with chains and draws on one axis."""
         return jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), self.parameters)
 
     def _each(self, ask: Callable[[ConjugatePosterior], Any]) -> Any:

@@ -67,7 +67,6 @@ def check_family(released: Released) -> tuple[FamilyStatistic, FamilyWithLaw]:
 
 
 def _check_number(released: Released, fewest: int) -> None:
-    """Raise `ValueError` if n is public, not traced, and below `fewest`."""
     try:
         n = np.inf if released.n is None else np.asarray(released.n)
     except jax.errors.TracerArrayConversionError:
@@ -83,8 +82,6 @@ def _check_number(released: Released, fewest: int) -> None:
 def _all_walks(
     key: Key, hidden: HiddenTotal, chains: int, warmup: int, draws: int
 ) -> tuple[Any, Array, Array, Array]:
-    """Run all chains in one program, from starts at different distances to `noisy`."""
-
     def chain(key, share):
         return _walk(key, hidden, share, warmup, draws)
 
