@@ -47,8 +47,8 @@ def event_network(
         time: name of the time's variable, whose levels are consecutive integers.
 
     Privacy:
-        The statistic `NetworkCounts` of this network has L1 sensitivity 2 for each
-        field under replace-one, and 1 under add-remove.
+        Each field adds 2 to the L1 sensitivity of the network's `NetworkCounts` under
+        replace-one, even if a record moves to another region, and 1 under add-remove.
 
     Raises:
         ValueError: if the region or time is unknown, there is no field, times are not

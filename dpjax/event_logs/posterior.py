@@ -50,7 +50,7 @@ class HiddenMarkovPosterior(eqx.Module):
         return self.emission.shape[2]
 
     def predict_states(self) -> Int32[Array, "regions times"]:
-        """Return the most frequent drawn state of every cell; -1 outside of paths."""
+        """Return each region's most frequent state at each time; -1 outside paths."""
         chain, order = self._numbering()
         paths = self.paths[:, :, chain].astype(jnp.int32)  # (draws, times, regions)
         votes = jax.nn.one_hot(paths, self.states).sum(axis=0)[..., order]
@@ -58,24 +58,24 @@ class HiddenMarkovPosterior(eqx.Module):
         return jnp.where(self.declared, found, -1)
 
     def emissions(self) -> list[Float[Array, "states levels"]]:
-        """Return a table of expected probabilities of levels for each field."""
+        """Return, for each field, the expected probabilities of levels by state."""
         chain, order = self._numbering()
         table = self.emission[:, chain].mean(axis=0)[order]
         return jnp.split(table, np.cumsum(self.fields)[:-1], axis=1)
 
     def transitions(self) -> Float[Array, "states states"]:
-        """Return expected probabilities of the next state, in a row for each state."""
+        """Return the expected transition matrix, with a row for each hidden state."""
         chain, order = self._numbering()
         return self.transition[:, chain].mean(axis=0)[order][:, order]
 
     def log_likelihood(
         self, counts: Real[ArrayLike, "regions times levels"]
     ) -> Float[Array, "regions times"]:
-        """Return the log of each cell's likelihood, which is averaged over all draws.
+        """Average each cell's likelihood of `counts` over all draws; return the logs.
 
-        For cells whose counts were not used in the fit, this is a predictive
-        log-likelihood. The result is NaN for cells outside of paths. It has no
-        multinomial coefficients, as the order of events is fixed.
+        A cell is a region at a time. For cells whose counts were not used in the fit,
+        the result is a predictive log-likelihood; it is NaN outside of a region's path.
+        It has no multinomial coefficients, as the order of events is fixed.
 
         Args:
             counts: counts of the levels of all fields, as from `event_counts`.

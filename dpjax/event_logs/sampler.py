@@ -231,7 +231,10 @@ def draw_bounded_tables(
     fields: tuple[int, ...],
     truncation: Float[Array, ""],
 ) -> tuple[Emission, Moves]:
-    """Draw tables with probabilities >= 1 / (`truncation` K) for fields of K levels."""
+    """Draw log-probabilities of levels and transitions, given Dirichlet parameters.
+
+    The levels of a field with K levels have probabilities >= 1 / (`truncation` K).
+    """
     key_moves, key_levels = jr.split(key)
     parts = jnp.split(emission, np.cumsum(fields)[:-1], axis=-1)
     drawn: dict[int, Array] = {}
@@ -263,7 +266,10 @@ def _draw_bounded(
 def table_laws(
     cells: CellCounts, paths: Int32[Array, "times chains regions"]
 ) -> tuple[Emission, Moves]:
-    """Dirichlet parameters of levels, and of first states (row 0) and transitions."""
+    """Return Dirichlet parameters of levels and of hidden states, given the paths.
+
+    In the second array, row 0 is for first states and other rows are for transitions.
+    """
     starts, moves = path_counts(paths, cells.states, cells.declared.T)
     every = jnp.concatenate([starts[:, None], moves], axis=1)
     return cells.emission + _totals(cells, paths), cells.transition + every

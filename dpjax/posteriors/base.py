@@ -76,11 +76,11 @@ class NetworkPosterior(Posterior):
         return self._by_name(self._mean())
 
     def sd(self) -> dict[str, Array]:
-        """Return every probability's posterior standard deviation, by variable name."""
+        """Return tables of posterior standard deviations, by variable name."""
         return self._by_name(self._sd())
 
     def quantile(self, q: float) -> dict[str, Array]:
-        """Return every probability's marginal posterior q-quantile, by variable name.
+        """Return tables of marginal posterior q-quantiles, by variable name.
 
         Raises:
             ValueError: if `q` is not between 0 and 1.
@@ -89,7 +89,7 @@ class NetworkPosterior(Posterior):
         return self._by_name(self._quantile(q))
 
     def sample(self, key: Key, shape: tuple[int, ...] = ()) -> dict[str, Array]:
-        """Draw all tables independently; the first axes of arrays have `shape`."""
+        """Draw tables by variable name; arrays have `shape` as their first axes."""
         typed_key(key=key)
         if shape == ():
             return self._by_name(self._draw(key))

@@ -42,14 +42,14 @@ def release(
         what: a Bayesian network, or a statistic, such as `Sufficient` of an exponential
             family or counts of tables that are not node tables.
         table: a table whose columns are the variables, encoded records
-            (`Schema.encode`), or any argument of `Schema.encode_batches`. For a
-            statistic of counts, files, folders, Arrow data sets and iterables are read
-            in batches, in bounded memory and with the same result.
+            (`Schema.encode`), or any argument of `Schema.encode_batches`. For counts,
+            `release` reads files, folders, Arrow data sets and iterables in batches, in
+            bounded memory.
         epsilon: the privacy loss to spend, > 0, as "0.5", Fraction(1, 2) or 0.5. A
             float is converted to the shortest decimal number that rounds to it.
         adjacency: "replace-one" (the number n of records is public) or "add-remove" (n
             is private). None means the adjacency of the statistic or of the ledger.
-        budget: a guarantee to spend, instead of `epsilon` and `adjacency`.
+        budget: a privacy guarantee to spend, instead of `epsilon` and `adjacency`.
         mechanism: a recipe of `dpjax.mechanisms.recipes` with its options, or the name
             of a recipe with default options. "laplace" adds noise to the statistic;
             "fourier" adds noise to Fourier coefficients of counts, so that all tables

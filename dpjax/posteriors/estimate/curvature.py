@@ -29,10 +29,10 @@ def covariance(
     n: Float[Array, ""],
     public_n: bool,
 ) -> Float[Array, "c c"]:
-    """Approximate posterior covariance of the logits of all probabilities.
+    """Approximate the posterior covariance of the logits of all probabilities `theta`.
 
     The covariance of the released numbers is approximated by that of the exact numbers
-    under the network, plus scale² on the diagonal. The inverse of scale² is the Fisher
+    under the network, plus scale² on the diagonal, the inverse of the Fisher
     information of Laplace noise.
     """
     together = _together(net, theta)

@@ -60,7 +60,7 @@ class Problem(NamedTuple):
 
 
 class Fit(NamedTuple):
-    """Estimated tables, counts and number of records."""
+    """Estimated tables of a network, counts of their cells, and number of records."""
 
     theta: Float[Array, " c"]  # estimated tables
     counts: Float[Array, " c"]  # estimated counts of all node tables

@@ -29,7 +29,7 @@ def number_log_prob(
     scale: Float[Array, " m"],  # of the Laplace noise, > 0; 1 / rho if discrete
     counts: Bool[np.ndarray, " m"],  # whether exact numbers are counts, hence ≥ 0
 ) -> Float[Array, " m"]:
-    """Return the marginal log-density of each released number."""
+    """Return the log-density of released numbers, exact numbers plus Laplace noise."""
     large = _normal(values, mean, variance, scale)
     if not counts.any():
         return large

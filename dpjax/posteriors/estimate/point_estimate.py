@@ -132,11 +132,7 @@ def point_estimate(
 
 
 def check_estimate(released: Released) -> None:
-    """Check that `point_estimate` accepts a release.
-
-    Raises:
-        ValueError: if `point_estimate` does not accept the release.
-    """
+    """Raise `ValueError` unless `point_estimate` accepts the release."""
     laplace_scale(released)
     _network(released.counted)
 

@@ -27,8 +27,8 @@ from dpjax.posteriors.exact.rows import RowLaws
 class CellLaw(eqx.Module):
     """Posterior of one probability of a table, as a mixture of Beta distributions.
 
-    Components have the weights of pairs of a row's hidden total m and its cell's hidden
-    count c. α is the cell's Dirichlet parameter, and Σα is the sum over the row.
+    The mixture is over the hidden total m of a row and the hidden count c of a cell.
+    The cell has the Dirichlet parameter α, and Σα is the sum of the row's parameters.
     """
 
     weights: Float[Array, "totals window"]  # probability of total and count
@@ -78,7 +78,7 @@ class CellLaw(eqx.Module):
 
 
 def cell_law(laws: RowLaws, cell: Array, row: Array) -> CellLaw:
-    """Return the posterior of one cell's probability, from indices of cell and row."""
+    """Return the posterior of the probability at indices `cell` and `row`."""
     rows, start, ratio = laws.rows, laws.start, laws.ratio
     counts = jnp.arange(rows.window, dtype=jnp.int32)[None]
     totals = jnp.arange(len(ratio), dtype=jnp.int32)[:, None]

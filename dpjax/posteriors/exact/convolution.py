@@ -17,10 +17,10 @@ def valid(
     length: int,
     at_once: int = 16,
 ) -> Float[Array, "length *many rows"]:
-    r"""Compute $\sum_c kernel_c \, series_{k - 1 + j - c}$ for each j below `length`.
+    r"""Convolve each row of `series` with `kernel`, where they overlap completely.
 
-    `length` is s - k + 1. Each step of the loop adds `at_once` values of c to reduce
-    memory traffic.
+    The results are $\sum_c kernel_c \, series_{k - 1 + j - c}$ for j below `length`,
+    which must be s - k + 1. Each step of a loop adds `at_once` terms.
     """
     size = kernel.shape[0]
     shifts = min(size, at_once)

@@ -39,7 +39,7 @@ from dpjax.releases.released import Released
 
 @runtime_checkable
 class Inferred(Protocol):
-    """Protocol of posteriors that are sums over a network's hidden counts."""
+    """Protocol of a network's posterior after sums over its hidden counts."""
 
     def marginal(self, place: int) -> CellLaw:
         """Return the posterior of the probability at index `place` of `net.layout`."""
@@ -50,7 +50,7 @@ class Inferred(Protocol):
         ...
 
     def count_laws(self) -> tuple[Array, Array]:
-        """Return the first count of each cell's window, and probabilities of counts."""
+        """Return each cell's smallest hidden count, and probabilities from it on."""
         ...
 
     def draw(self, key: Key) -> Array:
@@ -78,8 +78,7 @@ class SummedPosterior(ReleasedPosterior):
 
         Args:
             name: name of the variable.
-            cell: level indices of the variable's parents, in order, then of the
-                variable.
+            cell: level indices of the variable's parents, then of the variable itself.
 
         Raises:
             ValueError: if `name` or `cell` does not exist.
@@ -193,8 +192,8 @@ def exact_posterior(
         prior: Dirichlet parameter of all cells, > 0; or a dictionary from variable name
             to a table of parameters.
         windows: numbers of values of the hidden counts to sum over. None means as many
-            as the tolerance needs. Required in compiled code, as `Windows(n + 1, n + 1,
-            n + 1)` or as `exact_posterior(example).windows`.
+            as the tolerance needs. In compiled code they must be given, for example as
+            `Windows(n + 1, n + 1, n + 1)` or `exact_posterior(example).windows`.
         tolerance: largest posterior mass that the sums may omit. The field `omitted` of
             the result is a computed upper bound of this mass.
 
@@ -232,10 +231,10 @@ def _fit(
 
 
 def check_exact(released: Released) -> tuple[Component, ...]:
-    """Return the stars of a release's network, if `exact_posterior` accepts it.
+    """Return the stars of the network of a release that `exact_posterior` accepts.
 
-    Raises:
-        ValueError: if `exact_posterior` does not accept the release.
+    A star is a variable without parents, and the variables whose only parent it is. A
+    release that `exact_posterior` does not accept raises `ValueError`.
     """
     laplace_law(released)
     statistic = network_counts(released)
@@ -279,7 +278,7 @@ def sums_of(released: Released, prior: Array, windows: Windows) -> StarSums:
     """Prepare the sums over the hidden counts of a release, for use in compiled code.
 
     Args:
-        released: noisy node tables of a network of stars, with Laplace noise.
+        released: a release that `exact_posterior` accepts.
         prior: Dirichlet parameter of every cell, in the order of `net.layout`.
         windows: numbers of values of the hidden counts to sum over.
     """

@@ -78,7 +78,7 @@ class ProportionsPosterior(FamilyPosterior):
         return "exact-proportions"
 
     def mean(self) -> Array:
-        """Return posterior means of the probabilities, which are also predictions."""
+        """Return the posterior mean of every probability, which predicts a record."""
         return self._show(self.first)
 
     def variance(self) -> Array:
@@ -86,10 +86,10 @@ class ProportionsPosterior(FamilyPosterior):
         return self._show(jnp.maximum(self.second - self.first**2, 0))
 
     def marginal(self, level: int = 1) -> CellLaw:
-        """Return the posterior of one level's probability, given the level's index.
+        """Return the posterior of the probability of the level at an index.
 
         Raises:
-            ValueError: if there is no such level.
+            ValueError: if no level has the index `level`.
         """
         if not 0 <= level < len(self.alpha):
             raise ValueError(
@@ -110,7 +110,7 @@ class ProportionsPosterior(FamilyPosterior):
         return self._show(flat.reshape(*shape, -1))
 
     def log_prob(self, values: Real[ArrayLike, "..."]) -> Array:
-        """Return the posterior log-density at probabilities in the form of `mean`."""
+        """Return the log-density at probabilities in the form that `mean` returns."""
         theta = jnp.asarray(values, float)
         if self.family.dimension == 1:
             theta = jnp.stack([1 - theta, theta])
@@ -120,7 +120,7 @@ class ProportionsPosterior(FamilyPosterior):
     def update(
         self, records: Real[ArrayLike, "n d"] | Table, key: Key | None = None
     ) -> "ProportionsPosterior":
-        """Return the posterior with further records in the prior; ignores `key`."""
+        """Return the posterior with further records in the prior; `key` is ignored."""
         prior = updated_prior(self.released, self.prior, records)
         return proportions_posterior(self.released, prior)
 
@@ -147,8 +147,9 @@ def proportions_posterior(
     Args:
         released: noisy sufficient statistics, by DiscreteLaplace or Laplace.
         prior: `BetaParameters` or `DirichletParameters`. None means a uniform prior.
-        windows: its field `hub` is the number of values of each hidden count to sum
-            over. None means as many as the tolerance needs; not in compiled code.
+        windows: the field `hub` of `windows` is the number of values of each hidden
+            count to sum over. None, which is not allowed in compiled code, means as
+            many values as the tolerance needs.
         tolerance: largest posterior mass that the sums may omit. The field `omitted` of
             the result is a computed upper bound of this mass.
 
@@ -187,11 +188,7 @@ def proportions_posterior(
 
 
 def check_proportions(released: Released) -> FamilyStatistic:
-    """Return the statistic of a release, if `proportions_posterior` accepts it.
-
-    Raises:
-        ValueError: if `proportions_posterior` does not accept the release.
-    """
+    """Return a release's statistic; raise `ValueError` if it is not of proportions."""
     laplace_law(released)
     statistic = released.statistic
     if not isinstance(statistic, FamilyStatistic) or not statistic.family.categorical:

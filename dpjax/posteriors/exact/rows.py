@@ -45,7 +45,10 @@ Weights = Float[Array, "cells window rows"]
 
 
 class Rows(eqx.Module):
-    """Weights of hidden counts in rows with equal numbers of cells; rows are last."""
+    """Weights of the hidden counts in table rows that have equal numbers of cells.
+
+    A cell's window is the range of its counts.
+    """
 
     weights: Weights  # f for every cell and count of its window, scaled to at most 1
     lowest: Lowest  # the first count of every cell's window
@@ -65,35 +68,37 @@ class Rows(eqx.Module):
         guess: ByRow,
         given: bool,
     ) -> "Rows":
-        """Make rows with scaled weights, from the logs of the weights."""
+        """Make `Rows` from log-weights of counts, which are scaled to be at most 0."""
         most = logs.max(axis=1)
         scaled, scale = jnp.exp(logs - most[:, None]), most.sum(axis=0)
         return cls(scaled, lowest, scale, tail - most, alpha, guess, given)
 
     @property
     def window(self) -> int:
-        """Number of counts in a cell's window."""
+        """Number of hidden counts with a weight, for each cell."""
         return self.weights.shape[1]
 
     @property
     def least(self) -> Totals:
-        """The smallest total of each row."""
+        """Smallest total of each row, the sum of its cells' smallest counts."""
         return self.lowest.sum(axis=0, dtype=jnp.int32)
 
     def log_norm(self, start: Totals, length: int) -> Float[Array, "length rows"]:
-        """Log of NB(m; Σα, p) / scale, the ratio of the convolution to P(s | m).
+        """Log of the factor by which a convolution of weights exceeds the likelihood.
 
-        Each row has `length` successive totals m, from its `start` on.
+        The likelihood is that of a row's released numbers given its total m. The factor
+        is NB(m; Σα, p) / scale, for `length` successive totals m from `start` on.
         """
         whole = self.alpha.sum(axis=0)[None]
         weights = window_weights(start[None], length, whole, self.guess, self.given)
         return weights[0] - self.scale[None]
 
     def omitted(self) -> ByRow:
-        """Log of a bound of the part of each convolution entry that the windows omit.
+        """Log of a bound of the part of the cells' convolution that windows omit.
 
-        If a cell's count is outside its window, the cell contributes at most its tail,
-        one other cell its largest weight, 1, and each remaining cell its total weight.
+        A window is the range of a cell's counts. A cell with a count outside its window
+        contributes at most its tail, one other cell at most its largest weight (1), and
+        each remaining cell at most its total weight.
         """
         sums = jnp.logaddexp(jnp.log(self.weights.sum(axis=1)), self.tail)
         rest = sums.sum(axis=0)[None] - sums
@@ -112,7 +117,10 @@ def count_weights(
     whole: ByRow,
     given: bool,
 ) -> Float[Array, "*shape window rows"]:
-    """Negative binomial log-probabilities of counts, or Poisson ones if `given`."""
+    """Log-probabilities of counts NB(`alpha`, p) with p = guess / (guess + whole).
+
+    If `given`, counts are Poisson and `alpha` are probabilities.
+    """
     alpha = alpha[..., None, :]
     broadcast = (1,) * (counts.ndim - 1) + (-1,)
     guess, whole = guess.reshape(broadcast), whole.reshape(broadcast)
@@ -124,7 +132,7 @@ def count_weights(
 def window_weights(
     lowest: Lowest, length: int, alpha: ByCell, guess: ByRow, given: bool
 ) -> Float[Array, "cells length rows"]:
-    """`count_weights` on windows of counts, from ratios of neighbouring weights."""
+    """Compute `count_weights` for `length` successive counts from `lowest` on."""
     start, whole = lowest.astype(float), alpha.sum(axis=0)
     first = count_weights(start[:, None], alpha, guess, whole, given)
     steps = jnp.arange(1, length, dtype=jnp.int32).astype(float)[None, :, None]
@@ -141,10 +149,10 @@ def window_weights(
 def even_tilt(
     whole: ByRow, guess: ByRow, least: Totals, most: Totals, given: bool
 ) -> ByRow:
-    """The guess for which the totals `least` and `most` have equal weights.
+    """Return the guess for which the totals `least` and `most` have equal weights.
 
-    Then the weights of all totals between them stay within the range of floating-point
-    numbers, unless the prior is very strong.
+    With this parameter of `count_weights`, the weights of all totals in between stay
+    within the range of floating-point numbers, unless the prior is very strong.
     """
     ends = jnp.stack([least, most]).astype(float)
     logs = count_weights(ends, whole, guess, whole, given)
@@ -157,7 +165,7 @@ def even_tilt(
 
 
 def others(rows: Rows) -> Float[Array, "cells t rows"]:
-    """Compute, for each cell, the convolution of all other cells of its row."""
+    """Convolve, for each cell, the weights of all other cells of its row."""
     weights, (cells, window, _) = rows.weights, rows.weights.shape
     length = (cells - 1) * (window - 1) + 1
 
@@ -189,7 +197,7 @@ def _add_cell(total: Array, weights: Array) -> tuple[Array, Array]:
 def totals(
     rows: Rows, other: Array, start: Totals, length: int
 ) -> Float[Array, "length rows"]:
-    """Compute the scaled convolution of all cells, at `length` totals from `start`.
+    """Convolve the weights of all cells of a row, at `length` totals from `start` on.
 
     `other` is the convolution of all cells except the first.
     """
@@ -219,7 +227,7 @@ class RowLaws(eqx.Module):
     ratio: Float[Array, "totals *many rows"]
 
     def counts(self) -> Float[Array, "cells window *many rows"]:
-        """Return the probabilities of the counts in every cell's window."""
+        """Return probabilities of every cell's hidden counts from `rows.lowest` on."""
         return lax.map(self._count, _numbers(len(self.others)))
 
     def _count(self, cell: Int32[Array, ""]) -> Float[Array, "window *many rows"]:
@@ -229,7 +237,7 @@ class RowLaws(eqx.Module):
         return weights * valid(ratio[::-1], met, rows.window)[::-1]
 
     def moments(self) -> tuple[ByCell, ByCell]:
-        """Return posterior means of all probabilities, and of their squares."""
+        """Return the posterior mean of every cell's probability, and of its square."""
         rows, ratio = self.rows, self.ratio
         places = _numbers(ratio.shape[0])[:, None]
         totals = (self.start[None] + places).astype(float)
@@ -251,7 +259,7 @@ class RowLaws(eqx.Module):
 
 
 def draw_rows(key: Key, rows: Rows, totals: Totals) -> Lowest:
-    """Draw the counts of all cells given the rows' totals, one cell after the other."""
+    """Draw the hidden counts of all cells given the totals of rows, cell by cell."""
     cells, after = len(rows.weights), _later(rows)
     rest, counts = totals, []
     for cell, key_cell in enumerate(jr.split(key, cells)):

@@ -38,7 +38,7 @@ _NEGLIGIBLE = 1e-14  # mass of hub counts that leaves may omit, on either side
 
 
 class StarLaw(eqx.Module):
-    """Posterior distributions of the hidden counts of a star, given a release."""
+    """Posterior of the hidden counts of a star (a hub and leaves), given a release."""
 
     groups: list[RowLaws]  # the hub (a row with one cell for each level), then leaves
     records: Float[Array, "records one"]  # law of n, from the hub's first total on
@@ -59,10 +59,10 @@ class StarLaw(eqx.Module):
 
 
 def infer(star: Star, windows: Windows) -> StarLaw:
-    """Sum over all hidden counts of a star within the windows.
+    """Infer the hidden counts of a star by sums over the counts within `windows`.
 
-    A row of a leaf with two levels costs cells · (hub + 2 · kept) multiplications. With
-    k levels, the cost is about k² times as large.
+    With the fields of `windows`, a row of a leaf with two levels costs
+    cells · (hub + 2 · kept) multiplications, and k² times as many with k levels.
     """
     guess = guess_hub(star)
     lowest = _hub_window(star, guess, windows.hub)

@@ -23,7 +23,7 @@ _NUMBERS_AT_ONCE = 1 << 22  # bounds memory, whatever the number of records
 def predict(
     inferred: InferredStars, records: Integer[Array, "n d"], target: int
 ) -> Float[Array, "n levels"]:
-    """Predictive probabilities of `target` in each record given other variables."""
+    """Predictive probabilities of the target's levels, given all other variables."""
     for component, law in inferred.stars:
         if target == component.hub or target in sum(component.leaves, ()):
             score = _scorer(component, law)
@@ -43,7 +43,7 @@ def predict(
 def log_likelihood(
     inferred: InferredStars, records: Integer[Array, "n d"]
 ) -> Float[Array, " n"]:
-    """Predictive log-probability of each record."""
+    """Log of the posterior predictive probability of each record."""
     total = jnp.zeros(len(records))
     for component, law in inferred.stars:
         batch = _batch(inferred, component, 1)

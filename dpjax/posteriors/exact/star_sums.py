@@ -44,7 +44,11 @@ class Component:
     leaves: tuple[tuple[int, ...], ...]  # in groups with equal numbers of levels
 
     def places(self, layout: TableLayout) -> list[np.ndarray]:
-        """Indices in `layout` for the hub and each group, (cells, leaves, levels)."""
+        """Indices in `layout` of the cells of the hub and of each group of leaves.
+
+        Each array has axes for the levels of a leaf (or of the hub), leaves, and levels
+        of their parent.
+        """
         size = layout.sizes[self.hub]
         hub = _cells([layout.offsets[self.hub]], 1, size)
         return [hub] + [
@@ -54,7 +58,7 @@ class Component:
 
 
 class StarSums(eqx.Module):
-    """The released counts of a network of stars, their noise and a prior."""
+    """Released counts of a network of stars, with the prior and windows of counts."""
 
     values: Float[Array, "*batch m"]  # released numbers
     law: LaplaceLaw  # of the noise of every released number
@@ -65,11 +69,11 @@ class StarSums(eqx.Module):
 
     @property
     def components(self) -> tuple[Component, ...]:
-        """The stars of the network."""
+        """All stars of the network, each made of a hub and its leaves."""
         return stars(self.statistic.network) or ()
 
     def star(self, component: Component, given: Array | None = None) -> Star:
-        """Restrict the release to one star, with the prior or given tables."""
+        """Restrict the release to one star; `given` tables replace the prior."""
         prior = self.prior if given is None else given
         measured = self.statistic.measured
         assert measured is not None  # as `network_counts` has it
@@ -99,7 +103,7 @@ class StarSums(eqx.Module):
         return InferredStars(self, tuple(laws))
 
     def moments(self) -> tuple[Array, Array, Array, Array]:
-        """Return first and second moments, log-evidence, and parts of omitted mass."""
+        """Return means of probabilities and squares, log-evidence and omitted mass."""
         batch = self.values.shape[:-1]
         return self._many_moments() if batch else self.infer().moments()
 
@@ -136,7 +140,7 @@ class StarSums(eqx.Module):
 
     @jax.jit
     def log_density(self, theta: Array, log_evidence: Array) -> Float[Array, ""]:
-        """Log-posterior density of the tables, by Bayes' rule."""
+        """Log-posterior density of all tables at `theta`, by Bayes' rule."""
         laws = [infer(self.star(x, theta), self.windows) for x in self.components]
         density = rows_log_density(self.prior, theta, self.statistic.layout)
         return density + sum(law.log_evidence for law in laws) - log_evidence
@@ -154,7 +158,7 @@ class InferredStars(eqx.Module):
         return list(zip(self.sums.components, self.laws, strict=True))
 
     def groups(self) -> list[tuple[np.ndarray, RowLaws]]:
-        """Return groups of rows of equal shape, with the indices of their cells."""
+        """Return groups of table rows, with the indices of cells in the layout."""
         layout = self.sums.statistic.layout
         return [
             pair
@@ -164,7 +168,7 @@ class InferredStars(eqx.Module):
 
     @jax.jit
     def moments(self) -> tuple[Array, Array, Array, Array]:
-        """Return first and second moments, log-evidence, and parts of omitted mass."""
+        """Return means of probabilities and squares, log-evidence and omitted mass."""
         layout = self.sums.statistic.layout
         first = second = jnp.zeros(layout.length)
         evidence, omitted = jnp.zeros(()), jnp.zeros(3)
@@ -177,7 +181,7 @@ class InferredStars(eqx.Module):
         return first, second, evidence, omitted
 
     def marginal(self, place: int) -> CellLaw:
-        """Return the posterior of the probability at index `place` of the layout."""
+        """Return the posterior of the probability at index `place` of `net.layout`."""
         for places, group in self.groups():
             found = np.flatnonzero(places.reshape(-1) == place)
             if found.size:
@@ -195,7 +199,7 @@ class InferredStars(eqx.Module):
 
     @jax.jit
     def count_laws(self) -> tuple[Int32[Array, " c"], Float[Array, "c w"]]:
-        """Return the first count of each cell's window, and probabilities of counts."""
+        """Return each cell's smallest hidden count, and probabilities from it on."""
         length, windows = self.sums.statistic.layout.length, self.sums.windows
         lowest = jnp.zeros(length, jnp.int32)
         width = max(windows.cells, windows.hub)
@@ -225,7 +229,7 @@ class InferredStars(eqx.Module):
 
 @jax.jit
 def marginal(group: RowLaws, cell: Array, row: Array) -> CellLaw:
-    """Return the posterior of one probability of a group of rows."""
+    """Return the posterior of the probability at indices `cell` and `row`."""
     return cell_law(group, cell, row)
 
 
@@ -268,7 +272,7 @@ def rank_in(
 
 
 def stars(net: BayesNet | None) -> tuple[Component, ...] | None:
-    """Return the stars of a network, or None if a component is not a star."""
+    """Return the stars of a network, or None if a connected component is not a star."""
     if net is None:
         return None
     children = defaultdict(list)

@@ -18,7 +18,7 @@ from dpjax.posteriors.exact.rows import Rows
 
 
 class Leaves(eqx.Module):
-    """Leaves with equal numbers of levels, with a row for each leaf and hub level."""
+    """Noisy tables of leaves with equal numbers of levels, whose parent is the hub."""
 
     values: Float[Array, "cells leaves levels"]  # noisy counts
     alpha: Float[Array, "cells leaves levels"]  # Dirichlet parameters
@@ -38,7 +38,10 @@ class Star(eqx.Module):
     given: bool = eqx.field(static=True, default=False)  # `alpha` are probabilities
 
     def hub_tails(self, lowest: Array, length: int) -> Float[Array, " levels"]:
-        """Log of a bound of the weight of a hub's count outside its window."""
+        """Log of a bound of the weight of each hub count outside its window.
+
+        The window has `length` counts from `lowest` on.
+        """
 
         def bound(count: Array) -> Array:
             own = self.noise.log_prob(self.values, count * self.step)
@@ -61,7 +64,10 @@ class Star(eqx.Module):
         )
 
     def outside(self, hub: Rows, first: Array, length: int) -> Float[Array, ""]:
-        """Log of a bound of the evidence outside the windows of hub and records."""
+        """Log of a bound of the evidence from hub counts and n outside their windows.
+
+        The window of the number n of records has `length` numbers from `first` on.
+        """
         norms = logsumexp(-hub.log_norm(first[None], length))
         if self.n is None:
             missed = hub.omitted()[0] + norms
@@ -71,7 +77,7 @@ class Star(eqx.Module):
         return hub.omitted()[0] + norms
 
     def guess_records(self) -> Float[Array, ""]:
-        """Estimate the number of records by the median of the sums of the tables."""
+        """Estimate the number of records by the median of the noisy tables' sums."""
         sums = jnp.concatenate([sums for sums, _, _ in self._table_sums()])
         return jnp.maximum(jnp.median(sums), 0) / self.step
 
@@ -118,9 +124,10 @@ def cell_tails(
     length: int,
     largest: Int32[Array, "one rows"],
 ) -> Float[Array, "cells rows"]:
-    """Log of a bound of weights outside a cell's window, from the noise at its edges.
+    """Log of a bound of the weight of each cell's hidden counts outside a window.
 
-    Windows start below the noisy count or at 0, and end above it or at `largest`.
+    A window has `length` counts from `lowest` on. It starts below the noisy count or at
+    0, and ends above the noisy count or at `largest`.
     """
 
     def bound(count: Array) -> Array:

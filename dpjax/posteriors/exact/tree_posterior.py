@@ -98,10 +98,9 @@ def tree_posterior(
 
 
 def check_tree(released: Released) -> int:
-    """Return the number of records of a release, if `tree_posterior` accepts it.
+    """Return the number of records of a release that `tree_posterior` accepts.
 
-    Raises:
-        ValueError: if `tree_posterior` does not accept the release.
+    A release that `tree_posterior` does not accept raises `ValueError`.
     """
     laplace_law(released)
     statistic = network_counts(released)

@@ -42,7 +42,7 @@ class TreeSums(eqx.Module):
         return [infer_tree(tree, table) for tree in self.trees]
 
     def joint(self, laws: list[TreeLaw], variable: int) -> Array:
-        """Joint posterior of level 1's count and the total, (rows, counts, totals)."""
+        """Joint posterior of a row's count of level 1 and its total, for each row."""
         for tree, law in zip(self.trees, laws, strict=True):
             if tree.variable == variable:
                 return law.root[None, :, None]
@@ -52,14 +52,14 @@ class TreeSums(eqx.Module):
         raise ValueError(f"`variable` must be one of the network's, got {variable}.")
 
     def totals(self, rows: int) -> Array:
-        """Return the total for every row and column of `joint`."""
+        """Return the total of a row for every index of the last axis of `joint`."""
         if rows == 1:
             return jnp.full((1, 1), self.n, jnp.int32)
         counts = jnp.arange(self.n + 1, dtype=jnp.int32)
         return jnp.broadcast_to(counts[None], (rows, self.n + 1))
 
     def alpha(self, variable: int) -> Array:
-        """Return the Dirichlet parameters of a table, (rows, levels)."""
+        """Return the Dirichlet parameters of a variable's table, (rows, levels)."""
         start, stop = self.statistic.layout.offsets[variable : variable + 2]
         return self.prior[start:stop].reshape(-1, 2)
 
@@ -89,7 +89,7 @@ class TreeSums(eqx.Module):
 
     @jax.jit
     def moments(self) -> tuple[Array, Array, Array, Array]:
-        """Return both moments, the log-evidence, and a bound of the omitted mass."""
+        """Return means of probabilities and squares, log-evidence and omitted mass."""
         laws, firsts, seconds = self.infer(), [], []
         for variable in range(len(self.statistic.variables)):
             joint, alpha = self.joint(laws, variable), self.alpha(variable)
@@ -107,7 +107,7 @@ class TreeSums(eqx.Module):
         return jnp.concatenate(firsts), jnp.concatenate(seconds), evidence, omitted
 
     def marginal(self, place: int) -> CellLaw:
-        """Return the posterior of the probability at index `place` of the layout."""
+        """Return the posterior of the probability at index `place` of `net.layout`."""
         offsets = self.statistic.layout.offsets
         table = bisect.bisect_right(offsets, place) - 1
         row, level = divmod(place - offsets[table], 2)
@@ -145,7 +145,7 @@ class TreeSums(eqx.Module):
 
     @jax.jit
     def count_laws(self) -> tuple[Array, Float[Array, "c counts"]]:
-        """Return every cell's first count (0), and the probabilities of all counts."""
+        """Return each cell's smallest hidden count, 0, and probabilities of counts."""
         laws = self.infer()
         cells = [
             self._cell_law(laws, table, jnp.int32(i // 2), jnp.int32(i % 2))
@@ -189,7 +189,7 @@ class TreeSums(eqx.Module):
 
     @jax.jit
     def log_density(self, theta: Array, log_evidence: Array) -> Float[Array, ""]:
-        """Log-posterior density of the tables, by Bayes' rule."""
+        """Log-posterior density of all tables at `theta`, by Bayes' rule."""
         rows = dirichlet_log_density(theta.reshape(-1, 2), self.prior.reshape(-1, 2))
         given = sum((law.log_evidence for law in self.infer(theta)), jnp.zeros(()))
         return rows.sum() + given - log_evidence

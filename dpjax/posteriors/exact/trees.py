@@ -39,9 +39,9 @@ class Tree:
 
 
 class Branch(eqx.Module):
-    """Distributions of the hidden counts of a variable with a parent.
+    """Distributions of the hidden counts of a binary variable with a parent in a tree.
 
-    The function F of the variable and the product g are defined in the module.
+    The docstring of `dpjax.posteriors.exact.trees` defines F and g.
     """
 
     # Law of the count of level 1 given the total, for both rows; one column for each
@@ -56,7 +56,7 @@ class Branch(eqx.Module):
 
 
 class TreeLaw(eqx.Module):
-    """Posterior distributions of the hidden counts of a tree, given a release."""
+    """Posterior of the hidden counts of a tree of binary variables, given a release."""
 
     root: Float[Array, " counts"]  # law of the root's count of level 1
     branches: dict[int, Branch]  # by variable
@@ -65,7 +65,7 @@ class TreeLaw(eqx.Module):
 
 
 class Table(NamedTuple):
-    """Log-weights of the hidden counts in a table, and of the totals of its rows."""
+    """Log-weights of a binary variable's hidden counts, and of its rows' totals."""
 
     logs: Float[Array, "levels counts rows"]
     norm: Float[Array, "totals rows"]
@@ -88,7 +88,7 @@ def grow(net: BayesNet | None) -> tuple[Tree, ...] | None:
 
 
 def infer_tree(tree: Tree, table: Callable[[int, int | None], Table]) -> TreeLaw:
-    """Sum over all hidden counts of a tree, to the root and then back from the root.
+    """Infer all hidden counts of a tree by sums from the leaves to the root and back.
 
     `table(variable, parent)` returns the weights of a variable's hidden counts.
     """

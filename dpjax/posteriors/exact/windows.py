@@ -74,7 +74,7 @@ def first_windows(
     levels: int,  # the largest number of levels of a variable
     largest: float = math.inf,  # estimate of the hub's largest count
 ) -> Windows:
-    """Return windows of hidden counts that suffice for most releases."""
+    """Return numbers of values of hidden counts that suffice for most releases."""
     if n is not None and n < _SMALL:
         return Windows(n + 1, n + 1, n + 1)
     nats = -math.log(tolerance)
@@ -94,12 +94,12 @@ def first_windows(
 def widen(
     windows: Windows, omitted: Sequence[float], tolerance: float, n: int | None
 ) -> Windows:
-    """Widen each window that omits too much posterior mass.
+    """Widen each window of hidden counts that omits too much posterior mass.
 
     Args:
-        windows: the windows, which are returned wider.
-        omitted: posterior mass that is omitted by the windows `cells`, `hub` (with
-            `records`) and `kept`.
+        windows: numbers of values of the hidden counts.
+        omitted: bounds of the posterior mass outside of `windows.cells`, `windows.hub`
+            (with `windows.records`) and `windows.kept`.
         tolerance: largest posterior mass that all windows together may omit.
         n: public number of records; None if it is private.
     """
@@ -120,10 +120,10 @@ def _worst_losses(omitted: Float[Array, "*batch parts"]) -> np.ndarray | None:
 
 
 def fit_windows(fit: Fit[Fitted], windows: Windows, tolerance: float) -> Fitted:
-    """Return the fit with given windows.
+    """Call `fit` with given windows of hidden counts, and check the omitted mass.
 
     Raises:
-        ValueError: if the windows omit more than the tolerance.
+        ValueError: if the windows omit more posterior mass than `tolerance`.
     """
     fitted, omitted = fit(windows)
     worst = _worst_losses(omitted)
@@ -144,10 +144,10 @@ def widen_windows(
     n: int | None,
     otherwise: str,  # function to use if this is not possible
 ) -> Fitted:
-    """Return the fit with windows widened until they omit at most the tolerance.
+    """Call `fit` with ever wider windows, until they omit at most `tolerance` mass.
 
     Raises:
-        TooExpensive: if such windows exceed the cost limit.
+        TooExpensive: if wide enough windows of hidden counts exceed a cost limit.
     """
     for _ in range(_MOST_TRIES):
         _refuse_expensive(windows, stars, otherwise)

@@ -93,10 +93,9 @@ def gibbs_posterior(
 
 
 def check_gibbs(released: Released) -> tuple[BayesNet, TableStatistic]:
-    """Return a release's network and statistic, if `gibbs_posterior` accepts it.
+    """Return the network and statistic of a release that `gibbs_posterior` accepts.
 
-    Raises:
-        ValueError: if `gibbs_posterior` does not accept the release.
+    A release that `gibbs_posterior` does not accept raises `ValueError`.
     """
     law_of(released)
     return released.net, released.counted

@@ -88,11 +88,7 @@ def normal_model(released: Released, prior: Prior = 1.0) -> Callable[[], None]:
 
 
 def check_normal(released: Released) -> None:
-    """Check that `normal_posterior` accepts a release.
-
-    Raises:
-        ValueError: if `normal_posterior` does not accept the release.
-    """
+    """Raise `ValueError` unless `normal_posterior` accepts the release."""
     law_of(released)
     released.counted  # noqa: B018  (raises)
     number = math.prod(released.net.sizes)
@@ -134,7 +130,8 @@ def normal_posterior(
         Post-processing has no privacy cost, and may be repeated with other priors.
 
     Raises:
-        ValueError: if an argument is out of range, or `normal_model` raises it.
+        ValueError: if an argument is out of range, or the release or the prior is not
+            valid for `normal_model`.
 
     Reference:
         Hoffman & Gelman (JMLR 2014), for NUTS.

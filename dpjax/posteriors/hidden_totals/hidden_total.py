@@ -47,18 +47,18 @@ class HiddenTotal(eqx.Module):
     family: FamilyWithLaw = eqx.field(static=True)
 
     def decode(self, exact: _Exact) -> tuple[Float[Array, " k"], _Scalar]:
-        """Convert an exact statistic to a total in the data's units and n."""
+        """Convert an exact statistic to the total in the data's units, and to n."""
         return self.statistic.decode(exact, self.n)
 
     def encode(self, scaled: Float[Array, " k"], n: _Scalar) -> _Exact:
-        """Convert a total, divided by its scales, and n to an exact statistic."""
+        """Convert a total, divided by `family.scales()`, to an exact statistic."""
         if self.statistic.length > len(scaled):
             rest = n - scaled[self.family.complement]
             scaled = jnp.concatenate([scaled, rest[None]])
         return scaled * self.statistic.steps
 
     def log_density(self, exact: _Exact) -> _Scalar:
-        """Log-density of `exact` up to a constant; minus infinity if impossible."""
+        """Return the posterior log-density of an exact statistic, up to a constant."""
         total, n = self.decode(exact)
         in_units = exact / self.statistic.steps
         slack = 1 + 4 * float(jnp.finfo(exact.dtype).eps)
@@ -75,7 +75,7 @@ class HiddenTotal(eqx.Module):
 
     @property
     def kinds(self) -> int:
-        """Number of steps in a sweep: one for each measured number and each map."""
+        """Number of steps in a sweep, one for each number and each of `family.maps`."""
         return self.statistic.length + self.family.maps
 
     @property
@@ -86,10 +86,10 @@ class HiddenTotal(eqx.Module):
 
     @property
     def spacing(self) -> np.ndarray:
-        """Lattice step of each measured number; 0 if it is treated as continuous.
+        """Distance between possible values of each measured number; 0 if continuous.
 
-        The number that measures n (see `Sufficient`) is on a lattice only if the
-        lattice of the total consists of whole units.
+        A noisy number of records, if it is measured (see `Sufficient`), has a lattice
+        only if the total consists of whole units.
         """
         lattice, units = self.family.lattice, self.statistic.steps
         spacing = np.zeros(self.statistic.length)
@@ -99,9 +99,9 @@ class HiddenTotal(eqx.Module):
         return spacing
 
     def along(self, kind: Int[Array, ""], shift: Int[Array, ""]) -> _Exact:
-        """Direction of the step that changes the number at index `kind`.
+        """Return the direction of the step that changes the number at index `kind`.
 
-        If counts are paired, the number `shift` places further changes oppositely.
+        If `paired`, the number that is `shift` places further changes by the opposite.
         """
         places = jnp.arange(self.statistic.length)
         direction = (places == kind).astype(float)
@@ -113,12 +113,15 @@ class HiddenTotal(eqx.Module):
     def mapped(
         self, kind: Int[Array, ""], amount: _Scalar, exact: _Exact
     ) -> tuple[_Exact, _Scalar]:
-        """Apply a map of the family to a statistic; also return its log-Jacobian.
+        """Apply the family's map of all records to a statistic.
 
         Args:
-            kind: index of the step; the maps follow the measured numbers.
+            kind: index of the step in a sweep; maps follow the measured numbers.
             amount: parameter of the map, which is the identity at 0.
-            exact: the statistic.
+            exact: the exact statistic.
+
+        Returns:
+            The new statistic, and the log of the map's Jacobian.
         """
         n = self.decode(exact)[1]
         place = jnp.maximum(kind - self.statistic.length, 0)
@@ -127,7 +130,7 @@ class HiddenTotal(eqx.Module):
         return self.encode(scaled, n), volume
 
     def start(self, share: _Scalar) -> _Exact:
-        """Return a possible statistic near `noisy`, moved by `share` to the middle."""
+        """Return a chain's start near `noisy`, moved by `share` to `family.middle`."""
         family = self.family
         total, n = family.project(*self.decode(self.noisy))
         if self.statistic.adjacency != REPLACE_ONE:

@@ -45,10 +45,9 @@ def infer(
 
 
 def check_family(released: Released) -> tuple[FamilyStatistic, FamilyWithLaw]:
-    """Return a release's statistic and family, if `family_posterior` accepts it.
+    """Return the statistic and family of a release that `family_posterior` accepts.
 
-    Raises:
-        ValueError: if `family_posterior` does not accept the release.
+    A release that `family_posterior` does not accept raises `ValueError`.
     """
     law_of(released)
     statistic = released.statistic
