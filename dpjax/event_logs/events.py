@@ -36,9 +36,8 @@ def event_network(
 ) -> BayesNet:
     """Make the Bayesian network of an event log, in which region and time are parents.
 
-    Every variable other than the region and the time is a field of an event. The node
-    table of a field has the field's histogram for each pair of a region and a time,
-    with or without events.
+    Every variable other than the region and the time is a field of an event. The table
+    of a field has the field's histogram for each region and time, even without events.
 
     Args:
         variables: variables of the log, or its `Schema`.
@@ -89,7 +88,7 @@ def _has_whole_times(time: Variable) -> bool:
 def log_variables(
     net: BayesNet, name: str = "net"
 ) -> tuple[Variable, Variable, tuple[Variable, ...]]:
-    """Return the variables of an event log: the region, the time, and all fields.
+    """Return an event log's variables for the region, for the time, and for all fields.
 
     Args:
         net: network of the event log, from `event_network`.

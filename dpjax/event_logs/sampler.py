@@ -177,7 +177,7 @@ def begin(key: Key, cells: CellCounts, chains: int) -> HiddenMarkovState:
 def sweep(
     key: Key, cells: CellCounts, state: HiddenMarkovState
 ) -> tuple[HiddenMarkovState, SweepInfo]:
-    """Run one Gibbs sweep: draw tables given the paths, then paths given the tables."""
+    """Run one Gibbs sweep, which draws new tables, then new paths of hidden states."""
     key_tables, key_paths = jr.split(key)
     state = _draw_tables(key_tables, cells, state.paths)
     logs = cell_log_likelihoods(cells, state.emission)

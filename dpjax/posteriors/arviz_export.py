@@ -23,7 +23,7 @@ else:
 
 
 def to_arviz(key: Key, posterior: Posterior, draws: int = 1000) -> Any:
-    """Export draws of a posterior, with named axes, to ArviZ.
+    """Export draws from a posterior distribution, with named axes, to ArviZ.
 
     Args:
         key: typed JAX key.

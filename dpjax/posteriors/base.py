@@ -55,7 +55,7 @@ class NetworkPosterior(Posterior):
 
     @abc.abstractmethod
     def _quantile(self, q: float) -> Any:
-        """The q-quantile of every probability's marginal posterior distribution."""
+        """Marginal posterior q-quantile of every probability."""
 
     @abc.abstractmethod
     def _draw(self, key: Key) -> Float[Array, " c"]:
@@ -119,9 +119,9 @@ class NetworkPosterior(Posterior):
         """Predictive probabilities of `target` in each record, given other variables.
 
         Args:
-            records: encoded records, or a table (see `Schema.encode`). The table need
-                not have a column for `target`; such a column is not used, nor are
-                columns that are not variables of the network.
+            records: encoded records, or a table (see `Schema.encode`). A table's
+                column for `target` may be absent and is not used, nor are columns that
+                are not variables of the network.
             target: name of any variable of the network.
 
         Returns:
@@ -142,7 +142,7 @@ class NetworkPosterior(Posterior):
         return self._score(self._encode(records))
 
     def sample_records(self, key: Key, n: int) -> Int[Array, "n d"]:
-        """Make a synthetic data set: draw the tables once, then n records from them.
+        """Draw all tables once from the posterior, then n synthetic records from them.
 
         Returns:
             Level indices, which `Schema.decode` converts to levels.

@@ -25,15 +25,16 @@ def posterior(
 ) -> Posterior:
     """Compute the posterior distribution of a model's parameters, given a release.
 
-    The first of these methods that suits the release and is not too expensive is used:
+    The function uses the first of the following methods that suits the release and is
+    not too expensive:
 
     - "samples" treats released samples as draws from the posterior distribution.
-    - "exact" sums over the hidden counts of a network of stars (such as naive Bayes)
-      with Laplace noise (see `exact_posterior`).
-    - "exact-tree" sums over the hidden counts of a small tree of binary variables with
-      Laplace noise (see `tree_posterior`).
-    - "exact-proportions" sums over the hidden counts of a Bernoulli or categorical
-      family with Laplace noise (see `proportions_posterior`).
+    - "exact" sums over the hidden exact counts of a network of stars, such as naive
+      Bayes, with Laplace noise (see `exact_posterior`).
+    - "exact-tree" sums over the hidden exact counts of a small tree of binary variables
+      with Laplace noise (see `tree_posterior`).
+    - "exact-proportions" sums over the hidden exact counts of a Bernoulli or
+      categorical family with Laplace noise (see `proportions_posterior`).
     - "point-estimate" estimates the tables of any other network from counts or Fourier
       coefficients with Laplace noise, with a normal approximation of the uncertainty.
     - "hidden-totals" runs Markov chains over the hidden total of the sufficient
@@ -43,8 +44,8 @@ def posterior(
 
     - "gibbs" and "normal" run Markov chains for a network, with noise of any known
       distribution (see `gibbs_posterior` and `normal_posterior`).
-    - "plug-in" moves noisy numbers to possible values and treats these as exact. It
-      underestimates the uncertainty.
+    - "plug-in" moves noisy numbers to possible values, and treats the possible values
+      as exact. It underestimates the uncertainty.
 
     `METHODS` may be extended by further methods. `posterior(…).method` is the name of
     the method that was used.

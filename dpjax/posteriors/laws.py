@@ -51,8 +51,8 @@ def laplace_scale(released: Released) -> Float[Array, "*batch m"]:
 def network_counts(released: Released) -> TableStatistic | None:
     """Return a release's statistic, if its tables are the node tables of a network.
 
-    The result is None if a node table is neither measured nor a marginal of a measured
-    node table, or if a measured table is not a node table.
+    A node table counts a variable with its parents. The result is None if a node table
+    is neither measured nor a marginal of another one, or if other tables are measured.
     """
     statistic = released.statistic
     if not isinstance(statistic, TableStatistic):

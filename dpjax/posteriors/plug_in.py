@@ -29,7 +29,7 @@ _ROUNDING = 1e-3  # largest rounding error of a count, in records
 
 
 class PlugInPosterior(Unpickled, NetworkPosterior):
-    r"""Independent Dirichlet distributions of all rows of a network's node tables.
+    r"""Independent Dirichlet distributions of all rows of a network's tables.
 
     A row has the probabilities of a variable's levels given one configuration of its
     parents.
@@ -75,7 +75,7 @@ class PlugInPosterior(Unpickled, NetworkPosterior):
 
         Args:
             net: the network.
-            counts: counts of all node tables, in the order of `net.layout`.
+            counts: counts of the tables of all variables, in the order of `net.layout`.
             prior: Dirichlet parameter of all cells, > 0; or a dictionary from variable
                 name to a table of parameters.
 

@@ -23,7 +23,7 @@ _NUMBERS_AT_ONCE = 1 << 22  # bounds memory, whatever the number of records and 
 
 @partial(jax.jit, static_argnames=("net", "target"))
 def predict(theta: Array, records: Array, net: BayesNet, target: int) -> Array:
-    """Probabilities of the levels of `target` in each record, of shape (n, levels).
+    """Probabilities of the levels of `target` in each record, in an (n, levels) array.
 
     Only the node tables that contain the target are used.
     """
@@ -39,7 +39,7 @@ def joint(
     target: int,
     tables: tuple[int, ...] | None = None,
 ) -> Array:
-    """Log-probability of each record with each level of `target`, (n, levels).
+    """Log-probabilities of records with each level of `target`, in an (n, levels) array.
 
     If `tables` is given, only the probabilities in these tables are multiplied.
     """

@@ -58,7 +58,7 @@ def parse(text: str) -> Parts:
     Raises:
         UnreadableRelease: if the text is damaged or truncated, is not of a release, or
             has an unknown format version.
-        InconsistentRelease: if an entry differs from the value derived for it.
+        InconsistentRelease: if an entry contradicts the other entries.
     """
     version, content = _read_content(text)
     try:

@@ -39,8 +39,8 @@ def release(
     """Release noisy sufficient statistics or posterior draws, with an exact guarantee.
 
     Args:
-        what: a Bayesian network, or a statistic, such as `Sufficient` of an exponential
-            family or counts of tables that are not node tables.
+        what: a Bayesian network, to measure the table of each variable with its
+            parents; or another statistic, such as `Sufficient` of a family.
         table: a table whose columns are the variables, encoded records
             (`Schema.encode`), or any argument of `Schema.encode_batches`. For counts,
             `release` reads files, folders, Arrow data sets and iterables in batches, in
@@ -74,7 +74,7 @@ def release(
     Raises:
         ValueError: if an argument is not valid, the table is empty under replace-one,
             cannot be read, or has too many records for exact integers, or the call is
-            inside `jit` or `vmap`. In all these cases nothing is charged.
+            inside `jit` or `vmap`. If there is an error, nothing is charged.
         BudgetExceeded: if the ledger's remaining budget is too small; records are not
             read.
     """

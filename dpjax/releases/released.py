@@ -119,7 +119,7 @@ class Released(Unpickled, eqx.Module):
 
     @property
     def counted(self) -> TableStatistic:
-        """The statistic of released counts; other releases raise `ValueError`."""
+        """The statistic of released noisy counts; other releases raise `ValueError`."""
         if isinstance(self.mechanism, ParameterMechanism) or not isinstance(
             self.statistic, TableStatistic
         ):

@@ -30,8 +30,8 @@ class PointEstimate(ReleasedPosterior):
     r"""Estimate of a network's probability tables, with its approximate uncertainty.
 
     The function `point_estimate` makes this object. For stacked releases, all arrays
-    have leading axes; `mean` keeps these axes, and the other methods need
-    `equinox.filter_vmap`. Predictions use the estimated tables.
+    have leading axes; `mean` keeps the leading axes, and the other methods
+    need `equinox.filter_vmap`. Predictions use the estimated tables.
 
     The posterior distribution of the logits of all tables is approximated by a normal
     distribution centred at the estimate. The inverse of its covariance is the sum of
@@ -100,8 +100,8 @@ def point_estimate(
     distributions of the logits of all probabilities are fitted to the prior times the
     likelihoods of all released numbers (variational inference). From the mean of the
     fit and the joint covariance of the numbers, the exact counts are estimated. The
-    result is the Dirichlet posterior mean given these counts. As the noise decreases,
-    the result tends to the exact posterior mean.
+    result is the Dirichlet posterior mean given the estimated counts. As the noise
+    decreases, the result tends to the exact posterior mean.
 
     There are two approximations. The likelihoods are multiplied as if the numbers were
     independent given the tables (a composite likelihood), although the numbers count

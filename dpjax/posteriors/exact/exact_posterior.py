@@ -139,7 +139,7 @@ class ExactPosterior(SummedPosterior):
         omitted: upper bound of the posterior mass that the sums omit.
         windows: numbers of values of the hidden counts that were summed over.
 
-    `mean` and `sd` accept stacked posteriors; other methods need `vmap` for these.
+    `mean` and `sd` accept stacked posteriors; for these, other methods need `vmap`.
     Means and standard deviations are accurate to 1e-6 with x64, and to 1e-4 without
     (standard deviations only if they are above 0.002).
 
@@ -187,8 +187,8 @@ def exact_posterior(
     the number n of records is public.
 
     Args:
-        released: noisy node tables, by DiscreteLaplace, SplitLaplace or Laplace;
-            several releases may be stacked along leading axes.
+        released: noisy counts of each variable with its parents, by `DiscreteLaplace`,
+            `SplitLaplace` or `Laplace`. Releases may be stacked along leading axes.
         prior: Dirichlet parameter of all cells, > 0; or a dictionary from variable name
             to a table of parameters.
         windows: numbers of values of the hidden counts to sum over. None means as many

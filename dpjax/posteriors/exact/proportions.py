@@ -145,7 +145,7 @@ def proportions_posterior(
     """Compute the exact posterior of a Bernoulli or categorical family.
 
     Args:
-        released: noisy sufficient statistics, by DiscreteLaplace or Laplace.
+        released: noisy sufficient statistics, by `DiscreteLaplace` or `Laplace`.
         prior: `BetaParameters` or `DirichletParameters`. None means a uniform prior.
         windows: the field `hub` of `windows` is the number of values of each hidden
             count to sum over. None, which is not allowed in compiled code, means as

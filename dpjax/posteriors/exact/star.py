@@ -1,4 +1,4 @@
-r"""Exact inference in a star: a hub, and leaves whose only parent is the hub.
+r"""Exact inference in a star, made of a hub and leaves whose only parent is the hub.
 
 Given the hub's counts m, the rows of the leaves are independent of each other, so that
 
@@ -47,7 +47,7 @@ class StarLaw(eqx.Module):
     omitted: Float[Array, "3"]
 
     def draw_counts(self, key: Key) -> list[Int32[Array, "cells rows"]]:
-        """Draw all hidden counts: first of the hub, then of each group of leaves."""
+        """Draw all hidden counts of the hub, then those of each group of leaves."""
         hub, *leaves = self.groups
         key_records, key_hub, *keys = jr.split(key, 2 + len(leaves))
         places = draw_place(key_records, self.records)

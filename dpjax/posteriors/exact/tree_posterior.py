@@ -61,8 +61,8 @@ def tree_posterior(
     numbers for each variable.
 
     Args:
-        released: noisy node tables, by DiscreteLaplace, SplitLaplace or Laplace, under
-            replace-one (n is public).
+        released: noisy counts of each variable with its parent, by `DiscreteLaplace`,
+            `SplitLaplace` or `Laplace`, under replace-one (n is public).
         prior: Dirichlet parameter of all cells, > 0; or a dictionary from variable name
             to a table of parameters.
         tolerance: largest posterior mass that may underflow. Underflow occurs if tables

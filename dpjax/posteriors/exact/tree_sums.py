@@ -23,7 +23,7 @@ from dpjax.statistics import TableStatistic
 
 
 class TreeSums(eqx.Module):
-    """The released counts of a network of trees, their noise and a prior."""
+    """Released counts of a network of trees of binary variables, with the prior."""
 
     values: Float[Array, " m"]  # released numbers
     law: LaplaceLaw  # of the noise of every released number
@@ -33,7 +33,7 @@ class TreeSums(eqx.Module):
 
     @property
     def trees(self) -> tuple[Tree, ...]:
-        """The trees of the network."""
+        """All trees of the network, whose roots are variables without parents."""
         return grow(self.statistic.network) or ()
 
     def infer(self, given: Array | None = None) -> list[TreeLaw]:

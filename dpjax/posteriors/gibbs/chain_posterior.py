@@ -24,7 +24,7 @@ Tables = dict[str, Array]
 
 @dataclass(frozen=True)
 class ChainSampler:
-    """A function that draws from a posterior by Markov chains."""
+    """A function that draws from a posterior by Markov chains, and its settings."""
 
     method: str  # name in `METHODS`
     infer: Callable[..., "ChainPosterior"]  # takes key, release, prior, settings

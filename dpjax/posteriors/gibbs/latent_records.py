@@ -39,7 +39,7 @@ _FAR = 1 << 20  # distance at which the log-density of the noise is linear
 
 
 class LatentRecords(eqx.Module):
-    """State of a Gibbs chain: a network's tables and the hidden records of a release.
+    """State of a Gibbs chain, with a network's tables and a release's hidden records.
 
     Args:
         records: level indices of records. The first n records are the hidden data set;
@@ -78,7 +78,7 @@ class SweepInfo(eqx.Module):
 def gibbs_start(
     key: Key, released: Released, prior: Float[Array, "*m"], capacity: int
 ) -> LatentRecords:
-    """Draw a chain's first state: tables from the prior, records from the tables.
+    """Draw a chain's first tables from the prior, and first records from the tables.
 
     A private number n of records is uniform between 0 and a bound, which is 4 noise
     scales more than the largest released total of a table, or the capacity if smaller.

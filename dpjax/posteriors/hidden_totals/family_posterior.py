@@ -177,8 +177,8 @@ class NoiseAwareFamilyPosterior(FamilyPosterior):
     ) -> "NoiseAwareFamilyPosterior":
         """Return the posterior with the statistics of further records in the prior.
 
-        As a new prior changes the distribution of the hidden total, chains of the same
-        number and length run again, with a fixed key if `key` is None.
+        As a new prior changes the distribution of the hidden total, as many chains of
+        equal length run again, with a fixed key if `key` is None.
         """
         key = study_key(0) if key is None else key
         prior = updated_prior(self.released, self.prior, records)
@@ -191,7 +191,7 @@ class NoiseAwareFamilyPosterior(FamilyPosterior):
         return jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), self.parameters)
 
     def _each(self, ask: Callable[[ConjugatePosterior], Any]) -> Any:
-        """Apply `ask` to every conjugate posterior; axes 0 and 1: chains and draws."""
+        """Apply `ask` to the conjugate posterior of every chain and every draw."""
         answer = jax.vmap(jax.vmap(lambda row: ask(self.family.posterior(row))))
         return answer(self.parameters)
 
@@ -252,7 +252,7 @@ def family_posterior(
 
 @partial(jax.jit, static_argnames="family")
 def _moments(family: Family, parameters: Any) -> tuple[Any, Any]:
-    """Mean and variance of every conjugate posterior; axes 0 and 1: chains, draws.
+    """Mean and variance of the conjugate posterior of every chain and draw.
 
     Compiled as one program, because separate operations take longer to compile.
     """
