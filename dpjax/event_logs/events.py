@@ -187,14 +187,9 @@ def _event_counts(net: BayesNet, records: Array) -> Array:
 def cell_counts(
     statistic: TableStatistic, values: Real[Array, "*batch m"]
 ) -> Real[Array, "*batch regions times levels"]:
-    """Convert a statistic of an event log to counts by region, time and field level.
+    """Convert exact or noisy numbers of an event log's statistic to counts.
 
-    Args:
-        statistic: statistic of the event log's network, such as `NetworkCounts`.
-        values: exact or noisy numbers of the statistic.
-
-    Returns:
-        Counts; the last axis has the levels of all fields, one after the other.
+    The last axis of the result has the levels of all fields, one after the other.
     """
     tables = statistic.layout.split(statistic.tables(values))
     # Only fields have parents, and hence tables with more than one axis.
@@ -203,15 +198,11 @@ def cell_counts(
 
 
 def check_states(states: int, declared: Bool[ArrayLike, "regions times"]) -> None:
-    """Check that a number of hidden states is possible.
-
-    Args:
-        states: number of hidden states.
-        declared: whether each time of each region is on the region's path.
+    """Check a number of hidden states.
 
     Raises:
-        ValueError: if `states` is below 1, above 127, or above the number of pairs of a
-            region and a time that are on paths.
+        ValueError: if `states` is below 1, above 127, or above the number of true
+            entries of `declared`, which has the result of `declared_cells`.
     """
     whole(1, states=states)
     try:

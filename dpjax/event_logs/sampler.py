@@ -231,9 +231,9 @@ def draw_bounded_tables(
     fields: tuple[int, ...],
     truncation: Float[Array, ""],
 ) -> tuple[Emission, Moves]:
-    """Draw log-probabilities of levels and transitions, given Dirichlet parameters.
+    """Draw log-probabilities of levels and transitions from Dirichlet parameters.
 
-    The levels of a field with K levels have probabilities >= 1 / (`truncation` K).
+    Each of a field's K levels has a probability of at least 1 / (`truncation` K).
     """
     key_moves, key_levels = jr.split(key)
     parts = jnp.split(emission, np.cumsum(fields)[:-1], axis=-1)

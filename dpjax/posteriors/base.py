@@ -97,19 +97,11 @@ class NetworkPosterior(Posterior):
         return self._by_name(drawn.reshape(*shape, -1))
 
     def log_prob(self, values: Mapping[str, Array]) -> Float[Array, ""]:
-        """Return the joint posterior log-density of all probabilities.
-
-        Args:
-            values: dictionary from variable name to table, as returned by `mean`.
-        """
+        """Return the posterior log-density at all tables, in the form of `mean`."""
         return self._log_density(flatten(self.net, values, "values"))
 
     def distributions(self) -> dict[str, Any]:
-        """Return NumPyro distributions of the rows of tables, by variable name.
-
-        Raises:
-            ValueError: unless the posterior is a `PlugInPosterior`.
-        """
+        """Return NumPyro distributions of rows, which only a `PlugInPosterior` has."""
         remedy = '`posterior(…, method="plug-in")`, or `quantile` and `sample`'
         raise self._undefined("distributions", remedy)
 

@@ -71,16 +71,13 @@ class PlugInPosterior(Unpickled, NetworkPosterior):
     def from_counts(
         cls, net: BayesNet, counts: Real[Array, " m"], prior: Prior = 1.0
     ) -> "PlugInPosterior":
-        """Make the posterior that adds counts to the prior.
+        """Add counts to the prior; the posterior is not private for exact counts.
 
         Args:
             net: the network.
             counts: counts of the tables of all variables, in the order of `net.layout`.
             prior: Dirichlet parameter of all cells, > 0; or a dictionary from variable
                 name to a table of parameters.
-
-        Privacy:
-            Not private if the counts are exact.
 
         Raises:
             ValueError: if the prior is not positive, the prior or the counts have the

@@ -39,7 +39,7 @@ def joint(
     target: int,
     tables: tuple[int, ...] | None = None,
 ) -> Array:
-    """Log-probabilities of records with each level of `target`, in an (n, levels) array.
+    """Log-probabilities of records with each level of `target`, an (n, levels) array.
 
     If `tables` is given, only the probabilities in these tables are multiplied.
     """

@@ -275,12 +275,9 @@ def _first_windows(
 
 
 def sums_of(released: Released, prior: Array, windows: Windows) -> StarSums:
-    """Prepare the sums over the hidden counts of a release, for use in compiled code.
+    """Prepare sums over the hidden counts of a release, for use in compiled code.
 
-    Args:
-        released: a release that `exact_posterior` accepts.
-        prior: Dirichlet parameter of every cell, in the order of `net.layout`.
-        windows: numbers of values of the hidden counts to sum over.
+    `prior` has the Dirichlet parameter of every cell, in the order of `net.layout`.
     """
     values, n, law = released.values.astype(float), released.n, laplace_law(released)
     if n is not None:

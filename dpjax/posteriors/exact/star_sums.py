@@ -44,10 +44,9 @@ class Component:
     leaves: tuple[tuple[int, ...], ...]  # in groups with equal numbers of levels
 
     def places(self, layout: TableLayout) -> list[np.ndarray]:
-        """Indices in `layout` of the cells of the hub and of each group of leaves.
+        """Indices of the cells of the hub and of each group of leaves in `layout`.
 
-        Each array has axes for the levels of a leaf (or of the hub), leaves, and levels
-        of their parent.
+        Each array has the axes (own levels, leaves, levels of the hub).
         """
         size = layout.sizes[self.hub]
         hub = _cells([layout.offsets[self.hub]], 1, size)

@@ -39,10 +39,7 @@ class Tree:
 
 
 class Branch(eqx.Module):
-    """Distributions of the hidden counts of a binary variable with a parent in a tree.
-
-    The docstring of `dpjax.posteriors.exact.trees` defines F and g.
-    """
+    """Distributions of a variable's hidden counts; the module defines F and g."""
 
     # Law of the count of level 1 given the total, for both rows; one column for each
     # total of row 1. The total of row 0 is n minus this total.

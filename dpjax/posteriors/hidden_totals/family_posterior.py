@@ -104,10 +104,7 @@ class NoiseAwareFamilyPosterior(FamilyPosterior):
         return values.get("", values)
 
     def sample(self, key: Key, shape: tuple[int, ...] = ()) -> Values:
-        """Draw parameters independently, each time given a total chosen at random.
-
-        The first axes of the arrays have shape `shape`.
-        """
+        """Draw parameters given random totals; arrays have `shape` as first axes."""
         typed_key(key=key)
         key_total, key_law = jr.split(key)
         size = int(np.prod(shape, dtype=int))

@@ -113,15 +113,12 @@ class HiddenTotal(eqx.Module):
     def mapped(
         self, kind: Int[Array, ""], amount: _Scalar, exact: _Exact
     ) -> tuple[_Exact, _Scalar]:
-        """Apply the family's map of all records to a statistic.
+        """Apply the family's map of all records; also return its log-Jacobian.
 
         Args:
             kind: index of the step in a sweep; maps follow the measured numbers.
             amount: parameter of the map, which is the identity at 0.
             exact: the exact statistic.
-
-        Returns:
-            The new statistic, and the log of the map's Jacobian.
         """
         n = self.decode(exact)[1]
         place = jnp.maximum(kind - self.statistic.length, 0)
