@@ -61,8 +61,7 @@ class ChargedHiddenMarkov(eqx.Module):
         update: privacy cost of one charged draw.
         updates: number of charged draws.
         temperature: the likelihood was raised to the power 1 / `temperature`.
-        claim: the unverified assumption on which the cost depends; None if there is no
-            such assumption.
+        claim: an unverified assumption on which the cost depends, or None.
     """
 
     posterior: HiddenMarkovPosterior

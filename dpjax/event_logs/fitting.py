@@ -58,9 +58,8 @@ def fit(
         times: dictionary from region to the public first and last time of its path of
             states, such as `{"north": (0, 9)}`. Counts at other times are ignored. The
             paths of other regions contain all times.
-        observed: whether the counts of each region and time are used. Where they are
-            not used, the state is predicted from neighbouring times. None means that
-            all counts are used.
+        observed: whether the counts of each region and time are used. Other states are
+            predicted from neighbouring times. None means that all counts are used.
         emission: Dirichlet parameter of every level of a field.
         transition: Dirichlet parameter of every transition and every first state.
         chains: number of chains, which start at random.

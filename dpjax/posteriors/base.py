@@ -89,7 +89,7 @@ class NetworkPosterior(Posterior):
         return self._by_name(self._quantile(q))
 
     def sample(self, key: Key, shape: tuple[int, ...] = ()) -> dict[str, Array]:
-        """Draw tables by variable name; arrays have `shape` as their first axes."""
+        """Draw all tables independently; arrays have `shape` as their first axes."""
         typed_key(key=key)
         if shape == ():
             return self._by_name(self._draw(key))
@@ -97,7 +97,7 @@ class NetworkPosterior(Posterior):
         return self._by_name(drawn.reshape(*shape, -1))
 
     def log_prob(self, values: Mapping[str, Array]) -> Float[Array, ""]:
-        """Return the posterior log-density at all tables, in the form of `mean`."""
+        """Return the posterior log-density at tables in the form `mean` returns."""
         return self._log_density(flatten(self.net, values, "values"))
 
     def distributions(self) -> dict[str, Any]:

@@ -73,7 +73,7 @@ METHODS: Registry[InferenceMethod] = Registry("inference method", "methods")
 
 @METHODS.add
 class _Samples(InferenceMethod):
-    kind, rank, takes_increment = "samples", 0, True  # to refuse it with a reason
+    kind, rank, takes_increment = "samples", 0, True  # `infer` refuses it
 
     @classmethod
     def suits(cls, released: Released) -> bool:

@@ -71,7 +71,7 @@ class PlugInPosterior(Unpickled, NetworkPosterior):
     def from_counts(
         cls, net: BayesNet, counts: Real[Array, " m"], prior: Prior = 1.0
     ) -> "PlugInPosterior":
-        """Add counts to the prior; the posterior is not private for exact counts.
+        """Make a posterior from counts; it is not private if the counts are exact.
 
         Args:
             net: the network.

@@ -79,7 +79,7 @@ class NormalLogits(eqx.Module):
 
     @jax.jit
     def draw(self, key: Key) -> Float[Array, " c"]:
-        """Draw all tables once."""
+        """Draw all tables once, in the order of `net.layout`."""
         layout, root = self.net.layout, jnp.linalg.cholesky(self.covariance)
         noise = jr.normal(key, self.theta.shape, self.theta.dtype)
         moved = jnp.log(self.theta) + root @ noise

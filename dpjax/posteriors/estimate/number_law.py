@@ -26,7 +26,7 @@ def number_log_prob(
     values: Float[Array, " m"],
     mean: Float[Array, " m"],
     variance: Float[Array, " m"],  # variance of the exact numbers
-    scale: Float[Array, " m"],  # of the Laplace noise, > 0; 1 / rho if discrete
+    scale: Float[Array, " m"],  # scale of the Laplace noise, > 0
     counts: Bool[np.ndarray, " m"],  # whether exact numbers are counts, hence ≥ 0
 ) -> Float[Array, " m"]:
     """Return the log-density of released numbers, exact numbers plus Laplace noise."""

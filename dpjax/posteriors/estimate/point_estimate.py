@@ -23,7 +23,7 @@ from dpjax.releases.released import Released
 from dpjax.statistics import TableStatistic
 from dpjax.tables.projection import project
 
-_AT_ONCE = 32  # releases of a stack: more exceed the cache
+_AT_ONCE = 32  # more stacked releases exceed the cache
 
 
 class PointEstimate(ReleasedPosterior):

@@ -54,7 +54,7 @@ class Inferred(Protocol):
         ...
 
     def draw(self, key: Key) -> Array:
-        """Draw all tables once."""
+        """Draw all tables once from the posterior, in the order of `net.layout`."""
         ...
 
 
@@ -126,8 +126,7 @@ class ExactPosterior(SummedPosterior):
 
     A star is a variable without parents (the hub), with or without variables whose only
     parent is the hub. The hidden exact counts are summed over, so that each row of a
-    table has a mixture of Dirichlet distributions. The rows of a star are dependent,
-    through the counts of its hub.
+    table has a mixture of Dirichlet distributions. The rows of a star are dependent.
 
     Args:
         released: the release; several may be stacked along leading axes.

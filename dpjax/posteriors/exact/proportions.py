@@ -39,8 +39,7 @@ class ProportionsPosterior(FamilyPosterior):
     """Exact posterior of a Bernoulli or categorical family, given noisy counts.
 
     The hidden exact counts are summed over. Methods return results for the probability
-    of 1 in a Bernoulli family, and for the probability of each level in a categorical
-    family.
+    of 1 in a Bernoulli family, and of each level in a categorical family.
 
     Args:
         released: the release.
@@ -78,7 +77,7 @@ class ProportionsPosterior(FamilyPosterior):
         return "exact-proportions"
 
     def mean(self) -> Array:
-        """Return the posterior mean of every probability, which predicts a record."""
+        """Return posterior means, which are also predictive probabilities."""
         return self._show(self.first)
 
     def variance(self) -> Array:
@@ -86,7 +85,7 @@ class ProportionsPosterior(FamilyPosterior):
         return self._show(jnp.maximum(self.second - self.first**2, 0))
 
     def marginal(self, level: int = 1) -> CellLaw:
-        """Return the posterior of the probability of the level at an index.
+        """Return the posterior of the probability of the level with index `level`.
 
         Raises:
             ValueError: if no level has the index `level`.
@@ -103,7 +102,7 @@ class ProportionsPosterior(FamilyPosterior):
         return self._show(quantiles(self._counts(), jnp.asarray(q, float))[:, 0])
 
     def sample(self, key: Key, shape: tuple[int, ...] = ()) -> Array:
-        """Draw the probabilities independently; the first axes have shape `shape`."""
+        """Draw the probabilities independently, with `shape` as the first axes."""
         typed_key(key=key)
         keys = jr.split(key, shape)
         flat = _draw(keys.reshape(-1), self._law(self.alpha), self.alpha)
@@ -188,7 +187,7 @@ def proportions_posterior(
 
 
 def check_proportions(released: Released) -> FamilyStatistic:
-    """Return a release's statistic; raise `ValueError` if it is not of proportions."""
+    """Return a Bernoulli or categorical release's statistic, or raise `ValueError`."""
     laplace_law(released)
     statistic = released.statistic
     if not isinstance(statistic, FamilyStatistic) or not statistic.family.categorical:

@@ -87,7 +87,8 @@ class Rows(eqx.Module):
         """Log of the factor by which a convolution of weights exceeds the likelihood.
 
         The likelihood is that of a row's released numbers given its total m. The factor
-        is NB(m; Σα, p) / scale, for `length` successive totals m from `start` on.
+        is the negative binomial probability of m over the weights' scale, for `length`
+        successive totals m from `start` on.
         """
         whole = self.alpha.sum(axis=0)[None]
         weights = window_weights(start[None], length, whole, self.guess, self.given)
@@ -117,7 +118,7 @@ def count_weights(
     whole: ByRow,
     given: bool,
 ) -> Float[Array, "*shape window rows"]:
-    """Log-probabilities of counts NB(`alpha`, p) with p = guess / (guess + whole).
+    """Negative binomial log-probabilities of counts; p is guess / (guess + whole).
 
     If `given`, counts are Poisson and `alpha` are probabilities.
     """

@@ -43,7 +43,7 @@ def predict(
 def log_likelihood(
     inferred: InferredStars, records: Integer[Array, "n d"]
 ) -> Float[Array, " n"]:
-    """Log of the posterior predictive probability of each record."""
+    """Return the log of the posterior predictive probability of each record."""
     total = jnp.zeros(len(records))
     for component, law in inferred.stars:
         batch = _batch(inferred, component, 1)

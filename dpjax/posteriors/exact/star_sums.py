@@ -33,7 +33,7 @@ from dpjax.posteriors.plug_in import draw_tables, rows_log_density
 from dpjax.statistics import TableStatistic
 from dpjax.tables.layout import TableLayout
 
-_RELEASES_AT_ONCE = 8  # of a stack: more exceed the cache
+_RELEASES_AT_ONCE = 8  # more stacked releases exceed the cache
 
 
 @dataclass(frozen=True)
@@ -60,9 +60,9 @@ class StarSums(eqx.Module):
     """Released counts of a network of stars, with the prior and windows of counts."""
 
     values: Float[Array, "*batch m"]  # released numbers
-    law: LaplaceLaw  # of the noise of every released number
-    prior: Float[Array, " c"]  # laid out as the network's tables
-    n: Int32[Array, "*batch"] | None  # None if private
+    law: LaplaceLaw  # noise of the released numbers
+    prior: Float[Array, " c"]  # Dirichlet parameters of all cells
+    n: Int32[Array, "*batch"] | None  # number of records; None if private
     statistic: TableStatistic = eqx.field(static=True)
     windows: Windows = eqx.field(static=True)
 
@@ -75,7 +75,7 @@ class StarSums(eqx.Module):
         """Restrict the release to one star; `given` tables replace the prior."""
         prior = self.prior if given is None else given
         measured = self.statistic.measured
-        assert measured is not None  # as `network_counts` has it
+        assert measured is not None  # `network_counts` checks this
         tables = {group: table for table, group in enumerate(measured.groups)}
         hub, *places = component.places(self.statistic.layout)
         hub = hub[:, 0, 0]
@@ -97,12 +97,12 @@ class StarSums(eqx.Module):
 
     @jax.jit
     def infer(self) -> "InferredStars":
-        """Sum over the hidden counts of all stars, for one release."""
+        """Infer the hidden counts of all stars by sums, for one release."""
         laws = [infer(self.star(part), self.windows) for part in self.components]
         return InferredStars(self, tuple(laws))
 
     def moments(self) -> tuple[Array, Array, Array, Array]:
-        """Return means of probabilities and squares, log-evidence and omitted mass."""
+        """Return the result of `InferredStars.moments` for every stacked release."""
         batch = self.values.shape[:-1]
         return self._many_moments() if batch else self.infer().moments()
 
@@ -126,7 +126,7 @@ class StarSums(eqx.Module):
 
     @jax.jit
     def largest_guess(self) -> Float[Array, ""]:
-        """Return the largest estimated count of a hub's level in all releases."""
+        """Return the largest estimated count of a level of a hub, over all releases."""
 
         def one(*row):
             alone = self._alone(*row)
@@ -157,7 +157,7 @@ class InferredStars(eqx.Module):
         return list(zip(self.sums.components, self.laws, strict=True))
 
     def groups(self) -> list[tuple[np.ndarray, RowLaws]]:
-        """Return groups of table rows, with the indices of cells in the layout."""
+        """Return groups of equal rows, with their cells' indices in `net.layout`."""
         layout = self.sums.statistic.layout
         return [
             pair
@@ -167,7 +167,11 @@ class InferredStars(eqx.Module):
 
     @jax.jit
     def moments(self) -> tuple[Array, Array, Array, Array]:
-        """Return means of probabilities and squares, log-evidence and omitted mass."""
+        """Return posterior summaries of the probabilities of all tables.
+
+        They are means of the probabilities, means of their squares, the log-evidence,
+        and bounds of three parts of the omitted posterior mass.
+        """
         layout = self.sums.statistic.layout
         first = second = jnp.zeros(layout.length)
         evidence, omitted = jnp.zeros(()), jnp.zeros(3)
@@ -213,7 +217,7 @@ class InferredStars(eqx.Module):
 
     @jax.jit
     def draw(self, key: Key) -> Float[Array, " c"]:
-        """Draw all tables once."""
+        """Draw all tables once from the posterior, in the order of `net.layout`."""
         key_counts, key_tables = jr.split(key)
         layout = self.sums.statistic.layout
         counts = jnp.zeros(layout.length)
@@ -247,7 +251,7 @@ def quantiles(group: RowLaws, q: Array) -> Float[Array, "cells rows"]:
 def rank_in(
     sums: StarSums, place: Int[Array, ""], t: Float[Array, ""]
 ) -> tuple[Float[Array, ""], Float[Array, "3"]]:
-    """Return the posterior probability that one probability of a table is at most t.
+    """Return the posterior probability that a table's probability is at most t.
 
     Args:
         sums: the sums over hidden counts, from `sums_of`.

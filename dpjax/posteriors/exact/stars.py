@@ -31,8 +31,8 @@ class Star(eqx.Module):
     values: Float[Array, " levels"]  # noisy counts of the hub's levels, where `seen`
     alpha: Float[Array, " levels"]  # Dirichlet parameters of the hub
     leaves: list[Leaves]
-    n: Int32[Array, ""] | None  # None if private
-    noise: LaplaceLaw  # the law of `values`, with one rate
+    n: Int32[Array, ""] | None  # number of records; None if private
+    noise: LaplaceLaw  # noise of `values`, with one rate
     seen: tuple[bool, ...] = eqx.field(static=True)  # levels with a measured count
     step: int = eqx.field(static=True, default=1)  # change of a number by one record
     given: bool = eqx.field(static=True, default=False)  # `alpha` are probabilities

@@ -26,8 +26,8 @@ class TreeSums(eqx.Module):
     """Released counts of a network of trees of binary variables, with the prior."""
 
     values: Float[Array, " m"]  # released numbers
-    law: LaplaceLaw  # of the noise of every released number
-    prior: Float[Array, " c"]  # laid out as the network's tables
+    law: LaplaceLaw  # noise of the released numbers
+    prior: Float[Array, " c"]  # Dirichlet parameters of all cells
     statistic: TableStatistic = eqx.field(static=True)
     n: int = eqx.field(static=True)  # number of records
 
@@ -42,7 +42,7 @@ class TreeSums(eqx.Module):
         return [infer_tree(tree, table) for tree in self.trees]
 
     def joint(self, laws: list[TreeLaw], variable: int) -> Array:
-        """Joint posterior of a row's count of level 1 and its total, for each row."""
+        """Joint posterior of level 1's count and the total, (rows, counts, totals)."""
         for tree, law in zip(self.trees, laws, strict=True):
             if tree.variable == variable:
                 return law.root[None, :, None]
@@ -67,7 +67,7 @@ class TreeSums(eqx.Module):
         """Weights of a variable's hidden counts, with a row for each parent level."""
         group = (variable,) if parent is None else (parent, variable)
         n, measured = self.n, self.statistic.measured
-        assert measured is not None  # as `network_counts` has it
+        assert measured is not None  # `network_counts` checks this
         shape = (1 if parent is None else 2, 2)
         size = 2 * shape[0]
         start = self.statistic.layout.offsets[variable]
@@ -89,7 +89,11 @@ class TreeSums(eqx.Module):
 
     @jax.jit
     def moments(self) -> tuple[Array, Array, Array, Array]:
-        """Return means of probabilities and squares, log-evidence and omitted mass."""
+        """Return posterior summaries of the probabilities of all tables.
+
+        They are means of the probabilities, means of their squares, the log-evidence,
+        and a bound of the omitted posterior mass.
+        """
         laws, firsts, seconds = self.infer(), [], []
         for variable in range(len(self.statistic.variables)):
             joint, alpha = self.joint(laws, variable), self.alpha(variable)
@@ -145,7 +149,7 @@ class TreeSums(eqx.Module):
 
     @jax.jit
     def count_laws(self) -> tuple[Array, Float[Array, "c counts"]]:
-        """Return each cell's smallest hidden count, 0, and probabilities of counts."""
+        """Return each cell's smallest count, 0, and probabilities of hidden counts."""
         laws = self.infer()
         cells = [
             self._cell_law(laws, table, jnp.int32(i // 2), jnp.int32(i % 2))

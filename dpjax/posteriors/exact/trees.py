@@ -156,7 +156,7 @@ def _given_totals(table: Table) -> tuple[Array, Array]:
     """Distributions of level 1's counts given the rows' totals, and log-likelihoods."""
     n = table.logs.shape[1] - 1
     counts = jnp.arange(n + 1, dtype=jnp.int32)
-    rest = counts[None] - counts[:, None]  # of a total, the count of level 0
+    rest = counts[None] - counts[:, None]  # count of level 0 in each total
     other = table.logs[0][jnp.clip(rest, 0, n)].transpose(2, 0, 1)
     logs = table.logs[1].T[:, :, None] + jnp.where(rest >= 0, other, -jnp.inf)
     most = _finite(logs.max(axis=1))

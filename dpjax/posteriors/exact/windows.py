@@ -28,9 +28,9 @@ _ALONE = 8  # relative cost of a single row, which cannot be vectorised over row
 _SMALL = 256  # for fewer records, windows contain all counts
 _WIDER = 1.3
 
-Star = tuple[int, Sequence[tuple[int, int]]]  # levels of its hub; (leaves, levels)
+Star = tuple[int, Sequence[tuple[int, int]]]  # levels of the hub; leaves and levels
 Fitted = TypeVar("Fitted")
-Fit = Callable[["Windows"], tuple[Fitted, Array]]  # and bounds of the omitted mass
+Fit = Callable[["Windows"], tuple[Fitted, Array]]  # result, and omitted mass
 
 
 class TooExpensive(ValueError):
@@ -66,7 +66,7 @@ class Windows:
 
 def first_windows(
     scale: float,  # scale of the noise, in records
-    n: int | None,  # None if private
+    n: int | None,  # number of records; None if private
     tables: int,  # the least number of measured tables with the levels of a hub
     records_tables: int,  # the number of measured tables
     tolerance: float,  # largest posterior mass outside the windows
@@ -142,7 +142,7 @@ def widen_windows(
     stars: Sequence[Star],
     tolerance: float,
     n: int | None,
-    otherwise: str,  # function to use if this is not possible
+    otherwise: str,  # function that an error message names
 ) -> Fitted:
     """Call `fit` with ever wider windows, until they omit at most `tolerance` mass.
 

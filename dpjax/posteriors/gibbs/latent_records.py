@@ -65,9 +65,8 @@ class SweepInfo(eqx.Module):
         acceptance: accepted share of the n proposed records.
         log_law: log-likelihood $\ln q(s \mid t)$ of the released numbers s given the
             hidden statistic t after the sweep.
-        full: whether the number n of hidden records reached the capacity, which would
-            truncate the distribution of n; for a public n, whether n exceeds the
-            capacity.
+        full: whether a private number n of hidden records reached the capacity, which
+            would truncate its distribution, or a public n exceeds the capacity.
     """
 
     acceptance: Float[Array, ""]

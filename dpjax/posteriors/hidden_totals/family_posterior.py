@@ -104,7 +104,7 @@ class NoiseAwareFamilyPosterior(FamilyPosterior):
         return values.get("", values)
 
     def sample(self, key: Key, shape: tuple[int, ...] = ()) -> Values:
-        """Draw parameters given random totals; arrays have `shape` as first axes."""
+        """Draw parameters independently; arrays have `shape` as their first axes."""
         typed_key(key=key)
         key_total, key_law = jr.split(key)
         size = int(np.prod(shape, dtype=int))
@@ -127,9 +127,8 @@ class NoiseAwareFamilyPosterior(FamilyPosterior):
 
         The entries "r_hat" (split R-hat, near 1 if chains agree) and "effective"
         (effective sample size) have a value for every parameter, computed from its
-        expectations given the drawn totals. "accepted" is the smallest entry of the
-        field `accepted`. NumPyro computes on the host, and needs JAX's default type
-        promotion.
+        expectations given the drawn totals. "accepted" is the field's smallest entry.
+        NumPyro computes on the host, and needs JAX's default type promotion.
         """
         means = jax.tree.map(np.asarray, _moments(self.family, self.parameters)[0])
         return {

@@ -138,7 +138,7 @@ class HiddenTotal(eqx.Module):
         exact = self.encode(mixed, n)
         if not self.paired:
             return nearest(exact, jnp.asarray(self.spacing))
-        # Round all down, then round up those with the largest losses
+        # Round all numbers down, then round up those with the largest errors.
         step = self.spacing[0]
         low = jnp.floor(exact / step)
         missing = jnp.round(jnp.sum(exact / step - low))
