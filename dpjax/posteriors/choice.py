@@ -69,9 +69,9 @@ def posterior(
         Post-processing of a release has no privacy cost, and may be repeated.
 
     Raises:
-        ValueError: if neither the named method nor any other suits the release, the
-            prior is not positive or has the wrong shape, the increment is negative, or
-            the prior or the increment is not allowed.
+        ValueError: if no method suits the release, the named method does not suit it,
+            the prior is not positive or has the wrong shape, the increment is negative,
+            or the prior or the increment is not allowed.
         TooExpensive: if the named method is too expensive for this release.
 
     Reference:

@@ -52,7 +52,7 @@ def network_counts(released: Released) -> TableStatistic | None:
     """Return a release's statistic, if its tables are the node tables of a network.
 
     A node table counts a variable with its parents. The result is None if a node table
-    is neither measured nor a marginal of another one, or if other tables are measured.
+    is neither measured nor a part of a measured one, or if other tables are measured.
     """
     statistic = released.statistic
     if not isinstance(statistic, TableStatistic):
