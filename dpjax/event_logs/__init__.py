@@ -1,4 +1,4 @@
-"""Hidden Markov models of event logs."""
+"""Hidden Markov models of event logs, which count events by region and time."""
 
 __all__ = [
     "CLAIM",

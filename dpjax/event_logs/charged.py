@@ -1,15 +1,16 @@
 r"""Hidden Markov models with a Gibbs sampler that reads records and charges each draw.
 
-This is "one posterior sample" (OPS) of Foulds et al., section 5. A draw of all tables
-given the paths is an exponential mechanism, and so is a draw of all paths given the
-tables. An event's log-likelihood is a sum of log-probabilities over fields f. Every
-probability is at least $a_f = 1 / (M K_f)$, so that the log-likelihood has a range of
+This is "one posterior sample" (OPS) of Foulds et al. (UAI-16), section 5. A draw of all
+tables given the paths is an exponential mechanism, and so is a draw of all paths given
+the tables. An event's log-likelihood is a sum of log-probabilities over its fields f.
+Field f has $K_f$ levels, each with a probability of at least $a_f = 1 / (M K_f)$, where
+M is the argument `truncation`. Hence the log-likelihood has a range of
 
 $$\Delta = \sum_f \ln \frac{1 - (K_f - 1) a_f}{a_f},$$
 
 even if the event moves to another cell. At temperature 1 each draw costs 2Δ under
-replace-one and Δ under add-remove; counts are divided by a temperature that reduces the
-cost to ε. A sweep has two draws, so that 200 sweeps cost 400ε.
+replace-one and Δ under add-remove. The counts are divided by a temperature that reduces
+this cost to ε. A sweep has two draws, so that 200 sweeps cost 400ε.
 """
 
 __all__ = ["CLAIM", "ChargedHiddenMarkov", "charged_hidden_markov"]
@@ -44,21 +45,23 @@ CLAIM = (
     "UNVERIFIED: charged as one exact posterior sample; that the chain has converged "
     "on every table of records is taken on trust, for nobody can observe it"
 )
-"""Label of a result that was charged as if its chain had converged."""
+"""Text that labels a result if its cost assumes that the Markov chain has converged."""
 
 
 class ChargedHiddenMarkov(eqx.Module):
-    """Draws of a sampler that read the records, and the cost of the draws.
+    """Draws of a Gibbs sampler that reads exact records, and their privacy cost.
 
-    Draws are floats, for studies only; they cannot be saved as a release.
+    `charged_hidden_markov` makes this object. Draws are floats, for studies only; they
+    cannot be saved as a release.
 
     Args:
-        posterior: all draws after the burn-in, if each was charged; otherwise the last
-            draw. There is no trace, since a likelihood is a function of the records.
-        update: cost of one charged draw.
+        posterior: all draws after the burn-in, if each draw was charged; otherwise the
+            last draw of each chain. The field `trace` is None, since log-likelihoods
+            depend on the exact counts and were not charged.
+        update: privacy cost of one charged draw.
         updates: number of charged draws.
-        temperature: T; the likelihood was raised to the power 1/T.
-        claim: an assumption on which the cost depends; None: no assumption.
+        temperature: the likelihood was raised to the power 1 / `temperature`.
+        claim: an unverified assumption on which the cost depends, or None.
     """
 
     posterior: HiddenMarkovPosterior
@@ -69,11 +72,11 @@ class ChargedHiddenMarkov(eqx.Module):
 
     @property
     def cost(self) -> Guarantee:
-        """The cost of all draws, as charged to the ledger."""
+        """Privacy cost of all draws, as charged to the ledger."""
         return self.update.repeated(self.updates)
 
     def approximate(self, delta: Epsilon) -> Guarantee:
-        """The cost with a δ, by advanced composition.
+        """Return the privacy cost of all draws for a given δ, by advanced composition.
 
         Raises:
             ValueError: unless `delta` is above 0 and below 1.
@@ -100,38 +103,43 @@ def charged_hidden_markov(
     ledger: Ledger | None = None,
     progress: Progress | None = None,
 ) -> ChargedHiddenMarkov:
-    """Draw hidden states of an event log from its records, and charge each draw.
+    """Run Gibbs chains of a hidden Markov model on exact records; charge each draw.
+
+    A sweep draws all probability tables given the paths of hidden states, then all
+    paths given the tables (see `dpjax.event_logs.charged`).
 
     Args:
         key: typed JAX key. The cost holds only if the key cannot be guessed: to publish
             the result, use `dpjax.noise.keys.release_key()`.
-        net: an `event_network`.
-        records: records of its variables, as for `dpjax.release`.
+        net: the network of the event log, from `event_network`.
+        records: encoded records, or a table with a column for each variable.
         states: number of hidden states.
-        epsilon: cost of one draw of all tables, or of all paths.
+        epsilon: largest privacy cost of one draw of all tables or of all paths.
         adjacency: "replace-one" or "add-remove".
-        truncation: M; each of K levels has a probability of at least 1 / (M K).
-        emission: Dirichlet parameter of every level.
+        truncation: each of a field's K levels has a probability of at least
+            1 / (`truncation` · K), which bounds the cost.
+        emission: Dirichlet parameter of every level of a field.
         transition: Dirichlet parameter of every transition and every first state.
         chains: number of chains; each chain is charged.
         sweeps: number of sweeps of each chain, with two charged draws each.
-        burn_in: number of sweeps that are charged but discarded; None: half.
-        times: public first and last times of regions' paths, as in `fit`. Events in
-            other cells are ignored.
+        burn_in: number of first sweeps that are charged but discarded. None means half.
+        times: public first and last times of regions' paths, as in `fit`. Events at
+            other times are ignored.
         assume_converged: whether to keep only the last draw of each chain, and charge
             only ε for each chain, the cost of an exact posterior sample. No diagnostic
-            shows that a chain converges for every table of records, so that the result
-            has an unverified claim; see also `dpjax.privacy.converged_within`.
-        ledger: charged before any draw; not allowed inside `jit` or `vmap`, which would
-            draw many times for one charge.
-        progress: wraps the iterable of blocks of sweeps, as `tqdm` does.
+            shows that a chain converges for every table of records. The result is
+            therefore labelled by `CLAIM`; see also `dpjax.privacy.converged_within`.
+        ledger: ledger that is charged before any draw. It is not allowed inside `jit`
+            or `vmap`, which would draw many times for one charge.
+        progress: function that wraps the iterable of blocks of sweeps, such as `tqdm`.
 
     Privacy:
-        In real arithmetic, 2ε for each sweep and chain, or ε for each chain under the
-        claim; less if temperature 1 costs less. The start does not depend on records.
+        In real arithmetic, the cost is 2ε for each sweep and chain, or ε for each chain
+        if convergence is assumed; it is less if a draw at temperature 1 costs less than
+        ε. The first states do not depend on the records.
 
     Raises:
-        ValueError: if an argument is out of range, the network is not an event network,
+        ValueError: if an argument is out of range, the network is not of an event log,
             or the records do not fit the network.
         BudgetExceeded: if the ledger's remaining budget is too small; nothing is drawn.
 
@@ -177,7 +185,7 @@ def charged_hidden_markov(
 
 
 def _width(fields: tuple[int, ...], truncation: int) -> Fraction:
-    """Range of an event's log-likelihood over all states and tables."""
+    """Return the range of an event's log-likelihood over all states and tables."""
     whole(2, truncation=truncation)
     if truncation > _MOST_TRUNCATION:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Event logs as networks, with counts of every field in every cell."""
+"""Event logs as Bayesian networks, and counts of field levels by region and time."""
 
 __all__ = [
     "cell_counts",
@@ -34,19 +34,20 @@ _MOST_STATES = 127  # paths are stored as bytes
 def event_network(
     variables: Sequence[AnyVariable] | Mapping[str, AnyVariable], region: str, time: str
 ) -> BayesNet:
-    """Make the network whose node tables are the histograms of fields in every cell.
+    """Make the Bayesian network of an event log, in which region and time are parents.
 
-    A cell is a pair of a region and a time. All pairs of levels are cells, with or
-    without events. All other variables are fields of an event.
+    Every variable other than the region and the time is a field of an event. The table
+    of a field has the field's histogram for each region and time, even without events.
 
     Args:
         variables: variables of the log, or its `Schema`.
-        region: name of the variable for the region; each region has a hidden path.
-        time: name of the variable for the time, with consecutive integers as levels.
+        region: name of the region's variable. A hidden Markov model has a path of
+            hidden states for each region.
+        time: name of the time's variable, whose levels are consecutive integers.
 
     Privacy:
-        `NetworkCounts` of this network has sensitivity 2 for each field under
-        replace-one, even if a record moves to another cell, and 1 under add-remove.
+        Each field adds 2 to the L1 sensitivity of the network's `NetworkCounts` under
+        replace-one, even if a record moves to another region, and 1 under add-remove.
 
     Raises:
         ValueError: if the region or time is unknown, there is no field, times are not
@@ -87,14 +88,14 @@ def _has_whole_times(time: Variable) -> bool:
 def log_variables(
     net: BayesNet, name: str = "net"
 ) -> tuple[Variable, Variable, tuple[Variable, ...]]:
-    """The region, the time and the fields of an event log's network.
+    """Return an event log's variables for the region, for the time, and for all fields.
 
     Args:
-        net: network from `event_network`.
-        name: name of the argument in errors.
+        net: network of the event log, from `event_network`.
+        name: name of the caller's argument, for error messages.
 
     Raises:
-        ValueError: if the network is not one of an event log.
+        ValueError: if the network is not of an event log.
     """
     variables = net.variables
     fields = [i for i, parents in enumerate(net.parents) if parents]
@@ -113,16 +114,16 @@ def log_variables(
 def declared_cells(
     net: BayesNet, times: Mapping[Any, tuple] | None
 ) -> Bool[np.ndarray, "regions times"]:
-    """Whether each cell is declared, that is, on a region's path.
+    """Return whether each time of each region is on the region's path of hidden states.
 
     Args:
-        net: network of an event log.
-        times: first and last time, inclusive, by region; for other regions, all times
-            are declared.
+        net: network of an event log, from `event_network`.
+        times: dictionary from region to the first and the last time of its path. The
+            paths of other regions contain all times.
 
     Raises:
         ValueError: if a region is unknown or given twice, or its times are not ordered
-            integers among the levels of time.
+            integers among the levels of the time's variable.
     """
     region, time, _ = log_variables(net)
     declared = np.ones((region.size, time.size), bool)
@@ -139,7 +140,6 @@ def declared_cells(
 
 
 def _span(time: Variable, region: Level, span: tuple) -> tuple[int, int]:
-    """Indices of a region's first and last time."""
     try:
         first, last = map(operator.index, span)
     except (TypeError, ValueError):
@@ -159,11 +159,14 @@ def _span(time: Variable, region: Level, span: tuple) -> tuple[int, int]:
 def event_counts(
     net: BayesNet, records: Records | Table
 ) -> Int[Array, "regions times levels"]:
-    """Exact counts of the concatenated levels of all fields in every cell.
+    """Count the events of every region and time by the level of each field.
 
     Args:
-        net: network of an event log.
+        net: network of an event log, from `event_network`.
         records: encoded records, or a table with a column for each variable.
+
+    Returns:
+        Exact counts; the last axis has the levels of all fields, one after the other.
 
     Privacy:
         Not private: only for people who may see the records.
@@ -184,7 +187,10 @@ def _event_counts(net: BayesNet, records: Array) -> Array:
 def cell_counts(
     statistic: TableStatistic, values: Real[Array, "*batch m"]
 ) -> Real[Array, "*batch regions times levels"]:
-    """Counts of the concatenated levels of all fields in every cell."""
+    """Convert exact or noisy numbers of an event log's statistic to counts.
+
+    The last axis of the result has the levels of all fields, one after the other.
+    """
     tables = statistic.layout.split(statistic.tables(values))
     # Only fields have parents, and hence tables with more than one axis.
     fields = [i for i, group in enumerate(statistic.layout.groups) if len(group) > 1]
@@ -192,10 +198,11 @@ def cell_counts(
 
 
 def check_states(states: int, declared: Bool[ArrayLike, "regions times"]) -> None:
-    """Check the number of hidden states.
+    """Check a number of hidden states.
 
     Raises:
-        ValueError: if `states` is below 1 or above the number of declared cells or 127.
+        ValueError: if `states` is below 1, above 127, or above the number of true
+            entries of `declared`, which has the result of `declared_cells`.
     """
     whole(1, states=states)
     try:

@@ -1,4 +1,4 @@
-"""Fits hidden Markov models to counts of events by Gibbs sampling."""
+"""Gibbs sampling of hidden Markov models, given counts of events."""
 
 __all__ = ["Progress", "check_run", "fit", "sample_hidden_markov"]
 
@@ -46,36 +46,38 @@ def fit(
     collapsed: bool = False,
     progress: Progress | None = None,
 ) -> HiddenMarkovPosterior:
-    """Fit a hidden Markov model to the released counts of an event log.
+    """Fit a hidden Markov model to released counts of an event log, by Gibbs chains.
 
     This is a plug-in method: it uses the noisy counts as if they were exact, and 0 for
     negative counts. With one state the model is naive Bayes.
 
     Args:
         key: typed JAX key.
-        released: noisy `NetworkCounts` of an `event_network`.
+        released: release of noisy `NetworkCounts` of an `event_network`.
         states: number of hidden states.
-        times: public first and last times of regions' paths, such as
-            `{"north": (0, 9)}`; other cells are ignored.
-        observed: whether the counts of each cell are used; the states of other cells
-            are predicted from neighbouring times. None: all are used.
-        emission: Dirichlet parameter of every level.
+        times: dictionary from region to the public first and last time of its path of
+            states, such as `{"north": (0, 9)}`. Counts at other times are ignored. The
+            paths of other regions contain all times.
+        observed: whether the counts of each region and time are used. Other states are
+            predicted from neighbouring times. None means that all counts are used.
+        emission: Dirichlet parameter of every level of a field.
         transition: Dirichlet parameter of every transition and every first state.
         chains: number of chains, which start at random.
         sweeps: number of sweeps of each chain.
-        burn_in: number of sweeps that are discarded; None: half.
+        burn_in: number of first sweeps that are discarded. None means half.
         collapsed: whether states are drawn one by one with transition tables integrated
-            out, as in the paper. This is slower and mixes worse than drawing paths.
-        progress: wraps the iterable of blocks of sweeps, as `tqdm` does; draws are the
-            same. None: all sweeps are one program.
+            out, as in the reference. This is slower and mixes worse than the default,
+            which draws whole paths given the tables.
+        progress: function that wraps the iterable of blocks of sweeps, such as `tqdm`.
+            It does not change the draws. None runs all sweeps in one compiled program.
 
     Privacy:
-        Post-processing: costs nothing, whether the chains converge or not, and may be
-        repeated with other states or priors.
+        Post-processing has no privacy cost, whether the chains converge or not, and may
+        be repeated with other numbers of states or other priors.
 
     Raises:
-        ValueError: if the release is of another statistic, an argument is out of range,
-            or there are more states than declared cells.
+        ValueError: if the release is not of an event log's counts, an argument is out
+            of range, or `states` is larger than 127 or the number of cells on paths.
 
     Reference:
         Foulds et al. (UAI-16), sections 4.2 and 5, with collapsed transitions.
@@ -116,14 +118,19 @@ def sample_hidden_markov(
     burn_in: int | None = None,
     progress: Progress | None = None,
 ) -> HiddenMarkovPosterior:
-    """Run Gibbs chains on noisy or exact counts; works under `jit` and `vmap`.
+    """Run Gibbs chains of a hidden Markov model on noisy or exact counts of events.
 
-    Arguments are those of `fit`; `progress` works under neither `jit` nor `vmap`. For
-    exact counts, use `CellCounts.of(net, event_counts(net, records), states)`.
+    The function works under `jit` and `vmap` if `progress` is None.
+
+    Args:
+        key: typed JAX key.
+        cells: counts and model. For exact counts of records, use
+            `CellCounts.of(net, event_counts(net, records), states)`.
+        chains, sweeps, burn_in, progress: as for `fit`.
 
     Privacy:
-        Not private for exact counts: every draw depends on every record, without a
-        charge. Post-processing for released counts.
+        Not private for exact counts, since every draw depends on every record. For
+        released counts, post-processing has no privacy cost.
     """
     typed_key(key=key)
     burn_in = check_run(chains, sweeps, burn_in)
@@ -135,7 +142,7 @@ def sample_hidden_markov(
 
 
 def check_run(chains: int, sweeps: int, burn_in: int | None) -> int:
-    """Check the arguments of a run and return the burn-in; None is half the sweeps.
+    """Check the arguments of a run; return the burn-in (by default half the sweeps).
 
     Raises:
         ValueError: if `chains` or `sweeps` is below 1, or no sweep is left.
@@ -153,7 +160,6 @@ def check_run(chains: int, sweeps: int, burn_in: int | None) -> int:
 def _sample(
     key: Key, cells: CellCounts, chains: int, sweeps: int, burn_in: int
 ) -> HiddenMarkovPosterior:
-    """Run all sweeps in one program; works under `jit` and `vmap`."""
     _, every = _advance(cells, *_start(key, cells, chains, sweeps))
     return _posterior_of(every, cells, burn_in)
 
@@ -161,7 +167,7 @@ def _sample(
 def _in_blocks(
     key: Key, cells: CellCounts, chains: int, sweeps: int, progress: Progress
 ) -> ChainDraws:
-    """The draws of `_sample`, in blocks of sweeps that share a program."""
+    """Make the draws of `_sample` in blocks of sweeps that share a compiled program."""
     state, keys = _start(key, cells, chains, sweeps)
     size = -(-sweeps // _BLOCKS)
     blocks = -(-sweeps // size)
@@ -189,8 +195,6 @@ def _start(
 def _advance(
     cells: CellCounts, state: HiddenMarkovState, keys: Keys[Array, " sweeps"]
 ) -> tuple[HiddenMarkovState, ChainDraws]:
-    """The last state, and the states after every sweep, with paths as bytes."""
-
     def step(state, words):
         key = jr.wrap_key_data(words, impl=jr.key_impl(keys))
         state, info = sweep(key, cells, state)

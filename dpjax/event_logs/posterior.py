@@ -1,4 +1,4 @@
-"""Posterior draws of a hidden Markov model's states and probability tables."""
+"""Posterior draws of the states and probability tables of a hidden Markov model."""
 
 __all__ = ["HiddenMarkovPosterior"]
 
@@ -16,22 +16,24 @@ from dpjax._checks import array_of
 
 
 class HiddenMarkovPosterior(eqx.Module):
-    """Draws of Gibbs chains for a hidden Markov model of event counts in cells.
+    """Draws of Gibbs chains for a hidden Markov model of the counts of an event log.
 
-    The numbering of states is arbitrary in each chain. Results that depend on the
-    numbering are from the chain with the largest average log-likelihood (from the first
-    chain if `trace` is None), with states in descending order of their numbers of
-    cells. Within a chain, the numbering is assumed to be constant.
+    A cell is a pair of a region and a time, and the states of a region form a path. The
+    numbering of states is arbitrary in each chain. Results that depend on the numbering
+    use only the chain with the largest average log-likelihood (the first chain if
+    `trace` is None), with states in descending order of their numbers of cells. Within
+    a chain, the numbering is assumed to be constant.
 
     Args:
-        paths: hidden state of every cell; meaningless in cells that are not declared.
-        emission: probabilities of the concatenated levels of all fields.
-        initial: probabilities of a path's first state.
-        transition: probabilities of the next state; one row for each state.
-        declared: whether each time is on a region's path.
+        paths: drawn hidden state of every cell, without meaning outside of the paths.
+        emission: drawn probabilities of the levels of all fields in every state; the
+            last axis has the levels of one field after the other.
+        initial: drawn probabilities of a path's first state.
+        transition: drawn probabilities of the next state, in a row for each state.
+        declared: whether each cell is on a region's path.
         fields: number of levels of each field.
-        trace: log-likelihood of all observed counts given paths and tables; None for
-            charged draws from exact counts.
+        trace: log-likelihood of all observed counts given the drawn paths and tables;
+            None for draws of `charged_hidden_markov`.
     """
 
     paths: Int8[Array, "draws times chains regions"]
@@ -48,7 +50,7 @@ class HiddenMarkovPosterior(eqx.Module):
         return self.emission.shape[2]
 
     def predict_states(self) -> Int32[Array, "regions times"]:
-        """The most frequent state of every cell; -1 in cells that are not declared."""
+        """Return each region's most frequent state at each time; -1 outside paths."""
         chain, order = self._numbering()
         paths = self.paths[:, :, chain].astype(jnp.int32)  # (draws, times, regions)
         votes = jax.nn.one_hot(paths, self.states).sum(axis=0)[..., order]
@@ -56,30 +58,30 @@ class HiddenMarkovPosterior(eqx.Module):
         return jnp.where(self.declared, found, -1)
 
     def emissions(self) -> list[Float[Array, "states levels"]]:
-        """Expected probabilities of every field's levels in every state."""
+        """Return, for each field, the expected probabilities of levels by state."""
         chain, order = self._numbering()
         table = self.emission[:, chain].mean(axis=0)[order]
         return jnp.split(table, np.cumsum(self.fields)[:-1], axis=1)
 
     def transitions(self) -> Float[Array, "states states"]:
-        """Expected probabilities of the next state; one row for each state."""
+        """Return the expected transition matrix, with a row for each hidden state."""
         chain, order = self._numbering()
         return self.transition[:, chain].mean(axis=0)[order][:, order]
 
     def log_likelihood(
         self, counts: Real[ArrayLike, "regions times levels"]
     ) -> Float[Array, "regions times"]:
-        """Log of the average likelihood of `counts` over all draws, for each cell.
+        """Average each cell's likelihood of `counts` over all draws; return the logs.
 
-        For cells that were not observed, this is a predictive log-likelihood. The
-        result is NaN for cells that are not declared. There are no multinomial
-        coefficients, as the order of events is fixed.
+        A cell is a region at a time. For cells whose counts were not used in the fit,
+        the result is a predictive log-likelihood; it is NaN outside of a region's path.
+        It has no multinomial coefficients, as the order of events is fixed.
 
         Args:
-            counts: counts with axes as from `event_counts`.
+            counts: counts of the levels of all fields, as from `event_counts`.
 
         Raises:
-            ValueError: if the counts have another shape.
+            ValueError: if `counts` does not have the shape of the fitted counts.
 
         Privacy:
             Not private for exact counts: only for people who may see the records.
@@ -96,11 +98,12 @@ class HiddenMarkovPosterior(eqx.Module):
         return jnp.where(self.declared, found, jnp.nan)
 
     def diagnostics(self) -> dict[str, dict[str, float]]:
-        """Split R-hat and effective sample size of statistics of the chains.
+        """Compute split R-hat and effective sample size of statistics of the chains.
 
-        The statistics are the log-likelihood, unless `trace` is None, and the share of
-        cells in the most frequent state; neither depends on the numbering of states.
-        Results are NaN if all draws are equal.
+        The statistics are "log_likelihood" (unless `trace` is None) and
+        "largest_state", the share of cells in the most frequent state. Neither depends
+        on the numbering of states. Each has a dictionary with the entries "r_hat" and
+        "effective_size", which are NaN if all draws are equal.
 
         Raises:
             ValueError: if a chain has fewer than four draws.
@@ -119,7 +122,7 @@ class HiddenMarkovPosterior(eqx.Module):
         }
 
     def _numbering(self) -> tuple[int, np.ndarray]:
-        """The chain with the largest mean trace, and its states by frequency."""
+        """Return the chain with the largest mean trace, and its states by frequency."""
         chain = 0 if self.trace is None else int(self.trace.mean(axis=0).argmax())
         alive = np.asarray(self.declared).T
         paths = np.asarray(self.paths)[:, :, chain][:, alive]
@@ -147,7 +150,6 @@ def _held_out(paths: Array, emission: Array, counts: Array) -> Array:
 
 @partial(jax.jit, static_argnums=2)
 def _largest_shares(paths: Array, declared: Array, states: int) -> Array:
-    """Share of the cells in the most frequent state, for every draw and chain."""
     alive = declared.T[None, :, None]
 
     def count(state):

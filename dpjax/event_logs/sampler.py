@@ -48,18 +48,21 @@ Moves = Float[Array, "chains rows columns"]
 
 
 class CellCounts(Unpickled, eqx.Module):
-    """Counts of an event log and the parameters of a hidden Markov model.
+    """Counts of an event log, and the settings of a hidden Markov model.
+
+    A cell is a pair of a region and a time.
 
     Args:
-        counts: counts, >= 0, of the concatenated levels of all fields in each cell.
-        declared: whether each time is on a region's path, which is a range of times.
+        counts: number of events, >= 0, with each level of each field in each cell. The
+            last axis has the levels of one field after the other.
+        declared: whether each cell is on its region's path of hidden states.
         observed: whether the counts of each cell are used.
         fields: number of levels of each field.
         states: number of hidden states.
-        emission: Dirichlet parameter of every level.
+        emission: Dirichlet parameter of every level of a field.
         transition: Dirichlet parameter of every transition and every first state.
-        truncation: M > 1 for probabilities of at least 1 / (M K) in a field with K
-            levels; None: no lower bound.
+        truncation: number M > 1; each of a field's K levels has a probability of at
+            least 1 / (M K). None means no lower bound.
         collapsed: whether states are drawn one by one with transition tables integrated
             out, instead of path by path.
     """
@@ -88,19 +91,19 @@ class CellCounts(Unpickled, eqx.Module):
         truncation: Scalar | None = None,
         collapsed: bool = False,
     ) -> "CellCounts":
-        """Make the sampler's input from an event log's counts.
+        """Make the input of the Gibbs sampler from an event log's counts.
 
         Args:
-            net: network of the log.
-            counts: noisy or exact counts, >= 0, with axes as from `event_counts`.
+            net: network of the event log, from `event_network`.
+            counts: noisy or exact counts, >= 0, with the axes of `event_counts`.
             states: number of hidden states.
-            times: as for `declared_cells`.
-            observed: whether the counts of each cell are used; None: all are used.
-            emission, transition, truncation, collapsed: as for the class.
+            times: dictionary from region to the first and the last time of its path.
+            observed: whether the counts of each cell are used; by default all are.
+            emission, transition, truncation, collapsed: fields of `CellCounts`.
 
         Raises:
             ValueError: if `counts` or `observed` does not have the log's shape, a
-                parameter is not positive, or there are more states than declared cells.
+                parameter is not positive, or there are more states than cells on paths.
         """
         region, time, fields = log_variables(net)
         sizes = tuple(field.size for field in fields)
@@ -132,13 +135,13 @@ class CellCounts(Unpickled, eqx.Module):
 
 
 class HiddenMarkovState(NamedTuple):
-    """State of all chains.
+    """State of all Gibbs chains for a hidden Markov model.
 
     Attributes:
-        paths: hidden state of every cell.
-        emission: log-probabilities of the levels in every state.
-        initial: log-probabilities of a path's first state.
-        transition: log-probabilities of the next state; one row for each state.
+        paths: hidden state of every region at every time.
+        emission: log-probabilities of the levels of all fields in every hidden state.
+        initial: log-probabilities of a path's first hidden state.
+        transition: log-probabilities of the next hidden state, in a row for each state.
     """
 
     paths: Int32[Array, "times chains regions"]
@@ -149,11 +152,11 @@ class HiddenMarkovState(NamedTuple):
 
 
 class SweepInfo(NamedTuple):
-    """Diagnostics of a sweep, which do not depend on the numbering of states.
+    """Diagnostics of one sweep, which do not depend on the numbering of hidden states.
 
     Attributes:
-        log_likelihood: log-likelihood of all observed counts given paths and tables; a
-            deterministic function of the counts.
+        log_likelihood: log-likelihood of all observed counts given the drawn paths and
+            tables. It is not private if the counts are exact.
     """
 
     log_likelihood: Float[Array, " chains"]
@@ -161,7 +164,7 @@ class SweepInfo(NamedTuple):
 
 
 def begin(key: Key, cells: CellCounts, chains: int) -> HiddenMarkovState:
-    """Start with uniform tables and random states, which do not depend on counts."""
+    """Return a start of all chains, with uniform tables and random hidden states."""
     regions, times, levels = cells.counts.shape
     states = cells.states
     paths = jr.randint(key, (times, chains, regions), 0, states, jnp.int32)
@@ -174,7 +177,7 @@ def begin(key: Key, cells: CellCounts, chains: int) -> HiddenMarkovState:
 def sweep(
     key: Key, cells: CellCounts, state: HiddenMarkovState
 ) -> tuple[HiddenMarkovState, SweepInfo]:
-    """Draw new tables given the paths, then new paths given the tables."""
+    """Run one Gibbs sweep, which draws new tables, then new paths of hidden states."""
     key_tables, key_paths = jr.split(key)
     state = _draw_tables(key_tables, cells, state.paths)
     logs = cell_log_likelihoods(cells, state.emission)
@@ -188,7 +191,6 @@ def sweep(
 def _draw_paths(
     key: Key, cells: CellCounts, state: HiddenMarkovState, likelihood: Array
 ) -> Array:
-    """Draw all paths given the tables, or each state given all others if collapsed."""
     alive = cells.declared.T
     if cells.collapsed:
         return update_sites_collapsed(
@@ -199,7 +201,6 @@ def _draw_paths(
 
 
 def _draw_tables(key: Key, cells: CellCounts, paths: Array) -> HiddenMarkovState:
-    """Draw all tables given the paths."""
     laws = table_laws(cells, paths)
     if cells.truncation is None:
         emission, moved = _free_tables(key, *laws, cells.fields)
@@ -213,7 +214,6 @@ def _draw_tables(key: Key, cells: CellCounts, paths: Array) -> HiddenMarkovState
 def _free_tables(
     key: Key, emission: Emission, moves: Moves, fields: tuple[int, ...]
 ) -> tuple[Emission, Moves]:
-    """Draw log-probabilities of levels and transitions, given Dirichlet parameters."""
     flat = [x.reshape(x.shape[0], -1) for x in (emission, moves)]
     # One draw compiles faster and needs fewer passes.
     logs = draw_log_gamma(key, jnp.concatenate(flat, axis=1))
@@ -231,7 +231,10 @@ def draw_bounded_tables(
     fields: tuple[int, ...],
     truncation: Float[Array, ""],
 ) -> tuple[Emission, Moves]:
-    """Draw tables with probabilities >= 1 / (`truncation` K) for fields of K levels."""
+    """Draw log-probabilities of levels and transitions from Dirichlet parameters.
+
+    Each of a field's K levels has a probability of at least 1 / (`truncation` K).
+    """
     key_moves, key_levels = jr.split(key)
     parts = jnp.split(emission, np.cumsum(fields)[:-1], axis=-1)
     drawn: dict[int, Array] = {}
@@ -249,7 +252,7 @@ def draw_bounded_tables(
 def _draw_bounded(
     key: Key, concentration: Float[Array, "*batch k"], truncation: Float[Array, ""]
 ) -> Float[Array, "*batch k"]:
-    """Draw fields of equal size; for two levels, a truncated Beta law is faster."""
+    """Draw bounded probabilities; for two levels, a truncated Beta draw is faster."""
     size = concentration.shape[-1]
     least = 1 / (truncation * size)
     if size > 2:
@@ -263,14 +266,17 @@ def _draw_bounded(
 def table_laws(
     cells: CellCounts, paths: Int32[Array, "times chains regions"]
 ) -> tuple[Emission, Moves]:
-    """Dirichlet parameters of levels, and of first states followed by transitions."""
+    """Return Dirichlet parameters of levels and of hidden states, given the paths.
+
+    In the second array, row 0 is for first states and other rows are for transitions.
+    """
     starts, moves = path_counts(paths, cells.states, cells.declared.T)
     every = jnp.concatenate([starts[:, None], moves], axis=1)
     return cells.emission + _totals(cells, paths), cells.transition + every
 
 
 def _totals(cells: CellCounts, paths: Array) -> Array:
-    """Sums of counts over the cells in each state: (chains, states, levels)."""
+    """Sum the used counts over the cells in each state, (chains, states, levels)."""
     flat = jnp.moveaxis(paths, 1, 0).reshape(paths.shape[1], -1)
     states = jnp.arange(cells.states, dtype=jnp.int32)
     # This layout makes the sum one matrix product.
@@ -287,7 +293,7 @@ def _used(cells: CellCounts) -> Array:
 def cell_log_likelihoods(
     cells: CellCounts, emission: Emission
 ) -> Float[Array, "times chains regions states"]:
-    """Log-likelihood of every cell's counts in every state."""
+    """Return the log-likelihood of every cell's counts in every hidden state."""
     return jnp.einsum(
         "rtl,ckl->tcrk", _used(cells), emission, precision=lax.Precision.HIGHEST
     )

@@ -92,7 +92,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> object:
-    """Import `to_arviz`, which needs an optional package, at its first use."""
+    """Import `to_arviz` at its first use, since it needs an optional package."""
     if name == "to_arviz":
         return importlib.import_module("dpjax.posteriors.arviz_export").to_arviz
     raise AttributeError(f"module 'dpjax.posteriors' has no attribute {name!r}")

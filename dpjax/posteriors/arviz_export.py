@@ -23,20 +23,22 @@ else:
 
 
 def to_arviz(key: Key, posterior: Posterior, draws: int = 1000) -> Any:
-    """Export draws of a posterior, with named axes, to ArviZ.
+    """Export draws from a posterior distribution, with named axes, to ArviZ.
 
     Args:
         key: typed JAX key.
-        posterior: any posterior of dpjax. The draws of Markov chains over a network are
-            exported unchanged, and `key` and `draws` are not used.
-        draws: number of independent draws from any other posterior, as one chain.
+        posterior: any posterior of dpjax. If a `ChainPosterior` is given, the draws of
+            its Markov chains are exported, and `key` and `draws` are not used.
+        draws: number of independent draws that `posterior.sample` makes otherwise. They
+            are exported as one chain.
 
     Returns:
-        `arviz.InferenceData` before ArviZ 1.0, `xarray.DataTree` from 1.0 on. The axes
-        of a network's tables are named after variables ("x_level"), parents first.
+        An `arviz.InferenceData` before ArviZ 1.0, an `xarray.DataTree` from 1.0 on. A
+        network's table for a variable "x" has an axis for each parent of "x", followed
+        by the axis "x_level".
 
     Privacy:
-        Post-processing: costs nothing.
+        Post-processing of a release has no privacy cost.
 
     Raises:
         ImportError: if ArviZ is not installed.
@@ -59,7 +61,7 @@ def to_arviz(key: Key, posterior: Posterior, draws: int = 1000) -> Any:
 
 
 def _axes(net: BayesNet) -> dict[str, dict[str, list]]:
-    """Names of all axes: no axis may have the name of its table."""
+    """ArviZ's names of axes and levels; no axis may have the name of its table."""
     axes = [f"{name}_level" for name in net.names]
     dims = {net.names[group[-1]]: [axes[i] for i in group] for group in net.families}
     levels = [list(variable.levels) for variable in net.variables]

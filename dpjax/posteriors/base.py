@@ -1,4 +1,4 @@
-"""Base classes of posteriors for networks, and the general base classes."""
+"""Base classes of posteriors."""
 
 __all__ = ["FamilyPosterior", "NetworkPosterior", "Posterior", "ReleasedPosterior"]
 
@@ -24,22 +24,23 @@ from dpjax.tables.counts import count
 
 
 class NetworkPosterior(Posterior):
-    """The posterior of all conditional probability tables of a Bayesian network.
+    """Posterior distribution of all probability tables of a Bayesian network.
 
-    Tables are arrays by variable: the first axes are the variable's parents, in order,
-    and the last axis is the variable. Methods may be compiled, as in
+    Methods take and return tables in a dictionary from variable name to array. The
+    first axes of an array are the variable's parents, in order, and the last axis is
+    the variable. Methods may be compiled, as in
     `equinox.filter_jit(posterior.sample)(key)`, unless documented to run on the host.
 
     A subclass defines `_mean`, `_sd`, `_quantile`, `_draw`, `_log_density` and
-    `_updated` for the vector of all probabilities, laid out as `net.layout`. Unless a
-    subclass overrides `_predict` and `_score`, these use the expected tables.
+    `_updated` for the vector of all probabilities, in the order of `net.layout`. It may
+    also override `_predict` and `_score`, which use the posterior mean of the tables.
     """
 
     if TYPE_CHECKING:
 
         @property
         def net(self) -> BayesNet:
-            """The Bayesian network of the tables."""
+            """The Bayesian network whose tables have this posterior distribution."""
             ...
     else:
         net: eqx.AbstractVar[BayesNet]  # a field or a property
@@ -54,32 +55,32 @@ class NetworkPosterior(Posterior):
 
     @abc.abstractmethod
     def _quantile(self, q: float) -> Any:
-        """The q-quantile of the marginal posterior of every probability."""
+        """Marginal posterior q-quantile of every probability."""
 
     @abc.abstractmethod
     def _draw(self, key: Key) -> Float[Array, " c"]:
-        """One draw of all probabilities."""
+        """Draw all probabilities once from the posterior distribution."""
 
     @abc.abstractmethod
     def _log_density(self, theta: Float[Array, " c"]) -> Float[Array, ""]:
-        """Joint log-density of all probabilities."""
+        """Joint posterior log-density of all probabilities."""
 
     @abc.abstractmethod
     def _updated(
         self, counts: Float[Array, " c"], key: Key | None
     ) -> "NetworkPosterior":
-        """The posterior after more records, given the counts of these records."""
+        """Return the posterior given further records, of which `counts` are given."""
 
     def mean(self) -> dict[str, Array]:
-        """Posterior mean of every table."""
+        """Return the posterior mean of every table, by variable name."""
         return self._by_name(self._mean())
 
     def sd(self) -> dict[str, Array]:
-        """Marginal standard deviation of every probability."""
+        """Return tables of posterior standard deviations, by variable name."""
         return self._by_name(self._sd())
 
     def quantile(self, q: float) -> dict[str, Array]:
-        """The q-quantile of the marginal posterior of every probability.
+        """Return tables of marginal posterior q-quantiles, by variable name.
 
         Raises:
             ValueError: if `q` is not between 0 and 1.
@@ -88,7 +89,7 @@ class NetworkPosterior(Posterior):
         return self._by_name(self._quantile(q))
 
     def sample(self, key: Key, shape: tuple[int, ...] = ()) -> dict[str, Array]:
-        """Independent draws of all tables; the first axes have shape `shape`."""
+        """Draw all tables independently; arrays have `shape` as their first axes."""
         typed_key(key=key)
         if shape == ():
             return self._by_name(self._draw(key))
@@ -96,11 +97,11 @@ class NetworkPosterior(Posterior):
         return self._by_name(drawn.reshape(*shape, -1))
 
     def log_prob(self, values: Mapping[str, Array]) -> Float[Array, ""]:
-        """Joint log-density at `values`: tables by name, as returned by `mean`."""
+        """Return the posterior log-density at tables in the form `mean` returns."""
         return self._log_density(flatten(self.net, values, "values"))
 
     def distributions(self) -> dict[str, Any]:
-        """The posterior of every table, as a NumPyro distribution of its rows."""
+        """Return NumPyro distributions of rows, which only a `PlugInPosterior` has."""
         remedy = '`posterior(…, method="plug-in")`, or `quantile` and `sample`'
         raise self._undefined("distributions", remedy)
 
@@ -110,31 +111,30 @@ class NetworkPosterior(Posterior):
         """Predictive probabilities of `target` in each record, given other variables.
 
         Args:
-            records: encoded records, or a table (see `Schema.encode`) that need not
-                have the target's column. The target's values and columns of unknown
-                variables are not used.
-            target: any variable of the network.
+            records: encoded records, or a table (see `Schema.encode`). A table's
+                column for `target` may be absent and is not used, nor are columns that
+                are not variables of the network.
+            target: name of any variable of the network.
 
         Returns:
-            Probabilities of the target's levels, in the schema's order.
+            One row for each record, with the probabilities of the target's levels.
 
         Raises:
-            ValueError: if there is no such variable or the records do not fit the
-                network.
+            ValueError: if `target` is unknown or the records do not fit the network.
         """
         index = self.net.index(target)
         return self._predict(self._encode(records, absent=target), index)
 
     def predict(self, records: Records | Table, target: str) -> Int[Array, " n"]:
-        """The index of the most probable level of `target` in each record."""
+        """Return the index of the most probable level of `target` in each record."""
         return self.predict_proba(records, target).argmax(axis=1)
 
     def log_likelihood(self, records: Records | Table) -> Float[Array, " n"]:
-        """Log of the predictive probability of each record."""
+        """Return the log of the posterior predictive probability of each record."""
         return self._score(self._encode(records))
 
     def sample_records(self, key: Key, n: int) -> Int[Array, "n d"]:
-        """A synthetic data set: one draw of the tables, then n records given this draw.
+        """Draw all tables once from the posterior, then n synthetic records from them.
 
         Returns:
             Level indices, which `Schema.decode` converts to levels.
@@ -148,15 +148,15 @@ class NetworkPosterior(Posterior):
     def update(
         self, records: Records | Table, key: Key | None = None
     ) -> "NetworkPosterior":
-        """The posterior after more records, whose counts are added to the prior.
+        """Return the posterior with the counts of further records added to the prior.
 
         Args:
-            records: encoded records, or a table.
-            key: for methods that run Markov chains; None: a fixed key.
+            records: encoded records, or a table (see `Schema.encode`).
+            key: key for methods that run Markov chains. None means a fixed key.
 
         Privacy:
-            The release costs nothing more. The new records are not protected: show the
-            result only to people who may see these records.
+            The release has no further privacy cost. The new records are not protected:
+            show the result only to people who may see these records.
         """
         counts = count(self._encode(records), self.net.layout)
         return self._updated(counts.astype(float), key)
@@ -175,11 +175,11 @@ class NetworkPosterior(Posterior):
 
 
 class ReleasedPosterior(NetworkPosterior):
-    """The posterior of a network's tables, given a release and a Dirichlet prior.
+    """Posterior distribution of a network's tables, given a release.
 
     Args:
-        released: the release.
-        prior: Dirichlet parameters of every cell, laid out as `net.layout`.
+        released: a release for a network.
+        prior: Dirichlet parameter of every cell, in the order of `net.layout`.
     """
 
     released: Released
@@ -187,5 +187,5 @@ class ReleasedPosterior(NetworkPosterior):
 
     @property
     def net(self) -> BayesNet:
-        """The Bayesian network of the tables."""
+        """The Bayesian network of the release."""
         return self.released.net

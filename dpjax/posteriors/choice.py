@@ -1,4 +1,4 @@
-"""`posterior`: the posterior given a release, by the first method that suits it."""
+"""The function `posterior`, which chooses a method of inference for a release."""
 
 __all__ = ["posterior"]
 
@@ -23,57 +23,60 @@ def posterior(
     key: Key | None = None,
     increment: Scalar = 0.0,
 ) -> Posterior:
-    """The posterior of a model's parameters, given a release of any kind.
+    """Compute the posterior distribution of a model's parameters, given a release.
 
-    The first of these methods that suits the release and is not too expensive is used:
+    The function uses the first of the following methods that suits the release and is
+    not too expensive:
 
-    - "samples": released samples represent the posterior, without any computation.
-    - "exact": summation over all hidden counts of a network of stars (such as naive
-      Bayes), under Laplace noise.
-    - "exact-tree": summation over all hidden counts of a small tree of binary
-      variables, under Laplace noise.
-    - "exact-proportions": summation over the hidden counts of a Bernoulli or
-      categorical family, under Laplace noise.
-    - "point-estimate": an estimate for any other network under Laplace noise on its
-      counts or Fourier coefficients, with a normal approximation of its uncertainty.
-    - "hidden-totals": Markov chains over the hidden totals of another family.
+    - "samples" treats released samples as draws from the posterior distribution.
+    - "exact" sums over the hidden exact counts of a network of stars, such as naive
+      Bayes, with Laplace noise (see `exact_posterior`).
+    - "exact-tree" sums over the hidden exact counts of a small tree of binary variables
+      with Laplace noise (see `tree_posterior`).
+    - "exact-proportions" sums over the hidden exact counts of a Bernoulli or
+      categorical family with Laplace noise (see `proportions_posterior`).
+    - "point-estimate" estimates the tables of any other network from counts or Fourier
+      coefficients with Laplace noise, with a normal approximation of the uncertainty.
+    - "hidden-totals" runs Markov chains over the hidden total of the sufficient
+      statistics of any other exponential family (see `family_posterior`).
 
     The following methods are used only if `method` names them:
 
-    - "gibbs" and "normal": Markov chains for networks under any noise of known law (see
-      `gibbs_posterior` and `normal_posterior`).
-    - "plug-in": noisy numbers are clamped or projected to possible values, and then
-      treated as exact, as in the papers; the uncertainty is underestimated.
+    - "gibbs" and "normal" run Markov chains for a network, with noise of any known
+      distribution (see `gibbs_posterior` and `normal_posterior`).
+    - "plug-in" moves noisy numbers to possible values, and treats the possible values
+      as exact. It underestimates the uncertainty.
 
-    Further methods may be added to `METHODS`. `posterior(…).method` is the name of the
-    method that was used.
+    `METHODS` may be extended by further methods. `posterior(…).method` is the name of
+    the method that was used.
 
     Args:
-        released: a release.
-        prior: for a network, the Dirichlet parameter of every cell, > 0, or a table of
-            parameters for each variable (None: 1); for a family, its conjugate
-            parameters (None: weak ones from the public bounds, weaker if noise-aware).
-            Not for released samples, which were drawn under a prior already.
-        method: the name of a method; None: the first that suits.
+        released: a release of noisy statistics or of posterior samples.
+        prior: for a network, the Dirichlet parameter of all cells, > 0, or a dictionary
+            from variable name to a table of parameters; by default 1. For a family, its
+            conjugate parameters; by default weak parameters from the public bounds,
+            weaker for "hidden-totals" than for "plug-in". A prior is not allowed with
+            released samples, which were drawn with a prior already.
+        method: the name of a method. None means the first method that suits.
         noise_aware: False means the method "plug-in", unless samples were released.
-        key: for methods that run Markov chains; None: a fixed key, so that the same
-            release has the same posterior. The key need not be secret.
-        increment: number of records to add to the total of a network's noisy counts, in
-            equal parts to all cells of a table, before clamping (see `dpjax.theory`);
-            only for the method "plug-in".
+        key: key for Markov chains, which need not be secret. None means a fixed key, so
+            that equal releases have equal posteriors.
+        increment: number of records that the method "plug-in" adds to the total of each
+            table of a network, in equal parts to all cells, before clamping (see
+            `dpjax.theory.stealth`). Other methods do not allow it.
 
     Privacy:
-        Post-processing of a release: costs nothing, and may be repeated.
+        Post-processing of a release has no privacy cost, and may be repeated.
 
     Raises:
-        ValueError: if no method suits the release, or the named method does not, the
-            prior is not positive or of the wrong kind or shape, the increment is
-            negative or cannot be used, or a prior is given for released samples.
+        ValueError: if no method suits the release, the named method does not suit it,
+            the prior is not positive or has the wrong shape, the increment is negative,
+            or the prior or the increment is not allowed.
         TooExpensive: if the named method is too expensive for this release.
 
     Reference:
-        Zhang, Rubinstein & Dimitrakakis (AAAI-16), Algorithm 1, lines 4-5, and Appendix
-        C.2; Foulds et al. (UAI-16), equations 11 and 16: for "plug-in".
+        For "plug-in": Zhang, Rubinstein & Dimitrakakis (AAAI-16), Algorithm 1, lines
+        4-5, and Appendix C.2; Foulds et al. (UAI-16), equations 11 and 16.
     """
     if not isinstance(released, Released):
         raise ValueError(
@@ -102,7 +105,6 @@ def posterior(
 def _candidates(
     released: Released, method: str | None, noise_aware: bool
 ) -> list[type[InferenceMethod]]:
-    """Methods that suit the release, in the order in which they are tried."""
     if method is None:
         kinds = [METHODS[kind] for kind in METHODS]
         if not noise_aware:

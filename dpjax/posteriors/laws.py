@@ -1,4 +1,4 @@
-"""The law of a release's noise, and its statistic, for inference."""
+"""Checks of a release's noise distribution and statistic, for inference."""
 
 __all__ = ["laplace_law", "laplace_scale", "law_of", "network_counts"]
 
@@ -13,10 +13,10 @@ from dpjax.statistics import TableStatistic
 
 
 def law_of(released: Released) -> MechanismWithLaw:
-    """The mechanism of a release, if the law of its output is known.
+    """Return a release's mechanism, whose output must have a known distribution.
 
     Raises:
-        ValueError: if the law is not known.
+        ValueError: if the mechanism is not a `MechanismWithLaw`.
     """
     mechanism = released.mechanism
     if not isinstance(mechanism, MechanismWithLaw):
@@ -28,10 +28,10 @@ def law_of(released: Released) -> MechanismWithLaw:
 
 
 def laplace_law(released: Released) -> LaplaceLaw:
-    """The law of the noise of every released number, if it is a Laplace law.
+    """Return the Laplace distribution of the noise of every released number.
 
     Raises:
-        ValueError: if it is another law.
+        ValueError: if the noise has another distribution.
     """
     noise = law_of(released).noise(jnp.shape(released.values))
     law = None if noise is None else noise.as_laplace()
@@ -44,15 +44,15 @@ def laplace_law(released: Released) -> LaplaceLaw:
 
 
 def laplace_scale(released: Released) -> Float[Array, "*batch m"]:
-    """Scale of the Laplace noise of each number; raises errors as `laplace_law`."""
+    """Scale of each number's Laplace noise; raises the errors of `laplace_law`."""
     return 1 / jnp.asarray(laplace_law(released).rate)
 
 
 def network_counts(released: Released) -> TableStatistic | None:
-    """The statistic of a release, if it consists of the node tables of a network.
+    """Return a release's statistic, if its tables are the node tables of a network.
 
-    The result is None if a node table is not measured, on its own or as a part of
-    another, or if a table is measured that is not a node table.
+    A node table counts a variable with its parents. The result is None if a node table
+    is neither measured nor a part of a measured one, or if other tables are measured.
     """
     statistic = released.statistic
     if not isinstance(statistic, TableStatistic):

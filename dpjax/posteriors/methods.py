@@ -29,37 +29,37 @@ from dpjax.statistics import FamilyStatistic
 
 
 class InferenceMethod(abc.ABC):
-    """A method of inference, for the releases that it suits.
+    """A method that computes a posterior distribution from a release.
 
     To extend `posterior` by a method, define a subclass and add it to `METHODS`.
     """
 
     kind: ClassVar[str]
-    """Name of the method, and value of `method` in its posteriors."""
+    """Name of the method, which is also the property `method` of its posteriors."""
 
     rank: ClassVar[float | None] = None
-    """Methods are tried in order of increasing rank; None: only if named."""
+    """Position in the order of `posterior`; None if it must be named to be used."""
 
     takes_increment: ClassVar[bool] = False
-    """Whether the method uses `increment`."""
+    """Whether the method accepts an `increment` other than 0."""
 
     @classmethod
     @abc.abstractmethod
     def suits(cls, released: Released) -> bool:
-        """Whether the method suits a release; must be cheap to compute."""
+        """Return whether the method can be used for a release, at a low cost."""
 
     @classmethod
     @abc.abstractmethod
     def infer(
         cls, released: Released, prior: Any, key: Key, increment: Scalar
     ) -> Posterior:
-        """The posterior given a release that the method suits.
+        """Compute the posterior distribution of a model's parameters, given a release.
 
         Args:
-            released: a release.
-            prior: the argument of `posterior`; None: the default of the method.
-            key: for Markov chains.
-            increment: the argument of `posterior`; 0 unless the method uses it.
+            released: a release that the method suits.
+            prior: the argument of `posterior`. None means the method's default prior.
+            key: key for Markov chains.
+            increment: the argument of `posterior`, 0 unless `takes_increment` is true.
 
         Raises:
             TooExpensive: if the cost exceeds a limit; `posterior` then tries the next
@@ -68,12 +68,12 @@ class InferenceMethod(abc.ABC):
 
 
 METHODS: Registry[InferenceMethod] = Registry("inference method", "methods")
-"""Methods of inference by name."""
+"""Registry of the methods of inference, from method name to class."""
 
 
 @METHODS.add
 class _Samples(InferenceMethod):
-    kind, rank, takes_increment = "samples", 0, True  # to refuse it with a reason
+    kind, rank, takes_increment = "samples", 0, True  # `infer` refuses it
 
     @classmethod
     def suits(cls, released: Released) -> bool:
@@ -103,7 +103,7 @@ def _add(
     function: Callable[..., Posterior],
     chains: bool = False,
 ) -> None:
-    """Add a function for releases that pass a check; with `chains`, it takes a key."""
+    """Add a method that calls `function`, with a key as first argument if `chains`."""
 
     class Checked(InferenceMethod):
         kind, rank = name, place

@@ -1,4 +1,4 @@
-"""Dirichlet posteriors of the conditional probability tables of a Bayesian network."""
+"""Posteriors that treat the counts of a Bayesian network as exact."""
 
 __all__ = ["PlugInPosterior", "draw_tables", "plug_in_posterior", "rows_log_density"]
 
@@ -29,25 +29,26 @@ _ROUNDING = 1e-3  # largest rounding error of a count, in records
 
 
 class PlugInPosterior(Unpickled, NetworkPosterior):
-    r"""Independent Dirichlet laws of all rows of all conditional probability tables.
+    r"""Independent Dirichlet distributions of all rows of a network's tables.
 
-    A row is the law of a variable given one configuration of its parents.
+    A row has the probabilities of a variable's levels given one configuration of its
+    parents.
 
     Args:
         net: the network.
-        concentration: Dirichlet parameters of every row, laid out as `net.layout`.
-        clamped: number of noisy counts outside the possible range; None for exact
-            counts.
+        concentration: Dirichlet parameters of all rows, in the order of `net.layout`.
+        clamped: number of noisy counts that were outside the possible range. None for
+            exact counts.
 
-    Arrays may be stacked along leading axes, for `vmap` over posteriors. Predictions
-    are posterior predictive probabilities. `quantile` is computed on the host.
+    Arrays may be stacked along leading axes, for `vmap` over posteriors. `quantile` is
+    computed on the host.
 
     Privacy:
-        Post-processing of counts: costs nothing for released counts. It cannot be
+        Post-processing of released counts has no privacy cost. The object cannot be
         pickled, because it may have been made from exact counts.
 
     Raises:
-        ValueError: if the concentration is not positive or of the wrong length.
+        ValueError: if `concentration` is not positive or has the wrong length.
 
     Reference:
         Zhang, Rubinstein & Dimitrakakis (AAAI-16), Example 1 (with Beta rows).
@@ -70,12 +71,13 @@ class PlugInPosterior(Unpickled, NetworkPosterior):
     def from_counts(
         cls, net: BayesNet, counts: Real[Array, " m"], prior: Prior = 1.0
     ) -> "PlugInPosterior":
-        """The posterior given exact counts; not private.
+        """Make a posterior from counts; it is not private if the counts are exact.
 
         Args:
             net: the network.
-            counts: counts of every node table, laid out as `net.layout`.
-            prior: Dirichlet parameter of every cell, > 0; or a table for each variable.
+            counts: counts of the tables of all variables, in the order of `net.layout`.
+            prior: Dirichlet parameter of all cells, > 0; or a dictionary from variable
+                name to a table of parameters.
 
         Raises:
             ValueError: if the prior is not positive, the prior or the counts have the
@@ -90,11 +92,11 @@ class PlugInPosterior(Unpickled, NetworkPosterior):
 
     @property
     def method(self) -> str:
-        """Name of the method in `METHODS`."""
+        """Name of the inference method in `dpjax.posteriors.METHODS`."""
         return "plug-in"
 
     def distributions(self) -> dict[str, Dirichlet]:
-        """The posterior of every table, as a NumPyro distribution of its rows."""
+        """Return NumPyro's Dirichlet distributions of the rows, by variable name."""
         tables = self._by_name(self.concentration)
         return {name: dirichlet_rows(table) for name, table in tables.items()}
 
@@ -105,7 +107,6 @@ class PlugInPosterior(Unpickled, NetworkPosterior):
         return _spreads(self.concentration, self.net.layout)
 
     def _quantile(self, q: float) -> Array:
-        """Quantiles of Beta laws, on the host, in double precision."""
         (alpha,) = host(self.concentration)
         rows = self.net.layout.rows
         whole = np.bincount(rows, alpha)[rows]
@@ -125,23 +126,25 @@ class PlugInPosterior(Unpickled, NetworkPosterior):
 def plug_in_posterior(
     released: Released, prior: Prior = 1.0, *, increment: Scalar = 0.0
 ) -> PlugInPosterior:
-    """The Dirichlet posterior that treats the released counts as exact.
+    """Compute the Dirichlet posterior that treats the released counts as exact.
 
-    Each count is clamped to [0, n] where n is public, and to [0, ∞) where it is not.
-    Nothing is renormalised; `clamped` is the number of cells that were outside.
+    Each count is clamped to at least 0 and, if the number n of records is public, to at
+    most n plus the increment. The tables are not rescaled to sum to n. The field
+    `clamped` of the result is the number of counts that were changed.
 
     Args:
-        released: a release for a Bayesian network.
-        prior: Dirichlet parameter of every cell, > 0; or a table for each variable.
-        increment: number of records to add to the total, in equal parts to all cells of
-            a table, before clamping (see `dpjax.theory.stealth`).
+        released: a release of noisy counts for a Bayesian network.
+        prior: Dirichlet parameter of all cells, > 0; or a dictionary from variable name
+            to a table of parameters.
+        increment: number of records to add to the total of each table, in equal parts
+            to all cells, before clamping (see `dpjax.theory.stealth`).
 
     Privacy:
-        Post-processing: costs nothing, and may be repeated with other priors.
+        Post-processing has no privacy cost, and may be repeated with other priors.
 
     Raises:
         ValueError: if the prior is not positive or has the wrong shape, the increment
-            is negative, or the release is not of a network.
+            is negative, or the release is not for a network.
 
     Reference:
         Zhang, Rubinstein & Dimitrakakis (AAAI-16), Algorithm 1, lines 4-5.
@@ -161,7 +164,6 @@ def plug_in_posterior(
 def _update(
     prior: Array, counts: Array, increment: Array, n: Array | None, layout: TableLayout
 ) -> tuple[Array, Array]:
-    """The concentration, and the number of counts out of range."""
     counts = raise_total(layout, counts.astype(float), increment)
     valid = jnp.clip(counts, 0, None if n is None else n + increment)
     return prior + valid, jnp.sum(jnp.abs(valid - counts) > _ROUNDING)
@@ -182,7 +184,7 @@ def _spreads(concentration: Array, layout: TableLayout) -> Float[Array, " m"]:
 def draw_tables(
     key: Key, concentration: Array, layout: TableLayout
 ) -> Float[Array, " m"]:
-    """Draw Dirichlet rows: gamma variables, normalised in logs to avoid underflow."""
+    """Draw Dirichlet rows as normalised gamma variables, in logs to avoid underflow."""
     logs = jr.loggamma(key, concentration)
     gammas = jnp.exp(logs - layout.row_maxima(logs))
     return gammas / layout.row_sums(gammas)
@@ -192,7 +194,7 @@ def draw_tables(
 def rows_log_density(
     concentration: Array, theta: Array, layout: TableLayout
 ) -> Float[Array, ""]:
-    """Joint log-density of Dirichlet rows."""
+    """Return the joint log-density of independent Dirichlet rows at `theta`."""
     first_of_row = np.flatnonzero(np.diff(layout.rows, prepend=-1))
     normaliser = gammaln(layout.row_sums(concentration))[first_of_row].sum()
     terms = xlogy(concentration - 1, theta) - gammaln(concentration)

@@ -1,6 +1,7 @@
 """Predictions from conditional probability tables, in bounded memory.
 
-Functions are compiled and take the flat vector of tables; the network is static.
+All functions are compiled. `theta` is the vector of all probabilities, in the order of
+`net.layout`, and the network is static.
 """
 
 __all__ = ["joint", "log_likelihood", "predict", "sample_records"]
@@ -22,9 +23,9 @@ _NUMBERS_AT_ONCE = 1 << 22  # bounds memory, whatever the number of records and 
 
 @partial(jax.jit, static_argnames=("net", "target"))
 def predict(theta: Array, records: Array, net: BayesNet, target: int) -> Array:
-    """Predictive probabilities of `target` in each record: (n, k).
+    """Probabilities of the levels of `target` in each record, in an (n, levels) array.
 
-    They depend only on the node tables that contain the target.
+    Only the node tables that contain the target are used.
     """
     tables = tuple(t for t, group in enumerate(net.families) if target in group)
     return jax.nn.softmax(joint(theta, records, net, target, tables), axis=-1)
@@ -38,9 +39,9 @@ def joint(
     target: int,
     tables: tuple[int, ...] | None = None,
 ) -> Array:
-    """Log-probability of each record with each level of `target`: (n, k).
+    """Log-probabilities of records with each level of `target`, an (n, levels) array.
 
-    If `tables` is given, only these tables are multiplied.
+    If `tables` is given, only the probabilities in these tables are multiplied.
     """
     log_theta = jnp.log(theta)
     tables = tuple(range(len(net.families))) if tables is None else tables
@@ -56,7 +57,7 @@ def joint(
 
 @partial(jax.jit, static_argnames="net")
 def log_likelihood(theta: Array, records: Array, net: BayesNet) -> Array:
-    """Log-probability of each record: (n,)."""
+    """Log-probability of each record, an array of shape (n,)."""
     log_theta = jnp.log(theta)
 
     def score_one(record):
@@ -67,10 +68,10 @@ def log_likelihood(theta: Array, records: Array, net: BayesNet) -> Array:
 
 @partial(jax.jit, static_argnames=("net", "n"))
 def sample_records(key: Key, theta: Array, net: BayesNet, n: int) -> Array:
-    """Draw records (n, d) by inversion, one variable after the other, parents first.
+    """Draw n records by inversion, one variable after the other, parents first.
 
-    A scan over variables with padded levels (of probability 0) keeps the program small
-    for any number of variables.
+    The level indices have shape (n, d) for d variables. One compiled loop serves all
+    variables, whose levels are padded with levels of probability 0.
     """
     layout, widest = net.layout, max(net.sizes)
     order = jnp.array(net.order, jnp.int32)

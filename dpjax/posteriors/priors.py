@@ -1,4 +1,4 @@
-"""Priors as one vector, and updates of priors with more records."""
+"""Conversion of priors to one vector, and updates of priors with further records."""
 
 __all__ = ["Prior", "flat_prior", "flatten", "updated_prior"]
 
@@ -21,7 +21,7 @@ Prior = Scalar | Mapping[str, Array]
 
 
 def flat_prior(net: BayesNet, prior: Prior) -> Float[Array, " m"]:
-    """The Dirichlet parameter of every cell, laid out as `net.layout`."""
+    """Return the Dirichlet parameter of every cell, in the order of `net.layout`."""
     if isinstance(prior, Mapping):
         flat = flatten(net, prior, "prior")
     elif (
@@ -38,7 +38,7 @@ def flat_prior(net: BayesNet, prior: Prior) -> Float[Array, " m"]:
 
 
 def flatten(net: BayesNet, tables: Mapping[str, Array], argument: str) -> Array:
-    """Tables by variable as one vector, laid out as `net.layout`."""
+    """Convert tables by variable name to one vector, in the order of `net.layout`."""
     unknown = [name for name in tables if name not in net.names]
     if unknown:
         raise ValueError(f"`{argument}` must name variables, got {unknown[0]!r}.")
@@ -59,7 +59,7 @@ def _join(tables: list[Array]) -> Float[Array, " m"]:
 
 
 def updated_prior(released: Released, prior: Any, records: Any) -> Any:
-    """Conjugate parameters of the family of a release, updated with records."""
+    """Update the conjugate parameters of a release's family with further records."""
     statistic = released.statistic
     assert isinstance(statistic, FamilyStatistic)
     encoded = as_records(records, statistic.variables, ignore="*")

@@ -1,4 +1,4 @@
-"""Empirical posteriors of released samples and of other draws."""
+"""Posterior distributions that are represented by samples."""
 
 __all__ = ["DrawnPosterior", "SampledParameters", "SampledPosterior"]
 
@@ -27,16 +27,16 @@ _NO_UPDATE = (
 
 
 class DrawnPosterior(NetworkPosterior):
-    """The empirical law of draws of all conditional probability tables.
+    """Empirical distribution of draws of all conditional probability tables.
 
-    For predictions, the joint probability of record and level is averaged over the
-    draws, and then normalised.
+    For a prediction, the joint probability of a record with each level of the target is
+    averaged over the draws, and then normalised over the levels.
     """
 
     @property
     @abc.abstractmethod
     def _draws(self) -> Float[Array, "draws c"]:
-        """The draws, laid out as `net.layout`."""
+        """All draws, one row each, in the order of `net.layout`."""
 
     def _mean(self) -> Array:
         return self._draws.mean(axis=0)
@@ -58,18 +58,19 @@ class DrawnPosterior(NetworkPosterior):
 
 
 class SampledPosterior(DrawnPosterior):
-    """The empirical law of m samples of all conditional probability tables.
+    """Empirical distribution of released samples of a network's probability tables.
 
     Args:
         net: the network.
-        samples: tables, laid out as `net.layout`; one row for each sample.
+        samples: array with one row for each sample, which has the probabilities of all
+            tables in the order of `net.layout`.
 
     Methods may be compiled by `equinox.filter_jit`. `log_prob` and `update` raise
-    errors.
+    `ValueError`.
 
     Privacy:
-        Post-processing of a release: costs nothing. The ε of one sample does not cover
-        further samples, nor averages over them.
+        Post-processing of a release has no privacy cost. The ε of one sample does not
+        cover further samples, nor averages over them.
 
     Reference:
         Zhang, Rubinstein & Dimitrakakis (AAAI-16), Appendix C.2.
@@ -80,11 +81,11 @@ class SampledPosterior(DrawnPosterior):
 
     @property
     def method(self) -> str:
-        """Name of the method in `METHODS`."""
+        """Name of the inference method in `dpjax.posteriors.METHODS`."""
         return "samples"
 
     def tables(self) -> dict[str, Array]:
-        """The sampled tables by variable; the first axis is that of samples."""
+        """Return the sampled tables by variable name, with the samples on axis 0."""
         return self._by_name(self.samples)
 
     @property
@@ -99,16 +100,16 @@ class SampledPosterior(DrawnPosterior):
 
 
 class SampledParameters(FamilyPosterior):
-    """The empirical law of m samples of all parameters of an exponential family.
+    """Empirical distribution of released samples of an exponential family's parameters.
 
-    `log_prob` and `update` raise errors.
+    `log_prob` and `update` raise `ValueError`.
 
     Args:
         names: names of the parameters.
-        samples: one row for each sample, one column for each parameter.
+        samples: array with a row for each sample and a column for each parameter.
 
     Privacy:
-        Post-processing of a release: costs nothing.
+        Post-processing of a release has no privacy cost.
 
     Reference:
         Foulds et al. (UAI-16), section 3.1: samples from the exponential mechanism.
@@ -119,37 +120,37 @@ class SampledParameters(FamilyPosterior):
 
     @property
     def method(self) -> str:
-        """Name of the method in `METHODS`."""
+        """Name of the inference method in `dpjax.posteriors.METHODS`."""
         return "samples"
 
     def parameters(self) -> dict[str, Array]:
-        """The samples by name of the parameter."""
+        """Return a dictionary from parameter name to the array of its samples."""
         return self._by_name(self.samples)
 
     def mean(self) -> dict[str, Array]:
-        """Mean of the samples, by name of the parameter."""
+        """Return the mean of the samples of each parameter, by name."""
         return self._by_name(self.samples.mean(axis=0))
 
     def variance(self) -> dict[str, Array]:
-        """Variance of the samples, by name of the parameter."""
+        """Return the variance of the samples of each parameter, by name."""
         return self._by_name(self.samples.var(axis=0))
 
     def quantile(self, q: float) -> dict[str, Array]:
-        """The q-quantile of the samples, by name of the parameter."""
+        """Return the q-quantile of the samples of each parameter, by name."""
         probability(q=q)
         return self._by_name(jnp.quantile(self.samples, q, axis=0))
 
     def sample(self, key: Key, shape: tuple[int, ...] = ()) -> dict[str, Array]:
-        """Samples chosen at random, with replacement."""
+        """Choose samples at random, with replacement, in arrays of shape `shape`."""
         typed_key(key=key)
         return self._by_name(jr.choice(key, self.samples, shape))
 
     def log_prob(self, values: Any) -> Array:
-        """Refuse: released samples have no density."""
+        """Raise `ValueError`, since samples do not determine a density."""
         raise self._undefined("log_prob", _NO_DENSITY)
 
     def update(self, records: Any, key: Key | None = None) -> "SampledParameters":
-        """Refuse: the prior of released samples cannot be changed afterwards."""
+        """Raise `ValueError`, since the prior of released samples cannot be changed."""
         raise self._undefined("update", _NO_UPDATE)
 
     def _by_name(self, values: Array) -> dict[str, Array]:

@@ -1,4 +1,4 @@
-"""Releases: how to make, save, load and verify them."""
+"""Functions that make, save, load and verify releases."""
 
 __all__ = [
     "InconsistentRelease",

@@ -1,9 +1,9 @@
 """The format of release files, with verification of every entry.
 
-Reading a file verifies it. The network is rebuilt, its sensitivity is computed, and the
-noise table is built and certified from ε and the sensitivity. A file written from these
-parts must equal the file that was read. The version of a file is the lowest version
-that has all entries of the file.
+To verify a file, `parse` rebuilds the network, computes its sensitivity, and builds and
+certifies the noise table from ε and the sensitivity. A file written from these parts
+must equal the file that was read. A file has the lowest format version that allows all
+of its entries.
 """
 
 __all__ = ["InconsistentRelease", "UnreadableRelease", "dump", "parse"]
@@ -29,7 +29,7 @@ _LONGEST_NAME = 40
 _MALFORMED = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
 
 Parts = tuple[Array | np.ndarray, Statistic, ExactMechanism, int | None, int | None]
-"""Values, statistic, mechanism, public n, suggested number of hidden states."""
+"""Values, statistic, mechanism, public n, and suggested number of hidden states."""
 
 
 class UnreadableRelease(ValueError):
@@ -41,7 +41,7 @@ class InconsistentRelease(ValueError):
 
 
 def dump(parts: Parts) -> str:
-    """The text of a release file; equal releases have equal texts."""
+    """Return the text of a release file; equal releases have equal texts."""
     content = _describe(parts)
     document = {
         "format": FORMAT,
@@ -56,8 +56,9 @@ def parse(text: str) -> Parts:
     """Parse and verify a release file.
 
     Raises:
-        UnreadableRelease: if the text is damaged, truncated, not a release, or newer.
-        InconsistentRelease: if an entry differs from the value derived for it.
+        UnreadableRelease: if the text is damaged or truncated, is not of a release, or
+            has an unknown format version.
+        InconsistentRelease: if an entry contradicts the other entries.
     """
     version, content = _read_content(text)
     try:
@@ -98,12 +99,12 @@ def _read_content(text: str) -> tuple[int, dict[str, Any]]:
 
 
 def _version(content: dict[str, Any]) -> int:
-    """The file version: 2 if a variable has a level for missing cells, else 1."""
+    """Return format version 2 if a variable has a level for missing cells, else 1."""
     return 1 + any("levels" in x and "missing" in x for x in content["variables"])
 
 
 def _derive(content: dict[str, Any]) -> Parts:
-    """Rebuild the release from the choices in the file, without derived entries."""
+    """Rebuild a release from the entries of a file that others do not determine."""
     variables = {x["name"]: _parse_variable(**x) for x in content["variables"]}
     parents = content["parents"]
     net = None if parents is None else BayesNet.from_parents(variables, parents)
@@ -131,14 +132,12 @@ def _derive(content: dict[str, Any]) -> Parts:
 def _refuse_missing(
     values: np.ndarray, statistic: Statistic, kind: type[ExactMechanism]
 ) -> None:
-    """Refuse incomplete values early, before expensive steps."""
     least = statistic.least_length if kind.additive else 0
     if values.size < least or (kind.additive and values.shape != (statistic.length,)):
         raise InconsistentRelease("`values` must be all of what was measured.")
 
 
 def _describe(parts: Parts) -> dict[str, Any]:
-    """All entries of a file: the choices, and the entries derived from them."""
     values, statistic, mechanism, n, hidden_states = parts
     net = statistic.network
     return {
@@ -190,7 +189,6 @@ def _parse_number_of_records(n: object, adjacency: Adjacency) -> int | None:
 
 
 def _parse_values(values: object) -> np.ndarray:
-    """Parse integers in a list, or in lists of equal length."""
     if not isinstance(values, list) or not values:
         raise InconsistentRelease("`values` must be a list of integers.")
     rows = values if isinstance(values[0], list) else [values]

@@ -1,4 +1,4 @@
-"""`release`: charges the ledger, and draws from the system's randomness."""
+"""The function `release`, which charges a ledger and draws private values."""
 
 __all__ = ["measured", "release"]
 
@@ -36,42 +36,45 @@ def release(
     ledger: Ledger | None = None,
     ignore: str | Collection[str] = (),
 ) -> Released:
-    """Release sufficient statistics or posterior draws, with an exact guarantee.
+    """Release noisy sufficient statistics or posterior draws, with an exact guarantee.
 
     Args:
-        what: a Bayesian network; or a statistic, such as `Sufficient` of an exponential
-            family, or counts of other tables than the network's.
+        what: a Bayesian network, to measure the table of each variable with its
+            parents; or another statistic, such as `Sufficient` of a family.
         table: a table whose columns are the variables, encoded records
-            (`Schema.encode`), or any argument of `Schema.encode_batches`. If tables are
-            counted, files, folders, Arrow data sets and iterables are read in batches,
-            in bounded memory and with the same result.
-        epsilon: the privacy loss to spend, > 0, as "0.5", Fraction(1, 2) or 0.5; floats
-            are read as their shortest decimals.
-        adjacency: "replace-one" (n is public) or "add-remove" (n is private). None: the
-            adjacency of the statistic, or otherwise of the ledger.
-        budget: a guarantee to spend, instead of `epsilon` and `adjacency`.
+            (`Schema.encode`), or any argument of `Schema.encode_batches`. For counts,
+            `release` reads files, folders, Arrow data sets and iterables in batches, in
+            bounded memory.
+        epsilon: the privacy loss to spend, > 0, as "0.5", Fraction(1, 2) or 0.5. A
+            float is converted to the shortest decimal number that rounds to it.
+        adjacency: "replace-one" (the number n of records is public) or "add-remove" (n
+            is private). None means the adjacency of the statistic or of the ledger.
+        budget: a privacy guarantee to spend, instead of `epsilon` and `adjacency`.
         mechanism: a recipe of `dpjax.mechanisms.recipes` with its options, or the name
-            of a recipe with default options: "laplace", noise on the posterior updates;
-            "fourier", noise on their Fourier coefficients, so that all tables agree;
-            "posterior-sample", draws from the truncated and tempered posterior; "map",
-            a draw near the posterior mode, by the joint probability; or "map-cells", a
-            draw near the mode by the posterior mass of cells, if tables have few rows.
-        ledger: charged before any draw.
-        ignore: columns of the table to ignore; "*" for all that are not variables.
+            of a recipe with default options. "laplace" adds noise to the statistic;
+            "fourier" adds noise to Fourier coefficients of counts, so that all tables
+            agree; "posterior-sample" draws from the truncated and tempered posterior;
+            "map" draws near the posterior mode with utility given by the joint
+            probability; "map-cells" draws near the posterior mode with utility given
+            by the posterior mass of cells, if tables have few rows.
+        ledger: ledger that is charged before any draw.
+        ignore: columns of the table to ignore, or "*" for all columns that are not
+            variables.
 
     Returns:
-        The release, with all metadata needed to use and verify the release.
+        The release, with all metadata needed to use and verify it.
 
     Privacy:
-        The budget is an exact upper bound of the cost, for its adjacency; less is
-        charged if options cost less. Randomness is the operating system's, and is not
-        stored. Errors about records, time and memory use depend on the records: only
-        the curator may see them.
+        `epsilon` or `budget` is an exact upper bound of the privacy cost for the given
+        adjacency; less is charged if the recipe's options cost less. Random bits come
+        from the operating system, and are not stored. Error messages about records,
+        the running time and the memory use depend on the records: only the curator may
+        see them.
 
     Raises:
         ValueError: if an argument is not valid, the table is empty under replace-one,
             cannot be read, or has too many records for exact integers, or the call is
-            inside `jit` or `vmap`. Then nothing is charged.
+            inside `jit` or `vmap`. If there is an error, nothing is charged.
         BudgetExceeded: if the ledger's remaining budget is too small; records are not
             read.
     """
@@ -105,7 +108,6 @@ def release(
 def _statistic(
     recipe: Recipe, what: BayesNet | Statistic, adjacency: Adjacency
 ) -> Statistic:
-    """The statistic to measure; refused if the recipe does not accept it."""
     if isinstance(what, BayesNet):
         return recipe.statistic(what, adjacency)
     if not isinstance(what, Statistic):
@@ -128,7 +130,6 @@ def _given(epsilon: Epsilon | None) -> Epsilon:
 
 
 def _adjacency_of(what: BayesNet | Statistic, ledger: Ledger | None) -> Adjacency:
-    """The adjacency of the statistic or the ledger."""
     stated: Any = getattr(what, "adjacency", None)
     if stated is None and ledger is not None:
         stated = ledger.adjacency
@@ -151,9 +152,9 @@ def _refuse_empty(n: int, adjacency: Adjacency) -> None:
 def measured(
     statistic: Statistic, table: Records | Table, ignore: str | Collection[str] = ()
 ) -> tuple[Int32[Array, " m"], int]:
-    """The exact statistic of a table and the number of its records.
+    """Compute the exact statistic of a table and the number of its records.
 
-    If tables are counted from files or batches, memory is bounded.
+    Counts are computed from files and batches in bounded memory.
 
     Privacy:
         Not private: the statistic is exact.
@@ -177,7 +178,6 @@ def measured(
 def _of_few(
     batches: Iterable[np.ndarray], statistic: Statistic
 ) -> Iterator[np.ndarray]:
-    """The batches; raises an error if there are too many records for 32 bits."""
     size = 0
     for batch in batches:
         size += len(batch)
@@ -194,7 +194,7 @@ def _refuse_size(n: int, statistic: Statistic) -> None:
 
 
 def _refuse_traced(records: Array) -> None:
-    """Refuse compiled or mapped code, which would draw once and reuse the noise."""
+    """Raise `ValueError` in compiled or mapped code, which would reuse one draw."""
     try:
         np.asarray(records[:0])
     except jax.errors.TracerArrayConversionError:

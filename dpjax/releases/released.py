@@ -1,6 +1,6 @@
-"""A release: values, mechanism and public metadata.
+"""Releases, which consist of private values, their mechanism and public metadata.
 
-Any computation from a release is post-processing, and costs nothing more.
+Any computation from a release is post-processing, and has no further privacy cost.
 """
 
 __all__ = ["Released", "consistent", "load"]
@@ -27,19 +27,20 @@ from dpjax.tables.projection import project
 
 
 class Released(Unpickled, eqx.Module):
-    """A release: values, mechanism and public metadata.
+    """Released private values, with the mechanism that drew them and public metadata.
 
     Arrays may have leading axes, for stacked releases and `vmap`.
 
     Args:
-        values: the noisy integers, unclamped; for a `ParameterMechanism`, the drawn
-            parameters in its units, one row for each sample.
+        values: the noisy integers, which may be negative or too large. For a
+            `ParameterMechanism`, the drawn parameters in the mechanism's units, with
+            one row for each sample.
         statistic: the statistic that was measured.
-        mechanism: the privacy mechanism; only exact mechanisms can be saved.
+        mechanism: the privacy mechanism; only an `ExactMechanism` can be saved.
         n: the public number of records under replace-one; None under add-remove, where
-            n is private.
-        hidden_states: for an event log, a public suggestion of the number of hidden
-            states; another number may be fitted. None: no suggestion.
+            the number of records is private.
+        hidden_states: public suggestion of the number of hidden states to fit to an
+            event log; None for no suggestion.
 
     Privacy:
         A release contains only the mechanism's output and public metadata. It cannot be
@@ -81,27 +82,33 @@ class Released(Unpickled, eqx.Module):
 
     @property
     def schema(self) -> Schema:
-        """The schema of the release: variables and their levels."""
+        """The schema of the released data, which has all variables and their levels."""
         return Schema(self.statistic.variables)
 
     @property
     def adjacency(self) -> Adjacency:
-        """The adjacency: which data sets are neighbours."""
+        """The adjacency, "replace-one" or "add-remove", of the privacy guarantee."""
         return self.mechanism.adjacency
 
     def guarantee(self) -> Guarantee:
-        """The privacy cost of the release."""
+        """Return the privacy cost of the release."""
         return self.mechanism.guarantee()
 
     def counts(self) -> Cells:
-        """Noisy counts of every table, unclamped, laid out as `statistic.layout`."""
+        """Return the noisy counts of all tables, in the order of `statistic.layout`.
+
+        Counts may be negative or too large. Raises `ValueError` if the release is not
+        of noisy counts.
+        """
         return _tables(self.values, self.n, self.counted)
 
     def tables(self) -> dict[str | tuple[str, ...], Array]:
-        """Noisy counts by variable; the first axes are the variable's parents.
+        """Return a dictionary from variable name to its table of noisy counts.
 
-        Without a network, keys are the names of the variables on the axes. Raises
-        `ValueError` if the release is not of noisy counts.
+        The first axes of a table are the variable's parents, and the last axis is the
+        variable. For a release without a network, a table's key is the tuple of the
+        names of the variables on its axes. Raises `ValueError` if the release is not of
+        noisy counts.
         """
         statistic = self.counted
         layout = statistic.layout
@@ -112,7 +119,7 @@ class Released(Unpickled, eqx.Module):
 
     @property
     def counted(self) -> TableStatistic:
-        """The statistic; raises `ValueError` unless noisy counts were released."""
+        """The statistic of released noisy counts; other releases raise `ValueError`."""
         if isinstance(self.mechanism, ParameterMechanism) or not isinstance(
             self.statistic, TableStatistic
         ):
@@ -127,7 +134,7 @@ class Released(Unpickled, eqx.Module):
         """Write the release to a JSON file, atomically.
 
         The file contains a SHA-256 hash of its content, to detect damage. The hash is
-        not a signature: to detect forgery, compare the hash over another channel.
+        not a signature: to detect forgery, compare it with a hash from another source.
 
         Raises:
             ValueError: if the mechanism is not exact, or the file cannot be written.
@@ -158,18 +165,18 @@ def _tables(values: Array, n: Array | None, statistic: TableStatistic) -> Array:
 
 
 def consistent(released: Released) -> Cells:
-    """Project a release onto consistent tables without negative cells.
+    """Project noisy counts onto consistent tables without negative cells.
 
     This is a least-squares projection. Any two tables of the result have the same
-    marginal over their common variables. All tables sum to n if n is public, otherwise
-    to an estimated total.
+    marginal over their common variables. Every table sums to the public number of
+    records or, if it is private, to an estimate.
 
     Returns:
-        Real counts, laid out as `released.statistic.layout`, for
+        Real-valued counts in the order of `released.statistic.layout`, for
         `PlugInPosterior.from_counts`.
 
     Privacy:
-        Post-processing: costs nothing. The result still has the noise of the release.
+        Post-processing of a release has no privacy cost. The result is still noisy.
     """
     statistic, n = released.counted, released.n
     if statistic.measured is None:
@@ -181,8 +188,9 @@ def load(path: str | os.PathLike) -> Released:
     """Read and verify a release file.
 
     Raises:
-        UnreadableRelease: if the file is damaged, truncated, not a release, or newer.
-        InconsistentRelease: if an entry was altered or differs from its derived value.
+        UnreadableRelease: if the file is damaged or truncated, is not of a release, or
+            has an unknown format version.
+        InconsistentRelease: if an entry contradicts the other entries of the file.
     """
     try:
         text = read_text(path, "release")

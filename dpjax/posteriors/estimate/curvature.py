@@ -1,4 +1,4 @@
-"""Normal approximation of a posterior, from the expected information of logits."""
+"""Normal approximation of a posterior, from the expected information about logits."""
 
 __all__ = ["NormalLogits", "covariance"]
 
@@ -29,10 +29,11 @@ def covariance(
     n: Float[Array, ""],
     public_n: bool,
 ) -> Float[Array, "c c"]:
-    """Approximate posterior covariance of all logits.
+    """Approximate the posterior covariance of the logits of all probabilities `theta`.
 
-    The covariance of the released numbers is that of the exact numbers under the
-    network, plus scale² for each: the inverse Fisher information of Laplace noise.
+    The covariance of the released numbers is approximated by that of the exact numbers
+    under the network, plus scale² on the diagonal, the inverse of the Fisher
+    information of Laplace noise.
     """
     together = _together(net, theta)
 
@@ -58,7 +59,10 @@ def covariance(
 
 
 class NormalLogits(eqx.Module):
-    """The law of tables whose logits are normal, centred at the logits of `theta`."""
+    """Distribution of tables whose logits are normal with those of `theta` as mean.
+
+    `theta` is the vector of all probabilities, in the order of `net.layout`.
+    """
 
     net: BayesNet = eqx.field(static=True)
     theta: Float[Array, " c"]
@@ -75,7 +79,7 @@ class NormalLogits(eqx.Module):
 
     @jax.jit
     def draw(self, key: Key) -> Float[Array, " c"]:
-        """One draw of all tables."""
+        """Draw all tables once, in the order of `net.layout`."""
         layout, root = self.net.layout, jnp.linalg.cholesky(self.covariance)
         noise = jr.normal(key, self.theta.shape, self.theta.dtype)
         moved = jnp.log(self.theta) + root @ noise
@@ -84,10 +88,10 @@ class NormalLogits(eqx.Module):
 
     @jax.jit
     def log_prob(self, theta: Float[Array, " c"]) -> Float[Array, ""]:
-        r"""Log-density of the law of `draw`.
+        r"""Log-density of the distribution from which `draw` draws.
 
-        The log-ratios to the last cell of each row are normal; the Jacobian of a row is
-        $1 / \prod_k \theta_k$.
+        The logs of the ratios of probabilities to the last one in their row are normal.
+        The Jacobian of a row of probabilities $\theta_k$ is $1 / \prod_k \theta_k$.
         """
         rows = self.net.layout.rows
         last = np.diff(rows, append=-1) != 0
@@ -101,7 +105,7 @@ class NormalLogits(eqx.Module):
         return -(off @ off) / 2 - len(ratios) / 2 * np.log(2 * np.pi) - volume
 
     def quantile(self, q: Float[Array, ""]) -> Float[Array, " c"]:
-        """The q-quantile of each probability, from a normal law of its logit."""
+        """The q-quantile of each probability, if its logit is normal."""
         return _quantiles(self.theta, self.sd(), q)
 
 

@@ -1,11 +1,11 @@
-"""The fit behind `point_estimate`: pure functions, for `jit` and `vmap`.
+"""Pure functions that compute `point_estimate`, for `jit` and `vmap`.
 
-Rows are softmaxes of logits. The fit has three steps:
+Each row of a probability table is the softmax of logits. The fit has three steps:
 
-1. Independent normal laws are fitted to the posterior of all logits, by gradient ascent
-   on the evidence lower bound; expectations are averages over a low-discrepancy
-   sequence. Where the noise is large, the mean of the fit is close to the posterior
-   mean, while a posterior mode overfits.
+1. Independent normal distributions are fitted to the posterior of all logits, by
+   gradient ascent on the evidence lower bound. Expectations are averages over a
+   low-discrepancy sequence. Where the noise is large, the mean of the fit is close to
+   the posterior mean, while a posterior mode overfits.
 2. Given the mean tables, the exact counts are estimated by linear regression, from
    their covariance under the network and an effective variance of the noise.
 3. The tables are the Dirichlet posterior mean given these counts, which is the exact
@@ -39,7 +39,10 @@ _FAR = 12.0  # limit of logits: probabilities are at least about e^-24
 
 
 class Problem(NamedTuple):
-    """A release, its noise and the prior; arrays may be traced."""
+    """A release of a network's statistic, its noise and a prior.
+
+    Lengths are m for the numbers of the statistic and c for the cells of all tables.
+    """
 
     moments: RecordMoments  # moments of the statistic
     net: BayesNet
@@ -51,13 +54,13 @@ class Problem(NamedTuple):
     public_n: bool
 
     def mean_and_variance(self, tables: Array, n: Array) -> tuple[Array, Array]:
-        """Mean and variance of the exact numbers, given n and all marginal tables."""
+        """Mean and variance of the exact numbers, given all marginal tables and n."""
         first, second = self.moments.mean(tables), self.moments.second(tables)
         return n * first, n * (second - (first * first if self.public_n else 0))
 
 
 class Fit(NamedTuple):
-    """Estimated tables, counts and number of records."""
+    """Estimated tables of a network, counts of their cells, and number of records."""
 
     theta: Float[Array, " c"]  # estimated tables
     counts: Float[Array, " c"]  # estimated counts of all node tables
@@ -68,7 +71,7 @@ class Fit(NamedTuple):
 
 
 def fit(problem: Problem, steps: int) -> Fit:
-    """Estimate all tables of a network from one release."""
+    """Estimate all tables of a network from one release, in `steps` gradient steps."""
     layout = problem.net.layout
     (theta, log_n), gradient = _variational(problem, steps)
     n = problem.n if problem.public_n else jnp.exp(log_n)
@@ -79,7 +82,7 @@ def fit(problem: Problem, steps: int) -> Fit:
 
 
 def _variational(problem: Problem, steps: int):
-    """Posterior mean of the tables and of log n, and the gradient at the end."""
+    """Posterior mean of the tables and of log n, and the final gradient's size."""
     net = problem.net
     center, width = _initial(problem)
     log_n = jnp.log(problem.n)
@@ -113,7 +116,7 @@ def _variational(problem: Problem, steps: int):
 
 
 def _descend(slope, start: Array, steps: int) -> tuple[Array, Array]:
-    """Adam with a cosine schedule: the last position, and the mean gradient.
+    """Run Adam with a cosine schedule; return the last position and mean gradient.
 
     Reference:
         Kingma & Ba (ICLR 2015), Algorithm 1.
@@ -136,7 +139,6 @@ def _descend(slope, start: Array, steps: int) -> tuple[Array, Array]:
 
 
 def _initial(problem: Problem) -> tuple[Array, Array]:
-    """Initial logits, and their approximate standard deviations."""
     layout = problem.net.layout
     scale = jnp.median(problem.scale)
     smooth = problem.prior + 0.5 * jnp.minimum(scale, problem.n) + problem.start
@@ -171,7 +173,6 @@ def _log_rows(net: BayesNet, logits: Array) -> Array:
 
 @partial(jax.custom_vjp, nondiff_argnums=(0,))
 def _expected(net: BayesNet, log_theta: Array) -> Array:
-    """The marginal law of every node table."""
     return expected_tables(net.layout, log_theta)
 
 
@@ -188,7 +189,7 @@ _expected.defvjp(_expected_forward, _expected_backward)
 
 
 def _covariance(net: BayesNet, log_theta: Array, direction: Array) -> Array:
-    """Covariance of one record's node tables, times a vector."""
+    """Covariance matrix of one record's cell indicators, times `direction`."""
     tables = partial(expected_tables, net.layout)
     return jax.jvp(tables, (log_theta,), (direction,))[1]
 
@@ -215,7 +216,7 @@ def _expected_counts(problem: Problem, theta: Array, n: Array) -> Array:
 
 
 def _effective_noise(problem: Problem, mean: Array, variance: Array) -> Array:
-    """Variance of normal noise under which posterior means of numbers are unchanged."""
+    """Variance of normal noise that gives the same posterior means of the numbers."""
     off = problem.values - mean
     least = 0.05 * (problem.scale + jnp.sqrt(jnp.maximum(variance, 0)))
     off = jnp.where(off < 0, jnp.minimum(off, -least), jnp.maximum(off, least))
@@ -234,7 +235,7 @@ def _effective_noise(problem: Problem, mean: Array, variance: Array) -> Array:
 
 
 def _conjugate_gradients(spread, observe, noise, residual, diagonal):
-    """The shift of the counts, spread (observe spread + noise)⁻¹ residual.
+    """Compute the shift of the counts, spread (observe spread + noise)⁻¹ residual.
 
     The shift is accumulated during the iterations, so that `spread` is compiled once.
     """
@@ -259,7 +260,6 @@ def _conjugate_gradients(spread, observe, noise, residual, diagonal):
 
 
 def _multipliers(size: int) -> np.ndarray:
-    """Odd 32-bit numbers from a hash, one for each dimension."""
     numbers = np.arange(1, size + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     numbers ^= numbers >> np.uint64(30)
     numbers *= np.uint64(0xBF58476D1CE4E5B9)
@@ -268,7 +268,7 @@ def _multipliers(size: int) -> np.ndarray:
 
 
 def _nodes(multipliers: np.ndarray, step: Array, pairs: int) -> Array:
-    """Normal nodes of a Weyl sequence and their negatives: (2 pairs, size)."""
+    """Normal nodes of a Weyl sequence, then their negatives, (2 pairs, size)."""
     index = step * jnp.uint32(pairs) + jnp.arange(1, pairs + 1, dtype=jnp.uint32)
     bits = index[:, None] * jnp.asarray(multipliers)[None]
     uniforms = ((bits >> jnp.uint32(9)).astype(float) + 0.5) / (1 << 23)

@@ -1,8 +1,8 @@
-r"""The law of one released number: sampling variation plus Laplace noise.
+r"""Distribution of one released number, which is an exact number plus Laplace noise.
 
-A count with mean $\lambda$ is modelled as Poisson where $\lambda$ is small, by explicit
-summation, and as normal where $\lambda$ is large, by the closed form of the convolution
-with the Laplace law. In between, the two log-densities are interpolated smoothly.
+A count with mean $\lambda$ is modelled as Poisson if $\lambda$ is small, by an explicit
+sum, and as normal if $\lambda$ is large, by a closed form of the convolution with the
+Laplace distribution. In between, the two log-densities are interpolated smoothly.
 """
 
 __all__ = ["LEAST_NOISE", "number_log_prob"]
@@ -26,10 +26,10 @@ def number_log_prob(
     values: Float[Array, " m"],
     mean: Float[Array, " m"],
     variance: Float[Array, " m"],  # variance of the exact numbers
-    scale: Float[Array, " m"],  # of the Laplace noise, > 0; 1 / rho if discrete
+    scale: Float[Array, " m"],  # scale of the Laplace noise, > 0
     counts: Bool[np.ndarray, " m"],  # whether exact numbers are counts, hence ≥ 0
 ) -> Float[Array, " m"]:
-    """Marginal log-density of each released number."""
+    """Return the log-density of released numbers, exact numbers plus Laplace noise."""
     large = _normal(values, mean, variance, scale)
     if not counts.any():
         return large

@@ -23,33 +23,34 @@ from dpjax.releases.released import Released
 from dpjax.statistics import TableStatistic
 from dpjax.tables.projection import project
 
-_AT_ONCE = 32  # releases of a stack: more exceed the cache
+_AT_ONCE = 32  # more stacked releases exceed the cache
 
 
 class PointEstimate(ReleasedPosterior):
-    r"""One estimate of all conditional probability tables, with its uncertainty.
+    r"""Estimate of a network's probability tables, with its approximate uncertainty.
 
-    Made by `point_estimate`. For stacked releases all arrays have leading axes; `mean`
-    keeps these axes, and the other methods need `equinox.filter_vmap`. Predictions use
-    the estimated tables.
+    The function `point_estimate` makes this object. For stacked releases, all arrays
+    have leading axes; `mean` keeps the leading axes, and the other methods
+    need `equinox.filter_vmap`. Predictions use the estimated tables.
 
-    The posterior of all logits is approximated by a normal law centred at the estimate.
-    Its information matrix is the sum of the information of the prior and of all
-    released numbers, from their covariance under the network and the noise. `sample`
-    and `log_prob` use this law, `sd` its linearisation, and `quantile` a normal law of
-    the logit of every probability. All are inaccurate for wide or skewed posteriors.
+    The posterior distribution of the logits of all tables is approximated by a normal
+    distribution centred at the estimate. The inverse of its covariance is the sum of
+    the prior's information matrix and of the expected information matrix of the
+    released numbers. `sample` and `log_prob` use this distribution, `sd` uses its
+    linearisation, and `quantile` assumes that the logit of each probability is normal.
+    All four are inaccurate for wide or skewed posterior distributions.
 
     Args:
         released: the release.
-        prior: Dirichlet parameter of every cell, laid out as `net.layout`.
-        theta: the estimated tables, laid out as `net.layout`.
+        prior: Dirichlet parameter of every cell, in the order of `net.layout`.
+        theta: all estimated probabilities, in the order of `net.layout`.
         n: public or estimated number of records.
-        gradient: root mean square of the averaged gradient at the end of the search, in
-            posterior standard deviations; much smaller than 1 after enough steps.
-        steps: number of steps of the search; `update` repeats the search.
+        gradient: root mean square of the averaged gradient after the last step, in
+            posterior standard deviations. It is much smaller than 1 after enough steps.
+        steps: number of gradient steps, which `update` makes again.
 
     Privacy:
-        Post-processing: costs nothing.
+        Post-processing of a release has no privacy cost.
     """
 
     theta: Float[Array, "*batch c"]
@@ -59,7 +60,7 @@ class PointEstimate(ReleasedPosterior):
 
     @property
     def method(self) -> str:
-        """Name of the method in `METHODS`."""
+        """Name of the inference method in `dpjax.posteriors.METHODS`."""
         return "point-estimate"
 
     def _mean(self) -> Array:
@@ -92,36 +93,37 @@ class PointEstimate(ReleasedPosterior):
 def point_estimate(
     released: Released, prior: Prior = 1.0, *, steps: int = 200
 ) -> PointEstimate:
-    r"""Estimate a network's tables from a noisy release, aware of its noise.
+    r"""Compute an approximate posterior mean of a network's tables, given a release.
 
-    The estimate is an approximate posterior mean. The law of each released number is
-    the law of its exact number given the tables (Poisson for a small count, otherwise
-    normal) convolved with the Laplace noise. Independent normal laws of all logits are
-    fitted to the prior times these laws (variational inference). From the mean of the
+    Each released number is modelled as an exact number, which is Poisson for a small
+    count and otherwise normal given the tables, plus Laplace noise. Independent normal
+    distributions of the logits of all probabilities are fitted to the prior times the
+    likelihoods of all released numbers (variational inference). From the mean of the
     fit and the joint covariance of the numbers, the exact counts are estimated. The
-    result is the Dirichlet posterior mean given these counts; as the noise decreases,
-    the result tends to the exact posterior mean.
+    result is the Dirichlet posterior mean given the estimated counts. As the noise
+    decreases, the result tends to the exact posterior mean.
 
-    There are two approximations. The laws of the numbers are multiplied as if the
-    numbers were independent given the tables (a composite likelihood), although they
-    count the same records; only the last two steps account for this dependence. The
-    variational law is factorised.
+    There are two approximations. The likelihoods are multiplied as if the numbers were
+    independent given the tables (a composite likelihood), although the numbers count
+    the same records; only the last two steps account for this dependence. The
+    variational distribution treats the logits as independent.
 
     Args:
         released: noisy counts or Fourier coefficients of a network, by
-            `DiscreteLaplace`, `SplitLaplace` or `Laplace`; several stacked along
-            leading axes are estimated together. An n that is not public is estimated
-            too, with a flat prior.
-        prior: Dirichlet parameter of every cell, > 0; or a table for each variable.
-        steps: number of steps of the search, at least 1.
+            `DiscreteLaplace`, `SplitLaplace` or `Laplace`. Releases stacked along
+            leading axes are estimated together. If the number of records is private, it
+            is estimated too, with a flat prior.
+        prior: Dirichlet parameter of all cells, > 0; or a dictionary from variable name
+            to a table of parameters.
+        steps: number of gradient steps, at least 1.
 
     Privacy:
-        Post-processing: costs nothing, and may be repeated with other priors.
+        Post-processing has no privacy cost, and may be repeated with other priors.
 
     Raises:
-        ValueError: if the release is of another kind or its noise is not Laplace, the
-            prior is not positive or has the wrong shape, `steps` is not a positive
-            integer, or the network is too densely connected.
+        ValueError: if the release is not of a network's counts or coefficients, its
+            noise is not Laplace, the prior is not positive or has the wrong shape,
+            `steps` is not a positive integer, or the network is too densely connected.
     """
     whole(1, steps=steps)
     net = released.net
@@ -130,11 +132,7 @@ def point_estimate(
 
 
 def check_estimate(released: Released) -> None:
-    """Check that `point_estimate` suits a release.
-
-    Raises:
-        ValueError: if it does not, with the reason.
-    """
+    """Raise `ValueError` unless `point_estimate` accepts the release."""
     laplace_scale(released)
     _network(released.counted)
 
@@ -148,21 +146,26 @@ def point_estimate_of(
     *,
     steps: int = 200,
 ) -> Fit:
-    """`point_estimate` as a pure function of arrays, for `jit` and `vmap`.
+    r"""Compute `point_estimate` as a pure function of arrays, for `jit` and `vmap`.
 
     Args:
-        statistic: counts or Fourier coefficients of a network; static.
+        statistic: statistic of counts or Fourier coefficients of a network; static.
         values: the released numbers.
-        scale: scale of the Laplace noise of each number; 1 / rho for a discrete law.
-        n: the number of records; None if it is not public.
-        prior: Dirichlet parameter of every cell, or one for all.
-        steps: number of steps of the search; static.
+        scale: scale b of the Laplace noise of each number; discrete noise z has
+            probabilities proportional to $e^{-|z| / b}$.
+        n: the number of records; None if it is private.
+        prior: Dirichlet parameter of all cells, or one for each cell in the order of
+            the network's layout.
+        steps: number of gradient steps; static.
+
+    Returns:
+        The estimated tables, counts and number of records, and the final gradient.
 
     Privacy:
-        Post-processing: costs nothing.
+        Post-processing of a release has no privacy cost.
 
     Raises:
-        ValueError: if the statistic is of another kind, or a concrete `scale` or
+        ValueError: if the statistic is not of a network, or a concrete `scale` or
             `prior` is not positive.
     """
     positive(scale=scale, prior=prior)
@@ -190,7 +193,6 @@ def _network(statistic: TableStatistic) -> BayesNet:
 
 
 def _consistent(statistic, values, scale, n):
-    """Counts of every node table, by non-negative least squares."""
     layout = statistic.measured
     if layout is None:
         return project(statistic.layout, statistic.tables(values, n), n)
@@ -211,7 +213,6 @@ def _estimate(released: Released, prior: Array, steps: int) -> PointEstimate:
 
 @partial(jax.jit, static_argnames=("statistic", "steps"))
 def _fit_all(statistic, values, scale, n, prior, steps) -> Fit:
-    """Fit one release, or all releases of a stack in batches."""
     given, batch = (values, scale, n, prior), values.shape[:-1]
 
     def one(given):

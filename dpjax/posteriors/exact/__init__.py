@@ -1,1 +1,1 @@
-"""Exact posteriors by sums over hidden counts: stars, trees and proportions."""
+"""Exact posteriors of stars, trees and proportions, by sums over hidden counts."""

@@ -1,8 +1,9 @@
-r"""Posterior of one probability: a mixture of Beta laws over its row's hidden counts.
+r"""Posterior of one probability, which is a mixture of Beta distributions.
 
-Given a count c and the total m of its row, a probability has the law Beta(a, b) with
-a = α + c and b = Σα - α + m - c. Distribution functions for neighbouring counts differ
-by one term, so that one incomplete beta function is enough for each total:
+The mixture is over the hidden counts of the probability's row. Given its cell's count c
+and the row's total m, a probability with Dirichlet parameter α has the distribution
+Beta(a, b) with a = α + c and b = Σα - α + m - c. Distribution functions for successive
+counts differ by one term, so that one incomplete beta function is enough for each m:
 
 $$I_t(a, b) = I_t(a + 1, b - 1)
   + \frac{Γ(a + b)}{Γ(a + 1) Γ(b)} t^a (1 - t)^{b - 1}.$$
@@ -24,14 +25,18 @@ from dpjax.posteriors.exact.rows import RowLaws
 
 
 class CellLaw(eqx.Module):
-    """Joint law of a row's total and of the count of one of its cells."""
+    """Posterior of one probability of a table, as a mixture of Beta distributions.
+
+    The mixture is over the hidden total m of a row and the hidden count c of a cell.
+    The cell has the Dirichlet parameter α, and Σα is the sum of the row's parameters.
+    """
 
     weights: Float[Array, "totals window"]  # probability of total and count
     a: Float[Array, " window"]  # α + c for every count, in steps of 1
     whole: Float[Array, " totals"]  # Σα + m for every total, in steps of 1
 
     def cdf(self, t: Float[Array, ""]) -> Float[Array, ""]:
-        """Distribution function of the probability, at t."""
+        """Return the posterior probability that the cell's probability is at most t."""
         totals, window = self.weights.shape
         kernel, last = _LogKernel.at(self, t), _last_count(self)
 
@@ -49,7 +54,7 @@ class CellLaw(eqx.Module):
         return jnp.clip(total.sum() + (below * ends).sum(), 0, 1)
 
     def log_prob(self, t: Float[Array, ""]) -> Float[Array, ""]:
-        """Log-density of the probability, at t."""
+        """Return the posterior log-density of the cell's probability at t."""
         kernel = _LogKernel.at(self, t)
         counts = jnp.arange(self.a.size, dtype=jnp.int32)
         columns = jax.vmap(kernel.column)(counts).T
@@ -59,7 +64,7 @@ class CellLaw(eqx.Module):
         return logsumexp(jnp.where(possible, logs, -jnp.inf))
 
     def quantile(self, q: Float[Array, ""]) -> Float[Array, ""]:
-        """The q-quantile, by bisection to the precision of floating-point numbers."""
+        """Compute the posterior q-quantile by bisection, to machine precision."""
         steps = jnp.finfo(float).nmant + 8
 
         def halve(_, ends):
@@ -73,7 +78,7 @@ class CellLaw(eqx.Module):
 
 
 def cell_law(laws: RowLaws, cell: Array, row: Array) -> CellLaw:
-    """The law of the probability of one cell in one row."""
+    """Return the posterior of the probability at indices `cell` and `row`."""
     rows, start, ratio = laws.rows, laws.start, laws.ratio
     counts = jnp.arange(rows.window, dtype=jnp.int32)[None]
     totals = jnp.arange(len(ratio), dtype=jnp.int32)[:, None]
@@ -88,15 +93,14 @@ def cell_law(laws: RowLaws, cell: Array, row: Array) -> CellLaw:
 
 
 def _last_count(law: CellLaw) -> Int32[Array, " totals"]:
-    """Index of the last count with positive b, for every total."""
     possible = (law.whole[:, None] - law.a[None] > 0).sum(axis=1)
     return jnp.maximum(possible - 1, 0).astype(jnp.int32)
 
 
 class _LogKernel(eqx.Module):
-    r"""$\log Γ(a + b) / (Γ(a + 1) Γ(b)) t^a (1 - t)^b$ for all counts and totals.
+    r"""Values of $\log Γ(a + b) / (Γ(a + 1) Γ(b)) t^a (1 - t)^b$ for counts and totals.
 
-    The sum of three terms, functions of a, of b and of a + b, from Stirling's formula
+    They are sums of a function of a, one of b and one of a + b, from Stirling's formula
     and its errors. Sizes are divided by a middle size, so that the terms do not cancel.
     """
 
@@ -121,7 +125,7 @@ class _LogKernel(eqx.Module):
         )
 
     def column(self, count: Array) -> Float[Array, " totals"]:
-        """The values for one count and every total; -inf where b is not positive."""
+        """Values for one count and every total; -inf where b is not positive."""
         start = self.of_a.size - 1 - count
         of_b = lax.dynamic_slice_in_dim(self.of_b, start, self.of_whole.size)
         return self.of_whole + self.of_a[count] + of_b

@@ -1,7 +1,7 @@
-"""Direct convolutions of many rows at once, accurate in the tails.
+"""Direct convolutions of many rows at once, which are accurate in the tails.
 
-The last axis of arrays is that of rows, so that rows are computed in parallel; the
-position is on an earlier axis. Fourier transforms lose relative accuracy in tails.
+The last axis of arrays is for rows, which are computed in parallel; positions are on
+earlier axes. Fourier transforms would lose relative accuracy in the tails.
 """
 
 __all__ = ["take", "valid"]
@@ -17,9 +17,10 @@ def valid(
     length: int,
     at_once: int = 16,
 ) -> Float[Array, "length *many rows"]:
-    r"""The s - k + 1 = `length` sums $\sum_c kernel_c \, series_{k - 1 + j - c}$.
+    r"""Convolve each row of `series` with `kernel`, where they overlap completely.
 
-    Each step of the loop adds `at_once` shifts, to reduce memory traffic.
+    The results are $\sum_c kernel_c \, series_{k - 1 + j - c}$ for j below `length`,
+    which must be s - k + 1. Each step of a loop adds `at_once` terms.
     """
     size = kernel.shape[0]
     shifts = min(size, at_once)
@@ -45,7 +46,7 @@ def valid(
 def take(
     series: Float[Array, "s rows"], start: Int[Array, " rows"], length: int
 ) -> Float[Array, "length rows"]:
-    """The `length` entries of each row from its `start`; 0 outside of the row."""
+    """Take `length` entries of each row from its `start` on, with 0 outside the row."""
     places = start[None] + jnp.arange(length, dtype=start.dtype)[:, None]
     inside = (places >= 0) & (places < series.shape[0])
     found = jnp.take_along_axis(

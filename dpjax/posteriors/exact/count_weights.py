@@ -20,10 +20,11 @@ def negative_binomial(
     guess: Float[Array, "..."],
     whole: Float[Array, "..."],
 ) -> Float[Array, "..."]:
-    r"""log NB(count; α, p) with p = guess / (guess + whole); -inf below 0.
+    r"""Negative binomial log-probability of counts; -inf for negative counts.
 
-    The value is $\log Γ(α + c) / (Γ(α) c!) + c \log p + α \log(1 - p)$. These terms
-    cancel, so that deviances and errors of Stirling's formula are summed instead.
+    For a count c and p = guess / (guess + whole), the value is
+    $\log Γ(α + c) / (Γ(α) c!) + c \log p + α \log(1 - p)$. These terms cancel, so that
+    deviances and errors of Stirling's formula are summed instead.
 
     Reference:
         Loader, "Fast and accurate computation of binomial probabilities" (2000).
@@ -45,7 +46,7 @@ def negative_binomial(
 def poisson(
     counts: Float[Array, "..."], mean: Float[Array, "..."]
 ) -> Float[Array, "..."]:
-    """Log-probability of Poisson counts; -inf below 0."""
+    """Poisson log-probability of counts; -inf for negative counts."""
     count = jnp.where(counts > 0, counts, 1)
     deviance = count * log1p_minus((mean - count) / count)
     root = jnp.log(count * (2 * math.pi)) / 2
@@ -53,13 +54,12 @@ def poisson(
 
 
 def _from_zero(counts: Array, positive: Array, none: Array) -> Array:
-    """`positive` for positive counts, `none` for 0, and -inf for negative counts."""
     logs = jnp.where(counts > 0, positive, jnp.broadcast_to(none, positive.shape))
     return jnp.where(counts >= 0, logs, -jnp.inf)
 
 
 def stirling_error(x: Float[Array, "..."]) -> Float[Array, "..."]:
-    """Error of Stirling's formula: log Γ(x) - ((x - ½) log x - x + ½ log 2π)."""
+    """Error of Stirling's formula, log Γ(x) - ((x - ½) log x - x + ½ log 2π)."""
     large = jnp.maximum(x, _FROM)
     inverse = 1 / large
     series = jnp.zeros_like(x)

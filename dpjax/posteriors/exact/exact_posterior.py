@@ -1,4 +1,4 @@
-"""Exact noise-aware posteriors of networks whose components are stars."""
+"""Exact noise-aware posteriors of networks that consist of stars."""
 
 __all__ = [
     "ExactPosterior",
@@ -39,27 +39,27 @@ from dpjax.releases.released import Released
 
 @runtime_checkable
 class Inferred(Protocol):
-    """Posteriors of the tables of a network, from sums over its hidden counts."""
+    """Protocol of a network's posterior after sums over its hidden counts."""
 
     def marginal(self, place: int) -> CellLaw:
-        """The law of the probability at an index of `net.layout`."""
+        """Return the posterior of the probability at index `place` of `net.layout`."""
         ...
 
     def quantiles(self, q: Array) -> Array:
-        """The q-quantile of every probability."""
+        """Return the posterior q-quantile of every probability."""
         ...
 
     def count_laws(self) -> tuple[Array, Array]:
-        """First count of every cell's window, and probabilities of the window."""
+        """Return each cell's smallest hidden count, and probabilities from it on."""
         ...
 
     def draw(self, key: Key) -> Array:
-        """One draw of all tables."""
+        """Draw all tables once from the posterior, in the order of `net.layout`."""
         ...
 
 
 class SummedPosterior(ReleasedPosterior):
-    """A posterior of all tables by sums over hidden exact counts.
+    """Posterior of a network's tables, computed by sums over hidden exact counts.
 
     Subclasses define the sums. `ExactPosterior` describes the fields.
     """
@@ -71,17 +71,17 @@ class SummedPosterior(ReleasedPosterior):
 
     @abc.abstractmethod
     def _inferred(self) -> Inferred:
-        """The sums for one release."""
+        """Sum over the hidden counts of one release."""
 
     def marginal(self, name: str, cell: tuple[int, ...]) -> CellLaw:
-        """The posterior of one probability: `.cdf(t)`, `.quantile(q)`, `.log_prob(t)`.
+        """Return the posterior of one probability, with `cdf`, `quantile`, `log_prob`.
 
         Args:
             name: name of the variable.
-            cell: level indices of the variable's parents, in order, then of itself.
+            cell: level indices of the variable's parents, then of the variable itself.
 
         Raises:
-            ValueError: if there is no such cell.
+            ValueError: if `name` or `cell` does not exist.
         """
         one_of(self.net.names, name=name)
         table = self.net.index(name)
@@ -96,10 +96,11 @@ class SummedPosterior(ReleasedPosterior):
         return self._inferred().marginal(self.net.layout.offsets[table] + int(place))
 
     def hidden_counts(self) -> dict[str, tuple[Array, Array]]:
-        """Posteriors of the hidden counts: first counts and probabilities, by table.
+        """Return posterior probabilities of each cell's hidden exact count.
 
-        Each table has the first count of every cell's window, and the probabilities of
-        the counts in the window, on an additional last axis.
+        The result is a dictionary from variable name to two arrays in the shape of the
+        variable's table. The first has the smallest count that was summed over; the
+        second has probabilities of this and the following counts on a further axis.
         """
         lowest, laws = self._inferred().count_laws()
         columns = [self.net.layout.split(law) for law in laws.T]
@@ -121,33 +122,35 @@ class SummedPosterior(ReleasedPosterior):
 
 
 class ExactPosterior(SummedPosterior):
-    """The posterior of all tables, given noisy counts and the law of their noise.
+    """Exact posterior of all tables of a network of stars, given noisy counts.
 
-    The hidden exact counts are summed over, so that each row of a table has a mixture
-    of Dirichlet laws. Rows of a star are dependent, through the counts of its hub.
+    A star is a variable without parents (the hub), with or without variables whose only
+    parent is the hub. The hidden exact counts are summed over, so that each row of a
+    table has a mixture of Dirichlet distributions. The rows of a star are dependent.
 
     Args:
         released: the release; several may be stacked along leading axes.
-        prior: Dirichlet parameters, laid out as `net.layout`.
-        first, second: moments of all probabilities, laid out as `net.layout`.
-        log_evidence: log-probability of the release (log-density for continuous noise);
-            if n is private, with prior weight 1 on every number of records.
-        omitted: upper bound of the posterior mass outside the windows.
-        windows: number of values of each hidden count that were summed over.
+        prior: Dirichlet parameter of every cell, in the order of `net.layout`.
+        first, second: posterior means of all probabilities and of their squares, in the
+            order of `net.layout`.
+        log_evidence: log-probability of the release (log-density for continuous noise).
+            If the number of records is private, each number has prior weight 1.
+        omitted: upper bound of the posterior mass that the sums omit.
+        windows: numbers of values of the hidden counts that were summed over.
 
-    `mean` and `sd` accept stacked posteriors; other methods need `vmap` for these.
+    `mean` and `sd` accept stacked posteriors; for these, other methods need `vmap`.
     Means and standard deviations are accurate to 1e-6 with x64, and to 1e-4 without
     (standard deviations only if they are above 0.002).
 
     Privacy:
-        Post-processing of a release: costs nothing, and may be repeated.
+        Post-processing of a release has no privacy cost, and may be repeated.
     """
 
     windows: Windows = eqx.field(static=True)
 
     @property
     def method(self) -> str:
-        """Name of the method in `METHODS`."""
+        """Name of the inference method in `dpjax.posteriors.METHODS`."""
         return "exact"
 
     def _log_density(self, theta: Array) -> Array:
@@ -176,29 +179,31 @@ def exact_posterior(
     windows: Windows | None = None,
     tolerance: float = 1e-12,
 ) -> ExactPosterior:
-    """The exact posterior of a network of stars under Laplace noise on its counts.
+    """Compute the exact posterior of a network of stars from counts with Laplace noise.
 
     A star is a variable without parents (the hub), with or without variables whose only
-    parent is the hub; naive Bayes is an example. A network may have several stars if n
-    is public.
+    parent is the hub; naive Bayes is an example. A network may have several stars if
+    the number n of records is public.
 
     Args:
-        released: noisy node tables, by DiscreteLaplace, SplitLaplace or Laplace;
-            several may be stacked along leading axes.
-        prior: Dirichlet parameter of every cell, > 0; or a table for each variable.
-        windows: number of values of each hidden count to sum over. None: as many as the
-            tolerance needs; required in compiled code, as `Windows(n + 1, n + 1,
-            n + 1)` or as `exact_posterior(example).windows`.
-        tolerance: largest posterior mass that may be outside the windows. The field
-            `omitted` is a computed upper bound of this mass.
+        released: noisy counts of each variable with its parents, by `DiscreteLaplace`,
+            `SplitLaplace` or `Laplace`. Releases may be stacked along leading axes.
+        prior: Dirichlet parameter of all cells, > 0; or a dictionary from variable name
+            to a table of parameters.
+        windows: numbers of values of the hidden counts to sum over. None means as many
+            as the tolerance needs. In compiled code they must be given, for example as
+            `Windows(n + 1, n + 1, n + 1)` or `exact_posterior(example).windows`.
+        tolerance: largest posterior mass that the sums may omit. The field `omitted` of
+            the result is a computed upper bound of this mass.
 
     Privacy:
-        Post-processing of a release: costs nothing, and may be repeated.
+        Post-processing of a release has no privacy cost, and may be repeated.
 
     Raises:
-        ValueError: if the noise is not Laplace, the network is of another kind, the
-            prior is not positive or of the wrong shape, given windows omit more than
-            the tolerance, or wide enough windows would be too expensive.
+        ValueError: if the noise is not Laplace, the network does not consist of stars,
+            the prior is not positive or has the wrong shape, or `windows` omit more
+            than the tolerance.
+        TooExpensive: if wide enough windows would exceed a cost limit.
     """
     cells = flat_prior(released.net, prior)
     positive(tolerance=tolerance)
@@ -217,7 +222,7 @@ def exact_posterior(
 def _fit(
     released: Released, prior: Array, windows: Windows
 ) -> tuple[ExactPosterior, Array]:
-    """The posterior, and bounds of the three parts of the omitted mass."""
+    """Return the posterior, and upper bounds of the three parts of the omitted mass."""
     first, second, evidence, parts = sums_of(released, prior, windows).moments()
     omitted = jnp.minimum(parts.sum(axis=-1), 1)
     moments = first, second, evidence, omitted
@@ -225,10 +230,10 @@ def _fit(
 
 
 def check_exact(released: Released) -> tuple[Component, ...]:
-    """The stars of a release, if `exact_posterior` suits the release.
+    """Return the stars of the network of a release that `exact_posterior` accepts.
 
-    Raises:
-        ValueError: if it does not, with the reason.
+    A star is a variable without parents, and the variables whose only parent it is. A
+    release that `exact_posterior` does not accept raises `ValueError`.
     """
     laplace_law(released)
     statistic = network_counts(released)
@@ -244,7 +249,7 @@ def check_exact(released: Released) -> tuple[Component, ...]:
 def _first_windows(
     released: Released, components: tuple[Component, ...], tolerance: float
 ) -> tuple[Windows, int | None]:
-    """Windows that most likely omit at most the tolerance, and the public n, if any.
+    """Return windows that most likely suffice for the tolerance, and n if it is public.
 
     Raises:
         ValueError: if the release is traced.
@@ -269,7 +274,10 @@ def _first_windows(
 
 
 def sums_of(released: Released, prior: Array, windows: Windows) -> StarSums:
-    """The sums for a release, as compiled code needs them."""
+    """Prepare sums over the hidden counts of a release, for use in compiled code.
+
+    `prior` has the Dirichlet parameter of every cell, in the order of `net.layout`.
+    """
     values, n, law = released.values.astype(float), released.n, laplace_law(released)
     if n is not None:
         n = jnp.broadcast_to(jnp.asarray(n).astype(jnp.int32), values.shape[:-1])

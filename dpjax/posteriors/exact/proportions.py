@@ -36,25 +36,25 @@ Parameters = BetaParameters | DirichletParameters
 
 
 class ProportionsPosterior(FamilyPosterior):
-    """The posterior of probabilities, given noisy counts and the law of their noise.
+    """Exact posterior of a Bernoulli or categorical family, given noisy counts.
 
-    Hidden exact counts are summed over. Methods return results for the probability of 1
-    in a Bernoulli family, and for the probability of each level in a categorical one.
+    The hidden exact counts are summed over. Methods return results for the probability
+    of 1 in a Bernoulli family, and of each level in a categorical family.
 
     Args:
         released: the release.
         prior: the family's conjugate parameters.
-        windows: number of values of the hidden counts that were summed over.
+        windows: numbers of values of the hidden counts that were summed over.
         alpha: Dirichlet parameters of the prior, one for each level.
-        first, second: moments of every level's probability.
-        log_evidence: log-probability of the release (log-density for continuous noise);
-            if n is private, with prior weight 1 on every number of records.
-        omitted: upper bound of the posterior mass outside the windows.
+        first, second: posterior means of every level's probability and of its square.
+        log_evidence: log-probability of the release (log-density for continuous noise).
+            If the number of records is private, each number has prior weight 1.
+        omitted: upper bound of the posterior mass that the sums omit.
 
-    Means and standard deviations are accurate to 1e-6 with x64, to 1e-4 without.
+    Means and standard deviations are accurate to 1e-6 with x64, and to 1e-4 without.
 
     Privacy:
-        Post-processing of a release: costs nothing, and may be repeated.
+        Post-processing of a release has no privacy cost, and may be repeated.
     """
 
     released: Released
@@ -73,22 +73,22 @@ class ProportionsPosterior(FamilyPosterior):
 
     @property
     def method(self) -> str:
-        """Name of the method in `METHODS`."""
+        """Name of the inference method in `dpjax.posteriors.METHODS`."""
         return "exact-proportions"
 
     def mean(self) -> Array:
-        """Expected probabilities, which are also the predictive probabilities."""
+        """Return posterior means, which are also predictive probabilities."""
         return self._show(self.first)
 
     def variance(self) -> Array:
-        """Marginal variance of every probability."""
+        """Return the posterior variance of every probability."""
         return self._show(jnp.maximum(self.second - self.first**2, 0))
 
     def marginal(self, level: int = 1) -> CellLaw:
-        """The law of a level's probability: `.cdf(t)`, `.quantile(q)`, `.log_prob(t)`.
+        """Return the posterior of the probability of the level with index `level`.
 
         Raises:
-            ValueError: if there is no such level.
+            ValueError: if no level has the index `level`.
         """
         if not 0 <= level < len(self.alpha):
             raise ValueError(
@@ -97,19 +97,19 @@ class ProportionsPosterior(FamilyPosterior):
         return marginal(self._counts(), jnp.int32(level), jnp.int32(0))
 
     def quantile(self, q: float) -> Array:
-        """The q-quantile of the marginal posterior of every probability."""
+        """Return the q-quantile of every probability's marginal posterior."""
         probability(q=q)
         return self._show(quantiles(self._counts(), jnp.asarray(q, float))[:, 0])
 
     def sample(self, key: Key, shape: tuple[int, ...] = ()) -> Array:
-        """Independent draws of the probabilities, each given one draw of counts."""
+        """Draw the probabilities independently, with `shape` as the first axes."""
         typed_key(key=key)
         keys = jr.split(key, shape)
         flat = _draw(keys.reshape(-1), self._law(self.alpha), self.alpha)
         return self._show(flat.reshape(*shape, -1))
 
     def log_prob(self, values: Real[ArrayLike, "..."]) -> Array:
-        """Log-density at `values`: probabilities, as returned by `mean`."""
+        """Return the log-density at probabilities in the form that `mean` returns."""
         theta = jnp.asarray(values, float)
         if self.family.dimension == 1:
             theta = jnp.stack([1 - theta, theta])
@@ -119,7 +119,7 @@ class ProportionsPosterior(FamilyPosterior):
     def update(
         self, records: Real[ArrayLike, "n d"] | Table, key: Key | None = None
     ) -> "ProportionsPosterior":
-        """The posterior from the same release and more records; `key` is not used."""
+        """Return the posterior with further records in the prior; `key` is ignored."""
         prior = updated_prior(self.released, self.prior, records)
         return proportions_posterior(self.released, prior)
 
@@ -141,23 +141,25 @@ def proportions_posterior(
     windows: Windows | None = None,
     tolerance: float = 1e-12,
 ) -> ProportionsPosterior:
-    """The exact posterior of a Bernoulli or categorical family under Laplace noise.
+    """Compute the exact posterior of a Bernoulli or categorical family.
 
     Args:
-        released: noisy sufficient statistics, by DiscreteLaplace or Laplace.
-        prior: `BetaParameters` or `DirichletParameters`; None: uniform.
-        windows: number of values of the hidden counts to sum over, in its field `hub`.
-            None: as many as the tolerance needs; required in compiled code.
-        tolerance: largest posterior mass that may be outside the windows. The field
-            `omitted` is a computed upper bound of this mass.
+        released: noisy sufficient statistics, by `DiscreteLaplace` or `Laplace`.
+        prior: `BetaParameters` or `DirichletParameters`. None means a uniform prior.
+        windows: the field `hub` of `windows` is the number of values of each hidden
+            count to sum over. None, which is not allowed in compiled code, means as
+            many values as the tolerance needs.
+        tolerance: largest posterior mass that the sums may omit. The field `omitted` of
+            the result is a computed upper bound of this mass.
 
     Privacy:
-        Post-processing of a release: costs nothing, and may be repeated.
+        Post-processing of a release has no privacy cost, and may be repeated.
 
     Raises:
-        ValueError: if the release is of another kind or its noise is not Laplace, the
-            prior is of another family or not positive, given windows omit more than the
-            tolerance, or wide enough windows would be too expensive.
+        ValueError: if the release is not of a Bernoulli or categorical family, its
+            noise is not Laplace, the prior is of another family or not positive, or
+            `windows` omit more than the tolerance.
+        TooExpensive: if wide enough windows would exceed a cost limit.
     """
     family = check_proportions(released).family
     chosen: Parameters = family.prior() if prior is None else prior
@@ -185,11 +187,7 @@ def proportions_posterior(
 
 
 def check_proportions(released: Released) -> FamilyStatistic:
-    """The statistic of a release, if `proportions_posterior` suits the release.
-
-    Raises:
-        ValueError: if it does not, with the reason.
-    """
+    """Return a Bernoulli or categorical release's statistic, or raise `ValueError`."""
     laplace_law(released)
     statistic = released.statistic
     if not isinstance(statistic, FamilyStatistic) or not statistic.family.categorical:
@@ -201,7 +199,7 @@ def check_proportions(released: Released) -> FamilyStatistic:
 
 
 def _star(released: Released, alpha: Array, given: bool = False) -> Star:
-    """A hub without leaves; level 0 of a Bernoulli family may not be measured."""
+    """Make a star without leaves, in which a Bernoulli level 0 may be unmeasured."""
     statistic = check_proportions(released)
     values = released.values.astype(float)
     seen = (True,) * len(alpha)

@@ -1,16 +1,16 @@
-r"""Rows of hidden counts: the law of a row given its sum, by convolution.
+r"""Distribution of a row of hidden counts given the row's sum, by convolution.
 
 A row has K cells with hidden counts c_k; their probabilities have a Dirichlet(α) prior.
 With the probabilities integrated out, counts with sum m have the Dirichlet-multinomial
-law. This is also the law of independent negative binomial counts NB(α_k, p) given their
-sum, for any p. Hence, with q the law of the noise,
+distribution, as have independent negative binomial counts NB(α_k, p) given their sum,
+for any p. Hence the released numbers s_k with noise of density q have the density
 
 $$P(s | m) = (f_1 * \dots * f_K)(m) / NB(m; Σα, p), \qquad
   f_k(c) = NB(c; α_k, p) \, q(s_k - c).$$
 
 p is chosen so that the numbers neither underflow nor overflow, for any prior. If the
-probabilities are given, Poisson counts replace the negative binomial counts. A hub's
-counts are a row too; the weights of its cells include the messages from the leaves.
+probabilities are given, Poisson counts replace the negative binomial counts. The counts
+of a star's hub are a row too, whose weights include the likelihoods of the leaves.
 """
 
 __all__ = [
@@ -45,7 +45,10 @@ Weights = Float[Array, "cells window rows"]
 
 
 class Rows(eqx.Module):
-    """Rows with equal numbers of cells; the last axis is that of rows."""
+    """Weights of the hidden counts in table rows that have equal numbers of cells.
+
+    A cell's window is the range of its counts.
+    """
 
     weights: Weights  # f for every cell and count of its window, scaled to at most 1
     lowest: Lowest  # the first count of every cell's window
@@ -65,35 +68,38 @@ class Rows(eqx.Module):
         guess: ByRow,
         given: bool,
     ) -> "Rows":
-        """Rows with scaled weights, from the logs of the weights."""
+        """Make `Rows` from log-weights of counts, which are scaled to be at most 0."""
         most = logs.max(axis=1)
         scaled, scale = jnp.exp(logs - most[:, None]), most.sum(axis=0)
         return cls(scaled, lowest, scale, tail - most, alpha, guess, given)
 
     @property
     def window(self) -> int:
-        """Number of counts in a cell's window."""
+        """Number of hidden counts with a weight, for each cell."""
         return self.weights.shape[1]
 
     @property
     def least(self) -> Totals:
-        """The least total of each row."""
+        """Smallest total of each row, the sum of its cells' smallest counts."""
         return self.lowest.sum(axis=0, dtype=jnp.int32)
 
     def log_norm(self, start: Totals, length: int) -> Float[Array, "length rows"]:
-        """Log of the ratio of the convolution to P(s | m), NB(m; Σα, p) / scale.
+        """Log of the factor by which a convolution of weights exceeds the likelihood.
 
-        Each row has `length` successive totals m, from its `start` on.
+        The likelihood is that of a row's released numbers given its total m. The factor
+        is the negative binomial probability of m over the weights' scale, for `length`
+        successive totals m from `start` on.
         """
         whole = self.alpha.sum(axis=0)[None]
         weights = window_weights(start[None], length, whole, self.guess, self.given)
         return weights[0] - self.scale[None]
 
     def omitted(self) -> ByRow:
-        """Log bound of the part of each convolution entry that the windows omit.
+        """Log of a bound of the part of the cells' convolution that windows omit.
 
-        If a cell's count is outside its window, the cell contributes at most its tail,
-        one other cell its largest weight, 1, and each remaining cell its total weight.
+        A window is the range of a cell's counts. A cell with a count outside its window
+        contributes at most its tail, one other cell at most its largest weight (1), and
+        each remaining cell at most its total weight.
         """
         sums = jnp.logaddexp(jnp.log(self.weights.sum(axis=1)), self.tail)
         rest = sums.sum(axis=0)[None] - sums
@@ -112,7 +118,10 @@ def count_weights(
     whole: ByRow,
     given: bool,
 ) -> Float[Array, "*shape window rows"]:
-    """log NB(count; α, p), or Poisson log-probabilities if probabilities are given."""
+    """Negative binomial log-probabilities of counts; p is guess / (guess + whole).
+
+    If `given`, counts are Poisson and `alpha` are probabilities.
+    """
     alpha = alpha[..., None, :]
     broadcast = (1,) * (counts.ndim - 1) + (-1,)
     guess, whole = guess.reshape(broadcast), whole.reshape(broadcast)
@@ -124,7 +133,7 @@ def count_weights(
 def window_weights(
     lowest: Lowest, length: int, alpha: ByCell, guess: ByRow, given: bool
 ) -> Float[Array, "cells length rows"]:
-    """`count_weights` on windows of counts, from ratios of neighbouring weights."""
+    """Compute `count_weights` for `length` successive counts from `lowest` on."""
     start, whole = lowest.astype(float), alpha.sum(axis=0)
     first = count_weights(start[:, None], alpha, guess, whole, given)
     steps = jnp.arange(1, length, dtype=jnp.int32).astype(float)[None, :, None]
@@ -141,10 +150,10 @@ def window_weights(
 def even_tilt(
     whole: ByRow, guess: ByRow, least: Totals, most: Totals, given: bool
 ) -> ByRow:
-    """The guess for which the totals `least` and `most` have equal weights.
+    """Return the guess for which the totals `least` and `most` have equal weights.
 
-    Then the weights of all totals between them stay within the range of floating-point
-    numbers, unless the prior is very strong.
+    With this parameter of `count_weights`, the weights of all totals in between stay
+    within the range of floating-point numbers, unless the prior is very strong.
     """
     ends = jnp.stack([least, most]).astype(float)
     logs = count_weights(ends, whole, guess, whole, given)
@@ -157,7 +166,7 @@ def even_tilt(
 
 
 def others(rows: Rows) -> Float[Array, "cells t rows"]:
-    """For each cell, the convolution of all other cells of its row."""
+    """Convolve, for each cell, the weights of all other cells of its row."""
     weights, (cells, window, _) = rows.weights, rows.weights.shape
     length = (cells - 1) * (window - 1) + 1
 
@@ -170,7 +179,6 @@ def others(rows: Rows) -> Float[Array, "cells t rows"]:
 
 
 def _later(rows: Rows) -> Float[Array, "cells t rows"]:
-    """For each cell, the convolution of all later cells of its row; 1 for the last."""
     cells, window, width = rows.weights.shape
     none = jnp.zeros(((cells - 1) * (window - 1) + 1, width)).at[0].set(1)
     *_, all_later = lax.scan(_add_cell, none, rows.weights[:0:-1])
@@ -182,7 +190,6 @@ def _numbers(cells: int) -> Int32[Array, " cells"]:
 
 
 def _add_cell(total: Array, weights: Array) -> tuple[Array, Array]:
-    """The convolution of `total` with one more cell; a step of `lax.scan`."""
     padded = jnp.pad(total, ((weights.shape[0] - 1, 0), (0, 0)))
     total = valid(weights, padded, total.shape[0])
     return total, total
@@ -191,7 +198,7 @@ def _add_cell(total: Array, weights: Array) -> tuple[Array, Array]:
 def totals(
     rows: Rows, other: Array, start: Totals, length: int
 ) -> Float[Array, "length rows"]:
-    """The scaled convolution of all cells, at `length` totals from each `start`.
+    """Convolve the weights of all cells of a row, at `length` totals from `start` on.
 
     `other` is the convolution of all cells except the first.
     """
@@ -199,7 +206,6 @@ def totals(
 
 
 def _meeting(rows: Rows, other: Array, start: Totals, length: int) -> Array:
-    """The part of the other cells' convolution that these totals need."""
     first = start - rows.least - (rows.window - 1)
     return take(other, first, length + rows.window - 1)
 
@@ -207,13 +213,13 @@ def _meeting(rows: Rows, other: Array, start: Totals, length: int) -> Array:
 def quotient(
     part: Float[Array, "*shape"], whole: Float[Array, "*shape"]
 ) -> Float[Array, "*shape"]:
-    """The ratio of `part` to `whole`; 0 where `whole` is 0."""
+    """Return the ratio of `part` to `whole`, or 0 where `whole` is 0."""
     possible = whole > 0
     return jnp.where(possible, part / jnp.where(possible, whole, 1), 0)
 
 
 class RowLaws(eqx.Module):
-    """Laws of the hidden counts of rows."""
+    """Posterior distributions of the hidden counts of rows, given a release."""
 
     rows: Rows
     others: Float[Array, "cells t rows"]  # from the function `others`
@@ -222,7 +228,7 @@ class RowLaws(eqx.Module):
     ratio: Float[Array, "totals *many rows"]
 
     def counts(self) -> Float[Array, "cells window *many rows"]:
-        """Probabilities of every cell's count, in its window."""
+        """Return probabilities of every cell's hidden counts from `rows.lowest` on."""
         return lax.map(self._count, _numbers(len(self.others)))
 
     def _count(self, cell: Int32[Array, ""]) -> Float[Array, "window *many rows"]:
@@ -232,7 +238,7 @@ class RowLaws(eqx.Module):
         return weights * valid(ratio[::-1], met, rows.window)[::-1]
 
     def moments(self) -> tuple[ByCell, ByCell]:
-        """First and second moments of every probability of every row."""
+        """Return the posterior mean of every cell's probability, and of its square."""
         rows, ratio = self.rows, self.ratio
         places = _numbers(ratio.shape[0])[:, None]
         totals = (self.start[None] + places).astype(float)
@@ -254,7 +260,7 @@ class RowLaws(eqx.Module):
 
 
 def draw_rows(key: Key, rows: Rows, totals: Totals) -> Lowest:
-    """Draw the counts of all cells given their sums, one cell after the other."""
+    """Draw the hidden counts of all cells given the totals of rows, cell by cell."""
     cells, after = len(rows.weights), _later(rows)
     rest, counts = totals, []
     for cell, key_cell in enumerate(jr.split(key, cells)):
@@ -268,7 +274,7 @@ def draw_rows(key: Key, rows: Rows, totals: Totals) -> Lowest:
 
 
 def draw_place(key: Key, weights: Float[Array, "t rows"]) -> Totals:
-    """The index of one entry of each row, drawn in proportion to its weight."""
+    """Draw the index of one entry of each row, in proportion to the weights."""
     above = jnp.cumsum(weights, axis=0)
     level = above[-1] * (1 - jr.uniform(key, above[-1].shape))  # never 0
     return (above < level[None]).sum(axis=0, dtype=jnp.int32)

@@ -1,12 +1,12 @@
-r"""Exact inference in a star: a hub, and leaves whose only parent is the hub.
+r"""Exact inference in a star, made of a hub and leaves whose only parent is the hub.
 
 Given the hub's counts m, the rows of the leaves are independent of each other, so that
 
 $$P(s, m) = DM(m; n) \prod_a q(s_a - m_a) \prod_v P(s_{va} | m_a),$$
 
-where DM is the Dirichlet-multinomial law of m, q the law of the noise, a a level of the
-hub, and v a leaf. Each factor P(s_va | m_a) is a convolution (see `rows`), and so is
-the sum over m.
+where s are the released numbers, DM is the Dirichlet-multinomial probability of m, q is
+the density of the noise, a is a level of the hub, and v is a leaf. Each factor
+P(s_va | m_a) is a convolution (see `rows`), and so is the sum over m.
 """
 
 __all__ = ["StarLaw", "guess_hub", "infer"]
@@ -38,7 +38,7 @@ _NEGLIGIBLE = 1e-14  # mass of hub counts that leaves may omit, on either side
 
 
 class StarLaw(eqx.Module):
-    """The posterior of the hidden counts of a star."""
+    """Posterior of the hidden counts of a star (a hub and leaves), given a release."""
 
     groups: list[RowLaws]  # the hub (a row with one cell for each level), then leaves
     records: Float[Array, "records one"]  # law of n, from the hub's first total on
@@ -47,7 +47,7 @@ class StarLaw(eqx.Module):
     omitted: Float[Array, "3"]
 
     def draw_counts(self, key: Key) -> list[Int32[Array, "cells rows"]]:
-        """One draw of all hidden counts: the hub, then the groups of leaves."""
+        """Draw all hidden counts of the hub, then those of each group of leaves."""
         hub, *leaves = self.groups
         key_records, key_hub, *keys = jr.split(key, 2 + len(leaves))
         places = draw_place(key_records, self.records)
@@ -59,10 +59,10 @@ class StarLaw(eqx.Module):
 
 
 def infer(star: Star, windows: Windows) -> StarLaw:
-    """Sum over all hidden counts within the windows.
+    """Infer the hidden counts of a star by sums over the counts within `windows`.
 
-    A row of a leaf with two levels costs cells · (hub + 2 · kept) multiplications. With
-    k levels, the cost is about k² times as large.
+    With the fields of `windows`, a row of a leaf with two levels costs
+    cells · (hub + 2 · kept) multiplications, and k² times as many with k levels.
     """
     guess = guess_hub(star)
     lowest = _hub_window(star, guess, windows.hub)
@@ -103,7 +103,7 @@ def infer(star: Star, windows: Windows) -> StarLaw:
 def _missed(
     star: Star, bound: Rows, first: Array, records: int, gap: Array
 ) -> tuple[Array, Array]:
-    """Bounds of the shares that the sums over leaves and the hub's window omit.
+    """Bound the shares of mass that the leaves' sums and the hub's window omit.
 
     `bound` has upper bounds of the hub's weights. The share omitted by a product over
     levels is at most the sum of the shares omitted by its factors.
@@ -120,18 +120,18 @@ def _steps(length: int) -> Int32[Array, " length"]:
 
 
 def _by_row(of_levels: Array, group: Leaves) -> Array:
-    """The value of the hub's level for every row of the leaves."""
+    """Repeat values of the hub's levels for all rows of a group of leaves."""
     return jnp.tile(of_levels, group.values.shape[1])
 
 
 def _by_level(of_rows: Array, group: Leaves) -> Array:
-    """Sums of row values over leaves, for each level: (hub, rows) → (levels, hub)."""
+    """Sum row values over leaves, for each level: (hub, rows) → (levels, hub)."""
     _, leaves, levels = group.values.shape
     return of_rows.reshape(-1, leaves, levels).sum(axis=1).T
 
 
 def guess_hub(star: Star) -> Float[Array, " levels"]:
-    """Estimated counts of the hub's levels: medians over all measured tables."""
+    """Estimate the counts of the hub's levels by medians over all measured tables."""
     looks = [group.values.sum(axis=0) for group in star.leaves]
     if all(star.seen):
         looks.append(star.values[None])
@@ -150,7 +150,7 @@ def guess_hub(star: Star) -> Float[Array, " levels"]:
 
 
 def _hub_window(star: Star, guess: Array, length: int) -> Int32[Array, " levels"]:
-    """First counts of the windows; for a public n, two levels have mirrored windows."""
+    """First counts of the hub's windows, which are mirrored for two levels."""
     lowest = jnp.maximum(jnp.round(guess).astype(jnp.int32) - length // 2, 0)
     if star.n is None:
         return lowest
@@ -169,7 +169,7 @@ def _first_record(star: Star, length: int) -> Int32[Array, ""]:
 
 
 def _hub_tilt(star: Star, guess: Array, first: Array, length: int) -> Array:
-    """The hub's guess; for a private n, a guess that suits the whole window of n."""
+    """Return the hub's guess or, if n is private, one that suits the window of n."""
     if star.n is not None:
         return guess
     whole = star.alpha.sum()[None]
@@ -177,7 +177,6 @@ def _hub_tilt(star: Star, guess: Array, first: Array, length: int) -> Array:
 
 
 def _log_law(star: Star, counts: Array) -> Array:
-    """Log-law of the hub's noisy counts; -inf for counts above n."""
     values = jnp.broadcast_to(star.values[:, None], counts.shape)
     logs = star.noise.log_prob(values, counts * star.step)
     logs = jnp.where(jnp.asarray(star.seen)[:, None], logs, 0)
@@ -189,7 +188,6 @@ def _log_law(star: Star, counts: Array) -> Array:
 def _leaf_rows(
     star: Star, group: Leaves, lowest_of_hub: Array, guess: Array, windows: Windows
 ) -> Rows:
-    """Weights of the hidden counts in a group of leaves."""
     cells = group.values.shape[0]
     values, alpha = group.values.reshape(cells, -1), group.alpha.reshape(cells, -1)
     largest = _by_row(lowest_of_hub + (windows.hub - 1), group)[None]
@@ -209,9 +207,9 @@ def _leaf_rows(
 
 
 def _message(rows: Rows, sums: Array, start: Array) -> tuple[Array, Array]:
-    """log P(s | m) for each total m of a row, from the sums, and an upper bound.
+    """Compute log P(s | m) for each total m of a row, and an upper bound.
 
-    The bound includes sums that underflow.
+    The upper bound includes what the windows omit and sums that underflow.
     """
     tiny = jnp.log(jnp.finfo(sums.dtype).tiny)
     norm, logs = rows.log_norm(start, len(sums)), jnp.log(sums)
@@ -220,7 +218,6 @@ def _message(rows: Rows, sums: Array, start: Array) -> tuple[Array, Array]:
 
 
 def _infer_hub(hub: Rows, first: Array, length: int) -> tuple[RowLaws, Array, Array]:
-    """Laws of the hub's counts and of the number of records, and the log-evidence."""
     other, start = others(hub), first[None]
     sums = totals(hub, other[0], start, length)
     logs = jnp.log(sums) - hub.log_norm(start, length)
@@ -230,7 +227,10 @@ def _infer_hub(hub: Rows, first: Array, length: int) -> tuple[RowLaws, Array, Ar
 
 
 def _keep(law: Array, length: int) -> tuple[Array, Array, Array]:
-    """The part of every law with nearly all mass, and the total mass of the rest."""
+    """Cut each distribution to `length` counts with nearly all mass.
+
+    Returns the offset and the kept part of each distribution, and the total mass lost.
+    """
     below = jnp.cumsum(law, axis=1) <= _NEGLIGIBLE
     offset = jnp.minimum(below.sum(axis=1, dtype=jnp.int32), law.shape[1] - length)
     places = _steps(law.shape[1])[None]

@@ -1,4 +1,4 @@
-"""Predictions for records under the exact posterior of a network of stars."""
+"""Predictions of records from the exact posterior of a network of stars."""
 
 __all__ = ["log_likelihood", "predict"]
 
@@ -23,7 +23,7 @@ _NUMBERS_AT_ONCE = 1 << 22  # bounds memory, whatever the number of records
 def predict(
     inferred: InferredStars, records: Integer[Array, "n d"], target: int
 ) -> Float[Array, "n levels"]:
-    """Predictive probabilities of a variable, given the other variables of its star."""
+    """Predictive probabilities of the target's levels, given all other variables."""
     for component, law in inferred.stars:
         if target == component.hub or target in sum(component.leaves, ()):
             score = _scorer(component, law)
@@ -43,7 +43,7 @@ def predict(
 def log_likelihood(
     inferred: InferredStars, records: Integer[Array, "n d"]
 ) -> Float[Array, " n"]:
-    """Predictive log-probability of each record."""
+    """Return the log of the posterior predictive probability of each record."""
     total = jnp.zeros(len(records))
     for component, law in inferred.stars:
         batch = _batch(inferred, component, 1)
@@ -58,7 +58,7 @@ def _batch(inferred: InferredStars, component: Component, levels: int) -> int:
 
 
 def _scorer(component: Component, law: StarLaw):
-    """A function of a record: the log-probability of the variables of one star."""
+    """Make a function from a record to the log-probability of one star's variables."""
     log_weights = jnp.log(_hub_weights(law))
     tables = [jnp.log(_means_by_total(group)) for group in law.groups[1:]]
 
@@ -75,7 +75,7 @@ def _scorer(component: Component, law: StarLaw):
 
 
 def _hub_weights(law: StarLaw) -> Float[Array, "levels kept"]:
-    """Probability of each count of the hub, times its level's expected probability."""
+    """Probability of each hub count, times its level's expected probability."""
     hub, *leaves = law.groups
     rows, ratio = hub.rows, hub.ratio
     places = jnp.arange(len(ratio), dtype=jnp.int32)[:, None]
@@ -89,7 +89,6 @@ def _hub_weights(law: StarLaw) -> Float[Array, "levels kept"]:
 
 
 def _means_by_total(laws: RowLaws) -> Float[Array, "kept cells rows"]:
-    """Expected probabilities in a group of leaves, given the totals of the rows."""
     rows, length = laws.rows, len(laws.ratio)
     counts = jnp.arange(rows.window, dtype=jnp.int32)[:, None]
     first = laws.start - rows.least - (rows.window - 1)

@@ -1,4 +1,4 @@
-"""Sums over the hidden counts of a network of stars, and the resulting laws."""
+"""Sums over the hidden counts of a network of stars, and the resulting posteriors."""
 
 __all__ = [
     "Component",
@@ -33,18 +33,21 @@ from dpjax.posteriors.plug_in import draw_tables, rows_log_density
 from dpjax.statistics import TableStatistic
 from dpjax.tables.layout import TableLayout
 
-_RELEASES_AT_ONCE = 8  # of a stack: more exceed the cache
+_RELEASES_AT_ONCE = 8  # more stacked releases exceed the cache
 
 
 @dataclass(frozen=True)
 class Component:
-    """A star: a hub without parents, and leaves whose only parent is the hub."""
+    """A star, made of a hub without parents and leaves whose only parent is the hub."""
 
     hub: int
     leaves: tuple[tuple[int, ...], ...]  # in groups with equal numbers of levels
 
     def places(self, layout: TableLayout) -> list[np.ndarray]:
-        """Indices in a vector, for the hub and each group: (cells, leaves, levels)."""
+        """Indices of the cells of the hub and of each group of leaves in `layout`.
+
+        Each array has the axes (own levels, leaves, levels of the hub).
+        """
         size = layout.sizes[self.hub]
         hub = _cells([layout.offsets[self.hub]], 1, size)
         return [hub] + [
@@ -54,25 +57,25 @@ class Component:
 
 
 class StarSums(eqx.Module):
-    """The released counts of a network of stars, their noise and a prior."""
+    """Released counts of a network of stars, with the prior and windows of counts."""
 
     values: Float[Array, "*batch m"]  # released numbers
-    law: LaplaceLaw  # of the noise of every released number
-    prior: Float[Array, " c"]  # laid out as the network's tables
-    n: Int32[Array, "*batch"] | None  # None if private
+    law: LaplaceLaw  # noise of the released numbers
+    prior: Float[Array, " c"]  # Dirichlet parameters of all cells
+    n: Int32[Array, "*batch"] | None  # number of records; None if private
     statistic: TableStatistic = eqx.field(static=True)
     windows: Windows = eqx.field(static=True)
 
     @property
     def components(self) -> tuple[Component, ...]:
-        """The stars of the network."""
+        """All stars of the network, each made of a hub and its leaves."""
         return stars(self.statistic.network) or ()
 
     def star(self, component: Component, given: Array | None = None) -> Star:
-        """The release restricted to one component, with the prior or given tables."""
+        """Restrict the release to one star; `given` tables replace the prior."""
         prior = self.prior if given is None else given
         measured = self.statistic.measured
-        assert measured is not None  # as `network_counts` has it
+        assert measured is not None  # `network_counts` checks this
         tables = {group: table for table, group in enumerate(measured.groups)}
         hub, *places = component.places(self.statistic.layout)
         hub = hub[:, 0, 0]
@@ -94,12 +97,12 @@ class StarSums(eqx.Module):
 
     @jax.jit
     def infer(self) -> "InferredStars":
-        """The laws of the hidden counts of all stars, for one release."""
+        """Infer the hidden counts of all stars by sums, for one release."""
         laws = [infer(self.star(part), self.windows) for part in self.components]
         return InferredStars(self, tuple(laws))
 
     def moments(self) -> tuple[Array, Array, Array, Array]:
-        """First and second moments, log-evidence, and parts of the mass omitted."""
+        """Return the result of `InferredStars.moments` for every stacked release."""
         batch = self.values.shape[:-1]
         return self._many_moments() if batch else self.infer().moments()
 
@@ -123,7 +126,7 @@ class StarSums(eqx.Module):
 
     @jax.jit
     def largest_guess(self) -> Float[Array, ""]:
-        """The largest estimated count of a hub's level, over stars and releases."""
+        """Return the largest estimated count of a level of a hub, over all releases."""
 
         def one(*row):
             alone = self._alone(*row)
@@ -136,25 +139,25 @@ class StarSums(eqx.Module):
 
     @jax.jit
     def log_density(self, theta: Array, log_evidence: Array) -> Float[Array, ""]:
-        """Log-posterior density of the tables, by Bayes' rule."""
+        """Log-posterior density of all tables at `theta`, by Bayes' rule."""
         laws = [infer(self.star(x, theta), self.windows) for x in self.components]
         density = rows_log_density(self.prior, theta, self.statistic.layout)
         return density + sum(law.log_evidence for law in laws) - log_evidence
 
 
 class InferredStars(eqx.Module):
-    """The laws of the hidden counts of all stars, and posterior summaries."""
+    """Posterior of the hidden counts and tables of all stars, given one release."""
 
     sums: StarSums
     laws: tuple[StarLaw, ...]
 
     @property
     def stars(self) -> list[tuple[Component, StarLaw]]:
-        """All stars, with the laws of their hidden counts."""
+        """All stars, each with the posterior distributions of its hidden counts."""
         return list(zip(self.sums.components, self.laws, strict=True))
 
     def groups(self) -> list[tuple[np.ndarray, RowLaws]]:
-        """Groups of rows of equal shape, with indices of their cells in a vector."""
+        """Return groups of equal rows, with their cells' indices in `net.layout`."""
         layout = self.sums.statistic.layout
         return [
             pair
@@ -164,7 +167,11 @@ class InferredStars(eqx.Module):
 
     @jax.jit
     def moments(self) -> tuple[Array, Array, Array, Array]:
-        """First and second moments, log-evidence, and parts of the mass omitted."""
+        """Return posterior summaries of the probabilities of all tables.
+
+        They are means of the probabilities, means of their squares, the log-evidence,
+        and bounds of three parts of the omitted posterior mass.
+        """
         layout = self.sums.statistic.layout
         first = second = jnp.zeros(layout.length)
         evidence, omitted = jnp.zeros(()), jnp.zeros(3)
@@ -177,7 +184,7 @@ class InferredStars(eqx.Module):
         return first, second, evidence, omitted
 
     def marginal(self, place: int) -> CellLaw:
-        """The law of the probability at an index of the layout."""
+        """Return the posterior of the probability at index `place` of `net.layout`."""
         for places, group in self.groups():
             found = np.flatnonzero(places.reshape(-1) == place)
             if found.size:
@@ -187,7 +194,7 @@ class InferredStars(eqx.Module):
 
     @jax.jit
     def quantiles(self, q: Float[Array, ""]) -> Float[Array, " c"]:
-        """The q-quantile of every probability."""
+        """Return the posterior q-quantile of every probability."""
         result = jnp.zeros(self.sums.statistic.layout.length)
         for places, group in self.groups():
             result = result.at[places].set(quantiles(group, q).reshape(places.shape))
@@ -195,7 +202,7 @@ class InferredStars(eqx.Module):
 
     @jax.jit
     def count_laws(self) -> tuple[Int32[Array, " c"], Float[Array, "c w"]]:
-        """First count of every cell's window, and probabilities of the window."""
+        """Return each cell's smallest hidden count, and probabilities from it on."""
         length, windows = self.sums.statistic.layout.length, self.sums.windows
         lowest = jnp.zeros(length, jnp.int32)
         width = max(windows.cells, windows.hub)
@@ -210,7 +217,7 @@ class InferredStars(eqx.Module):
 
     @jax.jit
     def draw(self, key: Key) -> Float[Array, " c"]:
-        """One draw of all tables."""
+        """Draw all tables once from the posterior, in the order of `net.layout`."""
         key_counts, key_tables = jr.split(key)
         layout = self.sums.statistic.layout
         counts = jnp.zeros(layout.length)
@@ -225,13 +232,13 @@ class InferredStars(eqx.Module):
 
 @jax.jit
 def marginal(group: RowLaws, cell: Array, row: Array) -> CellLaw:
-    """The law of one probability of a group."""
+    """Return the posterior of the probability at indices `cell` and `row`."""
     return cell_law(group, cell, row)
 
 
 @jax.jit
 def quantiles(group: RowLaws, q: Array) -> Float[Array, "cells rows"]:
-    """The q-quantile of every probability of a group."""
+    """Return the posterior q-quantile of every probability of a group of rows."""
     cells, _, width = group.rows.weights.shape
 
     def one(index):
@@ -244,10 +251,15 @@ def quantiles(group: RowLaws, q: Array) -> Float[Array, "cells rows"]:
 def rank_in(
     sums: StarSums, place: Int[Array, ""], t: Float[Array, ""]
 ) -> tuple[Float[Array, ""], Float[Array, "3"]]:
-    """The distribution function at t of a probability at a traced index, `place`.
+    """Return the posterior probability that a table's probability is at most t.
 
-    Also returns bounds of the omitted mass. `lax.switch` evaluates only the branch for
-    this index, except under `vmap`.
+    Args:
+        sums: the sums over hidden counts, from `sums_of`.
+        place: index of the probability in the network's layout; may be traced.
+        t: a number between 0 and 1.
+
+    Returns:
+        The posterior probability, and bounds of three parts of the omitted mass.
     """
     inferred, length = sums.infer(), sums.statistic.layout.length
     branches, owner = [], np.zeros(length, np.int32)
@@ -263,7 +275,7 @@ def rank_in(
 
 
 def stars(net: BayesNet | None) -> tuple[Component, ...] | None:
-    """The stars of a network; None if a component is not a star."""
+    """Return the stars of a network, or None if a connected component is not a star."""
     if net is None:
         return None
     children = defaultdict(list)
@@ -282,7 +294,7 @@ def stars(net: BayesNet | None) -> tuple[Component, ...] | None:
 
 
 def _cells(starts: list[int], rows: int, levels: int) -> np.ndarray:
-    """Indices of the cells of tables of one shape: (levels, tables, rows)."""
+    """Indices of the cells of tables of one shape, as (levels, tables, rows)."""
     cells = np.arange(rows * levels).reshape(rows, levels)
     places = np.asarray(starts)[:, None, None] + cells[None]
     return places.transpose(2, 0, 1).astype(np.int32)

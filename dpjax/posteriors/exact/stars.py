@@ -1,9 +1,9 @@
 r"""The released numbers of a star, and bounds of the mass outside the windows.
 
-For Laplace noise, $\prod_k q(z_k) \le q(0)^{K-1} q(\sum_k z_k)$, since
+For Laplace noise z with density q, $\prod_k q(z_k) \le q(0)^{K-1} q(\sum_k z_k)$, since
 $\sum |z_k| \ge |\sum z_k|$. Hence, for any prior, a table of K noisy cells with sum S
-has at most the probability $q(0)^{K-1} q(S - m)$ given a total of m records; this bound
-is log-concave in m.
+has at most the density $q(0)^{K-1} q(S - m)$ given a total of m records; this bound is
+log-concave in m.
 """
 
 __all__ = ["Leaves", "Star", "cell_tails"]
@@ -18,7 +18,7 @@ from dpjax.posteriors.exact.rows import Rows
 
 
 class Leaves(eqx.Module):
-    """Leaves with equal numbers of levels: a row for each leaf and hub level."""
+    """Noisy tables of leaves with equal numbers of levels, whose parent is the hub."""
 
     values: Float[Array, "cells leaves levels"]  # noisy counts
     alpha: Float[Array, "cells leaves levels"]  # Dirichlet parameters
@@ -26,19 +26,22 @@ class Leaves(eqx.Module):
 
 
 class Star(eqx.Module):
-    """The released numbers of a star, and the prior."""
+    """The released numbers of a star (a hub and its leaves), and the prior."""
 
     values: Float[Array, " levels"]  # noisy counts of the hub's levels, where `seen`
     alpha: Float[Array, " levels"]  # Dirichlet parameters of the hub
     leaves: list[Leaves]
-    n: Int32[Array, ""] | None  # None if private
-    noise: LaplaceLaw  # the law of `values`, with one rate
+    n: Int32[Array, ""] | None  # number of records; None if private
+    noise: LaplaceLaw  # noise of `values`, with one rate
     seen: tuple[bool, ...] = eqx.field(static=True)  # levels with a measured count
     step: int = eqx.field(static=True, default=1)  # change of a number by one record
     given: bool = eqx.field(static=True, default=False)  # `alpha` are probabilities
 
     def hub_tails(self, lowest: Array, length: int) -> Float[Array, " levels"]:
-        """Log bound of the weight of a hub's count outside its window."""
+        """Log of a bound of the weight of each hub count outside its window.
+
+        The window has `length` counts from `lowest` on.
+        """
 
         def bound(count: Array) -> Array:
             own = self.noise.log_prob(self.values, count * self.step)
@@ -61,7 +64,10 @@ class Star(eqx.Module):
         )
 
     def outside(self, hub: Rows, first: Array, length: int) -> Float[Array, ""]:
-        """Log bound of the evidence outside the windows of hub and records."""
+        """Log of a bound of the evidence from hub counts and n outside their windows.
+
+        The window of the number n of records has `length` numbers from `first` on.
+        """
         norms = logsumexp(-hub.log_norm(first[None], length))
         if self.n is None:
             missed = hub.omitted()[0] + norms
@@ -71,12 +77,12 @@ class Star(eqx.Module):
         return hub.omitted()[0] + norms
 
     def guess_records(self) -> Float[Array, ""]:
-        """Estimated number of records: the median of the sums of the tables."""
+        """Estimate the number of records by the median of the noisy tables' sums."""
         sums = jnp.concatenate([sums for sums, _, _ in self._table_sums()])
         return jnp.maximum(jnp.median(sums), 0) / self.step
 
     def _table_sums(self) -> list[tuple[Float[Array, " tables"], LaplaceLaw, int]]:
-        """Sums of measured tables by shape, their law, and number of cells minus 1."""
+        """Sums of tables by shape, their noise, and the number of cells minus 1."""
         groups = []
         for leaves in self.leaves:
             cells, _, levels = leaves.values.shape
@@ -89,7 +95,7 @@ class Star(eqx.Module):
     def _records_tail(self, first: Array, length: int) -> Float[Array, ""]:
         """Log of the sum of bounds over all numbers of records outside the window.
 
-        The log-concave bound falls at least as fast as a geometric series.
+        A log-concave bound falls at least as fast as a geometric series.
         """
         tables = self._table_sums()
 
@@ -118,9 +124,10 @@ def cell_tails(
     length: int,
     largest: Int32[Array, "one rows"],
 ) -> Float[Array, "cells rows"]:
-    """Log bound of a weight outside a cell's window: the law of the noise at the edges.
+    """Log of a bound of the weight of each cell's hidden counts outside a window.
 
-    Windows start below the noisy count or at 0, and end above it or at `largest`.
+    A window has `length` counts from `lowest` on. It starts below the noisy count or at
+    0, and ends above the noisy count or at `largest`.
     """
 
     def bound(count: Array) -> Array:
@@ -131,7 +138,7 @@ def cell_tails(
 
 
 def _edges(bound, lowest: Array, length: int, most: Array | None):
-    """The bound just below and just above a window; -inf where no count is possible."""
+    """Evaluate `bound` just outside of a window; -inf for impossible counts."""
     below = jnp.where(lowest > 0, bound((lowest - 1).astype(float)), -jnp.inf)
     above = bound((lowest + length).astype(float))
     if most is not None:
@@ -140,6 +147,6 @@ def _edges(bound, lowest: Array, length: int, most: Array | None):
 
 
 def _falling(bound, edge: Array, step: int, value: Array) -> Array:
-    """The bound at an edge, if the bound decreases outwards; otherwise infinity."""
+    """Return `value`, the bound at an edge, if it decreases outwards; else infinity."""
     falls = bound((edge + step).astype(float)) <= bound(edge.astype(float))
     return jnp.where(falls | jnp.isneginf(value), value, jnp.inf)

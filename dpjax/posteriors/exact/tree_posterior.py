@@ -21,24 +21,24 @@ _MOST_NUMBERS = 1 << 23  # variables · (n + 1)²
 
 
 class TreePosterior(SummedPosterior):
-    """The posterior of all tables of a tree, given noisy counts and their law.
+    """Exact posterior of all tables of a tree of binary variables, given noisy counts.
 
-    `ExactPosterior` describes the other fields. All values of every hidden count are
-    summed over: there are no windows, and `omitted` bounds the mass that underflows.
-    Predictions use the expected tables.
+    All values of every hidden count are summed over, so that there are no windows, and
+    `omitted` bounds only the mass that underflows. Predictions use the posterior means
+    of the tables. `ExactPosterior` describes the other fields.
 
     Args:
         records: the public number of records.
 
     Privacy:
-        Post-processing of a release: costs nothing, and may be repeated.
+        Post-processing of a release has no privacy cost, and may be repeated.
     """
 
     records: int = eqx.field(static=True)
 
     @property
     def method(self) -> str:
-        """Name of the method in `METHODS`."""
+        """Name of the inference method in `dpjax.posteriors.METHODS`."""
         return "exact-tree"
 
     def _log_density(self, theta: Array) -> Array:
@@ -54,25 +54,27 @@ class TreePosterior(SummedPosterior):
 def tree_posterior(
     released: Released, prior: Prior = 1.0, *, tolerance: float = 1e-12
 ) -> TreePosterior:
-    """The exact posterior of a small tree of binary variables.
+    """Compute the exact posterior of a tree of binary variables from noisy counts.
 
-    The cost is n³ multiplications for every variable with a parent and children, and
-    memory for n² numbers for each variable.
+    Every variable of a tree has at most one parent. For n records, the cost is n³
+    multiplications for every variable with a parent and children, and memory for n²
+    numbers for each variable.
 
     Args:
-        released: noisy node tables, by DiscreteLaplace, SplitLaplace or Laplace,
-            with a public n.
-        prior: Dirichlet parameter of every cell, > 0; or a table for each variable.
+        released: noisy counts of each variable with its parent, by `DiscreteLaplace`,
+            `SplitLaplace` or `Laplace`, under replace-one (n is public).
+        prior: Dirichlet parameter of all cells, > 0; or a dictionary from variable name
+            to a table of parameters.
         tolerance: largest posterior mass that may underflow. Underflow occurs if tables
             contradict each other or the prior.
 
     Privacy:
-        Post-processing of a release: costs nothing, and may be repeated.
+        Post-processing of a release has no privacy cost, and may be repeated.
 
     Raises:
-        ValueError: if the release is of another kind or traced, n is too large, the
-            prior is not positive or of the wrong shape, or more than the tolerance is
-            omitted.
+        ValueError: if the release is not of a tree of binary variables or is traced, n
+            is too large, or the prior is not positive or has the wrong shape.
+        TooExpensive: if more than the tolerance underflows.
     """
     positive(tolerance=tolerance)
     cells = flat_prior(released.net, prior)
@@ -96,10 +98,9 @@ def tree_posterior(
 
 
 def check_tree(released: Released) -> int:
-    """The number of records of a release, if `tree_posterior` suits the release.
+    """Return the number of records of a release that `tree_posterior` accepts.
 
-    Raises:
-        ValueError: if it does not, with the reason.
+    A release that `tree_posterior` does not accept raises `ValueError`.
     """
     laplace_law(released)
     statistic = network_counts(released)

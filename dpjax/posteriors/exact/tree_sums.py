@@ -1,4 +1,4 @@
-"""Sums over the hidden counts of trees, and the resulting laws."""
+"""Sums over the hidden counts of trees, and the resulting posterior distributions."""
 
 __all__ = ["TreeSums"]
 
@@ -23,26 +23,26 @@ from dpjax.statistics import TableStatistic
 
 
 class TreeSums(eqx.Module):
-    """The released counts of a network of trees, their noise and a prior."""
+    """Released counts of a network of trees of binary variables, with the prior."""
 
     values: Float[Array, " m"]  # released numbers
-    law: LaplaceLaw  # of the noise of every released number
-    prior: Float[Array, " c"]  # laid out as the network's tables
+    law: LaplaceLaw  # noise of the released numbers
+    prior: Float[Array, " c"]  # Dirichlet parameters of all cells
     statistic: TableStatistic = eqx.field(static=True)
     n: int = eqx.field(static=True)  # number of records
 
     @property
     def trees(self) -> tuple[Tree, ...]:
-        """The trees of the network."""
+        """All trees of the network, whose roots are variables without parents."""
         return grow(self.statistic.network) or ()
 
     def infer(self, given: Array | None = None) -> list[TreeLaw]:
-        """Laws of the hidden counts of all trees, from the prior or given tables."""
+        """Infer the hidden counts of all trees, from the prior or given tables."""
         table = partial(self._table, given)
         return [infer_tree(tree, table) for tree in self.trees]
 
     def joint(self, laws: list[TreeLaw], variable: int) -> Array:
-        """Joint law of the count of level 1 and the total: (rows, counts, totals)."""
+        """Joint posterior of level 1's count and the total, (rows, counts, totals)."""
         for tree, law in zip(self.trees, laws, strict=True):
             if tree.variable == variable:
                 return law.root[None, :, None]
@@ -52,22 +52,22 @@ class TreeSums(eqx.Module):
         raise ValueError(f"`variable` must be one of the network's, got {variable}.")
 
     def totals(self, rows: int) -> Array:
-        """The total for every row and column of `joint`."""
+        """Return the total of a row for every index of the last axis of `joint`."""
         if rows == 1:
             return jnp.full((1, 1), self.n, jnp.int32)
         counts = jnp.arange(self.n + 1, dtype=jnp.int32)
         return jnp.broadcast_to(counts[None], (rows, self.n + 1))
 
     def alpha(self, variable: int) -> Array:
-        """Dirichlet parameters of a table: (rows, levels)."""
+        """Return the Dirichlet parameters of a variable's table, (rows, levels)."""
         start, stop = self.statistic.layout.offsets[variable : variable + 2]
         return self.prior[start:stop].reshape(-1, 2)
 
     def _table(self, given: Array | None, variable: int, parent: int | None) -> Table:
-        """Weights of a variable's hidden counts; a row is a level of the parent."""
+        """Weights of a variable's hidden counts, with a row for each parent level."""
         group = (variable,) if parent is None else (parent, variable)
         n, measured = self.n, self.statistic.measured
-        assert measured is not None  # as `network_counts` has it
+        assert measured is not None  # `network_counts` checks this
         shape = (1 if parent is None else 2, 2)
         size = 2 * shape[0]
         start = self.statistic.layout.offsets[variable]
@@ -89,7 +89,11 @@ class TreeSums(eqx.Module):
 
     @jax.jit
     def moments(self) -> tuple[Array, Array, Array, Array]:
-        """First and second moments, log-evidence, and a bound of the omitted mass."""
+        """Return posterior summaries of the probabilities of all tables.
+
+        They are means of the probabilities, means of their squares, the log-evidence,
+        and a bound of the omitted posterior mass.
+        """
         laws, firsts, seconds = self.infer(), [], []
         for variable in range(len(self.statistic.variables)):
             joint, alpha = self.joint(laws, variable), self.alpha(variable)
@@ -107,7 +111,7 @@ class TreeSums(eqx.Module):
         return jnp.concatenate(firsts), jnp.concatenate(seconds), evidence, omitted
 
     def marginal(self, place: int) -> CellLaw:
-        """The law of the probability at an index of the layout."""
+        """Return the posterior of the probability at index `place` of `net.layout`."""
         offsets = self.statistic.layout.offsets
         table = bisect.bisect_right(offsets, place) - 1
         row, level = divmod(place - offsets[table], 2)
@@ -131,7 +135,7 @@ class TreeSums(eqx.Module):
 
     @jax.jit
     def quantiles(self, q: Array) -> Float[Array, " c"]:
-        """The q-quantile of every probability."""
+        """Return the posterior q-quantile of every probability."""
         laws, parts = self.infer(), []
         for table in range(len(self.statistic.variables)):
 
@@ -145,7 +149,7 @@ class TreeSums(eqx.Module):
 
     @jax.jit
     def count_laws(self) -> tuple[Array, Float[Array, "c counts"]]:
-        """For every cell, the first count, 0, and the probabilities of all counts."""
+        """Return each cell's smallest count, 0, and probabilities of hidden counts."""
         laws = self.infer()
         cells = [
             self._cell_law(laws, table, jnp.int32(i // 2), jnp.int32(i % 2))
@@ -157,7 +161,7 @@ class TreeSums(eqx.Module):
 
     @jax.jit
     def draw(self, key: Key) -> Float[Array, " c"]:
-        """One draw of all tables, given a draw of counts from root to leaves."""
+        """Draw hidden counts from root to leaves, then all tables given the counts."""
         key_tables, *keys = jr.split(key, 2 * len(self.statistic.variables) + 1)
         drawn: dict[int, Array] = {}
 
@@ -189,7 +193,7 @@ class TreeSums(eqx.Module):
 
     @jax.jit
     def log_density(self, theta: Array, log_evidence: Array) -> Float[Array, ""]:
-        """Log-posterior density of the tables, by Bayes' rule."""
+        """Log-posterior density of all tables at `theta`, by Bayes' rule."""
         rows = dirichlet_log_density(theta.reshape(-1, 2), self.prior.reshape(-1, 2))
         given = sum((law.log_evidence for law in self.infer(theta)), jnp.zeros(()))
         return rows.sum() + given - log_evidence

@@ -1,15 +1,16 @@
 r"""Exact inference in trees of binary variables, with a public number of records n.
 
-The likelihood F of the tables of a variable and its descendants depends only on the
-count m of its parent. For a variable with children, F is a sum over the counts c₀ and
-c₁ of both rows, coupled through the variable's count c₀ + c₁:
+The count of a variable is its number of records with level 1. F(m) is the likelihood of
+the released tables of a variable and its descendants given the count m of its parent.
+The variable's table has a row for each level of the parent, with released numbers s₀
+and s₁ and hidden counts c₀ and c₁. F is a sum over both hidden counts:
 
 $$F(m) = P(s_0 | n - m) P(s_1 | m)
   \sum_{c_0, c_1} P(c_0 | s_0, n - m) P(c_1 | s_1, m) g(c_0 + c_1),$$
 
-where g is the product of the F of its children. With n + 1 values of every count, there
-are n³ terms. Laws given a total are normalised in logs. g is scaled by its largest
-value, and `missed` bounds the values of g that underflow.
+where g is the product of the functions F of its children. With n + 1 values of every
+count, there are n³ terms. Distributions given a total are normalised in logs. g is
+scaled by its largest value, and `missed` bounds the values of g that underflow.
 """
 
 __all__ = ["Branch", "Table", "Tree", "TreeLaw", "grow", "infer_tree"]
@@ -31,14 +32,14 @@ from dpjax.posteriors.exact.rows import quotient
 
 @dataclass(frozen=True)
 class Tree:
-    """A variable and the trees of its children."""
+    """A variable of a network, and the trees of its children."""
 
     variable: int
     children: tuple["Tree", ...]
 
 
 class Branch(eqx.Module):
-    """Laws of the rows of a variable with a parent."""
+    """Distributions of a variable's hidden counts; the module defines F and g."""
 
     # Law of the count of level 1 given the total, for both rows; one column for each
     # total of row 1. The total of row 0 is n minus this total.
@@ -52,7 +53,7 @@ class Branch(eqx.Module):
 
 
 class TreeLaw(eqx.Module):
-    """The posterior of the hidden counts of a tree."""
+    """Posterior of the hidden counts of a tree of binary variables, given a release."""
 
     root: Float[Array, " counts"]  # law of the root's count of level 1
     branches: dict[int, Branch]  # by variable
@@ -61,14 +62,14 @@ class TreeLaw(eqx.Module):
 
 
 class Table(NamedTuple):
-    """Log-weights of a table's counts, and of the totals of its rows."""
+    """Log-weights of a binary variable's hidden counts, and of its rows' totals."""
 
     logs: Float[Array, "levels counts rows"]
     norm: Float[Array, "totals rows"]
 
 
 def grow(net: BayesNet | None) -> tuple[Tree, ...] | None:
-    """The trees of a network of binary variables; None for other networks."""
+    """Return the trees of a network of binary variables, or None for other networks."""
     if (
         net is None
         or set(net.sizes) != {2}
@@ -84,7 +85,7 @@ def grow(net: BayesNet | None) -> tuple[Tree, ...] | None:
 
 
 def infer_tree(tree: Tree, table: Callable[[int, int | None], Table]) -> TreeLaw:
-    """Sum over all hidden counts: messages to the root, then laws from the root.
+    """Infer all hidden counts of a tree by sums from the leaves to the root and back.
 
     `table(variable, parent)` returns the weights of a variable's hidden counts.
     """
@@ -122,7 +123,6 @@ def infer_tree(tree: Tree, table: Callable[[int, int | None], Table]) -> TreeLaw
 
 
 def _product(branches: list[Branch], n: int) -> tuple[Array, Array]:
-    """Log g for each count of the parent, from the messages, and an upper bound."""
     found = above = jnp.zeros(n + 1)
     for branch in branches:
         found += branch.message
@@ -131,9 +131,10 @@ def _product(branches: list[Branch], n: int) -> tuple[Array, Array]:
 
 
 def _branch(table: Table, coupling: Array, above: Array, coupled: bool) -> Branch:
-    """Laws given the totals of both rows, and the message to the parent.
+    """Compute distributions given the totals of both rows, and log F.
 
-    `coupling` is log g and `above` its upper bound; `coupled` means having children.
+    `coupling` is log g and `above` is its upper bound. `coupled` is whether there are
+    children.
     """
     n = table.logs.shape[1] - 1
     given, message = _given_totals(table)
@@ -152,10 +153,10 @@ def _branch(table: Table, coupling: Array, above: Array, coupled: bool) -> Branc
 
 
 def _given_totals(table: Table) -> tuple[Array, Array]:
-    """Laws of level 1 in both rows given the totals, and log P(released | totals)."""
+    """Distributions of level 1's counts given the rows' totals, and log-likelihoods."""
     n = table.logs.shape[1] - 1
     counts = jnp.arange(n + 1, dtype=jnp.int32)
-    rest = counts[None] - counts[:, None]  # of a total, the count of level 0
+    rest = counts[None] - counts[:, None]  # count of level 0 in each total
     other = table.logs[0][jnp.clip(rest, 0, n)].transpose(2, 0, 1)
     logs = table.logs[1].T[:, :, None] + jnp.where(rest >= 0, other, -jnp.inf)
     most = _finite(logs.max(axis=1))
@@ -168,19 +169,17 @@ def _given_totals(table: Table) -> tuple[Array, Array]:
 
 
 def _finite(logs: Array) -> Array:
-    """The logs, with infinities replaced by 0, so that they can be subtracted."""
     return jnp.where(jnp.isfinite(logs), logs, 0)
 
 
 def _reach(law: Array, coupling: Array) -> Float[Array, "counts totals"]:
-    """Expectation of the coupling over one row's law, given the other row's count."""
+    """Expectation of g over one row's count, given each count of the other row."""
     n = len(coupling) - 1
     series = jnp.pad(coupling, (0, n))[:, None]
     return valid(law[::-1], jnp.broadcast_to(series, (2 * n + 1, n + 1)), n + 1)
 
 
 def _law_of_own(branch: Branch, law_of_parent: Array) -> Float[Array, " counts"]:
-    """Law of a variable's count of level 1."""
     n = len(law_of_parent) - 1
     series = jnp.pad(branch.given[1], ((n, 0), (0, 0)))
     sums = valid(branch.given[0], series, n + 1, at_once=8) * branch.coupling[:, None]

@@ -1,4 +1,4 @@
-"""Windows of hidden counts, widened until they omit little posterior mass."""
+"""Windows of hidden counts, which are widened until they omit little posterior mass."""
 
 __all__ = [
     "TooExpensive",
@@ -28,27 +28,31 @@ _ALONE = 8  # relative cost of a single row, which cannot be vectorised over row
 _SMALL = 256  # for fewer records, windows contain all counts
 _WIDER = 1.3
 
-Star = tuple[int, Sequence[tuple[int, int]]]  # levels of its hub; (leaves, levels)
+Star = tuple[int, Sequence[tuple[int, int]]]  # levels of the hub; leaves and levels
 Fitted = TypeVar("Fitted")
-Fit = Callable[["Windows"], tuple[Fitted, Array]]  # and bounds of the omitted mass
+Fit = Callable[["Windows"], tuple[Fitted, Array]]  # result, and omitted mass
 
 
 class TooExpensive(ValueError):
-    """Raised if a sum over hidden counts would exceed the cost limit."""
+    """Raised if an exact sum over hidden counts exceeds a cost limit or underflows."""
 
 
 @dataclass(frozen=True)
 class Windows:
-    """Numbers of values of each hidden count to sum over; static in compiled code.
+    """Numbers of values of hidden counts to sum over, in a network of stars.
+
+    A star is a variable without parents (the hub), and variables whose only parent is
+    the hub (the leaves). Each hidden count has a window of successive values.
 
     Args:
         cells: number of values of a count in a leaf's table.
-        hub: number of values of a hub's count.
-        kept: number of values of a hub's count without improbable values.
+        hub: number of values of a count of the hub.
+        kept: number of values of a hub's count that remain after improbable values are
+            dropped, for the posterior of the leaves.
         records: number of values of a private number of records.
 
     Raises:
-        ValueError: unless all are integers of at least 1.
+        ValueError: unless all fields are integers of at least 1.
     """
 
     cells: int
@@ -62,7 +66,7 @@ class Windows:
 
 def first_windows(
     scale: float,  # scale of the noise, in records
-    n: int | None,  # None if private
+    n: int | None,  # number of records; None if private
     tables: int,  # the least number of measured tables with the levels of a hub
     records_tables: int,  # the number of measured tables
     tolerance: float,  # largest posterior mass outside the windows
@@ -70,7 +74,7 @@ def first_windows(
     levels: int,  # the largest number of levels of a variable
     largest: float = math.inf,  # estimate of the hub's largest count
 ) -> Windows:
-    """Windows that suffice for most releases."""
+    """Return numbers of values of hidden counts that suffice for most releases."""
     if n is not None and n < _SMALL:
         return Windows(n + 1, n + 1, n + 1)
     nats = -math.log(tolerance)
@@ -90,7 +94,15 @@ def first_windows(
 def widen(
     windows: Windows, omitted: Sequence[float], tolerance: float, n: int | None
 ) -> Windows:
-    """Widen each window that omits too much mass."""
+    """Widen each window of hidden counts that omits too much posterior mass.
+
+    Args:
+        windows: numbers of values of the hidden counts.
+        omitted: bounds of the posterior mass outside of `windows.cells`, `windows.hub`
+            (with `windows.records`) and `windows.kept`.
+        tolerance: largest posterior mass that all windows together may omit.
+        n: public number of records; None if it is private.
+    """
     losses = zip(_LOSSES, omitted, strict=True)
     wide = [name for name, loss in losses if not loss <= tolerance / 3]
     if n is None and "hub" in wide:
@@ -101,7 +113,6 @@ def widen(
 
 
 def _worst_losses(omitted: Float[Array, "*batch parts"]) -> np.ndarray | None:
-    """The largest value of every part over a stack; None if traced."""
     try:
         return np.asarray(omitted, float).reshape(-1, omitted.shape[-1]).max(axis=0)
     except jax.errors.TracerArrayConversionError:
@@ -109,10 +120,10 @@ def _worst_losses(omitted: Float[Array, "*batch parts"]) -> np.ndarray | None:
 
 
 def fit_windows(fit: Fit[Fitted], windows: Windows, tolerance: float) -> Fitted:
-    """The fit with given windows.
+    """Call `fit` with given windows of hidden counts, and check the omitted mass.
 
     Raises:
-        ValueError: if the windows omit more than the tolerance.
+        ValueError: if the windows omit more posterior mass than `tolerance`.
     """
     fitted, omitted = fit(windows)
     worst = _worst_losses(omitted)
@@ -131,12 +142,12 @@ def widen_windows(
     stars: Sequence[Star],
     tolerance: float,
     n: int | None,
-    otherwise: str,  # function to use if this is not possible
+    otherwise: str,  # function that an error message names
 ) -> Fitted:
-    """The fit with windows that are widened until they omit at most the tolerance.
+    """Call `fit` with ever wider windows, until they omit at most `tolerance` mass.
 
     Raises:
-        TooExpensive: if such windows exceed the cost limit.
+        TooExpensive: if wide enough windows of hidden counts exceed a cost limit.
     """
     for _ in range(_MOST_TRIES):
         _refuse_expensive(windows, stars, otherwise)
@@ -156,7 +167,6 @@ def widen_windows(
 
 
 def _refuse_expensive(windows: Windows, stars: Sequence[Star], otherwise: str) -> None:
-    """Raise `TooExpensive` if sums over these windows exceed the cost limit."""
     work = 0
     for levels, leaves in stars:
         work += _ALONE * _row_work(levels, windows.hub, windows.records)
@@ -171,13 +181,12 @@ def _refuse_expensive(windows: Windows, stars: Sequence[Star], otherwise: str) -
 
 
 def _row_work(cells: int, window: int, totals: int) -> int:
-    """Multiplications for a row: convolutions of other cells, and with each cell."""
     others = cells * (cells - 1) * (cells - 2) * window**2
     return others + cells**2 * window * totals
 
 
 def _length(half: float, n: int | None) -> int:
-    """Twice `half`, rounded up so that compiled code is reused; at most n + 1."""
+    """Return twice `half`, rounded up to reuse compiled code, and at most n + 1."""
     step = 32 if half < 512 else 256
     length = math.ceil(2 * half / step) * step
     return length if n is None else min(length, n + 1)

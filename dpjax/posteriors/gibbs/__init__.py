@@ -1,1 +1,1 @@
-"""Markov chains: Gibbs sampling of hidden records; NUTS for a normal approximation."""
+"""Markov chains over the tables of a network, by Gibbs sampling or by NUTS."""

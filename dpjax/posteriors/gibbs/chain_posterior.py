@@ -1,4 +1,4 @@
-"""Posteriors represented by draws of Markov chains, with diagnostics."""
+"""Posterior distributions that are represented by draws of Markov chains."""
 
 __all__ = ["ChainDiagnostics", "ChainPosterior", "ChainSampler"]
 
@@ -24,7 +24,7 @@ Tables = dict[str, Array]
 
 @dataclass(frozen=True)
 class ChainSampler:
-    """A function that draws from a posterior by Markov chains."""
+    """A function that draws from a posterior by Markov chains, and its settings."""
 
     method: str  # name in `METHODS`
     infer: Callable[..., "ChainPosterior"]  # takes key, release, prior, settings
@@ -32,11 +32,13 @@ class ChainSampler:
 
 
 class ChainDiagnostics(eqx.Module):
-    """Convergence diagnostics of Markov chains.
+    """Convergence diagnostics of Markov chains over a network's tables.
 
     Args:
-        r_hat: split R-hat of every parameter, by variable; near 1 if chains agree.
-        effective_size: effective sample size of every parameter, by variable.
+        r_hat: dictionary from variable name to the split R-hat of every probability in
+            its table. R-hat is near 1 if the chains agree.
+        effective_size: dictionary from variable name to the effective sample size of
+            every probability in its table.
     """
 
     r_hat: Tables
@@ -44,12 +46,12 @@ class ChainDiagnostics(eqx.Module):
 
     @property
     def worst_r_hat(self) -> Float[Array, ""]:
-        """The largest R-hat; if it is 1.01 or more, run longer chains."""
+        """Largest R-hat of all probabilities; from 1.01 on, run longer chains."""
         return jnp.stack([table.max() for table in self.r_hat.values()]).max()
 
     @property
     def least_effective_size(self) -> Float[Array, ""]:
-        """The smallest effective sample size of all parameters."""
+        """Smallest effective sample size of all probabilities."""
         return jnp.stack([table.min() for table in self.effective_size.values()]).min()
 
 
@@ -58,21 +60,23 @@ class ChainPosterior(DrawnPosterior, ReleasedPosterior):
 
     Args:
         released: the release.
-        prior: Dirichlet parameters of every cell, laid out as `net.layout`.
-        samples: drawn tables, laid out as `net.layout`.
-        statistic: the hidden statistic in every draw; None if it is integrated out.
-        n: the number of records in every draw; constant if n is public.
-        reports: summaries of the chains, by name.
+        prior: Dirichlet parameter of every cell, in the order of `net.layout`.
+        samples: drawn probabilities of all tables, in the order of `net.layout`.
+        statistic: the drawn exact statistic behind the release; None if the chains
+            integrate it out.
+        n: the drawn numbers of records; constant if the number is public.
+        reports: dictionary from the name of a summary of the chains to an array.
         sampler: the function that drew the samples, with its settings.
 
-    `sample` resamples the draws with replacement. `log_prob` is the log-density of the
-    mixture of Dirichlet laws given the drawn statistics; it needs `statistic`.
+    `sample` resamples the draws with replacement. `log_prob` is the log-density of a
+    mixture of Dirichlet distributions, one for each drawn statistic; it raises
+    `ValueError` if `statistic` is None.
 
     Arrays may be stacked along leading axes, for `vmap` over posteriors. Methods may be
     compiled by `equinox.filter_jit`, except `diagnostics`, which runs on the host.
 
     Privacy:
-        Post-processing of a release: costs nothing, for any number of draws.
+        Post-processing of a release has no privacy cost, for any number of draws.
     """
 
     samples: Float[Array, "chains draws m"]
@@ -83,15 +87,15 @@ class ChainPosterior(DrawnPosterior, ReleasedPosterior):
 
     @property
     def method(self) -> str:
-        """Name of the method in `METHODS`."""
+        """Name of the inference method in `dpjax.posteriors.METHODS`."""
         return self.sampler.method
 
     def chains(self) -> Tables:
-        """The drawn tables by variable; the first axes are chains and draws."""
+        """Return drawn tables by variable name; the first axes are chains and draws."""
         return self._by_name(self.samples)
 
     def diagnostics(self) -> ChainDiagnostics:
-        """Split R-hat and effective sample size of every parameter.
+        """Compute split R-hat and effective sample size of every probability.
 
         Raises:
             ValueError: if a chain has fewer than four draws.

@@ -1,4 +1,4 @@
-"""Gibbs sampling of the parameters and hidden records behind a network's release."""
+"""Gibbs sampling of the tables and hidden records, given a network's release."""
 
 __all__ = ["check_gibbs", "gibbs_posterior"]
 
@@ -42,38 +42,39 @@ def gibbs_posterior(
     thin: int = 4,
     capacity: int | None = None,
 ) -> ChainPosterior:
-    r"""The posterior of a network given a noisy release, by Gibbs sampling.
+    r"""Draw a network's tables from their posterior given a release, by Gibbs sampling.
 
-    The exact records are unknowns, as the parameters are; `gibbs_step` describes a
-    sweep. The finite length of the chains is the only approximation (see
-    `diagnostics`). If the noise is much larger than the sampling error of the counts,
-    draws are strongly autocorrelated. If ε is large, few proposals are accepted, but at
-    least a share $e^{-\epsilon}$ ($e^{-2\epsilon}$ under add-remove). A sweep evaluates
-    the law of the noise 2nm times (3nm under add-remove) for n records and m components
-    of the statistic.
+    The chains draw the hidden exact records as well as the tables; `gibbs_step`
+    describes a sweep. The finite length of the chains is the only approximation (see
+    `ChainPosterior.diagnostics`). If the noise is much larger than the sampling error
+    of the counts, draws are strongly autocorrelated. If ε is large, few proposed
+    records are accepted, but each has an acceptance probability of at least
+    $e^{-\epsilon}$ ($e^{-2\epsilon}$ under add-remove). A sweep evaluates the noise's
+    log-density 2nm times (3nm under add-remove) for n records and m released numbers.
 
     Args:
         key: typed JAX key.
-        released: noisy counts or coefficients for a network. Releases stacked along
-            leading axes need `vmap`.
-        prior: Dirichlet parameter of every cell, > 0; or a table for each variable.
-            Under add-remove the number of records has a flat prior on n ≥ 0.
+        released: noisy counts or Fourier coefficients of a network. Releases stacked
+            along leading axes need `vmap`.
+        prior: Dirichlet parameter of all cells, > 0; or a dictionary from variable name
+            to a table of parameters. Under add-remove, the number n of records has a
+            flat prior on n ≥ 0.
         chains: number of chains, run in parallel, from dispersed starts.
         warmup: number of discarded first sweeps of each chain.
         sweeps: number of further sweeps of each chain.
-        thin: every `thin`-th sweep is kept.
-        capacity: the largest number of hidden records. None: n if it is public,
-            otherwise 16 noise scales above the released totals. Required under `jit` or
-            `vmap` if the release is traced.
+        thin: interval between kept sweeps; it must divide `sweeps`.
+        capacity: largest number of hidden records. None means n if it is public,
+            otherwise 16 noise scales more than the largest released total of a table.
+            Required under `jit` or `vmap` if the release is traced.
 
     Privacy:
-        Post-processing: costs nothing, and may be repeated with other priors.
+        Post-processing has no privacy cost, and may be repeated with other priors.
 
     Raises:
         ValueError: if an argument is out of its range, the prior has the wrong shape,
-            the mechanism has no law for its output, the release is not for a network,
-            or n reaches the capacity after warm-up (under `vmap`, `reports["full"]`
-            is true instead).
+            the distribution of the noise is not known, the release is not of noisy
+            counts or coefficients of a network, or n reaches the capacity after warm-up
+            (under `vmap`, `reports["full"]` is true instead).
     """
     typed_key(key=key)
     whole(1, chains=chains, sweeps=sweeps, thin=thin)
@@ -92,10 +93,9 @@ def gibbs_posterior(
 
 
 def check_gibbs(released: Released) -> tuple[BayesNet, TableStatistic]:
-    """The network and the statistic of a release, if `gibbs_posterior` suits it.
+    """Return the network and statistic of a release that `gibbs_posterior` accepts.
 
-    Raises:
-        ValueError: if it does not, with the reason.
+    A release that `gibbs_posterior` does not accept raises `ValueError`.
     """
     law_of(released)
     return released.net, released.counted
@@ -113,7 +113,6 @@ def _run(
     sweeps: int,
     thin: int,
 ) -> tuple[dict[str, Array], Array, Array, Array]:
-    """Run all chains in one compiled program, with one loop over sweeps."""
     warmup = -(-warmup // thin)  # number of discarded draws
     draws = warmup + sweeps // thin
 
@@ -141,7 +140,6 @@ def _run(
 
 
 def _capacity(released: Released, capacity: int | None) -> int:
-    """The largest number of hidden records, from public values."""
     if capacity is not None:
         check_capacity(capacity, released)
         return capacity

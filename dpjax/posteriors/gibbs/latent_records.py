@@ -1,7 +1,8 @@
-"""One Gibbs sweep over the parameters and the hidden records behind a release.
+"""One Gibbs sweep over a network's tables and the hidden records behind a release.
 
-It works for any statistic of tables and any law of noise: it uses the contribution of a
-record to the statistic, and the likelihood of the release given the statistic.
+The sweep works for any table statistic and any noise with a known distribution. It uses
+a record's contribution to the statistic, and the likelihood of a release given the
+statistic.
 """
 
 __all__ = [
@@ -38,17 +39,17 @@ _FAR = 1 << 20  # distance at which the log-density of the noise is linear
 
 
 class LatentRecords(eqx.Module):
-    """Parameters and hidden records behind a release: the state of a chain.
+    """State of a Gibbs chain, with a network's tables and a release's hidden records.
 
     Args:
-        records: level indices; the first n records are the data set, and the others
-            are used if n increases.
-        n: number of records in the data set.
-        theta: all conditional probability tables, laid out as `net.layout`.
-        statistic: the exact statistic of the first n records.
+        records: level indices of records. The first n records are the hidden data set;
+            the others become part of it if n increases.
+        n: number of records in the hidden data set.
+        theta: probabilities of all tables, in the order of `net.layout`.
+        statistic: the exact statistic of the hidden data set.
 
     Privacy:
-        Post-processing of a release: costs nothing.
+        Post-processing of a release has no privacy cost.
     """
 
     records: Int[Array, "capacity d"]
@@ -58,14 +59,14 @@ class LatentRecords(eqx.Module):
 
 
 class SweepInfo(eqx.Module):
-    r"""Diagnostics of one sweep.
+    r"""Diagnostics of one Gibbs sweep (see `gibbs_step`).
 
     Args:
         acceptance: accepted share of the n proposed records.
-        log_law: $\ln q(s \mid t)$ of the release given the hidden statistic, after the
-            sweep.
-        full: whether n reached the capacity, which would truncate the law of n; for a
-            public n, whether n is larger than the capacity.
+        log_law: log-likelihood $\ln q(s \mid t)$ of the released numbers s given the
+            hidden statistic t after the sweep.
+        full: whether a private number n of hidden records reached the capacity, which
+            would truncate its distribution, or a public n exceeds the capacity.
     """
 
     acceptance: Float[Array, ""]
@@ -76,19 +77,21 @@ class SweepInfo(eqx.Module):
 def gibbs_start(
     key: Key, released: Released, prior: Float[Array, "*m"], capacity: int
 ) -> LatentRecords:
-    """Draw a dispersed start: tables from the prior, records from the tables.
+    """Draw a chain's first tables from the prior, and first records from the tables.
 
-    A hidden n is uniform, between 0 and 4 noise scales above the released totals.
+    A private number n of records is uniform between 0 and a bound, which is 4 noise
+    scales more than the largest released total of a table, or the capacity if smaller.
 
     Args:
         key: typed JAX key.
-        released: a release for a network, by a mechanism with a law.
-        prior: Dirichlet parameter of every cell, or one for each.
-        capacity: the largest number of hidden records; at least n under replace-one.
+        released: a release for a network, with noise of a known distribution.
+        prior: Dirichlet parameter of all cells, or an array of one parameter for each
+            cell in the order of `net.layout`.
+        capacity: largest number of hidden records; at least n under replace-one.
 
     Raises:
-        ValueError: if the mechanism has no law, the release is not for a network, or
-            the capacity is below 1, or below n where n is not traced.
+        ValueError: if the distribution of the noise is not known, the release is not
+            for a network, or the capacity is below 1 or below an n that is not traced.
     """
     typed_key(key=key)
     check_capacity(capacity, released)
@@ -109,24 +112,30 @@ def gibbs_start(
 def gibbs_step(
     key: Key, state: LatentRecords, released: Released, prior: Float[Array, "*m"]
 ) -> tuple[LatentRecords, SweepInfo]:
-    r"""Run one sweep of a chain that leaves the posterior given the release invariant.
+    r"""Run one Gibbs sweep, which leaves the posterior given the release invariant.
 
-    1. The tables are drawn given the hidden records, from a Dirichlet distribution.
-    2. For each hidden record in turn, a new record is drawn from the tables, and
-       accepted with probability $\min(1, q(s \mid t') / q(s \mid t))$, where t and t'
-       are the statistics before and after the replacement. Under replace-one the two
-       data sets are neighbours, so that the privacy guarantee makes the probability at
-       least $e^{-\epsilon}$; under add-remove it is at least $e^{-2\epsilon}$.
-    3. Under add-remove, where n is hidden, n is drawn from its exact conditional law.
+    1. Draw the tables from their Dirichlet distribution given the hidden records.
+    2. For each hidden record in turn, draw a new record from the tables, and accept it
+       with probability $\min(1, q(s \mid t') / q(s \mid t))$. Here q is the density of
+       the released numbers s given the exact statistic, which is t before and t' after
+       the replacement. Under replace-one the two data sets are neighbours, so that the
+       privacy guarantee makes the probability at least $e^{-\epsilon}$; under
+       add-remove the probability is at least $e^{-2\epsilon}$.
+    3. Under add-remove, draw the hidden number of records from its exact conditional
+       distribution.
 
-    For each record and component of the statistic, the mechanism's law is evaluated
-    twice, or three times under add-remove. Step 2 is sequential over records.
+    q is evaluated twice for each record and number, and three times under add-remove.
+    Step 2 is sequential over records.
 
     Args:
         key: typed JAX key.
-        state: state from `gibbs_start` or from the previous step.
-        released: a release for a network, by a mechanism with a law.
-        prior: Dirichlet parameter of every cell, or one for each.
+        state: state from `gibbs_start` or from the previous sweep.
+        released: a release for a network, with noise of a known distribution.
+        prior: Dirichlet parameter of all cells, or an array of one parameter for each
+            cell in the order of `net.layout`.
+
+    Returns:
+        The new state, and diagnostics of the sweep.
     """
     typed_key(key=key)
     key_theta, key_records, key_accept, key_n = jr.split(key, 4)
@@ -148,7 +157,7 @@ def gibbs_step(
 
 
 def check_capacity(capacity: int, released: Released) -> None:
-    """Raise `ValueError` if the capacity is smaller than a known n."""
+    """Raise `ValueError` if `capacity` is less than 1 or than a known public n."""
     whole(1, capacity=capacity)
     with contextlib.suppress(jax.errors.ConcretizationTypeError):
         n = 0 if released.n is None else int(released.n)
@@ -189,14 +198,15 @@ def _replace(
 
 
 def _resize(key: Key, released: Released, state: LatentRecords) -> LatentRecords:
-    r"""Draw n from its exact conditional law.
+    r"""Draw the number n of records from its exact conditional distribution.
 
-    The prior of n is flat on n ≥ 0. Given the tables, all C records are independent
-    draws from the tables, including the records after the first n, on which the release
-    does not depend. With $t_n$ the statistic of the first n records, the joint law is
+    The prior of n is flat on n ≥ 0. Given the tables θ, all C records $x_i$ of the
+    state are independent draws from the tables, including the records after the first
+    n, on which the release s does not depend. With $t_n$ the statistic of the first n
+    records, the joint density is
     $p(\theta) \prod_{i \le C} p(x_i | \theta) q(s | t_n)$. As the records are ordered,
-    the conditional law of n is proportional to $q(s | t_n)$ without further factors.
-    The n with the largest $\ln q(s | t_n)$ plus Gumbel noise is a draw.
+    the conditional probability of n is proportional to $q(s | t_n)$. The n with the
+    largest $\ln q(s | t_n)$ plus Gumbel noise is a draw from this distribution.
     """
     statistic = released.counted
     gumbels = jr.gumbel(key, (state.records.shape[0] + 1,))
@@ -235,7 +245,6 @@ def _over_blocks(function, carry, inputs, statistic: TableStatistic):
 
 
 def _measure(statistic: TableStatistic, records: Array, n: Array) -> Array:
-    """The statistic of the first n records."""
     hidden = jnp.arange(records.shape[0], dtype=jnp.int32) < n
 
     def one_block(total, inputs):
@@ -256,7 +265,7 @@ def _log_law(released: Released, total: Array) -> Array:
 
 
 def highest_total(released: Released, scales: int) -> Float[Array, ""]:
-    """The largest sum of positive cells of a table, plus `scales` noise scales."""
+    """Return the largest sum of a table's positive cells plus `scales` noise scales."""
     layout = released.net.layout
     cells = released.counted.tables(released.values.astype(float), released.n)
     tables = np.repeat(np.arange(len(layout.groups)), np.diff(layout.offsets))
@@ -265,7 +274,7 @@ def highest_total(released: Released, scales: int) -> Float[Array, ""]:
 
 
 def law_scale(released: Released) -> Float[Array, " s"]:
-    """Distance over which the tail density of each number falls by a factor of e."""
+    """Distance over which each noise density falls by a factor of e in its tail."""
     near = jnp.zeros(released.statistic.length)
     law = law_of(released)
     return _FAR / (law.log_prob(near, near) - law.log_prob(near + _FAR, near))

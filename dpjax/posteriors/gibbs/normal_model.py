@@ -36,10 +36,11 @@ _MOST_STATES = 4096
 
 
 def normal_model(released: Released, prior: Prior = 1.0) -> Callable[[], None]:
-    r"""A NumPyro model of the parameters behind a noisy release.
+    r"""Make a NumPyro model of a network's tables and of the noisy release.
 
-    Counts of the joint states are multinomial, with probabilities p; S maps the counts
-    to the statistic. The statistic is approximated as normal, with its exact mean
+    A joint state is a combination of levels of all variables. The joint states of n
+    records have multinomial counts with probabilities p, which a matrix S maps to the
+    released statistic. The statistic is approximated as normal, with its exact mean
     $n S p$ and covariance $n S (\mathrm{diag}(p) - p p^T) S^T$. The approximation is
     accurate if the expected counts in each released number are large; in the model,
     small counts may be negative. Laplace noise of scale b is normal given a variance
@@ -47,21 +48,22 @@ def normal_model(released: Released, prior: Prior = 1.0) -> Callable[[], None]:
     tables and variances, and the statistic is integrated out.
 
     Args:
-        released: noisy counts or coefficients for a network of few joint states.
-        prior: Dirichlet parameter of every cell, > 0; or a table for each variable.
-            Under add-remove the number of records has a flat prior on n ≥ 0.
+        released: noisy counts or Fourier coefficients of a network of few joint states.
+        prior: Dirichlet parameter of all cells, > 0; or a dictionary from variable name
+            to a table of parameters. Under add-remove, n has a flat prior on n ≥ 0.
 
     Returns:
-        A model without arguments. Its sites "theta" and "n" are the tables, laid out as
-        `net.layout`, and the number of records; its free coordinates are "logits".
+        A function without arguments, which is a NumPyro model. Its site "theta" has all
+        probabilities in the order of `net.layout`, "n" is the number of records, and
+        "logits" has the free coordinates of the tables.
 
     Privacy:
-        Post-processing: costs nothing.
+        Post-processing of a release has no privacy cost.
 
     Raises:
         ValueError: if the network has more than 4096 joint states, the prior has the
-            wrong shape, the mechanism has no law for its output, or the release is not
-            for a network.
+            wrong shape, the distribution of the noise is not known, or the release is
+            not for a network.
     """
     check_normal(released)
     net = released.net
@@ -86,11 +88,7 @@ def normal_model(released: Released, prior: Prior = 1.0) -> Callable[[], None]:
 
 
 def check_normal(released: Released) -> None:
-    """Check that `normal_posterior` suits a release.
-
-    Raises:
-        ValueError: if it does not, with the reason.
-    """
+    """Raise `ValueError` unless `normal_posterior` accepts the release."""
     law_of(released)
     released.counted  # noqa: B018  (raises)
     number = math.prod(released.net.sizes)
@@ -110,26 +108,30 @@ def normal_posterior(
     warmup: int = 1000,
     samples: int = 1000,
 ) -> ChainPosterior:
-    """The posterior of `normal_model`, by NUTS: for large n and few joint states.
+    """Draw from the posterior distribution of `normal_model` with the NUTS sampler.
 
-    A gradient costs of the order of k m² operations for k joint states and m released
-    numbers. Longer chains do not reduce the error of the normal approximation. See
-    `diagnostics` and `reports["divergences"]` for the convergence of the chains.
+    The method suits many records and few joint states (combinations of levels of all
+    variables). A gradient costs of the order of k m² operations for k joint states and
+    m released numbers. Longer chains do not reduce the error of the model's normal
+    approximation. The result's `diagnostics` and `reports["divergences"]` show whether
+    the chains converged.
 
     Args:
         key: typed JAX key.
-        released: noisy counts or coefficients for a network. Releases stacked along
-            leading axes need `vmap`.
-        prior: Dirichlet parameter of every cell, > 0; or a table for each variable.
+        released: noisy counts or Fourier coefficients of a network. Releases stacked
+            along leading axes need `vmap`.
+        prior: Dirichlet parameter of all cells, > 0; or a dictionary from variable name
+            to a table of parameters.
         chains: number of chains, run in parallel, from dispersed starts.
-        warmup: number of discarded draws of each chain, for adaptation.
+        warmup: number of discarded first draws of each chain, for adaptation.
         samples: number of draws kept of each chain.
 
     Privacy:
-        Post-processing: costs nothing, and may be repeated with other priors.
+        Post-processing has no privacy cost, and may be repeated with other priors.
 
     Raises:
-        ValueError: if an argument is out of its range, or as for `normal_model`.
+        ValueError: if an argument is out of range, or the release or the prior is not
+            valid for `normal_model`.
 
     Reference:
         Hoffman & Gelman (JMLR 2014), for NUTS.
@@ -155,7 +157,6 @@ def _run(
     warmup: int,
     samples: int,
 ) -> tuple[dict[str, Array], Array, Array]:
-    """Run warm-up and draws of all chains in one compiled program."""
     tables = zip(released.net.names, released.net.layout.split(prior), strict=True)
     model = normal_model(released, dict(tables))
 
@@ -174,14 +175,13 @@ def _run(
 
 
 def _contributions(statistic: TableStatistic, states: np.ndarray) -> np.ndarray:
-    """The statistic of one record of each state, as constants of the model."""
     with jax.ensure_compile_time_eval():
         measure = jax.jit(lambda record: statistic.measure(record[None]))
         return np.asarray(jax.vmap(measure)(states), np.float32)
 
 
 def _moments(parts: Array, p: Array, n: Array) -> tuple[Array, Array]:
-    """Mean and covariance of the statistic of n records, given the states' p."""
+    """Mean and covariance of the statistic of n records with state probabilities p."""
     mean = jnp.matmul(p, parts, precision="highest")
     offsets = parts - mean[None]
     spread = jnp.matmul(offsets.T * p[None], offsets, precision="highest")
@@ -191,10 +191,10 @@ def _moments(parts: Array, p: Array, n: Array) -> tuple[Array, Array]:
 
 
 def _log_tables(concentration: Array, layout: TableLayout) -> Array:
-    r"""Logs of Dirichlet rows, from their log-ratios to the last cell of each row.
+    r"""Draw the logs of Dirichlet rows, as log-ratios to the last cell of each row.
 
-    The density of the log-ratios is proportional to $\prod_k \theta_k^{\alpha_k}$: the
-    Jacobian adds 1 to the powers $\alpha_k - 1$.
+    The density of the log-ratios is proportional to $\prod_k \theta_k^{\alpha_k}$,
+    since the Jacobian adds 1 to each of the powers $\alpha_k - 1$.
     """
     free = np.flatnonzero(np.diff(layout.rows, append=-1) == 0)
     real = dist.ImproperUniform(dist.constraints.real_vector, (), (len(free),))
@@ -208,7 +208,7 @@ def _log_tables(concentration: Array, layout: TableLayout) -> Array:
 
 
 def _number_of_records(released: Released) -> Array:
-    """The public n; or n with a flat prior, as a multiple of an estimate."""
+    """Return the public n, or draw n with a flat prior as a multiple of an estimate."""
     if released.adjacency != ADD_REMOVE:
         n = jnp.asarray(released.n, float)
         numpyro.deterministic("n", n)

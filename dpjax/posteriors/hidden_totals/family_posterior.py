@@ -1,7 +1,7 @@
 """Noise-aware posteriors of exponential families.
 
-Markov chains draw the hidden exact total, with the parameters integrated out. The
-posterior is a mixture of conjugate posteriors, one for each drawn total.
+The total is the sum of the sufficient statistics of all records, which is hidden by the
+noise. Markov chains draw the exact total, with the parameters integrated out.
 """
 
 __all__ = ["NoiseAwareFamilyPosterior", "family_posterior"]
@@ -40,24 +40,27 @@ _MOST_COMPONENTS = 1000  # most components of a mixture, for its quantiles
 
 
 class NoiseAwareFamilyPosterior(FamilyPosterior):
-    """The posterior of a family's parameters given noisy sufficient statistics.
+    """Posterior of an exponential family given noisy sufficient statistics.
 
-    The posterior is a mixture of conjugate posteriors, one for each drawn total. The
-    summaries of this mixture are more precise than summaries of draws from `sample`.
+    Markov chains draw the hidden exact total of the sufficient statistics. The
+    posterior is a mixture of conjugate posteriors, one for each drawn total. `mean`,
+    `variance` and `quantile` are computed from this mixture, and are more precise than
+    summaries of draws from `sample`.
 
     Args:
         family: the exponential family; static.
-        released: the noisy statistics.
-        prior: conjugate parameters.
+        released: the release of noisy sufficient statistics.
+        prior: the family's conjugate parameters.
         parameters: parameters of the conjugate posterior for every drawn total; the
             first axes are chains and draws.
-        totals: drawn totals of the statistic, in natural units, (chains, draws, m).
-        n: drawn numbers of records, (chains, draws).
-        accepted: share of accepted steps, by chain and kind of step.
-        warmup: discarded sweeps of each chain; static.
+        totals: drawn totals of the m sufficient statistics, in the units of the data.
+        n: drawn numbers of records; constant if the number is public.
+        accepted: share of accepted Metropolis steps. The axis "kinds" has an entry for
+            each direction in which a sweep moves the total.
+        warmup: number of discarded first sweeps of each chain; static.
 
     Privacy:
-        Post-processing of the release: costs nothing more.
+        Post-processing of a release has no further privacy cost.
     """
 
     family: Any = eqx.field(static=True)
@@ -71,15 +74,15 @@ class NoiseAwareFamilyPosterior(FamilyPosterior):
 
     @property
     def method(self) -> str:
-        """Name of the method in `METHODS`."""
+        """Name of the inference method in `dpjax.posteriors.METHODS`."""
         return "hidden-totals"
 
     def mean(self) -> Values:
-        """Posterior mean of every parameter."""
+        """Return the posterior mean of every parameter, in arrays by parameter name."""
         return jax.tree.map(_average, _moments(self.family, self.parameters)[0])
 
     def variance(self) -> Values:
-        """Marginal variance of every parameter, by the law of total variance."""
+        """Return every parameter's posterior variance, by the law of total variance."""
         between, within = _moments(self.family, self.parameters)
 
         def total(between, within):
@@ -88,9 +91,9 @@ class NoiseAwareFamilyPosterior(FamilyPosterior):
         return jax.tree.map(total, between, within)
 
     def quantile(self, q: float) -> HostArray | dict[str, HostArray]:
-        """The q-quantile of every parameter's marginal posterior, on the host.
+        """Compute every parameter's marginal posterior q-quantile, on the host.
 
-        For a covariance matrix, the result has only the quantiles of each "variance".
+        For a covariance matrix, the result has only the quantiles of the variances.
 
         Raises:
             ValueError: if `q` is not between 0 and 1.
@@ -101,7 +104,7 @@ class NoiseAwareFamilyPosterior(FamilyPosterior):
         return values.get("", values)
 
     def sample(self, key: Key, shape: tuple[int, ...] = ()) -> Values:
-        """Independent draws of the parameters, each given a random drawn total."""
+        """Draw parameters independently; arrays have `shape` as their first axes."""
         typed_key(key=key)
         key_total, key_law = jr.split(key)
         size = int(np.prod(shape, dtype=int))
@@ -115,15 +118,16 @@ class NoiseAwareFamilyPosterior(FamilyPosterior):
         return jax.tree.map(lambda x: x.reshape(shape + x.shape[1:]), values)
 
     def log_prob(self, values: Values) -> Array:
-        """Log-density of the mixture at `values`: parameters, as returned by `mean`."""
+        """Return the posterior log-density at parameters in the form `mean` returns."""
         each = self._each(lambda law: law.log_prob(values))
         return logsumexp(each, axis=(0, 1)) - np.log(self.n.size)
 
     def diagnostics(self) -> dict[str, Any]:
-        """Convergence of the chains: split "r_hat" (near 1) and "effective" draws.
+        """Return convergence diagnostics of the chains, in a dictionary.
 
-        Both are computed by parameter, from the conditional expectations that `mean`
-        averages. "accepted" is the smallest share of accepted steps over all kinds.
+        The entries "r_hat" (split R-hat, near 1 if chains agree) and "effective"
+        (effective sample size) have a value for every parameter, computed from its
+        expectations given the drawn totals. "accepted" is the field's smallest entry.
         NumPyro computes on the host, and needs JAX's default type promotion.
         """
         means = jax.tree.map(np.asarray, _moments(self.family, self.parameters)[0])
@@ -134,7 +138,7 @@ class NoiseAwareFamilyPosterior(FamilyPosterior):
         }
 
     def predict(self, features: Real[ArrayLike, "n f"]) -> Float[Array, " n"]:
-        """Expected targets of a regression.
+        """Return a regression's expected targets for n rows of f features.
 
         Raises:
             ValueError: if the family is not a regression.
@@ -144,9 +148,10 @@ class NoiseAwareFamilyPosterior(FamilyPosterior):
     def interval(
         self, features: Real[ArrayLike, "n f"], level: float = 0.95
     ) -> tuple[HostArray, HostArray]:
-        """Ends of the central prediction interval of a new target; on the host.
+        """Compute central prediction intervals of a regression's targets, on the host.
 
-        At most 1000 of the drawn totals are used.
+        The result has the lower ends and the upper ends of the intervals, for n rows of
+        f features. At most 1000 of the drawn totals are used.
 
         Raises:
             ValueError: if `level` is not between 0 and 1, or the family is not a
@@ -166,11 +171,10 @@ class NoiseAwareFamilyPosterior(FamilyPosterior):
     def update(
         self, records: Real[ArrayLike, "n d"] | Table, key: Key | None = None
     ) -> "NoiseAwareFamilyPosterior":
-        """The posterior from the same release and more records.
+        """Return the posterior with the statistics of further records in the prior.
 
-        The statistics of the records are added to the prior. As this changes the law of
-        the hidden total, chains of the same number and length run again, with a fixed
-        key if `key` is None.
+        As a new prior changes the distribution of the hidden total, as many chains of
+        equal length run again, with a fixed key if `key` is None.
         """
         key = study_key(0) if key is None else key
         prior = updated_prior(self.released, self.prior, records)
@@ -180,11 +184,10 @@ class NoiseAwareFamilyPosterior(FamilyPosterior):
 
     @property
     def _rows(self) -> Any:
-        """Conjugate parameters, with chains and draws on one axis."""
         return jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), self.parameters)
 
     def _each(self, ask: Callable[[ConjugatePosterior], Any]) -> Any:
-        """The value of `ask` for every conjugate posterior: (chains, draws, …)."""
+        """Apply `ask` to the conjugate posterior of every chain and every draw."""
         answer = jax.vmap(jax.vmap(lambda row: ask(self.family.posterior(row))))
         return answer(self.parameters)
 
@@ -198,41 +201,44 @@ def family_posterior(
     warmup: int = 500,
     draws: int = 1000,
 ) -> NoiseAwareFamilyPosterior:
-    """The posterior of a family's parameters, given noisy sufficient statistics.
+    """Draw from an exponential family's posterior, given noisy sufficient statistics.
 
-    The exact total t is hidden: each chain draws t (and a private n, with a flat prior)
-    by Metropolis steps with target p(t) p(release | t). p(t) is the exact law of a
-    total under the conjugate prior, not a normal approximation. For a regression, p(t)
-    is exact given the features, whose second moments have a weak normal-Wishart law.
-    Totals that are impossible for records within the bounds have probability 0.
+    The total t is the sum of the sufficient statistics of all records. Each Markov
+    chain draws the exact t, which is hidden by the noise, and a private number n of
+    records, which has a flat prior. The Metropolis steps have the target density
+    p(t) p(release | t), where p(t) is the exact density of a total under the conjugate
+    prior. For a regression, p(t) is exact given the features, whose second moments have
+    a weak normal-Wishart prior. Totals that are impossible for records within the
+    bounds have probability 0.
 
     The method assumes that records follow the family, that few records are clipped to
-    the bounds (clipping moves the total, with or without noise), and that rounding to
-    the grid, by at most half a unit for each record, is small relative to the noise.
-    Counts are whole; n of a Poisson release under add-remove may be any real number.
+    the bounds (clipping moves the total, with or without noise), and that rounding of
+    each record's statistics, by at most half a lattice unit, is small relative to the
+    noise. Counts are integers; for Poisson data under add-remove, n is drawn as a real
+    number.
 
     Args:
         key: typed JAX key.
-        released: a release of `dpjax.statistics.Sufficient`, by a mechanism with a law
-            for its output. Stacked releases need `vmap`.
-        prior: the family's conjugate parameters; None: `family.vague_prior()`.
+        released: a release of the statistic `dpjax.statistics.Sufficient`, with noise
+            of a known distribution. Stacked releases need `vmap`.
+        prior: the family's conjugate parameters. None means `family.vague_prior()`.
         chains: number of independent chains.
         warmup: number of discarded sweeps of each chain, which fit the step lengths.
         draws: number of sweeps kept of each chain.
 
     Privacy:
-        Post-processing: costs nothing more, and may be repeated with other priors.
+        Post-processing has no privacy cost, and may be repeated with other priors.
 
     Raises:
-        ValueError: if the mechanism has no law for its output, the release is not of an
-            exponential family with a law for its total, the prior is of another family
-            or not positive, n is smaller than that law needs (columns + 1 if products
-            are summed), or a number of chains or sweeps is not positive.
+        ValueError: if the distribution of the noise is not known, the release is not of
+            an exponential family for which dpjax has the density p(t), the prior is of
+            another family or not positive, n is too small for p(t) to be a density (it
+            must exceed the number of columns if products of columns are summed), or
+            `chains`, `warmup` or `draws` is not positive.
 
     Reference:
-        Bernstein & Sheldon (NeurIPS 2018 and 2019) for the problem, and for Gibbs
-        sampling of hidden statistics under a normal approximation, instead of which
-        the exact law is used here.
+        Bernstein & Sheldon (NeurIPS 2018 and 2019) pose the problem, and use Gibbs
+        sampling with a normal approximation of p(t).
     """
     typed_key(key=key)
     whole(1, chains=chains, warmup=warmup, draws=draws)
@@ -242,7 +248,7 @@ def family_posterior(
 
 @partial(jax.jit, static_argnames="family")
 def _moments(family: Family, parameters: Any) -> tuple[Any, Any]:
-    """Mean and variance of every conjugate posterior: (chains, draws, …).
+    """Mean and variance of the conjugate posterior of every chain and draw.
 
     Compiled as one program, because separate operations take longer to compile.
     """

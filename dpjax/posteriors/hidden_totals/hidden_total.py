@@ -1,7 +1,8 @@
-"""The exact total behind a release: its law, and Metropolis steps between its values.
+"""Density of the hidden exact total of a release, and directions of Metropolis steps.
 
-A step changes one measured number. If counts sum to a public n, a step moves records
-from one level to another. A family may define further steps, maps of possible totals.
+A step changes one measured number; if counts sum to a public n, it moves records from
+one level to another. A family may define further steps, which apply a map, such as a
+scaling or a shift of the data, to all numbers of a total.
 """
 
 __all__ = ["HiddenTotal", "nearest"]
@@ -24,13 +25,14 @@ _Scalar = Float[Array, ""]
 
 
 class HiddenTotal(eqx.Module):
-    """The law of the exact statistic behind a release, p(total) p(release | total).
+    """Posterior density of a release's exact statistic, p(total) p(release | total).
 
-    The parameters are integrated out. Of the mechanism, only `log_prob` is used.
+    The family's parameters are integrated out. The exact statistic has the total of the
+    sufficient statistics in integer units, and the number of records if it is measured.
 
     Args:
         noisy: released numbers, as floats.
-        mechanism: a mechanism with a law for its output.
+        mechanism: the mechanism, of which only `log_prob` is used.
         n: number of records; None if it is private.
         prior: conjugate parameters, as arrays.
         statistic: statistic of an exponential family; static.
@@ -45,18 +47,18 @@ class HiddenTotal(eqx.Module):
     family: FamilyWithLaw = eqx.field(static=True)
 
     def decode(self, exact: _Exact) -> tuple[Float[Array, " k"], _Scalar]:
-        """The total in natural units, and the number of records."""
+        """Convert an exact statistic to the total in the data's units, and to n."""
         return self.statistic.decode(exact, self.n)
 
     def encode(self, scaled: Float[Array, " k"], n: _Scalar) -> _Exact:
-        """The exact numbers for a scaled total of n records."""
+        """Convert a total, divided by `family.scales()`, to an exact statistic."""
         if self.statistic.length > len(scaled):
             rest = n - scaled[self.family.complement]
             scaled = jnp.concatenate([scaled, rest[None]])
         return scaled * self.statistic.steps
 
     def log_density(self, exact: _Exact) -> _Scalar:
-        """Log-density up to a constant; minus infinity for impossible totals."""
+        """Return the posterior log-density of an exact statistic, up to a constant."""
         total, n = self.decode(exact)
         in_units = exact / self.statistic.steps
         slack = 1 + 4 * float(jnp.finfo(exact.dtype).eps)
@@ -67,27 +69,27 @@ class HiddenTotal(eqx.Module):
         return jnp.where(possible, law + noise, -jnp.inf)
 
     def noise_scale(self) -> _Exact:
-        """Distance over which the density of the noise falls by a factor of e."""
+        """Distance over which each number's noise density falls by a factor of e."""
         here = self.mechanism.log_prob(self.noisy, self.noisy)
         return 1 / (here - self.mechanism.log_prob(self.noisy, self.noisy + 1))
 
     @property
     def kinds(self) -> int:
-        """Number of kinds of steps: measured numbers, then maps of the family."""
+        """Number of steps in a sweep, one for each number and each of `family.maps`."""
         return self.statistic.length + self.family.maps
 
     @property
     def paired(self) -> bool:
-        """Whether counts sum to a public n, so that steps change two counts."""
+        """Whether the counts sum to a public n, so that a step changes two counts."""
         public = self.statistic.adjacency == REPLACE_ONE
         return self.family.complement is None and public
 
     @property
     def spacing(self) -> np.ndarray:
-        """Lattice step of each measured number; 0 if it is treated as continuous.
+        """Distance between possible values of each measured number; 0 if continuous.
 
-        The number that measures n (see `Sufficient`) is on a lattice only if the
-        lattice of the total consists of whole units.
+        A noisy number of records, if it is measured (see `Sufficient`), has a lattice
+        only if the total consists of whole units.
         """
         lattice, units = self.family.lattice, self.statistic.steps
         spacing = np.zeros(self.statistic.length)
@@ -97,7 +99,10 @@ class HiddenTotal(eqx.Module):
         return spacing
 
     def along(self, kind: Int[Array, ""], shift: Int[Array, ""]) -> _Exact:
-        """Direction of a step of this kind, for kinds that are not maps."""
+        """Return the direction of the step that changes the number at index `kind`.
+
+        If `paired`, the number that is `shift` places further changes by the opposite.
+        """
         places = jnp.arange(self.statistic.length)
         direction = (places == kind).astype(float)
         if not self.paired:
@@ -108,12 +113,12 @@ class HiddenTotal(eqx.Module):
     def mapped(
         self, kind: Int[Array, ""], amount: _Scalar, exact: _Exact
     ) -> tuple[_Exact, _Scalar]:
-        """The statistic under a map of the family, and the log of the map's Jacobian.
+        """Apply the family's map of all records; also return its log-Jacobian.
 
         Args:
-            kind: a kind of step that is a map.
-            amount: distance of the map from the identity.
-            exact: the statistic.
+            kind: index of the step in a sweep; maps follow the measured numbers.
+            amount: parameter of the map, which is the identity at 0.
+            exact: the exact statistic.
         """
         n = self.decode(exact)[1]
         place = jnp.maximum(kind - self.statistic.length, 0)
@@ -122,7 +127,7 @@ class HiddenTotal(eqx.Module):
         return self.encode(scaled, n), volume
 
     def start(self, share: _Scalar) -> _Exact:
-        """A possible statistic: the release, moved by `share` towards the middle."""
+        """Return a chain's start near `noisy`, moved by `share` to `family.middle`."""
         family = self.family
         total, n = family.project(*self.decode(self.noisy))
         if self.statistic.adjacency != REPLACE_ONE:
@@ -133,7 +138,7 @@ class HiddenTotal(eqx.Module):
         exact = self.encode(mixed, n)
         if not self.paired:
             return nearest(exact, jnp.asarray(self.spacing))
-        # Round all down, then round up those with the largest losses
+        # Round all numbers down, then round up those with the largest errors.
         step = self.spacing[0]
         low = jnp.floor(exact / step)
         missing = jnp.round(jnp.sum(exact / step - low))
@@ -142,6 +147,6 @@ class HiddenTotal(eqx.Module):
 
 
 def nearest(values: Float[Array, "*s"], spacing: Float[Array, "*s"]) -> Array:
-    """The nearest multiples of `spacing`; unchanged values where `spacing` is 0."""
+    """Round values to multiples of `spacing`; keep them where `spacing` is 0."""
     step = jnp.where(spacing > 0, spacing, 1)
     return jnp.where(spacing > 0, jnp.round(values / step) * step, values)

@@ -1,6 +1,6 @@
-"""Metropolis chains over the exact statistics behind a release.
+"""Metropolis chains over the hidden exact statistic of a release.
 
-The parameters are integrated out; given a total, their law is conjugate.
+The parameters of the family are integrated out.
 """
 
 __all__ = ["check_family", "infer"]
@@ -30,9 +30,10 @@ _Scalar = Float[Array, ""]
 def infer(
     key: Key, released: Released, prior: Any, chains: int, warmup: int, draws: int
 ) -> tuple[Family, Any, tuple[Any, Array, Array, Array]]:
-    """The family, its prior as arrays, and the draws of all chains.
+    """Run all chains; return the family, its prior as arrays, and the draws.
 
-    The draws are the fields of `NoiseAwareFamilyPosterior` from `parameters` on.
+    The draws are `parameters`, `totals`, `n` and `accepted` of
+    `NoiseAwareFamilyPosterior`.
     """
     statistic, family = check_family(released)
     prior = family.vague_prior() if prior is None else prior
@@ -44,10 +45,9 @@ def infer(
 
 
 def check_family(released: Released) -> tuple[FamilyStatistic, FamilyWithLaw]:
-    """The statistic and the family of a release, if `family_posterior` suits it.
+    """Return the statistic and family of a release that `family_posterior` accepts.
 
-    Raises:
-        ValueError: if it does not, with the reason.
+    A release that `family_posterior` does not accept raises `ValueError`.
     """
     law_of(released)
     statistic = released.statistic
@@ -66,7 +66,6 @@ def check_family(released: Released) -> tuple[FamilyStatistic, FamilyWithLaw]:
 
 
 def _check_number(released: Released, fewest: int) -> None:
-    """Refuse too small an n, if n is public and not traced."""
     try:
         n = np.inf if released.n is None else np.asarray(released.n)
     except jax.errors.TracerArrayConversionError:
@@ -82,8 +81,6 @@ def _check_number(released: Released, fewest: int) -> None:
 def _all_walks(
     key: Key, hidden: HiddenTotal, chains: int, warmup: int, draws: int
 ) -> tuple[Any, Array, Array, Array]:
-    """Run all chains in one program, from starts at different distances."""
-
     def chain(key, share):
         return _walk(key, hidden, share, warmup, draws)
 
@@ -105,10 +102,10 @@ class _State(NamedTuple):
 def _walk(
     key: Key, hidden: HiddenTotal, share: _Scalar, warmup: int, draws: int
 ) -> tuple[Float[Array, "draws m"], Float[Array, " draws"], Float[Array, " kinds"]]:
-    """Run a chain: totals, numbers of records, and accepted shares by kind of step.
+    """Run a chain; return its totals, its numbers of records, and accepted shares.
 
-    Step lengths are fitted in the warm-up, then fixed. A sweep tries every kind of step
-    once, in a fixed order.
+    Step lengths are fitted in the warm-up, then fixed. A sweep tries a step for every
+    number and every map once, in a fixed order.
     """
     start = hidden.start(share)
     state = _State(start, hidden.log_density(start), _first_lengths(hidden))
@@ -130,7 +127,7 @@ def _walk(
 
 
 def _first_lengths(hidden: HiddenTotal) -> Float[Array, " kinds"]:
-    """Initial step lengths: noise scales; for maps, a ratio to the largest number."""
+    """Initial step lengths, which are the noise scales (divided by n for maps)."""
     scale = hidden.noise_scale()
     n = hidden.decode(hidden.noisy)[1]
     whole = hidden.statistic.steps * jnp.maximum(n, 1)
@@ -173,10 +170,11 @@ def _propose(
     shift: Int[Array, ""],
     uniform: Float[Array, "3"],
 ) -> tuple[_Exact, _Scalar, Array]:
-    """A proposed statistic, its Hastings correction, and whether it is a random walk.
+    """Propose a statistic; also return the log of its Hastings correction.
 
-    Half of the proposals for a number are the release plus new noise, instead of random
-    walk steps. For a weak prior, such a proposal is nearly a draw from the posterior.
+    The last result is whether the proposal is a random-walk step. Half of the proposals
+    for a number are instead the released number plus new noise; for a weak prior, they
+    are nearly draws from the posterior.
     """
     half = uniform[0] - 0.5
     variate = -jnp.sign(half) * jnp.log1p(-2 * jnp.abs(half))
