@@ -33,7 +33,7 @@ _FARTHEST = 8  # largest end of a path
 def components(
     shapes: Float[Array, " k"], rate: Scalar, least: Scalar
 ) -> tuple[TiltedGamma, Grid]:
-    """Return the truncated gamma of each of `shapes`, and its quadrature nodes."""
+    """Return gamma laws truncated to values >= `least`, and their quadrature nodes."""
     rates = jnp.broadcast_to(rate, shapes.shape)
     laws = tilted_gamma(shapes, rates, jnp.broadcast_to(least, shapes.shape))
     return laws, jax.vmap(grid)(laws)

@@ -204,8 +204,8 @@ class Family(abc.ABC):
         """Derive limits of the parameters from the bounds of the records.
 
         Args:
-            share: number between 0 and 1; a smaller share gives wider limits, closer
-                to parameters at which the log-likelihood is infinite.
+            share: ratio of the smallest to the largest allowed scale, in (0, 1). The
+                smaller it is, the wider are the limits.
 
         Raises:
             ValueError: if the family derives no limits from bounds.

@@ -56,7 +56,7 @@ class BetaPosterior(ConjugatePosterior):
         return {"": beta_law(*host(*self.parameters))}
 
     def sample(self, key: Key, shape: tuple[int, ...] = ()) -> Array:
-        """Draw probabilities of 1, of shape `shape` and then the parameters' shape."""
+        """Draw probabilities of 1; the shape is `shape + successes.shape`."""
         typed_key(key=key)
         a, b = self.parameters
         return jr.beta(key, a, b, shape + jnp.shape(a))

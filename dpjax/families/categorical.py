@@ -50,7 +50,7 @@ class DirichletPosterior(ConjugatePosterior):
         return {"": beta_law(alpha, alpha.sum(-1, keepdims=True) - alpha)}
 
     def sample(self, key: Key, shape: tuple[int, ...] = ()) -> Array:
-        """Draw level probabilities, of shape `shape` and then the parameters' shape."""
+        """Draw probabilities; the shape is `shape + concentration.shape`."""
         typed_key(key=key)
         alpha = self.parameters.concentration
         logs = jr.loggamma(key, alpha, shape + jnp.shape(alpha))
@@ -103,7 +103,7 @@ class Categorical(FamilyWithLaw):
 
     @classmethod
     def from_bounds(cls, lower: Ends, upper: Ends, **options: Any) -> "Categorical":
-        """Construct the family for one column of integer levels from 0 to `upper`."""
+        """Construct the family for one column with bounds 0 and the last level."""
         if lower != (0,) or len(upper) != 1 or upper[0] != int(upper[0]):
             raise ValueError(f"`upper` must be of one column of levels, got {upper}.")
         return cls(int(upper[0]) + 1, **options)

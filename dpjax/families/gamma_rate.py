@@ -43,7 +43,7 @@ class GammaPosterior(ConjugatePosterior):
         return {"": gamma_law(*host(*self.parameters))}
 
     def sample(self, key: Key, shape: tuple[int, ...] = ()) -> Array:
-        """Draw rates, of shape `shape` and then the parameters' shape."""
+        """Draw rates; the shape is `shape + rate.shape`."""
         typed_key(key=key)
         a, b = self.parameters
         return jr.gamma(key, a, shape + jnp.shape(a)) / b

@@ -27,7 +27,7 @@ from dpjax.families.marginal_laws import Law, StudentLaw
 
 
 class NormalParameters(NamedTuple):
-    """Expected value `mean` and `precision` (1 / variance, > 0) of the unknown mean."""
+    """A normal law of the unknown mean: its `mean` and `precision` (1 / variance)."""
 
     mean: Any
     precision: Any
@@ -53,7 +53,7 @@ class NormalPosterior(ConjugatePosterior):
         return {"": StudentLaw(mean, 1 / np.sqrt(precision), None)}
 
     def sample(self, key: Key, shape: tuple[int, ...] = ()) -> Array:
-        """Draw means, of shape `shape` and then the parameters' shape."""
+        """Draw means; the shape is `shape + mean.shape`."""
         typed_key(key=key)
         mean = self.parameters.mean
         return mean + self.sd() * jr.normal(key, shape + jnp.shape(mean))

@@ -101,7 +101,7 @@ class SplitLaplace(base.MechanismWithLaw, base.ExactMechanism):
     def of_tables(
         cls, split: Mapping[str, Epsilon], statistic: Statistic, adjacency: Adjacency
     ) -> "SplitLaplace":
-        """Make the mechanism with a budget in `split` for each part of a statistic."""
+        """Make the mechanism; `split` maps the name of each table to its ε."""
         one = statistic.part_sensitivity(adjacency)
         return cls.calibrate(split, statistic.parts, one)
 
