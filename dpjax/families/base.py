@@ -204,8 +204,8 @@ class Family(abc.ABC):
         """Derive limits of the parameters from the bounds of the records.
 
         Args:
-            share: ratio of the smallest to the largest allowed scale, in (0, 1). The
-                smaller it is, the wider are the limits.
+            share: number in (0, 1). The smaller it is, the wider are the limits, such
+                as [share · upper, upper] for the rate of a Poisson family.
 
         Raises:
             ValueError: if the family derives no limits from bounds.
