@@ -6,8 +6,10 @@ others.
 
 import collections
 import contextlib
+import csv as csv_module
 import datetime
 import gzip
+import io
 import itertools
 import json
 import math
@@ -156,6 +158,8 @@ class Unhashable:
         ["0x1A"],
         ["0b1"],
         ["1_0"],
+        ["\N{FULLWIDTH DIGIT ONE}"],
+        ["\N{ARABIC-INDIC DIGIT ONE}.5"],
     ],
     ids=str,
 )
@@ -164,11 +168,40 @@ def test_other_is_for_text_and_numbers_and_for_no_type(cells):
     net = dp.BayesNet.from_parents(OTHER, {"x": []})
     with pytest.raises(ValueError, match=r"`table` must hold .*Schema\.check") as error:
         dp.release(net, {"x": cells}, epsilon=1, adjacency="replace-one", ledger=ledger)
-    assert ("dtype=str" in str(error.value)) == (
-        cells not in (["0x1A"], ["0b1"], ["1_0"])
-    )
+    assert ("dtype=str" in str(error.value)) == (not isinstance(cells[0], str))
     assert ledger.spent == 0
     assert codes(OTHER, {"x": ["a", "z", 7, 1.5, math.inf]}) == [0, 2, 2, 2, 2]
+
+
+ROWS = {
+    "csv": lambda rows: csv_module.DictReader(io.StringIO("x,y\n" + "\n".join(rows))),
+    "Arrow": lambda rows: csv.read_csv(
+        io.BytesIO(("x,y\n" + "\n".join(rows)).encode()),
+        convert_options=csv.ConvertOptions(column_types={"x": "string", "y": "string"}),
+    ).to_pylist(),
+    "pandas": lambda rows: pd.read_csv(
+        io.StringIO("x,y\n" + "\n".join(rows)), dtype=str
+    ).to_dict("records"),
+    "bytes": lambda rows: [{"x": row[:1].encode(), "y": b"1"} for row in rows],
+    "Arrow's cells": lambda rows: [
+        {"x": pa.scalar(row[:1]), "y": pa.scalar("1")} for row in rows
+    ],
+}
+
+
+@pytest.mark.parametrize("make", ROWS.values(), ids=ROWS)
+def test_a_row_of_cells_is_no_table(make):
+    """The text of a cell was a column of characters: one record counted as many."""
+    zero_or_one = {"levels": ["0", "1"]}
+    within = {"lower": 0, "upper": 9}
+    for declared in (zero_or_one, within):
+        schema = dp.Schema({"x": declared, "y": declared})
+        for rows in (["0,1", "1,1"], ["11,00"], ["0,1", "1" * 9 + "," + "0" * 9]):
+            with pytest.raises(ValueError, match="a row of cells is no table"):
+                list(schema.encode_batches(make(rows)))
+    with pytest.raises(ValueError, match="a row of cells is no table") as error:
+        dp.Schema({"x": within}).encode({"x": b"SECRET"})
+    assert "SECRET" not in str(error.value)
 
 
 def test_levels_that_show_one_number_need_text():

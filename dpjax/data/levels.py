@@ -22,11 +22,13 @@ from dpjax.data.intervals import number
 
 Level = str | int | float | bool
 
-_LITERAL = re.compile(  # text that Arrow or DuckDB infers to be an integer
-    r"\s*[+-]?(0[xX][\da-fA-F_]+|0[bBoO][\d_]+|\d[\d_]*_[\d_.]*)\s*", re.ASCII
+_LITERAL = re.compile(  # text that Arrow, DuckDB or pandas infers to be a number
+    r"\s*[+-]?(0[xX][\da-fA-F_]+|0[bBoO][\d_]+|\d[\d_]*_[\d_.]*"
+    r"|(?=.*[^\x00-\x7f])(?u:[\d._]+([eE][+-]?\d+)?))\s*",  # of other scripts
+    re.ASCII,
 )
 _NULL = re.compile(  # text that pandas or Arrow reads as a missing cell, or as NaN
-    r"#N/A( N/A)?|#NA|-?1\.#(IND|QNAN)|<NA>|N/A|NA|NULL|NaT|None|n/a|null"
+    r"#N/A( N/A)?|#NA|-?1\.#(IND|QNAN)|<NA>|N/A|NA|NULL|[nN][aA][tT]|None|n/a|null"
     r"|\s*[+-]?[nN][aA][nN]\(\w*\)\s*"
 )
 _DECLARED = {"levels", "other", "missing", "missing_values"}

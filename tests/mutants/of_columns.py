@@ -168,6 +168,22 @@ MUTANTS = (
     ),
     _fault(
         "record read by others",
+        "cells: digits of other scripts are other",
+        _LEVELS,
+        "|(?=.*[^\\x00-\\x7f])(?u:",
+        "|(?=.*[\\x00])(?u:",
+        _READING + "test_other_is_for_text_and_numbers_and_for_no_type",
+    ),
+    _fault(
+        "record read by others",
+        "columns: the characters of a cell",
+        _CODES,
+        "isinstance(column, _CELLS)",
+        "isinstance(column, complex)",
+        _READING + "test_a_row_of_cells_is_no_table",
+    ),
+    _fault(
+        "record read by others",
         "cells: text that shows a number is outside",
         _LEVELS,
         "        if shown is None:\n            return isinstance",

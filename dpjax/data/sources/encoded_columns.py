@@ -23,6 +23,9 @@ Code = Callable[[Any], Any]
 _NO_CELLS = "`table` must hold text, numbers or booleans, column {!r} does not."
 _REMEMBERED = 1 << 16  # values of a variable
 _DENSE = 1 << 8  # integers in a smaller range are indexed without sorting
+_CELLS: tuple[type, ...] = (str, bytes, bytearray, memoryview)
+if pyarrow:
+    _CELLS = (*_CELLS, pyarrow.Scalar)
 _PLAIN_NUMBERS = {bool, int, float, np.float64, type(None)}
 
 
@@ -80,13 +83,20 @@ def read_numbers(table: Table, name: str) -> Numbers:
 
 def _column(table: Table, name: str) -> Any:
     try:
-        return table[name]
+        column = table[name]
     except Exception:  # classes of tables raise anything
-        pass
-    raise ValueError(
-        "`table` must give each column by its name, an object of type "
-        f"{type(table).__name__} does not: convert it to a DataFrame or Arrow table."
-    )
+        column = None
+    if column is None:
+        raise ValueError(
+            f"`table` must give each column by its name, a {type(table).__name__} does "
+            "not: convert it to a DataFrame or Arrow table."
+        )
+    if isinstance(column, _CELLS):  # iterating over text would give its characters
+        raise ValueError(
+            f"`table` must have a cell of {name!r:.80} for each record, a row of cells "
+            "is no table: use `pyarrow.Table.from_pylist(rows)`, or give the path."
+        )
+    return column
 
 
 def _array(column: Any, name: str) -> np.ndarray:
