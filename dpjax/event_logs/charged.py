@@ -106,7 +106,7 @@ def charged_hidden_markov(
     """Run Gibbs chains of a hidden Markov model on exact records; charge each draw.
 
     A sweep draws all probability tables given the paths of hidden states, then all
-    paths given the tables (see `dpjax.event_logs.charged`).
+    paths given the tables (see the module charged.py).
 
     Args:
         key: typed JAX key. The cost holds only if the key cannot be guessed: to publish

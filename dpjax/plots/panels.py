@@ -41,7 +41,7 @@ class Series:
         error: standard errors of y, drawn as a band or bars of ± 2 standard errors.
         style: "line" and "dashed" (with markers), "plain" and "thin" (without), or
             "points" and "crosses" (without a line).
-        colour: index in `dpjax.plots.figures.COLOURS`; None means the next colour.
+        colour: index in the list COLOURS of figures.py; None means the next colour.
 
     Raises:
         ValueError: if `style` is none of these.

@@ -44,7 +44,7 @@ class FourierCoefficients(TableStatistic):
     r"""Fourier coefficients $c_\gamma$ of records, which determine marginal tables.
 
     An index $\gamma$ has one entry for each variable, and its variables are those with
-    entry > 0; `dpjax.tables.fourier_basis` defines $c_\gamma$. Under add-remove, all
+    entry > 0; the module fourier_basis.py defines $c_\gamma$. Under add-remove, all
     $c_\gamma$ are measured. Under replace-one, the number of records n is public, so
     $c_0 = n$ is not measured; if all variables of $\gamma$ have two levels, the number
     of records of odd parity, $(n - c_\gamma) / 2$, is measured instead of $c_\gamma$.
