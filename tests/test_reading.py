@@ -159,6 +159,7 @@ class Unhashable:
         ["0b1"],
         ["1_0"],
         ["\N{FULLWIDTH DIGIT ONE}"],
+        ["\N{NO-BREAK SPACE}\N{FULLWIDTH DIGIT ONE}"],
         ["\N{ARABIC-INDIC DIGIT ONE}.5"],
     ],
     ids=str,
@@ -199,9 +200,11 @@ def test_a_row_of_cells_is_no_table(make):
         for rows in (["0,1", "1,1"], ["11,00"], ["0,1", "1" * 9 + "," + "0" * 9]):
             with pytest.raises(ValueError, match="a row of cells is no table"):
                 list(schema.encode_batches(make(rows)))
-    with pytest.raises(ValueError, match="a row of cells is no table") as error:
-        dp.Schema({"x": within}).encode({"x": b"SECRET"})
-    assert "SECRET" not in str(error.value)
+    for cell in (b"SECRET", collections.UserString("SECRET"), None, 7, Decimal(7)):
+        for declared in (zero_or_one, within):
+            with pytest.raises(ValueError, match="a row of cells is no table") as error:
+                dp.Schema({"x": declared}).encode({"x": cell})
+            assert "SECRET" not in str(error.value)
 
 
 def test_levels_that_show_one_number_need_text():
@@ -481,6 +484,7 @@ def test_levels_that_are_numpy_floats_are_saved():
         ({"missing": "a", "missing_values": "?"}, "by a list of levels"),
         ({"missing": math.nan}, "must be text, finite numbers or booleans"),
         ({"missing": False}, "`missing` of 'x' must be a level"),
+        ({"missing": False, "levels": [0, 1]}, "`missing` of 'x' must be a level"),
         ({"missing": True, "levels": [True, False]}, None),
         ({"missing": np.int64(1), "other": np.float32(1)}, None),
         ({"missing": "a", "levels": ["a", "nan(7)"]}, "must not contain 'nan.7.', unl"),

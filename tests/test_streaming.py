@@ -26,6 +26,7 @@ SCHEMA = dp.Schema(
 )
 NET = dp.BayesNet.naive_bayes(SCHEMA, "t")
 SECRET = "s3cret"
+STATUS = pathlib.Path("/proc/self/status")
 ROWS = 1003
 
 
@@ -344,9 +345,7 @@ print(next(x.split()[1] for x in status.splitlines() if x.startswith("VmHWM")))
 
 
 @pytest.mark.thorough
-@pytest.mark.skipif(
-    not pathlib.Path("/proc/self/status").exists(), reason="reads /proc"
-)
+@pytest.mark.skipif(not STATUS.exists(), reason="reads /proc, which Linux has")
 def test_memory_stays_flat():
     """170 MB more of records than the first run has must not be held."""
 

@@ -23,8 +23,8 @@ from dpjax.data.intervals import number
 Level = str | int | float | bool
 
 _LITERAL = re.compile(  # text that Arrow, DuckDB or pandas infers to be a number
-    r"\s*[+-]?(0[xX][\da-fA-F_]+|0[bBoO][\d_]+|\d[\d_]*_[\d_.]*"
-    r"|(?=.*[^\x00-\x7f])(?u:[\d._]+([eE][+-]?\d+)?))\s*",  # of other scripts
+    r"(?u:\s*)[+-]?(0[xX][\da-fA-F_]+|0[bBoO][\d_]+|\d[\d_]*_[\d_.]*"
+    r"|(?=.*[^\x00-\x7f])(?u:[\d._]+([eE][+-]?\d+)?))(?u:\s*)",  # of other scripts
     re.ASCII,
 )
 _NULL = re.compile(  # text that pandas or Arrow reads as a missing cell, or as NaN
@@ -68,6 +68,11 @@ class Variable:
 
     def __post_init__(self):
         if self.missing is not None and self._missing is None:
+            if isinstance(self.missing, bool):  # meant as no
+                raise ValueError(
+                    f"`missing` of {self.name!r:.80} must be a level, text or a number,"
+                    f" got {self.missing}: leave it out if no cell is missing."
+                )
             object.__setattr__(self, "levels", (*self.levels, self.missing))
         name, levels, cells = self.name, self.levels, self._cells
         if not isinstance(name, str) or not name:
@@ -128,11 +133,6 @@ class Variable:
             )
         levels, missing_values = (tuple(map(_plain, x)) for x in lists)
         other, missing = (_plain(declared.get(x)) for x in ("other", "missing"))
-        if isinstance(missing, bool) and missing not in levels:
-            raise ValueError(
-                f"`missing` of {name!r:.80} must be a level, or text or a number that "
-                f"becomes one, got {missing}: leave it out if no cell is missing."
-            )
         return cls(name, levels, other, missing, missing_values)
 
     def to_json(self) -> dict[str, object]:

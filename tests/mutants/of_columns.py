@@ -178,8 +178,8 @@ MUTANTS = (
         "record read by others",
         "columns: the characters of a cell",
         _CODES,
-        "isinstance(column, _CELLS)",
-        "isinstance(column, complex)",
+        "isinstance(found[0], _CELLS)",
+        "isinstance(found[0], complex)",
         _READING + "test_a_row_of_cells_is_no_table",
     ),
     _fault(

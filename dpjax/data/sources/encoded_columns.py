@@ -6,7 +6,9 @@ and on the variable.
 
 __all__ = ["encode_column", "read_column", "read_numbers", "remembering"]
 
+import contextlib
 import functools
+from collections import UserString
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from typing import Any, NamedTuple
@@ -23,7 +25,11 @@ Code = Callable[[Any], Any]
 _NO_CELLS = "`table` must hold text, numbers or booleans, column {!r} does not."
 _REMEMBERED = 1 << 16  # values of a variable
 _DENSE = 1 << 8  # integers in a smaller range are indexed without sorting
-_CELLS: tuple[type, ...] = (str, bytes, bytearray, memoryview)
+_ONE_CELL = (
+    "`table` must have a cell of {!r:.80} for each record, a row of cells is no table: "
+    "use `pyarrow.Table.from_pylist(rows)`, or give the path."
+)
+_CELLS: tuple[type, ...] = (str, UserString, bytes, bytearray, memoryview)
 if pyarrow:
     _CELLS = (*_CELLS, pyarrow.Scalar)
 _PLAIN_NUMBERS = {bool, int, float, np.float64, type(None)}
@@ -51,6 +57,8 @@ def read_column(table: Table, name: str) -> Column:
     if isinstance(column, Sequence):  # NumPy would give all its cells one type
         return _from_objects(column)
     array = _array(column, name)
+    if array.ndim == 0:
+        raise ValueError(_ONE_CELL.format(name))
     if array.ndim != 1:
         raise ValueError(
             f"`table` must have one-dimensional columns, {name!r} has {array.ndim}."
@@ -82,21 +90,17 @@ def read_numbers(table: Table, name: str) -> Numbers:
 
 
 def _column(table: Table, name: str) -> Any:
-    try:
-        column = table[name]
-    except Exception:  # classes of tables raise anything
-        column = None
-    if column is None:
+    found = []
+    with contextlib.suppress(Exception):  # classes of tables raise anything
+        found.append(table[name])
+    if not found:
         raise ValueError(
             f"`table` must give each column by its name, a {type(table).__name__} does "
             "not: convert it to a DataFrame or Arrow table."
         )
-    if isinstance(column, _CELLS):  # iterating over text would give its characters
-        raise ValueError(
-            f"`table` must have a cell of {name!r:.80} for each record, a row of cells "
-            "is no table: use `pyarrow.Table.from_pylist(rows)`, or give the path."
-        )
-    return column
+    if isinstance(found[0], _CELLS):  # iterating over text would give its characters
+        raise ValueError(_ONE_CELL.format(name))
+    return found[0]
 
 
 def _array(column: Any, name: str) -> np.ndarray:
