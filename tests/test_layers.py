@@ -116,8 +116,8 @@ def test_each_package_has_one_room(package, rooms):
 NOUNS = {  # abstract classes, and what users hold: any room may ask for them
     *("Statistic", "TableStatistic", "FamilyStatistic", "FamilyWithLaw"),
     *("ExactMechanism", "ParameterMechanism", "MechanismWithLaw", "Recipe"),
-    *("Guarantee", "Released", "BayesNet", "Variable", "Interval", "UnreadableRelease"),
-    *("InconsistentRelease",),
+    *("Guarantee", "Released", "BayesNet", "Categorical", "Interval"),
+    *("InconsistentRelease", "UnreadableRelease"),
 }
 
 

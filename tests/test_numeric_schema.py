@@ -187,7 +187,7 @@ def test_both_or_neither_kind_of_domain_is_one_clear_error():
 
 
 def test_networks_have_categorical_variables_only():
-    message = "categorical variables only, 'age' is numeric: declare its levels"
+    message = "categorical variables only, 'age' is numeric: declare \"edges\""
     for make in (
         lambda: BayesNet.naive_bayes(MIXED, "sex"),
         lambda: BayesNet.naive_bayes(MIXED, "age"),

@@ -13,7 +13,7 @@ import numpy as np
 from dpjax._documents import write_atomically
 from dpjax.cli.options import plots, progress, refuse_unwritable_file, span_of
 from dpjax.cli.sample_report import disagreement, facts_of, table_of
-from dpjax.data.levels import Variable
+from dpjax.data.categorical import Categorical
 from dpjax.event_logs import HiddenMarkovPosterior, fit, log_variables
 from dpjax.noise.keys import study_key
 from dpjax.releases.released import Released, load
@@ -138,7 +138,9 @@ def _write(
         plots().emission_bars(posterior, fields, options.emissions_plot)
 
 
-def _states(posterior: HiddenMarkovPosterior, region: Variable, time: Variable) -> str:
+def _states(
+    posterior: HiddenMarkovPosterior, region: Categorical, time: Categorical
+) -> str:
     found = np.asarray(posterior.predict_states())
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -152,9 +154,9 @@ def _states(posterior: HiddenMarkovPosterior, region: Variable, time: Variable) 
 
 def _draws(
     posterior: HiddenMarkovPosterior,
-    region: Variable,
-    time: Variable,
-    fields: tuple[Variable, ...],
+    region: Categorical,
+    time: Categorical,
+    fields: tuple[Categorical, ...],
 ) -> bytes:
     levels = [f"{field.name}={level}" for field in fields for level in field.levels]
     arrays = {

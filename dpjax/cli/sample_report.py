@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dpjax.data.levels import Variable
+from dpjax.data.categorical import Categorical
 from dpjax.event_logs import HiddenMarkovPosterior
 
 _MOST_R_HAT = 1.05
@@ -19,9 +19,9 @@ _LABELS = {
 
 def facts_of(
     posterior: HiddenMarkovPosterior,
-    region: Variable,
-    time: Variable,
-    fields: Sequence[Variable],
+    region: Categorical,
+    time: Categorical,
+    fields: Sequence[Categorical],
 ) -> dict:
     """Return a JSON object with sizes, diagnostics and the most frequent states."""
     found = np.asarray(posterior.predict_states())

@@ -1,13 +1,23 @@
 """Schemas, network structures, and the encoding of tables of records."""
 
-__all__ = ["BayesNet", "Interval", "Schema", "Variable", "datasets"]
+__all__ = [
+    "BayesNet",
+    "Bins",
+    "Interval",
+    "Periods",
+    "Schema",
+    "Variable",
+    "datasets",
+]
 
 import importlib
 from typing import TYPE_CHECKING
 
 from dpjax.data.bayes_net import BayesNet
+from dpjax.data.bins import Bins
 from dpjax.data.intervals import Interval
 from dpjax.data.levels import Variable
+from dpjax.data.periods import Periods
 from dpjax.data.schema import Schema
 
 if TYPE_CHECKING:

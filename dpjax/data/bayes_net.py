@@ -10,11 +10,14 @@ from functools import cached_property
 
 from dpjax._documents import parse_json, read_text
 from dpjax.data.bif import parse_bif
+from dpjax.data.categorical import Categorical
 from dpjax.data.intervals import Interval
-from dpjax.data.levels import Level, Variable
+from dpjax.data.kinds import AnyVariable
+from dpjax.data.levels import Variable
+from dpjax.data.matching import Level
 from dpjax.tables.layout import TableLayout
 
-Levels = Mapping[str, Variable | Interval] | Mapping[str, Sequence[Level]]
+Levels = Mapping[str, AnyVariable] | Mapping[str, Sequence[Level]]
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,7 @@ class BayesNet:
             the graph has a cycle; the message names the cycle.
     """
 
-    variables: tuple[Variable, ...]
+    variables: tuple[Categorical, ...]
     parents: tuple[tuple[int, ...], ...]
 
     def __post_init__(self):
@@ -202,10 +205,12 @@ def maximal_groups(groups: Sequence[tuple[int, ...]]) -> tuple[tuple[int, ...], 
     return tuple(group for i, group in enumerate(groups) if is_kept(i))
 
 
-def _as_variable(name: str, levels: Variable | Interval | Sequence[Level]) -> Variable:
+def _as_variable(name: str, levels: AnyVariable | Sequence[Level]) -> Categorical:
     if isinstance(levels, Interval):
         raise ValueError(
             f"`network` must have categorical variables only, {name!r:.80} is numeric: "
-            "declare its levels instead of bounds."
+            'declare "edges" or "bins" with its bounds, or its levels.'
         )
-    return levels if isinstance(levels, Variable) else Variable.from_json(name, levels)
+    return (
+        levels if isinstance(levels, Categorical) else Variable.from_json(name, levels)
+    )

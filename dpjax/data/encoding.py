@@ -5,7 +5,6 @@ change the codes of all others.
 """
 
 __all__ = [
-    "AnyVariable",
     "as_numbers",
     "check_numbers",
     "encode_batches",
@@ -21,18 +20,17 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 
 from dpjax.data import sources
-from dpjax.data.intervals import Interval, number
-from dpjax.data.levels import Variable
+from dpjax.data.categorical import Categorical, Encoder
+from dpjax.data.intervals import Interval
+from dpjax.data.kinds import AnyVariable
 from dpjax.tables.counts import check_records
-
-AnyVariable = Variable | Interval
 
 
 def of_one_kind(
     variables: Sequence[AnyVariable],
-) -> tuple[list[Variable], list[Interval]]:
+) -> tuple[list[Categorical], list[Interval]]:
     """Return the categorical and the numeric variables, one list of which is empty."""
-    categorical = [v for v in variables if isinstance(v, Variable)]
+    categorical = [v for v in variables if isinstance(v, Categorical)]
     numeric = [v for v in variables if isinstance(v, Interval)]
     if categorical and numeric:
         raise ValueError(
@@ -62,7 +60,7 @@ def encode_batches(
     categorical, _ = of_one_kind(variables)
     empty = True
     read = [variable for variable in variables if variable.name != absent]
-    codes = {v.name: sources.remembering(v.code) for v in categorical}
+    encoders = {v.name: v.encoder() for v in categorical}
     turns = itertools.repeat(True) if turns is None else turns
     for part, table in _tables(
         source, read, {v.name for v in variables}, ignore, turns
@@ -73,12 +71,11 @@ def encode_batches(
             continue
         encoded = {}
         for variable in read:
-            column, outside = sources.encode_column(
-                table, variable, codes.get(variable.name, number)
-            )
+            column, outside = _encoded(table, variable, encoders)
             _check_length(column, next(iter(encoded.values()), column), variable)
             if outside:
-                raise ValueError(_refusal(variable, part.place, outside))
+                column = f"column {variable.name!r:.80}{_in(part.place)}"
+                raise ValueError(variable.refusal(column, outside))
             encoded[variable.name] = column
         yield _in_columns(encoded, variables)
         empty = False
@@ -93,15 +90,15 @@ def outside_of(
 ) -> dict[str, list]:
     """Return the cells that `encode_batches` rejects, by the name of their variable."""
     outside = {variable.name: [] for variable in variables}
+    encoders = {v.name: v.encoder() for v in variables if isinstance(v, Categorical)}
     everything = itertools.repeat(True)
     for _, table in _tables(source, variables, set(outside), ignore, everything):
         if sources.is_array(table):
             raise ValueError("`table` must have columns with names, got an array.")
         for variable in variables:
-            code = variable.code if isinstance(variable, Variable) else number
             known = outside[variable.name]
             seen = {(type(cell), str(cell)) for cell in known}
-            cells = sources.encode_column(table, variable, code)[1]
+            cells = _encoded(table, variable, encoders)[1]
             known += [x for x in cells if (type(x), str(x)) not in seen]
     return {name: cells for name, cells in outside.items() if cells}
 
@@ -127,6 +124,15 @@ def check_numbers(records: ArrayLike, width: int) -> None:
     kinds = (jnp.floating, jnp.integer)
     if dtype is None or not any(jnp.issubdtype(dtype, kind) for kind in kinds):
         raise ValueError(f"`records` must be real numbers, got {dtype}.")
+
+
+def _encoded(
+    table: sources.Table, variable: AnyVariable, encoders: Mapping[str, Encoder]
+) -> tuple[np.ndarray, list]:
+    if isinstance(variable, Interval):
+        numbers, others = sources.read_numbers(table, variable.name)
+        return variable.clip(numbers), others
+    return sources.encode_column(table, variable, encoders[variable.name])
 
 
 def _tables(
@@ -196,35 +202,3 @@ def _check_length(column: np.ndarray, first: np.ndarray, variable: AnyVariable) 
         raise ValueError(
             f"`table` must have columns of one length, not {variable.name!r:.80}."
         )
-
-
-def _refusal(variable: AnyVariable, place: str, outside: Sequence) -> str:
-    column = f"column {variable.name!r:.80}{_in(place)}"
-    if isinstance(variable, Interval):
-        return (
-            f"`table` must hold only numbers in {column}, but some cell is not one: "
-            "correct it; `Schema.check` shows the cells."
-        )
-    if any(_is_ambiguous(cell, variable) for cell in outside):
-        return (
-            f"`table` must hold text, or numbers that each show one level, in {column}:"
-            " read it as text (`dtype=str`), or give the path of its file; "
-            "`Schema.check` shows the cells."
-        )
-    remedy = ', or declare a "missing" level' if variable.missing is None else ""
-    remedy += (
-        ', or declare an "other" level for values that are not listed'
-        if variable.other is None
-        else ', since "other" excludes ambiguous numbers'
-    )
-    return (
-        f"`table` must hold only declared levels, {column} does not (or lacks a "
-        f"value): correct it{remedy}; `Schema.check` shows the values."
-    )
-
-
-def _is_ambiguous(cell: object, variable: Variable) -> bool:
-    """Whether a cell is rejected because its type hides its original text."""
-    shown = number(cell)
-    lacks_value = shown is not None and shown != shown
-    return not (isinstance(cell, str) or lacks_value or variable.is_outside(cell))

@@ -4,11 +4,11 @@ Bounds are declared and never inferred, since the extreme values of a table reve
 records. The number of a cell depends on no other cell.
 """
 
-__all__ = ["Interval", "number"]
+__all__ = ["Bound", "Interval", "number"]
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -86,6 +86,14 @@ class Interval:
     def to_json(self) -> dict[str, object]:
         """Return the declaration that `from_json` reads."""
         return {"lower": self.lower, "upper": self.upper, "missing": self.missing}
+
+    def refusal(self, column: str, outside: Sequence[Any]) -> str:
+        """Return the message for the rejected cells of a column, without a value."""
+        del outside
+        return (
+            f"`table` must hold only numbers in {column}, but some cell is not one: "
+            "correct it; `Schema.check` shows the cells."
+        )
 
     def clip(self, values: Any) -> np.ndarray:
         """Replace NaN by `missing`, and clip values to the bounds, in 64-bit floats."""

@@ -14,23 +14,24 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import jax.random as jr
 import numpy as np
 from jaxtyping import Array, ArrayLike, Real
 
+from dpjax._checks import typed_key
 from dpjax._documents import parse_json, read_text
 from dpjax._private import Unpickled
-from dpjax._types import Scalar
+from dpjax._types import Key, Scalar
 from dpjax.data import sources
+from dpjax.data.categorical import Categorical
 from dpjax.data.encoding import (
-    AnyVariable,
     as_numbers,
     check_numbers,
     encode_batches,
     of_one_kind,
     outside_of,
 )
-from dpjax.data.intervals import Interval
-from dpjax.data.levels import Variable
+from dpjax.data.kinds import AnyVariable, declared
 from dpjax.tables.counts import check_records
 
 
@@ -40,10 +41,12 @@ class Schema(Mapping[str, AnyVariable]):
     Args:
         variables: a sequence of `Variable` or `Interval`, or a mapping from names to
             declarations. A categorical variable is declared by its list of levels, or
-            by `{"levels": [...]}` and optionally "other", "missing" and
-            "missing_values", as for `Variable`. A numeric one is declared by
-            `{"lower": 0, "upper": 120}` and optionally "missing", the value of cells
-            without a number (default: the midpoint of the bounds).
+            by `{"levels": [...]}` and optionally "other", "missing", "missing_values"
+            and "codes", as for `Variable`; by `{"lower": 0, "upper": 120, "edges":
+            [18, 65]}`, or "bins" in place of "edges", as for `Bins`; or by `{"lower":
+            "2020-01-01", "upper": "2024-12-31", "unit": "month"}`, as for `Periods`. A
+            numeric one is declared by `{"lower": 0, "upper": 120}` and optionally
+            "missing", the value of cells without a number (default: the midpoint).
 
     Raises:
         ValueError: if a variable or a name is not valid.
@@ -51,7 +54,7 @@ class Schema(Mapping[str, AnyVariable]):
 
     def __init__(self, variables: Mapping[str, Any] | Sequence[AnyVariable]) -> None:
         if isinstance(variables, Mapping):
-            variables = [_declared(name, x) for name, x in variables.items()]
+            variables = [declared(name, x) for name, x in variables.items()]
         self._variables = {variable.name: variable for variable in variables}
         if not self._variables or len(self._variables) < len(variables):
             raise ValueError("`schema` must declare variables with different names.")
@@ -181,12 +184,20 @@ class Schema(Mapping[str, AnyVariable]):
         variables = list(self.values())
         return encode_batches(source, variables, ignore=ignore, absent=absent)
 
-    def decode(self, records: Real[ArrayLike, "n d"]) -> dict[str, np.ndarray]:
+    def decode(
+        self, records: Real[ArrayLike, "n d"], key: Key | None = None
+    ) -> dict[str, np.ndarray]:
         """Return a dictionary from each variable's name to the records' values.
 
+        Args:
+            records: encoded records.
+            key: a JAX key. If it is given, the value of a number in bins is uniform
+                within its bin, and that of a date within its period. If it is None,
+                the value is the label of the bin or period.
+
         Raises:
-            ValueError: if the records do not fit the variables, or if the schema has
-                categorical and numeric variables.
+            ValueError: if the records do not fit the variables, if the schema has
+                categorical and numeric variables, or if the key is not typed.
         """
         categorical, numeric = of_one_kind(list(self.values()))
         if numeric:
@@ -194,8 +205,12 @@ class Schema(Mapping[str, AnyVariable]):
             numbers = np.asarray(records, np.float64)
             return {name: numbers[:, i] for i, name in enumerate(self)}
         check_records(records, tuple(variable.size for variable in categorical))
-        records = np.asarray(records)
-        return {v.name: _labels(v)[records[:, i]] for i, v in enumerate(categorical)}
+        columns = dict(zip(categorical, np.asarray(records).T, strict=True))
+        if key is None:
+            return {v.name: v.labels()[codes] for v, codes in columns.items()}
+        typed_key(key=key)
+        shares = iter(np.asarray(jr.uniform(key, np.shape(records)[::-1])))
+        return {v.name: v.values(x, next(shares)) for v, x in columns.items()}
 
     def check(
         self, table: sources.Table, *, ignore: str | Collection[str] = ()
@@ -264,27 +279,7 @@ def _fill(rows: Array, column: Scalar, value: Scalar) -> Array:
     return rows.at[:, column].set(jnp.asarray(value).astype(rows.dtype))
 
 
-def _declared(name: str, declared: Any) -> AnyVariable:
-    """Return a variable, or make one of the kind that the declaration's keys imply."""
-    if isinstance(declared, Variable | Interval):
-        return declared
-    if not isinstance(declared, Mapping):
-        return Variable.from_json(name, declared)
-    numeric = "lower" in declared or "upper" in declared
-    if numeric == ("levels" in declared):
-        raise ValueError(
-            f'`schema` must declare {name!r:.80} either by "levels" or by "lower" and '
-            f'"upper", got {"both" if numeric else "neither"}.'
-        )
-    return (Interval if numeric else Variable).from_json(name, declared)
-
-
 def _domain(variable: AnyVariable) -> str:
-    if isinstance(variable, Variable):
+    if isinstance(variable, Categorical):
         return str(variable.size)
     return f"[{variable.lower:.12g}, {variable.upper:.12g}]"
-
-
-def _labels(variable: Variable) -> np.ndarray:
-    kinds = {type(level) for level in variable.levels}
-    return np.array(variable.levels, dtype=None if len(kinds) == 1 else object)

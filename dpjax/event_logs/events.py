@@ -22,8 +22,9 @@ from jaxtyping import Array, ArrayLike, Bool, Int, Real
 from dpjax._checks import one_of, whole
 from dpjax._types import Records
 from dpjax.data.bayes_net import BayesNet
-from dpjax.data.encoding import AnyVariable
-from dpjax.data.levels import Level, Variable
+from dpjax.data.categorical import Categorical
+from dpjax.data.kinds import AnyVariable
+from dpjax.data.matching import Level
 from dpjax.data.schema import as_records
 from dpjax.data.sources import Table
 from dpjax.statistics import NetworkCounts, TableStatistic
@@ -55,13 +56,13 @@ def event_network(
     """
     if isinstance(variables, Mapping):
         variables = list(variables.values())
-    numeric = [x.name for x in variables if not isinstance(x, Variable)]
+    numeric = [x.name for x in variables if not isinstance(x, Categorical)]
     if numeric:
         raise ValueError(
             "`variables` must be categorical in an event log, but "
-            f"{numeric[0]!r} is numeric: declare bins of the numbers as levels."
+            f'{numeric[0]!r} is numeric: declare "edges" or "bins" with its bounds.'
         )
-    categorical = tuple(x for x in variables if isinstance(x, Variable))
+    categorical = tuple(x for x in variables if isinstance(x, Categorical))
     names = [variable.name for variable in variables]
     one_of(names, region=region, time=time)
     fields = [name for name in names if name not in (region, time)]
@@ -80,14 +81,14 @@ def event_network(
     return BayesNet(categorical, parents)
 
 
-def _has_whole_times(time: Variable) -> bool:
+def _has_whole_times(time: Categorical) -> bool:
     integers = [level for level in time.levels if type(level) is int]  # no booleans
     return list(time.levels) == integers and bool(np.all(np.diff(integers) == 1))
 
 
 def log_variables(
     net: BayesNet, name: str = "net"
-) -> tuple[Variable, Variable, tuple[Variable, ...]]:
+) -> tuple[Categorical, Categorical, tuple[Categorical, ...]]:
     """Return an event log's variables for the region, for the time, and for all fields.
 
     Args:
@@ -139,7 +140,7 @@ def declared_cells(
     return declared
 
 
-def _span(time: Variable, region: Level, span: tuple) -> tuple[int, int]:
+def _span(time: Categorical, region: Level, span: tuple) -> tuple[int, int]:
     try:
         first, last = map(operator.index, span)
     except (TypeError, ValueError):

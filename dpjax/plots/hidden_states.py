@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dpjax.data.levels import Variable
+from dpjax.data.categorical import Categorical
 from dpjax.event_logs import HiddenMarkovPosterior
 from dpjax.plots.figures import (
     COLOURS,
@@ -44,7 +44,7 @@ DISTINCT = len(_PALETTE)
 
 def emission_bars(
     posterior: HiddenMarkovPosterior,
-    fields: Sequence[Variable],
+    fields: Sequence[Categorical],
     path: str | os.PathLike,
     *,
     title: str | None = None,
@@ -114,7 +114,7 @@ def _bars(axes: "Axes", probabilities: np.ndarray, colour: str) -> None:
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def _name_height(fields: Sequence[Variable]) -> float:
+def _name_height(fields: Sequence[Categorical]) -> float:
     """Return the height of vertical names in inches."""
     shown = [field for field in fields if field.size <= _MOST_LEVELS]
     longest = max((len(short(x)) for field in shown for x in field.levels), default=0)
@@ -123,8 +123,8 @@ def _name_height(fields: Sequence[Variable]) -> float:
 
 def state_map(
     posterior: HiddenMarkovPosterior,
-    region: Variable,
-    time: Variable,
+    region: Categorical,
+    time: Categorical,
     path: str | os.PathLike,
     *,
     title: str | None = None,
@@ -180,7 +180,7 @@ def _pixels(found: np.ndarray, states: int) -> np.ndarray:
     return np.array(parts, np.uint8)[found]
 
 
-def _name_rows(axes: "Axes", region: Variable) -> None:
+def _name_rows(axes: "Axes", region: Categorical) -> None:
     """Name the rows if the names are legible, and draw lines between them."""
     axes.set_ylabel(region.name)
     if region.size > _MOST_REGIONS:

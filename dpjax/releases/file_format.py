@@ -17,8 +17,8 @@ from jaxtyping import Array
 from dpjax._documents import canonical_json, parse_json, printable
 from dpjax._version import __version__
 from dpjax.data.bayes_net import BayesNet
-from dpjax.data.intervals import Interval
-from dpjax.data.levels import Variable
+from dpjax.data.categorical import Categorical
+from dpjax.data.kinds import AnyVariable, declared
 from dpjax.mechanisms import MECHANISMS, ExactMechanism
 from dpjax.noise.discrete_laplace import LARGEST
 from dpjax.privacy import REPLACE_ONE, Adjacency, guarantee_of
@@ -26,6 +26,7 @@ from dpjax.statistics import STATISTICS, Statistic
 
 FORMAT, VERSION = "dpjax-release", 2
 _LONGEST_NAME = 40
+_MOST_UNLISTED = 100_000  # levels that a file determines but does not list
 _MALFORMED = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
 
 Parts = tuple[Array | np.ndarray, Statistic, ExactMechanism, int | None, int | None]
@@ -99,13 +100,15 @@ def _read_content(text: str) -> tuple[int, dict[str, Any]]:
 
 
 def _version(content: dict[str, Any]) -> int:
-    """Return format version 2 if a variable has a level for missing cells, else 1."""
-    return 1 + any("levels" in x and "missing" in x for x in content["variables"])
+    """Return format version 2 if a variable is of a kind that came with it, else 1."""
+    old = {"levels", "other"}, {"lower", "upper", "missing"}
+    keys = [set(x) - {"name"} for x in content["variables"]]
+    return 1 + any(all(not x <= known for known in old) for x in keys)
 
 
 def _derive(content: dict[str, Any]) -> Parts:
     """Rebuild a release from the entries of a file that others do not determine."""
-    variables = {x["name"]: _parse_variable(**x) for x in content["variables"]}
+    variables = _parse_variables(content["variables"])
     parents = content["parents"]
     net = None if parents is None else BayesNet.from_parents(variables, parents)
     values = _parse_values(content["values"])
@@ -173,9 +176,17 @@ def _same(place: str, stated: object, derived: object) -> None:
         )
 
 
-def _parse_variable(name: str, **declared: Any) -> Variable | Interval:
-    kind = Interval if "lower" in declared else Variable
-    return kind.from_json(name, declared)
+def _parse_variables(described: list[dict[str, Any]]) -> dict[str, AnyVariable]:
+    variables, unlisted = {}, 0
+    for entries in described:
+        name = entries["name"]
+        variable = declared(name, {k: x for k, x in entries.items() if k != "name"})
+        variables[name] = variable
+        if isinstance(variable, Categorical) and not variable.listed:
+            unlisted += variable.size
+        if unlisted > _MOST_UNLISTED:
+            raise InconsistentRelease("`variables` must have fewer levels.")
+    return variables
 
 
 def _parse_number_of_records(n: object, adjacency: Adjacency) -> int | None:

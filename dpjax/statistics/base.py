@@ -11,14 +11,14 @@ from jaxtyping import Array, Float, Int32, Real
 from dpjax._registry import Registry
 from dpjax._types import Cells, Described, Flat, Scalar
 from dpjax.data.bayes_net import BayesNet
+from dpjax.data.categorical import Categorical
 from dpjax.data.intervals import Interval
-from dpjax.data.levels import Variable
 from dpjax.families import Family
 from dpjax.privacy import Adjacency, Sensitivity
 from dpjax.statistics.record_moments import CellMoments, RecordMoments
 from dpjax.tables.layout import TableLayout
 
-Columns = tuple[Variable, ...] | tuple[Interval, ...]
+Columns = tuple[Categorical, ...] | tuple[Interval, ...]
 """Variables of the columns of records: all categorical or all numeric."""
 
 
@@ -113,7 +113,7 @@ class TableStatistic(Statistic):
 
     @property
     @abc.abstractmethod
-    def variables(self) -> tuple[Variable, ...]:
+    def variables(self) -> tuple[Categorical, ...]:
         """The variables of the records' columns, in order."""
 
     @property

@@ -15,7 +15,7 @@ from jaxtyping import Array, ArrayLike, Int32
 from dpjax._checks import one_of, whole
 from dpjax._types import Cells, Described, Flat, Records, Scalar
 from dpjax.data.bayes_net import BayesNet, maximal_groups
-from dpjax.data.levels import Variable
+from dpjax.data.categorical import Categorical
 from dpjax.privacy import ADJACENCIES, REPLACE_ONE, Adjacency, Sensitivity
 from dpjax.statistics.base import STATISTICS, TableStatistic
 from dpjax.statistics.fourier_sensitivity import (
@@ -70,7 +70,7 @@ class FourierCoefficients(TableStatistic):
 
     kind: ClassVar[str] = "fourier-coefficients"
 
-    over: tuple[Variable, ...]
+    over: tuple[Categorical, ...]
     adjacency: Adjacency
     net: BayesNet | None = None
     order: int | None = None
@@ -112,7 +112,7 @@ class FourierCoefficients(TableStatistic):
         return self.net
 
     @property
-    def variables(self) -> tuple[Variable, ...]:
+    def variables(self) -> tuple[Categorical, ...]:
         """The variables of the records' columns, in order."""
         return self.over
 

@@ -18,8 +18,8 @@ from jaxtyping import Array, Int32, Int64
 from dpjax._checks import one_of
 from dpjax._types import Cells, Described, Flat, Records, Scalar
 from dpjax.data.bayes_net import BayesNet, maximal_groups
+from dpjax.data.categorical import Categorical
 from dpjax.data.encoding import encode_batches
-from dpjax.data.levels import Variable
 from dpjax.data.sources import Table
 from dpjax.privacy import ADJACENCIES, REPLACE_ONE, Adjacency, Sensitivity
 from dpjax.statistics.base import STATISTICS, Columns, TableStatistic
@@ -66,7 +66,7 @@ class NetworkCounts(TableStatistic):
         return self.net
 
     @property
-    def variables(self) -> tuple[Variable, ...]:
+    def variables(self) -> tuple[Categorical, ...]:
         """The variables of the network."""
         return self.net.variables
 

@@ -13,8 +13,8 @@ from jaxtyping import Array, ArrayLike, Float, Int32, Real
 from dpjax._checks import array_of, one_of, whole
 from dpjax._types import Described, Flat, Scalar
 from dpjax.data.bayes_net import BayesNet
+from dpjax.data.categorical import Categorical
 from dpjax.data.intervals import Interval
-from dpjax.data.levels import Variable
 from dpjax.families import FAMILIES, Family
 from dpjax.privacy import ADJACENCIES, REPLACE_ONE, Adjacency, Sensitivity
 from dpjax.statistics.base import STATISTICS, Columns, FamilyStatistic
@@ -79,7 +79,7 @@ class Sufficient(FamilyStatistic):
         object.__setattr__(self, "units", int(units))
 
     def _check_variables(self) -> None:
-        kind = Variable if self.family.categorical else Interval
+        kind = Categorical if self.family.categorical else Interval
         if not all(isinstance(variable, kind) for variable in self.over):
             raise ValueError(
                 f"`over` must be of type {kind.__name__} for a {self.family.name} "

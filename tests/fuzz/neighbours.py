@@ -217,7 +217,7 @@ def _oracle(name: str, records: Sequence[bytes]) -> collections.Counter | None:
     except (csv.Error, UnicodeEncodeError):
         return None
     variable = dp.Schema({name: VARIABLES[name]})[name]
-    if isinstance(variable, dp.Variable):
+    if not isinstance(variable, dp.Interval):
         codes = [variable.code(cell) for cell in cells]
         return None if None in codes else collections.Counter(codes)
     numbers = [number(cell) for cell in cells]

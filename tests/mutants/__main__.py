@@ -52,14 +52,15 @@ def run(mutants: Sequence[Mutant]) -> int:
             print(f"not planted, for without a fault this fails: {broken}")
             return 1
         print(f"{'fault':<23}{'planted where':<58}{'s':>4}  noticed by")
-        killed = 0
-        for mutant, seconds, killer in lab.kill(mutants):
-            killed += bool(killer)
+        alive = []
+        for mutant, seconds, killer, why in lab.kill(mutants):
             line = f"{mutant.fault:<23}{mutant.what:<58}{seconds:>4.0f}"
             print(f"{line}  {killer or 'NOBODY'}", flush=True)
+            alive += [] if killer else [f"{line}  NOBODY\n{why}"]
     seconds = time.monotonic() - start
-    print(f"killed: {killed} of {len(mutants)}, in {seconds:.0f} s")
-    return 0 if mutants and killed == len(mutants) else 1
+    killed = len(mutants) - len(alive)
+    print(*alive, f"killed: {killed} of {len(mutants)}, in {seconds:.0f} s", sep="\n")
+    return 0 if mutants and not alive else 1
 
 
 class Lab:
@@ -85,24 +86,26 @@ class Lab:
         results = [one.result() for one in runs]
         return next((text for status, text in results if status != 0), None)
 
-    def kill(self, mutants: Sequence[Mutant]) -> Iterator[tuple[Mutant, float, str]]:
-        """By mutant, in turn: the seconds it took and what noticed it, "" if none."""
+    def kill(
+        self, mutants: Sequence[Mutant]
+    ) -> Iterator[tuple[Mutant, float, str, str]]:
+        """By mutant, in turn: seconds, what noticed it ("": nothing), and why not."""
         yield from self.pool.map(self._kill, mutants, range(len(mutants)))
 
-    def _kill(self, mutant: Mutant, number: int) -> tuple[Mutant, float, str]:
+    def _kill(self, mutant: Mutant, number: int) -> tuple[Mutant, float, str, str]:
         start = time.monotonic()
         copy = self._copy(f"mutant{number}")
         path = copy / "dpjax" / mutant.file
         path.write_text(mutant.planted(path.read_text()))
-        killer = ""
+        killer = text = ""
         if mutant.audit:
-            status, _ = self._audit(copy, mutant.audit)
+            status, text = self._audit(copy, mutant.audit)
             killer = "dpjax audit " + " ".join(mutant.audit) if status == 1 else ""
         if mutant.tests and not killer:
             status, text = self._pytest(copy, mutant.tests, "0")
             killer = text if status == 1 else ""
         shutil.rmtree(copy)
-        return mutant, time.monotonic() - start, killer
+        return mutant, time.monotonic() - start, killer, text or "all tests passed"
 
     def _copy(self, name: str) -> pathlib.Path:
         """Of what is installed; later of the first copy, whatever happens there."""

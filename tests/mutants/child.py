@@ -1,6 +1,7 @@
 """Fresh processes for the package under test, forked from one that waits.
 
-What the package imports is imported there once, but never the package itself.
+What the package imports is imported there once, but never the package itself. The
+process that waits has one thread: locks of others would stay locked in a fork.
 """
 
 __all__ = ["python"]
@@ -10,8 +11,15 @@ import multiprocessing
 import os
 import pathlib
 import runpy
+import subprocess
 import sys
 import warnings
+
+_ONE_THREAD = {
+    "OPENBLAS_NUM_THREADS": "1",
+    "JE_ARROW_MALLOC_CONF": "background_thread:false",
+}
+os.environ.update(_ONE_THREAD)  # before NumPy and Arrow are imported
 
 for name in (
     *("jax", "equinox", "jaxtyping", "mpmath", "numpyro.infer", "pandas", "pytest"),
@@ -20,6 +28,7 @@ for name in (
     importlib.import_module(name)
 # Nothing has run in JAX when this is forked.
 warnings.filterwarnings("ignore", r"os\.fork\(\) was called", RuntimeWarning)
+_FORKED = 120  # seconds: one that takes longer runs again, not forked
 
 
 def python(
@@ -30,17 +39,42 @@ def python(
     Returns:
         Exit status, None if it took too long, and what was printed.
     """
+    printed = folder / f"printed{os.urandom(8).hex()}.txt"
+    if seconds is None:
+        return _fresh(folder, printed, arguments, None)
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([__name__])
-    printed = folder / f"printed{os.urandom(8).hex()}.txt"
     process = context.Process(target=_run, args=(folder, printed, arguments))
     process.start()
-    process.join(seconds)
+    process.join(_FORKED)
     if process.is_alive():
         process.kill()
         process.join()
-        return None, f"more than {seconds} s"
+        return _fresh(folder, printed, arguments, seconds)
     return process.exitcode, printed.read_text(errors="replace")
+
+
+def _fresh(
+    folder: pathlib.Path,
+    printed: pathlib.Path,
+    arguments: list[str],
+    seconds: float | None,
+) -> tuple[int | None, str]:
+    environment = {**os.environ, "PYTHONPATH": str(folder)}
+    with printed.open("w") as file:
+        try:
+            status = subprocess.run(
+                [sys.executable, "-m", *arguments],
+                cwd=folder,
+                env=environment,
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                timeout=seconds,
+                check=False,
+            ).returncode
+        except subprocess.TimeoutExpired:
+            return None, f"more than {seconds} s"
+    return status, printed.read_text(errors="replace")
 
 
 def _run(folder: pathlib.Path, printed: pathlib.Path, arguments: list[str]) -> None:

@@ -9,9 +9,15 @@ FUNCTIONS = {
     "data/sources/csv_tables.py": ("_texts", "_parse"),
     "data/sources/encoded_columns.py": ("encode_column",),
     "data/sources/reading.py": ("parts", "_check_columns"),
-    "data/levels.py": (
-        "Variable.match", "Variable.code", "Variable.is_outside", "Variable._near",
-        "_rounding", "_number",
+    "data/levels.py": ("Variable.code",),
+    "data/matching.py": (
+        "Matching.match", "Matching.is_outside", "Matching._near", "Matching.is_clear",
+        "Marks.find", "rounding", "shown_by",
+    ),
+    "data/bins.py": ("Bins.code", "Bins.encoder", "Bins._places"),
+    "data/periods.py": (
+        "Periods.code", "Periods.encoder", "Periods._places", "_hour", "_to_hours",
+        "_numbers",
     ),
     "privacy/ledger.py": (
         "Ledger.charge", "Ledger._forked", "Ledger._opened", "Ledger._agree",

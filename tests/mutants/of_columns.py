@@ -2,10 +2,11 @@
 
 from tests.mutants.mutant import Mutant
 
-_SOURCES, _CODES, _LEVELS = (
+_SOURCES, _CODES, _LEVELS, _MATCHING = (
     "data/sources/reading.py",
     "data/sources/encoded_columns.py",
     "data/levels.py",
+    "data/matching.py",
 )
 _READING, _SCHEMA = "tests/test_reading.py::", "tests/test_schema.py::"
 _COUNTED = "tests/test_streaming.py::test_every_kind_of_source_is_counted_as_if_at_once"
@@ -24,8 +25,8 @@ MUTANTS = (
         "record read by others",
         "columns: a code is that of another of the values",
         _CODES,
-        "codes = list(map(code, values))",
-        "codes = list(map(code, sorted(values, key=str)))",
+        "codes = encode(values)",
+        "codes = encode(sorted(values, key=str))",
         _ALONE,
     ),
     _fault(
@@ -95,7 +96,7 @@ MUTANTS = (
     _fault(
         "record read by others",
         "cells: text is a number only",
-        _LEVELS,
+        _MATCHING,
         "            if value in self._codes_by_text:",
         "            if False:",
         _MATCHES,
@@ -103,26 +104,26 @@ MUTANTS = (
     _fault(
         "record read by others",
         "cells: a number shows no level, its text does",
-        _LEVELS,
-        "        shown = _number(value)\n        near",
-        "        shown = _number(value) if isinstance(value, str) else None\n"
+        _MATCHING,
+        "        shown = shown_by(value)\n        near",
+        "        shown = shown_by(value) if isinstance(value, str) else None\n"
         "        near",
         _MATCHES,
     ),
     _fault(
         "record read by others",
         "cells: the first of several levels that show a number",
-        _LEVELS,
-        "self._near(shown, _rounding(value, shown))\n        return near",
-        "self._near(shown, _rounding(value, shown))[:1]\n        return near",
+        _MATCHING,
+        "self._near(shown, rounding(value, shown))\n        return near",
+        "self._near(shown, rounding(value, shown))[:1]\n        return near",
         _MATCHES,
     ),
     _fault(
         "NaN let through",
         "cells: a missing value has a text",
         _LEVELS,
-        "code = self.match(value)\n",
-        "code = self.match(str(value))\n",
+        "code = self.marks.matching.match(value)\n",
+        "code = self.marks.matching.match(str(value))\n",
         _MATCHES,
     ),
     _fault(
@@ -138,14 +139,14 @@ MUTANTS = (
         "branch left out",
         "cells: a missing cell is other",
         _LEVELS,
-        "return self._missing\n        return self._other",
+        "return self.marks.missed\n        return self._other",
         "return self._other\n        return self._other",
         _READING + "test_a_missing_cell_has_the_declared_level",
     ),
     _fault(
         "record read by others",
         "cells: text that readers take for null is other",
-        _LEVELS,
+        _MATCHING,
         "isinstance(cell, str) and _NULL.fullmatch(cell) is not None",
         "isinstance(cell, str) and not cell",
         _READING + "test_a_missing_cell_has_the_declared_level",
@@ -153,7 +154,7 @@ MUTANTS = (
     _fault(
         "record read by others",
         "cells: text that Arrow reads as NaN is other",
-        _LEVELS,
+        _MATCHING,
         '    r"|\\s*[+-]?[nN][aA][nN]\\(\\w*\\)\\s*"\n',
         '    r""\n',
         _READING + "test_the_type_inferred_from_others_moves_no_record",
@@ -161,7 +162,7 @@ MUTANTS = (
     _fault(
         "record read by others",
         "cells: a level that readers take for null",
-        _LEVELS,
+        _MATCHING,
         "        if self.missing is not None and null:\n",
         "        if self.missing is None and null:\n",
         _READING + "test_what_is_missing_is_declared_without_contradiction",
@@ -169,7 +170,7 @@ MUTANTS = (
     _fault(
         "record read by others",
         "cells: digits of other scripts are other",
-        _LEVELS,
+        _MATCHING,
         "|(?=.*[^\\x00-\\x7f])(?u:",
         "|(?=.*[\\x00])(?u:",
         _READING + "test_other_is_for_text_and_numbers_and_for_no_type",
@@ -185,7 +186,7 @@ MUTANTS = (
     _fault(
         "record read by others",
         "cells: text that shows a number is outside",
-        _LEVELS,
+        _MATCHING,
         "        if shown is None:\n            return isinstance",
         "        if shown is None or isinstance(value, str):\n"
         "            return isinstance",
@@ -194,31 +195,31 @@ MUTANTS = (
     _fault(
         "bound loosened",
         "cells: readers never round",
-        _LEVELS,
-        "slack = abs(shown) * rounding if math.isfinite(shown) else 0.0",
+        _MATCHING,
+        "slack = abs(shown) * relative if math.isfinite(shown) else 0.0",
         "slack = 0.0",
         _ROUNDED,
     ),
     _fault(
         "bound loosened",
         "cells: readers round in the last bits alone",
-        _LEVELS,
-        "_EXACT_INTEGERS else _ROUNDING",
-        "_EXACT_INTEGERS else _ROUNDING / 2**10",
+        _MATCHING,
+        "EXACT_INTEGERS else ROUNDING",
+        "EXACT_INTEGERS else ROUNDING / 2**10",
         _ROUNDED,
     ),
     _fault(
         "bound loosened",
         "cells: readers round down alone",
-        _LEVELS,
-        "bisect.bisect_left(self._by_number, (shown - slack, 0))",
-        "bisect.bisect_left(self._by_number, (shown, 0))",
+        _MATCHING,
+        "bisect.bisect_left(self._by_number, (shown - slack, -1))",
+        "bisect.bisect_left(self._by_number, (shown, -1))",
         _ROUNDED,
     ),
     _fault(
         "record read by others",
         "cells: text is asked whether numbers show levels",
-        _LEVELS,
+        _MATCHING,
         "        if isinstance(value, str):\n            if value in",
         "        if True:\n            if value in",
         _READING + "test_the_type_inferred_from_others_moves_no_record",
@@ -226,15 +227,15 @@ MUTANTS = (
     _fault(
         "branch left out",
         "cells: what shows no number shows one",
-        _LEVELS,
-        "        shown = _number(value)\n        if shown is None:\n",
-        "        shown = _number(value) or 1.0\n        if shown is None:\n",
+        _MATCHING,
+        "        shown = shown_by(value)\n        if shown is None:\n",
+        "        shown = shown_by(value) or 1.0\n        if shown is None:\n",
         _READING + "test_other_is_for_text_and_numbers_and_for_no_type",
     ),
     _fault(
         "record read by others",
         "cells: single precision as double",
-        _LEVELS,
+        _MATCHING,
         "    return number(float(str(cell)))\n",
         "    return number(cell)\n",
         _MATCHES,
@@ -242,7 +243,7 @@ MUTANTS = (
     _fault(
         "record read by others",
         "cells: whole numbers of single precision in seven digits",
-        _LEVELS,
+        _MATCHING,
         "if not isinstance(cell, _NARROW) or float(cell).is_integer():",
         "if not isinstance(cell, _NARROW):",
         _MATCHES,

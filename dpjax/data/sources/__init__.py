@@ -11,10 +11,10 @@ __all__ = [
     "is_array",
     "is_in_memory",
     "parts",
-    "remembering",
+    "read_numbers",
 ]
 
-from dpjax.data.sources.encoded_columns import encode_column, remembering
+from dpjax.data.sources.encoded_columns import encode_column, read_numbers
 from dpjax.data.sources.in_memory import (
     InMemoryTable,
     Part,

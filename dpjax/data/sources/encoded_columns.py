@@ -4,26 +4,22 @@
 and on the variable.
 """
 
-__all__ = ["encode_column", "read_column", "read_numbers", "remembering"]
+__all__ = ["encode_column", "read_column", "read_numbers"]
 
 import contextlib
-import functools
 from collections import UserString
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from dpjax.data.intervals import Interval, number
-from dpjax.data.levels import Variable
+from dpjax.data.categorical import Categorical, Encoder
+from dpjax.data.intervals import number
 from dpjax.data.sources.arrow import pyarrow
 from dpjax.data.sources.in_memory import Table
 
-Code = Callable[[Any], Any]
-
 _NO_CELLS = "`table` must hold text, numbers or booleans, column {!r} does not."
-_REMEMBERED = 1 << 16  # values of a variable
 _DENSE = 1 << 8  # integers in a smaller range are indexed without sorting
 _ONE_CELL = (
     "`table` must have a cell of {!r:.80} for each record, a row of cells is no table: "
@@ -229,31 +225,12 @@ def _identity(cell: object) -> object:
     return (kind, str(cell)) if plain else kind
 
 
-def remembering(code: Code) -> Code:
-    """Return `code`, a function of a cell, with a cache of bounded size."""
-    remembered = functools.lru_cache(_REMEMBERED, typed=True)(code)
-
-    def look_up(value: object) -> int | None:
-        try:
-            return remembered(value)
-        except (TypeError, ValueError):  # not hashable
-            return code(value)
-
-    return look_up
-
-
 def encode_column(
-    table: Table, variable: Variable | Interval, code: Code
+    table: Table, variable: Categorical, encode: Encoder
 ) -> tuple[np.ndarray, list]:
-    """Return the level indices or numbers of a column, and a list of rejected cells.
-
-    `code` is `variable.code`, possibly cached; numeric variables do not use it.
-    """
-    if isinstance(variable, Interval):
-        numbers, others = read_numbers(table, variable.name)
-        return variable.clip(numbers), others
+    """Return the level indices of a column, and a list of rejected cells."""
     values, places = read_column(table, variable.name)
-    codes = list(map(code, values))
+    codes = encode(values)
     outside = []
     if None in codes:
         used = np.zeros(len(values), bool)
