@@ -1,7 +1,9 @@
 """Numbers in bins, dates in periods, and codes that stand for levels."""
 
 import datetime
+import hashlib
 import json
+import time
 from decimal import Decimal
 
 import jax.random as jr
@@ -11,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 import dpjax as dp
+from dpjax._documents import canonical_json
 from dpjax.data import Bins
 from dpjax.data.kinds import declared
 from dpjax.noise.keys import study_key
@@ -48,7 +51,7 @@ def test_a_number_is_in_the_bin_of_public_edges(cells, code):
         (("2024-01-01T00:00", datetime.date(2024, 1, 31), "2024-01"), 1),
         ((datetime.datetime(2024, 2, 29, 23), np.datetime64("2024-02-29T23", "ns")), 2),
         ((pd.Timestamp("2024-02-01"), np.datetime64("2024-02"), " 2024-02-03 "), 2),
-        (("2024-03-01", "9999-12-31", np.datetime64(10**9, "Y")), 3),
+        (("2024-03-01", "9999-12-31", np.datetime64(2**62, "Y")), 3),
         (("2024-02-30", "01/02/2024", "20240201", "2024-02-01T24:00", "x", 2024), None),
         (("2024-02-01T00:00Z", pd.Timestamp("2024-02-01", tz="UTC")), None),
         ((None, pd.NaT, np.datetime64("NaT"), "", "2024-02-01 1:00", 1.5, b"x"), None),
@@ -142,11 +145,30 @@ def test_times_with_a_zone_are_refused_in_every_type():
             schema.encode(pa.table(table) if column is zoned else table)
 
 
+def test_numbers_and_times_are_encoded_at_once_as_they_are_one_by_one():
+    large = Bins("x", 0, 2**60, (2**55,), "?", ())
+    near = 65.5 * (1 - 2**-48)
+    for variable, cells in (
+        (declared("x", AGE), [3, 65.5, near, ULP, np.nan, -np.inf, np.inf, 18.0]),
+        (declared("x", AGE), [10**400, 3, -(10**400), 2**70, near]),
+        (declared("x", AGE | {"missing": "?", "missing_values": [-9]}), [-9.0, 17.0]),
+        (declared("x", AGE | {"missing": "?"}), [np.nan, 17.0, np.float64(70)]),
+        (large, [2**55, 2**55 - 128, 2.0**55 - 128, 2**54, 2**55 - 4, np.nan]),
+        (declared("x", MONTHS), [np.datetime64(x) for x in ("2024-01-02", "NaT")]),
+        (declared("x", MONTHS | {"missing": "?"}), [np.datetime64("NaT", "ns")]),
+        (declared("x", MONTHS), [np.datetime64(-(2**62), "Y")]),
+    ):
+        assert variable.encoder()(cells) == [variable.code(cell) for cell in cells]
+    assert declared("x", AGE).encoder()([near, np.nan, 10.0]) == [None, None, 0]
+    assert large.encoder()([2**55 - 128, 2**54, np.nan]) == [None, 0, 2]
+
+
 def test_a_missing_cell_has_the_declared_level():
     marks = {"missing": "?", "missing_values": [-9, "n/a"]}
     for name, plain, last in (("age", AGE, 3), ("day", MONTHS, 4)):
         variable = declared(name, plain | marks)
         cells = (None, np.nan, "", "NA", "?", -9, "-9", -9.0, "n/a", pd.NaT)
+        cells += (np.datetime64("NaT"),)
         assert [variable.code(cell) for cell in cells] == [last] * len(cells)
         assert variable.encoder()(cells) == [last] * len(cells)
         assert variable.levels[-1] == "?"
@@ -199,7 +221,7 @@ def test_records_decode_to_labels_or_to_values_within_them():
     assert len(set(values["age"].tolist())) > 1000
     assert np.isnan(schema.decode(np.array([[3, 0, 0]]), study_key(0))["age"])
     with pytest.raises(ValueError, match="`key` must be a typed key"):
-        schema.decode(codes, 0)
+        schema.decode(codes, jr.PRNGKey(0))
 
 
 def test_values_stay_within_their_bins_at_both_ends():
@@ -268,6 +290,25 @@ def test_a_release_of_bins_is_verified_and_predicts(tmp_path):
     assert [*schema["cause"].labels()[np.asarray(found)]] == ["I", "II", "I"] * 20
     synthetic = posterior.sample_records(jr.key(0), 50)
     assert schema.decode(synthetic, jr.key(1))["age"].max() <= 100
+
+
+def test_a_file_cannot_have_many_levels_that_it_does_not_list(tmp_path):
+    hours = {"lower": "2000-01-01", "upper": "2001-02-01", "unit": "hour"}
+    net = dp.BayesNet.from_parents(dp.Schema({"t": hours}), {"t": []})
+    table = {"t": ["2000-01-01"]}
+    dp.release(net, table, epsilon=1, adjacency="add-remove").save(tmp_path / "r.json")
+    document = json.loads((tmp_path / "r.json").read_text())
+    (variable,) = document["content"]["variables"]
+    document["content"]["variables"] = [
+        {**variable, "name": str(i)} for i in range(100_000)
+    ]
+    content = canonical_json(document["content"])
+    document["sha256"] = hashlib.sha256(content.encode()).hexdigest()
+    (tmp_path / "r.json").write_text(json.dumps(document))
+    start = time.monotonic()
+    with pytest.raises(ValueError, match="`variables` must have fewer levels"):
+        dp.load(tmp_path / "r.json")
+    assert time.monotonic() - start < 60  # it would take half an hour
 
 
 def test_a_table_of_bins_is_refused_without_a_value():

@@ -145,6 +145,10 @@ def test_a_records_integers_depend_on_no_other_record_even_beside_ties(name, rng
     for part in (slice(0, 1), slice(1, 8), slice(0, 999)):
         total = jax.jit(statistic.measure)(records[part])
         np.testing.assert_array_equal(total, alone[part].sum(0))
+    # XLA divides one record, but multiplies several by the reciprocal.
+    eagerly = np.stack([statistic.measure(record[None]) for record in records[:99]])
+    np.testing.assert_array_equal(eagerly, alone[:99])
+    np.testing.assert_array_equal(statistic.measure(records), alone.sum(0))
 
 
 @every_family
@@ -226,7 +230,7 @@ SEX = Variable("sex", ("f", "m"))
         ),
         (
             lambda: Sufficient.of("categorical", (COUNT,), "add-remove"),
-            "`over` must be of type Variable",
+            "`over` must be of type Categorical",
         ),
         (lambda: Sufficient.of("beta", (AGE,), "add-remove"), "`family` must be"),
         (lambda: Sufficient.of("gaussian", (AGE,), "both"), "`adjacency` must be"),

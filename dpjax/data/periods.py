@@ -182,10 +182,8 @@ def _hour(cell: object) -> np.ndarray | None:
     """Return the hour of a date or time in an array; None for another cell."""
     if isinstance(cell, np.datetime64):
         return _to_hours(np.array([cell]))
-    if isinstance(cell, datetime.datetime) and cell.tzinfo is not None:
-        return None
     if isinstance(cell, datetime.date):
-        cell = cell.isoformat()
+        cell = cell.isoformat()  # with the time zone, if it has one
     if not isinstance(cell, str) or not _ISO.fullmatch(cell.strip()):
         return None
     try:
@@ -197,8 +195,9 @@ def _hour(cell: object) -> np.ndarray | None:
 def _to_hours(times: np.ndarray) -> np.ndarray:
     """Convert times of any unit; those after the year 9999 or before 0 are clipped."""
     years = np.clip(times.astype("M8[Y]"), *_YEARS)
-    inside = years == times.astype("M8[Y]")
-    return np.where(inside, np.where(inside, times, years).astype(_HOURS), years)
+    inside, hours = years == times.astype("M8[Y]"), years.astype(_HOURS)
+    hours[inside] = times[inside].astype(_HOURS)
+    return hours
 
 
 def _day(text: object) -> np.ndarray | None:

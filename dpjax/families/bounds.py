@@ -1,6 +1,6 @@
 """Public bounds of records, and families whose statistic is one bounded number."""
 
-__all__ = ["SumFamily", "interval", "intervals", "standardise"]
+__all__ = ["SumFamily", "divided", "interval", "intervals", "standardise"]
 
 import abc
 import math
@@ -101,5 +101,16 @@ def standardise(
             "to each other and so far from 0: or subtract a public constant."
         )
     shifted = records - jnp.asarray(centres, records.dtype)[None, :]
-    scaled = shifted / jnp.asarray(scales, records.dtype)[None, :]
+    scaled = divided(shifted, scales)
     return jnp.where(jnp.isnan(scaled), 0, jnp.clip(scaled, -1, 1))
+
+
+def divided(records: Float[Array, "n d"], divisors: Any) -> Float[Array, "n d"]:
+    """Multiply every column by the reciprocal of its public divisor.
+
+    XLA compiles a division to this multiplication or not, as the number of records may
+    be. A record would then count differently with others than alone.
+    """
+    one = np.ones((), records.dtype)
+    reciprocals = one / np.asarray(divisors, records.dtype).reshape(1, -1)
+    return records * jnp.asarray(reciprocals)

@@ -14,7 +14,7 @@ from jaxtyping import Array, Float, Real
 from dpjax._checks import positive
 from dpjax._types import Scalar
 from dpjax.families.base import Bound, Ends, Natural, Number, Points, Total, Truncation
-from dpjax.families.bounds import SumFamily, interval
+from dpjax.families.bounds import SumFamily, divided, interval
 from dpjax.families.gamma_rate import GammaParameters, GammaPosterior
 from dpjax.families.log_densities import log_gamma_ratio
 
@@ -72,7 +72,7 @@ class Exponential(SumFamily):
         records = records.astype(float)
         middle = (self.lower + self.upper) / 2
         records = jnp.where(jnp.isnan(records), middle, records)
-        return jnp.clip(records / self.upper, self.lower / self.upper, 1)
+        return jnp.clip(divided(records, self.upper), self.lower / self.upper, 1)
 
     def prior(self) -> GammaParameters:
         """Return an exponential prior of the rate, with mean 2 / (lower + upper)."""

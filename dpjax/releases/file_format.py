@@ -26,7 +26,7 @@ from dpjax.statistics import STATISTICS, Statistic
 
 FORMAT, VERSION = "dpjax-release", 2
 _LONGEST_NAME = 40
-_MOST_UNLISTED = 100_000  # levels that a file determines but does not list
+_MOST_UNLISTED = 100_000  # levels that a file need not list
 _MALFORMED = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
 
 Parts = tuple[Array | np.ndarray, Statistic, ExactMechanism, int | None, int | None]
@@ -108,10 +108,10 @@ def _version(content: dict[str, Any]) -> int:
 
 def _derive(content: dict[str, Any]) -> Parts:
     """Rebuild a release from the entries of a file that others do not determine."""
-    variables = _parse_variables(content["variables"])
+    values = _parse_values(content["values"])
+    variables = _parse_variables(content["variables"], _MOST_UNLISTED + values.size)
     parents = content["parents"]
     net = None if parents is None else BayesNet.from_parents(variables, parents)
-    values = _parse_values(content["values"])
     adjacency, stated = content["guarantee"]["adjacency"], content["statistic"]
     columns: Any = tuple(variables.values())  # the statistic refuses mixed kinds
     kind = STATISTICS[stated["kind"]]
@@ -176,7 +176,10 @@ def _same(place: str, stated: object, derived: object) -> None:
         )
 
 
-def _parse_variables(described: list[dict[str, Any]]) -> dict[str, AnyVariable]:
+def _parse_variables(
+    described: list[dict[str, Any]], most: int
+) -> dict[str, AnyVariable]:
+    """Make the variables, which may have `most` levels that the file does not list."""
     variables, unlisted = {}, 0
     for entries in described:
         name = entries["name"]
@@ -184,7 +187,7 @@ def _parse_variables(described: list[dict[str, Any]]) -> dict[str, AnyVariable]:
         variables[name] = variable
         if isinstance(variable, Categorical) and not variable.listed:
             unlisted += variable.size
-        if unlisted > _MOST_UNLISTED:
+        if unlisted > most:
             raise InconsistentRelease("`variables` must have fewer levels.")
     return variables
 

@@ -3,6 +3,7 @@
 __all__ = ["MUTANTS"]
 
 from tests.mutants import (
+    of_bins,
     of_blocks,
     of_budgets,
     of_cells,
@@ -29,6 +30,7 @@ from tests.mutants import (
 )
 
 MUTANTS = (
+    *of_bins.MUTANTS,
     *of_blocks.MUTANTS,
     *of_budgets.MUTANTS,
     *of_cells.MUTANTS,

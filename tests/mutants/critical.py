@@ -14,9 +14,9 @@ FUNCTIONS = {
         "Matching.match", "Matching.is_outside", "Matching._near", "Matching.is_clear",
         "Marks.find", "rounding", "shown_by",
     ),
-    "data/bins.py": ("Bins.code", "Bins.encoder", "Bins._places"),
+    "data/bins.py": ("Bins.code", "Bins._places"),
     "data/periods.py": (
-        "Periods.code", "Periods.encoder", "Periods._places", "_hour", "_to_hours",
+        "Periods.code", "Periods._places", "_hour", "_to_hours",
         "_numbers",
     ),
     "privacy/ledger.py": (

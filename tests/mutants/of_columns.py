@@ -32,7 +32,7 @@ MUTANTS = (
     _fault(
         "NaN let through",
         "columns: numbers that are missing",
-        _CODES,
+        "data/encoding.py",
         "        return variable.clip(numbers), others\n",
         "        return numbers, others\n",
         _READING + "test_a_cell_without_a_value_is_never_another_level",
