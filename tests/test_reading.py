@@ -26,6 +26,7 @@ import pytest
 from pyarrow import csv
 
 import dpjax as dp
+from dpjax.data.schema import as_records
 from dpjax.data.sources import csv_blocks
 from dpjax.releases.publish import measured
 from dpjax.statistics import NetworkCounts, Sufficient
@@ -243,7 +244,9 @@ def test_sequences_of_any_type_keep_each_cell(tmp_path):
         assert codes(NUMBER, {"x": kind([np.ma.masked, "1", 3])}) == [2, 1, 3]
 
 
-@pytest.mark.parametrize("make", [np.ma.asarray, lambda x: x.astype(">i4")])
+@pytest.mark.parametrize(
+    "make", [np.ma.asarray, lambda x: x.view(np.matrix), lambda x: x.astype(">i4")]
+)
 def test_encoded_records_are_plain_integers(make):
     records = np.array([[0], [1], [2]], np.int32)
     net = dp.BayesNet.from_parents(OTHER, {"x": []})
@@ -255,6 +258,16 @@ def test_encoded_records_are_plain_integers(make):
             dp.release(net, table, epsilon=1, adjacency="replace-one")
     with pytest.raises(ValueError, match=message):
         dp.statistics.exact_counts(net, make(records))
+
+
+def test_records_are_checked_also_where_a_column_is_not_read():
+    schema = dp.Schema({"x": [0, 1], "y": [0, 1]})
+    variables = list(schema.values())
+    wide = np.array([[2**32 + 1, 0]])
+    assert as_records(wide, variables, "x").tolist() == [[0, 0]]
+    for faulty in (wide, np.ma.array([[0, 1]]), np.array([["a", "b"]]), [["a"]]):
+        with pytest.raises(ValueError, match=r"`(records|table)` must"):
+            as_records(faulty, variables, "y")
 
 
 class Lazy:

@@ -265,11 +265,12 @@ def as_records(
     categorical, numeric = of_one_kind(variables)
     if numeric:
         rows = as_numbers(rows, len(numeric))
-    if absent is not None and rows.shape[1:] == (len(schema),):
+    else:
+        sizes = [None if v.name == absent else v.size for v in categorical]
+        check_records(rows, sizes)
+    if absent is not None:
         index = list(schema).index(absent)
         rows = _fill(rows, index, numeric[index].missing if numeric else 0)
-    if categorical:
-        check_records(rows, tuple(variable.size for variable in categorical))
     return jnp.asarray(rows)
 
 

@@ -2,7 +2,7 @@
 
 __all__ = ["check_records", "count"]
 
-import operator
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -33,11 +33,12 @@ _CELLS_AT_ONCE = 1 << 18  # 1 MiB of addresses, which fits the cache
 _LEAST_FOR_PLANES = 1 << 11  # records; with fewer, words would be mostly padding
 
 
-def check_records(records: ArrayLike, sizes: tuple[int, ...]) -> None:
+def check_records(records: ArrayLike, sizes: Sequence[int | None]) -> None:
     """Raise `ValueError` unless `records` are level indices below `sizes`.
 
-    `sizes` gives the number of levels of each column. The message never shows an index.
-    If the records are traced by JAX, only their shape and dtype are checked.
+    `sizes` gives the number of levels of each column, or None if the column is not
+    read. The message never shows an index. If the records are traced by JAX, only their
+    shape and dtype are checked.
     """
     _check_form(records, sizes)
     if np.shape(records)[0] == 0:
@@ -49,8 +50,8 @@ def check_records(records: ArrayLike, sizes: tuple[int, ...]) -> None:
         least, most = (np.asarray(x).tolist() for x in extremes)
     except jax.errors.TracerArrayConversionError:
         return
-    valid = all(x >= 0 for x in least) and all(map(operator.lt, most, sizes))
-    if not valid:
+    ends = zip(least, most, sizes, strict=True)
+    if not all(size is None or (0 <= low and high < size) for low, high, size in ends):
         raise ValueError(
             "`records` must hold indices of levels, each at least 0 and below the "
             "variable's number of levels: encode them with the schema."
@@ -65,18 +66,18 @@ def _extremes(records: ArrayLike) -> tuple[Any, Any]:
 _compiled_extremes = jax.jit(_extremes)
 
 
-def _check_form(records: ArrayLike, sizes: tuple[int, ...]) -> None:
+def _check_form(records: ArrayLike, sizes: Sequence[int | None]) -> None:
     shape, dtype = np.shape(records), getattr(records, "dtype", None)
     if len(shape) != 2 or shape[1] != len(sizes):
         raise ValueError(
             f"`records` must have shape (n, {len(sizes)}), with a column for each "
             f"variable, got {shape}: encode them with `schema.select(net.names)`."
         )
-    masked = isinstance(records, np.ma.MaskedArray)
+    masked = isinstance(records, np.ma.MaskedArray | np.matrix)
     if masked or not getattr(dtype, "isnative", True):
         raise ValueError(
-            "`records` must be integers in the machine's byte order and without a "
-            f"mask, got {'a masked array' if masked else dtype}: encode them with the "
+            "`records` must be a plain array in the machine's byte order and without a "
+            f"mask, got {type(records).__name__} of {dtype}: encode them with the "
             "schema."
         )
     if dtype is None or dtype.kind not in "iu":
