@@ -5,6 +5,7 @@ change the codes of all others.
 """
 
 __all__ = [
+    "Outside",
     "as_numbers",
     "check_numbers",
     "encode_batches",
@@ -14,11 +15,13 @@ __all__ = [
 
 import itertools
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 
+from dpjax._private import Unpickled
 from dpjax.data import sources
 from dpjax.data.categorical import Categorical, Encoder
 from dpjax.data.intervals import Interval
@@ -81,6 +84,22 @@ def encode_batches(
         empty = False
     if empty:
         yield _in_columns({}, variables)
+
+
+@dataclass(frozen=True, repr=False)
+class Outside(Unpickled):
+    """Cells that a schema rejects, by variable; they are private values of records."""
+
+    values: dict[str, list]
+
+    def __bool__(self) -> bool:
+        """Whether the schema rejects any cell."""
+        return bool(self.values)
+
+    def __repr__(self) -> str:
+        found = [f"{name!r}: {values}" for name, values in self.values.items()]
+        lines = ["NOT PRIVATE, for the curator alone.", *(found or ["nothing"])]
+        return "\n".join(lines)
 
 
 def outside_of(

@@ -10,6 +10,7 @@ from dpjax.data.categorical import Categorical
 from dpjax.data.intervals import Interval
 from dpjax.data.levels import Variable
 from dpjax.data.periods import Periods
+from dpjax.data.public_lists import of_type
 
 AnyVariable = Categorical | Interval
 
@@ -25,6 +26,7 @@ def declared(name: str, declaration: Any) -> AnyVariable:
     """
     if isinstance(declaration, AnyVariable):
         return declaration
+    declaration = of_type(name, declaration)
     if not isinstance(declaration, Mapping):
         return Variable.from_json(name, declaration)
     implied = [kind for kind in KINDS if kind.mark & set(declaration)]

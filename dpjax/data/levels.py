@@ -5,6 +5,7 @@ Levels are declared and never inferred, since a list inferred from data reveals 
 
 __all__ = ["Variable"]
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -13,6 +14,7 @@ import numpy as np
 
 from dpjax.data.categorical import Categorical
 from dpjax.data.matching import Level, Marks, is_missing, plain
+from dpjax.data.public_lists import code_list
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,22 @@ class Variable(Categorical):
         pairs = ((plain(x), plain(level)) for x, level in codes.items())
         stands = tuple((x, level) for x, level in pairs if str(x) != str(level))
         return cls(name, levels, other, missing, missing_values, stands)
+
+    @classmethod
+    def from_code_list(cls, name: str, path: str | os.PathLike) -> "Variable":
+        """Read the levels of a variable, or its codes and their levels, from a file.
+
+        Args:
+            name: name of the variable.
+            path: CSV with a header line, and in each row a code and, in a second
+                column, the level that it stands for; without a second column, codes are
+                levels. Or JSON (`.json`): a list of levels, or an object from code to
+                level.
+
+        Raises:
+            ValueError: if the file is not of this form, or the constructor refuses it.
+        """
+        return cls.from_json(name, code_list(path))
 
     def to_json(self) -> dict[str, object]:
         """Return the declaration that `from_json` reads."""

@@ -3,12 +3,11 @@
 A schema is never inferred from data. Encoded records are level indices or numbers.
 """
 
-__all__ = ["Outside", "Schema", "as_records"]
+__all__ = ["Schema", "as_records"]
 
 import json
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from importlib import resources
 from typing import Any
 
@@ -20,11 +19,11 @@ from jaxtyping import Array, ArrayLike, Real
 
 from dpjax._checks import typed_key
 from dpjax._documents import parse_json, read_text
-from dpjax._private import Unpickled
 from dpjax._types import Key, Scalar
 from dpjax.data import sources
 from dpjax.data.categorical import Categorical
 from dpjax.data.encoding import (
+    Outside,
     as_numbers,
     check_numbers,
     encode_batches,
@@ -32,6 +31,7 @@ from dpjax.data.encoding import (
     outside_of,
 )
 from dpjax.data.kinds import AnyVariable, declared
+from dpjax.data.public_lists import of_json_schema
 from dpjax.tables.counts import check_records
 
 
@@ -80,6 +80,22 @@ class Schema(Mapping[str, AnyVariable]):
                 '{"lower": …, "upper": …}.'
             )
         return cls(variables)
+
+    @classmethod
+    def from_json_schema(cls, source: Any) -> "Schema":
+        """Make the schema that the JSON Schema of a record contains.
+
+        Args:
+            source: the JSON Schema as a dictionary, its path, or a pydantic model. A
+                property with "enum", "const" or type "boolean" is a `Variable`, and one
+                with a minimum and a maximum an `Interval`. One that may be null and has
+                levels gets the level "missing".
+
+        Raises:
+            ValueError: if `source` is none of these, or a property is neither of
+                finitely many values nor bounded.
+        """
+        return cls(of_json_schema(source))
 
     def to_json(self) -> dict[str, object]:
         """Return the schema as the JSON object that `from_json` reads from a file."""
@@ -214,7 +230,7 @@ class Schema(Mapping[str, AnyVariable]):
 
     def check(
         self, table: sources.Table, *, ignore: str | Collection[str] = ()
-    ) -> "Outside":
+    ) -> Outside:
         """Return the cells that `encode` rejects, by variable, for the curator only.
 
         These are values outside the levels, and numeric cells that are not numbers.
@@ -227,22 +243,6 @@ class Schema(Mapping[str, AnyVariable]):
             ValueError: if a column is missing or undeclared.
         """
         return Outside(outside_of(table, list(self.values()), ignore))
-
-
-@dataclass(frozen=True, repr=False)
-class Outside(Unpickled):
-    """Cells that a schema rejects, by variable; they are private values of records."""
-
-    values: dict[str, list]
-
-    def __bool__(self) -> bool:
-        """Whether the schema rejects any cell."""
-        return bool(self.values)
-
-    def __repr__(self) -> str:
-        found = [f"{name!r}: {values}" for name, values in self.values.items()]
-        lines = ["NOT PRIVATE, for the curator alone.", *(found or ["nothing"])]
-        return "\n".join(lines)
 
 
 def as_records(
