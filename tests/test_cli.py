@@ -305,3 +305,31 @@ def test_levels_that_are_no_labels_are_refused_outside_the_type_checker(folder):
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert "must be text, finite numbers or booleans" in done.stderr
+
+
+def test_schema_drafts_from_names_and_types_alone(folder, capsys):
+    day = pd.to_datetime(["2024-01-01"])
+    frame = pd.DataFrame({"a": [1.5], "b": [True], "c": [SECRET], "d": day, "e": ["I"]})
+    frame.to_parquet("t.parquet")
+    frame.to_csv("t.csv", index=False)
+    (folder / "codes.csv").write_text("code,level\nI,one\nII,two\n")
+    (folder / "record.json").write_text('{"properties": {"c": {"enum": [1, 2]}}}')
+    public = ["--codes", "e=codes.csv", "--json-schema", "record.json", "--ignore", "d"]
+    assert main(["schema", "t.parquet", "--out", "s.json", *public]) == 0
+    assert json.loads((folder / "s.json").read_text())["variables"] == {
+        "a": {"lower": None, "upper": None},
+        "b": {"levels": [False, True]},
+        "c": {"levels": [1, 2]},
+        "e": {"levels": ["one", "two"], "codes": {"I": "one", "II": "two"}},
+    }
+    assert "left to declare: a (lower and upper" in capsys.readouterr().out
+    assert main(["schema", "t.csv", "--out", "s.json"]) == 0
+    assert SECRET not in (folder / "s.json").read_text() + capsys.readouterr().out
+    for faulty in (
+        *(["--codes", "e"], ["--codes", "z=codes.csv"], ["--codes", "e=none.csv"]),
+        *(["--out", "t.csv"], ["--json-schema", "schema.json"]),
+    ):
+        assert main(["schema", "t.csv", "--out", "s.json", *faulty]) == 2
+        error = capsys.readouterr().err
+        assert error.count("\n") == 1
+        assert SECRET not in error

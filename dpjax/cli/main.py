@@ -16,6 +16,7 @@ from dpjax.cli import (
     predict,
     release,
     sample,
+    schema,
     sweep,
     verify,
 )
@@ -23,7 +24,10 @@ from dpjax.cli.options import Parser
 from dpjax.releases.file_format import InconsistentRelease
 from dpjax.runtime.processes import PeerLost
 
-COMMANDS = (audit, coverage, demo, plan, release, predict, sample, sweep, verify)
+COMMANDS = (
+    *(schema, release, verify, predict, sample),
+    *(audit, coverage, demo, plan, sweep),
+)
 """Modules whose `add` declares the command and its function `run`."""
 
 

@@ -71,6 +71,13 @@ class File(Part):
         # Outside the handler, so that Arrow's error is not the context of this one.
         raise self._refusal(reason)
 
+    def kinds(self) -> dict[str, str]:
+        """Return what the file's types say of each column; CSV has text alone."""
+        if not self.is_parquet:
+            return super().kinds()
+        self.names()  # refuses what cannot be read
+        return {x.name: _kind(x.type) for x in parquet.read_schema(self.path)}
+
     def read(
         self, names: Sequence[str], turns: Iterator[bool]
     ) -> "Iterator[pyarrow.RecordBatch]":
@@ -136,3 +143,12 @@ def _reason(error: Exception) -> str:
 
 def _is_text(kind: "pyarrow.DataType") -> bool:
     return pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind)
+
+
+def _kind(kind: "pyarrow.DataType") -> str:
+    types = pyarrow.types
+    if types.is_boolean(kind):
+        return "yes or no"
+    if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
+        return "number"
+    return "time" if types.is_date(kind) or types.is_timestamp(kind) else "text"

@@ -37,6 +37,10 @@ class Part(abc.ABC):
     def names(self) -> list[str]:
         """Return the names of the columns, in order, before any record is read."""
 
+    def kinds(self) -> dict[str, str]:
+        """Return "text", "number", "time" or "yes or no" for each column, unread."""
+        return dict.fromkeys(self.names(), "text")
+
     @abc.abstractmethod
     def read(self, names: Sequence[str], turns: Iterator[bool]) -> Iterator[Table]:
         """Yield the columns `names` of the pieces for which `turns` is true."""
