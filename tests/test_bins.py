@@ -7,6 +7,7 @@ import time
 from decimal import Decimal
 
 import jax.random as jr
+import jsonschema
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -194,6 +195,8 @@ def test_codes_stand_for_levels():
 def test_a_declaration_is_what_it_was(declaration):
     marks = {} if "levels" in declaration else {"missing": "?", "missing_values": [-9]}
     variable = declared("x", declaration | marks)
+    document = {"variables": {"x": variable.to_json()}}
+    jsonschema.validate(document, dp.Schema.json_schema())
     again = declared("x", json.loads(json.dumps(variable.to_json())))
     assert again == variable
     assert hash(again) == hash(variable)

@@ -28,6 +28,7 @@ from dpjax.data.sources import csv_blocks
 
 from .sources import OPENED, SOURCES
 
+_GAPS = {"missing": "none", "missing_values": ["?", -9]}
 VARIABLES = {
     "words": {"levels": ["true", "false", "unknown"], "other": "unknown"},
     "codes": {"levels": ["01", "2", "rest"], "other": "rest"},
@@ -41,6 +42,9 @@ VARIABLES = {
     "gaps": {"levels": ["a", "b", "1"], "other": "b", "missing": "a"},
     "marks": {"levels": [0, 1, "z"], "missing": "-", "missing_values": ["?", -9]},
     "age": {"lower": 0, "upper": 120, "missing": 40},
+    "bins": {"lower": 0, "upper": 9, "edges": [0.3, 1], **_GAPS},
+    "dates": {"lower": "2019-05-01", "upper": "2021-12-31", "unit": "month", **_GAPS},
+    "causes": {"codes": {"01": "a", "1.50": "b", "A": "b"}, "other": "a"},
 }
 """Each case reads one of them, and ignores a column of notes beside it."""
 
@@ -57,6 +61,9 @@ _PLAIN = {
     "gaps": "a b 1 NA nan null None c 1.0 nan(7) -nan(ind)".split(),
     "marks": "0 1 z - ? -9 -9.0 NA NaN 1.0 nan(7) -nan(ind)".split(),
     "age": "30 40.5 -1 130 1e2 true nan 0.1".split(),
+    "bins": "0 0.3 0.30000000000000004 1 0.9999999 ? -9 NA 5 [1,9] inf".split(),
+    "dates": "2020-01-01 2020-01-31T23:59 2020-02 2021-01-01 none NaT 12:30".split(),
+    "causes": "01 1 1.0 1.5 1.50 A a b c 2".split(),
 }
 _ODD = [
     *("", " ", "NA", "nan", "NaN", "null", "None", "N/A", "inf", "-inf", "Infinity"),
