@@ -8,9 +8,11 @@ __all__ = ["encode_column", "read_column", "read_numbers", "remembering"]
 
 import contextlib
 import functools
-from collections import UserString
+import itertools
+from collections import UserString, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
+from types import NoneType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,13 +20,19 @@ import numpy as np
 from dpjax.data.intervals import Interval, number
 from dpjax.data.levels import Variable
 from dpjax.data.sources.arrow import pyarrow
+from dpjax.data.sources.arrow_columns import (
+    NO_CELLS,
+    Column,
+    dense,
+    from_arrow,
+    is_arrow,
+)
+from dpjax.data.sources.frames import as_arrow, categories_of
 from dpjax.data.sources.in_memory import Table
 
 Code = Callable[[Any], Any]
 
-_NO_CELLS = "`table` must hold text, numbers or booleans, column {!r} does not."
 _REMEMBERED = 1 << 16  # values of a variable
-_DENSE = 1 << 8  # integers in a smaller range are indexed without sorting
 _ONE_CELL = (
     "`table` must have a cell of {!r:.80} for each record, a row of cells is no table: "
     "use `pyarrow.Table.from_pylist(rows)`, or give the path."
@@ -32,14 +40,8 @@ _ONE_CELL = (
 _CELLS: tuple[type, ...] = (str, UserString, bytes, bytearray, memoryview)
 if pyarrow:
     _CELLS = (*_CELLS, pyarrow.Scalar)
-_PLAIN_NUMBERS = {bool, int, float, np.float64, type(None)}
-
-
-class Column(NamedTuple):
-    """Distinct `values` of a column, and for each record the index of its value."""
-
-    values: list
-    places: np.ndarray
+_PLAIN_NUMBERS = {bool, int, float, np.float64, NoneType}
+_PYTHON_NUMBERS = {bool, int, float}  # 1, 1.0 and True are equal
 
 
 class Numbers(NamedTuple):
@@ -51,9 +53,14 @@ class Numbers(NamedTuple):
 
 def read_column(table: Table, name: str) -> Column:
     """Read one column; a missing cell has a value such as None or NaN."""
-    column = _column(table, name)
-    if _is_arrow(column):
-        return _from_arrow(column, name)
+    return _from_column(_column(table, name), name)
+
+
+def _from_column(column: Any, name: str) -> Column:
+    if categories := categories_of(column):
+        return _from_categories(*categories, name)
+    if is_arrow(column):
+        return from_arrow(column, name)
     if isinstance(column, Sequence):  # NumPy would give all its cells one type
         return _from_objects(column)
     array = _array(column, name)
@@ -67,9 +74,9 @@ def read_column(table: Table, name: str) -> Column:
         return _from_objects(iter(array))
     if isinstance(array, np.ma.MaskedArray):
         return _from_objects(array.tolist())  # None where masked
-    if array.dtype.kind in "biu" and (dense := _dense(array)):
-        return dense
-    if array.dtype.kind in "biufU":
+    if array.dtype.kind in "biu" and (found := dense(array)):
+        return found
+    if array.dtype.kind in "biuf":
         values, places = np.unique(array, return_inverse=True)  # -0.0 is 0.0 here
         return Column(list(values), places.reshape(-1))
     return _from_objects(array.tolist())
@@ -77,10 +84,11 @@ def read_column(table: Table, name: str) -> Column:
 
 def read_numbers(table: Table, name: str) -> Numbers:
     """Read one column as numbers, which `dpjax.data.intervals.number` defines."""
-    plain = _plain_numbers(_column(table, name), name)
+    column = _column(table, name)
+    plain = _plain_numbers(column, name)
     if plain is not None:
         return Numbers(plain, [])
-    values, places = read_column(table, name)
+    values, places = _from_column(column, name)
     numbers = [number(value) for value in values]
     others = []
     if None in numbers:
@@ -100,7 +108,7 @@ def _column(table: Table, name: str) -> Any:
         )
     if isinstance(found[0], _CELLS):  # iterating over text would give its characters
         raise ValueError(_ONE_CELL.format(name))
-    return found[0]
+    return as_arrow(found[0])
 
 
 def _array(column: Any, name: str) -> np.ndarray:
@@ -108,12 +116,14 @@ def _array(column: Any, name: str) -> np.ndarray:
         return np.asanyarray(column)
     except Exception:  # classes of columns raise anything
         pass
-    raise ValueError(_NO_CELLS.format(name))
+    raise ValueError(NO_CELLS.format(name))
 
 
 def _plain_numbers(column: Any, name: str) -> np.ndarray | None:
     """Convert a column that has only numbers and missing cells; None for others."""
-    if _is_arrow(column):
+    if categories_of(column):
+        return None
+    if is_arrow(column):
         types = pyarrow.types
         if not (types.is_integer(column.type) or types.is_floating(column.type)):
             return None
@@ -146,60 +156,11 @@ def _plain_objects(cells: Sequence) -> np.ndarray | None:
         return None
 
 
-def _is_arrow(column: Any) -> bool:
-    return bool(pyarrow) and isinstance(column, pyarrow.Array | pyarrow.ChunkedArray)
-
-
-def _from_arrow(column: Any, name: str) -> Column:
-    try:
-        array = _in_one(column)
-        types = pyarrow.types
-        if types.is_boolean(array.type) or types.is_integer(array.type):
-            dense = None if array.null_count else _dense(array.to_numpy(False))
-            if dense is not None:
-                return dense
-        if not types.is_dictionary(array.type):
-            array = array.dictionary_encode()
-        array.validate(full=True)
-        values = list(array.dictionary.to_numpy(zero_copy_only=False))
-        places = array.indices
-        if array.null_count:
-            places = places.cast(pyarrow.int64()).fill_null(len(values))
-    except pyarrow.ArrowException:
-        raise ValueError(_NO_CELLS.format(name)) from None
-    missing = [None] if array.null_count else []
-    return Column(values + missing, places.to_numpy(zero_copy_only=False))
-
-
-def _in_one(column: Any) -> Any:
-    if isinstance(column, pyarrow.Array):
-        return column
-    if pyarrow.types.is_dictionary(column.type) and any(
-        chunk.dictionary.null_count for chunk in column.chunks
-    ):  # Arrow does not unify such dictionaries
-        column = column.cast(column.type.value_type)
-    if column.num_chunks == 1:
-        return column.chunk(0)
-    array = column.combine_chunks()
-    if isinstance(array, pyarrow.ChunkedArray):  # no chunk, or too long for one
-        empty = pyarrow.array([], array.type)
-        array = pyarrow.concat_arrays(array.chunks or [empty])
-    return array
-
-
-def _dense(array: np.ndarray) -> Column | None:
-    """Column of booleans, or integers in a small range, without the cost of sorting."""
-    if array.size == 0:
-        return None
-    if array.dtype.kind == "b":
-        return Column([False, True], array.view(np.uint8))
-    array = array.astype(array.dtype.newbyteorder("="), copy=False)
-    least, most = int(array.min()), int(array.max())
-    if most - least >= _DENSE:
-        return None
-    unsigned = array.view(f"u{array.dtype.itemsize}")  # wraps, so nothing overflows
-    first = np.array(least, array.dtype).view(unsigned.dtype)
-    return Column(list(range(least, most + 1)), (unsigned - first).astype(np.uint8))
+def _from_categories(codes: np.ndarray, categories: Any, name: str) -> Column:
+    """Read the categories, in whose place each record has a code, -1 if missing."""
+    values, places = _from_column(as_arrow(categories), name)
+    from_zero = (codes + 1).view(f"u{codes.itemsize}")
+    return Column([None, *(values[i] for i in places)], from_zero)
 
 
 def _from_objects(cells: Iterable) -> Column:
@@ -208,6 +169,22 @@ def _from_objects(cells: Iterable) -> Column:
     The value of a cell must not depend on other records. Cells that are neither text
     nor numbers are grouped by type only.
     """
+    cells = cells if isinstance(cells, list) else list(cells)
+    kinds = set(map(type, cells))
+    if len(kinds & _PYTHON_NUMBERS) > 1 or not all(map(_is_alone, kinds)):
+        return _grouped(cells)
+    index = defaultdict(itertools.count().__next__)
+    places = np.fromiter(map(index.__getitem__, cells), int, len(cells))
+    values, groups = _grouped(index)  # of NaN, which is equal to no other NaN
+    return Column(values, places if len(values) == len(index) else groups[places])
+
+
+def _is_alone(kind: type) -> bool:
+    """Whether cells of a type are equal to none of another, but for numbers."""
+    return kind in {str, NoneType, *_PYTHON_NUMBERS} or kind.__name__ == "NAType"
+
+
+def _grouped(cells: Iterable) -> Column:
     index: dict[object, int] = {}
     values, places = [], []
     for cell in cells:

@@ -18,7 +18,10 @@ from dpjax.data.sources.in_memory import (
     check_names,
     is_dataset,
     is_in_memory,
+    is_query,
+    is_stream,
 )
+from dpjax.data.sources.streams import Stream, collected
 
 _INFERRED = (
     "`table` must not be {} of CSV or JSON, whose types Arrow infers from the records: "
@@ -41,10 +44,14 @@ def parts(source: Table) -> Iterator[Part]:
         yield from _files(pathlib.Path(source))
     elif is_dataset(source):
         yield _Dataset(source)
-    elif is_in_memory(source) or not isinstance(source, Iterable):
-        yield InMemoryTable(source)
+    elif _is_one(source) or not isinstance(source, Iterable):
+        yield _part(source)
     else:
         yield from _batches(source)
+
+
+def _is_one(table: Table) -> bool:
+    return is_in_memory(table) or is_query(table) or is_stream(table)
 
 
 def _files(path: pathlib.Path) -> Iterator[File]:
@@ -81,12 +88,17 @@ def _batches(source: Iterable[Table]) -> Iterator[Part]:
             files = _files(pathlib.Path(batch))
             yield from (File(file.path, str(file.path)) for file in files)
         else:
-            yield InMemoryTable(batch, f"batch {number}")
+            yield _part(batch, f"batch {number}")
     if not number:
         raise ValueError(
             "`table` must give at least one batch, got none from "
             f"{type(source).__name__}: create a new one if it has been read before."
         )
+
+
+def _part(table: Table, place: str = "") -> Part:
+    table = collected(table, place) if is_query(table) else table
+    return Stream(table, place) if is_stream(table) else InMemoryTable(table, place)
 
 
 @dataclass(frozen=True, repr=False)
