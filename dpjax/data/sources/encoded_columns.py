@@ -33,6 +33,7 @@ from dpjax.data.sources.in_memory import Table
 Code = Callable[[Any], Any]
 
 _REMEMBERED = 1 << 16  # values of a variable
+_BLOCK = 1 << 13  # cells that a processor's cache holds
 _ONE_CELL = (
     "`table` must have a cell of {!r:.80} for each record, a row of cells is no table: "
     "use `pyarrow.Table.from_pylist(rows)`, or give the path."
@@ -62,7 +63,7 @@ def _from_column(column: Any, name: str) -> Column:
     if is_arrow(column):
         return from_arrow(column, name)
     if isinstance(column, Sequence):  # NumPy would give all its cells one type
-        return _from_objects(column)
+        return _from_objects(list(column))
     array = _array(column, name)
     if array.ndim == 0:
         raise ValueError(_ONE_CELL.format(name))
@@ -71,7 +72,7 @@ def _from_column(column: Any, name: str) -> Column:
             f"`table` must have one-dimensional columns, {name!r} has {array.ndim}."
         )
     if array.dtype.kind in "mM":  # dates of some units would become plain integers
-        return _from_objects(iter(array))
+        return _from_objects(list(array))
     if isinstance(array, np.ma.MaskedArray):
         return _from_objects(array.tolist())  # None where masked
     if array.dtype.kind in "biu" and (found := dense(array)):
@@ -79,7 +80,7 @@ def _from_column(column: Any, name: str) -> Column:
     if array.dtype.kind in "biuf":
         values, places = np.unique(array, return_inverse=True)  # -0.0 is 0.0 here
         return Column(list(values), places.reshape(-1))
-    return _from_objects(array.tolist())
+    return _from_objects(array if array.dtype.kind == "O" else array.tolist())
 
 
 def read_numbers(table: Table, name: str) -> Numbers:
@@ -159,24 +160,33 @@ def _plain_objects(cells: Sequence) -> np.ndarray | None:
 def _from_categories(codes: np.ndarray, categories: Any, name: str) -> Column:
     """Read the categories, in whose place each record has a code, -1 if missing."""
     values, places = _from_column(as_arrow(categories), name)
-    from_zero = (codes + 1).view(f"u{codes.itemsize}")
-    return Column([None, *(values[i] for i in places)], from_zero)
+    values = [values[i] for i in places]
+    if (codes < 0).any():
+        values, codes = [None, *values], codes + 1
+    return Column(values, codes.view(f"u{codes.itemsize}"))
 
 
-def _from_objects(cells: Iterable) -> Column:
+def _from_objects(cells: Sequence | np.ndarray) -> Column:
     """Group cells of one type and equal text, so that 1, 1.0 and True stay distinct.
 
     The value of a cell must not depend on other records. Cells that are neither text
     nor numbers are grouped by type only.
     """
-    cells = cells if isinstance(cells, list) else list(cells)
-    kinds = set(map(type, cells))
-    if len(kinds & _PYTHON_NUMBERS) > 1 or not all(map(_is_alone, kinds)):
-        return _grouped(cells)
     index = defaultdict(itertools.count().__next__)
-    places = np.fromiter(map(index.__getitem__, cells), int, len(cells))
+    kinds, places = set(), [np.array([], np.uint8)]
+    for start in range(0, len(cells), _BLOCK):
+        block = cells[start : start + _BLOCK]
+        block = block.tolist() if isinstance(block, np.ndarray) else block
+        types = list(map(type, block))
+        kinds |= {str} if types.count(str) == len(types) else set(types)  # is faster
+        if len(kinds & _PYTHON_NUMBERS) > 1 or not all(map(_is_alone, kinds)):
+            return _grouped(cells)
+        found = list(map(index.__getitem__, block))
+        small = len(index) <= 256
+        places.append(np.frombuffer(bytes(found), np.uint8) if small else found)
     values, groups = _grouped(index)  # of NaN, which is equal to no other NaN
-    return Column(values, places if len(values) == len(index) else groups[places])
+    joined = np.concatenate(places)
+    return Column(values, joined if len(values) == len(index) else groups[joined])
 
 
 def _is_alone(kind: type) -> bool:
