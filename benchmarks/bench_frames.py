@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 import numpy as np
-import pandas as pd
 import pyarrow
 
 from benchmarks.report import Row, shown

@@ -114,7 +114,9 @@ def _column(table: Table, name: str) -> Any:
 
 def _array(column: Any, name: str) -> np.ndarray:
     try:
-        return np.asanyarray(column)
+        array = np.asanyarray(column)
+        text = array.dtype.kind == "U" and array is not column
+        return np.asarray(column, object) if text else array  # "U" drops final zeros
     except Exception:  # classes of columns raise anything
         pass
     raise ValueError(NO_CELLS.format(name))
