@@ -1,4 +1,4 @@
-"""Frames of pandas and polars, relations of DuckDB: each cell is read as if it was alone.
+"""Frames of pandas and polars: each cell of a column is read as if it was alone.
 
 The packages have types of their own; what a cell becomes must depend neither on the
 other cells of its column nor on the way in which the column is handed over.
@@ -6,7 +6,6 @@ other cells of its column nor on the way in which the column is handed over.
 
 import collections
 import datetime
-import itertools
 import math
 from decimal import Decimal
 
@@ -19,9 +18,8 @@ import pytest
 
 import dpjax as dp
 from dpjax.data.intervals import number
-from dpjax.data.sources import encode_column, frames, remembering, streams
+from dpjax.data.sources import encode_column, frames, remembering
 
-SECRET = "s3cret"
 VARIABLES = {
     "words": {"levels": ["a", "b", "rest"], "other": "rest", "missing": "gap"},
     "strict": ["a", "1", "true", "2020-01-01"],
@@ -144,11 +142,6 @@ COLUMNS = {
         [0, 1, None], pa.array([0.1, None], pa.float32())
     ),
 }
-NOT_BY_NUMPY = ("polars Int128",)
-
-
-def codes(schema, table):
-    return np.concatenate(list(schema.encode_batches(table)))[:, 0].tolist()
 
 
 def read(variable, code, column):
@@ -183,3 +176,38 @@ def test_a_cell_of_a_column_is_read_as_if_it_was_alone(name, monkeypatch):
                 expected = [code for i in good for code in found[i]]
                 assert read(*known_as, taken(column, good)) == expected
             assert (read(*known_as, column) is None) == (None in found)
+
+
+COUNTED = {
+    "pandas objects": lambda cells: pd.DataFrame({"x": cells}, dtype=object),
+    "pandas str": lambda cells: pd.DataFrame({"x": cells}, dtype="str"),
+    "pandas string[python]": lambda cells: pd.DataFrame(
+        {"x": [None, *cells]}, dtype="string[python]"
+    ),
+    "pandas categories": lambda cells: pd.DataFrame({"x": cells}, dtype="category"),
+    "polars text": lambda cells: pl.DataFrame({"x": cells}),
+    "polars categories": lambda cells: pl.DataFrame(
+        {"x": cells}, schema={"x": pl.Categorical}
+    ),
+}
+
+
+@pytest.mark.parametrize("make", COUNTED.values(), ids=COUNTED)
+def test_a_cell_is_looked_up_once_for_each_value(make):
+    asked = []
+    variable = VARIABLES["words"]["x"]
+    table = make(["a", "b", "c"] * 20_000)
+    encode_column(table, variable, lambda x: asked.append(x) or variable.code(x))
+    assert len(asked) <= 4
+
+
+def test_columns_of_a_frame_may_have_any_name():
+    """Those of pandas are also attributes of the frame."""
+    names = ["collect", "collect_schema", "get_fragments", "__arrow_c_array__", "a b"]
+    schema = dp.Schema({name: ["a", "b"] for name in names})
+    frame = pd.DataFrame({name: ["a", "b"] for name in names})
+    for table in (frame, pl.DataFrame(frame), duckdb.from_df(frame)):
+        assert np.concatenate(list(schema.encode_batches(table))).tolist() == [
+            [0] * 5,
+            [1] * 5,
+        ]

@@ -53,6 +53,8 @@ def from_arrow(column: Any, name: str) -> Column:
 def _in_one(column: Any) -> Any:
     if isinstance(column, pyarrow.Array):
         return column
+    if not column.num_chunks:
+        return pyarrow.nulls(0, column.type)
     if pyarrow.types.is_dictionary(column.type) and any(
         chunk.dictionary.null_count for chunk in column.chunks
     ):  # Arrow does not unify such dictionaries
@@ -60,10 +62,8 @@ def _in_one(column: Any) -> Any:
     if column.num_chunks == 1:
         return column.chunk(0)
     array = column.combine_chunks()
-    if isinstance(array, pyarrow.ChunkedArray):  # no chunk, or too long for one
-        empty = pyarrow.array([], array.type)
-        array = pyarrow.concat_arrays(array.chunks or [empty])
-    return array
+    whole = isinstance(array, pyarrow.Array)  # or too long for older Arrow
+    return array if whole else pyarrow.concat_arrays(array.chunks)
 
 
 def dense(array: np.ndarray) -> Column | None:

@@ -105,7 +105,7 @@ def _is_arrow(table: Table) -> bool:
 
 def is_dataset(table: Table) -> bool:
     """Whether `table` is an Arrow data set, without an import of its class."""
-    return bool(pyarrow) and hasattr(table, "get_fragments")
+    return bool(pyarrow) and hasattr(type(table), "get_fragments")
 
 
 def column_names(table: Table) -> list[str]:
