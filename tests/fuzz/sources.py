@@ -105,11 +105,6 @@ def _set_of_csv(text: bytes, folder: pathlib.Path) -> dataset.Dataset:
     return dataset.dataset(_file("t.csv")(text, folder), format="csv")
 
 
-def _relation(text: bytes, folder: pathlib.Path) -> duckdb.DuckDBPyRelation:
-    """Records whose types DuckDB inferred."""
-    return duckdb.read_csv(str(_file("t.csv")(text, folder)))
-
-
 def _relation_of_text(text: bytes, folder: pathlib.Path) -> duckdb.DuckDBPyRelation:
     return duckdb.read_parquet(str(_parquet_of_text(text, folder)))
 
@@ -164,7 +159,7 @@ SOURCES: dict[str, Source] = {
     "polars categories": lambda text, _: pl.read_csv(text, infer_schema=False).cast(
         pl.Categorical
     ),
-    "relation": _relation,
+    "relation": lambda text, _: duckdb.from_arrow(_arrow(text)),
     "frame of objects": lambda text, _: pd.DataFrame(_lists(text), dtype=object),
     "frames": _chunks,
     "arrow": _arrow,

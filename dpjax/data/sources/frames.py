@@ -52,13 +52,14 @@ def _handed_over(cells: Any) -> Any:
 
 
 def _is_plain(kind: Any) -> bool:
+    """Whether Arrow can group the cells, in all versions but for views of text."""
     types = pyarrow.types
     kind = kind.value_type if types.is_dictionary(kind) else kind
     return (
         types.is_null(kind)
         or types.is_boolean(kind)
         or types.is_integer(kind)
-        or types.is_floating(kind)
+        or (types.is_floating(kind) and not types.is_float16(kind))
         or types.is_string(kind)
         or types.is_large_string(kind)
         or types.is_string_view(kind)
