@@ -49,7 +49,7 @@ def rows(full: bool = False) -> Iterator[Row]:
         found = polars.DataFrame(text)
         of_text["polars, text"] = (found, 1.5)
         kind = polars.Categorical
-        of_categories["polars, categories"] = (found.cast(kind), 1.5)
+        of_categories["polars, categories"] = (found.cast(kind), None)
     if duckdb is None:
         print("duckdb is not installed: no row.")
     else:

@@ -12,6 +12,7 @@ import itertools
 from collections import UserString, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
+from operator import itemgetter
 from types import NoneType
 from typing import Any, NamedTuple
 
@@ -183,7 +184,7 @@ def _from_objects(cells: Sequence | np.ndarray) -> Column:
         kinds |= {str} if types.count(str) == len(types) else set(types)  # is faster
         if len(kinds & _PYTHON_NUMBERS) > 1 or not all(map(_is_alone, kinds)):
             return _grouped(cells)
-        found = list(map(index.__getitem__, block))
+        found = itemgetter(block[0], *block)(index)[1:]  # of one item it is no tuple
         small = len(index) <= 256
         places.append(np.frombuffer(bytes(found), np.uint8) if small else found)
     values, groups = _grouped(index)  # of NaN, which is equal to no other NaN
