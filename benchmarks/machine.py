@@ -18,6 +18,8 @@ PACKAGES = (
     "scikit-learn",
     "pandas",
     "pyarrow",
+    "polars",
+    "duckdb",
     "opendp",
     "mbi",
 )

@@ -10,6 +10,7 @@ __all__ = [
     "parse_json",
     "printable",
     "read_text",
+    "shown_path",
     "whole_file",
     "write_atomically",
 ]
@@ -27,6 +28,8 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 _LONGEST_NUMBER = 100  # characters
+_LONGEST_PATH = 256
+_CONTENT = {*',;{}[]"'}  # of CSV and JSON
 _LARGEST_TEXT = 1 << 30  # bytes
 _LARGEST_UNSTATED = 1 << 28  # bytes, if the size is not known before reading
 
@@ -103,6 +106,14 @@ def read_text(path: str | os.PathLike, name: str) -> str:
 def printable(text: str) -> str:
     """Escape line breaks and control characters, for safe output to a terminal."""
     return "".join(x if x.isprintable() else repr(x)[1:-1] for x in text)
+
+
+def shown_path(text: str) -> str:
+    """Return a path for a message, unless the text may be content given for a path."""
+    plain = (
+        text.isprintable() and len(text) < _LONGEST_PATH and not _CONTENT & set(text)
+    )
+    return text if plain else "the text given for a path"
 
 
 def canonical_json(document: object) -> str:

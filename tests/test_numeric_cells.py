@@ -258,7 +258,7 @@ def test_texts_in_files_are_refused_without_being_shown(tmp_path):
 
 def test_a_column_of_lists_is_refused():
     table = pyarrow.table({"x": [[1.0], [2.0]]})
-    with pytest.raises(ValueError, match="text, numbers or booleans, column 'x'"):
+    with pytest.raises(ValueError, match="column 'x'"):
         WIDE.encode(table)
     with pytest.raises(ValueError, match="one-dimensional columns, 'x' has 2"):
         WIDE.encode({"x": np.ones((2, 2))})

@@ -288,7 +288,7 @@ class Odd:
 def test_what_has_no_cells_is_one_clear_line(schema):
     for table, message in (
         (Lazy(), "`table` must give each column by its name"),
-        ({"x": Odd()}, "`table` must hold text, numbers or booleans"),
+        ({"x": Odd()}, "`table` must hold text, numbers or booleans, or times"),
     ):
         with pytest.raises(ValueError, match=message) as error:
             codes(schema, table)

@@ -5,9 +5,11 @@ import pathlib
 import subprocess
 import sys
 
+import duckdb
 import jax
 import numpy as np
 import pandas as pd
+import polars
 import pyarrow
 import pyarrow.csv
 import pyarrow.dataset
@@ -113,6 +115,9 @@ SOURCES = {
     "reader": lambda t, _: t.to_reader(max_chunksize=77),
     "Arrow table": lambda t, _: t,
     "frames": lambda t, _: (t.slice(i, 300).to_pandas() for i in range(0, ROWS, 300)),
+    "polars frame": lambda t, _: polars.DataFrame(t),
+    "LazyFrame": lambda t, _: polars.DataFrame(t).lazy(),
+    "relation": lambda t, _: duckdb.from_arrow(t),
     "arrays": lambda t, _: np.array_split(np.asarray(SCHEMA.encode(t)), 11),
     "dictionaries": lambda t, _: iter(
         [{name: t[name].to_pylist() for name in t.schema.names}]

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from dpjax._documents import printable
+from dpjax._documents import printable, shown_path
 from dpjax._version import __version__
 from dpjax.cli import (
     audit,
@@ -51,10 +51,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"dpjax {options.command}: {error}", file=sys.stderr, flush=True)
         os._exit(3)  # an orderly exit would wait for the lost process
     except (ValueError, ImportError, OSError) as error:
-        print(f"dpjax {options.command}: {printable(str(error))}", file=sys.stderr)
+        print(f"dpjax {options.command}: {_line(error)}", file=sys.stderr)
         verifying = options.command == "verify"
         return 1 if verifying and isinstance(error, InconsistentRelease) else 2
     return status or 0
+
+
+def _line(error: Exception) -> str:
+    if isinstance(error, OSError) and isinstance(error.filename, str):
+        return f"{error.strerror}: {shown_path(error.filename)}"
+    return printable(str(error))
 
 
 def _parser() -> Parser:

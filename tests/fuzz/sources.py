@@ -11,8 +11,10 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from csv import reader as csv_reader, writer as csv_writer
 
+import duckdb
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 from pyarrow import csv, dataset, parquet
 
@@ -103,6 +105,10 @@ def _set_of_csv(text: bytes, folder: pathlib.Path) -> dataset.Dataset:
     return dataset.dataset(_file("t.csv")(text, folder), format="csv")
 
 
+def _relation_of_text(text: bytes, folder: pathlib.Path) -> duckdb.DuckDBPyRelation:
+    return duckdb.read_parquet(str(_parquet_of_text(text, folder)))
+
+
 def _typed_cell(text: str) -> object:
     """What a reader that looks at single cells makes of one."""
     if text.lower() in _WORDS:
@@ -133,6 +139,8 @@ OPENED: dict[str, Source] = {
     "folder": _folder,
     "parquet of text": _parquet_of_text,
     "frame of text": _frame_of_text,
+    "polars frame of text": lambda text, _: pl.read_csv(text, infer_schema=False),
+    "relation of text": _relation_of_text,
 }
 """Sources of text, which the library opens itself or which no reader has typed."""
 
@@ -144,6 +152,14 @@ SOURCES: dict[str, Source] = {
     "frame of Arrow": lambda text, _: _frame(text).convert_dtypes(
         dtype_backend="pyarrow"
     ),
+    "frame of typed categories": lambda text, _: pd.DataFrame(_lists(text)).astype(
+        "category"
+    ),
+    "polars frame": lambda text, _: pl.read_csv(text),
+    "polars categories": lambda text, _: pl.read_csv(text, infer_schema=False).cast(
+        pl.Categorical
+    ),
+    "relation": lambda text, _: duckdb.from_arrow(_arrow(text)),
     "frame of objects": lambda text, _: pd.DataFrame(_lists(text), dtype=object),
     "frames": _chunks,
     "arrow": _arrow,

@@ -65,8 +65,8 @@ MUTANTS = (
         "sensitivity halved",
         "sources: every record of a table comes twice",
         _SOURCES,
-        "        yield InMemoryTable(source)\n",
-        "        yield from (InMemoryTable(source), InMemoryTable(source))\n",
+        "        yield _part(source)\n",
+        "        yield from (_part(source), _part(source))\n",
         _COUNTED + "[Arrow table]",
     ),
     _fault(

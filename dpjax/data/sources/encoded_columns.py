@@ -7,9 +7,15 @@ and on the variable.
 __all__ = ["encode_column", "read_column", "read_numbers"]
 
 import contextlib
-from collections import UserString
+import datetime
+import itertools
+import mmap
+from array import array as TypedArray
+from collections import UserString, defaultdict
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
+from operator import itemgetter
+from types import NoneType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,25 +23,26 @@ import numpy as np
 from dpjax.data.categorical import Categorical, Encoder
 from dpjax.data.intervals import number
 from dpjax.data.sources.arrow import pyarrow
+from dpjax.data.sources.arrow_columns import (
+    NO_CELLS,
+    Column,
+    dense,
+    from_arrow,
+    is_arrow,
+)
+from dpjax.data.sources.frames import as_arrow, categories_of
 from dpjax.data.sources.in_memory import Table
 
-_NO_CELLS = "`table` must hold text, numbers or booleans, column {!r} does not."
-_DENSE = 1 << 8  # integers in a smaller range are indexed without sorting
+_BLOCK = 1 << 13  # cells that a processor's cache holds
 _ONE_CELL = (
     "`table` must have a cell of {!r:.80} for each record, a row of cells is no table: "
     "use `pyarrow.Table.from_pylist(rows)`, or give the path."
 )
-_CELLS: tuple[type, ...] = (str, UserString, bytes, bytearray, memoryview)
+_CELLS: tuple[type, ...] = (str, UserString, bytes, bytearray, memoryview, mmap.mmap)
 if pyarrow:
-    _CELLS = (*_CELLS, pyarrow.Scalar)
-_PLAIN_NUMBERS = {bool, int, float, np.float64, type(None)}
-
-
-class Column(NamedTuple):
-    """Distinct `values` of a column, and for each record the index of its value."""
-
-    values: list
-    places: np.ndarray
+    _CELLS = (*_CELLS, pyarrow.Scalar, pyarrow.Buffer)
+_PLAIN_NUMBERS = {bool, int, float, np.float64, NoneType}
+_PYTHON_NUMBERS = {bool, int, float}  # 1, 1.0 and True are equal
 
 
 class Numbers(NamedTuple):
@@ -47,11 +54,16 @@ class Numbers(NamedTuple):
 
 def read_column(table: Table, name: str) -> Column:
     """Read one column; a missing cell has a value such as None or NaN."""
-    column = _column(table, name)
-    if _is_arrow(column):
-        return _from_arrow(column, name)
-    if isinstance(column, Sequence):  # NumPy would give all its cells one type
-        return _from_objects(column)
+    return _from_column(_column(table, name), name)
+
+
+def _from_column(column: Any, name: str) -> Column:
+    if categories := categories_of(column):
+        return _from_categories(*categories, name)
+    if is_arrow(column):
+        return from_arrow(column, name)
+    if _has_cells(column):  # NumPy would give all of them one type
+        return _from_objects(list(column))
     array = _array(column, name)
     if array.ndim == 0:
         raise ValueError(_ONE_CELL.format(name))
@@ -59,24 +71,33 @@ def read_column(table: Table, name: str) -> Column:
         raise ValueError(
             f"`table` must have one-dimensional columns, {name!r} has {array.ndim}."
         )
-    if array.dtype.kind in "mM":  # dates of some units would become plain integers
-        return _from_objects(iter(array))
     if isinstance(array, np.ma.MaskedArray):
-        return _from_objects(array.tolist())  # None where masked
-    if array.dtype.kind in "biu" and (dense := _dense(array)):
-        return dense
-    if array.dtype.kind in "biufU":
+        values, places = _from_column(array.data, name)
+        mask = np.ma.getmaskarray(array)
+        return Column([*values, None], np.where(mask, len(values), places))
+    if array.dtype.kind in "biu" and (found := dense(array)):
+        return found
+    if array.dtype.kind in "biufmM":
         values, places = np.unique(array, return_inverse=True)  # -0.0 is 0.0 here
         return Column(list(values), places.reshape(-1))
-    return _from_objects(array.tolist())
+    if array.dtype.kind == "O":
+        return _from_objects(array)
+    # Numbers of some types would become doubles if they were not text.
+    return _from_objects(array.tolist() if array.dtype.kind in "US" else list(array))
+
+
+def _has_cells(column: Any) -> bool:
+    """Whether a column is a sequence of cells that need not have one type."""
+    return isinstance(column, Sequence) and not isinstance(column, TypedArray)
 
 
 def read_numbers(table: Table, name: str) -> Numbers:
     """Read one column as numbers, which `dpjax.data.intervals.number` defines."""
-    plain = _plain_numbers(_column(table, name), name)
+    column = _column(table, name)
+    plain = _plain_numbers(column, name)
     if plain is not None:
         return Numbers(plain, [])
-    values, places = read_column(table, name)
+    values, places = _from_column(column, name)
     numbers = [number(value) for value in values]
     others = []
     if None in numbers:
@@ -96,27 +117,31 @@ def _column(table: Table, name: str) -> Any:
         )
     if isinstance(found[0], _CELLS):  # iterating over text would give its characters
         raise ValueError(_ONE_CELL.format(name))
-    return found[0]
+    return as_arrow(found[0])
 
 
 def _array(column: Any, name: str) -> np.ndarray:
     try:
-        return np.asanyarray(column)
+        array = np.asanyarray(column)
+        text = array.dtype.kind == "U" and array is not column
+        return np.asarray(column, object) if text else array  # "U" drops final zeros
     except Exception:  # classes of columns raise anything
         pass
-    raise ValueError(_NO_CELLS.format(name))
+    raise ValueError(NO_CELLS.format(name))
 
 
 def _plain_numbers(column: Any, name: str) -> np.ndarray | None:
     """Convert a column that has only numbers and missing cells; None for others."""
-    if _is_arrow(column):
+    if categories_of(column):
+        return None
+    if is_arrow(column):
         types = pyarrow.types
         if not (types.is_integer(column.type) or types.is_floating(column.type)):
             return None
         column = column.to_numpy(zero_copy_only=False)
     elif _has_numbers_of_pandas(column):
         column = column.to_numpy(np.float64, na_value=np.nan)
-    if isinstance(column, Sequence):
+    if _has_cells(column):
         return _plain_objects(column)
     array = _array(column, name)
     if array.ndim == 1 and array.dtype.kind in "biuf":
@@ -142,68 +167,44 @@ def _plain_objects(cells: Sequence) -> np.ndarray | None:
         return None
 
 
-def _is_arrow(column: Any) -> bool:
-    return bool(pyarrow) and isinstance(column, pyarrow.Array | pyarrow.ChunkedArray)
+def _from_categories(codes: np.ndarray, categories: Any, name: str) -> Column:
+    """Read the categories, in whose place each record has a code, -1 if missing."""
+    values, places = _from_column(as_arrow(categories), name)
+    values = [values[i] for i in places]
+    if (codes < 0).any():
+        values, codes = [None, *values], codes + 1
+    return Column(values, codes.view(f"u{codes.itemsize}"))
 
 
-def _from_arrow(column: Any, name: str) -> Column:
-    try:
-        array = _in_one(column)
-        types = pyarrow.types
-        if types.is_boolean(array.type) or types.is_integer(array.type):
-            dense = None if array.null_count else _dense(array.to_numpy(False))
-            if dense is not None:
-                return dense
-        if not types.is_dictionary(array.type):
-            array = array.dictionary_encode()
-        array.validate(full=True)
-        values = list(array.dictionary.to_numpy(zero_copy_only=False))
-        places = array.indices
-        if array.null_count:
-            places = places.cast(pyarrow.int64()).fill_null(len(values))
-    except pyarrow.ArrowException:
-        raise ValueError(_NO_CELLS.format(name)) from None
-    missing = [None] if array.null_count else []
-    return Column(values + missing, places.to_numpy(zero_copy_only=False))
-
-
-def _in_one(column: Any) -> Any:
-    if isinstance(column, pyarrow.Array):
-        return column
-    if pyarrow.types.is_dictionary(column.type) and any(
-        chunk.dictionary.null_count for chunk in column.chunks
-    ):  # Arrow does not unify such dictionaries
-        column = column.cast(column.type.value_type)
-    if column.num_chunks == 1:
-        return column.chunk(0)
-    array = column.combine_chunks()
-    if isinstance(array, pyarrow.ChunkedArray):  # no chunk, or too long for one
-        empty = pyarrow.array([], array.type)
-        array = pyarrow.concat_arrays(array.chunks or [empty])
-    return array
-
-
-def _dense(array: np.ndarray) -> Column | None:
-    """Column of booleans, or integers in a small range, without the cost of sorting."""
-    if array.size == 0:
-        return None
-    if array.dtype.kind == "b":
-        return Column([False, True], array.view(np.uint8))
-    array = array.astype(array.dtype.newbyteorder("="), copy=False)
-    least, most = int(array.min()), int(array.max())
-    if most - least >= _DENSE:
-        return None
-    unsigned = array.view(f"u{array.dtype.itemsize}")  # wraps, so nothing overflows
-    first = np.array(least, array.dtype).view(unsigned.dtype)
-    return Column(list(range(least, most + 1)), (unsigned - first).astype(np.uint8))
-
-
-def _from_objects(cells: Iterable) -> Column:
+def _from_objects(cells: Sequence | np.ndarray) -> Column:
     """Group cells of one type and equal text, so that 1, 1.0 and True stay distinct.
 
     The value of a cell must not depend on other records. Cells that are neither text
-    nor numbers are grouped by type only.
+    nor numbers nor dates are grouped by type only.
     """
+    index = defaultdict(itertools.count().__next__)
+    kinds, places = set(), [np.array([], np.uint8)]
+    for start in range(0, len(cells), _BLOCK):
+        block = cells[start : start + _BLOCK]
+        block = block.tolist() if isinstance(block, np.ndarray) else block
+        types = list(map(type, block))
+        kinds |= {str} if types.count(str) == len(types) else set(types)  # is faster
+        if len(kinds & _PYTHON_NUMBERS) > 1 or not all(map(_is_alone, kinds)):
+            return _grouped(cells)
+        found = itemgetter(block[0], *block)(index)[1:]  # of one item it is no tuple
+        small = len(index) <= 256
+        places.append(np.frombuffer(bytes(found), np.uint8) if small else found)
+    values, groups = _grouped(index)  # of NaN, which is equal to no other NaN
+    joined = np.concatenate(places)
+    return Column(values, joined if len(values) == len(index) else groups[joined])
+
+
+def _is_alone(kind: type) -> bool:
+    """Whether cells of a type are equal to none of another, but for numbers."""
+    return kind in {str, NoneType, *_PYTHON_NUMBERS} or kind.__name__ == "NAType"
+
+
+def _grouped(cells: Iterable) -> Column:
     index: dict[object, int] = {}
     values, places = [], []
     for cell in cells:
@@ -221,6 +222,8 @@ def _identity(cell: object) -> object:
         return cell
     if isinstance(cell, int):  # its text may be too long for Python
         return kind, cell
+    if isinstance(cell, datetime.date):
+        return kind, cell.isoformat()
     plain = isinstance(cell, str | float | np.generic | Decimal)
     return (kind, str(cell)) if plain else kind
 

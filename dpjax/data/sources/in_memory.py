@@ -9,6 +9,8 @@ __all__ = [
     "is_array",
     "is_dataset",
     "is_in_memory",
+    "is_query",
+    "is_stream",
 ]
 
 import abc
@@ -24,8 +26,8 @@ import numpy as np
 from dpjax.data.sources.arrow import pyarrow
 
 Table = Any
-"""A path of a file or folder; an Arrow table, data set or reader; a DataFrame; a
-mapping of arrays; or an iterable of any of these."""
+"""A path of a file or folder; an Arrow table, data set or reader; a DataFrame; a query
+of polars or DuckDB; a mapping of arrays; or an iterable of any of these."""
 
 
 class Part(abc.ABC):
@@ -70,11 +72,35 @@ def is_array(table: Table) -> bool:
 
 def is_in_memory(table: Table) -> bool:
     """Whether `table` is one table or array in memory, not a file or an iterable."""
-    if isinstance(table, str | os.PathLike) or is_dataset(table):
+    if isinstance(table, str | os.PathLike) or is_dataset(table) or is_query(table):
         return False
     if _is_arrow(table) or is_array(table) or isinstance(table, Mapping):
         return True
+    if is_stream(table):
+        return False
     return hasattr(table, "columns") and hasattr(table, "__getitem__")
+
+
+def is_query(table: Table) -> bool:
+    """Whether `table` is a query that has no records before it is collected."""
+    kind = type(table)  # a frame may have columns of these names
+    return hasattr(kind, "collect") and hasattr(kind, "collect_schema")
+
+
+def is_stream(table: Table) -> bool:
+    """Whether `table` is handed over through Arrow in one pass, and not by columns.
+
+    A relation of a database is a query: asked for one column after another, it may give
+    the records in another order each time. A frame in memory has a length and an array;
+    it is never handed over as a whole, since that would infer the types of objects.
+    """
+    kind = type(table)
+    hands_over = hasattr(kind, "__arrow_c_stream__") or hasattr(
+        kind, "__arrow_c_array__"
+    )
+    in_memory = hasattr(kind, "__array__") and hasattr(kind, "__len__")
+    is_reader = bool(pyarrow) and isinstance(table, pyarrow.RecordBatchReader)
+    return hands_over and not in_memory and not is_reader
 
 
 def _is_arrow(table: Table) -> bool:
@@ -83,7 +109,7 @@ def _is_arrow(table: Table) -> bool:
 
 def is_dataset(table: Table) -> bool:
     """Whether `table` is an Arrow data set, without an import of its class."""
-    return bool(pyarrow) and hasattr(table, "get_fragments")
+    return bool(pyarrow) and hasattr(type(table), "get_fragments")
 
 
 def column_names(table: Table) -> list[str]:

@@ -5,10 +5,11 @@ __all__ = ["parts"]
 import contextlib
 import os
 import pathlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dpjax._documents import shown_path
 from dpjax.data.sources.arrow import csv, pyarrow
 from dpjax.data.sources.files import BATCH, UNREADABLE, File, is_table_file
 from dpjax.data.sources.in_memory import (
@@ -18,11 +19,18 @@ from dpjax.data.sources.in_memory import (
     check_names,
     is_dataset,
     is_in_memory,
+    is_query,
+    is_stream,
 )
+from dpjax.data.sources.streams import Stream, collected
 
 _INFERRED = (
     "`table` must not be {} of CSV or JSON, whose types Arrow infers from the records: "
     "give the paths of CSV files, or Parquet written with declared types."
+)
+_ROWS = (
+    "`table` must be an iterable of tables whose columns are arrays, the mapping at "
+    "place {} may be a row of cells: use `pyarrow.Table.from_pylist(rows)`, or arrays."
 )
 _WITH_TYPES = {"parquet", "arrow", "feather", "orc"}  # file formats
 
@@ -38,13 +46,28 @@ def parts(source: Table) -> Iterator[Part]:
     if csv and isinstance(source, csv.CSVStreamingReader):
         raise ValueError(_INFERRED.format("a reader"))
     if isinstance(source, str | os.PathLike):
-        yield from _files(pathlib.Path(source))
+        yield from _files(_path(source))
     elif is_dataset(source):
         yield _Dataset(source)
-    elif is_in_memory(source) or not isinstance(source, Iterable):
-        yield InMemoryTable(source)
+    elif _is_one(source) or not isinstance(source, Iterable):
+        yield _part(source)
     else:
         yield from _batches(source)
+
+
+def _is_one(table: Table) -> bool:
+    return is_in_memory(table) or is_query(table) or is_stream(table)
+
+
+def _path(given: str | os.PathLike) -> pathlib.Path:
+    text = os.fspath(given)
+    if not text or not os.path.exists(text):
+        shown = shown_path(text)
+        raise ValueError(
+            f"`table` must be a readable file, {shown} is not: give the path of a file "
+            "or folder, or a table."
+        )
+    return pathlib.Path(given)
 
 
 def _files(path: pathlib.Path) -> Iterator[File]:
@@ -80,13 +103,25 @@ def _batches(source: Iterable[Table]) -> Iterator[Part]:
                 )
             files = _files(pathlib.Path(batch))
             yield from (File(file.path, str(file.path)) for file in files)
-        else:
-            yield InMemoryTable(batch, f"batch {number}")
+            continue
+        if isinstance(batch, Mapping) and not all(map(_is_column, batch.values())):
+            raise ValueError(_ROWS.format(number))
+        yield _part(batch, f"batch {number}")
     if not number:
         raise ValueError(
             "`table` must give at least one batch, got none from "
             f"{type(source).__name__}: create a new one if it has been read before."
         )
+
+
+def _is_column(column: Any) -> bool:
+    """Whether a column of a batch is an array: a list may be one cell of a row."""
+    return hasattr(column, "__array__")
+
+
+def _part(table: Table, place: str = "") -> Part:
+    table = collected(table, place) if is_query(table) else table
+    return Stream(table, place) if is_stream(table) else InMemoryTable(table, place)
 
 
 @dataclass(frozen=True, repr=False)

@@ -1,0 +1,85 @@
+"""Columns of Arrow, and columns of integers, as distinct values and their places."""
+
+__all__ = ["NO_CELLS", "Column", "dense", "from_arrow", "is_arrow"]
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dpjax.data.sources.arrow import pyarrow
+
+NO_CELLS = (
+    "`table` must hold text, numbers or booleans, or times without a time zone, column "
+    "{!r} does not."
+)
+_DENSE = 1 << 8  # integers in a smaller range are indexed without sorting
+
+
+class Column(NamedTuple):
+    """Distinct `values` of a column, and for each record the index of its value."""
+
+    values: list
+    places: np.ndarray
+
+
+def is_arrow(column: Any) -> bool:
+    """Whether a column is an array of Arrow, in one piece or several."""
+    return bool(pyarrow) and isinstance(column, pyarrow.Array | pyarrow.ChunkedArray)
+
+
+def from_arrow(column: Any, name: str) -> Column:
+    """Read a column of Arrow; a null has the value None.
+
+    Raises:
+        ValueError: if the cells have no values that can be compared, such as lists.
+    """
+    try:
+        array, types = _in_one(column), pyarrow.types
+        if types.is_timestamp(array.type) and array.type.tz is not None:
+            raise ValueError(NO_CELLS.format(name))
+        if types.is_boolean(array.type) or types.is_integer(array.type):
+            found = None if array.null_count else dense(array.to_numpy(False))
+            if found is not None:
+                return found
+        if not types.is_dictionary(array.type):
+            array = array.dictionary_encode()
+        array.validate(full=True)
+        values = list(array.dictionary.to_numpy(zero_copy_only=False))
+        places = array.indices
+        if array.null_count:
+            places = places.cast(pyarrow.int64()).fill_null(len(values))
+    except pyarrow.ArrowException:
+        raise ValueError(NO_CELLS.format(name)) from None
+    missing = [None] if array.null_count else []
+    return Column(values + missing, places.to_numpy(zero_copy_only=False))
+
+
+def _in_one(column: Any) -> Any:
+    if isinstance(column, pyarrow.Array):
+        return column
+    if not column.num_chunks:
+        return pyarrow.nulls(0, column.type)
+    if pyarrow.types.is_dictionary(column.type) and any(
+        chunk.dictionary.null_count for chunk in column.chunks
+    ):  # Arrow does not unify such dictionaries
+        column = column.cast(column.type.value_type)
+    if column.num_chunks == 1:
+        return column.chunk(0)
+    array = column.combine_chunks()
+    whole = isinstance(array, pyarrow.Array)  # or too long for older Arrow
+    return array if whole else pyarrow.concat_arrays(array.chunks)
+
+
+def dense(array: np.ndarray) -> Column | None:
+    """Read booleans, or integers in a small range, without sorting; None for others."""
+    if array.size == 0:
+        return None
+    if array.dtype.kind == "b":
+        return Column([False, True], array.view(np.uint8))
+    array = array.astype(array.dtype.newbyteorder("="), copy=False)
+    least, most = int(array.min()), int(array.max())
+    if most - least >= _DENSE:
+        return None
+    unsigned = array.view(f"u{array.dtype.itemsize}")  # wraps, so nothing overflows
+    first = np.array(least, array.dtype).view(unsigned.dtype)
+    return Column(list(range(least, most + 1)), (unsigned - first).astype(np.uint8))

@@ -1,0 +1,66 @@
+"""Columns of frames such as those of pandas and polars, which are not imported.
+
+A column is handed over through Arrow where its type is fixed. A column of Python
+objects never is: Arrow would infer its type from all records.
+"""
+
+__all__ = ["as_arrow", "categories_of"]
+
+import contextlib
+from typing import Any
+
+import numpy as np
+
+from dpjax.data.sources.arrow import pyarrow
+from dpjax.data.sources.arrow_columns import is_arrow
+
+
+def as_arrow(column: Any) -> Any:
+    """Return a column of text, numbers or booleans of one type as an Arrow array.
+
+    Any other column is returned as it is.
+    """
+    if hasattr(type(column), "to_native"):  # the wrapper would hand over objects too
+        column = column.to_native()
+    dtype = getattr(column, "dtype", None)
+    of_objects = getattr(dtype, "storage", None) == "python"
+    if not pyarrow or is_arrow(column) or isinstance(dtype, np.dtype) or of_objects:
+        return column
+    if categories_of(column):  # which may be objects
+        return column
+    with contextlib.suppress(Exception):  # classes of columns raise anything
+        array = _handed_over(getattr(column, "array", column))
+        if _is_plain(array.type):
+            view = array.type == pyarrow.string_view()  # older Arrow cannot read it
+            return array.dictionary_encode() if view else array
+    return column
+
+
+def categories_of(column: Any) -> tuple[np.ndarray, Any] | None:
+    """Return the codes and the categories of a categorical column of pandas."""
+    cells = getattr(column, "array", column)
+    codes, categories = (getattr(cells, x, None) for x in ("codes", "categories"))
+    return (codes, categories) if isinstance(codes, np.ndarray) else None
+
+
+def _handed_over(cells: Any) -> Any:
+    if hasattr(cells, "__arrow_c_stream__"):
+        return pyarrow.chunked_array(cells)
+    if hasattr(cells, "__arrow_array__") or hasattr(cells, "__arrow_c_array__"):
+        return pyarrow.array(cells)
+    raise TypeError
+
+
+def _is_plain(kind: Any) -> bool:
+    """Whether Arrow can group the cells, in all versions but for views of text."""
+    types = pyarrow.types
+    kind = kind.value_type if types.is_dictionary(kind) else kind
+    return (
+        types.is_null(kind)
+        or types.is_boolean(kind)
+        or types.is_integer(kind)
+        or (types.is_floating(kind) and not types.is_float16(kind))
+        or types.is_string(kind)
+        or types.is_large_string(kind)
+        or types.is_string_view(kind)
+    )

@@ -1,0 +1,108 @@
+"""Faults of frames and queries: of how their columns are handed over, and how often."""
+
+from tests.mutants.mutant import Mutant
+
+_CODES, _FRAMES, _STREAMS, _KINDS = (
+    "data/sources/encoded_columns.py",
+    "data/sources/frames.py",
+    "data/sources/streams.py",
+    "data/sources/in_memory.py",
+)
+_ALONE = "tests/test_frames.py::test_a_cell_of_a_column_is_read_as_if_it_was_alone[{}]"
+_QUERIES = "tests/test_queries.py::"
+_ONE_PASS = _QUERIES + "test_a_query_gives_whole_records_in_one_pass[{}]"
+
+
+def _others(what: str, file: str, old: str, new: str, test: str) -> Mutant:
+    return Mutant("record read by others", what, file, old, new, (test,))
+
+
+MUTANTS = (
+    _others(
+        "frames: Arrow infers the type of objects",
+        _FRAMES,
+        '    dtype = getattr(column, "dtype", None)\n',
+        '    dtype = getattr(column, "dtype", None)\n'
+        "    if pyarrow and dtype == object:\n"
+        "        with contextlib.suppress(Exception):\n"
+        "            return pyarrow.array(column, from_pandas=True)\n",
+        _ALONE.format("pandas objects of narrow numbers"),
+    ),
+    _others(
+        "frames: single precision as double",
+        _FRAMES,
+        "            return array.dictionary_encode() if view else array\n",
+        "            if array.type == pyarrow.float32():\n"
+        "                array = array.cast(pyarrow.float64())\n"
+        "            return array.dictionary_encode() if view else array\n",
+        _ALONE.format("polars Float32"),
+    ),
+    _others(
+        "frames: objects of polars are handed over as addresses",
+        _FRAMES,
+        "        if _is_plain(array.type):\n",
+        "        if True:\n",
+        _ALONE.format("polars Object"),
+    ),
+    _others(
+        "frames: the code of a category is its value",
+        _CODES,
+        "    values = [values[i] for i in places]\n",
+        "    values = list(range(len(places)))\n",
+        _ALONE.format("categories of text"),
+    ),
+    _others(
+        "frames: a missing category is the last",
+        _CODES,
+        "        values, codes = [None, *values], codes + 1\n",
+        "        codes = codes % len(values)\n",
+        _ALONE.format("categories of text"),
+    ),
+    _others(
+        "objects: equal numbers of several types are one",
+        _CODES,
+        "if len(kinds & _PYTHON_NUMBERS) > 1 or not all(map(_is_alone, kinds)):",
+        "if not all(map(_is_alone, kinds)):",
+        _ALONE.format("pandas objects of equal numbers"),
+    ),
+    _others(
+        "objects: equal text of several types is one",
+        _CODES,
+        "> 1 or not all(map(_is_alone, kinds)):",
+        "> 1:",
+        _ALONE.format("pandas objects of equal text"),
+    ),
+    _others(
+        "objects: zeros at the end of text are dropped",
+        _CODES,
+        "return np.asarray(column, object) if text else array",
+        "return array",
+        _ALONE.format("polars text without gaps"),
+    ),
+    _others(
+        "queries: one for each column",
+        _KINDS,
+        "    return hands_over and not in_memory and not is_reader\n",
+        "    return False\n",
+        _ONE_PASS.format("Ibis"),
+    ),
+    Mutant(
+        "sensitivity halved",
+        "queries: every process reads all of them",
+        _STREAMS,
+        "        if not next(turns):\n",
+        "        if not [next(turns)]:\n",
+        (
+            _QUERIES
+            + "test_the_pass_of_a_query_is_one_piece_for_processes_that_take_turns",
+        ),
+    ),
+    Mutant(
+        "sensitivity halved",
+        "queries: every batch comes twice",
+        _STREAMS,
+        "            yield from self._reader\n",
+        "            yield from (part for part in self._reader for _ in range(2))\n",
+        (_ONE_PASS.format("relation"),),
+    ),
+)
