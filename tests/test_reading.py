@@ -4,6 +4,7 @@ The leaks at the top were found in earlier versions: one record moved hundreds o
 others.
 """
 
+import array
 import collections
 import contextlib
 import csv as csv_module
@@ -13,10 +14,12 @@ import io
 import itertools
 import json
 import math
+import pathlib
 import struct
 import zlib
 from decimal import Decimal
 
+import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -185,6 +188,7 @@ ROWS = {
         io.StringIO("x,y\n" + "\n".join(rows)), dtype=str
     ).to_dict("records"),
     "bytes": lambda rows: [{"x": row[:1].encode(), "y": b"1"} for row in rows],
+    "JSON": lambda rows: [json.loads(f'{{"x": ["{x}"], "y": ["1"]}}') for x in rows],
     "Arrow's cells": lambda rows: [
         {"x": pa.scalar(row[:1]), "y": pa.scalar("1")} for row in rows
     ],
@@ -199,9 +203,10 @@ def test_a_row_of_cells_is_no_table(make):
     for declared in (zero_or_one, within):
         schema = dp.Schema({"x": declared, "y": declared})
         for rows in (["0,1", "1,1"], ["11,00"], ["0,1", "1" * 9 + "," + "0" * 9]):
-            with pytest.raises(ValueError, match="a row of cells is no table"):
+            with pytest.raises(ValueError, match="row of cells"):
                 list(schema.encode_batches(make(rows)))
-    for cell in (b"SECRET", collections.UserString("SECRET"), None, 7, Decimal(7)):
+    cells = (b"SECRET", collections.UserString("SECRET"), None, 7, Decimal(7))
+    for cell in (*cells, pa.py_buffer(b"SECRET")):
         for declared in (zero_or_one, within):
             with pytest.raises(ValueError, match="a row of cells is no table") as error:
                 dp.Schema({"x": declared}).encode({"x": cell})
@@ -236,6 +241,40 @@ def test_a_column_of_single_precision_shows_no_level_beside_another():
     for levels in ([2**24, 2**24 + 1], [1, 1.00000001]):
         with pytest.raises(ValueError, match="numbers that each show one level"):
             codes(dp.Schema({"x": levels}), {"x": np.array(levels, np.float32)})
+
+
+def test_numbers_of_less_than_double_precision_keep_their_type_in_every_array():
+    """A masked array, or one of Python, gave doubles that miss their levels."""
+    schema = dp.Schema({"x": {"levels": [0.5, 0.1, "o"], "other": "o", "missing": "m"}})
+    for cells in (
+        np.ma.masked_invalid(np.array([0.1, np.nan], np.float32)),
+        np.ma.masked_invalid(np.array([0.1, np.nan], np.float16)),
+        array.array("f", [0.1]),
+        jnp.array([0.1], jnp.bfloat16),
+        np.asarray(jnp.array([0.1], jnp.float8_e4m3fn)),
+    ):
+        with pytest.raises(ValueError, match="numbers that each show one level"):
+            codes(schema, {"x": cells})
+    assert codes(schema, {"x": array.array("d", [0.1, 0.5, 7])}) == [1, 0, 2]
+    doubles = np.ma.masked_equal([0.1, 7.0, 0.5], 7.0)
+    assert codes(schema, {"x": doubles}) == [1, 3, 0]
+    assert codes(NUMBER, {"x": np.ma.masked_equal([1, 9, 3], 9)}) == [1, 2, 3]
+
+
+@pytest.mark.parametrize("make", [str, pathlib.Path])
+def test_text_in_place_of_a_path_is_not_shown(make, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for text in ("x\nSECRET\n", "x,SECRET", '[{"x": "SECRET"}]', "SECRET " * 99):
+        for source in (make(text), [make(text)]):
+            with pytest.raises(ValueError, match="`table` must be") as error:
+                codes(OTHER, source)
+            assert "SECRET" not in str(error.value)
+    with pytest.raises(ValueError, match=r"file, no\.csv is not"):
+        codes(OTHER, make("no.csv"))
+    (tmp_path / "x.csv").write_text("x\na\n")
+    if make is str:  # an empty variable of a shell is not the current folder
+        with pytest.raises(ValueError, match="`table` must be a readable file"):
+            codes(OTHER, "")
 
 
 def test_sequences_of_any_type_keep_each_cell(tmp_path):

@@ -164,7 +164,7 @@ class Marks:
                     f" got {missing}: leave it out if no cell is missing."
                 )
             self.levels = (*self.levels, missing)
-        self._places = dict(_texts(self.levels))
+        self._of_levels = Matching(self.levels, tuple(range(len(self.levels))))
         self.missed = None if missing is None else self.place(missing)
         marks = (*self.levels, *missing_values, *(code for code, _ in codes))
         self._check(marks)
@@ -205,7 +205,7 @@ class Marks:
 
     def place(self, level: Level | None, key: str = "") -> int | None:
         """Return the index of a level; raise if it is unknown and `key` is given."""
-        place = self._places.get(str(level))
+        place = self._of_levels.match(str(level))
         if key and place is None and level is not None:
             raise ValueError(
                 f"`{key}` of {self.name!r:.80} must be one of its levels, got "
@@ -230,8 +230,10 @@ class Marks:
 
     def to_json(self) -> dict[str, object]:
         """Return what a declaration says of missing cells."""
-        declared = {"missing": self.missing, "missing_values": [*self.missing_values]}
-        return {key: x for key, x in declared.items() if x not in (None, [])}
+        if self.missing is None:
+            return {}
+        values = {"missing_values": [*self.missing_values]}
+        return {"missing": self.missing, **(values if self.missing_values else {})}
 
 
 def is_missing(cell: object) -> bool:
