@@ -52,7 +52,7 @@ def test_a_number_is_in_the_bin_of_public_edges(cells, code):
         (("2024-01-01T00:00", datetime.date(2024, 1, 31), "2024-01"), 1),
         ((datetime.datetime(2024, 2, 29, 23), np.datetime64("2024-02-29T23", "ns")), 2),
         ((pd.Timestamp("2024-02-01"), np.datetime64("2024-02"), " 2024-02-03 "), 2),
-        (("2024-03-01", "9999-12-31", np.datetime64(2**62, "Y")), 3),
+        (("2024-03-01", "9999-12-31", np.datetime64(10**16, "Y")), 3),
         (("2024-02-30", "01/02/2024", "20240201", "2024-02-01T24:00", "x", 2024), None),
         (("2024-02-01T00:00Z", pd.Timestamp("2024-02-01", tz="UTC")), None),
         ((None, pd.NaT, np.datetime64("NaT"), "", "2024-02-01 1:00", 1.5, b"x"), None),
@@ -88,6 +88,7 @@ def test_every_hour_is_in_one_period_of_each_unit(unit, labels):
     days = [day.astype(object) for day in hours[::50]]
     assert [variable.code(day) for day in days] == codes[::50]
     assert [variable.code(day.isoformat()) for day in days] == codes[::50]
+    assert {*labels} <= {*variable.levels}
     place = variable.levels.index(labels[0])
     assert [*variable.levels[place : place + 2]] == labels
     new_year = np.datetime64("2021-01-04" if unit == "week" else "2021-01-01", "h")
@@ -157,7 +158,7 @@ def test_numbers_and_times_are_encoded_at_once_as_they_are_one_by_one():
         (large, [2**55, 2**55 - 128, 2.0**55 - 128, 2**54, 2**55 - 4, np.nan]),
         (declared("x", MONTHS), [np.datetime64(x) for x in ("2024-01-02", "NaT")]),
         (declared("x", MONTHS | {"missing": "?"}), [np.datetime64("NaT", "ns")]),
-        (declared("x", MONTHS), [np.datetime64(-(2**62), "Y")]),
+        (declared("x", MONTHS), [np.datetime64(-(10**16), "Y")]),
     ):
         assert variable.encoder()(cells) == [variable.code(cell) for cell in cells]
     assert declared("x", AGE).encoder()([near, np.nan, 10.0]) == [None, None, 0]

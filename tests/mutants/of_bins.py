@@ -10,6 +10,10 @@ _NUMBER = _TESTS + "test_a_number_is_in_the_bin_of_public_edges"
 _DATE = _TESTS + "test_a_date_is_in_the_period_of_its_own_calendar"
 _HOURS = _TESTS + "test_every_hour_is_in_one_period_of_each_unit"
 _AT_ONCE = _TESTS + "test_numbers_and_times_are_encoded_at_once_as_they_are_one_by_one"
+_PRECISION = (
+    "tests/test_reading.py::"
+    "test_numbers_of_less_than_double_precision_keep_their_type_in_every_array"
+)
 _MISSING = _TESTS + "test_a_missing_cell_has_the_declared_level"
 
 
@@ -100,14 +104,6 @@ MUTANTS = (
     ),
     _fault(
         "NaN let through",
-        "bins: infinite numbers are not clipped",
-        _BINS,
-        "np.clip(numbers, self.lower, self.upper)",
-        "numbers",
-        _NUMBER,
-    ),
-    _fault(
-        "NaN let through",
         "periods: a missing time is some time",
         _PERIODS,
         "hour = _hour(value) if clear else None",
@@ -144,7 +140,7 @@ MUTANTS = (
         _PERIODS,
         "if isinstance(cell, datetime.date):",
         "if isinstance(cell, datetime.datetime):",
-        _HOURS,
+        _DATE,
     ),
     _fault(
         "record read by others",
@@ -298,6 +294,54 @@ MUTANTS = (
         'return np.array([np.datetime64(cell.strip()[:13], "h")])',
         'return np.array([np.datetime64(cell.strip()[:7], "h")])',
         _HOURS + "[day-labels4]",
+    ),
+    _fault(
+        "record read by others",
+        "columns: masked numbers become doubles",
+        "data/sources/encoded_columns.py",
+        "        values, places = _from_column(array.data, name)\n",
+        "        values, places = _from_column(array.data.tolist(), name)\n",
+        _PRECISION,
+    ),
+    _fault(
+        "record read by others",
+        "columns: arrays of Python become doubles",
+        "data/sources/encoded_columns.py",
+        "isinstance(column, Sequence) and not isinstance(column, TypedArray)",
+        "isinstance(column, Sequence)",
+        _PRECISION,
+    ),
+    _fault(
+        "record read by others",
+        "columns: numbers of eight bits become doubles",
+        "data/sources/encoded_columns.py",
+        'array.tolist() if array.dtype.kind in "US" else list(array)',
+        "array.tolist()",
+        _PRECISION,
+    ),
+    _fault(
+        "record read by others",
+        "sources: a row of lists is a table",
+        "data/sources/reading.py",
+        "        if isinstance(batch, Mapping) and not all(",
+        "        if False and not all(",
+        "tests/test_reading.py::test_a_row_of_cells_is_no_table[JSON]",
+    ),
+    _fault(
+        "record read by others",
+        "columns: all dates are one",
+        "data/sources/encoded_columns.py",
+        "        return kind, cell.isoformat()\n",
+        "        return kind\n",
+        _TESTS + "test_all_types_of_a_column_give_a_cell_the_same_level",
+    ),
+    _fault(
+        "record read by others",
+        "columns: times of a zone by the clock of another",
+        "data/sources/arrow_columns.py",
+        "if types.is_timestamp(array.type) and array.type.tz is not None:",
+        "if False:",
+        _TESTS + "test_times_with_a_zone_are_refused_in_every_type",
     ),
     _fault(
         "limit weakened",
