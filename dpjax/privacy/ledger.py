@@ -57,8 +57,8 @@ class Ledger(Unpickled):
 
     Raises:
         ValueError: if an argument is invalid, or the file is damaged, is a copy, or has
-            another budget, adjacency or `contributions`. In a forked process, all methods of a ledger in
-            memory raise it.
+            another budget, adjacency or `contributions`. In a forked process, all
+            methods of a ledger in memory raise it.
     """
 
     _instead = "a copy would be a second budget; processes share one of the same `path`"

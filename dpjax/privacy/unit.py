@@ -4,7 +4,7 @@ Group privacy gives the cost for a person from the cost for one row: a data set 
 its neighbour in k steps, each of which changes one row (`docs/proofs.md`, section 1).
 """
 
-__all__ = ["Unit", "per_row", "rows_of"]
+__all__ = ["Unit", "per_row", "rows_of", "unit_of"]
 
 import operator
 from dataclasses import dataclass, field, replace
@@ -31,8 +31,7 @@ class Unit:
     @property
     def unit(self) -> str:
         """What is protected, in words: "one row" or "a person with up to k rows"."""
-        k = self.contributions
-        return "one row" if k == 1 else f"a person with up to {k} rows"
+        return unit_of(self.contributions)
 
     def of_group(self: Kind, contributions: int) -> Kind:
         """Return the guarantee for a person with up to k rows, from that for one row.
@@ -89,6 +88,13 @@ def rows_of(contributions: Any) -> int:
     return operator.index(contributions)
 
 
+def unit_of(contributions: int) -> str:
+    """Return what is protected, in words: "one row" or "a person with up to k rows"."""
+    if contributions == 1:
+        return "one row"
+    return f"a person with up to {contributions} rows"
+
+
 def per_row(cost: Kind, name: str = "guarantee") -> Kind:
     """Return a guarantee for one row; `ValueError` for one of several rows."""
     if cost.contributions != 1:
@@ -101,6 +107,6 @@ def per_row(cost: Kind, name: str = "guarantee") -> Kind:
 
 def _refusal(kind: str, k: int) -> ValueError:
     return ValueError(
-        f"`contributions` must be 1 for a guarantee of kind {kind}, which states no cost "
-        f"of a group of rows, got {k}."
+        f"`contributions` must be 1 for a guarantee of kind {kind}, which states no "
+        f"cost of a group of rows, got {k}."
     )

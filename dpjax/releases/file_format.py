@@ -28,8 +28,11 @@ FORMAT, VERSION = "dpjax-release", 2
 _LONGEST_NAME = 40
 _MALFORMED = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
 
-Parts = tuple[Array | np.ndarray, Statistic, ExactMechanism, int | None, int | None]
-"""Values, statistic, mechanism, public n, and suggested number of hidden states."""
+Parts = tuple[
+    Array | np.ndarray, Statistic, ExactMechanism, int | None, int | None, int
+]
+"""Values, statistic, mechanism, public n, suggested number of hidden states, and the
+most rows of a person."""
 
 
 class UnreadableRelease(ValueError):
@@ -99,8 +102,12 @@ def _read_content(text: str) -> tuple[int, dict[str, Any]]:
 
 
 def _version(content: dict[str, Any]) -> int:
-    """Return format version 2 if a variable has a level for missing cells, else 1."""
-    return 1 + any("levels" in x and "missing" in x for x in content["variables"])
+    """Return the lowest format version that allows all entries.
+
+    It is 2 if a variable has a level for missing cells, or a person has several rows.
+    """
+    missing = any("levels" in x and "missing" in x for x in content["variables"])
+    return 2 if missing or "contributions" in content["guarantee"] else 1
 
 
 def _derive(content: dict[str, Any]) -> Parts:
@@ -118,7 +125,8 @@ def _derive(content: dict[str, Any]) -> Parts:
     _refuse_missing(values, statistic, maker)
     cost = guarantee_of(content["guarantee"])
     n = _parse_number_of_records(content["records"], adjacency)
-    mechanism = maker.from_description(described, statistic, cost, n)
+    each = cost.per_record()
+    mechanism = maker.from_description(described, statistic, each, n)
     if not mechanism.accepts(statistic):
         raise InconsistentRelease("`mechanism` must be one for what was measured.")
     states = content.get("hidden_states")
@@ -126,7 +134,7 @@ def _derive(content: dict[str, Any]) -> Parts:
         raise InconsistentRelease("`hidden_states` must be a number of states.")
     if not mechanism.is_possible_output(values, statistic.length):
         raise InconsistentRelease("`values` must be what the mechanism could draw.")
-    return values, statistic, mechanism, n, states
+    return values, statistic, mechanism, n, states, cost.contributions
 
 
 def _refuse_missing(
@@ -138,11 +146,11 @@ def _refuse_missing(
 
 
 def _describe(parts: Parts) -> dict[str, Any]:
-    values, statistic, mechanism, n, hidden_states = parts
+    values, statistic, mechanism, n, hidden_states, contributions = parts
     net = statistic.network
     return {
         "library": f"dpjax {__version__}",
-        "guarantee": mechanism.guarantee().describe(),
+        "guarantee": mechanism.guarantee().of_group(contributions).describe(),
         "records": n,
         "variables": [{"name": v.name, **v.to_json()} for v in statistic.variables],
         "parents": net and net.parent_names(),
