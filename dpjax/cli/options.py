@@ -56,7 +56,6 @@ _COMMON: dict[str, dict[str, Any]] = {
     },
     "--contributions": {
         "type": int,
-        "default": 1,
         "metavar": "K",
         "help": "the most rows of a person, whose privacy loss epsilon is (default: 1, "
         "each row on its own)",

@@ -18,7 +18,7 @@ from dpjax.cli.options import (
 )
 from dpjax.data.schema import Schema
 from dpjax.mechanisms.recipes import RECIPES, recipe_of
-from dpjax.privacy import budget_of
+from dpjax.privacy import Guarantee, budget_of
 from dpjax.releases.publish import release
 
 _CHOICES = ("omega", "temperature", "samples", "prior", "units", "points")
@@ -91,8 +91,7 @@ def _add_choices(command: Parser) -> None:
 def _run(options: argparse.Namespace) -> None:
     schema = Schema.from_json(options.schema)
     what = model_of(options, schema)
-    rows = options.contributions
-    budget = budget_of(options.epsilon, options.adjacency, contributions=rows)
+    budget = _budget_of(options)
     refuse_unwritable(options)
     ledger = ledger_of(options)
     if ledger is not None:
@@ -116,6 +115,14 @@ def _run(options: argparse.Namespace) -> None:
     print(f"{options.out}: {released}")
     if ledger is not None:
         print(f"ledger: {ledger.spent} of {ledger.budget} spent")
+
+
+def _budget_of(options: argparse.Namespace) -> Guarantee:
+    rows = options.contributions
+    if options.id is not None and rows is None:
+        raise ValueError("`contributions` must be given with --id: --contributions K.")
+    rows = 1 if rows is None else rows
+    return budget_of(options.epsilon, options.adjacency, contributions=rows)
 
 
 def _choices_of(options: argparse.Namespace) -> dict[str, object]:

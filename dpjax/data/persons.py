@@ -201,15 +201,24 @@ def _cut(
     many = np.flatnonzero(np.bincount(persons)[persons] > k)
     if not many.size:
         return rows, persons
-    content, owners = rows[many], persons[many]
-    columns = content.T[::-1]  # rows of equal hashes are ordered by their content
-    order = np.lexsort((*columns, _hashes(content, key), owners))
-    owners = owners[order]
+    order = _ordered(rows[many], persons[many], key)
+    owners = persons[many][order]
     first = np.searchsorted(owners, owners)  # of the same person
     left_out = many[order[np.arange(len(owners)) - first >= k]]
     kept = np.ones(len(rows), bool)
     kept[left_out] = False
     return rows[kept], persons[kept]
+
+
+def _ordered(rows: Rows, persons: np.ndarray, key: bytes) -> np.ndarray:
+    """Return the places of rows by person, then by hash, then by content."""
+    hashes = _hashes(rows, key)
+    order = np.lexsort((hashes, persons))
+    above, below = order[:-1], order[1:]
+    tied = (persons[above] == persons[below]) & (hashes[above] == hashes[below])
+    if (rows[above[tied]] == rows[below[tied]]).all():  # else different rows collide
+        return order
+    return np.lexsort((*rows.T, hashes, persons))
 
 
 def _hashes(rows: Rows, key: bytes) -> np.ndarray:

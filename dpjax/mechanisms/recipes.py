@@ -42,10 +42,7 @@ from dpjax.statistics import (
 
 @dataclass(frozen=True)
 class Recipe(abc.ABC):
-    """The choice of a mechanism and its options, before the data and budget are known.
-
-    To use a new recipe by its `kind` in `release`, add it to `RECIPES`.
-    """
+    """The choice of a mechanism and its options, before data and budget are known."""
 
     kind: ClassVar[str]
     """Name of the recipe in `dpjax.release` and on the command line."""
@@ -77,7 +74,7 @@ class Recipe(abc.ABC):
 
 
 RECIPES: Registry[Recipe] = Registry("recipe")
-"""Classes of recipes, by their `kind`."""
+"""Classes of recipes, by their `kind`; `release` knows a recipe that is added."""
 
 
 @RECIPES.add
@@ -121,7 +118,8 @@ class Laplace(Recipe):
         spent = noise.guarantee()
         if spent != budget:
             raise ValueError(
-                f"`split` must add up to the budget, {budget}, exactly, got {spent}."
+                f"`split` must add up to the budget, {budget}, exactly, got {spent}, "
+                "for one row."
             )
         return noise
 
