@@ -33,7 +33,7 @@ _MOST_DIGITS = 1000  # of a number that is no text
 _KEY, _DIGEST = 16, 8  # bytes
 _WAITING = 1 << 20  # rows between two cuts
 
-Rows = Real[np.ndarray, "n d"]
+Rows = Real[np.ndarray, "_ d"]
 
 
 def check_id(
