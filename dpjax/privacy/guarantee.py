@@ -154,8 +154,11 @@ class Guarantee(Unit, abc.ABC):
             kinds = " and ".join(sorted({cost.kind for cost in costs}))
             raise ValueError(f"`costs` must be of kinds that compose, got {kinds}.")
         columns = zip(*(cost.numbers.values() for cost in same), strict=True)
-        total = (sum(x, Fraction(0)) for x in columns)
-        return kind(*total, self.adjacency, contributions=self.contributions)
+        return kind(
+            *(sum(x, Fraction(0)) for x in columns),
+            self.adjacency,
+            contributions=self.contributions,
+        )
 
     def repeated(self: Kind, times: int) -> Kind:
         """Return the guarantee of `times` ≥ 1 releases, each with this guarantee."""
@@ -172,10 +175,9 @@ class Guarantee(Unit, abc.ABC):
 
     def fits(self, budget: "Guarantee") -> bool:
         """Return whether this guarantee is at least as strong as `budget`."""
-        if (self.adjacency, self.contributions) != (
-            budget.adjacency,
-            budget.contributions,
-        ):
+        if self.adjacency != budget.adjacency:
+            return False
+        if self.contributions != budget.contributions:
             return False
         try:
             own = type(budget).of(self)
