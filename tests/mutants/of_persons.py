@@ -111,7 +111,8 @@ MUTANTS = (
         "release of persons: the ledger is charged for one row",
         _PUBLISH,
         "ledger.charge(private.guarantee().of_group(k), purpose)",
-        "ledger.charge(private.guarantee(), purpose)",
+        "ledger.charge(budget_of(private.guarantee().bound, budget.adjacency, "
+        "contributions=k), purpose)",
         _MADE,
     ),
     _fault(
@@ -131,20 +132,12 @@ MUTANTS = (
         _ONE_UNIT + "[file]",
     ),
     _fault(
-        "budget not charged",
-        "ledger: the file forgets the unit",
-        "privacy/ledger_lines.py",
-        "(budget.kind, budget.unit) == (one_row.kind, one_row.unit)",
-        "budget.kind == one_row.kind",
-        _ONE_UNIT + "[file]",
-    ),
-    _fault(
         "ε doubled",
         "release of persons: a budget for one row, whatever was given",
         _PUBLISH,
         "        rows = 1 if contributions is None else contributions\n",
         "        rows = 1\n",
-        _MADE,
+        _MISTAKES,
     ),
     _fault(
         "branch left out",
@@ -159,16 +152,8 @@ MUTANTS = (
         "release file: verified for one row at the ε of a person",
         "releases/file_format.py",
         "each = cost.per_record()",
-        "each = replace(cost, contributions=1)",
+        "each = type(cost)(cost.bound, cost.adjacency)",
         _MADE,
-    ),
-    _fault(
-        "ε doubled",
-        "recipes: a split of the budget of a person for each row",
-        "mechanisms/recipes.py",
-        'exact_epsilon(budget, "split") / k',
-        'exact_epsilon(budget, "split")',
-        _COSTS + "test_a_split_is_of_the_budget_of_a_person",
     ),
     _fault(
         "budget not charged",
@@ -239,7 +224,8 @@ MUTANTS = (
         "chains: a run of persons is charged for one row",
         "chains/private_chain.py",
         "total = _total(charges, sweeps).of_group(contributions)",
-        "total = _total(charges, sweeps)",
+        "total = type(charges[0][0])(_total(charges, sweeps).bound, "
+        "charges[0][0].adjacency, contributions=contributions)",
         _COSTS + "test_a_chain_costs_a_person_k_times_as_much",
     ),
     _fault(
@@ -312,7 +298,7 @@ MUTANTS = (
         _PUBLISH,
         "known = adjacency or _adjacency_of(what, ledger)",
         'known = "add-remove"',
-        _COSTS + "test_a_release_is_made_for_a_person[laplace-replace-one]",
+        _MISTAKES,
     ),
     _fault(
         "branch left out",
@@ -326,8 +312,9 @@ MUTANTS = (
         "branch left out",
         "release of persons: all rows are read",
         _PUBLISH,
-        "    if id is not None:\n        table, ignore",
-        "    if id is None:\n        table, ignore",
+        "        table, ignore = kept_rows(table, statistic.variables, id, k, "
+        "ignore=ignore), ()\n",
+        '        ignore = "*"\n',
         _COSTS + "test_a_release_reads_k_rows_of_a_person",
     ),
     _fault(
@@ -495,8 +482,8 @@ MUTANTS = (
             ),
             (
                 "numbers without a value or without an end",
-                "value.is_finite() or abs(value.adjusted()) > _MOST_DIGITS:",
-                "value.is_finite():",
+                "> _MOST_DIGITS:\n        return None\n",
+                "> _MOST_DIGITS:\n        return str(value)\n",
             ),
             (
                 "fractions are cut off",
