@@ -234,7 +234,8 @@ EXEMPT = {
     ("releases/publish.py:release", "recipe = recipe.per_record("): (
         "a split of another sum than the budget of one row is refused"
     ),
-    ("mechanisms/recipes.py:Laplace.per_record", "k, parts ="): (
+    ("mechanisms/recipes.py:Laplace.per_record", "k, parts ="): _LOUD,
+    ("mechanisms/recipes.py:Laplace.per_record", "each ="): (
         "a split of another sum than the budget of one row is refused"
     ),
     ("mechanisms/recipes.py:Laplace.per_record", "return Laplace("): _LOUD,

@@ -477,8 +477,10 @@ MUTANTS = (
             ),
             (
                 "numbers of less than double precision",
-                "isinstance(cell, float) and",
-                "isinstance(cell, float | np.floating) and",
+                "    elif isinstance(cell, float) and abs(cell) < _EXACT:\n"
+                "        value = Decimal(cell)\n",
+                "    elif isinstance(cell, float | np.floating) and abs(cell) < _EXACT:\n"
+                "        value = Decimal(float(cell))\n",
             ),
             (
                 "numbers without a value or without an end",
@@ -503,7 +505,7 @@ MUTANTS = (
             (
                 "text in doubt",
                 "    if _any_text().code(text) != 0:",
-                "    if False:",
+                "    if _any_text().code(text) == 1:",
             ),
             (
                 "decimals as text, others as numbers",
