@@ -54,6 +54,12 @@ def test_what_is_kept_of_a_person_depends_on_no_other(k):
         check_table(rows, k, KEYS[0])
 
 
+def test_two_persons_with_too_many_rows():
+    for who in sorted(set(itertools.permutations("aabb"))):
+        for contents in itertools.product([0, 2], repeat=4):
+            check_table(list(zip(who, contents, strict=True)), 1, KEYS[1])
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize("key", KEYS)
 @pytest.mark.parametrize("k", [1, 2, 3])

@@ -234,7 +234,7 @@ MUTANTS = (
         _PERSONS,
         "    owners = persons[many][order]\n",
         "    owners = 0 * persons[many]\n",
-        _ALONE,
+        _CUTS + "test_two_persons_with_too_many_rows",
     ),
     _fault(
         "record read by others",
@@ -477,9 +477,9 @@ MUTANTS = (
             ),
             (
                 "numbers of less than double precision",
-                "    elif isinstance(cell, float) and abs(cell) < _EXACT:\n"
+                "isinstance(cell, float) and abs(cell) < _EXACT:\n"
                 "        value = Decimal(cell)\n",
-                "    elif isinstance(cell, float | np.floating) and abs(cell) < _EXACT:\n"
+                "isinstance(cell, float | np.floating) and abs(cell) < _EXACT:\n"
                 "        value = Decimal(float(cell))\n",
             ),
             (
