@@ -82,7 +82,8 @@ def kept_rows(
 
     Privacy:
         Not private. For every key, an added or removed person changes the multiset of
-        kept rows by at most k rows.
+        kept rows by at most k rows. A person is all rows with one `person_of`: two
+        people whose ids are two writings of one number are protected together.
 
     Raises:
         ValueError: as `Schema.encode`; if the source is of encoded records, which have
