@@ -258,7 +258,7 @@ def test_a_sample_of_a_family_loses_at_most_epsilon_for_a_person(adjacency, k):
 
 
 def _log_likelihood(state, record, _):
-    return jnp.where(record == jnp.arange(2), 0.0, -1.0)
+    return jnp.where(record == jnp.arange(2, dtype=jnp.int32), 0.0, -1.0)
 
 
 def _log_prior(state):
