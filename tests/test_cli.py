@@ -12,6 +12,7 @@ import pytest
 
 import dpjax as dp
 from dpjax.cli.main import main
+from dpjax.privacy import budget_of
 from tests.helpers.cases import mostly_thorough
 
 SCHEMA = {
@@ -119,6 +120,45 @@ def test_a_ledger_stops_overspending(folder, capsys):
     assert "has left, 3/10 of 1, got 7/10" in capsys.readouterr().err
     assert not (folder / "second.json").exists()
     assert release("--ledger", "l.jsonl", epsilon="0.3", out="second.json") == 0
+
+
+PERSON = ("--adjacency", "add-remove", "--contributions", "3", "--id", "id")
+UNIT = "a person with up to 3 rows"
+
+
+def test_persons_with_several_rows(folder, capsys):
+    ledger = ("--ledger", "l.jsonl", "--budget", "4")
+    assert release(*PERSON, *ledger, data="wide.csv", epsilon="3") == 0
+    assert f"unit: {UNIT}" in capsys.readouterr().out
+    made = dp.load("r.json")
+    assert made.guarantee() == budget_of(3, "add-remove", contributions=3)
+    assert made.mechanism.guarantee().epsilon == 1
+    assert abs(np.asarray(made.values).sum()) < 100  # of one person's 3 rows, not 200
+    assert main(["verify", "r.json"]) == 0
+    assert f"  unit         {UNIT}\n" in capsys.readouterr().out
+    for more, message in (
+        (PERSON[:2], "`contributions` must be that of the ledger, 3, got 1"),
+        ((*PERSON[:2], "--contributions", "0"), "`contributions` must be an integer"),
+        ((*PERSON[:2], *PERSON[4:]), "`contributions` must be given with --id"),
+        (PERSON[2:], "`adjacency` must be that of the ledger"),
+        ((*PERSON[:4], "--id", "t"), "`id` must name a column that is no variable"),
+        ((*PERSON[:4], "--id", "z"), "got no 'z'"),
+    ):
+        options = [*more, "--ledger", "l.jsonl"]
+        assert release(*options, data="wide.csv", epsilon="1", out="s.json") == 2
+        error = capsys.readouterr().err
+        assert message in error
+        assert error.count("\n") == 1
+    assert release(*PERSON[2:], data="wide.csv", epsilon="1", out="s.json") == 2
+    assert "`id` must be left out under 'replace-one'" in capsys.readouterr().err
+    assert not (folder / "s.json").exists()
+    assert dp.Ledger(adjacency="add-remove", contributions=3, path="l.jsonl").spent == 3
+
+
+def test_the_unit_is_a_row_unless_it_is_said(folder, capsys):
+    assert release("--json") == 0
+    assert json.loads(capsys.readouterr().out)["unit"] == "one row"
+    assert json.loads((folder / "r.json").read_text())["version"] == 1
 
 
 BAD = {

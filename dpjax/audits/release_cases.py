@@ -1,5 +1,8 @@
 """Audit cases that publish with `dpjax.release` and the system's randomness.
 
+In "release-persons" the neighbours differ by all rows of a person, who has two that
+count. Under add-remove the table has a third row of this person, which is cut off.
+
 A release is slow and cannot be compiled, so that one call makes many draws. A release
 of the counts of k copies of a variable at budget kε is k independent releases at ε. A
 release of k samples at budget kε is k independent samples at ε.
@@ -8,6 +11,7 @@ release of k samples at budget kε is k independent samples at ε.
 __all__ = ["RELEASE_CASES"]
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 
@@ -20,7 +24,7 @@ from dpjax.mechanisms.recipes import PosteriorSample
 from dpjax.privacy import ADD_REMOVE, Adjacency, Ledger, budget_of
 from dpjax.releases.publish import release
 
-_COPIES = 2000
+_COPIES, _ROWS = 2000, 2
 _TWO = [0, 1]
 _COIN = BayesNet.from_parents({"x": _TWO}, {"x": []})
 _FEW = 20_000  # draws: sampling is in Python
@@ -71,6 +75,36 @@ def _counts(epsilon: Fraction, adjacency: Adjacency) -> Subject:
     return _subject(draw, epsilon, adjacency)
 
 
+def _persons(epsilon: Fraction, adjacency: Adjacency) -> Subject:
+    """Releases of tables that differ by a person, who has two rows that count."""
+
+    def draw(records: np.ndarray) -> np.ndarray:
+        names = _coins().names
+        table: dict[str, np.ndarray] = dict.fromkeys(names, records[:, 0])
+        named = adjacency == ADD_REMOVE
+        if named:
+            table["person"] = records[:, 1]
+        released = release(
+            _coins(),
+            table,
+            epsilon=epsilon * _COPIES,
+            adjacency=adjacency,
+            contributions=_ROWS,
+            id="person" if named else None,
+        )
+        return np.asarray(released.values).reshape(_COPIES, 2)
+
+    rows = _ROWS + 1 if adjacency == ADD_REMOVE else _ROWS
+    data, neighbour = (
+        np.stack([np.repeat(x[:, 0], rows), np.zeros(rows * len(x), np.int32)], axis=1)
+        for x in _extremes(adjacency)
+    )
+    claim = budget_of(epsilon, adjacency, contributions=_ROWS)
+    return replace(
+        _subject(draw, epsilon, adjacency), claim=claim, data=data, neighbour=neighbour
+    )
+
+
 def _samples(epsilon: Fraction, adjacency: Adjacency) -> Subject:
     def draw(records: np.ndarray) -> np.ndarray:
         released = release(
@@ -102,5 +136,10 @@ def _subject(
     )
 
 
-RELEASE_CASES = cases("exact", {"release-counts": _counts, "release-samples": _samples})
+_MAKERS = {
+    "release-counts": _counts,
+    "release-persons": _persons,
+    "release-samples": _samples,
+}
+RELEASE_CASES = cases("exact", _MAKERS)
 """Audit cases for releases by `dpjax.release`."""

@@ -108,7 +108,8 @@ def _audited(
         subject = case.make(epsilon, case.adjacency)
         # Each case has a key of its own, which does not depend on the other cases.
         own = jr.fold_in(key, crc32(f"{case.name} {case.adjacency}".encode()))
-        asked = budget_of(epsilon, case.adjacency)
+        rows = subject.claim.contributions
+        asked = budget_of(epsilon, case.adjacency, contributions=rows)
         for method, verdict in _verdicts(own, subject, asked, draws):
             yield Audited(case.name, case.adjacency, case.grade, method, verdict)
 

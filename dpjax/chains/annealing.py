@@ -77,6 +77,7 @@ def annealed(
     adjacency: Adjacency,
     log_prior: Callable[[Array], Array],
     weight_epsilon: Epsilon | None = None,
+    contributions: int = 1,
     ledger: Ledger | None = None,
 ) -> AnnealedSample:
     r"""Draw a parameter approximately from the posterior, by annealing.
@@ -98,14 +99,17 @@ def annealed(
             power defines the target, and is 1 / temperature.
         adjacency: "replace-one" or "add-remove".
         log_prior: function from the parameter to a scalar.
-        weight_epsilon: ε of the noisy log-weight. None: no weight is returned.
+        weight_epsilon: ε of the noisy log-weight, for one record. None: no weight is
+            returned.
+        contributions: the most records k of a person, whose cost is k times as large.
         ledger: ledger that is charged before any draw; refused inside `jit` or `vmap`.
 
     Privacy:
         The cost is $2 \Delta \sum_j \beta_j$ under replace-one, half of it under
-        add-remove, plus `weight_epsilon`. Δ is the width of `bounds`. The log-weight
-        changes by at most Δ times the last power if a record is replaced, and by the
-        larger magnitude of the bounds times the last power if a record appears.
+        add-remove, plus `weight_epsilon`, for one record. Δ is the width of `bounds`.
+        The log-weight changes by at most Δ times the last power if a record is
+        replaced, and by the larger magnitude of the bounds times the last power if a
+        record appears.
 
     Raises:
         ValueError: if an argument is out of range.
@@ -117,7 +121,7 @@ def annealed(
     typed_key(key=key)
     one_of(ADJACENCIES, adjacency=adjacency)
     clip, exact = clip_to(bounds), _rising(powers)
-    cost = _cost(clip, exact, adjacency, weight_epsilon)
+    cost = _cost(clip, exact, adjacency, weight_epsilon).of_group(contributions)
     steps = jnp.asarray(np.array([float_below(power) for power in exact]))
     key_chain, key_noise = jr.split(key)
     functions = begin, propose, log_likelihood, clip, log_prior

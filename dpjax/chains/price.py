@@ -50,6 +50,7 @@ from dpjax.privacy import (
     exact_epsilon,
     logarithm_above,
     rounded_up,
+    rows_of,
 )
 
 Bounds = tuple[Epsilon, Epsilon]
@@ -64,7 +65,11 @@ class Price(NamedTuple):
 
 
 def price_of(
-    width: Fraction, epsilon: Epsilon, adjacency: Adjacency, latents: Sequence[str] = ()
+    width: Fraction,
+    epsilon: Epsilon,
+    adjacency: Adjacency,
+    latents: Sequence[str] = (),
+    contributions: int = 1,
 ) -> Price:
     """Return the cost of an update, at most ε, and its temperature.
 
@@ -76,6 +81,8 @@ def price_of(
         adjacency: "replace-one" or "add-remove".
         latents: names of entries of the state with one latent per record; their length
             would reveal the number of records under add-remove.
+        contributions: the most records k of a person, whose loss `epsilon` is. The
+            temperature is that of ε / k for one record.
 
     Raises:
         ValueError: if an argument is out of range, or latents are given for add-remove.
@@ -86,10 +93,12 @@ def price_of(
             f"`latents` must be left out under {ADD_REMOVE!r}, where one a record "
             f"would show the number of records, got {latents[0]!r}."
         )
-    budget = exact_epsilon(epsilon)
+    rows = rows_of(contributions)
+    budget = exact_epsilon(epsilon) / rows
     full = full_loss(width, adjacency)
     temperature = float_above(max(Fraction(1), full / budget))
-    return Price(budget_of(min(budget, full), adjacency), temperature)
+    each = budget_of(min(budget, full), adjacency)
+    return Price(each.of_group(rows), temperature)
 
 
 def charge(ledger: Ledger, cost: Guarantee, purpose: str, arguments: Any) -> None:

@@ -85,17 +85,20 @@ class ChargedChain(eqx.Module):
         charges: for each step that reads records, the cost of one draw and the number
             of draws in a sweep.
         sweeps: number of sweeps.
+        contributions: the most records of a person, whose cost `cost` is. `charges` are
+            for one record.
     """
 
     states: State
     infos: tuple[Any, ...]
     charges: tuple[tuple[Guarantee, int], ...] = eqx.field(static=True)
     sweeps: int = eqx.field(static=True)
+    contributions: int = eqx.field(static=True, default=1)
 
     @property
     def cost(self) -> Guarantee:
         """The total cost of all sweeps, which was charged to the ledger, if any."""
-        return _total(self.charges, self.sweeps)
+        return _total(self.charges, self.sweeps).of_group(self.contributions)
 
     @property
     def last(self) -> State:
@@ -113,7 +116,7 @@ class ChargedChain(eqx.Module):
         """
         numbers: collections.Counter[Guarantee] = collections.Counter()
         for each, draws in self.charges:
-            numbers[each] += draws * self.sweeps
+            numbers[each.of_group(self.contributions)] += draws * self.sweeps
         share = exact_epsilon(delta, "delta") / len(numbers)
         return basic(*(advanced(each, k, share) for each, k in numbers.items()))
 
@@ -162,6 +165,7 @@ def charged_chain(
     start: State,
     *,
     sweeps: int,
+    contributions: int = 1,
     ledger: Ledger | None = None,
 ) -> ChargedChain:
     """Run a Markov chain whose steps read records, at a cost for each such step.
@@ -177,14 +181,17 @@ def charged_chain(
         start: the state before the first sweep. It must not depend on the records: a
             start that was fitted to them breaks the guarantee.
         sweeps: number of sweeps.
+        contributions: the most records k of a person. The costs of the steps are for
+            one record, and k times as large for a person.
         ledger: ledger that is charged for all sweeps before the first sweep. To
             continue, run again from `chain.last` with a new key, for a new charge. A
             ledger is refused inside `jit` or `vmap`, where one charge would be for many
             draws; there, the `cost` of a result is the cost of one chain.
 
     Privacy:
-        The sum of the steps' costs times the number of sweeps, in real arithmetic; then
-        all states may be shown. Every run on the same records has this cost.
+        The sum of the steps' costs times the number of sweeps and `contributions`, in
+        real arithmetic; then all states may be shown. Every run on the same records has
+        this cost.
 
     Raises:
         ValueError: if no step reads records, adjacencies differ, a number is out of
@@ -202,7 +209,8 @@ def charged_chain(
             "`steps` must have one that reads records, a ChargedStep; got none: a "
             "chain without is `dpjax.chains.run`."
         )
-    total, arguments = _total(charges, sweeps), (key, records, start)
+    total = _total(charges, sweeps).of_group(contributions)
+    arguments = key, records, start
     program = partial(_run_charged, steps=tuple(steps), sweeps=sweeps)
     jax.eval_shape(program, *arguments)  # errors in a step before any charge
     if ledger is not None:
@@ -211,7 +219,7 @@ def charged_chain(
     states, infos = program(*arguments)
     if ledger is not None:
         refuse_traced(states)  # a step may contain traced arrays
-    return ChargedChain(states, infos, charges, sweeps)
+    return ChargedChain(states, infos, charges, sweeps, contributions)
 
 
 def _total(charges: tuple[tuple[Guarantee, int], ...], sweeps: int) -> Guarantee:

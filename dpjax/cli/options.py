@@ -54,6 +54,12 @@ _COMMON: dict[str, dict[str, Any]] = {
         "help": "whether neighbouring tables differ by replacing a record (the number "
         "of records is public), or by adding or removing one (it is private)",
     },
+    "--contributions": {
+        "type": int,
+        "metavar": "K",
+        "help": "the most rows of a person, whose privacy loss epsilon is (default: 1, "
+        "each row on its own)",
+    },
     "--ignore": {
         "action": "append",
         "default": [],
@@ -107,7 +113,7 @@ def plots() -> Any:
 def increment_of(spec: str, released: Released) -> float:
     """Return the number of records that --increment adds to each table's total."""
     kind, _, value = spec.partition(":")
-    statistic, cost = released.statistic, released.guarantee()
+    statistic, cost = released.statistic, released.mechanism.guarantee()
     if spec == "none" or not isinstance(statistic, TableStatistic):
         return 0.0
     try:
@@ -147,7 +153,12 @@ def ledger_of(options: argparse.Namespace) -> Ledger | None:
         if options.budget is not None:
             raise ValueError("`budget` must be given with a ledger: add --ledger FILE.")
         return None
-    return Ledger(options.budget, adjacency=options.adjacency, path=options.ledger)
+    return Ledger(
+        options.budget,
+        adjacency=options.adjacency,
+        contributions=options.contributions,
+        path=options.ledger,
+    )
 
 
 def split_of(specs: list[str]) -> dict[str, str] | None:
@@ -217,6 +228,7 @@ def summary(released: Released, ledger: Ledger | None = None) -> dict[str, objec
     facts: dict[str, object] = {
         **{name: str(number) for name, number in cost.numbers.items()},
         "adjacency": cost.adjacency,
+        "unit": cost.unit,
     }
     if isinstance(mechanism, ExactMechanism):
         facts |= mechanism.summary()

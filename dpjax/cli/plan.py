@@ -10,7 +10,7 @@ from dpjax.cli.options import network_of
 from dpjax.data.schema import Schema
 from dpjax.mechanisms.recipes import RECIPES
 from dpjax.noise.keys import study_key
-from dpjax.privacy import exact_epsilon
+from dpjax.privacy import exact_epsilon, unit_of
 from dpjax.study.plan import Outlook, Plan, plan
 
 
@@ -27,7 +27,7 @@ def add(commands) -> None:
     command.common("--schema")
     command.common("--network", required=True)
     command.common("--n", help="number of records; if it is private, a public guess")
-    command.common("--epsilon", "--adjacency")
+    command.common("--epsilon", "--adjacency", "--contributions")
     command.add_argument(
         "--mechanism",
         action="append",
@@ -47,6 +47,7 @@ def _run(options: argparse.Namespace) -> None:
         exact_epsilon(options.epsilon),
         options.adjacency,
         key=study_key(options.seed),
+        contributions=1 if options.contributions is None else options.contributions,
         repeats=options.repeats,
         mechanisms=options.mechanism,
     )
@@ -62,6 +63,7 @@ def _table(planned: Plan) -> str:
     lines = [
         f"n = {planned.n}, ε = {planned.epsilon}, {planned.adjacency}, "
         f"{planned.repeats} repeats, tables drawn uniformly",
+        f"unit: {unit_of(planned.contributions)}",
         f"{header:<22}{'total variation':>20}{'KL (nats)':>20}  choices",
     ]
     lines += [_line(outlook) for outlook in planned.outlooks]

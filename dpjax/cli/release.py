@@ -18,7 +18,7 @@ from dpjax.cli.options import (
 )
 from dpjax.data.schema import Schema
 from dpjax.mechanisms.recipes import RECIPES, recipe_of
-from dpjax.privacy import budget_of
+from dpjax.privacy import Guarantee, budget_of
 from dpjax.releases.publish import release
 
 _CHOICES = ("omega", "temperature", "samples", "prior", "units", "points")
@@ -53,7 +53,13 @@ def add(commands) -> None:
         "for laplace on networks: the part of epsilon for the table of this variable "
         "and its parents (once for each measured table)",
     )
-    command.common("--adjacency")
+    command.common("--adjacency", "--contributions")
+    command.add_argument(
+        "--id",
+        metavar="COLUMN",
+        help="column that says whose row it is: at most K rows of each person are read "
+        "(add-remove only)",
+    )
     command.add_argument("--out", required=True, help="release file to write")
     command.add_argument("--ledger", help="file that records all charges to the table")
     command.add_argument("--budget", help="total budget of a new ledger")
@@ -85,22 +91,21 @@ def _add_choices(command: Parser) -> None:
 def _run(options: argparse.Namespace) -> None:
     schema = Schema.from_json(options.schema)
     what = model_of(options, schema)
-    budget = budget_of(options.epsilon, options.adjacency)
+    budget = _budget_of(options)
     refuse_unwritable(options)
     ledger = ledger_of(options)
     if ledger is not None:
         ledger.require(budget)  # before the table is touched
     names = [variable.name for variable in what.variables]
     unused = [name for name in schema if name not in names]
-    records = Schema(what.variables).encode_batches(
-        options.data, ignore=[*unused, *options.ignore]
-    )  # not read yet
     released = release(
         what,
-        records,
+        options.data,
         mechanism=recipe_of(options.mechanism, _choices_of(options)),
         budget=budget,
+        id=options.id,
         ledger=ledger,
+        ignore=[*unused, *options.ignore],
     )
     released = replace(released, hidden_states=options.states)
     released.save(options.out)
@@ -110,6 +115,14 @@ def _run(options: argparse.Namespace) -> None:
     print(f"{options.out}: {released}")
     if ledger is not None:
         print(f"ledger: {ledger.spent} of {ledger.budget} spent")
+
+
+def _budget_of(options: argparse.Namespace) -> Guarantee:
+    rows = options.contributions
+    if options.id is not None and rows is None:
+        raise ValueError("`contributions` must be given with --id: --contributions K.")
+    rows = 1 if rows is None else rows
+    return budget_of(options.epsilon, options.adjacency, contributions=rows)
 
 
 def _choices_of(options: argparse.Namespace) -> dict[str, object]:

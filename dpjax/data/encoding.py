@@ -5,6 +5,7 @@ change the codes of all others.
 """
 
 __all__ = [
+    "Beside",
     "Outside",
     "as_numbers",
     "check_numbers",
@@ -13,6 +14,7 @@ __all__ = [
     "outside_of",
 ]
 
+import abc
 import itertools
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,6 +29,16 @@ from dpjax.data.categorical import Categorical, Encoder
 from dpjax.data.intervals import Interval
 from dpjax.data.kinds import AnyVariable
 from dpjax.tables.counts import check_records
+
+
+class Beside(abc.ABC):
+    """A column that is read with the variables, but is none of them."""
+
+    name: str
+
+    @abc.abstractmethod
+    def see(self, table: sources.Table, place: str) -> None:
+        """Read the column of a table from the part `place` of the source."""
 
 
 def of_one_kind(
@@ -51,6 +63,7 @@ def encode_batches(
     ignore: str | Collection[str] = (),
     absent: str | None = None,
     turns: Iterator[bool] | None = None,
+    beside: Beside | None = None,
 ) -> Iterator[np.ndarray]:
     """Yield arrays of encoded records, from all pieces of a source or from some.
 
@@ -59,15 +72,18 @@ def encode_batches(
         variables: the columns of the records.
         turns: for each piece of the source in order (a row group of a Parquet file, or
             a batch of another source), whether the piece is read. None reads all.
+        beside: reader of a further column, which sees each table before it is encoded.
     """
     categorical, _ = of_one_kind(variables)
     empty = True
     read = [variable for variable in variables if variable.name != absent]
     encoders = {v.name: v.encoder() for v in categorical}
     turns = itertools.repeat(True) if turns is None else turns
-    for part, table in _tables(
-        source, read, {v.name for v in variables}, ignore, turns
-    ):
+    wanted = read if beside is None else [*read, beside]
+    known = {x.name for x in (*variables, *wanted)}
+    for part, table in _tables(source, wanted, known, ignore, turns):
+        if beside is not None:
+            beside.see(table, part.place)
         if sources.is_array(table):
             yield _checked_array(table, variables)
             empty = False
@@ -156,7 +172,7 @@ def _encoded(
 
 def _tables(
     source: sources.Table,
-    wanted: Sequence[AnyVariable],
+    wanted: Sequence[AnyVariable | Beside],
     known: set[str],
     ignore: str | Collection[str],
     turns: Iterator[bool],

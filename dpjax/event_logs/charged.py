@@ -100,6 +100,7 @@ def charged_hidden_markov(
     burn_in: int | None = None,
     times: Mapping[Any, tuple] | None = None,
     assume_converged: bool = False,
+    contributions: int = 1,
     ledger: Ledger | None = None,
     progress: Progress | None = None,
 ) -> ChargedHiddenMarkov:
@@ -129,6 +130,8 @@ def charged_hidden_markov(
             only ε for each chain, the cost of an exact posterior sample. No diagnostic
             shows that a chain converges for every table of records. The result is
             therefore labelled by `CLAIM`; see also `dpjax.privacy.converged_within`.
+        contributions: the most events k of a person, whose cost `epsilon` is: the
+            temperature is that of ε / k for one event.
         ledger: ledger that is charged before any draw. It is not allowed inside `jit`
             or `vmap`, which would draw many times for one charge.
         progress: function that wraps the iterable of blocks of sweeps, such as `tqdm`.
@@ -157,7 +160,8 @@ def charged_hidden_markov(
     check_states(states, declared_cells(net, times))
     _, _, variables = log_variables(net)
     width = _width(tuple(variable.size for variable in variables), truncation)
-    update, temperature = price_of(width, epsilon, adjacency)
+    rows = contributions
+    update, temperature = price_of(width, epsilon, adjacency, contributions=rows)
     updates = chains * (1 if assume_converged else 2 * sweeps)
     cost = update.repeated(updates)
     claim = CLAIM if assume_converged else None

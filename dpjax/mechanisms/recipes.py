@@ -31,7 +31,7 @@ from dpjax.mechanisms.family_posterior_sampler import FamilyPosteriorSampler
 from dpjax.mechanisms.network_posterior_sampler import NetworkPosteriorSampler
 from dpjax.mechanisms.parameter_grid import Prior
 from dpjax.mechanisms.split_laplace import SplitLaplace
-from dpjax.privacy import Adjacency, Epsilon, Guarantee, PureDP
+from dpjax.privacy import Adjacency, Epsilon, Guarantee, PureDP, exact_epsilon
 from dpjax.statistics import (
     FamilyStatistic,
     FourierCoefficients,
@@ -42,10 +42,7 @@ from dpjax.statistics import (
 
 @dataclass(frozen=True)
 class Recipe(abc.ABC):
-    """The choice of a mechanism and its options, before the data and budget are known.
-
-    To use a new recipe by its `kind` in `release`, add it to `RECIPES`.
-    """
+    """The choice of a mechanism and its options, before data and budget are known."""
 
     kind: ClassVar[str]
     """Name of the recipe in `dpjax.release` and on the command line."""
@@ -57,6 +54,10 @@ class Recipe(abc.ABC):
     @abc.abstractmethod
     def accepts(self, statistic: Statistic) -> bool:
         """Return whether this recipe can release the statistic."""
+
+    def per_record(self, contributions: int) -> "Recipe":
+        """Return the recipe with its budgets, if any, divided by `contributions`."""
+        return self
 
     @abc.abstractmethod
     def mechanism(
@@ -73,7 +74,7 @@ class Recipe(abc.ABC):
 
 
 RECIPES: Registry[Recipe] = Registry("recipe")
-"""Classes of recipes, by their `kind`."""
+"""Classes of recipes, by their `kind`; `release` knows a recipe that is added."""
 
 
 @RECIPES.add
@@ -88,7 +89,6 @@ class Laplace(Recipe):
     """
 
     kind: ClassVar[str] = "laplace"
-
     split: Mapping[str, Epsilon] | None = None
 
     def __post_init__(self):
@@ -102,6 +102,12 @@ class Laplace(Recipe):
         """Return True, since noise fits any statistic."""
         return True
 
+    def per_record(self, contributions: int) -> "Laplace":
+        """Return the recipe with 1 / `contributions` of the budget of each part."""
+        k, parts = contributions, (self.split or {}).items()
+        each = {name: exact_epsilon(budget, "split") / k for name, budget in parts}
+        return Laplace(each or self.split)
+
     def mechanism(
         self, statistic: Statistic, budget: Guarantee, n: int | None
     ) -> DiscreteLaplace | SplitLaplace:
@@ -112,7 +118,8 @@ class Laplace(Recipe):
         spent = noise.guarantee()
         if spent != budget:
             raise ValueError(
-                f"`split` must add up to the budget, {budget}, exactly, got {spent}."
+                f"`split` must add up to the budget, {budget}, exactly, got {spent}, "
+                "for one row."
             )
         return noise
 
@@ -169,7 +176,6 @@ class PosteriorSample(_OfAllTables):
     """
 
     kind: ClassVar[str] = "posterior-sample"
-
     temperature: Epsilon | None = None
     samples: int = 1
     prior: Epsilon | Prior | None = None
@@ -221,7 +227,6 @@ class Map(_OfAllTables):
     """
 
     kind: ClassVar[str] = "map"
-
     omega: Epsilon | None = None
     temperature: Epsilon | None = None
     prior: Epsilon = 1
@@ -249,7 +254,6 @@ class MapCells(_OfAllTables):
     """
 
     kind: ClassVar[str] = "map-cells"
-
     omega: Epsilon | None = None
     temperature: Epsilon = 1
     prior: Epsilon = 1
@@ -281,12 +285,11 @@ def recipe_of(
         one_of(tuple(RECIPES), mechanism=mechanism)
         raise
     names = [field.name for field in fields(made)]
-    for name in options or {}:
-        if name not in names:
-            raise ValueError(
-                f"`{name}` must be left out: the options of {mechanism} are "
-                f"{', '.join(names) or 'none'}."
-            )
+    for name in (name for name in options or {} if name not in names):
+        raise ValueError(
+            f"`{name}` must be left out: the options of {mechanism} are "
+            f"{', '.join(names) or 'none'}."
+        )
     return made(**options or {})
 
 

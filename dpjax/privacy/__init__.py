@@ -30,7 +30,9 @@ __all__ = [
     "parallel",
     "root_above",
     "rounded_up",
+    "rows_of",
     "subsampled",
+    "unit_of",
 ]
 
 import importlib
@@ -68,6 +70,7 @@ from dpjax.privacy.sensitivity import (
     Adjacency,
     Sensitivity,
 )
+from dpjax.privacy.unit import rows_of, unit_of
 
 if TYPE_CHECKING:
     from dpjax.privacy import accounting

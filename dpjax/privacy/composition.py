@@ -8,6 +8,7 @@ section 14).
 __all__ = ["advanced", "basic", "converged_within", "parallel", "subsampled"]
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import cast
 
@@ -23,6 +24,7 @@ from dpjax.privacy.rounding import (
     rounded_up,
 )
 from dpjax.privacy.sensitivity import ADD_REMOVE, ADJACENCIES, REPLACE_ONE, Adjacency
+from dpjax.privacy.unit import per_row
 
 _PARTS = {"index": REPLACE_ONE, "value": ADD_REMOVE}  # adjacency of the cost of a part
 _SAMPLING = {"poisson": ADD_REMOVE, "fixed-size": REPLACE_ONE}
@@ -67,8 +69,9 @@ def parallel(costs: Sequence[Guarantee], parts: str, adjacency: Adjacency) -> Pu
     another, and the cost is $2 \max_i \epsilon_i$.
 
     Args:
-        costs: pure-DP costs of the releases from the parts, at least one; for
-            replace-one if `parts` is "index", for add-remove if it is "value".
+        costs: pure-DP costs of the releases from the parts for one row, at least one;
+            for replace-one if `parts` is "index", for add-remove if it is "value". The
+            cost for a person is `of_group` of the result.
         parts: "index" or "value".
         adjacency: "replace-one" or "add-remove", for the whole table.
 
@@ -76,7 +79,8 @@ def parallel(costs: Sequence[Guarantee], parts: str, adjacency: Adjacency) -> Pu
         The cost of all releases together, under `adjacency`.
 
     Raises:
-        ValueError: if there is no cost, or an adjacency is not one of those above.
+        ValueError: if there is no cost, a cost is for several rows, or an adjacency is
+            not one of those above.
     """
     one_of(tuple(_PARTS), parts=parts)
     one_of(ADJACENCIES, adjacency=adjacency)
@@ -91,7 +95,7 @@ def parallel(costs: Sequence[Guarantee], parts: str, adjacency: Adjacency) -> Pu
             f"`costs` must be for {_PARTS[parts]!r}, under which a part by {parts} "
             f"changes, got {given!r}."
         )
-    largest = max(PureDP.of(cost, "costs").epsilon for cost in costs)
+    largest = max(PureDP.of(per_row(x, "costs"), "costs").epsilon for x in costs)
     return PureDP(largest if adjacency == given else 2 * largest, adjacency)
 
 
@@ -117,15 +121,15 @@ def advanced(cost: Guarantee, times: int, delta: Epsilon) -> ApproximateDP:
         Chaudhuri (UAI-16), section 2.1.3.
     """
     pure = PureDP.of(cost, "cost")
-    simple = pure.repeated(times).epsilon
+    simple, approximate = pure.repeated(times).epsilon, ApproximateDP.of(pure)
     chance = _below_one(exact_epsilon(delta, "delta"), "delta")
     if pure.epsilon < 1:  # else e^ε - 1 > 1, so that ε' > kε
         spread = root_above(2 * int(times) * logarithm_above(1 / chance))
         drift = int(times) * (exponential_above(pure.epsilon) - 1)
         epsilon = rounded_up(pure.epsilon * (spread + drift))
         if epsilon < simple:
-            return ApproximateDP(epsilon, chance, pure.adjacency)
-    return ApproximateDP(simple, Fraction(0), pure.adjacency)
+            return replace(approximate, epsilon=epsilon, delta=chance)
+    return replace(approximate, epsilon=simple)
 
 
 def subsampled(cost: Guarantee, rate: Epsilon, sampling: str) -> PureDP:
@@ -137,7 +141,7 @@ def subsampled(cost: Guarantee, rate: Epsilon, sampling: str) -> PureDP:
     sampling does not lower its cost, contrary to Foulds et al. (UAI-16), section 4.1.
 
     Args:
-        cost: pure-DP cost ε of the release from the sample.
+        cost: pure-DP cost ε of the release from the sample, for one row.
         rate: sampling rate q, > 0 and at most 1.
         sampling: "poisson" if each record is sampled independently with probability q;
             `cost` must then be for add-remove. "fixed-size" if qn of n records are
@@ -147,7 +151,8 @@ def subsampled(cost: Guarantee, rate: Epsilon, sampling: str) -> PureDP:
         The cost for the whole table, rounded up, at most `cost`.
 
     Raises:
-        ValueError: if `rate` is outside its range, or `cost` has another adjacency.
+        ValueError: if `rate` is outside its range, or `cost` has another adjacency or
+            is for several rows.
 
     Reference:
         Balle, Barthe & Gaboardi (NeurIPS 2018).
@@ -161,7 +166,7 @@ def subsampled(cost: Guarantee, rate: Epsilon, sampling: str) -> PureDP:
     share = exact_epsilon(rate, "rate")
     if share > 1:
         raise ValueError(f"`rate` must be at most 1, got {rate}.")
-    pure = PureDP.of(cost, "cost")
+    pure = PureDP.of(per_row(cost, "cost"), "cost")
     unsampled = (1 - share) * exponential_above(-pure.epsilon)  # bounded for any ε
     loss = rounded_up(pure.epsilon + logarithm_above(share + unsampled))
     return PureDP(min(loss, pure.epsilon), pure.adjacency)
@@ -199,7 +204,7 @@ def converged_within(cost: Guarantee, total_variation: Epsilon) -> ApproximateDP
             "`total_variation` must be below 1 / (1 + exp(ε)), here "
             f"{float(1 / factor):.3g}, to promise anything, got {total_variation}."
         )
-    return ApproximateDP(pure.epsilon, delta, pure.adjacency)
+    return replace(ApproximateDP.of(pure), delta=delta)
 
 
 def _below_one(value: Fraction, name: str) -> Fraction:

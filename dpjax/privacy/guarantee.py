@@ -16,7 +16,7 @@ __all__ = [
 import abc
 import contextlib
 from collections.abc import Mapping, Sequence
-from dataclasses import Field, fields, replace
+from dataclasses import fields, replace
 from fractions import Fraction
 from typing import Any, ClassVar, TypeVar, cast
 
@@ -27,6 +27,7 @@ from dpjax._checks import brief, one_of, whole
 from dpjax._registry import Registry
 from dpjax.privacy.rounding import exact_epsilon
 from dpjax.privacy.sensitivity import ADJACENCIES, Adjacency
+from dpjax.privacy.unit import Unit, rows_of
 
 Kind = TypeVar("Kind", bound="Guarantee")
 Law = Sequence[Sequence[Fraction]]
@@ -34,31 +35,39 @@ Law = Sequence[Sequence[Fraction]]
 
 Probabilities = Float64[np.ndarray, "*shape"]
 
+_NO_NUMBERS = ("adjacency", "contributions")
 _GREEK = {"alpha": "α", "delta": "δ", "epsilon": "ε", "mu": "μ", "rho": "ρ"}
 
 
-class Guarantee(abc.ABC):
+class Guarantee(Unit, abc.ABC):
     """A bound on how well any output distinguishes two neighbouring data sets.
 
     Each subclass is a kind of guarantee: a frozen dataclass whose fields are exact
     numbers, Fractions of at least 0, and then the `adjacency`. Composition adds up the
     numbers, which must be valid even if a release depends on the earlier releases.
 
+    Two data sets are neighbours if they differ by all rows of one person, who has at
+    most `contributions` rows: these are replaced, or added or removed.
+
+    Args:
+        contributions: the most rows of a person, given by keyword. 1 (the default)
+            protects each row on its own.
+
     Attributes:
         kind: name of the subclass in files and in `GUARANTEES`.
         adjacency: "replace-one" or "add-remove".
 
     Raises:
-        ValueError: at construction, if a number is not exact or is negative, or the
-            adjacency is unknown.
+        ValueError: at construction, if a number is not exact or is negative, the
+            adjacency is unknown, or `contributions` is not from 1 to 2^29.
     """
 
     kind: ClassVar[str]
-    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
     adjacency: Adjacency
 
     def __post_init__(self) -> None:
         one_of(ADJACENCIES, adjacency=self.adjacency)
+        object.__setattr__(self, "contributions", rows_of(self.contributions))
         for name, number in self.numbers.items():
             if not isinstance(number, Fraction) or number < 0:
                 raise ValueError(
@@ -101,24 +110,29 @@ class Guarantee(abc.ABC):
     @classmethod
     def of(cls: type[Kind], guarantee: object, name: str = "guarantee") -> Kind:
         """Convert a guarantee to this class; `ValueError` if it cannot be converted."""
-        same = guarantee if isinstance(guarantee, cls) else cls.implied_by(guarantee)
+        if isinstance(guarantee, cls):
+            return guarantee
+        same = cls.implied_by(guarantee)
         if same is None:
             raise ValueError(
                 f"`{name}` must be a guarantee of kind {cls.kind} or one that implies "
                 f"it, got {getattr(guarantee, 'kind', type(guarantee).__name__)}."
             )
-        return same
+        # The implication is about the same neighbours, whatever they differ by.
+        return replace(same, contributions=cast(Any, guarantee).contributions)
 
     @classmethod
     def implied_by(cls: type[Kind], other: object) -> Kind | None:
-        """Return the guarantee of this class that `other` implies, or None."""
+        """Return the guarantee of this class that `other` implies, or None.
+
+        The result is for the neighbours of `other`: `of` copies its `contributions`.
+        """
         return None
 
     @property
     def numbers(self) -> dict[str, Fraction]:
         """All numbers of the guarantee, such as ε and δ, by field name."""
-        names = [x.name for x in fields(self) if x.name != "adjacency"]
-        return {name: getattr(self, name) for name in names}
+        return {name: getattr(self, name) for name in _numbers_of(type(self))}
 
     def composed(self, *others: "Guarantee") -> "Guarantee":
         """Return the guarantee of this release together with others from one table.
@@ -127,8 +141,8 @@ class Guarantee(abc.ABC):
             The sum, in the first class to which all guarantees can be converted.
 
         Raises:
-            ValueError: if adjacencies differ, the guarantees do not convert to one
-                class, or the sum guarantees nothing.
+            ValueError: if adjacencies or contributions differ, the guarantees do not
+                convert to one class, or the sum guarantees nothing.
         """
         costs = (self, *others)
         one_adjacency(costs)
@@ -140,7 +154,11 @@ class Guarantee(abc.ABC):
             kinds = " and ".join(sorted({cost.kind for cost in costs}))
             raise ValueError(f"`costs` must be of kinds that compose, got {kinds}.")
         columns = zip(*(cost.numbers.values() for cost in same), strict=True)
-        return kind(*(sum(x, Fraction(0)) for x in columns), self.adjacency)
+        return kind(
+            *(sum(x, Fraction(0)) for x in columns),
+            self.adjacency,
+            contributions=self.contributions,
+        )
 
     def repeated(self: Kind, times: int) -> Kind:
         """Return the guarantee of `times` ≥ 1 releases, each with this guarantee."""
@@ -159,26 +177,34 @@ class Guarantee(abc.ABC):
         """Return whether this guarantee is at least as strong as `budget`."""
         if self.adjacency != budget.adjacency:
             return False
+        if self.contributions != budget.contributions:
+            return False
         try:
             own = type(budget).of(self)
         except ValueError:
             return False
         return min(budget.remaining(own).values()) >= 0
 
-    def describe(self) -> dict[str, str]:
-        """Return kind, numbers as exact text, and adjacency, for files."""
+    def describe(self) -> dict[str, Any]:
+        """Return kind, numbers as exact text, and adjacency, for files.
+
+        The entry "contributions" is there only if it is above 1.
+        """
         exact = {name: str(number) for name, number in self.numbers.items()}
-        return {"kind": self.kind, **exact, "adjacency": self.adjacency}
+        k = self.contributions
+        rows = {} if k == 1 else {"contributions": k}
+        return {"kind": self.kind, **exact, "adjacency": self.adjacency, **rows}
 
     @classmethod
     def from_description(cls: type[Kind], described: Mapping[str, Any]) -> Kind:
         """Make the guarantee from the result of `describe`; one number must be > 0."""
         one_of(ADJACENCIES, adjacency=described.get("adjacency"))
-        names = [x.name for x in fields(cls) if x.name != "adjacency"]
+        names = _numbers_of(cls)
         exact = {name: _described(described.get(name), name) for name in names}
         if not any(exact.values()):
             exact_epsilon(0, names[0])
-        made = cast(Any, cls)(*exact.values(), described["adjacency"])
+        k = described.get("contributions", 1)
+        made = cast(Any, cls)(*exact.values(), described["adjacency"], contributions=k)
         if made.describe() != dict(described):
             raise ValueError(
                 f"`guarantee` must be described by {', '.join(made.describe())}, and "
@@ -207,14 +233,29 @@ def in_words(values: Mapping[str, object]) -> str:
 
 
 def one_adjacency(costs: Sequence[Guarantee]) -> Adjacency:
-    """Return the adjacency that all `costs` share; `ValueError` if there is none."""
+    """Return the adjacency that all `costs` share, and check that they share a unit.
+
+    Raises:
+        ValueError: if there is no cost, or adjacencies or contributions differ.
+    """
     found: list[Adjacency] = sorted({cost.adjacency for cost in costs})
     if len(found) != 1:
         raise ValueError(
             "`costs` must be one or more, all for one adjacency, got "
             f"{' and '.join(found) or 'none'}."
         )
+    units = list(dict.fromkeys(cost.unit for cost in costs))
+    if len(units) > 1:
+        raise ValueError(
+            "`costs` must be one or more, all for one unit of protection, got "
+            f"{' and '.join(units)}."
+        )
     return found[0]
+
+
+def _numbers_of(kind: type[Guarantee]) -> list[str]:
+    """Return the names of the fields that are numbers, in order."""
+    return [x.name for x in fields(kind) if x.name not in _NO_NUMBERS]
 
 
 def _described(text: object, name: str) -> Fraction:

@@ -22,8 +22,15 @@ import numpy as np
 
 from dpjax._checks import brief
 from dpjax.privacy.guarantee import GUARANTEES, Guarantee, Law, Probabilities
-from dpjax.privacy.rounding import Epsilon, exact_epsilon, exponential_above
+from dpjax.privacy.rounding import (
+    Epsilon,
+    exact_epsilon,
+    exponential_above,
+    rounded_up,
+)
 from dpjax.privacy.sensitivity import Adjacency
+
+_LARGEST, _LEAST = 1000, Fraction(1, 10**30)  # exponents: e^1000 bounds nothing
 
 
 @GUARANTEES.add
@@ -36,6 +43,7 @@ class PureDP(Guarantee):
     Args:
         epsilon: the privacy loss ε, a Fraction ≥ 0.
         adjacency: "replace-one" or "add-remove".
+        contributions: the most rows of a person, by keyword (default: 1).
 
     Raises:
         ValueError: if `epsilon` is not a Fraction ≥ 0, or `adjacency` is unknown.
@@ -52,6 +60,14 @@ class PureDP(Guarantee):
     def bound(self) -> Fraction:
         """The privacy loss ε."""
         return self.epsilon
+
+    def numbers_of_group(self, k: int) -> dict[str, Fraction]:
+        """Return kε, since each of k steps changes a probability by a factor ≤ e^ε."""
+        return {"epsilon": k * self.epsilon}
+
+    def numbers_per_record(self, k: int) -> dict[str, Fraction]:
+        """Return ε / k, exactly."""
+        return {"epsilon": self.epsilon / k}
 
     def divergence(self, one: Law, other: Law) -> float:
         """Return the largest absolute log-ratio of an output's two probabilities."""
@@ -75,6 +91,7 @@ class ApproximateDP(Guarantee):
         epsilon: the privacy loss ε, a Fraction ≥ 0.
         delta: δ, a Fraction of at least 0 and below 1; δ = 1 guarantees nothing.
         adjacency: "replace-one" or "add-remove".
+        contributions: the most rows of a person, by keyword (default: 1).
 
     Raises:
         ValueError: if a number is no Fraction in its range, or `adjacency` is unknown.
@@ -103,6 +120,17 @@ class ApproximateDP(Guarantee):
             return ApproximateDP(other.epsilon, Fraction(0), other.adjacency)
         return None
 
+    def numbers_of_group(self, k: int) -> dict[str, Fraction]:
+        r"""Return kε and $\delta \sum_{i<k} e^{i\epsilon}$, rounded up."""
+        most = rounded_up(self.delta * _powers(self.epsilon, k)) if self.delta else 0
+        return {"epsilon": k * self.epsilon, "delta": Fraction(most)}
+
+    def numbers_per_record(self, k: int) -> dict[str, Fraction]:
+        """Return ε / k and a δ, rounded down, whose δ of a group is at most this δ."""
+        epsilon, short = self.epsilon / k, _rounded_down(self.delta)
+        each = _rounded_down(short / _powers(epsilon, k)) if short else Fraction(0)
+        return {"epsilon": epsilon, "delta": each}
+
     @property
     def bound(self) -> Fraction:
         """The probability δ."""
@@ -120,7 +148,10 @@ class ApproximateDP(Guarantee):
 
 
 def budget_of(
-    epsilon: Epsilon, adjacency: Adjacency, name: str = "epsilon"
+    epsilon: Epsilon,
+    adjacency: Adjacency,
+    name: str = "epsilon",
+    contributions: int = 1,
 ) -> Guarantee:
     """Make the pure-DP guarantee of a privacy loss that a user gives.
 
@@ -128,11 +159,13 @@ def budget_of(
         epsilon: the loss ε > 0; a float means its shortest decimal.
         adjacency: "replace-one" or "add-remove".
         name: name of the argument in error messages.
+        contributions: the most rows of a person, whose privacy loss it is.
 
     Raises:
         ValueError: if an argument is outside its range.
     """
-    return PureDP(exact_epsilon(epsilon, name), adjacency)
+    exact = exact_epsilon(epsilon, name)
+    return PureDP(exact, adjacency, contributions=contributions)
 
 
 def largest_log_ratio(one: Law, other: Law) -> float:
@@ -170,6 +203,21 @@ def joint(one: Law, other: Law) -> list[tuple[Fraction, Fraction]]:
                 merged[ratio] = (x + a * p, y + b * q)
         pairs = list(merged.values())
     return pairs
+
+
+def _powers(epsilon: Fraction, k: int) -> Fraction:
+    """Return an upper bound of 1 + e^ε + … + e^((k - 1) ε)."""
+    each = max(epsilon, _LEAST)
+    if k * each > _LARGEST:
+        raise ValueError(
+            f"`contributions` must be at most {_LARGEST} / ε with a δ > 0, got {k}."
+        )
+    least = 1 / exponential_above(-each)  # of e^ε
+    return (exponential_above(k * each) - 1) / (least - 1)
+
+
+def _rounded_down(number: Fraction) -> Fraction:
+    return -rounded_up(-number)
 
 
 def _log_ratio(p: Fraction, q: Fraction) -> float:

@@ -20,6 +20,7 @@ from dpjax.privacy.ledger_file import LedgerFile
 from dpjax.privacy.ledger_lines import Book, read_back
 from dpjax.privacy.rounding import Epsilon
 from dpjax.privacy.sensitivity import ADJACENCIES, Adjacency
+from dpjax.privacy.unit import rows_of
 
 
 class BudgetExceeded(ValueError):
@@ -32,6 +33,8 @@ class Ledger(Unpickled):
     Args:
         epsilon: ε of the whole budget, for pure DP. None: `budget` is used.
         adjacency: "replace-one" or "add-remove". None: the adjacency of `budget`.
+        contributions: the most rows of a person, in all charges. None: that of
+            `budget`, or 1, which protects each row on its own.
         budget: the whole budget as a guarantee, in place of `epsilon`; all charges are
             converted to its class. If `budget` and `epsilon` are None, the budget is
             read from the file at `path`, which must exist.
@@ -50,11 +53,12 @@ class Ledger(Unpickled):
     Attributes:
         limit: the whole budget, as a guarantee.
         adjacency: adjacency of the budget and of every charge.
+        contributions: the most rows of a person, of the budget and of every charge.
 
     Raises:
         ValueError: if an argument is invalid, or the file is damaged, is a copy, or has
-            another budget or adjacency. In a forked process, all methods of a ledger in
-            memory raise it.
+            another budget, adjacency or `contributions`. In a forked process, all
+            methods of a ledger in memory raise it.
     """
 
     _instead = "a copy would be a second budget; processes share one of the same `path`"
@@ -64,10 +68,13 @@ class Ledger(Unpickled):
         epsilon: Epsilon | None = None,
         *,
         adjacency: Adjacency | None = None,
+        contributions: int | None = None,
         budget: Guarantee | None = None,
         path: str | os.PathLike | None = None,
     ) -> None:
-        limit, self.adjacency = _limit(epsilon, adjacency, budget)
+        limit, self.adjacency = _limit(epsilon, adjacency, contributions, budget)
+        given = 1 if contributions is None else rows_of(contributions)
+        self.contributions = limit.contributions if limit else given
         if limit is None and (path is None or not os.path.exists(path)):
             raise ValueError("`budget` must be given to start a ledger, got none.")
         self._book: Any = limit and Book.of(limit)  # the state of a ledger in memory
@@ -102,7 +109,8 @@ class Ledger(Unpickled):
 
         Raises:
             ValueError: if the cost does not convert to the budget's class, has another
-                adjacency, or is too long a fraction (`rounded_up` shortens it).
+                adjacency or unit of protection, or is too long a fraction (`rounded_up`
+                shortens it).
             BudgetExceeded: if the cost exceeds the remaining budget.
         """
         with self._opened() as book:
@@ -128,7 +136,8 @@ class Ledger(Unpickled):
 
     def __repr__(self) -> str:
         spent = f"known to process {self._process}" if self._forked() else self.cost
-        return f"Ledger(budget: {self.limit}, spent: {spent}, {self.adjacency})"
+        facts = f"{self.adjacency}, unit: {self.limit.unit}"
+        return f"Ledger(budget: {self.limit}, spent: {spent}, {facts})"
 
     def _forked(self) -> bool:
         """Whether this ledger is in memory and was copied to another process."""
@@ -151,12 +160,14 @@ class Ledger(Unpickled):
                 yield book
 
     def _agree(self, book: Book) -> None:
-        """Raise unless the file has this adjacency and budget."""
+        """Raise unless the file has this adjacency, unit and budget."""
         if book.budget.adjacency != self.adjacency:
             raise ValueError(
                 "`adjacency` must be that of the ledger, "
                 f"{book.budget.adjacency!r:.80}, got {self.adjacency!r:.80}."
             )
+        if book.budget.contributions != self.contributions:
+            raise _other_unit(book.budget.contributions, self.contributions)
         given = self._book and self._book.budget
         if given not in (None, book.budget):
             raise ValueError(
@@ -171,6 +182,8 @@ class Ledger(Unpickled):
                 f"`adjacency` must be that of the ledger, {self.adjacency!r:.80}, got "
                 f"{cost.adjacency!r}."
             )
+        if cost.contributions != self.contributions:
+            raise _other_unit(self.contributions, cost.contributions)
         read_back(book, cost)
         for name, left in book.budget.remaining(book.spent).items():
             if numbers[name] > left:
@@ -181,20 +194,33 @@ class Ledger(Unpickled):
 
 
 def _limit(
-    epsilon: Epsilon | None, adjacency: Adjacency | None, budget: Guarantee | None
+    epsilon: Epsilon | None,
+    adjacency: Adjacency | None,
+    contributions: int | None,
+    budget: Guarantee | None,
 ) -> tuple[Guarantee | None, Adjacency]:
     """The budget as given, and its adjacency."""
     if budget is None:
         one_of(ADJACENCIES, adjacency=adjacency)
         known = cast(Adjacency, adjacency)
-        limit = None if epsilon is None else budget_of(epsilon, known, "budget")
+        rows = 1 if contributions is None else contributions
+        limit = None if epsilon is None else budget_of(epsilon, known, "budget", rows)
         return limit, known
-    if epsilon is not None or adjacency not in (None, budget.adjacency):
+    other = adjacency not in (None, budget.adjacency)
+    other = other or contributions not in (None, budget.contributions)
+    if epsilon is not None or other:
         raise ValueError(
             "`budget` must be given alone, without `epsilon` and with no other "
-            "`adjacency` than its own."
+            "`adjacency` or `contributions` than its own."
         )
     return guarantee_of(budget.describe()), budget.adjacency  # as if from a file
+
+
+def _other_unit(own: int, got: int) -> ValueError:
+    return ValueError(
+        f"`contributions` must be that of the ledger, {own}, got {got}: the ledger adds"
+        " up the costs for a person with up to that many rows."
+    )
 
 
 def _one_number(numbers: dict[str, Fraction]) -> Fraction:

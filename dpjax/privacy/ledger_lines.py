@@ -1,8 +1,8 @@
 """The JSON lines of a ledger's file: first the budget, then one line for each charge.
 
 Each charge has a hash of itself and of all earlier lines, to detect edits. Formats 1
-(without hashes) and 2 store pure budgets as one number; format 3 stores a budget of any
-other kind, and its charges, as descriptions of guarantees.
+(without hashes) and 2 store pure budgets for one row as one number; format 3 stores a
+budget of any other kind or unit, and its charges, as descriptions of guarantees.
 """
 
 __all__ = ["FORMATS", "Book", "read_back", "read_on", "with_charge"]
@@ -90,7 +90,8 @@ def read_back(book: Book, cost: Guarantee) -> Guarantee:
 
 
 def _is_pure(budget: Guarantee) -> bool:
-    return budget.kind == budget_of(1, budget.adjacency).kind
+    one_row = budget_of(1, budget.adjacency)
+    return (budget.kind, budget.unit) == (one_row.kind, one_row.unit)
 
 
 def _facts(budget: Guarantee) -> dict[str, Any]:

@@ -29,8 +29,11 @@ _LONGEST_NAME = 40
 _MOST_UNLISTED = 100_000  # levels that a file need not list
 _MALFORMED = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
 
-Parts = tuple[Array | np.ndarray, Statistic, ExactMechanism, int | None, int | None]
-"""Values, statistic, mechanism, public n, and suggested number of hidden states."""
+Parts = tuple[
+    Array | np.ndarray, Statistic, ExactMechanism, int | None, int | None, int
+]
+"""Values, statistic, mechanism, public n, suggested number of hidden states, and the
+most rows of a person."""
 
 
 class UnreadableRelease(ValueError):
@@ -100,10 +103,14 @@ def _read_content(text: str) -> tuple[int, dict[str, Any]]:
 
 
 def _version(content: dict[str, Any]) -> int:
-    """Return format version 2 if a variable is of a kind that came with it, else 1."""
+    """Return the lowest format version that allows all entries.
+
+    It is 2 if a variable is of a kind that came with it, or a person has several rows.
+    """
     old = {"levels", "other"}, {"lower", "upper", "missing"}
     keys = [set(x) - {"name"} for x in content["variables"]]
-    return 1 + any(all(not x <= known for known in old) for x in keys)
+    new = any(all(not x <= known for known in old) for x in keys)
+    return 2 if new or "contributions" in content["guarantee"] else 1
 
 
 def _derive(content: dict[str, Any]) -> Parts:
@@ -121,7 +128,8 @@ def _derive(content: dict[str, Any]) -> Parts:
     _refuse_missing(values, statistic, maker)
     cost = guarantee_of(content["guarantee"])
     n = _parse_number_of_records(content["records"], adjacency)
-    mechanism = maker.from_description(described, statistic, cost, n)
+    each = cost.per_record()
+    mechanism = maker.from_description(described, statistic, each, n)
     if not mechanism.accepts(statistic):
         raise InconsistentRelease("`mechanism` must be one for what was measured.")
     states = content.get("hidden_states")
@@ -129,7 +137,7 @@ def _derive(content: dict[str, Any]) -> Parts:
         raise InconsistentRelease("`hidden_states` must be a number of states.")
     if not mechanism.is_possible_output(values, statistic.length):
         raise InconsistentRelease("`values` must be what the mechanism could draw.")
-    return values, statistic, mechanism, n, states
+    return values, statistic, mechanism, n, states, cost.contributions
 
 
 def _refuse_missing(
@@ -141,11 +149,11 @@ def _refuse_missing(
 
 
 def _describe(parts: Parts) -> dict[str, Any]:
-    values, statistic, mechanism, n, hidden_states = parts
+    values, statistic, mechanism, n, hidden_states, contributions = parts
     net = statistic.network
     return {
         "library": f"dpjax {__version__}",
-        "guarantee": mechanism.guarantee().describe(),
+        "guarantee": mechanism.guarantee().of_group(contributions).describe(),
         "records": n,
         "variables": [{"name": v.name, **v.to_json()} for v in statistic.variables],
         "parents": net and net.parent_names(),

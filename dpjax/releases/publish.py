@@ -15,6 +15,7 @@ from dpjax._checks import brief
 from dpjax._types import Records
 from dpjax.data.bayes_net import BayesNet
 from dpjax.data.encoding import encode_batches
+from dpjax.data.persons import check_id, kept_rows
 from dpjax.data.schema import as_records
 from dpjax.data.sources import Table, is_in_memory
 from dpjax.mechanisms.recipes import Recipe, recipe_of
@@ -32,6 +33,8 @@ def release(
     epsilon: Epsilon | None = None,
     adjacency: Adjacency | None = None,
     budget: Guarantee | None = None,
+    contributions: int | None = None,
+    id: str | None = None,
     mechanism: str | Recipe = "laplace",
     ledger: Ledger | None = None,
     ignore: str | Collection[str] = (),
@@ -49,7 +52,15 @@ def release(
             float is converted to the shortest decimal number that rounds to it.
         adjacency: "replace-one" (the number n of records is public) or "add-remove" (n
             is private). None means the adjacency of the statistic or of the ledger.
-        budget: a privacy guarantee to spend, instead of `epsilon` and `adjacency`.
+        budget: a privacy guarantee to spend, instead of `epsilon`, `adjacency` and
+            `contributions`.
+        contributions: the most rows k of a person. `epsilon` is then the loss of a
+            person with up to k rows, and the noise is that of ε / k for one row. None
+            means 1, which protects each row on its own. Without `id` the curator
+            promises that nobody has more rows.
+        id: name of a column that says whose row it is, which is no variable. At most
+            `contributions` rows of each person are read, chosen by a hash of their
+            content with a new key. Only under "add-remove", for a table with names.
         mechanism: a recipe of `dpjax.mechanisms.recipes` with its options, or the name
             of a recipe with default options. "laplace" adds noise to the statistic;
             "fourier" adds noise to Fourier coefficients of counts, so that all tables
@@ -66,7 +77,8 @@ def release(
 
     Privacy:
         `epsilon` or `budget` is an exact upper bound of the privacy cost for the given
-        adjacency; less is charged if the recipe's options cost less. Random bits come
+        adjacency and unit (one row, or a person with up to `contributions` rows); less
+        is charged if the recipe's options cost less. Random bits come
         from the operating system, and are not stored. Error messages about records,
         the running time and the memory use depend on the records: only the curator may
         see them.
@@ -78,31 +90,58 @@ def release(
         BudgetExceeded: if the ledger's remaining budget is too small; records are not
             read.
     """
-    if budget is None:
-        budget = budget_of(_given(epsilon), adjacency or _adjacency_of(what, ledger))
-    elif epsilon is not None or adjacency is not None:
-        raise ValueError("`budget` must come without `epsilon` and `adjacency`.")
-    elif not isinstance(budget, Guarantee):
+    if id is not None and contributions is None and budget is None:
         raise ValueError(
-            "`budget` must be a guarantee, such as `dpjax.privacy.budget_of(1, "
-            f"'add-remove')`, got {brief(budget)}."
+            "`contributions` must be given with an `id`: the most rows of a person."
         )
+    budget = _budget(what, epsilon, adjacency, contributions, budget, ledger)
+    k = budget.contributions
     recipe = recipe_of(mechanism)
+    recipe = recipe.per_record(k) if k > 1 else recipe
     statistic = _statistic(recipe, what, budget.adjacency)
     statistic.sensitivity(budget.adjacency)  # raises if only for the other adjacency
+    if id is not None:
+        check_id(id, statistic.variables, budget.adjacency)
     public = budget.adjacency == REPLACE_ONE
-    make = partial(recipe.mechanism, statistic, budget)
+    make = partial(recipe.mechanism, statistic, budget.per_record())
     make(n=1 if public else None)  # mistakes show before any record
     if ledger is not None:
         ledger.require(budget)
+    if id is not None:
+        table, ignore = kept_rows(table, statistic.variables, id, k, ignore=ignore), ()
     exact, size = measured(statistic, table, ignore)
     _refuse_empty(size, budget.adjacency)
     n = size if public else None
     private = make(n=n)
     if ledger is not None:
         purpose = f"{recipe}: {statistic.kind} of {len(statistic.variables)} variables"
-        ledger.charge(private.guarantee(), purpose)
-    return Released(private.draw(exact), statistic, private, n)
+        ledger.charge(private.guarantee().of_group(k), purpose)
+    return Released(private.draw(exact), statistic, private, n, contributions=k)
+
+
+def _budget(
+    what: BayesNet | Statistic,
+    epsilon: Epsilon | None,
+    adjacency: Adjacency | None,
+    contributions: int | None,
+    budget: Guarantee | None,
+    ledger: Ledger | None,
+) -> Guarantee:
+    """Return the guarantee to spend, from the arguments of `release`."""
+    if budget is None:
+        known = adjacency or _adjacency_of(what, ledger)
+        rows = 1 if contributions is None else contributions
+        return budget_of(_given(epsilon), known, contributions=rows)
+    if not (epsilon is None and adjacency is None and contributions is None):
+        raise ValueError(
+            "`budget` must come without `epsilon`, `adjacency` and `contributions`."
+        )
+    if not isinstance(budget, Guarantee):
+        raise ValueError(
+            "`budget` must be a guarantee, such as `dpjax.privacy.budget_of(1, "
+            f"'add-remove')`, got {brief(budget)}."
+        )
+    return budget
 
 
 def _statistic(

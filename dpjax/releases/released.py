@@ -20,7 +20,7 @@ from dpjax._types import Cells, Flat, Scalar
 from dpjax.data.bayes_net import BayesNet
 from dpjax.data.schema import Schema
 from dpjax.mechanisms import ExactMechanism, Mechanism, ParameterMechanism
-from dpjax.privacy import Adjacency, Guarantee
+from dpjax.privacy import Adjacency, Guarantee, unit_of
 from dpjax.releases import file_format
 from dpjax.statistics import Statistic, TableStatistic
 from dpjax.tables.projection import project
@@ -41,6 +41,7 @@ class Released(Unpickled, eqx.Module):
             the number of records is private.
         hidden_states: public suggestion of the number of hidden states to fit to an
             event log; None for no suggestion.
+        contributions: the most rows of a person, all of which are protected together.
 
     Privacy:
         A release contains only the mechanism's output and public metadata. It cannot be
@@ -54,6 +55,7 @@ class Released(Unpickled, eqx.Module):
     mechanism: Mechanism
     n: Scalar | None
     hidden_states: int | None = eqx.field(static=True, default=None)
+    contributions: int = eqx.field(static=True, default=1)
 
     def __check_init__(self):
         if isinstance(self.mechanism, ParameterMechanism):
@@ -91,8 +93,12 @@ class Released(Unpickled, eqx.Module):
         return self.mechanism.adjacency
 
     def guarantee(self) -> Guarantee:
-        """Return the privacy cost of the release."""
-        return self.mechanism.guarantee()
+        """Return the privacy cost of the release, for a person with all its rows.
+
+        It is the mechanism's guarantee, which is for one row, of a group of
+        `contributions` rows.
+        """
+        return self.mechanism.guarantee().of_group(self.contributions)
 
     def counts(self) -> Cells:
         """Return the noisy counts of all tables, in the order of `statistic.layout`.
@@ -145,8 +151,9 @@ class Released(Unpickled, eqx.Module):
                 f"{type(self.mechanism).__name__}, which is for studies."
             )
         n = None if self.n is None else int(self.n)
-        made = self.values, self.statistic, self.mechanism, n, self.hidden_states
-        write_atomically(path, file_format.dump(made))
+        made = self.values, self.statistic, self.mechanism, n
+        entries = *made, self.hidden_states, self.contributions
+        write_atomically(path, file_format.dump(entries))
 
     def __repr__(self) -> str:
         try:
@@ -155,7 +162,8 @@ class Released(Unpickled, eqx.Module):
             cost = "stacked or traced"
         return (
             f"Released({self.statistic.kind} of {len(self.schema)} "
-            f"variables, {self.statistic.length} integers, {cost}, {self.adjacency})"
+            f"variables, {self.statistic.length} integers, {cost}, {self.adjacency}, "
+            f"unit: {unit_of(self.contributions)})"
         )
 
 
@@ -196,5 +204,5 @@ def load(path: str | os.PathLike) -> Released:
         text = read_text(path, "release")
     except ValueError as error:
         raise file_format.UnreadableRelease(str(error)) from None
-    values, statistic, mechanism, n, states = file_format.parse(text)
-    return Released(jnp.asarray(values), statistic, mechanism, n, states)
+    values, statistic, mechanism, n, states, rows = file_format.parse(text)
+    return Released(jnp.asarray(values), statistic, mechanism, n, states, rows)

@@ -27,8 +27,9 @@ from dpjax.privacy import (
     REPLACE_ONE,
     Adjacency,
     Epsilon,
-    budget_of,
+    PureDP,
     exact_epsilon,
+    rows_of,
 )
 from dpjax.statistics import FourierCoefficients, NetworkCounts
 from dpjax.study.experiments.learners import (
@@ -66,6 +67,7 @@ class Plan:
     n: int
     repeats: int
     outlooks: tuple[Outlook, ...]
+    contributions: int = 1  # the most rows of a person, whose loss ε is
 
     @property
     def preferred(self) -> str:
@@ -80,6 +82,7 @@ def plan(
     adjacency: Adjacency,
     *,
     key: Key,
+    contributions: int = 1,
     repeats: int = 32,
     prior: float = 1.0,
     mechanisms: Sequence[str | Recipe] = (),
@@ -91,6 +94,8 @@ def plan(
         n: number of records; if it is private, a public guess and not the true number.
         epsilon: privacy loss, > 0.
         adjacency: "replace-one" or "add-remove".
+        contributions: the most rows k of a person, whose privacy loss `epsilon` is. The
+            mechanisms have ε / k for each of the n rows.
         key: typed key of the simulation.
         repeats: number of draws of tables, records and noise, at least 2.
         prior: Dirichlet parameter of every cell.
@@ -107,10 +112,12 @@ def plan(
     whole(1, n=n)
     whole(2, repeats=repeats)
     one_of(ADJACENCIES, adjacency=adjacency)
-    budget = exact_epsilon(epsilon)
-    candidates = _candidates(net, n, budget, adjacency, prior)
+    budget, rows = exact_epsilon(epsilon), rows_of(contributions)
+    each = PureDP(budget, adjacency, contributions=rows).per_record()
+    candidates = _candidates(net, n, each.epsilon, adjacency, prior)
     for recipe in map(recipe_of, mechanisms):
-        learner = of_recipe(recipe, net, budget_of(budget, adjacency), n, prior)
+        recipe = recipe.per_record(rows) if rows > 1 else recipe
+        learner = of_recipe(recipe, net, each, n, prior)
         candidates[str(recipe)] = learner, {}
     outlooks = []
     for name, (learner, choices) in candidates.items():
@@ -120,7 +127,8 @@ def plan(
         (variation, kl), (variation_se, kl_se) = mean.tolist(), se.tolist()
         outlooks.append(Outlook(name, variation, variation_se, kl, kl_se, choices))
     private = sorted(outlooks[1:], key=lambda outlook: outlook.total_variation)
-    return Plan(str(budget), adjacency, n, repeats, (*private, outlooks[0]))
+    found = (*private, outlooks[0])
+    return Plan(str(budget), adjacency, n, repeats, found, rows)
 
 
 def _candidates(

@@ -94,12 +94,12 @@ def lattice(s: int, width: int = 12) -> dp.BayesNet:
     return network({i: above[i] + ([i - 1] if i % width else []) for i in above}, s)
 
 
-def released(statistic, mechanism, values=None, n=5) -> bytes:
+def released(statistic, mechanism, values=None, n=5, rows=1) -> bytes:
     n = n if mechanism.adjacency == ONE else None
     if values is None:
         values = np.zeros(statistic.length, np.int32)
     values = jnp.asarray(values, jnp.int32)
-    return file_format.dump((values, statistic, mechanism, n, None)).encode()
+    return file_format.dump((values, statistic, mechanism, n, None, rows)).encode()
 
 
 def noisy(statistic, adjacency=ONE) -> bytes:

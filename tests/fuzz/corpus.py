@@ -187,6 +187,7 @@ def _releases() -> dict[str, bytes]:
     wanted = {
         "counts": (mixed, records, one),
         "private-n": (net, records, any_n),
+        "persons": (net, records, {**any_n, "contributions": 3}),
         "all-families": (NetworkCounts(star, "all"), records, one),
         "split": (star, records, {**one, "split": {"x": "1/3", "z": "2/3"}}),
         "fourier": (net, records, {**one, "mechanism": "fourier"}),

@@ -88,8 +88,8 @@ def _read_release(path: pathlib.Path) -> None:
     text = path.read_bytes()
     released = dp.load(path)
     n = None if released.n is None else int(released.n)
-    states = released.hidden_states
-    parts = released.values, released.statistic, released.mechanism, n, states
+    drawn = released.values, released.statistic, released.mechanism, n
+    parts = *drawn, released.hidden_states, released.contributions
     again = file_format.dump(parts)
     text = gzip.decompress(text) if path.suffix == ".gz" else text
     stated, derived = json.loads(text)["content"], json.loads(again)["content"]

@@ -54,6 +54,21 @@ def neighbouring_pairs(sets, records, adjacency):
     return [(a, b) for a, b in pairs if a != b and b in sets]
 
 
+def group_pairs(sets, adjacency, k):
+    """Every ordered pair of data sets that differ by the rows of one person, at most k.
+
+    They are multisets, in order: k rows are replaced, or k added or removed.
+    """
+    sets = list(sets)
+    records = sorted({record for data in sets for record in data})
+    counts = np.array([[data.count(x) for x in records] for data in sets])
+    change = counts[None] - counts[:, None]
+    come, gone = (np.maximum(x, 0).sum(-1) for x in (change, -change))
+    alike = come == gone if adjacency == "replace-one" else (come == 0) | (gone == 0)
+    near = alike & (np.maximum(come, gone) <= k) & (come + gone > 0)
+    return [(sets[a], sets[b]) for a, b in np.argwhere(near)]
+
+
 @functools.cache
 def measured_pairs(statistic, net, adjacency, most=2):
     """The exact vectors of all neighbours of at most so many records."""

@@ -19,6 +19,13 @@ FUNCTIONS = {
         "Periods.code", "Periods._places", "_hour", "_to_hours",
         "_numbers",
     ),
+    "data/persons.py": (
+        "check_id", "kept_rows", "person_of", "_of_text", "_People.see",
+        "_People.of_the", "_joined", "_cut", "_ordered", "_hashes",
+    ),
+    "privacy/unit.py": (
+        "Unit.of_group", "Unit.per_record", "rows_of", "per_row",
+    ),
     "privacy/ledger.py": (
         "Ledger.charge", "Ledger._forked", "Ledger._opened", "Ledger._agree",
         "Ledger._refuse",
@@ -75,6 +82,9 @@ FUNCTIONS = {
         "Guarantee.from_description", "one_adjacency",
     ),
     "privacy/kinds.py": (
+        "PureDP.numbers_of_group", "PureDP.numbers_per_record",
+        "ApproximateDP.numbers_of_group", "ApproximateDP.numbers_per_record",
+        "_powers", "_rounded_down",
         "PureDP.divergence_of_events", "ApproximateDP.__post_init__",
         "ApproximateDP.implied_by", "ApproximateDP.divergence",
         "ApproximateDP.divergence_of_events", "budget_of",
@@ -126,12 +136,12 @@ FUNCTIONS = {
         "CellMass.calibrate", "CellMass.draw", "CellMass.scores",
     ),
     "releases/publish.py": (
-        "release", "_statistic", "_refuse_empty", "measured", "_of_few",
+        "release", "_budget", "_statistic", "_refuse_empty", "measured", "_of_few",
         "_refuse_size", "_refuse_traced",
     ),
     "mechanisms/recipes.py": (
-        "Laplace.mechanism", "Fourier.mechanism", "PosteriorSample.mechanism",
-        "Map.mechanism", "MapCells.mechanism",
+        "Laplace.mechanism", "Laplace.per_record", "Fourier.mechanism",
+        "PosteriorSample.mechanism", "Map.mechanism", "MapCells.mechanism",
     ),
     "mechanisms/base.py": (
         "PosteriorSampler.__check_init__", "PosteriorSampler.draw", "tables_of",
@@ -202,7 +212,6 @@ EXEMPT = {
     ("privacy/guarantee.py:Guarantee.from_description", "one_of("): (
         "a guarantee refuses an unknown adjacency itself"
     ),
-    ("privacy/guarantee.py:Guarantee.from_description", "names ="): _LOUD,
     ("privacy/kinds.py:ApproximateDP.implied_by", "if isinstance("): _LOUD,
     ("privacy/composition.py:basic", "one_adjacency("): _LOUD,
     ("privacy/rounding.py:_within_range", "limit ="): (
@@ -225,9 +234,18 @@ EXEMPT = {
     (_FAMILY, "if truncation is not None:"): _CHOICE,
     (_FAMILY, "elif given is None:"): _CHOICE,
     ("releases/publish.py:_statistic", "return what"): _TEXT,
-    ("releases/publish.py:release", "if budget is None:"): (
+    ("releases/publish.py:_budget", "return budget"): (
         "a budget that is given is spent as it is"
     ),
+    ("releases/publish.py:release", "recipe = recipe.per_record("): (
+        "a split of another sum than the budget of one row is refused"
+    ),
+    ("mechanisms/recipes.py:Laplace.per_record", "k, parts ="): _LOUD,
+    ("mechanisms/recipes.py:Laplace.per_record", "each ="): (
+        "a split of another sum than the budget of one row is refused"
+    ),
+    ("mechanisms/recipes.py:Laplace.per_record", "return Laplace("): _LOUD,
+    ("privacy/unit.py:per_row", "return cost"): _LOUD,
     ("mechanisms/recipes.py:Laplace.mechanism", "noise ="): (
         "a cost other than the budget, in ε or adjacency, is refused by the next line"
     ),

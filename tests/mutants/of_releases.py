@@ -108,9 +108,8 @@ MUTANTS = (
         "ε doubled",
         "release: twice the budget that was given",
         _PUBLISH,
-        "budget_of(_given(epsilon), adjacency or _adjacency_of(what, ledger))",
-        "budget_of(_given(epsilon), adjacency or _adjacency_of(what, ledger))"
-        ".repeated(2)",
+        "budget_of(_given(epsilon), known, contributions=rows)",
+        "budget_of(_given(epsilon), known, contributions=rows).repeated(2)",
         (_IN_SAMPLING_DOORS + "test_a_mechanism_is_made_for_the_budget",),
     ),
     Mutant(

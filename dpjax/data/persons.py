@@ -1,0 +1,248 @@
+"""The rows of each person: a column of identities, and the cut to k rows of a person.
+
+Let a table have an added or removed person. The rows that are kept of every other
+person are a function of that person's encoded rows alone, so that the kept rows differ
+by at most k. The function keeps the k smallest by a keyed hash of a row's content; rows
+of equal content are alike. It depends on no order, batch or reader.
+"""
+
+__all__ = ["check_id", "kept_rows", "person_of"]
+
+import functools
+import hashlib
+import os
+import re
+from collections.abc import Collection, Sequence
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+import numpy as np
+from jaxtyping import Real
+
+from dpjax.data import sources
+from dpjax.data.encoding import AnyVariable, Beside, encode_batches
+from dpjax.data.intervals import number
+from dpjax.data.levels import Variable
+from dpjax.data.sources.encoded_columns import read_column
+from dpjax.privacy import REPLACE_ONE, Adjacency
+
+_WHOLE = re.compile(r"([+-]?)0*([0-9]+)")
+_EXACT = 2**53  # every reader gives smaller integers the same double
+_ROUNDING = 2.0**-49  # relative error of decimals, in which readers differ
+_MOST_DIGITS = 1000  # of a number that is no text
+_KEY, _DIGEST = 16, 8  # bytes
+_WAITING = 1 << 20  # rows between two cuts
+
+Rows = Real[np.ndarray, "_ d"]
+
+
+def check_id(
+    id: object, variables: Sequence[AnyVariable], adjacency: Adjacency
+) -> None:
+    """Raise `ValueError` unless rows may be cut by a column `id`; reads no records."""
+    if not isinstance(id, str) or not id:
+        raise ValueError(
+            "`id` must be the name of a column, text that is not empty, got "
+            f"{type(id).__name__}."
+        )
+    if id in {variable.name for variable in variables}:
+        raise ValueError(
+            f"`id` must name a column that is no variable, {id!r:.80} is one: leave it "
+            "out of what is measured."
+        )
+    if adjacency == REPLACE_ONE:
+        raise ValueError(
+            "`id` must be left out under 'replace-one', where the number of rows is "
+            "public, but the rows that are kept of a person are not: use 'add-remove', "
+            "or give a table of at most `contributions` rows a person."
+        )
+
+
+def kept_rows(
+    source: sources.Table,
+    variables: Sequence[AnyVariable],
+    id: str,
+    contributions: int,
+    *,
+    ignore: str | Collection[str] = (),
+    key: bytes | None = None,
+) -> Rows:
+    """Encode a source, and keep at most k rows of each person.
+
+    Args:
+        source, ignore: as in `Schema.encode_batches`.
+        variables: the columns of the records.
+        id: name of the column that says whose row it is; see `person_of`.
+        contributions: k, the most rows of a person.
+        key: 16 secret bytes that choose the rows. None: fresh ones of the system.
+
+    Returns:
+        The kept rows in the order of the source, encoded. The memory is in proportion
+        to the rows that are kept, and to the number of persons.
+
+    Privacy:
+        Not private. For every key, an added or removed person changes the multiset of
+        kept rows by at most k rows. A person is all rows with one `person_of`: two
+        people whose ids are two writings of one number are protected together.
+
+    Raises:
+        ValueError: as `Schema.encode`; if the source is of encoded records, which have
+            no names; or if a cell of `id` is missing or in doubt.
+    """
+    key = os.urandom(_KEY) if key is None else key
+    people, waiting, size, most = _People(id), [], 0, _WAITING
+    batches = encode_batches(source, variables, ignore=ignore, beside=people)
+    for rows in batches:
+        waiting.append((rows, people.of_the(rows)))
+        size += len(rows)
+        if size > most:
+            waiting = [_cut(*_joined(waiting), contributions, key)]
+            size = len(waiting[0][0])
+            most = 2 * size + _WAITING
+    return _cut(*_joined(waiting), contributions, key)[0]
+
+
+def person_of(cell: object) -> str | None:
+    """Return the text that identifies a person, from a cell of any type; None in doubt.
+
+    Text that shows an integer, such as "7", "007" or "7.0", and an integer with this
+    value are one person, as is a double below 2^53 in magnitude. Other text is itself.
+    In doubt are cells without a value (also "NA"), other numbers, booleans, dates and
+    bytes, since a reader could have made them of several texts; and text such as "0x1A"
+    or "6.9999999999999999", which readers take for different numbers.
+    """
+    if isinstance(cell, str):
+        return _of_text(cell)
+    if isinstance(cell, bool | np.timedelta64):
+        return None
+    if isinstance(cell, int | np.integer):
+        value = Decimal(int(cell))
+    elif isinstance(cell, Decimal):
+        value = cell
+    elif isinstance(cell, float) and abs(cell) < _EXACT:
+        value = Decimal(cell)
+    else:
+        return None
+    if not value.is_finite() or abs(value.adjusted()) > _MOST_DIGITS:
+        return None
+    return str(int(value)) if value == int(value) else None
+
+
+def _of_text(text: str) -> str | None:
+    shown = text.strip()
+    whole = _WHOLE.fullmatch(shown)
+    if whole:
+        sign, digits = whole.groups()
+        return f"-{digits}" if sign == "-" and digits != "0" else digits
+    if _any_text().code(text) != 0:  # missing, or in doubt
+        return None
+    value = number(text)
+    if value is None or shown.lower() in ("true", "false") or abs(value) >= _EXACT:
+        return text
+    nearest = round(value)
+    try:
+        if Decimal(shown) == nearest:
+            return str(nearest)
+    except InvalidOperation:  # an exponent beyond any
+        return None
+    near = abs(value - nearest) <= abs(value) * _ROUNDING
+    return None if near else text
+
+
+@functools.cache
+def _any_text() -> Variable:
+    """Return a variable that gives code 0 to text which all readers show alike."""
+    return Variable("id", ("\0", "\1"), other="\0", missing="\1")
+
+
+class _People(Beside):
+    """The persons of a table's rows, as integers in the order of their first rows."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._known: dict[str, int] = {}  # salted hashes: ids cannot make it slow
+        self._codes = np.zeros(0, np.int64)
+
+    def see(self, table: sources.Table, place: str) -> None:
+        """Read the column of a table; `of_the` then returns its persons."""
+        if sources.is_array(table):
+            raise ValueError(
+                "`id` must name a column, and encoded records have no names: give the "
+                "table itself, which is encoded here."
+            )
+        values, places = read_column(table, self.name)
+        used = np.unique(places).tolist()
+        codes = np.zeros(len(values), np.int64)
+        for i in used:
+            person = person_of(values[i])
+            if person is None:
+                raise ValueError(_refusal(self.name, place, values[i]))
+            codes[i] = self._known.setdefault(person, len(self._known))
+        self._codes = codes[places]
+
+    def of_the(self, rows: Rows) -> np.ndarray:
+        """Return the persons of the rows that were encoded last."""
+        codes, self._codes = self._codes, np.zeros(0, np.int64)
+        if len(codes) != len(rows):
+            raise ValueError(
+                f"`table` must have columns of one length, not {self.name!r:.80}."
+            )
+        return codes
+
+
+def _joined(parts: list[tuple[Rows, np.ndarray]]) -> tuple[Rows, np.ndarray]:
+    rows, persons = zip(*parts, strict=True)
+    return np.concatenate(rows), np.concatenate(persons)
+
+
+def _cut(
+    rows: Rows, persons: np.ndarray, k: int, key: bytes
+) -> tuple[Rows, np.ndarray]:
+    """Keep the k rows of each person with the smallest hash, in their order."""
+    many = np.flatnonzero(np.bincount(persons)[persons] > k)
+    if not many.size:
+        return rows, persons
+    order = _ordered(rows[many], persons[many], key)
+    owners = persons[many][order]
+    first = np.searchsorted(owners, owners)  # of the same person
+    left_out = many[order[np.arange(len(owners)) - first >= k]]
+    kept = np.ones(len(rows), bool)
+    kept[left_out] = False
+    return rows[kept], persons[kept]
+
+
+def _ordered(rows: Rows, persons: np.ndarray, key: bytes) -> np.ndarray:
+    """Return the places of rows by person, then by hash, then by content."""
+    hashes = _hashes(rows, key)
+    order = np.lexsort((hashes, persons))
+    above, below = order[:-1], order[1:]
+    tied = (persons[above] == persons[below]) & (hashes[above] == hashes[below])
+    if (rows[above[tied]] == rows[below[tied]]).all():  # else different rows collide
+        return order
+    return np.lexsort((*rows.T, hashes, persons))
+
+
+def _hashes(rows: Rows, key: bytes) -> np.ndarray:
+    data, width = rows.tobytes(), rows.shape[1] * rows.itemsize
+    each = (
+        hashlib.blake2b(data[i : i + width], key=key, digest_size=_DIGEST).digest()
+        for i in range(0, len(data), width)
+    )
+    return np.frombuffer(b"".join(each), ">u8")
+
+
+def _refusal(name: str, place: str, cell: Any) -> str:
+    column = f"column {name!r:.80}{f' in {place}' if place else ''}"
+    shown = number(cell)
+    missing = shown is not None and shown != shown
+    if missing or (isinstance(cell, str) and _any_text().code(cell) == 1):
+        return f"`id` must name a person in every row, {column} lacks one: give it one."
+    if isinstance(cell, str):
+        return (
+            f"`id` must name persons by text that all readers show alike, {column} has "
+            "text that some take for a number: put a letter before such text."
+        )
+    return (
+        f"`id` must name persons by text, or by integers that lost no digit, {column} "
+        "has other cells: read it as text (`dtype=str`), or give the path of its file."
+    )
