@@ -18,7 +18,7 @@ import pytest
 
 import dpjax as dp
 from dpjax.data.intervals import number
-from dpjax.data.sources import encode_column, frames, remembering
+from dpjax.data.sources import encode_column, encoded_columns, frames, remembering
 
 VARIABLES = {
     "words": {"levels": ["a", "b", "rest"], "other": "rest", "missing": "gap"},
@@ -48,8 +48,8 @@ MIXED = [1, "1", "a", 0.1, b"1", Decimal("1.50"), datetime.date(2020, 1, 1), Non
 
 def objects(cells):
     array = np.empty(len(cells), object)
-    array[:] = [np.ma.masked if x is np.ma.masked else x for x in cells]
-    return pd.Series(array)
+    array[:] = cells
+    return pd.Series(array, dtype=object)  # pandas would infer `str`
 
 
 def series(cells, dtype):
@@ -81,6 +81,8 @@ COLUMNS = {
     "pandas text and gaps": lambda: objects([*TEXT, math.nan, float("nan"), pd.NA]),
     "pandas objects of integers": lambda: objects(NUMBERS),
     "pandas objects of equal numbers": lambda: objects([1, True, 1.0, 0.0, False, "a"]),
+    "pandas objects of equal numbers in turn": lambda: objects([1, 1, True, True]),
+    "pandas objects of many values": lambda: objects([str(x) for x in range(300)]),
     "pandas objects of equal text": lambda: objects(["1", collections.UserString("1")]),
     "pandas objects of narrow numbers": lambda: objects([np.float32(0.1), 1, 0.5]),
     "pandas objects of floats": lambda: objects(FLOATS),
@@ -187,8 +189,9 @@ def test_a_cell_of_a_column_is_read_as_if_it_was_alone(name, monkeypatch):
         monkeypatch.setattr(frames, "pyarrow", pa)
         found = [read(*known, cell) for cell in cells]
         good = [i for i, code in enumerate(found) if code is not None]
-        for library in (pa, None):
+        for library, block in ((pa, 2), (None, 1 << 13)):
             monkeypatch.setattr(frames, "pyarrow", library)
+            monkeypatch.setattr(encoded_columns, "_BLOCK", block)
             if good:
                 expected = [code for i in good for code in found[i]]
                 assert read(*known, taken(column, good)) == expected
@@ -214,8 +217,15 @@ def test_a_cell_is_looked_up_once_for_each_value(make):
     asked = []
     variable = VARIABLES["words"]["x"]
     table = make(["a", "b", "c"] * 20_000)
-    encode_column(table, variable, lambda x: asked.append(x) or variable.code(x))
+
+    def code(cell):
+        asked.append(cell)
+        return variable.code(cell)
+
+    codes, outside = encode_column(table, variable, code)
+    assert codes[-60_000:].tolist() == [0, 1, 2] * 20_000
     assert len(asked) <= 4
+    assert outside == []
 
 
 def test_columns_of_a_frame_may_have_any_name():

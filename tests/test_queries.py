@@ -78,7 +78,7 @@ class WrappedColumn:
         return self.column
 
     def __arrow_c_stream__(self, requested_schema=None):
-        raise AssertionError
+        return pa.chunked_array([["rest"] * len(self.column)]).__arrow_c_stream__()
 
 
 QUERIES = {

@@ -23,10 +23,8 @@ def as_arrow(column: Any) -> Any:
     if hasattr(type(column), "to_native"):  # the wrapper would hand over objects too
         column = column.to_native()
     dtype = getattr(column, "dtype", None)
-    of_objects = getattr(dtype, "storage", None) == "python"
+    of_objects = getattr(dtype, "storage", None) == "python" or categories_of(column)
     if not pyarrow or is_arrow(column) or isinstance(dtype, np.dtype) or of_objects:
-        return column
-    if categories_of(column):  # which may be objects
         return column
     with contextlib.suppress(Exception):  # classes of columns raise anything
         array = _handed_over(getattr(column, "array", column))
