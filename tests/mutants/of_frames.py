@@ -32,7 +32,7 @@ MUTANTS = (
         "    if pyarrow and dtype == object:\n"
         "        with contextlib.suppress(Exception):\n"
         "            return pyarrow.array(column, from_pandas=True)\n"
-        "    if not pyarrow or",
+        "    if dtype is None or not pyarrow or",
         _ALONE.format("pandas objects of narrow numbers"),
     ),
     _others(
