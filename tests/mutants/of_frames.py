@@ -24,11 +24,10 @@ MUTANTS = (
     _others(
         "frames: Arrow infers the type of objects",
         _FRAMES,
-        '    dtype = getattr(column, "dtype", None)\n'
         '    of_objects = getattr(dtype, "storage", None) == "python" or '
         "categories_of(column)\n"
         "    if not pyarrow or",
-        '    dtype, of_objects = getattr(column, "dtype", None), False\n'
+        "    of_objects = False\n"
         "    if pyarrow and dtype == object:\n"
         "        with contextlib.suppress(Exception):\n"
         "            return pyarrow.array(column, from_pandas=True)\n"
@@ -45,11 +44,20 @@ MUTANTS = (
         _ALONE.format("polars Float32"),
     ),
     _others(
-        "frames: objects of polars are handed over as addresses",
+        "frames: integers of 128 bits are refused",
+        _FRAMES,
+        'getattr(column, "dtype", None)\n'
+        '    if str(dtype) in _OF_POLARS and hasattr(column, "to_list"):',
+        'getattr(column, "dtype", "")\n    if dtype == "Object":',
+        _ALONE.format("polars Int128"),
+    ),
+    _others(
+        "frames: periods are handed over as numbers",
         _FRAMES,
         "        if _is_plain(array.type):\n",
-        "        if True:\n",
-        _ALONE.format("polars Object"),
+        '        array = getattr(array, "storage", array)\n'
+        "        if _is_plain(array.type):\n",
+        _ALONE.format("pandas Period"),
     ),
     _others(
         "frames: the code of a category is its value",

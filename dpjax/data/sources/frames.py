@@ -14,6 +14,8 @@ import numpy as np
 from dpjax.data.sources.arrow import pyarrow
 from dpjax.data.sources.arrow_columns import is_arrow
 
+_OF_POLARS = {"Object", "Int128", "UInt128"}  # Arrow has none, older polars crashes
+
 
 def as_arrow(column: Any) -> Any:
     """Return a column of text, numbers or booleans of one type as an Arrow array.
@@ -23,6 +25,8 @@ def as_arrow(column: Any) -> Any:
     if hasattr(type(column), "to_native"):  # the wrapper would hand over objects too
         column = column.to_native()
     dtype = getattr(column, "dtype", None)
+    if str(dtype) in _OF_POLARS and hasattr(column, "to_list"):
+        return column.to_list()
     of_objects = getattr(dtype, "storage", None) == "python" or categories_of(column)
     if not pyarrow or is_arrow(column) or isinstance(dtype, np.dtype) or of_objects:
         return column
