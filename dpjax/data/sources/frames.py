@@ -20,7 +20,7 @@ _OF_POLARS = {"Object", "Int128", "UInt128"}  # Arrow has none, older polars cra
 def as_arrow(column: Any) -> Any:
     """Return a column of text, numbers or booleans of one type as an Arrow array.
 
-    Any other column is returned as it is.
+    Any other column is returned as it is, or as a list of its objects.
     """
     if hasattr(type(column), "to_native"):  # the wrapper would hand over objects too
         column = column.to_native()
