@@ -140,8 +140,8 @@ MUTANTS = (
     _others(
         "queries: one for each column",
         _KINDS,
-        "    return hands_over and not in_memory and not is_reader\n",
-        "    return False\n",
+        '    by_stream = hasattr(kind, "__arrow_c_stream__") and not is_reader\n',
+        "    by_stream = False\n",
         _ONE_PASS.format("Ibis"),
     ),
     Mutant(
