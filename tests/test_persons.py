@@ -202,14 +202,19 @@ FORMS = {
 }
 
 
+def as_column(cells):
+    """Cells as an array: lists in a batch may be rows."""
+    return np.array(cells, object) if isinstance(cells, list) else cells
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_a_reader_s_type_is_of_no_account(form):
     contents = [0, 1, 2, 0, 1, 1, 0, 2]
     expected = kept({"x": contents, "p": IDS}, 2)
     assert kept({"x": contents, "p": FORMS[form]}, 2) == expected
     parts = [
-        {"x": contents[:3], "p": IDS[:3]},
-        {"x": contents[3:], "p": FORMS[form][3:]},
+        {"x": np.array(contents[:3]), "p": np.array(IDS[:3])},
+        {"x": np.array(contents[3:]), "p": as_column(FORMS[form])[3:]},
     ]
     assert kept(parts, 2) == expected
 
@@ -254,7 +259,8 @@ DOUBT = r"^`id` must name persons by text that all readers show alike, column 'p
     ],
 )
 def test_what_names_no_person_is_one_clear_line(cells, message):
-    for source in ([{"x": [0, 1], "p": cells}], {"x": [0, 1], "p": cells}):
+    batch = {"x": np.array([0, 1]), "p": as_column(cells)}
+    for source in ([batch], {"x": [0, 1], "p": cells}):
         pattern = message.replace(" in b", "")
         with pytest.raises(ValueError, match=pattern) as error:
             kept(source, 1)

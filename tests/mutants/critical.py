@@ -7,7 +7,11 @@ FUNCTIONS = {
         "blocks", "_pieces", "_scan", "_is_regular", "_marks",
     ),
     "data/sources/csv_tables.py": ("_texts", "_parse"),
-    "data/sources/encoded_columns.py": ("encode_column",),
+    "data/sources/encoded_columns.py": (
+        "encode_column", "_from_categories", "_from_objects",
+    ),
+    "data/sources/frames.py": ("as_arrow",),
+    "data/sources/streams.py": ("Stream.read",),
     "data/sources/reading.py": ("parts", "_check_columns"),
     "data/levels.py": ("Variable.code",),
     "data/matching.py": (
@@ -190,6 +194,9 @@ _FOURIER = "statistics/fourier_sensitivity.py:"
 _SAMPLING_LOSS = "mechanisms/sampling_loss.py:"
 _FAMILY = "mechanisms/family_posterior_sampler.py:FamilyPosteriorSampler.calibrate"
 EXEMPT = {
+    ("data/sources/encoded_columns.py:_from_objects", "block = block.tolist()"): (
+        "the same objects either way"
+    ),
     ("privacy/ledger_file.py:LedgerFile.opened", "flags ="): (
         "with too few rights nothing can be charged or drawn, and more change nothing"
     ),

@@ -9,6 +9,9 @@ _CODES, _FRAMES, _STREAMS, _KINDS = (
     "data/sources/in_memory.py",
 )
 _ALONE = "tests/test_frames.py::test_a_cell_of_a_column_is_read_as_if_it_was_alone[{}]"
+_BLOCKS = (
+    "tests/test_frames.py::test_a_cell_is_looked_up_once_for_each_value[pandas objects]"
+)
 _QUERIES = "tests/test_queries.py::"
 _ONE_PASS = _QUERIES + "test_a_query_gives_whole_records_in_one_pass[{}]"
 
@@ -21,11 +24,14 @@ MUTANTS = (
     _others(
         "frames: Arrow infers the type of objects",
         _FRAMES,
-        '    dtype = getattr(column, "dtype", None)\n',
-        '    dtype = getattr(column, "dtype", None)\n'
+        '    of_objects = getattr(dtype, "storage", None) == "python" or '
+        "categories_of(column)\n"
+        "    if not pyarrow or",
+        "    of_objects = False\n"
         "    if pyarrow and dtype == object:\n"
         "        with contextlib.suppress(Exception):\n"
-        "            return pyarrow.array(column, from_pandas=True)\n",
+        "            return pyarrow.array(column, from_pandas=True)\n"
+        "    if dtype is None or not pyarrow or",
         _ALONE.format("pandas objects of narrow numbers"),
     ),
     _others(
@@ -38,11 +44,20 @@ MUTANTS = (
         _ALONE.format("polars Float32"),
     ),
     _others(
-        "frames: objects of polars are handed over as addresses",
+        "frames: integers of 128 bits are refused",
+        _FRAMES,
+        'getattr(column, "dtype", None)\n'
+        '    if str(dtype) in _OF_POLARS and hasattr(column, "to_list"):',
+        'getattr(column, "dtype", "")\n    if dtype == "Object":',
+        _ALONE.format("polars Int128"),
+    ),
+    _others(
+        "frames: periods are handed over as numbers",
         _FRAMES,
         "        if _is_plain(array.type):\n",
-        "        if True:\n",
-        _ALONE.format("polars Object"),
+        '        array = getattr(array, "storage", array)\n'
+        "        if _is_plain(array.type):\n",
+        _ALONE.format("pandas Period"),
     ),
     _others(
         "frames: the code of a category is its value",
@@ -57,6 +72,49 @@ MUTANTS = (
         "        values, codes = [None, *values], codes + 1\n",
         "        codes = codes % len(values)\n",
         _ALONE.format("categories of text"),
+    ),
+    _others(
+        "frames: a wrapper of pandas hands over its objects",
+        _FRAMES,
+        '    if hasattr(type(column), "to_native"):',
+        "    if False:",
+        _ONE_PASS.format("narwhals"),
+    ),
+    _others(
+        "objects: all cells are the first",
+        _CODES,
+        "    index = defaultdict(itertools.count().__next__)\n",
+        "    index = defaultdict(int)\n",
+        _BLOCKS,
+    ),
+    _others(
+        "objects: a block has an index of its own",
+        _CODES,
+        "    for start in range(0, len(cells), _BLOCK):\n",
+        "    for start in range(0, len(cells), _BLOCK):\n"
+        "        index = defaultdict(itertools.count().__next__)\n",
+        _BLOCKS,
+    ),
+    _others(
+        "objects: the types of one block are those of all",
+        _CODES,
+        "        kinds |= {str} if",
+        "        kinds = {str} if",
+        _ALONE.format("pandas objects of equal numbers in turn"),
+    ),
+    _others(
+        "objects: value 257 is the first",
+        _CODES,
+        "places.append(np.frombuffer(bytes(found), np.uint8) if small else found)",
+        "places.append(np.array(found).astype(np.uint8))",
+        _ALONE.format("pandas objects of many values"),
+    ),
+    _others(
+        "objects: a second NaN makes all cells the first",
+        _CODES,
+        "else groups[joined])",
+        "else 0 * groups[joined])",
+        _ALONE.format("pandas text and gaps"),
     ),
     _others(
         "objects: equal numbers of several types are one",
@@ -82,8 +140,8 @@ MUTANTS = (
     _others(
         "queries: one for each column",
         _KINDS,
-        "    return hands_over and not in_memory and not is_reader\n",
-        "    return False\n",
+        '    by_stream = hasattr(kind, "__arrow_c_stream__") and not is_reader\n',
+        "    by_stream = False\n",
         _ONE_PASS.format("Ibis"),
     ),
     Mutant(

@@ -14,19 +14,21 @@ import numpy as np
 from dpjax.data.sources.arrow import pyarrow
 from dpjax.data.sources.arrow_columns import is_arrow
 
+_OF_POLARS = {"Object", "Int128", "UInt128"}  # Arrow has none, older polars crashes
+
 
 def as_arrow(column: Any) -> Any:
     """Return a column of text, numbers or booleans of one type as an Arrow array.
 
-    Any other column is returned as it is.
+    Any other column is returned as it is, or as a list of its objects.
     """
     if hasattr(type(column), "to_native"):  # the wrapper would hand over objects too
         column = column.to_native()
     dtype = getattr(column, "dtype", None)
-    of_objects = getattr(dtype, "storage", None) == "python"
+    if str(dtype) in _OF_POLARS and hasattr(column, "to_list"):
+        return column.to_list()
+    of_objects = getattr(dtype, "storage", None) == "python" or categories_of(column)
     if not pyarrow or is_arrow(column) or isinstance(dtype, np.dtype) or of_objects:
-        return column
-    if categories_of(column):  # which may be objects
         return column
     with contextlib.suppress(Exception):  # classes of columns raise anything
         array = _handed_over(getattr(column, "array", column))

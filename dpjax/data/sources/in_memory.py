@@ -91,16 +91,16 @@ def is_stream(table: Table) -> bool:
     """Whether `table` is handed over through Arrow in one pass, and not by columns.
 
     A relation of a database is a query: asked for one column after another, it may give
-    the records in another order each time. A frame in memory has a length and an array;
-    it is never handed over as a whole, since that would infer the types of objects.
+    the records in another order each time. Frames, which have `iloc` (pandas) or
+    `get_column` (polars), are never handed over as a whole, since pandas would infer
+    the types of objects.
     """
     kind = type(table)
-    hands_over = hasattr(kind, "__arrow_c_stream__") or hasattr(
-        kind, "__arrow_c_array__"
-    )
-    in_memory = hasattr(kind, "__array__") and hasattr(kind, "__len__")
+    if _is_arrow(table) or hasattr(kind, "iloc") or hasattr(kind, "get_column"):
+        return False
     is_reader = bool(pyarrow) and isinstance(table, pyarrow.RecordBatchReader)
-    return hands_over and not in_memory and not is_reader
+    by_stream = hasattr(kind, "__arrow_c_stream__") and not is_reader
+    return by_stream or hasattr(kind, "__arrow_c_array__")
 
 
 def _is_arrow(table: Table) -> bool:
