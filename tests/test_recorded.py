@@ -29,7 +29,9 @@ def marked(names):
 
 @pytest.mark.parametrize("name", cases.ALL)
 def test_an_old_release_is_verified_and_saved_as_it_was(name, tmp_path):
-    assert cases.facts(name) == recorded("facts")[name]
+    facts = cases.facts(name)
+    assert facts.pop("unit") == "one row"  # which those who recorded did not say
+    assert facts == recorded("facts")[name]
     old, new = cases.RELEASES / f"{name}.json", tmp_path / "again.json"
     cases.load(old).save(new)
     written = json.loads(new.read_text("utf-8"))

@@ -14,7 +14,7 @@ from jaxtyping import Array, Float, Real
 from dpjax._checks import positive, whole
 from dpjax._types import Scalar
 from dpjax.families.base import Bound, Ends, Natural, Number, Points, Total, Truncation
-from dpjax.families.bounds import SumFamily, divided
+from dpjax.families.bounds import SumFamily
 from dpjax.families.gamma_rate import GammaParameters, GammaPosterior
 from dpjax.families.log_densities import log_gamma_ratio
 
@@ -78,7 +78,7 @@ class Poisson(SumFamily):
         """Return clipped, rounded counts / `upper`; NaN becomes `upper` // 2."""
         records = records.astype(float)
         records = jnp.where(jnp.isnan(records), self.upper // 2, records)
-        return divided(jnp.round(jnp.clip(records, 0, self.upper)), self.upper)
+        return jnp.round(jnp.clip(records, 0, self.upper)) / self.upper
 
     def prior(self) -> GammaParameters:
         """Return an exponential prior of the rate, with mean `upper` / 2."""

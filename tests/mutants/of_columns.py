@@ -49,8 +49,8 @@ MUTANTS = (
         "branch left out",
         "sources: one file of a folder",
         _SOURCES,
-        "yield from _files(_path(source))",
-        "yield from [*_files(_path(source))][:1]",
+        "yield from _files(pathlib.Path(source))",
+        "yield from [*_files(pathlib.Path(source))][:1]",
         _COUNTED + "[folder]",
     ),
     _fault(

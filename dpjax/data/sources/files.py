@@ -7,6 +7,7 @@ __all__ = ["BATCH", "UNREADABLE", "File", "is_table_file"]
 
 import gzip
 import itertools
+import os
 import pathlib
 import zlib
 from collections.abc import Iterator, Sequence
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 from io import BufferedIOBase
 from typing import Any
 
+from dpjax._documents import shown_path
 from dpjax.data.sources.arrow import parquet, pyarrow
 from dpjax.data.sources.csv_blocks import Malformed
 from dpjax.data.sources.csv_tables import csv_names, csv_tables
@@ -51,8 +53,10 @@ class File(Part):
             raise ImportError(
                 'reading table files needs pyarrow: pip install "dpjax[data]"'
             )
-        if not self.path.is_file():
-            raise ValueError(f"`table` must be a readable file, {self.path} is not.")
+        if not os.path.isfile(self.path):  # False too for text that no path can be
+            raise ValueError(
+                f"`table` must be a readable file, {shown_path(str(self.path))} is not."
+            )
 
     @property
     def is_parquet(self) -> bool:

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dpjax._documents import shown_path
 from dpjax.data.sources.arrow import csv, pyarrow
 from dpjax.data.sources.files import BATCH, UNREADABLE, File, is_table_file
 from dpjax.data.sources.in_memory import (
@@ -46,7 +45,9 @@ def parts(source: Table) -> Iterator[Part]:
     if csv and isinstance(source, csv.CSVStreamingReader):
         raise ValueError(_INFERRED.format("a reader"))
     if isinstance(source, str | os.PathLike):
-        yield from _files(_path(source))
+        if not os.fspath(source):
+            raise ValueError("`table` must be a readable file, the empty path is not.")
+        yield from _files(pathlib.Path(source))
     elif is_dataset(source):
         yield _Dataset(source)
     elif _is_one(source) or not isinstance(source, Iterable):
@@ -59,19 +60,8 @@ def _is_one(table: Table) -> bool:
     return is_in_memory(table) or is_query(table) or is_stream(table)
 
 
-def _path(given: str | os.PathLike) -> pathlib.Path:
-    text = os.fspath(given)
-    if not text or not os.path.exists(text):
-        shown = shown_path(text)
-        raise ValueError(
-            f"`table` must be a readable file, {shown} is not: give the path of a file "
-            "or folder, or a table."
-        )
-    return pathlib.Path(given)
-
-
 def _files(path: pathlib.Path) -> Iterator[File]:
-    if not path.is_dir():
+    if not os.path.isdir(path):  # False too for text that no path can be
         yield File(path)
         return
     hidden = ("_", ".")  # by-products of other programs
