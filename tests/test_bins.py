@@ -287,7 +287,7 @@ def test_a_release_of_bins_is_verified_and_predicts(tmp_path):
     assert document["version"] == 2
     again = dp.load(tmp_path / "r.json")
     assert again.schema == schema
-    posterior = dp.posterior(again)
+    posterior = dp.posterior(again, method="plug-in")
     found = posterior.predict(rows, target="cause")
     assert [*schema["cause"].labels()[np.asarray(found)]] == ["I", "II", "I"] * 20
     synthetic = posterior.sample_records(jr.key(0), 50)
@@ -302,7 +302,7 @@ def test_a_file_cannot_have_many_levels_that_it_does_not_list(tmp_path):
     document = json.loads((tmp_path / "r.json").read_text())
     (variable,) = document["content"]["variables"]
     document["content"]["variables"] = [
-        {**variable, "name": str(i)} for i in range(100_000)
+        {**variable, "name": str(i)} for i in range(30_000)
     ]
     content = canonical_json(document["content"])
     document["sha256"] = hashlib.sha256(content.encode()).hexdigest()
@@ -310,7 +310,7 @@ def test_a_file_cannot_have_many_levels_that_it_does_not_list(tmp_path):
     start = time.monotonic()
     with pytest.raises(ValueError, match="`variables` must have fewer levels"):
         dp.load(tmp_path / "r.json")
-    assert time.monotonic() - start < 60  # it would take half an hour
+    assert time.monotonic() - start < 60  # it would take ten minutes
 
 
 def test_a_table_of_bins_is_refused_without_a_value():
