@@ -10,6 +10,7 @@ import jax.random as jr
 import jsonschema
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 
@@ -17,12 +18,15 @@ import dpjax as dp
 from dpjax._documents import canonical_json
 from dpjax.data import Bins
 from dpjax.data.kinds import declared
+from dpjax.data.marks import Marks
 from dpjax.noise.keys import study_key
 
 AGE = {"lower": 0, "upper": 100, "edges": [18, 65.5]}
 MONTHS = {"lower": "2023-12-25", "upper": "2024-03-01", "unit": "month"}
 CHAPTERS = {"levels": ["I", "II"], "codes": {"A00": "I", "B99": "I", "07": "II"}}
 ULP = np.nextafter(65.5, 0)
+NANOSECOND = np.datetime64("2024-01-01T00:00:00.000000001")
+SENTINELS = {"missing": "?", "missing_values": ["1900-01-01", "9999-12-31"]}
 
 
 @pytest.mark.parametrize(
@@ -36,6 +40,7 @@ ULP = np.nextafter(65.5, 0)
         ((None, np.nan, "", "nan", "NA", "old", b"1", 1j, [1], "0x1", "１"), None),
         ((datetime.date(2020, 1, 1), np.timedelta64(1), "[0,18)", "1,000"), None),
         ((np.float32(65.5), np.float32(18), np.float16(65.5)), None),
+        ((np.float16(np.inf), np.float32(-np.inf)), None),
         ((65.5 * (1 - 2**-48), str(65.5 * (1 - 2**-48))), None),
     ],
 )
@@ -52,9 +57,11 @@ def test_a_number_is_in_the_bin_of_public_edges(cells, code):
         (("2024-01-01T00:00", datetime.date(2024, 1, 31), "2024-01"), 1),
         ((datetime.datetime(2024, 2, 29, 23), np.datetime64("2024-02-29T23", "ns")), 2),
         ((pd.Timestamp("2024-02-01"), np.datetime64("2024-02"), " 2024-02-03 "), 2),
-        (("2024-03-01", "9999-12-31", np.datetime64(10**16, "Y")), 3),
+        (("2024-03-01", "9999-12-31", np.datetime64("9999-12-31", "us")), 3),
         (("2024-02-30", "01/02/2024", "20240201", "2024-02-01T24:00", "x", 2024), None),
         (("2024-02-01T00:00Z", pd.Timestamp("2024-02-01", tz="UTC")), None),
+        (("12000-01-01", "0000-05-05", np.datetime64(10**16, "Y")), None),
+        ((np.datetime64("12000-01-01"), np.datetime64("-0005-01-01")), None),
         ((None, pd.NaT, np.datetime64("NaT"), "", "2024-02-01 1:00", 1.5, b"x"), None),
     ],
 )
@@ -141,10 +148,16 @@ def test_times_with_a_zone_are_refused_in_every_type():
         [day.replace(tzinfo=datetime.UTC)],
         pd.Series([pd.Timestamp(day, tz="UTC")]),
         zoned,
+        zoned.dictionary_encode(),
+        pl.Series("day", [day]).dt.replace_time_zone("America/New_York"),
     ):
         table = {"day": column}
-        with pytest.raises(ValueError, match="without a time zone"):
-            schema.encode(pa.table(table) if column is zoned else table)
+        for source in (
+            table,
+            pa.table(table) if isinstance(column, pa.Array) else table,
+        ):
+            with pytest.raises(ValueError, match="without a time zone"):
+                schema.encode(source)
 
 
 def test_numbers_and_times_are_encoded_at_once_as_they_are_one_by_one():
@@ -159,6 +172,9 @@ def test_numbers_and_times_are_encoded_at_once_as_they_are_one_by_one():
         (declared("x", MONTHS), [np.datetime64(x) for x in ("2024-01-02", "NaT")]),
         (declared("x", MONTHS | {"missing": "?"}), [np.datetime64("NaT", "ns")]),
         (declared("x", MONTHS), [np.datetime64(-(10**16), "Y")]),
+        (declared("x", MONTHS), [np.datetime64("9999-12-31"), NANOSECOND]),
+        (declared("x", MONTHS), [np.datetime64("1500-01-01"), NANOSECOND]),
+        (declared("x", MONTHS | SENTINELS), [np.datetime64("1900-01-01")]),
     ):
         assert variable.encoder()(cells) == [variable.code(cell) for cell in cells]
     assert declared("x", AGE).encoder()([near, np.nan, 10.0]) == [None, None, 0]
@@ -180,6 +196,24 @@ def test_a_missing_cell_has_the_declared_level():
     assert declared("age", AGE | marks).code(-9.000000000000001) is None
 
 
+def test_a_date_that_marks_a_missing_cell_does_so_in_every_type():
+    variable = declared("day", MONTHS | SENTINELS)
+    for text in SENTINELS["missing_values"]:
+        day = datetime.date.fromisoformat(text)
+        time = datetime.datetime.fromisoformat(text)
+        cells = [text, text + " 00:00", day, time, np.datetime64(day), pd.NaT]
+        assert [variable.code(x) for x in cells] == [4] * len(cells)
+        assert variable.encoder()([np.datetime64(day)]) == [4]
+    assert variable.code("1900-01-02") == 0
+
+
+def test_a_number_of_half_precision_near_zero_has_an_absolute_error():
+    variable = declared("x", {"lower": 0, "upper": 1, "edges": [1e-9, 0.5]})
+    assert variable.code("2e-9") == 1
+    assert variable.code(np.float16(2e-9)) is None
+    assert variable.code(np.float16(0.25)) == 1
+
+
 def test_codes_stand_for_levels():
     variable = declared("cause", CHAPTERS)
     cells = ("A00", "B99", "I", "07", 7, "7", "II", "B98", None)
@@ -187,7 +221,8 @@ def test_codes_stand_for_levels():
     free = declared("cause", {"codes": {"A": "x", "B": "y", "x": "x"}, "other": "y"})
     assert free.levels == ("x", "y")
     assert [free.code(x) for x in "A B x q".split()] == [0, 1, 0, 1]
-    for faulty in ({"A": "III"}, {"I": "II"}, {"A00": "I", "NA": "I"}, ["A00"], 3):
+    no_codes = (["A00"], 3, {"A": ["I"]}, {"A": None})
+    for faulty in ({"A": "III"}, {"I": "II"}, {"A00": "I", "NA": "I"}, *no_codes):
         with pytest.raises(ValueError, match=r"`(codes|levels|schema)` "):
             declared("cause", {"levels": ["I", "II"], "missing": "II", "codes": faulty})
 
@@ -253,7 +288,7 @@ FAULTY = [
     ({"lower": 0, "upper": 9, "bins": 10**9}, "`bins` of 'x' must be a whole number"),
     ({"lower": 0, "upper": 9, "bins": 2, "missing": True}, "`missing` of 'x'"),
     ({"levels": [1, 2], "edges": [3]}, "either by"),
-    ({"edges": [3], "unit": "day", "lower": 0, "upper": 9}, "either by"),
+    ({"edges": [3], "unit": "day", "lower": 0, "upper": 9}, "by a unit or"),
     ({"lower": "2024-01-01", "upper": "2024-03-01", "unit": "era"}, "`unit` must be"),
     ({"lower": "2024-03-01", "upper": "2024-01-01", "unit": "day"}, "must be days"),
     ({"lower": "2024", "upper": "2025", "unit": "year"}, "must be days as text"),
@@ -311,6 +346,31 @@ def test_a_file_cannot_have_many_levels_that_it_does_not_list(tmp_path):
     with pytest.raises(ValueError, match="`variables` must have fewer levels"):
         dp.load(tmp_path / "r.json")
     assert time.monotonic() - start < 60  # it would take ten minutes
+
+
+def test_what_is_no_list_is_one_clear_line():
+    for key, arguments in (
+        ("levels", (5,)),
+        ("levels", ("ab",)),
+        ("missing_values", (["a", "b"], "a", "NA")),
+        ("codes", (["a", "b"], None, (), {"A": "a"})),
+    ):
+        with pytest.raises(ValueError, match=f"`{key}` of 'x' must be a list"):
+            Marks("x", *arguments)
+
+
+def test_a_file_states_the_edges_of_bins(tmp_path):
+    net = dp.BayesNet.from_parents({"age": AGE}, {"age": []})
+    released = dp.release(net, {"age": [3]}, epsilon=1, adjacency="add-remove")
+    released.save(tmp_path / "r.json")
+    document = json.loads((tmp_path / "r.json").read_text())
+    (variable,) = document["content"]["variables"]
+    variable["bins"] = len(variable.pop("edges")) + 1
+    content = canonical_json(document["content"])
+    document["sha256"] = hashlib.sha256(content.encode()).hexdigest()
+    (tmp_path / "r.json").write_text(json.dumps(document))
+    with pytest.raises(ValueError, match="`variables` must state the edges"):
+        dp.load(tmp_path / "r.json")
 
 
 def test_a_table_of_bins_is_refused_without_a_value():

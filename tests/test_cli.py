@@ -365,9 +365,14 @@ def test_schema_drafts_from_names_and_types_alone(folder, capsys):
     assert "left to declare: a (lower and upper" in capsys.readouterr().out
     assert main(["schema", "t.csv", "--out", "s.json"]) == 0
     assert SECRET not in (folder / "s.json").read_text() + capsys.readouterr().out
+    assert main(["schema", "t.csv", "--out", "s.json", "--ignore", "*", *public]) == 0
+    assert [*json.loads((folder / "s.json").read_text())["variables"]] == ["c", "e"]
     for faulty in (
         *(["--codes", "e"], ["--codes", "z=codes.csv"], ["--codes", "e=none.csv"]),
         *(["--out", "t.csv"], ["--json-schema", "schema.json"]),
+        *(["--codes", "e=codes.csv", "--codes", "e=codes.csv"], ["--codes", "=x"]),
+        ["--codes", "e=codes.csv", "--out", "codes.csv"],
+        ["--json-schema", "record.json", "--ignore", "c", "--out", "record.json"],
     ):
         assert main(["schema", "t.csv", "--out", "s.json", *faulty]) == 2
         error = capsys.readouterr().err

@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import time
 from collections import Counter
 from decimal import Decimal
 
@@ -161,7 +162,8 @@ def test_the_key_decides_and_is_new_for_each_release(monkeypatch):
         ("7.5", ["7.5"]),
         ("1.2.3", ["1.2.3"]),
         ("12e45678", ["12e45678"]),
-        ("1e300", ["1e300"]),
+        ("1" + "0" * 300, ["1e300", Decimal("1e300"), 10**300]),
+        ("9007199254740993", ["9007199254740993.0", Decimal("9007199254740993.0")]),
         ("inf", ["inf"]),
         ("true", ["true"]),
         ("2020-01-01", ["2020-01-01"]),
@@ -179,6 +181,13 @@ def test_the_key_decides_and_is_new_for_each_release(monkeypatch):
 def test_a_person_is_what_a_cell_shows(person, cells):
     for cell in cells:
         assert person_of(cell) == person
+
+
+def test_a_long_text_takes_time_in_proportion_to_it():
+    start = time.monotonic()
+    assert person_of("0" * 300_000 + "x") == "0" * 300_000 + "x"
+    assert person_of("1_" * 300_000 + "x") == "1_" * 300_000 + "x"
+    assert time.monotonic() - start < 30  # it took minutes for a tenth of it
 
 
 IDS = ["7", "8", "7", "-3", "8", "7", "7", "8"]

@@ -49,11 +49,23 @@ def test_a_json_schema_of_a_record_is_a_schema(tmp_path):
         *({"type": "string"}, {"minimum": 0}, {}, 3, {"anyOf": 3}, {"anyOf": [3]}),
         *({"enum": 3}, {"$ref": "#/$defs/None"}),
         {"anyOf": [{"enum": [1]}, {"type": "string"}]},
+        {"$ref": "#/$defs/True"},
     ],
 )
 def test_a_property_without_finitely_many_values_is_one_clear_line(stated):
     with pytest.raises(ValueError, match="from public facts"):
         dp.Schema.from_json_schema({"properties": {"x": stated}})
+    for odd in (None, [], {"True": True}):
+        document = {"properties": {"x": stated}, "$defs": odd, "definitions": odd}
+        with pytest.raises(ValueError, match="from public facts"):
+            dp.Schema.from_json_schema(document)
+
+
+def test_a_level_of_the_name_of_what_is_missing_is_not_merged_with_it():
+    with pytest.raises(ValueError, match="no value 'missing' beside null"):
+        dp.Schema.from_json_schema(
+            {"properties": {"x": {"enum": ["missing", "b", None]}}}
+        )
 
 
 @pytest.mark.parametrize("source", [3, [], {}, {"properties": {}}, {"properties": 1}])

@@ -57,7 +57,7 @@ def add(commands) -> None:
     command.add_argument(
         "--id",
         metavar="COLUMN",
-        help="column that says whose row it is: at most K rows of each person are read "
+        help="column that says whose row it is: at most K rows of each person are kept "
         "(add-remove only)",
     )
     command.add_argument("--out", required=True, help="release file to write")

@@ -8,7 +8,7 @@ import pathlib
 from typing import Any
 
 from dpjax._documents import write_atomically
-from dpjax.cli.options import DATA_HELP, refuse_unwritable_file
+from dpjax.cli.options import DATA_HELP, is_among_tables, refuse_unwritable_file
 from dpjax.data import sources
 from dpjax.data.kinds import declared
 from dpjax.data.levels import Variable
@@ -44,23 +44,33 @@ def add(commands) -> None:
 
 
 def _run(options: argparse.Namespace) -> None:
-    refuse_unwritable_file(options.out)
-    if pathlib.Path(options.out).resolve() == pathlib.Path(options.data).resolve():
+    codes = dict(map(_pair, options.codes))
+    if len(codes) < len(options.codes):
+        raise ValueError("`codes` must give every column once.")
+    inputs = [options.data, options.json_schema, *codes.values()]
+    out = pathlib.Path(options.out).resolve()
+    taken = out in [pathlib.Path(x).resolve() for x in inputs if x]
+    if taken or is_among_tables(out, options.data):
         raise ValueError(f"`out` must not be an input, got {options.out}.")
-    known = dict(map(_code_list, options.codes))
+    refuse_unwritable_file(options.out)
+    known = {}
     if options.json_schema:
         stated = Schema.from_json_schema(options.json_schema)
-        known = {**{name: x.to_json() for name, x in stated.items()}, **known}
+        known = {name: variable.to_json() for name, variable in stated.items()}
+    for name, path in codes.items():
+        known[name] = Variable.from_code_list(name, path).to_json()
     kinds: dict[str, str] = {}
     for part in sources.parts(options.data):
         kinds = {**part.kinds(), **kinds}
-    absent = [name for name in known if name not in kinds]
-    if absent:
-        raise ValueError(f"`codes` must name columns, got {absent[0]!r:.80}.")
+    for name in known:
+        if name not in kinds:
+            option = "codes" if name in codes else "json-schema"
+            raise ValueError(f"`{option}` must be of columns, got {name!r:.80}.")
+    ignored = {*kinds} - {*known} if "*" in options.ignore else {*options.ignore}
     drafts = {
         name: known.get(name, _DRAFTS[kind])
         for name, kind in kinds.items()
-        if name not in options.ignore
+        if name not in ignored
     }
     write_atomically(options.out, json.dumps({"variables": drafts}, indent=2) + "\n")
     print(f"{options.out}: {len(drafts)} variables")
@@ -69,11 +79,11 @@ def _run(options: argparse.Namespace) -> None:
             print(f"left to declare: {name} ({_remark(kinds[name])})")
 
 
-def _code_list(spec: str) -> tuple[str, dict[str, object]]:
+def _pair(spec: str) -> tuple[str, str]:
     name, _, path = spec.partition("=")
     if not name or not path:
         raise ValueError(f"`codes` must be COLUMN=FILE, got {spec}.")
-    return name, Variable.from_code_list(name, path).to_json()
+    return name, path
 
 
 def _is_complete(name: str, draft: dict[str, Any]) -> bool:

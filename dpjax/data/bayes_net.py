@@ -7,17 +7,17 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from dpjax._documents import parse_json, read_text
 from dpjax.data.bif import parse_bif
 from dpjax.data.categorical import Categorical
 from dpjax.data.intervals import Interval
-from dpjax.data.kinds import AnyVariable
-from dpjax.data.levels import Variable
-from dpjax.data.matching import Level
+from dpjax.data.kinds import declared
 from dpjax.tables.layout import TableLayout
 
-Levels = Mapping[str, AnyVariable] | Mapping[str, Sequence[Level]]
+Levels = Mapping[str, Any]
+"""A `Schema`, or a mapping from names to variables or their declarations."""
 
 
 @dataclass(frozen=True)
@@ -205,12 +205,11 @@ def maximal_groups(groups: Sequence[tuple[int, ...]]) -> tuple[tuple[int, ...], 
     return tuple(group for i, group in enumerate(groups) if is_kept(i))
 
 
-def _as_variable(name: str, levels: AnyVariable | Sequence[Level]) -> Categorical:
-    if isinstance(levels, Interval):
+def _as_variable(name: str, declaration: Any) -> Categorical:
+    variable = declared(name, declaration)
+    if isinstance(variable, Interval):
         raise ValueError(
             f"`network` must have categorical variables only, {name!r:.80} is numeric: "
             'declare "edges" or "bins" with its bounds, or its levels.'
         )
-    return (
-        levels if isinstance(levels, Categorical) else Variable.from_json(name, levels)
-    )
+    return variable

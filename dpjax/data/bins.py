@@ -14,11 +14,12 @@ from jaxtyping import Float, Integer, Shaped
 from dpjax._checks import brief
 from dpjax.data.categorical import Categorical, Encoder
 from dpjax.data.intervals import Bound, Interval
+from dpjax.data.marks import Marks
 from dpjax.data.matching import (
     EXACT_INTEGERS,
     ROUNDING,
     Level,
-    Marks,
+    least_error,
     rounding,
     shown_by,
 )
@@ -80,7 +81,8 @@ class Bins(Categorical):
         inner = tuple(x for x in shown if x is not None)
         ends = (bounds.lower, *inner, bounds.upper)
         pairs = list(itertools.pairwise(ends))
-        increasing = all(np.float32(a) < np.float32(b) for a, b in pairs)
+        with np.errstate(over="ignore"):
+            increasing = all(np.float32(a) < np.float32(b) for a, b in pairs)
         if not 1 <= len(inner) == len(edges) < _MOST or not increasing:
             raise ValueError(
                 f"`edges` of {self.name!r:.80} must be from 1 to {_MOST - 1} numbers "
@@ -118,7 +120,9 @@ class Bins(Categorical):
             bounds = Interval(name, given["lower"], given["upper"])
             given["edges"] = _equal_widths(bounds, given.pop("bins"))
         marks = given.pop("missing_values", [])
-        if not all(isinstance(x, list | tuple) for x in (marks, given["edges"])):
+        if not all(
+            isinstance(x, list | tuple | np.ndarray) for x in (marks, given["edges"])
+        ):
             raise ValueError(
                 f"`edges` and `missing_values` of {name!r:.80} must be lists."
             )
@@ -142,7 +146,8 @@ class Bins(Categorical):
         shown = shown_by(value) if clear else None
         if shown is None:
             return found
-        places, clear = self._places(np.array([shown]), rounding(value, shown))
+        errors = rounding(value, shown), least_error(value)
+        places, clear = self._places(np.array([shown]), *errors)
         return int(places[0]) if clear[0] else None
 
     def encoder(self) -> Encoder:
@@ -187,15 +192,18 @@ class Bins(Categorical):
         return np.minimum(drawn, most[codes])
 
     def _places(
-        self, numbers: np.ndarray, relative: float | np.ndarray
+        self, numbers: np.ndarray, relative: float | np.ndarray, smallest: float = 0.0
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return bins, and whether all readers' roundings of a number have this bin.
+
+        A number is rounded by a relative error, or by `smallest` if that is more.
 
         A bin begins two roundings below its edge. What is computed to be the edge thus
         has one bin, and a number that readers may put into either is far from edges.
         """
         clipped, edges = np.clip(numbers, self.lower, self.upper), np.array(self.edges)
-        starts, slack = edges - 2 * ROUNDING * abs(edges), abs(clipped) * relative
+        starts = edges - 2 * ROUNDING * abs(edges)
+        slack = np.maximum(abs(clipped) * relative, smallest)
         least = np.searchsorted(starts, clipped - slack, side="right")
         return least, least == np.searchsorted(starts, clipped + slack, side="right")
 

@@ -14,7 +14,8 @@ import numpy as np
 from jaxtyping import Float, Integer, Shaped
 
 from dpjax.data.intervals import number
-from dpjax.data.matching import Level, Marks
+from dpjax.data.marks import Marks
+from dpjax.data.matching import Level
 
 Encoder = Callable[[Sequence[Any]], list[int | None]]
 """A function from different cells to level indices, None for a rejected cell."""

@@ -35,6 +35,8 @@ def declared(name: str, declaration: Any) -> AnyVariable:
         raise ValueError(
             f'`schema` must declare {name!r:.80} either by "levels" or by "lower" and '
             f'"upper", got {"both" if implied else "neither"}.'
+            if len(implied) < 2 or Variable in implied
+            else f"`schema` must declare {name!r:.80} by a unit or by edges, got both."
         )
     kind = implied[0] if implied else Interval
     return kind.from_json(name, declaration)

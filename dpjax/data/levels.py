@@ -13,7 +13,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dpjax.data.categorical import Categorical
-from dpjax.data.matching import Level, Marks, is_missing, plain
+from dpjax.data.marks import Marks
+from dpjax.data.matching import Level, is_level, is_missing, plain
 from dpjax.data.public_lists import code_list
 
 
@@ -61,7 +62,8 @@ class Variable(Categorical):
         object.__setattr__(self, "levels", marks.levels)
         object.__setattr__(self, "codes", tuple(sorted(self.codes, key=str)))
         object.__setattr__(self, "marks", marks)
-        object.__setattr__(self, "_other", marks.place(self.other, "other"))
+        other = None if self.other is None else marks.place(self.other, "other")
+        object.__setattr__(self, "_other", other)
 
     @classmethod
     def from_json(cls, name: str, declared: Any) -> "Variable":
@@ -75,8 +77,9 @@ class Variable(Categorical):
         """
         if not isinstance(declared, Mapping):
             declared = {"levels": declared}
-        codes = declared.get("codes", {})
-        known = [*dict.fromkeys(codes.values())] if isinstance(codes, Mapping) else None
+        codes, known = declared.get("codes", {}), None
+        if isinstance(codes, Mapping) and all(map(is_level, codes.values())):
+            known = [*dict.fromkeys(codes.values())]
         declared = {"missing_values": [], "levels": known or None, **declared}
         lists = [declared["levels"], declared["missing_values"]]
         lists = [list(x) if isinstance(x, np.ndarray) else x for x in lists]

@@ -13,7 +13,8 @@ from jaxtyping import Float, Integer, Shaped
 
 from dpjax._checks import brief, one_of
 from dpjax.data.categorical import Categorical, Encoder
-from dpjax.data.matching import Level, Marks
+from dpjax.data.marks import Marks
+from dpjax.data.matching import Level
 
 _UNITS = ("year", "quarter", "month", "week", "day", "hour")
 if TYPE_CHECKING:
@@ -23,10 +24,11 @@ else:
     Day = Unit = object  # may come from a file: checked at construction
 
 _ISO = re.compile(
-    r"(\d{4})-(\d\d)-(\d\d)([T ]([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d+)?)?)?", re.ASCII
+    r"(?!0000)\d{4}-\d\d-\d\d([T ]([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d+)?)?)?",
+    re.ASCII,
 )
 _HOURS = np.dtype("M8[h]")
-_YEARS = np.array(["0000", "9999"], "M8[Y]")
+_YEARS = np.array(["0001", "9999"], "M8[Y]")
 _TYPES = {
     unit: np.dtype(f"M8[{code}]")
     for unit, code in {"year": "Y", "month": "M", "day": "D", "hour": "h"}.items()
@@ -40,9 +42,9 @@ class Periods(Categorical):
     """A date or time in periods of a calendar unit, which is a categorical variable.
 
     The cells are ISO 8601 text without a time zone ("2024-02-29", "2024-02-29 13:05"),
-    dates, or date-times without a time zone. Those before `lower` or after `upper` are
-    clipped to them. The levels are the labels of the periods: "2024", "2024-Q1",
-    "2024-02", "2024-W09", "2024-02-29" or "2024-02-29T13".
+    dates, or date-times without a time zone, in the years 1 to 9999. Those before
+    `lower` or after `upper` are clipped to them. The levels are the labels of the
+    periods: "2024", "2024-Q1", "2024-02", "2024-W09", "2024-02-29" or "2024-02-29T13".
 
     Args:
         name: name of the column, not empty.
@@ -51,7 +53,8 @@ class Periods(Categorical):
         unit: "year", "quarter", "month", "week", "day" or "hour".
         missing: the level of cells without a value, one more level if it is not the
             label of a period; None (the default) rejects such cells.
-        missing_values: text and numbers that also mark a missing cell.
+        missing_values: text and numbers that also mark a missing cell. A date such as
+            "9999-12-31" marks all cells with a time in its first hour.
 
     Raises:
         ValueError: if the days are not ISO text in order, there are not from 2 to
@@ -72,6 +75,7 @@ class Periods(Categorical):
     levels: tuple[Level, ...] = field(init=False, repr=False, compare=False)
     marks: Marks = field(init=False, repr=False, compare=False)
     _hours: np.ndarray = field(init=False, repr=False, compare=False)
+    _absent: np.ndarray = field(init=False, repr=False, compare=False)
 
     def __post_init__(self):
         one_of(_UNITS, unit=self.unit)
@@ -94,6 +98,8 @@ class Periods(Categorical):
         object.__setattr__(self, "levels", marks.levels)
         object.__setattr__(self, "marks", marks)
         object.__setattr__(self, "_hours", hours)
+        absent = [x for x in map(_hour, marks.missing_values) if x is not None]
+        object.__setattr__(self, "_absent", np.array(absent, _HOURS).reshape(-1))
 
     @classmethod
     def from_json(cls, name: str, declared: Mapping[str, Any]) -> "Periods":
@@ -140,12 +146,14 @@ class Periods(Categorical):
         by_cell = super().encoder()
 
         def encode(cells: Sequence[Any]) -> list[int | None]:
-            if {*map(type, cells)} != {np.datetime64}:
+            units = {getattr(cell, "dtype", None) for cell in cells}
+            # Of several units, NumPy would convert all times to the finest.
+            if {*map(type, cells)} != {np.datetime64} or len(units) > 1:
                 return by_cell(cells)
-            times = np.array(cells)
-            codes: list[int | None] = self._places(_to_hours(times)).tolist()
-            for place in np.flatnonzero(np.isnat(times)).tolist():
-                codes[place] = self.marks.missed
+            hours = _to_hours(np.array(cells))
+            codes: list[int | None] = self._places(hours).tolist()
+            for i in np.flatnonzero(np.isnat(hours)).tolist():
+                codes[i] = self.code(cells[i])
             return codes
 
         return encode
@@ -175,13 +183,15 @@ class Periods(Categorical):
 
     def _places(self, hours: np.ndarray) -> np.ndarray:
         clipped = np.clip(hours, *self._hours)
-        return _numbers(clipped, self.unit) - _numbers(self._hours, self.unit)[0]
+        places = _numbers(clipped, self.unit) - _numbers(self._hours, self.unit)[0]
+        return np.where(np.isin(hours, self._absent), self.marks.missed or 0, places)
 
 
 def _hour(cell: object) -> np.ndarray | None:
     """Return the hour of a date or time in an array; None for another cell."""
     if isinstance(cell, np.datetime64):
-        return _to_hours(np.array([cell]))
+        hour = _to_hours(np.array([cell]))
+        return None if np.isnat(hour[0]) else hour
     if isinstance(cell, datetime.date):
         cell = cell.isoformat()  # with the time zone, if it has one
     if not isinstance(cell, str) or not _ISO.fullmatch(cell.strip()):
@@ -193,9 +203,9 @@ def _hour(cell: object) -> np.ndarray | None:
 
 
 def _to_hours(times: np.ndarray) -> np.ndarray:
-    """Convert times of any unit; those after the year 9999 or before 0 are clipped."""
-    years = np.clip(times.astype("M8[Y]"), *_YEARS)
-    inside, hours = years == times.astype("M8[Y]"), years.astype(_HOURS)
+    """Convert times of any unit; NaT for those outside the years that text can show."""
+    years, hours = times.astype("M8[Y]"), np.full(times.shape, "NaT", _HOURS)
+    inside = (years >= _YEARS[0]) & (years <= _YEARS[1])
     hours[inside] = times[inside].astype(_HOURS)
     return hours
 

@@ -10,6 +10,7 @@ __all__ = ["check_id", "kept_rows", "person_of"]
 
 import functools
 import hashlib
+import math
 import os
 import re
 from collections.abc import Collection, Sequence
@@ -23,13 +24,12 @@ from dpjax.data import sources
 from dpjax.data.encoding import AnyVariable, Beside, encode_batches
 from dpjax.data.intervals import number
 from dpjax.data.levels import Variable
+from dpjax.data.matching import EXACT_INTEGERS, ROUNDING
 from dpjax.data.sources.encoded_columns import read_column
 from dpjax.privacy import REPLACE_ONE, Adjacency
 
-_WHOLE = re.compile(r"([+-]?)0*([0-9]+)")
-_EXACT = 2**53  # every reader gives smaller integers the same double
-_ROUNDING = 2.0**-49  # relative error of decimals, in which readers differ
-_MOST_DIGITS = 1000  # of a number that is no text
+_WHOLE = re.compile(r"([+-]?)([0-9]+)")
+_MOST_DIGITS = 1000  # of a number that is no text of digits
 _KEY, _DIGEST = 16, 8  # bytes
 _WAITING = 1 << 20  # rows between two cuts
 
@@ -119,33 +119,35 @@ def person_of(cell: object) -> str | None:
         value = Decimal(int(cell))
     elif isinstance(cell, Decimal):
         value = cell
-    elif isinstance(cell, float) and abs(cell) < _EXACT:
+    elif isinstance(cell, float) and abs(cell) < EXACT_INTEGERS:
         value = Decimal(cell)
     else:
         return None
     if not value.is_finite() or abs(value.adjusted()) > _MOST_DIGITS:
         return None
-    return str(int(value)) if value == int(value) else None
+    return str(int(value)) if value == value.to_integral_value() else None
 
 
 def _of_text(text: str) -> str | None:
     shown = text.strip()
     whole = _WHOLE.fullmatch(shown)
     if whole:
-        sign, digits = whole.groups()
+        sign, digits = whole.group(1), whole.group(2).lstrip("0") or "0"
         return f"-{digits}" if sign == "-" and digits != "0" else digits
     if _any_text().code(text) != 0:  # missing, or in doubt
         return None
     value = number(text)
-    if value is None or shown.lower() in ("true", "false") or abs(value) >= _EXACT:
+    if value is None or shown.lower() in ("true", "false") or math.isinf(value):
         return text
-    nearest = round(value)
     try:
-        if Decimal(shown) == nearest:
-            return str(nearest)
+        exact = Decimal(shown)
     except InvalidOperation:  # an exponent beyond any
         return None
-    near = abs(value - nearest) <= abs(value) * _ROUNDING
+    if exact.adjusted() <= _MOST_DIGITS and exact == exact.to_integral_value():
+        return str(int(exact))
+    near = abs(value) < EXACT_INTEGERS and (
+        abs(value - round(value)) <= abs(value) * ROUNDING
+    )
     return None if near else text
 
 

@@ -88,7 +88,12 @@ def _declared(name: str, stated: Any, document: Mapping) -> dict[str, Any]:
     levels = [level for x in some for level in _levels(x)]
     if levels and all(map(_levels, some)):
         found: dict[str, Any] = {"levels": [x for x in levels if x is not None]}
-        absent = None in levels
+        absent = None in levels or len(some) < len(options)
+        if absent and _MISSING in levels:
+            raise ValueError(
+                f"`schema` must give {name!r:.80} no value {_MISSING!r} beside null, "
+                "whose level has this name: declare the variable yourself."
+            )
     elif len(some) == 1 and (bounds := _bounds(some[0])):
         return bounds
     else:
@@ -96,14 +101,15 @@ def _declared(name: str, stated: Any, document: Mapping) -> dict[str, Any]:
             f'`schema` must give {name!r:.80} an "enum", or a minimum and a maximum: '
             "declare its levels or bounds yourself, from public facts."
         )
-    return found | ({"missing": _MISSING} if absent or len(some) < len(options) else {})
+    return found | ({"missing": _MISSING} if absent else {})
 
 
 def _resolved(stated: Any, document: Mapping) -> Mapping:
     """Follow a reference within the document, one step."""
     *_, last = str(stated.get("$ref", "")).rpartition("/")
-    known = {**document.get("definitions", {}), **document.get("$defs", {})}
-    return known.get(last, stated) if last else stated
+    tables = (document.get(key) for key in ("$defs", "definitions"))
+    found = [x[last] for x in tables if isinstance(x, Mapping) and last in x]
+    return found[0] if found and isinstance(found[0], Mapping) else stated
 
 
 def _levels(stated: Mapping) -> list[Any]:
@@ -125,7 +131,8 @@ def _bounds(stated: Mapping) -> dict[str, Any] | None:
 def of_type(name: str, declaration: Any) -> Any:
     """Return the declaration that a type contains: an `Enum` or a `CategoricalDtype`.
 
-    Anything else is returned as it is.
+    Anything else is returned as it is. A dtype that was written by hand is public; the
+    dtype of a column of records lists their values.
 
     Raises:
         ValueError: if `declaration` is a column of records, or a type without levels.

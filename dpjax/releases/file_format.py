@@ -191,6 +191,8 @@ def _parse_variables(
     variables, unlisted = {}, 0
     for entries in described:
         name = entries["name"]
+        if "bins" in entries:
+            raise InconsistentRelease("`variables` must state the edges of bins.")
         variable = declared(name, {k: x for k, x in entries.items() if k != "name"})
         variables[name] = variable
         if isinstance(variable, Categorical) and not variable.listed:

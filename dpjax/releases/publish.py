@@ -59,7 +59,7 @@ def release(
             means 1, which protects each row on its own. Without `id` the curator
             promises that nobody has more rows.
         id: name of a column that says whose row it is, which is no variable. At most
-            `contributions` rows of each person are read, chosen by a hash of their
+            `contributions` rows of each person are kept, chosen by a hash of their
             content with a new key. Only under "add-remove", for a table with names.
         mechanism: a recipe of `dpjax.mechanisms.recipes` with its options, or the name
             of a recipe with default options. "laplace" adds noise to the statistic;

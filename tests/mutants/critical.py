@@ -16,8 +16,9 @@ FUNCTIONS = {
     "data/levels.py": ("Variable.code",),
     "data/matching.py": (
         "Matching.match", "Matching.is_outside", "Matching._near", "Matching.is_clear",
-        "Marks.find", "rounding", "shown_by",
+        "rounding", "shown_by",
     ),
+    "data/marks.py": ("Marks.find",),
     "data/bins.py": ("Bins.code", "Bins._places"),
     "data/periods.py": (
         "Periods.code", "Periods._places", "_hour", "_to_hours",

@@ -162,7 +162,7 @@ MUTANTS = (
     _fault(
         "record read by others",
         "cells: a level that readers take for null",
-        _MATCHING,
+        "data/marks.py",
         "        if self.missing is not None and null:\n",
         "        if self.missing is None and null:\n",
         _READING + "test_what_is_missing_is_declared_without_contradiction",

@@ -466,20 +466,20 @@ MUTANTS = (
             ),
             (
                 "words for booleans",
-                'shown.lower() in ("true", "false") or abs',
-                "abs",
+                'shown.lower() in ("true", "false") or math',
+                "math",
             ),
             ("booleans", "bool | np.timedelta64)", "np.timedelta64)"),
             (
                 "doubles that lost digits",
-                "abs(cell) < _EXACT:",
-                "abs(cell) <= _EXACT:",
+                "abs(cell) < EXACT_INTEGERS:",
+                "abs(cell) <= EXACT_INTEGERS:",
             ),
             (
                 "numbers of less than double precision",
-                "isinstance(cell, float) and abs(cell) < _EXACT:\n"
+                "isinstance(cell, float) and abs(cell) < EXACT_INTEGERS:\n"
                 "        value = Decimal(cell)\n",
-                "isinstance(cell, float | np.floating) and abs(cell) < _EXACT:\n"
+                "isinstance(cell, float | np.floating) and abs(cell) < 2**53:\n"
                 "        value = Decimal(float(cell))\n",
             ),
             (
@@ -489,8 +489,8 @@ MUTANTS = (
             ),
             (
                 "fractions are cut off",
-                "return str(int(value)) if value == int(value) else None",
-                "return str(int(value))",
+                "if value == value.to_integral_value() else None",
+                "if value == value else None",
             ),
             (
                 "integers in text by way of doubles",
@@ -509,8 +509,18 @@ MUTANTS = (
             ),
             (
                 "decimals as text, others as numbers",
-                "        if Decimal(shown) == nearest:\n",
-                "        if False:\n",
+                "exact == exact.to_integral_value():",
+                "False:",
+            ),
+            (
+                "zeros before a number",
+                'whole.group(2).lstrip("0") or "0"',
+                "whole.group(2)",
+            ),
+            (
+                "decimals that readers round to an integer",
+                "near = abs(value) < EXACT_INTEGERS and (",
+                "near = False and (",
             ),
             (
                 "decimals that readers round",

@@ -35,7 +35,8 @@ def from_arrow(column: Any, name: str) -> Column:
     """
     try:
         array, types = _in_one(column), pyarrow.types
-        if types.is_timestamp(array.type) and array.type.tz is not None:
+        kind = array.type.value_type if types.is_dictionary(array.type) else array.type
+        if types.is_timestamp(kind) and kind.tz is not None:
             raise ValueError(NO_CELLS.format(name))
         if types.is_boolean(array.type) or types.is_integer(array.type):
             found = None if array.null_count else dense(array.to_numpy(False))

@@ -1,7 +1,7 @@
 """Columns of a table in memory: reading, and encoding as level indices or numbers.
 
-`dpjax.data.levels` decides which level a cell has. The level depends only on the cell
-and on the variable.
+The kinds of `dpjax.data.categorical` decide which level a cell has. The level depends
+only on the cell and on the variable.
 """
 
 __all__ = ["encode_column", "read_column", "read_numbers"]
@@ -64,6 +64,9 @@ def _from_column(column: Any, name: str) -> Column:
         return from_arrow(column, name)
     if _has_cells(column):  # NumPy would give all of them one type
         return _from_objects(list(column))
+    zone = getattr(getattr(column, "dtype", None), "time_zone", None)
+    if zone is not None:  # of polars, whose times NumPy would show in another zone
+        raise ValueError(NO_CELLS.format(name))
     array = _array(column, name)
     if array.ndim == 0:
         raise ValueError(_ONE_CELL.format(name))
