@@ -98,7 +98,8 @@ class Periods(Categorical):
         object.__setattr__(self, "levels", marks.levels)
         object.__setattr__(self, "marks", marks)
         object.__setattr__(self, "_hours", hours)
-        absent = [x for x in map(_hour, marks.missing_values) if x is not None]
+        absences = map(_hour, (marks.missing, *marks.missing_values))
+        absent = [x for x in absences if x is not None]
         object.__setattr__(self, "_absent", np.array(absent, _HOURS).reshape(-1))
 
     @classmethod
@@ -133,8 +134,8 @@ class Periods(Categorical):
             The index; None if the cell is rejected: if it is neither a date nor a
             label, or has no value and `missing` is not declared.
         """
-        found, clear = self.marks.find(value)
-        hour = _hour(value) if clear else None
+        found, _ = self.marks.find(value)
+        hour = _hour(value)  # also of a date that marks a missing cell
         return found if hour is None else int(self._places(hour)[0])
 
     def _is_ambiguous(self, cell: object) -> bool:
@@ -173,12 +174,12 @@ class Periods(Categorical):
         first, last = _numbers(self._hours, self.unit).tolist()
         starts = _starts(np.arange(first, last + 2), self.unit)
         ends = np.clip(starts, *self._hours + np.array([0, 1], "m8[h]"))
-        seconds = np.append(ends.astype("M8[s]"), np.datetime64("NaT"))
+        seconds = np.append(ends.astype("M8[s]"), np.datetime64("NaT", "s"))
         codes = np.minimum(codes, last - first + 1)
         width = (seconds[1:] - seconds[:-1])[codes].astype(float)
         whole = np.nan_to_num(width * shares).astype("m8[s]")
         drawn = seconds[codes] + whole
-        drawn[codes > last - first] = np.datetime64("NaT")
+        drawn[codes > last - first] = np.datetime64("NaT", "s")
         return drawn
 
     def _places(self, hours: np.ndarray) -> np.ndarray:

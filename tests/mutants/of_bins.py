@@ -103,14 +103,6 @@ MUTANTS = (
         _NUMBER,
     ),
     _fault(
-        "NaN let through",
-        "periods: a missing time is some time",
-        _PERIODS,
-        "hour = _hour(value) if clear else None",
-        "hour = _hour(value)",
-        _MISSING,
-    ),
-    _fault(
         "record read by others",
         "periods: text beside times has the first period",
         _PERIODS,
@@ -315,8 +307,8 @@ MUTANTS = (
         "record read by others",
         "periods: a mark is no level",
         _PERIODS,
-        "        found, clear = self.marks.find(value)\n        hour",
-        "        found, clear = None, True\n        hour",
+        "        found, _ = self.marks.find(value)\n        hour",
+        "        found = None\n        hour",
         _MISSING,
     ),
     _fault(
