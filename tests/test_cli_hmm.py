@@ -1,7 +1,6 @@
 """Event logs on the command line: `release --model hmm`, then `sample`."""
 
 import csv
-import hashlib
 import io
 import json
 import pathlib
@@ -12,7 +11,6 @@ import pandas as pd
 import pytest
 
 import dpjax as dp
-from dpjax._documents import canonical_json
 from dpjax.cli import sample
 from dpjax.cli.main import main
 from dpjax.cli.sample_report import disagreement
@@ -20,6 +18,7 @@ from dpjax.data.schema import Schema
 from dpjax.event_logs import HiddenMarkovPosterior, fit
 from dpjax.plots import figures
 from tests.helpers.event_log import LOG, NET, columns, encoded
+from tests.helpers.release_files import rehashed
 
 SECRET = "777"
 MODEL = ("--model", "hmm", "--region", "place", "--time", "month")
@@ -99,11 +98,8 @@ def test_the_states_that_a_release_suggests_are_taken(folder, capsys):
 @pytest.mark.parametrize("wrong", [0, -1, 2.0, True, "2"])
 def test_a_wrong_suggestion_is_inconsistent(wrong, tmp_path):
     document = json.loads(pathlib.Path("log.json").read_text())
-    content = document["content"] | {"hidden_states": wrong}
-    digest = hashlib.sha256(canonical_json(content).encode()).hexdigest()
-    document |= {"content": content, "sha256": digest}
     path = tmp_path / "wrong.json"
-    path.write_text(json.dumps(document))
+    path.write_text(json.dumps(rehashed(document, hidden_states=wrong)))
     assert main(["verify", str(path)]) == 1
 
 

@@ -5,7 +5,6 @@
 
 import copy
 import gzip
-import hashlib
 import json
 import pathlib
 import random
@@ -18,6 +17,7 @@ import dpjax as dp
 from dpjax._documents import canonical_json
 from dpjax.cli.main import main
 from dpjax.releases.file_format import InconsistentRelease, UnreadableRelease
+from tests.helpers.release_files import rehashed
 
 from .fuzz.corpus import CASES, SEEDS, seeds
 from .fuzz.engine import Fault, Hang, attempt, fuzz, limits, refuse_message
@@ -67,12 +67,6 @@ def test_every_seed_is_accepted_but_for_records_outside_the_schema(format, tmp_p
         with limits():
             outside = FORMATS[format].private and name.startswith(("levels", "quoted"))
             assert attempt(format, path) is not outside
-
-
-def rehashed(document):
-    """The file of someone who tampers and knows how the hash is made."""
-    text = canonical_json(document["content"])
-    return {**document, "sha256": hashlib.sha256(text.encode()).hexdigest()}
 
 
 def places(document, place=()):

@@ -1,5 +1,4 @@
 import copy
-import hashlib
 import json
 
 import jax
@@ -8,10 +7,10 @@ import numpy as np
 import pytest
 
 import dpjax as dp
-from dpjax._documents import canonical_json
 from dpjax.posteriors import plug_in_posterior
 from dpjax.releases.file_format import InconsistentRelease, UnreadableRelease
 from tests.helpers.networks import random_records
+from tests.helpers.release_files import rehashed
 
 
 @pytest.fixture
@@ -105,11 +104,11 @@ def test_an_altered_file_is_inconsistent_even_if_rehashed(name, released, tmp_pa
     original = json.loads(path.read_text())
     content = copy.deepcopy(original["content"])
     alter(content, *ALTERATIONS[name])
-    path.write_text(json.dumps({**original, "content": content}))
+    altered = {**original, "content": content}
+    path.write_text(json.dumps(altered))
     with pytest.raises(InconsistentRelease, match="content hash"):
         dp.load(path)
-    digest = hashlib.sha256(canonical_json(content).encode()).hexdigest()
-    path.write_text(json.dumps({**original, "content": content, "sha256": digest}))
+    path.write_text(json.dumps(rehashed(altered)))
     with pytest.raises(InconsistentRelease, match="`") as error:
         dp.load(path)
     assert "\n" not in str(error.value)
@@ -123,8 +122,7 @@ def test_a_field_too_few_is_inconsistent(released, tmp_path):
         if field == "library":
             continue
         content = {k: v for k, v in original["content"].items() if k != field}
-        digest = hashlib.sha256(canonical_json(content).encode()).hexdigest()
-        path.write_text(json.dumps({**original, "content": content, "sha256": digest}))
+        path.write_text(json.dumps(rehashed({**original, "content": content})))
         with pytest.raises(InconsistentRelease):
             dp.load(path)
 

@@ -1,7 +1,6 @@
 """A budget for each table: its loss by enumeration, its files, and what it hides."""
 
 import copy
-import hashlib
 import itertools
 import json
 from fractions import Fraction
@@ -14,7 +13,6 @@ import numpy as np
 import pytest
 
 import dpjax as dp
-from dpjax._documents import canonical_json
 from dpjax.cli.main import main
 from dpjax.mechanisms import DiscreteLaplace, SplitLaplace
 from dpjax.mechanisms.recipes import recipe_of
@@ -41,6 +39,7 @@ from tests.helpers.neighbours import (
     worst_ratio,
 )
 from tests.helpers.networks import TINY, measure
+from tests.helpers.release_files import rehashed
 from tests.helpers.statistical import ALPHA, chi_square_pvalue
 
 from .test_privacy import clipped_law
@@ -383,9 +382,8 @@ def test_an_altered_file_is_inconsistent_even_if_rehashed(name, document, tmp_pa
     content = copy.deepcopy(document["content"])
     ALTERATIONS[name](content)
     assert content != document["content"]
-    digest = hashlib.sha256(canonical_json(content).encode()).hexdigest()
     path = tmp_path / "r.json"
-    path.write_text(json.dumps({**document, "content": content, "sha256": digest}))
+    path.write_text(json.dumps(rehashed({**document, "content": content})))
     with pytest.raises(InconsistentRelease, match="`") as error:
         dp.load(path)
     assert "\n" not in str(error.value)
@@ -396,11 +394,8 @@ def test_a_split_of_something_else_is_inconsistent(document, tmp_path):
         BAYES, RECORDS, mechanism="fourier", epsilon=1, adjacency="replace-one"
     ).save(tmp_path / "r.json")
     other = json.loads((tmp_path / "r.json").read_text())
-    content = other["content"] | {"mechanism": document["content"]["mechanism"]}
-    digest = hashlib.sha256(canonical_json(content).encode()).hexdigest()
-    (tmp_path / "r.json").write_text(
-        json.dumps({**other, "content": content, "sha256": digest})
-    )
+    swapped = rehashed(other, mechanism=document["content"]["mechanism"])
+    (tmp_path / "r.json").write_text(json.dumps(swapped))
     with pytest.raises(InconsistentRelease, match="well formed"):
         dp.load(tmp_path / "r.json")
 

@@ -1,7 +1,6 @@
 """Builders of hostile files: valid ones of any size, and seeds that are altered."""
 
 import dataclasses
-import hashlib
 import itertools
 import json
 import math
@@ -14,7 +13,6 @@ import jax.numpy as jnp
 import numpy as np
 
 import dpjax as dp
-from dpjax._documents import canonical_json
 from dpjax.mechanisms import (
     CellMass,
     DiscreteLaplace,
@@ -25,6 +23,7 @@ from dpjax.mechanisms import (
 from dpjax.privacy import PureDP
 from dpjax.releases import file_format
 from dpjax.statistics import FourierCoefficients, NetworkCounts, Sufficient
+from tests.helpers import release_files
 
 from .corpus import seeds
 
@@ -34,9 +33,8 @@ ONE, ANY = "replace-one", "add-remove"
 
 def rehashed(content: Mapping[str, Any]) -> bytes:
     """The release file of someone who knows how the hash is made."""
-    digest = hashlib.sha256(canonical_json(content).encode()).hexdigest()
-    document = {"format": "dpjax-release", "version": 1, "sha256": digest}
-    return json.dumps({**document, "content": content}).encode()
+    document = {"format": "dpjax-release", "version": 1, "content": content}
+    return json.dumps(release_files.rehashed(document)).encode()
 
 
 def names(number: int) -> list[str]:

@@ -62,3 +62,8 @@ class Mutant:
         """Whether one of the words is in its line of the table."""
         line = f"{self.fault} {self.what} {self.file}"
         return any(word in line for word in words)
+
+
+def fault(kind: str, what: str, file: str, old: str, new: str, test: str) -> Mutant:
+    """A mutant of one test."""
+    return Mutant(kind, what, file, old, new, (test,))

@@ -2,7 +2,7 @@
 
 __all__ = ["MUTANTS"]
 
-from tests.mutants.mutant import Mutant
+from tests.mutants.mutant import fault as _fault
 
 _BINS, _PERIODS = "data/bins.py", "data/periods.py"
 _TESTS = "tests/test_bins.py::"
@@ -15,10 +15,6 @@ _PRECISION = (
     "test_numbers_of_less_than_double_precision_keep_their_type_in_every_array"
 )
 _MISSING = _TESTS + "test_a_missing_cell_has_the_declared_level"
-
-
-def _fault(fault: str, what: str, file: str, old: str, new: str, test: str) -> Mutant:
-    return Mutant(fault, what, file, old, new, (test,))
 
 
 MUTANTS = (

@@ -1,6 +1,6 @@
 """Faults of what a cell becomes and of what a source gives, branch by branch."""
 
-from tests.mutants.mutant import Mutant
+from tests.mutants.mutant import fault as _fault
 
 _SOURCES, _CODES, _LEVELS, _MATCHING = (
     "data/sources/reading.py",
@@ -14,10 +14,6 @@ _ALONE = _SCHEMA + "test_a_records_code_does_not_depend_on_other_records"
 _MATCHES = "tests/test_variables.py::test_a_cell_matches_a_level_as_text_or_as_a_number"
 _INFERRED = _READING + "test_readers_and_data_sets_that_infer_types_are_refused"
 _ROUNDED = _READING + "test_a_number_that_misses_a_level_by_rounding_is_refused"
-
-
-def _fault(fault: str, what: str, file: str, old: str, new: str, test: str) -> Mutant:
-    return Mutant(fault, what, file, old, new, (test,))
 
 
 MUTANTS = (

@@ -1,6 +1,6 @@
 """Faults of persons with several rows: their loss, their charges, what is read."""
 
-from tests.mutants.mutant import Mutant
+from tests.mutants.mutant import fault as _fault
 
 _UNIT, _KINDS = "privacy/unit.py", "privacy/kinds.py"
 _GUARANTEE, _PUBLISH = "privacy/guarantee.py", "releases/publish.py"
@@ -18,10 +18,6 @@ _ONE_UNIT = _COSTS + "test_a_ledger_is_of_one_unit"
 _ALONE = _CUTS + "test_what_is_kept_of_a_person_depends_on_no_other"
 _SHOWN = _CUTS + "test_a_person_is_what_a_cell_shows"
 _NONE = _CUTS + "test_what_names_no_person_is_one_clear_line"
-
-
-def _fault(fault: str, what: str, file: str, old: str, new: str, test: str) -> Mutant:
-    return Mutant(fault, what, file, old, new, (test,))
 
 
 MUTANTS = (
