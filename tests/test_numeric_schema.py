@@ -180,9 +180,9 @@ def test_bounds_in_a_file_are_finite(text, tmp_path):
 
 
 def test_both_or_neither_kind_of_domain_is_one_clear_error():
-    with pytest.raises(ValueError, match='"lower" and "upper", got both'):
+    with pytest.raises(ValueError, match="got two of these"):
         Schema({"x": {"levels": [0, 1], "lower": 0, "upper": 1}})
-    with pytest.raises(ValueError, match='"lower" and "upper", got neither'):
+    with pytest.raises(ValueError, match="got none of these"):
         Schema({"x": {}})
 
 

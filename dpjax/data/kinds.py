@@ -30,13 +30,13 @@ def declared(name: str, declaration: Any) -> AnyVariable:
     if not isinstance(declaration, Mapping):
         return Variable.from_json(name, declaration)
     implied = [kind for kind in KINDS if kind.mark & set(declaration)]
-    bounds = bool({"lower", "upper"} & set(declaration))
-    if len(implied) > 1 or not (implied or bounds) or (Variable in implied and bounds):
-        raise ValueError(
-            f'`schema` must declare {name!r:.80} either by "levels" or by "lower" and '
-            f'"upper", got {"both" if implied else "neither"}.'
-            if len(implied) < 2 or Variable in implied
-            else f"`schema` must declare {name!r:.80} by a unit or by edges, got both."
-        )
-    kind = implied[0] if implied else Interval
-    return kind.from_json(name, declaration)
+    bounds = {"lower", "upper"} & set(declaration)
+    if bounds and not implied:
+        return Interval.from_json(name, declaration)
+    if len(implied) == 1 and bounds <= implied[0].keys:
+        return implied[0].from_json(name, declaration)
+    raise ValueError(
+        f'`schema` must declare {name!r:.80} by "levels", or by "lower" and "upper" '
+        'alone, with "edges" or with "unit", got '
+        f"{'two' if implied else 'none'} of these."
+    )
