@@ -175,6 +175,10 @@ SOURCES: dict[str, Source] = {
     "arrays": _arrays,
     "deques": lambda text, _: {x: deque(y) for x, y in _lists(text).items()},
     "frame of singles": _singles,
+    "masked singles": lambda text, _: {
+        name: np.ma.asarray(column.to_numpy())
+        for name, column in _singles(text, None).items()
+    },
 }
 """From the bytes of a CSV file, and an empty folder, to what a user hands over."""
 
