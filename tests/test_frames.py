@@ -228,7 +228,7 @@ def test_a_cell_is_looked_up_once_for_each_value(make):
         return known(cells)
 
     codes, outside = encode_column(table, variable, encode)
-    assert codes[-60_000:].tolist() == [0, 1, 2] * 20_000
+    np.testing.assert_array_equal(codes[-60_000:], [0, 1, 2] * 20_000)
     assert len(asked) <= 4
     assert outside == []
 

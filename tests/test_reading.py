@@ -121,7 +121,8 @@ def test_the_type_inferred_from_others_moves_no_record(name, missing, reader, tm
         (tmp_path / "t.csv").write_text(f"x,y\n{lines}")
         with contextlib.suppress(ValueError):  # refused: it moves nothing
             found.append(codes(schema, reader(tmp_path / "t.csv"), ignore="y"))
-    assert len(found) < 2 or found[0][:-1] == found[1][:-1]
+    if len(found) == 2:
+        np.testing.assert_array_equal(found[0][:-1], found[1][:-1])
 
 
 @pytest.mark.parametrize("name", ["booleans", "codes", "more digits"])
@@ -131,7 +132,8 @@ def test_what_is_unambiguous_is_read_whichever_its_type(name, tmp_path):
     schema = dp.Schema({"x": {"levels": levels, "other": levels[-1]}})
     expected = [0] * 998 + [schema["x"].code(cells[-1])]
     for reader in READERS.values():
-        assert codes(schema, reader(tmp_path / "t.csv"))[-999:] == expected
+        found = codes(schema, reader(tmp_path / "t.csv"))
+        np.testing.assert_array_equal(found[-999:], expected)
 
 
 class Unhashable:

@@ -126,6 +126,9 @@ class Lab:
         report = copy / f"report{name}.xml"
         options = ["-q", "-x", "--tb=line", "-p", "no:cacheprovider", "-p", "beside"]
         options += ["-o", "addopts=", f"--junitxml={report}"]
+        # An assertion is not explained: where `CI` is set, pytest compares long lists
+        # line by line, for longer than the limit.
+        options += ["--assert=plain"]
         options += ["-W", "ignore:Module already imported"]  # where this forked from
         status, output = python(copy, ["pytest", *options, *tests], _limit(copy))
         if status == 0:
