@@ -138,14 +138,14 @@ class Lab:
             for failure in case.iter("failure"):
                 if failure.get("message", "").startswith(NOTICED):
                     return 1, f"{case.get('classname')}::{case.get('name')}"
-        return None, output[-2000:]
+        return None, f"status {status}: {output[-2000:]}"
 
     def _audit(
         self, copy: pathlib.Path, arguments: Sequence[str]
     ) -> tuple[int | None, str]:
         """0 if the audit finds nothing, 1 if it finds a violation."""
         status, output = python(copy, ["dpjax", "audit", *arguments], _limit(copy))
-        return status, output[-2000:]
+        return status, f"status {status}: {output[-2000:]}"
 
 
 def _limit(copy: pathlib.Path) -> float | None:

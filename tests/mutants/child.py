@@ -28,13 +28,16 @@ for name in (
     importlib.import_module(name)
 # Nothing has run in JAX when this is forked.
 warnings.filterwarnings("ignore", r"os\.fork\(\) was called", RuntimeWarning)
-_FORKED = 120  # seconds: one that takes longer runs again, not forked
+_FORKED = 120  # seconds
 
 
 def python(
     folder: pathlib.Path, arguments: list[str], seconds: float | None
 ) -> tuple[int | None, str]:
     """Run `python -m` in a folder whose modules come first.
+
+    What takes long in a forked process, or ends there with neither 0 nor 1, runs again
+    in one that is not forked: a fork can crash as it ends, after its work is done.
 
     Returns:
         Exit status, None if it took too long, and what was printed.
@@ -50,6 +53,7 @@ def python(
     if process.is_alive():
         process.kill()
         process.join()
+    if process.exitcode not in (0, 1):
         return _fresh(folder, printed, arguments, seconds)
     return process.exitcode, printed.read_text(errors="replace")
 
