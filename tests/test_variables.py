@@ -1,4 +1,5 @@
 import decimal
+import time
 
 import numpy as np
 import pytest
@@ -49,6 +50,13 @@ TEXTS = Variable("x", ("1", "None", "yes"))
 )
 def test_a_cell_matches_a_level_as_text_or_as_a_number(variable, cell, code):
     assert variable.code(cell) == code
+
+
+@pytest.mark.parametrize("start", [" ", "1", "1_", "0b1", "\u0667", "\u0667 "])
+def test_a_long_cell_takes_time_in_proportion_to_it(start):
+    began = time.monotonic()
+    assert Variable("x", ("a", "b"), other="b").code(start * 100_000 + "x") == 1
+    assert time.monotonic() - began < 20  # 40 s, when its time grew with the square
 
 
 @pytest.mark.parametrize(

@@ -36,8 +36,8 @@ Level = str | int | float | bool
 """Text, a finite number or a boolean that a schema declares."""
 
 _LITERAL = re.compile(  # text that Arrow, DuckDB or pandas infers to be a number
-    r"(?u:\s*)[+-]?(0[xX][\da-fA-F_]+|0[bBoO][\d_]+|\d+_[\d_.]*"
-    r"|(?=.*[^\x00-\x7f])(?u:[\d._]+([eE][+-]?\d+)?))(?u:\s*)",  # of other scripts
+    r"(?u:\s*+)[+-]?(0[xX][\da-fA-F_]++|0[bBoO][\d_]++|\d++_[\d_.]*+"
+    r"|(?=.*[^\x00-\x7f])(?u:[\d._]++([eE][+-]?\d++)?))(?u:\s*+)",  # of other scripts
     re.ASCII,
 )
 _NULL = re.compile(  # text that pandas or Arrow reads as a missing cell, or as NaN
