@@ -13,7 +13,7 @@ import pytest
 
 import dpjax as dp
 from dpjax import posteriors
-from dpjax.families import Bernoulli, Categorical, Poisson
+from dpjax.families import Bernoulli, Categorical, Exponential, Poisson
 from dpjax.mechanisms import DiscreteLaplace
 from dpjax.noise.keys import study_key
 from dpjax.posteriors import METHODS, FamilyPosterior, NetworkPosterior, Posterior
@@ -91,6 +91,9 @@ MAKE = {
     ),
     "categorical proportions": lambda: posteriors.proportions_posterior(
         of_family(Categorical(3), [[0], [1], [2], [0], [1]])
+    ),
+    "clipped": lambda: posteriors.clipped_posterior(
+        of_family(Exponential(2.0), [[0.5], [2.0], [1.5]] * 5)
     ),
     "hidden-totals": lambda: posteriors.family_posterior(
         study_key(7), of_family(Poisson(9), [[1.0], [3.0]] * 8), **CHAINS, draws=200
@@ -234,11 +237,13 @@ FAMILY_RECORDS = {
     "conjugate known-noise": [[0.3, -1.0], [1.0, 0.5]],
     "conjugate gaussian-mean": [[0.3], [1.0]],
     "conjugate exponential": [[0.6]],
+    "clipped": [[0.6], [2.0]],
 }
 
 
 @pytest.mark.parametrize(
-    "name", every(*[x for x in MAKE if "conjugate" in x or "proportions" in x])
+    "name",
+    every("clipped", *[x for x in MAKE if "conjugate" in x or "proportions" in x]),
 )
 def test_densities_of_parameters_are_those_of_the_draws(name):
     """As of tables: the posterior after more records is the narrower law."""

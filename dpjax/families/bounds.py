@@ -1,6 +1,13 @@
 """Public bounds of records, and families whose statistic is one bounded number."""
 
-__all__ = ["SumFamily", "divided", "interval", "intervals", "standardise"]
+__all__ = [
+    "ClippedFamily",
+    "SumFamily",
+    "divided",
+    "interval",
+    "intervals",
+    "standardise",
+]
 
 import abc
 import math
@@ -48,6 +55,26 @@ class SumFamily(FamilyWithLaw):
         """Clip the sum of n values of S(x) to n times `span`; n < 0 becomes 0."""
         n, (least, most) = jnp.maximum(jnp.asarray(n, float), 0), self.span
         return jnp.clip(total.astype(float), least * n, most * n), n
+
+
+class ClippedFamily(SumFamily):
+    """A family of one parameter and one statistic whose records may be clipped.
+
+    `dpjax.posteriors.clipped_posterior` infers the parameter of the unclipped records.
+    Conjugate posteriors of the family have a method `log_kernel(points)`: the
+    log-density in double precision at values of the parameter, up to a constant.
+    """
+
+    @abc.abstractmethod
+    def cdf(
+        self, values: Float[np.ndarray, " v"], points: Float[np.ndarray, " j"]
+    ) -> Float[np.ndarray, "j v"]:
+        """Probability that S(x) of an unclipped record is at most each value.
+
+        Args:
+            values: values of S(x), divided by its largest value within the bounds.
+            points: values of the family's parameter, one for each row of the result.
+        """
 
 
 def interval(lower: Any, upper: Any) -> tuple[float, float]:

@@ -14,13 +14,13 @@ from jaxtyping import Array, Float, Real
 from dpjax._checks import positive
 from dpjax._types import Scalar
 from dpjax.families.base import Bound, Ends, Natural, Number, Points, Total, Truncation
-from dpjax.families.bounds import SumFamily, divided, interval
+from dpjax.families.bounds import ClippedFamily, divided, interval
 from dpjax.families.gamma_rate import GammaParameters, GammaPosterior
 from dpjax.families.log_densities import log_gamma_ratio
 
 
 @dataclass(frozen=True)
-class Exponential(SumFamily):
+class Exponential(ClippedFamily):
     r"""The family of exponential distributions with rate λ and statistic $S(x) = x$.
 
     The sum s of n records has sensitivity upper - lower under replace-one, and `upper`
@@ -66,6 +66,12 @@ class Exponential(SumFamily):
     def span(self) -> tuple[float, float]:
         """The shortest and the longest time within the bounds."""
         return self.lower, self.upper
+
+    def cdf(
+        self, values: Float[np.ndarray, " v"], points: Float[np.ndarray, " j"]
+    ) -> Float[np.ndarray, "j v"]:
+        """Probability that a time is at most each of `values` times the longest."""
+        return -np.expm1(-np.outer(points, np.maximum(values, 0) * self.upper))
 
     def scaled_statistics(self, records: Real[Array, "n 1"]) -> Float[Array, "n 1"]:
         """Return times divided by the longest; NaN becomes the middle of the bounds."""

@@ -6,8 +6,10 @@ from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import jax.random as jr
+import numpy as np
 import numpyro.distributions as dist
-from jaxtyping import Array
+from jaxtyping import Array, Float
+from scipy import special
 
 from dpjax._checks import typed_key
 from dpjax._private import shapes_only
@@ -51,6 +53,11 @@ class GammaPosterior(ConjugatePosterior):
     def log_prob(self, values: Array) -> Array:
         """Log-density of the posterior at each of `values`, which are rates."""
         return gamma_log_density(values, *self.parameters)
+
+    def log_kernel(self, values: Float[np.ndarray, " j"]) -> Float[np.ndarray, " j"]:
+        """Log-density at rates, up to a constant; in double precision, on the host."""
+        shape, rate = host(*self.parameters)
+        return special.xlogy(shape - 1, values) - rate * values
 
     def distribution(self) -> dist.Gamma:
         """Return NumPyro's gamma distribution of the rate."""

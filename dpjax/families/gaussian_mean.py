@@ -12,12 +12,13 @@ import numpy as np
 import numpyro.distributions as dist
 from jax.scipy.stats import norm
 from jaxtyping import Array, Float, Real
+from scipy import special
 
 from dpjax._checks import positive, typed_key
 from dpjax._private import shapes_only
 from dpjax._types import Key, Scalar
 from dpjax.families.base import Bound, Ends, Natural, Number, Points, Total, Truncation
-from dpjax.families.bounds import SumFamily, interval, standardise
+from dpjax.families.bounds import ClippedFamily, interval, standardise
 from dpjax.families.conjugate_base import ConjugatePosterior, host
 from dpjax.families.likelihood import (
     normal_likelihood_diameter,
@@ -62,6 +63,11 @@ class NormalPosterior(ConjugatePosterior):
         """Log-density of the posterior at each of `values`, which are means."""
         return norm.logpdf(values, self.parameters.mean, self.sd())
 
+    def log_kernel(self, values: Float[np.ndarray, " j"]) -> Float[np.ndarray, " j"]:
+        """Log-density at means, up to a constant; in double precision, on the host."""
+        mean, precision = host(*self.parameters)
+        return -precision * (values - mean) ** 2 / 2
+
     def distribution(self) -> dist.Normal:
         """Return NumPyro's normal distribution of the mean."""
         return dist.Normal(self.parameters.mean, self.sd())
@@ -73,7 +79,7 @@ class NormalPosterior(ConjugatePosterior):
 
 
 @dataclass(frozen=True)
-class GaussianMean(SumFamily):
+class GaussianMean(ClippedFamily):
     r"""The Gaussian family with known, public variance; the statistic is x - `lower`.
 
     The sum of the statistic has sensitivity upper - lower under either adjacency. The
@@ -137,6 +143,13 @@ class GaussianMean(SumFamily):
     def span(self) -> tuple[float, float]:
         """The least and the largest statistic: 0 and upper - lower."""
         return 0.0, self.width
+
+    def cdf(
+        self, values: Float[np.ndarray, " v"], points: Float[np.ndarray, " j"]
+    ) -> Float[np.ndarray, "j v"]:
+        """Probability that (x - lower) / (upper - lower) is at most each value."""
+        records = self.lower + values * self.width
+        return special.ndtr((records - points[:, None]) / math.sqrt(self.variance))
 
     def scaled_statistics(self, records: Real[Array, "n 1"]) -> Float[Array, "n 1"]:
         """Return (x - lower) / (upper - lower), clipped to [0, 1]; NaN becomes 1/2."""

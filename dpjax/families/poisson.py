@@ -10,11 +10,12 @@ import jax.numpy as jnp
 import numpy as np
 import numpyro.distributions as dist
 from jaxtyping import Array, Float, Real
+from scipy import special
 
 from dpjax._checks import positive, whole
 from dpjax._types import Scalar
 from dpjax.families.base import Bound, Ends, Natural, Number, Points, Total, Truncation
-from dpjax.families.bounds import SumFamily
+from dpjax.families.bounds import ClippedFamily
 from dpjax.families.gamma_rate import GammaParameters, GammaPosterior
 from dpjax.families.log_densities import log_gamma_ratio
 
@@ -22,15 +23,15 @@ _MOST = 1 << 16  # so that a record is exact in units of 1
 
 
 @dataclass(frozen=True)
-class Poisson(SumFamily):
+class Poisson(ClippedFamily):
     r"""The Poisson family with rate λ: counts x up to `upper`, statistic $S(x) = x$.
 
-    Records are rounded and clipped; the model does not include the clipping. The sum s
-    of n records has sensitivity `upper` under either adjacency. A prior Gamma(a, b)
-    gives the posterior Gamma(a + s, b + n). Posterior sampling needs λ in [least,
-    most]; `sampling_sensitivity` is $\frac12\,upper \log(most/least)$ under
-    replace-one, and under add-remove the larger of the ranges of $x \log λ - λ$ over λ
-    at x = 0 and at x = upper.
+    Records are rounded and clipped. The sum s of n records has sensitivity `upper`
+    under either adjacency. A prior Gamma(a, b) gives the posterior Gamma(a + s, b + n),
+    if no record is clipped. Posterior sampling needs λ in [least, most];
+    `sampling_sensitivity` is $\frac12\,upper \log(most/least)$ under replace-one, and
+    under add-remove the larger of the ranges of $x \log λ - λ$ over λ at x = 0 and at
+    x = upper.
 
     Args:
         upper: the largest count, an integer from 1 to 65536.
@@ -73,6 +74,14 @@ class Poisson(SumFamily):
     def lattice(self) -> int:
         """The integer `upper`: counts divided by `upper` are multiples of 1/`upper`."""
         return self.upper
+
+    def cdf(
+        self, values: Float[np.ndarray, " v"], points: Float[np.ndarray, " j"]
+    ) -> Float[np.ndarray, "j v"]:
+        """Probability that a count is at most each of `values` times `upper`."""
+        counts = np.floor(values * self.upper)
+        known = special.pdtr(np.maximum(counts, 0)[None, :], points[:, None])
+        return np.where(counts < 0, 0.0, known)
 
     def scaled_statistics(self, records: Real[Array, "n 1"]) -> Float[Array, "n 1"]:
         """Return clipped, rounded counts / `upper`; NaN becomes `upper` // 2."""

@@ -4,6 +4,7 @@ __all__ = [
     "METHODS",
     "ChainDiagnostics",
     "ChainPosterior",
+    "ClippedPosterior",
     "ExactPosterior",
     "FamilyPosterior",
     "InferenceMethod",
@@ -22,6 +23,7 @@ __all__ = [
     "Windows",
     "check_exact",
     "check_tree",
+    "clipped_posterior",
     "exact_posterior",
     "family_posterior",
     "gibbs_posterior",
@@ -52,6 +54,7 @@ from dpjax.posteriors.estimate.point_estimate import (
     point_estimate,
     point_estimate_of,
 )
+from dpjax.posteriors.exact.clipped import ClippedPosterior, clipped_posterior
 from dpjax.posteriors.exact.exact_posterior import (
     ExactPosterior,
     check_exact,

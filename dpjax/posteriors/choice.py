@@ -35,17 +35,21 @@ def posterior(
       with Laplace noise (see `tree_posterior`).
     - "exact-proportions" sums over the hidden exact counts of a Bernoulli or
       categorical family with Laplace noise (see `proportions_posterior`).
+    - "exact-clipped" computes the posterior of the only parameter of exponential times,
+      Poisson counts or normal numbers of known variance, records of which may have been
+      clipped to the bounds, with Laplace noise (see `clipped_posterior`).
     - "point-estimate" estimates the tables of any other network from counts or Fourier
       coefficients with Laplace noise, with a normal approximation of the uncertainty.
     - "hidden-totals" runs Markov chains over the hidden total of the sufficient
-      statistics of any other exponential family (see `family_posterior`).
+      statistics of any other exponential family (see `family_posterior`), whose
+      parameters are those of records after clipping.
 
     The following methods are used only if `method` names them:
 
     - "gibbs" and "normal" run Markov chains for a network, with noise of any known
       distribution (see `gibbs_posterior` and `normal_posterior`).
     - "plug-in" moves noisy numbers to possible values, and treats the possible values
-      as exact. It underestimates the uncertainty.
+      as exact, and no record as clipped. It underestimates the uncertainty.
 
     `METHODS` may be extended by further methods. `posterior(…).method` is the name of
     the method that was used.

@@ -15,6 +15,7 @@ from dpjax.families import conjugate_posterior
 from dpjax.mechanisms import ParameterMechanism
 from dpjax.posteriors.base import Posterior
 from dpjax.posteriors.estimate.point_estimate import check_estimate, point_estimate
+from dpjax.posteriors.exact.clipped import check_clipped, clipped_posterior
 from dpjax.posteriors.exact.exact_posterior import check_exact, exact_posterior
 from dpjax.posteriors.exact.proportions import check_proportions, proportions_posterior
 from dpjax.posteriors.exact.tree_posterior import check_tree, tree_posterior
@@ -125,6 +126,7 @@ def _add(
 _add("exact", 10, check_exact, exact_posterior)
 _add("exact-tree", 20, check_tree, tree_posterior)
 _add("exact-proportions", 30, check_proportions, proportions_posterior)
+_add("exact-clipped", 35, check_clipped, clipped_posterior)
 _add("point-estimate", 40, check_estimate, point_estimate)
 _add("hidden-totals", 50, check_family, family_posterior, chains=True)
 _add("gibbs", None, check_gibbs, gibbs_posterior, chains=True)

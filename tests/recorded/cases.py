@@ -71,6 +71,7 @@ DEFAULT = [  # one of each method of the default posterior
     "counts-maximal-chain",
     "counts-maximal-mixed-add-remove",
     "fourier-triangle",
+    "gaussian",
     "poisson",
     "split-all-add-remove",
 ]

@@ -1,0 +1,204 @@
+"""Likelihood of a noisy sum of clipped and rounded records, by Fourier series.
+
+The law of one clipped and rounded record is known for every value of the parameter. The
+characteristic function of the sum of n records is the n-th power of theirs. With the
+Fourier transform of the noise, it gives the likelihood of the released numbers.
+"""
+
+__all__ = ["NoisySum", "log_likelihood"]
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Complex, Float
+
+from dpjax.families.bounds import ClippedFamily
+from dpjax.posteriors.laws import laplace_law
+from dpjax.releases.released import Released
+from dpjax.statistics import FamilyStatistic
+
+_BLOCK = 32  # points at a time, so that memory stays small
+_TERMS = 1024  # most terms of the series
+_ENOUGH = 12  # inverse standard deviations of the sum, after which terms count as 0
+_MANY = 60  # records outside the largest atom for which this holds
+_FAR = 30  # scales of the noise beyond which its density counts as 0
+_NUMBERS = 80  # most numbers of records that are summed over, or one more
+_WIDE = 16  # scales of the noise between the most likely number and either end
+_NONE = 1e-15  # a mass that counts as 0
+
+_Grid = Float[np.ndarray, " j"]
+_Frequencies = Float[np.ndarray, " k"]
+
+
+class NoisySum(NamedTuple):
+    """A released sum of S(x), and its noise, in units of the largest S(x).
+
+    Args:
+        total: the noisy sum.
+        rest: the noisy sum of 1 - S(x), which is released if n is private, else None.
+        scale: scale of the Laplace noise of either.
+        n: number of records, None if it is private.
+        steps: number of rounding steps from 0 to the largest S(x).
+    """
+
+    total: float
+    rest: float | None
+    scale: float
+    n: int | None
+    steps: int
+
+    @classmethod
+    def of(cls, released: Released, statistic: FamilyStatistic) -> "NoisySum":
+        """Make it from a release of the statistic of a `ClippedFamily`."""
+        values = np.asarray(released.values, float) / statistic.steps
+        rate = np.ravel(np.asarray(laplace_law(released).rate, float))[0]  # all equal
+        scale = 1 / float(rate) / statistic.steps
+        n = None if released.n is None else int(released.n)
+        rest = float(values[1]) if n is None else None
+        return cls(float(values[0]), rest, scale, n, statistic.steps)
+
+    def numbers(self) -> np.ndarray:
+        """Return the numbers of records to sum over, in increasing order."""
+        if self.rest is None:
+            return np.array([self.n])
+        middle, width = self.total + self.rest, _WIDE * self.scale
+        first = max(1, math.floor(middle - width))
+        last = max(first, math.ceil(middle + width))
+        return np.arange(first, last + 1, math.ceil((last - first + 1) / _NUMBERS))
+
+    def places(self, n: int, least: float) -> tuple[float, float, float]:
+        """Where the noise of both numbers is 0, given n, and the log of a factor.
+
+        A place that no sum of n records reaches is moved to the nearest that one does.
+        This divides the noise's density by the same factor for every possible sum.
+        """
+        wanted = [self.total, self.total if self.rest is None else n - self.rest]
+        low, high = moved = np.clip(wanted, n * least, n)
+        off = np.abs(moved - wanted)[: 1 if self.rest is None else 2].sum()
+        return min(low, high), max(low, high), -off / self.scale
+
+    def density(self, low: float, high: float, totals: Any) -> Any:
+        """Density of the noise, up to a constant, for each of these exact sums."""
+        off = np.abs(totals - low)
+        if self.rest is not None:
+            off = off + np.abs(totals - high)
+        return np.exp(-off / self.scale)
+
+    def transform(
+        self, low: float, high: float, t: _Frequencies
+    ) -> Complex[np.ndarray, " k"]:
+        """Integral of the density times e^(-its), over all s."""
+        start = np.exp(-1j * t * low)
+        if self.rest is None:
+            return 2 * self.scale * start / (1 + (self.scale * t) ** 2)
+        end, rate = np.exp(-1j * t * high), 2 / self.scale
+        between = np.full(t.shape, high - low, complex)
+        np.divide(start - end, 1j * t, out=between, where=t > 0)
+        whole = start / (rate - 1j * t) + between + end / (rate + 1j * t)
+        return np.exp(-(high - low) / self.scale) * whole
+
+
+def log_likelihood(
+    family: ClippedFamily, noisy: NoisySum, points: _Grid, rough: bool = False
+) -> _Grid:
+    """Log-likelihood of the released numbers for each point, up to a constant.
+
+    With `rough`, or further than 8 standard deviations and 15 scales of the noise from
+    the released sum, it is approximate.
+    """
+    blocks = np.split(points, range(_BLOCK, len(points), _BLOCK))
+    each = [_of_block(family, noisy, block, rough) for block in blocks]
+    return np.concatenate(each)
+
+
+def _of_block(
+    family: ClippedFamily, noisy: NoisySum, points: _Grid, rough: bool
+) -> _Grid:
+    places, masses = _record_law(family, noisy.steps, points)
+    mean = masses @ places
+    variance = np.maximum(masses @ places**2 - mean**2, 0)
+    numbers = noisy.numbers()
+    middle = numbers[len(numbers) // 2]
+    low, high, _ = noisy.places(int(middle), places[0])
+    off = np.abs((low + high) / 2 - middle * mean)
+    spread, rate = middle * variance, 1 / noisy.scale
+    with np.errstate(divide="ignore", invalid="ignore"):
+        normal, laplace = off**2 / (2 * spread), off * rate - spread * rate**2 / 2
+    far = -np.where(off < spread * rate, normal, laplace)
+    if rough:
+        return far
+    circle = 2 * _FAR * noisy.scale + 16 * np.sqrt(numbers[-1] * variance.max())
+    found = _series(noisy, places, masses, circle)
+    with np.errstate(divide="ignore"):
+        return np.where(found > 0, np.log(found), far)
+
+
+def _record_law(
+    family: ClippedFamily, steps: int, points: _Grid
+) -> tuple[Float[np.ndarray, " c"], Float[np.ndarray, "j c"]]:
+    """Possible values of a record's clipped, rounded S(x), and their masses."""
+    least = round(family.span[0] / family.span[1] * steps)
+    places = np.arange(least, steps + 1) / steps
+    cdf = family.cdf(places[1:] - 1 / (2 * steps), points)
+    masses = np.diff(cdf, prepend=0.0, append=1.0)
+    kept = masses.max(axis=0) > _NONE
+    kept[0] = True  # the least possible value
+    return places[kept], masses[:, kept]
+
+
+def _series(
+    noisy: NoisySum,
+    places: Float[np.ndarray, " c"],
+    masses: Float[np.ndarray, "j c"],
+    circle: float,
+) -> _Grid:
+    """Likelihood of each point; 0 where the sum is too far from what was released.
+
+    The law of the sum is laid around a circle of this length. The series is finite if
+    few rounding steps fit on the circle. Otherwise it is cut off, and sums of records
+    that are all at the same bound, for which it converges slowly, are left out of it.
+    """
+    mean, numbers = masses @ places, noisy.numbers()
+    spread = np.sqrt(numbers[0] * (masses @ places**2 - mean**2).clip(0).min())
+    size = 2 * math.ceil(circle * noisy.steps / 2) + 1  # rounding steps on the circle
+    finite = size <= 2 * _TERMS
+    circle = size / noisy.steps if finite else circle
+    terms = size // 2 + 1 if finite else _TERMS
+    others = numbers[0] * (1 - masses.max(axis=1)).min()
+    if spread * noisy.steps > _ENOUGH and others > _MANY:
+        terms = min(terms, 2 + int(_ENOUGH / spread * circle / (2 * np.pi)))
+    t = 2 * np.pi / circle * np.arange(terms)
+    one = masses @ np.exp(1j * np.outer(places, t))
+    steps = {step: one**step for step in np.unique(np.diff(numbers))}
+    power, last = one ** numbers[0], numbers[0]
+    found = np.zeros(len(masses))
+    for n in numbers:
+        power, last = power if n == last else power * steps[n - last], n
+        low, high, factor = noisy.places(int(n), places[0])
+        if finite:
+            waves = _all_waves(noisy, low, high, t, size)
+            value = (power @ waves).real
+        else:
+            waves = noisy.transform(low, high, t) / circle
+            waves[1:] *= 2  # the series is real
+            value = (power @ waves).real
+            for i in (0, -1):
+                total = n * places[i]
+                series = (np.exp(1j * total * t) @ waves).real
+                missing = noisy.density(low, high, total) - series
+                value += masses[:, i] ** n * missing
+        near = np.abs((low + high) / 2 - n * mean) < circle / 2
+        found += np.where(near, np.maximum(value, 0), 0) * np.exp(factor)
+    return found
+
+
+def _all_waves(
+    noisy: NoisySum, low: float, high: float, t: _Frequencies, size: int
+) -> Complex[np.ndarray, " k"]:
+    """Coefficients of the noise's density at `size` rounding steps around a circle."""
+    start = round((low + high) / 2 * noisy.steps) - size // 2
+    totals = (start + np.arange(size)) / noisy.steps
+    waves = np.fft.rfft(noisy.density(low, high, totals))[: len(t)] / size
+    waves[1:] *= 2
+    return waves * np.exp(-1j * t * totals[0])
