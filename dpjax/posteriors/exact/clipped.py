@@ -17,6 +17,7 @@ from dpjax._checks import typed_key
 from dpjax._types import Key
 from dpjax.data.schema import as_records
 from dpjax.data.sources import Table
+from dpjax.families.base import Family
 from dpjax.families.bounds import ClippedFamily
 from dpjax.families.conjugate_base import ConjugatePosterior, probability
 from dpjax.posteriors.base import FamilyPosterior
@@ -60,7 +61,7 @@ class ClippedPosterior(FamilyPosterior):
     masses: Float[Array, " j"]
 
     @property
-    def family(self) -> ClippedFamily:
+    def family(self) -> Family:
         """The exponential family of the release."""
         return check_clipped(self.released)[1]
 
