@@ -20,7 +20,7 @@ import dpjax as dp
 from dpjax.mechanisms import DiscreteLaplace, Laplace, SplitLaplace
 from dpjax.mechanisms.recipes import recipe_of
 from dpjax.noise import laplace
-from dpjax.noise.discrete_laplace import LARGEST
+from dpjax.noise.discrete_laplace import WIDEST
 from dpjax.privacy import Sensitivity
 from dpjax.statistics import Sufficient
 from tests.helpers import attacks
@@ -119,7 +119,7 @@ def drawn(mechanism, exact, draws):
     """What `release` publishes of an exact statistic, many times."""
     if isinstance(mechanism, DiscreteLaplace):  # of many at once, as of one statistic
         at_once = 4096 // exact.size
-        many = jax.device_put(np.tile(exact, at_once))
+        many = np.tile(exact, at_once)
         parts = [mechanism.draw(many) for _ in range(-(-draws // at_once))]
         return np.concatenate(parts).reshape(-1, exact.size)[:draws]
     if isinstance(mechanism, SplitLaplace):  # its tables have mechanisms of their own
@@ -220,13 +220,12 @@ def test_the_same_attacks_succeed_on_noise_in_floats(name, monkeypatch, key):
 
 
 def test_attacks_are_at_chance_where_numbers_are_clipped():
-    """Noise beyond ±2^29 is clipped with the count, so that it shows no more."""
+    """Noise beyond ±2^53 is clipped with the count, so that it shows no more."""
     mechanism = DiscreteLaplace.calibrate("1/2", Sensitivity(1, "add-remove"))
     edges = [
-        drawn(mechanism, jnp.full(1, count, jnp.int32), 4000)
-        for count in (LARGEST, LARGEST - 1)
+        drawn(mechanism, np.full(1, count), 4000) for count in (WIDEST, WIDEST - 1)
     ]
-    assert max(x.max() for x in edges) == LARGEST
+    assert max(x.max() for x in edges) == WIDEST
     features = [attacks.features_of(x) for x in edges]
     assert not attacks.loses(*features, epsilon=0.5)
 

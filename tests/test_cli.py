@@ -1,11 +1,14 @@
 """The commands as a user types them; each test runs `main` in this process."""
 
+import contextlib
 import csv
 import io
 import json
+import sqlite3
 import subprocess
 import sys
 
+import duckdb
 import numpy as np
 import pandas as pd
 import pytest
@@ -159,6 +162,91 @@ def test_the_unit_is_a_row_unless_it_is_said(folder, capsys):
     assert release("--json") == 0
     assert json.loads(capsys.readouterr().out)["unit"] == "one row"
     assert json.loads((folder / "r.json").read_text())["version"] == 1
+
+
+@pytest.fixture
+def databases(folder):
+    """The table of the file in a database of DuckDB and one of SQLite, twice."""
+    frame = pd.read_csv("data.csv")
+    with duckdb.connect("people.db") as connection:
+        connection.execute("create table people as select * from frame")
+    with contextlib.closing(sqlite3.connect("people.sqlite")) as connection:
+        frame.to_sql("people", connection, index=False)
+    frame.assign(k=2).to_csv("twice.csv", index=False)
+    return folder
+
+
+def test_a_table_of_a_database_is_counted_there(databases, capsys):
+    assert release(epsilon="100") == 0
+    values = dp.load("r.json").values
+    for data in ("duckdb:people.db?table=people", "sqlite:people.sqlite?table=people"):
+        assert release(data=data, epsilon="100") == 0
+        np.testing.assert_array_equal(dp.load("r.json").values, values)
+    assert release("--multiplicity", "k", data="twice.csv", epsilon="100") == 0
+    np.testing.assert_array_equal(dp.load("r.json").values, 2 * values)
+    weights = ("--adjacency", "add-remove", "--weights", "k", "--contributions", "2")
+    assert release(*weights, data="twice.csv", epsilon="100") == 0
+    np.testing.assert_array_equal(dp.load("r.json").values, 2 * values)
+    capsys.readouterr()
+    for more, options, message in (
+        (
+            (),
+            {"data": "duckdb:none.db?table=people"},
+            "`data` must name a file of duckdb",
+        ),
+        (
+            (),
+            {"data": "duckdb:people.db?table=nobody"},
+            "with the table nobody: duckdb",
+        ),
+        (
+            (),
+            {"data": "duckdb:data.csv?table=people"},
+            "`data` must be a database that",
+        ),
+        (
+            (),
+            {"data": "sqlite:none.db?table=people"},
+            "`data` must name a file of sqlite",
+        ),
+        ((), {"data": "duckdb:people.db"}, "must be a readable file"),
+        (
+            (),
+            {"data": "nothing://x?table=people"},
+            "with the table people: nothing has",
+        ),
+        (
+            (),
+            {"data": "duckdb:people.db?table=people", "out": "people.db"},
+            "`out` must",
+        ),
+        (
+            weights[:4],
+            {"data": "twice.csv"},
+            "must be given with --weights: --contribu",
+        ),
+        (
+            weights[2:],
+            {"data": "twice.csv"},
+            "`weights` must be left out under 'replac",
+        ),
+        (
+            (*weights[:5], "1"),
+            {"data": "twice.csv"},
+            "`weights` must be an integer from",
+        ),
+        (
+            ("--multiplicity", "x"),
+            {},
+            "`multiplicity` must name a column that is no var",
+        ),
+    ):
+        assert release(*more, **{"out": "s.json", **options}) == 2
+        error = capsys.readouterr().err
+        assert message in error
+        assert error.count("\n") == 1
+    assert not (databases / "s.json").exists()
+    assert not (databases / "none.db").exists()
 
 
 BAD = {

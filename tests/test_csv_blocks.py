@@ -10,7 +10,6 @@ import pytest
 from dpjax import Schema
 from dpjax.data.sources import csv_blocks
 from dpjax.data.sources.csv_blocks import Malformed, blocks
-from dpjax.data.sources.csv_tables import csv_tables
 
 ALPHABET = 'x,"\r\n'
 
@@ -82,17 +81,6 @@ def test_all_short_tables_have_pythons_records(header, length, monkeypatch, tmp_
         except ValueError:
             found = None
         assert found == (None if None in codes else codes), repr(text)
-
-
-def test_each_record_is_read_by_the_one_whose_turn_its_block_is(monkeypatch):
-    """Of several processes: a record that two of them read is counted twice."""
-    monkeypatch.setattr(csv_blocks, "_BLOCK", 7)
-    cells, found = [str(i) for i in range(100)], []
-    file = "\n".join(["x", *cells]).encode()
-    for turns in ([True, False, False], [False, True, True]):
-        tables = csv_tables(io.BytesIO(file), ["x"], itertools.cycle(turns))
-        found += [cell for table in tables for cell in table["x"].to_pylist()]
-    assert sorted(found) == sorted(cells)
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 64])

@@ -129,6 +129,33 @@ def test_overflows_are_redrawn_bit_for_bit(key, monkeypatch):
     np.testing.assert_array_equal(drawn, reference(key, table, 400))
 
 
+def test_noise_beyond_one_limb(key, monkeypatch):
+    """Studies clip it to ±2^30; releases have both limbs, with one sign."""
+    drawn = (
+        jnp.array([True, False, True, False]),
+        jnp.array([0, 0, 3, 1 << 25], jnp.int32),
+        jnp.array([5, 0, 7, 9], jnp.int32),
+    )
+    monkeypatch.setattr(discrete_laplace, "_magnitudes", lambda *_: drawn)
+    table = tables.build(Fraction(1))
+    sample = discrete_laplace.sample(key, table, (4,))
+    assert sample.tolist() == [-5, 0, -(2**30), 2**30]
+    limbs = discrete_laplace.limbs(key, table, (4,))
+    assert limbs.tolist() == [[0, 0, -3, 1 << 25], [-5, 0, -7, 9]]
+
+
+def test_limbs_carry_what_does_not_fit(rng):
+    """A value is 2^30 times the high limb plus the low one, up to 2^55."""
+    high = jnp.asarray(rng.integers(0, 1 << 20, 100), jnp.int32)
+    low = jnp.asarray(rng.integers(0, 1 << 31, 100), jnp.int32)
+    carried = np.stack(discrete_laplace._carried(high, low)).astype(np.int64)
+    assert (carried[0] > high).any()
+    assert carried[1].max() < 1 << 30
+    expected = (np.asarray(high, np.int64) << 30) + np.asarray(low)
+    np.testing.assert_array_equal((carried[0] << 30) + carried[1], expected)
+    assert discrete_laplace._carried(high * 0 + (1 << 25), low)[0].max() == 1 << 25
+
+
 def test_ties_of_the_first_word_are_resolved_by_the_other_limbs(key):
     """A tie has chance 2^-26 a draw: here every lane has one."""
     table = tables.build(Fraction(3, 10))

@@ -12,7 +12,6 @@ import pytest
 
 from dpjax.families import Poisson
 from dpjax.mechanisms import DiscreteLaplace, FamilyPosteriorSampler, discrete_laplace
-from dpjax.noise.discrete_laplace import LARGEST
 from dpjax.noise.simplex_grid import LOG_BITS, SimplexGrid, log_table
 from dpjax.privacy import Sensitivity
 
@@ -30,15 +29,19 @@ def test_the_noise_of_a_release_is_the_samplers_bit_for_bit(key, monkeypatch):
 
 
 def test_noise_is_given_out_as_it_was_drawn_however_large(monkeypatch):
-    far = np.array([LARGEST, -LARGEST, 10**6, -10, 0], np.int32)
-    drawn = jnp.asarray(np.resize(far, 4096))
-    monkeypatch.setattr(discrete_laplace, "_add", lambda *_: drawn)
-    np.testing.assert_array_equal(NOISE.draw(jnp.ones(5, jnp.int32)), far)
+    far = np.array([2**53, -(2**53) + 7, 2**30, 10**6, -10, 0])
+    high, low = np.sign(far) * (np.abs(far) >> 30), np.sign(far) * (np.abs(far) % 2**30)
+    drawn = np.stack([np.resize(x, 4096) for x in (high, low)]).astype(np.int32)
+    monkeypatch.setattr(discrete_laplace, "_limbs", lambda *_: drawn)
+    np.testing.assert_array_equal(NOISE.draw(np.zeros(6, np.int64)), far)
+    np.testing.assert_array_equal(NOISE.draw(np.full(6, 5)), np.minimum(far + 5, 2**53))
+    limit = np.full(6, -(2**53))
+    np.testing.assert_array_equal(NOISE.draw(limit), np.maximum(far, 0) + limit)
 
 
 def test_the_program_of_the_noise_has_no_floating_point(key):
-    program = jax.make_jaxpr(discrete_laplace._add)(
-        key, NOISE.padded_table(), jnp.zeros(4, jnp.int32)
+    program = jax.make_jaxpr(discrete_laplace._limbs, static_argnums=2)(
+        key, NOISE.padded_table(), (4,)
     )
     text = str(program)
     assert "i32[" in text

@@ -4,7 +4,7 @@ import json
 import pytest
 
 from dpjax import BayesNet, Schema
-from dpjax.data.bayes_net import maximal_groups
+from dpjax.tables.layout import maximal_groups
 from tests.helpers.networks import random_network
 
 LEVELS = {"a": [0, 1], "b": [0, 1, 2], "c": ["x", "y"]}

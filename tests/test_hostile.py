@@ -17,7 +17,6 @@ import pytest
 import dpjax as dp
 from dpjax import _documents
 from dpjax._documents import parse_json
-from dpjax.data.bayes_net import maximal_groups
 from dpjax.data.levels import Variable
 from dpjax.families import FAMILIES as EXPONENTIAL_FAMILIES
 from dpjax.mechanisms import CellMass, SplitLaplace
@@ -29,7 +28,7 @@ from dpjax.noise.simplex_grid import SimplexGrid
 from dpjax.privacy import Sensitivity, exact_epsilon
 from dpjax.releases.file_format import InconsistentRelease, UnreadableRelease
 from dpjax.statistics import FourierCoefficients, fourier_sensitivity
-from dpjax.tables.layout import TableLayout
+from dpjax.tables.layout import TableLayout, maximal_groups
 
 from .fuzz import builders as make
 from .fuzz.engine import SECONDS, Hang, attempt, limits

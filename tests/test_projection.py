@@ -7,8 +7,7 @@ import pytest
 from scipy import linalg, optimize
 
 from dpjax import BayesNet
-from dpjax.data.bayes_net import maximal_groups
-from dpjax.tables.layout import TableLayout
+from dpjax.tables.layout import TableLayout, maximal_groups
 from dpjax.tables.projection import project
 from tests.helpers.networks import random_network
 

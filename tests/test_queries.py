@@ -7,7 +7,6 @@ import pyarrow as pa
 import pytest
 
 import dpjax as dp
-from dpjax.data.encoding import encode_batches
 from dpjax.data.sources import streams
 
 SECRET = "s3cret"
@@ -117,15 +116,6 @@ def test_large_relations_come_in_batches():
     sizes = [len(x) for x in WORDS.encode_batches(duckdb.sql(query))]
     assert sum(sizes) == 2_500_000
     assert max(sizes) <= 1_000_000
-
-
-def test_the_pass_of_a_query_is_one_piece_for_processes_that_take_turns():
-    """Two passes may give the records in another order, and some of them twice."""
-    variables = list(WORDS.values())
-    for turns, expected in (([True, False], 400_000), ([False, True], 0)):
-        source = duckdb.sql("select 'a' x from range(400000)")
-        batches = encode_batches(source, variables, turns=iter(turns))
-        assert sum(map(len, batches)) == expected
 
 
 def closed():

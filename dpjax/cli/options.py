@@ -27,6 +27,7 @@ from typing import Any, NoReturn
 
 from tqdm import tqdm
 
+from dpjax.cli.databases import file_of
 from dpjax.data.bayes_net import BayesNet
 from dpjax.data.schema import Schema
 from dpjax.mechanisms import ExactMechanism
@@ -189,9 +190,10 @@ def span_of(spec: str, option: str, form: str, kind: type) -> tuple[str, tuple]:
 def refuse_unwritable(options: argparse.Namespace) -> None:
     """Raise `ValueError` if the file of --out is an input or cannot be written."""
     out = pathlib.Path(options.out).resolve()
-    inputs = [options.data, options.schema, options.network, options.ledger]
+    data = file_of(options.data)
+    inputs = [data, options.schema, options.network, options.ledger]
     taken = [pathlib.Path(x).resolve() for x in inputs if x]
-    if out in taken or is_among_tables(out, options.data):
+    if out in taken or is_among_tables(out, data):
         raise ValueError(
             f"`out` must not be an input or the ledger, got {options.out}."
         )
@@ -232,7 +234,8 @@ def summary(released: Released, ledger: Ledger | None = None) -> dict[str, objec
     }
     if isinstance(mechanism, ExactMechanism):
         facts |= mechanism.summary()
-    facts |= {"integers": released.values.size, "records": released.n}
+    n = None if released.n is None else int(released.n)
+    facts |= {"integers": released.values.size, "records": n}
     if ledger is not None:
         facts |= {"spent": str(ledger.spent), "budget": str(ledger.budget)}
     return facts

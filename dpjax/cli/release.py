@@ -6,6 +6,7 @@ import argparse
 import json
 from dataclasses import replace
 
+from dpjax.cli.databases import DATABASE_HELP, opened
 from dpjax.cli.models import add_model_options, model_of
 from dpjax.cli.options import (
     DATA_HELP,
@@ -33,7 +34,7 @@ def add(commands) -> None:
         "private, and write a release file, which is public. Each run costs epsilon.",
     )
     command.set_defaults(run=_run)
-    command.add_argument("data", metavar="DATA", help=DATA_HELP)
+    command.add_argument("data", metavar="DATA", help=DATA_HELP + DATABASE_HELP)
     command.common(
         "--schema",
         help='JSON file: {"variables": {"x": {"levels": [0, 1]}, "age": {"lower": 0, '
@@ -59,6 +60,17 @@ def add(commands) -> None:
         metavar="COLUMN",
         help="column that says whose row it is: at most K rows of each person are kept "
         "(add-remove only)",
+    )
+    command.add_argument(
+        "--multiplicity",
+        metavar="COLUMN",
+        help="column that says for how many records a row stands",
+    )
+    command.add_argument(
+        "--weights",
+        metavar="COLUMN",
+        help="column of integer weights from 0 to K of --contributions (add-remove "
+        "only)",
     )
     command.add_argument("--out", required=True, help="release file to write")
     command.add_argument("--ledger", help="file that records all charges to the table")
@@ -100,10 +112,12 @@ def _run(options: argparse.Namespace) -> None:
     unused = [name for name in schema if name not in names]
     released = release(
         what,
-        options.data,
+        opened(options.data),
         mechanism=recipe_of(options.mechanism, _choices_of(options)),
         budget=budget,
         id=options.id,
+        multiplicity=options.multiplicity,
+        weights=options.weights,
         ledger=ledger,
         ignore=[*unused, *options.ignore],
     )
@@ -119,8 +133,11 @@ def _run(options: argparse.Namespace) -> None:
 
 def _budget_of(options: argparse.Namespace) -> Guarantee:
     rows = options.contributions
-    if options.id is not None and rows is None:
-        raise ValueError("`contributions` must be given with --id: --contributions K.")
+    for name in ("id", "weights"):
+        if getattr(options, name) is not None and rows is None:
+            raise ValueError(
+                f"`contributions` must be given with --{name}: --contributions K."
+            )
     rows = 1 if rows is None else rows
     return budget_of(options.epsilon, options.adjacency, contributions=rows)
 

@@ -3,11 +3,13 @@
 __all__ = [
     "BayesNet",
     "Bins",
+    "Grouped",
     "Interval",
     "Periods",
     "Schema",
     "Variable",
     "datasets",
+    "group",
 ]
 
 import importlib
@@ -15,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from dpjax.data.bayes_net import BayesNet
 from dpjax.data.bins import Bins
+from dpjax.data.grouping import Grouped, group
 from dpjax.data.intervals import Interval
 from dpjax.data.levels import Variable
 from dpjax.data.periods import Periods

@@ -1,6 +1,6 @@
 """Structure of a Bayesian network: public, hashable, and static under `jit`."""
 
-__all__ = ["BayesNet", "maximal_groups"]
+__all__ = ["BayesNet"]
 
 import graphlib
 import os
@@ -186,23 +186,6 @@ class BayesNet:
             name: [self.names[i] for i in group]
             for name, group in zip(self.names, self.parents, strict=True)
         }
-
-
-def maximal_groups(groups: Sequence[tuple[int, ...]]) -> tuple[tuple[int, ...], ...]:
-    """Return the groups that no larger group contains; equal groups are kept once."""
-    sets = [frozenset(group) for group in groups]
-    holding = {}
-    for i, members in enumerate(sets):
-        for member in members:
-            holding.setdefault(member, []).append(i)
-
-    def is_kept(i: int) -> bool:
-        candidates = min((holding[member] for member in sets[i]), key=len)
-        return not any(
-            sets[i] < sets[j] or (j < i and sets[i] == sets[j]) for j in candidates
-        )
-
-    return tuple(group for i, group in enumerate(groups) if is_kept(i))
 
 
 def _as_variable(name: str, declaration: Any) -> Categorical:

@@ -8,6 +8,7 @@ __all__ = [
     "Beside",
     "Outside",
     "as_numbers",
+    "check_columns",
     "check_numbers",
     "encode_batches",
     "of_one_kind",
@@ -15,7 +16,6 @@ __all__ = [
 ]
 
 import abc
-import itertools
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -62,26 +62,22 @@ def encode_batches(
     *,
     ignore: str | Collection[str] = (),
     absent: str | None = None,
-    turns: Iterator[bool] | None = None,
     beside: Beside | None = None,
 ) -> Iterator[np.ndarray]:
-    """Yield arrays of encoded records, from all pieces of a source or from some.
+    """Yield arrays of encoded records, in the order of the source.
 
     Args:
         source, ignore, absent: as in `Schema.encode_batches`.
         variables: the columns of the records.
-        turns: for each piece of the source in order (a row group of a Parquet file, or
-            a batch of another source), whether the piece is read. None reads all.
         beside: reader of a further column, which sees each table before it is encoded.
     """
     categorical, _ = of_one_kind(variables)
     empty = True
     read = [variable for variable in variables if variable.name != absent]
     encoders = {v.name: v.encoder() for v in categorical}
-    turns = itertools.repeat(True) if turns is None else turns
     wanted = read if beside is None else [*read, beside]
     known = {x.name for x in (*variables, *wanted)}
-    for part, table in _tables(source, wanted, known, ignore, turns):
+    for part, table in _tables(source, wanted, known, ignore):
         if beside is not None:
             beside.see(table, part.place)
         if sources.is_array(table):
@@ -126,8 +122,7 @@ def outside_of(
     """Return the cells that `encode_batches` rejects, by the name of their variable."""
     outside = {variable.name: [] for variable in variables}
     encoders = {v.name: v.encoder() for v in variables if isinstance(v, Categorical)}
-    everything = itertools.repeat(True)
-    for _, table in _tables(source, variables, set(outside), ignore, everything):
+    for _, table in _tables(source, variables, set(outside), ignore):
         if sources.is_array(table):
             raise ValueError("`table` must have columns with names, got an array.")
         for variable in variables:
@@ -175,7 +170,6 @@ def _tables(
     wanted: Sequence[AnyVariable | Beside],
     known: set[str],
     ignore: str | Collection[str],
-    turns: Iterator[bool],
 ) -> Iterator[tuple[sources.Part, sources.Table]]:
     """Yield tables or arrays of records, each with the part that it comes from."""
     ignored = {ignore} if isinstance(ignore, str) else {*ignore}
@@ -184,12 +178,13 @@ def _tables(
         if not (
             isinstance(part, sources.InMemoryTable) and sources.is_array(part.table)
         ):
-            _check_columns(part, names, known | ignored)
-        for table in part.read(names, turns):
+            check_columns(part, names, known | ignored)
+        for table in part.read(names):
             yield part, table
 
 
-def _check_columns(part: sources.Part, names: Sequence[str], known: set[str]) -> None:
+def check_columns(part: sources.Part, names: Sequence[str], known: set[str]) -> None:
+    """Raise `ValueError` unless a part has the columns `names` and no unknown ones."""
     present = part.names()
     missing = [name for name in names if name not in present]
     if missing:

@@ -7,6 +7,7 @@ published: floats leak data.
 __all__ = [
     "MECHANISMS",
     "ExactMechanism",
+    "Integers",
     "Mechanism",
     "MechanismWithLaw",
     "ParameterMechanism",
@@ -30,10 +31,13 @@ from jaxtyping import Array, Float, Int, Real
 from dpjax._registry import Registry
 from dpjax._types import Described, Key
 from dpjax.noise import NoiseLaw
+from dpjax.noise.discrete_laplace import LARGEST
 from dpjax.noise.exact_choice import Bits, system_bits
 from dpjax.privacy import Adjacency, Epsilon, Guarantee, exact_epsilon
 from dpjax.statistics import Statistic, TableStatistic
 from dpjax.tables.layout import TableLayout
+
+Integers = Int[Array, "..."] | Int[np.ndarray, "..."]
 
 
 class Mechanism(eqx.Module):
@@ -91,12 +95,16 @@ class ExactMechanism(Mechanism):
     additive: ClassVar[bool] = False
     """Whether a release is one noisy integer for each integer of the statistic."""
 
+    largest: ClassVar[int] = LARGEST
+    """Largest magnitude of the integers that `draw` accepts. If it is 2^29, they are
+    an array of JAX of 32 bits, and otherwise an array of NumPy of 64 bits."""
+
     @abc.abstractmethod
     def accepts(self, statistic: Statistic) -> bool:
         """Return whether the guarantee holds for releases of this statistic."""
 
     @abc.abstractmethod
-    def draw(self, exact: Int[Array, " m"]) -> Int[Array, "..."]:
+    def draw(self, exact: Integers) -> Integers:
         """Draw the integers to publish, with randomness from the operating system.
 
         The method is not pure, and fails under `jit` and `vmap`.
@@ -181,12 +189,12 @@ class PosteriorSampler(ParameterMechanism):
         """Return the privacy cost of all samples of one release together."""
         return self.cost
 
-    def draw(self, exact: Int[Array, " m"]) -> Int[Array, "samples _"]:
+    def draw(self, exact: Integers) -> Int[Array, "samples _"]:
         """Draw all samples from the system's random bits, one row for each sample."""
         return jnp.asarray(self.draw_with(system_bits, exact), jnp.int32)
 
     @abc.abstractmethod
-    def draw_with(self, bits: Bits, exact: Int[Array, " m"]) -> np.ndarray:
+    def draw_with(self, bits: Bits, exact: Integers) -> np.ndarray:
         """Draw one row for each sample from given random bits, without rounding."""
 
 
@@ -195,7 +203,7 @@ def exact_or_none(value: Epsilon | None, name: str) -> Fraction | None:
     return None if value is None else exact_epsilon(value, name)
 
 
-def on_host(exact: Int[Array, " m"]) -> Int[np.ndarray, " m"]:
+def on_host(exact: Integers) -> Int[np.ndarray, " m"]:
     """Return the statistic as a NumPy array; `ValueError` inside `jit` or `vmap`."""
     try:
         return np.asarray(exact)

@@ -176,9 +176,9 @@ class CellMass(base.ParameterMechanism):
             [jnp.asarray(row.points)[place] for row, place in chosen]
         )
 
-    def draw(self, exact: Int[Array, " m"]) -> Int[Array, " m"]:
+    def draw(self, exact: base.Integers) -> Int[Array, " m"]:
         """Draw the tables of one cell, times `grid.units`, from the system's bits."""
-        scores, prior = self.scores(exact), self.grid.prior_weights
+        scores, prior = self.scores(jnp.asarray(exact)), self.grid.prior_weights
         order = np.argsort(scores)
         values, starts = np.unique(scores[order], return_index=True)
         sums = np.add.reduceat(prior[order], starts)  # draw a score, then a cell

@@ -15,7 +15,7 @@ from dpjax._checks import typed_key, whole
 from dpjax._types import Described, Key, Scalar
 from dpjax.mechanisms import base
 from dpjax.noise import LaplaceLaw, discrete_laplace, tables
-from dpjax.noise.discrete_laplace import LARGEST
+from dpjax.noise.discrete_laplace import WIDEST
 from dpjax.noise.keys import release_key
 from dpjax.privacy import (
     Adjacency,
@@ -49,6 +49,7 @@ class DiscreteLaplace(base.MechanismWithLaw, base.ExactMechanism):
 
     kind: ClassVar[str] = "discrete-laplace"
     additive: ClassVar[bool] = True
+    largest: ClassVar[int] = WIDEST
 
     table: tables.Table
     sensitivity: Sensitivity
@@ -125,13 +126,13 @@ class DiscreteLaplace(base.MechanismWithLaw, base.ExactMechanism):
             raise ValueError(f"`exact` must be integers, got {exact.dtype}.")
         return discrete_laplace.add(key, self.table, exact.astype(jnp.int32))
 
-    def draw(self, exact: Int[Array, " m"]) -> Int[Array, " m"]:
+    def draw(self, exact: base.Integers) -> np.ndarray:
         """Add noise to `exact` from 256 random bits of the operating system."""
-        length = exact.shape[0]
-        block = max(_SHORTEST, 1 << max(length.bit_length() - 4, 0))
-        padded = jnp.pad(exact.astype(jnp.int32), (0, -length % block))
-        noisy = _add(release_key(), self.padded_table(), padded)
-        return jax.device_put(np.asarray(noisy)[:length])
+        counts = base.on_host(exact).astype(np.int64)
+        block = max(_SHORTEST, 1 << max(counts.size.bit_length() - 4, 0))
+        drawn = -(-counts.size // block) * block
+        noise = np.asarray(_limbs(release_key(), self.padded_table(), (drawn,)))
+        return discrete_laplace.add_wide(counts, noise[:, : counts.size])
 
     def accepts(self, statistic: Statistic) -> bool:
         """Return True, since the noise fits any statistic with a sensitivity."""
@@ -168,8 +169,8 @@ class DiscreteLaplace(base.MechanismWithLaw, base.ExactMechanism):
         }
 
     def is_possible_output(self, values: np.ndarray, length: int) -> bool:
-        """Return whether `values` are `length` integers from -2^29 to 2^29."""
-        return values.shape == (length,) and bool(np.all(np.abs(values) <= LARGEST))
+        """Return whether `values` are `length` integers from -2^53 to 2^53."""
+        return values.shape == (length,) and bool(np.all(np.abs(values) <= WIDEST))
 
     def log_prob(
         self, released: Real[Array, "*shape"], exact: Real[Array, "*shape"]
@@ -212,7 +213,7 @@ class DiscreteLaplace(base.MechanismWithLaw, base.ExactMechanism):
         return tables.certify(self.table, rho)
 
 
-_add = jax.jit(discrete_laplace.add)
+_limbs = jax.jit(discrete_laplace.limbs, static_argnums=2)
 
 
 def _to_words(integer: int) -> np.ndarray:

@@ -156,7 +156,7 @@ class FamilyPosteriorSampler(base.PosteriorSampler):
             self.temperature, self.adjacency, self.prior, self.n
         )
 
-    def draw_with(self, bits: Bits, exact: Int[Array, " m"]) -> np.ndarray:
+    def draw_with(self, bits: Bits, exact: base.Integers) -> np.ndarray:
         """Draw indices on the axes of the grid, one row for each sample."""
         scores, unit = self.scores(base.on_host(exact).tolist())
         drawn = softmax(scores, unit, bits, draws=self.samples)

@@ -205,14 +205,14 @@ class NetworkPosteriorSampler(base.PosteriorSampler):
         """Return the smallest probability of a level for each variable."""
         return [Fraction(grid.least, grid.units) for grid, _ in self.grids]
 
-    def draw_with(self, bits: Bits, exact: Int[Array, " m"]) -> np.ndarray:
+    def draw_with(self, bits: Bits, exact: base.Integers) -> np.ndarray:
         """Draw tables as multiples of 1 / units, one row for each sample.
 
         Raises:
             ValueError: if `exact` cannot be the counts of the public n records.
         """
         drawn = np.empty((self.samples, self.layout.length), np.int64)
-        for grid, row, exponents in self._rows(exact):
+        for grid, row, exponents in self._rows(jnp.asarray(exact)):
             drawn[:, row] = grid.draw(exponents, bits, self.samples)
         return drawn
 

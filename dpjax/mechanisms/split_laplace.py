@@ -19,7 +19,7 @@ from dpjax._types import Described, Key
 from dpjax.mechanisms import base
 from dpjax.mechanisms.discrete_laplace import DiscreteLaplace
 from dpjax.noise import LaplaceLaw, tables
-from dpjax.noise.discrete_laplace import LARGEST
+from dpjax.noise.discrete_laplace import WIDEST
 from dpjax.privacy import (
     Adjacency,
     Epsilon,
@@ -56,6 +56,7 @@ class SplitLaplace(base.MechanismWithLaw, base.ExactMechanism):
 
     kind: ClassVar[str] = "split-discrete-laplace"
     additive: ClassVar[bool] = True
+    largest: ClassVar[int] = WIDEST
 
     stack: DiscreteLaplace
     names: tuple[str, ...] = eqx.field(static=True)
@@ -148,15 +149,12 @@ class SplitLaplace(base.MechanismWithLaw, base.ExactMechanism):
         noisy = by_row(owned, jr.split(key, len(owners)), exact[..., places])
         return noisy.reshape(*exact.shape[:-1], -1)[..., back]
 
-    def draw(self, exact: Int[Array, " m"]) -> Int[Array, " m"]:
+    def draw(self, exact: base.Integers) -> np.ndarray:
         """Add noise to `exact` from 256 random bits of the system for each table."""
         self._refuse_length(exact)
         counted = np.split(base.on_host(exact), np.cumsum(self.lengths)[:-1])
-        drawn = [
-            np.asarray(part.draw(jnp.asarray(table)))
-            for part, table in zip(self.parts.values(), counted, strict=True)
-        ]
-        return jax.device_put(np.concatenate(drawn))
+        parts = zip(self.parts.values(), counted, strict=True)
+        return np.concatenate([part.draw(table) for part, table in parts])
 
     def describe(self) -> dict[str, Any]:
         """Return kind and, for each table, budget, noise scale and fingerprint."""
@@ -189,9 +187,9 @@ class SplitLaplace(base.MechanismWithLaw, base.ExactMechanism):
         }
 
     def is_possible_output(self, values: np.ndarray, length: int) -> bool:
-        """Return whether `values` are `length` integers from -2^29 to 2^29."""
+        """Return whether `values` are `length` integers from -2^53 to 2^53."""
         fits = values.shape == (length,) == (sum(self.lengths),)
-        return fits and bool(np.all(np.abs(values) <= LARGEST))
+        return fits and bool(np.all(np.abs(values) <= WIDEST))
 
     def log_prob(
         self, released: Real[Array, "*shape"], exact: Real[Array, "*shape"]
@@ -223,7 +221,7 @@ class SplitLaplace(base.MechanismWithLaw, base.ExactMechanism):
                 "stacked along a leading axis go under `vmap`."
             )
 
-    def _refuse_length(self, numbers: Real[Array, "*shape"]) -> None:
+    def _refuse_length(self, numbers: Real[Array | np.ndarray, "*shape"]) -> None:
         if numbers.shape[-1:] != (sum(self.lengths),):
             raise ValueError(
                 f"`exact` and `released` must have the {sum(self.lengths)} numbers of "

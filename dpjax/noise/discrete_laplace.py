@@ -1,22 +1,25 @@
 r"""The exact discrete Laplace distribution $P(Z = z) \propto e^{-\rho|z|}$ on integers.
 
 All noise of released numbers is drawn in this module, from random bits without
-floating-point operations, also under `jit` and `vmap`, with or without x64.
+floating-point operations, also under `jit` and `vmap`, with or without x64. Studies add
+it on the device in 32 bits; releases add it on the host in 64 bits.
 """
 
-__all__ = ["LARGEST", "add", "log_prob", "sample"]
+__all__ = ["LARGEST", "WIDEST", "add", "add_wide", "limbs", "log_prob", "sample"]
 
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 from jax import lax
-from jaxtyping import Array, Bool, Float, Int32, Real, UInt32
+from jaxtyping import Array, Bool, Float, Int32, Int64, Real, UInt32
 
 from dpjax._types import Key, Scalars
 from dpjax.noise.tables import BASE_BITS, LIMBS, Table
 
-LARGEST = 1 << 29  # largest magnitude of a count and of a released number
-_SATURATION = 1 << 30  # largest magnitude of the noise; a count plus noise fits int32
+LARGEST = 1 << 29  # magnitude of a count, and of a count plus noise, on a device
+WIDEST = 1 << 53  # magnitude of a count and of a released number: exact as a double
+_LIMB = 30  # bits of the lower limb of a magnitude
+_MOST_HIGH = 1 << 25  # a magnitude is clipped to 2^55, above 2 * WIDEST
 
 Words = UInt32[Array | np.ndarray, "..."]
 
@@ -27,6 +30,22 @@ def sample(key: Key, table: Table, shape: tuple[int, ...]) -> Int32[Array, "..."
     `table` comes from `dpjax.noise.tables.build`. A draw uses one random 32-bit word
     for each digit of the noise in base 16, and more words in about one of 2^26 draws.
     """
+    negative, high, low = _magnitudes(key, table, shape)
+    magnitude = jnp.where(high > 0, 1 << _LIMB, low)
+    return jnp.where(negative, -magnitude, magnitude)
+
+
+def limbs(key: Key, table: Table, shape: tuple[int, ...]) -> Int32[Array, "2 ..."]:
+    """Draw the noise of `sample` without clipping: 2^30 times a row, plus a row."""
+    negative, high, low = _magnitudes(key, table, shape)
+    both = jnp.stack([high, low])
+    return jnp.where(negative, -both, both)
+
+
+def _magnitudes(
+    key: Key, table: Table, shape: tuple[int, ...]
+) -> tuple[Bool[Array, "..."], Int32[Array, "..."], Int32[Array, "..."]]:
+    """Draw signs and magnitudes 2^30 high + low; zero has no sign."""
     digits = table.largest.shape[-1]
     key_words, key_redraw, *key_ties = jr.split(key, digits + 2)
     words = jr.bits(key_words, (digits, *shape), jnp.uint32)
@@ -40,8 +59,9 @@ def sample(key: Key, table: Table, shape: tuple[int, ...]) -> Int32[Array, "..."
         magnitude = magnitude + (digit << (BASE_BITS * j))
         overflow = overflow | ((digit == table.top_values) & (table.top == j))
     overflow = overflow & (low > 0)
-    magnitude = _redraw(key_redraw, table, magnitude, overflow)
-    return jnp.where(low > 0, jnp.where(negative, -magnitude, magnitude), 0)
+    high, magnitude = _redraw(key_redraw, table, magnitude, overflow)
+    zero = low == 0
+    return negative & ~zero, jnp.where(zero, 0, high), jnp.where(zero, 0, magnitude)
 
 
 def add(key: Key, table: Table, exact: Int32[Array, "..."]) -> Int32[Array, "..."]:
@@ -52,6 +72,18 @@ def add(key: Key, table: Table, exact: Int32[Array, "..."]) -> Int32[Array, "...
     """
     noisy = exact + sample(key, table, exact.shape)
     return jnp.clip(noisy, -LARGEST, LARGEST)
+
+
+def add_wide(
+    exact: Int64[np.ndarray, " m"], noise: Int32[np.ndarray, "2 m"]
+) -> Int64[np.ndarray, " m"]:
+    """Return `exact` plus the noise of `limbs`, clipped to the public range ±2^53.
+
+    Since |exact| ≤ 2^53 and the noise is clipped to ±2^55, clipping of noise reveals
+    nothing: see `add`.
+    """
+    high, low = noise.astype(np.int64)
+    return np.clip(exact + (high << _LIMB) + low, -WIDEST, WIDEST)
 
 
 def log_prob(noise: Real[Array, "..."], rho: Scalars) -> Float[Array, "..."]:
@@ -103,21 +135,28 @@ def _count_reached(limbs: list[Words], thresholds: Words) -> Int32[Array, "..."]
 
 def _redraw(
     key: Key, table: Table, magnitude: Int32[Array, "..."], overflow: Bool[Array, "..."]
-) -> Int32[Array, "..."]:
-    """Redraw the top digit wherever it overflowed, until no entry overflows."""
+) -> tuple[Int32[Array, "..."], Int32[Array, "..."]]:
+    """Redraw the top digit wherever it overflowed, until no entry overflows.
+
+    Returns the high and the low limb.
+    """
     place = BASE_BITS * table.top
 
     def again(state):
-        key, magnitude, overflow = state
+        key, high, low, overflow = state
         key, key_words = jr.split(key)
-        words = jr.bits(key_words, (LIMBS, *magnitude.shape), jnp.uint32)
+        words = jr.bits(key_words, (LIMBS, *low.shape), jnp.uint32)
         digit = jnp.minimum(_count_reached([*words], table.redraw), table.top_values)
-        larger = jnp.minimum(magnitude + (digit << place), _SATURATION)
-        return (
-            key,
-            jnp.where(overflow, larger, magnitude),
-            overflow & (digit == table.top_values),
-        )
+        high, low = _carried(high, low + jnp.where(overflow, digit << place, 0))
+        return key, high, low, overflow & (digit == table.top_values)
 
-    state = (key, magnitude, overflow)
-    return lax.while_loop(lambda state: jnp.any(state[2]), again, state)[1]
+    state = (key, *_carried(jnp.zeros_like(magnitude), magnitude), overflow)
+    return lax.while_loop(lambda state: jnp.any(state[3]), again, state)[1:3]
+
+
+def _carried(
+    high: Int32[Array, "..."], low: Int32[Array, "..."]
+) -> tuple[Int32[Array, "..."], Int32[Array, "..."]]:
+    """Move the bits of the low limb above its 30 lowest into the high limb."""
+    high = jnp.minimum(high + (low >> _LIMB), _MOST_HIGH)
+    return high, low & jnp.int32((1 << _LIMB) - 1)

@@ -5,11 +5,11 @@ __all__ = ["laplace_law", "laplace_scale", "law_of", "network_counts"]
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from dpjax.data.bayes_net import maximal_groups
 from dpjax.mechanisms import MechanismWithLaw
 from dpjax.noise import LaplaceLaw
 from dpjax.releases.released import Released
 from dpjax.statistics import TableStatistic
+from dpjax.tables.layout import maximal_groups
 
 
 def law_of(released: Released) -> MechanismWithLaw:

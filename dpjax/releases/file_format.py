@@ -20,7 +20,7 @@ from dpjax.data.bayes_net import BayesNet
 from dpjax.data.categorical import Categorical
 from dpjax.data.kinds import AnyVariable, declared
 from dpjax.mechanisms import MECHANISMS, ExactMechanism
-from dpjax.noise.discrete_laplace import LARGEST
+from dpjax.noise.discrete_laplace import LARGEST, WIDEST
 from dpjax.privacy import REPLACE_ONE, Adjacency, guarantee_of
 from dpjax.statistics import STATISTICS, Statistic
 
@@ -105,12 +105,15 @@ def _read_content(text: str) -> tuple[int, dict[str, Any]]:
 def _version(content: dict[str, Any]) -> int:
     """Return the lowest format version that allows all entries.
 
-    It is 2 if a variable is of a kind that came with it, or a person has several rows.
+    It is 2 if a variable is of a kind that came with it, a person has several rows, or
+    a number is beyond 2^29.
     """
     old = {"levels", "other"}, {"lower", "upper", "missing"}
     keys = [set(x) - {"name"} for x in content["variables"]]
     new = any(all(not x <= known for known in old) for x in keys)
-    return 2 if new or "contributions" in content["guarantee"] else 1
+    numbers = np.asarray(content["values"], np.int64)
+    wide = max(content["records"] or 0, np.abs(numbers).max(initial=0)) > LARGEST
+    return 2 if new or wide or "contributions" in content["guarantee"] else 1
 
 
 def _derive(content: dict[str, Any]) -> Parts:
@@ -160,7 +163,7 @@ def _describe(parts: Parts) -> dict[str, Any]:
         "statistic": statistic.describe(),
         **mechanism.derived_facts(),
         "mechanism": mechanism.describe(),
-        "values": np.asarray(values).tolist(),
+        "values": np.asarray(values).astype(np.int64).tolist(),
         **({} if hidden_states is None else {"hidden_states": hidden_states}),
     }
 
@@ -207,8 +210,8 @@ def _parse_number_of_records(n: object, adjacency: Adjacency) -> int | None:
         if n is not None:
             raise InconsistentRelease("`records` must be null where n is private.")
         return None
-    if type(n) is not int or not 1 <= n <= LARGEST:
-        raise InconsistentRelease("`records` must be the number n, from 1 to 2^29.")
+    if type(n) is not int or not 1 <= n <= WIDEST:
+        raise InconsistentRelease("`records` must be the number n, from 1 to 2^53.")
     return n
 
 
@@ -219,9 +222,9 @@ def _parse_values(values: object) -> np.ndarray:
     lengths = {len(row) if isinstance(row, list) else None for row in rows}
     if len(lengths) != 1 or None in lengths:
         raise InconsistentRelease("`values` must be lists of equal length.")
-    if any(type(x) is not int or abs(x) > LARGEST for row in rows for x in row):
-        raise InconsistentRelease("`values` must be integers between -2^29 and 2^29.")
-    return np.array(values, np.int32)
+    if any(type(x) is not int or abs(x) > WIDEST for row in rows for x in row):
+        raise InconsistentRelease("`values` must be integers between -2^53 and 2^53.")
+    return np.array(values, np.int64)
 
 
 def _digest(content: dict[str, Any]) -> str:

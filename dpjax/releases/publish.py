@@ -1,34 +1,33 @@
 """The function `release`, which charges a ledger and draws private values."""
 
-__all__ = ["measured", "release"]
+__all__ = ["release"]
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection
 from functools import partial
 from typing import Any
 
-import jax
 import jax.numpy as jnp
-import numpy as np
-from jaxtyping import Array, ArrayLike, Int32
+from jax.sharding import Mesh
 
 from dpjax._checks import brief
 from dpjax._types import Records
 from dpjax.data.bayes_net import BayesNet
-from dpjax.data.encoding import encode_batches
+from dpjax.data.grouping import Grouped
+from dpjax.data.multiplicities import MOST, Multiplicities
 from dpjax.data.persons import check_id, kept_rows
-from dpjax.data.schema import as_records
-from dpjax.data.sources import Table, is_in_memory
+from dpjax.data.sources import Table
 from dpjax.mechanisms.recipes import Recipe, recipe_of
 from dpjax.noise.discrete_laplace import LARGEST
 from dpjax.privacy import REPLACE_ONE, Adjacency, Epsilon, Guarantee, Ledger, budget_of
+from dpjax.releases.measuring import Rows, measured
 from dpjax.releases.released import Released
-from dpjax.statistics import Statistic, TableStatistic
-from dpjax.tables.counts import sum_batches
+from dpjax.statistics import Statistic
+from dpjax.statistics.base import Columns
 
 
 def release(
     what: BayesNet | Statistic,
-    table: Records | Table,
+    table: Records | Table | Grouped,
     *,
     epsilon: Epsilon | None = None,
     adjacency: Adjacency | None = None,
@@ -38,6 +37,9 @@ def release(
     mechanism: str | Recipe = "laplace",
     ledger: Ledger | None = None,
     ignore: str | Collection[str] = (),
+    multiplicity: str | None = None,
+    weights: str | None = None,
+    mesh: Mesh | None = None,
 ) -> Released:
     """Release noisy sufficient statistics or posterior draws, with an exact guarantee.
 
@@ -47,7 +49,10 @@ def release(
         table: a table whose columns are the variables, encoded records
             (`Schema.encode`), or any argument of `Schema.encode_batches`. For counts,
             `release` reads files, folders, Arrow data sets and iterables in batches, in
-            bounded memory.
+            bounded memory. A lazy table of DuckDB, Polars, Ibis, PySpark or Dask is
+            counted in its engine, by one query for each measured table, if its columns
+            are text, integers, booleans and dates. A `dpjax.data.Grouped` table holds
+            the results of such queries.
         epsilon: the privacy loss to spend, > 0, as "0.5", Fraction(1, 2) or 0.5. A
             float is converted to the shortest decimal number that rounds to it.
         adjacency: "replace-one" (the number n of records is public) or "add-remove" (n
@@ -71,6 +76,12 @@ def release(
         ledger: ledger that is charged before any draw.
         ignore: columns of the table to ignore, or "*" for all columns that are not
             variables.
+        multiplicity: name of a column of integers ≥ 0, the number of records for which
+            a row stands. The guarantee is for one of these records.
+        weights: name of a column of integers from 0 to `contributions`, the weight with
+            which a row counts. `contributions` is then the largest weight of a person's
+            rows together. Only under "add-remove".
+        mesh: devices on which to count; None means the default device.
 
     Returns:
         The release, with all metadata needed to use and verify it.
@@ -90,9 +101,10 @@ def release(
         BudgetExceeded: if the ledger's remaining budget is too small; records are not
             read.
     """
-    if id is not None and contributions is None and budget is None:
+    if (id or weights) and contributions is None and budget is None:
         raise ValueError(
-            "`contributions` must be given with an `id`: the most rows of a person."
+            "`contributions` must be given with an `id`, as the most rows of a person, "
+            "and with `weights`, as the largest weight."
         )
     budget = _budget(what, epsilon, adjacency, contributions, budget, ledger)
     k = budget.contributions
@@ -100,23 +112,49 @@ def release(
     recipe = recipe.per_record(k) if k > 1 else recipe
     statistic = _statistic(recipe, what, budget.adjacency)
     statistic.sensitivity(budget.adjacency)  # raises if only for the other adjacency
-    if id is not None:
-        check_id(id, statistic.variables, budget.adjacency)
+    _check_columns(statistic.variables, budget.adjacency, id, multiplicity, weights)
+    rows = Rows(ignore, multiplicity, weights, k if weights else MOST, mesh)
     public = budget.adjacency == REPLACE_ONE
     make = partial(recipe.mechanism, statistic, budget.per_record())
-    make(n=1 if public else None)  # mistakes show before any record
+    largest = make(n=1 if public else None).largest  # mistakes show before any record
     if ledger is not None:
         ledger.require(budget)
     if id is not None:
-        table, ignore = kept_rows(table, statistic.variables, id, k, ignore=ignore), ()
-    exact, size = measured(statistic, table, ignore)
+        table = kept_rows(table, statistic.variables, id, k, ignore=ignore)
+    exact, size = measured(statistic, table, rows, largest=largest)
     _refuse_empty(size, budget.adjacency)
     n = size if public else None
     private = make(n=n)
     if ledger is not None:
         purpose = f"{recipe}: {statistic.kind} of {len(statistic.variables)} variables"
         ledger.charge(private.guarantee().of_group(k), purpose)
-    return Released(private.draw(exact), statistic, private, n, contributions=k)
+    given = jnp.asarray(exact, jnp.int32) if largest == LARGEST else exact
+    return Released(private.draw(given), statistic, private, n, contributions=k)
+
+
+def _check_columns(
+    variables: Columns,
+    adjacency: Adjacency,
+    id: str | None,
+    multiplicity: str | None,
+    weights: str | None,
+) -> None:
+    """Raise `ValueError` unless at most one column is given, which is no variable."""
+    given = {"id": id, "multiplicity": multiplicity, "weights": weights}
+    names = [name for name, column in given.items() if column is not None]
+    if len(names) > 1:
+        raise ValueError(f"`{names[0]}` must come without `{names[1]}`.")
+    if id is not None:
+        check_id(id, variables, adjacency)
+    if multiplicity is not None:
+        Multiplicities(multiplicity, variables)
+    if weights is not None:
+        Multiplicities(weights, variables, argument="weights")
+        if adjacency == REPLACE_ONE:
+            raise ValueError(
+                "`weights` must be left out under 'replace-one', where the sum of the "
+                "weights would be public: use 'add-remove'."
+            )
 
 
 def _budget(
@@ -186,63 +224,3 @@ def _refuse_empty(n: int, adjacency: Adjacency) -> None:
             "`table` must not be empty under replace-one, where n is public and no "
             "record can be replaced; under add-remove they may be."
         )
-
-
-def measured(
-    statistic: Statistic, table: Records | Table, ignore: str | Collection[str] = ()
-) -> tuple[Int32[Array, " m"], int]:
-    """Compute the exact statistic of a table and the number of its records.
-
-    Counts are computed from files and batches in bounded memory.
-
-    Privacy:
-        Not private: the statistic is exact.
-
-    Raises:
-        ValueError: if the records do not fit the statistic, are too many for exact
-            integers, or are traced.
-    """
-    if is_in_memory(table) or not isinstance(statistic, TableStatistic):
-        encoded = as_records(table, statistic.variables, ignore=ignore)
-        _refuse_traced(encoded)
-        _refuse_size(encoded.shape[0], statistic)
-        return _measure(encoded, statistic), encoded.shape[0]
-    encoded = encode_batches(table, statistic.variables, ignore=ignore)
-    batches = _of_few(encoded, statistic)
-    measure = partial(_measure, statistic=statistic)
-    total = sum_batches(measure, batches, statistic.length)
-    return jnp.asarray(total.values.astype(np.int32)), total.records
-
-
-def _of_few(
-    batches: Iterable[np.ndarray], statistic: Statistic
-) -> Iterator[np.ndarray]:
-    size = 0
-    for batch in batches:
-        size += len(batch)
-        _refuse_size(size, statistic)
-        yield batch
-
-
-def _refuse_size(n: int, statistic: Statistic) -> None:
-    if n * statistic.most_per_record > LARGEST:
-        raise ValueError(
-            f"`table` must have at most {LARGEST // statistic.most_per_record} "
-            "records for exact integers; a statistic with fewer units allows for more."
-        )
-
-
-def _refuse_traced(records: Array) -> None:
-    """Raise `ValueError` in compiled or mapped code, which would reuse one draw."""
-    try:
-        np.asarray(records[:0])
-    except jax.errors.TracerArrayConversionError:
-        raise ValueError(
-            "`release` must be called outside of `jit` and `vmap`: studies draw with "
-            "`mechanism.sample(key, exact)` there."
-        ) from None
-
-
-@partial(jax.jit, static_argnames="statistic")
-def _measure(records: ArrayLike, statistic: Statistic) -> Array:
-    return statistic.measure(jnp.asarray(records))

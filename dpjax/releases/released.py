@@ -7,11 +7,12 @@ __all__ = ["Released", "consistent", "load"]
 
 import os
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array
 
 from dpjax._documents import read_text, write_atomically
@@ -25,11 +26,27 @@ from dpjax.releases import file_format
 from dpjax.statistics import Statistic, TableStatistic
 from dpjax.tables.projection import project
 
+_MOST_INT = (1 << 31) - 1
+
+
+def _as_values(values: Any) -> Any:
+    """Return 64-bit integers as 32-bit ones if all fit, or else as exact doubles."""
+    if not isinstance(values, np.ndarray) or values.dtype != np.int64:
+        return values
+    fit = np.abs(values).max(initial=0) <= _MOST_INT
+    return jnp.asarray(values.astype(np.int32)) if fit else values.astype(np.float64)
+
+
+def _as_number(n: Any) -> Any:
+    return float(n) if isinstance(n, int) and n > _MOST_INT else n
+
 
 class Released(Unpickled, eqx.Module):
     """Released private values, with the mechanism that drew them and public metadata.
 
-    Arrays may have leading axes, for stacked releases and `vmap`.
+    Arrays may have leading axes, for stacked releases and `vmap`. Integers that do not
+    fit 32 bits are doubles of NumPy, which are exact up to 2^53; computations with JAX
+    round them to its default precision.
 
     Args:
         values: the noisy integers, which may be negative or too large. For a
@@ -50,10 +67,10 @@ class Released(Unpickled, eqx.Module):
 
     _instead: ClassVar[str] = "`save` it to a file, which `dpjax.load` checks"
 
-    values: Flat
+    values: Flat = eqx.field(converter=_as_values)
     statistic: Statistic = eqx.field(static=True)
     mechanism: Mechanism
-    n: Scalar | None
+    n: Scalar | None = eqx.field(converter=_as_number)
     hidden_states: int | None = eqx.field(static=True, default=None)
     contributions: int = eqx.field(static=True, default=1)
 
@@ -205,4 +222,4 @@ def load(path: str | os.PathLike) -> Released:
     except ValueError as error:
         raise file_format.UnreadableRelease(str(error)) from None
     values, statistic, mechanism, n, states, rows = file_format.parse(text)
-    return Released(jnp.asarray(values), statistic, mechanism, n, states, rows)
+    return Released(values, statistic, mechanism, n, states, rows)

@@ -1,10 +1,16 @@
 """Abstract base classes of statistics."""
 
-__all__ = ["STATISTICS", "Columns", "FamilyStatistic", "Statistic", "TableStatistic"]
+__all__ = [
+    "STATISTICS",
+    "Columns",
+    "FamilyStatistic",
+    "Statistic",
+    "TableStatistic",
+]
 
 import abc
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from jaxtyping import Array, Float, Int32, Real
 
@@ -132,8 +138,10 @@ class TableStatistic(Statistic):
         return None
 
     @abc.abstractmethod
-    def of_counts(self, counts: Int32[Array, " c"], n: int) -> Int32[Array, " m"]:
+    def of_counts(self, counts: Any, n: Any) -> Any:
         """Compute the statistic of n records from their counts, laid out by `counted`.
+
+        Counts are 32-bit integers of JAX or 64-bit integers of NumPy; so is the result.
 
         Privacy:
             The result is exact, so it is not private.

@@ -14,7 +14,7 @@ from jaxtyping import Array, ArrayLike, Int32
 
 from dpjax._checks import one_of, whole
 from dpjax._types import Cells, Described, Flat, Records, Scalar
-from dpjax.data.bayes_net import BayesNet, maximal_groups
+from dpjax.data.bayes_net import BayesNet
 from dpjax.data.categorical import Categorical
 from dpjax.privacy import ADJACENCIES, REPLACE_ONE, Adjacency, Sensitivity
 from dpjax.statistics.base import STATISTICS, TableStatistic
@@ -32,7 +32,7 @@ from dpjax.tables.fourier_basis import (
     from_coefficients,
     to_coefficients,
 )
-from dpjax.tables.layout import MOST_CELLS, TableLayout
+from dpjax.tables.layout import MOST_CELLS, TableLayout, maximal_groups
 
 _MOST_TABLES = 1 << 20
 _MOST_BY_PARITY = 8  # variables of a group; with more, transforming tables is faster
@@ -186,7 +186,7 @@ class FourierCoefficients(TableStatistic):
         """Layout of the tables whose exact counts determine the statistic."""
         return self.closure.layout
 
-    def of_counts(self, counts: Int32[Array, " c"], n: Scalar) -> Int32[Array, " m"]:
+    def of_counts(self, counts: Any, n: Any) -> Any:
         """Compute the statistic of n records from their counts, laid out by `counted`.
 
         Privacy:
@@ -211,11 +211,13 @@ class FourierCoefficients(TableStatistic):
             subsets.append(tuple(i for i, step in strides.items() if cell & step))
         return tuple(subsets)
 
-    def _choose(self, if_binary: Array, otherwise: Array) -> Array:
+    def _choose(self, if_binary: Any, otherwise: Any) -> Any:
         """Select `if_binary` for each coefficient whose variables are all binary."""
         binary = self.closure.binary[self._first :]
         if binary.all():
             return if_binary
+        if isinstance(if_binary, np.ndarray):
+            return np.where(binary, if_binary, otherwise)
         return jnp.where(
             jnp.broadcast_to(binary, if_binary.shape), if_binary, otherwise
         )

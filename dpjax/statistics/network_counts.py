@@ -2,14 +2,12 @@
 
 __all__ = ["NetworkCounts", "exact_counts"]
 
-import itertools
 import math
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
@@ -17,14 +15,15 @@ from jaxtyping import Array, Int32, Int64
 
 from dpjax._checks import one_of
 from dpjax._types import Cells, Described, Flat, Records, Scalar
-from dpjax.data.bayes_net import BayesNet, maximal_groups
+from dpjax.data.bayes_net import BayesNet
 from dpjax.data.categorical import Categorical
 from dpjax.data.encoding import encode_batches
+from dpjax.data.grouping import Grouped, grouped_by_engine, weighted_counts
 from dpjax.data.sources import Table
 from dpjax.privacy import ADJACENCIES, REPLACE_ONE, Adjacency, Sensitivity
 from dpjax.statistics.base import STATISTICS, Columns, TableStatistic
 from dpjax.tables.counts import PackedRecords, count, count_batches
-from dpjax.tables.layout import TableLayout
+from dpjax.tables.layout import TableLayout, maximal_groups
 
 
 @STATISTICS.add
@@ -87,7 +86,7 @@ class NetworkCounts(TableStatistic):
         """Layout of the tables that `of_counts` needs: `measured`."""
         return self.measured
 
-    def of_counts(self, counts: Int32[Array, " m"], n: int) -> Int32[Array, " m"]:
+    def of_counts(self, counts: Any, n: Any) -> Any:
         """Return `counts`, since the statistic consists of the measured tables.
 
         Privacy:
@@ -175,7 +174,7 @@ class NetworkCounts(TableStatistic):
 
 def exact_counts(
     net: BayesNet,
-    source: Table,
+    source: Table | Grouped,
     *,
     families: str = "maximal",
     ignore: str | Collection[str] = (),
@@ -188,13 +187,11 @@ def exact_counts(
         net: the network, whose variables give the levels of the columns.
         source: any source of `Schema.encode_batches`: a Parquet, CSV or CSV.gz file, a
             folder or a list of files, an Arrow data set, table or reader, or an
-            iterable of tables or of arrays of encoded records. It is read once.
+            iterable of tables or of arrays of encoded records. It is read once. A lazy
+            table is counted in its engine, as by `dpjax.release`.
         families: "maximal" or "all", as in `NetworkCounts`.
         ignore: columns outside the network to leave out; "*" for all.
-        mesh: devices to count on; None means the default device. If the mesh spans k
-            processes, each process must call this function with the same source. It
-            counts every k-th row group (Parquet), file (several CSV files) or batch
-            (other sources), and returns the total over all processes.
+        mesh: devices of this process to count on; None means the default device.
         progress: function that wraps the iterable of batches, such as `tqdm`.
 
     Returns:
@@ -208,13 +205,10 @@ def exact_counts(
         ValueError: if the source cannot be read or does not fit the network. The
             message names the file, and the row group or row if it is known, and never
             shows a value.
-        RuntimeError: if another process of the mesh fails; its subclass
-            `dpjax.runtime.PeerLost` if that process died.
     """
     layout = NetworkCounts(net, families).measured
-    turns = None
-    if mesh is not None and mesh.is_multi_process:
-        processes = sorted({device.process_index for device in mesh.devices.flat})
-        turns = itertools.cycle(p == jax.process_index() for p in processes)
-    batches = encode_batches(source, net.variables, ignore=ignore, turns=turns)
+    grouped = grouped_by_engine(source, net.variables, layout, ignore)
+    if grouped is not None:
+        return weighted_counts(grouped, net.variables, layout, ignore=ignore)[0]
+    batches = encode_batches(source, net.variables, ignore=ignore)
     return count_batches(progress(batches), layout, mesh=mesh)

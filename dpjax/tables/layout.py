@@ -204,3 +204,20 @@ class TableLayout:
 def _over_rows(reduce, vector: Array, rows: np.ndarray) -> Array:
     number = int(rows[-1]) + 1
     return reduce(vector, rows, number, indices_are_sorted=True)[rows]
+
+
+def maximal_groups(groups: Sequence[tuple[int, ...]]) -> tuple[tuple[int, ...], ...]:
+    """Return the groups that no larger group contains; equal groups are kept once."""
+    sets = [frozenset(group) for group in groups]
+    holding = {}
+    for i, members in enumerate(sets):
+        for member in members:
+            holding.setdefault(member, []).append(i)
+
+    def is_kept(i: int) -> bool:
+        candidates = min((holding[member] for member in sets[i]), key=len)
+        return not any(
+            sets[i] < sets[j] or (j < i and sets[i] == sets[j]) for j in candidates
+        )
+
+    return tuple(group for i, group in enumerate(groups) if is_kept(i))

@@ -31,7 +31,7 @@ from scipy import stats
 
 from dpjax._checks import one_of, positive, typed_key, whole
 from dpjax._types import Key, Scalar
-from dpjax.data.bayes_net import BayesNet, maximal_groups
+from dpjax.data.bayes_net import BayesNet
 from dpjax.mechanisms import Mechanism
 from dpjax.privacy import Epsilon, exact_epsilon
 from dpjax.releases.released import Released
@@ -42,7 +42,7 @@ from dpjax.tables.fourier_basis import (
     from_coefficients,
     raise_total,
 )
-from dpjax.tables.layout import TableLayout
+from dpjax.tables.layout import TableLayout, maximal_groups
 from dpjax.tables.projection import project
 
 _ROUNDING = 1e-2  # largest rounding error of a count, in records

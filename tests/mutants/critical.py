@@ -24,6 +24,9 @@ FUNCTIONS = {
         "Periods.code", "Periods._places", "_hour", "_to_hours",
         "_numbers",
     ),
+    "data/sources/queries.py": ("Query._with_bytes", "_is_countable", "_of_duckdb"),
+    "data/grouping.py": ("weighted_counts", "_add"),
+    "data/multiplicities.py": ("Multiplicities.see", "Multiplicities.of_the"),
     "data/persons.py": (
         "check_id", "kept_rows", "person_of", "_of_text", "_People.see",
         "_People.of_the", "_joined", "_cut", "_ordered", "_hashes",
@@ -45,7 +48,8 @@ FUNCTIONS = {
         "_to_law", "_laws", "_neighbouring_ratios", "_exp", "_exp_lower_bound",
     ),
     "noise/discrete_laplace.py": (
-        "sample", "add", "_category", "_count_reached", "_redraw",
+        "sample", "limbs", "_magnitudes", "add", "add_wide", "_category",
+        "_count_reached", "_redraw", "_carried",
     ),
     "noise/exact_choice.py": (
         "system_bits", "choose", "_index_without_doubt", "exponentials", "softmax",
@@ -141,8 +145,10 @@ FUNCTIONS = {
         "CellMass.calibrate", "CellMass.draw", "CellMass.scores",
     ),
     "releases/publish.py": (
-        "release", "_budget", "_statistic", "_refuse_empty", "measured", "_of_few",
-        "_refuse_size", "_refuse_traced",
+        "release", "_budget", "_statistic", "_refuse_empty",
+    ),
+    "releases/measuring.py": (
+        "measured", "_refuse_more", "_few", "_of_multiples", "_in_pieces",
     ),
     "mechanisms/recipes.py": (
         "Laplace.mechanism", "Laplace.per_record", "Fourier.mechanism",
@@ -165,7 +171,7 @@ FUNCTIONS = {
 }  # fmt: skip
 
 REFUSALS = (
-    *("noise/tables.py:certify", "releases/publish.py:_refuse_size"),
+    *("noise/tables.py:certify", "releases/measuring.py:_refuse_more"),
     *(
         "privacy/guarantee.py:Guarantee.__post_init__",
         "privacy/composition.py:parallel",
@@ -263,6 +269,9 @@ EXEMPT = {
     ("releases/publish.py:_statistic", "if isinstance(what, BayesNet):"): (
         "one for the other adjacency is refused, and any other has its own cost"
     ),
+    ("releases/measuring.py:_of_multiples", "argument ="): _TEXT,
+    ("data/sources/queries.py:_of_duckdb", "quoted ="): _LOUD,
+    ("data/grouping.py:weighted_counts", "i for i, v in"): _LOUD,
     ("chains/price.py:of_each", "def every("): _LOUD,
     ("chains/price.py:shaped", "return jnp.asarray("): _TEXT,
     ("chains/price.py:clip_to", "low, high ="): _TEXT,

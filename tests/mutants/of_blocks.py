@@ -175,16 +175,4 @@ MUTANTS = (
         "        if len(data) > 2:\n",
         _TABLES + "[3-x]",
     ),
-    _parsed(
-        "a block is read out of its turn",
-        "yield data if next(turns) else None, header, names",
-        "yield data if next(turns) else data, header, names",
-        _HERE + "test_each_record_is_read_by_the_one_whose_turn_its_block_is",
-    ),
-    _parsed(
-        "a short block is taken for another's",
-        "    if data is None:\n",
-        "    if data is None or len(data) < 3:\n",
-        _TABLES + "[3-x]",
-    ),
 )

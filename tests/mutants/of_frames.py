@@ -146,17 +146,6 @@ MUTANTS = (
     ),
     Mutant(
         "sensitivity halved",
-        "queries: every process reads all of them",
-        _STREAMS,
-        "        if not next(turns):\n",
-        "        if not [next(turns)]:\n",
-        (
-            _QUERIES
-            + "test_the_pass_of_a_query_is_one_piece_for_processes_that_take_turns",
-        ),
-    ),
-    Mutant(
-        "sensitivity halved",
         "queries: every batch comes twice",
         _STREAMS,
         "            yield from self._reader\n",

@@ -10,7 +10,7 @@ _EXACT = "tests/test_exact_draws.py::"
 _SAMPLER = "tests/test_discrete_laplace.py::"
 _COUNTED = "statistics/network_counts.py"
 _ONE_CELL = "Sensitivity(2 if adjacency == REPLACE_ONE else 1, adjacency, tight=True)"
-_DRAWN = "noisy = _add(release_key(), self.padded_table(), padded)"
+_DRAWN = "return discrete_laplace.add_wide(counts, noise[:, : counts.size])"
 
 MUTANTS = (
     Mutant(
@@ -202,8 +202,8 @@ MUTANTS = (
         "noise clipped",
         "sampler: the top digit is never drawn anew",
         "noise/discrete_laplace.py",
-        "    magnitude = _redraw(key_redraw, table, magnitude, overflow)\n",
-        "",
+        "    high, magnitude = _redraw(key_redraw, table, magnitude, overflow)\n",
+        "    high = jnp.zeros_like(magnitude)\n",
         (_SAMPLER + "test_overflows_are_redrawn_bit_for_bit",),
     ),
     Mutant(
@@ -211,18 +211,65 @@ MUTANTS = (
         "release: the noise alone, at twenty of its scales",
         "mechanisms/discrete_laplace.py",
         _DRAWN,
-        _DRAWN + "\n        far = int(20 / self.rho)"
-        "\n        noisy = jnp.clip(noisy, padded - far, padded + far)",
+        "noisy = discrete_laplace.add_wide(counts, noise[:, : counts.size])"
+        "\n        far = int(20 / self.rho)"
+        "\n        return np.clip(noisy, counts - far, counts + far)",
         (_EXACT + "test_noise_is_given_out_as_it_was_drawn_however_large",),
+    ),
+    Mutant(
+        "noise clipped",
+        "sampler: the high limb is lost",
+        "noise/discrete_laplace.py",
+        "return high, low & jnp.int32((1 << _LIMB) - 1)",
+        "return 0 * high, low & jnp.int32((1 << _LIMB) - 1)",
+        (_SAMPLER + "test_limbs_carry_what_does_not_fit",),
+    ),
+    *(
+        Mutant(
+            "noise clipped",
+            f"sampler: {what}",
+            "noise/discrete_laplace.py",
+            old,
+            new,
+            (_SAMPLER + "test_noise_beyond_one_limb",),
+        )
+        for what, old, new in (
+            (
+                "the low limb alone",
+                "magnitude = jnp.where(high > 0, 1 << _LIMB, low)",
+                "magnitude = low",
+            ),
+            (
+                "limbs of one sign",
+                "return jnp.where(negative, -both, both)",
+                "return both",
+            ),
+        )
+    ),
+    Mutant(
+        "noise clipped",
+        "release: sums are clipped where 32 bits end",
+        "noise/discrete_laplace.py",
+        "np.clip(exact + (high << _LIMB) + low, -WIDEST, WIDEST)",
+        "np.clip(exact + (high << _LIMB) + low, -LARGEST, LARGEST)",
+        ("tests/test_measuring.py::test_the_noise_reaches_as_far_as_the_range",),
+    ),
+    Mutant(
+        "noise clipped",
+        "release: sums are not clipped",
+        "noise/discrete_laplace.py",
+        "np.clip(exact + (high << _LIMB) + low, -WIDEST, WIDEST)",
+        "exact + (high << _LIMB) + low",
+        ("tests/test_measuring.py::test_the_noise_reaches_as_far_as_the_range",),
     ),
     Mutant(
         "float noise",
         "release: geometric by inversion of a float32",
         "mechanisms/discrete_laplace.py",
         _DRAWN,
-        "uniform = jax.random.uniform(release_key(), (2, *padded.shape))\n"
+        "uniform = jax.random.uniform(release_key(), (2, counts.size))\n"
         "        steps = jnp.floor(jnp.log1p(-uniform) / -self.rho).astype(jnp.int32)\n"
-        "        noisy = padded + steps[0] - steps[1]",
+        "        return counts + np.asarray(steps[0] - steps[1], np.int64)",
         (_EXACT + "test_the_noise_of_a_release_is_the_samplers_bit_for_bit",),
     ),
     Mutant(

@@ -308,9 +308,8 @@ MUTANTS = (
         "branch left out",
         "release of persons: all rows are read",
         _PUBLISH,
-        "        table, ignore = kept_rows(table, statistic.variables, id, k, "
-        "ignore=ignore), ()\n",
-        '        ignore = "*"\n',
+        "        table = kept_rows(table, statistic.variables, id, k, ignore=ignore)\n",
+        '        rows = Rows(ignore="*")\n',
         _COSTS + "test_a_release_reads_k_rows_of_a_person",
     ),
     _fault(

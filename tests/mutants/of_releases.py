@@ -2,7 +2,8 @@
 
 from tests.mutants.mutant import Mutant
 
-_PUBLISH = "releases/publish.py"
+_PUBLISH, _MEASURING = "releases/publish.py", "releases/measuring.py"
+_GROUPING, _MULTIPLICITIES = "data/grouping.py", "data/multiplicities.py"
 _RECIPES = "mechanisms/recipes.py"
 _BASE = "mechanisms/base.py"
 _DISCRETE_LAPLACE = "mechanisms/discrete_laplace.py"
@@ -11,6 +12,8 @@ _IN_RELEASE = "tests/test_release.py::"
 _IN_SAMPLING_DOORS = "tests/test_sampling_doors.py::"
 _IN_SPLIT_LAPLACE = "tests/test_split_laplace.py::"
 _IN_MEASURING = "tests/test_measuring.py::"
+_MULTIPLES = "test_a_row_counts_as_often_as_its_multiplicity_says[{}]"
+_OTHERS = "test_other_multiplicities_are_refused[{}]"
 _IN_STREAMING = "tests/test_streaming.py::"
 _IN_MECHANISMS = "tests/test_mechanisms.py::"
 
@@ -124,65 +127,207 @@ MUTANTS = (
         "branch left out",
         "release: mistakes show after the records",
         _PUBLISH,
-        "    make(n=1 if public else None)  # mistakes show before any record\n",
-        "",
+        "make(n=1 if public else None).largest",
+        "LARGEST",
         (_IN_SAMPLING_DOORS + "test_mistakes_show_before_any_record",),
     ),
-    Mutant(
-        "bound loosened",
-        "measuring: four times as many records",
-        _PUBLISH,
-        "if n * statistic.most_per_record > LARGEST:",
-        "if n * statistic.most_per_record > 4 * LARGEST:",
-        (_IN_MEASURING + "test_a_record_more_is_refused[replace-one]",),
+    *(
+        Mutant("bound loosened", f"measuring: {what}", _MEASURING, old, new, (test,))
+        for what, old, new, test in (
+            (
+                "four times as many records",
+                "    if n > most:",
+                "    if n > 4 * most:",
+                _IN_MEASURING + "test_a_record_more_is_refused[replace-one]",
+            ),
+            (
+                "units do not count",
+                "    most = largest // statistic.most_per_record",
+                "    most = largest",
+                _IN_MEASURING + "test_a_record_more_is_refused[replace-one]",
+            ),
+            (
+                "what comes in batches starts below zero",
+                "    size = 0\n",
+                "    size = -(1 << 40)\n",
+                _IN_MEASURING + "test_batches_are_counted_up_to_the_limit",
+            ),
+            (
+                "one piece of numbers",
+                "total += np.asarray(_measure(",
+                "total = np.asarray(_measure(",
+                _IN_MEASURING + "test_the_largest_sums_are_exact[add-remove]",
+            ),
+            (
+                "each batch is counted by itself",
+                "        size += len(batch)\n",
+                "        size = len(batch)\n",
+                _IN_MEASURING + "test_batches_are_counted_up_to_the_limit",
+            ),
+            (
+                "no limit of what comes in batches",
+                "        _refuse_more(size, most)\n",
+                "",
+                _IN_MEASURING + "test_batches_are_counted_up_to_the_limit",
+            ),
+            (
+                "no limit of the tables of an iterable",
+                "count_batches(_few(batches, most), layout",
+                "count_batches(batches, layout",
+                _IN_STREAMING + "test_too_many_records_are_refused_while_they_are_read",
+            ),
+            (
+                "pieces of numbers are too large for 32 bits",
+                "most = LARGEST // statistic.most_per_record\n    total",
+                "most = 8 * LARGEST // statistic.most_per_record\n    total",
+                _IN_MEASURING + "test_the_largest_sums_are_exact[add-remove]",
+            ),
+        )
     ),
-    Mutant(
-        "bound loosened",
-        "measuring: units do not count",
-        _PUBLISH,
-        "if n * statistic.most_per_record > LARGEST:",
-        "if n > LARGEST:",
-        (_IN_MEASURING + "test_a_record_more_is_refused[replace-one]",),
-    ),
-    Mutant(
-        "bound loosened",
-        "measuring: each batch is counted by itself",
-        _PUBLISH,
-        "        size += len(batch)\n",
-        "        size = len(batch)\n",
-        (_IN_MEASURING + "test_batches_are_counted_up_to_the_limit",),
-    ),
-    Mutant(
-        "bound loosened",
-        "measuring: batches that are read are not counted",
-        _PUBLISH,
-        "    size = 0\n    for",
-        "    size = -(1 << 40)\n    for",
-        (_IN_MEASURING + "test_batches_are_counted_up_to_the_limit",),
-    ),
-    Mutant(
-        "branch left out",
-        "measuring: no limit in memory",
-        _PUBLISH,
-        "        _refuse_size(encoded.shape[0], statistic)\n",
-        "",
-        (_IN_MEASURING + "test_a_record_more_is_refused[replace-one]",),
-    ),
-    Mutant(
-        "branch left out",
-        "measuring: no limit of what comes in batches",
-        _PUBLISH,
-        "batches = _of_few(encoded, statistic)",
-        "batches = encoded",
-        (_IN_STREAMING + "test_too_many_records_are_refused_while_they_are_read",),
-    ),
-    Mutant(
-        "key reused",
-        "measuring: records of a program",
-        _PUBLISH,
-        "        np.asarray(records[:0])\n",
-        "        records[:0]\n",
-        (_IN_MEASURING + "test_records_of_a_program_are_refused",),
+    *(
+        Mutant("record read by others", what, file, old, new, (_IN_MEASURING + test,))
+        for what, file, old, new, test in (
+            (
+                "multiplicities: a row counts once",
+                _GROUPING,
+                "np.add.at(counts, start + cells, multiples)",
+                "np.add.at(counts, start + cells, 1)",
+                _MULTIPLES.format("column0-replace-one"),
+            ),
+            (
+                "multiplicities: applied twice",
+                _GROUPING,
+                "np.add.at(counts, start + cells, multiples)",
+                "np.add.at(counts, start + cells, multiples**2)",
+                _MULTIPLES.format("column0-replace-one"),
+            ),
+            (
+                "multiplicities: rows of numbers count once",
+                _MEASURING,
+                "total += _in_pieces(statistic, chosen) << bit",
+                "total += _in_pieces(statistic, chosen)",
+                _MULTIPLES.format("column0-replace-one"),
+            ),
+            (
+                "multiplicities: bits of them are left out",
+                _MEASURING,
+                "chosen = records[(multiples >> bit) & 1 == 1]",
+                "chosen = records[multiples >> bit == 1]",
+                _MULTIPLES.format("column0-replace-one"),
+            ),
+            (
+                "multiplicities: ones",
+                _GROUPING,
+                "multiples = column.of_the(rows)",
+                "multiples = np.ones(len(rows), np.int64)",
+                _MULTIPLES.format("column0-replace-one"),
+            ),
+            (
+                "multiplicities: a pass over the tables is begun",
+                _GROUPING,
+                "known = None if len(grouped.tables) == 1 else _names_of(table)",
+                "known = next(iter(sources.parts(table))).names()",
+                "test_multiplicities_come_in_batches",
+            ),
+            (
+                "multiplicities: rows of numbers as records",
+                _MEASURING,
+                "return total, own.total",
+                "return total, len(records)",
+                _MULTIPLES.format("column0-replace-one"),
+            ),
+            (
+                "multiplicities: ones for numbers",
+                _MEASURING,
+                "multiples.append(own.of_the(batch))",
+                "multiples.append(np.ones(len(batch), np.int64))",
+                _MULTIPLES.format("column0-replace-one"),
+            ),
+            (
+                "multiplicities: the total of the last batch",
+                _MULTIPLICITIES,
+                "self._total += int(self._seen.sum())",
+                "self._total = int(self._seen.sum())",
+                "test_multiplicities_come_in_batches",
+            ),
+            (
+                "multiplicities: one at most",
+                _MULTIPLICITIES,
+                "            integers[i] = int(shown)\n",
+                "            integers[i] = min(int(shown), 1)\n",
+                _MULTIPLES.format("column0-replace-one"),
+            ),
+            (
+                "multiplicities: none is zero",
+                _MULTIPLICITIES,
+                'shown = person_of(values[i]) or ""',
+                'shown = person_of(values[i]) or "0"',
+                _OTHERS.format("cells6"),
+            ),
+            (
+                "multiplicities: of other digits",
+                _MULTIPLICITIES,
+                "digits = shown.isascii() and shown.isdigit()",
+                "digits = shown.isdigit()",
+                _OTHERS.format("cells7"),
+            ),
+            (
+                "multiplicities: of other rows",
+                _MULTIPLICITIES,
+                "        return seen\n",
+                "        return seen[::-1]\n",
+                _MULTIPLES.format("column0-replace-one"),
+            ),
+            (
+                "large counts: in 32 bits",
+                _PUBLISH,
+                "jnp.asarray(exact, jnp.int32) if largest == LARGEST else exact",
+                "jnp.asarray(exact, jnp.int32)",
+                "test_two_to_the_forty_records[replace-one]",
+            ),
+            (
+                "large counts: parities are exchanged",
+                "statistics/fourier.py",
+                "np.where(binary, if_binary, otherwise)",
+                "np.where(binary, otherwise, if_binary)",
+                "test_odd_parities_of_many_records_are_exact",
+            ),
+            (
+                "multiplicities: any integer",
+                _MULTIPLICITIES,
+                "if not digits or len(shown) > 16 or int(shown) > self._most:",
+                "if not digits:",
+                _OTHERS.format("cells1"),
+            ),
+            (
+                "multiplicities: their sum has no limit",
+                _MULTIPLICITIES,
+                "if float(self._total) + self._seen.sum(dtype=float) > MOST:",
+                "if False:",
+                "test_a_sum_of_multiplicities_beyond_the_range_is_refused",
+            ),
+            (
+                "weights: larger ones than the public maximum",
+                _PUBLISH,
+                "k if weights else MOST",
+                "MOST",
+                "test_weights_count_and_are_limited_by_the_contributions",
+            ),
+            (
+                "weights: their sum as the public number of records",
+                _PUBLISH,
+                "        if adjacency == REPLACE_ONE:\n            raise",
+                "        if False:\n            raise",
+                "test_weights_count_and_are_limited_by_the_contributions",
+            ),
+            (
+                "multiplicities: of another column",
+                _MULTIPLICITIES,
+                "        if len(seen) != len(rows):",
+                "        if False:",
+                "test_columns_of_other_lengths_are_refused",
+            ),
+        )
     ),
     Mutant(
         "key reused",

@@ -22,42 +22,41 @@ def csv_names(file: io.BufferedIOBase) -> list[str]:
 
 
 def csv_tables(
-    file: io.BufferedIOBase, names: Sequence[str], turns: Iterator[bool]
+    file: io.BufferedIOBase, names: Sequence[str]
 ) -> "Iterator[pyarrow.Table]":
-    """Yield the columns `names` of the blocks of records for which `turns` is true.
+    """Yield the columns `names` of each block of records.
 
     A blank line is a record if the file has one column, and is ignored otherwise.
 
     Raises:
         Malformed: if a record is not CSV with as many cells as the header, or a cell
-            that is read is not UTF-8. The message names the row if all blocks are read.
+            that is read is not UTF-8. The message names the row.
     """
-    row: int | None = 1  # last row before a block; None if blocks are left out
-    for future in _ahead(_parse, _texts(file, names, turns)):
+    row = 1  # last row before a block
+    for future in _ahead(_parse, _texts(file, names)):
         try:
             table = future.result()
         except pyarrow.ArrowException as error:
             reason = _place(error, row)
         else:
-            row = None if table is None or row is None else row + len(table)
-            if table is not None:
-                yield table
+            row += len(table)
+            yield table
             continue
         # Outside the handler, so that Arrow's error is not the context of this one.
         raise Malformed(reason)
 
 
 def _texts(
-    file: io.BufferedIOBase, names: Sequence[str], turns: Iterator[bool]
-) -> Iterator[tuple[bytes | None, list[str], Sequence[str]]]:
-    """Yield `_parse`'s arguments for each block, with None if its turn is false."""
+    file: io.BufferedIOBase, names: Sequence[str]
+) -> Iterator[tuple[bytes, list[str], Sequence[str]]]:
+    """Yield `_parse`'s arguments for each block."""
     header: list[str] | None = None
     for block in blocks(file):
         data = block.data
         if header is None:
             header, data = _names(block), data[block.first :]
         if data:
-            yield data if next(turns) else None, header, names
+            yield data, header, names
 
 
 def _names(block: Block) -> list[str]:
@@ -70,12 +69,8 @@ def _names(block: Block) -> list[str]:
     raise Malformed("because its first line is not a header in UTF-8")
 
 
-def _parse(
-    arguments: tuple[bytes | None, list[str], Sequence[str]],
-) -> "pyarrow.Table | None":
+def _parse(arguments: tuple[bytes, list[str], Sequence[str]]) -> "pyarrow.Table":
     data, header, names = arguments
-    if data is None:
-        return None
     text = pyarrow.dictionary(pyarrow.int32(), pyarrow.string())
     options: Any = {
         "read_options": csv.ReadOptions(
@@ -108,9 +103,9 @@ def _ahead(function: Callable, items: Iterable) -> Iterator[Future]:
         yield from waiting
 
 
-def _place(error: Exception, before: int | None) -> str:
+def _place(error: Exception, before: int) -> str:
     """Find the row in Arrow's message. The rest of the message quotes the file."""
     row = re.search(r"Row #(\d+)", str(error))
-    if row is None or before is None:
+    if row is None:
         return "in some row"
     return f"in row {before - 1 + int(row[1])} with the header as row 1"

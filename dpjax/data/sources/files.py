@@ -6,7 +6,6 @@ Errors name the file, and the row group or row if it is known. They quote no con
 __all__ = ["BATCH", "UNREADABLE", "File", "is_table_file"]
 
 import gzip
-import itertools
 import os
 import pathlib
 import zlib
@@ -82,23 +81,17 @@ class File(Part):
         self.names()  # refuses what cannot be read
         return {x.name: _kind(x.type) for x in parquet.read_schema(self.path)}
 
-    def read(
-        self, names: Sequence[str], turns: Iterator[bool]
-    ) -> "Iterator[pyarrow.RecordBatch]":
-        """Yield row groups or blocks of the columns `names`, where `turns` is true."""
+    def read(self, names: Sequence[str]) -> "Iterator[pyarrow.RecordBatch]":
+        """Yield row groups or blocks of the columns `names`."""
         read = self._row_groups if self.is_parquet else self._csv_batches
-        return read(list(names), turns)
+        return read(list(names))
 
-    def _row_groups(
-        self, names: list[str], turns: Iterator[bool]
-    ) -> "Iterator[pyarrow.RecordBatch]":
+    def _row_groups(self, names: list[str]) -> "Iterator[pyarrow.RecordBatch]":
         file = self._open_parquet(names)
         if file is None:
             raise self._refusal()
         with file:
             for group in range(file.num_row_groups):
-                if not next(turns):
-                    continue
                 try:
                     yield from file.iter_batches(BATCH, [group], names)
                     continue
@@ -114,16 +107,10 @@ class File(Part):
         except UNREADABLE:
             return None
 
-    def _csv_batches(
-        self, names: list[str], turns: Iterator[bool]
-    ) -> "Iterator[pyarrow.Table]":
-        one_of_several = bool(self.place)  # then the file is one piece, not its blocks
-        if one_of_several and not next(turns):
-            return
+    def _csv_batches(self, names: list[str]) -> "Iterator[pyarrow.Table]":
         try:
             with self._open() as file:
-                wanted = itertools.repeat(True) if one_of_several else turns
-                yield from csv_tables(file, names, wanted)
+                yield from csv_tables(file, names)
             return
         except UNREADABLE as error:
             reason = _reason(error)

@@ -26,8 +26,8 @@ import numpy as np
 from dpjax.data.sources.arrow import pyarrow
 
 Table = Any
-"""A path of a file or folder; an Arrow table, data set or reader; a DataFrame; a query
-of polars or DuckDB; a mapping of arrays; or an iterable of any of these."""
+"""A path of a file or folder; an Arrow table, data set or reader; a DataFrame; a lazy
+table of an engine; a mapping of arrays; or an iterable of any of these."""
 
 
 class Part(abc.ABC):
@@ -44,8 +44,8 @@ class Part(abc.ABC):
         return dict.fromkeys(self.names(), "text")
 
     @abc.abstractmethod
-    def read(self, names: Sequence[str], turns: Iterator[bool]) -> Iterator[Table]:
-        """Yield the columns `names` of the pieces for which `turns` is true."""
+    def read(self, names: Sequence[str]) -> Iterator[Table]:
+        """Yield tables with the columns `names`."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -59,10 +59,9 @@ class InMemoryTable(Part):
         """Return the names of the columns, in order."""
         return column_names(self.table)
 
-    def read(self, names: Sequence[str], turns: Iterator[bool]) -> Iterator[Table]:
-        """Yield the table if the next value of `turns` is true."""
-        if next(turns):
-            yield self.table
+    def read(self, names: Sequence[str]) -> Iterator[Table]:
+        """Yield the table."""
+        yield self.table
 
 
 def is_array(table: Table) -> bool:
@@ -82,8 +81,10 @@ def is_in_memory(table: Table) -> bool:
 
 
 def is_query(table: Table) -> bool:
-    """Whether `table` is a query that has no records before it is collected."""
+    """Whether `table` is a lazy table of an engine, to be read by `queries.Query`."""
     kind = type(table)  # a frame may have columns of these names
+    if kind.__module__.partition(".")[0] in ("dask", "pyspark"):
+        return hasattr(kind, "columns")
     return hasattr(kind, "collect") and hasattr(kind, "collect_schema")
 
 

@@ -21,7 +21,8 @@ from dpjax.data.sources.in_memory import (
     is_query,
     is_stream,
 )
-from dpjax.data.sources.streams import Stream, collected
+from dpjax.data.sources.queries import as_query
+from dpjax.data.sources.streams import Stream
 
 _INFERRED = (
     "`table` must not be {} of CSV or JSON, whose types Arrow infers from the records: "
@@ -110,8 +111,10 @@ def _is_column(column: Any) -> bool:
 
 
 def _part(table: Table, place: str = "") -> Part:
-    table = collected(table, place) if is_query(table) else table
-    return Stream(table, place) if is_stream(table) else InMemoryTable(table, place)
+    if is_stream(table):
+        return Stream(table, place)
+    query = as_query(table, place) if is_query(table) else None
+    return InMemoryTable(table, place) if query is None else query
 
 
 @dataclass(frozen=True, repr=False)
@@ -124,7 +127,7 @@ class _Dataset(Part):
     def names(self) -> list[str]:
         return check_names(self.dataset.schema.names)
 
-    def read(self, names: Sequence[str], turns: Iterator[bool]) -> Iterator[Table]:
+    def read(self, names: Sequence[str]) -> Iterator[Table]:
         checked = None
         try:
             scanner = self.dataset.scanner(
@@ -138,13 +141,12 @@ class _Dataset(Part):
                 if path is None or path != checked:
                     _check_columns(fragment, self.dataset.schema, names)
                     checked = path
-                if next(turns):
-                    yield batch
+                yield batch
             return
         except UNREADABLE:
             pass
         # Outside the handler, so that Arrow's error is not the context of this one.
-        # Arrow reads ahead: the error may come before the turn of its file.
+        # Arrow reads ahead: the error may come before the check of its file.
         for fragment in _fragments(self.dataset):
             with contextlib.suppress(*UNREADABLE):
                 _check_columns(fragment, self.dataset.schema, names)

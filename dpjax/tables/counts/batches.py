@@ -1,10 +1,10 @@
-"""Counts of many batches, and of records sharded over the devices of many machines.
+"""Counts of many batches, and of records sharded over the devices of a machine.
 
 Counts are 32-bit on a device, with 64-bit sums on the host. Devices exchange counts,
 not records.
 """
 
-__all__ = ["Total", "count_batches", "count_sharded", "gather", "sum_batches"]
+__all__ = ["Total", "count_batches", "count_sharded", "sum_batches"]
 
 import math
 from collections.abc import Callable, Iterable, Iterator
@@ -19,7 +19,6 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, ArrayLike, Int32, Int64, Integer
 
 from dpjax._types import Records
-from dpjax.runtime.processes import noticing_loss
 from dpjax.tables.counts.tables import count
 from dpjax.tables.layout import TableLayout
 
@@ -48,30 +47,33 @@ def count_batches(
     Args:
         batches: matrices of level indices, as for `count`, with any numbers of rows.
         layout: groups of variables; the result holds one table for each group.
-        mesh: devices over which each block is sharded; None means the default device.
-            If the mesh spans several processes, each process must call this function
-            with its own batches; the result is then the total over all processes.
+        mesh: devices of this process over which each block is sharded; None means the
+            default device.
 
     Privacy:
         The counts are exact, so they are not private.
 
     Raises:
-        ValueError: if a batch does not have one column of integers for each variable.
-        RuntimeError: if another process fails; its subclass `PeerLost` if it died.
+        ValueError: if a batch does not have one column of integers for each variable,
+            or the mesh has devices of other processes.
     """
     if mesh is None:
         return sum_batches(partial(count, layout=layout), batches, layout.length).values
-    here = mesh.local_mesh
+    check_mesh(mesh)
 
     def measure(block: np.ndarray) -> Any:
-        return _count_whole(_sharded(block, here), layout, here)
+        return _count_whole(_sharded(block, mesh), layout, mesh)
 
-    def total() -> np.ndarray:
-        return sum_batches(measure, batches, layout.length, here.size).values
+    return sum_batches(measure, batches, layout.length, mesh.size).values
 
-    if not mesh.is_multi_process:
-        return total()
-    return _total_of_processes(total, layout.length, mesh)
+
+def check_mesh(mesh: Mesh) -> None:
+    """Raise `ValueError` if some devices of a mesh belong to other processes."""
+    if mesh.is_multi_process:
+        raise ValueError(
+            "`mesh` must be of devices of one process: group the table by its columns "
+            "on each machine, and give the sums with `multiplicity`."
+        )
 
 
 def sum_batches(
@@ -134,41 +136,16 @@ def _new_block(records: np.ndarray, multiple: int) -> np.ndarray:
     )
 
 
-def _total_of_processes(
-    total: Callable[[], np.ndarray], length: int, mesh: Mesh
-) -> Int64[np.ndarray, " m"]:
-    """Return the sum over processes; if one fails, all raise errors and none waits."""
-    failure = None
-    own = np.zeros(length + 1, np.int64)
-    try:
-        own[:-1] = total()
-    except Exception as error:  # raised below, after the others are informed
-        failure = error
-        own[-1] = 1
-    everywhere = gather(own, mesh)
-    if failure is not None:
-        raise failure
-    failed = np.flatnonzero(everywhere[:, -1])
-    if failed.size:
-        raise RuntimeError(
-            "`batches` must be valid in every process, but process "
-            f"{failed[0]} failed: see its error."
-        )
-    return everywhere[:, :-1].sum(axis=0)
-
-
 def count_sharded(
     records: Records, layout: TableLayout, mesh: Mesh
 ) -> Int32[Array, " m"]:
     """Count the records in every table of `layout`, sharded over all devices of a mesh.
 
     Args:
-        records: level indices, as for `count`, with fewer than 2^31 rows in total,
-            which pass through the host. If the mesh spans several processes, each
-            process must call this function with its own records, possibly none; the
-            dtype and number of columns must be equal in all processes.
+        records: level indices, as for `count`, with fewer than 2^31 rows, which pass
+            through the host.
         layout: groups of variables; the result holds one table for each group.
-        mesh: a mesh of any shape; its size need not divide the number of records.
+        mesh: devices of this process, in a mesh of any shape and size.
 
     Returns:
         The counts of all records, on every device, in one flat vector.
@@ -177,20 +154,16 @@ def count_sharded(
         The counts are exact, so they are not private.
 
     Raises:
-        ValueError: if the records do not have one column of integers for each variable.
-        PeerLost: if another process of the mesh died before it counted.
+        ValueError: if the records do not have one column of integers for each variable,
+            or the mesh has devices of other processes.
     """
+    check_mesh(mesh)
     part = np.asarray(records)
-    here = mesh.local_mesh.size
-    rows = int(-(-len(part) // here))
-    most, whole = rows, len(part)
-    if mesh.is_multi_process:
-        sizes = gather(np.array([rows, len(part)]), mesh)
-        most, whole = int(sizes[:, 0].max()), int(sizes[:, 1].sum())
-    padded = np.zeros((most * here, *part.shape[1:]), part.dtype)
+    padding = -len(part) % mesh.size
+    padded = np.zeros((len(part) + padding, *part.shape[1:]), part.dtype)
     padded[: len(part)] = part
     counts = _count_whole(_sharded(padded, mesh), layout, mesh)
-    return _without_padding(counts, np.int32(most * mesh.size - whole), layout)
+    return _without_padding(counts, np.int32(padding), layout)
 
 
 @partial(jax.jit, static_argnames=("layout", "mesh"))
@@ -214,35 +187,8 @@ def _count_whole(
 
 
 def _sharded(part: np.ndarray, mesh: Mesh) -> Array:
-    """Make an array over all devices of the mesh from the parts of its processes."""
-    sharding = NamedSharding(mesh, PartitionSpec(mesh.axis_names))
-    rows = len(part) // mesh.local_mesh.size * mesh.size
-    return jax.make_array_from_process_local_data(
-        sharding, part, (rows, *part.shape[1:])
-    )
-
-
-def gather(values: Int64[np.ndarray, " m"], mesh: Mesh) -> Int64[np.ndarray, "p m"]:
-    """Return, in each process of the mesh, a matrix with one row for each process.
-
-    A row holds the `values` of a process. They are sent as 32-bit halves, so that JAX's
-    64-bit types need not be enabled.
-
-    Raises:
-        PeerLost: if another process stopped.
-    """
-    words = np.zeros((mesh.local_mesh.size, 2 * len(values)), np.uint32)
-    words[0] = np.asarray(values, np.int64).view(np.uint32)
-    with noticing_loss():
-        everywhere = np.asarray(_replicated(_sharded(words, mesh), mesh))
-    owners = [device.process_index for device in mesh.devices.flat]
-    firsts = [owners.index(process) for process in sorted({*owners})]
-    return np.ascontiguousarray(everywhere[firsts]).view(np.int64)
-
-
-@partial(jax.jit, static_argnames="mesh")
-def _replicated(array: Array, mesh: Mesh) -> Array:
-    return lax.with_sharding_constraint(array, NamedSharding(mesh, PartitionSpec()))
+    """Spread the rows over all devices of the mesh."""
+    return jax.device_put(part, NamedSharding(mesh, PartitionSpec(mesh.axis_names)))
 
 
 @partial(jax.jit, static_argnames="layout")

@@ -1,0 +1,60 @@
+"""Queries in SQL that group a table for the tables of a network."""
+
+__all__ = ["sql"]
+
+from typing import Protocol, runtime_checkable
+
+from dpjax.tables.layout import maximal_groups
+
+
+@runtime_checkable
+class _Network(Protocol):
+    @property
+    def names(self) -> tuple[str, ...]: ...
+
+    @property
+    def families(self) -> tuple[tuple[int, ...], ...]: ...
+
+
+def sql(
+    net: _Network, table: str, *, multiplicity: str = "n"
+) -> dict[tuple[str, ...], str]:
+    """Return the queries that count a table's rows for a network's measured tables.
+
+    Their results, in one `dpjax.data.Grouped`, can be released in place of the table.
+    Run all of them in one transaction. A column with a collation that makes different
+    texts equal needs a binary one, such as `COLLATE "C"` in PostgreSQL or `COLLATE
+    BINARY` in SQLite: dpjax cannot see this in the results.
+
+    Args:
+        net: the network.
+        table: name of the table in the database, of which parts are separated by ".".
+        multiplicity: name of the column of the results that has the numbers of rows.
+
+    Returns:
+        A dictionary from the names of the columns to the query, in standard SQL with
+        quoted names (in MySQL, `SET sql_mode = 'ANSI_QUOTES'`).
+
+    Privacy:
+        No record is read. The results of the queries are not private, and the engine's
+        log shows that they were run.
+
+    Raises:
+        ValueError: if `multiplicity` is the name of a variable.
+    """
+    if multiplicity in net.names:
+        raise ValueError(
+            f"`multiplicity` must be no variable's name, got {multiplicity!r:.80}."
+        )
+    source = ".".join(map(_quoted, table.split(".")))
+    queries = {}
+    for group in maximal_groups(net.families):
+        names = tuple(net.names[i] for i in group)
+        columns = ", ".join(map(_quoted, names))
+        counted = f"{columns}, COUNT(*) AS {_quoted(multiplicity)}"
+        queries[names] = f"SELECT {counted} FROM {source} GROUP BY {columns}"
+    return queries
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

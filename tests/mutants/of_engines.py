@@ -1,0 +1,125 @@
+"""Faults of tables that are counted in an engine: merged texts, other states."""
+
+from tests.mutants.mutant import Mutant
+
+_QUERIES, _GROUPING = "data/sources/queries.py", "data/grouping.py"
+_TESTS = "tests/test_engines.py::"
+_COUNTS = _TESTS + "test_an_engine_counts_what_we_count[{}]"
+
+MUTANTS = tuple(
+    Mutant("record read by others", f"engines: {what}", file, old, new, (test,))
+    for what, file, old, new, test in (
+        (
+            "text is grouped by a collation",
+            _QUERIES,
+            "        if text and not binary:\n",
+            "        if False:\n",
+            _COUNTS.format("duckdb"),
+        ),
+        (
+            "text of SQLite is grouped by a collation",
+            _QUERIES,
+            "return frame.with_columns(narwhals.col(*text).cast(narwhals.Binary()))",
+            "return frame",
+            _COUNTS.format("ibis over sqlite"),
+        ),
+        (
+            "DuckDB reads escapes in text",
+            _QUERIES,
+            'f"encode({quoted}) AS {quoted}"',
+            'f"CAST({quoted} AS BLOB) AS {quoted}"',
+            _COUNTS.format("duckdb"),
+        ),
+        (
+            "unknown comparisons of text are accepted",
+            _QUERIES,
+            "        if engine not in _CAN_CAST:\n",
+            "        if False:\n",
+            _TESTS + "test_a_comparison_of_text_that_is_not_known_is_refused",
+        ),
+        (
+            "groups beyond the limit are left out",
+            _QUERIES,
+            "        if len(table) > _MOST:\n",
+            "        if False:\n",
+            _TESTS + "test_more_groups_than_can_be_held_are_refused",
+        ),
+        (
+            "numbers with a fraction are grouped",
+            _QUERIES,
+            "kind in plain or (kind.is_integer()",
+            "kind in plain or (kind.is_numeric()",
+            _TESTS + "test_numbers_with_a_fraction_are_read_here",
+        ),
+        (
+            "text of DuckDB is grouped as it is",
+            _QUERIES,
+            "        if engine in _BY_BYTES:\n",
+            '        if engine in {*_BY_BYTES, "duckdb"}:\n',
+            _COUNTS.format("duckdb"),
+        ),
+        (
+            "one column of text is grouped by its bytes",
+            _QUERIES,
+            "_of_duckdb(x, x in text) for x",
+            "_of_duckdb(x, x in text[:1]) for x",
+            _COUNTS.format("duckdb"),
+        ),
+        (
+            "every backend of Ibis is taken for SQLite",
+            _QUERIES,
+            "engine = self.table.get_backend().name",
+            'engine = "sqlite"',
+            _TESTS + "test_a_comparison_of_text_that_is_not_known_is_refused",
+        ),
+        (
+            "doubles are grouped",
+            _QUERIES,
+            "plain = narwhals.String, narwhals.Boolean",
+            "plain = narwhals.String, narwhals.Float64, narwhals.Boolean",
+            _TESTS + "test_numbers_with_a_fraction_are_read_here",
+        ),
+        (
+            "the totals of two tables are not kept",
+            _GROUPING,
+            "        totals.add(column.total)\n",
+            "        totals = {column.total}\n",
+            _TESTS + "test_a_table_that_changes_between_queries_is_refused",
+        ),
+        (
+            "another number of records",
+            _GROUPING,
+            "return counts, totals.pop()",
+            "return counts, totals.pop() + 1",
+            _COUNTS.format("polars"),
+        ),
+        (
+            "one table of each query",
+            _GROUPING,
+            "            for x in groups:\n",
+            "            for x in groups[:1]:\n",
+            _COUNTS.format("polars"),
+        ),
+        (
+            "tables that are missing are zeros",
+            _GROUPING,
+            "    if waiting:\n",
+            "    if False:\n",
+            _TESTS + "test_other_results_of_queries_are_refused",
+        ),
+        (
+            "tables of two states are accepted",
+            _GROUPING,
+            "    if len(totals) > 1:\n",
+            "    if False:\n",
+            _TESTS + "test_a_table_that_changes_between_queries_is_refused",
+        ),
+        (
+            "a variable of two tables is counted twice",
+            _GROUPING,
+            "if x in waiting and {*x} <= {*chosen}",
+            "if {*x} <= {*chosen}",
+            _TESTS + "test_a_variable_of_two_tables_is_counted_once",
+        ),
+    )
+)
