@@ -4,6 +4,7 @@ import json
 
 import jax
 import jax.numpy as jnp
+import jax.random as jr
 import numpy as np
 import pyarrow
 import pytest
@@ -13,6 +14,7 @@ from dpjax.data.intervals import Interval
 from dpjax.data.multiplicities import Multiplicities
 from dpjax.mechanisms import DiscreteLaplace
 from dpjax.noise.discrete_laplace import LARGEST, WIDEST
+from dpjax.posteriors import gibbs_posterior
 from dpjax.releases import measuring
 from dpjax.releases.measuring import Rows, measured
 from dpjax.statistics import FourierCoefficients, NetworkCounts, Sufficient
@@ -137,6 +139,28 @@ def test_two_to_the_forty_records(adjacency, tmp_path):
         assert written["version"] == 2
         assert written["content"]["records"] == (n if released.n else None)
         assert read.n == released.n == (n if adjacency == "replace-one" else None)
+
+
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+def test_the_posterior_of_wide_numbers_is_plug_in(adjacency):
+    """Noise-aware methods would round them by more than the noise."""
+    options = {"epsilon": 1, "adjacency": adjacency, "multiplicity": "k"}
+    table = {**CELLS, "k": np.array([1, 2, 3, 4]) * 2**40}
+    released = dp.release(NET, table, **options)
+    made = dp.posterior(released)
+    assert made.method == "plug-in"
+    np.testing.assert_allclose(made.mean()["t"], [0.3, 0.7], rtol=1e-6)
+    for method in ("gibbs", "normal", "point-estimate", "exact"):
+        with pytest.raises(ValueError, match=f"got '{method}': use plug-in"):
+            dp.posterior(released, method=method)
+    with pytest.raises(
+        ValueError, match=r"numbers below 2\^31 for noise-aware methods"
+    ):
+        gibbs_posterior(jr.key(0), released)
+    counts = Sufficient.of("poisson", (Interval("x", 0, 3),), adjacency)
+    table = {"x": [0, 1, 2], "k": [2**33, 2**32, 2**32]}
+    made = dp.posterior(dp.release(counts, table, **options))
+    np.testing.assert_allclose(made.mean(), 0.75, rtol=1e-6)
 
 
 def test_odd_parities_of_many_records_are_exact():

@@ -55,6 +55,15 @@ def add(commands) -> None:
         "and its parents (once for each measured table)",
     )
     command.common("--adjacency", "--contributions")
+    _add_columns(command)
+    command.add_argument("--out", required=True, help="release file to write")
+    command.add_argument("--ledger", help="file that records all charges to the table")
+    command.add_argument("--budget", help="total budget of a new ledger")
+    command.common("--ignore", "--json")
+    _add_choices(command)
+
+
+def _add_columns(command: Parser) -> None:
     command.add_argument(
         "--id",
         metavar="COLUMN",
@@ -72,11 +81,6 @@ def add(commands) -> None:
         help="column of integer weights from 0 to K of --contributions (add-remove "
         "only)",
     )
-    command.add_argument("--out", required=True, help="release file to write")
-    command.add_argument("--ledger", help="file that records all charges to the table")
-    command.add_argument("--budget", help="total budget of a new ledger")
-    command.common("--ignore", "--json")
-    _add_choices(command)
 
 
 def _add_choices(command: Parser) -> None:

@@ -154,7 +154,7 @@ class _PlugIn(InferenceMethod):
             )
         if not (isinstance(increment, int | float) and increment == 0):
             raise ValueError("`increment` must be left out for an exponential family.")
-        total, n = statistic.decode(released.values, released.n)
+        total, n = statistic.decode(jnp.asarray(released.values), released.n)
         return conjugate_posterior(statistic.family, total, n, prior)
 
 

@@ -90,6 +90,15 @@ class Released(Unpickled, eqx.Module):
             )
 
     @property
+    def is_wide(self) -> bool:
+        """Whether a released number, or n, does not fit 32 bits."""
+        if isinstance(self.n, float) and self.n > _MOST_INT:
+            return True
+        values = self.values
+        is_double = isinstance(values, np.ndarray) and values.dtype == np.float64
+        return is_double and bool(np.abs(values).max(initial=0) > _MOST_INT)
+
+    @property
     def net(self) -> BayesNet:
         """The network of the release; raises `ValueError` if there is none."""
         net = self.statistic.network
