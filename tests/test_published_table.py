@@ -18,7 +18,9 @@ NUMBERS = {"age": 95, "hours-per-week": 99, "capital-gain": 99999, "capital-loss
 
 @pytest.fixture
 def script():
-    (found,) = re.findall(r"```python\n(import pandas.*?)```", GUIDE.read_text(), re.S)
+    (found,) = re.findall(
+        r"```{code-block} python\n(import pandas.*?)```", GUIDE.read_text(), re.S
+    )
     return found
 
 
