@@ -5,6 +5,7 @@ import zlib
 
 import jax
 import jax.random as jr
+import jaxtyping
 import numpy as np
 import pytest
 
@@ -58,3 +59,11 @@ def rng(request):
     """A NumPy generator of the test's own."""
     seed = request.config.getoption("--seed")
     return np.random.default_rng([seed, zlib.crc32(request.node.nodeid.encode())])
+
+
+@pytest.fixture
+def as_for_a_user():
+    """Without the checks of types that tests add."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)

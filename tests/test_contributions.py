@@ -16,7 +16,6 @@ from fractions import Fraction
 import jax
 import jax.numpy as jnp
 import jax.random as jr
-import jaxtyping
 import numpy as np
 import pytest
 
@@ -64,14 +63,6 @@ HALF, TENTH = Fraction(1, 2), Fraction(1, 10)
 LOG = event_network(
     [dp.Variable(x, (0, 1)) for x in ("place", "month", "kind")], "place", "month"
 )
-
-
-@pytest.fixture
-def as_for_a_user():
-    """Without the checks of types that tests add."""
-    jaxtyping.config.update("jaxtyping_disable", True)
-    yield
-    jaxtyping.config.update("jaxtyping_disable", False)
 
 
 # --- noise: the loss of a person is ε, and no less ---

@@ -118,7 +118,7 @@ NOUNS = {  # abstract classes, and what users hold: any room may ask for them
     *("FamilyWithLaw", "ClippedFamily"),
     *("ExactMechanism", "ParameterMechanism", "MechanismWithLaw", "Recipe"),
     *("Guarantee", "Released", "BayesNet", "Categorical", "Interval"),
-    *("InconsistentRelease", "UnreadableRelease", "Grouped"),
+    *("InconsistentRelease", "UnreadableRelease", "Grouped", "Schema"),
 }
 
 

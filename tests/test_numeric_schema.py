@@ -9,7 +9,7 @@ import pytest
 
 from dpjax import BayesNet, Schema
 from dpjax.data.intervals import Interval
-from dpjax.data.schema import as_records
+from dpjax.data.records import as_records
 from tests.helpers.encoded import assert_encoded
 
 SCHEMA = Schema(

@@ -29,7 +29,7 @@ import pytest
 from pyarrow import csv
 
 import dpjax as dp
-from dpjax.data.schema import as_records
+from dpjax.data.records import as_records
 from dpjax.data.sources import csv_blocks
 from dpjax.releases.publish import measured
 from dpjax.statistics import NetworkCounts, Sufficient

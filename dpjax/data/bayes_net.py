@@ -9,11 +9,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+from jaxtyping import Bool
+
 from dpjax._documents import parse_json, read_text
 from dpjax.data.bif import parse_bif
 from dpjax.data.categorical import Categorical
+from dpjax.data.impossible import Combination, as_declared, excluded_cells
 from dpjax.data.intervals import Interval
 from dpjax.data.kinds import declared
+from dpjax.data.schema import Schema
 from dpjax.tables.layout import TableLayout
 
 Levels = Mapping[str, Any]
@@ -27,14 +32,18 @@ class BayesNet:
     Args:
         variables: variables with different names, in the order of the records' columns.
         parents: for each variable, the indices of its parents in `variables`.
+        impossible: combinations of levels that no record can have (see `Schema`), each
+            of pairs of the index of a variable and the indices of some of its levels.
 
     Raises:
-        ValueError: if the arguments differ in length, a name or parent is repeated, or
-            the graph has a cycle; the message names the cycle.
+        ValueError: if the arguments differ in length, a name or parent is repeated, the
+            graph has a cycle, which the message names, or the network cannot give an
+            impossible combination the probability 0.
     """
 
     variables: tuple[Categorical, ...]
     parents: tuple[tuple[int, ...], ...]
+    impossible: tuple[Combination, ...] = ()
 
     def __post_init__(self):
         if not self.variables or len(self.variables) != len(self.parents):
@@ -52,6 +61,61 @@ class BayesNet:
         except graphlib.CycleError as error:
             cycle = " -> ".join(repr(self.names[i])[1:-1] for i in error.args[1])
             raise ValueError(f"`parents` must be acyclic, got {cycle:.200}.") from None
+        if self.impossible:
+            self._check_impossible()
+
+    def _check_impossible(self) -> None:
+        for one in self.impossible:
+            *rest, last = sorted((i for i, _ in one), key=self.order.index)
+            missing = {*rest} - {*self.parents[last]}
+            if missing:
+                raise ValueError(
+                    "`parents` must connect the variables of an impossible "
+                    f"combination: make {self.names[min(missing)]!r:.80} a parent of "
+                    f"{self.names[last]!r:.80}."
+                )
+        for i, group in enumerate(self.families):
+            above = [x for x in self.impossible if {j for j, _ in x} <= {*group[:-1]}]
+            every = self._excluded(self.impossible, group)
+            if (every.all(axis=-1) & ~self._excluded(above, group).all(axis=-1)).any():
+                raise ValueError(
+                    f"`impossible` must leave {self.names[i]!r:.80} a level for each "
+                    "combination of its parents, or declare that one impossible too."
+                )
+
+    def _excluded(
+        self, combinations: Sequence[Combination], group: tuple[int, ...]
+    ) -> np.ndarray:
+        layout = TableLayout(self.sizes, (group,))
+        return excluded_cells(combinations, layout).reshape(layout.shape(group))
+
+    @cached_property
+    def zeros(self) -> Bool[np.ndarray, " c"]:
+        """Which cells of `layout` have probability 0, given the variable's parents.
+
+        A row whose parents have an impossible combination is left as it is, since
+        its probabilities are never used.
+        """
+        excluded = excluded_cells(self.impossible, self.layout)
+        rows = self.layout.rows
+        whole = np.bincount(rows, excluded) == np.bincount(rows)
+        return excluded & ~whole[rows]
+
+    def refuse_impossible(self, where: str) -> None:
+        """Raise `ValueError` if a network has impossible combinations."""
+        if self.impossible:
+            raise ValueError(
+                f"`net` must have no impossible combinations for {where}: make it from "
+                'a schema without them, or use `release` with "laplace" and '
+                '`posterior` with "plug-in".'
+            )
+
+    @cached_property
+    def schema(self) -> Schema:
+        """The schema of the records, with the impossible combinations."""
+        named = [tuple((self.names[i], x) for i, x in one) for one in self.impossible]
+        by_name = {variable.name: variable for variable in self.variables}
+        return Schema(self.variables, impossible=as_declared(named, by_name))
 
     @classmethod
     def from_parents(
@@ -61,6 +125,7 @@ class BayesNet:
 
         Args:
             levels: a `Schema`, or a mapping from each variable's name to its levels.
+                The network has the schema's impossible combinations of its variables.
             parents: a mapping from each variable's name to the names of its parents; a
                 variable that occurs only as a parent has no parents.
 
@@ -76,9 +141,15 @@ class BayesNet:
             )
         names = [name for name in levels if name in mentioned]
         index = {name: i for i, name in enumerate(names)}
+        declared = levels.impossible if isinstance(levels, Schema) else ()
         return cls(
             tuple(_as_variable(name, levels[name]) for name in names),
             tuple(tuple(index[p] for p in parents.get(name, ())) for name in names),
+            tuple(
+                tuple((index[name], codes) for name, codes in one)
+                for one in declared
+                if all(name in index for name, _ in one)
+            ),
         )
 
     @classmethod

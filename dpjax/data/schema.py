@@ -3,7 +3,7 @@
 A schema is never inferred from data. Encoded records are level indices or numbers.
 """
 
-__all__ = ["Schema", "as_records"]
+__all__ = ["Schema"]
 
 import json
 import os
@@ -12,24 +12,23 @@ from importlib import resources
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 from jaxtyping import Array, ArrayLike, Real
 
 from dpjax._checks import typed_key
 from dpjax._documents import parse_json, read_text
-from dpjax._types import Key, Scalar
+from dpjax._types import Key
 from dpjax.data import sources
 from dpjax.data.categorical import Categorical
 from dpjax.data.encoding import (
     Outside,
-    as_numbers,
     check_numbers,
     encode_batches,
     of_one_kind,
     outside_of,
 )
+from dpjax.data.impossible import Combination, as_declared, checked, parse
 from dpjax.data.kinds import AnyVariable, declared
 from dpjax.data.public_lists import of_json_schema
 from dpjax.tables.counts import check_records
@@ -47,29 +46,45 @@ class Schema(Mapping[str, AnyVariable]):
             "2020-01-01", "upper": "2024-12-31", "unit": "month"}`, as for `Periods`. A
             numeric one is declared by `{"lower": 0, "upper": 120}` and optionally
             "missing", the value of cells without a number (default: the midpoint).
+        impossible: combinations of levels that no record can have, from public facts:
+            mappings from names of at least two categorical variables to a level or a
+            list of levels, such as `{"sex": "male", "pregnant": "yes"}`.
 
     Raises:
-        ValueError: if a variable or a name is not valid.
+        ValueError: if a variable, a name or a combination is not valid.
     """
 
-    def __init__(self, variables: Mapping[str, Any] | Sequence[AnyVariable]) -> None:
+    def __init__(
+        self,
+        variables: Mapping[str, Any] | Sequence[AnyVariable],
+        *,
+        impossible: Sequence[Mapping[str, Any]] = (),
+    ) -> None:
         if isinstance(variables, Mapping):
             variables = [declared(name, x) for name, x in variables.items()]
         self._variables = {variable.name: variable for variable in variables}
         if not self._variables or len(self._variables) < len(variables):
             raise ValueError("`schema` must declare variables with different names.")
+        self._impossible = parse(impossible, self._variables)
+
+    @property
+    def impossible(self) -> tuple[Combination, ...]:
+        """Impossible combinations, each of pairs of a name and of level indices."""
+        return self._impossible
 
     @classmethod
     def from_json(cls, path: str | os.PathLike) -> "Schema":
         """Read a file `{"variables": {"x": {"levels": [0, 1]}, "y": {"lower": …}}}`.
 
+        It may have a list "impossible" beside "variables".
+
         Raises:
             ValueError: if the file is not of this form.
         """
         document = parse_json(read_text(path, "schema"), "schema")
-        if not isinstance(document, dict) or set(document) - {"$schema"} != {
-            "variables"
-        }:
+        if not isinstance(document, dict) or set(document) - {
+            *("$schema", "impossible")
+        } != {"variables"}:
             raise ValueError('`schema` must be of the form {"variables": {...}}.')
         variables = document["variables"]
         if not isinstance(variables, dict) or not all(
@@ -79,7 +94,7 @@ class Schema(Mapping[str, AnyVariable]):
                 '`schema` must map each variable to {"levels": [...]} or to '
                 '{"lower": …, "upper": …}.'
             )
-        return cls(variables)
+        return cls(variables, impossible=document.get("impossible", ()))
 
     @classmethod
     def from_json_schema(cls, source: Any) -> "Schema":
@@ -99,7 +114,11 @@ class Schema(Mapping[str, AnyVariable]):
 
     def to_json(self) -> dict[str, object]:
         """Return the schema as the JSON object that `from_json` reads from a file."""
-        return {"variables": {name: self[name].to_json() for name in self}}
+        variables = {name: self[name].to_json() for name in self}
+        if not self._impossible:
+            return {"variables": variables}
+        declared = as_declared(self._impossible, self)
+        return {"variables": variables, "impossible": declared}
 
     @staticmethod
     def json_schema() -> dict[str, object]:
@@ -117,22 +136,28 @@ class Schema(Mapping[str, AnyVariable]):
         return len(self._variables)
 
     def __eq__(self, other: object) -> bool:
-        """Whether both schemas have equal variables in the same order."""
+        """Whether both schemas have equal declarations in the same order."""
         if not isinstance(other, Schema):
             return NotImplemented
-        return list(self.values()) == list(other.values())
+        same = self._impossible == other._impossible
+        return same and list(self.values()) == list(other.values())
 
     def __repr__(self) -> str:
         domains = [f"{name}: {_domain(variable)}" for name, variable in self.items()]
         return f"Schema({', '.join(domains)})"
 
     def select(self, names: Collection[str]) -> "Schema":
-        """Return the schema of the variables `names`, in the order of this schema."""
+        """Return the schema of the variables `names`, in the order of this schema.
+
+        It has the impossible combinations of which it has all variables.
+        """
         unknown = [name for name in names if name not in self]
         if unknown:
             raise ValueError(f"`names` must be declared, got {unknown[0]!r:.80}.")
         wanted = set(names)
-        return Schema([v for v in self.values() if v.name in wanted])
+        within = [x for x in self._impossible if {name for name, _ in x} <= wanted]
+        variables = [v for v in self.values() if v.name in wanted]
+        return Schema(variables, impossible=as_declared(within, self))
 
     def encode(
         self,
@@ -165,8 +190,9 @@ class Schema(Mapping[str, AnyVariable]):
         Raises:
             ValueError: if a column is missing, undeclared, or of another length than
                 others; if a categorical cell is missing or outside the levels and
-                there is no "other"; if a numeric cell is not a number; or if the
-                schema has categorical and numeric variables.
+                there is no "other"; if a numeric cell is not a number; if a record has
+                an impossible combination; or if the schema has categorical and numeric
+                variables.
         """
         batches = list(self.encode_batches(table, ignore=ignore, absent=absent))
         joined = batches[0] if len(batches) == 1 else np.concatenate(batches)
@@ -198,7 +224,8 @@ class Schema(Mapping[str, AnyVariable]):
                 f"`absent` must be one of the variables, got {absent!r:.80}."
             )
         variables = list(self.values())
-        return encode_batches(source, variables, ignore=ignore, absent=absent)
+        batches = encode_batches(source, variables, ignore=ignore, absent=absent)
+        return checked(batches, self._impossible, list(self), absent)
 
     def decode(
         self, records: Real[ArrayLike, "n d"], key: Key | None = None
@@ -243,41 +270,6 @@ class Schema(Mapping[str, AnyVariable]):
             ValueError: if a column is missing or undeclared.
         """
         return Outside(outside_of(table, list(self.values()), ignore))
-
-
-def as_records(
-    rows: Real[ArrayLike, "n d"] | sources.Table,
-    variables: Sequence[AnyVariable],
-    absent: str | None = None,
-    ignore: str | Collection[str] = (),
-) -> Real[Array, "n d"]:
-    """Encode a table, or check an array of encoded records.
-
-    An array of numbers is not clipped: the statistic that is computed from it clips it.
-    `absent` and `ignore` are as in `Schema.encode`.
-
-    Raises:
-        ValueError: if the rows do not fit the variables.
-    """
-    schema = Schema(variables)
-    if not isinstance(rows, np.ndarray | jax.Array):
-        return schema.encode(rows, absent=absent, ignore=ignore)
-    categorical, numeric = of_one_kind(variables)
-    if numeric:
-        rows = as_numbers(rows, len(numeric))
-    else:
-        sizes = [None if v.name == absent else v.size for v in categorical]
-        check_records(rows, sizes)
-    if absent is not None:
-        index = list(schema).index(absent)
-        rows = _fill(rows, index, numeric[index].missing if numeric else 0)
-    return jnp.asarray(rows)
-
-
-@jax.jit
-def _fill(rows: Array, column: Scalar, value: Scalar) -> Array:
-    """Fill a column; its index is traced, so that all columns share a program."""
-    return rows.at[:, column].set(jnp.asarray(value).astype(rows.dtype))
 
 
 def _domain(variable: AnyVariable) -> str:

@@ -25,7 +25,8 @@ from dpjax.data.bayes_net import BayesNet
 from dpjax.data.categorical import Categorical
 from dpjax.data.kinds import AnyVariable
 from dpjax.data.matching import Level
-from dpjax.data.schema import as_records
+from dpjax.data.records import as_records
+from dpjax.data.schema import Schema
 from dpjax.data.sources import Table
 from dpjax.statistics import NetworkCounts, TableStatistic
 
@@ -52,8 +53,13 @@ def event_network(
 
     Raises:
         ValueError: if the region or time is unknown, there is no field, times are not
-            consecutive integers, or a variable is numeric.
+            consecutive integers, a variable is numeric, or a combination impossible.
     """
+    if isinstance(variables, Schema) and variables.impossible:
+        raise ValueError(
+            "`variables` must have no impossible combinations in an event log: leave "
+            "them out of its schema."
+        )
     if isinstance(variables, Mapping):
         variables = list(variables.values())
     numeric = [x.name for x in variables if not isinstance(x, Categorical)]

@@ -14,7 +14,7 @@ from jaxtyping import Array, Float, Int
 from dpjax._checks import typed_key, whole
 from dpjax._types import Key, Records
 from dpjax.data.bayes_net import BayesNet
-from dpjax.data.schema import as_records
+from dpjax.data.records import as_records
 from dpjax.data.sources import Table
 from dpjax.families.conjugate_base import FamilyPosterior, Posterior, probability
 from dpjax.posteriors import prediction
@@ -168,7 +168,7 @@ class NetworkPosterior(Posterior):
         return prediction.log_likelihood(self._mean(), records, self.net)
 
     def _encode(self, records: Records | Table, absent: str | None = None) -> Array:
-        return as_records(records, self.net.variables, absent, ignore="*")
+        return as_records(records, self.net.schema, absent, ignore="*")
 
     def _by_name(self, vector: Array) -> dict[str, Array]:
         return dict(zip(self.net.names, self.net.layout.split(vector), strict=True))

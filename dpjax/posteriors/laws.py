@@ -16,14 +16,16 @@ def law_of(released: Released) -> MechanismWithLaw:
     """Return a release's mechanism, whose output must have a known distribution.
 
     Raises:
-        ValueError: if the mechanism is not a `MechanismWithLaw`, or numbers do not fit
-            32 bits.
+        ValueError: if the mechanism is not a `MechanismWithLaw`, numbers do not fit 32
+            bits, or the network has impossible combinations.
     """
     if released.is_wide:
         raise ValueError(
             "`released` must have numbers below 2^31 for noise-aware methods, which "
             "round larger ones by more than the noise: use the method 'plug-in'."
         )
+    if released.statistic.zeros is not None:
+        released.net.refuse_impossible("noise-aware methods")
     mechanism = released.mechanism
     if not isinstance(mechanism, MechanismWithLaw):
         raise ValueError(

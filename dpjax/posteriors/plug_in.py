@@ -37,6 +37,7 @@ class PlugInPosterior(Unpickled, NetworkPosterior):
     Args:
         net: the network.
         concentration: Dirichlet parameters of all rows, in the order of `net.layout`.
+            Those of impossible combinations are not used: they have probability 0.
         clamped: number of noisy counts that were outside the possible range. None for
             exact counts.
 
@@ -96,27 +97,44 @@ class PlugInPosterior(Unpickled, NetworkPosterior):
         return "plug-in"
 
     def distributions(self) -> dict[str, Dirichlet]:
-        """Return NumPyro's Dirichlet distributions of the rows, by variable name."""
+        """Return NumPyro's Dirichlet distributions of the rows, by variable name.
+
+        Raises:
+            ValueError: if a combination of levels is impossible, since a Dirichlet
+                distribution has no probabilities of exactly 0.
+        """
+        if self.net.impossible:
+            raise self._undefined("distributions", "`quantile` and `sample`")
         tables = self._by_name(self.concentration)
         return {name: dirichlet_rows(table) for name, table in tables.items()}
 
+    @property
+    def _parameters(self) -> Float[Array, " m"]:
+        """Dirichlet parameters, 0 where the probability is 0."""
+        if not self.net.impossible:
+            return self.concentration
+        return jnp.where(self.net.zeros, 0, self.concentration)
+
     def _mean(self) -> Float[Array, " m"]:
-        return _means(self.concentration, self.net.layout)
+        return _means(self._parameters, self.net.layout)
 
     def _sd(self) -> Float[Array, " m"]:
-        return _spreads(self.concentration, self.net.layout)
+        return _spreads(self._parameters, self.net.layout)
 
     def _quantile(self, q: float) -> Array:
-        (alpha,) = host(self.concentration)
+        (alpha,) = host(self._parameters)
         rows = self.net.layout.rows
         whole = np.bincount(rows, alpha)[rows]
-        return jnp.asarray(special.betaincinv(alpha, whole - alpha, q), float)
+        found = special.betaincinv(alpha, whole - alpha, q)
+        # With parameter 0 a level is impossible, or the others of its row are.
+        found = np.where(alpha == 0, 0, np.where(alpha == whole, 1, found))
+        return jnp.asarray(found, float)
 
     def _draw(self, key: Key) -> Float[Array, " m"]:
-        return draw_tables(key, self.concentration, self.net.layout)
+        return draw_tables(key, self._parameters, self.net.layout)
 
     def _log_density(self, theta: Array) -> Float[Array, ""]:
-        return rows_log_density(self.concentration, theta, self.net.layout)
+        return rows_log_density(self._parameters, theta, self.net.layout)
 
     def _updated(self, counts: Array, key: Key | None) -> "PlugInPosterior":
         concentration = self.concentration + counts
@@ -184,8 +202,13 @@ def _spreads(concentration: Array, layout: TableLayout) -> Float[Array, " m"]:
 def draw_tables(
     key: Key, concentration: Array, layout: TableLayout
 ) -> Float[Array, " m"]:
-    """Draw Dirichlet rows as normalised gamma variables, in logs to avoid underflow."""
-    logs = jr.loggamma(key, concentration)
+    """Draw Dirichlet rows as normalised gamma variables, in logs to avoid underflow.
+
+    Probabilities with parameter 0 are 0.
+    """
+    used = concentration > 0
+    logs = jr.loggamma(key, jnp.where(used, concentration, 1))
+    logs = jnp.where(used, logs, -jnp.inf)
     gammas = jnp.exp(logs - layout.row_maxima(logs))
     return gammas / layout.row_sums(gammas)
 
@@ -194,8 +217,14 @@ def draw_tables(
 def rows_log_density(
     concentration: Array, theta: Array, layout: TableLayout
 ) -> Float[Array, ""]:
-    """Return the joint log-density of independent Dirichlet rows at `theta`."""
+    """Return the joint log-density of independent Dirichlet rows at `theta`.
+
+    Probabilities with parameter 0 must be 0, or else the result is -inf.
+    """
+    used = concentration > 0
     first_of_row = np.flatnonzero(np.diff(layout.rows, prepend=-1))
     normaliser = gammaln(layout.row_sums(concentration))[first_of_row].sum()
-    terms = xlogy(concentration - 1, theta) - gammaln(concentration)
+    positive = jnp.where(used, concentration, 1)
+    terms = xlogy(positive - 1, theta) - gammaln(positive)
+    terms = jnp.where(used | (theta == 0), terms, -jnp.inf)
     return normaliser + terms.sum()

@@ -71,7 +71,8 @@ def sample_records(key: Key, theta: Array, net: BayesNet, n: int) -> Array:
     """Draw n records by inversion, one variable after the other, parents first.
 
     The level indices have shape (n, d) for d variables. One compiled loop serves all
-    variables, whose levels are padded with levels of probability 0.
+    variables, whose levels are padded with levels of probability 0. Such levels are
+    never drawn, whatever the rounding errors of the sums.
     """
     layout, widest = net.layout, max(net.sizes)
     order = jnp.array(net.order, jnp.int32)
@@ -86,8 +87,11 @@ def sample_records(key: Key, theta: Array, net: BayesNet, n: int) -> Array:
             row = offsets[variable] + parents.sum(dtype=jnp.int32)
             cells = jnp.minimum(row + levels, layout.length - 1)
             law = jnp.where(levels < sizes[variable], theta[cells], 0)
-            above = (uniform >= jnp.cumsum(law)).sum(dtype=jnp.int32)
-            level = jnp.minimum(above, sizes[variable] - 1)
+            possible = law > 0
+            last = jnp.max(jnp.where(possible, levels, 0))
+            reached = possible & (uniform < jnp.cumsum(law))
+            first = jnp.argmax(reached).astype(jnp.int32)
+            level = jnp.where(reached.any(), first, last)
             return record.at[variable].set(level), None
 
         start = jnp.zeros(len(net.order), jnp.int32)

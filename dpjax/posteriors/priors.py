@@ -13,7 +13,7 @@ from jaxtyping import Array, Float
 from dpjax._checks import positive
 from dpjax._types import Scalar
 from dpjax.data.bayes_net import BayesNet
-from dpjax.data.schema import as_records
+from dpjax.data.records import as_records
 from dpjax.releases.released import Released
 from dpjax.statistics import FamilyStatistic
 

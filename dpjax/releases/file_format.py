@@ -19,6 +19,7 @@ from dpjax._version import __version__
 from dpjax.data.bayes_net import BayesNet
 from dpjax.data.categorical import Categorical
 from dpjax.data.kinds import AnyVariable, declared
+from dpjax.data.schema import Schema
 from dpjax.mechanisms import MECHANISMS, ExactMechanism
 from dpjax.noise.discrete_laplace import LARGEST, WIDEST
 from dpjax.privacy import REPLACE_ONE, Adjacency, guarantee_of
@@ -105,15 +106,16 @@ def _read_content(text: str) -> tuple[int, dict[str, Any]]:
 def _version(content: dict[str, Any]) -> int:
     """Return the lowest format version that allows all entries.
 
-    It is 2 if a variable is of a kind that came with it, a person has several rows, or
-    a number is beyond 2^29.
+    It is 2 if a variable is of a kind that came with it, a combination of levels is
+    impossible, a person has several rows, or a number is beyond 2^29.
     """
     old = {"levels", "other"}, {"lower", "upper", "missing"}
     keys = [set(x) - {"name"} for x in content["variables"]]
     new = any(all(not x <= known for known in old) for x in keys)
     numbers = np.asarray(content["values"], np.int64)
     wide = max(content["records"] or 0, np.abs(numbers).max(initial=0)) > LARGEST
-    return 2 if new or wide or "contributions" in content["guarantee"] else 1
+    several = "contributions" in content["guarantee"]
+    return 2 if new or wide or several or "impossible" in content else 1
 
 
 def _derive(content: dict[str, Any]) -> Parts:
@@ -121,7 +123,8 @@ def _derive(content: dict[str, Any]) -> Parts:
     values = _parse_values(content["values"])
     variables = _parse_variables(content["variables"], _MOST_UNLISTED + values.size)
     parents = content["parents"]
-    net = None if parents is None else BayesNet.from_parents(variables, parents)
+    schema = Schema([*variables.values()], impossible=content.get("impossible", ()))
+    net = None if parents is None else BayesNet.from_parents(schema, parents)
     adjacency, stated = content["guarantee"]["adjacency"], content["statistic"]
     columns: Any = tuple(variables.values())  # the statistic refuses mixed kinds
     kind = STATISTICS[stated["kind"]]
@@ -140,6 +143,9 @@ def _derive(content: dict[str, Any]) -> Parts:
         raise InconsistentRelease("`hidden_states` must be a number of states.")
     if not mechanism.is_possible_output(values, statistic.length):
         raise InconsistentRelease("`values` must be what the mechanism could draw.")
+    zeros = statistic.zeros
+    if zeros is not None and (not maker.additive or values[zeros].any()):
+        raise InconsistentRelease("`values` must be 0 for impossible combinations.")
     return values, statistic, mechanism, n, states, cost.contributions
 
 
@@ -154,12 +160,14 @@ def _refuse_missing(
 def _describe(parts: Parts) -> dict[str, Any]:
     values, statistic, mechanism, n, hidden_states, contributions = parts
     net = statistic.network
+    impossible = {} if net is None else net.schema.to_json()
     return {
         "library": f"dpjax {__version__}",
         "guarantee": mechanism.guarantee().of_group(contributions).describe(),
         "records": n,
         "variables": [{"name": v.name, **v.to_json()} for v in statistic.variables],
         "parents": net and net.parent_names(),
+        **{k: x for k, x in impossible.items() if k == "impossible"},
         "statistic": statistic.describe(),
         **mechanism.derived_facts(),
         "mechanism": mechanism.describe(),

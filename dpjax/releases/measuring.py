@@ -16,7 +16,7 @@ from dpjax._types import Records
 from dpjax.data.encoding import encode_batches
 from dpjax.data.grouping import Grouped, grouped_by_engine, weighted_counts
 from dpjax.data.multiplicities import MOST, Multiplicities
-from dpjax.data.schema import as_records
+from dpjax.data.records import as_records
 from dpjax.data.sources import Table, is_in_memory
 from dpjax.noise.discrete_laplace import LARGEST
 from dpjax.statistics import Statistic, TableStatistic
@@ -66,12 +66,13 @@ def measured(
         Not private: the statistic is exact.
 
     Raises:
-        ValueError: if the records do not fit the statistic, are too many for exact
-            integers, or are traced.
+        ValueError: if the records do not fit the statistic, have an impossible
+            combination, are too many for exact integers, or are traced.
     """
     most = largest // statistic.most_per_record
     exact, n = _exact(statistic, table, rows, most)
     _refuse_more(n, most)
+    statistic.refuse_impossible(exact)
     return exact, n
 
 

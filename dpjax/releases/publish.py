@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 import jax.numpy as jnp
+import numpy as np
 from jax.sharding import Mesh
 
 from dpjax._checks import brief
@@ -92,12 +93,14 @@ def release(
         is charged if the recipe's options cost less. Random bits come
         from the operating system, and are not stored. Error messages about records,
         the running time and the memory use depend on the records: only the curator may
-        see them.
+        see them. Cells of impossible combinations are 0 without noise, since no
+        accepted table has such records.
 
     Raises:
         ValueError: if an argument is not valid, the table is empty under replace-one,
-            cannot be read, or has too many records for exact integers, or the call is
-            inside `jit` or `vmap`. If there is an error, nothing is charged.
+            cannot be read, has too many records for exact integers or a record with an
+            impossible combination, or the call is inside `jit` or `vmap`. If there is
+            an error, nothing is charged.
         BudgetExceeded: if the ledger's remaining budget is too small; records are not
             read.
     """
@@ -116,20 +119,25 @@ def release(
     rows = Rows(ignore, multiplicity, weights, k if weights else MOST, mesh)
     public = budget.adjacency == REPLACE_ONE
     make = partial(recipe.mechanism, statistic, budget.per_record())
-    largest = make(n=1 if public else None).largest  # mistakes show before any record
+    tried = make(n=1 if public else None)  # mistakes show before any record
+    if statistic.network is not None and not tried.additive:
+        statistic.network.refuse_impossible(f"the mechanism {tried.kind!r}")
     if ledger is not None:
         ledger.require(budget)
     if id is not None:
         table = kept_rows(table, statistic.variables, id, k, ignore=ignore)
-    exact, size = measured(statistic, table, rows, largest=largest)
+    exact, size = measured(statistic, table, rows, largest=tried.largest)
     _refuse_empty(size, budget.adjacency)
     n = size if public else None
     private = make(n=n)
     if ledger is not None:
         purpose = f"{recipe}: {statistic.kind} of {len(statistic.variables)} variables"
         ledger.charge(private.guarantee().of_group(k), purpose)
-    given = jnp.asarray(exact, jnp.int32) if largest == LARGEST else exact
-    return Released(private.draw(given), statistic, private, n, contributions=k)
+    given = jnp.asarray(exact, jnp.int32) if tried.largest == LARGEST else exact
+    values = private.draw(given)
+    if statistic.zeros is not None:
+        values = np.where(statistic.zeros, 0, np.asarray(values))
+    return Released(values, statistic, private, n, contributions=k)
 
 
 def _check_columns(

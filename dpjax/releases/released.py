@@ -111,7 +111,8 @@ class Released(Unpickled, eqx.Module):
     @property
     def schema(self) -> Schema:
         """The schema of the released data, which has all variables and their levels."""
-        return Schema(self.statistic.variables)
+        net = self.statistic.network
+        return Schema(self.statistic.variables) if net is None else net.schema
 
     @property
     def adjacency(self) -> Adjacency:
@@ -213,6 +214,8 @@ def consistent(released: Released) -> Cells:
         Post-processing of a release has no privacy cost. The result is still noisy.
     """
     statistic, n = released.counted, released.n
+    if statistic.zeros is not None:
+        released.net.refuse_impossible("`consistent`")
     if statistic.measured is None:
         return project(statistic.layout, released.counts(), n)
     return _tables(project(statistic.measured, released.values, n), n, statistic)

@@ -12,12 +12,14 @@ import abc
 from functools import cached_property
 from typing import Any, ClassVar
 
-from jaxtyping import Array, Float, Int32, Real
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int32, Real
 
 from dpjax._registry import Registry
 from dpjax._types import Cells, Described, Flat, Scalar
 from dpjax.data.bayes_net import BayesNet
 from dpjax.data.categorical import Categorical
+from dpjax.data.impossible import excluded_cells, refuse_counts
 from dpjax.data.intervals import Interval
 from dpjax.families import Family
 from dpjax.privacy import Adjacency, Sensitivity
@@ -99,6 +101,24 @@ class Statistic(abc.ABC):
             f"{self.kind}."
         )
 
+    @cached_property
+    def zeros(self) -> Bool[np.ndarray, " m"] | None:
+        """Which numbers are 0 whatever the records, or None if none are declared so.
+
+        They are 0 because the variables have impossible combinations of levels, which
+        `release` refuses in records; it releases them without noise.
+        """
+        return None
+
+    def refuse_impossible(self, exact: np.ndarray) -> None:
+        """Raise `ValueError` if an exact statistic is not 0 at one of `zeros`.
+
+        Privacy:
+            Not private: whether there is an error depends on the records, so only the
+            curator may see it. Its message shows no value.
+        """
+        del exact
+
     @property
     def least_length(self) -> int:
         """Lower bound of `length`, quickly computed even for a malicious file."""
@@ -136,6 +156,20 @@ class TableStatistic(Statistic):
     def measured(self) -> TableLayout | None:
         """Layout of the tables whose cells form the statistic, or None if none do."""
         return None
+
+    @cached_property
+    def zeros(self) -> Bool[np.ndarray, " m"] | None:
+        """Which cells of `measured` are of impossible combinations of the network."""
+        net, layout = self.network, self.measured
+        if net is None or layout is None or not net.impossible:
+            return None
+        return excluded_cells(net.impossible, layout)
+
+    def refuse_impossible(self, exact: np.ndarray) -> None:
+        """Raise `ValueError` if counts have records of an impossible combination."""
+        net, layout = self.network, self.measured
+        if net is not None and layout is not None:
+            refuse_counts(exact, net.impossible, layout, net.names)
 
     @abc.abstractmethod
     def of_counts(self, counts: Any, n: Any) -> Any:

@@ -60,8 +60,8 @@ class FourierCoefficients(TableStatistic):
         or by symmetry; if that is too expensive, it is a bound (`tight` is False).
 
     Raises:
-        ValueError: if both or neither of `net` and `order` are given, or `order` is out
-            of range.
+        ValueError: if both or neither of `net` and `order` are given, `order` is out of
+            range, or the network has impossible combinations.
 
     Reference:
         Zhang, Rubinstein & Dimitrakakis (AAAI-16), Algorithm 2 (there for binary
@@ -79,6 +79,8 @@ class FourierCoefficients(TableStatistic):
         one_of(ADJACENCIES, adjacency=self.adjacency)
         if (self.net is None) == (self.order is None):
             raise ValueError("`net` or `order` must be given, and not both.")
+        if self.net is not None:
+            self.net.refuse_impossible("Fourier coefficients")
         if self.order is not None:
             whole(1, order=self.order)
             self._refuse_order(self.order, [x.size for x in self.variables])

@@ -112,15 +112,16 @@ class NetworkCounts(TableStatistic):
         return count(records, self.measured)
 
     def sensitivity(self, adjacency: Adjacency) -> Sensitivity:
-        """Return the exact L1 sensitivity of `measure` under `adjacency`."""
+        """Return the L1 sensitivity of `measure`, exact without impossible records."""
         one = self.part_sensitivity(adjacency)
         tables = len(self.measured.groups)
-        return Sensitivity(int(one.value) * tables, adjacency, tight=True)
+        return Sensitivity(int(one.value) * tables, adjacency, tight=one.tight)
 
     def part_sensitivity(self, adjacency: Adjacency) -> Sensitivity:
-        """Return the exact L1 sensitivity of one measured table, equal for all."""
+        """Return the L1 sensitivity of one measured table, equal for all."""
         one_of(ADJACENCIES, adjacency=adjacency)
-        return Sensitivity(2 if adjacency == REPLACE_ONE else 1, adjacency, tight=True)
+        change = 2 if adjacency == REPLACE_ONE else 1
+        return Sensitivity(change, adjacency, tight=not self.net.impossible)
 
     @cached_property
     def parts(self) -> dict[str, int]:
@@ -206,9 +207,13 @@ def exact_counts(
             message names the file, and the row group or row if it is known, and never
             shows a value.
     """
-    layout = NetworkCounts(net, families).measured
+    statistic = NetworkCounts(net, families)
+    layout = statistic.measured
     grouped = grouped_by_engine(source, net.variables, layout, ignore)
     if grouped is not None:
-        return weighted_counts(grouped, net.variables, layout, ignore=ignore)[0]
-    batches = encode_batches(source, net.variables, ignore=ignore)
-    return count_batches(progress(batches), layout, mesh=mesh)
+        counts, _ = weighted_counts(grouped, net.variables, layout, ignore=ignore)
+    else:
+        batches = encode_batches(source, net.variables, ignore=ignore)
+        counts = count_batches(progress(batches), layout, mesh=mesh)
+    statistic.refuse_impossible(counts)
+    return counts

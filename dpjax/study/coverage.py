@@ -133,6 +133,7 @@ def coverage(
         ValueError: if a number is out of range or the prior has the wrong shape.
     """
     typed_key(key=key)
+    net.refuse_impossible("`coverage`")
     whole(1, n=n, releases=releases)
     probability(level=level)
     statistic = NetworkCounts(net)

@@ -26,6 +26,7 @@ FUNCTIONS = {
     ),
     "data/sources/queries.py": ("Query._with_bytes", "_is_countable", "_of_duckdb"),
     "data/grouping.py": ("weighted_counts", "_add"),
+    "data/impossible.py": ("excluded_cells", "refuse_counts"),
     "data/multiplicities.py": ("Multiplicities.see", "Multiplicities.of_the"),
     "data/persons.py": (
         "check_id", "kept_rows", "person_of", "_of_text", "_People.see",
@@ -212,9 +213,6 @@ EXEMPT = {
         "any public table of integers is as private: costs are derived from it"
     ),
     ("noise/keys/chacha.py:_double_round", "words = list(state)"): _TEXT,
-    ("statistics/network_counts.py:NetworkCounts.part_sensitivity", "one_of("): (
-        "`Sensitivity` refuses an unknown adjacency itself"
-    ),
     (_FOURIER + "_terms", "return math.prod("): (
         "how much work a factor is: beyond it, the sum of bounds is larger"
     ),

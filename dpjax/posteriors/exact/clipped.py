@@ -15,7 +15,7 @@ from scipy import special
 
 from dpjax._checks import typed_key
 from dpjax._types import Key
-from dpjax.data.schema import as_records
+from dpjax.data.records import as_records
 from dpjax.data.sources import Table
 from dpjax.families.base import Family
 from dpjax.families.bounds import ClippedFamily

@@ -104,6 +104,7 @@ class NetworkExperiment(Experiment):
     synthetic: int | None = None
 
     def __post_init__(self):
+        self.net.refuse_impossible("experiments")
         place = self.net.index(self.target)
         whole(1, training=self.training)
         one_of(ADJACENCIES, adjacency=self.adjacency)

@@ -1,0 +1,167 @@
+"""Combinations of levels that no record has, which are declared publicly."""
+
+__all__ = [
+    "Combination",
+    "as_declared",
+    "checked",
+    "excluded_cells",
+    "parse",
+    "refusal",
+    "refuse_counts",
+    "refuse_records",
+]
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+from jaxtyping import Bool
+
+from dpjax.data.categorical import Categorical
+from dpjax.data.intervals import Interval
+from dpjax.tables.layout import TableLayout
+
+Combination = tuple[tuple[Any, tuple[int, ...]], ...]
+"""Pairs of a variable, by name or index, and the indices of some of its levels."""
+
+_FORM = (
+    '`impossible` must be a list of mappings such as {"sex": "male", "pregnant": "yes"}'
+    ", from two or more categorical variables to a level or a list of levels, "
+)
+
+
+def parse(
+    declared: Sequence[Mapping[str, Any]],
+    variables: Mapping[str, Categorical | Interval],
+) -> tuple[Combination, ...]:
+    """Return the combinations of a declaration, with variables in their order.
+
+    Raises:
+        ValueError: if a combination is not a mapping from at least two categorical
+            variables to some of their levels, but not to all.
+    """
+    if isinstance(declared, str | Mapping) or not isinstance(declared, Sequence):
+        raise ValueError(_FORM + f"got {type(declared).__name__}.")
+    return tuple(_combination(one, variables) for one in declared)
+
+
+def _combination(one: Any, variables: Mapping[str, Any]) -> Combination:
+    if not isinstance(one, Mapping) or len(one) < 2:
+        raise ValueError(_FORM + "got another entry: drop a level in place of one.")
+    unknown = [x for x in one if not isinstance(variables.get(x), Categorical)]
+    if unknown:
+        raise ValueError(_FORM + f"{unknown[0]!r:.80} is no categorical variable.")
+    codes = {name: _codes(variables[name], x) for name, x in one.items()}
+    return tuple((name, codes[name]) for name in variables if name in codes)
+
+
+def _codes(variable: Categorical, levels: Any) -> tuple[int, ...]:
+    listed = levels if isinstance(levels, list | tuple) else [levels]
+    codes = {variable.match(level) for level in listed}
+    if None in codes or not 0 < len(codes) < variable.size:
+        raise ValueError(
+            _FORM + f"those of {variable.name!r:.80} are not some of its levels."
+        )
+    return tuple(sorted(code for code in codes if code is not None))
+
+
+def as_declared(
+    combinations: Sequence[Combination], variables: Mapping[str, Any]
+) -> list[dict[str, list]]:
+    """Return the declaration that `parse` reads, with lists of levels."""
+    return [
+        {name: [variables[name].levels[i] for i in codes] for name, codes in one}
+        for one in combinations
+    ]
+
+
+def excluded_cells(
+    combinations: Sequence[Combination], layout: TableLayout
+) -> Bool[np.ndarray, " m"]:
+    """Return for each cell of all tables whether it contains an impossible combination.
+
+    A combination is contained only in tables that have all of its variables.
+
+    Args:
+        combinations: with the indices of the variables in `layout`.
+        layout: groups of variables.
+    """
+    excluded = np.zeros(layout.length, bool)
+    for group, start in zip(layout.groups, layout.offsets, strict=False):
+        shape = layout.shape(group)
+        cube = excluded[start : start + int(np.prod(shape))].reshape(shape)
+        for one in map(dict, combinations):
+            if {*one} <= {*group}:
+                cube[np.ix_(*(one.get(i, range(layout.sizes[i])) for i in group))] = 1
+    return excluded
+
+
+def checked(
+    batches: Iterator[np.ndarray],
+    combinations: Sequence[Combination],
+    names: Sequence[str],
+    absent: str | None = None,
+) -> Iterator[np.ndarray]:
+    """Yield batches of encoded records after `refuse_records` of each."""
+    for batch in batches:
+        refuse_records(batch, combinations, names, absent)
+        yield batch
+
+
+def refuse_records(
+    records: Any,
+    combinations: Sequence[Combination],
+    names: Sequence[str],
+    absent: str | None = None,
+) -> None:
+    """Raise `ValueError` if a record has an impossible combination.
+
+    Records that are traced by JAX are not looked at.
+
+    Args:
+        records: level indices.
+        combinations: with names of variables.
+        names: names of the columns.
+        absent: a column whose combinations are allowed, since it is not read.
+
+    Privacy:
+        Not private: whether there is an error depends on the records, so only the
+        curator may see it. Its message shows no value.
+    """
+    if not combinations:
+        return
+    try:
+        records = np.asarray(records)
+    except jax.errors.TracerArrayConversionError:
+        return
+    for one in combinations:
+        if absent in dict(one):
+            continue
+        found = [np.isin(records[:, names.index(x)], codes) for x, codes in one]
+        if np.all(found, axis=0).any():
+            raise refusal([name for name, _ in one])
+
+
+def refuse_counts(
+    counts: Any,
+    combinations: Sequence[Combination],
+    layout: TableLayout,
+    names: Sequence[str],
+) -> None:
+    """Raise `ValueError` if exact counts have records with an impossible combination.
+
+    The arguments are as in `excluded_cells`, with the counts of the cells and the names
+    of the variables. The statement on privacy of `refuse_records` holds.
+    """
+    for one in combinations:
+        if np.asarray(counts)[excluded_cells([one], layout)].any():
+            raise refusal([str(names[i]) for i, _ in one])
+
+
+def refusal(names: Sequence[str]) -> ValueError:
+    """Return the error for records with an impossible combination of variables."""
+    return ValueError(
+        "`table` must have no record with a combination that is declared impossible, "
+        f"it has some in {', '.join(names):.200}: correct them, or the declaration."
+    )
