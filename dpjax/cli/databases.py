@@ -6,6 +6,7 @@ import contextlib
 import importlib
 import os
 import re
+from collections.abc import Iterator
 from typing import Any
 
 DATABASE_HELP = (
@@ -22,8 +23,11 @@ def file_of(spec: str) -> str:
     return spec if found is None else found[2]
 
 
-def opened(spec: str) -> Any:
-    """Return the table of a database that `spec` names; a path is returned as it is.
+@contextlib.contextmanager
+def opened(spec: str) -> Iterator[Any]:
+    """Give the table of a database that `spec` names, and close the database after it.
+
+    A path is given as it is.
 
     Raises:
         ValueError: if the database has no such table or cannot be opened.
@@ -31,10 +35,25 @@ def opened(spec: str) -> Any:
     """
     found = None if os.path.exists(spec) else _FORM.fullmatch(spec)
     if found is None:
-        return spec
-    kind, place, table = found.groups()
+        yield spec
+        return
+    kind, place, name = found.groups()
     if kind in _IN_FILES and not os.path.isfile(place):
         raise ValueError(f"`data` must name a file of {kind} that exists, got {place}.")
+    with contextlib.ExitStack() as closing:
+        table = _table_of(kind, place, name, closing)
+        if table is None:
+            raise ValueError(
+                "`data` must be a database that can be opened, with the table "
+                f"{name}: {kind} has an error, which its own client shows."
+            )
+        yield table
+
+
+def _table_of(
+    kind: str, place: str, name: str, closing: contextlib.ExitStack
+) -> Any | None:
+    """Open a database, which `closing` closes, and return its table or None."""
     package = "duckdb" if kind == "duckdb" else "ibis"
     try:
         engine = importlib.import_module(package)
@@ -43,9 +62,10 @@ def opened(spec: str) -> Any:
         raise ImportError(f'`data` needs {package}: pip install "{wanted}"') from None
     with contextlib.suppress(Exception):  # engines raise anything
         if kind == "duckdb":
-            return engine.connect(place, read_only=True).table(table)
-        return engine.connect(f"{kind}:{place}").table(table)
-    raise ValueError(
-        f"`data` must be a database that can be opened, with the table {table}: {kind} "
-        "has an error, which its own client shows."
-    )
+            connection = engine.connect(place, read_only=True)
+            closing.callback(connection.close)
+        else:
+            connection = engine.connect(f"{kind}:{place}")
+            closing.callback(connection.disconnect)
+        return connection.table(name)
+    return None

@@ -114,17 +114,18 @@ def _run(options: argparse.Namespace) -> None:
         ledger.require(budget)  # before the table is touched
     names = [variable.name for variable in what.variables]
     unused = [name for name in schema if name not in names]
-    released = release(
-        what,
-        opened(options.data),
-        mechanism=recipe_of(options.mechanism, _choices_of(options)),
-        budget=budget,
-        id=options.id,
-        multiplicity=options.multiplicity,
-        weights=options.weights,
-        ledger=ledger,
-        ignore=[*unused, *options.ignore],
-    )
+    with opened(options.data) as table:
+        released = release(
+            what,
+            table,
+            mechanism=recipe_of(options.mechanism, _choices_of(options)),
+            budget=budget,
+            id=options.id,
+            multiplicity=options.multiplicity,
+            weights=options.weights,
+            ledger=ledger,
+            ignore=[*unused, *options.ignore],
+        )
     released = replace(released, hidden_states=options.states)
     released.save(options.out)
     if options.json:
