@@ -69,7 +69,7 @@ def steps(format, path):
 def test_work_grows_no_faster_than_the_file(name, tmp_path):
     family, sizes, taken = FAMILIES[name], [], []
     few = family.size < 4000  # whose parts would hold next to nothing
-    for part in (4, 2, 1) if few else (32, 16, 8):
+    for part in (4, 2, 1) if few else (64, 32, 16):
         path = tmp_path / f"{part}.json"
         path.write_bytes(family.make(family.size // part))
         steps(family.format, path)  # what is done once

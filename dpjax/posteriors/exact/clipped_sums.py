@@ -169,7 +169,7 @@ def _series(
     if spread * noisy.steps > _ENOUGH and others > _MANY:
         terms = min(terms, 2 + int(_ENOUGH / spread * circle / (2 * np.pi)))
     t = 2 * np.pi / circle * np.arange(terms)
-    one = masses @ np.exp(1j * np.outer(places, t))
+    one = (masses @ _waves(places, t).view(float)).view(complex)
     steps = {step: one**step for step in np.unique(np.diff(numbers))}
     power, last = one ** numbers[0], numbers[0]
     found = np.zeros(len(masses))
@@ -191,6 +191,17 @@ def _series(
         near = np.abs((low + high) / 2 - n * mean) < circle / 2
         found += np.where(near, np.maximum(value, 0), 0) * np.exp(factor)
     return found
+
+
+def _waves(
+    places: Float[np.ndarray, " c"], t: _Frequencies
+) -> Complex[np.ndarray, "c k"]:
+    """Return e^(i places t) for multiples t of t[1], as products of fewer powers."""
+    width = math.isqrt(len(t)) + 1
+    fine = np.exp(1j * np.outer(places, t[:width]))
+    coarse = np.exp(1j * np.outer(places, t[::width]))
+    powers = coarse[:, :, None] * fine[:, None, :]
+    return np.ascontiguousarray(powers.reshape(len(places), -1)[:, : len(t)])
 
 
 def _all_waves(
