@@ -14,6 +14,7 @@ import pytest
 import dpjax as dp
 from dpjax.releases.measuring import Rows, measured
 from dpjax.statistics import NetworkCounts
+from tests.helpers.spark import of_spark
 
 KINDS = {
     "levels": {"levels": ["a", "1", "2024-04"], "other": "a", "missing": "1"},
@@ -31,14 +32,14 @@ def network(declared, name="x"):
     return dp.BayesNet.from_parents({name: declared}, {name: []})
 
 
-def counted(net, table):
+def counted(net, table, ignore="y"):
     """The counts, or None if the table is refused in one line."""
     exact = None
     with contextlib.suppress(ValueError):
-        exact = measured(NetworkCounts(net), table, Rows(ignore="y"))[0].tolist()
+        exact = measured(NetworkCounts(net), table, Rows(ignore=ignore))[0].tolist()
     if exact is None:
         with pytest.raises(ValueError, match=r"\A`table` must [^\n]+\Z"):
-            measured(NetworkCounts(net), table, Rows(ignore="y"))
+            measured(NetworkCounts(net), table, Rows(ignore=ignore))
     return exact
 
 
@@ -52,10 +53,8 @@ def of_sqlite(kind, cells, encoding="UTF-8"):
 
 def of_dask(cells):
     frames = pytest.importorskip("dask.dataframe")
-    dask = pytest.importorskip("dask")
-    with dask.config.set({"dataframe.convert-string": False}):
-        column = pd.Series(cells, dtype=object)
-        return frames.from_pandas(pd.DataFrame({"x": column}), npartitions=1)
+    column = pd.Series(cells, dtype=object)
+    return frames.from_pandas(pd.DataFrame({"x": column}), npartitions=1)
 
 
 def moved(make, declared, cells):
@@ -90,8 +89,10 @@ def test_more_cells_of_sqlite_are_read_as_if_they_were_alone(kind, declared):
 
 def test_a_cell_of_dask_is_read_as_if_it_was_alone():
     """1, 1.0 and True are equal in a column of objects."""
-    for declared in ("levels", "answers"):
-        assert not list(moved(of_dask, KINDS[declared], [1, 1.0, True, "1", "a"]))
+    dask = pytest.importorskip("dask")
+    with dask.config.set({"dataframe.convert-string": False}):
+        for declared in ("levels", "answers"):
+            assert not list(moved(of_dask, KINDS[declared], [1, 1.0, True, "1", "a"]))
 
 
 @pytest.mark.parametrize("encoding", ["UTF-8", "UTF-16le"])
@@ -115,17 +116,23 @@ def test_a_table_of_no_database_is_refused():
 
 @pytest.mark.parametrize("name", ["a.b", "*", " x ", "`a`", "N", 'a"b', "select"])
 def test_a_column_of_duckdb_may_have_any_name(name):
-    """narwhals would read " x " as x, and refuse others."""
-    table = pyarrow.table(
-        {name: [0, 1, 1], **({"x": [1] * 3} if name == " x " else {})}
-    )
-    net = network([0, 1], name)
-    for given in (
-        duckdb.from_arrow(table),
-        narwhals.from_native(duckdb.from_arrow(table)),
-    ):
-        exact, n = measured(NetworkCounts(net), given, Rows(ignore="x"))
-        assert (exact.tolist(), n) == ([1, 2], 3)
+    """DuckDB would read " x " alone as x, and refuse others."""
+    for cells in ([0, 1, 1], [0.0, 1.0, 1.0]):  # grouped there, and read here
+        other = {"x": [1, 1, 1]} if name == " x " else {}
+        table = duckdb.from_arrow(pyarrow.table({name: cells, **other}))
+        for given in (table, narwhals.from_native(table)):
+            assert counted(network([0, 1], name), given, "x") == [1, 2]
+
+
+@pytest.mark.thorough
+@pytest.mark.filterwarnings("ignore:os.fork")  # Spark forks for its JVM
+def test_a_column_of_spark_may_have_any_name():
+    for name in ("a.b", " x ", "`a`", "N", 'a"b', "select"):
+        for cells in ([0, 1, 1], ["0", "1", "1"]):
+            table = of_spark(pyarrow.table({name: cells}))
+            assert counted(network([0, 1], name), table) == [1, 2]
+    table = of_spark(pyarrow.table({"x": [0.0, 1.0, 1.0]}))  # which is read here
+    assert counted(network([0, 1]), table) == [1, 2]
 
 
 @pytest.mark.parametrize("kind", [pl.Int128, pl.UInt128, pl.Categorical])

@@ -2,7 +2,6 @@
 
 import contextlib
 import datetime
-import importlib
 import sqlite3
 
 import duckdb
@@ -23,6 +22,7 @@ from dpjax.statistics import (
     Sufficient,
     exact_counts,
 )
+from tests.helpers.spark import of_spark
 
 SCHEMA = dp.Schema(
     {
@@ -107,13 +107,6 @@ def of_dask(table):
     frames = pytest.importorskip("dask.dataframe")
     nullable = {pyarrow.bool_(): pd.BooleanDtype(), pyarrow.int64(): pd.Int64Dtype()}
     return frames.from_pandas(table.to_pandas(types_mapper=nullable.get), npartitions=3)
-
-
-def of_spark(table):
-    """PySpark, of the extra "engines", is large and needs Java: not here, a failure."""
-    session = importlib.import_module("pyspark.sql").SparkSession
-    spark = session.builder.master("local[1]").config("spark.ui.enabled", "false")
-    return spark.getOrCreate().createDataFrame(table)
 
 
 LAZY = {

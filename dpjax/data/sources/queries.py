@@ -99,7 +99,8 @@ class Query(Part):
     def read(self, names: Sequence[str]) -> Iterator[Table]:
         """Yield the columns `names` of all records, collected into memory."""
         with contextlib.suppress(Exception):
-            yield _collected(self.frame.select(list(names)))
+            columns = map(_narwhals().col, names)  # DuckDB reads " x " alone as x
+            yield _collected(self.frame.select(*columns))
             return
         raise self._refusal()
 
@@ -159,16 +160,14 @@ class Query(Part):
         self, names: Sequence[str], keys: list[str], text: Sequence[str]
     ) -> Any:
         narwhals = _narwhals()
-        if self.frame.implementation.is_duckdb():  # whose cast to bytes reads escapes
-            pairs = zip(names, keys, strict=True)
+        pairs, made = zip(names, keys, strict=True), self.frame.implementation
+        if made.is_duckdb():  # whose cast to bytes reads escapes
             columns = [f"{_of_duckdb(x, x in text)} AS {key}" for x, key in pairs]
             return narwhals.from_native(self.table.project(", ".join(columns)))
-        columns = [
-            narwhals.col(x).cast(narwhals.Binary()) if x in text else narwhals.col(x)
-            for x in names
-        ]
-        named = zip(columns, keys, strict=True)
-        return self.frame.select(*(column.alias(key) for column, key in named))
+        if made.is_pyspark():  # for which a point is part of no name
+            columns = [f"{_of_spark(x, x in text)} AS {key}" for x, key in pairs]
+            return narwhals.from_native(self.table.selectExpr(*columns))
+        return self.frame.select(*(narwhals.col(x).alias(key) for x, key in pairs))
 
     def _refusal(self) -> ValueError:
         where = f" in {self.place}" if self.place else ""
@@ -190,6 +189,11 @@ def _is_countable(kind: Any) -> bool:
 def _of_duckdb(name: str, is_text: bool) -> str:
     quoted = '"' + name.replace('"', '""') + '"'
     return f"encode({quoted})" if is_text else quoted
+
+
+def _of_spark(name: str, is_text: bool) -> str:
+    quoted = "`" + name.replace("`", "``") + "`"
+    return f"CAST({quoted} AS BINARY)" if is_text else quoted
 
 
 def _collected(frame: Any) -> Table:

@@ -111,10 +111,12 @@ def _is_column(column: Any) -> bool:
 
 
 def _part(table: Table, place: str = "") -> Part:
+    query = as_query(table, place) if is_query(table) else None
+    if query is not None:  # first: Spark's streams need Python where Spark runs
+        return query
     if is_stream(table):
         return Stream(typed(table), place)
-    query = as_query(table, place) if is_query(table) else None
-    return InMemoryTable(table, place) if query is None else query
+    return InMemoryTable(table, place)
 
 
 @dataclass(frozen=True, repr=False)
