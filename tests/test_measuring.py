@@ -178,6 +178,18 @@ def test_sums_of_numbers_that_fit_32_bits_may_not(adjacency, mechanism, times):
     np.testing.assert_allclose(dp.posterior(released).mean()["t"], [1, 0], atol=1e-4)
 
 
+def test_a_table_of_many_large_numbers_is_wide():
+    """Six of almost 2^29 have a sum beyond 2^31."""
+    net = dp.BayesNet.from_parents(SCHEMA, {"x": ["t"]})
+    table = {"t": [0, 0, 0, 1, 1, 1], "x": [*"abcabc"]}
+    released = dp.release(
+        net, {**table, "k": [2**29 - 10**6] * 6}, epsilon=1, adjacency="add-remove",
+        multiplicity="k",
+    )  # fmt: skip
+    assert released.is_wide
+    assert np.asarray(released.counts()).min() >= -(10**3)
+
+
 def test_numbers_of_many_tables_are_not_wide_together():
     released = dp.release(
         NET, {**CELLS, "k": [2**27] * 4}, epsilon=60, adjacency="replace-one",

@@ -117,7 +117,7 @@ class Released(Unpickled, eqx.Module):
         They are for a number, or n, beyond 2^29, and for a table whose sum may be
         beyond 2^31.
         """
-        values = self.values
+        values: Any = self.values
         is_double = isinstance(values, np.ndarray) and values.dtype == np.float64
         return is_double and _is_wide(values, self.statistic, self.n)
 

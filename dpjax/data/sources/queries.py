@@ -99,8 +99,7 @@ class Query(Part):
     def read(self, names: Sequence[str]) -> Iterator[Table]:
         """Yield the columns `names` of all records, collected into memory."""
         with contextlib.suppress(Exception):
-            columns = map(_narwhals().col, names)  # DuckDB reads " x " alone as x
-            yield _collected(self.frame.select(*columns))
+            yield _collected(self.frame.select(list(names)))
             return
         raise self._refusal()
 
