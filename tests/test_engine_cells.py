@@ -14,7 +14,15 @@ import pytest
 import dpjax as dp
 from dpjax.releases.measuring import Rows, measured
 from dpjax.statistics import NetworkCounts
+from tests.helpers import databases
 from tests.helpers.spark import of_spark
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    yield
+    databases.close_all()
+
 
 KINDS = {
     "levels": {"levels": ["a", "1", "2024-04"], "other": "a", "missing": "1"},
@@ -44,7 +52,7 @@ def counted(net, table, ignore="y"):
 
 
 def of_sqlite(kind, cells, encoding="UTF-8"):
-    connection = ibis.sqlite.connect()
+    connection = databases.sqlite()
     connection.con.execute(f"pragma encoding = '{encoding}'")
     connection.con.execute(f"create table t (x {kind} collate nocase, y real)")
     connection.con.executemany("insert into t values (?, 1)", [(x,) for x in cells])
@@ -104,7 +112,7 @@ def test_text_of_sqlite_is_text_in_every_encoding(encoding, wrapped):
 
 
 def test_text_that_is_not_utf8_is_refused():
-    connection = ibis.sqlite.connect()
+    connection = databases.sqlite()
     connection.con.execute("create table t (x text)")
     connection.con.execute("insert into t values (cast(x'ff41' as text))")
     assert counted(network(KINDS["levels"]), connection.table("t")) is None

@@ -22,7 +22,15 @@ from dpjax.statistics import (
     Sufficient,
     exact_counts,
 )
+from tests.helpers import databases
 from tests.helpers.spark import of_spark
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    yield
+    databases.close_all()
+
 
 SCHEMA = dp.Schema(
     {
@@ -87,7 +95,7 @@ def of_duckdb(table):
 
 def of_sqlite(table):
     """SQLite has no dates, which are text there."""
-    connection = ibis.sqlite.connect()
+    connection = databases.sqlite()
     connection.con.execute(
         "create table folded (x text collate nocase, t text collate nocase, age int, "
         "b boolean, day text, extra int)"
