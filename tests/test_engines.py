@@ -22,6 +22,15 @@ from dpjax.statistics import (
     Sufficient,
     exact_counts,
 )
+from tests.helpers import databases
+from tests.helpers.spark import of_spark
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    yield
+    databases.close_all()
+
 
 SCHEMA = dp.Schema(
     {
@@ -86,7 +95,7 @@ def of_duckdb(table):
 
 def of_sqlite(table):
     """SQLite has no dates, which are text there."""
-    connection = ibis.sqlite.connect()
+    connection = databases.sqlite()
     connection.con.execute(
         "create table folded (x text collate nocase, t text collate nocase, age int, "
         "b boolean, day text, extra int)"
@@ -106,13 +115,6 @@ def of_dask(table):
     frames = pytest.importorskip("dask.dataframe")
     nullable = {pyarrow.bool_(): pd.BooleanDtype(), pyarrow.int64(): pd.Int64Dtype()}
     return frames.from_pandas(table.to_pandas(types_mapper=nullable.get), npartitions=3)
-
-
-def of_spark(table):
-    """PySpark is not among the packages of the tests: it is large, and needs Java."""
-    session = pytest.importorskip("pyspark.sql").SparkSession
-    spark = session.builder.master("local[1]").config("spark.ui.enabled", "false")
-    return spark.getOrCreate().createDataFrame(table)
 
 
 LAZY = {
@@ -204,8 +206,21 @@ def test_queries_quote_their_names():
     ((names, query),) = dp.tables.sql(net, 'b.pe"ople', multiplicity="k").items()
     assert names == ('a"; drop',)
     assert query == (
-        'SELECT "a""; drop", COUNT(*) AS "k" FROM "b"."pe""ople" GROUP BY "a""; drop"'
+        'SELECT "pe""ople"."a""; drop", COUNT(*) AS "k" FROM "b"."pe""ople" '
+        'GROUP BY "pe""ople"."a""; drop"'
     )
+    for given in ({"table": ""}, {"multiplicity": ""}):
+        with pytest.raises(ValueError, match="must be a name, text that is not empty"):
+            dp.tables.sql(**{"net": WORDS, "table": "people", **given})
+
+
+def test_a_printed_query_reads_no_name_as_text():
+    """SQLite takes a name in quotes that is no column for text."""
+    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute("create table people (y)")
+        for query in dp.tables.sql(independent({"x": [0, 1]}), "people").values():
+            with pytest.raises(sqlite3.OperationalError, match="no such column"):
+                connection.execute(query)
     with pytest.raises(ValueError, match="`multiplicity` must be no variable's name"):
         dp.tables.sql(WORDS, "people", multiplicity="x")
 
@@ -258,7 +273,7 @@ def test_a_count_has_a_name_of_its_own():
 def test_a_comparison_of_text_that_is_not_known_is_refused():
     table = ibis.memtable(FEW)
     with pytest.raises(
-        ValueError, match="compares text byte by byte, duckdb may do oth"
+        ValueError, match="compares text byte by byte, ibis over duckdb may"
     ):
         dp.release(WORDS, table, epsilon=1, adjacency="replace-one")
     by_bytes = dp.data.group(table, WORDS, binary=True)

@@ -14,6 +14,8 @@ from scipy import stats
 
 import dpjax as dp
 from dpjax.cli.main import main
+from dpjax.data import impossible
+from dpjax.data.impossible import excluded_cells
 from dpjax.data.records import as_records
 from dpjax.event_logs import event_network
 from dpjax.mechanisms import recipes
@@ -30,6 +32,7 @@ from dpjax.releases.file_format import InconsistentRelease
 from dpjax.statistics import FourierCoefficients, NetworkCounts, exact_counts
 from dpjax.study import coverage, plan
 from dpjax.study.experiments import NetworkExperiment
+from dpjax.tables.layout import TableLayout
 from tests.helpers.neighbours import data_sets, neighbouring_pairs
 from tests.helpers.release_files import rehashed
 
@@ -416,3 +419,83 @@ def test_the_command_line_keeps_zeros(tmp_path, capsys, monkeypatch):
     assert main([x.format("table.csv") for x in command]) == 0
     assert main(["verify", "r.json"]) == 0
     assert dp.load("r.json").net == NET
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
+def test_cells_are_excluded_whatever_the_order_of_variables(order):
+    """Compared with a look at each cell of each table."""
+    combinations = [((2, (1,)), (0, (0, 2))), ((0, (1,)), (1, (0,)), (2, (0,)))]
+    layout = TableLayout((3, 2, 2), (order, order[:2], (1, 2)))
+    expected = [
+        any(
+            all(i in cell and cell[i] in codes for i, codes in one)
+            for one in combinations
+        )
+        for group in layout.groups
+        for cell in (
+            dict(zip(group, codes, strict=True))
+            for codes in itertools.product(*map(range, layout.shape(group)))
+        )
+    ]
+    assert excluded_cells(combinations, layout).tolist() == expected
+
+
+def test_a_level_of_a_list_with_literals_may_be_impossible():
+    """In a cell, the number 5 may have been text that shows 0x5."""
+    for levels in (["0x1A", 5], [1, "1.0"], [2**53, 2**53 + 1]):
+        for level in levels:
+            declared = [{"a": level, "b": "x"}]
+            schema = dp.Schema({"a": levels, "b": ["x", "y"]}, impossible=declared)
+            net = dp.BayesNet.from_parents(schema, {"b": ["a"]})
+            assert net.schema == schema == schema.select(["a", "b"])
+            assert schema.impossible[0][0] == ("a", (levels.index(level),))
+
+
+def test_a_row_that_is_cut_must_be_possible():
+    """Else chance decided whether it is refused, and other rows of the person."""
+    rows = {**WRONG, "id": [1, 1, 1, 1]}
+    options = {"epsilon": 1, "adjacency": "add-remove", "contributions": 1, "id": "id"}
+    for _ in range(8):
+        with pytest.raises(ValueError, match=STATED):
+            dp.release(NET, rows, **options)
+    assert dp.release(NET, {**TABLE, "id": [1] * 4}, **options)
+
+
+def test_evidence_leaves_the_target_a_level():
+    declared = [{"t": "a", "x": 0}, {"t": "b", "y": 0}]
+    levels = {"t": ["a", "b"], "x": [0, 1], "y": [0, 1]}
+    net = dp.BayesNet.naive_bayes(dp.Schema(levels, impossible=declared), "t")
+    posterior = PlugInPosterior(net, jnp.ones(net.layout.length))
+    assert posterior.predict({"x": [0, 1], "y": [1, 0]}, "t").tolist() == [1, 0]
+    for ask in (posterior.predict, posterior.predict_proba):
+        with pytest.raises(ValueError, match="leave a level for the target") as caught:
+            ask({"x": [1, 0], "y": [1, 0]}, "t")
+        assert "\n" not in str(caught.value)
+    alone = jax.jit(lambda x: posterior.predict_proba(x, "t"))
+    assert alone(jnp.array([[0, 1, 1]])).shape == (1, 2)
+
+
+def test_a_small_file_of_large_tables_is_refused_before_they_are_made(tmp_path):
+    """26 parents of one variable: 2^27 cells, of which the file has two values."""
+    names = [f"v{i}" for i in range(27)]
+    document = json.loads(_file_of_two(tmp_path))
+    content = document["content"]
+    content["variables"] = [{"name": x, "levels": [0, 1]} for x in names]
+    content["parents"] = {x: names[:-1] if x == names[-1] else [] for x in names}
+    content["impossible"] = [{"v0": [0], "v26": [0]}]
+    (tmp_path / "large.json").write_text(json.dumps(rehashed(document)))
+    made = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(impossible, "_together", lambda *_: made.append(1) or {})
+        with pytest.raises(
+            InconsistentRelease, match="must be all of what was measure"
+        ):
+            dp.load(tmp_path / "large.json")
+    assert not made
+
+
+def _file_of_two(tmp_path):
+    net = dp.BayesNet.from_parents({"a": [0, 1]}, {"a": []})
+    released = dp.release(net, {"a": [0]}, epsilon=1, adjacency="add-remove")
+    released.save(tmp_path / "small.json")
+    return (tmp_path / "small.json").read_text()

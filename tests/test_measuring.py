@@ -154,13 +154,49 @@ def test_the_posterior_of_wide_numbers_is_plug_in(adjacency):
         with pytest.raises(ValueError, match=f"got '{method}': use plug-in"):
             dp.posterior(released, method=method)
     with pytest.raises(
-        ValueError, match=r"numbers below 2\^31 for noise-aware methods"
+        ValueError, match=r"numbers up to 2\^29 for noise-aware methods"
     ):
         gibbs_posterior(jr.key(0), released)
     counts = Sufficient.of("poisson", (Interval("x", 0, 3),), adjacency)
     table = {"x": [0, 1, 2], "k": [2**33, 2**32, 2**32]}
     made = dp.posterior(dp.release(counts, table, **options))
     np.testing.assert_allclose(made.mean(), 0.75, rtol=1e-6)
+
+
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+@pytest.mark.parametrize("mechanism", ["laplace", "fourier"])
+@pytest.mark.parametrize("times", [2**29, 2**30, 2**31 - 10**6])
+def test_sums_of_numbers_that_fit_32_bits_may_not(adjacency, mechanism, times):
+    """A table's sum would be negative, and the posterior that of other records."""
+    table = {**CELLS, "t": [0, 0, 0, 1], "k": [times, times, 5, 1]}
+    released = dp.release(
+        NET, table, epsilon=1, adjacency=adjacency, multiplicity="k",
+        mechanism=mechanism,
+    )  # fmt: skip
+    assert released.is_wide
+    np.testing.assert_allclose(released.tables()["t"], [2 * times, 1], atol=1e4)
+    np.testing.assert_allclose(dp.posterior(released).mean()["t"], [1, 0], atol=1e-4)
+
+
+def test_a_table_of_many_large_numbers_is_wide():
+    """Six of almost 2^29 have a sum beyond 2^31."""
+    net = dp.BayesNet.from_parents(SCHEMA, {"x": ["t"]})
+    table = {"t": [0, 0, 0, 1, 1, 1], "x": [*"abcabc"]}
+    released = dp.release(
+        net, {**table, "k": [2**29 - 10**6] * 6}, epsilon=1, adjacency="add-remove",
+        multiplicity="k",
+    )  # fmt: skip
+    assert released.is_wide
+    assert np.asarray(released.counts()).min() >= -(10**3)
+
+
+def test_numbers_of_many_tables_are_not_wide_together():
+    released = dp.release(
+        NET, {**CELLS, "k": [2**27] * 4}, epsilon=60, adjacency="replace-one",
+        multiplicity="k",
+    )  # fmt: skip
+    assert not released.is_wide
+    assert np.asarray(released.values).dtype == np.int32
 
 
 def test_odd_parities_of_many_records_are_exact():
@@ -254,6 +290,7 @@ def test_a_mesh_is_one_more_argument():
         spread, total = measured(what, CELLS, Rows(mesh=mesh))
         assert n == total
         np.testing.assert_array_equal(spread, exact)
-    assert dp.release(NET, CELLS, epsilon=1, adjacency="add-remove", mesh=mesh)
+    options = {"epsilon": 1, "adjacency": "add-remove"}
+    assert dp.release(NET, CELLS, **options, mesh=mesh)
     with pytest.raises(ValueError, match="on one device, not grouped or with a `mesh`"):
         measured(statistic("add-remove"), np.zeros((1, 1)), Rows(mesh=mesh))

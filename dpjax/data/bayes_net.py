@@ -65,8 +65,9 @@ class BayesNet:
             self._check_impossible()
 
     def _check_impossible(self) -> None:
+        places = {variable: place for place, variable in enumerate(self.order)}
         for one in self.impossible:
-            *rest, last = sorted((i for i, _ in one), key=self.order.index)
+            *rest, last = sorted((i for i, _ in one), key=places.__getitem__)
             missing = {*rest} - {*self.parents[last]}
             if missing:
                 raise ValueError(
@@ -74,20 +75,25 @@ class BayesNet:
                     f"combination: make {self.names[min(missing)]!r:.80} a parent of "
                     f"{self.names[last]!r:.80}."
                 )
-        for i, group in enumerate(self.families):
-            above = [x for x in self.impossible if {j for j, _ in x} <= {*group[:-1]}]
-            every = self._excluded(self.impossible, group)
-            if (every.all(axis=-1) & ~self._excluded(above, group).all(axis=-1)).any():
-                raise ValueError(
-                    f"`impossible` must leave {self.names[i]!r:.80} a level for each "
-                    "combination of its parents, or declare that one impossible too."
-                )
+        rows = TableLayout(self.sizes, self.parents)
+        alone = self._whole & ~excluded_cells(self.impossible, rows)
+        if alone.any():
+            place = np.searchsorted(rows.offsets, alone.argmax(), "right") - 1
+            raise ValueError(
+                f"`impossible` must leave {self.names[place]!r:.80} a level for each "
+                "combination of its parents, or declare that one impossible too."
+            )
 
-    def _excluded(
-        self, combinations: Sequence[Combination], group: tuple[int, ...]
-    ) -> np.ndarray:
-        layout = TableLayout(self.sizes, (group,))
-        return excluded_cells(combinations, layout).reshape(layout.shape(group))
+    @cached_property
+    def _excluded(self) -> Bool[np.ndarray, " c"]:
+        """Which cells of `layout` have an impossible combination."""
+        return excluded_cells(self.impossible, self.layout)
+
+    @property
+    def _whole(self) -> Bool[np.ndarray, " r"]:
+        """Which rows of `layout` have an impossible combination in every cell."""
+        rows = self.layout.rows
+        return np.bincount(rows, self._excluded) == np.bincount(rows)
 
     @cached_property
     def zeros(self) -> Bool[np.ndarray, " c"]:
@@ -96,10 +102,7 @@ class BayesNet:
         A row whose parents have an impossible combination is left as it is, since
         its probabilities are never used.
         """
-        excluded = excluded_cells(self.impossible, self.layout)
-        rows = self.layout.rows
-        whole = np.bincount(rows, excluded) == np.bincount(rows)
-        return excluded & ~whole[rows]
+        return self._excluded & ~self._whole[self.layout.rows]
 
     def refuse_impossible(self, where: str) -> None:
         """Raise `ValueError` if a network has impossible combinations."""

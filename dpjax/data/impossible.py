@@ -9,8 +9,11 @@ __all__ = [
     "refusal",
     "refuse_counts",
     "refuse_records",
+    "refuse_undecided",
 ]
 
+import itertools
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -20,6 +23,7 @@ from jaxtyping import Bool
 
 from dpjax.data.categorical import Categorical
 from dpjax.data.intervals import Interval
+from dpjax.data.matching import is_level
 from dpjax.tables.layout import TableLayout
 
 Combination = tuple[tuple[Any, tuple[int, ...]], ...]
@@ -43,22 +47,28 @@ def parse(
     """
     if isinstance(declared, str | Mapping) or not isinstance(declared, Sequence):
         raise ValueError(_FORM + f"got {type(declared).__name__}.")
-    return tuple(_combination(one, variables) for one in declared)
+    order = {name: i for i, name in enumerate(variables)}
+    return tuple(_combination(one, variables, order) for one in declared)
 
 
-def _combination(one: Any, variables: Mapping[str, Any]) -> Combination:
+def _combination(
+    one: Any, variables: Mapping[str, Any], order: Mapping[str, int]
+) -> Combination:
     if not isinstance(one, Mapping) or len(one) < 2:
         raise ValueError(_FORM + "got another entry: drop a level in place of one.")
     unknown = [x for x in one if not isinstance(variables.get(x), Categorical)]
     if unknown:
         raise ValueError(_FORM + f"{unknown[0]!r:.80} is no categorical variable.")
-    codes = {name: _codes(variables[name], x) for name, x in one.items()}
-    return tuple((name, codes[name]) for name in variables if name in codes)
+    names = sorted(one, key=order.__getitem__)
+    return tuple((name, _codes(variables[name], one[name])) for name in names)
 
 
 def _codes(variable: Categorical, levels: Any) -> tuple[int, ...]:
     listed = levels if isinstance(levels, list | tuple) else [levels]
     codes = {variable.match(level) for level in listed}
+    if None in codes:  # as for a number beside a level such as "0x1A"
+        own = {(type(level), level): i for i, level in enumerate(variable.levels)}
+        codes = {own.get((type(x), x)) if is_level(x) else None for x in listed}
     if None in codes or not 0 < len(codes) < variable.size:
         raise ValueError(
             _FORM + f"those of {variable.name!r:.80} are not some of its levels."
@@ -88,13 +98,35 @@ def excluded_cells(
         layout: groups of variables.
     """
     excluded = np.zeros(layout.length, bool)
+    together = _together(combinations, layout.sizes)
     for group, start in zip(layout.groups, layout.offsets, strict=False):
         shape = layout.shape(group)
         cube = excluded[start : start + int(np.prod(shape))].reshape(shape)
-        for one in map(dict, combinations):
-            if {*one} <= {*group}:
-                cube[np.ix_(*(one.get(i, range(layout.sizes[i])) for i in group))] = 1
+        for names, small in itertools.chain(*(together.get(i, ()) for i in group)):
+            if {*names} <= {*group}:
+                axes = np.argsort([group.index(i) for i in names])
+                wide = [layout.sizes[i] if i in names else 1 for i in group]
+                cube |= small.transpose(axes).reshape(wide)
     return excluded
+
+
+def _together(
+    combinations: Sequence[Combination], sizes: Sequence[int]
+) -> dict[int, list[tuple[tuple[int, ...], Bool[np.ndarray, "..."]]]]:
+    """Return the excluded cells of each set of variables, by its rarest variable.
+
+    The work is then in proportion to the combinations, and to the cells of tables.
+    """
+    cubes: dict[tuple[int, ...], np.ndarray] = {}
+    for one in combinations:
+        names, codes = zip(*one, strict=True)
+        if names not in cubes:
+            cubes[names] = np.zeros([sizes[i] for i in names], bool)
+        cubes[names][np.ix_(*codes)] = True
+    times, found = Counter(itertools.chain(*cubes)), defaultdict(list)
+    for names, cube in cubes.items():
+        found[min(names, key=times.__getitem__)].append((names, cube))
+    return found
 
 
 def checked(
@@ -154,9 +186,30 @@ def refuse_counts(
     The arguments are as in `excluded_cells`, with the counts of the cells and the names
     of the variables. The statement on privacy of `refuse_records` holds.
     """
+    counts = np.asarray(counts)
+    if not combinations or not counts[excluded_cells(combinations, layout)].any():
+        return
     for one in combinations:
-        if np.asarray(counts)[excluded_cells([one], layout)].any():
+        if counts[excluded_cells([one], layout)].any():
             raise refusal([str(names[i]) for i, _ in one])
+
+
+def refuse_undecided(probabilities: Any, target: str) -> None:
+    """Raise `ValueError` if each level of the target is impossible in some record.
+
+    The arguments are the probabilities of the levels, NaN in such a record, and the
+    target's name. The statement on privacy of `refuse_records` holds.
+    """
+    try:
+        undecided = np.isnan(np.asarray(probabilities)).any()
+    except jax.errors.TracerArrayConversionError:
+        return
+    if undecided:
+        raise ValueError(
+            "`table` must leave a level for the target in each record, in some every "
+            f"level of {target!r:.80} is declared impossible: correct them, or the "
+            "declaration."
+        )
 
 
 def refusal(names: Sequence[str]) -> ValueError:

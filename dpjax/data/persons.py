@@ -22,6 +22,7 @@ from jaxtyping import Real
 
 from dpjax.data import sources
 from dpjax.data.encoding import AnyVariable, Beside, encode_batches
+from dpjax.data.impossible import Combination, checked
 from dpjax.data.intervals import number
 from dpjax.data.levels import Variable
 from dpjax.data.matching import EXACT_INTEGERS, ROUNDING
@@ -65,6 +66,7 @@ def kept_rows(
     contributions: int,
     *,
     ignore: str | Collection[str] = (),
+    impossible: Sequence[Combination] = (),
     key: bytes | None = None,
 ) -> Rows:
     """Encode a source, and keep at most k rows of each person.
@@ -74,6 +76,7 @@ def kept_rows(
         variables: the columns of the records.
         id: name of the column that says whose row it is; see `person_of`.
         contributions: k, the most rows of a person.
+        impossible: combinations that no row may have, whether or not it is kept.
         key: 16 secret bytes that choose the rows. None: fresh ones of the system.
 
     Returns:
@@ -86,13 +89,15 @@ def kept_rows(
         people whose ids are two writings of one number are protected together.
 
     Raises:
-        ValueError: as `Schema.encode`; if the source is of encoded records, which have
-            no names; or if a cell of `id` is missing or in doubt.
+        ValueError: as `Schema.encode`; if a row is impossible; if the source is of
+            encoded records, which have no names; or if a cell of `id` is missing or in
+            doubt.
     """
     key = os.urandom(_KEY) if key is None else key
     people, waiting, size, most = _People(id), [], 0, _WAITING
     batches = encode_batches(source, variables, ignore=ignore, beside=people)
-    for rows in batches:
+    names = [variable.name for variable in variables]
+    for rows in checked(batches, impossible, names):
         waiting.append((rows, people.of_the(rows)))
         size += len(rows)
         if size > most:

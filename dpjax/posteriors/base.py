@@ -14,6 +14,7 @@ from jaxtyping import Array, Float, Int
 from dpjax._checks import typed_key, whole
 from dpjax._types import Key, Records
 from dpjax.data.bayes_net import BayesNet
+from dpjax.data.impossible import refuse_undecided
 from dpjax.data.records import as_records
 from dpjax.data.sources import Table
 from dpjax.families.conjugate_base import FamilyPosterior, Posterior, probability
@@ -120,10 +121,14 @@ class NetworkPosterior(Posterior):
             One row for each record, with the probabilities of the target's levels.
 
         Raises:
-            ValueError: if `target` is unknown or the records do not fit the network.
+            ValueError: if `target` is unknown, the records do not fit the network, or
+                every level of the target is impossible in one of them.
         """
         index = self.net.index(target)
-        return self._predict(self._encode(records, absent=target), index)
+        found = self._predict(self._encode(records, absent=target), index)
+        if self.net.impossible:
+            refuse_undecided(found, target)
+        return found
 
     def predict(self, records: Records | Table, target: str) -> Int[Array, " n"]:
         """Return the index of the most probable level of `target` in each record."""

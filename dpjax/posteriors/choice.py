@@ -62,7 +62,7 @@ def posterior(
             weaker for "hidden-totals" than for "plug-in". A prior is not allowed with
             released samples, which were drawn with a prior already.
         method: the name of a method. None means the first method that suits, and
-            "plug-in" for numbers beyond 2^31, which noise-aware methods would round,
+            "plug-in" for numbers beyond 2^29, which noise-aware methods would round,
             and for networks with impossible combinations, which they would ignore.
         noise_aware: False means the method "plug-in", unless samples were released.
         key: key for Markov chains, which need not be secret. None means a fixed key, so

@@ -21,7 +21,7 @@ def law_of(released: Released) -> MechanismWithLaw:
     """
     if released.is_wide:
         raise ValueError(
-            "`released` must have numbers below 2^31 for noise-aware methods, which "
+            "`released` must have numbers up to 2^29 for noise-aware methods, which "
             "round larger ones by more than the noise: use the method 'plug-in'."
         )
     if released.statistic.zeros is not None:

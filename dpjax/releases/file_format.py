@@ -122,16 +122,15 @@ def _derive(content: dict[str, Any]) -> Parts:
     """Rebuild a release from the entries of a file that others do not determine."""
     values = _parse_values(content["values"])
     variables = _parse_variables(content["variables"], _MOST_UNLISTED + values.size)
-    parents = content["parents"]
-    schema = Schema([*variables.values()], impossible=content.get("impossible", ()))
-    net = None if parents is None else BayesNet.from_parents(schema, parents)
-    adjacency, stated = content["guarantee"]["adjacency"], content["statistic"]
-    columns: Any = tuple(variables.values())  # the statistic refuses mixed kinds
-    kind = STATISTICS[stated["kind"]]
-    statistic = kind.from_description(stated, columns, net, adjacency)
+    schema = Schema([*variables.values()])
+    adjacency = content["guarantee"]["adjacency"]
     described = content["mechanism"]
     maker = MECHANISMS[described["kind"]]
+    statistic = _derive_statistic(content, schema)
     _refuse_missing(values, statistic, maker)
+    if "impossible" in content:  # now that the tables are known to be no larger
+        schema = Schema([*schema.values()], impossible=content["impossible"])
+        statistic = _derive_statistic(content, schema)
     cost = guarantee_of(content["guarantee"])
     n = _parse_number_of_records(content["records"], adjacency)
     each = cost.per_record()
@@ -147,6 +146,15 @@ def _derive(content: dict[str, Any]) -> Parts:
     if zeros is not None and (not maker.additive or values[zeros].any()):
         raise InconsistentRelease("`values` must be 0 for impossible combinations.")
     return values, statistic, mechanism, n, states, cost.contributions
+
+
+def _derive_statistic(content: dict[str, Any], schema: Schema) -> Statistic:
+    parents, stated = content["parents"], content["statistic"]
+    net = None if parents is None else BayesNet.from_parents(schema, parents)
+    columns: Any = tuple(schema.values())  # the statistic refuses mixed kinds
+    kind = STATISTICS[stated["kind"]]
+    adjacency = content["guarantee"]["adjacency"]
+    return kind.from_description(stated, columns, net, adjacency)
 
 
 def _refuse_missing(

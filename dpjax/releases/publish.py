@@ -125,7 +125,11 @@ def release(
     if ledger is not None:
         ledger.require(budget)
     if id is not None:
-        table = kept_rows(table, statistic.variables, id, k, ignore=ignore)
+        net = statistic.network
+        table = kept_rows(
+            table, statistic.variables, id, k,
+            ignore=ignore, impossible=() if net is None else net.schema.impossible,
+        )  # fmt: skip
     exact, size = measured(statistic, table, rows, largest=tried.largest)
     _refuse_empty(size, budget.adjacency)
     n = size if public else None

@@ -21,6 +21,7 @@ from dpjax._types import Cells, Flat, Scalar
 from dpjax.data.bayes_net import BayesNet
 from dpjax.data.schema import Schema
 from dpjax.mechanisms import ExactMechanism, Mechanism, ParameterMechanism
+from dpjax.noise.discrete_laplace import LARGEST
 from dpjax.privacy import Adjacency, Guarantee, unit_of
 from dpjax.releases import file_format
 from dpjax.statistics import Statistic, TableStatistic
@@ -29,12 +30,29 @@ from dpjax.tables.projection import project
 _MOST_INT = (1 << 31) - 1
 
 
-def _as_values(values: Any) -> Any:
+def _of_any_library(values: Any) -> Any:
+    """Return the values; wide ones are an array of NumPy, and no `Flat`."""
+    return values
+
+
+def _as_values(values: Any, statistic: Statistic, n: Any) -> Any:
     """Return 64-bit integers as 32-bit ones if all fit, or else as exact doubles."""
     if not isinstance(values, np.ndarray) or values.dtype != np.int64:
         return values
-    fit = np.abs(values).max(initial=0) <= _MOST_INT
-    return jnp.asarray(values.astype(np.int32)) if fit else values.astype(np.float64)
+    if _is_wide(values, statistic, n):
+        return values.astype(np.float64)
+    return jnp.asarray(values.astype(np.int32))
+
+
+def _is_wide(values: np.ndarray, statistic: Statistic, n: Any) -> bool:
+    """Whether 32 bits are too few for the numbers, or for the sum of a table."""
+    sizes = np.abs(values)
+    layout = statistic.measured if isinstance(statistic, TableStatistic) else None
+    sums = sizes
+    if layout is not None and sizes.shape[-1] == layout.length:
+        sums = np.add.reduceat(sizes, layout.offsets[:-1], axis=-1)
+    most = max(sizes.max(initial=0), 0 if n is None else n)
+    return bool(most > LARGEST or sums.max(initial=0) > _MOST_INT)
 
 
 def _as_number(n: Any) -> Any:
@@ -44,9 +62,9 @@ def _as_number(n: Any) -> Any:
 class Released(Unpickled, eqx.Module):
     """Released private values, with the mechanism that drew them and public metadata.
 
-    Arrays may have leading axes, for stacked releases and `vmap`. Integers that do not
-    fit 32 bits are doubles of NumPy, which are exact up to 2^53; computations with JAX
-    round them to its default precision.
+    Arrays may have leading axes, for stacked releases and `vmap`. Integers for
+    which 32 bits are too few are doubles of NumPy, which are exact up to 2^53;
+    computations with JAX round them to its default precision.
 
     Args:
         values: the noisy integers, which may be negative or too large. For a
@@ -67,12 +85,15 @@ class Released(Unpickled, eqx.Module):
 
     _instead: ClassVar[str] = "`save` it to a file, which `dpjax.load` checks"
 
-    values: Flat = eqx.field(converter=_as_values)
+    values: Flat = eqx.field(converter=_of_any_library)
     statistic: Statistic = eqx.field(static=True)
     mechanism: Mechanism
     n: Scalar | None = eqx.field(converter=_as_number)
     hidden_states: int | None = eqx.field(static=True, default=None)
     contributions: int = eqx.field(static=True, default=1)
+
+    def __post_init__(self):
+        self.values = _as_values(self.values, self.statistic, self.n)
 
     def __check_init__(self):
         if isinstance(self.mechanism, ParameterMechanism):
@@ -91,12 +112,14 @@ class Released(Unpickled, eqx.Module):
 
     @property
     def is_wide(self) -> bool:
-        """Whether a released number, or n, does not fit 32 bits."""
-        if isinstance(self.n, float) and self.n > _MOST_INT:
-            return True
-        values = self.values
+        """Whether 32 bits are too few for computations with the released integers.
+
+        They are for a number, or n, beyond 2^29, and for a table whose sum may be
+        beyond 2^31.
+        """
+        values: Any = self.values
         is_double = isinstance(values, np.ndarray) and values.dtype == np.float64
-        return is_double and bool(np.abs(values).max(initial=0) > _MOST_INT)
+        return is_double and _is_wide(values, self.statistic, self.n)
 
     @property
     def net(self) -> BayesNet:

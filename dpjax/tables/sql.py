@@ -40,17 +40,25 @@ def sql(
         log shows that they were run.
 
     Raises:
-        ValueError: if `multiplicity` is the name of a variable.
+        ValueError: if `table` or `multiplicity` is no name, or `multiplicity` is that
+            of a variable.
     """
+    for name, given in {"table": table, "multiplicity": multiplicity}.items():
+        if not isinstance(given, str) or not given:
+            raise ValueError(
+                f"`{name}` must be a name, text that is not empty, got "
+                f"{type(given).__name__}."
+            )
     if multiplicity in net.names:
         raise ValueError(
             f"`multiplicity` must be no variable's name, got {multiplicity!r:.80}."
         )
     source = ".".join(map(_quoted, table.split(".")))
+    last = _quoted(table.rpartition(".")[2])  # SQLite takes "x" alone for text
     queries = {}
     for group in maximal_groups(net.families):
         names = tuple(net.names[i] for i in group)
-        columns = ", ".join(map(_quoted, names))
+        columns = ", ".join(f"{last}.{_quoted(name)}" for name in names)
         counted = f"{columns}, COUNT(*) AS {_quoted(multiplicity)}"
         queries[names] = f"SELECT {counted} FROM {source} GROUP BY {columns}"
     return queries

@@ -92,6 +92,13 @@ def lattice(s: int, width: int = 12) -> dp.BayesNet:
     return network({i: above[i] + ([i - 1] if i % width else []) for i in above}, s)
 
 
+def with_zeros(net: dp.BayesNet) -> dp.BayesNet:
+    """With a combination of each variable and each of its parents."""
+    pairs = ((i, p) for i, group in enumerate(net.parents) for p in group)
+    zeros = tuple(((p, (0,)), (i, (0,))) for i, p in pairs)
+    return dp.BayesNet(net.variables, net.parents, zeros)
+
+
 def released(statistic, mechanism, values=None, n=5, rows=1) -> bytes:
     n = n if mechanism.adjacency == ONE else None
     if values is None:

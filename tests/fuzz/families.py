@@ -54,6 +54,12 @@ MIXED = make.levels_of(lambda i: f"l{i}" if i % 2 else i)
 _COUNTS = {
     "star": _valid(lambda s: make.maximal(make.star(s)), 1000),
     "chain": _valid(lambda s: make.counts(make.chain(s)), 1000),
+    "star with zeros": _valid(
+        lambda s: make.counts(make.with_zeros(make.star(s))), 500
+    ),
+    "chain with zeros": _valid(
+        lambda s: make.counts(make.with_zeros(make.chain(s))), 500
+    ),
     "no edges": _valid(lambda s: make.counts(make.network({}, s)), 1000),
     "two parents": _valid(lambda s: make.maximal(make.two_parents(s)), 1000),
     "pairs": _valid(lambda s: make.maximal(make.pairs(s)), 1000),

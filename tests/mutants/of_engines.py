@@ -4,6 +4,7 @@ from tests.mutants.mutant import Mutant
 
 _QUERIES, _GROUPING = "data/sources/queries.py", "data/grouping.py"
 _TESTS = "tests/test_engines.py::"
+_CELLS = "tests/test_engine_cells.py::"
 _COUNTS = _TESTS + "test_an_engine_counts_what_we_count[{}]"
 
 MUTANTS = tuple(
@@ -12,29 +13,29 @@ MUTANTS = tuple(
         (
             "text is grouped by a collation",
             _QUERIES,
-            "        if text and not binary:\n",
-            "        if False:\n",
+            "        if binary or engine in _BY_BYTES:\n",
+            "        if True:\n",
             _COUNTS.format("duckdb"),
         ),
         (
             "text of SQLite is grouped by a collation",
             _QUERIES,
-            "return frame.with_columns(narwhals.col(*text).cast(narwhals.Binary()))",
-            "return frame",
+            'table[x].cast("string") + ""',
+            'table[x].cast("string")',
             _COUNTS.format("ibis over sqlite"),
         ),
         (
             "DuckDB reads escapes in text",
             _QUERIES,
-            'f"encode({quoted}) AS {quoted}"',
-            'f"CAST({quoted} AS BLOB) AS {quoted}"',
+            'f"encode({quoted})"',
+            'f"CAST({quoted} AS BLOB)"',
             _COUNTS.format("duckdb"),
         ),
         (
             "unknown comparisons of text are accepted",
             _QUERIES,
-            "        if engine not in _CAN_CAST:\n",
-            "        if False:\n",
+            "        elif text and engine not in _AS_BYTES:\n",
+            "        elif False:\n",
             _TESTS + "test_a_comparison_of_text_that_is_not_known_is_refused",
         ),
         (
@@ -54,23 +55,58 @@ MUTANTS = tuple(
         (
             "text of DuckDB is grouped as it is",
             _QUERIES,
-            "        if engine in _BY_BYTES:\n",
-            '        if engine in {*_BY_BYTES, "duckdb"}:\n',
+            "        if binary or engine in _BY_BYTES:\n",
+            '        if binary or engine in {*_BY_BYTES, "duckdb"}:\n',
             _COUNTS.format("duckdb"),
         ),
         (
             "one column of text is grouped by its bytes",
             _QUERIES,
-            "_of_duckdb(x, x in text) for x",
-            "_of_duckdb(x, x in text[:1]) for x",
+            "_of_duckdb(x, x in text)",
+            "_of_duckdb(x, x in text[:1])",
             _COUNTS.format("duckdb"),
         ),
         (
             "every backend of Ibis is taken for SQLite",
             _QUERIES,
-            "engine = self.table.get_backend().name",
-            'engine = "sqlite"',
+            'engine = f"ibis over {self.table.get_backend().name}"',
+            'engine = "ibis over sqlite"',
             _TESTS + "test_a_comparison_of_text_that_is_not_known_is_refused",
+        ),
+        (
+            "whole numbers of SQLite are converted by Ibis",
+            _QUERIES,
+            "not (kind.is_floating() or kind.is_decimal())",
+            "kind.is_string()",
+            _CELLS + "test_a_cell_of_sqlite_is_read_as_if_it_was_alone[integer]",
+        ),
+        (
+            "dates of SQLite are converted by Ibis",
+            _QUERIES,
+            "kind.is_floating() or kind.is_decimal()",
+            "kind.is_date() or kind.is_floating()",
+            _CELLS + "test_a_cell_of_sqlite_is_read_as_if_it_was_alone[date]",
+        ),
+        (
+            "objects of Dask are grouped",
+            _QUERIES,
+            "        if self.frame.implementation.is_dask() and any(",
+            "        if False and any(",
+            _CELLS + "test_a_cell_of_dask_is_read_as_if_it_was_alone",
+        ),
+        (
+            "DuckDB reads the names of columns",
+            _QUERIES,
+            'keys = [f"k{i}" for i in range(len(names))]',
+            "keys = list(names)",
+            _CELLS + "test_a_column_of_duckdb_may_have_any_name[ x ]",
+        ),
+        (
+            "a wrapped table of SQLite is grouped by a collation",
+            _QUERIES,
+            "from_native(typed(native), pass",
+            "from_native(typed(table), pass",
+            _CELLS + "test_text_of_sqlite_is_text_in_every_encoding[True-UTF-8]",
         ),
         (
             "doubles are grouped",

@@ -5,7 +5,7 @@ integers, booleans and dates. Numbers with a fraction and times are read and enc
 here. Text is grouped by its bytes, since a collation may make different texts equal.
 """
 
-__all__ = ["Query", "as_query"]
+__all__ = ["Query", "as_query", "typed"]
 
 import contextlib
 import importlib
@@ -21,8 +21,8 @@ from dpjax.data.sources.streams import NOT_READ
 _ENGINES = {
     "_duckdb", "dask", "duckdb", "ibis", "narwhals", "polars", "pyspark", "sqlframe",
 }  # fmt: skip
-_BY_BYTES = {"dask", "polars"}  # they know no collations
-_CAN_CAST = {"pyspark", "sqlite"}  # from text to its bytes, in UTF-8
+_BY_BYTES = {"dask", "ibis over sqlite", "polars"}  # of SQLite see `typed`
+_AS_BYTES = {"duckdb", "pyspark"}  # which turn text into its bytes exactly
 _MOST = 1 << 20  # groups
 _COLLATION = (
     "`table` must be grouped by an engine that compares text byte by byte, {} may do "
@@ -37,8 +37,7 @@ def as_query(table: Table, place: str = "") -> "Query | None":
     Raises:
         ImportError: if narwhals is not installed.
     """
-    root = type(table).__module__.partition(".")[0]
-    if root not in _ENGINES or hasattr(type(table), "get_column"):
+    if _root(table) not in _ENGINES or hasattr(type(table), "get_column"):
         return None
     try:
         narwhals = _narwhals()
@@ -51,9 +50,35 @@ def as_query(table: Table, place: str = "") -> "Query | None":
         ) from None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # about a package for Dask
-        frame = narwhals.from_native(table, pass_through=True)
+        native = narwhals.to_native(table, pass_through=True)
+        frame = narwhals.from_native(typed(native), pass_through=True)
     lazy = isinstance(frame, narwhals.LazyFrame)
     return Query(frame.to_native(), frame, place) if lazy else None
+
+
+def typed(table: Table) -> Table:
+    """Return a table of Ibis over SQLite with text in place of whole numbers and dates.
+
+    A column of SQLite holds cells of any type, which Ibis converts to that of the
+    column in ways that depend on other cells. The concatenation takes the column's
+    collation away, so that text is compared by its bytes. Other tables are returned as
+    they are.
+    """
+    if _root(table) != "ibis" or not hasattr(table, "mutate"):
+        return table
+    with contextlib.suppress(Exception):  # engines raise anything
+        if table.get_backend().name != "sqlite":
+            return table
+        kinds = table.schema().items()
+        loose = [
+            x for x, kind in kinds if not (kind.is_floating() or kind.is_decimal())
+        ]
+        return table.mutate(**{x: table[x].cast("string") + "" for x in loose})
+    raise ValueError(NOT_READ.format(type(table).__name__, ""))
+
+
+def _root(table: Table) -> str:
+    return type(table).__module__.partition(".")[0]
 
 
 @dataclass(frozen=True, repr=False)
@@ -73,10 +98,17 @@ class Query(Part):
 
     def read(self, names: Sequence[str]) -> Iterator[Table]:
         """Yield the columns `names` of all records, collected into memory."""
-        yield self._collected(self.frame.select(list(names)))
+        with contextlib.suppress(Exception):
+            yield _collected(self.frame.select(list(names)))
+            return
+        raise self._refusal()
 
     def can_group(self, names: Sequence[str]) -> bool:
         """Whether the values of the columns are the same in every engine."""
+        if self.frame.implementation.is_dask() and any(
+            str(self.table.dtypes[name]) == "object" for name in names
+        ):  # whose cells 1, 1.0 and True are equal
+            return False
         schema = self.frame.collect_schema()
         return all(_is_countable(schema[name]) for name in names)
 
@@ -95,40 +127,46 @@ class Query(Part):
         narwhals = _narwhals()
         schema = self.frame.collect_schema()
         text = [x for x in names if schema[x] == narwhals.String()]
-        frame = self.frame.select(list(names))
-        if text and not binary:
-            frame = self._with_bytes(frame, names, text)
-        many = frame.group_by(*names).agg(narwhals.len().alias(count))
-        table = self._collected(many.head(_MOST + 1))
+        engine = str(self.frame.implementation).rpartition(".")[2].lower()
+        if engine == "ibis":
+            engine = f"ibis over {self.table.get_backend().name}"
+        if binary or engine in _BY_BYTES:
+            text = []
+        elif text and engine not in _AS_BYTES:
+            raise ValueError(_COLLATION.format(engine, text[0]))
+        table = self._counted(names, count, text)
         if len(table) > _MOST:
             raise ValueError(
                 f"`table` must have at most {_MOST} different rows of "
                 f"{', '.join(names)!s:.200} to be counted in its engine: give the "
                 "records, as an Arrow table or a Parquet file."
             )
-        return _as_text(table, text)
+        return table
 
-    def _with_bytes(self, frame: Any, names: Sequence[str], text: list[str]) -> Any:
-        """Replace columns of text by the bytes of the text in UTF-8."""
+    def _counted(self, names: Sequence[str], count: str, text: Sequence[str]) -> Table:
+        """Group by columns with plain names, of which `text` are replaced by bytes."""
         narwhals = _narwhals()
-        engine = str(self.frame.implementation).rpartition(".")[2].lower()
-        if engine in _BY_BYTES:
-            return frame
-        if engine == "duckdb":  # whose cast reads escapes
-            columns = [_of_duckdb(x, x in text) for x in names]
-            return narwhals.from_native(self.table.project(", ".join(columns)))
-        if engine == "ibis":
-            engine = self.table.get_backend().name
-        if engine not in _CAN_CAST:
-            raise ValueError(_COLLATION.format(engine, text[0]))
-        return frame.with_columns(narwhals.col(*text).cast(narwhals.Binary()))
-
-    def _collected(self, frame: Any) -> Table:
-        in_arrow = {} if self.frame.implementation.is_dask() else {"backend": "pyarrow"}
-        with contextlib.suppress(Exception), warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # within the engine
-            return frame.collect(**in_arrow).to_native()
+        keys = [f"k{i}" for i in range(len(names))]
+        shown = dict(zip([*keys, "n"], [*names, count], strict=True))
+        with contextlib.suppress(Exception):
+            frame = self._with_keys(names, keys, text)
+            counted = frame.group_by(*keys).agg(narwhals.len().alias("n"))
+            table = _as_text(_collected(counted.head(_MOST + 1)))
+            return narwhals.from_native(table).rename(shown).to_native()
         raise self._refusal()
+
+    def _with_keys(
+        self, names: Sequence[str], keys: list[str], text: Sequence[str]
+    ) -> Any:
+        narwhals = _narwhals()
+        pairs, made = zip(names, keys, strict=True), self.frame.implementation
+        if made.is_duckdb():  # whose cast to bytes reads escapes
+            columns = [f"{_of_duckdb(x, x in text)} AS {key}" for x, key in pairs]
+            return narwhals.from_native(self.table.project(", ".join(columns)))
+        if made.is_pyspark():  # for which a point is part of no name
+            columns = [f"{_of_spark(x, x in text)} AS {key}" for x, key in pairs]
+            return narwhals.from_native(self.table.selectExpr(*columns))
+        return self.frame.select(*(narwhals.col(x).alias(key) for x, key in pairs))
 
     def _refusal(self) -> ValueError:
         where = f" in {self.place}" if self.place else ""
@@ -149,17 +187,30 @@ def _is_countable(kind: Any) -> bool:
 
 def _of_duckdb(name: str, is_text: bool) -> str:
     quoted = '"' + name.replace('"', '""') + '"'
-    return f"encode({quoted}) AS {quoted}" if is_text else quoted
+    return f"encode({quoted})" if is_text else quoted
 
 
-def _as_text(table: Table, names: Sequence[str]) -> Table:
-    """Return a table of Arrow with columns of bytes as text."""
+def _of_spark(name: str, is_text: bool) -> str:
+    quoted = "`" + name.replace("`", "``") + "`"
+    return f"CAST({quoted} AS BINARY)" if is_text else quoted
+
+
+def _collected(frame: Any) -> Table:
+    """Run a query; the table is one of the engine's own, or else of Arrow."""
+    made = frame.implementation
+    own = {} if made.is_dask() or made.is_polars() else {"backend": "pyarrow"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # within the engine
+        return frame.collect(**own).to_native()
+
+
+def _as_text(table: Table) -> Table:
+    """Return a table of Arrow with columns of bytes as text in UTF-8."""
     if not isinstance(table, pyarrow.Table):
         return table
     types = pyarrow.types
-    for i, name in enumerate(table.schema.names):
-        kind = table.schema.field(i).type
-        if name in names and (types.is_binary(kind) or types.is_large_binary(kind)):
+    for i, kind in enumerate(table.schema.types):
+        if types.is_binary(kind) or types.is_large_binary(kind):
             shown = table.column(i).cast(pyarrow.large_string())
-            table = table.set_column(i, name, shown)
+            table = table.set_column(i, table.schema.names[i], shown)
     return table

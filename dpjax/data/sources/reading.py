@@ -21,7 +21,7 @@ from dpjax.data.sources.in_memory import (
     is_query,
     is_stream,
 )
-from dpjax.data.sources.queries import as_query
+from dpjax.data.sources.queries import as_query, typed
 from dpjax.data.sources.streams import Stream
 
 _INFERRED = (
@@ -111,10 +111,12 @@ def _is_column(column: Any) -> bool:
 
 
 def _part(table: Table, place: str = "") -> Part:
-    if is_stream(table):
-        return Stream(table, place)
     query = as_query(table, place) if is_query(table) else None
-    return InMemoryTable(table, place) if query is None else query
+    if query is not None:  # first: Spark's streams need Python where Spark runs
+        return query
+    if is_stream(table):
+        return Stream(typed(table), place)
+    return InMemoryTable(table, place)
 
 
 @dataclass(frozen=True, repr=False)

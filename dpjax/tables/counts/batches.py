@@ -68,7 +68,12 @@ def count_batches(
 
 
 def check_mesh(mesh: Mesh) -> None:
-    """Raise `ValueError` if some devices of a mesh belong to other processes."""
+    """Raise `ValueError` unless `mesh` is one of devices of this process."""
+    if not isinstance(mesh, Mesh):
+        raise ValueError(
+            "`mesh` must be a mesh of devices, such as `dpjax.runtime.device_mesh()`, "
+            f"got {type(mesh).__name__}."
+        )
     if mesh.is_multi_process:
         raise ValueError(
             "`mesh` must be of devices of one process: group the table by its columns "
