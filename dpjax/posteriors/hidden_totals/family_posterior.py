@@ -32,8 +32,9 @@ from dpjax.families.conjugate_base import (
 from dpjax.families.marginal_laws import HostArray, mixture_quantile
 from dpjax.noise.keys import study_key
 from dpjax.posteriors.base import FamilyPosterior
+from dpjax.posteriors.hidden_totals.default_prior import DefaultPrior
 from dpjax.posteriors.hidden_totals.total_walk import infer
-from dpjax.posteriors.priors import updated_prior
+from dpjax.posteriors.priors import summed, updated_prior
 from dpjax.releases.released import Released
 
 _MOST_COMPONENTS = 1000  # most components of a mixture, for its quantiles
@@ -177,7 +178,10 @@ class NoiseAwareFamilyPosterior(FamilyPosterior):
         equal length run again, with a fixed key if `key` is None.
         """
         key = study_key(0) if key is None else key
-        prior = updated_prior(self.released, self.prior, records)
+        if isinstance(self.prior, DefaultPrior):
+            prior = self.prior.updated(*summed(self.released, records))
+        else:
+            prior = updated_prior(self.released, self.prior, records)
         chains, draws = self.n.shape
         sweeps = {"warmup": self.warmup, "draws": draws}
         return family_posterior(key, self.released, prior, chains=chains, **sweeps)
