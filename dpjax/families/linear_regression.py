@@ -214,16 +214,22 @@ class LinearRegression(MomentFamily):
     ) -> RegressionParameters:
         """Return a prior given the scales of the data, which are unknown.
 
-        The sd of column j is about s_j = (half width) · .18 exp(.3 z_j): between a
-        tenth and a third of the half width with a probability of .95. The expected
-        share of the target's variance that the features explain is R², of log-odds
-        1.5 z. Given these, the noise variance is inverse gamma with mean (1 - R²) s_y²
-        and shape 5, and weights are independent with sd s_y √(R² / f) / s_j, for f
-        features, so that the law of R² does not depend on f. The intercept of the
-        centred columns has sd s_y.
+        Column j has the scale s_j = .16 exp(.35 z_j), in half widths, so that most
+        scales are between a tenth and a third. The features explain a share R² of the
+        target's variance, of log-odds 1.5 z. Given these, the noise variance is inverse
+        gamma with shape 5 and mean (1 - R²) s_y². The f weights are independent normal
+        variables. They explain a variance that is R² s_y² times a chi-square variable
+        of f degrees, divided by its median, so that f does not matter. The expected
+        target at the features' average is N(0, .1²), in half widths from mid-bounds.
 
         Args:
-            hyper: z of R², of the target's scale and of every feature's scale.
+            hyper: z of R², of the target's scale and of every feature's scale; these
+                f + 2 numbers are independent N(0, 1) variables.
+            total: sum of the statistic over the records, for the features' average.
+            n: number of records.
+
+        Reference:
+            Huang & Wand (Bayesian Analysis 2013), for covariances of unknown scales.
         """
         first, _ = split(total, self.columns, self.intercept)
         average = first[:-1] / n if self.intercept else None
@@ -239,7 +245,8 @@ class LinearRegression(MomentFamily):
         """Log-density of the sum of the statistic, given the scales of the data.
 
         Features are normal. Their covariance is inverse Wishart with f + 9 degrees of
-        freedom and mean diag(s_j²), and their mean is about one sd from mid-bounds.
+        freedom and mean diag(s_j²), and their means have sd .1, in half widths, if all
+        scales are equal.
         """
         targets = log_targets(prior, self.products(total, n), n)
         moments = split(total, self.columns, self.intercept)

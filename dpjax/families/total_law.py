@@ -42,9 +42,7 @@ class FamilyWithLaw(Family):
         """Number of unknown hyperparameters of `default_prior`; 0 if there are none."""
         return 0
 
-    def default_prior(
-        self, hyper: Float[Array, " h"], total: Total, n: Number
-    ) -> Any:
+    def default_prior(self, hyper: Float[Array, " h"], total: Total, n: Number) -> Any:
         """Return the default conjugate prior, given hyperparameters.
 
         Args:

@@ -21,6 +21,9 @@ class DefaultPrior(eqx.Module):
     Args:
         total: sum of the statistic over further records; None if there are none.
         n: number of further records; None if there are none.
+
+    Privacy:
+        The further records are not protected.
     """
 
     total: _Total | None = None

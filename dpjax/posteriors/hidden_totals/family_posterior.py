@@ -51,7 +51,7 @@ class NoiseAwareFamilyPosterior(FamilyPosterior):
     Args:
         family: the exponential family; static.
         released: the release of noisy sufficient statistics.
-        prior: the family's conjugate parameters.
+        prior: the family's conjugate parameters, or its default prior.
         parameters: parameters of the conjugate posterior for every drawn total; the
             first axes are chains and draws.
         totals: drawn totals of the m sufficient statistics, in the units of the data.
@@ -212,8 +212,10 @@ def family_posterior(
     records, which has a flat prior. The Metropolis steps have the target density
     p(t) p(release | t), where p(t) is the exact density of a total under the conjugate
     prior. For a regression, p(t) is exact given the features, whose second moments have
-    a weak normal-Wishart prior. Totals that are impossible for records within the
-    bounds have probability 0.
+    a weak normal-Wishart prior. A family may have a default prior with unknown
+    hyperparameters, such as the scales of a regression's columns. A sweep then also has
+    a step for each of them, and each drawn total has its own conjugate prior. Totals
+    that are impossible for records within the bounds have probability 0.
 
     The method assumes that records follow the family, that few records are clipped to
     the bounds (clipping moves the total, with or without noise), and that rounding of
@@ -225,7 +227,8 @@ def family_posterior(
         key: typed JAX key.
         released: a release of the statistic `dpjax.statistics.Sufficient`, with noise
             of a known distribution. Stacked releases need `vmap`.
-        prior: the family's conjugate parameters. None means `family.vague_prior()`.
+        prior: the family's conjugate parameters. None means `family.vague_prior()`, or
+            for a family with hyperparameters, `family.default_prior`.
         chains: number of independent chains.
         warmup: number of discarded sweeps of each chain, which fit the step lengths.
         draws: number of sweeps kept of each chain.

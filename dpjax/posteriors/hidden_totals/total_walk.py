@@ -132,7 +132,10 @@ def _walk(
 
 
 def _first_lengths(hidden: HiddenTotal) -> Float[Array, " kinds"]:
-    """Initial step lengths: noise scales (divided by n for maps), 1 for hyperparameters."""
+    """Initial step lengths: the noise scales, divided by n for maps.
+
+    For hyperparameters it is 1, which is their prior sd.
+    """
     scale = hidden.noise_scale()
     n = hidden.decode(hidden.noisy)[1]
     whole = hidden.statistic.steps * jnp.maximum(n, 1)
@@ -164,7 +167,8 @@ def _sweep(key: Key, hidden: HiddenTotal, state: _State) -> tuple[_State, Any]:
             moved = jnp.arange(hidden.kinds)[-hidden.hyperparameters :] == kind
             exact = jnp.where(moved.any(), state.exact, exact)
             correction = jnp.where(moved.any(), 0, correction)
-            hyper = hyper + length * _variate(uniform[0]) * moved
+            step_size = length * _variate(uniform[0])
+            hyper = hyper + step_size * moved.astype(float)
         log_density = hidden.log_density(exact, hyper)
         gain = log_density - state.log_density + correction
         accepted = jnp.log(uniform[1]) < gain
