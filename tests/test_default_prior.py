@@ -140,8 +140,8 @@ def log_targets(family, theta, total, n):
 
 def log_feature(family, z, total, n):
     """Log-density of one feature's moments, by SciPy: variance ~ InverseGamma(5)."""
-    relative = 0.16 * np.exp(0.35 * z)
-    sd, strength = family.half_widths[0] * relative, (relative / 0.1) ** 2
+    relative = 0.165 * np.exp(0.3 * z)
+    sd, strength = family.half_widths[0] * relative, (relative / 0.08) ** 2
     if not family.intercept:
         density = stats.betaprime.logpdf(total[0] / (8 * sd**2), n / 2, 5)
         return density - np.log(8 * sd**2)

@@ -214,13 +214,13 @@ class LinearRegression(MomentFamily):
     ) -> RegressionParameters:
         """Return a prior given the scales of the data, which are unknown.
 
-        Column j has the scale s_j = .16 exp(.35 z_j), in half widths, so that most
+        Column j has the scale s_j = .165 exp(.3 z_j), in half widths, so that most
         scales are between a tenth and a third. The features explain a share R² of the
         target's variance, of log-odds 1.5 z. Given these, the noise variance is inverse
         gamma with shape 5 and mean (1 - R²) s_y². The f weights are independent normal
         variables. They explain a variance that is R² s_y² times a chi-square variable
         of f degrees, divided by its median, so that f does not matter. The expected
-        target at the features' average is N(0, .1²), in half widths from mid-bounds.
+        target at the features' average is N(0, .08²), in half widths from mid-bounds.
 
         Args:
             hyper: z of R², of the target's scale and of every feature's scale; these
@@ -245,7 +245,7 @@ class LinearRegression(MomentFamily):
         """Log-density of the sum of the statistic, given the scales of the data.
 
         Features are normal. Their covariance is inverse Wishart with f + 9 degrees of
-        freedom and mean diag(s_j²), and their means have sd .1, in half widths, if all
+        freedom and mean diag(s_j²), and their means have sd .08, in half widths, if all
         scales are equal.
         """
         targets = log_targets(prior, self.products(total, n), n)

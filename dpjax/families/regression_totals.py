@@ -25,9 +25,9 @@ from dpjax.families.moment_totals import (
     solve,
 )
 
-_TYPICAL = 0.16  # median of a column's scale, in half widths
-_LOCATION = 0.1  # sd of the mean of a column, in half widths
-_SPREAD = 0.35  # sd of the log of a column's scale
+_TYPICAL = 0.165  # median of a column's scale, in half widths
+_LOCATION = 0.08  # sd of the mean of a column, in half widths
+_SPREAD = 0.3  # sd of the log of a column's scale
 _LOG_ODDS = 1.5  # sd of the log-odds of the explained share
 _SHAPE = 5.0  # of the noise variance, given its mean
 
