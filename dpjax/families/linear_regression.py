@@ -24,15 +24,15 @@ from dpjax.families.conjugate_regression import (
     RegressionPosterior,
 )
 from dpjax.families.likelihood import largest_normal_range
-from dpjax.families.log_densities import gamma_log_density, log_gamma_ratio
-from dpjax.families.moment_totals import (
-    log_determinants,
-    log_normal_moments,
-    pivots,
-    solve,
-)
 from dpjax.families.moments import MomentFamily, split
-from dpjax.families.multivariate_gaussian import MultivariateGaussian
+from dpjax.families.regression_totals import (
+    column_sds,
+    hierarchical_prior,
+    log_features,
+    log_normaliser,
+    log_targets,
+    mean_strength,
+)
 
 _Parameters = RegressionParameters | KnownNoiseParameters
 
@@ -156,21 +156,12 @@ class LinearRegression(MomentFamily):
         That record has features at an end of their bounds. The expected noise variance
         is (half width of the target / 2)².
         """
-        return self._prior(1.0, 1.5, self.half_widths[-1] ** 2 / 8)
-
-    def vague_prior(self) -> RegressionParameters:
-        """Return a prior whose weights are 100 times weaker than in `prior`.
-
-        The noise sd is distributed as (half width of the target / 10) / |N(0, 1)|.
-        """
-        return self._prior(0.01, 0.5, self.half_widths[-1] ** 2 / 200)
-
-    def _prior(self, records: float, shape: float, scale: float):
         widths = jnp.asarray(self.half_widths[:-1])
         if self.intercept:
             widths = jnp.concatenate([jnp.ones(1), widths])
+        scale = self.half_widths[-1] ** 2 / 8
         return RegressionParameters(
-            jnp.zeros(widths.shape), records * jnp.diag(widths**2), shape, scale
+            jnp.zeros(widths.shape), jnp.diag(widths**2), 1.5, scale
         )
 
     def update(self, prior: _Parameters, total: Total, n: Scalar) -> _Parameters:
@@ -207,42 +198,62 @@ class LinearRegression(MomentFamily):
         chi-square variable. A regression has no distribution of the features: here they
         are normal, under a prior that weighs one record and has little influence.
         """
-        sums = self.products(total, n)
-        gram, products, residual = sums[:-1, :-1], sums[:-1, -1], pivots(sums)[-1]
-        p = gram.shape[0]
-        change = solve(gram, products) - prior.mean
-        known = isinstance(prior, KnownNoiseParameters)
-        if known:
-            gram = gram * prior.noise_precision
-        log_gram, log_ratio = log_determinants(gram, prior.precision)
-        weighted = prior.precision @ change
-        excess = (gram @ change) @ solve(gram + prior.precision, weighted)
-        of_gram = -log_gram - log_ratio / 2
-        if known:
-            noise = gamma_log_density(residual, (n - p) / 2, prior.noise_precision / 2)
-            targets = of_gram + noise - excess / 2
-        else:
-            targets = (
-                of_gram
-                - (prior.shape + p / 2 + 1) * jnp.log(residual)
-                - (prior.shape + n / 2)
-                * jnp.log1p((2 * prior.scale + excess) / residual)
-                + log_gamma_ratio(n / 2, prior.shape, jnp.asarray(-p / 2))
-            )
-        return self._log_features(total, n) + targets
+        targets = log_targets(prior, self.products(total, n), n)
+        moments = split(total, self.columns, self.intercept)
+        sds = jnp.asarray(self.half_widths[:-1]) / 2
+        strength = 1.0 if self.intercept else None
+        return targets + log_features(moments, n, sds, self.columns + 1.0, strength)
 
-    def _log_features(self, total: Total, n: Number) -> Number:
-        f = self.columns - 1
-        first, second = split(total, self.columns, self.intercept)
-        first, second = first[:f], second[:f, :f]
-        prior = MultivariateGaussian(self.lower, self.upper).prior()
-        if self.intercept:
-            return log_normal_moments(first, second, n, jnp.zeros(f), *prior[1:])
-        scale = jnp.diag(jnp.asarray(self.half_widths[:-1]) ** 2 / 4)
-        log_second, log_ratio = log_determinants(second, scale)
-        lag = jnp.arange(f).astype(n.dtype)
-        gammas = log_gamma_ratio(n / 2, (f + 2 - lag) / 2, -lag / 2).sum()
-        return gammas - (2 * f + 3) / 2 * log_second - (f + 2 + n) / 2 * log_ratio
+    @property
+    def hyperparameters(self) -> int:
+        """Explained share, scale of the target, and scale of every feature."""
+        return 1 + self.columns
+
+    def default_prior(
+        self, hyper: Float[Array, " h"], total: Total, n: Number
+    ) -> RegressionParameters:
+        """Return a prior given the scales of the data, which are unknown.
+
+        Column j has the scale s_j = .165 exp(.3 z_j), in half widths, so that most
+        scales are between a tenth and a third. The features explain a share R² of the
+        target's variance, of log-odds 1.5 z. Given these, the noise variance is inverse
+        gamma with shape 5 and mean (1 - R²) s_y². The f weights are independent normal
+        variables. They explain a variance that is R² s_y² times a chi-square variable
+        of f degrees, divided by its median, so that f does not matter. The expected
+        target at the features' average is N(0, .08²), in half widths from mid-bounds.
+
+        Args:
+            hyper: z of R², of the target's scale and of every feature's scale; these
+                f + 2 numbers are independent N(0, 1) variables.
+            total: sum of the statistic over the records, for the features' average.
+            n: number of records.
+
+        Reference:
+            Huang & Wand (Bayesian Analysis 2013), for covariances of unknown scales.
+        """
+        first, _ = split(total, self.columns, self.intercept)
+        average = first[:-1] / n if self.intercept else None
+        return hierarchical_prior(hyper, self.half_widths, average)
+
+    def log_hierarchical(
+        self,
+        hyper: Float[Array, " h"],
+        prior: RegressionParameters,
+        total: Total,
+        n: Number,
+    ) -> Number:
+        """Log-density of the sum of the statistic, given the scales of the data.
+
+        Features are normal. Their covariance is inverse Wishart with f + 9 degrees of
+        freedom and mean diag(s_j²), and their means have sd .08, in half widths, if all
+        scales are equal.
+        """
+        targets = log_targets(prior, self.products(total, n), n)
+        moments = split(total, self.columns, self.intercept)
+        sds = column_sds(hyper[1:], self.half_widths)[1:]
+        strength = mean_strength(hyper[2:]) if self.intercept else None
+        features = log_features(moments, n, sds, self.columns + 8.0, strength)
+        return targets + log_normaliser(prior) + features
 
     def design(self, features: Real[ArrayLike, "n f"]) -> Float[Array, "n p"]:
         """Return centred features, after a column of ones if there is an intercept."""

@@ -11,7 +11,7 @@ import abc
 from typing import Any
 
 import numpy as np
-from jaxtyping import Array, Int
+from jaxtyping import Array, Float, Int
 
 from dpjax.families.base import Family, Number, Total
 
@@ -36,6 +36,36 @@ class FamilyWithLaw(Family):
         Returns:
             The log-density; minus infinity or NaN if n records cannot have this sum.
         """
+
+    @property
+    def hyperparameters(self) -> int:
+        """Number of unknown hyperparameters of `default_prior`; 0 if there are none."""
+        return 0
+
+    def default_prior(self, hyper: Float[Array, " h"], total: Total, n: Number) -> Any:
+        """Return the default conjugate prior, given hyperparameters.
+
+        Args:
+            hyper: hyperparameters, which are independent N(0, 1) variables.
+            total: sum of the statistic over the records. A regression's prior depends
+                on the features' part of it, and no prior on more.
+            n: number of records.
+        """
+        return self.vague_prior()
+
+    def log_hierarchical(
+        self, hyper: Float[Array, " h"], prior: Any, total: Total, n: Number
+    ) -> Number:
+        """Log-density of the sum, given hyperparameters, up to a constant.
+
+        Args:
+            hyper: hyperparameters.
+            prior: `default_prior(hyper, total, n)`, or its update with further records.
+            total: sum of the statistic over the records, not divided by `scales`.
+            n: number of records. The constant is the same for every n, for every
+                `hyper` and for every `prior`.
+        """
+        return self.log_total(prior, total, n)
 
     @property
     def fewest(self) -> int:

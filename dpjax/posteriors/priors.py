@@ -1,6 +1,6 @@
 """Conversion of priors to one vector, and updates of priors with further records."""
 
-__all__ = ["Prior", "flat_prior", "flatten", "updated_prior"]
+__all__ = ["Prior", "flat_prior", "flatten", "summed", "updated_prior"]
 
 from collections.abc import Mapping
 from typing import Any
@@ -62,6 +62,12 @@ def updated_prior(released: Released, prior: Any, records: Any) -> Any:
     """Update the conjugate parameters of a release's family with further records."""
     statistic = released.statistic
     assert isinstance(statistic, FamilyStatistic)
+    return statistic.family.update(prior, *summed(released, records))
+
+
+def summed(released: Released, records: Any) -> tuple[Float[Array, " k"], int]:
+    """Return the sum of a release's family statistic over further records, and n."""
+    statistic = released.statistic
+    assert isinstance(statistic, FamilyStatistic)
     encoded = as_records(records, statistic.variables, ignore="*")
-    total = statistic.family.statistics(encoded).sum(axis=0)
-    return statistic.family.update(prior, total, encoded.shape[0])
+    return statistic.family.statistics(encoded).sum(axis=0), encoded.shape[0]

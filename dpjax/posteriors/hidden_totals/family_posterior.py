@@ -32,8 +32,9 @@ from dpjax.families.conjugate_base import (
 from dpjax.families.marginal_laws import HostArray, mixture_quantile
 from dpjax.noise.keys import study_key
 from dpjax.posteriors.base import FamilyPosterior
+from dpjax.posteriors.hidden_totals.default_prior import DefaultPrior
 from dpjax.posteriors.hidden_totals.total_walk import infer
-from dpjax.posteriors.priors import updated_prior
+from dpjax.posteriors.priors import summed, updated_prior
 from dpjax.releases.released import Released
 
 _MOST_COMPONENTS = 1000  # most components of a mixture, for its quantiles
@@ -50,7 +51,7 @@ class NoiseAwareFamilyPosterior(FamilyPosterior):
     Args:
         family: the exponential family; static.
         released: the release of noisy sufficient statistics.
-        prior: the family's conjugate parameters.
+        prior: the family's conjugate parameters, or its default prior.
         parameters: parameters of the conjugate posterior for every drawn total; the
             first axes are chains and draws.
         totals: drawn totals of the m sufficient statistics, in the units of the data.
@@ -177,7 +178,10 @@ class NoiseAwareFamilyPosterior(FamilyPosterior):
         equal length run again, with a fixed key if `key` is None.
         """
         key = study_key(0) if key is None else key
-        prior = updated_prior(self.released, self.prior, records)
+        if isinstance(self.prior, DefaultPrior):
+            prior = self.prior.updated(*summed(self.released, records))
+        else:
+            prior = updated_prior(self.released, self.prior, records)
         chains, draws = self.n.shape
         sweeps = {"warmup": self.warmup, "draws": draws}
         return family_posterior(key, self.released, prior, chains=chains, **sweeps)
@@ -208,8 +212,10 @@ def family_posterior(
     records, which has a flat prior. The Metropolis steps have the target density
     p(t) p(release | t), where p(t) is the exact density of a total under the conjugate
     prior. For a regression, p(t) is exact given the features, whose second moments have
-    a weak normal-Wishart prior. Totals that are impossible for records within the
-    bounds have probability 0.
+    a weak normal-Wishart prior. A family may have a default prior with unknown
+    hyperparameters, such as the scales of a regression's columns. A sweep then also has
+    a step for each of them, and each drawn total has its own conjugate prior. Totals
+    that are impossible for records within the bounds have probability 0.
 
     The method assumes that records follow the family, that few records are clipped to
     the bounds (clipping moves the total, with or without noise), and that rounding of
@@ -221,7 +227,8 @@ def family_posterior(
         key: typed JAX key.
         released: a release of the statistic `dpjax.statistics.Sufficient`, with noise
             of a known distribution. Stacked releases need `vmap`.
-        prior: the family's conjugate parameters. None means `family.vague_prior()`.
+        prior: the family's conjugate parameters. None means `family.vague_prior()`, or
+            for a family with hyperparameters, `family.default_prior`.
         chains: number of independent chains.
         warmup: number of discarded sweeps of each chain, which fit the step lengths.
         draws: number of sweeps kept of each chain.

@@ -17,6 +17,7 @@ from jaxtyping import Array, Float, Int
 from dpjax._types import Scalar
 from dpjax.families.total_law import FamilyWithLaw
 from dpjax.mechanisms import MechanismWithLaw
+from dpjax.posteriors.hidden_totals.default_prior import DefaultPrior
 from dpjax.privacy import REPLACE_ONE
 from dpjax.statistics import FamilyStatistic
 
@@ -34,7 +35,8 @@ class HiddenTotal(eqx.Module):
         noisy: released numbers, as floats.
         mechanism: the mechanism, of which only `log_prob` is used.
         n: number of records; None if it is private.
-        prior: conjugate parameters, as arrays.
+        prior: conjugate parameters, as arrays, or the default prior, which has unknown
+            hyperparameters.
         statistic: statistic of an exponential family; static.
         family: the exponential family; static.
     """
@@ -57,13 +59,40 @@ class HiddenTotal(eqx.Module):
             scaled = jnp.concatenate([scaled, rest[None]])
         return scaled * self.statistic.steps
 
-    def log_density(self, exact: _Exact) -> _Scalar:
-        """Return the posterior log-density of an exact statistic, up to a constant."""
+    @property
+    def hyperparameters(self) -> int:
+        """Number of unknown hyperparameters of the prior."""
+        is_default = isinstance(self.prior, DefaultPrior)
+        return self.family.hyperparameters if is_default else 0
+
+    def conjugate(
+        self, hyper: Float[Array, " h"], total: Float[Array, " k"], n: _Scalar
+    ) -> Any:
+        """Return the conjugate prior, given its hyperparameters and a total."""
+        if isinstance(self.prior, DefaultPrior):
+            return self.prior.given(self.family, hyper, total, n)
+        return self.prior
+
+    def log_prior(
+        self, hyper: Float[Array, " h"], total: Float[Array, " k"], n: _Scalar
+    ) -> _Scalar:
+        """Return the prior log-density of hyperparameters and a total."""
+        if not isinstance(self.prior, DefaultPrior):
+            return self.family.log_total(self.prior, total, n)
+        prior = self.conjugate(hyper, total, n)
+        law = self.family.log_hierarchical(hyper, prior, total, n)
+        return law + self.prior.log_density(self.family, hyper, total, n)
+
+    def log_density(self, exact: _Exact, hyper: Float[Array, " h"]) -> _Scalar:
+        """Return the log-density of an exact statistic and of hyperparameters.
+
+        It is the posterior density, up to a constant.
+        """
         total, n = self.decode(exact)
         in_units = exact / self.statistic.steps
         slack = 1 + 4 * float(jnp.finfo(exact.dtype).eps)
         possible = jnp.all(jnp.abs(in_units) <= n * slack) & (n >= self.family.fewest)
-        law = self.family.log_total(self.prior, total, n)
+        law = self.log_prior(hyper, total, n)
         law = jnp.where(jnp.isnan(law), -jnp.inf, law)
         noise = self.mechanism.log_prob(self.noisy, exact).sum()
         return jnp.where(possible, law + noise, -jnp.inf)
@@ -75,8 +104,8 @@ class HiddenTotal(eqx.Module):
 
     @property
     def kinds(self) -> int:
-        """Number of steps in a sweep, one for each number and each of `family.maps`."""
-        return self.statistic.length + self.family.maps
+        """Number of steps in a sweep: one a number, a map and a hyperparameter."""
+        return self.statistic.length + self.family.maps + self.hyperparameters
 
     @property
     def paired(self) -> bool:

@@ -17,6 +17,7 @@ from jaxtyping import Array, Float, Int
 from dpjax._types import Key
 from dpjax.families import Family
 from dpjax.families.total_law import FamilyWithLaw
+from dpjax.posteriors.hidden_totals.default_prior import DefaultPrior
 from dpjax.posteriors.hidden_totals.hidden_total import HiddenTotal, nearest
 from dpjax.posteriors.laws import law_of
 from dpjax.releases.released import Released
@@ -36,8 +37,10 @@ def infer(
     `NoiseAwareFamilyPosterior`.
     """
     statistic, family = check_family(released)
-    prior = family.vague_prior() if prior is None else prior
-    prior = family.posterior(prior).parameters
+    if prior is None:
+        prior = DefaultPrior() if family.hyperparameters else family.vague_prior()
+    if not isinstance(prior, DefaultPrior):
+        prior = family.posterior(prior).parameters
     _check_number(released, family.fewest)
     noisy = released.values.astype(float)
     hidden = HiddenTotal(noisy, law_of(released), released.n, prior, statistic, family)
@@ -85,30 +88,32 @@ def _all_walks(
         return _walk(key, hidden, share, warmup, draws)
 
     shares = jnp.linspace(0.02, 0.3, chains)
-    totals, n, accepted = jax.vmap(chain)(jr.split(key, chains), shares)
+    totals, n, hyper, accepted = jax.vmap(chain)(jr.split(key, chains), shares)
 
-    def update(total, n):
-        return hidden.family.update(hidden.prior, total, n)
+    def update(total, n, hyper):
+        return hidden.family.update(hidden.conjugate(hyper, total, n), total, n)
 
-    return jax.vmap(jax.vmap(update))(totals, n), totals, n, accepted
+    return jax.vmap(jax.vmap(update))(totals, n, hyper), totals, n, accepted
 
 
 class _State(NamedTuple):
     exact: _Exact
+    hyper: Float[Array, " h"]
     log_density: _Scalar
     lengths: Float[Array, " kinds"]
 
 
 def _walk(
     key: Key, hidden: HiddenTotal, share: _Scalar, warmup: int, draws: int
-) -> tuple[Float[Array, "draws m"], Float[Array, " draws"], Float[Array, " kinds"]]:
-    """Run a chain; return its totals, its numbers of records, and accepted shares.
+) -> tuple[Array, Float[Array, " draws"], Array, Float[Array, " kinds"]]:
+    """Run a chain; return totals, numbers of records, hyperparameters, accepted shares.
 
     Step lengths are fitted in the warm-up, then fixed. A sweep tries a step for every
-    number and every map once, in a fixed order.
+    number, every map and every hyperparameter once, in a fixed order.
     """
-    start = hidden.start(share)
-    state = _State(start, hidden.log_density(start), _first_lengths(hidden))
+    start, hyper = hidden.start(share), jnp.zeros(hidden.hyperparameters)
+    density = hidden.log_density(start, hyper)
+    state = _State(start, hyper, density, _first_lengths(hidden))
 
     def sweep(carried, gain):
         key, state = carried
@@ -116,24 +121,31 @@ def _walk(
         state, (accepted, is_walk) = _sweep(key_now, hidden, state)
         change = jnp.where(is_walk, gain * (accepted - _WANTED), 0)
         state = state._replace(lengths=state.lengths * jnp.exp(change))
-        return (key, state), (*hidden.decode(state.exact), accepted)
+        return (key, state), (*hidden.decode(state.exact), state.hyper, accepted)
 
     # One scan, so that there is one program; gains are 0 after the warm-up
     index = jnp.arange(warmup + draws).astype(float)
     gains = jnp.where(index < warmup, (1 + index / 10) ** -0.6, 0)
     _, seen = jax.lax.scan(sweep, (key, state), gains)
-    totals, counts, accepted = (x[warmup:] for x in seen)
-    return totals, counts, accepted.mean(axis=0)
+    totals, counts, hypers, accepted = (x[warmup:] for x in seen)
+    return totals, counts, hypers, accepted.mean(axis=0)
 
 
 def _first_lengths(hidden: HiddenTotal) -> Float[Array, " kinds"]:
-    """Initial step lengths, which are the noise scales (divided by n for maps)."""
+    """Initial step lengths: the noise scales, divided by n for maps.
+
+    For hyperparameters it is 1, which is their prior sd.
+    """
     scale = hidden.noise_scale()
     n = hidden.decode(hidden.noisy)[1]
     whole = hidden.statistic.steps * jnp.maximum(n, 1)
     maps = jnp.minimum(4 * scale.max() / whole, 1)
     return jnp.concatenate(
-        [scale, jnp.full(hidden.kinds - len(scale), maps, scale.dtype)]
+        [
+            scale,
+            jnp.full(hidden.family.maps, maps, scale.dtype),
+            jnp.ones(hidden.hyperparameters, scale.dtype),
+        ]
     )
 
 
@@ -150,12 +162,18 @@ def _sweep(key: Key, hidden: HiddenTotal, state: _State) -> tuple[_State, Any]:
         exact, correction, is_walk = _propose(
             hidden, scale, state.exact, kind, length, shift, uniform
         )
-        log_density = hidden.log_density(exact)
+        hyper = state.hyper
+        if hidden.hyperparameters:
+            moved = jnp.arange(hidden.kinds)[-hidden.hyperparameters :] == kind
+            exact = jnp.where(moved.any(), state.exact, exact)
+            correction = jnp.where(moved.any(), 0, correction)
+            step_size = length * _variate(uniform[0])
+            hyper = hyper + step_size * moved.astype(float)
+        log_density = hidden.log_density(exact, hyper)
         gain = log_density - state.log_density + correction
         accepted = jnp.log(uniform[1]) < gain
-        exact = jnp.where(accepted, exact, state.exact)
-        log_density = jnp.where(accepted, log_density, state.log_density)
-        state = state._replace(exact=exact, log_density=log_density)
+        proposed = state._replace(exact=exact, hyper=hyper, log_density=log_density)
+        state = jax.tree.map(lambda x, y: jnp.where(accepted, x, y), proposed, state)
         return state, (accepted.astype(float), is_walk)
 
     return jax.lax.scan(step, state, (jnp.arange(hidden.kinds), uniforms[:-1]))
@@ -176,8 +194,7 @@ def _propose(
     for a number are instead the released number plus new noise; for a weak prior, they
     are nearly draws from the posterior.
     """
-    half = uniform[0] - 0.5
-    variate = -jnp.sign(half) * jnp.log1p(-2 * jnp.abs(half))
+    variate = _variate(uniform[0])
     is_number = kind < len(exact)
     place = jnp.minimum(kind, len(exact) - 1)
     spacing = jnp.asarray(hidden.spacing)[place]
@@ -199,6 +216,12 @@ def _propose(
     else:
         correction = jnp.where(is_walk, 0, correction)
     return proposed, correction, is_walk
+
+
+def _variate(uniform: _Scalar) -> _Scalar:
+    """Convert a uniform variable to a standard Laplace variable."""
+    half = uniform - 0.5
+    return -jnp.sign(half) * jnp.log1p(-2 * jnp.abs(half))
 
 
 def _log_fresh(noise: _Scalar, scale: _Scalar, spacing: _Scalar) -> _Scalar:

@@ -1,0 +1,144 @@
+"""Density of the moments that a regression sums, and its hierarchical default prior."""
+
+__all__ = [
+    "column_sds",
+    "hierarchical_prior",
+    "log_features",
+    "log_normaliser",
+    "log_targets",
+    "mean_strength",
+]
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from dpjax._types import Scalar
+from dpjax.families.conjugate_regression import (
+    KnownNoiseParameters,
+    RegressionParameters,
+)
+from dpjax.families.log_densities import gamma_log_density, log_gamma_ratio
+from dpjax.families.moment_totals import (
+    log_determinants,
+    log_normal_moments,
+    pivots,
+    solve,
+)
+
+_TYPICAL = 0.165  # median of a column's scale, in half widths
+_LOCATION = 0.08  # sd of the mean of a column, in half widths
+_SPREAD = 0.3  # sd of the log of a column's scale
+_LOG_ODDS = 1.5  # sd of the log-odds of the explained share
+_SHAPE = 5.0  # of the noise variance, given its mean
+
+_Scalar = Float[Array, ""]
+
+
+def column_sds(
+    hyper: Float[Array, " d"], half_widths: tuple[float, ...]
+) -> Float[Array, " d"]:
+    """Return the scales of the target and of every feature, in the data's units.
+
+    `hyper` starts with the target, which is last in `half_widths`.
+    """
+    widths = jnp.asarray((half_widths[-1], *half_widths[:-1]))
+    return widths * _TYPICAL * jnp.exp(_SPREAD * hyper)
+
+
+def mean_strength(hyper: Float[Array, " f"]) -> _Scalar:
+    """Return the weight, in records, of the prior of the features' means."""
+    return (_TYPICAL / _LOCATION * jnp.exp(_SPREAD * hyper.mean())) ** 2
+
+
+def hierarchical_prior(
+    hyper: Float[Array, " h"],
+    half_widths: tuple[float, ...],
+    average: Float[Array, " f"] | None,
+) -> RegressionParameters:
+    """Return the prior that `LinearRegression.default_prior` describes."""
+    sds = column_sds(hyper[1:], half_widths)
+    log_odds = _LOG_ODDS * hyper[0]
+    noise = sds[0] ** 2 / (1 + jnp.exp(log_odds))  # expected noise variance
+    features = len(half_widths) - 1
+    median = features * (1 - 2 / (9 * features)) ** 3  # of a chi-square, nearly
+    precisions = median * jnp.exp(-log_odds) * sds[1:] ** 2
+    precision = jnp.diag(precisions)
+    if average is not None:
+        row = jnp.concatenate([jnp.ones(1), average])
+        of_target = noise / (_LOCATION * half_widths[-1]) ** 2
+        precision = jnp.pad(precision, (1, 0)) + of_target * jnp.outer(row, row)
+    mean = jnp.zeros(len(precision), precision.dtype)
+    shape = jnp.asarray(_SHAPE, precision.dtype)
+    return RegressionParameters(mean, precision, shape, (_SHAPE - 1) * noise)
+
+
+def log_normaliser(prior: RegressionParameters) -> _Scalar:
+    """Return what `log_targets` omits, up to a function of `prior.shape`."""
+    volume = jnp.log(pivots(prior.precision)).sum() / 2
+    return volume + prior.shape * jnp.log(prior.scale)
+
+
+def log_targets(
+    prior: RegressionParameters | KnownNoiseParameters,
+    sums: Float[Array, "d d"],
+    n: _Scalar,
+) -> _Scalar:
+    """Log-density of sums with the target, given the features, up to a constant.
+
+    Given the features' moments, the sums with the target are a normal vector and a
+    chi-square variable. `sums` are those of products of columns, the target last.
+    """
+    gram, products, residual = sums[:-1, :-1], sums[:-1, -1], pivots(sums)[-1]
+    p = gram.shape[0]
+    change = solve(gram, products) - prior.mean
+    known = isinstance(prior, KnownNoiseParameters)
+    if known:
+        gram = gram * prior.noise_precision
+    log_gram, log_ratio = log_determinants(gram, prior.precision)
+    weighted = prior.precision @ change
+    excess = (gram @ change) @ solve(gram + prior.precision, weighted)
+    of_gram = -log_gram - log_ratio / 2
+    if known:
+        noise = gamma_log_density(residual, (n - p) / 2, prior.noise_precision / 2)
+        return of_gram + noise - excess / 2
+    return (
+        of_gram
+        - (prior.shape + p / 2 + 1) * jnp.log(residual)
+        - (prior.shape + n / 2) * jnp.log1p((2 * prior.scale + excess) / residual)
+        + log_gamma_ratio(n / 2, prior.shape, jnp.asarray(-p / 2))
+    )
+
+
+def log_features(
+    moments: tuple[Float[Array, " d"], Float[Array, "d d"]],
+    n: _Scalar,
+    sds: Float[Array, " f"],
+    degrees: float,
+    strength: Scalar | None,
+) -> _Scalar:
+    """Log-density of the moments of normal features, up to a function of `degrees`.
+
+    The covariance is inverse Wishart with mean diag(`sds`²); the mean has the law
+    N(0, covariance / `strength`).
+
+    Args:
+        moments: first and second moments of all columns; those of the target are not
+            used.
+        n: number of records.
+        sds: sd of every feature.
+        degrees: degrees of freedom of the covariance, more than f + 1.
+        strength: None without intercept: the mean is 0, as are the first moments.
+    """
+    f = sds.shape[0]
+    first, second = moments[0][:f], moments[1][:f, :f]
+    scale = (degrees - f - 1) * jnp.diag(sds**2)
+    normaliser = degrees * jnp.log(sds).sum()
+    if strength is not None:
+        zero = jnp.zeros(f)
+        law = log_normal_moments(first, second, n, zero, strength, degrees, scale)
+        return law + normaliser + f / 2 * jnp.log(strength)
+    log_second, log_ratio = log_determinants(second, scale)
+    lag = jnp.arange(f).astype(n.dtype)
+    gammas = log_gamma_ratio(n / 2, (degrees - lag) / 2, -lag / 2).sum()
+    law = gammas - (degrees + f + 1) / 2 * log_second - (degrees + n) / 2 * log_ratio
+    return law + normaliser
