@@ -10,7 +10,7 @@ _WALK = "posteriors/hidden_totals/total_walk.py"
 _TOTALS = "families/regression_totals.py"
 
 MUTANTS = tuple(
-    Mutant("law changed", f"default prior: {what}", file, old, new, (test,))
+    Mutant("law changed", f"prior: {what}", file, old, new, (test,))
     for what, file, old, new, test in (
         (
             "hyperparameters have no density",

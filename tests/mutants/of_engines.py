@@ -67,6 +67,20 @@ MUTANTS = tuple(
             _COUNTS.format("duckdb"),
         ),
         (
+            "columns are exchanged",
+            _QUERIES,
+            "zip(names, keys, strict=True)",
+            "zip(names, keys[::-1], strict=True)",
+            _COUNTS.format("polars"),
+        ),
+        (
+            "names of DuckDB are not quoted",
+            _QUERIES,
+            "    quoted = '\"' + name.replace('\"', '\"\"') + '\"'\n",
+            "    quoted = name\n",
+            _CELLS + "test_a_column_of_duckdb_may_have_any_name[ x ]",
+        ),
+        (
             "every backend of Ibis is taken for SQLite",
             _QUERIES,
             'engine = f"ibis over {self.table.get_backend().name}"',

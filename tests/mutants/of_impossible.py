@@ -6,6 +6,7 @@ _TESTS = "tests/test_impossible.py::"
 _RECORD = _TESTS + "test_a_record_with_an_impossible_combination_is_refused[{}]"
 _POSTERIOR = _TESTS + "test_the_posterior_gives_impossible_combinations_no_probability"
 _FILE = _TESTS + "test_a_release_with_zeros_is_saved_and_checked"
+_ORDER = _TESTS + "test_cells_are_excluded_whatever_the_order_of_variables"
 _PUBLISH, _FORMAT = "releases/publish.py", "releases/file_format.py"
 _PLUG_IN, _PREDICTION = "posteriors/plug_in.py", "posteriors/prediction.py"
 
@@ -112,11 +113,39 @@ MUTANTS = tuple(
             _TESTS + "test_synthetic_records_are_possible_and_evidence_must_be",
         ),
         (
+            "the first combination is left out",
+            "data/impossible.py",
+            "_together(combinations, layout.sizes)",
+            "_together(combinations[1:], layout.sizes)",
+            _ORDER,
+        ),
+        (
+            "the first table is left out",
+            "data/impossible.py",
+            "zip(layout.groups, layout.offsets, strict=False)",
+            "zip(layout.groups[1:], layout.offsets[1:], strict=False)",
+            _ORDER,
+        ),
+        (
+            "only those of a table's first variable are found",
+            "data/impossible.py",
+            "for i in group)):",
+            "for i in group[:1])):",
+            _ORDER,
+        ),
+        (
+            "of exact counts only the first is refused",
+            "data/impossible.py",
+            "    for one in combinations:\n        if counts",
+            "    for one in combinations[:1]:\n        if counts",
+            _TESTS + "test_every_combination_is_refused",
+        ),
+        (
             "axes are exchanged",
             "data/impossible.py",
             "axes = np.argsort([group.index(i) for i in names])",
             "axes = np.arange(len(names))",
-            _TESTS + "test_cells_are_excluded_whatever_the_order_of_variables",
+            _ORDER,
         ),
         (
             "a row that is cut may be impossible",

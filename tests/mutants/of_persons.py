@@ -308,7 +308,11 @@ MUTANTS = (
         "branch left out",
         "release of persons: all rows are read",
         _PUBLISH,
-        "        table = kept_rows(table, statistic.variables, id, k, ignore=ignore)\n",
+        "        table = kept_rows(\n"
+        "            table, statistic.variables, id, k,\n"
+        "            ignore=ignore, impossible="
+        "() if net is None else net.schema.impossible,\n"
+        "        )  # fmt: skip\n",
         '        rows = Rows(ignore="*")\n',
         _COSTS + "test_a_release_reads_k_rows_of_a_person",
     ),
