@@ -26,6 +26,13 @@ def keys_once(request):
         yield
 
 
+@pytest.fixture(scope="module", autouse=True)
+def programs_of_one_file():
+    """Compiled programs are freed after each file: all of them take 5 GB a process."""
+    yield
+    jax.clear_caches()
+
+
 @pytest.fixture(autouse=True)
 def strict(request):
     """No silent change of dtype or rank, no key used twice.
