@@ -37,12 +37,12 @@ _MOST = 10_000  # bins
 class Bins(Categorical):
     """A number in bins with public edges, which is a categorical variable.
 
-    The bins are half-open, [lower, e₁), [e₁, e₂), …, but for the last one, which
+    The bins are half-open, [lower, e₁), [e₁, e₂), …, except for the last one, which
     includes the upper bound. Numbers outside the bounds are clipped to them. A number
-    that is below an edge by rounding only (a relative difference of 2^-49) counts as
-    the edge. A number of less than double precision is rejected if it could have been
-    rounded from the next bin. The levels are the bins' labels, such as "[18, 25)", and
-    cells may be labels too.
+    that is below an edge by no more than rounding (a relative difference of 2^-49)
+    counts as the edge. A number of less than double precision is rejected if rounding
+    could have moved it from one bin to another. The levels are the bins' labels, such
+    as "[18, 25)", and cells may also be labels.
 
     Args:
         name: name of the column, not empty.
@@ -56,7 +56,7 @@ class Bins(Categorical):
     Raises:
         ValueError: if the bounds are not finite and increasing, if the edges are not
             numbers between them in increasing order, if there are more than 10,000
-            bins, or if what marks a missing cell is not valid.
+            bins, or if `missing` or `missing_values` is not valid.
     """
 
     holds: ClassVar = "numbers and labels of bins"
@@ -151,7 +151,10 @@ class Bins(Categorical):
         return int(places[0]) if clear[0] else None
 
     def encoder(self) -> Encoder:
-        """Return a function that applies `code` to cells, and to numbers at once."""
+        """Return a function that applies `code` to cells.
+
+        Plain numbers are encoded together, by operations on an array.
+        """
         by_cell = super().encoder()
 
         def encode(cells: Sequence[Any]) -> list[int | None]:
@@ -175,7 +178,7 @@ class Bins(Categorical):
     ) -> Shaped[np.ndarray, " n"]:
         """Return a number for each level index, uniform within its bin.
 
-        Rounded down, it stays in its bin if the edges are whole numbers.
+        If the edges are whole numbers, a number that is rounded down stays in its bin.
 
         Args:
             codes: level indices.
@@ -194,12 +197,14 @@ class Bins(Categorical):
     def _places(
         self, numbers: np.ndarray, relative: float | np.ndarray, smallest: float = 0.0
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return bins, and whether all readers' roundings of a number have this bin.
+        """Return the bin of each number, and whether rounding cannot change the bin.
 
-        A number is rounded by a relative error, or by `smallest` if that is more.
+        Readers round a number by at most the error `relative` times its magnitude, or
+        by `smallest` if that is larger.
 
-        A bin begins two roundings below its edge. What is computed to be the edge thus
-        has one bin, and a number that readers may put into either is far from edges.
+        A bin begins two roundings (of a double) below its edge. Therefore a double that
+        was computed to equal the edge is in one bin for all readers, and only doubles
+        that differ from the edge by more than rounding may be put into either bin.
         """
         clipped, edges = np.clip(numbers, self.lower, self.upper), np.array(self.edges)
         starts = edges - 2 * ROUNDING * abs(edges)

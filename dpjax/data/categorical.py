@@ -1,4 +1,4 @@
-"""The contract of categorical variables, whose cells have levels of a finite list.
+"""The interface of categorical variables, whose cells have levels of a finite list.
 
 To add a kind of variable, write a subclass and add it to `dpjax.data.kinds.KINDS`.
 """
@@ -18,9 +18,9 @@ from dpjax.data.marks import Marks
 from dpjax.data.matching import Level
 
 Encoder = Callable[[Sequence[Any]], list[int | None]]
-"""A function from different cells to level indices, None for a rejected cell."""
+"""A function from different cells to their level indices, with None if rejected."""
 
-_REMEMBERED = 1 << 16  # cells of a variable
+_REMEMBERED = 1 << 16  # cells whose codes an encoder remembers
 
 
 class Categorical(abc.ABC):
@@ -34,8 +34,8 @@ class Categorical(abc.ABC):
         missing: the level of cells without a value; None if such cells are rejected.
         marks: the text and numbers that stand for levels in cells.
         holds: what cells must be, for error messages.
-        listed: whether a declaration is as long as the list of levels.
-        mark: the names in a declaration, one of which tells this kind from others.
+        listed: whether the length of a declaration grows with the number of levels.
+        mark: names that only declarations of this kind have, each at least one of them.
         keys: all names that a declaration of this kind may have.
     """
 
@@ -51,7 +51,7 @@ class Categorical(abc.ABC):
     @classmethod
     @abc.abstractmethod
     def from_json(cls, name: str, declared: Mapping[str, Any]) -> "Categorical":
-        """Make the variable that a declaration with these names describes.
+        """Make the variable `name` that a declaration describes.
 
         Raises:
             ValueError: if the declaration is not valid.
@@ -66,11 +66,11 @@ class Categorical(abc.ABC):
         """Return the index of the level of a cell; None if the cell is rejected."""
 
     def match(self, value: object) -> int | None:
-        """Return the index of the level that a value shows by itself, or None."""
+        """Return the index of the level that a value stands for, or None."""
         return self.marks.matching.match(value)
 
     def is_outside(self, value: object) -> bool:
-        """Whether a cell without a match would have none with any reader of files."""
+        """Whether a cell without a match has none, whichever reader parsed its file."""
         return self.marks.matching.is_outside(value)
 
     @property
@@ -81,7 +81,8 @@ class Categorical(abc.ABC):
     def encoder(self) -> Encoder:
         """Return a function that applies `code` to cells, and may remember the results.
 
-        It is made for one table, so that no variable remembers cells of records.
+        A new function is made for each table, so that the variable itself does not
+        remember cells of records.
         """
         remembered = functools.lru_cache(_REMEMBERED, typed=True)(self.code)
 
@@ -94,7 +95,7 @@ class Categorical(abc.ABC):
         return lambda cells: list(map(look_up, cells))
 
     def labels(self) -> Shaped[np.ndarray, " levels"]:
-        """Return the levels as an array, of one type if they have one."""
+        """Return the levels as an array, of their type if all have the same type."""
         kinds = {type(level) for level in self.levels}
         return np.array(self.levels, dtype=None if len(kinds) == 1 else object)
 

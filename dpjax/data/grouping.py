@@ -1,4 +1,4 @@
-"""Tables of which the rows are grouped, and counted, by their columns."""
+"""Tables whose rows are grouped by some of their columns and counted."""
 
 __all__ = ["Grouped", "group", "grouped_by_engine", "weighted_counts"]
 
@@ -22,7 +22,7 @@ Counts = Int64[np.ndarray, " m"]
 
 @dataclass(frozen=True, repr=False)
 class Grouped:
-    """Counts of one table's rows, grouped by some of its columns in each of `tables`.
+    """The counts of one table's rows, grouped by one or more sets of its columns.
 
     `dpjax.release` accepts it in place of the table. `dpjax.tables.sql` prints the
     queries that make such tables in a database.
@@ -34,9 +34,10 @@ class Grouped:
         multiplicity: name of the column that has the numbers of rows, integers ≥ 0.
 
     Privacy:
-        Not private. The sensitivity of a statistic is that of the ungrouped table, if
-        all of `tables` are of one state of this table. Totals that differ are refused,
-        but changes that keep the total are not noticed: group in one transaction.
+        Not private. The sensitivity of a statistic is that for the ungrouped table, if
+        all of `tables` are computed from the same state of this table. Different totals
+        are refused, but a change of the table that keeps its total is not detected.
+        Therefore group the table for all of `tables` in one transaction.
     """
 
     tables: Sequence[sources.Table]
@@ -56,13 +57,13 @@ def group(
 ) -> Grouped:
     """Group a lazy table in its engine, for `dpjax.release` and `exact_counts`.
 
-    `release` does so itself; this function is for engines whose comparison of text is
-    not known.
+    `release` also groups lazy tables; this function is for engines for which dpjax does
+    not know how they compare text.
 
     Args:
         table: a lazy frame or table of DuckDB, Polars, Ibis, PySpark or Dask.
         net: network with the variables.
-        binary: declaration that the engine compares text byte by byte, so that, for
+        binary: True declares that the engine compares text byte by byte, so that, for
             example, "a", "A" and "a " differ.
         ignore: as in `Schema.encode`.
 
@@ -94,7 +95,8 @@ def grouped_by_engine(
 ) -> Grouped | None:
     """Group a lazy table for the tables of `layout`.
 
-    A grouped table is returned as it is, and None for one that is to be read here.
+    A `Grouped` is returned unchanged. The result is None if `release` must read the
+    table itself, because it is not lazy or its engine cannot group it exactly.
     """
     if isinstance(table, Grouped):
         return table
@@ -129,9 +131,9 @@ def weighted_counts(
     """Count the records of grouped tables, in 64-bit integers.
 
     Args:
-        grouped: the tables, of which each must have some of the variables.
+        grouped: the tables, each of which must have a column of at least one variable.
         variables: the variables of the statistic.
-        layout: tables to count, by places in `variables`.
+        layout: the tables to count, as groups of indices into `variables`.
         ignore: as in `Schema.encode`.
         argument, most: as for `Multiplicities`.
 
@@ -142,8 +144,9 @@ def weighted_counts(
         Not private: the counts are exact.
 
     Raises:
-        ValueError: if a table of `layout` is in none of the tables, totals differ, or a
-            table cannot be read. The message shows no value of a record.
+        ValueError: if the variables of a group of `layout` are not all in one of the
+            tables, if the totals of the tables differ, or if a table cannot be read.
+            The message shows no value of a record.
     """
     counts, waiting, totals = np.zeros(layout.length, np.int64), {*layout.groups}, set()
     for table in grouped.tables:

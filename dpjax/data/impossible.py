@@ -1,4 +1,4 @@
-"""Combinations of levels that no record has, which are declared publicly."""
+"""Publicly declared combinations of levels that no record can have."""
 
 __all__ = [
     "Combination",
@@ -39,7 +39,7 @@ def parse(
     declared: Sequence[Mapping[str, Any]],
     variables: Mapping[str, Categorical | Interval],
 ) -> tuple[Combination, ...]:
-    """Return the combinations of a declaration, with variables in their order.
+    """Return the declared combinations, each with its variables in the schema's order.
 
     Raises:
         ValueError: if a combination is not a mapping from at least two categorical
@@ -55,7 +55,10 @@ def _combination(
     one: Any, variables: Mapping[str, Any], order: Mapping[str, int]
 ) -> Combination:
     if not isinstance(one, Mapping) or len(one) < 2:
-        raise ValueError(_FORM + "got another entry: drop a level in place of one.")
+        raise ValueError(
+            _FORM + "got another entry: to exclude one level, leave it out of the "
+            "levels of its variable."
+        )
     unknown = [x for x in one if not isinstance(variables.get(x), Categorical)]
     if unknown:
         raise ValueError(_FORM + f"{unknown[0]!r:.80} is no categorical variable.")
@@ -66,7 +69,7 @@ def _combination(
 def _codes(variable: Categorical, levels: Any) -> tuple[int, ...]:
     listed = levels if isinstance(levels, list | tuple) else [levels]
     codes = {variable.match(level) for level in listed}
-    if None in codes:  # as for a number beside a level such as "0x1A"
+    if None in codes:  # `match` finds no number if a level is a literal like "0x1A"
         own = {(type(level), level): i for i, level in enumerate(variable.levels)}
         codes = {own.get((type(x), x)) if is_level(x) else None for x in listed}
     if None in codes or not 0 < len(codes) < variable.size:
@@ -94,7 +97,7 @@ def excluded_cells(
     A combination is contained only in tables that have all of its variables.
 
     Args:
-        combinations: with the indices of the variables in `layout`.
+        combinations: combinations with variables given by their indices in `layout`.
         layout: groups of variables.
     """
     excluded = np.zeros(layout.length, bool)
@@ -115,7 +118,8 @@ def _together(
 ) -> dict[int, list[tuple[tuple[int, ...], Bool[np.ndarray, "..."]]]]:
     """Return the excluded cells of each set of variables, by its rarest variable.
 
-    The work is then in proportion to the combinations, and to the cells of tables.
+    The rarest variable is the one that is in the fewest sets. With these keys, the work
+    of `excluded_cells` is proportional to the combinations and the cells of the tables.
     """
     cubes: dict[tuple[int, ...], np.ndarray] = {}
     for one in combinations:
@@ -135,7 +139,7 @@ def checked(
     names: Sequence[str],
     absent: str | None = None,
 ) -> Iterator[np.ndarray]:
-    """Yield batches of encoded records after `refuse_records` of each."""
+    """Yield batches of encoded records, each after a check by `refuse_records`."""
     for batch in batches:
         refuse_records(batch, combinations, names, absent)
         yield batch
@@ -149,11 +153,11 @@ def refuse_records(
 ) -> None:
     """Raise `ValueError` if a record has an impossible combination.
 
-    Records that are traced by JAX are not looked at.
+    Records that are traced by JAX are not checked.
 
     Args:
         records: level indices.
-        combinations: with names of variables.
+        combinations: combinations with variables given by their names.
         names: names of the columns.
         absent: a column whose combinations are allowed, since it is not read.
 
@@ -181,10 +185,15 @@ def refuse_counts(
     layout: TableLayout,
     names: Sequence[str],
 ) -> None:
-    """Raise `ValueError` if exact counts have records with an impossible combination.
+    """Raise `ValueError` if exact counts include an impossible combination.
 
-    The arguments are as in `excluded_cells`, with the counts of the cells and the names
-    of the variables. The statement on privacy of `refuse_records` holds.
+    Args:
+        counts: the exact count of each cell of all tables.
+        combinations, layout: as in `excluded_cells`.
+        names: names of the variables of `layout`.
+
+    Privacy:
+        Not private: as for `refuse_records`.
     """
     counts = np.asarray(counts)
     if not combinations or not counts[excluded_cells(combinations, layout)].any():
@@ -195,10 +204,15 @@ def refuse_counts(
 
 
 def refuse_undecided(probabilities: Any, target: str) -> None:
-    """Raise `ValueError` if each level of the target is impossible in some record.
+    """Raise `ValueError` if every level of the target is impossible for some record.
 
-    The arguments are the probabilities of the levels, NaN in such a record, and the
-    target's name. The statement on privacy of `refuse_records` holds.
+    Args:
+        probabilities: probability of each level of the target, for each record. They
+            are NaN for a record for which every level is impossible.
+        target: name of the target.
+
+    Privacy:
+        Not private: as for `refuse_records`.
     """
     try:
         undecided = np.isnan(np.asarray(probabilities)).any()
@@ -206,9 +220,9 @@ def refuse_undecided(probabilities: Any, target: str) -> None:
         return
     if undecided:
         raise ValueError(
-            "`table` must leave a level for the target in each record, in some every "
-            f"level of {target!r:.80} is declared impossible: correct them, or the "
-            "declaration."
+            "`table` must leave a level for the target in each record, but for some "
+            f"records every level of {target!r:.80} is declared impossible: correct "
+            "these records, or the declaration."
         )
 
 

@@ -85,7 +85,7 @@ class Matching:
         return near[0][1] if len(near) == 1 and near[0][0] == shown else None
 
     def is_outside(self, value: object) -> bool:
-        """Whether a cell without a match would have none with any reader of files."""
+        """Whether a cell without a match has none, whichever reader parsed its file."""
         shown = shown_by(value)
         if shown is None:
             return isinstance(value, str) and not _LITERAL.fullmatch(value)

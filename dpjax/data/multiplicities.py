@@ -1,4 +1,4 @@
-"""Columns of multiplicities: how many records each row of a table stands for."""
+"""Columns of multiplicities, which say how many records each row stands for."""
 
 __all__ = ["MOST", "Multiplicities"]
 
@@ -16,13 +16,13 @@ MOST = 1 << 53  # records in total, exact as a double
 
 
 class Multiplicities(Beside):
-    """The column `name`, of integers from 0 to `most`, which stands beside variables.
+    """A column of integers from 0 to `most`, which is read beside the variables.
 
     An integer is read as `dpjax.data.persons.person_of` reads it: 7, 7.0 and "7" are
     equal.
 
     Raises:
-        ValueError: if `name` is no name of a column, or is that of a variable.
+        ValueError: if `name` is not the name of a column, or is the name of a variable.
     """
 
     def __init__(

@@ -42,8 +42,8 @@ class Periods(Categorical):
     """A date or time in periods of a calendar unit, which is a categorical variable.
 
     The cells are ISO 8601 text without a time zone ("2024-02-29", "2024-02-29 13:05"),
-    dates, or date-times without a time zone, in the years 1 to 9999. Those before
-    `lower` or after `upper` are clipped to them. The levels are the labels of the
+    dates, or date-times without a time zone, in the years 1 to 9999. Times before
+    `lower` or after `upper` are clipped to these days. The levels are the labels of the
     periods: "2024", "2024-Q1", "2024-02", "2024-W09", "2024-02-29" or "2024-02-29T13".
 
     Args:
@@ -54,11 +54,11 @@ class Periods(Categorical):
         missing: the level of cells without a value, one more level if it is not the
             label of a period; None (the default) rejects such cells.
         missing_values: text and numbers that also mark a missing cell. A date such as
-            "9999-12-31" marks all cells with a time in its first hour.
+            "9999-12-31" marks all cells with a time in the first hour of that day.
 
     Raises:
-        ValueError: if the days are not ISO text in order, there are not from 2 to
-            10,000 periods, or what marks a missing cell is not valid.
+        ValueError: if the days are not ISO text in increasing order, there are not from
+            2 to 10,000 periods, or `missing` or `missing_values` is not valid.
     """
 
     holds: ClassVar = "dates without a time zone and labels of periods"
@@ -135,7 +135,7 @@ class Periods(Categorical):
             label, or has no value and `missing` is not declared.
         """
         found, _ = self.marks.find(value)
-        hour = _hour(value)  # also of a date that marks a missing cell
+        hour = _hour(value)  # a date that marks a missing cell has one too
         return found if hour is None else int(self._places(hour)[0])
 
     def _is_ambiguous(self, cell: object) -> bool:
@@ -143,7 +143,10 @@ class Periods(Categorical):
         return False
 
     def encoder(self) -> Encoder:
-        """Return a function that applies `code` to cells, and to times at once."""
+        """Return a function that applies `code` to cells.
+
+        NumPy times of one unit are encoded together, by operations on an array.
+        """
         by_cell = super().encoder()
 
         def encode(cells: Sequence[Any]) -> list[int | None]:
@@ -216,8 +219,8 @@ def _day(text: object) -> np.ndarray | None:
 
 
 def _numbers(hours: np.ndarray, unit: Unit) -> np.ndarray:
-    """Number the periods of hours, from one that is arbitrary but the same for all."""
-    if unit == "week":  # the epoch was a Thursday
+    """Return the number of each hour's period, counted from a fixed period."""
+    if unit == "week":  # 1970-01-01 was a Thursday
         return (hours.astype(_TYPES["day"]).astype(int) + 3) // 7
     if unit == "quarter":
         return hours.astype(_TYPES["month"]).astype(int) // 3

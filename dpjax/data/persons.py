@@ -1,9 +1,11 @@
-"""The rows of each person: a column of identities, and the cut to k rows of a person.
+"""Limitation of a table to at most k rows of each person, whom a column identifies.
 
-Let a table have an added or removed person. The rows that are kept of every other
-person are a function of that person's encoded rows alone, so that the kept rows differ
-by at most k. The function keeps the k smallest by a keyed hash of a row's content; rows
-of equal content are alike. It depends on no order, batch or reader.
+Consider two tables, one of which has one person more. The rows that are kept of any
+other person are a function of that person's encoded rows alone. Therefore the kept rows
+of the two tables differ by at most k rows. Of each person, the function keeps the k
+rows with the smallest keyed hash of their content; rows with equal content are
+interchangeable. Which rows are kept does not depend on the order of the rows, on the
+batches, or on the reader of the file.
 """
 
 __all__ = ["check_id", "kept_rows", "person_of"]
@@ -30,7 +32,7 @@ from dpjax.data.sources.encoded_columns import read_column
 from dpjax.privacy import REPLACE_ONE, Adjacency
 
 _WHOLE = re.compile(r"([+-]?)([0-9]+)")
-_MOST_DIGITS = 1000  # of a number that is no text of digits
+_MOST_DIGITS = 1000  # of an integer that is not written with digits only
 _KEY, _DIGEST = 16, 8  # bytes
 _WAITING = 1 << 20  # rows between two cuts
 
@@ -40,7 +42,7 @@ Rows = Real[np.ndarray, "_ d"]
 def check_id(
     id: object, variables: Sequence[AnyVariable], adjacency: Adjacency
 ) -> None:
-    """Raise `ValueError` unless rows may be cut by a column `id`; reads no records."""
+    """Raise `ValueError` unless `id` may identify persons; no record is read."""
     if not isinstance(id, str) or not id:
         raise ValueError(
             "`id` must be the name of a column, text that is not empty, got "
@@ -69,29 +71,31 @@ def kept_rows(
     impossible: Sequence[Combination] = (),
     key: bytes | None = None,
 ) -> Rows:
-    """Encode a source, and keep at most k rows of each person.
+    """Encode the records of a source, and keep at most k rows of each person.
 
     Args:
         source, ignore: as in `Schema.encode_batches`.
         variables: the columns of the records.
-        id: name of the column that says whose row it is; see `person_of`.
+        id: name of the column that identifies the person of a row; see `person_of`.
         contributions: k, the most rows of a person.
         impossible: combinations that no row may have, whether or not it is kept.
-        key: 16 secret bytes that choose the rows. None: fresh ones of the system.
+        key: 16 secret bytes, the key of the hash that chooses the rows. None: new
+            random bytes from the operating system.
 
     Returns:
-        The kept rows in the order of the source, encoded. The memory is in proportion
-        to the rows that are kept, and to the number of persons.
+        The kept rows in the order of the source, encoded. The memory use is
+        proportional to the number of kept rows and the number of persons.
 
     Privacy:
         Not private. For every key, an added or removed person changes the multiset of
-        kept rows by at most k rows. A person is all rows with one `person_of`: two
-        people whose ids are two writings of one number are protected together.
+        kept rows by at most k rows. All rows with the same `person_of` belong to one
+        person: two people whose ids show the same number in two notations are protected
+        together.
 
     Raises:
-        ValueError: as `Schema.encode`; if a row is impossible; if the source is of
-            encoded records, which have no names; or if a cell of `id` is missing or in
-            doubt.
+        ValueError: as `Schema.encode`; if a row has an impossible combination; if the
+            source is of encoded records, whose columns have no names; or if a cell of
+            `id` is missing or ambiguous.
     """
     key = os.urandom(_KEY) if key is None else key
     people, waiting, size, most = _People(id), [], 0, _WAITING
@@ -108,13 +112,14 @@ def kept_rows(
 
 
 def person_of(cell: object) -> str | None:
-    """Return the text that identifies a person, from a cell of any type; None in doubt.
+    """Return the text that identifies a person, or None if the cell is ambiguous.
 
-    Text that shows an integer, such as "7", "007" or "7.0", and an integer with this
-    value are one person, as is a double below 2^53 in magnitude. Other text is itself.
-    In doubt are cells without a value (also "NA"), other numbers, booleans, dates and
-    bytes, since a reader could have made them of several texts; and text such as "0x1A"
-    or "6.9999999999999999", which readers take for different numbers.
+    The cell may have any type. Text that shows an integer, such as "7", "007" or "7.0",
+    identifies the same person as an integer with this value, and as a double with this
+    value if it is below 2^53 in magnitude. Other text is returned unchanged. Ambiguous
+    are cells without a value (also "NA"); other numbers, booleans, dates and bytes,
+    since a reader could have made them from several texts; and text such as "0x1A" or
+    "6.9999999999999999", which readers convert to different numbers.
     """
     if isinstance(cell, str):
         return _of_text(cell)
@@ -139,14 +144,14 @@ def _of_text(text: str) -> str | None:
     if whole:
         sign, digits = whole.group(1), whole.group(2).lstrip("0") or "0"
         return f"-{digits}" if sign == "-" and digits != "0" else digits
-    if _any_text().code(text) != 0:  # missing, or in doubt
+    if _any_text().code(text) != 0:  # missing or ambiguous
         return None
     value = number(text)
     if value is None or shown.lower() in ("true", "false") or math.isinf(value):
         return text
     try:
         exact = Decimal(shown)
-    except InvalidOperation:  # an exponent beyond any
+    except InvalidOperation:  # an exponent too large for `Decimal`
         return None
     if exact.adjusted() <= _MOST_DIGITS and exact == exact.to_integral_value():
         return str(int(exact))
@@ -158,7 +163,7 @@ def _of_text(text: str) -> str | None:
 
 @functools.cache
 def _any_text() -> Variable:
-    """Return a variable that gives code 0 to text which all readers show alike."""
+    """Return a variable with code 0 for text that no reader changes, 1 for missing."""
     return Variable("id", ("\0", "\1"), other="\0", missing="\1")
 
 
@@ -167,7 +172,7 @@ class _People(Beside):
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self._known: dict[str, int] = {}  # salted hashes: ids cannot make it slow
+        self._known: dict[str, int] = {}  # salted hashes: no choice of ids is slow
         self._codes = np.zeros(0, np.int64)
 
     def see(self, table: sources.Table, place: str) -> None:
@@ -205,13 +210,13 @@ def _joined(parts: list[tuple[Rows, np.ndarray]]) -> tuple[Rows, np.ndarray]:
 def _cut(
     rows: Rows, persons: np.ndarray, k: int, key: bytes
 ) -> tuple[Rows, np.ndarray]:
-    """Keep the k rows of each person with the smallest hash, in their order."""
+    """Keep each person's k rows with the smallest hashes, in the order of `rows`."""
     many = np.flatnonzero(np.bincount(persons)[persons] > k)
     if not many.size:
         return rows, persons
     order = _ordered(rows[many], persons[many], key)
     owners = persons[many][order]
-    first = np.searchsorted(owners, owners)  # of the same person
+    first = np.searchsorted(owners, owners)  # place of the person's first row
     left_out = many[order[np.arange(len(owners)) - first >= k]]
     kept = np.ones(len(rows), bool)
     kept[left_out] = False
@@ -224,7 +229,7 @@ def _ordered(rows: Rows, persons: np.ndarray, key: bytes) -> np.ndarray:
     order = np.lexsort((hashes, persons))
     above, below = order[:-1], order[1:]
     tied = (persons[above] == persons[below]) & (hashes[above] == hashes[below])
-    if (rows[above[tied]] == rows[below[tied]]).all():  # else different rows collide
+    if (rows[above[tied]] == rows[below[tied]]).all():  # else rows with one hash differ
         return order
     return np.lexsort((*rows.T, hashes, persons))
 

@@ -61,9 +61,9 @@ def bisect(
 
 
 def reach(log_density: Callable[[Reals], Reals], bound: Reals) -> Reals:
-    """Find h in [0, bound] from which on a decreasing log-density is negligible.
+    """Find h in [0, bound] beyond which a decreasing density is negligible.
 
-    The log-density is 0 at 0. The result is a constant under differentiation.
+    The log-density is 0 at h = 0. Derivatives treat the result as a constant.
     """
     bound = lax.stop_gradient(bound)
 

@@ -39,7 +39,7 @@ class TiltedGamma(NamedTuple):
 
     @property
     def low(self) -> Reals:
-        """The value of h at x = least, <= 0."""
+        """The value of h at x = least; it is at most 0."""
         return -jnp.log1p((self.mode - self.least) / self.least)
 
     @property

@@ -194,9 +194,10 @@ class LinearRegression(MomentFamily):
     def log_total(self, prior: _Parameters, total: Total, n: Number) -> Number:
         """Log-density of the sum of the statistic over n records, up to a constant.
 
-        Given the features' moments, the sums with the target are a normal vector and a
-        chi-square variable. A regression has no distribution of the features: here they
-        are normal, under a prior that weighs one record and has little influence.
+        It is the log-density of the sums with the target, given the features' moments
+        (see `log_targets`), plus that of these moments. The regression model has no
+        distribution of the features: here they are assumed to be normal, under a prior
+        that has the weight of one record and little influence.
         """
         targets = log_targets(prior, self.products(total, n), n)
         moments = split(total, self.columns, self.intercept)
@@ -206,7 +207,7 @@ class LinearRegression(MomentFamily):
 
     @property
     def hyperparameters(self) -> int:
-        """Explained share, scale of the target, and scale of every feature."""
+        """Number of hyperparameters: the explained share and every column's scale."""
         return 1 + self.columns
 
     def default_prior(
@@ -214,13 +215,14 @@ class LinearRegression(MomentFamily):
     ) -> RegressionParameters:
         """Return a prior given the scales of the data, which are unknown.
 
-        Column j has the scale s_j = .165 exp(.3 z_j), in half widths, so that most
+        Column j has the scale s_j = 0.165 exp(0.3 z_j), in half widths, so that most
         scales are between a tenth and a third. The features explain a share R² of the
-        target's variance, of log-odds 1.5 z. Given these, the noise variance is inverse
-        gamma with shape 5 and mean (1 - R²) s_y². The f weights are independent normal
-        variables. They explain a variance that is R² s_y² times a chi-square variable
-        of f degrees, divided by its median, so that f does not matter. The expected
-        target at the features' average is N(0, .08²), in half widths from mid-bounds.
+        target's variance, with log-odds 1.5 z. Given these, the noise variance is
+        inverse gamma with shape 5 and mean (1 - R²) s_y². The f weights are independent
+        normal variables. They explain a variance that is R² s_y² times a chi-square
+        variable of f degrees, divided by its median, so that the median of the product
+        does not depend on f. The expected target at the features' average is
+        N(0, 0.08²), in half widths from mid-bounds.
 
         Args:
             hyper: z of R², of the target's scale and of every feature's scale; these
@@ -245,8 +247,8 @@ class LinearRegression(MomentFamily):
         """Log-density of the sum of the statistic, given the scales of the data.
 
         Features are normal. Their covariance is inverse Wishart with f + 9 degrees of
-        freedom and mean diag(s_j²), and their means have sd .08, in half widths, if all
-        scales are equal.
+        freedom and mean diag(s_j²), and their means have standard deviation 0.08, in
+        half widths, if all scales are equal.
         """
         targets = log_targets(prior, self.products(total, n), n)
         moments = split(total, self.columns, self.intercept)
@@ -273,17 +275,17 @@ class LinearRegression(MomentFamily):
 
     @property
     def _reach(self) -> float:
-        """The largest norm of a record's features."""
+        """The largest norm of a record's features (with 1 for an intercept)."""
         return math.hypot(*self.half_widths[:-1], 1.0 if self.intercept else 0.0)
 
     def _likelihood_diameter(self, limits: Truncation) -> Bound:
-        """The lesser of two bounds: τR²/2, as residuals are in ±R, and the radius."""
+        """The smaller of τR²/2, since residuals are in ±R, and `_likelihood_radius`."""
         residual = self.half_widths[-1] + limits["norm"][1] * self._reach
         most = limits["precision"][1] * residual**2 / 2
         return Bound(min(most, self._likelihood_radius(limits).value), tight=False)
 
     def _likelihood_radius(self, limits: Truncation) -> Bound:
-        """The supremum has features at the bounds, and weights parallel to them."""
+        """The range is largest for features at the bounds, parallel to the weights."""
         least, most = limits["precision"]
         ends = [target - self.centre[-1] for target in self.target]
         nearest = 0.0 if ends[0] <= 0 <= ends[1] else min(map(abs, ends))

@@ -231,7 +231,11 @@ class MultivariateGaussian(MomentFamily):
         return Bound(self._diagonal / (2 * limits["variance"][0]))
 
     def _likelihood_radius(self, limits: Truncation) -> Bound:
-        """The supremum has a record and means at two opposite corners of the bounds."""
+        """The range is largest for a record at a corner of the bounds.
+
+        Its density is largest with the mean at this corner, and smallest with the mean
+        at the opposite corner.
+        """
         least, most = limits["variance"]
         worst = max(math.log(v / least) + self._diagonal / v for v in (least, most))
         others = (self.columns - 1) * math.log(most / least)

@@ -1,4 +1,4 @@
-"""Density of the moments that a regression sums, and its hierarchical default prior."""
+"""Density of the moment sums of a regression, and its hierarchical default prior."""
 
 __all__ = [
     "column_sds",
@@ -29,7 +29,7 @@ _TYPICAL = 0.165  # median of a column's scale, in half widths
 _LOCATION = 0.08  # sd of the mean of a column, in half widths
 _SPREAD = 0.3  # sd of the log of a column's scale
 _LOG_ODDS = 1.5  # sd of the log-odds of the explained share
-_SHAPE = 5.0  # of the noise variance, given its mean
+_SHAPE = 5.0  # of the inverse-gamma prior of the noise variance, given its mean
 
 _Scalar = Float[Array, ""]
 
@@ -39,7 +39,7 @@ def column_sds(
 ) -> Float[Array, " d"]:
     """Return the scales of the target and of every feature, in the data's units.
 
-    `hyper` starts with the target, which is last in `half_widths`.
+    The target is first in `hyper` and in the result, but last in `half_widths`.
     """
     widths = jnp.asarray((half_widths[-1], *half_widths[:-1]))
     return widths * _TYPICAL * jnp.exp(_SPREAD * hyper)
@@ -60,7 +60,7 @@ def hierarchical_prior(
     log_odds = _LOG_ODDS * hyper[0]
     noise = sds[0] ** 2 / (1 + jnp.exp(log_odds))  # expected noise variance
     features = len(half_widths) - 1
-    median = features * (1 - 2 / (9 * features)) ** 3  # of a chi-square, nearly
+    median = features * (1 - 2 / (9 * features)) ** 3  # of a chi-square, approximately
     precisions = median * jnp.exp(-log_odds) * sds[1:] ** 2
     precision = jnp.diag(precisions)
     if average is not None:
@@ -73,7 +73,10 @@ def hierarchical_prior(
 
 
 def log_normaliser(prior: RegressionParameters) -> _Scalar:
-    """Return what `log_targets` omits, up to a function of `prior.shape`."""
+    """Return the prior's log-normaliser, which `log_targets` omits.
+
+    It is correct up to a function of `prior.shape`.
+    """
     volume = jnp.log(pivots(prior.precision)).sum() / 2
     return volume + prior.shape * jnp.log(prior.scale)
 
@@ -83,10 +86,12 @@ def log_targets(
     sums: Float[Array, "d d"],
     n: _Scalar,
 ) -> _Scalar:
-    """Log-density of sums with the target, given the features, up to a constant.
+    """Log-density of the sums with the target, given the features, up to a constant.
 
-    Given the features' moments, the sums with the target are a normal vector and a
-    chi-square variable. `sums` are those of products of columns, the target last.
+    Given the features' moments and the parameters, the sums of products of the target
+    with features are a normal vector, and the residual sum of squares is an independent
+    scaled chi-square variable. The parameters are integrated out. `sums` has the sums
+    of products of every two columns, with the target as the last column.
     """
     gram, products, residual = sums[:-1, :-1], sums[:-1, -1], pivots(sums)[-1]
     p = gram.shape[0]
@@ -118,16 +123,17 @@ def log_features(
 ) -> _Scalar:
     """Log-density of the moments of normal features, up to a function of `degrees`.
 
-    The covariance is inverse Wishart with mean diag(`sds`²); the mean has the law
-    N(0, covariance / `strength`).
+    The covariance of the features has an inverse Wishart prior with mean diag(`sds`²).
+    Their mean has the prior N(0, covariance / `strength`).
 
     Args:
         moments: first and second moments of all columns; those of the target are not
             used.
         n: number of records.
-        sds: sd of every feature.
-        degrees: degrees of freedom of the covariance, more than f + 1.
-        strength: None without intercept: the mean is 0, as are the first moments.
+        sds: standard deviation of every feature.
+        degrees: degrees of freedom of the inverse Wishart prior, more than f + 1.
+        strength: weight of the prior of the mean, in records. None: there is no
+            intercept; the mean is 0, and the first moments are not used.
     """
     f = sds.shape[0]
     first, second = moments[0][:f], moments[1][:f, :f]

@@ -47,8 +47,8 @@ class FamilyWithLaw(Family):
 
         Args:
             hyper: hyperparameters, which are independent N(0, 1) variables.
-            total: sum of the statistic over the records. A regression's prior depends
-                on the features' part of it, and no prior on more.
+            total: sum of the statistic over the records. Only the prior of a regression
+                depends on it, and only on the sums of the features.
             n: number of records.
         """
         return self.vague_prior()
@@ -69,12 +69,15 @@ class FamilyWithLaw(Family):
 
     @property
     def fewest(self) -> int:
-        """The least number of records for which `log_total` is finite."""
+        """Smallest number of records for which `log_total` is finite."""
         return 1
 
     @property
     def middle(self) -> np.ndarray:
-        """A value of S(x) / `scales` far from all limits, where Markov chains start."""
+        """A value of S(x) / `scales` far from all limits.
+
+        The starting points of Markov chains are moved towards it.
+        """
         share = 1 / self.dimension if self.complement is None else 0.5
         return np.full(self.dimension, share)
 

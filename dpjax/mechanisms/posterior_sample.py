@@ -80,7 +80,10 @@ class PosteriorSample(Mechanism):
         return self.layout.map_rows(concentration, draw)
 
     def guarantee(self) -> PureDP:
-        """Return ε-DP, rounded up, for any n; needs a single ω and untraced numbers."""
+        """Return the guarantee of pure DP, with ε rounded up, for any n.
+
+        `omega` and `temperature` must be single numbers, and not traced by JAX.
+        """
         omega, total = float(self.omega), 0.0
         for group in self.layout.groups:
             levels = self.layout.sizes[group[-1]]

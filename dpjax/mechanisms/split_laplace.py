@@ -254,9 +254,14 @@ def _budget(name: str, epsilon: Epsilon) -> Fraction:
 def _rows(
     lengths: tuple[int, ...], width: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Cut tables into rows: each row's table, its indices, and the inverse map.
+    """Cut tables into rows of `width` numbers.
 
-    The last row of a table is filled with the index of the table's last number.
+    If the last row of a table is not full, it is filled with the index of the table's
+    last number.
+
+    Returns:
+        The table of each row, the indices of each row's numbers, and the place of every
+        number of the tables in the concatenated rows.
     """
     ends = np.cumsum(lengths)
     rows = [-(-length // width) for length in lengths]

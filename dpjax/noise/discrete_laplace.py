@@ -2,7 +2,7 @@ r"""The exact discrete Laplace distribution $P(Z = z) \propto e^{-\rho|z|}$ on i
 
 All noise of released numbers is drawn in this module, from random bits without
 floating-point operations, also under `jit` and `vmap`, with or without x64. Studies add
-it on the device in 32 bits; releases add it on the host in 64 bits.
+the noise on the device in 32 bits; releases add it on the host in 64 bits.
 """
 
 __all__ = ["LARGEST", "WIDEST", "add", "add_wide", "limbs", "log_prob", "sample"]
@@ -16,8 +16,8 @@ from jaxtyping import Array, Bool, Float, Int32, Int64, Real, UInt32
 from dpjax._types import Key, Scalars
 from dpjax.noise.tables import BASE_BITS, LIMBS, Table
 
-LARGEST = 1 << 29  # magnitude of a count, and of a count plus noise, on a device
-WIDEST = 1 << 53  # magnitude of a count and of a released number: exact as a double
+LARGEST = 1 << 29  # largest magnitude of a count, with or without noise, on a device
+WIDEST = 1 << 53  # largest magnitude of a count or released number: a double is exact
 _LIMB = 30  # bits of the lower limb of a magnitude
 _MOST_HIGH = 1 << 25  # a magnitude is clipped to 2^55, above 2 * WIDEST
 
@@ -36,7 +36,10 @@ def sample(key: Key, table: Table, shape: tuple[int, ...]) -> Int32[Array, "..."
 
 
 def limbs(key: Key, table: Table, shape: tuple[int, ...]) -> Int32[Array, "2 ..."]:
-    """Draw the noise of `sample` without clipping: 2^30 times a row, plus a row."""
+    """Draw noise as in `sample`, but as a high and a low limb, clipped to ±2^55.
+
+    The noise is 2^30 times the first row plus the second row.
+    """
     negative, high, low = _magnitudes(key, table, shape)
     both = jnp.stack([high, low])
     return jnp.where(negative, -both, both)
@@ -45,7 +48,7 @@ def limbs(key: Key, table: Table, shape: tuple[int, ...]) -> Int32[Array, "2 ...
 def _magnitudes(
     key: Key, table: Table, shape: tuple[int, ...]
 ) -> tuple[Bool[Array, "..."], Int32[Array, "..."], Int32[Array, "..."]]:
-    """Draw signs and magnitudes 2^30 high + low; zero has no sign."""
+    """Draw whether noise is negative, and its magnitude as 2^30 high + low."""
     digits = table.largest.shape[-1]
     key_words, key_redraw, *key_ties = jr.split(key, digits + 2)
     words = jr.bits(key_words, (digits, *shape), jnp.uint32)
@@ -98,8 +101,8 @@ def log_prob(noise: Real[Array, "..."], rho: Scalars) -> Float[Array, "..."]:
 def _category(key: Key, first: Words, thresholds: Words) -> Int32[Array, "..."]:
     """Number of thresholds that a uniform word with leading limb `first` reaches.
 
-    The other limbs are drawn only if `first` equals the leading limb of a threshold. A
-    loop that runs at most once is used, as `vmap` would run both branches of `cond`.
+    The other limbs are drawn only if `first` equals the leading limb of a threshold.
+    This is a loop that runs at most once, since `vmap` runs both branches of `cond`.
     """
     count = jnp.zeros(first.shape, jnp.int32)
     tie = jnp.zeros(first.shape, bool)
@@ -119,7 +122,7 @@ def _category(key: Key, first: Words, thresholds: Words) -> Int32[Array, "..."]:
 def _count_reached(limbs: list[Words], thresholds: Words) -> Int32[Array, "..."]:
     """Number of thresholds that are ≤ the number with the given limbs.
 
-    It runs rarely, so a loop keeps the compiled program small.
+    The function runs rarely; it is a loop, so that the compiled program is small.
     """
 
     def add_one(count, threshold):

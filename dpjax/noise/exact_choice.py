@@ -173,7 +173,10 @@ def log_of_sum(scores: Sequence[int], unit: Fraction) -> tuple[Fraction, Fractio
 
 @functools.cache
 def _exponentials_of_digits() -> tuple:
-    """ln 2, then exp(-digit) for all digits of each place, in units of 2^-128."""
+    """Return ln 2, and exp(-x) for the value x of every digit at every place.
+
+    All numbers are integers in units of 2^-128.
+    """
     context = decimal.Context(prec=60)
     one = decimal.Decimal(1 << _POINT)
     tables = (

@@ -113,7 +113,11 @@ def log_table(units: int) -> list[int]:
 
 
 class _Law:
-    """Distribution of one vector: tilted scores of its entries, weights of sums."""
+    """The distribution of one vector, from scores of its entries and weights of sums.
+
+    A score is the log-weight of a value of an entry, minus a multiple of the value (the
+    tilt). The tilt does not change the distribution, since the sum of entries is fixed.
+    """
 
     def __init__(self, grid: SimplexGrid, exponents: tuple[Fraction, ...]) -> None:
         self.grid = grid

@@ -200,7 +200,7 @@ def _exact_laws(rho: Fraction) -> list[list[Fraction]]:
 
 
 def _places(rho: Fraction) -> tuple[list[Fraction], int]:
-    """The rate of each digit, lowest first, and the number of values of the top one."""
+    """Return each digit's rate, lowest first, and the top digit's number of values."""
     if not SHORTEST <= rho <= LONGEST:
         raise ValueError(
             "`epsilon` over sensitivity must be between 2^-23 and 30, the certified "

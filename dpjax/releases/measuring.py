@@ -27,12 +27,13 @@ Exact = tuple[Int64[np.ndarray, " m"], int]
 
 @dataclass(frozen=True)
 class Rows:
-    """How the rows of a table are read.
+    """Options for reading the rows of a table.
 
     Args:
         ignore: columns to leave out, as in `Schema.encode`.
         multiplicity: name of the column that has the number of records of each row.
-        weights: name of the column that has the weight of each row instead.
+        weights: name of the column that has the weight of each row; it is used instead
+            of `multiplicity`.
         most: the largest weight.
         mesh: devices on which the rows are counted.
     """
@@ -53,8 +54,8 @@ def measured(
 ) -> Exact:
     """Compute the exact statistic of a table and the number of its records.
 
-    Counts are computed from files and batches in bounded memory, and those of a lazy
-    table in its engine.
+    Counts are computed in bounded memory for files and batches, and in the engine for a
+    lazy table.
 
     Args:
         statistic: the statistic; only counts can be computed on a mesh.
@@ -140,7 +141,11 @@ def _of_tables(statistic: TableStatistic, table: Table, rows: Rows, most: int) -
 
 
 def _of_multiples(statistic: Statistic, table: Table, rows: Rows, column: str) -> Exact:
-    """Measure the rows whose multiplicity has bit i, and add 2^i times the result."""
+    """Sum the statistic over rows with multiplicities.
+
+    For each binary digit i, the rows whose multiplicity has a one at digit i are
+    measured, and 2^i times the result is added to the sum.
+    """
     argument = "weights" if rows.weights else "multiplicity"
     own = Multiplicities(column, statistic.variables, argument=argument, most=rows.most)
     records, multiples = [], []
@@ -160,7 +165,7 @@ def _of_multiples(statistic: Statistic, table: Table, rows: Rows, column: str) -
 def _in_pieces(
     statistic: Statistic, records: Real[Array | np.ndarray, "n d"]
 ) -> np.ndarray:
-    """Sum the statistic over pieces of the records, which fit 32-bit integers."""
+    """Sum the statistic over pieces of the records, whose sums fit 32-bit integers."""
     most = LARGEST // statistic.most_per_record
     total = np.zeros(statistic.length, np.int64)
     for start in range(0, max(len(records), 1), most):

@@ -64,9 +64,10 @@ def release(
             person with up to k rows, and the noise is that of ε / k for one row. None
             means 1, which protects each row on its own. Without `id` the curator
             promises that nobody has more rows.
-        id: name of a column that says whose row it is, which is no variable. At most
-            `contributions` rows of each person are kept, chosen by a hash of their
-            content with a new key. Only under "add-remove", for a table with names.
+        id: name of a column that identifies the person of each row; it is not a
+            variable. At most `contributions` rows of each person are kept, chosen by a
+            hash of their content with a new key. Only under "add-remove", for a table
+            with names of columns.
         mechanism: a recipe of `dpjax.mechanisms.recipes` with its options, or the name
             of a recipe with default options. "laplace" adds noise to the statistic;
             "fourier" adds noise to Fourier coefficients of counts, so that all tables
@@ -80,8 +81,8 @@ def release(
         multiplicity: name of a column of integers ≥ 0, the number of records for which
             a row stands. The guarantee is for one of these records.
         weights: name of a column of integers from 0 to `contributions`, the weight with
-            which a row counts. `contributions` is then the largest weight of a person's
-            rows together. Only under "add-remove".
+            which a row counts. `contributions` is then the largest sum of the weights
+            of one person's rows. Only under "add-remove".
         mesh: devices on which to count; None means the default device.
 
     Returns:
@@ -90,11 +91,11 @@ def release(
     Privacy:
         `epsilon` or `budget` is an exact upper bound of the privacy cost for the given
         adjacency and unit (one row, or a person with up to `contributions` rows); less
-        is charged if the recipe's options cost less. Random bits come
-        from the operating system, and are not stored. Error messages about records,
-        the running time and the memory use depend on the records: only the curator may
-        see them. Cells of impossible combinations are 0 without noise, since no
-        accepted table has such records.
+        is charged if the recipe's options cost less. Random bits come from the
+        operating system, and are not stored. Error messages about records, the running
+        time and the memory use depend on the records: only the curator may see them.
+        Cells of impossible combinations are 0 without noise, since no accepted table
+        has such records.
 
     Raises:
         ValueError: if an argument is not valid, the table is empty under replace-one,
@@ -114,12 +115,12 @@ def release(
     recipe = recipe_of(mechanism)
     recipe = recipe.per_record(k) if k > 1 else recipe
     statistic = _statistic(recipe, what, budget.adjacency)
-    statistic.sensitivity(budget.adjacency)  # raises if only for the other adjacency
+    statistic.sensitivity(budget.adjacency)  # raises if not defined for this adjacency
     _check_columns(statistic.variables, budget.adjacency, id, multiplicity, weights)
     rows = Rows(ignore, multiplicity, weights, k if weights else MOST, mesh)
     public = budget.adjacency == REPLACE_ONE
     make = partial(recipe.mechanism, statistic, budget.per_record())
-    tried = make(n=1 if public else None)  # mistakes show before any record
+    tried = make(n=1 if public else None)  # errors show before records are read
     if statistic.network is not None and not tried.additive:
         statistic.network.refuse_impossible(f"the mechanism {tried.kind!r}")
     if ledger is not None:
@@ -151,7 +152,7 @@ def _check_columns(
     multiplicity: str | None,
     weights: str | None,
 ) -> None:
-    """Raise `ValueError` unless at most one column is given, which is no variable."""
+    """Raise `ValueError` if two columns are given, or one that is not allowed."""
     given = {"id": id, "multiplicity": multiplicity, "weights": weights}
     names = [name for name, column in given.items() if column is not None]
     if len(names) > 1:
@@ -201,7 +202,7 @@ def _statistic(
         return recipe.statistic(what, adjacency)
     if not isinstance(what, Statistic):
         raise ValueError(
-            "`what` must be a network or a statistic, to be made private exactly, got "
+            "`what` must be a network or a statistic, such as `Sufficient`, got "
             f"{type(what).__name__}."
         )
     if not recipe.accepts(what):

@@ -31,7 +31,7 @@ _MOST_INT = (1 << 31) - 1
 
 
 def _of_any_library(values: Any) -> Any:
-    """Return the values; wide ones are an array of NumPy, and no `Flat`."""
+    """Return the values unchanged; wide ones are a NumPy array, and not a `Flat`."""
     return values
 
 
@@ -62,8 +62,8 @@ def _as_number(n: Any) -> Any:
 class Released(Unpickled, eqx.Module):
     """Released private values, with the mechanism that drew them and public metadata.
 
-    Arrays may have leading axes, for stacked releases and `vmap`. Integers for
-    which 32 bits are too few are doubles of NumPy, which are exact up to 2^53;
+    Arrays may have leading axes, for stacked releases and `vmap`. Integers for which 32
+    bits are too few are stored as NumPy doubles, which are exact up to 2^53;
     computations with JAX round them to its default precision.
 
     Args:
@@ -76,7 +76,7 @@ class Released(Unpickled, eqx.Module):
             the number of records is private.
         hidden_states: public suggestion of the number of hidden states to fit to an
             event log; None for no suggestion.
-        contributions: the most rows of a person, all of which are protected together.
+        contributions: the most rows of a person; they are all protected together.
 
     Privacy:
         A release contains only the mechanism's output and public metadata. It cannot be
@@ -114,7 +114,7 @@ class Released(Unpickled, eqx.Module):
     def is_wide(self) -> bool:
         """Whether 32 bits are too few for computations with the released integers.
 
-        They are for a number, or n, beyond 2^29, and for a table whose sum may be
+        This is so if a number or n is beyond 2^29, or if the sum of a table may be
         beyond 2^31.
         """
         values: Any = self.values
@@ -145,7 +145,7 @@ class Released(Unpickled, eqx.Module):
     def guarantee(self) -> Guarantee:
         """Return the privacy cost of the release, for a person with all its rows.
 
-        It is the mechanism's guarantee, which is for one row, of a group of
+        It is the mechanism's guarantee for one row, converted to a group of
         `contributions` rows.
         """
         return self.mechanism.guarantee().of_group(self.contributions)

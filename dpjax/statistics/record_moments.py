@@ -48,7 +48,7 @@ class CellMoments(RecordMoments):
 
     @property
     def counts(self) -> Bool[np.ndarray, " m"]:
-        """For each component, True: all components are counts of records."""
+        """True for each component, since all components are counts of records."""
         return np.ones(self.measured.length, bool)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Queries in SQL that group a table for the tables of a network."""
+"""SQL queries that count a table's rows for the measured tables of a network."""
 
 __all__ = ["sql"]
 
@@ -22,26 +22,27 @@ def sql(
     """Return the queries that count a table's rows for a network's measured tables.
 
     Their results, in one `dpjax.data.Grouped`, can be released in place of the table.
-    Run all of them in one transaction. A column with a collation that makes different
-    texts equal needs a binary one, such as `COLLATE "C"` in PostgreSQL or `COLLATE
-    BINARY` in SQLite: dpjax cannot see this in the results.
+    Run all queries in one transaction. If the collation of a column makes different
+    texts equal, change it to a binary collation, such as `COLLATE "C"` in PostgreSQL or
+    `COLLATE BINARY` in SQLite: dpjax cannot detect the collation from the results.
 
     Args:
         net: the network.
-        table: name of the table in the database, of which parts are separated by ".".
+        table: name of the table in the database; "." separates the parts of the name.
         multiplicity: name of the column of the results that has the numbers of rows.
 
     Returns:
-        A dictionary from the names of the columns to the query, in standard SQL with
-        quoted names (in MySQL, `SET sql_mode = 'ANSI_QUOTES'`).
+        A dictionary from the names of the columns of a measured table to its query, in
+        standard SQL with quoted names (in MySQL, first run `SET sql_mode =
+        'ANSI_QUOTES'`).
 
     Privacy:
         No record is read. The results of the queries are not private, and the engine's
         log shows that they were run.
 
     Raises:
-        ValueError: if `table` or `multiplicity` is no name, or `multiplicity` is that
-            of a variable.
+        ValueError: if `table` or `multiplicity` is not a name, or `multiplicity` is the
+            name of a variable.
     """
     for name, given in {"table": table, "multiplicity": multiplicity}.items():
         if not isinstance(given, str) or not given:
@@ -54,7 +55,7 @@ def sql(
             f"`multiplicity` must be no variable's name, got {multiplicity!r:.80}."
         )
     source = ".".join(map(_quoted, table.split(".")))
-    last = _quoted(table.rpartition(".")[2])  # SQLite takes "x" alone for text
+    last = _quoted(table.rpartition(".")[2])  # SQLite may read "x" alone as text
     queries = {}
     for group in maximal_groups(net.families):
         names = tuple(net.names[i] for i in group)

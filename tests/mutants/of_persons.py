@@ -528,7 +528,7 @@ MUTANTS = (
             ),
             (
                 "decimals of an exponent beyond any",
-                "    except InvalidOperation:  # an exponent beyond any\n"
+                "    except InvalidOperation:  # an exponent too large for `Decimal`\n"
                 "        return None\n",
                 "    except InvalidOperation:\n        return text\n",
             ),

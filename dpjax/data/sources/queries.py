@@ -1,8 +1,9 @@
 """Lazy tables of engines such as DuckDB, Polars, Spark, Dask and SQL databases.
 
 An engine can group rows by columns that have the same values in every engine: text,
-integers, booleans and dates. Numbers with a fraction and times are read and encoded
-here. Text is grouped by its bytes, since a collation may make different texts equal.
+integers, booleans and dates. A table with other columns, such as numbers with a
+fraction or times, is read and encoded by dpjax. Text is grouped by its bytes, since a
+collation may make different texts equal.
 """
 
 __all__ = ["Query", "as_query", "typed"]
@@ -21,18 +22,19 @@ from dpjax.data.sources.streams import NOT_READ
 _ENGINES = {
     "_duckdb", "dask", "duckdb", "ibis", "narwhals", "polars", "pyspark", "sqlframe",
 }  # fmt: skip
-_BY_BYTES = {"dask", "ibis over sqlite", "polars"}  # of SQLite see `typed`
-_AS_BYTES = {"duckdb", "pyspark"}  # which turn text into its bytes exactly
+_BY_BYTES = {"dask", "ibis over sqlite", "polars"}  # for SQLite, see `typed`
+_AS_BYTES = {"duckdb", "pyspark"}  # engines that convert text to bytes exactly
 _MOST = 1 << 20  # groups
 _COLLATION = (
     "`table` must be grouped by an engine that compares text byte by byte, {} may do "
-    "otherwise in {!r:.80}: make sure, and give `dpjax.data.group(table, net, "
-    "binary=True)`; or give the records, `table.to_pyarrow()`."
+    "otherwise in {!r:.80}: if you are sure that it does not, give "
+    "`dpjax.data.group(table, net, binary=True)`; or give the records, "
+    "`table.to_pyarrow()`."
 )
 
 
 def as_query(table: Table, place: str = "") -> "Query | None":
-    """Return a lazy table of an engine as a part of a source, and None for others.
+    """Return a lazy table of an engine as a part of a source; None for other tables.
 
     Raises:
         ImportError: if narwhals is not installed.
@@ -60,13 +62,13 @@ def typed(table: Table) -> Table:
     """Return a table of Ibis over SQLite with text in place of whole numbers and dates.
 
     A column of SQLite holds cells of any type, which Ibis converts to that of the
-    column in ways that depend on other cells. The concatenation takes the column's
-    collation away, so that text is compared by its bytes. Other tables are returned as
-    they are.
+    column in ways that depend on other cells. The concatenation with "" removes the
+    column's collation, so that text is compared by its bytes. Other tables are returned
+    unchanged.
     """
     if _root(table) != "ibis" or not hasattr(table, "mutate"):
         return table
-    with contextlib.suppress(Exception):  # engines raise anything
+    with contextlib.suppress(Exception):  # engines may raise any exception
         if table.get_backend().name != "sqlite":
             return table
         kinds = table.schema().items()
@@ -83,7 +85,7 @@ def _root(table: Table) -> str:
 
 @dataclass(frozen=True, repr=False)
 class Query(Part):
-    """A lazy table, and the frame of narwhals that wraps it."""
+    """A part of a source that is a lazy table, wrapped in a frame of narwhals."""
 
     table: Any
     frame: Any
@@ -91,7 +93,7 @@ class Query(Part):
 
     def names(self) -> list[str]:
         """Return the names of the columns, in order; no record is read."""
-        with contextlib.suppress(Exception):  # engines raise anything
+        with contextlib.suppress(Exception):  # engines may raise any exception
             names = list(self.frame.collect_schema())
             return check_names(names)
         raise self._refusal()
@@ -107,7 +109,7 @@ class Query(Part):
         """Whether the values of the columns are the same in every engine."""
         if self.frame.implementation.is_dask() and any(
             str(self.table.dtypes[name]) == "object" for name in names
-        ):  # whose cells 1, 1.0 and True are equal
+        ):  # in such a column, the cells 1, 1.0 and True are equal
             return False
         schema = self.frame.collect_schema()
         return all(_is_countable(schema[name]) for name in names)
@@ -118,11 +120,11 @@ class Query(Part):
         Args:
             names: columns that `can_group` allows.
             count: name of the column of the result that has the numbers of rows.
-            binary: declaration that the engine compares text byte by byte.
+            binary: True declares that the engine compares text byte by byte.
 
         Raises:
-            ValueError: if the engine may compare text otherwise, there are more than
-                2^20 combinations, or the engine fails. The message shows no value.
+            ValueError: if the engine may compare text in another way, there are more
+                than 2^20 combinations, or the engine fails. The message shows no value.
         """
         narwhals = _narwhals()
         schema = self.frame.collect_schema()
@@ -144,7 +146,7 @@ class Query(Part):
         return table
 
     def _counted(self, names: Sequence[str], count: str, text: Sequence[str]) -> Table:
-        """Group by columns with plain names, of which `text` are replaced by bytes."""
+        """Count rows by renamed columns, with the bytes of the columns in `text`."""
         narwhals = _narwhals()
         keys = [f"k{i}" for i in range(len(names))]
         shown = dict(zip([*keys, "n"], [*names, count], strict=True))
@@ -160,10 +162,10 @@ class Query(Part):
     ) -> Any:
         narwhals = _narwhals()
         pairs, made = zip(names, keys, strict=True), self.frame.implementation
-        if made.is_duckdb():  # whose cast to bytes reads escapes
+        if made.is_duckdb():  # its cast to bytes interprets escapes
             columns = [f"{_of_duckdb(x, x in text)} AS {key}" for x, key in pairs]
             return narwhals.from_native(self.table.project(", ".join(columns)))
-        if made.is_pyspark():  # for which a point is part of no name
+        if made.is_pyspark():  # it interprets a point in a name
             columns = [f"{_of_spark(x, x in text)} AS {key}" for x, key in pairs]
             return narwhals.from_native(self.table.selectExpr(*columns))
         return self.frame.select(*(narwhals.col(x).alias(key) for x, key in pairs))
@@ -196,7 +198,7 @@ def _of_spark(name: str, is_text: bool) -> str:
 
 
 def _collected(frame: Any) -> Table:
-    """Run a query; the table is one of the engine's own, or else of Arrow."""
+    """Run a query; the result is an Arrow table, except for Dask and Polars."""
     made = frame.implementation
     own = {} if made.is_dask() or made.is_polars() else {"backend": "pyarrow"}
     with warnings.catch_warnings():
@@ -205,7 +207,7 @@ def _collected(frame: Any) -> Table:
 
 
 def _as_text(table: Table) -> Table:
-    """Return a table of Arrow with columns of bytes as text in UTF-8."""
+    """Convert columns of bytes of an Arrow table to text; leave other tables."""
     if not isinstance(table, pyarrow.Table):
         return table
     types = pyarrow.types

@@ -1,4 +1,4 @@
-"""Posteriors of families of one parameter and one statistic, of clipped records."""
+"""Posteriors of one-parameter families, given noisy sums of clipped records."""
 
 __all__ = ["ClippedPosterior", "check_clipped", "clipped_posterior"]
 
@@ -29,7 +29,7 @@ from dpjax.statistics import FamilyStatistic
 _FIRST, _NEXT, _LAST = 1024, 48, 512  # points of the first, the next, the last grid
 _TAIL = 1e-13  # prior mass that the first grid leaves out at either end
 _DEPTH = 20.0  # a grid ends where the density is e^-20 of the largest
-_GRIDS = 8  # at most
+_GRIDS = 8  # most grids before the last one
 
 _Grid = Float[np.ndarray, " j"]
 
@@ -98,7 +98,7 @@ class ClippedPosterior(FamilyPosterior):
     ) -> "ClippedPosterior":
         """Return the posterior given further records; `key` is ignored.
 
-        A record at or beyond a bound counts as one that was clipped there.
+        A record at or beyond a bound is treated as clipped to this bound.
         """
         statistic, family = check_clipped(self.released)
         encoded = np.asarray(as_records(records, statistic.variables, ignore="*"))
@@ -119,10 +119,11 @@ class ClippedPosterior(FamilyPosterior):
 def clipped_posterior(released: Released, prior: Any = None) -> ClippedPosterior:
     """Compute the posterior of a family's only parameter, given clipped records.
 
-    The likelihood of the released sum is computed with the law of a record after
-    clipping and rounding, for which a family has `cdf`. It is exact up to the error of
-    Fourier series and grids, which is about 1e-3 for the least favourable releases of
-    very few records. A private number of records has a flat prior on 1, 2, and so on.
+    The likelihood of the released sum is computed from the law of a record after
+    clipping and rounding, which is given by the family's `cdf`. It is exact up to the
+    error of Fourier series and grids, which is about 1e-3 for the least favourable
+    releases of very few records. A private number of records has a flat prior on 1, 2,
+    and so on.
 
     Args:
         released: noisy sufficient statistics of exponential times, Poisson counts or
@@ -166,7 +167,7 @@ def check_clipped(released: Released) -> tuple[FamilyStatistic, ClippedFamily]:
 
 
 def _on_grid(released: Released, prior: Any, ends: tuple[int, int]) -> ClippedPosterior:
-    """Compute the density on a grid that covers little more than the posterior."""
+    """Compute the posterior on a grid that covers little more than its mass."""
     statistic, family = check_clipped(released)
     noisy = NoisySum.of(released, statistic)
     law: Any = family.posterior(prior)  # has `log_kernel`, see `ClippedFamily`
@@ -200,7 +201,11 @@ def _on_grid(released: Released, prior: Any, ends: tuple[int, int]) -> ClippedPo
 def _first_grid(
     family: ClippedFamily, law: ConjugatePosterior
 ) -> tuple[_Grid, Callable[[_Grid], _Grid]]:
-    """Grid over what prior and bounds allow, and the function from it to parameters."""
+    """Return a grid over all plausible parameters, and its map to parameters.
+
+    The grid covers what is plausible under the prior or by the bounds. It is a grid of
+    logarithms if the parameter is positive.
+    """
     ((name, (floor, _)),) = family.parameters.items()
     marginal = law.marginals()[""]
     usual = family.truncation(_TAIL)[name]
@@ -212,7 +217,10 @@ def _first_grid(
 
 
 def _at_the_ends(family: ClippedFamily, points: _Grid) -> tuple[_Grid, _Grid]:
-    """Probabilities of records at or below the lower, and at or above the upper end."""
+    """Return the probabilities that a record is at or beyond either bound.
+
+    The first is for the lower bound, and the second is for the upper bound.
+    """
     half = 0 if family.lattice is None else 1 / (2 * family.lattice)
     least = family.span[0] / family.span[1]
     cdf = family.cdf(np.array([least, 1 - half]), points)

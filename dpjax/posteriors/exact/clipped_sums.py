@@ -1,8 +1,9 @@
 """Likelihood of a noisy sum of clipped and rounded records, by Fourier series.
 
 The law of one clipped and rounded record is known for every value of the parameter. The
-characteristic function of the sum of n records is the n-th power of theirs. With the
-Fourier transform of the noise, it gives the likelihood of the released numbers.
+characteristic function of the sum of n records is the n-th power of that of one record.
+With the Fourier transform of the noise, it gives the likelihood of the released
+numbers.
 """
 
 __all__ = ["NoisySum", "log_likelihood"]
@@ -20,10 +21,10 @@ from dpjax.statistics import FamilyStatistic
 
 _BLOCK = 32  # points at a time, so that memory stays small
 _TERMS = 1024  # most terms of the series
-_ENOUGH = 12  # inverse standard deviations of the sum, after which terms count as 0
-_MANY = 60  # records outside the largest atom for which this holds
+_ENOUGH = 12  # inverse sds of the sum: terms of higher frequency count as 0
+_MANY = 60  # least expected number of records outside the largest atom for `_ENOUGH`
 _FAR = 30  # scales of the noise beyond which its density counts as 0
-_NUMBERS = 80  # most numbers of records that are summed over, or one more
+_NUMBERS = 80  # most numbers of records that are summed over
 _WIDE = 16  # scales of the noise between the most likely number and either end
 _NONE = 1e-15  # a mass that counts as 0
 
@@ -37,7 +38,7 @@ class NoisySum(NamedTuple):
     Args:
         total: the noisy sum.
         rest: the noisy sum of 1 - S(x), which is released if n is private, else None.
-        scale: scale of the Laplace noise of either.
+        scale: scale of the Laplace noise of each of the two.
         n: number of records, None if it is private.
         steps: number of rounding steps from 0 to the largest S(x).
     """
@@ -50,7 +51,7 @@ class NoisySum(NamedTuple):
 
     @classmethod
     def of(cls, released: Released, statistic: FamilyStatistic) -> "NoisySum":
-        """Make it from a release of the statistic of a `ClippedFamily`."""
+        """Make the noisy sum from a release of the statistic of a `ClippedFamily`."""
         values = np.asarray(released.values, float) / statistic.steps
         rate = np.ravel(np.asarray(laplace_law(released).rate, float))[0]  # all equal
         scale = 1 / float(rate) / statistic.steps
@@ -68,10 +69,13 @@ class NoisySum(NamedTuple):
         return np.arange(first, last + 1, math.ceil((last - first + 1) / _NUMBERS))
 
     def places(self, n: int, least: float) -> tuple[float, float, float]:
-        """Where the noise of both numbers is 0, given n, and the log of a factor.
+        """Return the sums at which the noise of either number is 0, given n.
 
-        A place that no sum of n records reaches is moved to the nearest that one does.
+        A sum that n records cannot have is moved to the nearest sum that is in range.
         This divides the noise's density by the same factor for every possible sum.
+
+        Returns:
+            The lower and the higher of the two sums, and the log of the factor.
         """
         wanted = [self.total, self.total if self.rest is None else n - self.rest]
         low, high = moved = np.clip(wanted, n * least, n)
@@ -79,7 +83,7 @@ class NoisySum(NamedTuple):
         return min(low, high), max(low, high), -off / self.scale
 
     def density(self, low: float, high: float, totals: Any) -> Any:
-        """Density of the noise, up to a constant, for each of these exact sums."""
+        """Return the density of the noise, up to a constant, for each exact sum."""
         off = np.abs(totals - low)
         if self.rest is not None:
             off = off + np.abs(totals - high)
@@ -88,7 +92,7 @@ class NoisySum(NamedTuple):
     def transform(
         self, low: float, high: float, t: _Frequencies
     ) -> Complex[np.ndarray, " k"]:
-        """Integral of the density times e^(-its), over all s."""
+        """Return the Fourier transform, the integral of `density` times e^(-its)."""
         start = np.exp(-1j * t * low)
         if self.rest is None:
             return 2 * self.scale * start / (1 + (self.scale * t) ** 2)
@@ -104,8 +108,8 @@ def log_likelihood(
 ) -> _Grid:
     """Log-likelihood of the released numbers for each point, up to a constant.
 
-    With `rough`, or further than 8 standard deviations and 15 scales of the noise from
-    the released sum, it is approximate.
+    It is approximate with `rough`, and for points whose expected sum is further from
+    the released sum than 8 standard deviations plus 15 scales of the noise.
     """
     blocks = np.split(points, range(_BLOCK, len(points), _BLOCK))
     each = [_of_block(family, noisy, block, rough) for block in blocks]
@@ -137,7 +141,7 @@ def _of_block(
 def _record_law(
     family: ClippedFamily, steps: int, points: _Grid
 ) -> tuple[Float[np.ndarray, " c"], Float[np.ndarray, "j c"]]:
-    """Possible values of a record's clipped, rounded S(x), and their masses."""
+    """Return a record's possible clipped, rounded S(x), and their probabilities."""
     least = round(family.span[0] / family.span[1] * steps)
     places = np.arange(least, steps + 1) / steps
     cdf = family.cdf(places[1:] - 1 / (2 * steps), points)
@@ -153,11 +157,13 @@ def _series(
     masses: Float[np.ndarray, "j c"],
     circle: float,
 ) -> _Grid:
-    """Likelihood of each point; 0 where the sum is too far from what was released.
+    """Return the likelihood of each point, by a Fourier series on a circle.
 
-    The law of the sum is laid around a circle of this length. The series is finite if
-    few rounding steps fit on the circle. Otherwise it is cut off, and sums of records
-    that are all at the same bound, for which it converges slowly, are left out of it.
+    The law of the sum is wrapped around a circle of length `circle`. The series is
+    finite if few rounding steps fit on the circle. Otherwise it is truncated; it
+    converges slowly for sums of records that are all at the same bound, which are
+    therefore computed without the series. The likelihood is 0 if the expected sum is
+    too far from the released sum.
     """
     mean, numbers = masses @ places, noisy.numbers()
     spread = np.sqrt(numbers[0] * (masses @ places**2 - mean**2).clip(0).min())
@@ -196,7 +202,7 @@ def _series(
 def _waves(
     places: Float[np.ndarray, " c"], t: _Frequencies
 ) -> Complex[np.ndarray, "c k"]:
-    """Return e^(i places t) for multiples t of t[1], as products of fewer powers."""
+    """Return e^(i places t) for multiples t of t[1], as products of exponentials."""
     width = math.isqrt(len(t)) + 1
     fine = np.exp(1j * np.outer(places, t[:width]))
     coarse = np.exp(1j * np.outer(places, t[::width]))
@@ -207,7 +213,7 @@ def _waves(
 def _all_waves(
     noisy: NoisySum, low: float, high: float, t: _Frequencies, size: int
 ) -> Complex[np.ndarray, " k"]:
-    """Coefficients of the noise's density at `size` rounding steps around a circle."""
+    """Return Fourier coefficients of the noise's density at `size` rounding steps."""
     start = round((low + high) / 2 * noisy.steps) - size // 2
     totals = (start + np.arange(size)) / noisy.steps
     waves = np.fft.rfft(noisy.density(low, high, totals))[: len(t)] / size

@@ -153,7 +153,10 @@ def _branch(table: Table, coupling: Array, above: Array, coupled: bool) -> Branc
 
 
 def _given_totals(table: Table) -> tuple[Array, Array]:
-    """Distributions of level 1's counts given the rows' totals, and log-likelihoods."""
+    """Return distributions of each row's count of level 1, given the row's total.
+
+    Also return the log-likelihood for each total; the totals of both rows sum to n.
+    """
     n = table.logs.shape[1] - 1
     counts = jnp.arange(n + 1, dtype=jnp.int32)
     rest = counts[None] - counts[:, None]  # count of level 0 in each total

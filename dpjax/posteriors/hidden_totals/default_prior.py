@@ -16,7 +16,7 @@ _Scalar = Float[Array, ""]
 
 
 class DefaultPrior(eqx.Module):
-    """A family's default prior given further records, if there are any.
+    """A family's default prior, updated with further records if there are any.
 
     Args:
         total: sum of the statistic over further records; None if there are none.
@@ -50,9 +50,10 @@ class DefaultPrior(eqx.Module):
     ) -> _Scalar:
         """Return the log-density of hyperparameters and of the further records.
 
-        The density of the records is the likelihood of any one value of the parameters
-        times the ratio of its density without and with the records (Bayes' theorem).
-        The arguments are those of `given`.
+        By Bayes' theorem, the density of the records is the likelihood at one value of
+        the parameters, whichever it is, times the ratio of the prior density to the
+        posterior density at this value. The likelihood does not depend on the
+        hyperparameters and is omitted. The arguments are those of `given`.
         """
         density = -(hyper**2).sum() / 2
         if self.total is None or self.n is None:
@@ -65,7 +66,7 @@ class DefaultPrior(eqx.Module):
         return density + before.log_prob(value) - after.log_prob(value)
 
     def updated(self, total: _Total, n: int) -> "DefaultPrior":
-        """Return the prior given yet more records, of which the sum is `total`."""
+        """Return the prior updated with n more records, whose sum is `total`."""
         if self.total is None or self.n is None:
             return DefaultPrior(total, jnp.asarray(n, total.dtype))
         return DefaultPrior(self.total + total, self.n + n)

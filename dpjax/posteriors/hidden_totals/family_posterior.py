@@ -57,7 +57,7 @@ class NoiseAwareFamilyPosterior(FamilyPosterior):
         totals: drawn totals of the m sufficient statistics, in the units of the data.
         n: drawn numbers of records; constant if the number is public.
         accepted: share of accepted Metropolis steps. The axis "kinds" has an entry for
-            each direction in which a sweep moves the total.
+            each kind of step in a sweep.
         warmup: number of discarded first sweeps of each chain; static.
 
     Privacy:
@@ -119,7 +119,7 @@ class NoiseAwareFamilyPosterior(FamilyPosterior):
         return jax.tree.map(lambda x: x.reshape(shape + x.shape[1:]), values)
 
     def log_prob(self, values: Values) -> Array:
-        """Return the posterior log-density at parameters in the form `mean` returns."""
+        """Return the posterior log-density at parameters in the form of `mean`."""
         each = self._each(lambda law: law.log_prob(values))
         return logsumexp(each, axis=(0, 1)) - np.log(self.n.size)
 
@@ -172,10 +172,11 @@ class NoiseAwareFamilyPosterior(FamilyPosterior):
     def update(
         self, records: Real[ArrayLike, "n d"] | Table, key: Key | None = None
     ) -> "NoiseAwareFamilyPosterior":
-        """Return the posterior with the statistics of further records in the prior.
+        """Return the posterior given further records, which update the prior.
 
-        As a new prior changes the distribution of the hidden total, as many chains of
-        equal length run again, with a fixed key if `key` is None.
+        A new prior changes the distribution of the hidden total. Therefore the chains
+        run again, with the same number and length. If `key` is None, a fixed key is
+        used.
         """
         key = study_key(0) if key is None else key
         if isinstance(self.prior, DefaultPrior):
@@ -255,9 +256,9 @@ def family_posterior(
 
 @partial(jax.jit, static_argnames="family")
 def _moments(family: Family, parameters: Any) -> tuple[Any, Any]:
-    """Mean and variance of the conjugate posterior of every chain and draw.
+    """Return mean and variance of the conjugate posterior of every chain and draw.
 
-    Compiled as one program, because separate operations take longer to compile.
+    They are compiled as one program, since separate operations take longer to compile.
     """
 
     def moments(parameters):

@@ -28,8 +28,9 @@ _Scalar = Float[Array, ""]
 class HiddenTotal(eqx.Module):
     """Posterior density of a release's exact statistic, p(total) p(release | total).
 
-    The family's parameters are integrated out. The exact statistic has the total of the
-    sufficient statistics in integer units, and the number of records if it is measured.
+    The family's parameters are integrated out. The exact statistic consists of the
+    total of the sufficient statistics, in integer units, and of the number of records
+    if it is measured.
 
     Args:
         noisy: released numbers, as floats.
@@ -104,7 +105,7 @@ class HiddenTotal(eqx.Module):
 
     @property
     def kinds(self) -> int:
-        """Number of steps in a sweep: one a number, a map and a hyperparameter."""
+        """Number of steps in a sweep: one for each number, map and hyperparameter."""
         return self.statistic.length + self.family.maps + self.hyperparameters
 
     @property
@@ -117,8 +118,8 @@ class HiddenTotal(eqx.Module):
     def spacing(self) -> np.ndarray:
         """Distance between possible values of each measured number; 0 if continuous.
 
-        A noisy number of records, if it is measured (see `Sufficient`), has a lattice
-        only if the total consists of whole units.
+        The number of records, if it is measured (see `Sufficient`), has a lattice only
+        if the total consists of whole units.
         """
         lattice, units = self.family.lattice, self.statistic.steps
         spacing = np.zeros(self.statistic.length)
@@ -130,7 +131,8 @@ class HiddenTotal(eqx.Module):
     def along(self, kind: Int[Array, ""], shift: Int[Array, ""]) -> _Exact:
         """Return the direction of the step that changes the number at index `kind`.
 
-        If `paired`, the number that is `shift` places further changes by the opposite.
+        If `paired`, the number that is `shift` places further, cyclically, changes by
+        the opposite amount.
         """
         places = jnp.arange(self.statistic.length)
         direction = (places == kind).astype(float)
@@ -156,7 +158,10 @@ class HiddenTotal(eqx.Module):
         return self.encode(scaled, n), volume
 
     def start(self, share: _Scalar) -> _Exact:
-        """Return a chain's start near `noisy`, moved by `share` to `family.middle`."""
+        """Return a chain's start, which is a possible exact statistic near `noisy`.
+
+        It is moved by the fraction `share` of the way to n times `family.middle`.
+        """
         family = self.family
         total, n = family.project(*self.decode(self.noisy))
         if self.statistic.adjacency != REPLACE_ONE:

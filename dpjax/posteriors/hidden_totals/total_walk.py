@@ -50,7 +50,8 @@ def infer(
 def check_family(released: Released) -> tuple[FamilyStatistic, FamilyWithLaw]:
     """Return the statistic and family of a release that `family_posterior` accepts.
 
-    A release that `family_posterior` does not accept raises `ValueError`.
+    Raises:
+        ValueError: if `family_posterior` does not accept the release.
     """
     law_of(released)
     statistic = released.statistic
@@ -75,8 +76,8 @@ def _check_number(released: Released, fewest: int) -> None:
         return
     if np.any(n < fewest):
         raise ValueError(
-            f"`released` must be of at least {fewest} records, got {released.n}: their "
-            "total has no density, or the prior is all there is."
+            f"`released` must be of at least {fewest} records, got {released.n}: the "
+            "total of fewer records has no density."
         )
 
 
@@ -108,8 +109,8 @@ def _walk(
 ) -> tuple[Array, Float[Array, " draws"], Array, Float[Array, " kinds"]]:
     """Run a chain; return totals, numbers of records, hyperparameters, accepted shares.
 
-    Step lengths are fitted in the warm-up, then fixed. A sweep tries a step for every
-    number, every map and every hyperparameter once, in a fixed order.
+    Step lengths are fitted in the warm-up and then fixed. A sweep proposes one step for
+    every number, every map and every hyperparameter, in a fixed order.
     """
     start, hyper = hidden.start(share), jnp.zeros(hidden.hyperparameters)
     density = hidden.log_density(start, hyper)
@@ -123,7 +124,7 @@ def _walk(
         state = state._replace(lengths=state.lengths * jnp.exp(change))
         return (key, state), (*hidden.decode(state.exact), state.hyper, accepted)
 
-    # One scan, so that there is one program; gains are 0 after the warm-up
+    # One scan for all sweeps compiles to one program; gains are 0 after the warm-up
     index = jnp.arange(warmup + draws).astype(float)
     gains = jnp.where(index < warmup, (1 + index / 10) ** -0.6, 0)
     _, seen = jax.lax.scan(sweep, (key, state), gains)
@@ -132,9 +133,11 @@ def _walk(
 
 
 def _first_lengths(hidden: HiddenTotal) -> Float[Array, " kinds"]:
-    """Initial step lengths: the noise scales, divided by n for maps.
+    """Return the initial step lengths, one for each kind of step.
 
-    For hyperparameters it is 1, which is their prior sd.
+    They are the noise scales for numbers; four times the largest noise scale, divided
+    by n in integer units, but at most 1, for maps; and the prior standard deviation 1
+    for hyperparameters.
     """
     scale = hidden.noise_scale()
     n = hidden.decode(hidden.noisy)[1]
@@ -150,7 +153,7 @@ def _first_lengths(hidden: HiddenTotal) -> Float[Array, " kinds"]:
 
 
 def _sweep(key: Key, hidden: HiddenTotal, state: _State) -> tuple[_State, Any]:
-    # One call draws all, since each call costs compilation; the last row is for `shift`
+    # One call draws all, since each call adds compile time; the last row is for `shift`
     uniforms = jr.uniform(key, (hidden.kinds + 1, 3), minval=1e-7)
     partners = max(hidden.statistic.length - 1, 1)
     shift = 1 + jnp.floor(uniforms[-1, 0] * partners).astype(int)
@@ -188,11 +191,15 @@ def _propose(
     shift: Int[Array, ""],
     uniform: Float[Array, "3"],
 ) -> tuple[_Exact, _Scalar, Array]:
-    """Propose a statistic; also return the log of its Hastings correction.
+    """Propose an exact statistic by a Metropolis step of one kind.
 
-    The last result is whether the proposal is a random-walk step. Half of the proposals
-    for a number are instead the released number plus new noise; for a weak prior, they
-    are nearly draws from the posterior.
+    Unless `hidden.paired`, half of the proposals for a number are not random-walk steps
+    but the released number plus new noise; for a weak prior, these are nearly draws
+    from the posterior.
+
+    Returns:
+        The proposal, the log of its Hastings correction, and whether it is a
+        random-walk step.
     """
     variate = _variate(uniform[0])
     is_number = kind < len(exact)

@@ -1,4 +1,7 @@
-"""Records of binary variables, packed 32 in a word: an eighth of the memory."""
+"""Records of binary variables, packed as 32 levels in each 32-bit word.
+
+They take an eighth of the memory of records with one byte for each level.
+"""
 
 __all__ = [
     "PackedRecords",
