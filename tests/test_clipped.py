@@ -12,7 +12,7 @@ from dpjax.families import Exponential, GammaParameters, GaussianMean, Poisson
 from dpjax.mechanisms import DiscreteLaplace
 from dpjax.noise.keys import study_key
 from dpjax.posteriors import clipped_posterior, family_posterior
-from dpjax.posteriors.exact.clipped_sums import NoisySum, log_likelihood
+from dpjax.posteriors.exact.noisy_sums import NoisySum, log_likelihood
 from dpjax.releases.released import Released
 from dpjax.statistics import Sufficient
 

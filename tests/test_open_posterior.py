@@ -18,7 +18,7 @@ import dpjax as dp
 from dpjax.data.intervals import Interval
 from dpjax.families import BetaParameters, Bound, Family
 from dpjax.families.bernoulli import BetaPosterior
-from dpjax.families.total_law import FamilyWithLaw
+from dpjax.families.exact_totals import FamilyWithLaw
 from dpjax.mechanisms import DiscreteLaplace, Laplace
 from dpjax.noise.keys import study_key
 from dpjax.posteriors import (

@@ -19,7 +19,7 @@ from jaxtyping import Array, ArrayLike, Float, Real
 
 from dpjax._types import Flat, Scalar
 from dpjax.families.base import Bound, Number
-from dpjax.families.total_law import FamilyWithLaw
+from dpjax.families.exact_totals import FamilyWithLaw
 
 _NARROWEST, _WIDEST = 1e-12, 1e12  # so that squares and sums stay within float32
 _STEPS = 1024  # least half-width of an interval, in spacings of floats

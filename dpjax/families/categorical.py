@@ -16,9 +16,9 @@ from dpjax._private import shapes_only
 from dpjax._types import Flat, Key, Scalar
 from dpjax.families.base import Bound, Ends, Number, Total, Truncation
 from dpjax.families.conjugate_base import ConjugatePosterior, host
+from dpjax.families.exact_totals import FamilyWithLaw
 from dpjax.families.log_densities import dirichlet_log_density, dirichlet_multinomial
 from dpjax.families.marginal_laws import Law, beta_law
-from dpjax.families.total_law import FamilyWithLaw
 
 
 class DirichletParameters(NamedTuple):

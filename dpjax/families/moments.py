@@ -15,7 +15,7 @@ from jaxtyping import Array, Float, Int, Real
 from dpjax._types import Flat, Scalar
 from dpjax.families.base import Bound, Number, Total
 from dpjax.families.bounds import standardise
-from dpjax.families.total_law import FamilyWithLaw
+from dpjax.families.exact_totals import FamilyWithLaw
 
 
 class MomentFamily(FamilyWithLaw):

@@ -21,7 +21,7 @@ from dpjax.families.base import Family
 from dpjax.families.bounds import ClippedFamily
 from dpjax.families.conjugate_base import ConjugatePosterior, probability
 from dpjax.posteriors.base import FamilyPosterior
-from dpjax.posteriors.exact.clipped_sums import NoisySum, log_likelihood
+from dpjax.posteriors.exact.noisy_sums import NoisySum, log_likelihood
 from dpjax.posteriors.laws import laplace_law
 from dpjax.releases.released import Released
 from dpjax.statistics import FamilyStatistic

@@ -8,7 +8,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from dpjax.families.total_law import FamilyWithLaw
+from dpjax.families.exact_totals import FamilyWithLaw
 
 _Hyper = Float[Array, " h"]
 _Total = Float[Array, " k"]

@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from dpjax._types import Scalar
-from dpjax.families.total_law import FamilyWithLaw
+from dpjax.families.exact_totals import FamilyWithLaw
 from dpjax.mechanisms import MechanismWithLaw
 from dpjax.posteriors.hidden_totals.default_prior import DefaultPrior
 from dpjax.privacy import REPLACE_ONE

@@ -16,7 +16,7 @@ from jaxtyping import Array, Float, Int
 
 from dpjax._types import Key
 from dpjax.families import Family
-from dpjax.families.total_law import FamilyWithLaw
+from dpjax.families.exact_totals import FamilyWithLaw
 from dpjax.posteriors.hidden_totals.default_prior import DefaultPrior
 from dpjax.posteriors.hidden_totals.hidden_total import HiddenTotal, nearest
 from dpjax.posteriors.laws import law_of
