@@ -378,3 +378,12 @@ def test_without_narwhals_records_are_read_in_one_pass(monkeypatch):
     assert measured(NetworkCounts(WORDS), relation)[0].tolist() == [1, 2, 1, 2]
     with pytest.raises(ImportError, match=r'pip install "dpjax\[data\]"'):
         measured(NetworkCounts(WORDS), FEW.lazy())
+
+
+def test_columns_of_equal_levels_are_told_apart():
+    net = dp.BayesNet.from_parents({"x": [0, 1], "y": [0, 1]}, {"x": [], "y": ["x"]})
+    statistic = NetworkCounts(net)
+    rows = pl.DataFrame({"x": [0, 0, 1, 1, 1], "y": [1, 1, 0, 0, 0]})
+    lazy, _ = measured(statistic, rows.lazy())
+    np.testing.assert_array_equal(lazy, measured(statistic, rows)[0])
+    assert lazy.tolist() == [0, 2, 3, 0]

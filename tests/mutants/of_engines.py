@@ -71,7 +71,7 @@ MUTANTS = tuple(
             _QUERIES,
             "zip(names, keys, strict=True)",
             "zip(names, keys[::-1], strict=True)",
-            _COUNTS.format("polars"),
+            _TESTS + "test_columns_of_equal_levels_are_told_apart",
         ),
         (
             "names of DuckDB are not quoted",
