@@ -54,9 +54,9 @@ def charge_until_killed(path: pathlib.Path, record: pathlib.Path, budget: Fracti
 
 
 def charged(ledger: Ledger, times: int) -> int:
-    """How many of so many charges succeed."""
+    """How many of so many charges succeed; what is deleted is charged again."""
     succeeded = 0
-    for _ in range(times):
+    while succeeded < times:
         try:
             ledger.charge(COST)
             succeeded += 1
@@ -65,7 +65,7 @@ def charged(ledger: Ledger, times: int) -> int:
         except ValueError as error:
             if "`budget` must be that of the ledger" in str(error):  # another began it
                 break
-            if "a file must be writable" not in str(error):  # deleted so far
+            if "a file must be writable" not in str(error):  # not begun: was deleted
                 raise
     return succeeded
 
@@ -164,9 +164,12 @@ def charge_and_fork(path: pathlib.Path, budget: Fraction, times: int, start, tol
 
 
 def delete_all_others(path: pathlib.Path, start, stop):
-    """Whatever else is in the folder of a ledger, again and again."""
+    """Whatever else is in the folder of a ledger, again and again.
+
+    The pauses let a file be begun, which without them may be deleted for ever.
+    """
     start.wait()
-    while not stop.is_set():
+    while not stop.wait(0.005):
         for file in path.parent.iterdir():
             if file != path:
                 file.unlink(missing_ok=True)
