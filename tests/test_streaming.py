@@ -1,9 +1,11 @@
 """Records a batch at a time: the same counts as at once, the same refusals."""
 
 import gzip
+import os
 import pathlib
 import subprocess
 import sys
+import threading
 
 import duckdb
 import jax
@@ -360,3 +362,22 @@ def test_memory_stays_flat():
         return int(done.stdout) / 1e3
 
     assert peak(1100) - peak(100) < 60
+
+
+@pytest.mark.skipif(not STATUS.exists(), reason="reads /proc, which Linux has")
+def test_a_file_that_is_not_read_to_its_end_is_closed(tmp_path):
+    """The thread that reads ahead ends with its reader, and the file is closed."""
+    path = tmp_path / "t.parquet"
+    pyarrow.parquet.write_table(pyarrow.table({"x": [0, 1] * 10**5}), path)
+    threads = threading.active_count()
+    read = files.File(path).read(["x"])
+    next(read)
+    assert _is_open(path)
+    read.close()
+    assert threading.active_count() == threads
+    assert not _is_open(path)
+
+
+def _is_open(path):
+    links = pathlib.Path("/proc/self/fd").iterdir()
+    return str(path) in [os.path.realpath(link) for link in links]

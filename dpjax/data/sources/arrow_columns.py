@@ -78,9 +78,12 @@ def dense(array: np.ndarray) -> Column | None:
     if array.dtype.kind == "b":
         return Column([False, True], array.view(np.uint8))
     array = array.astype(array.dtype.newbyteorder("="), copy=False)
+    unsigned = array.view(f"u{array.dtype.itemsize}")  # wraps, so nothing overflows
+    most = int(unsigned.max())
+    if most < _DENSE:  # without a subtraction
+        return Column(list(range(most + 1)), unsigned.astype(np.uint8))
     least, most = int(array.min()), int(array.max())
     if most - least >= _DENSE:
         return None
-    unsigned = array.view(f"u{array.dtype.itemsize}")  # wraps, so nothing overflows
     first = np.array(least, array.dtype).view(unsigned.dtype)
     return Column(list(range(least, most + 1)), (unsigned - first).astype(np.uint8))

@@ -5,11 +5,13 @@ Errors name the file, and the row group or row if it is known. They quote no con
 
 __all__ = ["BATCH", "UNREADABLE", "File", "is_table_file"]
 
+import contextlib
 import gzip
 import os
 import pathlib
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from io import BufferedIOBase
 from typing import Any
@@ -83,17 +85,21 @@ class File(Part):
 
     def read(self, names: Sequence[str]) -> "Iterator[pyarrow.RecordBatch]":
         """Yield row groups or blocks of the columns `names`."""
-        read = self._row_groups if self.is_parquet else self._csv_batches
-        return read(list(names))
+        if self.is_parquet:
+            return _ahead(self._row_groups(list(names)))
+        return self._csv_batches(list(names))
 
-    def _row_groups(self, names: list[str]) -> "Iterator[pyarrow.RecordBatch]":
+    def _row_groups(self, names: list[str]) -> "Generator[pyarrow.RecordBatch]":
         file = self._open_parquet(names)
         if file is None:
             raise self._refusal()
         with file:
             for group in range(file.num_row_groups):
                 try:
-                    yield from file.iter_batches(BATCH, [group], names)
+                    # One thread decodes while another encodes: Arrow's would wait.
+                    yield from file.iter_batches(
+                        BATCH, [group], names, use_threads=False
+                    )
                     continue
                 except UNREADABLE:
                     pass
@@ -125,6 +131,17 @@ class File(Part):
         return ValueError(
             f"`table` must be {kind} throughout, {self.path} is not{reason}."
         )
+
+
+def _ahead(
+    batches: "Generator[pyarrow.RecordBatch]",
+) -> "Iterator[pyarrow.RecordBatch]":
+    """Yield the same batches; a thread reads the next one while a batch is used."""
+    with contextlib.closing(batches), ThreadPoolExecutor(1) as thread:
+        coming = thread.submit(next, batches, None)
+        while (batch := coming.result()) is not None:
+            coming = thread.submit(next, batches, None)
+            yield batch
 
 
 def _reason(error: Exception) -> str:

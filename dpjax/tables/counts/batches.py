@@ -22,7 +22,7 @@ from dpjax._types import Records
 from dpjax.tables.counts.tables import count
 from dpjax.tables.layout import TableLayout
 
-_ENTRIES = 1 << 22  # of a block: few calls, and little memory
+_ENTRIES = 1 << 21  # of a block: few calls, little memory and little padding
 _MOST_ROWS = 1 << 18
 
 
