@@ -82,7 +82,7 @@ def cell_law(laws: RowLaws, cell: Array, row: Array) -> CellLaw:
     rows, start, ratio = laws.rows, laws.start, laws.ratio
     counts = jnp.arange(rows.window, dtype=jnp.int32)[None]
     totals = jnp.arange(len(ratio), dtype=jnp.int32)[:, None]
-    places = start[row] - rows.least[row] + totals - counts
+    places = start[row] - laws.first[row] + rows.window - 1 + totals - counts
     series = laws.others[cell, :, row]
     inside = (places >= 0) & (places < len(series))
     met = jnp.where(inside, series[jnp.clip(places, 0, len(series) - 1)], 0)

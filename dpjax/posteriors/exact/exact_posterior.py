@@ -268,7 +268,9 @@ def _first_windows(
     sums = sums_of(released, prior, Windows(1, 1, 1))
     windows = first_windows(
         1 / rate, n, min(tables), sum(tables), tolerance,
-        levels=max(released.net.sizes), largest=float(sums.largest_guess()),
+        levels=max(released.net.sizes),
+        hub_levels=max(released.net.sizes[star.hub] for star in components),
+        largest=float(sums.largest_guess()),
     )  # fmt: skip
     return windows, n
 

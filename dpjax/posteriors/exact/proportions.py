@@ -99,7 +99,8 @@ class ProportionsPosterior(FamilyPosterior):
     def quantile(self, q: float) -> Array:
         """Return the q-quantile of every probability's marginal posterior."""
         probability(q=q)
-        return self._show(quantiles(self._counts(), jnp.asarray(q, float))[:, 0])
+        places = jnp.arange(len(self.alpha), dtype=jnp.int32)
+        return self._show(quantiles(self._counts(), jnp.asarray(q, float), places))
 
     def sample(self, key: Key, shape: tuple[int, ...] = ()) -> Array:
         """Draw the probabilities independently, with `shape` as the first axes."""
@@ -181,7 +182,7 @@ def proportions_posterior(
         return fit_windows(fit, windows, tolerance)
     n = None if released.n is None else int(np.asarray(released.n))
     scale = 1 / float(np.asarray(star.noise.rate)) / star.step
-    windows = first_windows(scale, n, 1, 1, tolerance, levels=levels)
+    windows = first_windows(scale, n, 0, 0, tolerance, levels=levels)
     shapes = [(levels, [])]
     return widen_windows(fit, windows, shapes, tolerance, n, "family_posterior")
 

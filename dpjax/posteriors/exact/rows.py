@@ -165,23 +165,33 @@ def even_tilt(
     return whole / jnp.expm1(-log_p)
 
 
-def others(rows: Rows) -> Float[Array, "cells t rows"]:
-    """Convolve, for each cell, the weights of all other cells of its row."""
-    weights, (cells, window, _) = rows.weights, rows.weights.shape
-    length = (cells - 1) * (window - 1) + 1
+def others(rows: Rows, start: Totals, length: int) -> Float[Array, "cells met rows"]:
+    """Convolve, for each cell, the weights of all other cells of its row.
+
+    The result has the sums of the other cells' counts that meet the cell's window in
+    `length` totals from `start` on, in increasing order.
+    """
+    cells, window, _ = rows.weights.shape
+    first, wanted = start - rows.least - (window - 1), length + window - 1
+    if cells == 2:
+        return jnp.stack([take(x, first, wanted) for x in rows.weights[::-1]])
+    earlier, later = _later(rows.weights[::-1])[::-1], _later(rows.weights)
+    size = (cells - 1) // 2 * (window - 1) + 1  # of the convolution of fewer cells
 
     def of(cell):
-        rest = weights[(cell + 1 + jnp.arange(cells - 1, dtype=cell.dtype)) % cells]
-        first = jnp.pad(rest[0], ((0, length - window), (0, 0)))
-        return lax.scan(_add_cell, first, rest[1:])[0]
+        pair = jnp.stack([earlier[cell], later[cell]])
+        fewer = jnp.where(2 * cell < cells, 0, 1)
+        met = take(pair[1 - fewer], first - (size - 1), wanted + size - 1)
+        return valid(pair[fewer, :size], met, wanted)
 
-    return weights[::-1] if cells == 2 else lax.map(of, _numbers(cells))
+    return lax.map(of, _numbers(cells))
 
 
-def _later(rows: Rows) -> Float[Array, "cells t rows"]:
-    cells, window, width = rows.weights.shape
+def _later(weights: Weights) -> Float[Array, "cells t rows"]:
+    """Convolve, for each cell, the weights of all cells after it."""
+    cells, window, width = weights.shape
     none = jnp.zeros(((cells - 1) * (window - 1) + 1, width)).at[0].set(1)
-    *_, all_later = lax.scan(_add_cell, none, rows.weights[:0:-1])
+    *_, all_later = lax.scan(_add_cell, none, weights[:0:-1])
     return jnp.concatenate([none[None], all_later])[::-1]
 
 
@@ -195,19 +205,12 @@ def _add_cell(total: Array, weights: Array) -> tuple[Array, Array]:
     return total, total
 
 
-def totals(
-    rows: Rows, other: Array, start: Totals, length: int
-) -> Float[Array, "length rows"]:
-    """Convolve the weights of all cells of a row, at `length` totals from `start` on.
+def totals(rows: Rows, other: Array, length: int) -> Float[Array, "length rows"]:
+    """Convolve the weights of all cells of a row, at `length` successive totals.
 
-    `other` is the convolution of all cells except the first.
+    `other` is the first row of `others`, at the same totals.
     """
-    return valid(rows.weights[0], _meeting(rows, other, start, length), length)
-
-
-def _meeting(rows: Rows, other: Array, start: Totals, length: int) -> Array:
-    first = start - rows.least - (rows.window - 1)
-    return take(other, first, length + rows.window - 1)
+    return valid(rows.weights[0], other, length)
 
 
 def quotient(
@@ -222,7 +225,8 @@ class RowLaws(eqx.Module):
     """Posterior distributions of the hidden counts of rows, given a release."""
 
     rows: Rows
-    others: Float[Array, "cells t rows"]  # from the function `others`
+    others: Float[Array, "cells met rows"]  # from the function `others`
+    first: Totals  # the first total of `others`
     start: Totals  # the first total of every row
     # Ratio of the law of the totals (or of several laws) to the convolution.
     ratio: Float[Array, "totals *many rows"]
@@ -231,9 +235,14 @@ class RowLaws(eqx.Module):
         """Return probabilities of every cell's hidden counts from `rows.lowest` on."""
         return lax.map(self._count, _numbers(len(self.others)))
 
+    def meeting(self, cell: Int32[Array, ""]) -> Float[Array, "met rows"]:
+        """Return the part of `others` that a cell's window meets in the totals."""
+        length = self.ratio.shape[0] + self.rows.window - 1
+        return take(self.others[cell], self.start - self.first, length)
+
     def _count(self, cell: Int32[Array, ""]) -> Float[Array, "window *many rows"]:
         rows, ratio = self.rows, self.ratio
-        met = _meeting(rows, self.others[cell], self.start, ratio.shape[0])
+        met = self.meeting(cell)
         weights = jnp.expand_dims(rows.weights[cell], range(1, ratio.ndim - 1))
         return weights * valid(ratio[::-1], met, rows.window)[::-1]
 
@@ -244,7 +253,7 @@ class RowLaws(eqx.Module):
         totals = (self.start[None] + places).astype(float)
         whole = rows.alpha.sum(axis=0)[None] + totals
         both = jnp.stack([ratio / whole, ratio / (whole * (whole + 1))], axis=1)
-        weighted = RowLaws(rows, self.others, self.start, both)
+        weighted = RowLaws(rows, self.others, self.first, self.start, both)
 
         def one(cell):
             counts = rows.lowest[cell][None] + _numbers(rows.window)[:, None]
@@ -261,7 +270,7 @@ class RowLaws(eqx.Module):
 
 def draw_rows(key: Key, rows: Rows, totals: Totals) -> Lowest:
     """Draw the hidden counts of all cells given the totals of rows, cell by cell."""
-    cells, after = len(rows.weights), _later(rows)
+    cells, after = len(rows.weights), _later(rows.weights)
     rest, counts = totals, []
     for cell, key_cell in enumerate(jr.split(key, cells)):
         least = rows.lowest[cell:].sum(axis=0, dtype=jnp.int32)

@@ -14,6 +14,7 @@ __all__ = ["StarLaw", "guess_hub", "infer"]
 import equinox as eqx
 import jax.numpy as jnp
 import jax.random as jr
+import numpy as np
 from jax.scipy.special import logsumexp
 from jaxtyping import Array, Float, Int32
 
@@ -75,8 +76,9 @@ def infer(star: Star, windows: Windows) -> StarLaw:
     parts, above = [], logs
     for group in star.leaves:
         rows = _leaf_rows(star, group, lowest, guess, windows)
-        other, start = others(rows), _by_row(lowest, group)
-        sums = totals(rows, other[0], start, windows.hub)
+        start = _by_row(lowest, group)
+        other = others(rows, start, windows.hub)
+        sums = totals(rows, other[0], windows.hub)
         message, bound = _message(rows, sums, start)
         logs += _by_level(message, group)
         above += _by_level(bound, group)
@@ -95,7 +97,8 @@ def infer(star: Star, windows: Windows) -> StarLaw:
     for group, rows, other, sums in parts:
         kept = take(sums, _by_row(offset, group), windows.kept)
         ratio = quotient(_by_row(kept_law.T, group), kept)
-        groups.append(RowLaws(rows, other, _by_row(lowest + offset, group), ratio))
+        start, kept_from = _by_row(lowest, group), _by_row(lowest + offset, group)
+        groups.append(RowLaws(rows, other, start, kept_from, ratio))
     omitted = jnp.stack([*missed, lost if parts else jnp.zeros_like(lost)])
     return StarLaw(groups, records, log_evidence, omitted)
 
@@ -193,7 +196,8 @@ def _leaf_rows(
     largest = _by_row(lowest_of_hub + (windows.hub - 1), group)[None]
     middle = jnp.clip(jnp.round(values / star.step), -(2**30), 2**30).astype(jnp.int32)
     lowest = jnp.minimum(middle - windows.cells // 2, largest + 1 - windows.cells)
-    lowest = jnp.maximum(lowest, 0)
+    padding = np.repeat(group.is_padding, group.values.shape[2], axis=1)
+    lowest = jnp.where(padding, 0, jnp.maximum(lowest, 0))
     counts = (lowest[:, None] + _steps(windows.cells)[None, :, None]).astype(float)
     ends = _by_row(lowest_of_hub, group), largest[0]
     guess = even_tilt(alpha.sum(axis=0), _by_row(guess, group), *ends, star.given)
@@ -203,6 +207,8 @@ def _leaf_rows(
     logs = noise.log_prob(seen, counts * star.step)
     logs += window_weights(lowest, windows.cells, alpha, guess, star.given)
     tail = cell_tails(noise, values, star.step, lowest, windows.cells, largest)
+    logs = jnp.where(padding[:, None], jnp.where(counts == 0, 0, -jnp.inf), logs)
+    tail = jnp.where(padding, -jnp.inf, tail)
     return Rows.from_logs(logs, lowest, tail, alpha, guess, star.given)
 
 
@@ -218,12 +224,13 @@ def _message(rows: Rows, sums: Array, start: Array) -> tuple[Array, Array]:
 
 
 def _infer_hub(hub: Rows, first: Array, length: int) -> tuple[RowLaws, Array, Array]:
-    other, start = others(hub), first[None]
-    sums = totals(hub, other[0], start, length)
+    start = first[None]
+    other = others(hub, start, length)
+    sums = totals(hub, other[0], length)
     logs = jnp.log(sums) - hub.log_norm(start, length)
     log_evidence = logsumexp(logs)
     law = jnp.exp(logs - log_evidence)
-    return RowLaws(hub, other, start, quotient(law, sums)), law, log_evidence
+    return RowLaws(hub, other, start, start, quotient(law, sums)), law, log_evidence
 
 
 def _keep(law: Array, length: int) -> tuple[Array, Array, Array]:

@@ -82,7 +82,9 @@ def _hub_weights(law: StarLaw) -> Float[Array, "levels kept"]:
     whole = rows.alpha.sum() + (hub.start[0] + places).astype(float)
     kept = leaves[0].ratio.shape[0] if leaves else rows.window
     first = leaves[0].start[: len(rows.alpha)] if leaves else rows.lowest[:, 0]
-    laws = RowLaws(rows, hub.others, hub.start, ratio / whole).counts()[..., 0]
+    laws = RowLaws(rows, hub.others, hub.first, hub.start, ratio / whole).counts()[
+        ..., 0
+    ]
     laws = take(laws.T, first - rows.lowest[:, 0], kept).T
     counts = first[:, None] + jnp.arange(kept, dtype=jnp.int32)[None]
     return laws * (rows.alpha + counts.astype(float))
@@ -91,12 +93,10 @@ def _hub_weights(law: StarLaw) -> Float[Array, "levels kept"]:
 def _means_by_total(laws: RowLaws) -> Float[Array, "kept cells rows"]:
     rows, length = laws.rows, len(laws.ratio)
     counts = jnp.arange(rows.window, dtype=jnp.int32)[:, None]
-    first = laws.start - rows.least - (rows.window - 1)
 
     def one(cell):
         a = rows.alpha[cell][None] + (rows.lowest[cell][None] + counts).astype(float)
-        met = take(laws.others[cell], first, length + rows.window - 1)
-        return valid(rows.weights[cell] * a, met, length)
+        return valid(rows.weights[cell] * a, laws.meeting(cell), length)
 
     cells = jnp.arange(len(laws.others), dtype=jnp.int32)
     table = jnp.moveaxis(lax.map(one, cells), 0, 1)

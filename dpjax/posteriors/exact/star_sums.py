@@ -33,6 +33,7 @@ from dpjax.posteriors.plug_in import draw_tables, rows_log_density
 from dpjax.statistics import TableStatistic
 from dpjax.tables.layout import TableLayout
 
+_MOST_PADDING = 8  # ratio of levels in a group: fewer groups are compiled faster
 _RELEASES_AT_ONCE = 8  # more stacked releases exceed the cache
 
 
@@ -41,17 +42,23 @@ class Component:
     """A star, made of a hub without parents and leaves whose only parent is the hub."""
 
     hub: int
-    leaves: tuple[tuple[int, ...], ...]  # in groups with equal numbers of levels
+    leaves: tuple[tuple[int, ...], ...]  # in groups, each padded to its first's levels
 
     def places(self, layout: TableLayout) -> list[np.ndarray]:
         """Indices of the cells of the hub and of each group of leaves in `layout`.
 
-        Each array has the axes (own levels, leaves, levels of the hub).
+        Each array has the axes (own levels, leaves, levels of the hub). The index of
+        padding is the length of the layout.
         """
-        size = layout.sizes[self.hub]
-        hub = _cells([layout.offsets[self.hub]], 1, size)
+        sizes, size = layout.sizes, layout.sizes[self.hub]
+        hub = _cells([layout.offsets[self.hub]], 1, [size], layout.length)
         return [hub] + [
-            _cells([layout.offsets[i] for i in group], size, layout.sizes[group[0]])
+            _cells(
+                [layout.offsets[i] for i in group],
+                size,
+                [sizes[i] for i in group],
+                layout.length,
+            )
             for group in self.leaves
         ]
 
@@ -85,11 +92,14 @@ class StarSums(eqx.Module):
             start = measured.offsets[tables[component.hub,]]
             own = self.values[start : start + len(hub)]
         groups = []
-        for leaves, alpha in zip(component.leaves, places, strict=True):
+        for leaves, cells in zip(component.leaves, places, strict=True):
             starts = [measured.offsets[tables[component.hub, i]] for i in leaves]
-            noisy = _cells(starts, alpha.shape[2], alpha.shape[0])
+            sizes = [self.statistic.layout.sizes[i] for i in leaves]
+            noisy = _cells(starts, len(hub), sizes, measured.length)
+            noisy = self.values.at[noisy].get(mode="fill", fill_value=0)
+            alpha = prior.at[cells].get(mode="fill", fill_value=0)
             law = self.law.of(np.array(starts, np.int32)[:, None])
-            groups.append(Leaves(self.values[noisy].astype(float), prior[alpha], law))
+            groups.append(Leaves(noisy.astype(float), alpha, law, tuple(sizes)))
         return Star(
             own.astype(float), prior[hub], groups, self.n, self.law.of(start),
             (seen,) * len(hub), given=given is not None,
@@ -197,7 +207,9 @@ class InferredStars(eqx.Module):
         """Return the posterior q-quantile of every probability."""
         result = jnp.zeros(self.sums.statistic.layout.length)
         for places, group in self.groups():
-            result = result.at[places].set(quantiles(group, q).reshape(places.shape))
+            used = np.flatnonzero(places < len(result))
+            found = quantiles(group, q, jnp.asarray(used, jnp.int32))
+            result = result.at[places.reshape(-1)[used]].set(found)
         return result
 
     @jax.jit
@@ -237,15 +249,19 @@ def marginal(group: RowLaws, cell: Array, row: Array) -> CellLaw:
 
 
 @jax.jit
-def quantiles(group: RowLaws, q: Array) -> Float[Array, "cells rows"]:
-    """Return the posterior q-quantile of every probability of a group of rows."""
-    cells, _, width = group.rows.weights.shape
+def quantiles(
+    group: RowLaws, q: Array, places: Int32[Array, " c"]
+) -> Float[Array, " c"]:
+    """Return the posterior q-quantiles of probabilities of a group of rows.
 
-    def one(index):
-        return cell_law(group, index // width, index % width).quantile(q)
+    The place of a probability is its index in the flat array of cells and rows.
+    """
+    width = group.rows.weights.shape[2]
 
-    indices = jnp.arange(cells * width, dtype=jnp.int32)
-    return lax.map(one, indices).reshape(cells, width)
+    def one(place):
+        return cell_law(group, place // width, place % width).quantile(q)
+
+    return lax.map(one, places)
 
 
 def rank_in(
@@ -265,9 +281,10 @@ def rank_in(
     branches, owner = [], np.zeros(length, np.int32)
     index = np.zeros((2, length), np.int32)
     for places, group in inferred.groups():
-        owner[places] = len(branches)
-        cells = np.indices((len(places), places[0].size))
-        index[:, places] = cells.reshape(2, *places.shape)
+        used = places < length
+        owner[places[used]] = len(branches)
+        cells = np.indices((len(places), places[0].size)).reshape(2, *places.shape)
+        index[:, places[used]] = cells[:, used]
         branches.append(lambda where, group=group: cell_law(group, *where).cdf(t))
     cell, row = jnp.asarray(index)[:, place]
     below = lax.switch(jnp.asarray(owner)[place], branches, (cell, row))
@@ -286,15 +303,20 @@ def stars(net: BayesNet | None) -> tuple[Component, ...] | None:
             children[parent].append(i)
     found = []
     for hub in (i for i, parents in enumerate(net.parents) if not parents):
-        groups = defaultdict(list)
-        for leaf in children[hub]:
-            groups[net.sizes[leaf]].append(leaf)
-        found.append(Component(hub, tuple(map(tuple, groups.values()))))
+        groups: list[list[int]] = []
+        for leaf in sorted(children[hub], key=lambda i: -net.sizes[i]):
+            if not groups or net.sizes[groups[-1][0]] > _MOST_PADDING * net.sizes[leaf]:
+                groups.append([])
+            groups[-1].append(leaf)
+        found.append(Component(hub, tuple(map(tuple, groups))))
     return tuple(found)
 
 
-def _cells(starts: list[int], rows: int, levels: int) -> np.ndarray:
-    """Indices of the cells of tables of one shape, as (levels, tables, rows)."""
-    cells = np.arange(rows * levels).reshape(rows, levels)
-    places = np.asarray(starts)[:, None, None] + cells[None]
-    return places.transpose(2, 0, 1).astype(np.int32)
+def _cells(
+    starts: list[int], rows: int, sizes: list[int], padding: int
+) -> Int32[np.ndarray, "cells tables rows"]:
+    """Indices of the cells of tables that are padded to one number of levels."""
+    cells, sizes = np.arange(max(sizes)), np.array(sizes)
+    level, table, row = np.ix_(cells, np.arange(len(sizes)), np.arange(rows))
+    places = np.array(starts)[table] + row * sizes[table] + level
+    return np.where(level < sizes[table], places, padding).astype(np.int32)

@@ -1,28 +1,54 @@
 r"""The released numbers of a star, and bounds of the mass outside the windows.
 
-For Laplace noise z with density q, $\prod_k q(z_k) \le q(0)^{K-1} q(\sum_k z_k)$, since
-$\sum |z_k| \ge |\sum z_k|$. Hence, for any prior, a table of K noisy cells with sum S
-has at most the density $q(0)^{K-1} q(S - m)$ given a total of m records; this bound is
-log-concave in m.
+A table of K noisy cells with sum S, given a total of m records, has a density P that is
+a sum over the hidden counts c with sum m: of their prior DM(c) times $\prod_k q(z_k)$,
+where q is the density of the noise z. Two bounds hold.
+
+- Since $\sum |z_k| \ge |\sum z_k|$, Laplace noise has
+  $\prod_k q(z_k) \le q(0)^{K-1} q(S - m)$, and the priors of all c sum to 1.
+- If no Dirichlet parameter exceeds 1, and their sum is A ≥ 2, the largest DM(c) is at
+  most $Γ(A) (m + 1)^{1 - A}$. It multiplies the sum of $\prod_k q(z_k)$ over all c. By
+  Markov's inequality, this sum is at most $M(t)^K e^{-t |S - m|}$ for every t from 0 to
+  the rate of the noise, where M(t) is the sum of $q(z) e^{t z}$ over possible z.
+
+The first bound suits strong priors. For counts far above the noise, only the second is
+near the density. Without the prior's factor, both are log-concave in m.
 """
 
 __all__ = ["Leaves", "Star", "cell_tails"]
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
-from jax.scipy.special import logsumexp
+import numpy as np
+from jax.scipy.special import gammaln, logsumexp
 from jaxtyping import Array, Float, Int32
 
 from dpjax.noise import LaplaceLaw
 from dpjax.posteriors.exact.rows import Rows
+from dpjax.posteriors.exact.windows import SHARES
 
 
 class Leaves(eqx.Module):
-    """Noisy tables of leaves with equal numbers of levels, whose parent is the hub."""
+    """Noisy tables of leaves, whose parent is the hub, padded to one number of cells.
+
+    Padding cells have the noisy count 0, the Dirichlet parameter 0 and no records.
+    """
 
     values: Float[Array, "cells leaves levels"]  # noisy counts
     alpha: Float[Array, "cells leaves levels"]  # Dirichlet parameters
     noise: LaplaceLaw  # with rates (leaves, 1)
+    sizes: tuple[int, ...] = eqx.field(static=True)  # numbers of levels of the leaves
+
+    @property
+    def is_padding(self) -> np.ndarray:
+        """Whether a cell is padding, for all cells and leaves."""
+        return np.arange(len(self.values))[:, None] >= np.array(self.sizes)
+
+    @property
+    def cells(self) -> np.ndarray:
+        """The number of cells of a row of each leaf, as a column."""
+        return np.array(self.sizes, float)[:, None]
 
 
 class Star(eqx.Module):
@@ -43,25 +69,53 @@ class Star(eqx.Module):
         The window has `length` counts from `lowest` on.
         """
 
-        def bound(count: Array) -> Array:
-            own = self.noise.log_prob(self.values, count * self.step)
-            total = jnp.where(jnp.asarray(self.seen), own, 0)
+        def by_peaks(count: Array) -> Array:
+            total = self._own(count)
             for group in self.leaves:
-                cells = len(group.values)
-                sums = group.values.sum(axis=0)
-                places = jnp.broadcast_to(count * self.step, sums.shape)
-                total += group.noise.log_prob(sums, places).sum(axis=0)
-                total += (cells - 1) * group.noise.peak().sum()
+                off = self._off(group, count)
+                total += _by_peaks(group.noise, group.cells, off).sum(axis=0)
+            return total
+
+        def by_sums(count: Array) -> Array:
+            total = self._own(count)
+            for group in self.leaves:
+                off = self._off(group, count)
+                found = _by_sums(group.noise, group.cells, self.step, off)
+                total += found.sum(axis=0)
             return total
 
         most = None
         if self.n is not None:
             most = jnp.broadcast_to(self.n, lowest.shape)
-        below, above = _edges(bound, lowest, length, most)
-        return jnp.maximum(
-            _falling(bound, lowest - 1, -1, below),
-            _falling(bound, lowest + length, 1, above),
+        ends = lowest, length, most
+        return jnp.minimum(
+            jnp.maximum(
+                *_outside(by_peaks, lambda count: jnp.zeros_like(count), *ends)
+            ),
+            jnp.maximum(*_outside(by_sums, self._prior, *ends)),
         )
+
+    def _off(self, group: Leaves, count: Array) -> Float[Array, "leaves levels"]:
+        """By how much the sums of the cells of rows are off, given the hub's counts."""
+        return group.values.sum(axis=0) - (count * self.step)[None]
+
+    def _own(self, count: Array) -> Float[Array, " levels"]:
+        own = self.noise.log_prob(self.values, count * self.step)
+        return jnp.where(jnp.asarray(self.seen), own, 0)
+
+    def _prior(self, total: Array) -> Float[Array, " levels"]:
+        """Log of a bound of the prior of the leaves' counts, given each level's total.
+
+        It decreases with the total, and is convex.
+        """
+        bound = jnp.zeros(len(self.values))
+        for group in self.leaves:
+            whole = group.alpha.sum(axis=0)
+            suits = (whole >= 2) & (group.alpha.max(axis=0) <= 1)
+            fall = jnp.broadcast_to(jnp.log1p(total), whole.shape)
+            logs = gammaln(whole) - (whole - 1) * fall
+            bound += jnp.where(suits, logs, 0).sum(axis=0)
+        return bound
 
     def outside(self, hub: Rows, first: Array, length: int) -> Float[Array, ""]:
         """Log of a bound of the evidence from hub counts and n outside their windows.
@@ -81,39 +135,86 @@ class Star(eqx.Module):
         sums = jnp.concatenate([sums for sums, _, _ in self._table_sums()])
         return jnp.maximum(jnp.median(sums), 0) / self.step
 
-    def _table_sums(self) -> list[tuple[Float[Array, " tables"], LaplaceLaw, int]]:
-        """Sums of tables by shape, their noise, and the number of cells minus 1."""
+    def _table_sums(self) -> list[tuple[Array, LaplaceLaw, np.ndarray]]:
+        """Sums of tables by group, their noise, and their numbers of cells."""
         groups = []
         for leaves in self.leaves:
-            cells, _, levels = leaves.values.shape
-            sums = leaves.values.sum(axis=(0, 2))
-            groups.append((sums, leaves.noise.of(0), cells * levels - 1))
+            sums, levels = leaves.values.sum(axis=(0, 2)), leaves.values.shape[2]
+            cells = leaves.cells[:, 0] * levels
+            groups.append((sums, leaves.noise.of(0), cells))
         if all(self.seen):
-            groups.append((self.values.sum()[None], self.noise, self.values.size - 1))
+            sums, levels = self.values.sum()[None], self.values.size
+            groups.append((sums, self.noise, np.array([levels], float)))
         return groups
 
     def _records_tail(self, first: Array, length: int) -> Float[Array, ""]:
         """Log of the sum of bounds over all numbers of records outside the window.
 
-        A log-concave bound falls at least as fast as a geometric series.
+        A log-concave bound falls at least as fast as a geometric series. The prior of
+        all leaves is largest where all records have one level.
         """
         tables = self._table_sums()
 
-        def bound(count: Array) -> Array:
-            total = jnp.zeros(())
-            for sums, noise, others in tables:
-                places = jnp.broadcast_to(count * self.step, sums.shape)
-                total += (noise.log_prob(sums, places) + others * noise.peak()).sum()
-            return total
+        def by_peaks(count: Array) -> Array:
+            return sum(
+                _by_peaks(noise, cells, sums - count * self.step).sum()
+                for sums, noise, cells in tables
+            )
 
-        def series(edge: Array, step: int) -> Array:
-            start = bound(edge.astype(float))
-            fall = start - bound((edge + step).astype(float))
-            total = start - jnp.log(-jnp.expm1(-jnp.maximum(fall, 0)))
-            return jnp.where(fall > 0, total, jnp.inf)
+        def by_sums(count: Array) -> Array:
+            return sum(
+                _by_sums(noise, cells, self.step, sums - count * self.step).sum()
+                for sums, noise, cells in tables
+            )
 
-        below = jnp.where(first > 0, series(first - 1, -1), -jnp.inf)
-        return jnp.logaddexp(below, series(first + length, 1))
+        def prior(count: Array) -> Array:
+            return self._prior(count).max()
+
+        def series(bound, edge: Array, step: int) -> Array:
+            """Sum the bound over the counts from the edge on, outwards."""
+            fall = bound(edge.astype(float)) - bound((edge + step).astype(float))
+            return -jnp.log(-jnp.expm1(-jnp.maximum(fall, 0)))
+
+        def total(bound, prior) -> Array:
+            below, above = _outside(bound, prior, first, length, None)
+            above += series(bound, first + length, 1)
+            return jnp.logaddexp(below + jnp.log(first.astype(float)), above)
+
+        none = jnp.zeros_like
+        return jnp.minimum(total(by_peaks, none), total(by_sums, prior))
+
+
+def _by_peaks(noise: LaplaceLaw, cells: np.ndarray, off: Array) -> Array:
+    """Log of the first bound; `off` is by how much a sum of cells is off."""
+    return noise.log_prob(off, jnp.zeros_like(off)) + (cells - 1) * noise.peak()
+
+
+def _by_sums(noise: LaplaceLaw, cells: np.ndarray, step: int, off: Array) -> Array:
+    """Log of the second bound without the prior's factor."""
+    rate = jnp.asarray(noise.rate, float)
+
+    def at(share: Array) -> Array:
+        up, down = (1 - share) * rate * step, (1 + share) * rate * step
+        peaks = noise.peak() + jnp.log(-1 / jnp.expm1(-up) - 1 / jnp.expm1(-down) - 1)
+        return cells * peaks - share * rate * jnp.abs(off)
+
+    return jax.vmap(at)(jnp.asarray(SHARES, float)).min(axis=0)
+
+
+def _outside(bound, prior, lowest: Array, length: int, most: Array | None):
+    """Bound `bound` + `prior` at all counts below a window, and at all above it.
+
+    The results are infinite if `bound`, which is concave, does not fall outwards. Since
+    `prior` is convex, it is below its chord to 0.
+    """
+    below, above = _edges(bound, lowest, length, most)
+    edge = (lowest - 1).astype(float)
+    slope = below - bound(edge - 1)
+    ends = below + prior(edge), below - slope * edge + prior(jnp.zeros_like(edge))
+    left = jnp.where(slope >= 0, jnp.maximum(*ends), jnp.inf)
+    left = jnp.where(lowest > 0, left, -jnp.inf)
+    above = _falling(bound, lowest + length, 1, above)
+    return left, above + prior((lowest + length).astype(float))
 
 
 def cell_tails(

@@ -1,6 +1,7 @@
 """Windows of hidden counts, which are widened until they omit little posterior mass."""
 
 __all__ = [
+    "SHARES",
     "TooExpensive",
     "Windows",
     "first_windows",
@@ -22,9 +23,10 @@ from dpjax._checks import whole
 
 _MOST_TRIES = 16  # the last windows are 50 times as wide as the first
 _LOSSES = ("cells", "hub", "kept")  # window of each of the three bounds
-_MOST_WORK = 1 << 36  # multiplications: about a minute
+_MOST_WORK = 1 << 36  # multiplications: a few seconds
 _MOST_COUNTS = 1 << 22  # largest width of a window
 _ALONE = 8  # relative cost of a single row, which cannot be vectorised over rows
+SHARES = 0.0, 0.2, 0.4, 0.6, 0.8, 0.9, 0.97  # of a rate; see `stars`
 _SMALL = 256  # for fewer records, windows contain all counts
 _WIDER = 1.3
 
@@ -67,26 +69,42 @@ class Windows:
 def first_windows(
     scale: float,  # scale of the noise, in records
     n: int | None,  # number of records; None if private
-    tables: int,  # the least number of measured tables with the levels of a hub
-    records_tables: int,  # the number of measured tables
+    tables: int,  # the least number of leaves of a hub
+    records_tables: int,  # the number of leaves of all hubs
     tolerance: float,  # largest posterior mass outside the windows
     *,
     levels: int,  # the largest number of levels of a variable
+    hub_levels: int = 1,  # the largest number of levels of a hub
     largest: float = math.inf,  # estimate of the hub's largest count
 ) -> Windows:
-    """Return numbers of values of hidden counts that suffice for most releases."""
+    """Return numbers of values of hidden counts that suffice for most releases.
+
+    The bounds of the mass outside the windows fall with the distance from the noisy
+    numbers, from their modes; the density of the release is below the modes, by
+    about the width of the distribution of a sum of cells and, for the number of
+    records, by the prior of the cells of all hub levels but one.
+    """
     if n is not None and n < _SMALL:
         return Windows(n + 1, n + 1, n + 1)
     nats = -math.log(tolerance)
-    slack = (3.5 if n is not None else 5.0) * (levels - 1)
-    tables, records_tables = max(tables, 1), max(records_tables, 1)
-    hub = _length(scale * ((nats + 20) / tables + slack), n)
+    if tables:
+        low = math.log(8 * scale * math.sqrt(levels) + 1)
+        prior = (levels - 1) * (hub_levels - 1) * math.log(largest + 1)
+        hub = _reach((nats + 20) / tables + low, levels)
+        low, cells = hub_levels * low + prior, hub_levels * levels
+        records = _reach((nats + 20) / records_tables + low, cells)
+        kept = _reach(nats / tables, levels)
+    else:
+        hub = nats + 20 + (3.5 if n is not None else 5.0) * (levels - 1)
+        records = nats + 25
+        kept = nats + 8 + 0.6 * levels - 0.7
+    hub = _length(scale * hub, n)
     reach = (largest + hub / 2 + 2) / 2  # a cell's count is at most its hub's count
     wanted = Windows(
         cells=_length(min(scale * (nats + 15), reach), n),
         hub=hub,
-        kept=_length(scale * ((nats + 8) / tables + 0.6 * levels - 0.7), n),
-        records=1 if n is not None else _length(scale * ((nats + 20) / tables + 5), n),
+        kept=_length(scale * kept, n),
+        records=1 if n is not None else _length(scale * records, n),
     )
     return replace(wanted, kept=min(wanted.kept, wanted.hub))
 
@@ -110,6 +128,14 @@ def widen(
     lengths = {x: _length(getattr(windows, x) * _WIDER / 2, n) for x in wide}
     wider = replace(windows, **lengths)
     return replace(wider, kept=min(wider.kept, wider.hub))
+
+
+def _reach(fall: float, cells: int) -> float:
+    """Return how far a sum of Laplace noise is off where its bound is e^-fall.
+
+    The sum is of the noise of `cells` cells, and the unit is the scale of the noise.
+    """
+    return min((fall - cells * math.log1p(-t * t)) / t for t in SHARES[1:])
 
 
 def _worst_losses(omitted: Float[Array, "*batch parts"]) -> np.ndarray | None:
@@ -181,7 +207,8 @@ def _refuse_expensive(windows: Windows, stars: Sequence[Star], otherwise: str) -
 
 
 def _row_work(cells: int, window: int, totals: int) -> int:
-    others = cells * (cells - 1) * (cells - 2) * window**2
+    met = window + totals
+    others = cells**2 * window * (2 * window + met // 2) if cells > 2 else 0
     return others + cells**2 * window * totals
 
 
