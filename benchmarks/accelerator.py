@@ -23,9 +23,9 @@ import jax
 import numpy as np
 
 from benchmarks import machine
-from benchmarks.compiled import NAMED
 from benchmarks.program import Drawn, Program
-from benchmarks.programs import PROGRAMS
+from benchmarks.programs import NAMED, named
+from benchmarks.record import put_between_marks
 from benchmarks.report import figure
 from benchmarks.runner import answer
 from benchmarks.targets import TARGETS
@@ -111,29 +111,21 @@ def run_programs(chosen: argparse.Namespace) -> int:
     if path.exists():
         rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     done = {row["name"] for row in rows}
-    asked = [
-        program.name
-        for program in PROGRAMS
-        if any(word.lower() in program.name.lower() for word in chosen.only)
-        and program.name not in done
-    ]
-    about = {
-        "device": machine.device(),
-        "versions": machine.versions(),
-        **machine.commit(),
-    }
-    for place, name in enumerate(asked):
-        left = LIMIT - (time.monotonic() - start)
-        if left < chosen.limit:
-            print(f"{len(asked) - place} are left: give the same command again")
-            break
-        command = ["benchmarks.accelerator", "one", "--only", name]
-        small = ["--small"] if chosen.small else []
-        found = answer([*command, *small], chosen.limit, ENVIRONMENT)
-        rows.append({"name": name, **about, **found})
+    left = [x.name for x in named(chosen.only) if x.name not in done]
+    about = {"device": machine.device(), "versions": machine.versions()}
+    while left and time.monotonic() - start < LIMIT - chosen.limit:
+        command = ["benchmarks.accelerator", "one", "--only", name := left.pop(0)]
+        command += ["--small"] if chosen.small else []
+        found = answer(command, chosen.limit, ENVIRONMENT)
+        rows.append({"name": name, **about, **machine.commit(), **found})
         print(shown(rows[-1]), flush=True)
         with path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(rows[-1], ensure_ascii=False) + "\n")
+    if left:
+        print(f"{len(left)} are left: give the same command again")
+    if chosen.update_readme:
+        mark = f"programs on {about['device'].get('kind')}"
+        put_between_marks(mark, ["```text", *map(shown, rows), "```"])
     wrong = sum(map(missed, rows))
     print(f"missed: {wrong}")
     return int(wrong > 0)
@@ -159,8 +151,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add("what", choices=("tests", "programs", "one"))
     add("--only", nargs="+", default=[""], metavar="WORD", help="names with a WORD")
     add("--small", action="store_true", help="at small sizes")
-    add("--limit", type=float, default=120, help="seconds of a program (120)")
+    add("--limit", type=float, default=120, help="seconds of a program (default: 120)")
     add("--out", type=pathlib.Path, default=pathlib.Path("accelerator.jsonl"))
+    text = "put the lines into benchmarks/README.md, between the device's marks"
+    add("--update-readme", action="store_true", help=text)
     chosen = parser.parse_args(arguments)
     if chosen.what == "tests":
         return run_tests()

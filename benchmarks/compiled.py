@@ -1,6 +1,6 @@
 """Compile the hot programs for accelerators that are not there, and read what they do.
 
-    pip install "dpjax[aot,aot-tpu]"
+    python -m pip install -e ".[aot,aot-tpu]"
     python -m benchmarks.compiled --targets h200 v5e v6e
     python -m benchmarks.compiled --only walsh counts --limit 60
 
@@ -24,7 +24,7 @@ import jax
 from benchmarks import machine
 from benchmarks.hlo import Module
 from benchmarks.program import Program
-from benchmarks.programs import PROGRAMS
+from benchmarks.programs import NAMED, named
 from benchmarks.record import put_between_marks
 from benchmarks.report import figure
 from benchmarks.runner import answer
@@ -42,7 +42,6 @@ _WORDS = {
     "times_results": "temporaries, × results,",
     "seconds": "seconds to compile",
 }
-NAMED = {program.name: program for program in PROGRAMS}
 
 Found = dict[str, Any]  # of one program and target
 
@@ -146,9 +145,11 @@ def table(rows: Sequence[Found]) -> Iterator[str]:
     yield (
         "Compiled, not measured: launches, passes and temporaries are read from the "
         "optimised programs; milliseconds are a model. Roofline: bytes of arguments "
-        "and results over the memory's bandwidth. Turns by data: assumed turns of loops "
-        "whose end the data decide, which the launches include."
+        "and results over the memory's bandwidth. Turns by data: assumed turns of "
+        "loops whose end the data decide, which the launches include."
     )
+    for name in ("jax", "revision"):
+        yield f"{name} {', '.join(sorted({str(row.get(name)) for row in rows}))}"
     yield ""
     yield (
         "| program | target | launches | turns by data | passes | temporaries, MiB "
@@ -176,7 +177,7 @@ def _cells(row: Found, wrong: list[str]) -> list[str]:
         beside(row["launches"], program.launches if gpu else None),
         figure(row["turns_by_data"]) if row["turns_by_data"] else "",
         beside(row["passes"], program.passes if gpu else None),
-        figure(row["temporaries"] / 2**20),
+        figure(round(row["temporaries"] / 2**20, 1)),
         beside(row["seconds"], target.seconds),
         figure(1e3 * row["model"]) if gpu else "",
         figure(1e3 * row["least_bytes"] / target.bandwidth),
@@ -216,9 +217,8 @@ def _compile(chosen: argparse.Namespace) -> tuple[list[Found], list[list[str]]]:
     asked = [
         (program.name, target)
         for target in chosen.targets
-        for program in PROGRAMS
-        if any(word.lower() in program.name.lower() for word in chosen.only)
-        and (program.guarded or not chosen.guarded)
+        for program in named(chosen.only)
+        if program.guarded or not chosen.guarded
     ]
     for name, target in asked:
         command = ["benchmarks.compiled", "--one", name, target]

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jax import lax
 from jax.sharding import NamedSharding, PartitionSpec, Sharding, SingleDeviceSharding
@@ -16,11 +15,11 @@ _PRIMES = (0x9E3779B1, 0x85EBCA77)
 
 @dataclasses.dataclass(frozen=True)
 class Drawn:
-    """An argument that is an array of numbers as if random, below a bound.
+    """An argument that is an array of whole numbers as if random.
 
     Args:
         shape, dtype: of the array; the first axis is sharded if there are devices.
-        below: exclusive bound of integers; numbers of a float dtype are below 1.
+        below: exclusive bound, at most 2^31.
     """
 
     shape: tuple[int, ...]
@@ -36,9 +35,7 @@ class Drawn:
         )
         mixed = (mixed ^ (mixed >> 15)) * np.uint32(0x2C1B3C6D)
         mixed = (mixed ^ (mixed >> 12)) >> 1
-        if jnp.issubdtype(self.dtype, jnp.floating):
-            return (mixed.astype(self.dtype) + 1) / (2.0**31 + 2)
-        return (mixed % np.uint32(min(self.below, 2**31))).astype(self.dtype)
+        return (mixed % np.uint32(self.below)).astype(self.dtype)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -93,7 +93,7 @@ def transform(dtype: str, n: int) -> Call:
 
 
 def hidden_markov(chains: int) -> Call:
-    made = bench_hmm.simulated(np.random.default_rng(0)).astype(np.float32)
+    made = bench_hmm.simulated(np.random.default_rng(0))
     every, one = jnp.ones(made.shape[:2], bool), jnp.ones(())
     fields, states = bench_hmm.FIELDS, bench_hmm.STATES
     cells = CellCounts(jnp.asarray(made), every, every, fields, states, one, one)
@@ -181,7 +181,7 @@ def release(n: int) -> Call:
 
 def predictions(n: int) -> Call:
     net = naive_bayes()
-    theta = np.full(net.layout.length, 0.5, np.float32)
+    theta = jnp.full(net.layout.length, 0.5)
     return (
         lambda theta, records: prediction.predict(theta, records, net, 0),
         (theta, Drawn((n, 17))),
@@ -191,7 +191,7 @@ def predictions(n: int) -> Call:
 def synthetic(n: int) -> Call:
     net = network()
     sizes = [net.sizes[group[-1]] for group in net.layout.groups]
-    theta = np.repeat(1 / np.float32(sizes), np.diff(net.layout.offsets))
+    theta = jnp.asarray(np.repeat(1 / np.array(sizes), np.diff(net.layout.offsets)))
     return (
         lambda key, theta: prediction.sample_records(key, theta, net, n),
         (study_key(0), theta),
@@ -255,3 +255,11 @@ PROGRAMS = (
             devices=8, guarded=True),
     Program("sample_records, 37 variables, 10^6", synthetic, 10**6, 1000),
 )  # fmt: skip
+
+NAMED = {program.name: program for program in PROGRAMS}
+
+
+def named(only: list[str]) -> list[Program]:
+    """Those whose names contain one of these words."""
+    words = [word.lower() for word in only]
+    return [x for x in PROGRAMS if any(word in x.name.lower() for word in words)]

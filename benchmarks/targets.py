@@ -78,7 +78,7 @@ def missing(names: list[str]) -> str:
     wanted = {"aot-tpu" if TARGETS[name].topology else "aot" for name in names}
     package = {"aot": "jax_cuda13_plugin", "aot-tpu": "libtpu"}
     extras = sorted(extra for extra in wanted if find_spec(package[extra]) is None)
-    return f'pip install "dpjax[{",".join(extras)}]"' if extras else ""
+    return f'python -m pip install -e ".[{",".join(extras)}]"' if extras else ""
 
 
 def devices(name: str, number: int) -> list[Any]:
