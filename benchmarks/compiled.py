@@ -233,8 +233,11 @@ def _compile(chosen: argparse.Namespace) -> tuple[list[Found], list[list[str]]]:
 
 
 def read(path: pathlib.Path) -> list[Found]:
+    """The last row of each program and target, in the order of both."""
     lines = path.read_text(encoding="utf-8").splitlines()
-    return [row for row in map(json.loads, lines) if row["name"] in NAMED]
+    last = {(row["target"], row["name"]): row for row in map(json.loads, lines)}
+    pairs = [(target, name) for target in TARGETS for name in NAMED]
+    return [last[pair] for pair in pairs if pair in last]
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -132,6 +132,15 @@ def estimate(releases: int) -> Call:
     )
 
 
+def deviations(variables: int) -> Call:
+    """Of the estimate after one step, by a matrix of all cells."""
+    net = network(variables)
+    return (
+        lambda values: point_estimate(released(net, values), steps=1).sd(),
+        (noisy(net),),
+    )
+
+
 def gibbs(records: int) -> Call:
     """One sweep of four chains."""
     net, prior = naive_bayes(8), jnp.ones(())
@@ -245,6 +254,7 @@ PROGRAMS = (
     ),
     Program("point estimate, 37 variables, 256 releases", estimate, 256, 2, 2000,
             turns=60),
+    Program("sd of a point estimate, 37 variables", deviations, 37, 5, turns=60),
     Program("Gibbs, a sweep of 4 chains, 1,000 records", gibbs, 1000, 50, 200),
     Program("sweep of 210,000 fits", study, 210_000, 21 * 256, 400, turns=6,
             guarded=True),
