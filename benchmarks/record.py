@@ -4,7 +4,7 @@ import dataclasses
 import json
 import math
 import pathlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from benchmarks.report import Row, figure
@@ -85,14 +85,21 @@ def update_readme(record: Record, path: pathlib.Path = README) -> None:
     device = record.about["device"]
     assert isinstance(device, Mapping)
     run = f"{record.about['sizes']} run on {device['platform']}"
-    first, last = f"<!-- {run}: begin -->", f"<!-- {run}: end -->"
+    put_between_marks(run, markdown(record), path)
+
+
+def put_between_marks(
+    mark: str, lines: Iterable[str], path: pathlib.Path = README
+) -> None:
+    """Replace all between two comments that name the mark, or add both at the end."""
+    first, last = f"<!-- {mark}: begin -->", f"<!-- {mark}: end -->"
     text = path.read_text(encoding="utf-8")
     if first not in text:
         text = f"{text.rstrip()}\n\n{first}\n{last}\n"
     if text.count(first) != 1 or text.count(last) != 1:
         raise ValueError(f"`{path.name}` must have each of {first} and {last} once.")
     before, rest = text.split(first)
-    table = "\n".join(markdown(record))
+    table = "\n".join(lines)
     after = rest.split(last)[1]
     path.write_text(f"{before}{first}\n{table}\n{last}{after}", encoding="utf-8")
 

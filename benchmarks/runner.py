@@ -16,9 +16,9 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from importlib.util import find_spec
-from typing import IO
+from typing import IO, Any
 
 from benchmarks.report import Row
 
@@ -90,6 +90,32 @@ def run(
     return Result(module, tuple(rows), tuple(notes), seconds, failed)
 
 
+def answer(
+    arguments: list[str], limit: float, environment: Mapping[str, str]
+) -> dict[str, Any]:
+    """What `python -m` with these arguments prints as its last line, an object of JSON.
+
+    It is `{"failed": why}` where it prints none within `limit` seconds.
+    """
+    with tempfile.TemporaryFile("w+") as errors:
+        try:
+            done = subprocess.run(
+                [sys.executable, "-m", *arguments],
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+                check=False,
+                timeout=limit,
+                env={**os.environ, **environment},
+            )
+        except subprocess.TimeoutExpired:
+            return {"failed": f"longer than {limit:g} s"}
+        lines = done.stdout.splitlines()
+        if done.returncode or not lines:
+            return {"failed": _why(done, errors) or "nothing printed"}
+    return json.loads(lines[-1])
+
+
 def _has_rows(path: pathlib.Path) -> bool:
     """Read, not imported: a benchmark that cannot be imported is one that fails."""
     body = ast.parse(path.read_text(encoding="utf-8")).body
@@ -154,7 +180,10 @@ def _read(process: subprocess.Popen[str]) -> Iterator[Row | str]:
             yield text
 
 
-def _why(process: subprocess.Popen[str], errors: IO[str]) -> str:
+def _why(
+    process: subprocess.Popen[str] | subprocess.CompletedProcess[str],
+    errors: IO[str],
+) -> str:
     """The last line of what went wrong; "" where nothing did."""
     if process.returncode == 0:
         return ""

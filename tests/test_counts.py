@@ -16,6 +16,8 @@ from dpjax.tables.counts import (
 from dpjax.tables.layout import TableLayout
 from tests.helpers.networks import TINY, random_network, random_records, tables
 
+pytestmark = pytest.mark.device
+
 
 def brute_force(records, net, families):
     """One table per family, a record at a time."""

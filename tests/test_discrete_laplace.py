@@ -16,6 +16,8 @@ from dpjax.noise.keys.chacha import CHACHA20
 from tests.helpers.cases import mostly_thorough
 from tests.helpers.statistical import ALPHA, chi_square_pvalue
 
+pytestmark = pytest.mark.device
+
 RATES = [Fraction(21), Fraction(1), Fraction(1, 2), Fraction(1, 40), Fraction(1, 10**5)]
 
 

@@ -17,6 +17,8 @@ from dpjax.privacy import Sensitivity
 
 from .test_discrete_laplace import reference
 
+pytestmark = pytest.mark.device
+
 NOISE = DiscreteLaplace.calibrate("1/500", Sensitivity(3, "replace-one"))
 
 

@@ -16,6 +16,8 @@ from dpjax.event_logs.sampler import CellCounts, begin, draw_bounded_tables, swe
 from tests.helpers.cases import mostly_thorough
 from tests.helpers.statistical import ALPHA, assert_follows
 
+pytestmark = pytest.mark.device
+
 DECLARED = np.array([[True, True, True], [False, True, True]])
 OBSERVED = np.array([[True, True, False], [True, True, True]])
 

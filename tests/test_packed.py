@@ -20,6 +20,8 @@ from dpjax.tables.counts import (
 )
 from dpjax.tables.layout import TableLayout
 
+pytestmark = pytest.mark.device
+
 thorough = pytest.mark.thorough
 SIZES = [0, *(pytest.param(n, marks=thorough) for n in (1, 33, 2049)), 40_000]
 

@@ -12,6 +12,8 @@ from dpjax.noise.keys import release_key, study_key
 from dpjax.noise.keys.chacha import CHACHA20, block
 from tests.helpers.cases import mostly_thorough
 
+pytestmark = pytest.mark.device
+
 # RFC 8439: (section, key, counter, nonce, key stream)
 VECTORS = [
     (

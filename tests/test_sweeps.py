@@ -25,6 +25,8 @@ from dpjax.study.sweeps.checkpoint import recorded_block
 from dpjax.study.sweeps.grid import Grid
 from tests.helpers.networks import TINY
 
+pytestmark = pytest.mark.device
+
 NET = TINY["naive Bayes"]
 STATISTIC = NetworkCounts(NET)
 SENSITIVITY = STATISTIC.sensitivity("replace-one")

@@ -8,6 +8,8 @@ from dpjax.tables import walsh
 from dpjax.tables.walsh import inverse_walsh_hadamard, walsh_hadamard
 from tests.helpers.cases import mostly_thorough
 
+pytestmark = pytest.mark.device
+
 DTYPES = ["int32", "float32"] + ["int64", "float64"] * jax.config.jax_enable_x64
 FLOATS = [dtype for dtype in DTYPES if dtype.startswith("float")]
 
