@@ -5,8 +5,8 @@ import re
 
 from sphinx.application import Sphinx
 
+from dpjax.cli.arguments.parser import Parser
 from dpjax.cli.main import COMMANDS
-from dpjax.cli.options import Parser
 
 FENCE = re.compile(r"^```\{commands\}\n```$", re.MULTILINE)
 WIDTH = 88

@@ -2,8 +2,6 @@
 
 __all__ = [
     "Model",
-    "add_model_options",
-    "add_models",
     "chosen_model",
     "model_of",
     "regression_of",
@@ -13,7 +11,7 @@ import argparse
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from dpjax.cli.options import Parser, network_of
+from dpjax.cli.options import network_of
 from dpjax.data.bayes_net import BayesNet
 from dpjax.data.encoding import of_one_kind
 from dpjax.data.schema import Schema
@@ -30,15 +28,6 @@ class Model(NamedTuple):
     may_have: tuple[str, ...] = ()
 
 
-def add_models(command: Parser, models: Mapping[str, Model], help: str) -> None:
-    """Declare the option `--model`, and the options for event logs."""
-    default = next(iter(models))
-    command.add_argument(
-        "--model", choices=tuple(models), default=default, help=f"{help}%(default)s"
-    )
-    command.common("--region", "--time")
-
-
 def chosen_model(options: argparse.Namespace, models: Mapping[str, Model]) -> Model:
     """Return the model that `--model` names; raise if its options do not fit it."""
     own = {name: (*x.needs, *x.may_have) for name, x in models.items()}
@@ -53,25 +42,6 @@ def chosen_model(options: argparse.Namespace, models: Mapping[str, Model]) -> Mo
         if not given and option in models[options.model].needs:
             raise ValueError(f"`{option}` must be given for the model {options.model}.")
     return models[options.model]
-
-
-def add_model_options(command: Parser) -> None:
-    """Declare `--model` and the options of its choices for `dpjax release`."""
-    add_models(
-        command, _MODELS, "the others use all variables of the schema; default: "
-    )
-    command.common(
-        "--network",
-        help='for bayes-net: a BIF file, a JSON file {"parents": {"x": ["y"]}}, or '
-        "naive-bayes:TARGET",
-    )
-    command.add_argument("--target", help="for linear-regression: variable to predict")
-    command.number("--variance", "for gaussian-mean: the public variance", kind=float)
-    command.number(
-        "--states",
-        "for hmm: number of hidden states to suggest in the file; dpjax sample accepts "
-        "any number",
-    )
 
 
 def model_of(options: argparse.Namespace, schema: Schema) -> BayesNet | Sufficient:

@@ -1,8 +1,6 @@
-"""Declaration of options, their conversion to objects, and checks of output files."""
+"""Conversion of options to objects, and checks of output files."""
 
 __all__ = [
-    "DATA_HELP",
-    "Parser",
     "increment_of",
     "is_among_tables",
     "ledger_of",
@@ -23,7 +21,7 @@ import stat
 import tempfile
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NoReturn
+from typing import Any
 
 from tqdm import tqdm
 
@@ -32,72 +30,10 @@ from dpjax.data.bayes_net import BayesNet
 from dpjax.data.schema import Schema
 from dpjax.mechanisms import ExactMechanism
 from dpjax.noise.keys import study_key
-from dpjax.privacy import ADJACENCIES, Ledger
+from dpjax.privacy import Ledger
 from dpjax.releases.released import Released
 from dpjax.statistics import TableStatistic
 from dpjax.theory.stealth import calibrated_increment, paper_increment
-
-DATA_HELP = "records: a CSV, CSV.gz or Parquet file, or a folder of them"
-
-_COMMON: dict[str, dict[str, Any]] = {
-    "--schema": {"required": True, "help": "JSON file, as for release"},
-    "--network": {"help": "as for release"},
-    "--region": {"help": "for hmm: the variable with one chain of states per level"},
-    "--time": {
-        "help": "for hmm: the variable of time, whose levels are consecutive integers; "
-        "all further variables are fields of an event"
-    },
-    "--n": {"type": int, "required": True, "help": "number of records"},
-    "--epsilon": {"required": True, "help": "privacy loss: 0.5 or 1/3"},
-    "--adjacency": {
-        "required": True,
-        "choices": ADJACENCIES,
-        "help": "whether neighbouring tables differ by replacing a record (the number "
-        "of records is public), or by adding or removing one (it is private)",
-    },
-    "--contributions": {
-        "type": int,
-        "metavar": "K",
-        "help": "the most rows of a person, whose privacy loss epsilon is (default: 1, "
-        "each row on its own)",
-    },
-    "--ignore": {
-        "action": "append",
-        "default": [],
-        "metavar": "COLUMN",
-        "help": "undeclared column to leave out (may be repeated; '*' for all)",
-    },
-    "--seed": {"type": int, "default": 0, "help": "seed of the simulation"},
-    "--json": {"action": "store_true", "help": "print results as JSON"},
-}
-
-
-class Parser(argparse.ArgumentParser):
-    """An argument parser with one-line errors and methods that declare options."""
-
-    def error(self, message: str) -> NoReturn:
-        """Print the message and exit with status 2."""
-        self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
-
-    def common(self, *names: str, **changed: object) -> None:
-        """Declare options shared by commands; `changed` overrides their properties."""
-        for name in names:
-            self.add_argument(name, **{**_COMMON[name], **changed})
-
-    def number(
-        self, name: str, help: str, default: Any = None, kind: Callable = int
-    ) -> None:
-        """Declare an option with a number as value; its help shows the default."""
-        shown = help if default is None else f"{help} (%(default)s)"
-        self.add_argument(name, type=kind, default=default, help=shown)
-
-    def many(self, name: str, metavar: str, help: str) -> None:
-        """Declare an option that may be repeated, with one value each time."""
-        self.add_argument(name, action="append", default=[], metavar=metavar, help=help)
-
-    def flag(self, name: str, help: str) -> None:
-        """Declare an option without a value."""
-        self.add_argument(name, action="store_true", help=help)
 
 
 def progress(command: str, unit: str, hidden: bool = False) -> Callable:
