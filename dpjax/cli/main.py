@@ -1,6 +1,6 @@
 """Entry point of the command line, which imports what computes only for a command."""
 
-__all__ = ["COMMANDS", "main"]
+__all__ = ["COMMANDS", "declare", "main"]
 
 import importlib
 import sys
@@ -49,6 +49,13 @@ def _parser() -> Parser:
     )
     parser.add_argument("--version", action="version", version=f"dpjax {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    declare(commands)
+    return parser
+
+
+def declare(commands) -> None:
+    """Declare all commands and their options among the subparsers `commands`."""
     for command in COMMANDS:
         command.add(commands)
-    return parser
+    for command in commands.choices.values():
+        command.flag("--no-cache", "keep no compiled programs for the next run")

@@ -1,6 +1,7 @@
 """The models of `dpjax release` and `dpjax sweep`, chosen by their options."""
 
 __all__ = [
+    "MODELS",
     "Model",
     "chosen_model",
     "model_of",
@@ -46,7 +47,7 @@ def chosen_model(options: argparse.Namespace, models: Mapping[str, Model]) -> Mo
 
 def model_of(options: argparse.Namespace, schema: Schema) -> BayesNet | Sufficient:
     """Return the network or the statistic of a family that `dpjax release` measures."""
-    model = chosen_model(options, _MODELS)
+    model = chosen_model(options, MODELS)
     if options.prior is not None and options.model != "bayes-net":
         raise ValueError("`prior` must be left out: this option is for networks.")
     return model.make(options, schema)
@@ -90,7 +91,7 @@ def _sufficient(
     return Sufficient.of(options.model, variables, options.adjacency, **given)
 
 
-_MODELS = {
+MODELS = {
     "bayes-net": Model(_network, ("network",)),
     **{name: Model(_family) for name in FAMILIES},
     "linear-regression": Model(regression_of, ("target",)),

@@ -5,15 +5,20 @@ __all__ = ["run"]
 import argparse
 import csv
 import sys
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
+from jaxtyping import ArrayLike
 
 from dpjax.cli.options import increment_of
 from dpjax.mechanisms import ParameterMechanism
 from dpjax.posteriors import Posterior, posterior
 from dpjax.releases.released import Released, load
 from dpjax.statistics import FamilyStatistic
+
+_BLOCK = 1 << 13  # records
 
 
 def run(options: argparse.Namespace) -> None:
@@ -36,7 +41,7 @@ def _classification(
     target = released.net.variables[released.net.index(options.target)]
     if options.level is not None:
         raise ValueError("`level` must be left out: this release is of a network.")
-    rows = released.schema.encode(options.data, ignore="*", absent=options.target)
+    encoded = released.schema.encode(options.data, ignore="*", absent=options.target)
     if isinstance(released.mechanism, ParameterMechanism) and (
         options.prior is not None or options.increment != "none"
     ):
@@ -57,7 +62,8 @@ def _classification(
         increment=increment,
     )
     _say(fitted)
-    probabilities = np.asarray(fitted.predict_proba(rows, options.target))
+    predict = partial(fitted.predict_proba, target=options.target)
+    probabilities = _in_blocks(predict, np.asarray(encoded))
     return [f"p_{level}" for level in target.levels], probabilities
 
 
@@ -82,11 +88,25 @@ def _regression(
     target = statistic.variables[-1].name
     if options.target != target:
         raise ValueError(f"`target` must be {target!r}, got {options.target!r}.")
-    rows = released.schema.encode(options.data, ignore="*", absent=target)
+    encoded = released.schema.encode(options.data, ignore="*", absent=target)
     fitted: Any = posterior(released, noise_aware=not options.no_noise_aware)
     _say(fitted)
-    features = np.asarray(rows)[:, :-1]
     level = 0.95 if options.level is None else options.level
-    lower, upper = fitted.interval(features, level)
-    columns = np.stack([np.asarray(fitted.predict(features)), lower, upper], axis=1)
+
+    def predict(features: np.ndarray) -> np.ndarray:
+        lower, upper = fitted.interval(features, level)
+        return np.stack([np.asarray(fitted.predict(features)), lower, upper], axis=1)
+
+    columns = _in_blocks(predict, np.asarray(encoded)[:, :-1])
     return ["mean", "lower", "upper"], columns.astype(np.float32)
+
+
+def _in_blocks(predict: Callable[[np.ndarray], ArrayLike], rows: np.ndarray):
+    """Predict blocks of one size, so that tables of all sizes share their programs."""
+    found = []
+    for start in range(0, len(rows), _BLOCK):
+        block = rows[start : start + _BLOCK]
+        padding = (0, _BLOCK - len(block)), (0, 0)
+        predicted = predict(np.pad(block, padding, mode="edge"))
+        found.append(np.asarray(predicted)[: len(block)])
+    return np.concatenate(found) if found else np.asarray(predict(rows))

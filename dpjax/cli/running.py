@@ -8,12 +8,15 @@ import os
 import sys
 
 from dpjax._documents import printable, shown_path
+from dpjax.cli.programs import keep_programs
 from dpjax.releases.file_format import InconsistentRelease
 from dpjax.runtime.processes import PeerLost
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the module of the command and return the exit status, as `main` states it."""
+    if not options.no_cache:
+        keep_programs(options.command)
     status = None
     try:
         status = importlib.import_module(f"dpjax.cli.{options.command}").run(options)

@@ -204,8 +204,8 @@ MUTANTS = (
             (
                 "multiplicities: rows of numbers count once",
                 _MEASURING,
-                "total += _in_pieces(statistic, chosen) << bit",
-                "total += _in_pieces(statistic, chosen)",
+                "total += _in_pieces(statistic, [chosen]).values << bit",
+                "total += _in_pieces(statistic, [chosen]).values",
                 _MULTIPLES.format("column0-replace-one"),
             ),
             (
