@@ -2,16 +2,16 @@
 
 import json
 import os
-import pathlib
-import stat
 import subprocess
 import sys
 import zlib
 
+import jax
 import numpy as np
 import pytest
 
-from dpjax.cli import programs
+from dpjax.cli import programs, running
+from dpjax.cli.main import main
 
 CHILD = """
 import json, os, sys
@@ -56,8 +56,10 @@ OTHERS = (
     (*COUNTS, "--mechanism", "posterior-sample", "--units", "10"),
     (*COUNTS, "--mechanism", "map", "--units", "10"),
     (*COUNTS, "--mechanism", "map-cells", "--units", "3", "--omega", "1/4"),
-    ("--schema", "number.json", "--model", "exponential", "--ignore", "*")
-    + ("--mechanism", "posterior-sample", "--points", "20"),
+    (
+        *("--schema", "number.json", "--model", "exponential", "--ignore", "*"),
+        *("--mechanism", "posterior-sample", "--points", "20"),
+    ),
 )
 
 
@@ -149,6 +151,7 @@ def test_programs_of_releases_are_those_of_public_facts(cases, folder):
     assert not [secret for secret in found if secret in everything]
 
 
+@pytest.mark.thorough
 def test_programs_of_predictions_are_those_of_the_release(folder):
     write(folder, TABLES[0])
     predict = ["predict", "release.json", "table.csv", "--target", "t"]
@@ -167,3 +170,96 @@ def test_a_record_that_a_program_holds_is_found(folder):
     command = [sys.executable, "-c", CLOSURE, "programs", secret.hex()]
     subprocess.run(command, cwd=folder, check=True)
     assert secret in contents(folder)
+
+
+@pytest.fixture
+def chosen(monkeypatch, tmp_path):
+    """Folders in which JAX would keep programs."""
+    found = []
+    monkeypatch.setattr(programs, "cache_compilations", found.append)
+    monkeypatch.delenv("DPJAX_CACHE")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(programs.sys, "platform", "linux")
+    return found
+
+
+@pytest.mark.parametrize(
+    ("platform", "variables", "place"),
+    [
+        ("linux", {}, "cache/dpjax"),
+        ("linux", {"XDG_CACHE_HOME": ""}, "home/.cache/dpjax"),
+        ("linux", {"XDG_CACHE_HOME": "relative"}, "home/.cache/dpjax"),
+        ("darwin", {}, "home/Library/Caches/dpjax"),
+        ("win32", {"LOCALAPPDATA": "local"}, "local/dpjax"),
+        ("linux", {"DPJAX_CACHE": "here"}, "here"),
+    ],
+)
+def test_programs_are_kept_where_the_platform_or_the_user_says(
+    platform, variables, place, chosen, monkeypatch, tmp_path, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(programs.sys, "platform", platform)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    for _ in range(2):  # new, and there already
+        programs.keep_programs("release")
+    folder, again = chosen
+    assert folder.resolve() == again.resolve() == tmp_path / place
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert capsys.readouterr() == ("", "")
+
+
+def test_programs_are_not_kept_if_the_user_says_so(chosen, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    called = []
+    monkeypatch.setattr(running, "keep_programs", called.append)
+    assert main(["verify", "none.json", "--no-cache"]) == 2
+    assert called == []
+    assert main(["verify", "none.json"]) == 2
+    assert called == ["verify"]
+    monkeypatch.setenv("DPJAX_CACHE", "off")
+    programs.keep_programs("verify")
+    assert chosen == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_jax_has_already_is_left(chosen, monkeypatch, tmp_path):
+    before = jax.config.values["jax_compilation_cache_dir"]
+    jax.config.update("jax_compilation_cache_dir", str(tmp_path / "own"))
+    try:
+        programs.keep_programs("verify")
+    finally:
+        jax.config.update("jax_compilation_cache_dir", before)
+    assert chosen == []
+
+
+@pytest.mark.parametrize("mode", [0o720, 0o702, 0o777])
+def test_a_folder_that_others_can_write_is_refused(mode, chosen, tmp_path, capsys):
+    folder = tmp_path / "cache" / "dpjax"
+    folder.mkdir(parents=True)
+    folder.chmod(mode)
+    programs.keep_programs("release")
+    assert chosen == []
+    assert capsys.readouterr().err == (
+        "dpjax release: compiled programs are not kept, since others can write to "
+        f"{folder}\n"
+    )
+    folder.chmod(0o755)
+    programs.keep_programs("release")
+    assert chosen == [folder]
+
+
+def test_a_folder_of_somebody_else_is_refused(chosen, monkeypatch, capsys):
+    user = os.getuid()
+    monkeypatch.setattr(programs.os, "getuid", lambda: user + 1)
+    programs.keep_programs("release")
+    assert chosen == []
+    assert "others can write" in capsys.readouterr().err
+
+
+def test_a_folder_that_cannot_be_written_is_left_out(chosen, tmp_path, capsys):
+    (tmp_path / "cache").touch()
+    programs.keep_programs("release")
+    assert chosen == []
+    assert capsys.readouterr() == ("", "")

@@ -9,17 +9,21 @@ __all__ = [
     "progress",
     "refuse_unwritable",
     "refuse_unwritable_file",
+    "saying",
     "span_of",
     "split_of",
     "summary",
 ]
 
 import argparse
+import contextlib
 import importlib
 import pathlib
 import stat
+import sys
 import tempfile
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -35,11 +39,27 @@ from dpjax.releases.released import Released
 from dpjax.statistics import TableStatistic
 from dpjax.theory.stealth import calibrated_increment, paper_increment
 
+_PATIENCE = 2  # seconds
+
 
 def progress(command: str, unit: str, hidden: bool = False) -> Callable:
     """Return a function that shows a progress bar over an iterable, in a terminal."""
     disable = True if hidden else None
     return partial(tqdm, desc=f"dpjax {command}", unit=unit, disable=disable)
+
+
+@contextlib.contextmanager
+def saying(command: str, what: str) -> Iterator[None]:
+    """Say in a terminal what a command does, if it takes longer than two seconds."""
+    line = f"dpjax {command}: {what} (longer when programs are compiled) …"
+    timer = threading.Timer(_PATIENCE, print, (line,), {"file": sys.stderr})
+    timer.daemon = True
+    if sys.stderr.isatty():
+        timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def plots() -> Any:

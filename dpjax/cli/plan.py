@@ -6,7 +6,7 @@ import argparse
 import dataclasses
 import json
 
-from dpjax.cli.options import network_of
+from dpjax.cli.options import network_of, saying
 from dpjax.data.schema import Schema
 from dpjax.noise.keys import study_key
 from dpjax.privacy import exact_epsilon, unit_of
@@ -16,16 +16,17 @@ from dpjax.study.plan import Outlook, Plan, plan
 def run(options: argparse.Namespace) -> None:
     """Run `dpjax plan` with the given options."""
     net = network_of(options.network, Schema.from_json(options.schema))
-    planned = plan(
-        net,
-        options.n,
-        exact_epsilon(options.epsilon),
-        options.adjacency,
-        key=study_key(options.seed),
-        contributions=1 if options.contributions is None else options.contributions,
-        repeats=options.repeats,
-        mechanisms=options.mechanism,
-    )
+    with saying("plan", "simulating releases"):
+        planned = plan(
+            net,
+            options.n,
+            exact_epsilon(options.epsilon),
+            options.adjacency,
+            key=study_key(options.seed),
+            contributions=1 if options.contributions is None else options.contributions,
+            repeats=options.repeats,
+            mechanisms=options.mechanism,
+        )
     if options.json:
         facts = {**dataclasses.asdict(planned), "preferred": planned.preferred}
         print(json.dumps(facts))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import ArrayLike
 
-from dpjax.cli.options import increment_of
+from dpjax.cli.options import increment_of, saying
 from dpjax.mechanisms import ParameterMechanism
 from dpjax.posteriors import Posterior, posterior
 from dpjax.releases.released import Released, load
@@ -55,12 +55,13 @@ def _classification(
             "`increment` must come with --no-noise-aware: noise-aware posteriors have "
             "no use for it."
         )
-    fitted: Any = posterior(
-        released,
-        options.prior,
-        noise_aware=not options.no_noise_aware,
-        increment=increment,
-    )
+    with saying("predict", "inferring the posterior"):
+        fitted: Any = posterior(
+            released,
+            options.prior,
+            noise_aware=not options.no_noise_aware,
+            increment=increment,
+        )
     _say(fitted)
     predict = partial(fitted.predict_proba, target=options.target)
     probabilities = _in_blocks(predict, np.asarray(encoded))
@@ -89,7 +90,8 @@ def _regression(
     if options.target != target:
         raise ValueError(f"`target` must be {target!r}, got {options.target!r}.")
     encoded = released.schema.encode(options.data, ignore="*", absent=target)
-    fitted: Any = posterior(released, noise_aware=not options.no_noise_aware)
+    with saying("predict", "inferring the posterior"):
+        fitted: Any = posterior(released, noise_aware=not options.no_noise_aware)
     _say(fitted)
     level = 0.95 if options.level is None else options.level
 
@@ -101,7 +103,10 @@ def _regression(
     return ["mean", "lower", "upper"], columns.astype(np.float32)
 
 
-def _in_blocks(predict: Callable[[np.ndarray], ArrayLike], rows: np.ndarray):
+@saying("predict", "predicting the records")
+def _in_blocks(
+    predict: Callable[[np.ndarray], ArrayLike], rows: np.ndarray
+) -> np.ndarray:
     """Predict blocks of one size, so that tables of all sizes share their programs."""
     found = []
     for start in range(0, len(rows), _BLOCK):

@@ -24,7 +24,7 @@ def keep_programs(command: str) -> None:
     others can write to it: they could run code in this process.
     """
     chosen = os.environ.get(VARIABLE)
-    if chosen == _OFF or jax.config.jax_compilation_cache_dir:
+    if chosen == _OFF or jax.config.values["jax_compilation_cache_dir"]:
         return
     try:
         folder = pathlib.Path(chosen) if chosen else _of_platform() / "dpjax"

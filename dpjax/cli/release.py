@@ -11,6 +11,7 @@ from dpjax.cli.models import model_of
 from dpjax.cli.options import (
     ledger_of,
     refuse_unwritable,
+    saying,
     span_of,
     split_of,
     summary,
@@ -34,7 +35,8 @@ def run(options: argparse.Namespace) -> None:
         ledger.require(budget)  # before the table is touched
     names = [variable.name for variable in what.variables]
     unused = [name for name in schema if name not in names]
-    with opened(options.data) as table:
+    doing = saying("release", "measuring the table and drawing private values")
+    with opened(options.data) as table, doing:
         released = release(
             what,
             table,

@@ -5,13 +5,14 @@ __all__ = ["run"]
 import argparse
 import json
 
-from dpjax.cli.options import summary
+from dpjax.cli.options import saying, summary
 from dpjax.releases.released import load
 
 
 def run(options: argparse.Namespace) -> None:
     """Run `dpjax verify` with the given options."""
-    facts = summary(load(options.release))
+    with saying("verify", "deriving the content of the file again"):
+        facts = summary(load(options.release))
     if options.json:
         print(json.dumps({"consistent": True, **facts}))
         return
