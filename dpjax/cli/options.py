@@ -1,7 +1,6 @@
 """Conversion of options to objects, and checks of output files."""
 
 __all__ = [
-    "increment_of",
     "is_among_tables",
     "ledger_of",
     "network_of",
@@ -33,11 +32,8 @@ from dpjax.cli.databases import file_of
 from dpjax.data.bayes_net import BayesNet
 from dpjax.data.schema import Schema
 from dpjax.mechanisms import ExactMechanism
-from dpjax.noise.keys import study_key
 from dpjax.privacy import Ledger
 from dpjax.releases.released import Released
-from dpjax.statistics import TableStatistic
-from dpjax.theory.stealth import calibrated_increment, paper_increment
 
 _PATIENCE = 2  # seconds
 
@@ -65,28 +61,6 @@ def saying(command: str, what: str) -> Iterator[None]:
 def plots() -> Any:
     """Import and return `dpjax.plots`; it is imported on first use since it is slow."""
     return importlib.import_module("dpjax.plots")
-
-
-def increment_of(spec: str, released: Released) -> float:
-    """Return the number of records that --increment adds to each table's total."""
-    kind, _, value = spec.partition(":")
-    statistic, cost = released.statistic, released.mechanism.guarantee()
-    if spec == "none" or not isinstance(statistic, TableStatistic):
-        return 0.0
-    try:
-        amount = float(value or kind)
-    except ValueError:
-        amount = None
-    if amount is None or (value and kind not in ("paper", "calibrated")):
-        raise ValueError(
-            f"`increment` must be none, a number, paper:T or calibrated:P, got {spec}."
-        )
-    if kind == "paper":
-        return paper_increment(statistic, cost.bound, amount)
-    if kind == "calibrated":
-        key = study_key(0)  # the simulation uses no data, so the key is public
-        return calibrated_increment(key, statistic, released.mechanism, amount)
-    return amount
 
 
 def network_of(spec: str, schema: Schema) -> BayesNet:

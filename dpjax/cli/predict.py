@@ -12,11 +12,13 @@ from typing import Any
 import numpy as np
 from jaxtyping import ArrayLike
 
-from dpjax.cli.options import increment_of, saying
+from dpjax.cli.options import saying
 from dpjax.mechanisms import ParameterMechanism
+from dpjax.noise.keys import study_key
 from dpjax.posteriors import Posterior, posterior
 from dpjax.releases.released import Released, load
-from dpjax.statistics import FamilyStatistic
+from dpjax.statistics import FamilyStatistic, TableStatistic
+from dpjax.theory.stealth import calibrated_increment, paper_increment
 
 _BLOCK = 1 << 13  # records
 
@@ -49,7 +51,7 @@ def _classification(
             "`prior` and `increment` must be left out: this release holds samples, "
             "which have a prior of their own."
         )
-    increment = increment_of(options.increment, released)
+    increment = _increment_of(options.increment, released)
     if increment and not options.no_noise_aware:
         raise ValueError(
             "`increment` must come with --no-noise-aware: noise-aware posteriors have "
@@ -115,3 +117,25 @@ def _in_blocks(
         predicted = predict(np.pad(block, padding, mode="edge"))
         found.append(np.asarray(predicted)[: len(block)])
     return np.concatenate(found) if found else np.asarray(predict(rows))
+
+
+def _increment_of(spec: str, released: Released) -> float:
+    """Return the number of records that --increment adds to each table's total."""
+    kind, _, value = spec.partition(":")
+    statistic, cost = released.statistic, released.mechanism.guarantee()
+    if spec == "none" or not isinstance(statistic, TableStatistic):
+        return 0.0
+    try:
+        amount = float(value or kind)
+    except ValueError:
+        amount = None
+    if amount is None or (value and kind not in ("paper", "calibrated")):
+        raise ValueError(
+            f"`increment` must be none, a number, paper:T or calibrated:P, got {spec}."
+        )
+    if kind == "paper":
+        return paper_increment(statistic, cost.bound, amount)
+    if kind == "calibrated":
+        key = study_key(0)  # the simulation uses no data, so the key is public
+        return calibrated_increment(key, statistic, released.mechanism, amount)
+    return amount
