@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import types
 import zlib
 
 import jax
@@ -88,6 +89,7 @@ def folder(tmp_path):
 def run(folder, commands):
     """Run commands in a new process that keeps programs; return random bits."""
     environment = {**os.environ, "DPJAX_CACHE": "programs"}
+    environment.pop("JAX_COMPILATION_CACHE_DIR", None)
     done = subprocess.run(
         [sys.executable, "-c", CHILD, json.dumps(commands)],
         **{"cwd": folder, "env": environment, "capture_output": True, "text": True},
@@ -181,7 +183,10 @@ def chosen(monkeypatch, tmp_path):
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(programs.sys, "platform", "linux")
-    return found
+    before = jax.config.values["jax_compilation_cache_dir"]
+    jax.config.update("jax_compilation_cache_dir", None)
+    yield found
+    jax.config.update("jax_compilation_cache_dir", before)
 
 
 @pytest.mark.parametrize(
@@ -224,13 +229,9 @@ def test_programs_are_not_kept_if_the_user_says_so(chosen, monkeypatch, tmp_path
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_folder_that_jax_has_already_is_left(chosen, monkeypatch, tmp_path):
-    before = jax.config.values["jax_compilation_cache_dir"]
+def test_a_folder_that_jax_has_already_is_left(chosen, tmp_path):
     jax.config.update("jax_compilation_cache_dir", str(tmp_path / "own"))
-    try:
-        programs.keep_programs("verify")
-    finally:
-        jax.config.update("jax_compilation_cache_dir", before)
+    programs.keep_programs("verify")
     assert chosen == []
 
 
@@ -251,8 +252,8 @@ def test_a_folder_that_others_can_write_is_refused(mode, chosen, tmp_path, capsy
 
 
 def test_a_folder_of_somebody_else_is_refused(chosen, monkeypatch, capsys):
-    user = os.getuid()
-    monkeypatch.setattr(programs.os, "getuid", lambda: user + 1)
+    other = types.SimpleNamespace(environ={}, getuid=lambda: os.getuid() + 1)
+    monkeypatch.setattr(programs, "os", other)
     programs.keep_programs("release")
     assert chosen == []
     assert "others can write" in capsys.readouterr().err
