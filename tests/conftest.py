@@ -14,6 +14,7 @@ from dpjax.noise.keys import study_key
 
 FILES = itertools.count(1)  # of this process
 
+os.environ["DPJAX_CACHE"] = "off"  # tests run the command line in their processes
 jax.config.update("jax_enable_x64", os.environ.get("DPJAX_X64", "0") == "1")
 
 

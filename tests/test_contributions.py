@@ -633,7 +633,7 @@ def test_a_release_reads_k_rows_of_a_person(monkeypatch):
     seen, measured = [], publish.measured
 
     def measure(statistic, table, *arguments, **options):
-        seen.append(np.asarray(table).tolist())
+        seen.extend(np.asarray(batch).tolist() for batch in table)
         return measured(statistic, table, *arguments, **options)
 
     monkeypatch.setattr(publish, "measured", measure)

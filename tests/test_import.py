@@ -61,9 +61,15 @@ def test_the_core_works_with_broken_extras():
     assert run(BROKEN + CORE) == ""
 
 
+SLOW = {"matplotlib", "statsmodels", "pandas", "xarray", "scipy.stats"}
+FAST = {"jax", "numpy", "equinox", "tqdm"}
+SHOW = "import sys; print(*({} & sys.modules.keys()))\n"
+USE = "[getattr(dpjax, name) for name in dpjax.__all__]\n"
+
+
 def test_importing_prints_and_changes_nothing_and_leaves_what_is_slow():
-    slow = {"matplotlib", "statsmodels", "pandas", "xarray"}
-    assert run(QUIET + f"import sys; print(*({slow} & sys.modules.keys()))") == "\n"
+    assert run(QUIET + USE + SHOW.format(SLOW)) == "\n"
+    assert run("import dpjax\n" + SHOW.format(SLOW | FAST)) == "\n"
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ import re
 
 from sphinx.application import Sphinx
 
-from dpjax.cli.main import COMMANDS
-from dpjax.cli.options import Parser
+from dpjax.cli.arguments.parser import Parser
+from dpjax.cli.main import declare
 
 FENCE = re.compile(r"^```\{commands\}\n```$", re.MULTILINE)
 WIDTH = 88
@@ -26,8 +26,7 @@ def _expand(app: Sphinx, page: str, source: list[str]) -> None:
 def _commands() -> str:
     parser = Parser(prog="dpjax")
     adding = parser.add_subparsers()
-    for command in COMMANDS:
-        command.add(adding)
+    declare(adding)
     return "\n\n".join(_command(name, one) for name, one in adding.choices.items())
 
 

@@ -1,6 +1,6 @@
 """`dpjax audit`: measure the privacy loss of mechanisms by attacks on invented data."""
 
-__all__ = ["add"]
+__all__ = ["run"]
 
 import argparse
 import json
@@ -14,33 +14,8 @@ from dpjax.cli.options import progress
 _ROW = "{:<18}{:<13}{:<7}{:>8}{:>12}{:>9}  {}"
 
 
-def add(commands) -> None:
-    """Declare `dpjax audit` and its options among the subparsers `commands`."""
-    command = commands.add_parser(
-        "audit",
-        help="test by attacks whether mechanisms lose more privacy than they claim",
-        description="Find the largest privacy loss of each mechanism on its worst "
-        "neighbours: exactly, from the probabilities of all outputs, or as a lower "
-        "bound from draws, which is wrong with probability at most 1e-6. All data are "
-        "invented. Exit status 1 if a claim is violated. With --all, the simulated "
-        "Laplace must violate its claim, which shows that the attacks succeed.",
-    )
-    command.set_defaults(run=_run)
-    names = ", ".join(case_names())
-    command.many("--mechanism", "NAME", f"one of {names} (may be repeated)")
-    command.flag("--all", "audit all of them")
-    command.add_argument(
-        "--epsilon", default="1", help="claimed by each: 0.5 or 1/3 (%(default)s)"
-    )
-    command.number(
-        "--draws",
-        "draws for each data set, or fewer if JAX does not draw them",
-        100_000,
-    )
-    command.common("--seed", "--json")
-
-
-def _run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
+    """Run `dpjax audit` with the given options."""
     if bool(options.mechanism) == options.all:
         raise ValueError(
             f"`mechanism` must be one of {', '.join(case_names())}, or --all given."

@@ -1,6 +1,6 @@
 """`dpjax coverage`: test by simulation how often posterior intervals cover."""
 
-__all__ = ["add"]
+__all__ = ["run"]
 
 import argparse
 import json
@@ -13,30 +13,8 @@ from dpjax.privacy import exact_epsilon
 from dpjax.study.coverage import Coverage, Ranks, coverage
 
 
-def add(commands) -> None:
-    """Declare `dpjax coverage` and its options among the subparsers `commands`."""
-    command = commands.add_parser(
-        "coverage",
-        help="coverage of posterior intervals, noise-aware and naive",
-        description="Repeatedly draw tables uniformly, records from them, and a "
-        "release; report how often posterior intervals contain the true values. Uses "
-        "no data. The exit status does not depend on the result.",
-    )
-    command.set_defaults(run=_run)
-    command.add_argument(
-        "--network",
-        required=True,
-        help="BIF file, JSON file or naive-bayes:TARGET; the latter two need --schema",
-    )
-    command.common("--schema", required=False)
-    command.common("--n", "--epsilon", "--adjacency")
-    command.number("--releases", "simulated releases", 2000)
-    command.number("--level", "level of intervals", 0.95, float)
-    command.add_argument("--out", help="PNG file for the rank histograms")
-    command.common("--seed", "--json")
-
-
-def _run(options: argparse.Namespace) -> None:
+def run(options: argparse.Namespace) -> None:
+    """Run `dpjax coverage` with the given options."""
     if options.out is not None:
         refuse_unwritable_file(options.out, endings=(".png",))
     found = coverage(

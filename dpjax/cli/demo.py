@@ -1,6 +1,6 @@
 """`dpjax demo`: try mechanisms on real data, and write example files."""
 
-__all__ = ["EPSILONS", "add", "demo"]
+__all__ = ["EPSILONS", "demo", "run"]
 
 import argparse
 import csv
@@ -43,23 +43,8 @@ TRAINING_FRACTION = 0.7
 Scores = Mapping[str, Array | np.ndarray]
 
 
-def add(commands) -> None:
-    """Declare `dpjax demo` and its options among the subparsers `commands`."""
-    command = commands.add_parser(
-        "demo",
-        help="try mechanisms on real sensitive data",
-        description="Fit naive Bayes to the Redbook extramarital-affairs survey (6,366 "
-        "respondents, in statsmodels), without privacy and at seven ε. Write a table, "
-        "a figure, a release, the survey and a simulated event log, as input for the "
-        "other commands.",
-    )
-    command.set_defaults(run=_run)
-    command.add_argument("--out", default="dpjax-demo", help="folder (%(default)s)")
-    command.number("--repeats", "random splits of the survey", 50)
-    command.common("--json")
-
-
-def _run(options: argparse.Namespace) -> None:
+def run(options: argparse.Namespace) -> None:
+    """Run `dpjax demo` with the given options."""
     report = demo(options.out, repeats=options.repeats)
     if options.json:
         print(json.dumps(report))

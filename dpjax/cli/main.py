@@ -1,14 +1,13 @@
-"""Entry point of the command line, which reports each error in one line."""
+"""Entry point of the command line, which imports what computes only for a command."""
 
-__all__ = ["COMMANDS", "main"]
+__all__ = ["COMMANDS", "declare", "main"]
 
-import os
+import importlib
 import sys
 from collections.abc import Sequence
 
-from dpjax._documents import printable, shown_path
 from dpjax._version import __version__
-from dpjax.cli import (
+from dpjax.cli.arguments import (
     audit,
     coverage,
     demo,
@@ -20,15 +19,13 @@ from dpjax.cli import (
     sweep,
     verify,
 )
-from dpjax.cli.options import Parser
-from dpjax.releases.file_format import InconsistentRelease
-from dpjax.runtime.processes import PeerLost
+from dpjax.cli.arguments.parser import Parser
 
 COMMANDS = (
     *(schema, release, verify, predict, sample),
     *(audit, coverage, demo, plan, sweep),
 )
-"""Modules whose `add` declares the command and its function `run`."""
+"""Modules whose `add` declares a command."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -39,28 +36,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     process of a distributed run was lost; and 130 if the user interrupts the command.
     """
     options = _parser().parse_args(arguments)
-    status = None
     try:
-        status = options.run(options)
-    except BrokenPipeError:  # the reader of the output, such as `head`, has ended
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return importlib.import_module("dpjax.cli.running").run(options)
     except KeyboardInterrupt:
         print(f"dpjax {options.command}: interrupted", file=sys.stderr)
         return 130  # the convention of shells
-    except PeerLost as error:
-        print(f"dpjax {options.command}: {error}", file=sys.stderr, flush=True)
-        os._exit(3)  # an orderly exit would wait for the lost process
-    except (ValueError, ImportError, OSError) as error:
-        print(f"dpjax {options.command}: {_line(error)}", file=sys.stderr)
-        verifying = options.command == "verify"
-        return 1 if verifying and isinstance(error, InconsistentRelease) else 2
-    return status or 0
-
-
-def _line(error: Exception) -> str:
-    if isinstance(error, OSError) and isinstance(error.filename, str):
-        return f"{error.strerror}: {shown_path(error.filename)}"
-    return printable(str(error))
 
 
 def _parser() -> Parser:
@@ -69,6 +49,13 @@ def _parser() -> Parser:
     )
     parser.add_argument("--version", action="version", version=f"dpjax {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    declare(commands)
+    return parser
+
+
+def declare(commands) -> None:
+    """Declare all commands and their options among the subparsers `commands`."""
     for command in COMMANDS:
         command.add(commands)
-    return parser
+    for command in commands.choices.values():
+        command.flag("--no-cache", "keep no compiled programs for the next run")

@@ -1,9 +1,8 @@
 """The models of `dpjax release` and `dpjax sweep`, chosen by their options."""
 
 __all__ = [
+    "MODELS",
     "Model",
-    "add_model_options",
-    "add_models",
     "chosen_model",
     "model_of",
     "regression_of",
@@ -13,7 +12,7 @@ import argparse
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from dpjax.cli.options import Parser, network_of
+from dpjax.cli.options import network_of
 from dpjax.data.bayes_net import BayesNet
 from dpjax.data.encoding import of_one_kind
 from dpjax.data.schema import Schema
@@ -28,15 +27,6 @@ class Model(NamedTuple):
     make: Callable[[argparse.Namespace, Schema], Any]
     needs: tuple[str, ...] = ()
     may_have: tuple[str, ...] = ()
-
-
-def add_models(command: Parser, models: Mapping[str, Model], help: str) -> None:
-    """Declare the option `--model`, and the options for event logs."""
-    default = next(iter(models))
-    command.add_argument(
-        "--model", choices=tuple(models), default=default, help=f"{help}%(default)s"
-    )
-    command.common("--region", "--time")
 
 
 def chosen_model(options: argparse.Namespace, models: Mapping[str, Model]) -> Model:
@@ -55,28 +45,9 @@ def chosen_model(options: argparse.Namespace, models: Mapping[str, Model]) -> Mo
     return models[options.model]
 
 
-def add_model_options(command: Parser) -> None:
-    """Declare `--model` and the options of its choices for `dpjax release`."""
-    add_models(
-        command, _MODELS, "the others use all variables of the schema; default: "
-    )
-    command.common(
-        "--network",
-        help='for bayes-net: a BIF file, a JSON file {"parents": {"x": ["y"]}}, or '
-        "naive-bayes:TARGET",
-    )
-    command.add_argument("--target", help="for linear-regression: variable to predict")
-    command.number("--variance", "for gaussian-mean: the public variance", kind=float)
-    command.number(
-        "--states",
-        "for hmm: number of hidden states to suggest in the file; dpjax sample accepts "
-        "any number",
-    )
-
-
 def model_of(options: argparse.Namespace, schema: Schema) -> BayesNet | Sufficient:
     """Return the network or the statistic of a family that `dpjax release` measures."""
-    model = chosen_model(options, _MODELS)
+    model = chosen_model(options, MODELS)
     if options.prior is not None and options.model != "bayes-net":
         raise ValueError("`prior` must be left out: this option is for networks.")
     return model.make(options, schema)
@@ -120,7 +91,7 @@ def _sufficient(
     return Sufficient.of(options.model, variables, options.adjacency, **given)
 
 
-_MODELS = {
+MODELS = {
     "bayes-net": Model(_network, ("network",)),
     **{name: Model(_family) for name in FAMILIES},
     "linear-regression": Model(regression_of, ("target",)),

@@ -1,9 +1,6 @@
-"""Declaration of options, their conversion to objects, and checks of output files."""
+"""Conversion of options to objects, and checks of output files."""
 
 __all__ = [
-    "DATA_HELP",
-    "Parser",
-    "increment_of",
     "is_among_tables",
     "ledger_of",
     "network_of",
@@ -11,19 +8,23 @@ __all__ = [
     "progress",
     "refuse_unwritable",
     "refuse_unwritable_file",
+    "saying",
     "span_of",
     "split_of",
     "summary",
 ]
 
 import argparse
+import contextlib
 import importlib
 import pathlib
 import stat
+import sys
 import tempfile
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any, NoReturn
+from typing import Any
 
 from tqdm import tqdm
 
@@ -31,73 +32,10 @@ from dpjax.cli.databases import file_of
 from dpjax.data.bayes_net import BayesNet
 from dpjax.data.schema import Schema
 from dpjax.mechanisms import ExactMechanism
-from dpjax.noise.keys import study_key
-from dpjax.privacy import ADJACENCIES, Ledger
+from dpjax.privacy import Ledger
 from dpjax.releases.released import Released
-from dpjax.statistics import TableStatistic
-from dpjax.theory.stealth import calibrated_increment, paper_increment
 
-DATA_HELP = "records: a CSV, CSV.gz or Parquet file, or a folder of them"
-
-_COMMON: dict[str, dict[str, Any]] = {
-    "--schema": {"required": True, "help": "JSON file, as for release"},
-    "--network": {"help": "as for release"},
-    "--region": {"help": "for hmm: the variable with one chain of states per level"},
-    "--time": {
-        "help": "for hmm: the variable of time, whose levels are consecutive integers; "
-        "all further variables are fields of an event"
-    },
-    "--n": {"type": int, "required": True, "help": "number of records"},
-    "--epsilon": {"required": True, "help": "privacy loss: 0.5 or 1/3"},
-    "--adjacency": {
-        "required": True,
-        "choices": ADJACENCIES,
-        "help": "whether neighbouring tables differ by replacing a record (the number "
-        "of records is public), or by adding or removing one (it is private)",
-    },
-    "--contributions": {
-        "type": int,
-        "metavar": "K",
-        "help": "the most rows of a person, whose privacy loss epsilon is (default: 1, "
-        "each row on its own)",
-    },
-    "--ignore": {
-        "action": "append",
-        "default": [],
-        "metavar": "COLUMN",
-        "help": "undeclared column to leave out (may be repeated; '*' for all)",
-    },
-    "--seed": {"type": int, "default": 0, "help": "seed of the simulation"},
-    "--json": {"action": "store_true", "help": "print results as JSON"},
-}
-
-
-class Parser(argparse.ArgumentParser):
-    """An argument parser with one-line errors and methods that declare options."""
-
-    def error(self, message: str) -> NoReturn:
-        """Print the message and exit with status 2."""
-        self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
-
-    def common(self, *names: str, **changed: object) -> None:
-        """Declare options shared by commands; `changed` overrides their properties."""
-        for name in names:
-            self.add_argument(name, **{**_COMMON[name], **changed})
-
-    def number(
-        self, name: str, help: str, default: Any = None, kind: Callable = int
-    ) -> None:
-        """Declare an option with a number as value; its help shows the default."""
-        shown = help if default is None else f"{help} (%(default)s)"
-        self.add_argument(name, type=kind, default=default, help=shown)
-
-    def many(self, name: str, metavar: str, help: str) -> None:
-        """Declare an option that may be repeated, with one value each time."""
-        self.add_argument(name, action="append", default=[], metavar=metavar, help=help)
-
-    def flag(self, name: str, help: str) -> None:
-        """Declare an option without a value."""
-        self.add_argument(name, action="store_true", help=help)
+_PATIENCE = 2  # seconds
 
 
 def progress(command: str, unit: str, hidden: bool = False) -> Callable:
@@ -106,31 +44,23 @@ def progress(command: str, unit: str, hidden: bool = False) -> Callable:
     return partial(tqdm, desc=f"dpjax {command}", unit=unit, disable=disable)
 
 
+@contextlib.contextmanager
+def saying(command: str, what: str) -> Iterator[None]:
+    """Say in a terminal what a command does, if it takes longer than two seconds."""
+    line = f"dpjax {command}: {what} (longer when programs are compiled) …"
+    timer = threading.Timer(_PATIENCE, print, (line,), {"file": sys.stderr})
+    timer.daemon = True
+    if sys.stderr.isatty():
+        timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
 def plots() -> Any:
     """Import and return `dpjax.plots`; it is imported on first use since it is slow."""
     return importlib.import_module("dpjax.plots")
-
-
-def increment_of(spec: str, released: Released) -> float:
-    """Return the number of records that --increment adds to each table's total."""
-    kind, _, value = spec.partition(":")
-    statistic, cost = released.statistic, released.mechanism.guarantee()
-    if spec == "none" or not isinstance(statistic, TableStatistic):
-        return 0.0
-    try:
-        amount = float(value or kind)
-    except ValueError:
-        amount = None
-    if amount is None or (value and kind not in ("paper", "calibrated")):
-        raise ValueError(
-            f"`increment` must be none, a number, paper:T or calibrated:P, got {spec}."
-        )
-    if kind == "paper":
-        return paper_increment(statistic, cost.bound, amount)
-    if kind == "calibrated":
-        key = study_key(0)  # the simulation uses no data, so the key is public
-        return calibrated_increment(key, statistic, released.mechanism, amount)
-    return amount
 
 
 def network_of(spec: str, schema: Schema) -> BayesNet:

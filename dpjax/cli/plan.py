@@ -1,56 +1,32 @@
 """`dpjax plan`: compare the expected errors of mechanisms, without data."""
 
-__all__ = ["add"]
+__all__ = ["run"]
 
 import argparse
 import dataclasses
 import json
 
-from dpjax.cli.options import network_of
+from dpjax.cli.options import network_of, saying
 from dpjax.data.schema import Schema
-from dpjax.mechanisms.recipes import RECIPES
 from dpjax.noise.keys import study_key
 from dpjax.privacy import exact_epsilon, unit_of
 from dpjax.study.plan import Outlook, Plan, plan
 
 
-def add(commands) -> None:
-    """Declare `dpjax plan` and its options among the subparsers `commands`."""
-    command = commands.add_parser(
-        "plan",
-        help="expected error of each mechanism, without any data",
-        description="Draw tables uniformly and records from them, apply every "
-        "mechanism, and show the error of the learned tables: mean total variation and "
-        "KL of a row of the conditional probability tables. Uses no data.",
-    )
-    command.set_defaults(run=_run)
-    command.common("--schema")
-    command.common("--network", required=True)
-    command.common("--n", help="number of records; if it is private, a public guess")
-    command.common("--epsilon", "--adjacency", "--contributions")
-    command.add_argument(
-        "--mechanism",
-        action="append",
-        default=[],
-        choices=sorted(RECIPES),
-        help="a further one to compare, with its defaults (may be repeated)",
-    )
-    command.number("--repeats", "simulated data sets", 32)
-    command.common("--seed", "--json")
-
-
-def _run(options: argparse.Namespace) -> None:
+def run(options: argparse.Namespace) -> None:
+    """Run `dpjax plan` with the given options."""
     net = network_of(options.network, Schema.from_json(options.schema))
-    planned = plan(
-        net,
-        options.n,
-        exact_epsilon(options.epsilon),
-        options.adjacency,
-        key=study_key(options.seed),
-        contributions=1 if options.contributions is None else options.contributions,
-        repeats=options.repeats,
-        mechanisms=options.mechanism,
-    )
+    with saying("plan", "simulating releases"):
+        planned = plan(
+            net,
+            options.n,
+            exact_epsilon(options.epsilon),
+            options.adjacency,
+            key=study_key(options.seed),
+            contributions=1 if options.contributions is None else options.contributions,
+            repeats=options.repeats,
+            mechanisms=options.mechanism,
+        )
     if options.json:
         facts = {**dataclasses.asdict(planned), "preferred": planned.preferred}
         print(json.dumps(facts))

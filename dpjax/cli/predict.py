@@ -1,61 +1,30 @@
 """`dpjax predict`: predict a variable of new records from a release."""
 
-__all__ = ["add"]
+__all__ = ["run"]
 
 import argparse
 import csv
 import sys
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
+from jaxtyping import ArrayLike
 
-from dpjax.cli.options import DATA_HELP, increment_of
+from dpjax.cli.options import saying
 from dpjax.mechanisms import ParameterMechanism
+from dpjax.noise.keys import study_key
 from dpjax.posteriors import Posterior, posterior
 from dpjax.releases.released import Released, load
-from dpjax.statistics import FamilyStatistic
+from dpjax.statistics import FamilyStatistic, TableStatistic
+from dpjax.theory.stealth import calibrated_increment, paper_increment
+
+_CLASSIFIED, _REGRESSED = 1 << 13, 1 << 6  # records at once; intervals take longer
 
 
-def add(commands) -> None:
-    """Declare `dpjax predict` and its options among the subparsers `commands`."""
-    command = commands.add_parser(
-        "predict",
-        help="predict a variable of new records from a release",
-        description="Write CSV to standard output, with a row for each record and a "
-        "column p_<level> for each level of the target; for a regression, columns "
-        "mean, lower and upper. Standard error says which method was used. Costs no "
-        "privacy of the released table.",
-    )
-    command.set_defaults(run=_run)
-    command.add_argument("release", metavar="RELEASE", help="release file")
-    command.add_argument(
-        "data", metavar="DATA", help=f"{DATA_HELP}; the target may be absent"
-    )
-    command.add_argument("--target", required=True, help="variable to predict")
-    command.number(
-        "--prior",
-        "Dirichlet parameter of a cell (default: 1; samples have their own)",
-        kind=float,
-    )
-    command.flag(
-        "--no-noise-aware",
-        "treat noisy numbers as exact (method plug-in), as the papers do",
-    )
-    command.add_argument(
-        "--increment",
-        default="none",
-        help="with --no-noise-aware: records to add to the total, in equal parts to "
-        "the cells of a table: none (default), a number, paper:T (Zhang et al., "
-        "Corollary 3) or calibrated:P (no cell is negative with probability P)",
-    )
-    command.number(
-        "--level",
-        "for a regression: probability of the interval (default: 0.95)",
-        kind=float,
-    )
-
-
-def _run(options: argparse.Namespace) -> None:
+def run(options: argparse.Namespace) -> None:
+    """Run `dpjax predict` with the given options."""
     released = load(options.release)
     statistic = released.statistic
     if isinstance(statistic, FamilyStatistic):
@@ -74,7 +43,7 @@ def _classification(
     target = released.net.variables[released.net.index(options.target)]
     if options.level is not None:
         raise ValueError("`level` must be left out: this release is of a network.")
-    rows = released.schema.encode(options.data, ignore="*", absent=options.target)
+    encoded = released.schema.encode(options.data, ignore="*", absent=options.target)
     if isinstance(released.mechanism, ParameterMechanism) and (
         options.prior is not None or options.increment != "none"
     ):
@@ -82,20 +51,22 @@ def _classification(
             "`prior` and `increment` must be left out: this release holds samples, "
             "which have a prior of their own."
         )
-    increment = increment_of(options.increment, released)
+    increment = _increment_of(options.increment, released)
     if increment and not options.no_noise_aware:
         raise ValueError(
             "`increment` must come with --no-noise-aware: noise-aware posteriors have "
             "no use for it."
         )
-    fitted: Any = posterior(
-        released,
-        options.prior,
-        noise_aware=not options.no_noise_aware,
-        increment=increment,
-    )
+    with saying("predict", "inferring the posterior"):
+        fitted: Any = posterior(
+            released,
+            options.prior,
+            noise_aware=not options.no_noise_aware,
+            increment=increment,
+        )
     _say(fitted)
-    probabilities = np.asarray(fitted.predict_proba(rows, options.target))
+    predict = partial(fitted.predict_proba, target=options.target)
+    probabilities = _in_blocks(predict, np.asarray(encoded), _CLASSIFIED)
     return [f"p_{level}" for level in target.levels], probabilities
 
 
@@ -120,11 +91,51 @@ def _regression(
     target = statistic.variables[-1].name
     if options.target != target:
         raise ValueError(f"`target` must be {target!r}, got {options.target!r}.")
-    rows = released.schema.encode(options.data, ignore="*", absent=target)
-    fitted: Any = posterior(released, noise_aware=not options.no_noise_aware)
+    encoded = released.schema.encode(options.data, ignore="*", absent=target)
+    with saying("predict", "inferring the posterior"):
+        fitted: Any = posterior(released, noise_aware=not options.no_noise_aware)
     _say(fitted)
-    features = np.asarray(rows)[:, :-1]
     level = 0.95 if options.level is None else options.level
-    lower, upper = fitted.interval(features, level)
-    columns = np.stack([np.asarray(fitted.predict(features)), lower, upper], axis=1)
+
+    def predict(features: np.ndarray) -> np.ndarray:
+        lower, upper = fitted.interval(features, level)
+        return np.stack([np.asarray(fitted.predict(features)), lower, upper], axis=1)
+
+    columns = _in_blocks(predict, np.asarray(encoded)[:, :-1], _REGRESSED)
     return ["mean", "lower", "upper"], columns.astype(np.float32)
+
+
+@saying("predict", "predicting the records")
+def _in_blocks(
+    predict: Callable[[np.ndarray], ArrayLike], rows: np.ndarray, size: int
+) -> np.ndarray:
+    """Predict blocks of `size` rows, so that all tables share their programs."""
+    found = []
+    for start in range(0, len(rows), size):
+        block = rows[start : start + size]
+        padding = (0, size - len(block)), (0, 0)
+        predicted = predict(np.pad(block, padding, mode="edge"))
+        found.append(np.asarray(predicted)[: len(block)])
+    return np.concatenate(found) if found else np.asarray(predict(rows))
+
+
+def _increment_of(spec: str, released: Released) -> float:
+    """Return the number of records that --increment adds to each table's total."""
+    kind, _, value = spec.partition(":")
+    statistic, cost = released.statistic, released.mechanism.guarantee()
+    if spec == "none" or not isinstance(statistic, TableStatistic):
+        return 0.0
+    try:
+        amount = float(value or kind)
+    except ValueError:
+        amount = None
+    if amount is None or (value and kind not in ("paper", "calibrated")):
+        raise ValueError(
+            f"`increment` must be none, a number, paper:T or calibrated:P, got {spec}."
+        )
+    if kind == "paper":
+        return paper_increment(statistic, cost.bound, amount)
+    if kind == "calibrated":
+        key = study_key(0)  # the simulation uses no data, so the key is public
+        return calibrated_increment(key, statistic, released.mechanism, amount)
+    return amount

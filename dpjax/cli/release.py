@@ -1,110 +1,31 @@
 """`dpjax release`: make a private release file of a table of sensitive records."""
 
-__all__ = ["add"]
+__all__ = ["run"]
 
 import argparse
 import json
 from dataclasses import replace
 
-from dpjax.cli.databases import DATABASE_HELP, opened
-from dpjax.cli.models import add_model_options, model_of
+from dpjax.cli.databases import opened
+from dpjax.cli.models import model_of
 from dpjax.cli.options import (
-    DATA_HELP,
-    Parser,
     ledger_of,
     refuse_unwritable,
+    saying,
     span_of,
     split_of,
     summary,
 )
 from dpjax.data.schema import Schema
-from dpjax.mechanisms.recipes import RECIPES, recipe_of
+from dpjax.mechanisms.recipes import recipe_of
 from dpjax.privacy import Guarantee, budget_of
 from dpjax.releases.publish import release
 
 _CHOICES = ("omega", "temperature", "samples", "prior", "units", "points")
 
 
-def add(commands) -> None:
-    """Declare `dpjax release` and its options among the subparsers `commands`."""
-    command = commands.add_parser(
-        "release",
-        help="publish a private posterior of a table",
-        description="Compute a statistic of a table of sensitive records, make it "
-        "private, and write a release file, which is public. Each run costs epsilon.",
-    )
-    command.set_defaults(run=_run)
-    command.add_argument("data", metavar="DATA", help=DATA_HELP + DATABASE_HELP)
-    command.common(
-        "--schema",
-        help='JSON file: {"variables": {"x": {"levels": [0, 1]}, "age": {"lower": 0, '
-        '"upper": 120}}}',
-    )
-    add_model_options(command)
-    command.add_argument(
-        "--mechanism",
-        choices=sorted(RECIPES),
-        default="laplace",
-        help="default: %(default)s, noise on counts or sums",
-    )
-    command.common("--epsilon")
-    command.many(
-        "--split",
-        "TABLE=EPSILON",
-        "for laplace on networks: the part of epsilon for the table of this variable "
-        "and its parents (once for each measured table)",
-    )
-    command.common("--adjacency", "--contributions")
-    _add_columns(command)
-    command.add_argument("--out", required=True, help="release file to write")
-    command.add_argument("--ledger", help="file that records all charges to the table")
-    command.add_argument("--budget", help="total budget of a new ledger")
-    command.common("--ignore", "--json")
-    _add_choices(command)
-
-
-def _add_columns(command: Parser) -> None:
-    command.add_argument(
-        "--id",
-        metavar="COLUMN",
-        help="column that says whose row it is: at most K rows of each person are kept "
-        "(add-remove only)",
-    )
-    command.add_argument(
-        "--multiplicity",
-        metavar="COLUMN",
-        help="column that says for how many records a row stands",
-    )
-    command.add_argument(
-        "--weights",
-        metavar="COLUMN",
-        help="column of integer weights from 0 to K of --contributions (add-remove "
-        "only)",
-    )
-
-
-def _add_choices(command: Parser) -> None:
-    group = command.add_argument_group(
-        "options of posterior-sample, map and map-cells",
-        "Public choices, which follow from epsilon by default. The mechanism map-cells "
-        "needs --omega; its temperature is 1 and its grid has 16 units.",
-    )
-    group.add_argument("--temperature", help="T: the likelihood is raised to 1/T")
-    group.add_argument("--samples", type=int, help="number of samples (default: 1)")
-    group.add_argument("--omega", help="for networks: smallest probability of a level")
-    group.add_argument("--prior", help="Dirichlet parameter of a cell (default: 1)")
-    group.add_argument("--units", type=int, help="steps of the grid (default: 1000)")
-    group.add_argument(
-        "--truncation",
-        action="append",
-        default=[],
-        metavar="NAME=LEAST:MOST",
-        help="for other models: limits of a parameter (may be repeated)",
-    )
-    group.add_argument("--points", type=int, help="grid points for each parameter")
-
-
-def _run(options: argparse.Namespace) -> None:
+def run(options: argparse.Namespace) -> None:
+    """Run `dpjax release` with the given options."""
     schema = Schema.from_json(options.schema)
     what = model_of(options, schema)
     budget = _budget_of(options)
@@ -114,7 +35,8 @@ def _run(options: argparse.Namespace) -> None:
         ledger.require(budget)  # before the table is touched
     names = [variable.name for variable in what.variables]
     unused = [name for name in schema if name not in names]
-    with opened(options.data) as table:
+    doing = saying("release", "measuring the table and drawing private values")
+    with opened(options.data) as table, doing:
         released = release(
             what,
             table,

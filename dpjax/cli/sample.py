@@ -1,6 +1,6 @@
 """`dpjax sample`: infer the hidden states of a released event log."""
 
-__all__ = ["add"]
+__all__ = ["run"]
 
 import argparse
 import csv
@@ -21,47 +21,8 @@ from dpjax.releases.released import Released, load
 _FEWEST = 4  # draws per chain, for diagnostics
 
 
-def add(commands) -> None:
-    """Declare `dpjax sample` and its options among the subparsers `commands`."""
-    command = commands.add_parser(
-        "sample",
-        help="hidden states of a released event log",
-        description="Run Gibbs chains of a hidden Markov model on the counts of a "
-        "release that was made with --model hmm; show the states, their emissions, and "
-        "whether the chains agree. Reads no data, so that any number of runs costs no "
-        "privacy.",
-    )
-    command.set_defaults(run=_run)
-    command.add_argument("release", metavar="RELEASE", help="release file")
-    command.number(
-        "--states",
-        "number of hidden states; 1 is naive Bayes (default: that which the release "
-        "suggests)",
-    )
-    command.number("--sweeps", "sweeps of each chain", 200)
-    command.number("--burn-in", "sweeps to leave out", 100)
-    command.number("--chains", "number of chains", 8)
-    command.many(
-        "--times",
-        "REGION=FIRST:LAST",
-        "the public times of a region, by default all (may be repeated)",
-    )
-    for name, what in (("emission", "level"), ("transition", "transition and start")):
-        help = f"Dirichlet parameter of every {what}"
-        command.number(f"--{name}", help, 1.0, float)
-    command.common("--seed", help="seed of the chains")
-    command.add_argument(
-        "--out",
-        help="file to write: .csv with the most frequent state of every cell, in "
-        "columns for region, time and state; or .npz with all draws",
-    )
-    command.add_argument("--plot", help="PNG file of the state by region and time")
-    command.add_argument("--emissions-plot", help="PNG file of each state's emissions")
-    command.common("--json")
-    command.flag("--quiet", "no progress bar")
-
-
-def _run(options: argparse.Namespace) -> None:
+def run(options: argparse.Namespace) -> None:
+    """Run `dpjax sample` with the given options."""
     _refuse(options)
     released = load(options.release)
     region, time, fields = log_variables(released.net, "release")

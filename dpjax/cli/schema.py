@@ -1,6 +1,6 @@
 """`dpjax schema`: draft a schema from column names, types and public documents."""
 
-__all__ = ["add"]
+__all__ = ["run"]
 
 import argparse
 import json
@@ -8,7 +8,7 @@ import pathlib
 from typing import Any
 
 from dpjax._documents import write_atomically
-from dpjax.cli.options import DATA_HELP, is_among_tables, refuse_unwritable_file
+from dpjax.cli.options import is_among_tables, refuse_unwritable_file
 from dpjax.data import sources
 from dpjax.data.kinds import declared
 from dpjax.data.levels import Variable
@@ -22,28 +22,8 @@ _DRAFTS: dict[str, dict[str, Any]] = {
 }
 
 
-def add(commands) -> None:
-    """Declare `dpjax schema` and its options among the subparsers `commands`."""
-    command = commands.add_parser(
-        "schema",
-        help="draft a schema from the names and types of columns",
-        description="Write a first draft of a schema, and print what is left to "
-        "declare. It reads the header and the types of the columns, and no record: "
-        "levels and bounds must come from public facts.",
-    )
-    command.set_defaults(run=_run)
-    command.add_argument("data", metavar="DATA", help=DATA_HELP)
-    command.add_argument("--out", required=True, help="schema file to write")
-    command.many(
-        "--codes",
-        "COLUMN=FILE",
-        "code list of a column, a CSV file (code, or code and level) or a JSON file",
-    )
-    command.add_argument("--json-schema", help="JSON Schema of a record")
-    command.common("--ignore")
-
-
-def _run(options: argparse.Namespace) -> None:
+def run(options: argparse.Namespace) -> None:
+    """Run `dpjax schema` with the given options."""
     codes = dict(map(_pair, options.codes))
     if len(codes) < len(options.codes):
         raise ValueError("`codes` must give every column once.")

@@ -1,6 +1,6 @@
 """`dpjax sweep`: compare mechanisms × ε × repeats on real or simulated records."""
 
-__all__ = ["add", "rows_of", "table_of"]
+__all__ = ["rows_of", "run", "table_of"]
 
 import argparse
 import contextlib
@@ -10,16 +10,13 @@ import pathlib
 import sys
 from collections.abc import Iterator, Mapping
 
-from dpjax.cli.models import add_models
 from dpjax.cli.options import (
-    DATA_HELP,
-    Parser,
     is_among_tables,
     plots,
     progress,
     refuse_unwritable_file,
 )
-from dpjax.cli.sweep_studies import MODELS, study_of
+from dpjax.cli.sweep_studies import study_of
 from dpjax.noise.keys import study_key
 from dpjax.privacy import exact_epsilon
 from dpjax.runtime import processes
@@ -27,89 +24,8 @@ from dpjax.study.sweeps import SweepResult, sweep
 from dpjax.study.sweeps.result import check_table_path
 
 
-def add(commands) -> None:
-    """Declare `dpjax sweep` and its options among the subparsers `commands`."""
-    command = commands.add_parser(
-        "sweep",
-        help="compare how well mechanisms learn, at many ε over many repeats",
-        description="Repeatedly split the table (or draw records), learn from one part "
-        "with every mechanism at every ε, and score the result on the other; write one "
-        "row for each fit. The results are NOT private: they are for those who may see "
-        "the data.",
-    )
-    command.add_argument("data", metavar="DATA", nargs="?", help=DATA_HELP)
-    command.number(
-        "--synthetic",
-        "instead of DATA: number of records to draw in each repeat from random tables "
-        "of the network; the scores then include the distance from the truth",
-    )
-    command.common("--schema", "--ignore")
-    _add_study(command)
-    _add_outputs(command)
-    _add_machine(command)
-    command.set_defaults(run=_run)
-
-
-def _add_study(command: Parser) -> None:
-    add_models(command, MODELS, "default: ")
-    command.common("--network", help="for bayes-net: as for release")
-    command.add_argument(
-        "--target", help="variable to predict (default: TARGET of naive-bayes:TARGET)"
-    )
-    command.number("--states", "for hmm: number of hidden states")
-    command.add_argument(
-        "--mechanisms",
-        type=_words,
-        default=("laplace", "non-private"),
-        metavar="A,B,…",
-        help="for bayes-net: laplace, projected, fourier, posterior-sample, "
-        "non-private; for linear-regression: laplace, posterior-sample, non-private; "
-        "for hmm: laplace, non-private (default: laplace,non-private)",
-    )
-    command.add_argument(
-        "--epsilons",
-        type=_words,
-        required=True,
-        metavar="E,F,…",
-        help="in increasing order: 0.1,1/2,1,10",
-    )
-    command.number("--repeats", "number of repeats", 100)
-    command.common("--adjacency")
-    command.number(
-        "--training",
-        "fraction of records (for hmm: of cells) to learn from",
-        0.8,
-        float,
-    )
-    command.common("--seed", help="seed of the study")
-
-
-def _add_outputs(command: Parser) -> None:
-    command.add_argument(
-        "--out", help="CSV or Parquet file to write, with one row for each fit"
-    )
-    command.add_argument("--plot", help="PNG file to write, of scores against ε")
-    command.add_argument(
-        "--checkpoint",
-        help="file of finished work, from which the same command resumes",
-    )
-    command.common("--json", help="print means as JSON")
-
-
-def _add_machine(command: Parser) -> None:
-    command.number("--block", "repeats that a device computes at once")
-    command.number("--devices", "number of devices to use (1)")
-    command.flag(
-        "--distributed",
-        "use all devices of all processes, each of which runs the same command; "
-        "outside SLURM and Open MPI, give the following options too",
-    )
-    command.add_argument("--coordinator", metavar="HOST:PORT", help="that of process 0")
-    command.number("--processes", "number of processes")
-    command.number("--process", "number of this one, from 0")
-
-
-def _run(options: argparse.Namespace) -> None:
+def run(options: argparse.Namespace) -> None:
+    """Run `dpjax sweep` with the given options."""
     _refuse_outputs(options)
     epsilons = [exact_epsilon(epsilon, "epsilons") for epsilon in options.epsilons]
     if not epsilons or sorted(set(epsilons)) != epsilons:
@@ -247,7 +163,3 @@ def table_of(rows: list[dict], titles: Mapping[str, str]) -> str:
 
 def _shown(value: float | None) -> str:
     return "-" if value is None else f"{value:.4f}"
-
-
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(word.strip() for word in text.split(",") if word.strip())

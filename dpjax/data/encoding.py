@@ -133,14 +133,16 @@ def outside_of(
     return {name: cells for name, cells in outside.items() if cells}
 
 
-def as_numbers(records: ArrayLike, width: int) -> Float[Array, "n d"]:
+def as_numbers(
+    records: ArrayLike, width: int
+) -> Float[Array, "n d"] | Float[np.ndarray, "n d"]:
     """Check that `records` have shape (n, width); return them unclipped, as floats."""
     check_numbers(records, width)
-    if isinstance(records, np.ndarray):  # JAX would wrap wide integers
-        with np.errstate(over="ignore"):
-            records = records.astype(np.dtype(jnp.result_type(float)))
-        records = np.ma.filled(records, np.nan)
-    return jnp.asarray(records).astype(float)
+    if not isinstance(records, np.ndarray):
+        return jnp.asarray(records).astype(float)
+    with np.errstate(over="ignore"):  # on the host, since JAX would wrap wide integers
+        records = records.astype(np.dtype(jnp.result_type(float)))
+    return np.ma.filled(records, np.nan)
 
 
 def check_numbers(records: ArrayLike, width: int) -> None:

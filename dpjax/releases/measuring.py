@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
-from jaxtyping import Array, ArrayLike, Int64, Real
+from jaxtyping import Array, ArrayLike, Int64
 
 from dpjax._types import Records
 from dpjax.data.encoding import encode_batches
@@ -20,9 +20,12 @@ from dpjax.data.records import as_records
 from dpjax.data.sources import Table, is_in_memory
 from dpjax.noise.discrete_laplace import LARGEST
 from dpjax.statistics import Statistic, TableStatistic
-from dpjax.tables.counts import count_batches
+from dpjax.tables.counts import count_batches, sum_batches
+from dpjax.tables.counts.batches import Total
 
 Exact = tuple[Int64[np.ndarray, " m"], int]
+
+_PIECE = 1 << 14  # records
 
 
 @dataclass(frozen=True)
@@ -103,9 +106,12 @@ def _exact(statistic: Statistic, table: Table, rows: Rows, most: int) -> Exact:
             f"for the statistic {statistic.kind}: only counts can be grouped."
         )
     if column is None:
+        if not is_in_memory(table):
+            batches = encode_batches(table, statistic.variables, ignore=rows.ignore)
+            return _in_pieces(statistic, batches)
         records = as_records(table, statistic.variables, ignore=rows.ignore)
         _refuse_traced(records)
-        return _in_pieces(statistic, records), records.shape[0]
+        return _in_pieces(statistic, [records])
     return _of_multiples(statistic, table, rows, column)
 
 
@@ -158,19 +164,18 @@ def _of_multiples(statistic: Statistic, table: Table, rows: Rows, column: str) -
     total = np.zeros(statistic.length, np.int64)
     for bit in range(int(multiples.max(initial=0)).bit_length()):
         chosen = records[(multiples >> bit) & 1 == 1]
-        total += _in_pieces(statistic, chosen) << bit
+        total += _in_pieces(statistic, [chosen]).values << bit
     return total, own.total
 
 
-def _in_pieces(
-    statistic: Statistic, records: Real[Array | np.ndarray, "n d"]
-) -> np.ndarray:
-    """Sum the statistic over pieces of the records, whose sums fit 32-bit integers."""
-    most = LARGEST // statistic.most_per_record
-    total = np.zeros(statistic.length, np.int64)
-    for start in range(0, max(len(records), 1), most):
-        total += np.asarray(_measure(records[start : start + most], statistic))
-    return total
+def _in_pieces(statistic: Statistic, batches: Iterable[ArrayLike]) -> Total:
+    """Sum the statistic over pieces of the records, whose sums fit 32-bit integers.
+
+    All pieces have one size, which does not depend on the records.
+    """
+    most = min(LARGEST // statistic.most_per_record, _PIECE)
+    measure = partial(_measure, statistic=statistic)
+    return sum_batches(measure, batches, statistic.length, most=most)
 
 
 def _refuse_traced(records: Array) -> None:

@@ -127,10 +127,11 @@ def release(
         ledger.require(budget)
     if id is not None:
         net = statistic.network
-        table = kept_rows(
+        kept = kept_rows(
             table, statistic.variables, id, k,
             ignore=ignore, impossible=() if net is None else net.schema.impossible,
         )  # fmt: skip
+        table = [kept]  # in batches, so that no program has their number as a shape
     exact, size = measured(statistic, table, rows, largest=tried.largest)
     _refuse_empty(size, budget.adjacency)
     n = size if public else None

@@ -56,8 +56,9 @@ def cache_compilations(folder: str | os.PathLike[str]) -> None:
             it can run code in this process.
 
     Privacy:
-        dpjax's programs contain shapes and public structure, but no records. Your own
-        programs contain any records that are constants of their functions.
+        dpjax's programs contain shapes, of which some are numbers of records, and
+        public structure, but no records. Your own programs contain any records that are
+        constants of their functions.
 
     Raises:
         ValueError: if `folder` is a file.

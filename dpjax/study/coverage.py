@@ -17,7 +17,7 @@ import numpy as np
 from jax import lax
 from jax.scipy.special import betainc, ndtr
 from jaxtyping import Array, Float
-from scipy import stats
+from scipy import special
 
 from dpjax._checks import typed_key, whole
 from dpjax._types import Key
@@ -69,8 +69,10 @@ class Ranks:
     @property
     def coverage_interval(self) -> tuple[float, float]:
         """95 % Clopper-Pearson confidence interval of `coverage`."""
-        interval = stats.binomtest(self.covered, self.ranks.size).proportion_ci(0.95)
-        return float(interval.low), float(interval.high)
+        inside, outside = self.covered, self.ranks.size - self.covered
+        low = special.betaincinv(inside, outside + 1, 0.025) if inside else 0
+        high = special.betaincinv(inside + 1, outside, 0.975) if outside else 1
+        return float(low), float(high)
 
     @property
     def histogram(self) -> np.ndarray:
@@ -81,7 +83,9 @@ class Ranks:
     @property
     def pvalue(self) -> float:
         """The p-value of a χ² test of the hypothesis that ranks are uniform."""
-        return float(stats.chisquare(self.histogram).pvalue)
+        expected = self.ranks.size / BINS
+        distance = ((self.histogram - expected) ** 2).sum() / expected
+        return float(special.chdtrc(BINS - 1, distance))
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ import jax.random as jr
 import numpy as np
 from jax import lax
 from jaxtyping import Array
-from scipy import stats
+from scipy import special
 
 from dpjax._checks import one_of, positive, typed_key, whole
 from dpjax._types import Key, Scalar
@@ -133,7 +133,7 @@ def calibrated_increment(
     whole(1, draws=draws)
     if not 0 < probability < 1:
         raise ValueError(f"`probability` must be between 0 and 1, got {probability}.")
-    rank = int(stats.binom.ppf(_CONFIDENCE, draws, probability))
+    rank = math.ceil(special.bdtrik(_CONFIDENCE, draws, float(probability)))
     if rank >= draws:
         raise ValueError(
             f"`draws` must be more for `probability` {probability}, got {draws}."

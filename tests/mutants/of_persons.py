@@ -308,12 +308,13 @@ MUTANTS = (
         "branch left out",
         "release of persons: all rows are read",
         _PUBLISH,
-        "        table = kept_rows(\n"
+        "        kept = kept_rows(\n"
         "            table, statistic.variables, id, k,\n"
         "            ignore=ignore, impossible="
         "() if net is None else net.schema.impossible,\n"
-        "        )  # fmt: skip\n",
-        '        rows = Rows(ignore="*")\n',
+        "        )  # fmt: skip\n"
+        "        table = [kept]",
+        '        rows = Rows(ignore="*")',
         _COSTS + "test_a_release_reads_k_rows_of_a_person",
     ),
     _fault(

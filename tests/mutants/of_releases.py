@@ -153,12 +153,6 @@ MUTANTS = (
                 _IN_MEASURING + "test_batches_are_counted_up_to_the_limit",
             ),
             (
-                "one piece of numbers",
-                "total += np.asarray(_measure(",
-                "total = np.asarray(_measure(",
-                _IN_MEASURING + "test_the_largest_sums_are_exact[add-remove]",
-            ),
-            (
                 "each batch is counted by itself",
                 "        size += len(batch)\n",
                 "        size = len(batch)\n",
@@ -178,8 +172,8 @@ MUTANTS = (
             ),
             (
                 "pieces of numbers are too large for 32 bits",
-                "most = LARGEST // statistic.most_per_record\n    total",
-                "most = 8 * LARGEST // statistic.most_per_record\n    total",
+                "most = min(LARGEST // statistic.most_per_record, _PIECE)",
+                "most = 4 * _PIECE",
                 _IN_MEASURING + "test_the_largest_sums_are_exact[add-remove]",
             ),
         )
@@ -204,8 +198,8 @@ MUTANTS = (
             (
                 "multiplicities: rows of numbers count once",
                 _MEASURING,
-                "total += _in_pieces(statistic, chosen) << bit",
-                "total += _in_pieces(statistic, chosen)",
+                "total += _in_pieces(statistic, [chosen]).values << bit",
+                "total += _in_pieces(statistic, [chosen]).values",
                 _MULTIPLES.format("column0-replace-one"),
             ),
             (

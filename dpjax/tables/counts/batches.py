@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
-from jaxtyping import Array, ArrayLike, Int32, Int64, Integer
+from jaxtyping import Array, ArrayLike, Int32, Int64, Integer, Real
 
 from dpjax._types import Records
 from dpjax.tables.counts.tables import count
@@ -83,27 +83,29 @@ def check_mesh(mesh: Mesh) -> None:
 
 def sum_batches(
     measure: Callable[[np.ndarray], Any],
-    batches: Iterable[Integer[ArrayLike, "_ d"]],
+    batches: Iterable[Real[ArrayLike, "_ d"]],
     length: int,
     multiple: int = 1,
+    most: int = _MOST_ROWS,
 ) -> Total:
     """Sum `measure` over the records of many batches.
 
     Args:
         measure: maps a block of records to `length` integers that are sums over
-            records; level 0 must be valid in every column, since it pads blocks.
-        batches: matrices of level indices, with any numbers of rows.
+            records; 0 must be valid in every column, since it pads blocks.
+        batches: matrices of level indices or numbers, with any numbers of rows.
         length: number of integers that `measure` returns.
         multiple: the number of records in a block is a multiple of this number.
+        most: the largest number of records in a block, if `multiple` is 1.
     """
     values, records, running = np.zeros(length, np.int64), 0, None
-    for block, filled in _blocks(batches, multiple):
+    for block, filled in _blocks(batches, multiple, most):
         counted = measure(block)  # asynchronous: the host reads the next batch
         values += 0 if running is None else np.asarray(running)
         running = counted
         records += filled
         padding = len(block) - filled
-        if padding:  # records of level 0, measured in a block of only such records
+        if padding:  # records of zeros, measured in a block of only such records
             alone = np.asarray(measure(np.zeros_like(block)), np.int64) // len(block)
             values -= padding * alone
     values += 0 if running is None else np.asarray(running)
@@ -111,9 +113,9 @@ def sum_batches(
 
 
 def _blocks(
-    batches: Iterable[ArrayLike], multiple: int
+    batches: Iterable[ArrayLike], multiple: int, most: int
 ) -> Iterator[tuple[np.ndarray, int]]:
-    """Yield blocks of one size, padded with level 0, and their numbers of records."""
+    """Yield blocks of one size, padded with zeros, and their numbers of records."""
     block, filled = np.empty((0, 0)), 0
     for batch in batches:
         records = np.asarray(batch)
@@ -121,7 +123,7 @@ def _blocks(
         if not same:
             if filled:
                 yield block, filled
-            block, filled = _new_block(records, multiple), 0
+            block, filled = _new_block(records, multiple, most), 0
         while len(records):
             part = records[: len(block) - filled]
             block[filled : filled + len(part)] = part
@@ -133,9 +135,9 @@ def _blocks(
         yield block, filled
 
 
-def _new_block(records: np.ndarray, multiple: int) -> np.ndarray:
+def _new_block(records: np.ndarray, multiple: int, most: int) -> np.ndarray:
     width = max(1, math.prod(records.shape[1:]))
-    rows = min(_MOST_ROWS, max(1, _ENTRIES // width))
+    rows = min(most, max(1, _ENTRIES // width))
     return np.zeros(
         (-(-rows // multiple) * multiple, *records.shape[1:]), records.dtype
     )

@@ -1,0 +1,1 @@
+"""The arguments of each command, declared without importing what computes."""

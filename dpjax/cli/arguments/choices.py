@@ -1,0 +1,38 @@
+"""Names that options accept, so that their declaration imports no registry of classes.
+
+A test compares them with the registries.
+"""
+
+__all__ = ["ADJACENCIES", "AUDITED", "SWEPT", "models", "recipes"]
+
+import importlib.metadata
+
+ADJACENCIES = ("replace-one", "add-remove")
+AUDITED = (
+    *("counts", "split-counts", "fourier", "fourier-mixed", "sums-poisson"),
+    *("sums-gaussian", "posterior-grid", "map-grid", "map-cells", "poisson-grid"),
+    *("gaussian-grid", "posterior-sample", "regression-sample", "release-counts"),
+    *("release-persons", "release-samples", "paid-chain", "paid-choice"),
+    *("paid-barker", "paid-table", "paid-hmm", "simulated-laplace"),
+)
+SWEPT = ("bayes-net", "linear-regression", "hmm")
+_FAMILIES = (
+    *("bernoulli", "categorical", "poisson", "exponential", "gaussian-mean"),
+    *("gaussian", "multivariate-gaussian", "linear-regression"),
+)
+_RECIPES = ("fourier", "laplace", "map", "map-cells", "posterior-sample")
+
+
+def models() -> tuple[str, ...]:
+    """Return the models of `dpjax release`, with the families of other packages."""
+    return ("bayes-net", *_FAMILIES, *_installed("families"), "hmm")
+
+
+def recipes() -> list[str]:
+    """Return the names of all recipes, with those of other packages."""
+    return sorted({*_RECIPES, *_installed("recipes")})
+
+
+def _installed(kinds: str) -> list[str]:
+    entries = importlib.metadata.entry_points(group=f"dpjax.{kinds}")
+    return [entry.name for entry in entries]

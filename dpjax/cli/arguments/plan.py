@@ -1,0 +1,29 @@
+"""The arguments of `dpjax plan`."""
+
+__all__ = ["add"]
+
+from dpjax.cli.arguments.choices import recipes
+
+
+def add(commands) -> None:
+    """Declare `dpjax plan` and its options among the subparsers `commands`."""
+    command = commands.add_parser(
+        "plan",
+        help="expected error of each mechanism, without any data",
+        description="Draw tables uniformly and records from them, apply every "
+        "mechanism, and show the error of the learned tables: mean total variation and "
+        "KL of a row of the conditional probability tables. Uses no data.",
+    )
+    command.common("--schema")
+    command.common("--network", required=True)
+    command.common("--n", help="number of records; if it is private, a public guess")
+    command.common("--epsilon", "--adjacency", "--contributions")
+    command.add_argument(
+        "--mechanism",
+        action="append",
+        default=[],
+        choices=recipes(),
+        help="a further one to compare, with its defaults (may be repeated)",
+    )
+    command.number("--repeats", "simulated data sets", 32)
+    command.common("--seed", "--json")

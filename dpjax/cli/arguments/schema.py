@@ -1,0 +1,25 @@
+"""The arguments of `dpjax schema`."""
+
+__all__ = ["add"]
+
+from dpjax.cli.arguments.parser import DATA_HELP
+
+
+def add(commands) -> None:
+    """Declare `dpjax schema` and its options among the subparsers `commands`."""
+    command = commands.add_parser(
+        "schema",
+        help="draft a schema from the names and types of columns",
+        description="Write a first draft of a schema, and print what is left to "
+        "declare. It reads the header and the types of the columns, and no record: "
+        "levels and bounds must come from public facts.",
+    )
+    command.add_argument("data", metavar="DATA", help=DATA_HELP)
+    command.add_argument("--out", required=True, help="schema file to write")
+    command.many(
+        "--codes",
+        "COLUMN=FILE",
+        "code list of a column, a CSV file (code, or code and level) or a JSON file",
+    )
+    command.add_argument("--json-schema", help="JSON Schema of a record")
+    command.common("--ignore")
