@@ -316,7 +316,8 @@ def _cells(
     starts: list[int], rows: int, sizes: list[int], padding: int
 ) -> Int32[np.ndarray, "cells tables rows"]:
     """Indices of the cells of tables that are padded to one number of levels."""
-    cells, sizes = np.arange(max(sizes)), np.array(sizes)
-    level, table, row = np.ix_(cells, np.arange(len(sizes)), np.arange(rows))
-    places = np.array(starts)[table] + row * sizes[table] + level
-    return np.where(level < sizes[table], places, padding).astype(np.int32)
+    shape = max(sizes), len(sizes), rows
+    level, table, row = np.ix_(*map(np.arange, shape))
+    size = np.array(sizes)[table]
+    places = np.array(starts)[table] + row * size + level
+    return np.where(level < size, places, padding).astype(np.int32)

@@ -156,16 +156,17 @@ class Star(eqx.Module):
         tables = self._table_sums()
 
         def by_peaks(count: Array) -> Array:
-            return sum(
-                _by_peaks(noise, cells, sums - count * self.step).sum()
-                for sums, noise, cells in tables
-            )
+            total = jnp.zeros(())
+            for sums, noise, cells in tables:
+                total += _by_peaks(noise, cells, sums - count * self.step).sum()
+            return total
 
         def by_sums(count: Array) -> Array:
-            return sum(
-                _by_sums(noise, cells, self.step, sums - count * self.step).sum()
-                for sums, noise, cells in tables
-            )
+            total = jnp.zeros(())
+            for sums, noise, cells in tables:
+                off = sums - count * self.step
+                total += _by_sums(noise, cells, self.step, off).sum()
+            return total
 
         def prior(count: Array) -> Array:
             return self._prior(count).max()
@@ -186,7 +187,7 @@ class Star(eqx.Module):
 
 def _by_peaks(noise: LaplaceLaw, cells: np.ndarray, off: Array) -> Array:
     """Log of the first bound; `off` is by how much a sum of cells is off."""
-    return noise.log_prob(off, jnp.zeros_like(off)) + (cells - 1) * noise.peak()
+    return noise.log_prob(off, jnp.zeros_like(off)) + noise.peak() * (cells - 1)
 
 
 def _by_sums(noise: LaplaceLaw, cells: np.ndarray, step: int, off: Array) -> Array:
@@ -196,7 +197,7 @@ def _by_sums(noise: LaplaceLaw, cells: np.ndarray, step: int, off: Array) -> Arr
     def at(share: Array) -> Array:
         up, down = (1 - share) * rate * step, (1 + share) * rate * step
         peaks = noise.peak() + jnp.log(-1 / jnp.expm1(-up) - 1 / jnp.expm1(-down) - 1)
-        return cells * peaks - share * rate * jnp.abs(off)
+        return peaks * cells - share * rate * jnp.abs(off)
 
     return jax.vmap(at)(jnp.asarray(SHARES, float)).min(axis=0)
 
