@@ -26,6 +26,7 @@ import jax.random as jr
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int32
 
+from dpjax._products import einsum
 from dpjax._types import Key, Scalar
 
 _MOST_UNROLLED = 32  # states, so that programs stay small
@@ -109,9 +110,7 @@ def _moved(law: Array, transition: Array) -> Array:
     """Return the law of the state after a move, for all chains and regions."""
     states = law.shape[-1]
     if states > _MOST_UNROLLED:
-        return jnp.einsum(
-            "crj,cjk->crk", law, transition, precision=lax.Precision.HIGHEST
-        )
+        return einsum("crj,cjk->crk", law, transition)
     terms = [law[..., j, None] * transition[:, None, j] for j in range(states)]
     return sum(terms[1:], terms[0])  # faster than many small matrix products
 
