@@ -135,7 +135,8 @@ class _LinearPosterior(ConjugatePosterior):
         seen = einsum("ij,...j->...i", self._directions(), weights)
         if not self.family.intercept:
             return seen
-        return seen.at[..., 0].add(self.family.centre[-1])
+        intercept = seen[..., :1] + self.family.centre[-1]
+        return jnp.concatenate([intercept, seen[..., 1:]], axis=-1)
 
     def _by_name(self, seen: Any) -> dict[str, Any]:
         if not self.family.intercept:
