@@ -49,16 +49,7 @@ from dpjax.chains.hidden_paths import (
     update_sites,
     update_sites_collapsed,
 )
-from dpjax.chains.laws import (
-    draw_beta,
-    draw_categorical,
-    draw_dirichlet,
-    draw_gamma,
-    draw_gaussian,
-    draw_gaussian_vector,
-    draw_log_gamma,
-    log_normalise,
-)
+from dpjax.chains.laws import draw_categorical, draw_gaussian, draw_gaussian_vector
 from dpjax.chains.price import charge, price_of, refuse_prior, table_width
 from dpjax.chains.private_chain import (
     ChargedChain,
@@ -68,3 +59,10 @@ from dpjax.chains.private_chain import (
     public_chain,
 )
 from dpjax.chains.updates import choice, collapsed, latents, table
+from dpjax.distributions.gamma_draws import (
+    draw_beta,
+    draw_dirichlet,
+    draw_gamma,
+    draw_log_gamma,
+    log_normalise,
+)

@@ -26,6 +26,7 @@ import jax.random as jr
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int32
 
+from dpjax._products import einsum
 from dpjax._types import Key, Scalar
 
 _MOST_UNROLLED = 32  # states, so that programs stay small
@@ -109,9 +110,7 @@ def _moved(law: Array, transition: Array) -> Array:
     """Return the law of the state after a move, for all chains and regions."""
     states = law.shape[-1]
     if states > _MOST_UNROLLED:
-        return jnp.einsum(
-            "crj,cjk->crk", law, transition, precision=lax.Precision.HIGHEST
-        )
+        return einsum("crj,cjk->crk", law, transition)
     terms = [law[..., j, None] * transition[:, None, j] for j in range(states)]
     return sum(terms[1:], terms[0])  # faster than many small matrix products
 
@@ -128,6 +127,14 @@ def path_counts(
         states: number k of states.
         declared: whether a region's path is valid at a time; other times do not count.
     """
+    starts, moves = _integer_counts(paths, states, declared)
+    return starts.astype(float), moves.astype(float)
+
+
+def _integer_counts(
+    paths: Array, states: int, declared: Array
+) -> tuple[Int32[Array, "chains k"], Int32[Array, "chains k k"]]:
+    """Return `path_counts` as integers, which accelerators add in any order at once."""
     both = declared[1:] & declared[:-1]
     before = jnp.concatenate([jnp.zeros_like(declared[:1]), both])
     chains = jnp.arange(paths.shape[1], dtype=jnp.int32)[None, :, None]
@@ -139,8 +146,8 @@ def path_counts(
 
 def _named(places: Array, counted: Array, length: int) -> Array:
     """Return how often each place occurs where `counted` is True."""
-    ones = jnp.broadcast_to(counted[:, None], places.shape).astype(float)
-    return jnp.zeros(length).at[places].add(ones)
+    ones = jnp.broadcast_to(counted[:, None], places.shape).astype(jnp.int32)
+    return jnp.zeros(length, jnp.int32).at[places].add(ones)
 
 
 def update_sites(
@@ -196,7 +203,7 @@ def update_sites_collapsed(
     times, _, regions = paths.shape
     states = likelihood.shape[-1]
     before, after = _neighbours(declared)
-    starts, moves = path_counts(paths, states, declared)
+    starts, moves = _integer_counts(paths, states, declared)
 
     def update(carry, step):
         paths, starts, moves = carry
@@ -207,7 +214,8 @@ def update_sites_collapsed(
         ends = paths[time - 1, :, region], paths[(time + 1) % times, :, region]
         old = paths[time, :, region]
         starts, moves = _counted(starts, moves, old, ends, alive, links, -1)
-        weights = collapsed_weights(starts, moves, ends, links, strength)
+        counts = starts.astype(float), moves.astype(float)
+        weights = collapsed_weights(*counts, ends, links, strength)
         new = draw_states(uniforms, weights * likelihood[time, :, region])
         new = jnp.where(alive, new, old)
         starts, moves = _counted(starts, moves, new, ends, alive, links, 1)

@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Complex, Float
 
+from dpjax._products import matmul
 from dpjax.distributions.quadrature import Contour, bisect, hyperbola, integrate
 from dpjax.distributions.special import as_complex, log1p_minus
 
@@ -107,13 +108,13 @@ def moments(precision: Vector, pull: Vector, basis: Array, centre: Vector) -> Mo
     share = share / as_complex(share.real.sum())
     precision, pull, basis, centre = as_complex((law.precision, pull, basis, centre))
     shifted = precision[None, :] + 2 * contour.shift[:, None]
-    means = jnp.matmul(pull[None, :] / shifted, basis.T, precision="highest")
-    mean = (share @ means).real
+    means = matmul(pull[None, :] / shifted, basis.T)
+    mean = matmul(share, means).real
     gap = means - centre[None, :]
-    across = (share @ (1 / shifted))[:, None] * basis.T
-    second = jnp.matmul((share[:, None] * gap).T, gap, precision="highest")
-    spread = jnp.matmul(basis, across, precision="highest")
-    growth = law.amount + (share @ contour.shift).real
+    across = matmul(share, 1 / shifted)[:, None] * basis.T
+    second = matmul((share[:, None] * gap).T, gap)
+    spread = matmul(basis, across)
+    growth = law.amount + matmul(share, contour.shift).real
     return Moments(mean, (second + spread).real, growth)
 
 

@@ -1,6 +1,6 @@
 """Rejection sampling of a Gaussian distribution truncated to a ball."""
 
-__all__ = ["BallProposal", "Rotated", "draw", "proposal", "rotate", "times"]
+__all__ = ["BallProposal", "Rotated", "draw", "proposal", "rotate"]
 
 from typing import NamedTuple
 
@@ -11,6 +11,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Bool, Float
 
+from dpjax._products import matmul
 from dpjax.distributions.ball_mass import to_fill
 from dpjax.distributions.rejection import RandomKey
 from dpjax.distributions.special import positive
@@ -36,13 +37,8 @@ def rotate(location: Vector, precision_matrix: Matrix, radius: Scalar) -> Rotate
     values, basis = jnp.linalg.eigh(precision_matrix)
     precision = values * radius * radius
     valid = positive(radius) & positive(values).all() & jnp.isfinite(location).all()
-    pull = precision * (times(basis.T, location) / radius)
+    pull = precision * (matmul(basis.T, location) / radius)
     return Rotated(basis, precision, pull, valid)
-
-
-def times(matrix: Matrix, vector: Vector) -> Vector:
-    """Return the product of a matrix and a vector, in full precision on any device."""
-    return jnp.matmul(matrix, vector, precision="highest")
 
 
 class BallProposal(NamedTuple):

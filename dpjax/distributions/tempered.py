@@ -104,7 +104,8 @@ def tempered_posterior(
         chain_method="vectorized",
         progress_bar=False,
     )
-    chain.run(key_run, *args, **kwargs)
+    with jax.default_matmul_precision("highest"):
+        chain.run(key_run, *args, **kwargs)
     drawn = chain.get_samples(group_by_chain=True)
     return TemperedSamples(
         drawn,

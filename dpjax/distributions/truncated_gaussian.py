@@ -12,13 +12,13 @@ from jax import lax
 from jaxtyping import Array, ArrayLike, Float, Real
 from numpyro.distributions import Distribution, constraints
 
+from dpjax._products import matmul
 from dpjax.distributions.ball_mass import log_inside, moments, saddle
 from dpjax.distributions.ball_proposal import (
     BallProposal,
     draw,
     proposal,
     rotate,
-    times,
 )
 from dpjax.distributions.constraints import Ball
 from dpjax.distributions.rejection import RandomKey, until_accepted
@@ -151,7 +151,7 @@ def _proposal(
 
 def _place(point: Vector, basis: Matrix, radius: Scalar) -> Vector:
     """Transform back from the eigenbasis, and undo rounding that leaves the ball."""
-    turned = times(basis, point)
+    turned = matmul(basis, point)
     norm = jnp.sqrt((turned * turned).sum())
     return radius * (turned / jnp.maximum(norm, 1))
 
@@ -190,7 +190,7 @@ def _log_density(
     """Evaluate in the eigenbasis, without cancellation; `_zero` adds derivatives."""
     inside = Ball(radius)(value)
     value = jnp.where(inside, value, 0)
-    point = times(basis.T, value) / lax.stop_gradient(radius)
+    point = matmul(basis.T, value) / lax.stop_gradient(radius)
     gap = point - mean
     density = amount * ((point * point).sum() - 1) - (tilted * gap * gap).sum() / 2
     density += _zero(_quadratic(lax.stop_gradient(value), location, precision_matrix))
@@ -199,7 +199,7 @@ def _log_density(
 
 def _quadratic(value: Vector, location: Vector, precision_matrix: Matrix) -> Scalar:
     gap = value - location
-    return -gap @ times(precision_matrix, gap) / 2
+    return -matmul(gap, matmul(precision_matrix, gap)) / 2
 
 
 def _zero(x: Scalar) -> Scalar:
@@ -224,7 +224,7 @@ def _growth_derivative(primals, tangents):
     rotated = rotate(location, precision_matrix, radius)
     found = moments(rotated.precision, rotated.pull, rotated.basis, location / radius)
     shift = found.mean * radius - location
-    along = times(precision_matrix, d_location) @ shift
+    along = matmul(matmul(precision_matrix, d_location), shift)
     across = (found.second * radius * radius * d_precision).sum() / 2
     return jnp.zeros(()), along - across + 2 * found.growth / radius * d_radius
 

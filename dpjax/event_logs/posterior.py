@@ -13,6 +13,7 @@ from jaxtyping import Array, ArrayLike, Bool, Float, Int8, Int32, Real
 from numpyro.diagnostics import effective_sample_size, split_gelman_rubin
 
 from dpjax._checks import array_of
+from dpjax._products import einsum
 
 
 class HiddenMarkovPosterior(eqx.Module):
@@ -136,9 +137,7 @@ def _held_out(paths: Array, emission: Array, counts: Array) -> Array:
 
     def add(total, draw):
         states, table = draw  # (times, chains, regions), (chains, states, levels)
-        every = jnp.einsum(
-            "rtl,ckl->tcrk", counts, table, precision=lax.Precision.HIGHEST
-        )
+        every = einsum("rtl,ckl->tcrk", counts, table)
         chosen = states.astype(jnp.int32)[..., None]
         cell = jnp.take_along_axis(every, chosen, axis=-1)[..., 0]
         return jnp.logaddexp(total, jax.nn.logsumexp(cell, axis=1)), None

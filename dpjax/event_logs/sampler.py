@@ -26,11 +26,11 @@ import equinox as eqx
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
-from jax import lax
 from jaxtyping import Array, ArrayLike, Bool, Float, Int32, Real
 
 from dpjax._checks import array_of, positive
 from dpjax._private import Unpickled, shapes_only
+from dpjax._products import einsum
 from dpjax._types import Key, Scalar
 from dpjax.chains import (
     draw_log_gamma,
@@ -282,7 +282,7 @@ def _totals(cells: CellCounts, paths: Array) -> Array:
     # This layout makes the sum one matrix product.
     member = (flat[:, None] == states[None, :, None]).astype(float)
     counts = jnp.swapaxes(_used(cells), 0, 1).reshape(flat.shape[1], -1)
-    return jnp.einsum("ckn,nl->ckl", member, counts, precision=lax.Precision.HIGHEST)
+    return einsum("ckn,nl->ckl", member, counts)
 
 
 def _used(cells: CellCounts) -> Array:
@@ -294,6 +294,4 @@ def cell_log_likelihoods(
     cells: CellCounts, emission: Emission
 ) -> Float[Array, "times chains regions states"]:
     """Return the log-likelihood of every cell's counts in every hidden state."""
-    return jnp.einsum(
-        "rtl,ckl->tcrk", _used(cells), emission, precision=lax.Precision.HIGHEST
-    )
+    return einsum("rtl,ckl->tcrk", _used(cells), emission)

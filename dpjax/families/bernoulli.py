@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import jax.numpy as jnp
-import jax.random as jr
 import numpy as np
 import numpyro.distributions as dist
 from jaxtyping import Array, Float, Real
@@ -15,6 +14,7 @@ from jaxtyping import Array, Float, Real
 from dpjax._checks import positive, typed_key
 from dpjax._private import shapes_only
 from dpjax._types import Key, Scalar
+from dpjax.distributions.gamma_draws import draw_beta
 from dpjax.families.base import Bound, Ends, Natural, Number, Points, Total, Truncation
 from dpjax.families.bounds import SumFamily
 from dpjax.families.conjugate_base import ConjugatePosterior, host
@@ -59,7 +59,7 @@ class BetaPosterior(ConjugatePosterior):
         """Draw probabilities of 1; the shape is `shape + successes.shape`."""
         typed_key(key=key)
         a, b = self.parameters
-        return jr.beta(key, a, b, shape + jnp.shape(a))
+        return draw_beta(key, (a, b), shape + jnp.shape(a))
 
     def log_prob(self, values: Array) -> Array:
         """Log-density of the posterior at each of `values`, probabilities of 1."""

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import jax.numpy as jnp
-import jax.random as jr
 import numpyro.distributions as dist
 from jaxtyping import Array, ArrayLike, Float, Real
 
 from dpjax._checks import positive, typed_key, whole
 from dpjax._private import shapes_only
 from dpjax._types import Flat, Key, Scalar
+from dpjax.distributions.gamma_draws import draw_dirichlet
 from dpjax.families.base import Bound, Ends, Number, Total, Truncation
 from dpjax.families.conjugate_base import ConjugatePosterior, host
 from dpjax.families.exact_totals import FamilyWithLaw
@@ -53,9 +53,7 @@ class DirichletPosterior(ConjugatePosterior):
         """Draw probabilities; the shape is `shape + concentration.shape`."""
         typed_key(key=key)
         alpha = self.parameters.concentration
-        logs = jr.loggamma(key, alpha, shape + jnp.shape(alpha))
-        gammas = jnp.exp(logs - logs.max(axis=-1, keepdims=True))
-        return gammas / gammas.sum(axis=-1, keepdims=True)
+        return draw_dirichlet(key, alpha, shape + jnp.shape(alpha))
 
     def log_prob(self, values: Array) -> Array:
         """Log-density at level probabilities of shape (…, levels) that sum to 1."""

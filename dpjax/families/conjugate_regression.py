@@ -20,7 +20,9 @@ from jaxtyping import Array, ArrayLike, Float, Real
 
 from dpjax._checks import typed_key
 from dpjax._private import shapes_only
+from dpjax._products import einsum, matmul
 from dpjax._types import Key
+from dpjax.distributions.gamma_draws import draw_gamma
 from dpjax.families.conjugate_base import ConjugatePosterior, host, probability
 from dpjax.families.log_densities import inverse_gamma_log_density
 from dpjax.families.marginal_laws import Law, StudentLaw, inverse_gamma_law
@@ -74,7 +76,7 @@ class _LinearPosterior(ConjugatePosterior):
     def predict(self, features: Real[ArrayLike, "n f"]) -> Float[Array, " n"]:
         """Return the expected target for each row of `features`."""
         rows = self.family.design(features)
-        return rows @ self.parameters.mean + self.family.centre[-1]
+        return matmul(rows, self.parameters.mean) + self.family.centre[-1]
 
     def interval(
         self, features: Real[ArrayLike, "n f"], level: float = 0.95
@@ -130,10 +132,11 @@ class _LinearPosterior(ConjugatePosterior):
 
     def _as_seen(self, weights: Float[Array, "*shape p"]) -> Float[Array, "*shape p"]:
         """Convert the family's weights to the reported ones, intercept first."""
-        seen = jnp.einsum("ij,...j->...i", self._directions(), weights)
+        seen = einsum("ij,...j->...i", self._directions(), weights)
         if not self.family.intercept:
             return seen
-        return seen.at[..., 0].add(self.family.centre[-1])
+        intercept = seen[..., :1] + self.family.centre[-1]
+        return jnp.concatenate([intercept, seen[..., 1:]], axis=-1)
 
     def _by_name(self, seen: Any) -> dict[str, Any]:
         if not self.family.intercept:
@@ -144,7 +147,7 @@ class _LinearPosterior(ConjugatePosterior):
         """The family's weights: the inverse of `_as_seen` and `_by_name`."""
         if not self.family.intercept:
             return values["weights"]
-        middle = values["weights"] @ jnp.asarray(self.family.centre[:-1])
+        middle = matmul(values["weights"], jnp.asarray(self.family.centre[:-1]))
         first = values["intercept"] + middle - self.family.centre[-1]
         return jnp.concatenate([first[None], values["weights"]])
 
@@ -169,13 +172,13 @@ class _LinearPosterior(ConjugatePosterior):
         change = self._from_names(values) - self.parameters.mean
         volume = jnp.log(jnp.diagonal(root)).sum()
         volume = volume - len(change) / 2 * jnp.log(2 * jnp.pi * factor)
-        return volume - ((root.T @ change) ** 2).sum() / (2 * factor)
+        return volume - (matmul(root.T, change) ** 2).sum() / (2 * factor)
 
     def _scale_tril(self) -> Float[Array, "p p"]:
         """Cholesky factor of the reported weights' squared scale, intercept first."""
         rows = self._directions()
         precision = jnp.linalg.cholesky(self.parameters.precision)
-        covariance = rows @ cho_solve((precision, True), rows.T)
+        covariance = matmul(rows, cho_solve((precision, True), rows.T))
         return jnp.linalg.cholesky(self._factor * covariance)
 
 
@@ -220,7 +223,7 @@ class RegressionPosterior(_LinearPosterior):
         typed_key(key=key)
         key_variance, key_weights = jr.split(key)
         p = self.parameters
-        variance = p.scale / jr.gamma(key_variance, p.shape, shape)
+        variance = 1 / draw_gamma(key_variance, (p.shape, p.scale), shape)
         weights = self._sample_weights(key_weights, variance)
         return {**self._by_name(weights), "variance": variance}
 

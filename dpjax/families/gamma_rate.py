@@ -5,7 +5,6 @@ __all__ = ["GammaParameters", "GammaPosterior"]
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
-import jax.random as jr
 import numpy as np
 import numpyro.distributions as dist
 from jaxtyping import Array, Float
@@ -14,6 +13,7 @@ from scipy import special
 from dpjax._checks import typed_key
 from dpjax._private import shapes_only
 from dpjax._types import Key
+from dpjax.distributions.gamma_draws import draw_gamma
 from dpjax.families.conjugate_base import ConjugatePosterior, host
 from dpjax.families.log_densities import gamma_log_density
 from dpjax.families.marginal_laws import Law, gamma_law
@@ -48,7 +48,7 @@ class GammaPosterior(ConjugatePosterior):
         """Draw rates; the shape is `shape + rate.shape`."""
         typed_key(key=key)
         a, b = self.parameters
-        return jr.gamma(key, a, shape + jnp.shape(a)) / b
+        return draw_gamma(key, (a, b), shape + jnp.shape(a))
 
     def log_prob(self, values: Array) -> Array:
         """Log-density of the posterior at each of `values`, which are rates."""

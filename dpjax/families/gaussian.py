@@ -20,6 +20,7 @@ from jaxtyping import Array
 from dpjax._checks import typed_key
 from dpjax._private import shapes_only
 from dpjax._types import Flat, Key, Scalar
+from dpjax.distributions.gamma_draws import draw_gamma
 from dpjax.families.base import Bound, Ends, Natural, Number, Points, Total, Truncation
 from dpjax.families.bounds import interval
 from dpjax.families.conjugate_base import ConjugatePosterior, host
@@ -78,7 +79,7 @@ class NormalInverseGammaPosterior(ConjugatePosterior):
         key_variance, key_mean = jr.split(key)
         p = self.parameters
         shape = shape + jnp.shape(p.mean)
-        variance = p.scale / jr.gamma(key_variance, p.shape, shape)
+        variance = 1 / draw_gamma(key_variance, (p.shape, p.scale), shape)
         spread = jnp.sqrt(variance / p.strength)
         return {
             "mean": p.mean + spread * jr.normal(key_mean, shape),

@@ -14,6 +14,7 @@ from jax.scipy.linalg import cho_solve
 from jaxtyping import Array, ArrayLike, Float, Real
 
 from dpjax._checks import array_of
+from dpjax._products import matmul
 from dpjax._types import Scalar
 from dpjax.families.base import Bound, Ends, Number, Total, Truncation
 from dpjax.families.bounds import interval, intervals
@@ -180,13 +181,14 @@ class LinearRegression(MomentFamily):
             gram, products = (prior.noise_precision * x for x in (gram, products))
         precision = weight + gram
         factor = (jnp.linalg.cholesky(precision), True)
-        mean = cho_solve(factor, weight @ start + products)
+        mean = cho_solve(factor, matmul(weight, start) + products)
         if isinstance(prior, KnownNoiseParameters):
             return KnownNoiseParameters(mean, precision, prior.noise_precision)
         # As a sum of squares about `mean`, so that nothing large is subtracted
         change = mean - start
-        residual = squares - 2 * mean @ products + mean @ gram @ mean
-        spread = jnp.maximum(residual, 0) + change @ weight @ change
+        residual = squares - 2 * matmul(mean, products)
+        residual = residual + matmul(matmul(mean, gram), mean)
+        spread = jnp.maximum(residual, 0) + matmul(matmul(change, weight), change)
         return RegressionParameters(
             mean, precision, prior.shape + n / 2, prior.scale + spread / 2
         )

@@ -20,6 +20,8 @@ from jax.scipy.linalg import solve_triangular
 from jax.scipy.special import gammaln, xlog1py
 from jaxtyping import Array, Float
 
+from dpjax._products import matmul
+
 _HALF_LOG_2_PI = math.log(2 * math.pi) / 2
 _LARGE = 10.0  # above it, three terms of the series are exact in float32
 
@@ -70,7 +72,7 @@ def inverse_wishart_log_density(
     d = x.shape[-1]
     factor = jnp.linalg.cholesky(x)
     whitened = solve_triangular(factor, jnp.linalg.cholesky(scale), lower=True)
-    values = jnp.linalg.eigvalsh(whitened @ whitened.T)
+    values = jnp.linalg.eigvalsh(matmul(whitened, whitened.T))
     off = (values - degrees) / degrees
     around = degrees / 2 * (jnp.log1p(off) - off).sum()
     volume = (d + 1) * jnp.log(jnp.diagonal(factor)).sum()

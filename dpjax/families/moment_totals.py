@@ -9,6 +9,7 @@ __all__ = ["log_determinants", "log_normal_moments", "pivots", "solve"]
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from dpjax._products import matmul
 from dpjax._types import Scalar
 from dpjax.families.log_densities import log_gamma_ratio
 
@@ -87,6 +88,6 @@ def solve(matrix: _Matrix, vector: _Vector) -> _Vector:
         matrix = matrix[1:, 1:] - factors[:, None] * matrix[0, 1:][None, :]
     solved = jnp.zeros((0,), vector.dtype)
     for row, value in reversed(rows):
-        first = (value - row[1:] @ solved) / row[0]
+        first = (value - matmul(row[1:], solved)) / row[0]
         solved = jnp.concatenate([first[None], solved])
     return solved

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Real
 
+from dpjax._products import matmul
 from dpjax._types import Flat, Scalar
 from dpjax.families.base import Bound, Number, Total
 from dpjax.families.bounds import standardise
@@ -98,7 +99,7 @@ class MomentFamily(FamilyWithLaw):
         most = jnp.maximum(n - first**2 * over(n), 0)
         excess = jnp.where(present > most, most / jnp.where(present > 0, present, 1), 1)
         roots = roots * jnp.sqrt(excess)[..., None]
-        second = roots @ jnp.swapaxes(roots, -1, -2) + around
+        second = matmul(roots, jnp.swapaxes(roots, -1, -2)) + around
         rows, columns = np.triu_indices(self.columns)
         products = second[..., rows, columns]
         if self.linear:

@@ -20,7 +20,9 @@ from jaxtyping import Array
 
 from dpjax._checks import positive, typed_key
 from dpjax._private import shapes_only
+from dpjax._products import matmul
 from dpjax._types import Key, Scalar
+from dpjax.distributions.gamma_draws import draw_gamma
 from dpjax.families.base import Bound, Ends, Number, Total, Truncation
 from dpjax.families.bounds import intervals
 from dpjax.families.conjugate_base import ConjugatePosterior, host
@@ -97,7 +99,8 @@ class NormalInverseWishartPosterior(ConjugatePosterior):
         p, d = self.parameters, self.family.columns
         # Bartlett: the factor of a standard Wishart matrix, then its inverse
         halves = (p.degrees - jnp.arange(d).astype(p.scale.dtype)) / 2
-        chi = jnp.sqrt(2 * jr.gamma(key_chi, halves, (*shape, d)))
+        squares = draw_gamma(key_chi, (halves, jnp.full_like(halves, 0.5)), (*shape, d))
+        chi = jnp.sqrt(squares)
         below = jnp.tril(jr.normal(key_below, (*shape, d, d)), -1)
         bartlett = below + chi[..., None] * jnp.eye(d).reshape(
             (1,) * len(shape) + (d, d)
@@ -106,8 +109,9 @@ class NormalInverseWishartPosterior(ConjugatePosterior):
         root = solve_triangular(bartlett, factor, lower=True)
         normal = jr.normal(key_mean, (*shape, 1, d)) / jnp.sqrt(p.strength)
         return {
-            "mean": jnp.broadcast_to(p.mean, (*shape, d)) + (normal @ root)[..., 0, :],
-            "covariance": jnp.swapaxes(root, -1, -2) @ root,
+            "mean": jnp.broadcast_to(p.mean, (*shape, d))
+            + matmul(normal, root)[..., 0, :],
+            "covariance": matmul(jnp.swapaxes(root, -1, -2), root),
         }
 
     def log_prob(self, values: dict[str, Array]) -> Array:

@@ -12,6 +12,7 @@ __all__ = [
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from dpjax._products import matmul
 from dpjax._types import Scalar
 from dpjax.families.conjugate_regression import (
     KnownNoiseParameters,
@@ -100,8 +101,8 @@ def log_targets(
     if known:
         gram = gram * prior.noise_precision
     log_gram, log_ratio = log_determinants(gram, prior.precision)
-    weighted = prior.precision @ change
-    excess = (gram @ change) @ solve(gram + prior.precision, weighted)
+    weighted = matmul(prior.precision, change)
+    excess = matmul(matmul(gram, change), solve(gram + prior.precision, weighted))
     of_gram = -log_gram - log_ratio / 2
     if known:
         noise = gamma_log_density(residual, (n - p) / 2, prior.noise_precision / 2)

@@ -17,6 +17,7 @@ import numpy as np
 from jaxtyping import Array, Float, Float64, Int, Int64, Real
 
 from dpjax._checks import typed_key
+from dpjax._products import matmul
 from dpjax._types import Described, Key
 from dpjax.mechanisms import base
 from dpjax.mechanisms.cell_grid import SCORE_BITS, CellGrid, largest_rate
@@ -165,7 +166,7 @@ class CellMass(base.ParameterMechanism):
         for row, counts in self.grid.by_row(exact):
             logs = jnp.asarray(np.log(row.points / self.grid.units), float)
             prior = jnp.asarray(np.log(row.prior), float)
-            fit = logs @ counts.astype(float) / float(self.temperature)
+            fit = matmul(logs, counts.astype(float)) / float(self.temperature)
             mass = jnp.outer(mass, jax.nn.softmax(fit + prior)).ravel()
             log_prior = jnp.add.outer(log_prior, prior).ravel()
         cell = jr.categorical(key, self.sharpness * mass + log_prior)

@@ -17,6 +17,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Real
 
 from dpjax._checks import one_of, typed_key, whole
+from dpjax._products import matmul
 from dpjax._types import Described, Key
 from dpjax.families import Family, Truncation
 from dpjax.mechanisms import base
@@ -195,7 +196,7 @@ class FamilyPosteriorSampler(base.PosteriorSampler):
             carrier = family.complement
             n = vector.sum() if carrier is None else vector[carrier] + vector[-1]
             n = n / units
-        logs = jnp.asarray(steps, float) @ vector[: family.dimension]
+        logs = matmul(jnp.asarray(steps, float), vector[: family.dimension])
         logs = (logs + n * jnp.asarray(records, float)) / float(self.temperature)
         if self.prior is not None:
             prior = np.asarray(self.grid.prior_scores(*self.prior), float)
@@ -218,7 +219,7 @@ class FamilyPosteriorSampler(base.PosteriorSampler):
     def parameters(self, values: Real[Array, "*batch p"]) -> Float[Array, "*batch p"]:
         """Return the parameters at grid indices, in the order of `parameter_names`."""
         weights = self.grid.points ** np.arange(len(self.grid.limits))[::-1]
-        places = values.astype(int) @ jnp.asarray(weights, int)
+        places = matmul(values.astype(int), jnp.asarray(weights, int))
         return jnp.asarray(self.grid.parameters, float)[places]
 
     def accepts(self, statistic: Statistic) -> bool:

@@ -19,6 +19,7 @@ from jax import lax
 from jaxtyping import Array, ArrayLike, Bool, Float, Int, Real
 
 from dpjax._checks import positive, typed_key
+from dpjax._products import matmul
 from dpjax._types import Key, Scalar, Scalars
 from dpjax.distributions import GaussianInBall
 from dpjax.families import (
@@ -251,7 +252,7 @@ class RegressionSample(_FamilySample):
         self, weights: Float[Array, " p"], features: Real[ArrayLike, "n f"]
     ) -> Float[Array, " n"]:
         """Return the expected target of each row of `features`, given the weights."""
-        return self.family.design(features) @ weights + self.family.centre[-1]
+        return matmul(self.family.design(features), weights) + self.family.centre[-1]
 
     def _limits(self) -> Truncation:
         noise = float(self.noise_precision)

@@ -7,7 +7,6 @@ from functools import partial
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import jax.random as jr
 import numpy as np
 from jax.scipy.special import gammaln, xlogy
 from jaxtyping import Array, Float, Int, Real
@@ -18,6 +17,7 @@ from dpjax._private import Unpickled
 from dpjax._types import Key, Scalar
 from dpjax.data.bayes_net import BayesNet
 from dpjax.distributions import Dirichlet, dirichlet_rows
+from dpjax.distributions.gamma_draws import draw_log_gamma
 from dpjax.families.conjugate_base import host
 from dpjax.posteriors.base import NetworkPosterior
 from dpjax.posteriors.priors import Prior, flat_prior
@@ -207,7 +207,7 @@ def draw_tables(
     Probabilities with parameter 0 are 0.
     """
     used = concentration > 0
-    logs = jr.loggamma(key, jnp.where(used, concentration, 1))
+    logs = draw_log_gamma(key, jnp.where(used, concentration, 1))
     logs = jnp.where(used, logs, -jnp.inf)
     gammas = jnp.exp(logs - layout.row_maxima(logs))
     return gammas / layout.row_sums(gammas)

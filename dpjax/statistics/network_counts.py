@@ -14,6 +14,7 @@ from jax.sharding import Mesh
 from jaxtyping import Array, Int32, Int64
 
 from dpjax._checks import one_of
+from dpjax._products import einsum
 from dpjax._types import Cells, Described, Flat, Records, Scalar
 from dpjax.data.bayes_net import BayesNet
 from dpjax.data.categorical import Categorical
@@ -170,7 +171,7 @@ class NetworkCounts(TableStatistic):
         _, table = min(holding)
         group, start, stop = layout.groups[table], *layout.offsets[table : table + 2]
         cube = vector[..., start:stop].reshape(*batch, *layout.shape(group))
-        return jnp.einsum(cube, [..., *group], [..., *family]).reshape(*batch, -1)
+        return einsum(cube, [..., *group], [..., *family]).reshape(*batch, -1)
 
 
 def exact_counts(

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
+from dpjax._products import tensordot
 from dpjax.tables.fourier_basis import DownwardClosure, contrasts, to_coefficients
 from dpjax.tables.layout import TableLayout
 
@@ -116,6 +117,6 @@ def _squares(tables: Any, shape: tuple[int, ...]) -> Any:
     """Replace each contrast by its square, along each axis."""
     for axis, size in enumerate(shape, start=tables.ndim - len(shape)):
         matrix = jnp.asarray(contrasts(size) ** 2, tables.dtype)
-        turned = jnp.tensordot(tables, matrix, axes=((axis,), (1,)))
+        turned = tensordot(tables, matrix, axes=((axis,), (1,)))
         tables = jnp.moveaxis(turned, -1, axis)
     return tables

@@ -29,6 +29,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int
 
+from dpjax._products import tensordot
 from dpjax._types import Scalar
 from dpjax.tables.layout import TableLayout
 from dpjax.tables.walsh import walsh_hadamard
@@ -71,9 +72,10 @@ def _along_axes(matrix_of, tables: AnyArray, shape: tuple[int, ...]) -> AnyArray
         flat = tables.reshape(*tables.shape[: tables.ndim - len(shape)], -1)
         return walsh_hadamard(flat).reshape(tables.shape)
     numpy: Any = np if isinstance(tables, np.ndarray) else jnp
+    product = np.tensordot if numpy is np else tensordot
     for axis, size in enumerate(shape, start=tables.ndim - len(shape)):
         matrix = numpy.asarray(matrix_of(size).astype(tables.dtype))
-        turned = numpy.tensordot(tables, matrix, axes=((axis,), (1,)))
+        turned = product(tables, matrix, axes=((axis,), (1,)))
         tables = numpy.moveaxis(turned, -1, axis)
     return tables
 

@@ -167,25 +167,30 @@ class TableLayout:
             ((width, cells),) = self.rows_by_width.items()
             return function(vector.reshape(-1, width), cells).reshape(-1)
         widths = self.rows_by_width.values()
-        parts = [function(vector[cells], cells).reshape(-1) for cells in widths]
+        # Unique indices make the derivative a scatter without atomic additions.
+        given = [vector.at[cells].get(unique_indices=True) for cells in widths]
+        parts = [function(*x).reshape(-1) for x in zip(given, widths, strict=True)]
         order = np.concatenate([cells.ravel() for cells in widths])
-        return jnp.concatenate(parts)[np.argsort(order).astype(np.int32)]
+        back = np.argsort(order).astype(np.int32)
+        return jnp.concatenate(parts).at[back].get(unique_indices=True)
 
     def normalise(self, weights: Real[Array, " m"]) -> Real[Array, " m"]:
         """Divide every row (along a table's last axis) by its sum."""
-        if len(self.rows_by_width) > 1:
-            return weights / self.row_sums(weights)
-        (width,) = self.rows_by_width  # without a scatter and a gather
-        rows = weights.reshape(-1, width)
-        return (rows / rows.sum(axis=-1, keepdims=True)).reshape(-1)
+        return weights / self.row_sums(weights)
 
     def row_sums(self, vector: Real[Array, " m"]) -> Real[Array, " m"]:
         """For each cell, the sum of its row along its table's last axis."""
-        return _over_rows(jax.ops.segment_sum, vector, self.rows)
+        return self._over_rows(jnp.sum, vector)
 
     def row_maxima(self, vector: Real[Array, " m"]) -> Real[Array, " m"]:
         """For each cell, the largest entry of its row along its table's last axis."""
-        return _over_rows(jax.ops.segment_max, vector, self.rows)
+        return self._over_rows(jnp.max, vector)
+
+    def _over_rows(self, reduce: Any, vector: Array) -> Array:
+        def whole(rows, _):
+            return jnp.broadcast_to(reduce(rows, axis=1, keepdims=True), rows.shape)
+
+        return self.map_rows(vector, whole)
 
     @cached_property
     def addresses(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -199,11 +204,6 @@ class TableLayout:
             members[table, : len(group)] = group
             strides[table, : len(group)] = [steps[i] for i in group]
         return members, strides, np.asarray(self.offsets[:-1], np.int32)
-
-
-def _over_rows(reduce, vector: Array, rows: np.ndarray) -> Array:
-    number = int(rows[-1]) + 1
-    return reduce(vector, rows, number, indices_are_sorted=True)[rows]
 
 
 def maximal_groups(groups: Sequence[tuple[int, ...]]) -> tuple[tuple[int, ...], ...]:

@@ -15,6 +15,7 @@ from jax import lax
 from jax.scipy.special import logsumexp
 from jaxtyping import Array, Float, Int32, Real
 
+from dpjax._products import matmul
 from dpjax._types import Key
 from dpjax.data.bayes_net import BayesNet
 from dpjax.mechanisms import Laplace, PosteriorSample
@@ -196,7 +197,7 @@ class AccuracyStudy:
         keys = jr.split(key, SAMPLES)
         draws = jax.vmap(use.sampler.sample, in_axes=(0, None))(keys, exact)
         zero, one = (
-            jnp.log(draws) @ jnp.asarray(x.T, float) @ data.design
+            matmul(matmul(jnp.log(draws), jnp.asarray(x.T, float)), data.design)
             for x in joint_weights(self.naive.net, self.naive.target)
         )
         many = logsumexp(one, 0) - logsumexp(zero, 0)
@@ -217,7 +218,8 @@ class AccuracyStudy:
         self, tables: Float[Array, " c"], data: NaiveBayesTrial
     ) -> Float[Array, ""]:
         zero, one = joint_weights(self.naive.net, self.naive.target)
-        margin = jnp.asarray(one - zero, float) @ jnp.log(tables) @ data.design
+        score = matmul(jnp.asarray(one - zero, float), jnp.log(tables))
+        margin = matmul(score, data.design)
         return _right(margin, data)
 
 

@@ -13,6 +13,7 @@ from jax.scipy.linalg import cho_factor, cho_solve, solve_triangular
 from jax.scipy.special import ndtri
 from jaxtyping import Array, Float
 
+from dpjax._products import matmul
 from dpjax._types import Key
 from dpjax.data.bayes_net import BayesNet
 from dpjax.statistics.record_moments import RecordMoments
@@ -42,8 +43,8 @@ def covariance(
 
     mean, slopes = numbers(jnp.log(theta)), jax.jacrev(numbers)(jnp.log(theta))
     spread = n * jax.vmap(moments.mean)(slopes)
-    moved = n * (slopes - (slopes @ together) * theta[None])
-    strength = (prior @ together)[:, None] * together
+    moved = n * (slopes - matmul(slopes, together) * theta[None])
+    strength = matmul(prior, together)[:, None] * together
     within = jnp.diag(jnp.diag(strength) * theta)
     information = within - strength * theta[:, None] * theta[None]
     # Logits of a row are determined up to a constant, on which nothing depends.
@@ -53,7 +54,7 @@ def covariance(
         moved = jnp.concatenate([moved, n * mean[:, None]], axis=1)
         information = jnp.pad(information, (0, 1))
     spread = spread + jnp.diag(scale**2)
-    information = information + moved.T @ cho_solve(cho_factor(spread), moved)
+    information = information + matmul(moved.T, cho_solve(cho_factor(spread), moved))
     unit = jnp.eye(len(information), dtype=theta.dtype)
     return cho_solve(cho_factor(information), unit)[: theta.size, : theta.size]
 
@@ -74,7 +75,7 @@ class NormalLogits(eqx.Module):
         theta = self.theta
         slopes = jnp.diag(theta)
         slopes = slopes - _together(self.net, theta) * theta[:, None] * theta[None]
-        variances = jnp.sum((slopes @ self.covariance) * slopes, axis=1)
+        variances = jnp.sum(matmul(slopes, self.covariance) * slopes, axis=1)
         return jnp.sqrt(jnp.maximum(variances, 0))
 
     @jax.jit
@@ -82,7 +83,7 @@ class NormalLogits(eqx.Module):
         """Draw all tables once, in the order of `net.layout`."""
         layout, root = self.net.layout, jnp.linalg.cholesky(self.covariance)
         noise = jr.normal(key, self.theta.shape, self.theta.dtype)
-        moved = jnp.log(self.theta) + root @ noise
+        moved = jnp.log(self.theta) + matmul(root, noise)
         powers = jnp.exp(moved - layout.row_maxima(moved))
         return powers / layout.row_sums(powers)
 
@@ -98,11 +99,11 @@ class NormalLogits(eqx.Module):
         ratios = np.eye(last.size)[~last]
         ratios[np.arange(len(ratios)), np.flatnonzero(last)[rows[~last]]] = -1
         ratios = jnp.asarray(ratios, theta.dtype)
-        root = jnp.linalg.cholesky(ratios @ self.covariance @ ratios.T)
-        moved = ratios @ jnp.log(theta / self.theta)
+        root = jnp.linalg.cholesky(matmul(matmul(ratios, self.covariance), ratios.T))
+        moved = matmul(ratios, jnp.log(theta / self.theta))
         off = solve_triangular(root, moved, lower=True)
         volume = jnp.log(jnp.diagonal(root)).sum() + jnp.log(theta).sum()
-        return -(off @ off) / 2 - len(ratios) / 2 * np.log(2 * np.pi) - volume
+        return -matmul(off, off) / 2 - len(ratios) / 2 * np.log(2 * np.pi) - volume
 
     def quantile(self, q: Float[Array, ""]) -> Float[Array, " c"]:
         """The q-quantile of each probability, if its logit is normal."""

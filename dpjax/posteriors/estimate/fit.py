@@ -25,6 +25,7 @@ from jax import lax
 from jax.scipy.special import ndtri
 from jaxtyping import Array, Float
 
+from dpjax._products import matmul
 from dpjax.data.bayes_net import BayesNet
 from dpjax.posteriors.estimate.number_law import LEAST_NOISE, number_log_prob
 from dpjax.statistics.record_moments import RecordMoments
@@ -208,7 +209,9 @@ def _expected_counts(problem: Problem, theta: Array, n: Array) -> Array:
     def spread(vector):
         (direction,) = jax.linear_transpose(observe, tables)(vector)
         moved = n * _covariance(net, log_theta, direction)
-        return moved if problem.public_n else moved + n * tables * (tables @ direction)
+        if problem.public_n:
+            return moved
+        return moved + n * tables * matmul(tables, direction)
 
     residual = problem.values - mean
     moved = _conjugate_gradients(spread, observe, noise, residual, variance + noise)
@@ -248,14 +251,14 @@ def _conjugate_gradients(spread, observe, noise, residual, diagonal):
         moved, left, ahead, size = state
         move = spread(ahead)
         image = observe(move) + noise * ahead
-        step = size / jnp.maximum(ahead @ image, tiny)
+        step = size / jnp.maximum(matmul(ahead, image), tiny)
         left = left - step * image
         scaled = left / diagonal
-        following = left @ scaled
+        following = matmul(left, scaled)
         ahead = scaled + following / jnp.maximum(size, tiny) * ahead
         return moved + step * move, left, ahead, following
 
-    state = still, residual, scaled, residual @ scaled
+    state = still, residual, scaled, matmul(residual, scaled)
     return lax.fori_loop(0, _SWEEPS, improve, state)[0]
 
 

@@ -12,6 +12,7 @@ from jaxtyping import Array, ArrayLike, Float, Real
 from dpjax._checks import positive, typed_key
 from dpjax._types import Key
 from dpjax.data.sources import Table
+from dpjax.distributions.gamma_draws import draw_dirichlet
 from dpjax.families import BetaParameters, DirichletParameters, Family
 from dpjax.families.conjugate_base import probability
 from dpjax.families.log_densities import dirichlet_log_density
@@ -228,6 +229,6 @@ def _draw(keys: Array, law: StarLaw, alpha: Array) -> Float[Array, "draws levels
     def one(key):
         key_counts, key_values = jr.split(key)
         (counts,) = law.draw_counts(key_counts)
-        return jr.dirichlet(key_values, alpha + counts[:, 0].astype(float))
+        return draw_dirichlet(key_values, alpha + counts[:, 0].astype(float))
 
     return jax.vmap(one)(keys)

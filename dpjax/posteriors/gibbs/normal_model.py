@@ -22,6 +22,7 @@ from jaxtyping import Array, Float
 from numpyro.infer import MCMC, NUTS
 
 from dpjax._checks import typed_key, whole
+from dpjax._products import matmul
 from dpjax._types import Key
 from dpjax.posteriors.gibbs.chain_posterior import ChainPosterior, ChainSampler
 from dpjax.posteriors.gibbs.latent_records import highest_total, law_scale
@@ -167,7 +168,8 @@ def _run(
             num_samples=samples,
             progress_bar=False,
         )
-        chain.run(key)
+        with jax.default_matmul_precision("highest"):
+            chain.run(key)
         return chain.get_samples(), chain.get_extra_fields()["diverging"]
 
     draws, diverging = jax.vmap(one_chain)(jr.split(key, chains))
@@ -182,9 +184,9 @@ def _contributions(statistic: TableStatistic, states: np.ndarray) -> np.ndarray:
 
 def _moments(parts: Array, p: Array, n: Array) -> tuple[Array, Array]:
     """Mean and covariance of the statistic of n records with state probabilities p."""
-    mean = jnp.matmul(p, parts, precision="highest")
+    mean = matmul(p, parts)
     offsets = parts - mean[None]
-    spread = jnp.matmul(offsets.T * p[None], offsets, precision="highest")
+    spread = matmul(offsets.T * p[None], offsets)
     # Rounding errors may make the covariance indefinite by about `least`.
     least = 8 * jnp.finfo(p.dtype).eps * jnp.trace(spread)
     return n * mean, n * (spread + least * jnp.eye(len(mean), dtype=p.dtype))
@@ -203,7 +205,7 @@ def _log_tables(concentration: Array, layout: TableLayout) -> Array:
     highest = lax.stop_gradient(layout.row_maxima(logits))
     sums = layout.row_sums(jnp.exp(logits - highest))
     log_theta = logits - highest - jnp.log(sums)
-    numpyro.factor("prior", jnp.dot(concentration, log_theta))
+    numpyro.factor("prior", matmul(concentration, log_theta))
     return log_theta
 
 
@@ -232,22 +234,22 @@ def _log_normal(
     solves, which on a CPU take tens of times as long as the loop of `_invert`.
     """
     inverse, log_determinant = _invert(covariance)
-    return _log_density(residual, inverse @ residual, log_determinant)
+    return _log_density(residual, matmul(inverse, residual), log_determinant)
 
 
 @_log_normal.defjvp
 def _tangent(primals, tangents):
     (residual, covariance), (moved, spread) = primals, tangents
     inverse, log_determinant = _invert(covariance)
-    weights = inverse @ residual
+    weights = matmul(inverse, residual)
     gradient = (jnp.outer(weights, weights) - inverse) / 2
-    change = jnp.sum(gradient * spread) - jnp.dot(weights, moved)
+    change = jnp.sum(gradient * spread) - matmul(weights, moved)
     return _log_density(residual, weights, log_determinant), change
 
 
 def _log_density(residual: Array, weights: Array, log_determinant: Array) -> Array:
     constant = len(residual) * math.log(2 * math.pi)
-    return -(jnp.dot(residual, weights) + log_determinant + constant) / 2
+    return -(matmul(residual, weights) + log_determinant + constant) / 2
 
 
 def _invert(matrix: Array) -> tuple[Array, Array]:

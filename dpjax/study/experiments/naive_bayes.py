@@ -18,11 +18,11 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
 from jaxtyping import Array, Bool, Float, Int32
 
 from dpjax._checks import array_of
 from dpjax._private import Unpickled
+from dpjax._products import matmul
 from dpjax._types import Key, Records
 from dpjax.data.bayes_net import BayesNet
 from dpjax.mechanisms.recipes import Recipe
@@ -116,7 +116,7 @@ class NaiveBayesExperiment(Experiment):
         target = records[:, place].astype(bool)
         features = np.delete(np.arange(records.shape[1]), place)
         design = records[:, features].astype(bool)
-        counts = _product(mask.astype(jnp.float32), _cells(target, design))
+        counts = matmul(mask.astype(jnp.float32), _cells(target, design))
         ones = jnp.ones((1, n), float)
         return NaiveBayesTrial(
             counts.astype(jnp.int32),
@@ -134,10 +134,10 @@ class NaiveBayesExperiment(Experiment):
         zero, one = (
             jnp.asarray(x, float) for x in joint_weights(self.net, self.target)
         )
-        margin = _product(_product(one - zero, logs), data.design)
+        margin = matmul(matmul(one - zero, logs), data.design)
         scores = dict(_OF_MARGIN)
         if "log_likelihood" in wanted:
-            negative = _product(_product(zero, logs), data.design)
+            negative = matmul(matmul(zero, logs), data.design)
             joint = negative + jnp.where(data.positive, margin, 0)
             scores["log_likelihood"] = lambda margin, data: _mean(joint, data)
         return {name: scores[name](margin, data) for name in wanted}
@@ -149,11 +149,6 @@ def is_binary_naive_bayes(net: BayesNet, target: str) -> bool:
     parents = [group for i, group in enumerate(net.parents) if i != place]
     star = not net.parents[place] and {*parents} == {(place,)}
     return star and {*net.sizes} == {2}
-
-
-def _product(left: Array, right: Array) -> Array:
-    """Matrix product that is never rounded to TF32."""
-    return jnp.dot(left, right, precision=lax.Precision.HIGHEST)
 
 
 def _cells(target: Array, features: Array) -> Float[Array, "n cells"]:
