@@ -8,7 +8,15 @@ import pathlib
 import pytest
 
 FLOORS = [
-    {"_types", "_checks", "_documents", "_private", "_registry", "_version"},
+    {
+        "_types",
+        "_checks",
+        "_documents",
+        "_platforms",
+        "_private",
+        "_registry",
+        "_version",
+    },
     {"runtime", "distributions", "noise", "privacy"},
     {"families", "tables"},
     {"data"},
