@@ -22,23 +22,27 @@ class Sizes(NamedTuple):
     """Sizes of blocks of work.
 
     Attributes:
-        whole: whether one kernel packs all records and one counts all subsets.
+        whole: whether all records or random bits are computed at once.
+        least_unrolled: least number of ChaCha20 blocks for which rounds are unrolled.
         words: words of 32 records of each bit plane that are counted at once.
         cells: addresses of cells that are computed at once to add records to them.
     """
 
     whole: bool
+    least_unrolled: int
     words: int
     cells: int
 
 
 CPU = Sizes(
     whole=False,
+    least_unrolled=1 << 32,
     words=1024,  # with 2048, XLA does not fuse: 3 times slower
     cells=1 << 18,  # 1 MiB, which fits the cache
 )
 ACCELERATOR = Sizes(
     whole=True,
+    least_unrolled=1 << 15,  # the compilation takes 10 s
     words=1 << 26,  # those of all records, which are fewer than 2^31
     cells=1 << 26,
 )

@@ -62,7 +62,7 @@ FUNCTIONS = {
         "_polynomial_product",
     ),
     "noise/keys/chacha.py": (
-        "block", "_double_round", "_rotate", "_random_bits", "_stream", "_split",
+        "block", "_double_round", "_rotate", "_random_bits", "stream_in", "_split",
         "_fold_in", "release_key",
     ),
     "statistics/network_counts.py": (
