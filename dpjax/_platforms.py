@@ -23,25 +23,34 @@ class Sizes(NamedTuple):
 
     Attributes:
         whole: whether all records or random bits are computed at once.
-        least_unrolled: least number of ChaCha20 blocks for which rounds are unrolled.
+        double_rounds: double rounds of ChaCha20 in one kernel; the more there are, the
+            longer takes the compilation.
+        least_unrolled: number of ChaCha20 blocks from which one kernel has all rounds.
         words: words of 32 records of each bit plane that are counted at once.
         cells: addresses of cells that are computed at once to add records to them.
     """
 
     whole: bool
+    double_rounds: int
     least_unrolled: int
     words: int
     cells: int
 
+    def map(self, function: Callable[[Any], Any], inputs: Any) -> Any:
+        """Map a function over the first axis of `inputs`, at once or in turn."""
+        return jax.vmap(function)(inputs) if self.whole else lax.map(function, inputs)
+
 
 CPU = Sizes(
     whole=False,
-    least_unrolled=1 << 32,
+    double_rounds=1,
+    least_unrolled=1 << 62,
     words=1024,  # with 2048, XLA does not fuse: 3 times slower
     cells=1 << 18,  # 1 MiB, which fits the cache
 )
 ACCELERATOR = Sizes(
     whole=True,
+    double_rounds=3,
     least_unrolled=1 << 15,  # the compilation takes 10 s
     words=1 << 26,  # those of all records, which are fewer than 2^31
     cells=1 << 26,

@@ -23,7 +23,7 @@ from dpjax._types import Key
 
 Words = UInt32[Array, "..."]
 
-_ROUNDS = 20
+_DOUBLE_ROUNDS = 10
 _CONSTANTS = np.frombuffer(b"expand 32-byte k", np.uint32)
 _BITS, _SPLIT, _FOLD = (
     int.from_bytes(x, "little") for x in (b"bits", b"splt", b"fold")
@@ -38,26 +38,37 @@ _MOST_WORDS = _WORDS << 32  # the block counter has 32 bits
 
 
 def block(
+    key: UInt32[Array, "8"], counter: Words, nonce: tuple[int, int, int]
+) -> tuple[Words, ...]:
+    """Return the 16 words of the ChaCha20 block for each `counter` (RFC 8439, 2.3)."""
+
+    def words(sizes, key, counter):
+        return block_in(sizes.double_rounds, key, counter, nonce)
+
+    return by_platform(words, key, counter)
+
+
+def block_in(
+    at_once: int,
     key: UInt32[Array, "8"],
     counter: Words,
     nonce: tuple[int, int, int],
-    unroll: bool = False,
 ) -> tuple[Words, ...]:
-    """Return the 16 words of the ChaCha20 block for each `counter` (RFC 8439, 2.3).
-
-    With `unroll`, an accelerator computes all rounds in one kernel, which takes long to
-    compile.
-    """
+    """Compute `block` with `at_once` double rounds in each kernel of an accelerator."""
     public = [jnp.full_like(counter, word) for word in _CONSTANTS]
     secret = [jnp.broadcast_to(key[i], counter.shape) for i in range(8)]
     nonces = [jnp.full_like(counter, np.uint32(word)) for word in nonce]
-    start = (*public, *secret, counter, *nonces)
+    start = state = (*public, *secret, counter, *nonces)
+    first = _DOUBLE_ROUNDS % at_once
+    for _ in range(first):
+        state = _double_round(state)
     end = lax.fori_loop(
-        0, _ROUNDS // 2, lambda _, state: _double_round(state), start, unroll=unroll
+        first, _DOUBLE_ROUNDS, lambda _, x: _double_round(x), state, unroll=at_once
     )
     return tuple(a + b for a, b in zip(start, end, strict=True))
 
 
+@jax.jit
 def _double_round(state: tuple[Words, ...]) -> tuple[Words, ...]:
     words = list(state)
     for a, b, c, d in _QUARTERS:
@@ -111,20 +122,19 @@ def stream_in(
 
     A CPU computes one part after the other, since its state fits the cache.
     """
-    unroll = blocks >= sizes.least_unrolled
+    unrolled = blocks >= sizes.least_unrolled
+    at_once = _DOUBLE_ROUNDS if unrolled else sizes.double_rounds
 
     def part(first):
         counter = first + lax.iota(jnp.uint32, min(blocks, _PART))
-        words = block(key, counter, nonce, unroll)
+        words = block_in(at_once, key, counter, nonce)
         # Without the barrier, XLA may compute all rounds again for each word.
-        return jnp.stack(lax.optimization_barrier(words) if unroll else words)
+        return jnp.stack(lax.optimization_barrier(words) if unrolled else words)
 
     if blocks <= _PART:
         return part(jnp.uint32(0)).reshape(-1)
     parts = lax.iota(jnp.uint32, -(-blocks // _PART)) * np.uint32(_PART)
-    return (jax.vmap(part) if sizes.whole else partial(lax.map, part))(parts).reshape(
-        -1
-    )
+    return sizes.map(part, parts).reshape(-1)
 
 
 def _split(key: Words, shape: tuple[int, ...]) -> Words:
