@@ -7,7 +7,7 @@ them in compiled programs. Integers and random bits do not depend on the sizes; 
 may differ by their rounding.
 """
 
-__all__ = ["ACCELERATOR", "CPU", "Sizes", "by_platform", "sizes_here"]
+__all__ = ["ACCELERATOR", "CPU", "Sizes", "by_platform", "each", "sizes_here"]
 
 from collections.abc import Callable
 from functools import partial
@@ -28,6 +28,11 @@ class Sizes(NamedTuple):
         least_unrolled: number of ChaCha20 blocks from which one kernel has all rounds.
         words: words of 32 records of each bit plane that are counted at once.
         cells: addresses of cells that are computed at once to add records to them.
+        numbers: numbers that predictions hold at once.
+        releases: stacked releases whose exact posteriors are computed at once.
+        estimates: stacked releases whose point estimates are computed at once.
+        repeats: repeats of a sweep in one block, at most.
+        repeat_bytes: bytes of a block's data or results, at most.
     """
 
     whole: bool
@@ -35,6 +40,11 @@ class Sizes(NamedTuple):
     least_unrolled: int
     words: int
     cells: int
+    numbers: int
+    releases: int
+    estimates: int
+    repeats: int
+    repeat_bytes: int
 
     def map(self, function: Callable[[Any], Any], inputs: Any) -> Any:
         """Map a function over the first axis of `inputs`, at once or in turn."""
@@ -47,6 +57,11 @@ CPU = Sizes(
     least_unrolled=1 << 62,
     words=1024,  # with 2048, XLA does not fuse: 3 times slower
     cells=1 << 18,  # 1 MiB, which fits the cache
+    numbers=1 << 22,
+    releases=8,  # more exceed the cache
+    estimates=32,
+    repeats=1 << 8,
+    repeat_bytes=1 << 25,
 )
 ACCELERATOR = Sizes(
     whole=True,
@@ -54,6 +69,11 @@ ACCELERATOR = Sizes(
     least_unrolled=1 << 15,  # the compilation takes 10 s
     words=1 << 26,  # those of all records, which are fewer than 2^31
     cells=1 << 26,
+    numbers=1 << 28,
+    releases=1 << 10,
+    estimates=1 << 12,
+    repeats=1 << 11,
+    repeat_bytes=1 << 28,
 )
 
 
@@ -75,3 +95,15 @@ def sizes_here(mesh: Mesh | None = None) -> Sizes:
     """
     platform = mesh.devices.flat[0].platform if mesh else jax.default_backend()
     return CPU if platform == "cpu" else ACCELERATOR
+
+
+def each(
+    function: Callable[[Any], Any], inputs: Any, size: Callable[[Sizes], int]
+) -> Any:
+    """Map a function over the first axis of `inputs`, `size(sizes)` entries at once."""
+    function = jax.jit(function)  # traced once for all platforms
+
+    def in_blocks(sizes: Sizes, inputs: Any) -> Any:
+        return lax.map(function, inputs, batch_size=max(1, size(sizes)))
+
+    return by_platform(in_blocks, inputs)

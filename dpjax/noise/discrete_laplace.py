@@ -193,7 +193,7 @@ def _completed(
     digit = _count_reached([*words[:LIMBS]], table.redraw)
     digit = jnp.minimum(digit, table.top_values)
     more = _sum(tuple(map(jnp.abs, noise)), digit << (BASE_BITS * table.top))
-    more = _signed(sum(noise) < 0, more)
+    more = _signed(jnp.any(jnp.stack(noise) < 0, axis=0), more)
     new = tuple(jnp.where(tied, x, y) for x, y in zip(first, more, strict=True))
     return new, jnp.where(tied, first_overflow, digit == table.top_values)
 
@@ -233,7 +233,7 @@ def _sum(
     """Add to a magnitude of one limb, up to 2^30, or of a high and a low limb."""
     *high, low = magnitude
     if high:
-        return _carried(*high, low + addend)
+        return _carried(high[0], low + addend)
     return (jnp.minimum(low + addend, 1 << _LIMB),)
 
 

@@ -310,7 +310,7 @@ MUTANTS = (
         "noise clipped",
         "sampler: the low limb is not carried",
         _DISCRETE_LAPLACE,
-        "return _carried(*high, low + addend)",
+        "return _carried(high[0], low + addend)",
         "return *high, low + addend",
         (_IN_DISCRETE_LAPLACE + "test_noise_beyond_one_limb",),
     ),
