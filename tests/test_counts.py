@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from dpjax import _platforms
 from dpjax.statistics import NetworkCounts
 from dpjax.tables.counts import (
     batches,
@@ -46,7 +47,7 @@ def test_counts_equal_brute_force(variables, families, rng):
 
 @pytest.mark.parametrize("n", [1, 7, 8, 9, 64, 65])
 def test_chunks_and_remainders_are_all_counted(n, rng, monkeypatch):
-    monkeypatch.setattr(on_device, "_CELLS_AT_ONCE", 24)
+    monkeypatch.setattr(_platforms, "CPU", _platforms.CPU._replace(cells=24))
     on_device._count.clear_cache()
     net = random_network(rng)
     records = random_records(rng, net, n)

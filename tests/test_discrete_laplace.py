@@ -30,46 +30,58 @@ split = jax.jit(jr.split, static_argnums=1)
 bits = jax.jit(lambda key, shape: jr.bits(key, shape, jnp.uint32), static_argnums=1)
 
 
-def reference(key, table, size):
+def reference(key, table, size, most=1 << 30):
     """The same draws in Python integers, every comparison with all 128 bits."""
-    key = jr.clone(key)
-    digits = table.largest.shape[-1]
-    key_words, key_redraw, *key_ties = split(key, digits + 2)
-    words = np.asarray(bits(key_words, (digits, size))).astype(object)
-    ties = [np.asarray(bits(split(k, 2)[1], (3, size))) for k in key_ties]
+    key_words, key = split(jr.clone(key), 2)
     parts = [big(np.asarray(part)) for part in (table.low, *table.high)]
-    result = np.zeros(size, object)
-    overflowed = []
-    for lane in range(size):
-        categories = []
-        for j, part in enumerate(parts):
-            first = int(words[j, lane]) >> (j == 0)
-            number = big([[first, *ties[j][:, lane]]])[0]
-            reached = bisect.bisect_right(part, number)
-            categories.append(min(reached, int(table.largest[j])))
-        magnitude = categories[0] + sum(
-            c << 4 * j for j, c in enumerate(categories) if j
-        )
-        top = int(table.top)
-        is_top = categories[top] - (top == 0) == int(table.top_values)
-        if categories[0] > 0 and is_top:
-            overflowed.append(lane)
-        sign = -1 if int(words[0, lane]) & 1 else 1
-        result[lane] = [sign, magnitude if categories[0] > 0 else 0]
-    while overflowed:
-        key_redraw, key_now = split(key_redraw, 2)
-        limbs = np.asarray(bits(key_now, (4, size)))
-        again = []
-        for lane in overflowed:
-            reached = bisect.bisect_right(
-                big(np.asarray(table.redraw)), big([limbs[:, lane]])[0]
+    words = np.asarray(bits(key_words, (len(parts), size))).tolist()
+    firsts = [[word >> 1 for word in words[0]], *words[1:]]
+    top, values = int(table.top), int(table.top_values)
+
+    def number(lane, rest):
+        """The sign and magnitude, and whether the top digit overflowed."""
+        sizes = [
+            min(bisect.bisect_right(part, big([[first[lane], *limbs]])[0]), int(most))
+            for part, first, limbs, most in zip(
+                parts, firsts, rest, table.largest, strict=True
             )
-            digit = min(reached, int(table.top_values))
-            result[lane][1] = min(
-                result[lane][1] + (digit << 4 * int(table.top)), 1 << 30
-            )
-            again += [lane] if digit == int(table.top_values) else []
-        overflowed = again
+        ]
+        magnitude = sum(digit << 4 * j for j, digit in enumerate(sizes))
+        sign = -1 if words[0][lane] & 1 else 1
+        overflow = sizes[0] > 0 and sizes[top] - (top == 0) == values
+        return [sign, magnitude if sizes[0] else 0], overflow
+
+    result = [number(lane, [[0, 0, 0]] * len(parts)) for lane in range(size)]
+    overflowed = {lane for lane in range(size) if result[lane][1]}
+    tied = {
+        lane
+        for part, first in zip(parts, firsts, strict=True)
+        for lane in range(size)
+        if first[lane] in {threshold >> 96 for threshold in part}
+    }
+    result, slots, overflowed = (
+        [x for x, _ in result],
+        min(size, 1024),
+        overflowed - tied,
+    )
+    while tied | overflowed:
+        key, key_now = split(key, 2)
+        more = np.asarray(bits(key_now, (4 + 3 * len(parts), slots)))
+        for lane in sorted(
+            {x % slots: x for x in sorted(tied | overflowed)[::-1]}.values()
+        ):
+            limbs, *rest = np.split(more[:, lane % slots], range(4, len(more), 3))
+            if lane in tied:
+                result[lane], again = number(lane, rest)
+            else:
+                reached = bisect.bisect_right(
+                    big(np.asarray(table.redraw)), big([limbs])[0]
+                )
+                digit = min(reached, values)
+                result[lane][1] = min(result[lane][1] + (digit << 4 * top), most)
+                again = digit == values
+            tied -= {lane}
+            overflowed = overflowed | {lane} if again else overflowed - {lane}
     return np.array([sign * magnitude for sign, magnitude in result])
 
 
@@ -131,19 +143,67 @@ def test_overflows_are_redrawn_bit_for_bit(key, monkeypatch):
     np.testing.assert_array_equal(drawn, reference(key, table, 400))
 
 
-def test_noise_beyond_one_limb(key, monkeypatch):
-    """Studies clip it to ±2^30; releases have both limbs, with one sign."""
-    drawn = (
-        jnp.array([True, False, True, False]),
-        jnp.array([0, 0, 3, 1 << 25], jnp.int32),
-        jnp.array([5, 0, 7, 9], jnp.int32),
+@pytest.fixture
+def coarse(monkeypatch):
+    """Words of three values, so that all limbs tie and digits overflow."""
+    fine = jr.bits
+    monkeypatch.setattr(
+        jr,
+        "bits",
+        lambda key, shape, dtype: fine(key, shape, dtype) % 3 + jnp.uint32(5),
     )
-    monkeypatch.setattr(discrete_laplace, "_magnitudes", lambda *_: drawn)
-    table = tables.build(Fraction(1))
-    sample = discrete_laplace.sample(key, table, (4,))
-    assert sample.tolist() == [-5, 0, -(2**30), 2**30]
-    limbs = discrete_laplace.limbs(key, table, (4,))
-    assert limbs.tolist() == [[0, 0, -3, 1 << 25], [-5, 0, -7, 9]]
+    bits.clear_cache()
+    yield
+    bits.clear_cache()
+
+
+LOW = [[2, 6, 5, 6], [2, 6, 7, 7], [4, 5, 6, 6]]  # a word is halved: 3 does not tie
+HIGH = [[5, 6, 6, 5], [6, 5, 7, 6], [6, 6, 6, 6], [7, 6, 5, 5]]
+
+
+def tied_table(digits, redraw):
+    """Thresholds of words of three values; the top digit 3 is an overflow."""
+    high = (np.array(HIGH, np.uint32),) * (digits - 1)
+    redraw = np.array(redraw, np.uint32)
+    largest = np.array([3] * digits, np.int32)
+    top, values = np.asarray(digits - 1, np.int32), np.asarray(3, np.int32)
+    return tables.Table(np.array(LOW, np.uint32), high, redraw, largest, top, values)
+
+
+@pytest.mark.usefixtures("coarse")
+@pytest.mark.parametrize("size", [1, 300, 2100])
+def test_ties_and_overflows_are_completed_bit_for_bit(size, key):
+    """More of them than are completed at once."""
+    table = tied_table(3, HIGH[:3])
+    drawn = jax.jit(lambda key: discrete_laplace.sample(key, table, (size,)))(key)
+    np.testing.assert_array_equal(drawn, reference(key, table, size))
+
+
+@pytest.mark.usefixtures("coarse")
+def test_noise_beyond_one_limb(key):
+    """Studies clip it to ±2^30; releases have both limbs, with one sign."""
+    table = tied_table(7, [[5, 5, 5, 6]] * 3)
+    sample = jax.jit(lambda key: discrete_laplace.sample(key, table, (40,)))
+    limbs = jax.jit(lambda key: discrete_laplace.limbs(key, table, (40,)))
+    exact = reference(key, table, 40, most=1 << 55)
+    assert {*np.sign(exact[np.abs(exact) > 1 << 30])} == {-1, 1}
+    np.testing.assert_array_equal(sample(key), np.clip(exact, -(1 << 30), 1 << 30))
+    high, low = np.asarray(limbs(jr.clone(key)), np.int64)
+    np.testing.assert_array_equal((high << 30) + low, exact)
+    assert np.abs(low).max() < 1 << 30
+    assert (high * low >= 0).all()
+
+
+def test_many_draws_are_made_in_blocks_of_their_own_keys(key, monkeypatch):
+    table = tables.build(Fraction(1, 40))
+    monkeypatch.setattr(discrete_laplace, "_MOST_WORDS", 200)
+    shape, digits = (7, 50), table.largest.size
+    drawn = jax.jit(lambda key: discrete_laplace.sample(key, table, shape))(key)
+    blocks = -(-350 * digits // 200)
+    expected = [
+        reference(k, table, -(-350 // blocks)) for k in split(jr.clone(key), blocks)
+    ]
+    np.testing.assert_array_equal(drawn.ravel(), np.concatenate(expected)[:350])
 
 
 def test_limbs_carry_what_does_not_fit(rng):
@@ -158,51 +218,30 @@ def test_limbs_carry_what_does_not_fit(rng):
     assert discrete_laplace._carried(high * 0 + (1 << 25), low)[0].max() == 1 << 25
 
 
-def test_ties_of_the_first_word_are_resolved_by_the_other_limbs(key):
+def test_ties_of_the_first_word_are_resolved_by_the_other_limbs(rng):
     """A tie has chance 2^-26 a draw: here every lane has one."""
-    table = tables.build(Fraction(3, 10))
-    for part in (table.low, table.high[0]):
+    for part in tables.build(Fraction(3, 10))[0], tables.build(Fraction(3, 10)).high[0]:
         first = np.repeat(part[:, 0], 50)
-        key, key_part = jr.split(key)
-        chosen = jax.jit(discrete_laplace._category)(jr.clone(key_part), first, part)
-        rest = np.asarray(bits(split(key_part, 2)[1], (3, first.size)))
+        rest = rng.integers(0, 2**32, (3, first.size), dtype=np.uint32)
+        below = np.searchsorted(part[:, 0], first).astype(np.uint8)
+        marked = jnp.asarray(below | discrete_laplace._TIE, jnp.uint8)
+        chosen = jax.jit(discrete_laplace._resolved)(marked, rest, part)
         numbers = big(np.stack([first, *rest], axis=1))
         expected = [bisect.bisect_right(big(part), number) for number in numbers]
         np.testing.assert_array_equal(chosen, expected)
         assert len({*expected}) > part.shape[0] / 2
 
 
-def test_each_limb_of_a_tie_is_a_word_of_its_own(rng, monkeypatch):
-    """Words of three values, so that all limbs tie, and thresholds that many reach."""
-    thresholds = np.array([[6, 6, 6, i] for i in (5, 6, 7)] + [[6, 7, 5, 6]], np.uint32)
-    words = rng.integers(5, 8, (4, 300)).astype(np.uint32)
-    shapes = []
-
-    def scripted(key, shape, dtype):
-        shapes.append(shape)
-        return jnp.asarray(words[1:][: shape[0]] if len(shape) == 2 else words[1])
-
-    monkeypatch.setattr(jr, "bits", scripted)
-    chosen = discrete_laplace._category(study_key(1), jnp.asarray(words[0]), thresholds)
-    numbers = big(words.T)
-    expected = [bisect.bisect_right(big(thresholds), number) for number in numbers]
-    np.testing.assert_array_equal(chosen, expected)
-    assert shapes == [(3, 300)]
-    assert {*expected} == {*range(5)}
-
-
 @pytest.mark.parametrize("tied", [0, 1, 2])
-def test_one_tie_with_any_threshold_is_enough(tied, monkeypatch):
-    """All other lanes are decided by their first word."""
-    thresholds = np.array([[3, 0, 9, 0], [5, 8, 0, 0], [9, 0, 0, 7]], np.uint32)
-    first = np.array([1, 4, 6, 10, thresholds[tied, 0]], np.uint32)
-    for words, reached in ((thresholds[tied, 1:], 1), ([0, 0, 0], 0)):
-        rest = jnp.broadcast_to(jnp.asarray(words, jnp.uint32)[:, None], (3, 5))
-        monkeypatch.setattr(jr, "bits", lambda key, shape, dtype, rest=rest: rest)
-        chosen = discrete_laplace._category(
-            study_key(1), jnp.asarray(first), thresholds
-        )
-        np.testing.assert_array_equal(chosen, [0, 1, 2, 3, tied + reached])
+def test_one_tie_with_any_threshold_is_enough(tied):
+    """All other words are below or above all leading limbs of equal thresholds."""
+    table = tied_table(2, HIGH)._replace(
+        high=(np.array([[3, 0, 9, 0], [5, 8, 0, 0], [9, 0, 0, 7]], np.uint32),)
+    )
+    first = np.array([1, 4, 6, 10, table.high[0][tied, 0]], np.uint32)
+    words = np.stack([np.zeros(5, np.uint32), first])
+    marked = np.asarray(discrete_laplace._compared(table, jnp.asarray(words)))
+    assert marked[1].tolist() == [0, 1, 2, 3, discrete_laplace._TIE | tied]
 
 
 @pytest.mark.parametrize(

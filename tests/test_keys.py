@@ -28,6 +28,7 @@ from dpjax.noise import discrete_laplace, tables
 from dpjax.noise.keys import release_key, threefry
 from tests.helpers.networks import TINY
 
+from .test_discrete_laplace import HIGH, tied_table
 from .test_private_chains import start, toy
 
 DRAWN_FROM = []  # the words of every key that bits were drawn from
@@ -77,20 +78,12 @@ def test_a_digit_is_drawn_anew_from_fresh_bits(monkeypatch):
     assert len(used) == len({*used}) > 10  # mostly passes
 
 
-def test_ties_are_resolved_with_fresh_bits():
-    """Every lane of both digits has one: words, and further limbs for each digit."""
-    table = tables.build(Fraction(3, 10))
-    parts = [(part, part[:1, 0].repeat(5)) for part in (table.low, *table.high)]
-
-    def draw(key):
-        keys = jr.split(key, len(parts))
-        return [
-            discrete_laplace._category(key, first, part)
-            for key, (part, first) in zip(keys, parts, strict=True)
-        ]
-
-    used = keys_of(draw)
-    assert len(used) == len({*used}) == len(parts)
+def test_ties_are_resolved_with_fresh_bits(monkeypatch):
+    """Words of three values tie nearly always, and three of four draws overflow."""
+    fine, table = jr.bits, tied_table(2, HIGH[:3])
+    monkeypatch.setattr(jr, "bits", lambda *given: fine(*given) % 3 + jnp.uint32(5))
+    used = keys_of(lambda key: discrete_laplace.sample(key, table, (2000,)))
+    assert len(used) == len({*used}) >= 4  # words, and at least three passes
 
 
 def test_gamma_draws_take_fresh_bits_in_every_pass():

@@ -12,6 +12,7 @@ FLOORS = [
         "_types",
         "_checks",
         "_documents",
+        "_platforms",
         "_private",
         "_products",
         "_registry",

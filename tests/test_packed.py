@@ -7,7 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax import BayesNet
+from dpjax import BayesNet, _platforms
+from dpjax._platforms import ACCELERATOR, CPU
 from dpjax.statistics import FourierCoefficients, NetworkCounts
 from dpjax.tables.counts import (
     count,
@@ -30,13 +31,14 @@ SIZES = [0, *(pytest.param(n, marks=thorough) for n in (1, 33, 2049)), 40_000]
 def small(monkeypatch):
     """Chunks of 64 words, and planes from 64 records on."""
     monkeypatch.setattr(on_device, "_LEAST_FOR_PLANES", 64)
-    for module in (planes, packing):
-        monkeypatch.setattr(module, "WORDS_AT_ONCE", 64)
+    small = CPU._replace(words=64, cells=1 << 14)
+    for module in (_platforms, packing):
+        monkeypatch.setattr(module, "CPU", small)
     monkeypatch.setattr(planes, "_BLOCK", 32)
-    for compiled in (on_device._count, on_device._count_packed, packing._odd_parities):
+    for compiled in (on_device._count, packing._odd_parities):
         compiled.clear_cache()
     yield
-    for compiled in (on_device._count, on_device._count_packed, packing._odd_parities):
+    for compiled in (on_device._count, packing._odd_parities):
         compiled.clear_cache()
 
 
@@ -119,6 +121,33 @@ def test_parities_equal_numpy(n, rng):
     expected = np.array([odd(records, subset) for subset in subsets])
     np.testing.assert_array_equal(odd_parities(packed, tuple(subsets)), expected)
     np.testing.assert_array_equal(parities(packed, tuple(subsets)), n - 2 * expected)
+
+
+COUNTED = jax.jit(on_device.count_in, static_argnames=("sizes", "layout"))
+ODD = jax.jit(packing.odd_parities_in, static_argnames=("sizes", "subsets"))
+
+
+@pytest.mark.parametrize(
+    ("n", "dtype"), [(2048, "int8"), (40_001, "uint8"), (5000, "int32")]
+)
+def test_an_accelerators_program_counts_the_same(n, dtype, rng):
+    layout = random_layout(rng, (2, 3, 4, 2, 5, 1, 9, 7), [1, 2, 3, 4, 5])
+    records = random_records(rng, layout, n, dtype)
+    expected = numpy_counts(records, layout)
+    for sizes in (ACCELERATOR, ACCELERATOR._replace(cells=1 << 10)):
+        np.testing.assert_array_equal(COUNTED(sizes, records, layout), expected)
+
+
+def test_an_accelerators_program_counts_packed_records_the_same(rng):
+    layout = random_layout(rng, (2,) * 11, [1, 2, 3, 7, 3, 10])
+    records = random_records(rng, layout, 40_001)
+    expected = numpy_counts(records, layout)
+    subsets = ((0, 3), (), (2,), (1, 2, 5), (5, 4))
+    packed = pack(records)
+    for sizes in (ACCELERATOR, ACCELERATOR._replace(cells=1 << 10)):
+        np.testing.assert_array_equal(COUNTED(sizes, packed, layout), expected)
+    odd_ones = [odd(records, subset) for subset in subsets]
+    np.testing.assert_array_equal(ODD(ACCELERATOR, packed, subsets), odd_ones)
 
 
 def test_planes_of_other_lengths_than_pack_makes(rng):

@@ -1,6 +1,7 @@
 """Key implementations: ChaCha20 against RFC 8439, threefry against JAX's own."""
 
 import os
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -8,8 +9,9 @@ import jax.random as jr
 import numpy as np
 import pytest
 
+from dpjax._platforms import ACCELERATOR
 from dpjax.noise.keys import release_key, study_key
-from dpjax.noise.keys.chacha import CHACHA20, block
+from dpjax.noise.keys.chacha import CHACHA20, block, stream_in
 from tests.helpers.cases import mostly_thorough
 
 pytestmark = pytest.mark.device
@@ -68,14 +70,30 @@ def chacha(seed):
 def test_bits_are_the_words_of_numbered_blocks(blocks):
     bits = jr.bits(chacha(1), (16 * blocks,), jnp.uint32)
     nonce = (int.from_bytes(b"bits", "little"), 32, 0)
-    counter = jnp.arange(blocks, dtype=jnp.uint32)
+    counter = jnp.arange(blocks if blocks <= 4096 else 8192, dtype=jnp.uint32)
     words = blocks_of(jr.key_data(chacha(1)), counter, nonce)
-    parts = np.array_split(np.stack(words), range(4096, blocks, 4096), axis=1)
-    if blocks <= 4096:
-        np.testing.assert_array_equal(bits, np.concatenate([x.ravel() for x in parts]))
-    else:
-        np.testing.assert_array_equal(bits[: 16 * 4096], parts[0].ravel())
-        assert len(np.unique(bits)) > 16 * blocks - 10
+    np.testing.assert_array_equal(bits, by_parts(np.stack(words))[: 16 * blocks])
+
+
+def by_parts(words):
+    """The stream in parts of 4096 blocks, the last of them whole, word by word."""
+    parts = np.array_split(words, range(4096, words.shape[1], 4096), axis=1)
+    return np.concatenate([np.ravel(part) for part in parts])
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        pytest.param(ACCELERATOR, id="rounds in turn"),
+        pytest.param(ACCELERATOR._replace(least_unrolled=1), id="rounds unrolled"),
+    ],
+)
+def test_an_accelerators_program_gives_the_same_bits(sizes):
+    key, nonce = jr.key_data(chacha(1)), (5, 6, 7)
+    stream = partial(stream_in, sizes, blocks=4100, nonce=nonce)
+    counter = jnp.arange(2 * 4096, dtype=jnp.uint32)
+    expected = by_parts(np.stack(blocks_of(key, counter, nonce)))
+    np.testing.assert_array_equal(jax.jit(stream)(key), expected)
 
 
 def test_streams_children_and_folds_of_a_key_never_overlap():

@@ -7,11 +7,14 @@ the noise on the device in 32 bits; releases add it on the host in 64 bits.
 
 __all__ = ["LARGEST", "WIDEST", "add", "add_wide", "limbs", "log_prob", "sample"]
 
+import math
+from functools import partial
+
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 from jax import lax
-from jaxtyping import Array, Bool, Float, Int32, Int64, Real, UInt32
+from jaxtyping import Array, Bool, Float, Int32, Int64, Real, UInt8, UInt32
 
 from dpjax._types import Key, Scalars
 from dpjax.noise.tables import BASE_BITS, LIMBS, Table
@@ -20,6 +23,10 @@ LARGEST = 1 << 29  # largest magnitude of a count, with or without noise, on a d
 WIDEST = 1 << 53  # largest magnitude of a count or released number: a double is exact
 _LIMB = 30  # bits of the lower limb of a magnitude
 _MOST_HIGH = 1 << 25  # a magnitude is clipped to 2^55, above 2 * WIDEST
+_MOST_WORDS = (1 << 32) - 1  # that threefry draws from a key
+_MOST_LANES = 1 << 10  # draws that are completed at once
+_TIE, _NEGATIVE, _CATEGORY = 128, 64, 63  # bits of a byte
+_OVERFLOW = 1
 
 Words = UInt32[Array | np.ndarray, "..."]
 
@@ -30,9 +37,7 @@ def sample(key: Key, table: Table, shape: tuple[int, ...]) -> Int32[Array, "..."
     `table` comes from `dpjax.noise.tables.build`. A draw uses one random 32-bit word
     for each digit of the noise in base 16, and more words in about one of 2^26 draws.
     """
-    negative, high, low = _magnitudes(key, table, shape)
-    magnitude = jnp.where(high > 0, 1 << _LIMB, low)
-    return jnp.where(negative, -magnitude, magnitude)
+    return _noise(key, table, shape, 1)[0]
 
 
 def limbs(key: Key, table: Table, shape: tuple[int, ...]) -> Int32[Array, "2 ..."]:
@@ -40,31 +45,18 @@ def limbs(key: Key, table: Table, shape: tuple[int, ...]) -> Int32[Array, "2 ...
 
     The noise is 2^30 times the first row plus the second row.
     """
-    negative, high, low = _magnitudes(key, table, shape)
-    both = jnp.stack([high, low])
-    return jnp.where(negative, -both, both)
+    return jnp.stack(_noise(key, table, shape, 2))
 
 
-def _magnitudes(
-    key: Key, table: Table, shape: tuple[int, ...]
-) -> tuple[Bool[Array, "..."], Int32[Array, "..."], Int32[Array, "..."]]:
-    """Draw whether noise is negative, and its magnitude as 2^30 high + low."""
-    digits = table.largest.shape[-1]
-    key_words, key_redraw, *key_ties = jr.split(key, digits + 2)
-    words = jr.bits(key_words, (digits, *shape), jnp.uint32)
-    negative = (words[0] & jnp.uint32(1)) == 1
-    low = _category(key_ties[0], words[0] >> jnp.uint32(1), table.low)
-    low = jnp.minimum(low, table.largest[0])
-    magnitude, overflow = low, (low == table.top_values + 1) & (table.top == 0)
-    for j, thresholds in enumerate(table.high, start=1):
-        digit = _category(key_ties[j], words[j], thresholds)
-        digit = jnp.minimum(digit, table.largest[j])
-        magnitude = magnitude + (digit << (BASE_BITS * j))
-        overflow = overflow | ((digit == table.top_values) & (table.top == j))
-    overflow = overflow & (low > 0)
-    high, magnitude = _redraw(key_redraw, table, magnitude, overflow)
-    zero = low == 0
-    return negative & ~zero, jnp.where(zero, 0, high), jnp.where(zero, 0, magnitude)
+def _noise(
+    key: Key, table: Table, shape: tuple[int, ...], number: int
+) -> list[Int32[Array, "..."]]:
+    """Draw the given number of limbs of noise, in blocks that bound the memory."""
+    size, digits = math.prod(shape), table.largest.shape[-1]
+    blocks = max(1, -(-size * digits // _MOST_WORDS))
+    draw = partial(_block, table=table, size=-(-size // blocks), number=number)
+    found = draw(key) if blocks == 1 else lax.map(draw, jr.split(key, blocks))
+    return [limb.reshape(-1)[:size].reshape(shape) for limb in found]
 
 
 def add(key: Key, table: Table, exact: Int32[Array, "..."]) -> Int32[Array, "..."]:
@@ -98,68 +90,156 @@ def log_prob(noise: Real[Array, "..."], rho: Scalars) -> Float[Array, "..."]:
     return peak - rho * jnp.abs(noise.astype(float))
 
 
-def _category(key: Key, first: Words, thresholds: Words) -> Int32[Array, "..."]:
-    """Number of thresholds that a uniform word with leading limb `first` reaches.
+def _block(
+    key: Key, table: Table, size: int, number: int
+) -> tuple[Int32[Array, " n"], ...]:
+    """Draw all leading limbs at once, and then more words for the few pending draws.
 
-    The other limbs are drawn only if `first` equals the leading limb of a threshold.
-    This is a loop that runs at most once, since `vmap` runs both branches of `cond`.
+    A draw is pending if a word equals the leading limb of a threshold (a tie), or if
+    its top digit overflowed.
     """
-    count = jnp.zeros(first.shape, jnp.int32)
-    tie = jnp.zeros(first.shape, bool)
-    for k in range(thresholds.shape[-2]):
-        count = count + (first > thresholds[k, 0]).astype(jnp.int32)
-        tie = tie | (first == thresholds[k, 0])
+    key_words, key_pending = jr.split(key)
+    words = jr.bits(key_words, (table.largest.shape[-1], size), jnp.uint32)
+    # Without the barrier, XLA may draw the words again for each use of the result.
+    marked = lax.optimization_barrier(_compared(table, words))
+    noise, overflow = _assembled(table, marked, number)
+    ties = jnp.any(marked >= _TIE, axis=0)
+    pending = jnp.where(ties, _TIE, jnp.where(overflow, _OVERFLOW, 0)).astype(jnp.uint8)
 
-    def resolve(state):
-        key, key_rest = jr.split(state[0])
-        rest = jr.bits(key_rest, (LIMBS - 1, *first.shape), jnp.uint32)
-        return key, _count_reached([first, *rest], thresholds), jnp.asarray(False)
-
-    start = (key, count, jnp.any(tie))
-    return lax.while_loop(lambda state: state[2], resolve, start)[1]
-
-
-def _count_reached(limbs: list[Words], thresholds: Words) -> Int32[Array, "..."]:
-    """Number of thresholds that are ≤ the number with the given limbs.
-
-    The function runs rarely; it is a loop, so that the compiled program is small.
-    """
-
-    def add_one(count, threshold):
-        reached = limbs[-1] >= threshold[LIMBS - 1]
-        for place in reversed(range(LIMBS - 1)):
-            limb = limbs[place]
-            reached = (limb > threshold[place]) | ((limb == threshold[place]) & reached)
-        return count + reached.astype(jnp.int32), None
-
-    none = jnp.zeros(limbs[0].shape, jnp.int32)
-    return lax.scan(add_one, none, thresholds)[0]
-
-
-def _redraw(
-    key: Key, table: Table, magnitude: Int32[Array, "..."], overflow: Bool[Array, "..."]
-) -> tuple[Int32[Array, "..."], Int32[Array, "..."]]:
-    """Redraw the top digit wherever it overflowed, until no entry overflows.
-
-    Returns the high and the low limb.
-    """
-    place = BASE_BITS * table.top
-
-    def again(state):
-        key, high, low, overflow = state
+    def complete(state):
+        key, noise, pending, lanes = state
         key, key_words = jr.split(key)
-        words = jr.bits(key_words, (LIMBS, *low.shape), jnp.uint32)
-        digit = jnp.minimum(_count_reached([*words], table.redraw), table.top_values)
-        high, low = _carried(high, low + jnp.where(overflow, digit << place, 0))
-        return key, high, low, overflow & (digit == table.top_values)
+        old = [_at(x, lanes) for x in (marked, *noise)]
+        tied = _at(pending, lanes) == _TIE
+        new, overflow = _completed(key_words, table, tied, *old)
+        noise = tuple(
+            x.at[lanes].set(y, mode="drop") for x, y in zip(noise, new, strict=True)
+        )
+        still = jnp.where(overflow, _OVERFLOW, 0).astype(jnp.uint8)
+        pending = pending.at[lanes].set(still, mode="drop")
+        return key, noise, pending, _some(pending > 0)
 
-    state = (key, *_carried(jnp.zeros_like(magnitude), magnitude), overflow)
-    return lax.while_loop(lambda state: jnp.any(state[3]), again, state)[1:3]
+    start = (key_pending, noise, pending, _some(pending > 0))
+    return lax.while_loop(lambda x: jnp.any(x[3] < size), complete, start)[1]
+
+
+def _at(values: Array, lanes: Int32[Array, " k"]) -> Array:
+    return values.at[..., lanes].get(mode="fill", fill_value=0)
+
+
+def _some(flags: Bool[Array, " n"]) -> Int32[Array, " k"]:
+    """Places of flags that are set, at least one unless none is, and otherwise ≥ n."""
+    slots = min(flags.size, _MOST_LANES)
+    rows = -(-flags.size // max(1, slots))
+    flags = jnp.pad(flags, (0, rows * slots - flags.size)).reshape(rows, slots)
+    row = lax.broadcasted_iota(jnp.int32, flags.shape, 0)
+    first = jnp.where(flags, row, rows).min(axis=0, initial=rows)
+    return first * slots + jnp.arange(slots, dtype=jnp.int32)
+
+
+def _compared(table: Table, words: UInt32[Array, "d n"]) -> UInt8[Array, "d n"]:
+    """For each digit, the number of thresholds whose leading limb is below the word.
+
+    Bit `_TIE` is set if the word equals a leading limb. The last bit of a word of the
+    first digit is the sign; it becomes bit `_NEGATIVE` of the first digit.
+    """
+    firsts = (words[0] >> jnp.uint32(1), *words[1:])
+    marked = []
+    for first, thresholds in zip(firsts, (table.low, *table.high), strict=True):
+        count = jnp.zeros(first.shape, jnp.int32)
+        tie = jnp.zeros(first.shape, bool)
+        for k in range(thresholds.shape[-2]):
+            count = count + (first > thresholds[k, 0]).astype(jnp.int32)
+            tie = tie | (first == thresholds[k, 0])
+        marked.append((count + jnp.where(tie, _TIE, 0)).astype(jnp.uint8))
+    negative = (words[0] & jnp.uint32(1)).astype(jnp.uint8) * jnp.uint8(_NEGATIVE)
+    return jnp.stack([marked[0] | negative, *marked[1:]])
+
+
+def _assembled(
+    table: Table, marked: UInt8[Array, "d n"], number: int
+) -> tuple[tuple[Int32[Array, " n"], ...], Bool[Array, " n"]]:
+    """Return the noise with the given digits, and where its top digit overflowed."""
+    digits = (marked & jnp.uint8(_CATEGORY)).astype(jnp.int32)
+    digits = jnp.minimum(digits, table.largest[:, None])
+    low = magnitude = digits[0]
+    overflow = (low == table.top_values + 1) & (table.top == 0)
+    for j, digit in enumerate(digits[1:], start=1):
+        magnitude = magnitude + (digit << (BASE_BITS * j))
+        overflow = overflow | ((digit == table.top_values) & (table.top == j))
+    magnitude = jnp.where(low == 0, 0, magnitude)
+    noise = _sum((*[jnp.zeros_like(low)] * (number - 1), magnitude), 0)
+    negative = (marked[0] & jnp.uint8(_NEGATIVE)) > 0
+    return _signed(negative, noise), overflow & (low > 0)
+
+
+def _completed(
+    key: Key,
+    table: Table,
+    tied: Bool[Array, " k"],
+    marked: UInt8[Array, "d k"],
+    *noise: Int32[Array, " k"],
+) -> tuple[tuple[Int32[Array, " k"], ...], Bool[Array, " k"]]:
+    """Resolve ties, or redraw a top digit that overflowed and add it to the noise.
+
+    Returns the noise, and where the top digit overflowed (again).
+    """
+    parts = (table.low, *table.high)
+    shape = (LIMBS + (LIMBS - 1) * len(parts), tied.size)
+    words = jr.bits(key, shape, jnp.uint32)
+    rest = words[LIMBS:].reshape(len(parts), LIMBS - 1, -1)
+    resolved = jnp.stack([*map(_resolved, marked, rest, parts)])
+    first, first_overflow = _assembled(table, resolved, len(noise))
+    digit = _count_reached([*words[:LIMBS]], table.redraw)
+    digit = jnp.minimum(digit, table.top_values)
+    more = _sum(tuple(map(jnp.abs, noise)), digit << (BASE_BITS * table.top))
+    more = _signed(jnp.any(jnp.stack(noise) < 0, axis=0), more)
+    new = tuple(jnp.where(tied, x, y) for x, y in zip(first, more, strict=True))
+    return new, jnp.where(tied, first_overflow, digit == table.top_values)
+
+
+def _resolved(
+    marked: UInt8[Array, " k"], rest: UInt32[Array, "_ k"], thresholds: Words
+) -> UInt8[Array, " k"]:
+    """Count thresholds again, with all limbs, where a word ties with a threshold."""
+    count = (marked & jnp.uint8(_CATEGORY)).astype(jnp.int32)
+    first = jnp.asarray(thresholds)[:, 0].at[count].get(mode="clip")  # the word
+    reached = _count_reached([first, *rest], thresholds).astype(jnp.uint8)
+    reached = reached | (marked & jnp.uint8(_NEGATIVE))
+    return jnp.where(marked >= _TIE, reached, marked)
+
+
+def _count_reached(
+    limbs: list[UInt32[Array, " k"]], thresholds: Words
+) -> Int32[Array, " k"]:
+    """Number of thresholds that are ≤ the number with the given limbs."""
+    *others, last = [limb[None] for limb in limbs]
+    reached = last >= thresholds[:, LIMBS - 1, None]
+    for place in reversed(range(LIMBS - 1)):
+        limb, threshold = others[place], thresholds[:, place, None]
+        reached = (limb > threshold) | ((limb == threshold) & reached)
+    return reached.sum(axis=0, dtype=jnp.int32)
+
+
+def _signed(
+    negative: Bool[Array, " n"], magnitude: tuple[Int32[Array, " n"], ...]
+) -> tuple[Int32[Array, " n"], ...]:
+    return tuple(jnp.where(negative, -limb, limb) for limb in magnitude)
+
+
+def _sum(
+    magnitude: tuple[Int32[Array, " n"], ...], addend: Int32[Array, " n"] | int
+) -> tuple[Int32[Array, " n"], ...]:
+    """Add to a magnitude of one limb, up to 2^30, or of a high and a low limb."""
+    *high, low = magnitude
+    if high:
+        return _carried(high[0], low + addend)
+    return (jnp.minimum(low + addend, 1 << _LIMB),)
 
 
 def _carried(
-    high: Int32[Array, "..."], low: Int32[Array, "..."]
-) -> tuple[Int32[Array, "..."], Int32[Array, "..."]]:
+    high: Int32[Array, " n"], low: Int32[Array, " n"]
+) -> tuple[Int32[Array, " n"], Int32[Array, " n"]]:
     """Move the bits of the low limb above its 30 lowest into the high limb."""
     high = jnp.minimum(high + (low >> _LIMB), _MOST_HIGH)
     return high, low & jnp.int32((1 << _LIMB) - 1)

@@ -15,10 +15,9 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array
 
+from dpjax._platforms import each
 from dpjax._types import Key
 from dpjax.data.bayes_net import BayesNet
-
-_NUMBERS_AT_ONCE = 1 << 22  # bounds memory, whatever the number of records and levels
 
 
 @partial(jax.jit, static_argnames=("net", "target"))
@@ -52,7 +51,7 @@ def joint(
         base = net.layout.cells(record[None].at[0, target].set(0), tables)
         return log_theta[base + moves].sum(axis=1)
 
-    return lax.map(score_one, records, batch_size=_batch(moves.size))
+    return each(score_one, records, lambda sizes: sizes.numbers // moves.size)
 
 
 @partial(jax.jit, static_argnames="net")
@@ -63,7 +62,7 @@ def log_likelihood(theta: Array, records: Array, net: BayesNet) -> Array:
     def score_one(record):
         return log_theta[net.layout.cells(record[None])].sum()
 
-    return lax.map(score_one, records, batch_size=_batch(len(net.families)))
+    return each(score_one, records, lambda sizes: sizes.numbers // len(net.families))
 
 
 @partial(jax.jit, static_argnames=("net", "n"))
@@ -98,8 +97,4 @@ def sample_records(key: Key, theta: Array, net: BayesNet, n: int) -> Array:
         return lax.scan(add_variable, start, (order, uniforms))[0]
 
     uniforms = jr.uniform(key, (n, len(net.order)))
-    return lax.map(sample_one, uniforms, batch_size=_batch(widest))
-
-
-def _batch(numbers_a_record: int) -> int:
-    return max(1, _NUMBERS_AT_ONCE // numbers_a_record)
+    return each(sample_one, uniforms, lambda sizes: sizes.numbers // widest)

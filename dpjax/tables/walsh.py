@@ -12,11 +12,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jaxtyping import Array, Real, Shaped
+from jaxtyping import Array, DTypeLike, Real, Shaped
 
+from dpjax._platforms import Sizes, by_platform
 from dpjax._types import Flat
 
 _MOST_AT_ONCE = 1 << 20  # cells; longer tables are transformed in parts that fit caches
+
+_EXACT = lax.Precision.HIGHEST  # the default is inexact beyond 2048
 
 Pair = Callable[[Array, Array], tuple[Array, Array]]
 
@@ -76,14 +79,44 @@ def _check(table: Array) -> None:
 
 @partial(jax.jit, static_argnums=1)
 def _transform(table: Flat, pair: Pair) -> Flat:
-    """Transform a table; if it is long, first within its rows and then across them."""
+    return by_platform(partial(transform_in, pair=pair), table)
+
+
+def transform_in(sizes: Sizes, table: Flat, pair: Pair) -> Flat:
+    """Transform a table; if it is long, first within its rows and then across them.
+
+    An accelerator transforms it at once, with few passes.
+    """
     length = table.shape[-1]
+    if sizes.whole:
+        return _at_once(table, pair)
     if length <= _MOST_AT_ONCE:
         return _levels(table, pair, 1, length)
     within = partial(_levels, pair=pair, stride=1, size=_MOST_AT_ONCE)
     rows = lax.map(within, table.reshape(-1, _MOST_AT_ONCE))
     height = length // _MOST_AT_ONCE
     return _across(rows.reshape(-1, height, _MOST_AT_ONCE), pair).reshape(table.shape)
+
+
+def _at_once(table: Array, pair: Pair) -> Array:
+    """Transform several bits of the index in each pass over the whole table."""
+    shape, by_product = table.shape, _has_product(table, pair)
+    bits, most = shape[-1].bit_length() - 1, 7 if by_product else 6
+    passes = -(-bits // most)
+    for width in ((bits + i) // passes for i in range(passes)):
+        # The first bits become the last ones, so that all are in order at the end.
+        if by_product:
+            matrix = _hadamard(1 << width, table.dtype)
+            table = table.reshape(-1, 1 << width, shape[-1] >> width)
+            table = jnp.einsum("bim,ij->bmj", table, matrix, precision=_EXACT)
+        else:
+            table = table.reshape(-1, 1 << width, shape[-1] >> width)
+            parts = [lax.index_in_dim(table, i, 1, False) for i in range(1 << width)]
+            # Without the barrier, each output of the next pass computes this one.
+            table = lax.optimization_barrier(
+                jnp.stack(_butterfly(parts, pair), axis=-1)
+            )
+    return table.reshape(shape)
 
 
 def _across(rows: Real[Array, "b h w"], pair: Pair) -> Real[Array, "b h w"]:
@@ -106,7 +139,7 @@ def _levels(table: Array, pair: Pair, stride: int, size: int) -> Array:
     so combining eight would be slower.
     """
     shape = table.shape
-    if stride == 1 and pair is _sum_and_difference and _is_float(table):
+    if stride == 1 and _has_product(table, pair):
         stride = min(size, 32)
         table, size = _product(table, stride), size // stride
     while size > 1:
@@ -118,16 +151,24 @@ def _levels(table: Array, pair: Pair, stride: int, size: int) -> Array:
     return table.reshape(shape)
 
 
-def _product(table: Array, size: int) -> Array:
-    """Transform `size` adjacent cells by a matrix product, twice as fast for floats.
+def _has_product(table: Array, pair: Pair) -> bool:
+    """Whether matrix products are used, which are twice as fast for floats.
 
-    It is not used for the inverse, whose partial sums may be 32 times the bound.
+    They are not used for the inverse, whose partial sums may exceed the bound.
     """
+    return pair is _sum_and_difference and _is_float(table)
+
+
+def _product(table: Array, size: int) -> Array:
+    """Transform `size` adjacent cells by a matrix product."""
+    matrix = _hadamard(size, table.dtype)
+    return jnp.matmul(table.reshape(-1, size), matrix, precision=_EXACT)
+
+
+def _hadamard(size: int, dtype: DTypeLike) -> Array:
     index = np.arange(size)
     odd = np.bitwise_count(index & index[:, None]) % 2
-    matrix = jnp.asarray(1.0 - 2.0 * odd, table.dtype)
-    # The default precision of an accelerator is inexact beyond 2048.
-    return jnp.matmul(table.reshape(-1, size), matrix, precision=lax.Precision.HIGHEST)
+    return jnp.asarray(1.0 - 2.0 * odd, dtype)
 
 
 def _butterfly(parts: Sequence[Array], pair: Pair) -> Sequence[Array]:

@@ -49,8 +49,9 @@ FUNCTIONS = {
         "_to_law", "_laws", "_neighbouring_ratios", "_exp", "_exp_lower_bound",
     ),
     "noise/discrete_laplace.py": (
-        "sample", "limbs", "_magnitudes", "add", "add_wide", "_category",
-        "_count_reached", "_redraw", "_carried",
+        "sample", "limbs", "_noise", "_block", "_at", "_some", "_compared",
+        "_assembled", "_completed", "_resolved", "_count_reached", "_signed", "_sum",
+        "_carried", "add", "add_wide",
     ),
     "noise/exact_choice.py": (
         "system_bits", "choose", "_index_without_doubt", "exponentials", "softmax",
@@ -62,8 +63,8 @@ FUNCTIONS = {
         "_polynomial_product",
     ),
     "noise/keys/chacha.py": (
-        "block", "_double_round", "_rotate", "_random_bits", "_stream", "_split",
-        "_fold_in", "release_key",
+        "block", "block_in", "_double_round", "_rotate", "_random_bits", "stream_in",
+        "_split", "_fold_in", "release_key",
     ),
     "statistics/network_counts.py": (
         "NetworkCounts.sensitivity", "NetworkCounts.part_sensitivity",
@@ -218,6 +219,9 @@ EXEMPT = {
         "any public table of integers is as private: costs are derived from it"
     ),
     ("noise/keys/chacha.py:_double_round", "words = list(state)"): _TEXT,
+    ("noise/keys/chacha.py:stream_in", "at_once ="): (
+        "the same bits for any number of rounds in a kernel"
+    ),
     (_FOURIER + "_terms", "return math.prod("): (
         "how much work a factor is: beyond it, the sum of bounds is larger"
     ),

@@ -202,8 +202,8 @@ MUTANTS = (
         "noise clipped",
         "sampler: the top digit is never drawn anew",
         "noise/discrete_laplace.py",
-        "    high, magnitude = _redraw(key_redraw, table, magnitude, overflow)\n",
-        "    high = jnp.zeros_like(magnitude)\n",
+        "return new, jnp.where(tied, first_overflow, digit == table.top_values)",
+        "return new, tied & first_overflow",
         (_SAMPLER + "test_overflows_are_redrawn_bit_for_bit",),
     ),
     Mutant(
@@ -236,13 +236,14 @@ MUTANTS = (
         for what, old, new in (
             (
                 "the low limb alone",
-                "magnitude = jnp.where(high > 0, 1 << _LIMB, low)",
-                "magnitude = low",
+                "return (jnp.minimum(low + addend, 1 << _LIMB),)",
+                "return (low + addend,)",
             ),
             (
                 "limbs of one sign",
-                "return jnp.where(negative, -both, both)",
-                "return both",
+                "jnp.where(negative, -limb, limb) for limb in magnitude",
+                "jnp.where(negative, -limb, limb) if i else limb\n"
+                "        for i, limb in enumerate(magnitude)",
             ),
         )
     ),
@@ -276,8 +277,10 @@ MUTANTS = (
         "float noise",
         "sampler: a float32 decides the sign",
         "noise/discrete_laplace.py",
-        "negative = (words[0] & jnp.uint32(1)) == 1",
-        "negative = jr.uniform(jr.clone(key_words), shape) < 0.5",
+        "words = jr.bits(key_words, (table.largest.shape[-1], size), jnp.uint32)\n",
+        "words = jr.bits(key_words, (table.largest.shape[-1], size), jnp.uint32)\n"
+        "    sign = jr.uniform(jr.clone(key_words), (size,)).astype(jnp.uint32)\n"
+        "    words = words.at[0].set((words[0] & ~jnp.uint32(1)) | sign)\n",
         (_SAMPLER + "test_the_sampler_equals_big_integers_with_release_keys",),
     ),
     Mutant(
@@ -302,8 +305,8 @@ MUTANTS = (
         "key reused",
         "sampler: ties are resolved by the words' own key",
         "noise/discrete_laplace.py",
-        "low = _category(key_ties[0], words[0]",
-        "low = _category(key_words, words[0]",
+        "    start = (key_pending, noise,",
+        "    start = (key_words, noise,",
         (_SAMPLER + "test_the_sampler_equals_big_integers_with_release_keys",),
     ),
     Mutant(

@@ -6,6 +6,9 @@ _DISCRETE_LAPLACE = "noise/discrete_laplace.py"
 _CHACHA = "noise/keys/chacha.py"
 _IN_DISCRETE_LAPLACE = "tests/test_discrete_laplace.py::"
 _IN_RANDOM = "tests/test_random.py::"
+_COMPLETED = (
+    _IN_DISCRETE_LAPLACE + "test_ties_and_overflows_are_completed_bit_for_bit[2100]"
+)
 
 MUTANTS = (
     Mutant(
@@ -20,25 +23,25 @@ MUTANTS = (
         "weak randomness",
         "sampler: a tie is resolved by one word, three times",
         _DISCRETE_LAPLACE,
-        "rest = jr.bits(key_rest, (LIMBS - 1, *first.shape), jnp.uint32)",
-        "rest = [jr.bits(key_rest, first.shape, jnp.uint32)] * (LIMBS - 1)",
-        (_IN_DISCRETE_LAPLACE + "test_each_limb_of_a_tie_is_a_word_of_its_own",),
+        "rest = words[LIMBS:].reshape(len(parts), LIMBS - 1, -1)",
+        "rest = words[LIMBS:].reshape(len(parts), LIMBS - 1, -1)[:, [0, 0, 0]]",
+        (_COMPLETED,),
     ),
     Mutant(
         "branch left out",
         "sampler: ties, unless all draws tie",
         _DISCRETE_LAPLACE,
-        "start = (key, count, jnp.any(tie))",
-        "start = (key, count, jnp.all(tie))",
-        (_IN_DISCRETE_LAPLACE + "test_each_limb_of_a_tie_is_a_word_of_its_own",),
+        "ties = jnp.any(marked >= _TIE, axis=0)",
+        "ties = jnp.all(marked >= _TIE, axis=0)",
+        (_COMPLETED,),
     ),
     Mutant(
         "law changed",
         "sampler: a tie of all limbs reaches nothing",
         _DISCRETE_LAPLACE,
-        "reached = limbs[-1] >= threshold[LIMBS - 1]",
-        "reached = limbs[-1] > threshold[LIMBS - 1]",
-        (_IN_DISCRETE_LAPLACE + "test_each_limb_of_a_tie_is_a_word_of_its_own",),
+        "reached = last >= thresholds[:, LIMBS - 1, None]",
+        "reached = last > thresholds[:, LIMBS - 1, None]",
+        (_COMPLETED,),
     ),
     Mutant(
         "law changed",
@@ -55,8 +58,8 @@ MUTANTS = (
         "branch left out",
         "sampler: the first threshold, in ties",
         _DISCRETE_LAPLACE,
-        "return lax.scan(add_one, none, thresholds)[0]",
-        "return lax.scan(add_one, none, thresholds[1:])[0]",
+        "return reached.sum(axis=0, dtype=jnp.int32)",
+        "return reached[1:].sum(axis=0, dtype=jnp.int32)",
         (
             _IN_DISCRETE_LAPLACE
             + "test_ties_of_the_first_word_are_resolved_by_the_other_limbs",
@@ -75,8 +78,8 @@ MUTANTS = (
         "law changed",
         "sampler: a redrawn digit in another place",
         _DISCRETE_LAPLACE,
-        "place = BASE_BITS * table.top",
-        "place = BASE_BITS * 0 * table.top",
+        "digit << (BASE_BITS * table.top)",
+        "digit << (BASE_BITS * 0 * table.top)",
         (_IN_DISCRETE_LAPLACE + "test_overflows_are_redrawn_bit_for_bit",),
     ),
     Mutant(
@@ -107,8 +110,8 @@ MUTANTS = (
         "weak randomness",
         "ChaCha20: eight rounds",
         _CHACHA,
-        "lax.fori_loop(0, _ROUNDS // 2,",
-        "lax.fori_loop(0, _ROUNDS // 5,",
+        "first, _DOUBLE_ROUNDS, lambda",
+        "first, _DOUBLE_ROUNDS - 6, lambda",
         (_IN_RANDOM + "test_chacha20_gives_the_vectors_of_the_rfc[2.3.2]",),
     ),
     Mutant(
@@ -179,9 +182,20 @@ MUTANTS = (
         "key reused",
         "ChaCha20: blocks overlap those before",
         _CHACHA,
-        "return lax.map(part, parts * np.uint32(_BLOCKS_AT_ONCE)).reshape(-1)",
-        "return lax.map(part, parts).reshape(-1)",
+        "parts = lax.iota(jnp.uint32, -(-blocks // _PART)) * np.uint32(_PART)",
+        "parts = lax.iota(jnp.uint32, -(-blocks // _PART))",
         (_IN_RANDOM + "test_bits_are_the_words_of_numbered_blocks[4097]",),
+    ),
+    Mutant(
+        "key reused",
+        "ChaCha20: unrolled rounds give one word of each block",
+        _CHACHA,
+        "lax.optimization_barrier(words) if unrolled else words",
+        "words[:1] * 16 if unrolled else words",
+        (
+            _IN_RANDOM
+            + "test_an_accelerators_program_gives_the_same_bits[rounds unrolled]",
+        ),
     ),
     Mutant(
         "law changed",
@@ -198,5 +212,133 @@ MUTANTS = (
         "children = block(key, counter, (_SPLIT, 0, 0))[:8]",
         "children = block(key, 0 * counter, (_SPLIT, 0, 0))[:8]",
         (_IN_RANDOM + "test_streams_children_and_folds_of_a_key_never_overlap",),
+    ),
+    Mutant(
+        "noise clipped",
+        "sampler: the low of two limbs for one limb",
+        _DISCRETE_LAPLACE,
+        "return _noise(key, table, shape, 1)[0]",
+        "return _noise(key, table, shape, 2)[1]",
+        (_IN_DISCRETE_LAPLACE + "test_noise_beyond_one_limb",),
+    ),
+    Mutant(
+        "noise clipped",
+        "sampler: one limb for two",
+        _DISCRETE_LAPLACE,
+        "return jnp.stack(_noise(key, table, shape, 2))",
+        "one = _noise(key, table, shape, 1)\n"
+        "    return jnp.stack([jnp.zeros(shape, jnp.int32), *one])",
+        (_IN_DISCRETE_LAPLACE + "test_noise_beyond_one_limb",),
+    ),
+    Mutant(
+        "law changed",
+        "sampler: the rest of the last block is used first",
+        _DISCRETE_LAPLACE,
+        "limb.reshape(-1)[:size]",
+        "limb.reshape(-1)[-size:]",
+        (
+            _IN_DISCRETE_LAPLACE
+            + "test_many_draws_are_made_in_blocks_of_their_own_keys",
+        ),
+    ),
+    Mutant(
+        "key reused",
+        "sampler: all blocks draw from one key",
+        _DISCRETE_LAPLACE,
+        "lax.map(draw, jr.split(key, blocks))",
+        "lax.map(\n        lambda _: draw(key), jnp.arange(blocks)\n    )",
+        (
+            _IN_DISCRETE_LAPLACE
+            + "test_many_draws_are_made_in_blocks_of_their_own_keys",
+        ),
+    ),
+    Mutant(
+        "law changed",
+        "sampler: the digits of another draw",
+        _DISCRETE_LAPLACE,
+        "values.at[..., lanes].get(",
+        "values.at[..., lanes // 2].get(",
+        (_COMPLETED,),
+    ),
+    Mutant(
+        "branch left out",
+        "sampler: ties after the first lanes",
+        _DISCRETE_LAPLACE,
+        "first = jnp.where(flags, row, rows)",
+        "first = jnp.where(flags & (row < 1), row, rows)",
+        (_COMPLETED,),
+    ),
+    Mutant(
+        "weak randomness",
+        "sampler: the sign is a bit of the digit",
+        _DISCRETE_LAPLACE,
+        "negative = (words[0] & jnp.uint32(1))",
+        "negative = (words[0] >> jnp.uint32(1) & jnp.uint32(1))",
+        (
+            _IN_DISCRETE_LAPLACE
+            + "test_the_sampler_equals_big_integers_with_release_keys",
+        ),
+    ),
+    Mutant(
+        "branch left out",
+        "sampler: all ties",
+        _DISCRETE_LAPLACE,
+        "jnp.where(tie, _TIE, 0)",
+        "jnp.where(tie, 0, 0)",
+        (_COMPLETED,),
+    ),
+    Mutant(
+        "law changed",
+        "sampler: further digits of zero",
+        _DISCRETE_LAPLACE,
+        "magnitude = jnp.where(low == 0, 0, magnitude)",
+        "magnitude = magnitude * 1",
+        (
+            _IN_DISCRETE_LAPLACE
+            + "test_the_sampler_equals_big_integers_with_release_keys",
+        ),
+    ),
+    Mutant(
+        "law changed",
+        "sampler: digits without a tie are counted again",
+        _DISCRETE_LAPLACE,
+        "return jnp.where(marked >= _TIE, reached, marked)",
+        "return reached",
+        (_COMPLETED,),
+    ),
+    Mutant(
+        "noise clipped",
+        "sampler: the low limb is not carried",
+        _DISCRETE_LAPLACE,
+        "return _carried(high[0], low + addend)",
+        "return *high, low + addend",
+        (_IN_DISCRETE_LAPLACE + "test_noise_beyond_one_limb",),
+    ),
+    Mutant(
+        "weak randomness",
+        "ChaCha20: a key of zeros",
+        _CHACHA,
+        "return by_platform(words, key, counter)",
+        "return by_platform(words, 0 * key, counter)",
+        (_IN_RANDOM + "test_chacha20_gives_the_vectors_of_the_rfc[2.3.2]",),
+    ),
+    Mutant(
+        "weak randomness",
+        "ChaCha20: too many rounds before the loop",
+        _CHACHA,
+        "for _ in range(first):",
+        "for _ in range(2 * first):",
+        (
+            _IN_RANDOM
+            + "test_an_accelerators_program_gives_the_same_bits[rounds in turn]",
+        ),
+    ),
+    Mutant(
+        "key reused",
+        "ChaCha20: all blocks are the first",
+        _CHACHA,
+        "return block_in(sizes.double_rounds, key, counter, nonce)",
+        "return block_in(sizes.double_rounds, key, 0 * counter, nonce)",
+        (_IN_RANDOM + "test_chacha20_gives_the_vectors_of_the_rfc[2.3.2]",),
     ),
 )

@@ -8,6 +8,7 @@ __all__ = ["CHACHA20", "block", "release_key"]
 
 import math
 import os
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -17,11 +18,12 @@ from jax import lax
 from jax.extend.random import define_prng_impl
 from jaxtyping import Array, UInt32
 
+from dpjax._platforms import Sizes, by_platform
 from dpjax._types import Key
 
 Words = UInt32[Array, "..."]
 
-_ROUNDS = 20
+_DOUBLE_ROUNDS = 10
 _CONSTANTS = np.frombuffer(b"expand 32-byte k", np.uint32)
 _BITS, _SPLIT, _FOLD = (
     int.from_bytes(x, "little") for x in (b"bits", b"splt", b"fold")
@@ -30,7 +32,7 @@ _QUARTERS = (
     *((0, 4, 8, 12), (1, 5, 9, 13), (2, 6, 10, 14), (3, 7, 11, 15)),
     *((0, 5, 10, 15), (1, 6, 11, 12), (2, 7, 8, 13), (3, 4, 9, 14)),
 )
-_BLOCKS_AT_ONCE = 4096  # keeps the sixteen words of state in cache
+_PART = 4096  # blocks of the stream that are stored together, word by word
 _WORDS = 16  # 32-bit words in a block
 _MOST_WORDS = _WORDS << 32  # the block counter has 32 bits
 
@@ -39,14 +41,34 @@ def block(
     key: UInt32[Array, "8"], counter: Words, nonce: tuple[int, int, int]
 ) -> tuple[Words, ...]:
     """Return the 16 words of the ChaCha20 block for each `counter` (RFC 8439, 2.3)."""
+
+    def words(sizes, key, counter):
+        return block_in(sizes.double_rounds, key, counter, nonce)
+
+    return by_platform(words, key, counter)
+
+
+def block_in(
+    at_once: int,
+    key: UInt32[Array, "8"],
+    counter: Words,
+    nonce: tuple[int, int, int],
+) -> tuple[Words, ...]:
+    """Compute `block` with `at_once` double rounds in each kernel of an accelerator."""
     public = [jnp.full_like(counter, word) for word in _CONSTANTS]
     secret = [jnp.broadcast_to(key[i], counter.shape) for i in range(8)]
     nonces = [jnp.full_like(counter, np.uint32(word)) for word in nonce]
-    start = (*public, *secret, counter, *nonces)
-    end = lax.fori_loop(0, _ROUNDS // 2, lambda _, state: _double_round(state), start)
+    start = state = (*public, *secret, counter, *nonces)
+    first = _DOUBLE_ROUNDS % at_once
+    for _ in range(first):
+        state = _double_round(state)
+    end = lax.fori_loop(
+        first, _DOUBLE_ROUNDS, lambda _, x: _double_round(x), state, unroll=at_once
+    )
     return tuple(a + b for a, b in zip(start, end, strict=True))
 
 
+@jax.jit
 def _double_round(state: tuple[Words, ...]) -> tuple[Words, ...]:
     words = list(state)
     for a, b, c, d in _QUARTERS:
@@ -90,16 +112,29 @@ def _random_bits(key: Words, bit_width: int, shape: tuple[int, ...]) -> Array:
 
 
 def _stream(key: Words, blocks: int, nonce: tuple[int, int, int]) -> Words:
-    """The words of at least `blocks` blocks, computed in parts that fit the cache."""
+    return by_platform(partial(stream_in, blocks=blocks, nonce=nonce), key)
+
+
+def stream_in(
+    sizes: Sizes, key: Words, blocks: int, nonce: tuple[int, int, int]
+) -> Words:
+    """The words of at least `blocks` blocks, in the order (part, word, block).
+
+    A CPU computes one part after the other, since its state fits the cache.
+    """
+    unrolled = blocks >= sizes.least_unrolled
+    at_once = _DOUBLE_ROUNDS if unrolled else sizes.double_rounds
 
     def part(first):
-        counter = first + lax.iota(jnp.uint32, min(blocks, _BLOCKS_AT_ONCE))
-        return jnp.stack(block(key, counter, nonce))
+        counter = first + lax.iota(jnp.uint32, min(blocks, _PART))
+        words = block_in(at_once, key, counter, nonce)
+        # Without the barrier, XLA may compute all rounds again for each word.
+        return jnp.stack(lax.optimization_barrier(words) if unrolled else words)
 
-    if blocks <= _BLOCKS_AT_ONCE:
+    if blocks <= _PART:
         return part(jnp.uint32(0)).reshape(-1)
-    parts = lax.iota(jnp.uint32, -(-blocks // _BLOCKS_AT_ONCE))
-    return lax.map(part, parts * np.uint32(_BLOCKS_AT_ONCE)).reshape(-1)
+    parts = lax.iota(jnp.uint32, -(-blocks // _PART)) * np.uint32(_PART)
+    return sizes.map(part, parts).reshape(-1)
 
 
 def _split(key: Words, shape: tuple[int, ...]) -> Words:

@@ -8,10 +8,10 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
 from jaxtyping import Array, Float, Real
 
 from dpjax._checks import positive, whole
+from dpjax._platforms import each
 from dpjax._types import Key, Scalar
 from dpjax.data.bayes_net import BayesNet
 from dpjax.posteriors.base import ReleasedPosterior
@@ -22,8 +22,6 @@ from dpjax.posteriors.priors import Prior, flat_prior
 from dpjax.releases.released import Released
 from dpjax.statistics import TableStatistic
 from dpjax.tables.projection import project
-
-_AT_ONCE = 32  # more stacked releases exceed the cache
 
 
 class PointEstimate(ReleasedPosterior):
@@ -221,5 +219,5 @@ def _fit_all(statistic, values, scale, n, prior, steps) -> Fit:
     if not batch:
         return one(given)
     flat = jax.tree.map(lambda x: x.reshape(-1, *x.shape[len(batch) :]), given)
-    found = lax.map(one, flat, batch_size=_AT_ONCE)
+    found = each(one, flat, lambda sizes: sizes.estimates)
     return jax.tree.map(lambda x: x.reshape(*batch, *x.shape[1:]), found)

@@ -11,12 +11,11 @@ from jax import lax
 from jax.scipy.special import logsumexp
 from jaxtyping import Array, Float, Integer
 
+from dpjax._platforms import Sizes, each
 from dpjax.posteriors.exact.convolution import take, valid
 from dpjax.posteriors.exact.rows import RowLaws, quotient
 from dpjax.posteriors.exact.star import StarLaw
 from dpjax.posteriors.exact.star_sums import Component, InferredStars
-
-_NUMBERS_AT_ONCE = 1 << 22  # bounds memory, whatever the number of records
 
 
 @partial(jax.jit, static_argnames="target")
@@ -27,15 +26,16 @@ def predict(
     for component, law in inferred.stars:
         if target == component.hub or target in sum(component.leaves, ()):
             score = _scorer(component, law)
-            sizes = inferred.sums.statistic.layout.sizes
-            levels = jnp.arange(sizes[target], dtype=jnp.int32)
+            number = inferred.sums.statistic.layout.sizes[target]
+            levels = jnp.arange(number, dtype=jnp.int32)
 
             def one(record, score=score, levels=levels):
                 moved = jax.vmap(lambda level: record.at[target].set(level))(levels)
                 return jax.nn.softmax(jax.vmap(score)(moved))
 
-            batch = _batch(inferred, component, len(levels))
-            return lax.map(one, records.astype(jnp.int32), batch_size=batch)
+            numbers = _numbers(inferred, component) * number
+            size = partial(_at_once, numbers)
+            return each(one, records.astype(jnp.int32), size)
     raise ValueError(f"`target` must be a variable, got {target}.")
 
 
@@ -46,15 +46,20 @@ def log_likelihood(
     """Return the log of the posterior predictive probability of each record."""
     total = jnp.zeros(len(records))
     for component, law in inferred.stars:
-        batch = _batch(inferred, component, 1)
-        score = _scorer(component, law)
-        total += lax.map(score, records.astype(jnp.int32), batch_size=batch)
+        numbers, score = _numbers(inferred, component), _scorer(component, law)
+        size = partial(_at_once, numbers)
+        total += each(score, records.astype(jnp.int32), size)
     return total
 
 
-def _batch(inferred: InferredStars, component: Component, levels: int) -> int:
+def _numbers(inferred: InferredStars, component: Component) -> int:
+    """Numbers that the prediction of a record with one level holds."""
     leaves, kept = sum(map(len, component.leaves)), inferred.sums.windows.kept
-    return max(1, _NUMBERS_AT_ONCE // (kept * (leaves + 1) * levels))
+    return kept * (leaves + 1)
+
+
+def _at_once(numbers: int, sizes: Sizes) -> int:
+    return sizes.numbers // numbers
 
 
 def _scorer(component: Component, law: StarLaw):

@@ -21,6 +21,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float, Int, Int32
 
+from dpjax._platforms import each
 from dpjax._types import Key
 from dpjax.data.bayes_net import BayesNet
 from dpjax.noise import LaplaceLaw
@@ -34,7 +35,6 @@ from dpjax.statistics import TableStatistic
 from dpjax.tables.layout import TableLayout
 
 _MOST_PADDING = 8  # ratio of levels in a group: fewer groups are compiled faster
-_RELEASES_AT_ONCE = 8  # more stacked releases exceed the cache
 
 
 @dataclass(frozen=True)
@@ -123,10 +123,10 @@ class StarSums(eqx.Module):
             lambda x: x.reshape(-1, *x.shape[len(batch) :]),
             (self.values, self.law.rate, self.n),
         )
-        results = lax.map(
+        results = each(
             lambda row: self._alone(*row).infer().moments(),
             flat,
-            batch_size=_RELEASES_AT_ONCE,
+            lambda sizes: sizes.releases,
         )
         return jax.tree.map(lambda x: x.reshape(*batch, *x.shape[1:]), results)
 

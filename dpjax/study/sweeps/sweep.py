@@ -17,6 +17,7 @@ from jax.sharding import Mesh
 from jaxtyping import PyTree
 
 from dpjax._checks import typed_key, whole
+from dpjax._platforms import sizes_here
 from dpjax._types import Key
 from dpjax.privacy import Epsilon, exact_epsilon
 from dpjax.study.sweeps import program
@@ -24,9 +25,6 @@ from dpjax.study.sweeps.checkpoint import recorded_block
 from dpjax.study.sweeps.grid import Grid
 from dpjax.study.sweeps.result import SweepResult
 from dpjax.study.sweeps.run import Run
-
-_BYTES_ON_CPU, _BYTES_ELSEWHERE = 1 << 25, 1 << 28  # of a block's data or results
-_LONGEST_BLOCK = 256
 
 
 def sweep(
@@ -115,7 +113,7 @@ def sweep(
     tried = block
     if tried is None:
         of_cell = getattr(experiment, "bytes_a_cell", _bytes_of)
-        tried = _default_block(grid, of_cell(inputs[0].data))
+        tried = _default_block(grid, of_cell(inputs[0].data), mesh)
     outputs = [program.output_of(x, experiment, prepare, tried) for x in inputs]
     if any(output != outputs[0] for output in outputs):
         raise ValueError(
@@ -124,7 +122,7 @@ def sweep(
         )
     _check_names(program.output_names(outputs[0]), grid)
     if block is None:  # smaller if results are larger than data
-        block = min(tried, _default_block(grid, _bytes_of(outputs[0])))
+        block = min(tried, _default_block(grid, _bytes_of(outputs[0]), mesh))
     secret = np.asarray(jr.key_data(key)).tobytes()
     run = Run(grid, inputs, outputs[0], experiment, prepare, block, mesh, secret)
     return run.result(checkpoint, progress)
@@ -197,12 +195,14 @@ def _stacked(
     return tuple(made)
 
 
-def _default_block(grid: Grid, bytes_a_cell: int) -> int:
-    """Return the number of repeats whose data or results fill a cache."""
+def _default_block(grid: Grid, bytes_a_cell: int, mesh: Mesh | None) -> int:
+    """Return the number of repeats whose data or results fill a cache.
+
+    The devices that run the sweep decide, and a checkpoint records the number.
+    """
     cells = grid.shape[1] * grid.shape[2]
-    on_cpu = jax.default_backend() == "cpu"
-    limit = _BYTES_ON_CPU if on_cpu else _BYTES_ELSEWHERE
-    most = min(_LONGEST_BLOCK, limit // max(1, bytes_a_cell * cells))
+    sizes = sizes_here(mesh)
+    most = min(sizes.repeats, sizes.repeat_bytes // max(1, bytes_a_cell * cells))
     wanted = 1 << (grid.repeats - 1).bit_length()  # all repeats
     return max(1, min(1 << max(0, most.bit_length() - 1), wanted))
 

@@ -26,8 +26,9 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, ArrayLike, Int32, Integer, UInt32
 
+from dpjax._platforms import CPU, Sizes, by_platform
 from dpjax._private import Unpickled
-from dpjax.tables.counts.planes import WORDS_AT_ONCE, Chunks, popcounts
+from dpjax.tables.counts.planes import Chunks, popcounts
 
 _RECORDS_AT_ONCE = 1 << 16
 
@@ -84,7 +85,7 @@ def pack(records: Integer[ArrayLike, "..."]) -> PackedRecords:
             f"{records.shape}: encode them with the schema."
         )
     n, d = records.shape
-    planes = np.zeros((d, 4 * _chunk(-(-n // 32))[1]), np.uint8)
+    planes = np.zeros((d, 4 * _chunk(CPU.words, -(-n // 32))[1]), np.uint8)
     for start in range(0, n, _RECORDS_AT_ONCE):
         part = records[start : start + _RECORDS_AT_ONCE]
         if part.size and not (part.min() >= 0 and part.max() <= 1):
@@ -97,17 +98,20 @@ def pack(records: Integer[ArrayLike, "..."]) -> PackedRecords:
     return PackedRecords(jnp.asarray(planes.view(np.uint32)), jnp.asarray(n, jnp.int32))
 
 
-def _chunk(words: int) -> tuple[int, int]:
+def _chunk(most: int, words: int) -> tuple[int, int]:
     """Return the numbers of words in a chunk (a multiple of 64) and in all chunks."""
-    chunks = -(-words // WORDS_AT_ONCE)
+    chunks = -(-words // most)
     size = -(-words // (64 * max(1, chunks))) * 64
     return size, size * chunks
 
 
-def padded(packed: PackedRecords) -> tuple[UInt32[Array, "d w"], int]:
-    """Return the bit planes padded to whole chunks, and a chunk's number of words."""
+def padded(most: int, packed: PackedRecords) -> tuple[UInt32[Array, "d w"], int]:
+    """Return the bit planes padded to whole chunks, and a chunk's number of words.
+
+    A chunk has about `most` words at most.
+    """
     planes, words = packed.planes, packed.planes.shape[1]
-    chunk, length = _chunk(words)
+    chunk, length = _chunk(most, words)
     if length > words:
         planes = jnp.pad(planes, ((0, 0), (0, length - words)))
     return planes, chunk
@@ -127,9 +131,9 @@ def check_packed(records: PackedRecords, sizes: tuple[int, ...]) -> None:
         )
 
 
-def chunks_of(packed: PackedRecords) -> Chunks:
-    """Return the first three arguments of `popcounts` for the records' bit planes."""
-    planes, chunk = padded(packed)
+def chunks_of(sizes: Sizes, packed: PackedRecords) -> Chunks:
+    """Return the arguments of `popcounts` after `sizes`, for packed records."""
+    planes, chunk = padded(sizes.words, packed)
 
     def chunk_at(start, _):
         return lax.dynamic_slice_in_dim(planes, start, chunk, axis=1)
@@ -172,14 +176,20 @@ def odd_parities(packed: PackedRecords, subsets: Subsets) -> Int32[Array, " s"]:
 
 @partial(jax.jit, static_argnames="subsets")
 def _odd_parities(packed: PackedRecords, subsets: Subsets) -> Array:
+    return by_platform(partial(odd_parities_in, subsets=subsets), packed)
+
+
+def odd_parities_in(sizes: Sizes, packed: PackedRecords, subsets: Subsets) -> Array:
+    """Count as `odd_parities` does, in blocks of the given sizes."""
     order = sorted(range(len(subsets)), key=lambda i: len(subsets[i]))
     by_size = itertools.groupby(order, key=lambda i: len(subsets[i]))
-    sizes = {size: list(numbers) for size, numbers in by_size}
-    empty = sizes.pop(0, [])
+    groups = {size: list(numbers) for size, numbers in by_size}
+    empty = groups.pop(0, [])
     levels = tuple(
-        np.array([subsets[i] for i in numbers], np.int32) for numbers in sizes.values()
+        np.array([subsets[i] for i in numbers], np.int32) for numbers in groups.values()
     )
-    odd = popcounts(*chunks_of(packed), levels, combine=lax.bitwise_xor)
+    chunks = chunks_of(sizes, packed)
+    odd = popcounts(sizes, *chunks, levels, combine=lax.bitwise_xor)
     odd = jnp.concatenate([jnp.zeros(len(empty), jnp.int32), odd])
     return odd[np.argsort(np.array(order, np.int32)).astype(np.int32)]
 

@@ -5,7 +5,6 @@ counts hundreds of records. All functions are for use in compiled programs.
 """
 
 __all__ = [
-    "WORDS_AT_ONCE",
     "Chunks",
     "chunks_of_records",
     "over_chunks",
@@ -16,6 +15,7 @@ __all__ = [
 import functools
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import jax
@@ -24,9 +24,9 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, DTypeLike, Int32, Integer, UInt32
 
+from dpjax._platforms import Sizes
 from dpjax.tables.counts.plan import Plan
 
-WORDS_AT_ONCE = 1024  # of each plane; with 2048, XLA does not fuse: 3 times slower
 _MOST_TOTALS = 1 << 20  # partial sums, 4 MiB
 _BYTES_AT_ONCE = 1 << 20
 _BLOCK = 256  # words
@@ -55,6 +55,7 @@ def over_chunks(
 
 
 def popcounts(
+    sizes: Sizes,
     chunk_at: Callable[[Array, Array], UInt32[Array, "p w"]],
     length: int,
     chunk: int,
@@ -68,10 +69,12 @@ def popcounts(
     """
     if length == 0 or not levels:
         return jnp.zeros(sum(map(len, levels)), jnp.int32)
+    if sizes.whole and combine is lax.bitwise_and:
+        levels = _of_one_size(levels)
     words = jax.eval_shape(chunk_at, jnp.int32(0), jnp.int32(0)).shape[1]
-    # Separate sums for many lanes suit vector instructions.
-    lanes = 64 if 64 * sum(map(len, levels)) <= _MOST_TOTALS else 16
-    lanes = math.gcd(words, lanes)
+    # On a CPU, separate sums for many lanes suit vector instructions.
+    many = 64 * sum(map(len, levels)) > _MOST_TOTALS
+    lanes = 1 if sizes.whole else math.gcd(words, 16 if many else 64)
 
     def add(totals, start, skip):
         planes = chunk_at(start, skip)
@@ -88,6 +91,13 @@ def popcounts(
     totals = [jnp.zeros((len(members), lanes), jnp.int32) for members in levels]
     totals = over_chunks(add, totals, length, chunk)
     return jnp.concatenate([total.sum(1, dtype=jnp.int32) for total in totals])
+
+
+def _of_one_size(levels: tuple[np.ndarray, ...]) -> tuple[np.ndarray]:
+    """Repeat planes in smaller subsets, so that one kernel intersects all subsets."""
+    most = max(members.shape[1] for members in levels)
+    repeats = [((0, 0), (0, most - members.shape[1])) for members in levels]
+    return (np.concatenate([*map(partial(np.pad, mode="edge"), levels, repeats)]),)
 
 
 def _by_lane(words: UInt32[Array, "s w"], lanes: int) -> Int32[Array, "s l"]:
@@ -129,14 +139,18 @@ def _without_supersets(sizes: Int32[Array, "t e"]) -> Int32[Array, "t e"]:
     return sizes
 
 
-def chunks_of_records(records: Integer[Array, "n d"], bits: int) -> Chunks:
-    """Return the first three arguments of `popcounts` for unpacked records.
+def chunks_of_records(
+    sizes: Sizes, records: Integer[Array, "n d"], bits: int
+) -> Chunks:
+    """Return the arguments of `popcounts` after `sizes`, for unpacked records.
 
     The planes are the lowest bits of all columns, then the next bits, and so on, up to
     `bits` bits. Higher bits are ignored, as no valid level has them.
     """
     n, d = records.shape
-    most = min(WORDS_AT_ONCE, _BYTES_AT_ONCE // (32 * max(1, d)), n // 32)
+    if sizes.whole:
+        return lambda *_: _packed_at_once(records, bits), n, n
+    most = min(sizes.words, _BYTES_AT_ONCE // (32 * max(1, d)), n // 32)
     step = _BLOCK if most >= 2 * _BLOCK else 64
     words = step * max(1, most // step)
     block = min(_BLOCK, words // 2)
@@ -149,6 +163,16 @@ def chunks_of_records(records: Integer[Array, "n d"], bits: int) -> Chunks:
         return _packed(records, start, mask, (words, block, bits))
 
     return chunk_at, length, 32 * words
+
+
+def _packed_at_once(records: Integer[Array, "n d"], bits: int) -> UInt32[Array, "p w"]:
+    """Return the bit planes of all records, packed by one kernel of an accelerator."""
+    n, d = records.shape
+    words = -(-n // 32)
+    records = jnp.pad(records, ((0, 32 * words - n), (0, 0))).reshape(1, words, 32, d)
+    bit = np.arange(bits, dtype=records.dtype)[:, None, None, None]
+    planes = _packed_as(jnp.uint32, (records >> bit) & 1)
+    return planes.transpose(0, 2, 1).reshape(bits * d, words)
 
 
 def _packed(
@@ -196,10 +220,12 @@ def _words(records: Integer[Array, "w 32 d"], bit: int) -> UInt32[Array, "w d"]:
     return functools.reduce(lax.bitwise_or, parts)
 
 
-def _packed_as(dtype: DTypeLike, bits: Integer[Array, "w b d"]) -> Array:
-    """Pack the bits along the middle axis into words, lowest bit first."""
-    place = lax.broadcasted_iota(dtype, (1, bits.shape[1], 1), 1)
-    return (bits.astype(dtype) << place).sum(1, dtype=dtype)
+def _packed_as(dtype: DTypeLike, bits: Integer[Array, "*more b d"]) -> Array:
+    """Pack the bits along the last axis but one into words, lowest bit first."""
+    axis = bits.ndim - 2
+    shape = (*[1] * axis, bits.shape[axis], 1)
+    place = lax.broadcasted_iota(dtype, shape, axis)
+    return (bits.astype(dtype) << place).sum(axis, dtype=dtype)
 
 
 def _unskipped(words: int, skip: Array) -> UInt32[Array, " w"]:

@@ -12,6 +12,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, ArrayLike, Bool, Int32
 
+from dpjax._platforms import Sizes, by_platform
 from dpjax._types import Records
 from dpjax.tables.counts.packed import (
     PackedRecords,
@@ -29,7 +30,6 @@ from dpjax.tables.counts.planes import (
 )
 from dpjax.tables.layout import TableLayout
 
-_CELLS_AT_ONCE = 1 << 18  # 1 MiB of addresses, which fits the cache
 _LEAST_FOR_PLANES = 1 << 11  # records; with fewer, words would be mostly padding
 
 
@@ -108,34 +108,44 @@ def count(records: Records | PackedRecords, layout: TableLayout) -> Int32[Array,
     """
     if isinstance(records, PackedRecords):
         check_packed(records, layout.sizes)
-        return _count_packed(records, layout)
+        return _count(records, layout)
     _check_form(records, layout.sizes)
     return _count(jnp.asarray(records), layout)
 
 
 @partial(jax.jit, static_argnames="layout")
-def _count(records: Array, layout: TableLayout) -> Array:
+def _count(records: Array | PackedRecords, layout: TableLayout) -> Array:
+    return by_platform(partial(count_in, layout=layout), records)
+
+
+def count_in(
+    sizes: Sizes, records: Array | PackedRecords, layout: TableLayout
+) -> Array:
+    """Count as `count` does, in blocks of the given sizes."""
+    if isinstance(records, PackedRecords):
+        return _count_packed(sizes, records, layout)
     n = records.shape[0]
     if n < _LEAST_FOR_PLANES:
         every = tuple(range(len(layout.groups)))
         counts = jnp.zeros(layout.length, jnp.int32)
-        return _add_one_by_one(counts, records, layout, every)
+        return _add_one_by_one(sizes, counts, records, layout, every)
     plan = planned(layout)
     counts = jnp.zeros(layout.length, jnp.int32)
     if plan.widths:
-        sizes = popcounts(*chunks_of_records(records, plan.bits), plan.levels)
-        counts = tables_of(plan, n, sizes, layout.length)
-    return _add_one_by_one(counts, records, layout, plan.others)
+        chunks = chunks_of_records(sizes, records, plan.bits)
+        of_subsets = popcounts(sizes, *chunks, plan.levels)
+        counts = tables_of(plan, n, of_subsets, layout.length)
+    return _add_one_by_one(sizes, counts, records, layout, plan.others)
 
 
-@partial(jax.jit, static_argnames="layout")
-def _count_packed(records: PackedRecords, layout: TableLayout) -> Array:
+def _count_packed(sizes: Sizes, records: PackedRecords, layout: TableLayout) -> Array:
     plan = planned(layout)
-    sizes = popcounts(*chunks_of(records), plan.levels)
-    counts = tables_of(plan, records.n, sizes, layout.length)
+    of_subsets = popcounts(sizes, *chunks_of(sizes, records), plan.levels)
+    counts = tables_of(plan, records.n, of_subsets, layout.length)
     if not plan.others:
         return counts
-    planes, chunk = padded(records)
+    columns = max(len(plan.others), len(layout.sizes))
+    planes, chunk = padded(max(1, sizes.cells // (32 * columns)), records)
 
     def add(counts, start, _):
         part = unpacked(lax.dynamic_slice_in_dim(planes, start, chunk, axis=1))
@@ -146,13 +156,17 @@ def _count_packed(records: PackedRecords, layout: TableLayout) -> Array:
 
 
 def _add_one_by_one(
-    counts: Array, records: Array, layout: TableLayout, tables: tuple[int, ...]
+    sizes: Sizes,
+    counts: Array,
+    records: Array,
+    layout: TableLayout,
+    tables: tuple[int, ...],
 ) -> Array:
     """Add every record to its cell in each of the given tables."""
     n = records.shape[0]
     if not tables or not n:
         return counts
-    chunk = max(1, min(n, _CELLS_AT_ONCE // len(tables)))
+    chunk = max(1, min(n, sizes.cells // len(tables)))
 
     def add(counts, start, skip):
         part = lax.dynamic_slice_in_dim(records, start, chunk)
