@@ -25,7 +25,8 @@ from dpjax._types import Key
 from dpjax.posteriors.base import ReleasedPosterior
 from dpjax.posteriors.exact import star_predictions
 from dpjax.posteriors.exact.cell_laws import CellLaw
-from dpjax.posteriors.exact.star_sums import Component, InferredStars, StarSums, stars
+from dpjax.posteriors.exact.components import Component, stars
+from dpjax.posteriors.exact.star_sums import InferredStars, StarSums
 from dpjax.posteriors.exact.windows import (
     Windows,
     first_windows,

@@ -12,10 +12,11 @@ from jax.scipy.special import logsumexp
 from jaxtyping import Array, Float, Integer
 
 from dpjax._platforms import Sizes, each
+from dpjax.posteriors.exact.components import Component
 from dpjax.posteriors.exact.convolution import take, valid
 from dpjax.posteriors.exact.rows import RowLaws, quotient
 from dpjax.posteriors.exact.star import StarLaw
-from dpjax.posteriors.exact.star_sums import Component, InferredStars
+from dpjax.posteriors.exact.star_sums import InferredStars
 
 
 @partial(jax.jit, static_argnames="target")

@@ -1,17 +1,13 @@
 """Sums over the hidden counts of a network of stars, and the resulting posteriors."""
 
 __all__ = [
-    "Component",
     "InferredStars",
     "StarSums",
     "marginal",
     "quantiles",
     "rank_in",
-    "stars",
 ]
 
-from collections import defaultdict
-from dataclasses import dataclass
 
 import equinox as eqx
 import jax
@@ -23,44 +19,15 @@ from jaxtyping import Array, Float, Int, Int32
 
 from dpjax._platforms import each
 from dpjax._types import Key
-from dpjax.data.bayes_net import BayesNet
 from dpjax.noise import LaplaceLaw
 from dpjax.posteriors.exact.cell_laws import CellLaw, cell_law
+from dpjax.posteriors.exact.components import Component, cells_of, stars
 from dpjax.posteriors.exact.rows import RowLaws
 from dpjax.posteriors.exact.star import StarLaw, guess_hub, infer
 from dpjax.posteriors.exact.stars import Leaves, Star
 from dpjax.posteriors.exact.windows import Windows
 from dpjax.posteriors.plug_in import draw_tables, rows_log_density
 from dpjax.statistics import TableStatistic
-from dpjax.tables.layout import TableLayout
-
-_MOST_PADDING = 8  # ratio of levels in a group: fewer groups are compiled faster
-
-
-@dataclass(frozen=True)
-class Component:
-    """A star, made of a hub without parents and leaves whose only parent is the hub."""
-
-    hub: int
-    leaves: tuple[tuple[int, ...], ...]  # in groups, each padded to its first's levels
-
-    def places(self, layout: TableLayout) -> list[np.ndarray]:
-        """Indices of the cells of the hub and of each group of leaves in `layout`.
-
-        Each array has the axes (own levels, leaves, levels of the hub). The index of
-        padding is the length of the layout.
-        """
-        sizes, size = layout.sizes, layout.sizes[self.hub]
-        hub = _cells([layout.offsets[self.hub]], 1, [size], layout.length)
-        return [hub] + [
-            _cells(
-                [layout.offsets[i] for i in group],
-                size,
-                [sizes[i] for i in group],
-                layout.length,
-            )
-            for group in self.leaves
-        ]
 
 
 class StarSums(eqx.Module):
@@ -95,7 +62,7 @@ class StarSums(eqx.Module):
         for leaves, cells in zip(component.leaves, places, strict=True):
             starts = [measured.offsets[tables[component.hub, i]] for i in leaves]
             sizes = [self.statistic.layout.sizes[i] for i in leaves]
-            noisy = _cells(starts, len(hub), sizes, measured.length)
+            noisy = cells_of(starts, len(hub), sizes, measured.length)
             noisy = self.values.at[noisy].get(mode="fill", fill_value=0)
             alpha = prior.at[cells].get(mode="fill", fill_value=0)
             law = self.law.of(np.array(starts, np.int32)[:, None])
@@ -289,35 +256,3 @@ def rank_in(
     cell, row = jnp.asarray(index)[:, place]
     below = lax.switch(jnp.asarray(owner)[place], branches, (cell, row))
     return below, sum((law.omitted for law in inferred.laws), jnp.zeros(3))
-
-
-def stars(net: BayesNet | None) -> tuple[Component, ...] | None:
-    """Return the stars of a network, or None if a connected component is not a star."""
-    if net is None:
-        return None
-    children = defaultdict(list)
-    for i, parents in enumerate(net.parents):
-        if len(parents) > 1 or any(net.parents[parent] for parent in parents):
-            return None
-        for parent in parents:
-            children[parent].append(i)
-    found = []
-    for hub in (i for i, parents in enumerate(net.parents) if not parents):
-        groups: list[list[int]] = []
-        for leaf in sorted(children[hub], key=lambda i: -net.sizes[i]):
-            if not groups or net.sizes[groups[-1][0]] > _MOST_PADDING * net.sizes[leaf]:
-                groups.append([])
-            groups[-1].append(leaf)
-        found.append(Component(hub, tuple(map(tuple, groups))))
-    return tuple(found)
-
-
-def _cells(
-    starts: list[int], rows: int, sizes: list[int], padding: int
-) -> Int32[np.ndarray, "cells tables rows"]:
-    """Indices of the cells of tables that are padded to one number of levels."""
-    shape = max(sizes), len(sizes), rows
-    level, table, row = np.ix_(*map(np.arange, shape))
-    size = np.array(sizes)[table]
-    places = np.array(starts)[table] + row * size + level
-    return np.where(level < size, places, padding).astype(np.int32)
