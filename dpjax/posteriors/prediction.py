@@ -4,8 +4,10 @@ All functions are compiled. `theta` is the vector of all probabilities, in the o
 `net.layout`, and the network is static.
 """
 
-__all__ = ["joint", "log_likelihood", "predict", "sample_records"]
+__all__ = ["in_blocks", "joint", "log_likelihood", "predict", "sample_records"]
 
+import math
+from collections.abc import Callable
 from functools import partial
 
 import jax
@@ -52,7 +54,7 @@ def joint(
         base = net.layout.cells(record[None].at[0, target].set(0), tables)
         return log_theta[base + moves].sum(axis=1)
 
-    return lax.map(score_one, records, batch_size=_batch(moves.size))
+    return in_blocks(score_one, records, moves.size)
 
 
 @partial(jax.jit, static_argnames="net")
@@ -63,7 +65,7 @@ def log_likelihood(theta: Array, records: Array, net: BayesNet) -> Array:
     def score_one(record):
         return log_theta[net.layout.cells(record[None])].sum()
 
-    return lax.map(score_one, records, batch_size=_batch(len(net.families)))
+    return in_blocks(score_one, records, len(net.families))
 
 
 @partial(jax.jit, static_argnames=("net", "n"))
@@ -98,8 +100,33 @@ def sample_records(key: Key, theta: Array, net: BayesNet, n: int) -> Array:
         return lax.scan(add_variable, start, (order, uniforms))[0]
 
     uniforms = jr.uniform(key, (n, len(net.order)))
-    return lax.map(sample_one, uniforms, batch_size=_batch(widest))
+    return in_blocks(sample_one, uniforms, widest)
 
 
-def _batch(numbers_a_record: int) -> int:
-    return max(1, _NUMBERS_AT_ONCE // numbers_a_record)
+def in_blocks(function: Callable, records: Array, numbers_a_record: int) -> Array:
+    """Apply a function to every record, in blocks of records that bound memory.
+
+    A block has every b-th record, for b blocks. If the records are sharded over devices
+    and b divides the number of a device's records, each device has equally many records
+    of every block, and needs none of another device.
+
+    Args:
+        function: function of one record.
+        records: the records, along the first axis.
+        numbers_a_record: how many numbers the function computes for a record.
+    """
+    n = records.shape[0]
+    blocks = _number_of_blocks(n, max(1, _NUMBERS_AT_ONCE // numbers_a_record))
+    if blocks == 1:
+        return jax.vmap(function)(records)
+    padded = jnp.pad(records, ((0, -n % blocks), *((0, 0),) * (records.ndim - 1)))
+    parts = jnp.moveaxis(padded.reshape(-1, blocks, *records.shape[1:]), 1, 0)
+    found = jnp.moveaxis(lax.map(jax.vmap(function), parts), 0, 1)
+    return found.reshape(-1, *found.shape[2:])[:n]
+
+
+def _number_of_blocks(n: int, most: int) -> int:
+    """A number of blocks of at most `most` records, if possible divisible by 2^8."""
+    fewest = max(1, -(-n // most))
+    whole = [b for b in range(fewest, 8 * fewest) if n % b == 0]
+    return max(whole, key=lambda b: math.gcd(n // b, 1 << 8), default=fewest)

@@ -15,8 +15,7 @@ from dpjax.posteriors.exact.convolution import take, valid
 from dpjax.posteriors.exact.rows import RowLaws, quotient
 from dpjax.posteriors.exact.star import StarLaw
 from dpjax.posteriors.exact.star_sums import Component, InferredStars
-
-_NUMBERS_AT_ONCE = 1 << 22  # bounds memory, whatever the number of records
+from dpjax.posteriors.prediction import in_blocks
 
 
 @partial(jax.jit, static_argnames="target")
@@ -34,8 +33,8 @@ def predict(
                 moved = jax.vmap(lambda level: record.at[target].set(level))(levels)
                 return jax.nn.softmax(jax.vmap(score)(moved))
 
-            batch = _batch(inferred, component, len(levels))
-            return lax.map(one, records.astype(jnp.int32), batch_size=batch)
+            numbers = _numbers(inferred, component, len(levels))
+            return in_blocks(one, records.astype(jnp.int32), numbers)
     raise ValueError(f"`target` must be a variable, got {target}.")
 
 
@@ -46,15 +45,15 @@ def log_likelihood(
     """Return the log of the posterior predictive probability of each record."""
     total = jnp.zeros(len(records))
     for component, law in inferred.stars:
-        batch = _batch(inferred, component, 1)
-        score = _scorer(component, law)
-        total += lax.map(score, records.astype(jnp.int32), batch_size=batch)
+        numbers, score = _numbers(inferred, component, 1), _scorer(component, law)
+        total += in_blocks(score, records.astype(jnp.int32), numbers)
     return total
 
 
-def _batch(inferred: InferredStars, component: Component, levels: int) -> int:
+def _numbers(inferred: InferredStars, component: Component, levels: int) -> int:
+    """How many numbers are computed for a record."""
     leaves, kept = sum(map(len, component.leaves)), inferred.sums.windows.kept
-    return max(1, _NUMBERS_AT_ONCE // (kept * (leaves + 1) * levels))
+    return kept * (leaves + 1) * levels
 
 
 def _scorer(component: Component, law: StarLaw):
