@@ -9,13 +9,18 @@ may differ by their rounding.
 
 __all__ = ["ACCELERATOR", "CPU", "Sizes", "by_platform", "each", "sizes_here"]
 
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 from jax import lax
 from jax.sharding import Mesh
+from jaxtyping import Array
+
+_MOST_TRIED = 4096  # numbers of blocks
 
 
 class Sizes(NamedTuple):
@@ -100,10 +105,43 @@ def sizes_here(mesh: Mesh | None = None) -> Sizes:
 def each(
     function: Callable[[Any], Any], inputs: Any, size: Callable[[Sizes], int]
 ) -> Any:
-    """Map a function over the first axis of `inputs`, `size(sizes)` entries at once."""
+    """Map a function over the first axis of `inputs`, in blocks that bound memory.
+
+    A block has every b-th entry, for b blocks. If the entries are sharded over devices
+    and b divides the number of a device's entries, each device has equally many entries
+    of every block, and needs none of another device.
+
+    Args:
+        function: function of one entry.
+        inputs: arrays with one first axis.
+        size: the largest number of entries of a block, for given sizes.
+    """
     function = jax.jit(function)  # traced once for all platforms
 
     def in_blocks(sizes: Sizes, inputs: Any) -> Any:
-        return lax.map(function, inputs, batch_size=max(1, size(sizes)))
+        n = len(jax.tree.leaves(inputs)[0])
+        blocks = _number_of_blocks(n, max(1, size(sizes)))
+        if blocks == 1:
+            return jax.vmap(function)(inputs)
+        parts = jax.tree.map(partial(_split, blocks), inputs)
+        return jax.tree.map(partial(_join, n), lax.map(jax.vmap(function), parts))
 
     return by_platform(in_blocks, inputs)
+
+
+def _number_of_blocks(n: int, most: int) -> int:
+    """A number of blocks of at most `most` entries, if possible divisible by 2^8."""
+    fewest = max(1, -(-n // most))
+    tried = range(fewest, min(8 * fewest, fewest + _MOST_TRIED))
+    whole = [b for b in tried if n % b == 0]
+    return max(whole, key=lambda b: math.gcd(n // b, 1 << 8), default=fewest)
+
+
+def _split(blocks: int, entries: Array) -> Array:
+    rest = ((0, 0),) * (entries.ndim - 1)
+    padded = jnp.pad(entries, ((0, -len(entries) % blocks), *rest), mode="edge")
+    return jnp.moveaxis(padded.reshape(-1, blocks, *entries.shape[1:]), 1, 0)
+
+
+def _join(n: int, parts: Array) -> Array:
+    return jnp.moveaxis(parts, 0, 1).reshape(-1, *parts.shape[2:])[:n]

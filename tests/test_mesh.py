@@ -1,4 +1,4 @@
-"""Counting on many devices is bit-equal to counting on one."""
+"""Counts and predictions on many devices are those on one."""
 
 import os
 import pathlib
@@ -14,7 +14,7 @@ from dpjax.tables.counts import batches
 ROOT = pathlib.Path(__file__).parents[1]
 
 
-def test_eight_devices_count_as_one_does():
+def test_eight_devices_count_and_predict_as_one_does():
     command = [sys.executable, "-m", "tests.helpers.mesh_cases"]
     environment = os.environ | {"JAX_ENABLE_X64": os.environ.get("DPJAX_X64", "0")}
     done = subprocess.run(
