@@ -210,10 +210,11 @@ KNOWN = {  # sums of groups of cells, whose number does not grow with the record
 
 
 def wide(text):
-    """Whether a program has numbers of 64 bits."""
+    """Whether a program has floats or arrays of integers of 64 bits."""
     attribute = r"\w+ = dense<[^<>]*> : tensor<[^<>]*>"  # these have, in any program
     text = re.sub(attribute, "", text)
-    return re.search(r"stablehlo.*tensor<(\d+x)*(f64|i64|ui64|complex<f64>)>", text)
+    kinds = r"((\d+x)*(f64|complex<f64>)|(\d+x)+u?i64)"  # single integers count turns
+    return re.search(rf"stablehlo.*tensor<{kinds}>", text)
 
 
 def faults(program, *arguments):
