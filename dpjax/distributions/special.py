@@ -15,6 +15,7 @@ __all__ = [
 
 import math
 from collections.abc import Callable
+from itertools import compress
 
 import jax
 import jax.numpy as jnp
@@ -89,17 +90,29 @@ def as_complex(tree: PyTree[Array]) -> PyTree[Array]:
 def over_batches(function: Callable, *ranks: int) -> Callable:
     """Vectorise a function of arrays with the given `ranks` over leading batch axes.
 
-    Unlike `jnp.vectorize`, it also works under JAX's strict rank promotion.
+    Unlike `jnp.vectorize`, it also works under JAX's strict rank promotion. An array is
+    not repeated along batch axes that it lacks, so that products with it stay small.
     """
 
     def mapped(*arrays):
-        pairs = zip(arrays, ranks, strict=True)
-        parts = [(x, jnp.shape(x), jnp.ndim(x) - rank) for x, rank in pairs]
-        batch = jnp.broadcast_shapes(*(shape[:cut] for _, shape, cut in parts))
-        wide = [jnp.broadcast_to(x, (*batch, *shape[cut:])) for x, shape, cut in parts]
+        shapes = [jnp.shape(x) for x in arrays]
+        batches = [s[: len(s) - r] for s, r in zip(shapes, ranks, strict=True)]
+        batch = jnp.broadcast_shapes(*batches)
+        owned = [_owned(own, batch) for own in batches]
+        kept = [
+            jnp.reshape(x, (*compress(batch, own), *shape[len(shape) - rank :]))
+            for x, shape, rank, own in zip(arrays, shapes, ranks, owned, strict=True)
+        ]
         deep = function
-        for _ in batch:
-            deep = jax.vmap(deep)
-        return deep(*wide)
+        for levels in reversed([*zip(*owned, strict=True)]):
+            deep = jax.vmap(deep, in_axes=tuple(0 if x else None for x in levels))
+        return deep(*kept)
 
     return mapped
+
+
+def _owned(own: tuple[int, ...], batch: tuple[int, ...]) -> list[bool]:
+    """For each axis of `batch`, whether an array of batch shape `own` has it whole."""
+    missing = len(batch) - len(own)
+    whole = [a == b for a, b in zip(own, batch[missing:], strict=True)]
+    return [False] * missing + whole

@@ -3,6 +3,7 @@
 __all__ = ["MUTANTS"]
 
 from tests.mutants import (
+    of_accelerators,
     of_bins,
     of_blocks,
     of_budgets,
@@ -36,6 +37,7 @@ from tests.mutants import (
 )
 
 MUTANTS = (
+    *of_accelerators.MUTANTS,
     *of_bins.MUTANTS,
     *of_blocks.MUTANTS,
     *of_budgets.MUTANTS,

@@ -20,6 +20,7 @@ FAULTS = (
     "bound loosened",
     "branch left out",
     "law changed",
+    "accelerator",
 )
 
 

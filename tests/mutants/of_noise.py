@@ -142,7 +142,7 @@ MUTANTS = (
         "tables/counts/batches.py",
         "firsts = np.asarray(layout.offsets[:-1], np.int32)",
         "firsts = np.asarray(layout.offsets[1:], np.int32)",
-        ("tests/test_mesh.py::test_eight_devices_count_as_one_does",),
+        ("tests/test_mesh.py::test_eight_devices_count_and_predict_as_one_does",),
     ),
     Mutant(
         "ε doubled",
