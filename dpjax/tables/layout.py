@@ -166,13 +166,14 @@ class TableLayout:
         if len(self.rows_by_width) == 1:
             ((width, cells),) = self.rows_by_width.items()
             return function(vector.reshape(-1, width), cells).reshape(-1)
+        # With unique indices, neither this nor its derivative needs atomic additions.
         widths = self.rows_by_width.values()
-        # Unique indices make the derivative a scatter without atomic additions.
         given = [vector.at[cells].get(unique_indices=True) for cells in widths]
-        parts = [function(*x).reshape(-1) for x in zip(given, widths, strict=True)]
-        order = np.concatenate([cells.ravel() for cells in widths])
-        back = np.argsort(order).astype(np.int32)
-        return jnp.concatenate(parts).at[back].get(unique_indices=True)
+        parts = [function(*x) for x in zip(given, widths, strict=True)]
+        result = jnp.zeros(vector.shape, parts[0].dtype)
+        for cells, part in zip(widths, parts, strict=True):
+            result = result.at[cells].set(part, unique_indices=True)
+        return result
 
     def normalise(self, weights: Real[Array, " m"]) -> Real[Array, " m"]:
         """Divide every row (along a table's last axis) by its sum."""

@@ -1,0 +1,32 @@
+"""Operations on the rows of many tables in one vector, against NumPy table by table."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import dpjax as dp
+
+
+@pytest.mark.parametrize("sizes", [(2, 2, 2), (2, 4, 5, 7), (7, 5, 4, 2), (3, 2, 3, 9)])
+def test_rows_of_several_widths_are_divided_by_their_sums(sizes):
+    """Compiled too: jaxlib 0.10.2 crashed in a fused gather from joined rows."""
+    schema = {f"x{i}": list(range(size)) for i, size in enumerate(sizes)}
+    net = dp.BayesNet.naive_bayes(schema, "x0")
+    layout = net.layout
+    weights = np.random.default_rng(0).uniform(1, 9, layout.length)
+    wanted, greatest = [], []
+    for family, start in zip(net.families, layout.offsets, strict=False):
+        shape = layout.shape(family)
+        table = weights[start : start + np.prod(shape)].reshape(shape)
+        wanted.append((table / table.sum(axis=-1, keepdims=True)).ravel())
+        greatest.append(np.broadcast_to(table.max(-1, keepdims=True), shape).ravel())
+    given = jnp.asarray(weights, float)
+    for function, right in (
+        (layout.normalise, wanted),
+        (layout.row_maxima, greatest),
+    ):
+        for run in (function, jax.jit(function)):
+            np.testing.assert_allclose(run(given), np.concatenate(right), rtol=1e-6)
+        many = jax.jit(jax.vmap(function))(jnp.stack([given, given]))
+        np.testing.assert_allclose(many[1], np.concatenate(right), rtol=1e-6)
