@@ -100,4 +100,5 @@ class FamilyWithLaw(Family):
         Returns:
             The transformed sum, divided by `scales`, and the log of the Jacobian.
         """
+        # Families whose `maps` is 0, as by default, are never asked.
         raise NotImplementedError(f"The {self.name} family has no maps.")
