@@ -1,14 +1,18 @@
-"""Bounds of what the windows of a star omit, against sums over all hidden counts."""
+"""Bounds of what the windows of a star omit, by enumeration, and padded leaves."""
 
 import itertools
 import math
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy.special import gammaln
 
+import dpjax as dp
 from dpjax.noise import LaplaceLaw
+from dpjax.posteriors import exact_posterior
+from dpjax.posteriors.exact import components, stars
 from dpjax.posteriors.exact.stars import Leaves, Star
 
 MOST = 40  # records of a level
@@ -63,3 +67,72 @@ def test_counts_far_above_the_noise_have_a_narrow_bound():
         jnp.full(2, 2000 - 12, jnp.int32), 25
     )
     assert mode - 22 < bound < mode - 15
+
+
+@pytest.mark.parametrize("rate", [0.5, 3.0])
+@pytest.mark.parametrize("values", [[[9, 8, 3], [1, 0, 2]], [[20, 0, 0], [0, 0, 0]]])
+def test_no_numbers_of_records_outside_of_a_window_weigh_more_than_their_bound(
+    values, rate
+):
+    """Together, of a hub with a uniform prior, and three leaves of equal numbers."""
+    alpha, values = np.ones(3), np.array(values, float)
+    first, second = (
+        [3 * log_density(x, alpha, rate, True, m) for m in range(MOST + 1)]
+        for x in values
+    )
+    logs = np.array(
+        [
+            np.logaddexp.reduce([first[m] + second[n - m] for m in range(n + 1)])
+            - math.log(n + 1)
+            for n in range(MOST + 1)
+        ]
+    )
+    law = LaplaceLaw(jnp.full((3, 1), rate), True)
+    tables = jnp.asarray(values.T[:, None].repeat(3, axis=1), float)
+    leaves = Leaves(tables, jnp.ones_like(tables), law, (CELLS,) * 3)
+    one = LaplaceLaw(jnp.asarray(rate), True)
+    given = Star(jnp.zeros(2), jnp.ones(2), [leaves], None, one, (False,) * 2)
+    for lowest, length in [(24, 5), (21, 12), (0, 32)]:
+        outside = np.r_[logs[:lowest], logs[lowest + length :]]
+        bound = given._records_tail(jnp.int32(lowest), length)
+        assert np.logaddexp.reduce(outside) <= bound + 1e-4
+
+
+@pytest.mark.parametrize("slope", [0.01, 0.3, 3.0])
+@pytest.mark.parametrize(("lowest", "length"), [(0, 70), (30, 40), (49, 4), (2, 60)])
+def test_a_concave_and_a_convex_function_are_bounded_outside(slope, lowest, length):
+    def concave(m):
+        return -slope * jnp.abs(m - 50) - (m - 50) ** 2 / 1e3
+
+    def convex(m):
+        return 5 - 4 * jnp.log1p(m)
+
+    ends = stars._outside(concave, convex, jnp.int32(lowest), length, None)
+    counts = jnp.arange(1000.0)
+    sums = np.asarray(concave(counts) + convex(counts))
+    for bound, part in zip(ends, (sums[:lowest], sums[lowest + length :]), strict=True):
+        assert bound >= max(part, default=-np.inf) - 1e-4
+        assert not np.isposinf(bound)
+
+
+@pytest.mark.parametrize("n", [None, pytest.param(60, marks=pytest.mark.thorough)])
+def test_leaves_that_are_padded_have_the_same_posterior(n, monkeypatch):
+    """As leaves that are computed apart, one for each number of levels."""
+    sizes = {"a": 2, "b": 4, "c": 3}
+    levels = {"y": [0, 1], **{x: list(range(k)) for x, k in sizes.items()}}
+    counted = dp.statistics.NetworkCounts(dp.BayesNet.naive_bayes(levels, "y"))
+    adjacency = "add-remove" if n is None else "replace-one"
+    noise = dp.mechanisms.DiscreteLaplace.calibrate("3", counted.sensitivity(adjacency))
+    values = np.random.default_rng(0).integers(-2, 20, counted.length)
+    released = dp.Released(jnp.asarray(values, jnp.int32), counted, noise, n)
+    found = []
+    for most in (8, 1):
+        monkeypatch.setattr(components, "_MOST_PADDING", most)
+        jax.clear_caches()
+        (star,) = components.stars(counted.network)
+        assert len(star.leaves) == (1 if most == 8 else 3)
+        made = exact_posterior(released)
+        quantiles = np.concatenate([x.ravel() for x in made.quantile(0.3).values()])
+        found.append((made.first, made.second, made.log_evidence, quantiles))
+    for padded, apart in zip(*found, strict=True):
+        np.testing.assert_allclose(padded, apart, rtol=1e-4, atol=1e-6)

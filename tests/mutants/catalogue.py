@@ -34,6 +34,7 @@ from tests.mutants import (
     of_samplers,
     of_samples,
     of_sensitivities,
+    of_stars,
 )
 
 MUTANTS = (
@@ -68,4 +69,5 @@ MUTANTS = (
     *of_samplers.MUTANTS,
     *of_samples.MUTANTS,
     *of_sensitivities.MUTANTS,
+    *of_stars.MUTANTS,
 )
