@@ -5,7 +5,6 @@ Lowering needs no accelerator. What is refused is slow or wrong there, not on a 
 
 import ast
 import pathlib
-import re
 from fractions import Fraction
 
 import jax
@@ -34,8 +33,8 @@ from dpjax.tables.counts import count
 from dpjax.tables.projection import project
 from dpjax.tables.walsh import walsh_hadamard
 from tests.helpers.families import FAMILIES
+from tests.helpers.lowered import PLATFORMS, faults, wide
 
-PLATFORMS = ("cuda", "tpu")
 FLOAT = jnp.zeros(()).dtype
 RELEASES = pathlib.Path(__file__).parent / "recorded" / "format_1"
 SOURCES = sorted(pathlib.Path(dp.__file__).parent.rglob("*.py"))
@@ -195,46 +194,11 @@ PROGRAMS = {
     "truncated Dirichlet": law("TruncatedDirichlet", [1.5, 2, 3], 0.05),
     "Gaussian in a ball": law("GaussianInBall", [1, -0.5], np.eye(2), 1.2),
 }
-CALLS = {
-    *("Eigh", "Cholesky", "TriangularSolve", "LuDecomposition"),  # TPU
-    *("cusolver_syevd_ffi", "cusolver_potrf_ffi", "cu_lu_pivots_to_permutation"),
-    *("Sharding", "annotate_device_placement"),
-}
-
-
 KNOWN = {  # sums of groups of cells, whose number does not grow with the records
     name: {"float scatter-add"}
     for name in PROGRAMS
     if name.startswith(("projection", "point estimate", "curvature"))
 }
-
-
-def wide(text):
-    """Whether a program has floats or arrays of integers of 64 bits."""
-    attribute = r"\w+ = dense<[^<>]*> : tensor<[^<>]*>"  # these have, in any program
-    text = re.sub(attribute, "", text)
-    kinds = r"((\d+x)*(f64|complex<f64>)|(\d+x)+u?i64)"  # single integers count turns
-    return re.search(rf"stablehlo.*tensor<{kinds}>", text)
-
-
-def faults(program, *arguments):
-    """What is wrong with a program on an accelerator: a set of words."""
-    made = export.export(jax.jit(program), platforms=PLATFORMS)(*arguments)
-    text = made.mlir_module()
-    calls = set(re.findall(r"custom_call @([\w.$]+)", text)) - CALLS
-    found = {f"calls {name}" for name in calls}
-    for line in text.splitlines():
-        if re.search(r"dot_general|stablehlo.convolution", line):
-            floats = re.search(r": \(tensor<[^>]*f\d+>", line)
-            if floats and "HIGHEST, HIGHEST" not in line:
-                found.add("rounded product")
-    if wide(text) and not jax.config.jax_enable_x64:
-        found.add("64 bits")
-    for body in re.findall(r'"stablehlo.scatter"(.*?)stablehlo.return', text, re.S):
-        adds = re.search(r"stablehlo.add .*tensor<f\d+>", body)
-        if adds and "unique_indices = true" not in body:
-            found.add("float scatter-add")
-    return found
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
