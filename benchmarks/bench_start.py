@@ -1,4 +1,4 @@
-"""How long does a user wait: for an import, for help, and for commands on the demo?
+"""How long does a user wait: for imports, help, commands on the demo, and posteriors?
 
 Every run is a process of its own. A cold command starts with an empty folder of
 compiled programs, and the second one with the folder that the first has left.
@@ -34,14 +34,48 @@ COMMANDS = {
     "predict": ("predict", "release.json", "survey.csv", "--target", "affair"),
 }
 
+POSTERIOR = """
+import sys, time
+import numpy as np
+import dpjax as dp
+
+sizes, n, epsilon = [int(k) for k in sys.argv[1].split()], int(sys.argv[2]), sys.argv[3]
+levels = {f"x{i}": list(range(k)) for i, k in enumerate(sizes)}
+random = np.random.default_rng(0)
+y = random.random(n) < 0.25
+columns = {"y": y.astype(int)}
+for name, of in levels.items():
+    laws = random.dirichlet(np.ones(len(of)), 2).cumsum(axis=1)[y.astype(int)]
+    above = (random.random(n)[:, None] > laws).sum(axis=1)
+    columns[name] = np.minimum(above, len(of) - 1)
+net = dp.BayesNet.naive_bayes({"y": [0, 1], **levels}, "y")
+released = dp.release(net, columns, epsilon=epsilon, adjacency="add-remove")
+start = time.perf_counter()
+{name: np.asarray(table) for name, table in dp.posterior(released).mean().items()}
+print(time.perf_counter() - start)
+"""
+ADULT = "10 8 16 16 7 14 6 5 2 10 10 10 12 4"  # levels of 14 attributes in public bins
+POSTERIORS = {
+    **{f"like Adult, n = 30,000, ε = {x}": (ADULT, 30_000, x) for x in ("1/10", 1, 10)},
+    "16 binary features, n = 10^6, ε = 1": (" ".join(["2"] * 16), 10**6, 1),
+}
+
 
 def seconds(
     arguments: Sequence[str], folder: pathlib.Path, cache: pathlib.Path, status: int = 0
 ) -> float:
     """Seconds of one process of Python with these arguments, run in `folder`."""
+    start = time.perf_counter()
+    output(arguments, folder, cache, status)
+    return time.perf_counter() - start
+
+
+def output(
+    arguments: Sequence[str], folder: pathlib.Path, cache: pathlib.Path, status: int = 0
+) -> str:
+    """What a process of Python with these arguments prints."""
     root = pathlib.Path(__file__).parents[1]
     path = os.pathsep.join(filter(None, (str(root), os.environ.get("PYTHONPATH"))))
-    start = time.perf_counter()
     done = subprocess.run(
         [sys.executable, *arguments],
         cwd=folder,
@@ -52,7 +86,7 @@ def seconds(
     )
     if done.returncode != status:
         raise RuntimeError(f"{' '.join(arguments)}: {done.stderr}")
-    return time.perf_counter() - start
+    return done.stdout
 
 
 def rows(full: bool = False) -> Iterator[Row]:
@@ -67,6 +101,11 @@ def rows(full: bool = False) -> Iterator[Row]:
             yield Row("W4", f"dpjax demo, {when}", took, "s", target, at_least=False)
         for command in COMMANDS:
             yield from _twice(command, folder)
+        for name, given in POSTERIORS.items():
+            run = "-c", POSTERIOR, *map(str, given)
+            took = [float(output(run, folder, folder / "none")) for _ in range(3)]
+            case, median = f"posterior of naive Bayes {name}", statistics.median(took)
+            yield Row("W5", f"{case}, cold", median, "s", 5, at_least=False)
 
 
 def _imports(folder: pathlib.Path) -> Iterator[Row]:
