@@ -22,7 +22,7 @@ MUTANTS = (
     ),
     Mutant(
         "bound loosened",
-        "stars: the prior of strong parameters is that of weak ones",
+        "stars: strong priors are taken for weak ones",
         _STARS,
         "suits = (whole >= 2) & (group.alpha.max(axis=0) <= 1)",
         "suits = whole >= 2",
@@ -38,7 +38,7 @@ MUTANTS = (
     ),
     Mutant(
         "bound loosened",
-        "stars: counts below the window are bounded at its edge alone",
+        "stars: counts below a window by its edge alone",
         _STARS,
         "left = jnp.where(slope >= 0, jnp.maximum(*ends), jnp.inf)",
         "left = jnp.where(slope >= 0, ends[0], jnp.inf)",
@@ -46,7 +46,7 @@ MUTANTS = (
     ),
     Mutant(
         "bound loosened",
-        "stars: the priors of all levels are multiplied for all records",
+        "stars: the priors of all levels at all records",
         _STARS,
         "return self._prior(count).max()",
         "return self._prior(count).sum()",
