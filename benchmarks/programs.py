@@ -18,6 +18,7 @@ from jax import lax
 import dpjax as dp
 from benchmarks import bench_counting, bench_hmm, private_fits
 from benchmarks.program import Call, Drawn, Program
+from dpjax._platforms import ACCELERATOR
 from dpjax.event_logs import CellCounts, sampler
 from dpjax.mechanisms import DiscreteLaplace
 from dpjax.noise import discrete_laplace, tables
@@ -29,7 +30,7 @@ from dpjax.posteriors.gibbs.latent_records import gibbs_start, gibbs_step
 from dpjax.statistics import NetworkCounts
 from dpjax.study.sweeps.grid import Grid
 from dpjax.study.sweeps.program import Inputs, block_program
-from dpjax.study.sweeps.sweep import _stacked
+from dpjax.study.sweeps.sweep import _stacked, default_block
 from dpjax.tables.counts import PackedRecords, count
 from dpjax.tables.layout import TableLayout
 from dpjax.tables.walsh import walsh_hadamard
@@ -160,11 +161,12 @@ def gibbs(records: int) -> Call:
 def study(fits: int) -> Call:
     """All blocks of a sweep of private naive Bayes fits."""
     made, names = private_fits.experiment(), private_fits.MECHANISMS
-    epsilons, block = private_fits.EPSILONS, private_fits.BLOCK
+    epsilons, records = private_fits.EPSILONS, private_fits.survey()
     stacked = _stacked(made.mechanisms(names, epsilons), names, epsilons)
     grid = Grid.of(None, names, epsilons, fits // private_fits.FITS)
     keys, shared = grid.keys(study_key(0))
-    records, implementation = private_fits.survey(), jr.key_impl(study_key(0))
+    implementation = jr.key_impl(study_key(0))
+    block = default_block(grid, made.bytes_a_cell(records), ACCELERATOR)
     inputs = Inputs(keys[0], shared[0], stacked, records, implementation, names)
 
     def all_blocks(inputs: Inputs, firsts: Any) -> Any:

@@ -36,6 +36,7 @@ class Sizes(NamedTuple):
         numbers: numbers that predictions hold at once.
         releases: stacked releases whose exact posteriors are computed at once.
         estimates: stacked releases whose point estimates are computed at once.
+        digit: bits of an order statistic that are settled at once, with one kernel.
         repeats: repeats of a sweep in one block, at most.
         repeat_bytes: bytes of a block's data or results, at most.
     """
@@ -48,6 +49,7 @@ class Sizes(NamedTuple):
     numbers: int
     releases: int
     estimates: int
+    digit: int
     repeats: int
     repeat_bytes: int
 
@@ -65,6 +67,7 @@ CPU = Sizes(
     numbers=1 << 22,
     releases=8,  # more exceed the cache
     estimates=32,
+    digit=1,
     repeats=1 << 8,
     repeat_bytes=1 << 25,
 )
@@ -77,8 +80,9 @@ ACCELERATOR = Sizes(
     numbers=1 << 28,
     releases=1 << 10,
     estimates=1 << 12,
-    repeats=1 << 11,
-    repeat_bytes=1 << 28,
+    digit=4,
+    repeats=1 << 14,
+    repeat_bytes=1 << 31,
 )
 
 

@@ -8,6 +8,7 @@ from jax import lax
 from jaxtyping import Array, Bool, Shaped
 
 from dpjax._checks import typed_key, whole
+from dpjax._platforms import by_platform
 from dpjax._types import Key
 
 
@@ -32,7 +33,9 @@ def training_mask(key: Key, n: int, training: int) -> Bool[Array, " n"]:
     typed_key(key=key)
     check_sizes(n, training)
     words = jr.bits(key, (n,), jnp.uint32)
-    last = _order_statistic(words, training)
+    last = by_platform(
+        lambda sizes, words: _order_statistic(words, training, sizes.digit), words
+    )
     spare = jnp.sum(words <= last, dtype=jnp.int32) - training
     return _drop_ties(words, last, spare)
 
@@ -47,17 +50,19 @@ def check_sizes(n: int, training: int) -> None:
         )
 
 
-def _order_statistic(words: Array, rank: int) -> Array:
-    """The `rank`-th smallest word: the largest x with fewer than `rank` words < x."""
+def _order_statistic(words: Array, rank: int, digit: int) -> Array:
+    """The `rank`-th smallest word: the largest x with fewer than `rank` words < x.
 
-    def settle(_, state):
-        found, bit = state
-        tried = found | bit
-        below = jnp.sum(words < tried, dtype=jnp.int32)
-        return jnp.where(below < rank, tried, found), bit >> jnp.uint32(1)
+    It is found in digits of `digit` bits, the first one first; 32 is a multiple of it.
+    """
 
-    start = jnp.uint32(0), jnp.uint32(1 << 31)
-    return lax.fori_loop(0, 32, settle, start)[0]
+    def settle(found, shift):
+        tried = found + (jnp.arange(1, 1 << digit, dtype=jnp.uint32) << shift)
+        below = jnp.sum(words[None] < tried[:, None], axis=1, dtype=jnp.int32)
+        return found + (jnp.sum(below < rank, dtype=jnp.uint32) << shift), None
+
+    shifts = jnp.arange(32 - digit, -1, -digit, dtype=jnp.uint32)
+    return lax.scan(settle, jnp.uint32(0), shifts, unroll=digit > 1)[0]
 
 
 def _drop_ties(words: Array, last: Array, spare: Array) -> Array:

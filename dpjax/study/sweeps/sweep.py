@@ -17,7 +17,7 @@ from jax.sharding import Mesh
 from jaxtyping import PyTree
 
 from dpjax._checks import typed_key, whole
-from dpjax._platforms import sizes_here
+from dpjax._platforms import Sizes, sizes_here
 from dpjax._types import Key
 from dpjax.privacy import Epsilon, exact_epsilon
 from dpjax.study.sweeps import program
@@ -110,10 +110,10 @@ def sweep(
     if block is None and checkpoint is not None:
         block = recorded_block(checkpoint)
     whole(1, block=1 if block is None else block)
-    tried = block
+    tried, sizes = block, sizes_here(mesh)
     if tried is None:
         of_cell = getattr(experiment, "bytes_a_cell", _bytes_of)
-        tried = _default_block(grid, of_cell(inputs[0].data), mesh)
+        tried = default_block(grid, of_cell(inputs[0].data), sizes)
     outputs = [program.output_of(x, experiment, prepare, tried) for x in inputs]
     if any(output != outputs[0] for output in outputs):
         raise ValueError(
@@ -122,7 +122,7 @@ def sweep(
         )
     _check_names(program.output_names(outputs[0]), grid)
     if block is None:  # smaller if results are larger than data
-        block = min(tried, _default_block(grid, _bytes_of(outputs[0]), mesh))
+        block = min(tried, default_block(grid, _bytes_of(outputs[0]), sizes))
     secret = np.asarray(jr.key_data(key)).tobytes()
     run = Run(grid, inputs, outputs[0], experiment, prepare, block, mesh, secret)
     return run.result(checkpoint, progress)
@@ -195,13 +195,12 @@ def _stacked(
     return tuple(made)
 
 
-def _default_block(grid: Grid, bytes_a_cell: int, mesh: Mesh | None) -> int:
-    """Return the number of repeats whose data or results fill a cache.
+def default_block(grid: Grid, bytes_a_cell: int, sizes: Sizes) -> int:
+    """Return the number of repeats whose data or results a device computes at once.
 
     The devices that run the sweep decide, and a checkpoint records the number.
     """
     cells = grid.shape[1] * grid.shape[2]
-    sizes = sizes_here(mesh)
     most = min(sizes.repeats, sizes.repeat_bytes // max(1, bytes_a_cell * cells))
     wanted = 1 << (grid.repeats - 1).bit_length()  # all repeats
     return max(1, min(1 << max(0, most.bit_length() - 1), wanted))
