@@ -34,7 +34,7 @@ class Sizes(NamedTuple):
         words: words of 32 records of each bit plane that are counted at once.
         cells: addresses of cells that are computed at once to add records to them.
         numbers: numbers that predictions hold at once.
-        releases: stacked releases whose exact posteriors are computed at once.
+        weights: weights of hidden counts that exact posteriors hold at once.
         estimates: stacked releases whose point estimates are computed at once.
         digit: bits of an order statistic that are settled at once, with one kernel.
         repeats: repeats of a sweep in one block, at most.
@@ -47,7 +47,7 @@ class Sizes(NamedTuple):
     words: int
     cells: int
     numbers: int
-    releases: int
+    weights: int
     estimates: int
     digit: int
     repeats: int
@@ -65,7 +65,7 @@ CPU = Sizes(
     words=1024,  # with 2048, XLA does not fuse: 3 times slower
     cells=1 << 18,  # 1 MiB, which fits the cache
     numbers=1 << 22,
-    releases=8,  # more exceed the cache
+    weights=1 << 20,  # more exceed the cache
     estimates=32,
     digit=1,
     repeats=1 << 8,
@@ -78,12 +78,13 @@ ACCELERATOR = Sizes(
     words=1 << 26,  # those of all records, which are fewer than 2^31
     cells=1 << 26,
     numbers=1 << 28,
-    releases=1 << 10,
+    weights=1 << 31,  # about 16 GiB of memory
     estimates=1 << 12,
     digit=4,
     repeats=1 << 14,
     repeat_bytes=1 << 31,
 )
+TPU = ACCELERATOR._replace(weights=1 << 26)  # whose tiles pad axes of few rows
 
 
 def by_platform(function: Callable[..., Any], *args: Any) -> Any:
@@ -130,7 +131,9 @@ def each(
         parts = jax.tree.map(partial(_split, blocks), inputs)
         return jax.tree.map(partial(_join, n), lax.map(jax.vmap(function), parts))
 
-    return by_platform(in_blocks, inputs)
+    on_tpu = {"tpu": partial(in_blocks, TPU)} if size(TPU) != size(ACCELERATOR) else {}
+    on_cpu, elsewhere = partial(in_blocks, CPU), partial(in_blocks, ACCELERATOR)
+    return lax.platform_dependent(inputs, cpu=on_cpu, default=elsewhere, **on_tpu)
 
 
 def _number_of_blocks(n: int, most: int) -> int:

@@ -66,7 +66,9 @@ def test_every_split_has_its_size_and_is_as_likely_as_any_other(key):
 def test_the_order_statistic_is_exact_and_ties_go_in_order(rng, digit):
     words = rng.integers(0, 1 << 32, 99, np.uint32)
     words[:3] = 0, 2**32 - 1, 2**32 - 1
-    find = jax.jit(lambda words: [_order_statistic(words, r, digit) for r in (1, 40, 99)])
+    find = jax.jit(
+        lambda words: [_order_statistic(words, r, digit) for r in (1, 40, 99)]
+    )
     assert [int(x) for x in find(words)] == list(np.sort(words)[[0, 39, 98]])
     tied = jnp.array([3, 1, 3, 3, 0, 4], jnp.uint32)
     taken = _drop_ties(tied, jnp.uint32(3), jnp.int32(2))

@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 from jax import export
 
+import dpjax as dp
 from dpjax import _platforms
 from dpjax._platforms import ACCELERATOR, CPU, by_platform, each
+from dpjax.posteriors.exact.exact_posterior import sums_of
+from dpjax.posteriors.exact.windows import Windows
 
 
 def words(x):
@@ -31,7 +34,42 @@ def test_a_program_of_this_machine_has_the_sizes_of_a_cpu(function):
 
 @pytest.mark.parametrize("size", [0, 1, 3, 7, 100])
 def test_entries_are_mapped_in_blocks_of_any_size(size, monkeypatch):
-    monkeypatch.setattr(_platforms, "CPU", CPU._replace(releases=size))
+    monkeypatch.setattr(_platforms, "CPU", CPU._replace(estimates=size))
     offset, inputs = jnp.arange(2), jnp.arange(14).reshape(7, 2)
-    function = jax.jit(lambda o, x: each(lambda y: y + o, x, lambda s: s.releases))
+    function = jax.jit(lambda o, x: each(lambda y: y + o, x, lambda s: s.estimates))
     np.testing.assert_array_equal(function(offset, inputs), inputs + offset[None])
+
+
+@pytest.mark.parametrize(
+    ("platform", "blocks"), [("cpu", 1024), ("cuda", 1), ("tpu", 16)]
+)
+def test_blocks_are_smaller_on_a_tpu_where_its_tiles_need_it(platform, blocks):
+    function = jax.jit(lambda x: each(lambda x: x + 1, x, lambda s: s.weights >> 20))
+    exported = export.export(function, platforms=[platform])(jnp.zeros(1024))
+    assert (f"tensor<{blocks}x{1024 // blocks}x" in exported.mlir_module()) == (
+        blocks > 1
+    )
+
+
+@pytest.mark.parametrize(("number", "weights"), [(5, 1), (7, 2100), (6, 1 << 30)])
+def test_stacked_posteriors_do_not_depend_on_the_block(
+    number, weights, monkeypatch, rng
+):
+    """Up to rounding, since a fused multiplication and addition rounds once."""
+    net = dp.BayesNet.naive_bayes({"t": [0, 1], "a": [0, 1, 2], "b": [0, 1]}, "t")
+    statistic = dp.statistics.NetworkCounts(net)
+    noise = dp.mechanisms.DiscreteLaplace.calibrate(
+        "1", statistic.sensitivity("replace-one")
+    )
+    values = rng.integers(0, 9, (number, statistic.length))
+    monkeypatch.setattr(_platforms, "CPU", CPU._replace(weights=weights))
+
+    def infer(values):
+        released = dp.Released(jnp.asarray(values, jnp.int32), statistic, noise, 12)
+        prior = jnp.ones(net.layout.length)
+        return sums_of(released, prior, Windows(13, 13, 13)).moments()
+
+    together = jax.tree.leaves(infer(values))
+    for i, one in enumerate(values):
+        for many, alone in zip(together, jax.tree.leaves(infer(one)), strict=True):
+            np.testing.assert_allclose(many[i], alone, rtol=1e-6)

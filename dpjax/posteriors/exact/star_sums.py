@@ -93,9 +93,20 @@ class StarSums(eqx.Module):
         results = each(
             lambda row: self._alone(*row).infer().moments(),
             flat,
-            lambda sizes: sizes.releases,
+            lambda sizes: sizes.weights // self._weights(),
         )
         return jax.tree.map(lambda x: x.reshape(*batch, *x.shape[1:]), results)
+
+    def _weights(self) -> int:
+        """About the number of weights of hidden counts that one release needs."""
+        windows, sizes, found = self.windows, self.statistic.network.sizes, 0
+        for star in self.components:
+            k = sizes[star.hub]
+            found += k * (k * windows.hub + windows.records)
+            for leaves in star.leaves:
+                rows, k = len(leaves) * sizes[star.hub], sizes[leaves[0]]
+                found += rows * k * (k * windows.cells + windows.hub)
+        return found
 
     def _alone(self, values: Array, rate: Array, n: Array | None) -> "StarSums":
         law = LaplaceLaw(rate, self.law.discrete)
