@@ -10,6 +10,8 @@ import pytest
 from scipy import stats
 from scipy.special import gammaln, logsumexp
 
+from dpjax import _platforms
+from dpjax._platforms import ACCELERATOR, CPU
 from dpjax.chains import (
     block,
     collapsed_weights,
@@ -25,6 +27,13 @@ from dpjax.chains import (
     run,
     update_sites,
     update_sites_collapsed,
+)
+from dpjax.chains.path_draws import (
+    _back,
+    _back_by_doubling,
+    _filter,
+    _filter_by_doubling,
+    draw_states,
 )
 from tests.helpers.statistical import ALPHA, assert_counts_follow, assert_follows
 
@@ -56,12 +65,44 @@ def test_parameters_without_a_law_give_nan_and_end(wrong, key):
     assert np.isfinite(drawn[1]).all()
 
 
-def test_sparse_moves_leave_some_state_possible(key):
+@pytest.mark.parametrize("sizes", [CPU, ACCELERATOR])
+def test_sparse_moves_leave_some_state_possible(key, sizes):
     """Chances of moves and likelihoods that underflow: never a law of nothing."""
     sure = jnp.asarray([[[1.0, 0.0], [0.0, 1.0]]])
     likelihood = jnp.asarray([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])[:, None, None]
-    drawn = draw_paths(key, likelihood, sure[:, 0], sure, jnp.ones((3, 1), bool))
+    drawn = paths(sizes, key, likelihood, sure[:, 0], sure, jnp.ones((3, 1), bool))
     np.testing.assert_array_equal(drawn[:, 0, 0], [0, 1, 0])
+
+
+def paths(sizes, key, *given):
+    """`draw_paths`, as on a platform with these sizes."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_platforms, "CPU", sizes)
+        return draw_paths(key, *given)
+
+
+@pytest.mark.parametrize("times", [1, 2, 9])
+def test_laws_and_paths_are_alike_time_by_time_and_by_doubling(times, key, rng):
+    """Laws up to rounding; the same paths given the same laws."""
+    chains, regions, states = 2, 3, 4
+    likelihood = rng.random((times, chains, regions, states)) ** 40
+    likelihood = np.where(rng.random(likelihood.shape) < 0.3, 0, likelihood)
+    likelihood[..., 0] = 1
+    moves = rng.dirichlet([0.1] * states, (chains, states + 1)) + 1e-30
+    first = np.array([0, 0, times // 2])
+    when = np.arange(times)[:, None]
+    declared = jnp.asarray((when >= first) & (when < times - np.array([0, 3, 0])))
+    floats = (jnp.asarray(x, float) for x in (likelihood, moves[:, 0], moves[:, 1:]))
+    likelihood, initial, transition = floats
+    given = likelihood, initial, transition, declared
+    laws = jax.jit(_filter)(*given)
+    doubled = jax.jit(_filter_by_doubling)(*given)
+    np.testing.assert_allclose(doubled, laws, rtol=1e-4, atol=1e-30)
+    uniforms = jr.uniform(key, laws.shape[:-1])
+    last, arrival = draw_states(uniforms[-1], laws[-1]), jnp.swapaxes(transition, 1, 2)
+    steps = laws[:-1], uniforms[:-1], declared[1:], last, arrival
+    found = jax.jit(_back_by_doubling)(*steps)
+    np.testing.assert_array_equal(found, jax.jit(_back)(*steps))
 
 
 def test_gaussian_vectors(key):

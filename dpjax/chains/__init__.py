@@ -43,13 +43,12 @@ from dpjax.chains.barker import barker
 from dpjax.chains.blocks import State, Step, block, in_turn, run
 from dpjax.chains.hidden_paths import (
     collapsed_weights,
-    draw_paths,
-    draw_states,
     path_counts,
     update_sites,
     update_sites_collapsed,
 )
 from dpjax.chains.laws import draw_categorical, draw_gaussian, draw_gaussian_vector
+from dpjax.chains.path_draws import draw_paths, draw_states
 from dpjax.chains.price import charge, price_of, refuse_prior, table_width
 from dpjax.chains.private_chain import (
     ChargedChain,

@@ -1,4 +1,4 @@
-"""Updates of hidden Markov paths, as whole paths or site by site.
+"""Updates of hidden Markov paths site by site, and counts of their moves.
 
 The axes of paths are times, chains of the sampler, and regions: every time step updates
 all chains and regions at once. Each region has one path. The path is valid in the range
@@ -6,19 +6,16 @@ of times at which the region is `declared`; at other times its states are meanin
 site is one region at one time.
 
 Updates site by site mix more slowly than `draw_paths`, the default of the hidden Markov
-model. Foulds et al. use the collapsed update, with transition tables integrated out.
+model, in `path_draws`. Foulds et al. use the collapsed update, with transition tables
+integrated out.
 """
 
 __all__ = [
     "collapsed_weights",
-    "draw_paths",
-    "draw_states",
     "path_counts",
     "update_sites",
     "update_sites_collapsed",
 ]
-
-import itertools
 
 import jax
 import jax.numpy as jnp
@@ -26,93 +23,8 @@ import jax.random as jr
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int32
 
-from dpjax._products import einsum
 from dpjax._types import Key, Scalar
-
-_MOST_UNROLLED = 32  # states, so that programs stay small
-_LEAST = 1e-30  # probability of a move
-
-
-def draw_states(
-    uniforms: Float[Array, "*shape"], weights: Float[Array, "*shape k"]
-) -> Int32[Array, "*shape"]:
-    """Draw states ∝ `weights`, of sum > 0, by inversion of uniforms in [0, 1)."""
-    if weights.shape[-1] > _MOST_UNROLLED:
-        above = jnp.cumsum(weights, axis=-1)
-        level = (uniforms[..., None] * above[..., -1:]).astype(above.dtype)
-        found = (above <= level).sum(axis=-1, dtype=jnp.int32)
-        return jnp.minimum(found, weights.shape[-1] - 1)
-    # This takes a third of the time of a cumulative sum along a short axis.
-    *above, whole = itertools.accumulate(jnp.moveaxis(weights, -1, 0))
-    level = (uniforms * whole).astype(whole.dtype)
-    found = [(partial <= level).astype(jnp.int32) for partial in above]
-    return sum(found, jnp.zeros(level.shape, jnp.int32))
-
-
-def draw_paths(
-    key: Key,
-    likelihood: Float[Array, "times chains regions k"],
-    initial: Float[Array, "chains k"],
-    transition: Float[Array, "chains k k"],
-    declared: Bool[Array, "times regions"],
-) -> Int32[Array, "times chains regions"]:
-    """Draw all hidden paths given emissions, by filtering and backward sampling.
-
-    The chains are independent chains of the sampler. Each region has one path.
-
-    Args:
-        key: typed JAX key.
-        likelihood: likelihood of each of k states at every time, ≥ 0, with maximum 1.
-        initial: probabilities of the state at a region's first valid time.
-        transition: probabilities of the next state, in the row of the current state.
-            Probabilities below 1e-30 are set to 1e-30, to avoid underflow.
-        declared: whether a region's path is valid at a time; valid times are a range.
-
-    Returns:
-        The state of each path at every time, from 0 to k - 1.
-    """
-    initial, transition = (jnp.maximum(x, _LEAST) for x in (initial, transition))
-    filtered = _filter(likelihood, initial, transition, declared)
-    uniforms = jr.uniform(key, filtered.shape[:-1])
-    last = draw_states(uniforms[-1], filtered[-1])
-    chains = jnp.arange(initial.shape[0], dtype=jnp.int32)[:, None]
-    arrival = jnp.swapaxes(transition, 1, 2)
-
-    def back(following, step):
-        law, uniform, alive = step
-        joint = law * arrival[chains, following]
-        joint = jnp.where(alive[None, :, None], joint, law)
-        states = draw_states(uniform, joint)
-        return states, states
-
-    steps = filtered[:-1], uniforms[:-1], declared[1:]
-    _, earlier = lax.scan(back, last, steps, reverse=True)
-    return jnp.concatenate([earlier, last[None]])
-
-
-def _filter(likelihood, initial, transition, declared) -> Array:
-    """Return the law of each state given the emissions up to its time."""
-    fresh = jnp.broadcast_to(initial[:, None], likelihood.shape[1:])
-
-    def forward(law, step):
-        emitted, before, alive = step
-        moved = _moved(law, transition)
-        law = jnp.where(before[None, :, None], moved, fresh)
-        law = jnp.where(alive[None, :, None], law * emitted, fresh)
-        law = law / law.sum(axis=-1, keepdims=True)
-        return law, law
-
-    before = jnp.concatenate([jnp.zeros_like(declared[:1]), declared[:-1]])
-    return lax.scan(forward, fresh, (likelihood, before, declared))[1]
-
-
-def _moved(law: Array, transition: Array) -> Array:
-    """Return the law of the state after a move, for all chains and regions."""
-    states = law.shape[-1]
-    if states > _MOST_UNROLLED:
-        return einsum("crj,cjk->crk", law, transition)
-    terms = [law[..., j, None] * transition[:, None, j] for j in range(states)]
-    return sum(terms[1:], terms[0])  # faster than many small matrix products
+from dpjax.chains.path_draws import draw_states
 
 
 def path_counts(

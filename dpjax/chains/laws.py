@@ -8,7 +8,7 @@ from jax import lax
 from jaxtyping import Array, Float, Int32
 
 from dpjax._types import Key
-from dpjax.chains.hidden_paths import draw_states
+from dpjax.chains.path_draws import draw_states
 
 
 def draw_gaussian(
