@@ -77,14 +77,16 @@ ACCELERATOR = Sizes(
     least_unrolled=1 << 15,  # the compilation takes 10 s
     words=1 << 26,  # those of all records, which are fewer than 2^31
     cells=1 << 26,
-    numbers=1 << 28,
+    numbers=1 << 29,
     weights=1 << 31,  # about 16 GiB of memory
     estimates=1 << 12,
     digit=4,
     repeats=1 << 14,
     repeat_bytes=1 << 31,
 )
-TPU = ACCELERATOR._replace(weights=1 << 26)  # whose tiles pad axes of few rows
+TPU = ACCELERATOR._replace(  # tiles pad short axes
+    numbers=1 << 28, weights=1 << 26
+)
 
 
 def by_platform(function: Callable[..., Any], *args: Any) -> Any:
