@@ -7,8 +7,9 @@ import pytest
 from scipy import linalg, optimize
 
 from dpjax import BayesNet
+from dpjax._platforms import ACCELERATOR, CPU
 from dpjax.tables.layout import TableLayout, maximal_groups
-from dpjax.tables.projection import project
+from dpjax.tables.projection import _Sums, project
 from tests.helpers.networks import random_network
 
 ROUNDING = float(100 * np.finfo(jnp.zeros(0).dtype).eps)
@@ -213,6 +214,19 @@ def test_it_works_under_jit_and_vmap(rng):
         alone = project(ODD, vector, total)
         np.testing.assert_allclose(tables, alone, atol=60 * ROUNDING)
         assert_valid(ODD, tables, total)
+
+
+@pytest.mark.parametrize(
+    "labels", [[], [7], [2, 0, 2, 2, 9, 0], [*range(20)] * 3 + [5]]
+)
+def test_sums_by_label_are_those_of_a_scatter(labels, rng):
+    """Exact, since the floats are small integers."""
+    labels = np.array(labels, np.int64)
+    values = jnp.asarray(rng.integers(-9, 9, labels.size), float)
+    known = [np.asarray(values)[labels == label].sum() for label in labels]
+    sums = _Sums.of(labels)
+    for sizes in (CPU, ACCELERATOR):
+        np.testing.assert_array_equal(sums.within(sizes, values), known)
 
 
 def test_programs_do_not_grow_with_the_number_of_tables():

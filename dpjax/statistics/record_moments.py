@@ -62,7 +62,9 @@ class CellMoments(RecordMoments):
 
     def mean(self, marginals: Float[Array, " c"]) -> Float[Array, " m"]:
         """Return the probability of each measured cell."""
-        return marginals[self._places]
+        # The gradient of distinct entries needs no sum.
+        distinct = len(set(self.measured.groups)) == len(self.measured.groups)
+        return marginals.at[self._places].get(unique_indices=distinct)
 
     def second(self, marginals: Float[Array, " c"]) -> Float[Array, " m"]:
         """Return the expected squares: the means, since every component is 0 or 1."""
@@ -110,7 +112,8 @@ class FourierMoments(RecordMoments):
         return jnp.where(self.counts, self.mean(marginals), self._measured(squares))
 
     def _measured(self, entries: Array) -> Array:
-        return entries[self.closure.owners[1 if self.public_n else 0 :]]
+        measured = self.closure.owners[1 if self.public_n else 0 :]
+        return entries.at[measured].get(unique_indices=True)
 
 
 def _squares(tables: Any, shape: tuple[int, ...]) -> Any:

@@ -8,7 +8,7 @@ the marginal over S. Tables agree if and only if all tables that contain S give 
 coefficients of this marginal. Least squares averages the tables' values of a
 coefficient, with weights inverse to their variances, which are
 $\prod_{i \in V \setminus S} r_i$ for noise of variance 1 in all cells. The transform is
-a Householder reflection along each axis. Every step is a gather or segment sum over one
+a Householder reflection along each axis. Every step is a gather or sum over one
 flat vector, so a compiled program grows with the widest table, not with the number of
 tables.
 """
@@ -25,6 +25,7 @@ from jax import lax
 from jaxtyping import Array, Float, Real
 
 from dpjax._checks import positive
+from dpjax._platforms import Sizes, by_platform
 from dpjax._types import Scalar
 from dpjax.tables.layout import TableLayout
 
@@ -151,13 +152,13 @@ class _Coordinates:
     coefficient of basis vectors number $l_i$; number 0 is the constant vector.
     """
 
-    number_of_coefficients: int
     table: np.ndarray  # the cell's table
     cells: np.ndarray  # number of cells of that table
     sizes: np.ndarray  # levels of the variable on each axis, of shape (axes, m)
     levels: np.ndarray  # the cell's level on each axis, of shape (axes, m)
     lines: np.ndarray  # the cell with level 0 on each axis instead, of shape (axes, m)
-    coefficient: np.ndarray  # number of its coefficient of the common marginals
+    along: tuple["_Sums", ...]  # over the cells with the same line, for each axis
+    alike: "_Sums"  # over the cells with the same coefficient of the common marginals
     constant: np.ndarray  # whether that coefficient is the total
     outside: np.ndarray  # table cells that are summed to each cell of the marginal
 
@@ -173,27 +174,70 @@ class _Coordinates:
         levels = (cell - offsets[table]) // np.maximum(stride, 1) % sizes
         firsts = np.cumsum((1, *layout.sizes))
         pairs = np.where(levels > 0, firsts[member] + levels, 0)
-        number, coefficient = _number_sets(pairs)
+        lines = (cell - levels * stride).astype(np.int32)
         return cls(
-            number,
             table,
             lengths[table],
             sizes,
             levels,
-            (cell - levels * stride).astype(np.int32),
-            coefficient,
+            lines,
+            tuple(map(_Sums.of, lines)),
+            _Sums.of(_number_sets(pairs)),
             np.all(levels == 0, axis=0),
             np.prod(np.where(levels > 0, 1, sizes), axis=0, dtype=float),
         )
 
 
-def _number_sets(members: np.ndarray) -> tuple[int, np.ndarray]:
+@dataclass(frozen=True)
+class _Sums:
+    """Sums of the cells with equal labels.
+
+    Accelerators add by scatter in any order. There, the cells of a label are a row
+    instead, padded to a power of two with cells that are absent.
+    """
+
+    rows: tuple[np.ndarray, ...]  # indices of cells, one matrix for each length of rows
+    places: np.ndarray  # the cell's row, with those of all matrices in sequence
+
+    @classmethod
+    def of(cls, labels: np.ndarray) -> "_Sums":
+        order = np.argsort(labels, kind="stable").astype(np.int32)
+        _, first, row, counts = np.unique(
+            labels[order], return_index=True, return_inverse=True, return_counts=True
+        )
+        lengths = 1 << np.ceil(np.log2(counts)).astype(int)
+        rows, places = [], np.argsort(np.argsort(lengths, kind="stable"))
+        for length in np.unique(lengths):
+            chosen, steps = lengths == length, np.arange(length)
+            inside = steps < counts[chosen, None]
+            cells = np.minimum(first[chosen, None] + steps, len(order) - 1)
+            rows.append(np.where(inside, order[cells], len(order)).astype(np.int32))
+        found = np.empty(len(order), np.int32)
+        found[order] = places[row.reshape(-1)]
+        return cls(tuple(rows), found)
+
+    def __call__(self, values: Array) -> Array:
+        """For each cell, the sum of the values of all cells with its label."""
+        return by_platform(self.within, values)
+
+    def within(self, sizes: Sizes, values: Array) -> Array:
+        """Add by a scatter on a CPU, where this takes half as long."""
+        if not sizes.whole:
+            return jax.ops.segment_sum(values, self.places, values.size)[self.places]
+        sums = [
+            values.at[cells].get(mode="fill", fill_value=0).sum(axis=1)
+            for cells in self.rows
+        ]
+        return jnp.concatenate([*sums, values[:0]])[self.places]
+
+
+def _number_sets(members: np.ndarray) -> np.ndarray:
     """Number the distinct columns, each regarded as a set of positive integers."""
     base = int(members.max(initial=0)) + 1
     numbers = np.zeros(members.shape[1], np.int64)
     for row in np.sort(members, axis=0):
         numbers = np.unique(numbers * base + row, return_inverse=True)[1].reshape(-1)
-    return int(numbers.max(initial=-1)) + 1, numbers.astype(np.int32)
+    return numbers
 
 
 def _shares(coordinates: _Coordinates, precision: Array | None, like: Array) -> Array:
@@ -202,7 +246,7 @@ def _shares(coordinates: _Coordinates, precision: Array | None, like: Array) -> 
     weights = lax.optimization_barrier(jnp.asarray(1 / coordinates.outside, like.dtype))
     if precision is not None:
         weights = weights * jnp.asarray(precision, like.dtype)[coordinates.table]
-    return weights / _sum_alike(coordinates, weights)
+    return weights / coordinates.alike(weights)
 
 
 def _agreeing(
@@ -211,16 +255,10 @@ def _agreeing(
     """Least squares without the sign constraint; the total is fixed unless None."""
     gain = jnp.asarray(np.sqrt(coordinates.outside), vector.dtype)
     estimates = _reflect(coordinates, vector) * gain
-    common = _sum_alike(coordinates, shares * estimates)
+    common = coordinates.alike(shares * estimates)
     if total is not None:
         common = jnp.where(coordinates.constant, total, common)
     return _reflect(coordinates, common / gain)
-
-
-def _sum_alike(coordinates: _Coordinates, values: Array) -> Array:
-    """For each cell, the sum over all cells with the same coefficient."""
-    which, number = coordinates.coefficient, coordinates.number_of_coefficients
-    return jax.ops.segment_sum(values, which, number)[which]
 
 
 def _reflect(coordinates: _Coordinates, vector: Array) -> Array:
@@ -229,15 +267,16 @@ def _reflect(coordinates: _Coordinates, vector: Array) -> Array:
     Along an axis of r levels, the reflection $I - n n^T / (1 - r^{-1/2})$ exchanges the
     unit vector of level 0 with the constant unit vector; n is their difference.
     """
-    axes = zip(coordinates.sizes, coordinates.levels, coordinates.lines, strict=True)
-    for sizes, levels, lines in axes:
+    at = coordinates
+    for sizes, levels, lines, sums in zip(
+        at.sizes, at.levels, at.lines, at.along, strict=True
+    ):
         constant = 1 / np.sqrt(sizes)
         normal = np.where(levels == 0, 1, 0) - constant
         # An axis that a table lacks has one level and is not changed.
         step = normal / np.where(sizes > 1, 1 - constant, 1)
-        sums = jax.ops.segment_sum(vector, lines, vector.size)
-        along = vector - sums * jnp.asarray(constant, vector.dtype)
-        vector = vector - jnp.asarray(step, vector.dtype) * along[lines]
+        along = vector[lines] - sums(vector) * jnp.asarray(constant, vector.dtype)
+        vector = vector - jnp.asarray(step, vector.dtype) * along
     return vector
 
 

@@ -36,12 +36,13 @@ def covariance(
     under the network, plus scale² on the diagonal, the inverse of the Fisher
     information of Laplace noise.
     """
-    together = _together(net, theta)
-
-    def numbers(log_theta):
-        return moments.mean(expected_tables(net.layout, log_theta))
-
-    mean, slopes = numbers(jnp.log(theta)), jax.jacrev(numbers)(jnp.log(theta))
+    together, log_theta = _together(net, theta), jnp.log(theta)
+    tables = partial(expected_tables, net.layout)
+    expected = tables(log_theta)
+    mean, weights = moments.mean(expected), jax.jacfwd(moments.mean)(expected)
+    # The Jacobian of the tables is a covariance, hence symmetric: forward mode has no
+    # scatter.
+    slopes = jax.vmap(lambda x: jax.jvp(tables, (log_theta,), (x,))[1])(weights)
     spread = n * jax.vmap(moments.mean)(slopes)
     moved = n * (slopes - matmul(slopes, together) * theta[None])
     strength = matmul(prior, together)[:, None] * together
