@@ -26,6 +26,25 @@ MUTANTS = (
     ),
     Mutant(
         "accelerator",
+        "projection: floats are added by scatter",
+        "tables/projection.py",
+        "if not sizes.whole:",
+        "if sizes:",
+        (_IN + "test_a_hot_program_suits_accelerators[projection]",),
+    ),
+    Mutant(
+        "accelerator",
+        "hidden paths: the likelihood of a span forgets its beginning",
+        "chains/path_draws.py",
+        "return scaled(rows, logs + most)",
+        "return scaled(rows, most)",
+        (
+            "tests/test_gibbs_blocks.py::"
+            "test_laws_and_paths_are_alike_time_by_time_and_by_doubling[9]",
+        ),
+    ),
+    Mutant(
+        "accelerator",
         "beta draws: one after the other",
         "families/bernoulli.py",
         "draw_beta(key, (a, b), shape + jnp.shape(a))",

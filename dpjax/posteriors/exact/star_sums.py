@@ -99,7 +99,7 @@ class StarSums(eqx.Module):
 
     def _weights(self) -> int:
         """About the number of weights of hidden counts that one release needs."""
-        windows, sizes, found = self.windows, self.statistic.network.sizes, 0
+        windows, sizes, found = self.windows, self.statistic.layout.sizes, 0
         for star in self.components:
             k = sizes[star.hub]
             found += k * (k * windows.hub + windows.records)
