@@ -16,6 +16,7 @@ from typing import Protocol, runtime_checkable
 
 import equinox as eqx
 import jax
+import jax.core
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
