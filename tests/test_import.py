@@ -61,7 +61,8 @@ def test_the_core_works_with_broken_extras():
     assert run(BROKEN + CORE) == ""
 
 
-SLOW = {"matplotlib", "statsmodels", "pandas", "xarray", "scipy.stats"}
+SLOW = {"matplotlib", "statsmodels", "pandas", "xarray"}
+SLOW |= {"numpyro", "optax", "scipy", "jax.scipy.stats"}
 FAST = {"jax", "numpy", "equinox", "tqdm"}
 SHOW = "import sys; print(*({} & sys.modules.keys()))\n"
 USE = "[getattr(dpjax, name) for name in dpjax.__all__]\n"
@@ -70,6 +71,23 @@ USE = "[getattr(dpjax, name) for name in dpjax.__all__]\n"
 def test_importing_prints_and_changes_nothing_and_leaves_what_is_slow():
     assert run(QUIET + USE + SHOW.format(SLOW)) == "\n"
     assert run("import dpjax\n" + SHOW.format(SLOW | FAST)) == "\n"
+
+
+LATE = """
+import jax
+import jax.numpy as jnp
+from dpjax import distributions, families
+prior = families.conjugate_posterior(families.Bernoulli(), jnp.ones(1), 2)
+law = lambda: distributions.TruncatedDirichlet(jnp.ones(3), 0.1)
+uses = lambda: prior.distribution().mean, lambda: law().log_prob(jnp.ones(3) / 3)
+with jax.checking_leaks():
+    inside = [jax.jit(use)() for use in uses]
+assert all(jnp.allclose(x, use(), rtol=1e-5) for x, use in zip(inside, uses))
+"""
+
+
+def test_packages_that_a_compiled_function_imports_hold_none_of_its_tracers():
+    assert run(LATE) == ""
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ FLOORS = [
         "_types",
         "_checks",
         "_documents",
+        "_later",
         "_platforms",
         "_private",
         "_products",
@@ -103,11 +104,9 @@ def test_nothing_is_imported_inside_a_function(path):
 @pytest.mark.parametrize(
     ("package", "rooms"),
     [
-        (
-            "numpyro",
-            {"distributions", "families", "posteriors", "event_logs"},
-        ),
-        ("optax", {"posteriors"}),
+        ("numpyro", {"_later", "distributions"}),
+        ("optax", {"_later"}),
+        ("scipy", {"_later", "plots"}),
         ("matplotlib", {"plots"}),
         ("arviz", {"posteriors"}),
         ("dp_accounting", {"privacy"}),

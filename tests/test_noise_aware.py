@@ -1,6 +1,7 @@
 """Exact noise-aware posteriors against enumeration of all hidden data."""
 
 import itertools
+from dataclasses import replace
 
 import jax
 import jax.numpy as jnp
@@ -13,6 +14,7 @@ import dpjax as dp
 from dpjax.data.bayes_net import BayesNet
 from dpjax.mechanisms import DiscreteLaplace, Laplace
 from dpjax.posteriors import Windows, exact_posterior, tree_posterior
+from dpjax.posteriors.exact.star_sums import StarSums
 from dpjax.releases.released import Released
 from dpjax.statistics import NetworkCounts
 from tests.helpers.enumeration import Enumerated
@@ -223,6 +225,23 @@ def test_many_releases_are_one_call(large, key):
     axes = jax.tree.map(lambda leaf: 0 if jnp.ndim(leaf) else None, noise)
     mapped = jax.vmap(infer, in_axes=(0, axes))(values, noise)
     np.testing.assert_allclose(mapped, stack.first, rtol=1e-5)
+
+
+def test_what_is_inferred_is_kept_and_predicts_the_same(key, monkeypatch):
+    released = naive_bayes(2, key, 40, "1")
+    whole = exact_posterior(released)
+    again = replace(whole, inferred=None)  # as in compiled code
+    records = np.array([[0, 1, 0], [1, 0, 1]], np.int32)
+    wanted = again.predict_proba(records, "x0"), again.log_likelihood(records)
+
+    def infer(sums):
+        raise AssertionError("inferred again")
+
+    monkeypatch.setattr(StarSums, "infer", infer)
+    found = whole.predict_proba(records, "x0"), whole.log_likelihood(records)
+    assert jax.tree.all(jax.tree.map(jnp.array_equal, found, wanted))
+    with pytest.raises(AssertionError, match="inferred again"):
+        again.log_likelihood(records)
 
 
 def test_windows_hold_something():

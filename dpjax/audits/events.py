@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float64, Real
-from scipy import special
 
+from dpjax._later import special
 from dpjax.audits.drawing import Outputs
 from dpjax.privacy import Guarantee
 

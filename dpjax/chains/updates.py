@@ -16,13 +16,13 @@ import jax.random as jr
 from jax import lax
 from jaxtyping import Array
 
+from dpjax import distributions
 from dpjax._checks import whole
 from dpjax._types import Key, Scalar
 from dpjax.chains import price
 from dpjax.chains.blocks import State
 from dpjax.chains.laws import draw_categorical
 from dpjax.chains.private_chain import ChargedStep
-from dpjax.distributions import TruncatedDirichlet
 from dpjax.privacy import REPLACE_ONE, Adjacency, Epsilon, exact_epsilon
 
 
@@ -284,7 +284,9 @@ def table(
         return prior + counts.reshape(rows, levels) / temperature
 
     def update(key: Key, records: Any, state: State) -> State:
-        drawn = TruncatedDirichlet(law(records, state), bound, validate_args=False)
+        drawn = distributions.TruncatedDirichlet(
+            law(records, state), bound, validate_args=False
+        )
         return {**state, name: drawn.sample(key)}
 
     return ChargedStep(update, cost, law=law)

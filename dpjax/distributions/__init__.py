@@ -11,11 +11,30 @@ __all__ = [
     "tempered_posterior",
 ]
 
-from dpjax.distributions.tempered import TemperedSamples, tempered, tempered_posterior
-from dpjax.distributions.truncated_beta import TruncatedBeta
-from dpjax.distributions.truncated_dirichlet import (
-    Dirichlet,
-    TruncatedDirichlet,
-    dirichlet_rows,
+from typing import TYPE_CHECKING
+
+from dpjax._later import names_of
+
+if TYPE_CHECKING:
+    from dpjax.distributions.tempering import (
+        TemperedSamples,
+        tempered,
+        tempered_posterior,
+    )
+    from dpjax.distributions.truncated_beta import TruncatedBeta
+    from dpjax.distributions.truncated_dirichlet import (
+        Dirichlet,
+        TruncatedDirichlet,
+        dirichlet_rows,
+    )
+    from dpjax.distributions.truncated_gaussian import GaussianInBall
+
+__getattr__, __dir__ = names_of(  # only these need NumPyro
+    __name__,
+    {
+        "tempering": ("TemperedSamples", "tempered", "tempered_posterior"),
+        "truncated_beta": ("TruncatedBeta",),
+        "truncated_dirichlet": ("Dirichlet", "TruncatedDirichlet", "dirichlet_rows"),
+        "truncated_gaussian": ("GaussianInBall",),
+    },
 )
-from dpjax.distributions.truncated_gaussian import GaussianInBall

@@ -10,9 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 from jaxtyping import Array, ArrayLike, Bool, Float, Int8, Int32, Real
-from numpyro.diagnostics import effective_sample_size, split_gelman_rubin
 
 from dpjax._checks import array_of
+from dpjax._later import diagnostics
 from dpjax._products import einsum
 
 
@@ -161,6 +161,6 @@ def _largest_shares(paths: Array, declared: Array, states: int) -> Array:
 def _diagnose(draws: np.ndarray) -> dict[str, float]:
     with np.errstate(invalid="ignore", divide="ignore"):
         return {
-            "r_hat": float(split_gelman_rubin(draws)),
-            "effective_size": float(effective_sample_size(draws)),
+            "r_hat": float(diagnostics.split_gelman_rubin(draws)),
+            "effective_size": float(diagnostics.effective_sample_size(draws)),
         }

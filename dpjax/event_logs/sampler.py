@@ -28,6 +28,7 @@ import jax.random as jr
 import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, Float, Int32, Real
 
+from dpjax import distributions
 from dpjax._checks import array_of, positive
 from dpjax._private import Unpickled, shapes_only
 from dpjax._products import einsum
@@ -40,7 +41,6 @@ from dpjax.chains import (
     update_sites_collapsed,
 )
 from dpjax.data.bayes_net import BayesNet
-from dpjax.distributions import TruncatedBeta, TruncatedDirichlet
 from dpjax.event_logs.events import check_states, declared_cells, log_variables
 
 Emission = Float[Array, "chains states levels"]
@@ -254,13 +254,14 @@ def _draw_bounded(
 ) -> Float[Array, "*batch k"]:
     """Draw bounded probabilities; for two levels, a truncated Beta draw is faster."""
     size = concentration.shape[-1]
-    least = 1 / (truncation * size)
+    low = 1 / (truncation * size)
     if size > 2:
-        return TruncatedDirichlet(concentration, least, validate_args=False).sample(key)
-    of_first, of_second = concentration[..., 0], concentration[..., 1]
-    law = TruncatedBeta(of_first, of_second, least, 1 - least, validate_args=False)
-    first = law.sample(key)
-    return jnp.stack([first, 1 - first], axis=-1)
+        law = distributions.TruncatedDirichlet(concentration, low, validate_args=False)
+        return law.sample(key)
+    first, second = concentration[..., 0], concentration[..., 1]
+    law = distributions.TruncatedBeta(first, second, low, 1 - low, validate_args=False)
+    share = law.sample(key)
+    return jnp.stack([share, 1 - share], axis=-1)
 
 
 def table_laws(

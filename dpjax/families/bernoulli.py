@@ -8,10 +8,10 @@ from typing import Any, ClassVar, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
-import numpyro.distributions as dist
 from jaxtyping import Array, Float, Real
 
 from dpjax._checks import positive, typed_key
+from dpjax._later import dist
 from dpjax._private import shapes_only
 from dpjax._types import Key, Scalar
 from dpjax.distributions.gamma_draws import draw_beta
@@ -67,11 +67,11 @@ class BetaPosterior(ConjugatePosterior):
         both = jnp.stack(jnp.broadcast_arrays(*self.parameters), axis=-1)
         return dirichlet_log_density(parts, jnp.broadcast_to(both, parts.shape))
 
-    def distribution(self) -> dist.Beta:
+    def distribution(self) -> "dist.Beta":
         """Return NumPyro's beta distribution of the probability of 1."""
         return dist.Beta(*self.parameters)
 
-    def predictive(self) -> dist.Distribution:
+    def predictive(self) -> "dist.Distribution":
         """Return NumPyro's predictive distribution of a new record."""
         return dist.BernoulliProbs(self.mean())
 

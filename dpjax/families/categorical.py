@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import jax.numpy as jnp
-import numpyro.distributions as dist
 from jaxtyping import Array, ArrayLike, Float, Real
 
 from dpjax._checks import positive, typed_key, whole
+from dpjax._later import dist
 from dpjax._private import shapes_only
 from dpjax._types import Flat, Key, Scalar
 from dpjax.distributions.gamma_draws import draw_dirichlet
@@ -60,11 +60,11 @@ class DirichletPosterior(ConjugatePosterior):
         alpha = jnp.broadcast_to(self.parameters.concentration, values.shape)
         return dirichlet_log_density(values, alpha)
 
-    def distribution(self) -> dist.Dirichlet:
+    def distribution(self) -> "dist.Dirichlet":
         """Return NumPyro's Dirichlet distribution of the level probabilities."""
         return dist.Dirichlet(self.parameters.concentration)
 
-    def predictive(self) -> dist.Distribution:
+    def predictive(self) -> "dist.Distribution":
         """Return NumPyro's predictive distribution of a new record."""
         return dist.CategoricalProbs(self.mean())
 

@@ -16,10 +16,10 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import numpyro.distributions as dist
 from jaxtyping import Array
 
 from dpjax._checks import positive
+from dpjax._later import dist
 from dpjax._private import Unpickled
 from dpjax._types import Key
 from dpjax.families.marginal_laws import HostArray, Law, StudentLaw
@@ -177,7 +177,7 @@ class ConjugatePosterior(Unpickled, FamilyPosterior):
         return values.get("", values)
 
     @abc.abstractmethod
-    def distribution(self) -> dist.Distribution | dict[str, dist.Distribution]:
+    def distribution(self) -> "dist.Distribution | dict[str, dist.Distribution]":
         """Return a NumPyro distribution of the posterior, or marginals by name."""
 
     def target_law(self, features: Any) -> StudentLaw:

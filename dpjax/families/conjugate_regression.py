@@ -14,11 +14,11 @@ import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
-import numpyro.distributions as dist
 from jax.scipy.linalg import cho_solve, solve_triangular
 from jaxtyping import Array, ArrayLike, Float, Real
 
 from dpjax._checks import typed_key
+from dpjax._later import dist
 from dpjax._private import shapes_only
 from dpjax._products import einsum, matmul
 from dpjax._types import Key
@@ -233,7 +233,7 @@ class RegressionPosterior(_LinearPosterior):
         of_weights = self._weights_log_prob(values, variance)
         return of_weights + inverse_gamma_log_density(variance, p.shape, p.scale)
 
-    def distribution(self) -> dict[str, dist.Distribution]:
+    def distribution(self) -> "dict[str, dist.Distribution]":
         """Return NumPyro's marginals; an intercept is the first of the weights."""
         p = self.parameters
         return {
@@ -243,7 +243,7 @@ class RegressionPosterior(_LinearPosterior):
             "variance": dist.InverseGamma(p.shape, p.scale),
         }
 
-    def predictive(self, features: Real[ArrayLike, "n f"]) -> dist.StudentT:
+    def predictive(self, features: Real[ArrayLike, "n f"]) -> "dist.StudentT":
         """Return NumPyro's predictive distribution of targets, before clipping."""
         location, scale, degrees = self.target_law(features)
         return dist.StudentT(degrees, location, scale)
@@ -287,12 +287,12 @@ class KnownNoisePosterior(_LinearPosterior):
         """Joint log-density at `values`; with batch axes, use `jax.vmap`."""
         return self._weights_log_prob(values, self._factor)
 
-    def distribution(self) -> dist.MultivariateNormal:
+    def distribution(self) -> "dist.MultivariateNormal":
         """Return NumPyro's joint distribution of (intercept, weights)."""
         return dist.MultivariateNormal(
             self._expected_weights(), scale_tril=self._scale_tril()
         )
 
-    def predictive(self, features: Real[ArrayLike, "n f"]) -> dist.Normal:
+    def predictive(self, features: Real[ArrayLike, "n f"]) -> "dist.Normal":
         """Return NumPyro's predictive distribution of targets, before clipping."""
         return dist.Normal(*self.target_law(features)[:2])

@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 
 import jax.numpy as jnp
 import numpy as np
-import numpyro.distributions as dist
 from jaxtyping import Array, Float, Real
 
 from dpjax._checks import positive
+from dpjax._later import dist
 from dpjax._types import Scalar
 from dpjax.families.base import Bound, Ends, Natural, Number, Points, Total, Truncation
 from dpjax.families.bounds import ClippedFamily, divided, interval
@@ -108,7 +108,7 @@ class Exponential(ClippedFamily):
         )
         return jnp.where(time > 0, value, -jnp.inf)
 
-    def predictive(self, parameters: GammaParameters) -> dist.Distribution:
+    def predictive(self, parameters: GammaParameters) -> "dist.Distribution":
         """Return the Lomax distribution: one record with the rate integrated out."""
         shape, rate = parameters
         shift = dist.transforms.AffineTransform(-rate, 1.0)

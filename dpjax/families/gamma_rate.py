@@ -6,11 +6,10 @@ from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
-import numpyro.distributions as dist
 from jaxtyping import Array, Float
-from scipy import special
 
 from dpjax._checks import typed_key
+from dpjax._later import dist, special
 from dpjax._private import shapes_only
 from dpjax._types import Key
 from dpjax.distributions.gamma_draws import draw_gamma
@@ -59,10 +58,10 @@ class GammaPosterior(ConjugatePosterior):
         shape, rate = host(*self.parameters)
         return special.xlogy(shape - 1, values) - rate * values
 
-    def distribution(self) -> dist.Gamma:
+    def distribution(self) -> "dist.Gamma":
         """Return NumPyro's gamma distribution of the rate."""
         return dist.Gamma(*self.parameters)
 
-    def predictive(self) -> dist.Distribution:
+    def predictive(self) -> "dist.Distribution":
         """Return NumPyro's predictive distribution of a new record, before clipping."""
         return self.family.predictive(self.parameters)

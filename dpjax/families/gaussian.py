@@ -13,11 +13,10 @@ from typing import Any, ClassVar, NamedTuple
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
-import numpyro.distributions as dist
-from jax.scipy.stats import norm
 from jaxtyping import Array
 
 from dpjax._checks import typed_key
+from dpjax._later import dist, stats
 from dpjax._private import shapes_only
 from dpjax._types import Flat, Key, Scalar
 from dpjax.distributions.gamma_draws import draw_gamma
@@ -89,10 +88,12 @@ class NormalInverseGammaPosterior(ConjugatePosterior):
     def log_prob(self, values: dict[str, Array]) -> Array:
         """Joint log-density of the posterior at values of "mean" and "variance"."""
         p, variance = self.parameters, values["variance"]
-        of_mean = norm.logpdf(values["mean"], p.mean, jnp.sqrt(variance / p.strength))
+        of_mean = stats.norm.logpdf(
+            values["mean"], p.mean, jnp.sqrt(variance / p.strength)
+        )
         return of_mean + inverse_gamma_log_density(variance, p.shape, p.scale)
 
-    def distribution(self) -> dict[str, dist.Distribution]:
+    def distribution(self) -> "dict[str, dist.Distribution]":
         """Return NumPyro's marginal distributions of "mean" and of "variance"."""
         p = self.parameters
         spread = jnp.sqrt(p.scale / (p.shape * p.strength))
@@ -101,7 +102,7 @@ class NormalInverseGammaPosterior(ConjugatePosterior):
             "variance": dist.InverseGamma(p.shape, p.scale),
         }
 
-    def predictive(self) -> dist.StudentT:
+    def predictive(self) -> "dist.StudentT":
         """Return NumPyro's predictive distribution of a new record, before clipping."""
         p = self.parameters
         spread = jnp.sqrt(p.scale * (1 + 1 / p.strength) / p.shape)

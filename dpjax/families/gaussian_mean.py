@@ -9,12 +9,10 @@ from typing import Any, ClassVar, NamedTuple
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
-import numpyro.distributions as dist
-from jax.scipy.stats import norm
 from jaxtyping import Array, Float, Real
-from scipy import special
 
 from dpjax._checks import positive, typed_key
+from dpjax._later import dist, special, stats
 from dpjax._private import shapes_only
 from dpjax._types import Key, Scalar
 from dpjax.families.base import Bound, Ends, Natural, Number, Points, Total, Truncation
@@ -61,18 +59,18 @@ class NormalPosterior(ConjugatePosterior):
 
     def log_prob(self, values: Array) -> Array:
         """Log-density of the posterior at each of `values`, which are means."""
-        return norm.logpdf(values, self.parameters.mean, self.sd())
+        return stats.norm.logpdf(values, self.parameters.mean, self.sd())
 
     def log_kernel(self, values: Float[np.ndarray, " j"]) -> Float[np.ndarray, " j"]:
         """Log-density at means, up to a constant; in double precision, on the host."""
         mean, precision = host(*self.parameters)
         return -precision * (values - mean) ** 2 / 2
 
-    def distribution(self) -> dist.Normal:
+    def distribution(self) -> "dist.Normal":
         """Return NumPyro's normal distribution of the mean."""
         return dist.Normal(self.parameters.mean, self.sd())
 
-    def predictive(self) -> dist.Normal:
+    def predictive(self) -> "dist.Normal":
         """Return NumPyro's predictive distribution of a new record, before clipping."""
         spread = jnp.sqrt(self.variance() + self.family.variance)
         return dist.Normal(self.parameters.mean, spread)
@@ -179,7 +177,9 @@ class GaussianMean(ClippedFamily):
     def log_total(self, prior: NormalParameters, total: Total, n: Number) -> Number:
         """Normal log-density of the sum of the statistic, the mean integrated out."""
         variance = n * self.variance + n**2 / prior.precision
-        return norm.logpdf(total[0], n * (prior.mean - self.lower), jnp.sqrt(variance))
+        return stats.norm.logpdf(
+            total[0], n * (prior.mean - self.lower), jnp.sqrt(variance)
+        )
 
     def natural(self, points: Points) -> Natural:
         """Return θ = (m - lower) / variance and log g(θ) for each mean m."""

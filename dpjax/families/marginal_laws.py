@@ -16,7 +16,8 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import special
+
+from dpjax._later import special
 
 HostArray = np.ndarray | np.float64
 """A NumPy array or number in double precision, as SciPy returns it."""

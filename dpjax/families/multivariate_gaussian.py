@@ -13,12 +13,11 @@ from typing import Any, ClassVar, NamedTuple
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
-import numpyro.distributions as dist
 from jax.scipy.linalg import solve_triangular
-from jax.scipy.stats import multivariate_normal
 from jaxtyping import Array
 
 from dpjax._checks import positive, typed_key
+from dpjax._later import dist, stats
 from dpjax._private import shapes_only
 from dpjax._products import matmul
 from dpjax._types import Key, Scalar
@@ -117,13 +116,13 @@ class NormalInverseWishartPosterior(ConjugatePosterior):
     def log_prob(self, values: dict[str, Array]) -> Array:
         """Joint log-density at `values`; with batch axes, use `jax.vmap`."""
         p, covariance = self.parameters, values["covariance"]
-        of_mean = multivariate_normal.logpdf(
+        of_mean = stats.multivariate_normal.logpdf(
             values["mean"], p.mean, covariance / p.strength
         )
         of_covariance = inverse_wishart_log_density(covariance, p.degrees, p.scale)
         return of_covariance + jnp.asarray(of_mean)
 
-    def distribution(self) -> dict[str, dist.Distribution]:
+    def distribution(self) -> "dict[str, dist.Distribution]":
         """Return NumPyro's marginal distributions of "mean" and "covariance"."""
         p = self.parameters
         return {
@@ -131,11 +130,11 @@ class NormalInverseWishartPosterior(ConjugatePosterior):
             "covariance": dist.InverseWishart(p.degrees, scale_matrix=p.scale),
         }
 
-    def predictive(self) -> dist.MultivariateStudentT:
+    def predictive(self) -> "dist.MultivariateStudentT":
         """Return NumPyro's predictive distribution of a new record, before clipping."""
         return self._student(1 + 1 / self.parameters.strength)
 
-    def _student(self, factor: Array) -> dist.MultivariateStudentT:
+    def _student(self, factor: Array) -> "dist.MultivariateStudentT":
         p, free = self.parameters, self._surplus
         root = jnp.linalg.cholesky(p.scale)
         return dist.MultivariateStudentT(

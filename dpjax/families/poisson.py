@@ -8,11 +8,10 @@ from typing import Any, ClassVar
 
 import jax.numpy as jnp
 import numpy as np
-import numpyro.distributions as dist
 from jaxtyping import Array, Float, Real
-from scipy import special
 
 from dpjax._checks import positive, whole
+from dpjax._later import dist, special
 from dpjax._types import Scalar
 from dpjax.families.base import Bound, Ends, Natural, Number, Points, Total, Truncation
 from dpjax.families.bounds import ClippedFamily
@@ -117,7 +116,7 @@ class Poisson(ClippedFamily):
         )
         return jnp.where(count >= 0, value, -jnp.inf)
 
-    def predictive(self, parameters: GammaParameters) -> dist.Distribution:
+    def predictive(self, parameters: GammaParameters) -> "dist.Distribution":
         """Return the negative binomial distribution of a record, the rate unknown."""
         return dist.GammaPoisson(*parameters)
 

@@ -18,10 +18,10 @@ import jax.random as jr
 from jax import lax
 from jaxtyping import Array, ArrayLike, Bool, Float, Int, Real
 
+from dpjax import distributions
 from dpjax._checks import positive, typed_key
 from dpjax._products import matmul
 from dpjax._types import Key, Scalar, Scalars
-from dpjax.distributions import GaussianInBall
 from dpjax.families import (
     KnownNoiseParameters,
     LinearRegression,
@@ -245,7 +245,9 @@ class RegressionSample(_FamilySample):
             jnp.asarray(self.noise_precision, float),
         )
         tempered = self._tempered(exact, prior)
-        law = GaussianInBall(tempered.mean, tempered.precision, self.radius)
+        law = distributions.GaussianInBall(
+            tempered.mean, tempered.precision, self.radius
+        )
         return law.sample(key)
 
     def predict(

@@ -13,9 +13,9 @@ import jax.numpy as jnp
 import jax.random as jr
 from jaxtyping import Array, Float, Int
 
+from dpjax import distributions
 from dpjax._checks import one_of, positive, typed_key
 from dpjax._types import Key, Scalar, Scalars
-from dpjax.distributions import TruncatedBeta, TruncatedDirichlet
 from dpjax.mechanisms.base import Mechanism
 from dpjax.privacy import ADJACENCIES, REPLACE_ONE, Adjacency, PureDP
 from dpjax.tables.layout import TableLayout
@@ -100,7 +100,7 @@ def _sample_rows(
 ) -> Float[Array, "j k"]:
     """Draw rows of a table; rows of two levels have a faster method."""
     if concentration.shape[1] > 2:
-        return TruncatedDirichlet(concentration, least).sample(key)
+        return distributions.TruncatedDirichlet(concentration, least).sample(key)
     zero, one = concentration[:, 0], concentration[:, 1]
-    share = TruncatedBeta(one, zero, least, 1 - least).sample(key)
+    share = distributions.TruncatedBeta(one, zero, least, 1 - least).sample(key)
     return jnp.stack([1 - share, share], axis=1)

@@ -44,9 +44,9 @@ __all__ = [
     "widen",
 ]
 
-import importlib
 from typing import TYPE_CHECKING
 
+from dpjax._later import names_of
 from dpjax.posteriors.base import FamilyPosterior, NetworkPosterior, Posterior
 from dpjax.posteriors.choice import posterior
 from dpjax.posteriors.estimate.point_estimate import (
@@ -94,8 +94,4 @@ if TYPE_CHECKING:
     from dpjax.posteriors.arviz_export import to_arviz
 
 
-def __getattr__(name: str) -> object:
-    """Import `to_arviz` at its first use, since it needs an optional package."""
-    if name == "to_arviz":
-        return importlib.import_module("dpjax.posteriors.arviz_export").to_arviz
-    raise AttributeError(f"module 'dpjax.posteriors' has no attribute {name!r}")
+__getattr__, __dir__ = names_of(__name__, {"arviz_export": ("to_arviz",)})

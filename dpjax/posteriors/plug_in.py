@@ -10,13 +10,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import gammaln, xlogy
 from jaxtyping import Array, Float, Int, Real
-from scipy import special
 
+from dpjax import distributions
 from dpjax._checks import at_least_zero, positive
+from dpjax._later import special
 from dpjax._private import Unpickled
 from dpjax._types import Key, Scalar
 from dpjax.data.bayes_net import BayesNet
-from dpjax.distributions import Dirichlet, dirichlet_rows
 from dpjax.distributions.gamma_draws import draw_log_gamma
 from dpjax.families.conjugate_base import host
 from dpjax.posteriors.base import NetworkPosterior
@@ -96,7 +96,7 @@ class PlugInPosterior(Unpickled, NetworkPosterior):
         """Name of the inference method in `dpjax.posteriors.METHODS`."""
         return "plug-in"
 
-    def distributions(self) -> dict[str, Dirichlet]:
+    def distributions(self) -> "dict[str, distributions.Dirichlet]":
         """Return NumPyro's Dirichlet distributions of the rows, by variable name.
 
         Raises:
@@ -106,7 +106,9 @@ class PlugInPosterior(Unpickled, NetworkPosterior):
         if self.net.impossible:
             raise self._undefined("distributions", "`quantile` and `sample`")
         tables = self._by_name(self.concentration)
-        return {name: dirichlet_rows(table) for name, table in tables.items()}
+        return {
+            name: distributions.dirichlet_rows(table) for name, table in tables.items()
+        }
 
     @property
     def _parameters(self) -> Float[Array, " m"]:

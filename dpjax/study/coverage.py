@@ -17,9 +17,9 @@ import numpy as np
 from jax import lax
 from jax.scipy.special import betainc, ndtr
 from jaxtyping import Array, Float
-from scipy import special
 
 from dpjax._checks import typed_key, whole
+from dpjax._later import special
 from dpjax._types import Key
 from dpjax.data.bayes_net import BayesNet
 from dpjax.families.conjugate_base import probability

@@ -27,9 +27,9 @@ import jax.random as jr
 import numpy as np
 from jax import lax
 from jaxtyping import Array
-from scipy import special
 
 from dpjax._checks import one_of, positive, typed_key, whole
+from dpjax._later import special
 from dpjax._types import Key, Scalar
 from dpjax.data.bayes_net import BayesNet
 from dpjax.mechanisms import Mechanism

@@ -19,9 +19,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import special
 
 from dpjax._checks import at_least_zero, positive, whole
+from dpjax._later import special
 
 _KAPPA, _OMEGA = 4.91081, 1.25643  # as printed in Theorem 4
 _LEAST_MASS = 1e-280  # below it, the series replaces the incomplete beta function

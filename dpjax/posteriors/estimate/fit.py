@@ -15,23 +15,23 @@ Each row of a probability table is the softmax of logits. The fit has three step
 __all__ = ["Fit", "Problem", "fit"]
 
 from functools import partial
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
 from jax import lax
 from jax.scipy.special import ndtri
 from jaxtyping import Array, Float
 
+from dpjax._later import optax
 from dpjax._products import matmul
 from dpjax.data.bayes_net import BayesNet
 from dpjax.posteriors.estimate.number_law import LEAST_NOISE, number_log_prob
 from dpjax.statistics.record_moments import RecordMoments
 from dpjax.tables.marginals import expected_tables
 
-_Adam = tuple[Array, optax.ScaleByAdamState]
+_Adam = tuple[Array, Any]
 
 _PAIRS = 4  # number of pairs of opposite nodes in each step
 _RATE = 0.2  # step size of the first step, in posterior standard deviations
@@ -133,7 +133,7 @@ def _descend(slope, start: Array, steps: int) -> tuple[Array, Array]:
             position = position - jnp.asarray(rate(step) * move, start.dtype)
         return (position, memory), None
 
-    state = start, cast(optax.ScaleByAdamState, adam.init(start))
+    state = start, adam.init(start)
     each = jnp.arange(steps, dtype=jnp.uint32)
     (position, memory), _ = lax.scan(improve, state, each)
     return position, cast(Array, memory.mu)

@@ -11,9 +11,9 @@ import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Real
-from scipy import special
 
 from dpjax._checks import typed_key
+from dpjax._later import special
 from dpjax._types import Key
 from dpjax.data.records import as_records
 from dpjax.data.sources import Table

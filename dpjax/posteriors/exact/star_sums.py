@@ -78,13 +78,9 @@ class StarSums(eqx.Module):
         laws = [infer(self.star(part), self.windows) for part in self.components]
         return InferredStars(self, tuple(laws))
 
+    @jax.jit
     def moments(self) -> tuple[Array, Array, Array, Array]:
         """Return the result of `InferredStars.moments` for every stacked release."""
-        batch = self.values.shape[:-1]
-        return self._many_moments() if batch else self.infer().moments()
-
-    @jax.jit
-    def _many_moments(self) -> tuple[Array, Array, Array, Array]:
         batch = self.values.shape[:-1]
         flat = jax.tree.map(
             lambda x: x.reshape(-1, *x.shape[len(batch) :]),

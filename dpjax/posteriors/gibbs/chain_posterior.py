@@ -11,8 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import logsumexp
 from jaxtyping import Array, Float, Real
-from numpyro import diagnostics
 
+from dpjax._later import diagnostics
 from dpjax._types import Key
 from dpjax.noise.keys import study_key
 from dpjax.posteriors.base import ReleasedPosterior

@@ -15,13 +15,11 @@ import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
-import numpyro
-import numpyro.distributions as dist
 from jax import lax
 from jaxtyping import Array, Float
-from numpyro.infer import MCMC, NUTS
 
 from dpjax._checks import typed_key, whole
+from dpjax._later import dist, infer, numpyro
 from dpjax._products import matmul
 from dpjax._types import Key
 from dpjax.posteriors.gibbs.chain_posterior import ChainPosterior, ChainSampler
@@ -162,8 +160,8 @@ def _run(
     model = normal_model(released, dict(tables))
 
     def one_chain(key):
-        chain = MCMC(
-            NUTS(model),
+        chain = infer.MCMC(
+            infer.NUTS(model),
             num_warmup=warmup,
             num_samples=samples,
             progress_bar=False,

@@ -17,9 +17,9 @@ import jax.random as jr
 import numpy as np
 from jax.scipy.special import logsumexp
 from jaxtyping import Array, ArrayLike, Float, Real
-from numpyro.diagnostics import effective_sample_size, split_gelman_rubin
 
 from dpjax._checks import typed_key, whole
+from dpjax._later import diagnostics
 from dpjax._types import Key
 from dpjax.data.sources import Table
 from dpjax.families import Family
@@ -133,8 +133,8 @@ class NoiseAwareFamilyPosterior(FamilyPosterior):
         """
         means = jax.tree.map(np.asarray, _moments(self.family, self.parameters)[0])
         return {
-            "r_hat": jax.tree.map(split_gelman_rubin, means),
-            "effective": jax.tree.map(effective_sample_size, means),
+            "r_hat": jax.tree.map(diagnostics.split_gelman_rubin, means),
+            "effective": jax.tree.map(diagnostics.effective_sample_size, means),
             "accepted": float(jnp.min(self.accepted)),
         }
 
