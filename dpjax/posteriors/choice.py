@@ -40,6 +40,9 @@ def posterior(
       clipped to the bounds, with Laplace noise (see `clipped_posterior`).
     - "point-estimate" estimates the tables of any other network from counts or Fourier
       coefficients with Laplace noise, with a normal approximation of the uncertainty.
+    - "separate-tables" estimates the tables of a network from counts with Laplace noise
+      where a point estimate is slow, because the network is large and has many paths
+      between its variables. It uses less of what the release says about each table.
     - "hidden-totals" runs Markov chains over the hidden total of the sufficient
       statistics of any other exponential family (see `family_posterior`), whose
       parameters are those of records after clipping.
@@ -118,7 +121,8 @@ def _candidates(
             kinds = [METHODS["samples"], METHODS["plug-in"]]
         ranked = [kind for kind in kinds if kind.rank is not None or not noise_aware]
         ranked.sort(key=lambda kind: math.inf if kind.rank is None else kind.rank)
-        return [kind for kind in ranked if kind.suits(released)]
+        suitable = [kind for kind in ranked if kind.suits(released)]
+        return sorted(suitable, key=lambda kind: kind.is_slow(released))
     try:
         chosen = METHODS[method]
     except ValueError:

@@ -14,7 +14,15 @@ from dpjax._types import Key, Scalar
 from dpjax.families import conjugate_posterior
 from dpjax.mechanisms import ParameterMechanism
 from dpjax.posteriors.base import Posterior
-from dpjax.posteriors.estimate.point_estimate import check_estimate, point_estimate
+from dpjax.posteriors.estimate.point_estimate import (
+    check_estimate,
+    is_slow,
+    point_estimate,
+)
+from dpjax.posteriors.estimate.separate_tables import (
+    check_separate_tables,
+    separate_tables,
+)
 from dpjax.posteriors.exact.clipped import check_clipped, clipped_posterior
 from dpjax.posteriors.exact.exact_posterior import check_exact, exact_posterior
 from dpjax.posteriors.exact.proportions import check_proportions, proportions_posterior
@@ -48,6 +56,11 @@ class InferenceMethod(abc.ABC):
     @abc.abstractmethod
     def suits(cls, released: Released) -> bool:
         """Return whether the method can be used for a release, at a low cost."""
+
+    @classmethod
+    def is_slow(cls, released: Released) -> bool:
+        """Return whether `posterior` tries all other methods that suit before it."""
+        return False
 
     @classmethod
     @abc.abstractmethod
@@ -103,6 +116,7 @@ def _add(
     check: Callable[[Released], object],
     function: Callable[..., Posterior],
     chains: bool = False,
+    slow: Callable[[Released], bool] = lambda released: False,
 ) -> None:
     """Add a method that calls `function`, with a key as first argument if `chains`."""
 
@@ -112,6 +126,10 @@ def _add(
         @classmethod
         def suits(cls, released: Released) -> bool:
             return _passes(check, released)
+
+        @classmethod
+        def is_slow(cls, released: Released) -> bool:
+            return slow(released)
 
         @classmethod
         def infer(
@@ -127,7 +145,8 @@ _add("exact", 10, check_exact, exact_posterior)
 _add("exact-tree", 20, check_tree, tree_posterior)
 _add("exact-proportions", 30, check_proportions, proportions_posterior)
 _add("exact-clipped", 35, check_clipped, clipped_posterior)
-_add("point-estimate", 40, check_estimate, point_estimate)
+_add("point-estimate", 40, check_estimate, point_estimate, slow=is_slow)
+_add("separate-tables", 45, check_separate_tables, separate_tables)
 _add("hidden-totals", 50, check_family, family_posterior, chains=True)
 _add("gibbs", None, check_gibbs, gibbs_posterior, chains=True)
 _add("normal", None, check_normal, normal_posterior, chains=True)

@@ -2,6 +2,7 @@
 
 __all__ = ["PlugInPosterior", "draw_tables", "plug_in_posterior", "rows_log_density"]
 
+import dataclasses
 from functools import partial
 
 import equinox as eqx
@@ -139,8 +140,7 @@ class PlugInPosterior(Unpickled, NetworkPosterior):
         return rows_log_density(self._parameters, theta, self.net.layout)
 
     def _updated(self, counts: Array, key: Key | None) -> "PlugInPosterior":
-        concentration = self.concentration + counts
-        return PlugInPosterior(self.net, concentration, self.clamped)
+        return dataclasses.replace(self, concentration=self.concentration + counts)
 
 
 def plug_in_posterior(

@@ -14,7 +14,6 @@ from jax.sharding import Mesh
 from jaxtyping import Array, Int32, Int64
 
 from dpjax._checks import one_of
-from dpjax._products import einsum
 from dpjax._types import Cells, Described, Flat, Records, Scalar
 from dpjax.data.bayes_net import BayesNet
 from dpjax.data.categorical import Categorical
@@ -24,7 +23,10 @@ from dpjax.data.sources import Table
 from dpjax.privacy import ADJACENCIES, REPLACE_ONE, Adjacency, Sensitivity
 from dpjax.statistics.base import STATISTICS, Columns, TableStatistic
 from dpjax.tables.counts import PackedRecords, count, count_batches
+from dpjax.tables.gathers import Gather, add, agreeing_cells, take
 from dpjax.tables.layout import TableLayout, maximal_groups
+
+_MOST_SLICES = 8
 
 
 @STATISTICS.add
@@ -133,15 +135,34 @@ class NetworkCounts(TableStatistic):
 
     def tables(self, vector: Flat, n: Scalar | None = None) -> Cells:
         """Return the tables of all variables with their parents, in one flat vector."""
-        offsets, parts, start = self.measured.offsets, [], 0
-        measured = 0  # tables so far; adjacent ones are copied as one slice
+        pieces, summed = self._pieces
+        if summed is None:
+            return vector
+        vector = jnp.asarray(vector)
+        both = jnp.concatenate([vector, summed(add, vector, 0)], axis=-1)
+        if len(pieces) > _MOST_SLICES:  # slow to compile
+            places = [np.arange(*x, dtype=np.uint32) for x in pieces]
+            return take(both, np.concatenate(places))
+        return jnp.concatenate([both[..., slice(*x)] for x in pieces], axis=-1)
+
+    @cached_property
+    def _pieces(self) -> tuple[list[tuple[int, int]], Gather | None]:
+        """Slices of all node tables from the measured tables and the sums after them.
+
+        The sums are those of cells of measured tables that give the other tables.
+        """
+        measured, end = self.measured, self.measured.length
+        pieces: list[tuple[int, int]] = []
+        places: list[np.ndarray] = []
+        starts = dict(zip(measured.groups, measured.offsets[:-1], strict=True))
         for family in self.net.families:
-            if self.measured.groups[measured : measured + 1] == (family,):
-                measured += 1
-                continue
-            parts += [vector[..., start : offsets[measured]], self._sum(vector, family)]
-            start = offsets[measured]
-        return jnp.concatenate([*parts, vector[..., start:]], axis=-1)
+            start, length = starts.get(family), math.prod(measured.shape(family))
+            if start is None:
+                places += agreeing_cells(measured, self._smallest(family), family)
+                start, end = end, end + length
+            follows = pieces and pieces[-1][1] == start
+            pieces.append((pieces.pop()[0] if follows else start, start + length))
+        return pieces, Gather.of(places, measured.length) if places else None
 
     def describe(self) -> dict[str, object]:
         """Return `kind` and `families`; a release file describes the network itself."""
@@ -160,18 +181,15 @@ class NetworkCounts(TableStatistic):
             raise ValueError("`parents` must be given for counts of a network.")
         return cls(net, families=described["families"])
 
-    def _sum(self, vector: Flat, family: tuple[int, ...]) -> Cells:
-        """Return the marginal of the smallest measured table that contains `family`."""
-        layout, batch = self.measured, vector.shape[:-1]
+    def _smallest(self, family: tuple[int, ...]) -> int:
+        """Return the smallest measured table that contains `family`."""
+        layout = self.measured
         holding = [
             (math.prod(layout.shape(group)), table)
             for table, group in enumerate(layout.groups)
             if set(group).issuperset(family)
         ]
-        _, table = min(holding)
-        group, start, stop = layout.groups[table], *layout.offsets[table : table + 2]
-        cube = vector[..., start:stop].reshape(*batch, *layout.shape(group))
-        return einsum(cube, [..., *group], [..., *family]).reshape(*batch, -1)
+        return min(holding)[1]
 
 
 def exact_counts(

@@ -12,7 +12,7 @@ Each row of a probability table is the softmax of logits. The fit has three step
    posterior mean if there is no noise.
 """
 
-__all__ = ["Fit", "Problem", "fit"]
+__all__ = ["Fit", "Problem", "descend", "fit", "multipliers", "normal_nodes"]
 
 from functools import partial
 from typing import Any, NamedTuple, cast
@@ -102,21 +102,21 @@ def _variational(problem: Problem, steps: int):
 
         return -jnp.mean(jax.vmap(at)(nodes)) - jnp.sum(position[1])
 
-    multipliers = _multipliers(net.layout.length + 1)
+    factors = multipliers(net.layout.length + 1)
 
     def slope(position, step):
-        return jax.grad(objective)(position, _nodes(multipliers, step, _PAIRS))
+        return jax.grad(objective)(position, normal_nodes(factors, step, _PAIRS))
 
     still = jnp.zeros((2, net.layout.length + 1), center.dtype)
-    position, average = _descend(slope, still, steps)
-    nodes = _nodes(multipliers, jnp.uint32(steps), 4 * _PAIRS)
+    position, average = descend(slope, still, steps)
+    nodes = normal_nodes(factors, jnp.uint32(steps), 4 * _PAIRS)
     logits, log_n = jax.vmap(partial(place, position))(nodes)
     theta = jax.vmap(lambda l: jnp.exp(_log_rows(net, l)))(logits).mean(axis=0)
     gradient = jnp.sqrt(jnp.mean((average[0] * jnp.exp(position[1])) ** 2))
     return (theta, log_n.mean()), gradient
 
 
-def _descend(slope, start: Array, steps: int) -> tuple[Array, Array]:
+def descend(slope, start: Array, steps: int) -> tuple[Array, Array]:
     """Run Adam with a cosine schedule; return the last position and mean gradient.
 
     Reference:
@@ -262,7 +262,8 @@ def _conjugate_gradients(spread, observe, noise, residual, diagonal):
     return lax.fori_loop(0, _SWEEPS, improve, state)[0]
 
 
-def _multipliers(size: int) -> np.ndarray:
+def multipliers(size: int) -> np.ndarray:
+    """Return odd multipliers for `normal_nodes`, one a coordinate."""
     numbers = np.arange(1, size + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     numbers ^= numbers >> np.uint64(30)
     numbers *= np.uint64(0xBF58476D1CE4E5B9)
@@ -270,10 +271,10 @@ def _multipliers(size: int) -> np.ndarray:
     return (numbers >> np.uint64(32)).astype(np.uint32) | np.uint32(1)
 
 
-def _nodes(multipliers: np.ndarray, step: Array, pairs: int) -> Array:
+def normal_nodes(factors: np.ndarray, step: Array, pairs: int) -> Array:
     """Normal nodes of a Weyl sequence, then their negatives, (2 pairs, size)."""
     index = step * jnp.uint32(pairs) + jnp.arange(1, pairs + 1, dtype=jnp.uint32)
-    bits = index[:, None] * jnp.asarray(multipliers)[None]
+    bits = index[:, None] * jnp.asarray(factors)[None]
     uniforms = ((bits >> jnp.uint32(9)).astype(float) + 0.5) / (1 << 23)
     points = ndtri(uniforms)
     return jnp.concatenate([points, -points])

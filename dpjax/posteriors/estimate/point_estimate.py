@@ -1,7 +1,14 @@
 """Approximate posterior means of a network's tables, for networks of any size."""
 
-__all__ = ["PointEstimate", "check_estimate", "point_estimate", "point_estimate_of"]
+__all__ = [
+    "PointEstimate",
+    "check_estimate",
+    "is_slow",
+    "point_estimate",
+    "point_estimate_of",
+]
 
+import math
 from functools import partial
 
 import equinox as eqx
@@ -21,7 +28,10 @@ from dpjax.posteriors.laws import laplace_scale
 from dpjax.posteriors.priors import Prior, flat_prior
 from dpjax.releases.released import Released
 from dpjax.statistics import TableStatistic
+from dpjax.tables.marginals import JunctionTree
 from dpjax.tables.projection import project
+
+_MOST_CELLS = 1 << 14  # of all cliques, which take about 5 seconds
 
 
 class PointEstimate(ReleasedPosterior):
@@ -133,6 +143,16 @@ def check_estimate(released: Released) -> None:
     """Raise `ValueError` unless `point_estimate` accepts the release."""
     laplace_scale(released)
     _network(released.counted)
+
+
+def is_slow(released: Released) -> bool:
+    """Return whether the cliques of the network's junction tree have too many cells."""
+    layout = released.net.layout
+    try:
+        cliques = JunctionTree.of(layout).cliques
+    except ValueError:
+        return True
+    return sum(math.prod(layout.shape(clique)) for clique in cliques) > _MOST_CELLS
 
 
 def point_estimate_of(

@@ -10,15 +10,20 @@ __all__ = ["expected_tables", "log_partition"]
 from dataclasses import dataclass
 from functools import lru_cache
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from dpjax.tables.gathers import (
+    Gather,
+    add,
+    agreeing_cells,
+    log_add,
+    place_of_cells,
+    take,
+)
 from dpjax.tables.layout import TableLayout
 from dpjax.tables.marginals.junction_tree import JunctionTree
-
-_MATRIX = 1024  # one more matrix costs as much as this many entries of padding
 
 
 def log_partition(
@@ -60,7 +65,7 @@ def expected_tables(
     _check(layout, log_factors)
     steps = _steps(layout)
     beliefs, messages, _ = _collect(steps, log_factors)
-    return steps.wanted(_add, jnp.exp(_distribute(steps, beliefs, messages)), 0.0)
+    return steps.wanted(add, jnp.exp(_distribute(steps, beliefs, messages)), 0.0)
 
 
 def _check(layout: TableLayout, log_factors: Array) -> None:
@@ -69,68 +74,6 @@ def _check(layout: TableLayout, log_factors: Array) -> None:
             f"`log_factors` must be of shape ({layout.length},), one number for each "
             f"cell, got {jnp.shape(log_factors)}."
         )
-
-
-@dataclass(frozen=True, eq=False)
-class _Gather:
-    """Lists of positions in a vector; the entries in each list are to be reduced.
-
-    Lists of similar length share a matrix, padded with the position after the vector.
-    """
-
-    matrices: tuple[np.ndarray, ...]
-    back: np.ndarray
-
-    @classmethod
-    def of(cls, lists: list[np.ndarray], length: int) -> "_Gather":
-        """Arrange lists of positions in a vector of length `length` in matrices."""
-        lengths = np.array([len(places) for places in lists])
-        matrices, order = [], []
-        for widest in _widths(lengths):
-            chosen = np.flatnonzero(lengths <= widest)
-            chosen = chosen[~np.isin(chosen, order)]
-            matrix = np.full((len(chosen), widest), length, np.uint32)
-            for row, i in zip(matrix, chosen, strict=True):
-                row[: len(lists[i])] = lists[i]
-            matrices.append(matrix)
-            order += chosen.tolist()
-        return cls(tuple(matrices), np.argsort(order).astype(np.uint32))
-
-    def __call__(self, reduce, vector: Array, neutral: float) -> Array:
-        """Apply `reduce`, which ignores `neutral`, to each list."""
-        padded = jnp.append(vector, jnp.asarray(neutral, vector.dtype))
-        parts = [reduce(_take(padded, matrix)) for matrix in self.matrices]
-        return parts[0] if len(parts) == 1 else _take(jnp.concatenate(parts), self.back)
-
-
-def _widths(lengths: np.ndarray) -> list[int]:
-    """Choose the widths of few matrices with little padding, in ascending order."""
-    values, number = np.unique(lengths, return_counts=True)
-    best: list[tuple[int, list[int]]] = [(0, [])]
-    for end in range(1, values.size + 1):
-        width = int(values[end - 1])
-        best.append(
-            min(
-                (cost + _MATRIX + width * int(number[start:end].sum()), [*used, width])
-                for start, (cost, used) in enumerate(best)
-            )
-        )
-    return best[-1][1]
-
-
-def _take(vector: Array, places: np.ndarray) -> Array:
-    """Return a vector's entries at unsigned positions, which are not checked."""
-    return vector.at[places].get(mode="promise_in_bounds")
-
-
-def _add(matrix: Array) -> Array:
-    return matrix.sum(axis=-1)
-
-
-def _log_add(matrix: Array) -> Array:
-    """Return the log-sum-exp of each row, whose entries may be -inf."""
-    largest = jax.lax.stop_gradient(matrix.max(axis=-1, keepdims=True))
-    return jnp.log(jnp.exp(matrix - largest).sum(axis=-1)) + largest[:, 0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,49 +86,49 @@ class _Level:
     """
 
     cells: slice  # part of the vector of all cliques' cells
-    from_own: _Gather | None
-    from_above: _Gather | None
-    received: _Gather | None
+    from_own: Gather | None
+    from_above: Gather | None
+    received: Gather | None
     down: np.ndarray | None
 
 
 @dataclass(frozen=True, eq=False)
 class _Steps:
-    assigned: _Gather
+    assigned: Gather
     levels: tuple[_Level, ...]
-    roots: _Gather
+    roots: Gather
     component: np.ndarray
-    wanted: _Gather
+    wanted: Gather
 
 
 def _collect(steps: _Steps, log_factors: Array) -> tuple[list, list, Array]:
     """Return the beliefs and messages towards the roots, and the log total sum."""
     beliefs, messages, below = [], [], None
-    potentials = steps.assigned(_add, log_factors, 0.0)
+    potentials = steps.assigned(add, log_factors, 0.0)
     for level in reversed(steps.levels):
         belief = potentials[level.cells]
         if below is not None and level.received is not None:
-            belief = belief + level.received(_add, below, 0.0)
+            belief = belief + level.received(add, below, 0.0)
         beliefs.append(belief)
         if level.from_own is not None:
-            below = level.from_own(_log_add, belief, -np.inf)
+            below = level.from_own(log_add, belief, -np.inf)
             messages.append(below)
-    total = steps.roots(_log_add, beliefs[-1], -np.inf)
+    total = steps.roots(log_add, beliefs[-1], -np.inf)
     return beliefs[::-1], messages[::-1], total.sum()
 
 
 def _distribute(steps: _Steps, beliefs: list, messages: list) -> Array:
     """Return the log-probabilities of all cliques' cells, from the roots down."""
-    total = steps.roots(_log_add, beliefs[0], -np.inf)
-    above = beliefs[0] - _take(total, steps.component)
+    total = steps.roots(log_add, beliefs[0], -np.inf)
+    above = beliefs[0] - take(total, steps.component)
     found = [above]
     for level, belief, message in zip(
         steps.levels[1:], beliefs[1:], messages, strict=True
     ):
         if level.from_above is None or level.down is None:
             continue
-        gained = level.from_above(_log_add, above, -np.inf) - message
-        above = belief + _take(gained, level.down)
+        gained = level.from_above(log_add, above, -np.inf) - message
+        above = belief + take(gained, level.down)
         found.append(above)
     return jnp.concatenate(found)
 
@@ -204,13 +147,13 @@ def _steps(layout: TableLayout) -> _Steps:
     return _Steps(
         _gather_into(cliques, layout, assigned),
         tuple(levels),
-        _Gather.of(roots, cliques.offsets[int((depths == 0).sum())]),
+        Gather.of(roots, cliques.offsets[int((depths == 0).sum())]),
         np.repeat(np.arange(len(roots), dtype=np.uint32), [len(r) for r in roots]),
-        _Gather.of(
+        Gather.of(
             [
                 places
                 for table, group in enumerate(layout.groups)
-                for places in _agreeing(cliques, owners[table], group)
+                for places in agreeing_cells(cliques, owners[table], group)
             ],
             cliques.length,
         ),
@@ -245,13 +188,13 @@ def _level(tree: JunctionTree, every: TableLayout, depth: int) -> _Level:
     from_own, from_above, down = [], [], []
     for i, group in enumerate(separators.groups):
         parent = above.index(tree.parents[here[i]])
-        from_own += _agreeing(cliques, i, group)
-        from_above += _agreeing(parents, parent, group)
-        down.append(_cells(cliques, i, separators, i))
+        from_own += agreeing_cells(cliques, i, group)
+        from_above += agreeing_cells(parents, parent, group)
+        down.append(place_of_cells(cliques, i, separators, i))
     return _Level(
         cells,
-        _Gather.of(from_own, cliques.length),
-        _Gather.of(from_above, parents.length),
+        Gather.of(from_own, cliques.length),
+        Gather.of(from_above, parents.length),
         received,
         np.concatenate(down),
     )
@@ -259,34 +202,14 @@ def _level(tree: JunctionTree, every: TableLayout, depth: int) -> _Level:
 
 def _gather_into(
     cliques: TableLayout, tables: TableLayout, pairs: list[tuple[int, int]]
-) -> _Gather:
+) -> Gather:
     """For each cell of the cliques, the agreeing cells of the paired tables."""
     lists: list[list[int]] = [[] for _ in range(cliques.length)]
     for clique, table in pairs:
         start = cliques.offsets[clique]
-        for cell, place in enumerate(_cells(cliques, clique, tables, table), start):
+        for cell, place in enumerate(
+            place_of_cells(cliques, clique, tables, table), start
+        ):
             lists[cell].append(int(place))
     padded = [np.asarray(places or [tables.length], np.uint32) for places in lists]
-    return _Gather.of(padded, tables.length)
-
-
-def _cells(
-    cliques: TableLayout, clique: int, tables: TableLayout, table: int
-) -> np.ndarray:
-    """For each cell of a clique, the agreeing cell of a table over a subset."""
-    shape = cliques.shape(cliques.groups[clique])
-    levels = dict(zip(cliques.groups[clique], np.indices(shape), strict=True))
-    place = np.full(shape, tables.offsets[table])
-    for i, stride in tables.strides[table].items():
-        place = place + stride * levels[i]
-    return place.ravel().astype(np.uint32)
-
-
-def _agreeing(
-    cliques: TableLayout, clique: int, group: tuple[int, ...]
-) -> list[np.ndarray]:
-    """For each cell of a table over `group`, the agreeing cells of the clique."""
-    table = TableLayout(cliques.sizes, (group,))
-    places = _cells(cliques, clique, table, 0)
-    order = np.argsort(places, kind="stable") + cliques.offsets[clique]
-    return np.split(order.astype(np.uint32), table.length)
+    return Gather.of(padded, tables.length)

@@ -1,0 +1,115 @@
+"""Sums and other reductions over lists of entries of a vector, as gathers.
+
+The number of operations in a compiled program does not grow with the number of lists.
+"""
+
+__all__ = ["Gather", "add", "agreeing_cells", "log_add", "place_of_cells", "take"]
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Shaped
+
+from dpjax.tables.layout import TableLayout
+
+_MATRIX = 1024  # one more matrix costs as much as this many entries of padding
+
+
+@dataclass(frozen=True, eq=False)
+class Gather:
+    """Lists of positions in a vector; the entries in each list are to be reduced.
+
+    Lists of similar length share a matrix, padded with the position after the vector.
+    """
+
+    matrices: tuple[np.ndarray, ...]
+    back: np.ndarray
+
+    @classmethod
+    def of(cls, lists: Sequence[np.ndarray], length: int) -> "Gather":
+        """Arrange lists of positions in a vector of length `length` in matrices."""
+        lengths = np.array([len(places) for places in lists])
+        matrices, order, least = [], [], -1
+        for widest in _widths(lengths):
+            chosen = np.flatnonzero((lengths > least) & (lengths <= widest))
+            matrix = np.full((len(chosen), widest), length, np.uint32)
+            places = chosen.tolist()
+            for row, i in zip(matrix, places, strict=True):
+                row[: len(lists[i])] = lists[i]
+            matrices.append(matrix)
+            order += places
+            least = widest
+        return cls(tuple(matrices), np.argsort(order).astype(np.uint32))
+
+    def __call__(
+        self,
+        reduce: Callable[[Array], Array],
+        vector: Shaped[Array, "*batch m"],
+        neutral: float,
+    ) -> Shaped[Array, "*batch lists"]:
+        """Apply `reduce`, which ignores `neutral`, to each list."""
+        last = jnp.full((*vector.shape[:-1], 1), neutral, vector.dtype)
+        padded = jnp.concatenate([vector, last], axis=-1)
+        parts = [reduce(take(padded, matrix)) for matrix in self.matrices]
+        if len(parts) < 2:
+            return parts[0] if parts else vector[..., :0]
+        return take(jnp.concatenate(parts, axis=-1), self.back)
+
+
+def _widths(lengths: np.ndarray) -> list[int]:
+    """Choose the widths of few matrices with little padding, in ascending order."""
+    values, number = np.unique(lengths, return_counts=True)
+    best: list[tuple[int, list[int]]] = [(0, [])]
+    for end in range(1, values.size + 1):
+        width = int(values[end - 1])
+        best.append(
+            min(
+                (cost + _MATRIX + width * int(number[start:end].sum()), [*used, width])
+                for start, (cost, used) in enumerate(best)
+            )
+        )
+    return best[-1][1]
+
+
+def take(vector: Array, places: np.ndarray) -> Array:
+    """Return entries along the last axis at unsigned positions, which are not checked.
+
+    `places` may have any shape, which replaces the last axis.
+    """
+    return vector.at[..., places].get(mode="promise_in_bounds")
+
+
+def add(matrix: Array) -> Array:
+    """Return the sum of each row, whose dtype is kept."""
+    return matrix.sum(axis=-1, dtype=matrix.dtype)
+
+
+def log_add(matrix: Array) -> Array:
+    """Return the log-sum-exp of each row, whose entries may be -inf."""
+    largest = jax.lax.stop_gradient(matrix.max(axis=-1, keepdims=True))
+    return jnp.log(jnp.exp(matrix - largest).sum(axis=-1)) + largest[..., 0]
+
+
+def place_of_cells(
+    tables: TableLayout, table: int, others: TableLayout, other: int
+) -> np.ndarray:
+    """For each cell of a table, the agreeing cell of a table over a subset."""
+    shape = tables.shape(tables.groups[table])
+    levels = dict(zip(tables.groups[table], np.indices(shape), strict=True))
+    place = np.full(shape, others.offsets[other])
+    for i, stride in others.strides[other].items():
+        place = place + stride * levels[i]
+    return place.ravel().astype(np.uint32)
+
+
+def agreeing_cells(
+    tables: TableLayout, table: int, group: tuple[int, ...]
+) -> list[np.ndarray]:
+    """For each cell of a table over `group`, the agreeing cells of a larger table."""
+    smaller = TableLayout(tables.sizes, (group,))
+    places = place_of_cells(tables, table, smaller, 0)
+    order = np.argsort(places, kind="stable") + tables.offsets[table]
+    return np.split(order.astype(np.uint32), smaller.length)
