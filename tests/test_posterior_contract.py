@@ -74,6 +74,9 @@ MAKE = {
     "point-estimate": lambda: posteriors.point_estimate(
         of_network(TINY["two roots"]), steps=60
     ),
+    "separate-tables": lambda: posteriors.separate_tables(
+        of_network(TINY["collider"]), steps=60
+    ),
     "gibbs": lambda: posteriors.gibbs_posterior(
         study_key(4), of_network(TINY["coin"]), **CHAINS, sweeps=400, thin=2
     ),
@@ -107,6 +110,7 @@ KINDS = [
     for name in MAKE
 ]
 NETWORKS = ["plug-in", "exact", "exact-tree", "point-estimate", "gibbs", "normal"]
+NETWORKS += ["separate-tables"]
 NETWORKS += ["samples of tables"]
 
 

@@ -17,6 +17,7 @@ __all__ = [
     "ProportionsPosterior",
     "SampledParameters",
     "SampledPosterior",
+    "SeparateTables",
     "SweepInfo",
     "TooExpensive",
     "TreePosterior",
@@ -38,6 +39,7 @@ __all__ = [
     "posterior",
     "proportions_posterior",
     "rank_in",
+    "separate_tables",
     "sums_of",
     "to_arviz",
     "tree_posterior",
@@ -54,6 +56,7 @@ from dpjax.posteriors.estimate.point_estimate import (
     point_estimate,
     point_estimate_of,
 )
+from dpjax.posteriors.estimate.separate_tables import SeparateTables, separate_tables
 from dpjax.posteriors.exact.clipped import ClippedPosterior, clipped_posterior
 from dpjax.posteriors.exact.exact_posterior import (
     ExactPosterior,

@@ -48,7 +48,7 @@ class Gather:
         self,
         reduce: Callable[[Array], Array],
         vector: Shaped[Array, "*batch m"],
-        neutral: float,
+        neutral: float | int,
     ) -> Shaped[Array, "*batch lists"]:
         """Apply `reduce`, which ignores `neutral`, to each list."""
         last = jnp.full((*vector.shape[:-1], 1), neutral, vector.dtype)
