@@ -17,7 +17,7 @@ CALLS = {
 
 def wide(text):
     """Whether a program has floats or arrays of integers of 64 bits."""
-    attribute = r"\w+ = dense<[^<>]*> : tensor<[^<>]*>"  # these have, in any program
+    attribute = r"\b\w+ = dense<[^<>]*> : tensor<[^<>]*>"  # these have, in any program
     text = re.sub(attribute, "", text)
     kinds = r"((\d+x)*(f64|complex<f64>)|(\d+x)+u?i64)"  # single integers count turns
     return re.search(rf"stablehlo.*tensor<{kinds}>", text)
