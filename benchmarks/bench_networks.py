@@ -1,16 +1,66 @@
-"""How long do large networks take at first, compilation included?"""
+"""How long do large networks take at first, compilation included?
 
+L1 is the time of one new process from records to predictions: release, save, load,
+posterior, means and standard deviations, synthetic records, predictions and
+log-likelihoods of 10,000 records.
+"""
+
+import pathlib
+import tempfile
 from collections.abc import Iterator
 
 import jax
 import numpy as np
 
+from benchmarks.bench_start import seconds
 from benchmarks.report import Row, shown
 from benchmarks.timing import first_call
 from dpjax import BayesNet
 from dpjax.mechanisms import DiscreteLaplace
 from dpjax.noise.keys import release_key
 from dpjax.statistics import NetworkCounts
+
+VARIABLES = {56: "hailfinder", 76: "win95pts", 223: "andes", 441: "pigs", 724: "link"}
+WIDE = 1041  # variables, of more levels, like munin
+PROGRAM = """
+import sys
+import numpy as np
+import jax
+import dpjax as dp
+from benchmarks.bench_networks import near_network
+
+variables, most_levels = map(int, sys.argv[1:])
+random = np.random.default_rng(0)
+net = near_network(random, variables, most_levels)
+records = random.integers(0, net.sizes, (10_000, variables)).astype(np.uint8)
+made = dp.release(net, records, epsilon=1, adjacency="add-remove")
+made.save("release.json")
+posterior = dp.posterior(dp.load("release.json"))
+target = net.names[variables // 2]
+jax.block_until_ready(
+    (
+        posterior.mean(),
+        posterior.sd(),
+        posterior.sample_records(dp.study_key(0), 10_000),
+        posterior.predict_proba(records, target),
+        posterior.log_likelihood(records),
+    )
+)
+"""
+
+
+def near_network(
+    rng: np.random.Generator, variables: int, most_levels: int
+) -> BayesNet:
+    """Each variable with up to 3 of the 12 before it as parents."""
+    names = [f"v{i}" for i in range(variables)]
+    levels = {name: list(range(rng.integers(2, most_levels + 1))) for name in names}
+    parents = {}
+    for i, name in enumerate(names):
+        size = min(i, int(rng.integers(0, 4)))
+        near = names[max(0, i - 12) : i]
+        parents[name] = list(rng.choice(near, size, replace=False)) if size else []
+    return BayesNet.from_parents(levels, parents)
 
 
 def random_network(
@@ -44,8 +94,21 @@ def compile_times(rng: np.random.Generator, variables: int) -> Iterator[Row]:
         yield Row("", case, ratio, unit, target, at_least=False)
 
 
+def end_to_end(variables: int, most_levels: int, like: str) -> Row:
+    """Seconds of one new process."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        run = "-c", PROGRAM, str(variables), str(most_levels)
+        took = seconds(run, folder, folder / "none")
+    case = f"{variables} variables of up to {most_levels} levels, as many as {like}"
+    return Row("L1", case, took, "s", 60, at_least=False)
+
+
 def rows(full: bool = False) -> Iterator[Row]:
-    """Networks of growing size; target: 10 s at 500 families."""
+    """Networks of growing size; targets: 10 s at 500 families, 60 s end to end."""
+    for variables, like in VARIABLES.items():
+        yield end_to_end(variables, 3, like)
+    yield end_to_end(WIDE, 8, "munin")
     rng = np.random.default_rng(0)
     for variables in (8, 100, 500, 2000) if full else (8, 100, 500):
         yield from compile_times(rng, variables)

@@ -31,7 +31,7 @@ from dpjax.statistics import TableStatistic
 from dpjax.tables.marginals import JunctionTree
 from dpjax.tables.projection import project
 
-_MOST_CELLS = 1 << 14  # of all cliques, which take about 5 seconds
+_MOST_CELLS = 1 << 12  # of all cliques, which take about 5 seconds
 
 
 class PointEstimate(ReleasedPosterior):

@@ -13,13 +13,14 @@ from functools import partial
 
 import jax
 import jax.numpy as jnp
+import jax.random as jr
 import numpy as np
 from jax import lax
 from jaxtyping import Array, Float
 
 from dpjax._checks import whole
-from dpjax._platforms import each
-from dpjax.posteriors.estimate.fit import descend, multipliers, normal_nodes
+from dpjax.noise.keys import study_key
+from dpjax.posteriors.estimate.fit import descend
 from dpjax.posteriors.estimate.number_law import number_log_prob
 from dpjax.posteriors.estimate.table_levels import TableLevels
 from dpjax.posteriors.laws import laplace_scale
@@ -30,8 +31,8 @@ from dpjax.statistics import TableStatistic
 from dpjax.tables.gathers import add, take
 
 _FAR = 24.0  # limit of logits: probabilities in a table are at least about e^-24
-_BLOCKS = 64  # numbers of nodes at which the moments of the rows are computed
-_IN_BLOCK = 8
+_PAIRS = 2  # of opposite draws in each step
+_BLOCKS, _IN_BLOCK = 128, 8  # of draws, for the moments of rows
 
 
 class SeparateTables(PlugInPosterior):
@@ -70,8 +71,8 @@ def separate_tables(
 
     Args:
         released: noisy counts of a network by `DiscreteLaplace`, `SplitLaplace` or
-            `Laplace`. Releases may be stacked along leading axes. If the number of
-            records is private, the released totals of the tables estimate it.
+            `Laplace`. Releases stacked along leading axes need `vmap`. If the number
+            of records is private, the released totals of the tables estimate it.
         prior: Dirichlet parameter of all cells, > 0; or a dictionary from variable name
             to a table of parameters. That of a measured table holds for its cells.
         steps: number of gradient steps, at least 1.
@@ -88,11 +89,9 @@ def separate_tables(
     check_separate_tables(released)
     values = jnp.asarray(released.values, float)
     scale = jnp.broadcast_to(laplace_scale(released), values.shape)
-    n, batch = released.n, values.shape[:-1]
-    if n is not None:
-        n = jnp.broadcast_to(jnp.asarray(n, float), batch)
+    n = None if released.n is None else jnp.asarray(released.n, float)
     prior = flat_prior(released.net, prior)
-    found = _estimate_all(released.counted, values, scale, n, prior, steps)
+    found = _estimate(released.counted, values, scale, n, prior, steps)
     return SeparateTables(released.net, found)
 
 
@@ -108,25 +107,16 @@ def check_separate_tables(released: Released) -> None:
 
 
 @partial(jax.jit, static_argnames=("statistic", "steps"))
-def _estimate_all(
+def _estimate(
     statistic: TableStatistic,
     values: Array,
     scale: Array,
     n: Array | None,
     prior: Array,
     steps: int,
-) -> Float[Array, "*batch c"]:
-    def one(given):
-        values, scale, n = given
-        problem = _Problem.of(statistic, values, scale, n, prior)
-        return problem.concentration(steps)
-
-    given, batch = (values, scale, n), values.shape[:-1]
-    if not batch:
-        return one(given)
-    flat = jax.tree.map(lambda x: x.reshape(-1, *x.shape[len(batch) :]), given)
-    found = each(one, flat, lambda sizes: sizes.estimates)
-    return found.reshape(*batch, -1)
+) -> Float[Array, " c"]:
+    problem = _Problem.of(statistic, values, scale, n, prior)
+    return problem.concentration(steps)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -203,7 +193,7 @@ class _Problem:
             return q * (slope - levels.sums(q * slope))
 
         rest = self.alpha - q * levels.sums(self.alpha) - loose
-        return jnp.stack([through(own + others), through(own)]) + rest
+        return jnp.stack([through(own + others), through(own)]) + rest[None]
 
     def _log_law(self, chances: Array) -> Array:
         mean = self.n * chances
@@ -214,12 +204,14 @@ class _Problem:
     def concentration(self, steps: int) -> Float[Array, " rows"]:
         """Dirichlet parameters of all rows, after `steps` gradient steps."""
         center, width = self._initial()
-        factors = multipliers(center.size)
+        key = study_key(0)
 
         def slope(position, step):
             shift, spread = position[0], width * jnp.exp(position[1])
-            nodes = spread * normal_nodes(factors, step, 1)
-            slopes = jax.vmap(self.gradients)(center + width * shift + nodes)
+            half = jr.normal(jr.fold_in(key, step), (_PAIRS, center.size))
+            nodes = spread[None] * jnp.concatenate([half, -half])
+            middle = center + width * shift
+            slopes = jax.vmap(self.gradients)(middle[None] + nodes)
             moved, wider = slopes[:, 0].mean(0), (slopes[:, 1] * nodes).mean(0)
             return -jnp.stack([width * moved, 1 + wider])
 
@@ -238,12 +230,13 @@ class _Problem:
 
     def _matched(self, logits: Array, spread: Array) -> Array:
         """Dirichlet parameters with the moments of rows whose logits are normal."""
-        factors, layout = multipliers(logits.size), self.statistic.layout
+        layout, key = self.statistic.layout, study_key(1)
         center = self.rows(logits)
 
         def add_block(sums, block):
-            nodes = spread * normal_nodes(factors, block, _IN_BLOCK // 2)
-            off = jax.vmap(self.rows)(logits + nodes) - center
+            draws = jr.normal(jr.fold_in(key, block), (_IN_BLOCK, *spread.shape))
+            moved = logits[None] + spread[None] * draws
+            off = jax.vmap(self.rows)(moved) - center[None]
             return (sums[0] + off.mean(0), sums[1] + (off**2).mean(0)), None
 
         zero = jnp.zeros_like(center)
