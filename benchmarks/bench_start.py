@@ -1,8 +1,8 @@
 """How long does a user wait: for imports, help, commands on the demo, and posteriors?
 
-Every run is a process of its own. It may keep bytecode, as an installed package does.
-A cold command starts with an empty folder of
-compiled programs, and the second one with the folder that the first has left.
+Every run is a process of its own. It may keep bytecode, as an installed package does. A
+cold command starts with an empty folder of compiled programs, and the second one with
+the folder that the first has left.
 """
 
 import os

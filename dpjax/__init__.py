@@ -18,9 +18,9 @@ __all__ = [
     "sweep",
 ]
 
-import importlib
 from typing import TYPE_CHECKING
 
+from dpjax._later import names_of
 from dpjax._version import __version__ as __version__
 
 if TYPE_CHECKING:
@@ -67,17 +67,4 @@ _NAMES = {
     "releases": ("Released", "load", "release"),
     "study": ("plan", "sweep"),
 }
-_HOMES = {name: room for room, names in _NAMES.items() for name in names}
-
-
-def __getattr__(name: str) -> object:
-    """Import a public name or a subpackage when it is first used."""
-    if name in _HOMES:
-        return getattr(importlib.import_module(f"dpjax.{_HOMES[name]}"), name)
-    if name in _ROOMS:
-        return importlib.import_module(f"dpjax.{name}")
-    raise AttributeError(f"module 'dpjax' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__, *_ROOMS])
+__getattr__, __dir__ = names_of(__name__, _NAMES, _ROOMS)

@@ -19,17 +19,20 @@ from typing import TYPE_CHECKING
 
 
 def names_of(
-    package: str, homes: Mapping[str, Collection[str]]
+    package: str, homes: Mapping[str, Collection[str]], modules: Collection[str] = ()
 ) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
     """Return `__getattr__` and `__dir__` of a package that imports names at first use.
 
     Args:
         package: full name of the package.
         homes: names that each module of the package defines, by the module's name.
+        modules: names of modules of the package.
     """
     home = {name: module for module, names in homes.items() for name in names}
 
     def get(name: str) -> object:
+        if name in modules:
+            return importlib.import_module(f"{package}.{name}")
         if name not in home:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         module = importlib.import_module(f"{package}.{home[name]}")
@@ -37,7 +40,7 @@ def names_of(
         setattr(sys.modules[package], name, found)
         return found
 
-    return get, lambda: sorted({*vars(sys.modules[package]), *home})
+    return get, lambda: sorted({*vars(sys.modules[package]), *home, *modules})
 
 
 class _Later(ModuleType):

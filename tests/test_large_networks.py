@@ -12,7 +12,8 @@ import pytest
 import dpjax as dp
 from dpjax.mechanisms import DiscreteLaplace, Laplace
 from dpjax.noise.keys import study_key
-from dpjax.posteriors import SeparateTables, prediction, separate_tables
+from dpjax.posteriors import METHODS, SeparateTables, prediction, separate_tables
+from dpjax.posteriors.choice import _candidates
 from dpjax.posteriors.estimate.number_law import number_log_prob
 from dpjax.posteriors.estimate.separate_tables import _estimate, _Problem
 from dpjax.posteriors.plug_in import draw_tables
@@ -47,7 +48,7 @@ def test_numbers_of_other_tables_are_weighted_averages(rng):
     """A sum of k cells with noise of scale b has a variance proportional to k b^2."""
     statistic, values, _ = noisy(rng, SMALL)
     scale = jnp.asarray(rng.uniform(1, 3, values.shape), float)
-    problem = _Problem.of(statistic, values, scale, jnp.float32(200), jnp.ones(19))
+    problem = _Problem.of(statistic, values, scale, jnp.asarray(200.0), jnp.ones(24))
     layout = statistic.measured
     numbers = {}
     for table, ((group, cells), (_, scales)) in enumerate(
@@ -180,6 +181,23 @@ def test_large_networks_are_estimated_by_separate_tables(rng):
     assert found.sample_records(study_key(1), 10).shape == (10, 120)
     assert dp.posterior(released, noise_aware=False).method == "plug-in"
     assert found.update(records).method == "separate-tables"
+
+
+def test_no_method_is_asked_whether_it_is_slow_before_its_turn(rng, monkeypatch):
+    """The junction tree of a naive Bayes network of many features is slow to find."""
+    net = TINY["naive Bayes"]
+    released = dp.release(
+        net, random_records(rng, net, 9), epsilon=1, adjacency="add-remove"
+    )
+
+    def asked(*_):
+        raise AssertionError("asked")
+
+    monkeypatch.setattr(METHODS["point-estimate"], "is_slow", asked)
+    candidates = iter(_candidates(released, None, noise_aware=True))
+    assert next(candidates).kind == "exact"
+    with pytest.raises(AssertionError, match="asked"):
+        list(candidates)
 
 
 def test_separate_tables_need_counts(rng):

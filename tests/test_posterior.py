@@ -155,12 +155,15 @@ def test_five_hundred_variables(rng, key):
     net = random_network(rng, variables=500, most_parents=4)
     records = random_records(rng, net, 30)
     released = dp.release(net, records, epsilon=50, adjacency="add-remove")
-    with pytest.raises(ValueError, match="noise_aware=False"):
-        dp.posterior(released)
-    fitted = dp.posterior(released, noise_aware=False)
-    assert len(fitted.mean()) == len(released.tables()) == 500
-    assert fitted.predict_proba(records, "v7").shape == (30, net.sizes[7])
-    assert fitted.log_likelihood(fitted.sample_records(key, 3)).shape == (3,)
+    with pytest.raises(ValueError, match="the method 'separate-tables'"):
+        dp.posterior(released, method="point-estimate")
+    for options in ({}, {"noise_aware": False}):
+        fitted = dp.posterior(released, **options)
+        assert fitted.method == ("plug-in" if options else "separate-tables")
+        assert len(fitted.mean()) == len(released.tables()) == 500
+        assert fitted.predict_proba(records, "v7").shape == (30, net.sizes[7])
+        key, drawn = jr.split(key)
+        assert fitted.log_likelihood(fitted.sample_records(drawn, 3)).shape == (3,)
 
 
 def test_small_parameters_do_not_underflow(key):

@@ -12,9 +12,9 @@ __all__ = [
     "group",
 ]
 
-import importlib
 from typing import TYPE_CHECKING
 
+from dpjax._later import names_of
 from dpjax.data.bayes_net import BayesNet
 from dpjax.data.bins import Bins
 from dpjax.data.grouping import Grouped, group
@@ -26,9 +26,6 @@ from dpjax.data.schema import Schema
 if TYPE_CHECKING:
     from dpjax.data import datasets
 
-
-def __getattr__(name: str) -> object:
-    """Import `datasets`, which needs an optional package, on first use."""
-    if name == "datasets":
-        return importlib.import_module("dpjax.data.datasets")
-    raise AttributeError(f"module 'dpjax.data' has no attribute {name!r}")
+__getattr__, __dir__ = names_of(
+    __name__, {}, ("datasets",)
+)  # needs an optional package

@@ -3,6 +3,7 @@
 __all__ = ["posterior"]
 
 import math
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from dpjax._checks import at_least_zero, brief
@@ -113,7 +114,7 @@ def posterior(
 
 def _candidates(
     released: Released, method: str | None, noise_aware: bool
-) -> list[type[InferenceMethod]]:
+) -> Iterable[type[InferenceMethod]]:
     if method is None:
         kinds = [METHODS[kind] for kind in METHODS]
         if not noise_aware or released.is_wide or released.statistic.zeros is not None:
@@ -121,8 +122,7 @@ def _candidates(
             kinds = [METHODS["samples"], METHODS["plug-in"]]
         ranked = [kind for kind in kinds if kind.rank is not None or not noise_aware]
         ranked.sort(key=lambda kind: math.inf if kind.rank is None else kind.rank)
-        suitable = [kind for kind in ranked if kind.suits(released)]
-        return sorted(suitable, key=lambda kind: kind.is_slow(released))
+        return _slow_ones_last(ranked, released)
     try:
         chosen = METHODS[method]
     except ValueError:
@@ -140,6 +140,20 @@ def _candidates(
             f"{_suitable(released) or 'another release'}."
         )
     return [chosen]
+
+
+def _slow_ones_last(
+    ranked: Iterable[type[InferenceMethod]], released: Released
+) -> Iterator[type[InferenceMethod]]:
+    """Yield the methods that suit; none is asked more than it needs to be."""
+    slow = []
+    for kind in ranked:
+        if kind.suits(released):
+            if kind.is_slow(released):
+                slow.append(kind)
+            else:
+                yield kind
+    yield from slow
 
 
 def _suitable(released: Released) -> str:

@@ -35,9 +35,9 @@ __all__ = [
     "unit_of",
 ]
 
-import importlib
 from typing import TYPE_CHECKING
 
+from dpjax._later import names_of
 from dpjax.privacy.composition import (
     advanced,
     basic,
@@ -75,9 +75,5 @@ from dpjax.privacy.unit import rows_of, unit_of
 if TYPE_CHECKING:
     from dpjax.privacy import accounting
 
-
-def __getattr__(name: str) -> object:
-    """Import the module that needs an optional package on first use."""
-    if name == "accounting":
-        return importlib.import_module("dpjax.privacy.accounting")
-    raise AttributeError(f"module 'dpjax.privacy' has no attribute {name!r}")
+# The module needs an optional package.
+__getattr__, __dir__ = names_of(__name__, {}, ("accounting",))

@@ -31,18 +31,32 @@ class Gather:
     @classmethod
     def of(cls, lists: Sequence[np.ndarray], length: int) -> "Gather":
         """Arrange lists of positions in a vector of length `length` in matrices."""
-        lengths = np.array([len(places) for places in lists])
+        lengths = np.array([len(places) for places in lists], int)
+        return cls._of(np.concatenate([np.zeros(0, int), *lists]), lengths, length)
+
+    @classmethod
+    def by_label(
+        cls, labels: np.ndarray, places: np.ndarray, number: int, length: int
+    ) -> "Gather":
+        """For each label below `number`, list the `places` that have it."""
+        order = np.argsort(labels, kind="stable")
+        return cls._of(places[order], np.bincount(labels, minlength=number), length)
+
+    @classmethod
+    def _of(cls, places: np.ndarray, lengths: np.ndarray, length: int) -> "Gather":
+        """Arrange lists that follow each other in `places`."""
+        places, firsts = np.append(places, length), np.cumsum(lengths) - lengths
         matrices, order, least = [], [], -1
         for widest in _widths(lengths):
             chosen = np.flatnonzero((lengths > least) & (lengths <= widest))
-            matrix = np.full((len(chosen), widest), length, np.uint32)
-            places = chosen.tolist()
-            for row, i in zip(matrix, places, strict=True):
-                row[: len(lists[i])] = lists[i]
-            matrices.append(matrix)
-            order += places
+            steps = np.arange(widest)
+            inside = steps < lengths[chosen, None]
+            found = places[np.where(inside, firsts[chosen, None] + steps, -1)]
+            matrices.append(found.astype(np.uint32))
+            order.append(chosen)
             least = widest
-        return cls(tuple(matrices), np.argsort(order).astype(np.uint32))
+        back = np.argsort(np.concatenate([np.zeros(0, int), *order]))
+        return cls(tuple(matrices), back.astype(np.uint32))
 
     def __call__(
         self,

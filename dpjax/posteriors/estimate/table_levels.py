@@ -45,14 +45,13 @@ class TableLevels:
         used, place = np.unique(np.asarray(level, int), return_inverse=True)
         spans = zip(layout.offsets[:-1], layout.offsets[1:], strict=True)
         cells = [np.arange(*span) for span in spans]
-        of_cell = _inverse(np.concatenate([[], *numbers]), of_number, layout.length)
-        of_level = _inverse(place, np.arange(place.size), used.size)
+        cell = np.concatenate([np.zeros(0, int), *numbers]).astype(int)
         return cls(
             Gather.of(cells, layout.length),
             np.repeat(np.arange(len(cells)), [len(x) for x in cells]).astype(np.uint32),
             Gather.of(numbers, layout.length),
-            Gather.of(of_cell, len(numbers)),
-            Gather.of(of_level, len(numbers)),
+            Gather.by_label(cell, of_number, layout.length, len(numbers)),
+            Gather.by_label(place, np.arange(place.size), used.size, place.size),
             place.astype(np.uint32),
         )
 
@@ -75,10 +74,3 @@ class TableLevels:
         weight = take(self.levels(add, weights, 0), self.level) - weights
         weight = jnp.maximum(weight, 1e-6 * weights)  # above rounding
         return (total - weights * sums) / weight, 1 / jnp.sqrt(weight)
-
-
-def _inverse(keys: np.ndarray, values: np.ndarray, size: int) -> list[np.ndarray]:
-    """For each key below `size`, the values that have it."""
-    keys = keys.astype(int)
-    order = np.argsort(keys, kind="stable")
-    return np.split(values[order], np.cumsum(np.bincount(keys, minlength=size))[:-1])

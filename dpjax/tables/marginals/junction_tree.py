@@ -58,7 +58,8 @@ def _plan(layout: TableLayout) -> JunctionTree:
             raise ValueError(
                 f"`network` must have cliques of at most {MOST_CELLS} cells when its "
                 f"variables are eliminated, got one of {cells}: use fewer parents, or "
-                "for a release gibbs_posterior or noise_aware=False."
+                "for a release of counts the method 'separate-tables', for others "
+                "'gibbs' or 'plug-in'."
             )
     found: list[tuple[int, int, int]] = []  # depth, clique, parent
     remaining = dict.fromkeys(cliques)
