@@ -129,7 +129,7 @@ def test_without_noise_rows_are_those_of_exact_counts(rng):
 
 
 def test_intervals_cover_and_estimates_beat_the_noisy_counts(rng):
-    """Nominal 95 % intervals cover 86 to 98 % of truths that follow the prior.
+    """Nominal 95 % intervals cover 89 to 97 % of truths that follow the prior.
 
     The spread of the fit is too small for large noise. The noise here has about the
     size of the counts.
@@ -157,14 +157,14 @@ def test_intervals_cover_and_estimates_beat_the_noisy_counts(rng):
         for q in (0.025, 0.975)
     )
     covered = np.mean((low <= truths) & (truths <= high))
-    assert 0.86 < covered < 0.98, covered
+    assert 0.89 < covered < 0.97, covered
     plain = jnp.clip(jax.vmap(statistic.tables)(values), 0, n) + 1
     rows = jax.vmap(net.layout.row_sums)
     error, others = (
         float(jnp.square(x / rows(x) - truths).sum())
         for x in (found.concentration, plain)
     )
-    assert error < 0.8 * others, (error, others)
+    assert error < 0.75 * others, (error, others)
 
 
 def _row(stacked, i):
