@@ -126,7 +126,7 @@ def predicted(values, records):
 
 def chains(words, values):
     prior = jnp.ones(NET.layout.length)
-    options = {"chains": 2, "warmup": 2, "sweeps": 4, "thin": 1}
+    options = {"chains": 2, "warmup": 2, "sweeps": 4, "thin": 1, "proposals": 50}
     return gibbs._run(study(words), on(NET)(values), prior, 100, **options)
 
 

@@ -12,9 +12,11 @@ import pytest
 from jax import lax
 from scipy import stats
 
+from dpjax import _platforms
+from dpjax._platforms import ACCELERATOR, CPU
 from dpjax.mechanisms import DiscreteLaplace, Laplace, Mechanism, MechanismWithLaw
 from dpjax.posteriors import LatentRecords, gibbs_posterior, gibbs_start, gibbs_step
-from dpjax.posteriors.gibbs import latent_records
+from dpjax.posteriors.gibbs import latent_records, replacement
 from dpjax.posteriors.prediction import sample_records
 from dpjax.privacy import ADD_REMOVE, REPLACE_ONE, PureDP
 from dpjax.releases.released import Released
@@ -35,13 +37,13 @@ SWEEPS = 6
 REPEATS = 20_000
 
 
-def swept(key, state, released, prior, sweeps):
+def swept(key, state, released, prior, sweeps, proposals=None):
     """The state after so many sweeps, and what each said."""
 
     def sweep(carried, _):
         key, state = carried
         key, key_sweep = jr.split(key)
-        state, info = gibbs_step(key_sweep, state, released, prior)
+        state, info = gibbs_step(key_sweep, state, released, prior, proposals=proposals)
         return (key, state), info
 
     (_, state), info = lax.scan(sweep, (key, state), length=sweeps)
@@ -84,8 +86,8 @@ class Misread(MechanismWithLaw):
         return self.power * law + self.tilt * exact.astype(law.dtype)
 
 
-@partial(jax.jit, static_argnames="statistic")
-def geweke(keys, statistic, mechanism, theta, noise):
+@partial(jax.jit, static_argnames=("statistic", "form"))
+def geweke(keys, statistic, mechanism, theta, noise, form):
     """Records and a release of tables from the prior; then sweeps given the release.
 
     If sweeps leave the posterior as it is, what they end in has the law of the start.
@@ -99,13 +101,16 @@ def geweke(keys, statistic, mechanism, theta, noise):
         released = Released(exact + noise, statistic, mechanism, jnp.asarray(N))
         state = LatentRecords(records, jnp.asarray(N, jnp.int32), theta, exact)
 
-        state, info = swept(key_sweeps, state, released, prior, SWEEPS)
+        state, info = swept(key_sweeps, state, released, prior, SWEEPS, form[1])
         return state, released.values - state.statistic, info.acceptance
 
     return jax.vmap(one)(keys, theta, noise)
 
 
-def run_geweke(key, rng, statistic, mechanism, power=1.0):
+FORMS = {"in turn": (CPU, None), "at once, two of three": (ACCELERATOR, 2)}
+
+
+def run_geweke(key, rng, statistic, mechanism, power=1.0, form=FORMS["in turn"]):
     net = statistic.network
     gammas = rng.gamma(PRIOR, size=(REPEATS, net.layout.length))
     sums = np.array([np.bincount(net.layout.rows, row) for row in gammas])
@@ -114,7 +119,7 @@ def run_geweke(key, rng, statistic, mechanism, power=1.0):
     noise = rng.geometric(chance, (2, REPEATS, statistic.length))
     noise = jnp.asarray(noise[0] - noise[1], jnp.int32)
     law = Misread(mechanism, power)
-    return geweke(jr.split(key, REPEATS), statistic, law, theta, noise)
+    return geweke(jr.split(key, REPEATS), statistic, law, theta, noise, form)
 
 
 @pytest.fixture(scope="module", params=mostly_thorough(CASES))
@@ -133,16 +138,21 @@ def noise_pvalue(noise, rho):
     )
 
 
-def test_a_sweep_leaves_the_posterior_as_it_is(prepared, key, rng):
+@pytest.mark.parametrize("form", FORMS)
+def test_a_sweep_leaves_the_posterior_as_it_is(prepared, key, rng, monkeypatch, form):
     statistic, mechanism = prepared
-    state, noise, acceptance = run_geweke(key, rng, statistic, mechanism)
+    monkeypatch.setattr(_platforms, "CPU", FORMS[form][0])
+    state, noise, acceptance = run_geweke(
+        key, rng, statistic, mechanism, form=FORMS[form]
+    )
     assert noise_pvalue(noise, mechanism.rho) > ALPHA
     check_records(statistic, state, np.asarray(noise)[:, 0] > 0, mechanism.rho)
     tables = np.asarray(state.theta)
     width = statistic.network.sizes[0]  # of the first variable, which has no parents
     law = stats.beta(PRIOR, PRIOR * (width - 1))
     assert stats.kstest(tables[:, 0], law.cdf).pvalue > ALPHA
-    accepted, proposed = np.sum(acceptance) * N, acceptance.size * N
+    proposals = FORMS[form][1] or N
+    accepted, proposed = np.sum(acceptance) * proposals, acceptance.size * proposals
     assert_at_least(round(accepted), proposed, np.exp(-3))
 
 
@@ -168,6 +178,38 @@ def test_a_wrong_law_is_seen(prepared, key, rng, power):
     statistic, mechanism = prepared
     _, noise, _ = run_geweke(key, rng, statistic, mechanism, power)
     assert noise_pvalue(noise, mechanism.rho) < ALPHA
+
+
+def decided(sizes, released, total, moves, thresholds):
+    """The total after all moves, and which of them are made."""
+    inputs = moves, thresholds
+    return jax.jit(partial(replacement.decide, released, sizes))(total, inputs)
+
+
+@pytest.mark.parametrize("epsilon", ["1/10", 1, 10, 100])
+def test_decisions_at_once_are_those_in_turn(epsilon, key, rng):
+    """Also if nearly each depends on the one before, which takes many rounds."""
+    statistic = NetworkCounts(TINY["naive Bayes"])
+    law = DiscreteLaplace.calibrate(epsilon, statistic.sensitivity(REPLACE_ONE))
+    records = jnp.asarray(rng.integers(0, 2, (2, 150, 3)), jnp.int32)
+    former, drawn = map(partial(replacement.contributions, statistic), records)
+    total = former.sum(axis=0)
+    released = Released(total + 1, statistic, law, 150)
+    thresholds = -jr.exponential(key, (150,)).at[140:].set(-jnp.inf)
+    given = released, total, drawn - former, thresholds
+    (after, taken), at_once = decided(CPU, *given), decided(ACCELERATOR, *given)
+    chex.assert_trees_all_equal((after, taken), at_once)
+    made = np.where(taken[:, None], drawn - former, 0)
+    np.testing.assert_array_equal(after, total + made.sum(axis=0))
+    assert 0 < np.sum(taken[:140])
+    assert not np.any(taken[140:])
+
+
+def test_each_record_is_proposed_to_be_replaced(key):
+    """By two of the five in a sweep; the records after these are never hidden ones."""
+    places = jax.vmap(lambda key: replacement._place(key, jnp.int32(5), 2))
+    found = np.bincount(places(jr.split(key, 600)), minlength=6)
+    assert_counts_follow(found, np.array([1, 0, 1, 1, 0, 0]) / 3)
 
 
 CAPACITY = 6
@@ -228,7 +270,7 @@ def test_blocks_of_records_change_nothing(key, rng, monkeypatch):
 
     keys = jr.split(key, 50)
     whole = jax.jit(draw)(jr.clone(keys), state)
-    monkeypatch.setattr(latent_records, "_NUMBERS_AT_ONCE", 10)
+    monkeypatch.setattr(replacement, "_NUMBERS_AT_ONCE", 10)
     blocks = jax.jit(lambda *arguments: draw(*arguments))(keys, state)
     chex.assert_trees_all_close(whole, blocks, rtol=1e-5)
     assert np.unique(blocks.n).size > 2
@@ -283,6 +325,7 @@ def test_priors_are_checked(key, released, prior, message):
         ({"thin": 3, "sweeps": 10}, "`thin` must divide `sweeps`"),
         ({"capacity": 4}, "`capacity` must be at least n, 5, got 4"),
         ({"capacity": 0}, "`capacity` must be an integer of at least 1"),
+        ({"proposals": 0}, "`proposals` must be an integer of at least 1"),
     ],
 )
 def test_settings_are_checked(key, released, setting, message):

@@ -11,6 +11,7 @@ from dpjax import BayesNet
 from dpjax.mechanisms import DiscreteLaplace
 from dpjax.noise.keys import study_key
 from dpjax.posteriors import gibbs_posterior
+from dpjax.posteriors.gibbs import gibbs
 from dpjax.privacy import ADD_REMOVE, REPLACE_ONE
 from dpjax.releases.released import Released
 from dpjax.statistics import FourierCoefficients, NetworkCounts
@@ -53,6 +54,7 @@ CASES = {
 
 @pytest.mark.parametrize("case", mostly_thorough(CASES))
 def test_chains_agree_with_enumeration(case, key, rng):
+    """Where n is public, two records of a sweep are proposed to be replaced."""
     released = release(rng, *CASES[case])
     truth = hidden_counts(released, 0.8, most=14 if CASES[case][-1] == 3 else 24)
     assert (
@@ -65,6 +67,7 @@ def test_chains_agree_with_enumeration(case, key, rng):
         warmup=500,
         sweeps=5_000,
         capacity=None if released.n else 48,
+        proposals=2 if released.n else None,
     )
     assert posterior.diagnostics().worst_r_hat < 1.02
     assert posterior.method == "gibbs"
@@ -159,6 +162,16 @@ def test_too_few_draws_cannot_be_diagnosed(small):
     short = gibbs_posterior(study_key(1), released, **{**settings, "thin": 4})
     with pytest.raises(ValueError, match="`diagnostics` must have at least 4 draws"):
         short.diagnostics()
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "n", "proposals"),
+    # At least 128 squared scales of 2 / ε and a sixteenth of n, in powers of two.
+    [("3/2", 1000, 256), (3, 1000, 64), (3, 10_000, 1024), ("1/2", 1000, None)],
+)
+def test_a_sweep_replaces_as_many_records_as_the_noise_asks(epsilon, n, proposals, rng):
+    released = release(rng, TINY["chain"], "counts", REPLACE_ONE, epsilon, n)
+    assert gibbs._proposals(released, None) == proposals
 
 
 def test_a_full_house_is_refused(key, rng):

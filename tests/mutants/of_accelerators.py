@@ -6,6 +6,7 @@ from tests.mutants.mutant import Mutant
 
 _IN = "tests/test_accelerators.py::"
 _GAMMA = "distributions/gamma_draws.py"
+_REPLACEMENT = "posteriors/gibbs/replacement.py"
 
 MUTANTS = (
     Mutant(
@@ -58,5 +59,21 @@ MUTANTS = (
         "d = jnp.where(small, given + 1, given) - 1 / 3",
         "d = jnp.where(small, given + 1, given) - 1 / 2",
         ("tests/test_gamma_draws.py::test_gamma_draws_have_their_law[3.0]",),
+    ),
+    Mutant(
+        "law changed",
+        "hidden records: decisions are final after a few rounds",
+        _REPLACEMENT,
+        "return changing & (done <= len(moves))",
+        "return changing & (done < 1)",
+        ("tests/test_gibbs.py::test_decisions_at_once_are_those_in_turn[10]",),
+    ),
+    Mutant(
+        "branch left out",
+        "hidden records: the last ones are never proposed",
+        _REPLACEMENT,
+        "blocks = jnp.maximum(-(-n // proposals), 1)",
+        "blocks = jnp.maximum(n // proposals, 1)",
+        ("tests/test_gibbs.py::test_each_record_is_proposed_to_be_replaced",),
     ),
 )

@@ -17,9 +17,11 @@ from dpjax.data.bayes_net import BayesNet
 from dpjax.posteriors.gibbs.chain_posterior import ChainPosterior, ChainSampler
 from dpjax.posteriors.gibbs.latent_records import (
     check_capacity,
+    check_proposals,
     gibbs_start,
     gibbs_step,
     highest_total,
+    law_scale,
 )
 from dpjax.posteriors.laws import law_of
 from dpjax.posteriors.priors import Prior, flat_prior
@@ -28,7 +30,10 @@ from dpjax.statistics import TableStatistic
 
 _SPARE = 16  # noise scales above the released totals: the density is smaller by e^-16
 _ROUND = 64  # capacities are multiples of this, to reuse compiled programs
+_SQUARES = 128  # proposals for each squared noise scale: cells move by several scales
+_SWEEPS = 16  # in which there are as many proposals as hidden records, or more
 _highest = partial(jax.jit, static_argnames="scales")(highest_total)
+_scale = jax.jit(lambda released: law_scale(released).max())
 
 
 def gibbs_posterior(
@@ -41,6 +46,7 @@ def gibbs_posterior(
     sweeps: int = 4000,
     thin: int = 4,
     capacity: int | None = None,
+    proposals: int | None = None,
 ) -> ChainPosterior:
     r"""Draw a network's tables from their posterior given a release, by Gibbs sampling.
 
@@ -49,8 +55,9 @@ def gibbs_posterior(
     `ChainPosterior.diagnostics`). If the noise is much larger than the sampling error
     of the counts, draws are strongly autocorrelated. If ε is large, few proposed
     records are accepted, but each has an acceptance probability of at least
-    $e^{-\epsilon}$ ($e^{-2\epsilon}$ under add-remove). A sweep evaluates the noise's
-    log-density 2nm times (3nm under add-remove) for n records and m released numbers.
+    $e^{-\epsilon}$ ($e^{-2\epsilon}$ under add-remove). On a CPU, a sweep evaluates the
+    noise's log-density 2km times (3nm under add-remove) for k proposals, n records and
+    m released numbers.
 
     Args:
         key: typed JAX key.
@@ -66,6 +73,10 @@ def gibbs_posterior(
         capacity: largest number of hidden records. None means n if it is public,
             otherwise 16 noise scales more than the largest released total of a table.
             Required under `jit` or `vmap` if the release is traced.
+        proposals: number of hidden records that a sweep proposes to replace. None means
+            all of them; but if n is public, only as many as change a count by several
+            times its noise, and at least a sixteenth, unless the release is traced.
+            Must be None under add-remove.
 
     Privacy:
         Post-processing has no privacy cost, and may be repeated with other priors.
@@ -83,11 +94,14 @@ def gibbs_posterior(
         raise ValueError(f"`thin` must divide `sweeps`, {sweeps}, got {thin}.")
     check_gibbs(released)
     sizes = {"chains": chains, "warmup": warmup, "sweeps": sweeps, "thin": thin}
-    settings = (*sizes.items(), ("capacity", capacity))
+    settings = (*sizes.items(), ("capacity", capacity), ("proposals", proposals))
     sampler = ChainSampler("gibbs", gibbs_posterior, settings)
     flat = flat_prior(released.net, prior)
     most = _capacity(released, capacity)
-    reports, theta, statistic, n = _run(key, released, flat, most, **sizes)
+    fewest = _proposals(released, proposals)
+    reports, theta, statistic, n = _run(
+        key, released, flat, most, proposals=fewest, **sizes
+    )
     _refuse_full(reports["full"], most)
     return ChainPosterior(released, flat, theta, statistic, n, reports, sampler)
 
@@ -101,7 +115,10 @@ def check_gibbs(released: Released) -> tuple[BayesNet, TableStatistic]:
     return released.net, released.counted
 
 
-@partial(jax.jit, static_argnames=("capacity", "chains", "warmup", "sweeps", "thin"))
+@partial(
+    jax.jit,
+    static_argnames=("capacity", "chains", "warmup", "sweeps", "thin", "proposals"),
+)
 def _run(
     key: Key,
     released: Released,
@@ -112,6 +129,7 @@ def _run(
     warmup: int,
     sweeps: int,
     thin: int,
+    proposals: int | None,
 ) -> tuple[dict[str, Array], Array, Array, Array]:
     warmup = -(-warmup // thin)  # number of discarded draws
     draws = warmup + sweeps // thin
@@ -119,7 +137,7 @@ def _run(
     def one_sweep(carried, _):
         key, state = carried
         key, key_step = jr.split(key)
-        state, info = gibbs_step(key_step, state, released, prior)
+        state, info = gibbs_step(key_step, state, released, prior, proposals=proposals)
         return (key, state), info
 
     def one_draw(carried, _):
@@ -153,6 +171,20 @@ def _capacity(released: Released, capacity: int | None) -> int:
             "`capacity` must be given where the release is traced, under `jit` or "
             "`vmap`, got None."
         ) from None
+
+
+def _proposals(released: Released, proposals: int | None) -> int | None:
+    check_proposals(proposals, released)
+    if proposals is not None or released.n is None:
+        return proposals
+    try:
+        scale, n = float(_scale(released)), int(released.n)
+    except jax.errors.ConcretizationTypeError:
+        return None
+    least = max(_SQUARES * scale**2, n / _SWEEPS, 1)
+    # A power of two, to reuse compiled programs.
+    number = 1 << int(np.ceil(np.log2(least)))
+    return number if number < n else None
 
 
 def _refuse_full(full: Array, capacity: int) -> None:

@@ -9,6 +9,7 @@ __all__ = [
     "LatentRecords",
     "SweepInfo",
     "check_capacity",
+    "check_proposals",
     "gibbs_start",
     "gibbs_step",
     "highest_total",
@@ -22,11 +23,16 @@ import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
-from jax import lax
 from jaxtyping import Array, Float, Int
 
 from dpjax._checks import typed_key, whole
 from dpjax._types import Key
+from dpjax.posteriors.gibbs.replacement import (
+    contributions,
+    log_law,
+    over_blocks,
+    replace_records,
+)
 from dpjax.posteriors.laws import law_of
 from dpjax.posteriors.plug_in import draw_tables
 from dpjax.posteriors.prediction import sample_records
@@ -34,7 +40,6 @@ from dpjax.privacy import ADD_REMOVE
 from dpjax.releases.released import Released
 from dpjax.statistics import TableStatistic
 
-_NUMBERS_AT_ONCE = 1 << 22  # bounds memory, whatever the number of records
 _FAR = 1 << 20  # distance at which the log-density of the noise is linear
 
 
@@ -62,7 +67,7 @@ class SweepInfo(eqx.Module):
     r"""Diagnostics of one Gibbs sweep (see `gibbs_step`).
 
     Args:
-        acceptance: accepted share of the n proposed records.
+        acceptance: accepted share of the proposals for hidden records.
         log_law: log-likelihood $\ln q(s \mid t)$ of the released numbers s given the
             hidden statistic t after the sweep.
         full: whether a private number n of hidden records reached the capacity, which
@@ -110,22 +115,28 @@ def gibbs_start(
 
 
 def gibbs_step(
-    key: Key, state: LatentRecords, released: Released, prior: Float[Array, "*m"]
+    key: Key,
+    state: LatentRecords,
+    released: Released,
+    prior: Float[Array, "*m"],
+    *,
+    proposals: int | None = None,
 ) -> tuple[LatentRecords, SweepInfo]:
     r"""Run one Gibbs sweep, which leaves the posterior given the release invariant.
 
     1. Draw the tables from their Dirichlet distribution given the hidden records.
-    2. For each hidden record in turn, draw a new record from the tables, and accept it
-       with probability $\min(1, q(s \mid t') / q(s \mid t))$. Here q is the density of
-       the released numbers s given the exact statistic, which is t before and t' after
-       the replacement. Under replace-one the two data sets are neighbours, so that the
+    2. For each of some hidden records in turn, draw a new record from the tables, and
+       accept it with probability $\min(1, q(s \mid t') / q(s \mid t))$. Here q is the
+       density of the released numbers s given the exact statistic, which is t before
+       and t' after the replacement. Under replace-one the two data sets are neighbours, so that the
        privacy guarantee makes the probability at least $e^{-\epsilon}$; under
        add-remove the probability is at least $e^{-2\epsilon}$.
     3. Under add-remove, draw the hidden number of records from its exact conditional
        distribution.
 
-    q is evaluated twice for each record and number, and three times under add-remove.
-    Step 2 is sequential over records.
+    On a CPU, q is evaluated twice for each proposal and number, and three times under
+    add-remove. An accelerator evaluates it as often as needed to decide about all
+    records at once as if in turn, in few kernels, and more often if ε is larger.
 
     Args:
         key: typed JAX key.
@@ -133,27 +144,35 @@ def gibbs_step(
         released: a release for a network, with noise of a known distribution.
         prior: Dirichlet parameter of all cells, or an array of one parameter for each
             cell in the order of `net.layout`.
+        proposals: number of records that are proposed to be replaced. They are
+            consecutive, from a random place. None means all records.
 
     Returns:
         The new state, and diagnostics of the sweep.
+
+    Raises:
+        ValueError: if `proposals` is below 1, or given under add-remove, where records
+            after the first n must all be drawn from the new tables.
     """
     typed_key(key=key)
-    key_theta, key_records, key_accept, key_n = jr.split(key, 4)
+    check_proposals(proposals, released)
+    key_theta, key_records, key_n = jr.split(key, 3)
     statistic, net = released.counted, released.net
+    capacity = state.records.shape[0]
     # Tables from Fourier coefficients have rounding errors: round to whole numbers.
     counts = jnp.round(
         statistic.tables(state.statistic, state.n).astype(state.theta.dtype)
     )
     theta = draw_tables(key_theta, prior + counts, net.layout)
-    proposals = sample_records(key_records, theta, net, state.records.shape[0])
-    exponents = jr.exponential(key_accept, state.records.shape[:1])
-    state = eqx.tree_at(lambda state: state.theta, state, theta)
-    state, acceptance = _replace(released, state, proposals, -exponents)
-    full = state.n > state.records.shape[0]
+    hidden = (state.records, state.n, state.statistic)
+    most = capacity if proposals is None else min(proposals, capacity)
+    records, total, share = replace_records(key_records, released, theta, hidden, most)
+    state = LatentRecords(records, state.n, theta, total)
+    full = state.n > capacity
     if released.adjacency == ADD_REMOVE:
         state = _resize(key_n, released, state)
-        full = state.n >= state.records.shape[0]
-    return state, SweepInfo(acceptance, _log_law(released, state.statistic), full)
+        full = state.n >= capacity
+    return state, SweepInfo(share, log_law(released, state.statistic), full)
 
 
 def check_capacity(capacity: int, released: Released) -> None:
@@ -165,36 +184,16 @@ def check_capacity(capacity: int, released: Released) -> None:
             raise ValueError(f"`capacity` must be at least n, {n}, got {capacity}.")
 
 
-def _replace(
-    released: Released, state: LatentRecords, proposals: Array, log_uniforms: Array
-) -> tuple[LatentRecords, Array]:
-    """Propose a new value of each record in turn; also return the accepted share."""
-    statistic, law = released.counted, law_of(released)
-    hidden = jnp.arange(state.records.shape[0], dtype=jnp.int32) < state.n
-
-    def one_block(total, inputs):
-        records, proposals, hidden, log_uniforms = inputs
-        moves = _contributions(statistic, proposals)
-        moves = moves - _contributions(statistic, records)
-
-        def one_record(total, inputs):
-            move, hidden, log_uniform = inputs
-            moved = total + move
-            # By component: unchanged components cancel without rounding errors.
-            gains = law.log_prob(released.values, moved)
-            gains = gains - law.log_prob(released.values, total)
-            accepted = hidden & (log_uniform < gains.sum())
-            return jnp.where(accepted, moved, total), accepted
-
-        return lax.scan(one_record, total, (moves, hidden, log_uniforms))
-
-    inputs = (state.records, proposals, hidden, log_uniforms)
-    total, accepted = _over_blocks(one_block, state.statistic, inputs, statistic)
-    # Records after the first n are not in the statistic: accept all proposals.
-    taken = (accepted | ~hidden)[:, None]
-    records = jnp.where(taken, proposals, state.records)
-    part = accepted.sum().astype(float) / jnp.maximum(state.n, 1).astype(float)
-    return LatentRecords(records, state.n, state.theta, total), part
+def check_proposals(proposals: int | None, released: Released) -> None:
+    """Raise `ValueError` unless `gibbs_step` accepts this number of proposals."""
+    if proposals is None:
+        return
+    whole(1, proposals=proposals)
+    if released.adjacency == ADD_REMOVE:
+        raise ValueError(
+            f"`proposals` must be None under add-remove, got {proposals}: all hidden "
+            "records are proposed to be replaced."
+        )
 
 
 def _resize(key: Key, released: Released, state: LatentRecords) -> LatentRecords:
@@ -212,13 +211,13 @@ def _resize(key: Key, released: Released, state: LatentRecords) -> LatentRecords
     gumbels = jr.gumbel(key, (state.records.shape[0] + 1,))
     sizes = jnp.arange(1, gumbels.shape[0], dtype=jnp.int32)
     none = jnp.zeros_like(state.statistic)
-    best = (_log_law(released, none) + gumbels[0], jnp.zeros_like(state.n), none)
+    best = (log_law(released, none) + gumbels[0], jnp.zeros_like(state.n), none)
 
     def one_block(carry, inputs):
         best, total = carry
         records, gumbels, sizes = inputs
-        totals = total[None] + jnp.cumsum(_contributions(statistic, records), axis=0)
-        scores = jax.vmap(lambda total: _log_law(released, total))(totals) + gumbels
+        totals = total[None] + jnp.cumsum(contributions(statistic, records), axis=0)
+        scores = jax.vmap(lambda total: log_law(released, total))(totals) + gumbels
         place = jnp.argmax(jnp.where(sizes > 0, scores, -jnp.inf))
         here = (scores[place], sizes[place], totals[place])
         larger = (here[0] > best[0]) & (here[1] > 0)
@@ -226,22 +225,8 @@ def _resize(key: Key, released: Released, state: LatentRecords) -> LatentRecords
         return (best, totals[-1]), ()
 
     inputs = (state.records, gumbels[1:], sizes)
-    (best, _), _ = _over_blocks(one_block, (best, none), inputs, statistic)
+    (best, _), _ = over_blocks(one_block, (best, none), inputs, statistic)
     return LatentRecords(state.records, best[1], state.theta, best[2])
-
-
-def _over_blocks(function, carry, inputs, statistic: TableStatistic):
-    """`lax.scan` over blocks of records; the last block is padded with zeros."""
-    number = inputs[0].shape[0]
-    blocks = -(-number * statistic.length // _NUMBERS_AT_ONCE)
-    size = -(-number // blocks)
-
-    def fold(x):
-        padding = [(0, blocks * size - number)] + [(0, 0)] * (x.ndim - 1)
-        return jnp.pad(x, padding).reshape(blocks, size, *x.shape[1:])
-
-    carry, outputs = lax.scan(function, carry, jax.tree.map(fold, inputs))
-    return carry, jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:])[:number], outputs)
 
 
 def _measure(statistic: TableStatistic, records: Array, n: Array) -> Array:
@@ -249,19 +234,11 @@ def _measure(statistic: TableStatistic, records: Array, n: Array) -> Array:
 
     def one_block(total, inputs):
         records, hidden = inputs
-        parts = jnp.where(hidden[:, None], _contributions(statistic, records), 0)
+        parts = jnp.where(hidden[:, None], contributions(statistic, records), 0)
         return total + parts.sum(axis=0, dtype=jnp.int32), ()
 
     none = jnp.zeros(statistic.length, jnp.int32)
-    return _over_blocks(one_block, none, (records, hidden), statistic)[0]
-
-
-def _contributions(statistic: TableStatistic, records: Array) -> Array:
-    return jax.vmap(lambda record: statistic.measure(record[None]))(records)
-
-
-def _log_law(released: Released, total: Array) -> Array:
-    return law_of(released).log_prob(released.values, total).sum()
+    return over_blocks(one_block, none, (records, hidden), statistic)[0]
 
 
 def highest_total(released: Released, scales: int) -> Float[Array, ""]:
