@@ -128,9 +128,9 @@ def gibbs_step(
     2. For each of some hidden records in turn, draw a new record from the tables, and
        accept it with probability $\min(1, q(s \mid t') / q(s \mid t))$. Here q is the
        density of the released numbers s given the exact statistic, which is t before
-       and t' after the replacement. Under replace-one the two data sets are neighbours, so that the
-       privacy guarantee makes the probability at least $e^{-\epsilon}$; under
-       add-remove the probability is at least $e^{-2\epsilon}$.
+       and t' after the replacement. Under replace-one the two data sets are neighbours,
+       so that the privacy guarantee makes the probability at least $e^{-\epsilon}$;
+       under add-remove the probability is at least $e^{-2\epsilon}$.
     3. Under add-remove, draw the hidden number of records from its exact conditional
        distribution.
 
