@@ -137,7 +137,8 @@ def decide(
 
     start = (jnp.zeros((), jnp.int32), jnp.asarray(True), inputs[1] < jnp.inf)
     taken = lax.while_loop(unsettled, rounds, start)[2]
-    return total + jnp.where(taken[:, None], moves, 0).sum(axis=0), taken
+    made = jnp.where(taken[:, None], moves, 0)
+    return total + made.sum(axis=0, dtype=jnp.int32), taken
 
 
 def over_blocks(
