@@ -7,7 +7,7 @@ them in compiled programs. Integers and random bits do not depend on the sizes; 
 may differ by their rounding.
 """
 
-__all__ = ["ACCELERATOR", "CPU", "Sizes", "by_platform", "each", "sizes_here"]
+__all__ = ["ACCELERATOR", "CPU", "TPU", "Sizes", "by_platform", "each", "sizes_here"]
 
 import math
 from collections.abc import Callable
@@ -28,6 +28,8 @@ class Sizes(NamedTuple):
 
     Attributes:
         whole: whether all records or random bits are computed at once.
+        repeats_sums: whether a kernel computes a sum again for each result that needs
+            it, which takes less time than to write sums to memory and to read them.
         double_rounds: double rounds of ChaCha20 in one kernel; the more there are, the
             longer takes the compilation.
         least_unrolled: number of ChaCha20 blocks from which one kernel has all rounds.
@@ -42,6 +44,7 @@ class Sizes(NamedTuple):
     """
 
     whole: bool
+    repeats_sums: bool
     double_rounds: int
     least_unrolled: int
     words: int
@@ -60,6 +63,7 @@ class Sizes(NamedTuple):
 
 CPU = Sizes(
     whole=False,
+    repeats_sums=False,
     double_rounds=1,
     least_unrolled=1 << 62,
     words=1024,  # with 2048, XLA does not fuse: 3 times slower
@@ -73,6 +77,7 @@ CPU = Sizes(
 )
 ACCELERATOR = Sizes(
     whole=True,
+    repeats_sums=True,
     double_rounds=3,
     least_unrolled=1 << 15,  # the compilation takes 10 s
     words=1 << 26,  # those of all records, which are fewer than 2^31
@@ -85,18 +90,26 @@ ACCELERATOR = Sizes(
     repeat_bytes=1 << 31,
 )
 TPU = ACCELERATOR._replace(  # tiles pad short axes
-    numbers=1 << 28, weights=1 << 26
+    repeats_sums=False, numbers=1 << 28, weights=1 << 26
 )
 
 
-def by_platform(function: Callable[..., Any], *args: Any) -> Any:
+def by_platform(
+    function: Callable[..., Any], *args: Any, on_tpu: Sizes = ACCELERATOR
+) -> Any:
     """Return `function(sizes, *args)`, with the sizes for the program's platform.
 
     The platform is that of the device that runs the program, also if the program is
     exported on a machine without such a device.
+
+    Args:
+        function: function of sizes and of `args`.
+        args: arrays.
+        on_tpu: `TPU` where its sizes matter; each other sizes take time to trace.
     """
     on_cpu, elsewhere = partial(function, CPU), partial(function, ACCELERATOR)
-    return lax.platform_dependent(*args, cpu=on_cpu, default=elsewhere)
+    tpu = {} if on_tpu is ACCELERATOR else {"tpu": partial(function, on_tpu)}
+    return lax.platform_dependent(*args, cpu=on_cpu, default=elsewhere, **tpu)
 
 
 def sizes_here(mesh: Mesh | None = None) -> Sizes:
@@ -133,9 +146,8 @@ def each(
         parts = jax.tree.map(partial(_split, blocks), inputs)
         return jax.tree.map(partial(_join, n), lax.map(jax.vmap(function), parts))
 
-    on_tpu = {"tpu": partial(in_blocks, TPU)} if size(TPU) != size(ACCELERATOR) else {}
-    on_cpu, elsewhere = partial(in_blocks, CPU), partial(in_blocks, ACCELERATOR)
-    return lax.platform_dependent(inputs, cpu=on_cpu, default=elsewhere, **on_tpu)
+    on_tpu = TPU if size(TPU) != size(ACCELERATOR) else ACCELERATOR
+    return by_platform(in_blocks, inputs, on_tpu=on_tpu)
 
 
 def _number_of_blocks(n: int, most: int) -> int:

@@ -1,12 +1,10 @@
-from functools import partial
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy.linalg import hadamard
 
-from dpjax._platforms import ACCELERATOR
+from dpjax._platforms import ACCELERATOR, TPU
 from dpjax.tables import walsh
 from dpjax.tables.walsh import inverse_walsh_hadamard, walsh_hadamard
 from tests.helpers.cases import mostly_thorough
@@ -67,17 +65,18 @@ def test_parts_of_a_long_table_fit_together(shape, dtype, rng):
     assert coefficients.dtype == inverse.dtype == dtype
 
 
-FORWARD, INVERSE = walsh._sum_and_difference, walsh._halved_sum_and_difference
-AT_ONCE = jax.jit(partial(walsh.transform_in, ACCELERATOR), static_argnames="pair")
+FORWARD, INVERSE = walsh._signed_sum, walsh._half_of_signed_sum
+AT_ONCE = jax.jit(walsh.transform_in, static_argnames=("sizes", "level"))
 
 
+@pytest.mark.parametrize("sizes", [ACCELERATOR, TPU], ids=["gpu", "tpu"])
 @pytest.mark.parametrize(("dtype", "n"), [("float32", 2**24), ("int32", 2**31 - 1)])
 @pytest.mark.parametrize("shape", [(2, 3, 1), (3, 2**9), (2**14,)])
-def test_an_accelerators_program_is_as_exact(shape, dtype, n, rng):
+def test_an_accelerators_program_is_as_exact(shape, dtype, n, sizes, rng):
     table = counts(rng, shape, n, dtype=dtype)
-    coefficients = AT_ONCE(table, pair=FORWARD)
+    coefficients = AT_ONCE(sizes, table, level=FORWARD)
     np.testing.assert_array_equal(coefficients, reference(table))
-    np.testing.assert_array_equal(AT_ONCE(coefficients, pair=INVERSE), table)
+    np.testing.assert_array_equal(AT_ONCE(sizes, coefficients, level=INVERSE), table)
 
 
 @pytest.mark.parametrize(("dtype", "n"), [("float32", 2**24), ("int32", 2**30)])

@@ -14,14 +14,15 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, DTypeLike, Real, Shaped
 
-from dpjax._platforms import Sizes, by_platform
+from dpjax._platforms import TPU, Sizes, by_platform
 from dpjax._types import Flat
 
 _MOST_AT_ONCE = 1 << 20  # cells; longer tables are transformed in parts that fit caches
 
 _EXACT = lax.Precision.HIGHEST  # the default is inexact beyond 2048
 
-Pair = Callable[[Array, Array], tuple[Array, Array]]
+# The sum or, if the sign is -1, the difference of two arrays, or a half of it.
+Level = Callable[[Array, Array, Array | int], Array]
 
 
 def walsh_hadamard(table: Shaped[Array, "..."]) -> Flat:
@@ -46,7 +47,7 @@ def walsh_hadamard(table: Shaped[Array, "..."]) -> Flat:
             dtype is not int32, int64, float32 or float64.
     """
     _check(table)
-    return _transform(table, _sum_and_difference)
+    return _transform(table, _signed_sum)
 
 
 def inverse_walsh_hadamard(table: Shaped[Array, "..."]) -> Flat:
@@ -59,7 +60,7 @@ def inverse_walsh_hadamard(table: Shaped[Array, "..."]) -> Flat:
     Shapes, dtypes and errors are those of `walsh_hadamard`.
     """
     _check(table)
-    return _transform(table, _halved_sum_and_difference)
+    return _transform(table, _half_of_signed_sum)
 
 
 def _check(table: Array) -> None:
@@ -78,85 +79,105 @@ def _check(table: Array) -> None:
 
 
 @partial(jax.jit, static_argnums=1)
-def _transform(table: Flat, pair: Pair) -> Flat:
-    return by_platform(partial(transform_in, pair=pair), table)
+def _transform(table: Flat, level: Level) -> Flat:
+    return by_platform(partial(transform_in, level=level), table, on_tpu=TPU)
 
 
-def transform_in(sizes: Sizes, table: Flat, pair: Pair) -> Flat:
+def transform_in(sizes: Sizes, table: Flat, level: Level) -> Flat:
     """Transform a table; if it is long, first within its rows and then across them.
 
     An accelerator transforms it at once, with few passes.
     """
     length = table.shape[-1]
     if sizes.whole:
-        return _at_once(table, pair)
+        return _at_once(table, level, sizes.repeats_sums)
     if length <= _MOST_AT_ONCE:
-        return _levels(table, pair, 1, length)
-    within = partial(_levels, pair=pair, stride=1, size=_MOST_AT_ONCE)
+        return _levels(table, level, 1, length)
+    within = partial(_levels, level=level, stride=1, size=_MOST_AT_ONCE)
     rows = lax.map(within, table.reshape(-1, _MOST_AT_ONCE))
     height = length // _MOST_AT_ONCE
-    return _across(rows.reshape(-1, height, _MOST_AT_ONCE), pair).reshape(table.shape)
+    return _across(rows.reshape(-1, height, _MOST_AT_ONCE), level).reshape(table.shape)
 
 
-def _at_once(table: Array, pair: Pair) -> Array:
-    """Transform several bits of the index in each pass over the whole table."""
-    shape, by_product = table.shape, _has_product(table, pair)
+def _at_once(table: Array, level: Level, repeats_sums: bool) -> Array:
+    """Transform several bits of the index in each pass over the whole table.
+
+    The first bits become the last ones, so that all are in order at the end.
+    """
+    shape, by_product = table.shape, _has_product(table, level)
     bits, most = shape[-1].bit_length() - 1, 7 if by_product else 6
     passes = -(-bits // most)
     for width in ((bits + i) // passes for i in range(passes)):
-        # The first bits become the last ones, so that all are in order at the end.
+        table = table.reshape(-1, 1 << width, shape[-1] >> width)
         if by_product:
             matrix = _hadamard(1 << width, table.dtype)
-            table = table.reshape(-1, 1 << width, shape[-1] >> width)
             table = jnp.einsum("bim,ij->bmj", table, matrix, precision=_EXACT)
+        elif repeats_sums:
+            table = _each_alone(table, level)
         else:
-            table = table.reshape(-1, 1 << width, shape[-1] >> width)
             parts = [lax.index_in_dim(table, i, 1, False) for i in range(1 << width)]
             # Without the barrier, each output of the next pass computes this one.
             table = lax.optimization_barrier(
-                jnp.stack(_butterfly(parts, pair), axis=-1)
+                jnp.stack(_butterfly(parts, level), axis=-1)
             )
     return table.reshape(shape)
 
 
-def _across(rows: Real[Array, "b h w"], pair: Pair) -> Real[Array, "b h w"]:
+def _each_alone(table: Real[Array, "b w m"], level: Level) -> Real[Array, "b m w"]:
+    """Transform the middle axis in one kernel, which computes each result alone.
+
+    The signs come from a number of each result. XLA would write a short vector of signs
+    to memory, and it does not write the table's repetitions, since they are too large.
+    """
+    batch, width, rest = table.shape
+    shape = (batch, width, rest, width)
+    results = lax.iota(jnp.uint32, batch * rest * width).reshape(batch, 1, rest, width)
+    sums = jnp.broadcast_to(table[..., None], shape)
+    for bit in range(width.bit_length() - 1):
+        sign = 1 - 2 * ((results >> np.uint32(bit)) & 1).astype(table.dtype)
+        pairs = sums.reshape(batch, -1, 2, rest, width)
+        sums = level(pairs[:, :, 0], pairs[:, :, 1], sign)
+    return sums[:, 0]
+
+
+def _across(rows: Real[Array, "b h w"], level: Level) -> Real[Array, "b h w"]:
     """Transform along the middle axis, in place, by blocks of columns."""
     _, height, width = rows.shape
     columns = width // height
 
     def step(i, rows):
         block = lax.dynamic_slice_in_dim(rows, i * columns, columns, axis=2)
-        block = _levels(block, pair, columns, height)
+        block = _levels(block, level, columns, height)
         return lax.dynamic_update_slice_in_dim(rows, block, i * columns, axis=2)
 
     return lax.fori_loop(0, height, step, rows)
 
 
-def _levels(table: Array, pair: Pair, stride: int, size: int) -> Array:
+def _levels(table: Array, level: Level, stride: int, size: int) -> Array:
     """Transform each sequence of `size` cells that are `stride` apart.
 
     Each pass combines four cells. XLA computes every output from all inputs of a pass,
     so combining eight would be slower.
     """
     shape = table.shape
-    if stride == 1 and _has_product(table, pair):
+    if stride == 1 and _has_product(table, level):
         stride = min(size, 32)
         table, size = _product(table, stride), size // stride
     while size > 1:
         radix = min(size, 4)
         table = table.reshape(-1, radix, stride)
         parts = [lax.index_in_dim(table, i, 1, keepdims=False) for i in range(radix)]
-        table = jnp.stack(_butterfly(parts, pair), axis=1)
+        table = jnp.stack(_butterfly(parts, level), axis=1)
         stride, size = stride * radix, size // radix
     return table.reshape(shape)
 
 
-def _has_product(table: Array, pair: Pair) -> bool:
+def _has_product(table: Array, level: Level) -> bool:
     """Whether matrix products are used, which are twice as fast for floats.
 
     They are not used for the inverse, whose partial sums may exceed the bound.
     """
-    return pair is _sum_and_difference and _is_float(table)
+    return level is _signed_sum and _is_float(table)
 
 
 def _product(table: Array, size: int) -> Array:
@@ -171,26 +192,26 @@ def _hadamard(size: int, dtype: DTypeLike) -> Array:
     return jnp.asarray(1.0 - 2.0 * odd, dtype)
 
 
-def _butterfly(parts: Sequence[Array], pair: Pair) -> Sequence[Array]:
+def _butterfly(parts: Sequence[Array], level: Level) -> Sequence[Array]:
     """Transform a few arrays as if each were one cell."""
     if len(parts) == 1:
         return parts
     half = len(parts) // 2
-    low, high = _butterfly(parts[:half], pair), _butterfly(parts[half:], pair)
-    sums, differences = zip(*map(pair, low, high), strict=True)
-    return [*sums, *differences]
+    low, high = _butterfly(parts[:half], level), _butterfly(parts[half:], level)
+    return [
+        level(a, b, sign) for sign in (1, -1) for a, b in zip(low, high, strict=True)
+    ]
 
 
-def _sum_and_difference(a: Array, b: Array) -> tuple[Array, Array]:
-    return a + b, a - b
+def _signed_sum(a: Array, b: Array, sign: Array | int) -> Array:
+    return a + sign * b
 
 
-def _halved_sum_and_difference(a: Array, b: Array) -> tuple[Array, Array]:
+def _half_of_signed_sum(a: Array, b: Array, sign: Array | int) -> Array:
     if _is_float(a):
-        return (a + b) / 2, (a - b) / 2
+        return (a + sign * b) / 2
     # In a transform `a` and `b` are both even or both odd; a + b could overflow.
-    difference = (a >> 1) - (b >> 1)
-    return difference + b, difference
+    return (a >> 1) - ((-sign * b) >> 1)
 
 
 def _is_float(array: Array) -> bool:
