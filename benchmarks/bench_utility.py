@@ -21,10 +21,12 @@ from jax.scipy.special import xlogy
 from tqdm import tqdm
 
 from benchmarks.bench_fourier import FILES, Truth, draw, read
+from dpjax.mechanisms import KNorm
 from dpjax.noise.keys import study_key
-from dpjax.posteriors import point_estimate_of
-from dpjax.privacy import REPLACE_ONE
-from dpjax.statistics import NetworkCounts
+from dpjax.posteriors import point_estimate, point_estimate_of
+from dpjax.privacy import REPLACE_ONE, budget_of
+from dpjax.releases import Released
+from dpjax.statistics import Contrasts, NetworkCounts
 from dpjax.tables.projection import project
 
 RECORDS = (1000, 10_000)
@@ -37,6 +39,7 @@ COLUMNS = (
     "+ noise-aware",
     "+ prior 1/2",
     "+ budget split",
+    "K-norm noise",
 )
 POWER = 1 / 3  # least sum of variances: shares^-2 times cells, at a fixed sum
 AT_ONCE = 20  # data sets: arrays stay in cache
@@ -86,6 +89,16 @@ def noise_aware(statistic, truth, values, scale, n, prior):
     return lax.map(one, values, batch_size=AT_ONCE)
 
 
+def shaped(truth: Truth, exact, epsilon: float, n: int):
+    """Loss of noise-aware estimates from K-norm noise, by data set."""
+    statistic = Contrasts.of_network(truth.net, REPLACE_ONE)
+    mechanism = KNorm.of(statistic, budget_of(epsilon, REPLACE_ONE))
+    values = jax.jit(mechanism.sample)(study_key(n), exact)
+    released = Released(values, statistic, mechanism, n)
+    theta = point_estimate(released, 0.5).theta
+    return jax.vmap(partial(loss, truth))(theta)
+
+
 def losses(truth: Truth, exact, noise, epsilon: float, n: int, power: float):
     """By column and data set."""
     every, maximal = NetworkCounts(truth.net, "all"), NetworkCounts(truth.net)
@@ -105,6 +118,7 @@ def losses(truth: Truth, exact, noise, epsilon: float, n: int, power: float):
         noise_aware(maximal, truth, values, equal, total, whole),
         noise_aware(maximal, truth, values, equal, total, half),
         noise_aware(maximal, truth, shifted, split, total, half),
+        shaped(truth, exact[2], epsilon, n),
     ]
     return np.stack([np.asarray(column, float) for column in found])
 
@@ -117,6 +131,8 @@ def measured(truth: Truth, sets: int, n: int):
         statistic = NetworkCounts(truth.net, families)
         exact.append(jax.vmap(statistic.measure)(data).astype(float))
         noise.append(jr.laplace(key, exact[-1].shape))
+    contrasts = Contrasts.of_network(truth.net, REPLACE_ONE)
+    exact.append(jax.vmap(contrasts.measure)(data))
     return exact, noise
 
 

@@ -163,7 +163,7 @@ def test_a_person_loses_epsilon_and_no_less(kind, adjacency, k, epsilon):
     if statistic.sensitivity(adjacency).tight:
         assert_spends_exactly(epsilon, worst)
     else:
-        assert worst <= tables._exp_lower_bound(Fraction(epsilon))
+        assert worst <= tables.exp_lower_bound(Fraction(epsilon))
 
 
 @pytest.mark.parametrize("adjacency", BOTH)

@@ -64,7 +64,7 @@ def test_the_loss_is_epsilon_and_no_less(name, adjacency, epsilon):
     if statistic.sensitivity(adjacency).tight:
         assert_spends_exactly(epsilon, worst)
     else:
-        assert worst <= tables._exp_lower_bound(Fraction(epsilon))
+        assert worst <= tables.exp_lower_bound(Fraction(epsilon))
 
 
 @pytest.mark.parametrize(("name", "adjacency"), TINY)

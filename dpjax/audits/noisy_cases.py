@@ -3,6 +3,7 @@
 __all__ = ["NAIVE_BAYES", "NOISY_CASES", "SIMULATED", "worst"]
 
 import itertools
+import operator
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -17,9 +18,21 @@ from dpjax.audits.subjects import Case, Subject, cases, drawn, rows_of_noise
 from dpjax.data.bayes_net import BayesNet
 from dpjax.data.intervals import Interval
 from dpjax.families import Family, Gaussian, Poisson
-from dpjax.mechanisms import DiscreteLaplace, Laplace, MechanismWithLaw, SplitLaplace
-from dpjax.privacy import ADD_REMOVE, REPLACE_ONE, Adjacency
-from dpjax.statistics import FourierCoefficients, NetworkCounts, Statistic, Sufficient
+from dpjax.mechanisms import (
+    DiscreteLaplace,
+    KNorm,
+    Laplace,
+    MechanismWithLaw,
+    SplitLaplace,
+)
+from dpjax.privacy import ADD_REMOVE, REPLACE_ONE, Adjacency, PureDP
+from dpjax.statistics import (
+    Contrasts,
+    FourierCoefficients,
+    NetworkCounts,
+    Statistic,
+    Sufficient,
+)
 
 Pair = tuple[np.ndarray, np.ndarray]
 Row = Callable[[int], Sequence[Fraction]]
@@ -98,6 +111,26 @@ def _split(epsilon: Fraction, adjacency: Adjacency) -> Subject:
     return _subject(statistic, mechanism, rows, pairs, adjacency == REPLACE_ONE)
 
 
+def _k_norm(epsilon: Fraction, adjacency: Adjacency) -> Subject:
+    """All outputs near 0, as vectors: the noise of the numbers is dependent."""
+    statistic = Contrasts.of_network(NAIVE_BAYES, adjacency)
+    mechanism = KNorm.of(statistic, PureDP(epsilon, adjacency))
+    pairs = list(neighbouring(NAIVE_BAYES.sizes, 1, adjacency))
+    outputs = list(itertools.product(range(-1, 2), repeat=statistic.length))
+    known, measure = cache(mechanism.probability), jax.jit(statistic.measure)
+
+    @cache
+    def law_of(exact: tuple[int, ...]) -> Law:
+        shifted = (tuple(map(operator.sub, output, exact)) for output in outputs)
+        row = [known(noise) for noise in shifted]
+        return [[*row, 1 - sum(row)]]
+
+    def law(records: np.ndarray) -> Law:
+        return law_of(tuple(np.asarray(measure(records)).tolist()))
+
+    return Subject(mechanism.guarantee(), law, pairs)
+
+
 def _sums(
     family: Family, units: int, epsilon: Fraction, adjacency: Adjacency
 ) -> Subject:
@@ -131,6 +164,7 @@ NOISY_CASES = cases(
     {
         "counts": _counts,
         "split-counts": _split,
+        "k-norm": _k_norm,
         "fourier": partial(_fourier, NAIVE_BAYES),
         "fourier-mixed": partial(_fourier, _MIXED),
         "sums-poisson": partial(_sums, Poisson(3), 3),

@@ -10,6 +10,7 @@ __all__ = [
     "Integers",
     "Mechanism",
     "MechanismWithLaw",
+    "NormalNumbers",
     "ParameterMechanism",
     "PosteriorSampler",
     "all_tables",
@@ -20,7 +21,7 @@ __all__ = [
 
 import abc
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
@@ -29,15 +30,25 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Real
 
 from dpjax._registry import Registry
-from dpjax._types import Described, Key
+from dpjax._types import Described, Key, Scalar
 from dpjax.noise import NoiseLaw
 from dpjax.noise.discrete_laplace import LARGEST
 from dpjax.noise.exact_choice import Bits, system_bits
 from dpjax.privacy import Adjacency, Epsilon, Guarantee, exact_epsilon
 from dpjax.statistics import Statistic, TableStatistic
+from dpjax.statistics.record_moments import RecordMoments
 from dpjax.tables.layout import TableLayout
 
 Integers = Int[Array, "..."] | Int[np.ndarray, "..."]
+
+
+class NormalNumbers(NamedTuple):
+    """Linear functions of a release, whose noise is approximately normal."""
+
+    moments: RecordMoments  # of one record's exact numbers
+    values: Float[Array, "*batch k"]
+    deviation: Float[Array, " k"]  # standard deviation of the noise
+    weights: Float[Array, " k"]  # share of the number's information that is its own
 
 
 class Mechanism(eqx.Module):
@@ -62,6 +73,17 @@ class Mechanism(eqx.Module):
     @abc.abstractmethod
     def guarantee(self) -> Guarantee:
         """Return the privacy cost of one release."""
+
+    def normal_numbers(
+        self, values: Real[Array, "*batch m"], n: Scalar | None
+    ) -> NormalNumbers | None:
+        """Return numbers with approximately normal noise, for inference, or None.
+
+        Args:
+            values: the released numbers.
+            n: the number of records if it is public, else None.
+        """
+        return None
 
 
 class MechanismWithLaw(Mechanism):

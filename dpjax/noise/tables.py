@@ -148,7 +148,7 @@ def certify(table: Table, rho: Fraction) -> Fraction:
         positive = min(ratios) > 0  # false if thresholds decrease
     except (ArithmeticError, IndexError, ValueError):
         worst, positive = None, False
-    if worst is None or not positive or worst > _exp_lower_bound(rho):
+    if worst is None or not positive or worst > exp_lower_bound(rho):
         raise ValueError(
             "the noise table must keep the ratio e^rho of neighbouring probabilities."
         )
@@ -282,6 +282,6 @@ def _exp(x: Fraction) -> Fraction:
     return Fraction(_PRECISE.exp(_PRECISE.divide(numerator, denominator)))
 
 
-def _exp_lower_bound(x: Fraction) -> Fraction:
+def exp_lower_bound(x: Fraction) -> Fraction:
     """A rational lower bound of exp(x), with relative error below 1e-70."""
     return _exp(x) * (1 - Fraction(1, 10**75))

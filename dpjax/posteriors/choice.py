@@ -40,7 +40,8 @@ def posterior(
       Poisson counts or normal numbers of known variance, records of which may have been
       clipped to the bounds, with Laplace noise (see `clipped_posterior`).
     - "point-estimate" estimates the tables of any other network from counts or Fourier
-      coefficients with Laplace noise, with a normal approximation of the uncertainty.
+      coefficients with Laplace noise, or from counts with K-norm noise, with a normal
+      approximation of the uncertainty.
     - "separate-tables" estimates the tables of a network from counts with Laplace noise
       where a point estimate is slow, because the network is large and has many paths
       between its variables. It uses less of what the release says about each table.

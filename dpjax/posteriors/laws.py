@@ -1,6 +1,6 @@
 """Checks of a release's noise distribution and statistic, for inference."""
 
-__all__ = ["laplace_law", "laplace_scale", "law_of", "network_counts"]
+__all__ = ["laplace_law", "laplace_scale", "law_of", "network_counts", "refuse_wide"]
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -19,13 +19,7 @@ def law_of(released: Released) -> MechanismWithLaw:
         ValueError: if the mechanism is not a `MechanismWithLaw`, numbers do not fit 32
             bits, or the network has impossible combinations.
     """
-    if released.is_wide:
-        raise ValueError(
-            "`released` must have numbers up to 2^29 for noise-aware methods, which "
-            "round larger ones by more than the noise: use the method 'plug-in'."
-        )
-    if released.statistic.zeros is not None:
-        released.net.refuse_impossible("noise-aware methods")
+    refuse_wide(released)
     mechanism = released.mechanism
     if not isinstance(mechanism, MechanismWithLaw):
         raise ValueError(
@@ -33,6 +27,17 @@ def law_of(released: Released) -> MechanismWithLaw:
             f"such as DiscreteLaplace or Laplace, got {type(mechanism).__name__}."
         )
     return mechanism
+
+
+def refuse_wide(released: Released) -> None:
+    """Raise `ValueError` for numbers beyond 32 bits or impossible combinations."""
+    if released.is_wide:
+        raise ValueError(
+            "`released` must have numbers up to 2^29 for noise-aware methods, which "
+            "round larger ones by more than the noise: use the method 'plug-in'."
+        )
+    if released.statistic.zeros is not None:
+        released.net.refuse_impossible("noise-aware methods")
 
 
 def laplace_law(released: Released) -> LaplaceLaw:

@@ -71,10 +71,12 @@ def release(
         mechanism: a recipe of `dpjax.mechanisms.recipes` with its options, or the name
             of a recipe with default options. "laplace" adds noise to the statistic;
             "fourier" adds noise to Fourier coefficients of counts, so that all tables
-            agree; "posterior-sample" draws from the truncated and tempered posterior;
-            "map" draws near the posterior mode with utility given by the joint
-            probability; "map-cells" draws near the posterior mode with utility given
-            by the posterior mass of cells, if tables have few rows.
+            agree; "k-norm" adds noise with the shape of one record's changes to all
+            tables of a network, which is less noise for most networks;
+            "posterior-sample" draws from the truncated and tempered posterior; "map"
+            draws near the posterior mode with utility given by the joint probability;
+            "map-cells" draws near the posterior mode with utility given by the
+            posterior mass of cells, if tables have few rows.
         ledger: ledger that is charged before any draw.
         ignore: columns of the table to ignore, or "*" for all columns that are not
             variables.

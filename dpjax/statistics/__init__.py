@@ -2,6 +2,7 @@
 
 __all__ = [
     "STATISTICS",
+    "Contrasts",
     "FamilyStatistic",
     "FourierCoefficients",
     "NetworkCounts",
@@ -12,6 +13,7 @@ __all__ = [
 ]
 
 from dpjax.statistics.base import STATISTICS, FamilyStatistic, Statistic, TableStatistic
+from dpjax.statistics.contrasts import Contrasts
 from dpjax.statistics.fourier import FourierCoefficients
 from dpjax.statistics.network_counts import NetworkCounts, exact_counts
 from dpjax.statistics.sufficient import Sufficient

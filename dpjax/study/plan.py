@@ -19,7 +19,7 @@ from jaxtyping import Array
 from dpjax._checks import one_of, typed_key, whole
 from dpjax._types import Key
 from dpjax.data.bayes_net import BayesNet
-from dpjax.mechanisms import Laplace, NetworkPosteriorSampler
+from dpjax.mechanisms import KNorm, Laplace, NetworkPosteriorSampler
 from dpjax.mechanisms.recipes import Recipe, recipe_of
 from dpjax.posteriors.prediction import sample_records
 from dpjax.privacy import (
@@ -31,7 +31,7 @@ from dpjax.privacy import (
     exact_epsilon,
     rows_of,
 )
-from dpjax.statistics import FourierCoefficients, NetworkCounts
+from dpjax.statistics import Contrasts, FourierCoefficients, NetworkCounts
 from dpjax.study.experiments.learners import (
     ReleasedTables,
     SampledTables,
@@ -55,7 +55,7 @@ class Outlook:
     total_variation_se: float
     kl: float
     kl_se: float
-    choices: dict[str, float | list[float]]  # noise scale, or ω and temperature
+    choices: dict[str, float | list[float]]  # noise scale, budgets, ω, temperature
 
 
 @dataclass(frozen=True)
@@ -149,6 +149,10 @@ def _candidates(
         projected = name == "laplace, consistent"
         learner = ReleasedTables(statistic, noise, flat, public, projected)
         candidates[name] = learner, {"scale": float(noise.scale)}
+    shaped = Contrasts.of_network(net, adjacency)
+    noise = KNorm.of(shaped, PureDP(epsilon, adjacency))
+    learner = ReleasedTables(shaped, noise, flat, public)
+    candidates["k-norm"] = learner, {"groups": [float(x) for x in noise.epsilons]}
     for name, make in (
         ("posterior-sample", NetworkPosteriorSampler.posterior),
         ("map", NetworkPosteriorSampler.map),

@@ -3,8 +3,17 @@
 The number of operations in a compiled program does not grow with the number of lists.
 """
 
-__all__ = ["Gather", "add", "agreeing_cells", "log_add", "place_of_cells", "take"]
+__all__ = [
+    "Gather",
+    "add",
+    "agreeing_cells",
+    "log_add",
+    "marginals",
+    "place_of_cells",
+    "take",
+]
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -127,3 +136,22 @@ def agreeing_cells(
     places = place_of_cells(tables, table, smaller, 0)
     order = np.argsort(places, kind="stable") + tables.offsets[table]
     return np.split(order.astype(np.uint32), smaller.length)
+
+
+def marginals(tables: TableLayout, wanted: TableLayout) -> Gather:
+    """For each cell of wanted tables, the cells of the smallest table that give it.
+
+    Raises:
+        ValueError: if no table contains one of the wanted tables.
+    """
+    lists = []
+    for group in wanted.groups:
+        holding = [
+            (math.prod(tables.shape(other)), table)
+            for table, other in enumerate(tables.groups)
+            if {*group} <= {*other}
+        ]
+        if not holding:
+            raise ValueError("`tables` must contain all tables that are wanted.")
+        lists += agreeing_cells(tables, min(holding)[1], group)
+    return Gather.of(lists, tables.length)

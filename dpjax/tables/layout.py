@@ -7,6 +7,7 @@ __all__ = ["TableLayout"]
 
 import contextlib
 import itertools
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -101,8 +102,9 @@ class TableLayout:
         """For each table, a dictionary from variable to stride in the flat vector."""
         strides = []
         for group in self.groups:
-            steps = np.cumprod((1, *self.shape(group)[:0:-1]), dtype=np.int64)[::-1]
-            strides.append(dict(zip(group, map(int, steps), strict=True)))
+            shape = self.shape(group)
+            steps = (math.prod(shape[axis + 1 :]) for axis in range(len(group)))
+            strides.append(dict(zip(group, steps, strict=True)))
         return tuple(strides)
 
     def map_tables(

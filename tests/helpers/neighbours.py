@@ -122,5 +122,5 @@ def _parts(laws, pairs):
 
 def assert_spends_exactly(epsilon, worst):
     bound = Fraction(epsilon)
-    assert worst <= tables._exp_lower_bound(bound), "more than ε is lost"
+    assert worst <= tables.exp_lower_bound(bound), "more than ε is lost"
     assert worst >= tables._exp(bound * Fraction(99, 100)), "noise is wasted"

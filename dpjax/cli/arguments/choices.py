@@ -9,7 +9,8 @@ import importlib.metadata
 
 ADJACENCIES = ("replace-one", "add-remove")
 AUDITED = (
-    *("counts", "split-counts", "fourier", "fourier-mixed", "sums-poisson"),
+    *("counts", "split-counts", "k-norm", "fourier", "fourier-mixed"),
+    "sums-poisson",
     *("sums-gaussian", "posterior-grid", "map-grid", "map-cells", "poisson-grid"),
     *("gaussian-grid", "posterior-sample", "regression-sample", "release-counts"),
     *("release-persons", "release-samples", "paid-chain", "paid-choice"),
@@ -20,7 +21,7 @@ _FAMILIES = (
     *("bernoulli", "categorical", "poisson", "exponential", "gaussian-mean"),
     *("gaussian", "multivariate-gaussian", "linear-regression"),
 )
-_RECIPES = ("fourier", "laplace", "map", "map-cells", "posterior-sample")
+_RECIPES = ("fourier", "k-norm", "laplace", "map", "map-cells", "posterior-sample")
 
 
 def models() -> tuple[str, ...]:

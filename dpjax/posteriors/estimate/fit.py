@@ -27,7 +27,11 @@ from jaxtyping import Array, Float
 from dpjax._later import optax
 from dpjax._products import matmul
 from dpjax.data.bayes_net import BayesNet
-from dpjax.posteriors.estimate.number_law import LEAST_NOISE, number_log_prob
+from dpjax.posteriors.estimate.number_law import (
+    LEAST_NOISE,
+    normal_log_prob,
+    number_log_prob,
+)
 from dpjax.statistics.record_moments import RecordMoments
 from dpjax.tables.marginals import expected_tables
 
@@ -48,11 +52,19 @@ class Problem(NamedTuple):
     moments: RecordMoments  # moments of the statistic
     net: BayesNet
     values: Float[Array, " m"]  # the released numbers
-    scale: Float[Array, " m"]  # scale of the Laplace noise of each number
+    scale: Float[Array, " m"]  # scale of the Laplace noise, or of normal noise
     prior: Float[Array, " c"]  # Dirichlet parameter of every cell
     start: Float[Array, " c"]  # initial counts of all node tables
     n: Float[Array, ""]  # number of records; initial value if it is not public
     public_n: bool
+    weights: Float[Array, " m"] | None = None  # for normal noise: see `NormalNumbers`
+
+    def log_prob(self, values: Array, mean: Array, variance: Array) -> Array:
+        """Log-density of released numbers, given moments of the exact ones."""
+        if self.weights is not None:
+            return normal_log_prob(values, mean, variance, self.scale, self.weights)
+        counts = self.moments.counts
+        return number_log_prob(values, mean, variance, self.scale, counts)
 
     def mean_and_variance(self, tables: Array, n: Array) -> tuple[Array, Array]:
         """Mean and variance of the exact numbers, given all marginal tables and n."""
@@ -156,8 +168,7 @@ def _log_posterior(problem: Problem, logits: Array, log_n: Array) -> Array:
     log_theta = _log_rows(net, logits)
     n = problem.n if problem.public_n else jnp.exp(log_n)
     mean, variance = problem.mean_and_variance(_expected(net, log_theta), n)
-    counts = problem.moments.counts
-    law = number_log_prob(problem.values, mean, variance, problem.scale, counts)
+    law = problem.log_prob(problem.values, mean, variance)
     # Logits of a row are determined up to a constant: `loose` keeps it near 0.
     size = net.layout.row_sums(jnp.ones_like(logits))
     loose = (net.layout.row_sums(logits) / size) ** 2 / size
@@ -220,14 +231,14 @@ def _expected_counts(problem: Problem, theta: Array, n: Array) -> Array:
 
 def _effective_noise(problem: Problem, mean: Array, variance: Array) -> Array:
     """Variance of normal noise that gives the same posterior means of the numbers."""
+    if problem.weights is not None:
+        return problem.scale**2 / problem.weights
     off = problem.values - mean
     least = 0.05 * (problem.scale + jnp.sqrt(jnp.maximum(variance, 0)))
     off = jnp.where(off < 0, jnp.minimum(off, -least), jnp.maximum(off, least))
 
     def law(shift):
-        return number_log_prob(
-            mean + off, mean + shift, variance, problem.scale, problem.moments.counts
-        ).sum()
+        return problem.log_prob(mean + off, mean + shift, variance).sum()
 
     drawn = variance * jax.grad(law)(jnp.zeros_like(mean)) / off  # Tweedie's formula
     drawn = jnp.clip(drawn, 1e-6, 1 - 1e-6)

@@ -5,7 +5,7 @@ sum, and as normal if $\lambda$ is large, by a closed form of the convolution wi
 Laplace distribution. In between, the two log-densities are interpolated smoothly.
 """
 
-__all__ = ["LEAST_NOISE", "number_log_prob"]
+__all__ = ["LEAST_NOISE", "normal_log_prob", "number_log_prob"]
 
 import jax
 import jax.numpy as jnp
@@ -44,6 +44,18 @@ def number_log_prob(
     large = _normal(values, at_least, spread, scale)
     small = _poisson(values, jnp.clip(mean, _SMALLEST_MEAN, _HIGH), scale)
     return jnp.where(counts, weight * large + (1 - weight) * small, large)
+
+
+def normal_log_prob(
+    values: Float[Array, " m"],
+    mean: Float[Array, " m"],
+    variance: Float[Array, " m"],  # variance of the exact numbers
+    deviation: Float[Array, " m"],  # of the noise, > 0
+    weights: Float[Array, " m"],
+) -> Float[Array, " m"]:
+    """Return the log-density of exact numbers plus normal noise, times `weights`."""
+    total = jnp.maximum(variance, 0) + deviation**2
+    return weights * (-((values - mean) ** 2) / total - jnp.log(total)) / 2
 
 
 def _poisson(values: Array, mean: Array, scale: Array) -> Array:

@@ -24,12 +24,17 @@ from dpjax.data.bayes_net import BayesNet
 from dpjax.posteriors.base import ReleasedPosterior
 from dpjax.posteriors.estimate.curvature import NormalLogits, covariance
 from dpjax.posteriors.estimate.fit import Fit, Problem, fit
-from dpjax.posteriors.laws import laplace_scale
+from dpjax.posteriors.laws import laplace_scale, refuse_wide
 from dpjax.posteriors.priors import Prior, flat_prior
 from dpjax.releases.released import Released
 from dpjax.statistics import TableStatistic
+from dpjax.statistics.record_moments import RecordMoments
 from dpjax.tables.marginals import JunctionTree
 from dpjax.tables.projection import project
+
+Numbers = tuple[RecordMoments, Array, Array, Array | None]
+"""Moments of exact numbers, the released numbers, the scale of their noise, and the
+weights of numbers with normal noise, or None for Laplace noise."""
 
 _MOST_CELLS = 1 << 12  # of all cliques, which take about 5 seconds
 
@@ -91,8 +96,9 @@ class PointEstimate(ReleasedPosterior):
 
     def _law(self) -> NormalLogits:
         released, net = self.released, self.net
-        moments = released.counted.record_moments()
-        scale = jnp.broadcast_to(laplace_scale(released), released.values.shape)
+        moments, _, scale, weights = _numbers(released)
+        if weights is not None:
+            scale = scale / jnp.sqrt(weights)
         n, public = jnp.asarray(self.n, float), released.n is not None
         found = covariance(moments, net, self.theta, self.prior, scale, n, public)
         return NormalLogits(net, self.theta, found)
@@ -118,9 +124,9 @@ def point_estimate(
 
     Args:
         released: noisy counts or Fourier coefficients of a network, by
-            `DiscreteLaplace`, `SplitLaplace` or `Laplace`. Releases stacked along
-            leading axes are estimated together. If the number of records is private, it
-            is estimated too, with a flat prior.
+            `DiscreteLaplace`, `SplitLaplace`, `Laplace` or `KNorm`. Releases stacked
+            along leading axes are estimated together. If the number of records is
+            private, it is estimated too, with a flat prior.
         prior: Dirichlet parameter of all cells, > 0; or a dictionary from variable name
             to a table of parameters.
         steps: number of gradient steps, at least 1.
@@ -141,8 +147,23 @@ def point_estimate(
 
 def check_estimate(released: Released) -> None:
     """Raise `ValueError` unless `point_estimate` accepts the release."""
-    laplace_scale(released)
+    _numbers(released)
     _network(released.counted)
+
+
+def _numbers(released: Released) -> Numbers:
+    """Return the numbers from which tables are estimated, with the law of their noise.
+
+    Raises:
+        ValueError: unless the noise is Laplace or approximately normal.
+    """
+    values = jnp.asarray(released.values, float)
+    found = released.mechanism.normal_numbers(values, released.n)
+    if found is not None:
+        refuse_wide(released)
+        return found
+    scale = jnp.broadcast_to(laplace_scale(released), values.shape)
+    return released.counted.record_moments(), values, scale, None
 
 
 def is_slow(released: Released) -> bool:
@@ -187,17 +208,24 @@ def point_estimate_of(
             `prior` is not positive.
     """
     positive(scale=scale, prior=prior)
-    net = _network(statistic)
     values = jnp.asarray(values, float)
     scale = jnp.broadcast_to(jnp.asarray(scale, float), values.shape)
-    start = _consistent(statistic, values, scale, n)
+    numbers = statistic.record_moments(), values, scale, None
+    return _fit(statistic, numbers, values, n, prior, steps)
+
+
+def _fit(statistic, numbers: Numbers, vector, n, prior, steps: int) -> Fit:
+    """Fit tables to the numbers that were computed from a released vector."""
+    net = _network(statistic)
+    moments, values, scale, weights = numbers
+    start = _consistent(statistic, vector, scale, n)
     if n is None:
         number = jnp.maximum(start[: net.layout.offsets[1]].sum(), 1)
     else:
         number = jnp.maximum(jnp.asarray(n, float), 1e-3)
     prior = jnp.broadcast_to(jnp.asarray(prior, float), (net.layout.length,))
     given = values, scale, prior, start, number
-    return fit(Problem(statistic.record_moments(), net, *given, n is not None), steps)
+    return fit(Problem(moments, net, *given, n is not None, weights), steps)
 
 
 def _network(statistic: TableStatistic) -> BayesNet:
@@ -219,22 +247,29 @@ def _consistent(statistic, values, scale, n):
 
 
 def _estimate(released: Released, prior: Array, steps: int) -> PointEstimate:
-    values, n = jnp.asarray(released.values, float), released.n
-    batch = values.shape[:-1]
-    scale = jnp.broadcast_to(laplace_scale(released), values.shape)
+    moments, *numbers = _numbers(released)
+    vector, n = jnp.asarray(released.values, float), released.n
+    batch = vector.shape[:-1]
     prior = jnp.broadcast_to(prior, (*batch, prior.shape[-1]))
     if n is not None:
         n = jnp.broadcast_to(jnp.asarray(n, float), batch)
-    found = _fit_all(released.counted, values, scale, n, prior, steps)
+    given = (*_over(batch, numbers), vector, n, prior)
+    found = _fit_all(released.counted, moments, given, steps)
     return PointEstimate(released, prior, found.theta, found.n, found.gradient, steps)
 
 
-@partial(jax.jit, static_argnames=("statistic", "steps"))
-def _fit_all(statistic, values, scale, n, prior, steps) -> Fit:
-    given, batch = (values, scale, n, prior), values.shape[:-1]
+def _over(batch: tuple[int, ...], numbers: list) -> list:
+    """Repeat the numbers' law for each release."""
+    return jax.tree.map(lambda x: jnp.broadcast_to(x, (*batch, x.shape[-1])), numbers)
+
+
+@partial(jax.jit, static_argnames=("statistic", "moments", "steps"))
+def _fit_all(statistic, moments, given, steps) -> Fit:
+    batch = given[-1].shape[:-1]
 
     def one(given):
-        return point_estimate_of(statistic, *given, steps=steps)
+        *numbers, vector, n, prior = given
+        return _fit(statistic, (moments, *numbers), vector, n, prior, steps)
 
     if not batch:
         return one(given)

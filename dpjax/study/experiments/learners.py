@@ -26,6 +26,7 @@ from dpjax.mechanisms import Mechanism, ParameterMechanism, PosteriorSample
 from dpjax.mechanisms.recipes import Recipe
 from dpjax.privacy import REPLACE_ONE, Epsilon, Guarantee
 from dpjax.statistics import NetworkCounts, TableStatistic
+from dpjax.tables.gathers import add, marginals
 from dpjax.tables.projection import project
 
 
@@ -74,7 +75,7 @@ class ReleasedTables(TableLearner):
     """Estimate tables by released parameters or by the mean of a plug-in posterior.
 
     Raises:
-        ValueError: if the statistic is not of all, or of all maximal, node tables.
+        ValueError: if the statistic is not of tables that node tables determine.
     """
 
     statistic: TableStatistic = eqx.field(static=True)
@@ -86,21 +87,21 @@ class ReleasedTables(TableLearner):
 
     def __check_init__(self):
         net = self.statistic.network
-        if net is None or self.statistic.counted not in (
-            NetworkCounts(net).measured,
-            net.layout,
-        ):
+        known = () if net is None else map(set, NetworkCounts(net).measured.groups)
+        sets, known = map(set, self.statistic.counted.groups), list(known)
+        if any(not any(group <= other for other in known) for group in sets):
             raise ValueError(
-                "`mechanism` must measure all tables of the network, or the maximal "
-                f"ones, to be simulated here, got one of {self.statistic.kind}."
+                "`mechanism` must measure tables within those of the network to be "
+                f"simulated here, got one of {self.statistic.kind}."
             )
 
     def fit(self, key: Key, counts: Int32[Array, " m"]) -> Cells:
         """Add noise to exact counts of node tables, and estimate the tables."""
         statistic, net = self.statistic, self.statistic.network
         assert net is not None  # checked at construction
-        if statistic.counted == net.layout:
-            counts = NetworkCounts(net).tables(counts)
+        measured = NetworkCounts(net).measured
+        if statistic.counted != measured:
+            counts = marginals(measured, statistic.counted)(add, counts, 0)
         values = statistic.of_counts(counts, self.n or 0)
         if self.mechanism is not None:
             values = self.mechanism.sample(key, values)

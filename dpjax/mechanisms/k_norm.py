@@ -1,0 +1,221 @@
+"""K-norm noise on a network's tables: all are measured at once, with one radius."""
+
+__all__ = ["KNorm"]
+
+import hashlib
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Int, Real
+
+from dpjax._checks import typed_key
+from dpjax._types import Described, Key, Scalar
+from dpjax.mechanisms import base
+from dpjax.mechanisms.k_norm_draws import Simulation
+from dpjax.mechanisms.norm_groups import (
+    Groups,
+    balls,
+    cell_variances,
+    choose_groups,
+    shares,
+)
+from dpjax.noise.discrete_laplace import WIDEST
+from dpjax.noise.exact_choice import Bits, system_bits
+from dpjax.noise.norm_law import NormLaw
+from dpjax.privacy import Adjacency, Guarantee, PureDP, exact_epsilon
+from dpjax.statistics import Statistic
+from dpjax.statistics.contrast_moments import CellsBeyondMargins
+from dpjax.statistics.contrasts import Contrasts
+
+
+@base.MECHANISMS.add
+class KNorm(base.ExactMechanism):
+    r"""Release $T(D) + Z$ with $P(Z = z) \propto \prod_g x_g^{\lceil \|z\|_g \rceil}$.
+
+    T has the counts of all tables of a network without known margins (`Contrasts`). One
+    record changes T by norm at most 1 in each group g (`dpjax.mechanisms.norm_groups`).
+    The ratio $x_g$ is the least multiple of $2^{-64}$ that is proved to be at least
+    $e^{-\epsilon_g}$.
+
+    Args:
+        statistic: the contrasts, with their adjacency.
+        groups: for each group its stars, and for each star the places of its blocks.
+        epsilons: the budget of each group.
+
+    Privacy:
+        Exactly $\sum_g \epsilon_g$-DP for the adjacency of the statistic, by basic
+        composition, if the bits are random (`docs/proofs.md`, section 19). There is no
+        δ, and draws use no floating point. Side channels in time and memory are not
+        covered.
+
+    Raises:
+        ValueError: if the stars do not have each block once, a group has more than
+            4096 dimensions, or a budget is not from 2^-20 to 30.
+
+    Reference:
+        Hardt & Talwar (STOC 2010), section 4 (the K-norm mechanism for reals).
+    """
+
+    kind: ClassVar[str] = "k-norm"
+    additive: ClassVar[bool] = True
+    largest: ClassVar[int] = WIDEST
+
+    statistic: Contrasts = eqx.field(static=True)
+    groups: Groups = eqx.field(static=True)
+    epsilons: tuple[Fraction, ...] = eqx.field(static=True)
+
+    def __check_init__(self):
+        places = [i for group in self.groups for star in group for i in star]
+        if sorted(places) != list(range(len(self.statistic.blocks))):
+            raise ValueError("`groups` must have each block of the statistic once.")
+        if len(self.epsilons) != len(self.groups):
+            raise ValueError("`epsilons` must have one budget for each group.")
+        for law in self.laws:
+            law.certify()
+
+    @classmethod
+    def of(cls, statistic: Statistic, budget: Guarantee) -> "KNorm":
+        """Make the mechanism of cost `budget`, with groups of small total variance.
+
+        Groups and their budgets follow from the network alone.
+        """
+        cost = PureDP.of(budget, "budget")
+        if not isinstance(statistic, Contrasts):
+            raise ValueError(
+                "`statistic` must be contrasts of a network for K-norm noise, got "
+                f"{statistic.kind}."
+            )
+        groups, _ = choose_groups(statistic)
+        each = tuple(cost.epsilon * share for share in shares(statistic, groups))
+        return cls(statistic, groups, each)
+
+    @cached_property
+    def laws(self) -> tuple[NormLaw, ...]:
+        """The distribution of the noise of each group."""
+        pairs = zip(self.groups, self.epsilons, strict=True)
+        return tuple(NormLaw(*balls(self.statistic, x), e) for x, e in pairs)
+
+    @property
+    def adjacency(self) -> Adjacency:
+        """The adjacency of the statistic."""
+        return self.statistic.adjacency
+
+    def accepts(self, statistic: Statistic) -> bool:
+        """Return whether it is the statistic that the mechanism was made for."""
+        return statistic == self.statistic
+
+    def sample(self, key: Key, exact: Int[Array, "*shape"]) -> Int[Array, "*shape"]:
+        """Add noise to `exact` for a study, by floating point; pure.
+
+        The radius and the direction have the distribution of the continuous K-norm
+        mechanism, and are rounded to whole numbers. To publish, use `draw`.
+
+        Privacy:
+            The guarantee holds for real numbers, and not for floats.
+        """
+        typed_key(key=key)
+        self._refuse_length(exact)
+        noise = self._simulation.draw(key, exact.shape[:-1])
+        return exact + jnp.round(noise).astype(exact.dtype)
+
+    @cached_property
+    def _simulation(self) -> Simulation:
+        return Simulation(self.statistic, self.groups, self.epsilons)
+
+    def draw(self, exact: base.Integers) -> Int[np.ndarray, " m"]:
+        """Add noise to `exact` with random bits from the operating system."""
+        self._refuse_length(exact)
+        return base.on_host(exact).astype(np.int64) + self.draw_noise(system_bits)
+
+    def draw_noise(self, bits: Bits) -> Int[np.ndarray, " m"]:
+        """Draw the noise from given random bits."""
+        noise = np.zeros(self.statistic.length, np.int64)
+        for law in self.laws:
+            for place, value in law.draw(bits):
+                noise[place] = value
+        return noise
+
+    def probability(self, noise: Sequence[int]) -> Fraction:
+        """Return the probability of one vector of noise, exactly."""
+        each = (law.probability(noise) for law in self.laws)
+        return math.prod(each, start=Fraction(1))
+
+    def normal_numbers(
+        self, values: Real[Array, "*batch m"], n: Scalar | None
+    ) -> base.NormalNumbers:
+        """Return the cells of all blocks without the means of rows.
+
+        Given the radius, the noise of a cell is a sum of many; only the correlations
+        within a row, of cells whose sum is known, are accounted for, by the weights.
+        """
+        statistic = self.statistic
+        variances = cell_variances(statistic, self.groups, self.epsilons)
+        cells = np.diff(statistic.counted.offsets)
+        whole = [statistic.is_whole(place) for place in range(len(cells))]
+        weights = 1 - ~np.repeat(whole, cells) / statistic.row_widths
+        return base.NormalNumbers(
+            CellsBeyondMargins(statistic),
+            statistic.beyond_margins(values, n),
+            jnp.asarray(np.repeat(np.sqrt(variances), cells), float),
+            jnp.asarray(weights, float),
+        )
+
+    def describe(self) -> dict[str, Any]:
+        """Return kind and, for each group, budget, stars and numbers of points."""
+        groups = []
+        for law, stars in zip(self.laws, self.groups, strict=True):
+            digest = hashlib.sha256(",".join(map(str, law.newton)).encode())
+            groups.append(
+                {
+                    "epsilon": str(law.epsilon),
+                    "stars": [list(star) for star in stars],
+                    "dimension": law.dimension,
+                    "points": digest.hexdigest(),
+                }
+            )
+        return {"kind": self.kind, "groups": groups}
+
+    @classmethod
+    def from_description(
+        cls, described: Described, statistic: Statistic, cost: Guarantee, n: int | None
+    ) -> "KNorm":
+        """Make the mechanism again from the statistic and the described groups."""
+        if not isinstance(statistic, Contrasts):
+            raise ValueError("`statistic` must be contrasts for K-norm noise.")
+        groups = tuple(
+            tuple(tuple(star) for star in group["stars"])
+            for group in described["groups"]
+        )
+        epsilons = tuple(exact_epsilon(x["epsilon"]) for x in described["groups"])
+        return cls(statistic, groups, epsilons)
+
+    def summary(self) -> dict[str, Any]:
+        """Return each group's budget and dimension, and what the certificate proves."""
+        return {
+            "groups": [
+                {"epsilon": str(law.epsilon), "dimension": law.dimension}
+                for law in self.laws
+            ],
+            "certificate": "every ratio of neighbouring probabilities ≤ exp(epsilon)",
+        }
+
+    def is_possible_output(self, values: np.ndarray, length: int) -> bool:
+        """Return whether `values` are `length` integers from -2^53 to 2^53."""
+        return values.shape == (length,) and bool(np.all(np.abs(values) <= WIDEST))
+
+    def guarantee(self) -> PureDP:
+        """Return ε-DP with ε the sum of the budgets of the groups."""
+        return PureDP(sum(self.epsilons, Fraction(0)), self.adjacency)
+
+    def _refuse_length(self, exact: Any) -> None:
+        if exact.shape[-1:] != (self.statistic.length,):
+            raise ValueError(
+                f"`exact` must have the {self.statistic.length} numbers of the "
+                f"statistic on the last axis, got shape {exact.shape}."
+            )

@@ -1,0 +1,81 @@
+"""Tables of a network as blocks, each measured only beyond a margin that is known."""
+
+__all__ = ["Block", "blocks_of", "check_blocks"]
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dpjax.data.bayes_net import BayesNet
+from dpjax.tables.layout import maximal_groups
+
+Group = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Block:
+    """A table, measured modulo its margin over `given`, which other blocks determine.
+
+    Args:
+        given: the variables of the margin; a row of the table has a combination of
+            their levels.
+        rest: the other variables of the table.
+    """
+
+    given: Group
+    rest: Group
+
+    @property
+    def group(self) -> Group:
+        """The variables of the table; those that name its rows come first."""
+        return (*self.given, *self.rest)
+
+
+def blocks_of(net: BayesNet) -> tuple[Block, ...]:
+    """Choose blocks that determine the table of each variable with its parents.
+
+    The first block is the largest table. Each next one is the table that has the fewest
+    new cells for each combination of the levels of its known variables.
+    """
+    sizes = net.sizes
+    left: dict[Group, Group] = {group: () for group in maximal_groups(net.families)}
+    blocks: list[Block] = []
+    while left:
+        group = min(left, key=lambda g: _order(g, left[g], sizes, bool(blocks)))
+        given = left.pop(group)
+        blocks.append(Block(given, tuple(i for i in group if i not in given)))
+        for other, best in left.items():
+            common = tuple(i for i in other if i in group)
+            if _cells(common, sizes) > _cells(best, sizes):
+                left[other] = common
+    return tuple(blocks)
+
+
+def _cells(group: Group, sizes: Sequence[int]) -> int:
+    return math.prod(sizes[i] for i in group) if group else 0
+
+
+def _order(
+    group: Group, given: Group, sizes: Sequence[int], started: bool
+) -> tuple[int, int]:
+    """Return what the next block has least of: new cells of a row, then minus cells."""
+    new = tuple(i for i in group if i not in given)
+    return _cells(new, sizes) if started else 0, -_cells(group, sizes)
+
+
+def check_blocks(blocks: Sequence[Block], net: BayesNet) -> None:
+    """Raise `ValueError` unless blocks determine all tables of the network."""
+    measured: list[set[int]] = []
+    for block in blocks:
+        group, given = {*block.group}, {*block.given}
+        known = not given or any(given <= other for other in measured)
+        if not (known and block.rest and len(group) == len(block.group)):
+            raise ValueError(
+                "`blocks` must be of variables that differ, some of them new, with a "
+                "margin that an earlier block determines."
+            )
+        measured.append(group)
+    if any(
+        not any({*family} <= other for other in measured) for family in net.families
+    ):
+        raise ValueError("`blocks` must contain each variable with its parents.")

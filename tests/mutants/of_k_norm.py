@@ -1,0 +1,157 @@
+"""Faults of K-norm noise: of its norms, its points, its radius and its files."""
+
+__all__ = ["MUTANTS"]
+
+from tests.mutants.mutant import Mutant
+
+_BALLS = "noise/norm_balls.py"
+_COUNTS = "noise/compositions.py"
+_LAW = "noise/norm_law.py"
+_GROUPS = "mechanisms/norm_groups.py"
+_MECHANISM = "mechanisms/k_norm.py"
+_DRAWS = "mechanisms/k_norm_draws.py"
+_STATISTIC = "statistics/contrasts.py"
+_POINTS = "tests/test_norm_balls.py::test_numbers_of_points_are_those_of_an_enumeration"
+_NORMS = "tests/test_norm_balls.py::test_the_norm_is_that_of_its_definition"
+_BALLS_IN = "tests/test_norm_balls.py::"
+_BALL = _BALLS_IN + "test_each_point_of_a_ball_is_drawn_with_the_same_probability"
+_IN = "tests/test_k_norm.py::"
+_ONE = _IN + "test_one_record_changes_each_group_by_norm_one_at_most"
+_LOSS = _IN + "test_the_loss_is_epsilon_and_not_much_less"
+_WORD = _IN + "test_a_word_below_the_threshold_prolongs_the_radius"
+_LAW_TEST = _IN + "test_draws_follow_the_law"
+_ALTERED = _IN + "test_an_altered_file_is_refused"
+_MOMENTS = _IN + "test_simulated_noise_has_the_moments_of_exact_noise"
+_TABLES = _IN + "test_tables_are_those_of_the_records"
+
+MUTANTS = (
+    Mutant(
+        "law changed",
+        "K-norm: points of rows without their signs",
+        _BALLS,
+        "return tuple(math.comb(size, j) * way for j, way in enumerate(ways))",
+        "return tuple(math.comb(size, j) + 0 * way for j, way in enumerate(ways))",
+        (_POINTS,),
+    ),
+    Mutant(
+        "law changed",
+        "K-norm: the largest norm where the sum is meant",
+        _BALLS,
+        "return sum(max(x.norm(vector) for x in tables) for tables in self.classes)",
+        "return max(max(x.norm(vector) for x in tables) for tables in self.classes)",
+        (_NORMS,),
+    ),
+    Mutant(
+        "law changed",
+        "K-norm: the sum of norms where the largest is meant",
+        _BALLS,
+        "return sum(max(x.norm(vector) for x in tables) for tables in self.classes)",
+        "return sum(sum(x.norm(vector) for x in tables) for tables in self.classes)",
+        (_NORMS,),
+    ),
+    Mutant(
+        "law changed",
+        "K-norm: a table before the first may reach its norm",
+        _BALLS,
+        "yield from table.draw(radius - (i < first), below)",
+        "yield from table.draw(radius, below)",
+        (_BALL,),
+    ),
+    Mutant(
+        "law changed",
+        "K-norm: nonzero parts are split without their weights",
+        _COUNTS,
+        "weights = (one[j] * other[total - j] for j in range(least, most + 1))",
+        "weights = (1 for j in range(least, most + 1))",
+        (_BALL,),
+    ),
+    Mutant(
+        "law changed",
+        "K-norm: compositions that are not uniform",
+        _COUNTS,
+        "chosen.add(top if drawn in chosen else drawn)",
+        "chosen.add(most if drawn in chosen else drawn)",
+        ("tests/test_norm_balls.py::test_compositions_are_uniform",),
+    ),
+    Mutant(
+        "law changed",
+        "K-norm: one geometric number too few",
+        _LAW,
+        "radius = j + self._failures(j + 1, bits)",
+        "radius = j + self._failures(max(j, 1), bits)",
+        (_LAW_TEST,),
+    ),
+    Mutant(
+        "ε doubled",
+        "K-norm: words are compared with a reduced numerator",
+        _LAW,
+        'np.frombuffer(words, "<u8") >= np.uint64(self.threshold)',
+        'np.frombuffer(words, "<u8") >= np.uint64(self.threshold >> 3)',
+        (_WORD,),
+    ),
+    Mutant(
+        "ε doubled",
+        "K-norm: the ratio is rounded down",
+        _LAW,
+        "return math.ceil((1 << _BITS) / exp_lower_bound(self.epsilon))",
+        "return math.floor((1 << _BITS) / exp_lower_bound(self.epsilon))",
+        (_LOSS,),
+    ),
+    Mutant(
+        "sensitivity halved",
+        "K-norm: a replaced record moves by one half once",
+        _GROUPS,
+        "return 2 if self.statistic.adjacency == REPLACE_ONE and not counts else 1",
+        "return 4 if self.statistic.adjacency == REPLACE_ONE and not counts else 1",
+        (_ONE,),
+    ),
+    Mutant(
+        "wrong adjacency",
+        "K-norm: halves under add-remove too",
+        _GROUPS,
+        "return 2 if self.statistic.adjacency == REPLACE_ONE and not counts else 1",
+        "return 1 if counts else 2",
+        (_ONE,),
+    ),
+    Mutant(
+        "table row shifted",
+        "K-norm: classes of other variables than the common ones",
+        _GROUPS,
+        "return levels.transpose([*first, *rest]).reshape(self.classes, -1)",
+        "return levels.reshape(self.classes, -1)",
+        (_ONE,),
+    ),
+    Mutant(
+        "bound loosened",
+        "K-norm: a block may be missing from the stars of a file",
+        _MECHANISM,
+        "if sorted(places) != list(range(len(self.statistic.blocks))):",
+        "if {*places} - {*range(len(self.statistic.blocks))}:",
+        (_ALTERED,),
+    ),
+    Mutant(
+        "float noise",
+        "K-norm: `draw` takes the simulation",
+        _MECHANISM,
+        "return base.on_host(exact).astype(np.int64) + self.draw_noise(system_bits)",
+        "key = __import__('jax').random.key(0)\n"
+        "        return np.asarray(self.sample(key, jnp.asarray(exact, jnp.int32)))",
+        (_IN + "test_two_releases_differ",),
+    ),
+    Mutant(
+        "law changed",
+        "K-norm: the simulation forgets the classes",
+        _DRAWS,
+        "whole = self._stars.members(add, spread * within, 0)",
+        "whole = self._stars.members(add, spread, 0)",
+        (_MOMENTS,),
+    ),
+    Mutant(
+        "table row shifted",
+        "K-norm: margins of rows are those of the row before",
+        _STATISTIC,
+        "place[start:stop] = number + np.repeat(np.arange(rows), cells)",
+        "place[start:stop] = number + np.repeat(np.arange(rows) - (rows > 1), cells)",
+        (_TABLES,),
+    ),
+)
