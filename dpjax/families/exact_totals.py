@@ -11,7 +11,7 @@ import abc
 from typing import Any
 
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float
 
 from dpjax.families.base import Family, Number, Total
 
@@ -21,7 +21,7 @@ class FamilyWithLaw(Family):
 
     `dpjax.posteriors.family_posterior` runs Markov chains over this sum. They need the
     density, a starting point and, if the components of the statistic constrain each
-    other, transformations from one possible sum to another.
+    other, coordinates of the possible sums.
     """
 
     @abc.abstractmethod
@@ -82,23 +82,24 @@ class FamilyWithLaw(Family):
         return np.full(self.dimension, share)
 
     @property
-    def maps(self) -> int:
-        """Number of transformations of the sum of the statistic in `mapped`."""
-        return 0
+    def has_coordinates(self) -> bool:
+        """Whether totals have coordinates without limits; then `lattice` is None."""
+        return False
 
-    def mapped(
-        self, kind: Int[Array, ""], amount: Number, scaled: Total, n: Number
-    ) -> tuple[Total, Number]:
-        """Return the sum of the statistic after a transformation of all records.
+    def coordinates(self, scaled: Total, n: Number) -> Total:
+        """Return the coordinates of the sum of the statistic, divided by `scales`.
 
         Args:
-            kind: index of the transformation, from 0 to `maps` - 1.
-            amount: size of the transformation; 0 for the identity.
             scaled: sum of the statistic over the records, divided by `scales`.
             n: number of records.
+        """
+        # Families whose `has_coordinates` is False, as by default, are never asked.
+        raise NotImplementedError(f"The {self.name} family has no coordinates.")
+
+    def average_at(self, coordinates: Total) -> tuple[Total, Number]:
+        """Return the average of S(x) / `scales` over the records, at coordinates.
 
         Returns:
-            The transformed sum, divided by `scales`, and the log of the Jacobian.
+            The average, and the log-Jacobian of the map from the coordinates to it.
         """
-        # Families whose `maps` is 0, as by default, are never asked.
-        raise NotImplementedError(f"The {self.name} family has no maps.")
+        raise NotImplementedError(f"The {self.name} family has no coordinates.")

@@ -4,9 +4,11 @@ The sum of normal records is a normal vector and their scatter is a Wishart matr
 densities are exact. Terms of order n cancel in the formulas, not in floating point.
 """
 
-__all__ = ["log_determinants", "log_normal_moments", "pivots", "solve"]
+__all__ = ["bordered", "log_normal_moments", "log_pivots"]
 
+import jax
 import jax.numpy as jnp
+from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, Float
 
 from dpjax._products import matmul
@@ -33,61 +35,64 @@ def log_normal_moments(
     x xᵀ. The other arguments are parameters of the normal-inverse-Wishart prior.
     """
     d = first.shape[0]
-    average = first / n
-    scatter = second - first[:, None] * average[None, :]
-    change = average - mean
-    pull = strength * n / (strength + n)
-    more = scale + pull * change[:, None] * change[None, :]
-    log_scatter, log_ratio = log_determinants(scatter, more)
+    pull = strength * mean
+    more = scale + pull[:, None] * mean[None, :]
+    # The first step of elimination leaves the scatter matrices, without and with prior
+    sums, added = bordered(second, first, n), bordered(more, pull, strength)
+    logs, gains = log_pivots(sums[::-1, ::-1], added[::-1, ::-1])
     lag = jnp.arange(d).astype(n.dtype)
     gammas = log_gamma_ratio(n / 2, (degrees - lag) / 2, -(1 + lag) / 2).sum()
     return (
         gammas
-        - (degrees + d + 2) / 2 * log_scatter
-        - (degrees + n) / 2 * log_ratio
+        - (degrees + d + 2) / 2 * logs[1:].sum()
+        - (degrees + n) / 2 * gains[1:].sum()
         - d / 2 * (jnp.log(n) + jnp.log(strength + n))
     )
 
 
-def log_determinants(matrix: _Matrix, more: _Matrix) -> tuple[_Scalar, _Scalar]:
-    """Return log|M| and log|M + more| - log|M|, for M = `matrix` positive definite.
+def bordered(matrix: _Matrix, side: _Vector, corner: Scalar) -> Array:
+    """Return a symmetric matrix with a further last row and column."""
+    last = jnp.concatenate([side, jnp.asarray(corner, side.dtype)[None]])
+    return jnp.concatenate([jnp.column_stack([matrix, side]), last[None, :]])
 
-    Gaussian elimination runs on M and on `more`, so that nothing large is subtracted.
+
+@jax.custom_jvp
+def log_pivots(matrix: _Matrix, more: _Matrix) -> tuple[_Vector, _Vector]:
+    """Return the logarithms of the pivots of M, and what they gain if `more` is added.
+
+    The pivots are those of Gaussian elimination of the positive definite M = `matrix`,
+    in order. The gain is accurate where `more` is small relative to M.
     """
-    log_matrix = log_ratio = jnp.zeros((), matrix.dtype)
-    for _ in range(matrix.shape[0]):
-        pivot, extra = matrix[0, 0], more[0, 0]
-        log_matrix = log_matrix + jnp.log(pivot)
-        log_ratio = log_ratio + jnp.log1p(extra / pivot)
-        row, change = matrix[0, 1:], more[0, 1:]
-        cross = row[:, None] * change[None, :]
-        outer = row[:, None] * row[None, :]
-        lost = cross + cross.T + change[:, None] * change[None, :]
-        lost = (lost - outer * (extra / pivot)) / (pivot + extra)
-        matrix, more = matrix[1:, 1:] - outer / pivot, more[1:, 1:] - lost
-    return log_matrix, log_ratio
+    return _eliminated(matrix, more)[0]
 
 
-def pivots(matrix: _Matrix) -> _Vector:
-    """Return the pivots of Gaussian elimination of a square matrix, in order."""
-    found = []
-    for _ in range(matrix.shape[0]):
-        row = matrix[0, 1:]
-        found.append(matrix[0, 0])
-        matrix = matrix[1:, 1:] - row[:, None] * (row / matrix[0, 0])[None, :]
-    return jnp.stack(found)
+def _eliminated(
+    matrix: _Matrix, more: _Matrix
+) -> tuple[tuple[_Vector, _Vector], tuple[_Matrix, _Matrix]]:
+    """Also return the inverses of the Cholesky factors of M and of M + more."""
+    # Else what makes the matrices is compiled again into each of their uses
+    matrix, more = jax.lax.optimization_barrier((matrix, more))
+    one = jnp.eye(len(matrix), dtype=matrix.dtype)
+    factor = jnp.linalg.cholesky(matrix)
+    inverse = solve_triangular(factor, one, lower=True)
+    relative = matmul(matmul(inverse, more), inverse.T)
+    grown = jnp.linalg.cholesky(one + relative)
+    # A pivot of 1 + `relative`, minus 1, without the number 1
+    gain = jnp.diagonal(relative) - (jnp.tril(grown, -1) ** 2).sum(axis=1)
+    logs = 2 * jnp.log(jnp.diagonal(factor))
+    both = solve_triangular(grown, inverse, lower=True)
+    return (logs, jnp.log1p(gain)), (inverse, both)
 
 
-def solve(matrix: _Matrix, vector: _Vector) -> _Vector:
-    """Solve a small positive definite system without library calls."""
-    rows = []
-    for _ in range(matrix.shape[0]):
-        rows.append((matrix[0], vector[0]))
-        factors = matrix[1:, 0] / matrix[0, 0]
-        vector = vector[1:] - factors * vector[0]
-        matrix = matrix[1:, 1:] - factors[:, None] * matrix[0, 1:][None, :]
-    solved = jnp.zeros((0,), vector.dtype)
-    for row, value in reversed(rows):
-        first = (value - matmul(row[1:], solved)) / row[0]
-        solved = jnp.concatenate([first[None], solved])
-    return solved
+@log_pivots.defjvp
+def _log_pivots_jvp(
+    values: tuple[_Matrix, _Matrix], changes: tuple[_Matrix, _Matrix]
+) -> tuple[tuple[_Vector, _Vector], tuple[_Vector, _Vector]]:
+    logs, (inverse, both) = _eliminated(*values)
+    first = _diagonal(inverse, changes[0])
+    last = _diagonal(both, changes[0] + changes[1])
+    return logs, (first, last - first)
+
+
+def _diagonal(left: _Matrix, middle: _Matrix) -> _Vector:
+    return (matmul(left, middle) * left).sum(axis=1)

@@ -10,13 +10,14 @@ from collections.abc import Sequence
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, Real
+from jaxtyping import Array, Float, Real
 
 from dpjax._products import matmul
 from dpjax._types import Flat, Scalar
 from dpjax.families.base import Bound, Number, Total
 from dpjax.families.bounds import standardise
 from dpjax.families.exact_totals import FamilyWithLaw
+from dpjax.families.moment_coordinates import coordinates_of, moments_at
 
 
 class MomentFamily(FamilyWithLaw):
@@ -127,37 +128,20 @@ class MomentFamily(FamilyWithLaw):
         return np.concatenate([np.zeros(d), squares]) if self.linear else squares
 
     @property
-    def maps(self) -> int:
-        """Number of column operations of `mapped`: ordered pairs of columns."""
-        return len(self._pairs)
+    def has_coordinates(self) -> bool:
+        """Whether totals have coordinates, which is so (see `moment_coordinates`)."""
+        return True
 
-    @property
-    def _pairs(self) -> list[tuple[int, int]]:
-        """Pairs (source, target) of columns; column 0 is constant if `linear`."""
-        size = self.columns + self.linear
-        return [(i, j) for i in range(size) for j in range(self.linear, size)]
+    def coordinates(self, scaled: Total, n: Number) -> Total:
+        """Return the coordinates of the sum of the statistic, divided by `scales`."""
+        average = self.products(scaled, n) / n
+        return coordinates_of(average, self.columns, self.linear)
 
-    def mapped(
-        self, kind: Int[Array, ""], amount: Number, scaled: Total, n: Number
-    ) -> tuple[Total, Number]:
-        """Return moments after a multiple of one column, or of 1, is added to a column.
-
-        The operation `kind` is one of `maps` pairs of a source and a target column. The
-        multiple is `amount`. If source and target are equal, the column is multiplied
-        by exp(`amount`). The second result is the logarithm of the Jacobian.
-        """
-        source, target = jnp.asarray(self._pairs)[kind]
-        stretch = source == target
-        added = jnp.where(stretch, jnp.expm1(amount), amount)
-        matrix = self.products(scaled, n)
-        size = len(matrix)
-        added = added * (jnp.arange(size) == target).astype(float)
-        matrix = matrix + added[:, None] * matrix[source][None, :]
-        matrix = matrix + matrix[:, source][:, None] * added[None, :]
-        rows, columns = np.triu_indices(size)
-        kept = slice(1, None) if self.linear else slice(None)  # all but n itself
-        volume = jnp.where(stretch, (size + 1) * amount, 0)
-        return matrix[rows, columns][kept], volume
+    def average_at(self, coordinates: Total) -> tuple[Total, Number]:
+        """Return the average moments at coordinates, and the log-Jacobian."""
+        products, volume = moments_at(coordinates, self.columns, self.linear)
+        kept = slice(1, None) if self.linear else slice(None)  # all but the ones
+        return products[np.triu_indices(len(products))][kept], volume
 
 
 def largest_change(half_widths: Sequence[float | int], linear: bool) -> float:

@@ -20,10 +20,9 @@ from dpjax.families.conjugate_regression import (
 )
 from dpjax.families.log_densities import gamma_log_density, log_gamma_ratio
 from dpjax.families.moment_totals import (
-    log_determinants,
+    bordered,
     log_normal_moments,
-    pivots,
-    solve,
+    log_pivots,
 )
 
 _TYPICAL = 0.165  # median of a column's scale, in half widths
@@ -78,8 +77,8 @@ def log_normaliser(prior: RegressionParameters) -> _Scalar:
 
     It is correct up to a function of `prior.shape`.
     """
-    volume = jnp.log(pivots(prior.precision)).sum() / 2
-    return volume + prior.shape * jnp.log(prior.scale)
+    logs, _ = log_pivots(prior.precision, jnp.zeros_like(prior.precision))
+    return logs.sum() / 2 + prior.shape * jnp.log(prior.scale)
 
 
 def log_targets(
@@ -94,23 +93,22 @@ def log_targets(
     scaled chi-square variable. The parameters are integrated out. `sums` has the sums
     of products of every two columns, with the target as the last column.
     """
-    gram, products, residual = sums[:-1, :-1], sums[:-1, -1], pivots(sums)[-1]
-    p = gram.shape[0]
-    change = solve(gram, products) - prior.mean
     known = isinstance(prior, KnownNoiseParameters)
+    rate = prior.noise_precision if known else 1.0
+    # The prior adds to the sums as further records would
+    pull = matmul(prior.precision, prior.mean)
+    square = matmul(prior.mean, pull) + (0 if known else 2 * prior.scale)
+    logs, gains = log_pivots(sums * rate, bordered(prior.precision, pull, square))
+    p = len(pull)
+    of_gram = -logs[:p].sum() - gains[:p].sum() / 2
+    residual = jnp.exp(logs[p])
     if known:
-        gram = gram * prior.noise_precision
-    log_gram, log_ratio = log_determinants(gram, prior.precision)
-    weighted = matmul(prior.precision, change)
-    excess = matmul(matmul(gram, change), solve(gram + prior.precision, weighted))
-    of_gram = -log_gram - log_ratio / 2
-    if known:
-        noise = gamma_log_density(residual, (n - p) / 2, prior.noise_precision / 2)
-        return of_gram + noise - excess / 2
+        noise = gamma_log_density(residual / rate, (n - p) / 2, jnp.asarray(rate) / 2)
+        return of_gram + noise - residual * jnp.expm1(gains[p]) / 2
     return (
         of_gram
-        - (prior.shape + p / 2 + 1) * jnp.log(residual)
-        - (prior.shape + n / 2) * jnp.log1p((2 * prior.scale + excess) / residual)
+        - (prior.shape + p / 2 + 1) * logs[p]
+        - (prior.shape + n / 2) * gains[p]
         + log_gamma_ratio(n / 2, prior.shape, jnp.asarray(-p / 2))
     )
 
@@ -144,7 +142,8 @@ def log_features(
         zero = jnp.zeros(f)
         law = log_normal_moments(first, second, n, zero, strength, degrees, scale)
         return law + normaliser + f / 2 * jnp.log(strength)
-    log_second, log_ratio = log_determinants(second, scale)
+    logs, gains = log_pivots(second, scale)
+    log_second, log_ratio = logs.sum(), gains.sum()
     lag = jnp.arange(f).astype(n.dtype)
     gammas = log_gamma_ratio(n / 2, (degrees - lag) / 2, -lag / 2).sum()
     law = gammas - (degrees + f + 1) / 2 * log_second - (degrees + n) / 2 * log_ratio

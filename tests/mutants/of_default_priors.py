@@ -8,10 +8,35 @@ _LAW = _TESTS + "test_law_of_a_regression_given_its_scales[{}]"
 _PRIOR = "posteriors/hidden_totals/default_prior.py"
 _WALK = "posteriors/hidden_totals/total_walk.py"
 _TOTALS = "families/regression_totals.py"
+_COORDINATES = "families/moment_coordinates.py"
+_PIVOTS = "families/moment_totals.py"
+_OF_COORDINATES = "tests/test_moment_coordinates.py::"
+_VOLUME = _OF_COORDINATES + "test_the_volume_is_that_of_the_map[intercept]"
 
 MUTANTS = tuple(
     Mutant("law changed", f"prior: {what}", file, old, new, (test,))
     for what, file, old, new, test in (
+        (
+            "a row of coordinates has a shorter one's volume",
+            _COORDINATES,
+            "lengths / 2 + 1, w.dtype",
+            "lengths / 2, w.dtype",
+            _VOLUME,
+        ),
+        (
+            "the volume of products is left out",
+            _COORDINATES,
+            "volume = jnp.where(is_row, of_row, 0).sum() + of_product.sum()",
+            "volume = jnp.where(is_row, of_row, 0).sum()",
+            _VOLUME,
+        ),
+        (
+            "slopes of what the prior adds are those without it",
+            _PIVOTS,
+            "last = _diagonal(both, changes[0] + changes[1])",
+            "last = _diagonal(inverse, changes[0] + changes[1])",
+            _OF_COORDINATES + "test_pivots_and_their_gains",
+        ),
         (
             "hyperparameters have no density",
             _PRIOR,
@@ -57,15 +82,15 @@ MUTANTS = tuple(
         (
             "the normaliser of the weights is left out",
             _TOTALS,
-            "volume = jnp.log(pivots(prior.precision)).sum() / 2",
-            "volume = jnp.zeros(())",
+            "return logs.sum() / 2 + prior.shape * jnp.log(prior.scale)",
+            "return prior.shape * jnp.log(prior.scale)",
             _LAW.format(True),
         ),
         (
             "the normaliser of the noise variance is left out",
             _TOTALS,
-            "return volume + prior.shape * jnp.log(prior.scale)",
-            "return volume",
+            "return logs.sum() / 2 + prior.shape * jnp.log(prior.scale)",
+            "return logs.sum() / 2",
             _LAW.format(True),
         ),
         (

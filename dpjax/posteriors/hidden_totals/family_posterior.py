@@ -33,7 +33,7 @@ from dpjax.families.marginal_laws import HostArray, mixture_quantile
 from dpjax.noise.keys import study_key
 from dpjax.posteriors.base import FamilyPosterior
 from dpjax.posteriors.hidden_totals.default_prior import DefaultPrior
-from dpjax.posteriors.hidden_totals.total_walk import infer
+from dpjax.posteriors.hidden_totals.total_walk import check_family, infer
 from dpjax.posteriors.priors import summed, updated_prior
 from dpjax.releases.released import Released
 
@@ -56,8 +56,8 @@ class NoiseAwareFamilyPosterior(FamilyPosterior):
             first axes are chains and draws.
         totals: drawn totals of the m sufficient statistics, in the units of the data.
         n: drawn numbers of records; constant if the number is public.
-        accepted: share of accepted Metropolis steps. The axis "kinds" has an entry for
-            each kind of step in a sweep.
+        accepted: share of accepted proposals. The axis "kinds" has an entry for each
+            kind of proposal in a sweep.
         warmup: number of discarded first sweeps of each chain; static.
 
     Privacy:
@@ -203,20 +203,24 @@ def family_posterior(
     prior: Any = None,
     *,
     chains: int = 4,
-    warmup: int = 500,
-    draws: int = 1000,
+    warmup: int | None = None,
+    draws: int | None = None,
 ) -> NoiseAwareFamilyPosterior:
     """Draw from an exponential family's posterior, given noisy sufficient statistics.
 
     The total t is the sum of the sufficient statistics of all records. Each Markov
     chain draws the exact t, which is hidden by the noise, and a private number n of
-    records, which has a flat prior. The Metropolis steps have the target density
+    records, which has a flat prior. The chains have the target density
     p(t) p(release | t), where p(t) is the exact density of a total under the conjugate
     prior. For a regression, p(t) is exact given the features, whose second moments have
     a weak normal-Wishart prior. A family may have a default prior with unknown
-    hyperparameters, such as the scales of a regression's columns. A sweep then also has
-    a step for each of them, and each drawn total has its own conjugate prior. Totals
-    that are impossible for records within the bounds have probability 0.
+    hyperparameters, such as the scales of a regression's columns. The chains then also
+    draw these, and each drawn total has its own conjugate prior. Totals that are
+    impossible for records within the bounds have probability 0.
+
+    A sweep is a Metropolis step for each number and each hyperparameter. If the total
+    consists of the moments of several columns, or of a column with unknown variance, a
+    sweep is one proposal of Hamiltonian Monte Carlo, which changes all of them.
 
     The method assumes that records follow the family, that few records are clipped to
     the bounds (clipping moves the total, with or without noise), and that rounding of
@@ -231,8 +235,10 @@ def family_posterior(
         prior: the family's conjugate parameters. None means `family.vague_prior()`, or
             for a family with hyperparameters, `family.default_prior`.
         chains: number of independent chains.
-        warmup: number of discarded sweeps of each chain, which fit the step lengths.
-        draws: number of sweeps kept of each chain.
+        warmup: number of discarded sweeps of each chain, which fit the step lengths. If
+            None, 200 for moments, otherwise 500.
+        draws: number of sweeps kept of each chain. If None, 300 for moments, otherwise
+            1000.
 
     Privacy:
         Post-processing has no privacy cost, and may be repeated with other priors.
@@ -249,6 +255,10 @@ def family_posterior(
         sampling with a normal approximation of p(t).
     """
     typed_key(key=key)
+    _, family = check_family(released)
+    usual = (200, 300) if family.has_coordinates else (500, 1000)
+    warmup = usual[0] if warmup is None else warmup
+    draws = usual[1] if draws is None else draws
     whole(1, chains=chains, warmup=warmup, draws=draws)
     family, prior, inferred = infer(key, released, prior, chains, warmup, draws)
     return NoiseAwareFamilyPosterior(family, released, prior, *inferred, warmup)

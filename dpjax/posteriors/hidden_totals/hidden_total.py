@@ -1,8 +1,8 @@
 """Density of the hidden exact total of a release, and directions of Metropolis steps.
 
 A step changes one measured number; if counts sum to a public n, it moves records from
-one level to another. A family may define further steps, which apply a map, such as a
-scaling or a shift of the data, to all numbers of a total.
+one level to another. If a family has coordinates without limits for its totals, a step
+changes all of them.
 """
 
 __all__ = ["HiddenTotal", "nearest"]
@@ -105,8 +105,8 @@ class HiddenTotal(eqx.Module):
 
     @property
     def kinds(self) -> int:
-        """Number of steps in a sweep: one for each number, map and hyperparameter."""
-        return self.statistic.length + self.family.maps + self.hyperparameters
+        """Number of steps in a sweep: one for each number and each hyperparameter."""
+        return self.statistic.length + self.hyperparameters
 
     @property
     def paired(self) -> bool:
@@ -141,21 +141,40 @@ class HiddenTotal(eqx.Module):
         other = (kind + shift) % self.statistic.length
         return direction - (places == other).astype(float)
 
-    def mapped(
-        self, kind: Int[Array, ""], amount: _Scalar, exact: _Exact
-    ) -> tuple[_Exact, _Scalar]:
-        """Apply the family's map of all records; also return its log-Jacobian.
+    @property
+    def coordinates(self) -> int:
+        """Number of coordinates of a total, and of the number of records if private."""
+        return self.family.dimension + (self.n is None)
 
-        Args:
-            kind: index of the step in a sweep; maps follow the measured numbers.
-            amount: parameter of the map, which is the identity at 0.
-            exact: the exact statistic.
-        """
-        n = self.decode(exact)[1]
-        place = jnp.maximum(kind - self.statistic.length, 0)
-        scaled = exact[: self.family.dimension] / self.statistic.steps
-        scaled, volume = self.family.mapped(place, amount, scaled, n)
-        return self.encode(scaled, n), volume
+    def noise_share(self) -> _Scalar:
+        """Return the largest noise scale, relative to n units, but at most 1."""
+        n = jnp.maximum(self.decode(self.noisy)[1], 1)
+        return jnp.minimum(self.noise_scale().max() / (self.statistic.steps * n), 1)
+
+    def point(self, share: _Scalar) -> Float[Array, " k"]:
+        """Return coordinates and hyperparameters of the start of a chain."""
+        total, n = self.decode(self.start(share))
+        of_total = self.family.coordinates(total / jnp.asarray(self.family.scales()), n)
+        of_n = jnp.log(n - self.family.fewest)[None] if self.n is None else n[None][:0]
+        return jnp.concatenate([of_total, of_n, jnp.zeros(self.hyperparameters)])
+
+    def at(
+        self, point: Float[Array, " k"]
+    ) -> tuple[_Exact, Float[Array, " h"], _Scalar]:
+        """Return exact statistic, hyperparameters and log-Jacobian at coordinates."""
+        size = self.family.dimension
+        average, volume = self.family.average_at(point[:size])
+        if self.n is None:
+            n = self.family.fewest + jnp.exp(point[size])
+            volume = volume + size * jnp.log(n) + point[size]
+        else:
+            n = jnp.asarray(self.n, point.dtype)
+        return self.encode(average * n, n), point[self.coordinates :], volume
+
+    def log_density_at(self, point: Float[Array, " k"]) -> _Scalar:
+        """Return the posterior log-density of coordinates and hyperparameters."""
+        exact, hyper, volume = self.at(point)
+        return self.log_density(exact, hyper) + volume
 
     def start(self, share: _Scalar) -> _Exact:
         """Return a chain's start, which is a possible exact statistic near `noisy`.

@@ -19,6 +19,7 @@ from dpjax.families import Family
 from dpjax.families.exact_totals import FamilyWithLaw
 from dpjax.posteriors.hidden_totals.default_prior import DefaultPrior
 from dpjax.posteriors.hidden_totals.hidden_total import HiddenTotal, nearest
+from dpjax.posteriors.hidden_totals.moment_walk import moment_walks
 from dpjax.posteriors.laws import law_of
 from dpjax.releases.released import Released
 from dpjax.statistics import FamilyStatistic
@@ -85,16 +86,22 @@ def _check_number(released: Released, fewest: int) -> None:
 def _all_walks(
     key: Key, hidden: HiddenTotal, chains: int, warmup: int, draws: int
 ) -> tuple[Any, Array, Array, Array]:
-    def chain(key, share):
-        return _walk(key, hidden, share, warmup, draws)
-
-    shares = jnp.linspace(0.02, 0.3, chains)
-    totals, n, hyper, accepted = jax.vmap(chain)(jr.split(key, chains), shares)
+    walks = moment_walks if hidden.family.has_coordinates else _walks
+    totals, n, hyper, accepted = walks(key, hidden, chains, warmup, draws)
 
     def update(total, n, hyper):
         return hidden.family.update(hidden.conjugate(hyper, total, n), total, n)
 
     return jax.vmap(jax.vmap(update))(totals, n, hyper), totals, n, accepted
+
+
+def _walks(
+    key: Key, hidden: HiddenTotal, chains: int, warmup: int, draws: int
+) -> tuple[Array, Array, Array, Array]:
+    def chain(key, share):
+        return _walk(key, hidden, share, warmup, draws)
+
+    return jax.vmap(chain)(jr.split(key, chains), jnp.linspace(0.02, 0.3, chains))
 
 
 class _State(NamedTuple):
@@ -110,7 +117,7 @@ def _walk(
     """Run a chain; return totals, numbers of records, hyperparameters, accepted shares.
 
     Step lengths are fitted in the warm-up and then fixed. A sweep proposes one step for
-    every number, every map and every hyperparameter, in a fixed order.
+    every number and every hyperparameter, in a fixed order.
     """
     start, hyper = hidden.start(share), jnp.zeros(hidden.hyperparameters)
     density = hidden.log_density(start, hyper)
@@ -135,21 +142,11 @@ def _walk(
 def _first_lengths(hidden: HiddenTotal) -> Float[Array, " kinds"]:
     """Return the initial step lengths, one for each kind of step.
 
-    They are the noise scales for numbers; four times the largest noise scale, divided
-    by n in integer units, but at most 1, for maps; and the prior standard deviation 1
-    for hyperparameters.
+    They are the noise scales for numbers, and the prior standard deviation 1 for
+    hyperparameters.
     """
     scale = hidden.noise_scale()
-    n = hidden.decode(hidden.noisy)[1]
-    whole = hidden.statistic.steps * jnp.maximum(n, 1)
-    maps = jnp.minimum(4 * scale.max() / whole, 1)
-    return jnp.concatenate(
-        [
-            scale,
-            jnp.full(hidden.family.maps, maps, scale.dtype),
-            jnp.ones(hidden.hyperparameters, scale.dtype),
-        ]
-    )
+    return jnp.concatenate([scale, jnp.ones(hidden.hyperparameters, scale.dtype)])
 
 
 def _sweep(key: Key, hidden: HiddenTotal, state: _State) -> tuple[_State, Any]:
@@ -216,13 +213,7 @@ def _propose(
     refreshed = exact + (fresh - exact[place]) * along
     is_walk = (uniform[2] < 0.5) | ~is_number
     proposed = jnp.where(is_walk, stepped, refreshed)
-    if hidden.family.maps:
-        mapped, volume = hidden.mapped(kind, length * variate, exact)
-        proposed = jnp.where(is_number, proposed, mapped)
-        correction = jnp.where(is_walk, jnp.where(is_number, 0, volume), correction)
-    else:
-        correction = jnp.where(is_walk, 0, correction)
-    return proposed, correction, is_walk
+    return proposed, jnp.where(is_walk, 0, correction), is_walk
 
 
 def _variate(uniform: _Scalar) -> _Scalar:
