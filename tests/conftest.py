@@ -1,5 +1,6 @@
 """Strictness that the library must live under, but never sets itself."""
 
+import gc
 import os
 import pathlib
 import tempfile
@@ -17,6 +18,7 @@ PROGRAMS = 1000  # compiled ones that a process keeps, of about 2 MB each
 LONG = 0.5  # seconds
 COMPILED = "/jax/core/compile/backend_compile_duration"
 
+gc.disable()  # until all tests are imported
 os.environ["DPJAX_CACHE"] = "off"  # tests run the command line in their processes
 jax.config.update("jax_enable_x64", os.environ.get("DPJAX_X64", "0") == "1")
 
@@ -46,6 +48,12 @@ def pytest_ignore_collect(collection_path, config):
     """The plain pass asks nothing of the papers, and so imports none of them."""
     papers = collection_path == pathlib.Path(__file__).parent / "papers"
     return True if papers and "not papers" in config.getoption("markexpr") else None
+
+
+def pytest_collection_finish():
+    """What is imported by now stays: Python need not look for cycles in it again."""
+    gc.enable()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
