@@ -1,7 +1,9 @@
 """Strictness that the library must live under, but never sets itself."""
 
-import itertools
+import gc
 import os
+import pathlib
+import tempfile
 import zlib
 
 import jax
@@ -12,14 +14,59 @@ import pytest
 
 from dpjax.noise.keys import study_key
 
-FILES = itertools.count(1)  # of this process
+PROGRAMS = 1000  # compiled ones that a process keeps, of about 2 MB each
+LONG = 0.5  # seconds
+COMPILED = "/jax/core/compile/backend_compile_duration"
 
+gc.disable()  # until all tests are imported
 os.environ["DPJAX_CACHE"] = "off"  # tests run the command line in their processes
 jax.config.update("jax_enable_x64", os.environ.get("DPJAX_X64", "0") == "1")
 
 
 def pytest_addoption(parser):
     parser.addoption("--seed", type=int, default=0, help="re-roll every random test")
+
+
+def pytest_configure(config):
+    """The plain pass is spared what LLVM takes long for: most of it is compilation.
+
+    With the thorough tests, programs are compiled as for a user. Workers share a folder
+    of the few programs that take long, such as noise; for others it would not pay.
+    """
+    if "not thorough" in config.getoption("markexpr"):
+        jax.config.update("jax_disable_most_optimizations", True)
+    if jax.config.values["jax_compilation_cache_dir"] is None:  # workers have one
+        folder = tempfile.TemporaryDirectory()
+        config.add_cleanup(folder.cleanup)
+        os.environ["JAX_COMPILATION_CACHE_DIR"] = folder.name
+        os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = str(LONG)
+        jax.config.update("jax_compilation_cache_dir", folder.name)
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", LONG)
+
+
+def pytest_ignore_collect(collection_path, config):
+    """The plain pass asks nothing of the papers, and so imports none of them."""
+    papers = collection_path == pathlib.Path(__file__).parent / "papers"
+    return True if papers and "not papers" in config.getoption("markexpr") else None
+
+
+def pytest_collection_finish():
+    """What is imported by now stays: Python need not look for cycles in it again."""
+    gc.enable()
+    gc.freeze()
+
+
+@pytest.fixture(scope="session")
+def compiled():
+    """The programs compiled since the last ones were freed: a list of seconds."""
+    found = []
+
+    def listen(event, seconds, **_):
+        if event == COMPILED:
+            found.append(seconds)
+
+    jax.monitoring.register_event_duration_secs_listener(listen)
+    return found
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -31,14 +78,15 @@ def keys_once(request):
 
 
 @pytest.fixture(scope="module", autouse=True)
-def programs_of_few_files():
-    """Compiled programs are freed after every tenth file: all of them take 5 GB.
+def programs_of_few_files(compiled):
+    """Compiled programs are freed after a file, if there are many: all take 5 GB.
 
     After each file it would take a fifth more time, since files share programs.
     """
     yield
-    if next(FILES) % 10 == 0:
+    if len(compiled) > PROGRAMS:
         jax.clear_caches()
+        compiled.clear()
 
 
 @pytest.fixture(autouse=True)

@@ -70,6 +70,7 @@ class Lab:
         self.folder = folder
         os.environ["JAX_COMPILATION_CACHE_DIR"] = str(self.folder / "programs")
         os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
+        os.environ["JAX_DISABLE_MOST_OPTIMIZATIONS"] = "1"  # compiles in less time
         self.pool = concurrent.futures.ThreadPoolExecutor(min(os.cpu_count() or 1, 8))
 
     def baseline(self, mutants: Sequence[Mutant]) -> str | None:
@@ -77,10 +78,14 @@ class Lab:
         copy = self._copy("sound")
         tests = sorted({test for mutant in mutants for test in mutant.tests})
         audits = sorted({mutant.audit for mutant in mutants if mutant.audit})
-        parts = [tests[i::2] for i in range(2) if tests[i::2]]
+        files = sorted({test.partition("::")[0] for test in tests})
+        parts = [
+            [x for x in tests if x.partition("::")[0] in files[i::2]] for i in (0, 1)
+        ]
         runs = [
             self.pool.submit(self._pytest, copy, part, str(i))
             for i, part in enumerate(parts)
+            if part
         ]
         runs += [self.pool.submit(self._audit, copy, audit) for audit in audits]
         results = [one.result() for one in runs]

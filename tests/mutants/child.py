@@ -20,6 +20,9 @@ _ONE_THREAD = {
     "JE_ARROW_MALLOC_CONF": "background_thread:false",
 }
 os.environ.update(_ONE_THREAD)  # before NumPy and Arrow are imported
+# Bytecode is written, since copies of the package share that of the unaltered files.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 for name in (
     *("jax", "equinox", "jaxtyping", "mpmath", "numpyro.infer", "pandas", "pytest"),
