@@ -154,4 +154,26 @@ MUTANTS = (
         "place[start:stop] = number + np.repeat(np.arange(rows) - (rows > 1), cells)",
         (_TABLES,),
     ),
+    Mutant(
+        "law changed",
+        "K-norm: an estimate takes deviations for variances",
+        "posteriors/estimate/number_law.py",
+        "total = jnp.maximum(variance, 0) + deviation**2",
+        "total = jnp.maximum(variance, 0) + deviation",
+        (
+            "tests/test_k_norm_posterior.py::"
+            "test_the_error_is_less_than_with_laplace_noise",
+        ),
+    ),
+    Mutant(
+        "law changed",
+        "deviations of many estimates at once, as constants",
+        "posteriors/estimate/curvature.py",
+        "weights = weights + 0 * theta[None]",
+        "weights = weights + 0",
+        (
+            "tests/test_k_norm_posterior.py::"
+            "test_intervals_of_many_releases_at_once_cover_the_truth",
+        ),
+    ),
 )

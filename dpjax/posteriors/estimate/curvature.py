@@ -40,6 +40,9 @@ def covariance(
     tables = partial(expected_tables, net.layout)
     expected = tables(log_theta)
     mean, weights = moments.mean(expected), jax.jacfwd(moments.mean)(expected)
+    # Constant weights of many releases at once make programs of jaxlib 0.10 for a CPU
+    # compute wrong slopes.
+    weights = weights + 0 * theta[None]
     # The Jacobian of the tables is a covariance, hence symmetric: forward mode has no
     # scatter.
     slopes = jax.vmap(lambda x: jax.jvp(tables, (log_theta,), (x,))[1])(weights)
