@@ -78,7 +78,9 @@ def estimated(statistic):
 
     def fit(values, prior):
         n = jnp.asarray(100.0, FLOAT)
-        return point_estimate._fit_all(statistic, values, values, n, prior, 20)
+        moments = statistic.record_moments()
+        given = values, values, None, values, n, prior
+        return point_estimate._fit_all(statistic, moments, given, 20)
 
     return fit, values, prior
 

@@ -114,6 +114,9 @@ class ExactMechanism(Mechanism):
     kind: ClassVar[str]
     """Name of the mechanism in release files."""
 
+    format_version: ClassVar[int] = 1
+    """First version of the format of release files that knows the mechanism."""
+
     additive: ClassVar[bool] = False
     """Whether a release is one noisy integer for each integer of the statistic."""
 

@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -63,6 +63,7 @@ class KNorm(base.ExactMechanism):
     """
 
     kind: ClassVar[str] = "k-norm"
+    format_version: ClassVar[int] = 2
     additive: ClassVar[bool] = True
     largest: ClassVar[int] = WIDEST
 
@@ -86,14 +87,10 @@ class KNorm(base.ExactMechanism):
         Groups and their budgets follow from the network alone.
         """
         cost = PureDP.of(budget, "budget")
-        if not isinstance(statistic, Contrasts):
-            raise ValueError(
-                "`statistic` must be contrasts of a network for K-norm noise, got "
-                f"{statistic.kind}."
-            )
-        groups, _ = choose_groups(statistic)
-        each = tuple(cost.epsilon * share for share in shares(statistic, groups))
-        return cls(statistic, groups, each)
+        contrasts = _contrasts(statistic)
+        groups, _ = choose_groups(contrasts)
+        each = tuple(cost.epsilon * share for share in shares(contrasts, groups))
+        return cls(contrasts, groups, each)
 
     @cached_property
     def laws(self) -> tuple[NormLaw, ...]:
@@ -186,14 +183,12 @@ class KNorm(base.ExactMechanism):
         cls, described: Described, statistic: Statistic, cost: Guarantee, n: int | None
     ) -> "KNorm":
         """Make the mechanism again from the statistic and the described groups."""
-        if not isinstance(statistic, Contrasts):
-            raise ValueError("`statistic` must be contrasts for K-norm noise.")
         groups = tuple(
             tuple(tuple(star) for star in group["stars"])
             for group in described["groups"]
         )
         epsilons = tuple(exact_epsilon(x["epsilon"]) for x in described["groups"])
-        return cls(statistic, groups, epsilons)
+        return cls(_contrasts(statistic), groups, epsilons)
 
     def summary(self) -> dict[str, Any]:
         """Return each group's budget and dimension, and what the certificate proves."""
@@ -219,3 +214,12 @@ class KNorm(base.ExactMechanism):
                 f"`exact` must have the {self.statistic.length} numbers of the "
                 f"statistic on the last axis, got shape {exact.shape}."
             )
+
+
+def _contrasts(statistic: Statistic) -> Contrasts:
+    if statistic.kind != Contrasts.kind:
+        raise ValueError(
+            "`statistic` must be contrasts of a network for K-norm noise, got "
+            f"{statistic.kind}."
+        )
+    return cast(Contrasts, statistic)

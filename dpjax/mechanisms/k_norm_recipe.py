@@ -25,7 +25,7 @@ class KNormNoise(Recipe):
 
     def accepts(self, statistic: Statistic) -> bool:
         """Return whether the statistic is one of contrasts."""
-        return isinstance(statistic, Contrasts)
+        return statistic.kind == Contrasts.kind
 
     def mechanism(
         self, statistic: Statistic, budget: Guarantee, n: int | None

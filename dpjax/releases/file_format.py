@@ -106,8 +106,9 @@ def _read_content(text: str) -> tuple[int, dict[str, Any]]:
 def _version(content: dict[str, Any]) -> int:
     """Return the lowest format version that allows all entries.
 
-    It is 2 if a variable is of a kind that came with it, a combination of levels is
-    impossible, a person has several rows, or a number is beyond 2^29.
+    It is 2 if a variable, statistic or mechanism is of a kind that came with it, a
+    combination of levels is impossible, a person has several rows, or a number is
+    beyond 2^29.
     """
     old = {"levels", "other"}, {"lower", "upper", "missing"}
     keys = [set(x) - {"name"} for x in content["variables"]]
@@ -115,7 +116,10 @@ def _version(content: dict[str, Any]) -> int:
     numbers = np.asarray(content["values"], np.int64)
     wide = max(content["records"] or 0, np.abs(numbers).max(initial=0)) > LARGEST
     several = "contributions" in content["guarantee"]
-    return 2 if new or wide or several or "impossible" in content else 1
+    lowest = 2 if new or wide or several or "impossible" in content else 1
+    statistic = STATISTICS[content["statistic"]["kind"]]
+    mechanism = MECHANISMS[content["mechanism"]["kind"]]
+    return max(lowest, statistic.format_version, mechanism.format_version)
 
 
 def _derive(content: dict[str, Any]) -> Parts:

@@ -40,6 +40,9 @@ class Statistic(abc.ABC):
     kind: ClassVar[str]
     """Name of the statistic in files."""
 
+    format_version: ClassVar[int] = 1
+    """First version of the format of release files that knows the statistic."""
+
     @property
     @abc.abstractmethod
     def variables(self) -> Columns:

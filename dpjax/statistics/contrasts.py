@@ -51,6 +51,7 @@ class Contrasts(TableStatistic):
     """
 
     kind: ClassVar[str] = "contrasts"
+    format_version: ClassVar[int] = 2
 
     net: BayesNet
     adjacency: Adjacency

@@ -46,7 +46,7 @@ FUNCTIONS = {
     ),
     "noise/tables.py": (
         "build", "certify", "_exact_laws", "_digit_law", "_thresholds", "_to_limbs",
-        "_to_law", "_laws", "_neighbouring_ratios", "_exp", "_exp_lower_bound",
+        "_to_law", "_laws", "_neighbouring_ratios", "_exp", "exp_lower_bound",
     ),
     "noise/discrete_laplace.py": (
         "sample", "limbs", "_noise", "_block", "_at", "_some", "_compared",

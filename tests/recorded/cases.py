@@ -25,9 +25,12 @@ read_bif, fit = dp.BayesNet.from_bif, dp.event_logs.fit
 Ledger, PureDP = dp.Ledger, dp.privacy.PureDP
 study_key, release_key = dp.study_key, dp.noise.keys.release_key
 FAMILIES = dp.families.FAMILIES
-KINDS = {  # that the reader knows; the strings are the formats', not the classes'
-    "statistic": set(dp.statistics.STATISTICS),
-    "mechanism": set(dp.mechanisms.MECHANISMS),
+KINDS = {  # of format 1; the strings are the format's, not the classes'
+    part: {kind for kind in registry if registry[kind].format_version == 1}
+    for part, registry in {
+        "statistic": dp.statistics.STATISTICS,
+        "mechanism": dp.mechanisms.MECHANISMS,
+    }.items()
 }
 LAWS = {
     "TruncatedBeta": lambda: dp.distributions.TruncatedBeta(2.0, 3.0, 0.1, 0.6),
