@@ -332,6 +332,9 @@ def test_each_mistake_gets_a_message():
         KNorm.of(counts, budget_of(1, "replace-one"))
     with pytest.raises(ValueError, match="`epsilon` must give each group"):
         KNorm.of(statistic, budget_of("1/100000000", "replace-one"))
+    wide = dp.BayesNet.from_parents({"x": list(range(1200))}, {"x": []})
+    with pytest.raises(ValueError, match="`groups` must have at most 1024"):
+        KNorm.of(Contrasts.of_network(wide, BOTH[0]), budget_of(1, BOTH[0]))
     with pytest.raises(ValueError, match="`groups` must have each block"):
         KNorm(statistic, (), ())
     with pytest.raises(ValueError, match="`epsilons` must have one budget"):

@@ -19,6 +19,7 @@ from dpjax._types import Described, Key, Scalar
 from dpjax.mechanisms import base
 from dpjax.mechanisms.k_norm_draws import Simulation
 from dpjax.mechanisms.norm_groups import (
+    MOST,
     Groups,
     balls,
     cell_variances,
@@ -56,10 +57,10 @@ class KNorm(base.ExactMechanism):
 
     Raises:
         ValueError: if the stars do not have each block once, a group has more than
-            4096 dimensions, or a budget is not from 2^-20 to 30.
+            1024 numbers, or a budget is not from 2^-20 to 30.
 
     Reference:
-        Hardt & Talwar (STOC 2010), section 4 (the K-norm mechanism for reals).
+        Hardt & Talwar (STOC 2010), the K-norm mechanism for real numbers.
     """
 
     kind: ClassVar[str] = "k-norm"
@@ -77,6 +78,13 @@ class KNorm(base.ExactMechanism):
             raise ValueError("`groups` must have each block of the statistic once.")
         if len(self.epsilons) != len(self.groups):
             raise ValueError("`epsilons` must have one budget for each group.")
+        sizes = [rows * inner for rows, _, inner in self.statistic.shapes]
+        for group in self.groups:
+            if sum(sizes[i] for star in group for i in star) > MOST:
+                raise ValueError(
+                    f"`groups` must have at most {MOST} numbers each, whose points are "
+                    "counted: use the mechanism 'laplace' for larger tables."
+                )
         for law in self.laws:
             law.certify()
 

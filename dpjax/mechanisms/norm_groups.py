@@ -28,6 +28,7 @@ from dpjax.statistics.contrasts import Contrasts
 Groups = tuple[tuple[tuple[int, ...], ...], ...]
 """For each group its stars, and for each star the places of its blocks."""
 
+MOST = 1 << 10  # numbers of a group: more make exact numbers of points slow
 _PARTS = 1 << 12  # budgets are multiples of this part of ε, nearly
 
 
@@ -170,6 +171,8 @@ def _merged(stars: Sequence[Star]) -> list[Star]:
 
     def compare(i: int, j: int) -> None:
         one, other = left[i], left[j]
+        if one.dimension + other.dimension > MOST:
+            return
         if {*one.common} & {*other.common}:
             both = Star(one.statistic, (*one.places, *other.places))
             gain = one.variance + other.variance - both.variance
@@ -201,6 +204,7 @@ def _grouped(stars: Sequence[Star]) -> tuple[list[list[Star]], float]:
     for end in range(1, len(order) + 1):
         d = size[end] - size[:end]
         costs = best[:end] + np.cbrt((d + 1.0) * (d + 2) * (spread[end] - spread[:end]))
+        costs[:-1][d[:-1] > MOST] = np.inf
         cut[end] = int(costs.argmin())
         best[end] = costs[cut[end]]
     groups, end = [], len(order)

@@ -13,6 +13,7 @@ import abc
 import functools
 import itertools
 import math
+import operator
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -62,9 +63,15 @@ class Simplex(Ball):
     @cached_property
     def newton(self) -> Newton:
         """The coefficients m of the number of points."""
-        radii = range(len(self.places) + 1)
+        k, choose = len(self.places), math.comb
+        # The numerator of the Ehrhart series is known: it has the squared binomials.
+        ways = [choose(k, j) ** 2 for j in range(k + 1)]
+        rise = [choose(k + j, k) for j in range(k + 1)]
         return compositions.differences(
-            [sum(self._by_positive(radius)) for radius in radii]
+            [
+                sum(map(operator.mul, ways[: radius + 1], rise[radius::-1]))
+                for radius in range(k + 1)
+            ]
         )
 
     def norm(self, vector: Sequence[int]) -> int:
