@@ -51,6 +51,20 @@ def mechanism(name, adjacency, epsilon="1"):
     return KNorm.of(statistic, budget_of(epsilon, adjacency))
 
 
+def random_blocks(rng, net):
+    """Blocks with random margins of earlier ones, as a file might state."""
+    blocks, order = [], rng.permutation(len(net.families))
+    for family in (net.families[i] for i in order):
+        earlier = [{*block.group} for block in blocks]
+        if any({*family} <= group for group in earlier):
+            continue
+        common = [[i for i in family if i in group] for group in [set(), *earlier]]
+        margin = list(rng.permutation(common[rng.integers(len(common))]))
+        given = tuple(int(i) for i in margin[: rng.integers(len(margin) + 1)])
+        blocks.append(Block(given, tuple(i for i in family if i not in given)))
+    return tuple(blocks)
+
+
 def changes(statistic):
     """The differences of the statistics of all neighbours."""
     net, layout = statistic.net, statistic.counted
@@ -74,6 +88,19 @@ def test_one_record_changes_each_group_by_norm_one_at_most(name, adjacency):
     norms = [[law.norm(z) for law in made.laws] for z in changes(made.statistic)]
     assert max(map(max, norms)) == 1
     assert [1] * len(made.laws) in norms  # and all groups at once
+
+
+@pytest.mark.parametrize("adjacency", BOTH)
+@pytest.mark.parametrize("seed", mostly_thorough(range(12), 3))
+def test_no_blocks_and_stars_of_a_file_have_a_larger_norm(seed, adjacency):
+    rng = np.random.default_rng(seed)
+    net = random_network(rng, variables=4, most_parents=2, most_levels=3)
+    statistic = Contrasts(net, adjacency, random_blocks(rng, net))
+    whole = range(len(statistic.blocks))
+    merged = [star for group in choose_groups(statistic)[0] for star in group]
+    for stars in (merged, [(i,) for i in whole]):
+        made = KNorm(statistic, (tuple(stars),), (Fraction(1),))
+        assert max(made.laws[0].norm(z) for z in changes(statistic)) == 1
 
 
 @pytest.mark.parametrize("epsilon", mostly_thorough(["1", "1/10", "3"]))
@@ -294,13 +321,15 @@ def altered(content):
     yield groups(stars=[])
     yield groups(stars=[[0, 1]])
     yield groups(stars=[*first["stars"], [0]])
+    yield groups(stars=[[bool(i) if i < 2 else i for i in x] for x in first["stars"]])
+    yield {"mechanism": {**mechanism, "groups": [first, *rest, {**first, "stars": []}]}}
     yield {"statistic": {**statistic, "blocks": [block]}}
     yield {"statistic": {**statistic, "blocks": [*blocks, block]}}
     yield {"statistic": {**statistic, "blocks": [{**block, "table": ["z"]}, *blocks]}}
     yield {"values": content["values"][1:]}
 
 
-@pytest.mark.parametrize("case", range(11))
+@pytest.mark.parametrize("case", range(13))
 def test_an_altered_file_is_refused(case, tmp_path):
     path = tmp_path / "release.json"
     released().save(path)
@@ -318,6 +347,7 @@ def test_an_altered_file_is_refused(case, tmp_path):
         [((0,), (1,)), ((), (0, 2))],
         [((), (0, 1)), ((), (0, 2)), ((0,), ())],
         [((), (0, 0, 1)), ((), (0, 2))],
+        [((), (0, 1)), ((), (0, 1)), ((0,), (2,))],
     ],
 )
 def test_blocks_must_determine_the_tables(blocks):
@@ -330,6 +360,8 @@ def test_each_mistake_gets_a_message():
     counts = NetworkCounts(SMALL)
     with pytest.raises(ValueError, match="`statistic` must be contrasts"):
         KNorm.of(counts, budget_of(1, "replace-one"))
+    with pytest.raises(ValueError, match="`adjacency` must be 'replace-one'"):
+        KNorm.of(statistic, budget_of(1, "add-remove"))
     with pytest.raises(ValueError, match="`epsilon` must give each group"):
         KNorm.of(statistic, budget_of("1/100000000", "replace-one"))
     wide = dp.BayesNet.from_parents({"x": list(range(1200))}, {"x": []})

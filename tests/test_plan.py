@@ -27,7 +27,7 @@ def test_every_mechanism_has_an_outlook(plans, adjacency):
     planned = plans[adjacency]
     names = [outlook.name for outlook in planned.outlooks]
     assert {*names} == {
-        *("laplace", "laplace, consistent", "fourier"),
+        *("laplace", "laplace, consistent", "fourier", "k-norm"),
         *("posterior-sample", "map", "non-private"),
     }
     private = planned.outlooks[:-1]
@@ -95,3 +95,10 @@ def test_the_command_needs_no_data(tmp_path, capsys):
     assert "temperature" in text
     assert main([*command, "--repeats", "1"]) == 2
     assert "`repeats` must be" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("epsilon", ["40", "1/10000000"])
+def test_k_norm_noise_is_left_out_where_it_cannot_be_made(epsilon):
+    net = dp.BayesNet.from_parents({"x": [0, 1]}, {"x": []})
+    found = plan(net, 50, epsilon, "add-remove", key=dp.study_key(0), repeats=2)
+    assert "k-norm" not in {outlook.name for outlook in found.outlooks}

@@ -74,7 +74,8 @@ class KNorm(base.ExactMechanism):
 
     def __check_init__(self):
         places = [i for group in self.groups for star in group for i in star]
-        if sorted(places) != list(range(len(self.statistic.blocks))):
+        whole = all(self.groups) and all(type(i) is int for i in places)
+        if not whole or sorted(places) != list(range(len(self.statistic.blocks))):
             raise ValueError("`groups` must have each block of the statistic once.")
         if len(self.epsilons) != len(self.groups):
             raise ValueError("`epsilons` must have one budget for each group.")
@@ -96,6 +97,7 @@ class KNorm(base.ExactMechanism):
         """
         cost = PureDP.of(budget, "budget")
         contrasts = _contrasts(statistic)
+        contrasts.sensitivity(cost.adjacency)  # raises for another adjacency
         groups, _ = choose_groups(contrasts)
         each = tuple(cost.epsilon * share for share in shares(contrasts, groups))
         return cls(contrasts, groups, each)
@@ -134,9 +136,13 @@ class KNorm(base.ExactMechanism):
         return Simulation(self.statistic, self.groups, self.epsilons)
 
     def draw(self, exact: base.Integers) -> Int[np.ndarray, " m"]:
-        """Add noise to `exact` with random bits from the operating system."""
+        """Add noise to `exact` with random bits from the operating system.
+
+        The results are clipped to ±2^53.
+        """
         self._refuse_length(exact)
-        return base.on_host(exact).astype(np.int64) + self.draw_noise(system_bits)
+        counts = base.on_host(exact).astype(np.int64)
+        return np.clip(counts + self.draw_noise(system_bits), -WIDEST, WIDEST)
 
     def draw_noise(self, bits: Bits) -> Int[np.ndarray, " m"]:
         """Draw the noise from given random bits."""
@@ -200,11 +206,9 @@ class KNorm(base.ExactMechanism):
 
     def summary(self) -> dict[str, Any]:
         """Return each group's budget and dimension, and what the certificate proves."""
+        groups = (f"{law.dimension} numbers at {law.epsilon}" for law in self.laws)
         return {
-            "groups": [
-                {"epsilon": str(law.epsilon), "dimension": law.dimension}
-                for law in self.laws
-            ],
+            "groups": "; ".join(groups),
             "certificate": "every ratio of neighbouring probabilities ≤ exp(epsilon)",
         }
 

@@ -11,6 +11,7 @@ $((D + 1)(D + 2) v)^{1/3}$.
 
 __all__ = ["Groups", "Star", "balls", "cell_variances", "choose_groups", "shares"]
 
+import functools
 import itertools
 import math
 from collections.abc import Sequence
@@ -55,10 +56,11 @@ class Star:
         first, *others = (self.statistic.blocks[i].given for i in self.places)
         return tuple(i for i in first if all(i in other for other in others))
 
-    @property
+    @cached_property
     def classes(self) -> int:
         """The number of combinations of the levels of `common`."""
-        return math.prod(self.statistic.net.sizes[i] for i in self.common)
+        sizes = self.statistic.net.sizes
+        return math.prod(sizes[i] for i in self.common)
 
     @property
     def steps(self) -> int:
@@ -153,6 +155,7 @@ def balls(statistic: Contrasts, stars: Sequence[Sequence[int]]) -> tuple[tuple, 
     return tuple(star.ball() for star in made), tuple(star.steps for star in made)
 
 
+@functools.lru_cache(maxsize=16)
 def choose_groups(statistic: Contrasts) -> tuple[Groups, float]:
     """Choose stars and groups of small noise; return them and the variance at ε = 1.
 

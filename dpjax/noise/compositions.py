@@ -71,7 +71,7 @@ def differences(values: Sequence[int]) -> Newton:
     return tuple(found)
 
 
-@functools.cache
+@functools.lru_cache(maxsize=256)
 def largest(parts: tuple[Newton, ...]) -> Newton:
     """Coefficients of the product of the numbers of points."""
     if len(parts) == 1:
@@ -82,7 +82,7 @@ def largest(parts: tuple[Newton, ...]) -> Newton:
     )
 
 
-@functools.cache
+@functools.lru_cache(maxsize=256)
 def product(parts: tuple[Newton, ...]) -> Newton:
     """Product of generating functions; equal halves are multiplied once."""
     if len(parts) < 2:
@@ -91,7 +91,7 @@ def product(parts: tuple[Newton, ...]) -> Newton:
     return _times(product(parts[:half]), product(parts[half:]))
 
 
-@functools.cache
+@functools.lru_cache(maxsize=256)
 def _times(one: Newton, other: Newton) -> Newton:
     result = [0] * (len(one) + len(other) - 1)
     for i, a in enumerate(one):

@@ -13,7 +13,6 @@ import abc
 import functools
 import itertools
 import math
-import operator
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -64,15 +63,7 @@ class Simplex(Ball):
     def newton(self) -> Newton:
         """The coefficients m of the number of points."""
         k, choose = len(self.places), math.comb
-        # The numerator of the Ehrhart series is known: it has the squared binomials.
-        ways = [choose(k, j) ** 2 for j in range(k + 1)]
-        rise = [choose(k + j, k) for j in range(k + 1)]
-        return compositions.differences(
-            [
-                sum(map(operator.mul, ways[: radius + 1], rise[radius::-1]))
-                for radius in range(k + 1)
-            ]
-        )
+        return tuple(choose(k, j) * choose(k + j, j) for j in range(k + 1))
 
     def norm(self, vector: Sequence[int]) -> int:
         """Return the norm of the ball's numbers in an integer vector."""
@@ -196,7 +187,7 @@ def _row(places: Sequence[int], parts: list[int], below: Below) -> Placed:
     yield from ((i, value) for i, value in values if value)
 
 
-@functools.cache
+@functools.lru_cache(maxsize=256)
 def _by_negative(size: int, nonzero: int) -> tuple[int, ...]:
     """Signs of `nonzero` cells of a row, by the number of cells below the median."""
     above, beneath = size // 2, (size - 1) // 2
@@ -204,7 +195,7 @@ def _by_negative(size: int, nonzero: int) -> tuple[int, ...]:
     return tuple(math.comb(nonzero, b) * ok for b, ok in enumerate(allowed))
 
 
-@functools.cache
+@functools.lru_cache(maxsize=256)
 def _of_row(size: int) -> Newton:
     ways = (sum(_by_negative(size, j)) for j in range(size))
     return tuple(math.comb(size, j) * way for j, way in enumerate(ways))

@@ -9,6 +9,7 @@ sum of j + 1 geometric numbers, and then a uniform point of the ball of radius R
 
 __all__ = ["NormLaw"]
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -51,9 +52,10 @@ class NormLaw:
 
     def __post_init__(self):
         if not SMALLEST <= self.epsilon <= LARGEST:
+            other = "larger" if self.epsilon < SMALLEST else "smaller"
             raise ValueError(
                 "`epsilon` must give each group of tables a budget from 2^-20 to 30, "
-                f"got {float(self.epsilon):.3g} for one: use a larger or smaller one."
+                f"got {float(self.epsilon):.3g} for one: use a {other} epsilon."
             )
 
     @cached_property
@@ -64,13 +66,11 @@ class NormLaw:
     @cached_property
     def newton(self) -> Newton:
         """The coefficients m of the number of points of the group's balls."""
-        radii = range(sum(part.dimension for part in self.parts) + 1)
-        return differences([self.points(radius) for radius in radii])
+        return _newton(tuple(part.newton for part in self.parts), self.steps)
 
     def points(self, radius: int) -> int:
         """Return the number of integer points whose norm is at most `radius`."""
-        pairs = zip(self.parts, self.steps, strict=True)
-        return math.prod(points(x.newton, step * radius) for x, step in pairs)
+        return _points(tuple(x.newton for x in self.parts), self.steps, radius)
 
     @property
     def dimension(self) -> int:
@@ -132,3 +132,16 @@ class NormLaw:
                 return drawn + int(ends[left - 1]) + 1 - left
             drawn, left = drawn + block - ends.size, left - ends.size
         return drawn
+
+
+def _points(parts: Sequence[Newton], steps: Sequence[int], radius: int) -> int:
+    pairs = zip(parts, steps, strict=True)
+    return math.prod(points(newton, step * radius) for newton, step in pairs)
+
+
+@functools.lru_cache(maxsize=64)  # many groups of a file may be alike
+def _newton(parts: tuple[Newton, ...], steps: tuple[int, ...]) -> Newton:
+    if steps == (1,):
+        return parts[0]
+    radii = range(sum(len(newton) - 1 for newton in parts) + 1)
+    return differences([_points(parts, steps, radius) for radius in radii])

@@ -69,10 +69,11 @@ def check_blocks(blocks: Sequence[Block], net: BayesNet) -> None:
     for block in blocks:
         group, given = {*block.group}, {*block.given}
         known = not given or any(given <= other for other in measured)
-        if not (known and block.rest and len(group) == len(block.group)):
+        new = block.rest and not any(group <= other for other in measured)
+        if not (known and new and len(group) == len(block.group)):
             raise ValueError(
-                "`blocks` must be of variables that differ, some of them new, with a "
-                "margin that an earlier block determines."
+                "`blocks` must be of variables that differ, not all of them in an "
+                "earlier block, with a margin that an earlier block determines."
             )
         measured.append(group)
     if any(

@@ -5,6 +5,7 @@ A repeat draws tables uniformly, records from them, and a release by each mechan
 
 __all__ = ["Outlook", "Plan", "plan"]
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -100,7 +101,8 @@ def plan(
         repeats: number of draws of tables, records and noise, at least 2.
         prior: Dirichlet parameter of every cell.
         mechanisms: further recipes to compare, or their names. All mechanisms except
-            "map-cells", which is for networks with few rows, are compared anyway.
+            "map-cells", which is for networks with few rows, are compared anyway, and
+            "k-norm" where it can be made for the tables and ε.
 
     Privacy:
         No data is used, so no privacy is lost.
@@ -149,10 +151,11 @@ def _candidates(
         projected = name == "laplace, consistent"
         learner = ReleasedTables(statistic, noise, flat, public, projected)
         candidates[name] = learner, {"scale": float(noise.scale)}
-    shaped = Contrasts.of_network(net, adjacency)
-    noise = KNorm.of(shaped, PureDP(epsilon, adjacency))
-    learner = ReleasedTables(shaped, noise, flat, public)
-    candidates["k-norm"] = learner, {"groups": [float(x) for x in noise.epsilons]}
+    with contextlib.suppress(ValueError):  # for too large a table or budget
+        shaped = Contrasts.of_network(net, adjacency)
+        noise = KNorm.of(shaped, PureDP(epsilon, adjacency))
+        learner = ReleasedTables(shaped, noise, flat, public)
+        candidates["k-norm"] = learner, {"groups": [float(x) for x in noise.epsilons]}
     for name, make in (
         ("posterior-sample", NetworkPosteriorSampler.posterior),
         ("map", NetworkPosteriorSampler.map),
