@@ -20,7 +20,6 @@ _ONE = _IN + "test_one_record_changes_each_group_by_norm_one_at_most"
 _LOSS = _IN + "test_the_loss_is_epsilon_and_not_much_less"
 _WORD = _IN + "test_a_word_below_the_threshold_prolongs_the_radius"
 _LAW_TEST = _IN + "test_draws_follow_the_law"
-_ALTERED = _IN + "test_an_altered_file_is_refused"
 _MOMENTS = _IN + "test_simulated_noise_has_the_moments_of_exact_noise"
 _TABLES = _IN + "test_tables_are_those_of_the_records"
 
@@ -127,7 +126,7 @@ MUTANTS = (
         _MECHANISM,
         "if not whole or sorted(places) != list(range(len(self.statistic.blocks))):",
         "if not whole or {*places} - {*range(len(self.statistic.blocks))}:",
-        (_ALTERED,),
+        (_IN + "test_each_mistake_gets_a_message",),
     ),
     Mutant(
         "float noise",
@@ -153,17 +152,6 @@ MUTANTS = (
         "place[start:stop] = number + np.repeat(np.arange(rows), cells)",
         "place[start:stop] = number + np.repeat(np.arange(rows) - (rows > 1), cells)",
         (_TABLES,),
-    ),
-    Mutant(
-        "law changed",
-        "K-norm: an estimate takes deviations for variances",
-        "posteriors/estimate/number_law.py",
-        "total = jnp.maximum(variance, 0) + deviation**2",
-        "total = jnp.maximum(variance, 0) + deviation",
-        (
-            "tests/test_k_norm_posterior.py::"
-            "test_the_error_is_less_than_with_laplace_noise",
-        ),
     ),
     Mutant(
         "law changed",
