@@ -258,7 +258,7 @@ PROGRAMS = (
             turns=60),
     Program("sd of a point estimate, 37 variables", deviations, 37, 5, turns=60),
     Program("Gibbs, a sweep of 4 chains, 1,000 records", gibbs, 1000, 50, 200,
-            turns=5),
+            turns=5),  # as chains of a naive Bayes network of 8 features at ε = 1 take
     Program("sweep of 210,000 fits", study, 210_000, 21 * 256, 400, turns=6,
             guarded=True),
     Program("release of 10^6 bytes", release, 10**6, 10_000, 80, exact=True,

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import dpjax as dp
-from dpjax.mechanisms import KNorm, KNormNoise
+from dpjax.mechanisms import KNorm, recipes
 from dpjax.mechanisms.norm_groups import Star, balls, choose_groups, shares
 from dpjax.noise.norm_balls import Rows, Simplex
 from dpjax.noise.norm_law import NormLaw
@@ -302,7 +302,7 @@ def test_two_releases_differ():
 
 def test_a_ledger_is_charged(tmp_path):
     ledger = dp.Ledger(2, adjacency="add-remove")
-    dp.release(SMALL, RECORDS, epsilon="1/2", mechanism=KNormNoise(), ledger=ledger)
+    dp.release(SMALL, RECORDS, epsilon="1/2", mechanism=recipes.KNorm(), ledger=ledger)
     assert ledger.remaining == Fraction(3, 2)
 
 

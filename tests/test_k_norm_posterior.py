@@ -6,10 +6,12 @@ import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 import pytest
+from scipy import stats
 
 import dpjax as dp
 from dpjax.mechanisms import KNorm, Laplace
 from dpjax.posteriors import point_estimate
+from dpjax.posteriors.estimate.number_law import normal_log_prob
 from dpjax.posteriors.prediction import sample_records
 from dpjax.privacy import budget_of
 from dpjax.releases import Released
@@ -90,6 +92,16 @@ def test_the_error_is_less_than_with_laplace_noise():
         truth, released = releases(BAYES, made, statistic, 40)
         errors.append(((point_estimate(released, 1.0).theta - truth) ** 2).mean())
     assert errors[0] < 0.6 * errors[1]
+
+
+def test_a_number_with_normal_noise_has_the_sum_of_the_variances():
+    values, mean = jnp.asarray([3.0, -1.0]), jnp.asarray([1.0, 2.0])
+    variance, deviation = jnp.asarray([4.0, 0.5]), jnp.asarray([3.0, 0.2])
+    weights = jnp.asarray([1.0, 0.5])
+    found = normal_log_prob(values, mean, variance, deviation, weights)
+    law = stats.norm(mean, np.sqrt(np.asarray(variance) + np.asarray(deviation) ** 2))
+    wanted = weights * (law.logpdf(values) + np.log(2 * np.pi) / 2)
+    np.testing.assert_allclose(found, wanted, rtol=1e-5)
 
 
 def test_posterior_takes_a_release_with_k_norm_noise():

@@ -17,6 +17,7 @@ BOTH = ["replace-one", "add-remove"]
 WAYS = {
     "laplace": {},
     "fourier": {},
+    "k-norm": {},
     "posterior-sample": {"omega": "1/5", "units": 20},
     "map": {"omega": "1/5", "units": 20},
     "map-cells": {"omega": "1/5", "units": 5},

@@ -15,6 +15,8 @@ from jaxtyping import Array, Float
 
 from dpjax.families.base import Family, Number, Total
 
+_NEVER = "The family has no coordinates."
+
 
 class FamilyWithLaw(Family):
     """An exponential family with a density of the sum of its statistic over records.
@@ -93,8 +95,7 @@ class FamilyWithLaw(Family):
             scaled: sum of the statistic over the records, divided by `scales`.
             n: number of records.
         """
-        # Families whose `has_coordinates` is False, as by default, are never asked.
-        raise NotImplementedError(f"The {self.name} family has no coordinates.")
+        raise NotImplementedError(_NEVER)  # asked only if `has_coordinates` is True
 
     def average_at(self, coordinates: Total) -> tuple[Total, Number]:
         """Return the average of S(x) / `scales` over the records, at coordinates.
@@ -102,4 +103,4 @@ class FamilyWithLaw(Family):
         Returns:
             The average, and the log-Jacobian of the map from the coordinates to it.
         """
-        raise NotImplementedError(f"The {self.name} family has no coordinates.")
+        raise NotImplementedError(_NEVER)  # asked only if `has_coordinates` is True

@@ -8,7 +8,6 @@ __all__ = [
     "FamilyPosteriorSampler",
     "GaussianSample",
     "KNorm",
-    "KNormNoise",
     "Laplace",
     "Mechanism",
     "MechanismWithLaw",
@@ -33,7 +32,6 @@ from dpjax.mechanisms.discrete_laplace import DiscreteLaplace
 from dpjax.mechanisms.family_posterior_sampler import FamilyPosteriorSampler
 from dpjax.mechanisms.family_samples import GaussianSample, RegressionSample
 from dpjax.mechanisms.k_norm import KNorm
-from dpjax.mechanisms.k_norm_recipe import KNormNoise
 from dpjax.mechanisms.laplace import Laplace
 from dpjax.mechanisms.network_posterior_sampler import NetworkPosteriorSampler
 from dpjax.mechanisms.posterior_sample import PosteriorSample

@@ -9,7 +9,15 @@ budgets with sum ε, the sum over groups is least if $\epsilon_g$ is proportiona
 $((D + 1)(D + 2) v)^{1/3}$.
 """
 
-__all__ = ["Groups", "Star", "balls", "cell_variances", "choose_groups", "shares"]
+__all__ = [
+    "MOST",
+    "Groups",
+    "Star",
+    "balls",
+    "cell_variances",
+    "choose_groups",
+    "shares",
+]
 
 import functools
 import itertools
@@ -87,11 +95,8 @@ class Star:
         return Classes(tuple(zip(*map(self._tables, self.places), strict=True)))
 
     def _tables(self, place: int) -> list[Rows]:
-        start, (_, _, inner) = (
-            self.statistic.starts[place],
-            self.statistic.shapes[place],
-        )
-        firsts = start + inner * self.rows_by_class(place)
+        inner = self.statistic.shapes[place][2]
+        firsts = self.statistic.starts[place] + inner * self.rows_by_class(place)
         return [
             Rows(tuple(tuple(range(x, x + inner)) for x in row))
             for row in firsts.tolist()

@@ -7,6 +7,7 @@ number of records are known. A string such as "laplace" means a recipe with defa
 __all__ = [
     "RECIPES",
     "Fourier",
+    "KNorm",
     "Laplace",
     "Map",
     "MapCells",
@@ -15,66 +16,29 @@ __all__ = [
     "recipe_of",
 ]
 
-import abc
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from dpjax._checks import one_of
-from dpjax._registry import Registry
 from dpjax.data.bayes_net import BayesNet
 from dpjax.families import Truncation
+from dpjax.mechanisms import k_norm
 from dpjax.mechanisms.base import ExactMechanism, all_tables, tables_of
 from dpjax.mechanisms.cell_mass import CellMass
 from dpjax.mechanisms.discrete_laplace import DiscreteLaplace
 from dpjax.mechanisms.family_posterior_sampler import FamilyPosteriorSampler
 from dpjax.mechanisms.network_posterior_sampler import NetworkPosteriorSampler
 from dpjax.mechanisms.parameter_grid import Prior
+from dpjax.mechanisms.recipe import RECIPES, Recipe, recipe_of
 from dpjax.mechanisms.split_laplace import SplitLaplace
 from dpjax.privacy import Adjacency, Epsilon, Guarantee, PureDP, exact_epsilon
 from dpjax.statistics import (
+    Contrasts,
     FamilyStatistic,
     FourierCoefficients,
     NetworkCounts,
     Statistic,
 )
-
-
-@dataclass(frozen=True)
-class Recipe(abc.ABC):
-    """The choice of a mechanism and its options, before data and budget are known."""
-
-    kind: ClassVar[str]
-    """Name of the recipe in `dpjax.release` and on the command line."""
-
-    def statistic(self, net: BayesNet, adjacency: Adjacency) -> Statistic:
-        """Return the statistic to measure for a network: its counts."""
-        return NetworkCounts(net)
-
-    @abc.abstractmethod
-    def accepts(self, statistic: Statistic) -> bool:
-        """Return whether this recipe can release the statistic."""
-
-    def per_record(self, contributions: int) -> "Recipe":
-        """Return the recipe with its budgets, if any, divided by `contributions`."""
-        return self
-
-    @abc.abstractmethod
-    def mechanism(
-        self, statistic: Statistic, budget: Guarantee, n: int | None
-    ) -> ExactMechanism:
-        """Make the mechanism of cost ≤ `budget` for n records; n is None if private.
-
-        Raises:
-            ValueError: if an option is out of range or does not fit the statistic.
-        """
-
-    def __str__(self) -> str:
-        return self.kind
-
-
-RECIPES: Registry[Recipe] = Registry("recipe")
-"""Classes of recipes, by their `kind`; `release` knows a recipe that is added."""
 
 
 @RECIPES.add
@@ -124,26 +88,40 @@ class Laplace(Recipe):
         return noise
 
 
-@RECIPES.add
 @dataclass(frozen=True)
-class Fourier(Recipe):
-    """Discrete Laplace noise on Fourier coefficients, so that noisy tables agree."""
+class _OfNetwork(Recipe):
+    measured: ClassVar[Any]  # the class of the statistic
+    made: ClassVar[Any]  # the class of the mechanism
 
-    kind: ClassVar[str] = "fourier"
-
-    def statistic(self, net: BayesNet, adjacency: Adjacency) -> FourierCoefficients:
-        """Return the Fourier coefficients that determine the tables of a network."""
-        return FourierCoefficients.of_network(net, adjacency)
+    def statistic(self, net: BayesNet, adjacency: Adjacency) -> Statistic:
+        """Return the statistic that determines the tables of a network."""
+        return self.measured.of_network(net, adjacency)
 
     def accepts(self, statistic: Statistic) -> bool:
-        """Return whether the statistic is a vector of Fourier coefficients."""
-        return statistic.kind == FourierCoefficients.kind
+        """Return whether it is a statistic of this kind."""
+        return statistic.kind == self.measured.kind
 
     def mechanism(
         self, statistic: Statistic, budget: Guarantee, n: int | None
-    ) -> DiscreteLaplace:
+    ) -> ExactMechanism:
         """Make the mechanism for the statistic, at the cost `budget`."""
-        return DiscreteLaplace.of(statistic, budget)
+        return self.made.of(statistic, budget)
+
+
+@RECIPES.add
+class Fourier(_OfNetwork):
+    """Discrete Laplace noise on Fourier coefficients, so that noisy tables agree."""
+
+    kind: ClassVar[str] = "fourier"
+    measured, made = FourierCoefficients, DiscreteLaplace
+
+
+@RECIPES.add
+class KNorm(_OfNetwork):
+    """Noise with the shape of one record's changes, on all tables of a network."""
+
+    kind: ClassVar[str] = "k-norm"
+    measured, made = Contrasts, k_norm.KNorm
 
 
 @dataclass(frozen=True)
@@ -267,30 +245,6 @@ class MapCells(_OfAllTables):
             raise ValueError("`omega` must be given for map-cells, such as '0.1'.")
         cost, layout = PureDP.of(budget, "budget"), all_tables(statistic)
         return CellMass.calibrate(layout, cost.epsilon, cost.adjacency, **vars(self))
-
-
-def recipe_of(
-    mechanism: str | Recipe, options: Mapping[str, Any] | None = None
-) -> Recipe:
-    """Return the recipe with this name and these options, or a given recipe itself.
-
-    Raises:
-        ValueError: if the name or an option is unknown.
-    """
-    if isinstance(mechanism, Recipe):
-        return mechanism
-    try:
-        made = RECIPES[mechanism]
-    except ValueError:
-        one_of(tuple(RECIPES), mechanism=mechanism)
-        raise
-    names = [field.name for field in fields(made)]
-    for name in (name for name in options or {} if name not in names):
-        raise ValueError(
-            f"`{name}` must be left out: the options of {mechanism} are "
-            f"{', '.join(names) or 'none'}."
-        )
-    return made(**options or {})
 
 
 def _refuse(what: str, **options: object) -> None:

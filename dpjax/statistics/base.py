@@ -4,6 +4,7 @@ __all__ = [
     "STATISTICS",
     "Columns",
     "FamilyStatistic",
+    "NodeTableStatistic",
     "Statistic",
     "TableStatistic",
 ]
@@ -207,6 +208,27 @@ class TableStatistic(Statistic):
                 f"{self.kind}: use `gibbs_posterior`."
             )
         return CellMoments(self.layout, self.measured)
+
+
+class NodeTableStatistic(TableStatistic):
+    """A statistic that determines the table of each variable with its parents."""
+
+    net: BayesNet
+
+    @property
+    def network(self) -> BayesNet:
+        """The network whose tables are counted."""
+        return self.net
+
+    @property
+    def variables(self) -> tuple[Categorical, ...]:
+        """The variables of the network."""
+        return self.net.variables
+
+    @property
+    def layout(self) -> TableLayout:
+        """Layout of the tables of each variable with its parents."""
+        return self.net.layout
 
 
 class FamilyStatistic(Statistic):

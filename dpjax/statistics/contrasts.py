@@ -15,9 +15,8 @@ from jaxtyping import Array, Int32
 from dpjax._checks import one_of
 from dpjax._types import Cells, Described, Flat, Records, Scalar
 from dpjax.data.bayes_net import BayesNet
-from dpjax.data.categorical import Categorical
 from dpjax.privacy import ADJACENCIES, REPLACE_ONE, Adjacency, Sensitivity
-from dpjax.statistics.base import STATISTICS, Columns, TableStatistic
+from dpjax.statistics.base import STATISTICS, Columns, NodeTableStatistic
 from dpjax.statistics.blocks import Block, blocks_of, check_blocks
 from dpjax.statistics.contrast_moments import ContrastMoments, Numbers
 from dpjax.tables.counts import PackedRecords, count
@@ -27,7 +26,7 @@ from dpjax.tables.layout import TableLayout
 
 @STATISTICS.add
 @dataclass(frozen=True)
-class Contrasts(TableStatistic):
+class Contrasts(NodeTableStatistic):
     """The counts of a network's tables, without the margins of other tables.
 
     A block (see `Block`) with a known margin has, for each row but for its last cell,
@@ -66,21 +65,6 @@ class Contrasts(TableStatistic):
     def of_network(cls, net: BayesNet, adjacency: Adjacency) -> "Contrasts":
         """Make the statistic of a network with the blocks of `blocks_of`."""
         return cls(net, adjacency, blocks_of(net))
-
-    @property
-    def network(self) -> BayesNet:
-        """The network whose tables are counted."""
-        return self.net
-
-    @property
-    def variables(self) -> tuple[Categorical, ...]:
-        """The variables of the network."""
-        return self.net.variables
-
-    @property
-    def layout(self) -> TableLayout:
-        """Layout of the tables of each variable with its parents."""
-        return self.net.layout
 
     @property
     def counted(self) -> TableLayout:

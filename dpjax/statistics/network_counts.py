@@ -16,12 +16,11 @@ from jaxtyping import Array, Int32, Int64
 from dpjax._checks import one_of
 from dpjax._types import Cells, Described, Flat, Records, Scalar
 from dpjax.data.bayes_net import BayesNet
-from dpjax.data.categorical import Categorical
 from dpjax.data.encoding import encode_batches
 from dpjax.data.grouping import Grouped, grouped_by_engine, weighted_counts
 from dpjax.data.sources import Table
 from dpjax.privacy import ADJACENCIES, REPLACE_ONE, Adjacency, Sensitivity
-from dpjax.statistics.base import STATISTICS, Columns, TableStatistic
+from dpjax.statistics.base import STATISTICS, Columns, NodeTableStatistic
 from dpjax.tables.counts import PackedRecords, count, count_batches
 from dpjax.tables.gathers import Gather, add, agreeing_cells, take
 from dpjax.tables.layout import TableLayout, maximal_groups
@@ -31,7 +30,7 @@ _MOST_SLICES = 8
 
 @STATISTICS.add
 @dataclass(frozen=True)
-class NetworkCounts(TableStatistic):
+class NetworkCounts(NodeTableStatistic):
     """Contingency tables of each variable of a network with its parents (node tables).
 
     Args:
@@ -61,21 +60,6 @@ class NetworkCounts(TableStatistic):
 
     def __post_init__(self):
         one_of(("maximal", "all"), families=self.families)
-
-    @property
-    def network(self) -> BayesNet:
-        """The network whose tables are counted."""
-        return self.net
-
-    @property
-    def variables(self) -> tuple[Categorical, ...]:
-        """The variables of the network."""
-        return self.net.variables
-
-    @property
-    def layout(self) -> TableLayout:
-        """Layout of the tables of each variable with its parents."""
-        return self.net.layout
 
     @cached_property
     def measured(self) -> TableLayout:

@@ -153,7 +153,7 @@ FUNCTIONS = {
         "measured", "_refuse_more", "_few", "_of_multiples", "_in_pieces",
     ),
     "mechanisms/recipes.py": (
-        "Laplace.mechanism", "Laplace.per_record", "Fourier.mechanism",
+        "Laplace.mechanism", "Laplace.per_record", "_OfNetwork.mechanism",
         "PosteriorSample.mechanism", "Map.mechanism", "MapCells.mechanism",
     ),
     "mechanisms/base.py": (

@@ -155,6 +155,17 @@ MUTANTS = (
     ),
     Mutant(
         "law changed",
+        "K-norm: an estimate takes deviations for variances",
+        "posteriors/estimate/number_law.py",
+        "total = jnp.maximum(variance, 0) + deviation**2",
+        "total = jnp.maximum(variance, 0) + deviation",
+        (
+            "tests/test_k_norm_posterior.py::"
+            "test_a_number_with_normal_noise_has_the_sum_of_the_variances",
+        ),
+    ),
+    Mutant(
+        "law changed",
         "deviations of many estimates at once, as constants",
         "posteriors/estimate/curvature.py",
         "weights = weights + 0 * theta[None]",

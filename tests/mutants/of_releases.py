@@ -39,12 +39,10 @@ MUTANTS = (
     ),
     Mutant(
         "ε doubled",
-        "recipes: Fourier noise of twice the budget",
+        "recipes: Fourier and K-norm noise of twice the budget",
         _RECIPES,
-        '        """Make the mechanism for the statistic, at the cost `budget`."""\n'
-        "        return DiscreteLaplace.of(statistic, budget)",
-        '        """Make the mechanism for the statistic, at the cost `budget`."""\n'
-        "        return DiscreteLaplace.of(statistic, budget.repeated(2))",
+        "return self.made.of(statistic, budget)",
+        "return self.made.of(statistic, budget.repeated(2))",
         (_IN_SAMPLING_DOORS + "test_a_mechanism_is_made_for_the_budget",),
     ),
     Mutant(

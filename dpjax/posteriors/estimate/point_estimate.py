@@ -115,7 +115,8 @@ def point_estimate(
     likelihoods of all released numbers (variational inference). From the mean of the
     fit and the joint covariance of the numbers, the exact counts are estimated. The
     result is the Dirichlet posterior mean given the estimated counts. As the noise
-    decreases, the result tends to the exact posterior mean.
+    decreases, the result tends to the exact posterior mean. K-norm noise is modelled as
+    normal noise of each cell, beyond the mean of a row whose total another table gives.
 
     There are two approximations. The likelihoods are multiplied as if the numbers were
     independent given the tables (a composite likelihood), although the numbers count

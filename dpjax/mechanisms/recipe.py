@@ -1,0 +1,76 @@
+"""The base class of recipes, and their registry."""
+
+__all__ = ["RECIPES", "Recipe", "recipe_of"]
+
+import abc
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar
+
+from dpjax._checks import one_of
+from dpjax._registry import Registry
+from dpjax.data.bayes_net import BayesNet
+from dpjax.mechanisms.base import ExactMechanism
+from dpjax.privacy import Adjacency, Guarantee
+from dpjax.statistics import NetworkCounts, Statistic
+
+
+@dataclass(frozen=True)
+class Recipe(abc.ABC):
+    """The choice of a mechanism and its options, before data and budget are known."""
+
+    kind: ClassVar[str]
+    """Name of the recipe in `dpjax.release` and on the command line."""
+
+    def statistic(self, net: BayesNet, adjacency: Adjacency) -> Statistic:
+        """Return the statistic to measure for a network: its counts."""
+        return NetworkCounts(net)
+
+    @abc.abstractmethod
+    def accepts(self, statistic: Statistic) -> bool:
+        """Return whether this recipe can release the statistic."""
+
+    def per_record(self, contributions: int) -> "Recipe":
+        """Return the recipe with its budgets, if any, divided by `contributions`."""
+        return self
+
+    @abc.abstractmethod
+    def mechanism(
+        self, statistic: Statistic, budget: Guarantee, n: int | None
+    ) -> ExactMechanism:
+        """Make the mechanism of cost ≤ `budget` for n records; n is None if private.
+
+        Raises:
+            ValueError: if an option is out of range or does not fit the statistic.
+        """
+
+    def __str__(self) -> str:
+        return self.kind
+
+
+RECIPES: Registry[Recipe] = Registry("recipe")
+"""Classes of recipes, by their `kind`; `release` knows a recipe that is added."""
+
+
+def recipe_of(
+    mechanism: str | Recipe, options: Mapping[str, Any] | None = None
+) -> Recipe:
+    """Return the recipe with this name and these options, or a given recipe itself.
+
+    Raises:
+        ValueError: if the name or an option is unknown.
+    """
+    if isinstance(mechanism, Recipe):
+        return mechanism
+    try:
+        made = RECIPES[mechanism]
+    except ValueError:
+        one_of(tuple(RECIPES), mechanism=mechanism)
+        raise
+    names = [field.name for field in fields(made)]
+    for name in (name for name in options or {} if name not in names):
+        raise ValueError(
+            f"`{name}` must be left out: the options of {mechanism} are "
+            f"{', '.join(names) or 'none'}."
+        )
+    return made(**options or {})
