@@ -85,7 +85,9 @@ napoleon_custom_sections = ["Privacy", "Reference"]
 python_use_unqualified_type_names = True
 python_maximum_signature_line_length = 72
 nitpicky = True
-nitpick_ignore = [  # what statistics say of themselves, of types that nobody makes
+nitpick_ignore = [  # what dpjax says of types that nobody makes
+    ("py:class", "dpjax.noise.norm_law.NormLaw"),
+    ("py:class", "dpjax.statistics.contrast_moments.Numbers"),
     ("py:class", "dpjax.tables.fourier_basis.DownwardClosure"),
     ("py:class", "dpjax.tables.layout.TableLayout"),
 ]

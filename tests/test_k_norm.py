@@ -1,5 +1,6 @@
 """K-norm noise on a network's tables: its loss, its law, its draws and its files."""
 
+import dataclasses
 import functools
 import itertools
 import json
@@ -14,7 +15,7 @@ import numpy as np
 import pytest
 
 import dpjax as dp
-from dpjax.mechanisms import KNorm, recipes
+from dpjax.mechanisms import ContinuousKNorm, KNorm, recipes
 from dpjax.mechanisms.norm_groups import Star, balls, choose_groups, shares
 from dpjax.noise.norm_balls import Rows, Simplex
 from dpjax.noise.norm_law import NormLaw
@@ -210,6 +211,41 @@ def test_simulated_noise_has_the_moments_of_exact_noise(adjacency):
         assert np.all(np.abs(one.mean(axis=0) - other.mean(axis=0)) < 5.5 * error)
     both = np.corrcoef(exact.T) - np.corrcoef(simulated.T)
     assert np.abs(both).max() < 0.16
+
+
+@pytest.mark.parametrize("adjacency", mostly_thorough(BOTH))
+def test_a_stack_for_studies_has_the_budgets_and_the_noise_of_each(adjacency, key):
+    epsilons = ["1/5", 1, 3]
+    alone = [mechanism("star", adjacency, x).for_studies() for x in epsilons]
+    statistic = alone[0].statistic
+    many = ContinuousKNorm.calibrate_many(epsilons, statistic)
+    exact = jnp.zeros((5, statistic.length), jnp.int32)
+    draws = jax.vmap(lambda one: one.sample(jr.clone(key), exact))(many)
+    for place, (one, epsilon) in enumerate(zip(alone, epsilons, strict=True)):
+        spent = float(one.guarantee().epsilon)
+        assert spent == pytest.approx(float(Fraction(epsilon)), rel=1e-5)
+        np.testing.assert_allclose(many.epsilons[place], one.epsilons, rtol=1e-6)
+        wanted = one.sample(jr.clone(key), exact)
+        np.testing.assert_allclose(draws[place], wanted, rtol=1e-5, atol=1e-4)
+
+
+def test_one_group_under_the_budget_has_larger_noise(key):
+    """Noise is in inverse proportion to the budget of its own group."""
+    statistic = mechanism("overlapping", "replace-one").statistic
+    groups = (((0,),), ((1,), (2,)))
+    made = ContinuousKNorm(statistic, groups, np.array([0.5, 0.5], np.float32))
+    zeros = jnp.zeros((made.statistic.length,), jnp.int32)
+    usual = made.sample(jr.clone(key), zeros)
+    smaller = dataclasses.replace(
+        made, epsilons=np.array([0.5, 0.125], np.float32)
+    ).sample(jr.clone(key), zeros)
+    ratio = np.asarray(smaller / usual)
+    places = [i for star in made.groups[-1] for i in star]
+    starts = made.statistic.starts
+    own = [k for i in places for k in range(starts[i], starts[i + 1])]
+    wanted = np.ones(made.statistic.length)
+    wanted[own] = 4
+    np.testing.assert_allclose(ratio, wanted, rtol=1e-4)
 
 
 @pytest.mark.parametrize("adjacency", mostly_thorough(BOTH))

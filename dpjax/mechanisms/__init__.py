@@ -3,6 +3,7 @@
 __all__ = [
     "MECHANISMS",
     "CellMass",
+    "ContinuousKNorm",
     "DiscreteLaplace",
     "ExactMechanism",
     "FamilyPosteriorSampler",
@@ -28,6 +29,7 @@ from dpjax.mechanisms.base import (
     ParameterMechanism,
 )
 from dpjax.mechanisms.cell_mass import CellMass
+from dpjax.mechanisms.continuous_k_norm import ContinuousKNorm
 from dpjax.mechanisms.discrete_laplace import DiscreteLaplace
 from dpjax.mechanisms.family_posterior_sampler import FamilyPosteriorSampler
 from dpjax.mechanisms.family_samples import GaussianSample, RegressionSample

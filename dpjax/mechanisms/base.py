@@ -168,6 +168,13 @@ class ExactMechanism(Mechanism):
         """Return facts that a file states although its other entries determine them."""
         return {}
 
+    def for_studies(self) -> Mechanism:
+        """Return a mechanism to simulate this one, with every number in an array.
+
+        Those for several budgets can be stacked, and share one compiled program.
+        """
+        return self
+
     def summary(self) -> dict[str, Any]:
         """Return the facts about the mechanism that the command line prints."""
         return self.describe()

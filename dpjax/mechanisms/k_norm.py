@@ -17,12 +17,11 @@ from jaxtyping import Array, Int, Real
 from dpjax._checks import typed_key
 from dpjax._types import Described, Key, Scalar
 from dpjax.mechanisms import base
-from dpjax.mechanisms.k_norm_draws import Simulation
+from dpjax.mechanisms.continuous_k_norm import ContinuousKNorm, refuse_length
 from dpjax.mechanisms.norm_groups import (
     MOST,
     Groups,
     balls,
-    cell_variances,
     choose_groups,
     shares,
 )
@@ -31,7 +30,6 @@ from dpjax.noise.exact_choice import Bits, system_bits
 from dpjax.noise.norm_law import NormLaw
 from dpjax.privacy import Adjacency, Guarantee, PureDP, exact_epsilon
 from dpjax.statistics import Statistic
-from dpjax.statistics.contrast_moments import CellsBeyondMargins
 from dpjax.statistics.contrasts import Contrasts
 
 
@@ -40,9 +38,8 @@ class KNorm(base.ExactMechanism):
     r"""Release $T(D) + Z$ with $P(Z = z) \propto \prod_g x_g^{\lceil \|z\|_g \rceil}$.
 
     T has the counts of all tables of a network without known margins (`Contrasts`). One
-    record changes T by norm at most 1 in each group g (`dpjax.mechanisms.norm_groups`).
-    The ratio $x_g$ is the least multiple of $2^{-64}$ that is proved to be at least
-    $e^{-\epsilon_g}$.
+    record changes T by norm at most 1 in each group g of tables. The ratio $x_g$ is the
+    least multiple of $2^{-64}$ that is proved to be at least $e^{-\epsilon_g}$.
 
     Args:
         statistic: the contrasts, with their adjacency.
@@ -120,27 +117,32 @@ class KNorm(base.ExactMechanism):
     def sample(self, key: Key, exact: Int[Array, "*shape"]) -> Int[Array, "*shape"]:
         """Add noise to `exact` for a study, by floating point; pure.
 
-        The radius and the direction have the distribution of the continuous K-norm
-        mechanism, and are rounded to whole numbers. To publish, use `draw`.
+        The noise is that of `for_studies`, rounded to whole numbers. To publish, use
+        `draw`.
 
         Privacy:
             The guarantee holds for real numbers, and not for floats.
         """
         typed_key(key=key)
-        self._refuse_length(exact)
-        noise = self._simulation.draw(key, exact.shape[:-1])
+        noise = self.for_studies().noise(key, exact.shape)
         return exact + jnp.round(noise).astype(exact.dtype)
 
+    def for_studies(self) -> ContinuousKNorm:
+        """Return the mechanism in real arithmetic, whose budgets are an array."""
+        return self._for_studies
+
     @cached_property
-    def _simulation(self) -> Simulation:
-        return Simulation(self.statistic, self.groups, self.epsilons)
+    def _for_studies(self) -> ContinuousKNorm:
+        budgets = np.array([float(x) for x in self.epsilons])
+        budgets = budgets.astype(jnp.result_type(float))
+        return ContinuousKNorm(self.statistic, self.groups, budgets)
 
     def draw(self, exact: base.Integers) -> Int[np.ndarray, " m"]:
         """Add noise to `exact` with random bits from the operating system.
 
         The results are clipped to ±2^53.
         """
-        self._refuse_length(exact)
+        refuse_length(exact.shape, self.statistic)
         counts = base.on_host(exact).astype(np.int64)
         return np.clip(counts + self.draw_noise(system_bits), -WIDEST, WIDEST)
 
@@ -160,22 +162,8 @@ class KNorm(base.ExactMechanism):
     def normal_numbers(
         self, values: Real[Array, "*batch m"], n: Scalar | None
     ) -> base.NormalNumbers:
-        """Return the cells of all blocks without the means of rows.
-
-        Given the radius, the noise of a cell is a sum of many; only the correlations
-        within a row, of cells whose sum is known, are accounted for, by the weights.
-        """
-        statistic = self.statistic
-        variances = cell_variances(statistic, self.groups, self.epsilons)
-        cells = np.diff(statistic.counted.offsets)
-        whole = [statistic.is_whole(place) for place in range(len(cells))]
-        weights = 1 - ~np.repeat(whole, cells) / statistic.row_widths
-        return base.NormalNumbers(
-            CellsBeyondMargins(statistic),
-            statistic.beyond_margins(values, n),
-            jnp.asarray(np.repeat(np.sqrt(variances), cells), float),
-            jnp.asarray(weights, float),
-        )
+        """Return the cells of all blocks without the means of rows."""
+        return self.for_studies().normal_numbers(values, n)
 
     def describe(self) -> dict[str, Any]:
         """Return kind and, for each group, budget, stars and numbers of points."""
@@ -219,13 +207,6 @@ class KNorm(base.ExactMechanism):
     def guarantee(self) -> PureDP:
         """Return ε-DP with ε the sum of the budgets of the groups."""
         return PureDP(sum(self.epsilons, Fraction(0)), self.adjacency)
-
-    def _refuse_length(self, exact: Any) -> None:
-        if exact.shape[-1:] != (self.statistic.length,):
-            raise ValueError(
-                f"`exact` must have the {self.statistic.length} numbers of the "
-                f"statistic on the last axis, got shape {exact.shape}."
-            )
 
 
 def _contrasts(statistic: Statistic) -> Contrasts:

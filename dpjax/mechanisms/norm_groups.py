@@ -14,9 +14,9 @@ __all__ = [
     "Groups",
     "Star",
     "balls",
-    "cell_variances",
     "choose_groups",
     "shares",
+    "unit_variances",
 ]
 
 import functools
@@ -28,7 +28,7 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
-from jaxtyping import Float64
+from jaxtyping import Float64, Int64
 
 from dpjax.noise.norm_balls import Ball, Cells, Classes, Rows, Simplex
 from dpjax.privacy import REPLACE_ONE
@@ -235,16 +235,19 @@ def shares(
     return [Fraction(part, sum(parts)) for part in parts]
 
 
-def cell_variances(
-    statistic: Contrasts,
-    groups: Sequence[Sequence[Sequence[int]]],
-    epsilons: Sequence[Fraction],
-) -> Float64[np.ndarray, " blocks"]:
-    """Return the variance of the noise of a cell of each block, without row means."""
+def unit_variances(
+    statistic: Contrasts, groups: Sequence[Sequence[Sequence[int]]]
+) -> tuple[Float64[np.ndarray, " blocks"], Int64[np.ndarray, " blocks"]]:
+    """Return the variance of a cell of each block at budget 1, and the block's group.
+
+    Cells are taken without the means of their rows.
+    """
     found = np.zeros(len(statistic.blocks))
-    for group, epsilon in zip(groups, epsilons, strict=True):
+    group_of = np.zeros(len(statistic.blocks), np.int64)
+    for number, group in enumerate(groups):
         stars = [Star(statistic, tuple(places)) for places in group]
-        square = _moment(sum(star.dimension for star in stars)) / float(epsilon) ** 2
+        square = _moment(sum(star.dimension for star in stars))
         for star in stars:
             found[[*star.places]] = square * np.array(star.variances)
-    return found
+            group_of[[*star.places]] = number
+    return found, group_of

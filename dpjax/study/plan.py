@@ -154,7 +154,7 @@ def _candidates(
     with contextlib.suppress(ValueError):  # for too large a table or budget
         shaped = Contrasts.of_network(net, adjacency)
         noise = KNorm.of(shaped, PureDP(epsilon, adjacency))
-        learner = ReleasedTables(shaped, noise, flat, public)
+        learner = ReleasedTables(shaped, noise.for_studies(), flat, public)
         candidates["k-norm"] = learner, {"groups": [float(x) for x in noise.epsilons]}
     for name, make in (
         ("posterior-sample", NetworkPosteriorSampler.posterior),

@@ -137,7 +137,7 @@ def of_recipe(
     if not isinstance(statistic, TableStatistic):
         raise ValueError(f"`mechanism` must be one for networks, got {recipe}.")
     public = n if budget.adjacency == REPLACE_ONE else None
-    made = recipe.mechanism(statistic, budget, public)
+    made = recipe.mechanism(statistic, budget, public).for_studies()
     return ReleasedTables(statistic, made, jnp.asarray(prior, float), public)
 
 

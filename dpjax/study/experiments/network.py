@@ -13,7 +13,13 @@ from dpjax._checks import array_of, one_of, positive, whole
 from dpjax._private import Unpickled
 from dpjax._types import Cells, Key
 from dpjax.data.bayes_net import BayesNet
-from dpjax.mechanisms import DiscreteLaplace, Laplace, NetworkPosteriorSampler
+from dpjax.mechanisms import (
+    ContinuousKNorm,
+    DiscreteLaplace,
+    Laplace,
+    Mechanism,
+    NetworkPosteriorSampler,
+)
 from dpjax.mechanisms.recipes import Recipe
 from dpjax.posteriors.prediction import log_likelihood, predict, sample_records
 from dpjax.privacy import (
@@ -25,7 +31,12 @@ from dpjax.privacy import (
     budget_of,
     exact_epsilon,
 )
-from dpjax.statistics import FourierCoefficients, NetworkCounts, TableStatistic
+from dpjax.statistics import (
+    Contrasts,
+    FourierCoefficients,
+    NetworkCounts,
+    TableStatistic,
+)
 from dpjax.study.experiments.learners import (
     Experiment,
     ReleasedTables,
@@ -39,7 +50,10 @@ from dpjax.study.experiments.splits import split
 from dpjax.study.metrics import accuracy, log_loss, roc_auc, table_errors
 from dpjax.tables.counts import count
 
-MECHANISMS = ("laplace", "projected", "fourier", "posterior-sample", "non-private")
+MECHANISMS = (
+    *("laplace", "projected", "fourier", "k-norm"),
+    *("posterior-sample", "non-private"),
+)
 PREDICTIVE = ("accuracy", "auc", "log_loss", "log_likelihood")
 OF_TRUTH = ("total_variation", "kl")
 
@@ -70,6 +84,7 @@ class NetworkExperiment(Experiment):
     The mechanisms are "laplace" (noise on all node tables that no other node table
     contains; negative counts become 0), "projected" (the same noise, and projection to
     consistent tables by least squares), "fourier" (noise on Fourier coefficients),
+    "k-norm" (noise with the shape of one record's changes; always in floats),
     "posterior-sample" (a sample from a truncated and tempered posterior),
     "non-private", and recipes (`dpjax.mechanisms.recipes`) whose mechanisms for
     different budgets differ only in numbers.
@@ -130,13 +145,25 @@ class NetworkExperiment(Experiment):
             )
             laws = [make(self.net.layout, x, self.adjacency) for x in epsilons]
             return SampledTables(counts, stacked([law.in_reals() for law in laws]))
-        fourier = FourierCoefficients.of_network(self.net, self.adjacency)
-        statistic = fourier if name == "fourier" else counts
-        noise = None if name == "non-private" else self._noise(statistic, epsilons)
+        statistic, noise = self._released(name, counts, epsilons)
         prior = repeated(self.prior, len(epsilons))
         return ReleasedTables(statistic, noise, prior, public, name == "projected")
 
-    def _noise(
+    def _released(
+        self, name: str, counts: NetworkCounts, epsilons: Sequence[Epsilon]
+    ) -> tuple[TableStatistic, Mechanism | None]:
+        """Return the statistic that is measured, and the noise on it if any."""
+        if name == "non-private":
+            return counts, None
+        if name == "k-norm":
+            contrasts = Contrasts.of_network(self.net, self.adjacency)
+            return contrasts, ContinuousKNorm.calibrate_many(epsilons, contrasts)
+        if name == "fourier":
+            fourier = FourierCoefficients.of_network(self.net, self.adjacency)
+            return fourier, self._laplace(fourier, epsilons)
+        return counts, self._laplace(counts, epsilons)
+
+    def _laplace(
         self, statistic: TableStatistic, epsilons: Sequence[Epsilon]
     ) -> DiscreteLaplace | Laplace:
         sensitivity = statistic.sensitivity(self.adjacency)
