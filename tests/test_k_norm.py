@@ -215,9 +215,14 @@ def test_simulated_noise_has_the_moments_of_exact_noise(adjacency):
 
 @pytest.mark.parametrize("adjacency", mostly_thorough(BOTH))
 def test_a_stack_for_studies_has_the_budgets_and_the_noise_of_each(adjacency, key):
-    epsilons = ["1/5", 1, 3]
-    alone = [mechanism("star", adjacency, x).for_studies() for x in epsilons]
-    statistic = alone[0].statistic
+    epsilons, twelve = ["1/5", 1, 3], [*range(12)]
+    net = dp.BayesNet.from_parents(
+        {"a": twelve, "b": twelve, "x": TWO, "y": TWO}, {"b": ["a"], "y": ["x"]}
+    )
+    statistic = Contrasts.of_network(net, adjacency)
+    budgets = [budget_of(x, adjacency) for x in epsilons]
+    alone = [KNorm.of(statistic, budget).for_studies() for budget in budgets]
+    assert len(alone[0].groups) == 2
     many = ContinuousKNorm.calibrate_many(epsilons, statistic)
     exact = jnp.zeros((5, statistic.length), jnp.int32)
     draws = jax.vmap(lambda one: one.sample(jr.clone(key), exact))(many)

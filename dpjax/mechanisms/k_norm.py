@@ -21,6 +21,7 @@ from dpjax.mechanisms.continuous_k_norm import ContinuousKNorm, refuse_length
 from dpjax.mechanisms.norm_groups import (
     MOST,
     Groups,
+    are_small,
     balls,
     choose_groups,
     shares,
@@ -76,13 +77,11 @@ class KNorm(base.ExactMechanism):
             raise ValueError("`groups` must have each block of the statistic once.")
         if len(self.epsilons) != len(self.groups):
             raise ValueError("`epsilons` must have one budget for each group.")
-        sizes = [rows * inner for rows, _, inner in self.statistic.shapes]
-        for group in self.groups:
-            if sum(sizes[i] for star in group for i in star) > MOST:
-                raise ValueError(
-                    f"`groups` must have at most {MOST} numbers each, whose points are "
-                    "counted: use the mechanism 'laplace' for larger tables."
-                )
+        if not are_small(self.statistic, self.groups):
+            raise ValueError(
+                f"`groups` must have at most {MOST} numbers each, whose points are "
+                "counted: use the mechanism 'laplace' for larger tables."
+            )
         for law in self.laws:
             law.certify()
 

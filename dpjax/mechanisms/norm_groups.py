@@ -13,6 +13,7 @@ __all__ = [
     "MOST",
     "Groups",
     "Star",
+    "are_small",
     "balls",
     "choose_groups",
     "shares",
@@ -158,6 +159,12 @@ def balls(statistic: Contrasts, stars: Sequence[Sequence[int]]) -> tuple[tuple, 
     """Return the unit balls of the stars of a group, and the steps of their radii."""
     made = [Star(statistic, tuple(places)) for places in stars]
     return tuple(star.ball() for star in made), tuple(star.steps for star in made)
+
+
+def are_small(statistic: Contrasts, groups: Groups) -> bool:
+    """Return whether every group has at most `MOST` numbers."""
+    sizes = [rows * inner for rows, _, inner in statistic.shapes]
+    return all(sum(sizes[i] for star in x for i in star) <= MOST for x in groups)
 
 
 @functools.lru_cache(maxsize=16)

@@ -6,6 +6,7 @@ number of records are known. A string such as "laplace" means a recipe with defa
 
 __all__ = [
     "RECIPES",
+    "Auto",
     "Fourier",
     "KNorm",
     "Laplace",
@@ -23,6 +24,7 @@ from typing import Any, ClassVar
 from dpjax.data.bayes_net import BayesNet
 from dpjax.families import Truncation
 from dpjax.mechanisms import k_norm
+from dpjax.mechanisms.auto import Auto
 from dpjax.mechanisms.base import ExactMechanism, all_tables, tables_of
 from dpjax.mechanisms.cell_mass import CellMass
 from dpjax.mechanisms.discrete_laplace import DiscreteLaplace

@@ -146,6 +146,22 @@ MUTANTS = (
         (_MOMENTS,),
     ),
     Mutant(
+        "ε doubled",
+        "K-norm: in a stack each group has all of ε",
+        _DRAWS,
+        "each = np.outer(budgets, parts).astype",
+        "each = np.outer(budgets, np.ones(len(parts))).astype",
+        (_IN + "test_a_stack_for_studies_has_the_budgets_and_the_noise_of_each",),
+    ),
+    Mutant(
+        "law changed",
+        "K-norm: budgets of other groups in a simulation",
+        _DRAWS,
+        "far = draw_gamma(group_key, _shape(self._groups)) / epsilons",
+        "far = draw_gamma(group_key, _shape(self._groups)) / epsilons[::-1]",
+        (_IN + "test_one_group_under_the_budget_has_larger_noise",),
+    ),
+    Mutant(
         "table row shifted",
         "K-norm: margins of rows are those of the row before",
         _STATISTIC,

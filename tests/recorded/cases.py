@@ -25,8 +25,8 @@ read_bif, fit = dp.BayesNet.from_bif, dp.event_logs.fit
 Ledger, PureDP = dp.Ledger, dp.privacy.PureDP
 study_key, release_key = dp.study_key, dp.noise.keys.release_key
 FAMILIES = dp.families.FAMILIES
-KINDS = {  # of format 1; the strings are the format's, not the classes'
-    part: {kind for kind in registry if registry[kind].format_version == 1}
+KINDS = {  # the strings are the format's, not the classes'
+    part: {*registry}
     for part, registry in {
         "statistic": dp.statistics.STATISTICS,
         "mechanism": dp.mechanisms.MECHANISMS,
@@ -65,8 +65,9 @@ IMPLEMENTATIONS = {
 
 # ---- What is recorded.
 
-FORMATS, RELEASES = HERE / "formats", HERE / "format_1"
-ALL = sorted(path.stem for path in RELEASES.iterdir())
+FORMATS = HERE / "formats"
+RELEASES = {path.stem: path for path in HERE.glob("format_[12]/*.json")}
+ALL = sorted(RELEASES)
 DEFAULT = [  # one of each method of the default posterior
     "bernoulli-add-remove",
     "categorical",
@@ -81,13 +82,13 @@ DEFAULT = [  # one of each method of the default posterior
 
 
 def released(name):
-    return load(RELEASES / f"{name}.json")
+    return load(RELEASES[name])
 
 
 def facts(name):
     """What the command line says of a file."""
     with contextlib.redirect_stdout(io.StringIO()) as shown:
-        assert main(["verify", "--json", str(RELEASES / f"{name}.json")]) == 0
+        assert main(["verify", "--json", str(RELEASES[name])]) == 0
     return json.loads(shown.getvalue())
 
 

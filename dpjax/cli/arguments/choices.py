@@ -21,7 +21,10 @@ _FAMILIES = (
     *("bernoulli", "categorical", "poisson", "exponential", "gaussian-mean"),
     *("gaussian", "multivariate-gaussian", "linear-regression"),
 )
-_RECIPES = ("fourier", "k-norm", "laplace", "map", "map-cells", "posterior-sample")
+_RECIPES = (
+    *("auto", "fourier", "k-norm", "laplace", "map", "map-cells"),
+    "posterior-sample",
+)
 
 
 def models() -> tuple[str, ...]:

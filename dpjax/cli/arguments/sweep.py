@@ -41,7 +41,7 @@ def _add_study(command: Parser) -> None:
         type=_words,
         default=("laplace", "non-private"),
         metavar="A,B,…",
-        help="for bayes-net: laplace, projected, fourier, posterior-sample, "
+        help="for bayes-net: laplace, projected, fourier, k-norm, posterior-sample, "
         "non-private; for linear-regression: laplace, posterior-sample, non-private; "
         "for hmm: laplace, non-private (default: laplace,non-private)",
     )

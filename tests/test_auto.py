@@ -1,0 +1,80 @@
+"""The recipe "auto": K-norm noise where it is smaller, and Laplace noise elsewhere."""
+
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+import pytest
+
+import dpjax as dp
+from dpjax.data.intervals import Interval
+from dpjax.families import Gaussian
+from dpjax.mechanisms import recipes
+from dpjax.privacy import budget_of
+from dpjax.statistics import Sufficient
+from tests.helpers.networks import random_records
+
+BOTH = ["replace-one", "add-remove"]
+TWO = [0, 1]
+STAR = dp.BayesNet.naive_bayes({"t": TWO, "a": TWO, "b": TWO, "c": TWO}, "t")
+WIDE = [*range(30)]
+ONE_TABLE = dp.BayesNet.from_parents({"a": WIDE, "b": TWO}, {"a": [], "b": ["a"]})
+
+
+def released(net, rng, adjacency="replace-one"):
+    records = random_records(rng, net, 20)
+    return dp.release(net, records, epsilon=1, adjacency=adjacency, mechanism="auto")
+
+
+@pytest.mark.parametrize("adjacency", BOTH)
+def test_tables_that_share_variables_get_k_norm_noise(adjacency, rng):
+    one = released(STAR, rng, adjacency)
+    assert one.mechanism.kind == "k-norm"
+    assert one.guarantee() == budget_of(1, adjacency)
+
+
+@pytest.mark.parametrize("adjacency", BOTH)
+def test_one_table_gets_laplace_noise(adjacency, rng):
+    one = released(ONE_TABLE, rng, adjacency)
+    assert one.mechanism.kind == "discrete-laplace"
+    assert one.guarantee() == budget_of(1, adjacency)
+
+
+def test_tables_that_are_too_large_for_k_norm_noise_get_laplace_noise(rng):
+    levels = {"a": WIDE, "b": WIDE, "c": WIDE, "d": [*range(40)]}
+    net = dp.BayesNet.from_parents(
+        levels, {"a": [], "b": ["a"], "c": ["a"], "d": ["a"]}
+    )
+    assert released(net, rng).mechanism.kind == "discrete-laplace"
+
+
+def test_impossible_combinations_get_laplace_noise(rng):
+    impossible = [{"t": 0, "a": 1}]
+    schema = dp.Schema({"t": TWO, "a": TWO, "b": TWO}, impossible=impossible)
+    net = dp.BayesNet.naive_bayes(schema, "t")
+    records = np.array([[1, 1, 0], [0, 0, 1]], np.uint8)
+    one = dp.release(net, records, epsilon=1, adjacency="add-remove", mechanism="auto")
+    assert one.mechanism.kind == "discrete-laplace"
+
+
+def test_the_statistic_of_a_model_gets_laplace_noise():
+    variables = (Interval("age", 0.0, 100.0),)
+    what = Sufficient(Gaussian(0.0, 100.0), variables, "add-remove")
+    recipe = recipes.Auto()
+    assert recipe.accepts(what)
+    made = recipe.mechanism(what, budget_of(1, "add-remove"), None)
+    assert made.kind == "discrete-laplace"
+
+
+@pytest.mark.parametrize("adjacency", BOTH)
+def test_the_choice_has_the_smaller_noise(adjacency, key):
+    """Total variance of the measured cells, of simulated noise on the star's tables."""
+    chosen, other = recipes.Auto(), recipes.Laplace()
+    errors = []
+    for recipe in (chosen, other):
+        statistic = recipe.statistic(STAR, adjacency)
+        made = recipe.mechanism(statistic, budget_of("1/10", adjacency), 0)
+        exact = jnp.zeros((2_000, statistic.length), jnp.int32)
+        noise = made.for_studies().sample(jr.clone(key), exact)
+        tables = statistic.tables(noise.astype(float), 0)
+        errors.append(float((np.asarray(tables) ** 2).sum(axis=-1).mean()))
+    assert errors[0] < 0.6 * errors[1]
