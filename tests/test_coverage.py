@@ -48,6 +48,24 @@ def test_other_networks_use_the_point_estimate(key):
 
 
 @pytest.mark.thorough
+@pytest.mark.parametrize("epsilon", ["0.2", "1"])
+def test_intervals_cover_with_k_norm_noise(epsilon, key):
+    """With 400 releases, coverage of 95 % is at least 91 % but for a chance of 1e-3."""
+    found = dp.study.coverage(
+        key, NET, 500, epsilon, "replace-one", mechanism="k-norm", releases=400
+    )
+    assert found.noise_aware.posterior == "noise-aware, point estimate ± sd"
+    assert 0.91 < found.noise_aware.coverage < 0.985
+    assert found.naive.coverage < found.noise_aware.coverage - 0.05
+
+
+@pytest.mark.parametrize("mechanism", ["map", "posterior-sample"])
+def test_releases_without_noisy_counts_are_refused(mechanism, key):
+    with pytest.raises(ValueError, match="`mechanism` must be one that adds noise"):
+        dp.study.coverage(key, NET, 9, 1, "add-remove", mechanism=mechanism)
+
+
+@pytest.mark.thorough
 def test_the_command(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     schema = {"variables": {"y": {"levels": [0, 1]}, "a": {"levels": [0, 1]}}}
@@ -59,6 +77,9 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     facts = json.loads(capsys.readouterr().out)
     assert facts["releases"] == sum(facts["noise_aware"]["histogram"]) == 60
     assert (tmp_path / "r.png").read_bytes().startswith(b"\x89PNG")
+    assert main([*command, *more, "--mechanism", "k-norm"]) == 0
+    other = json.loads(capsys.readouterr().out)["noise_aware"]
+    assert other["histogram"] != facts["noise_aware"]["histogram"]
     assert main(command) == 2
     assert "`schema` must be given" in capsys.readouterr().err
     assert main([*command, "--schema", "s.json", "--releases", "0"]) == 2

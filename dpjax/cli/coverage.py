@@ -23,6 +23,7 @@ def run(options: argparse.Namespace) -> None:
         options.n,
         exact_epsilon(options.epsilon),
         options.adjacency,
+        mechanism=options.mechanism,
         releases=options.releases,
         level=options.level,
         progress=progress("coverage", "block"),

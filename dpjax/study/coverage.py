@@ -23,7 +23,8 @@ from dpjax._later import special
 from dpjax._types import Key
 from dpjax.data.bayes_net import BayesNet
 from dpjax.families.conjugate_base import probability
-from dpjax.mechanisms import DiscreteLaplace
+from dpjax.mechanisms import Mechanism
+from dpjax.mechanisms.recipes import Recipe, recipe_of
 from dpjax.posteriors import (
     TooExpensive,
     Windows,
@@ -38,9 +39,9 @@ from dpjax.posteriors import (
 from dpjax.posteriors.plug_in import draw_tables
 from dpjax.posteriors.prediction import sample_records
 from dpjax.posteriors.priors import Prior, flat_prior
-from dpjax.privacy import REPLACE_ONE, Adjacency, Epsilon
+from dpjax.privacy import REPLACE_ONE, Adjacency, Epsilon, budget_of, exact_epsilon
 from dpjax.releases.released import Released
-from dpjax.statistics import NetworkCounts
+from dpjax.statistics import TableStatistic
 
 BINS = 20
 _BLOCK = 50  # releases in a call of the compiled program: a step of the progress bar
@@ -106,6 +107,7 @@ def coverage(
     epsilon: Epsilon,
     adjacency: Adjacency,
     *,
+    mechanism: str | Recipe = "laplace",
     releases: int = 2000,
     level: float = 0.95,
     prior: Prior = 1.0,
@@ -123,8 +125,9 @@ def coverage(
         key: typed JAX key.
         net: the network.
         n: number of records of a data set.
-        epsilon: privacy loss of each release, which holds noisy node tables.
+        epsilon: privacy loss of each release.
         adjacency: "replace-one" or "add-remove".
+        mechanism: recipe of the releases, or its name: "laplace" or "k-norm".
         releases: number of simulated releases.
         level: posterior probability of the intervals.
         prior: Dirichlet parameters of the prior, from which true tables are drawn.
@@ -140,11 +143,17 @@ def coverage(
     net.refuse_impossible("`coverage`")
     whole(1, n=n, releases=releases)
     probability(level=level)
-    statistic = NetworkCounts(net)
-    mechanism = DiscreteLaplace.calibrate(epsilon, statistic.sensitivity(adjacency))
+    budget, recipe = budget_of(epsilon, adjacency), recipe_of(mechanism)
+    statistic = recipe.statistic(net, adjacency)
+    noise = recipe.mechanism(statistic, budget, n)
+    if not (isinstance(statistic, TableStatistic) and noise.additive):
+        raise ValueError(
+            "`mechanism` must be one that adds noise, such as 'laplace', got "
+            f"{str(recipe)!r}."
+        )
     cells = jnp.broadcast_to(flat_prior(net, prior), (net.layout.length,))
     known = n if adjacency == REPLACE_ONE else None
-    study = _Study(statistic, mechanism, cells, n, known)
+    study = _Study(net, statistic, noise.for_studies(), cells, n, known)
     key_example, key_releases = jr.split(key)
     windows = _first_windows(study, key_example)
     ranks = []
@@ -156,7 +165,7 @@ def coverage(
     kind = "point estimate ± sd" if windows is None else "exact"
     return Coverage(
         n,
-        float(mechanism.guarantee().epsilon),
+        float(exact_epsilon(epsilon)),
         adjacency,
         Ranks(f"noise-aware, {kind}", level, aware),
         Ranks("plug-in", level, naive),
@@ -164,8 +173,9 @@ def coverage(
 
 
 class _Study(eqx.Module):
-    statistic: NetworkCounts = eqx.field(static=True)
-    mechanism: DiscreteLaplace
+    net: BayesNet = eqx.field(static=True)
+    statistic: TableStatistic = eqx.field(static=True)
+    mechanism: Mechanism
     prior: Float[Array, " c"]
     n: int = eqx.field(static=True)
     known: int | None = eqx.field(static=True)  # n if it is public
@@ -173,7 +183,7 @@ class _Study(eqx.Module):
     def draw(self, key: Key) -> tuple[Array, Released]:
         """Draw tables from the prior, and a release of records from them."""
         key_tables, key_records, key_noise = jr.split(key, 3)
-        net = self.statistic.net
+        net = self.net
         theta = draw_tables(key_tables, self.prior, net.layout)
         records = sample_records(key_records, theta, net, self.n)
         values = self.mechanism.sample(key_noise, self.statistic.measure(records))
@@ -229,11 +239,11 @@ def _one(study: _Study, key: Key, windows: Windows | None) -> tuple[Array, Array
             sums_of(released, study.prior, windows), place, theta[place]
         )
     naive = plug_in_posterior(released, _by_name(study)).concentration
-    rest = study.statistic.layout.row_sums(naive)[place] - naive[place]
+    rest = study.net.layout.row_sums(naive)[place] - naive[place]
     taken = betainc(naive[place], rest, theta[place])
     return jnp.stack([aware, taken]), omitted
 
 
 def _by_name(study: _Study) -> dict[str, Array]:
-    net = study.statistic.net
+    net = study.net
     return dict(zip(net.names, net.layout.split(study.prior), strict=True))

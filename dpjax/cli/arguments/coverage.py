@@ -19,6 +19,12 @@ def add(commands) -> None:
     )
     command.common("--schema", required=False)
     command.common("--n", "--epsilon", "--adjacency")
+    command.add_argument(
+        "--mechanism",
+        choices=("auto", "k-norm", "laplace"),
+        default="laplace",
+        help="default: %(default)s, noise on counts",
+    )
     command.number("--releases", "simulated releases", 2000)
     command.number("--level", "level of intervals", 0.95, float)
     command.add_argument("--out", help="PNG file for the rank histograms")
