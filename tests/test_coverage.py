@@ -59,6 +59,17 @@ def test_intervals_cover_with_k_norm_noise(epsilon, key):
     assert found.naive.coverage < found.noise_aware.coverage - 0.05
 
 
+@pytest.mark.thorough
+@pytest.mark.parametrize("mechanism", ["fourier", "auto"])
+def test_intervals_cover_with_other_noise(mechanism, key):
+    """With 400 releases, five standard errors are .055."""
+    found = dp.study.coverage(
+        key, NET, 500, "1", "add-remove", mechanism=mechanism, releases=400
+    )
+    assert 0.895 < found.noise_aware.coverage < 0.995
+    assert found.naive.coverage < found.noise_aware.coverage
+
+
 @pytest.mark.parametrize("mechanism", ["map", "posterior-sample"])
 def test_releases_without_noisy_counts_are_refused(mechanism, key):
     with pytest.raises(ValueError, match="`mechanism` must be one that adds noise"):

@@ -17,6 +17,7 @@ import pytest
 import dpjax as dp
 from dpjax.mechanisms import ContinuousKNorm, KNorm, recipes
 from dpjax.mechanisms.norm_groups import Star, balls, choose_groups, shares
+from dpjax.mechanisms.row_draws import _ranks
 from dpjax.noise.norm_balls import Rows, Simplex
 from dpjax.noise.norm_law import NormLaw
 from dpjax.privacy import PureDP, budget_of
@@ -211,6 +212,14 @@ def test_simulated_noise_has_the_moments_of_exact_noise(adjacency):
         assert np.all(np.abs(one.mean(axis=0) - other.mean(axis=0)) < 5.5 * error)
     both = np.corrcoef(exact.T) - np.corrcoef(simulated.T)
     assert np.abs(both).max() < 0.16
+
+
+def test_wide_rows_have_the_ranks_of_their_numbers(key):
+    """Both ways to rank: by comparisons, and by sorting."""
+    for width in (2, 64, 65, 200):
+        order = np.asarray(jr.uniform(jr.fold_in(jr.clone(key), width), (3, width)))
+        wanted = [[(row < x).sum() for x in row] for row in order]
+        np.testing.assert_array_equal(_ranks(jnp.asarray(order)), wanted)
 
 
 @pytest.mark.parametrize("adjacency", mostly_thorough(BOTH))

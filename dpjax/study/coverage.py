@@ -127,7 +127,8 @@ def coverage(
         n: number of records of a data set.
         epsilon: privacy loss of each release.
         adjacency: "replace-one" or "add-remove".
-        mechanism: recipe of the releases, or its name: "laplace" or "k-norm".
+        mechanism: recipe of the releases, or its name; one that adds noise: "laplace",
+            "fourier", "k-norm" or "auto".
         releases: number of simulated releases.
         level: posterior probability of the intervals.
         prior: Dirichlet parameters of the prior, from which true tables are drawn.
@@ -137,7 +138,8 @@ def coverage(
         No data is used.
 
     Raises:
-        ValueError: if a number is out of range or the prior has the wrong shape.
+        ValueError: if a number is out of range, the prior has the wrong shape, or the
+            mechanism does not add noise to the statistic of a network.
     """
     typed_key(key=key)
     net.refuse_impossible("`coverage`")
@@ -145,14 +147,14 @@ def coverage(
     probability(level=level)
     budget, recipe = budget_of(epsilon, adjacency), recipe_of(mechanism)
     statistic = recipe.statistic(net, adjacency)
-    noise = recipe.mechanism(statistic, budget, n)
+    known = n if adjacency == REPLACE_ONE else None
+    noise = recipe.mechanism(statistic, budget, known)
     if not (isinstance(statistic, TableStatistic) and noise.additive):
         raise ValueError(
             "`mechanism` must be one that adds noise, such as 'laplace', got "
             f"{str(recipe)!r}."
         )
     cells = jnp.broadcast_to(flat_prior(net, prior), (net.layout.length,))
-    known = n if adjacency == REPLACE_ONE else None
     study = _Study(net, statistic, noise.for_studies(), cells, n, known)
     key_example, key_releases = jr.split(key)
     windows = _first_windows(study, key_example)

@@ -21,9 +21,9 @@ def add(commands) -> None:
     command.common("--n", "--epsilon", "--adjacency")
     command.add_argument(
         "--mechanism",
-        choices=("auto", "k-norm", "laplace"),
+        choices=("auto", "fourier", "k-norm", "laplace"),
         default="laplace",
-        help="default: %(default)s, noise on counts",
+        help="of the releases (default: %(default)s)",
     )
     command.number("--releases", "simulated releases", 2000)
     command.number("--level", "level of intervals", 0.95, float)
