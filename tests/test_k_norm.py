@@ -410,6 +410,10 @@ def test_each_mistake_gets_a_message():
     counts = NetworkCounts(SMALL)
     with pytest.raises(ValueError, match="`statistic` must be contrasts"):
         KNorm.of(counts, budget_of(1, "replace-one"))
+    with pytest.raises(ValueError, match="`statistic` must be contrasts"):
+        ContinuousKNorm.calibrate_many([1], counts)
+    with pytest.raises(ValueError, match="`epsilons` must be"):
+        ContinuousKNorm(statistic, (((0,),),), np.array([-1.0], np.float32))
     with pytest.raises(ValueError, match="`adjacency` must be 'replace-one'"):
         KNorm.of(statistic, budget_of(1, "add-remove"))
     with pytest.raises(ValueError, match="`epsilon` must give each group"):

@@ -1,13 +1,13 @@
 """K-norm noise in floating point: for studies under `jit` and `vmap`."""
 
-__all__ = ["ContinuousKNorm", "refuse_length"]
+__all__ = ["ContinuousKNorm", "contrasts_of", "refuse_length"]
 
 import itertools
 import math
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import equinox as eqx
 import jax
@@ -29,6 +29,7 @@ from dpjax.mechanisms.norm_groups import (
 )
 from dpjax.mechanisms.row_draws import power, row_groups
 from dpjax.privacy import Adjacency, Epsilon, PureDP, exact_epsilon
+from dpjax.statistics import Statistic
 from dpjax.statistics.contrast_moments import CellsBeyondMargins
 from dpjax.statistics.contrasts import Contrasts
 from dpjax.tables.gathers import Gather, add, take
@@ -65,14 +66,15 @@ class ContinuousKNorm(base.Mechanism):
 
     @classmethod
     def calibrate_many(
-        cls, epsilons: Sequence[Epsilon], statistic: Contrasts
+        cls, epsilons: Sequence[Epsilon], statistic: Statistic
     ) -> "ContinuousKNorm":
         """Make a stack of mechanisms, one for each budget, with `KNorm.of`'s groups."""
-        groups, _ = choose_groups(statistic)
-        parts = [float(share) for share in shares(statistic, groups)]
+        contrasts = contrasts_of(statistic)
+        groups, _ = choose_groups(contrasts)
+        parts = [float(share) for share in shares(contrasts, groups)]
         budgets = [float(exact_epsilon(x, "epsilons")) for x in epsilons]
         each = np.outer(budgets, parts).astype(jnp.result_type(float))
-        return cls(statistic, groups, each)
+        return cls(contrasts, groups, each)
 
     @property
     def adjacency(self) -> Adjacency:
@@ -120,6 +122,16 @@ class ContinuousKNorm(base.Mechanism):
         """Return the sum of the budgets, which must not be traced or stacked."""
         budgets = (exact_epsilon(float(x)) for x in self.epsilons)
         return PureDP(sum(budgets, Fraction(0)), self.adjacency)
+
+
+def contrasts_of(statistic: Statistic) -> Contrasts:
+    """Return the statistic if it is `Contrasts`; raise `ValueError` for others."""
+    if statistic.kind != Contrasts.kind:
+        raise ValueError(
+            "`statistic` must be contrasts of a network for K-norm noise, got "
+            f"{statistic.kind}."
+        )
+    return cast(Contrasts, statistic)
 
 
 def refuse_length(shape: tuple[int, ...], statistic: Contrasts) -> None:

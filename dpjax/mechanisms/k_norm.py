@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -17,7 +17,11 @@ from jaxtyping import Array, Int, Real
 from dpjax._checks import typed_key
 from dpjax._types import Described, Key, Scalar
 from dpjax.mechanisms import base
-from dpjax.mechanisms.continuous_k_norm import ContinuousKNorm, refuse_length
+from dpjax.mechanisms.continuous_k_norm import (
+    ContinuousKNorm,
+    contrasts_of,
+    refuse_length,
+)
 from dpjax.mechanisms.norm_groups import (
     MOST,
     Groups,
@@ -92,7 +96,7 @@ class KNorm(base.ExactMechanism):
         Groups and their budgets follow from the network alone.
         """
         cost = PureDP.of(budget, "budget")
-        contrasts = _contrasts(statistic)
+        contrasts = contrasts_of(statistic)
         contrasts.sensitivity(cost.adjacency)  # raises for another adjacency
         groups, _ = choose_groups(contrasts)
         each = tuple(cost.epsilon * share for share in shares(contrasts, groups))
@@ -189,7 +193,7 @@ class KNorm(base.ExactMechanism):
             for group in described["groups"]
         )
         epsilons = tuple(exact_epsilon(x["epsilon"]) for x in described["groups"])
-        return cls(_contrasts(statistic), groups, epsilons)
+        return cls(contrasts_of(statistic), groups, epsilons)
 
     def summary(self) -> dict[str, Any]:
         """Return each group's budget and dimension, and what the certificate proves."""
@@ -206,12 +210,3 @@ class KNorm(base.ExactMechanism):
     def guarantee(self) -> PureDP:
         """Return ε-DP with ε the sum of the budgets of the groups."""
         return PureDP(sum(self.epsilons, Fraction(0)), self.adjacency)
-
-
-def _contrasts(statistic: Statistic) -> Contrasts:
-    if statistic.kind != Contrasts.kind:
-        raise ValueError(
-            "`statistic` must be contrasts of a network for K-norm noise, got "
-            f"{statistic.kind}."
-        )
-    return cast(Contrasts, statistic)
