@@ -47,15 +47,6 @@ def test_tables_that_are_too_large_for_k_norm_noise_get_laplace_noise(rng):
     assert released(net, rng).mechanism.kind == "discrete-laplace"
 
 
-def test_impossible_combinations_get_laplace_noise(rng):
-    impossible = [{"t": 0, "a": 1}]
-    schema = dp.Schema({"t": TWO, "a": TWO, "b": TWO}, impossible=impossible)
-    net = dp.BayesNet.naive_bayes(schema, "t")
-    records = np.array([[1, 1, 0], [0, 0, 1]], np.uint8)
-    one = dp.release(net, records, epsilon=1, adjacency="add-remove", mechanism="auto")
-    assert one.mechanism.kind == "discrete-laplace"
-
-
 def test_the_statistic_of_a_model_gets_laplace_noise():
     variables = (Interval("age", 0.0, 100.0),)
     what = Sufficient(Gaussian(0.0, 100.0), variables, "add-remove")
