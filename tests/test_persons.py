@@ -65,8 +65,10 @@ def test_two_persons_with_too_many_rows():
 @pytest.mark.parametrize("key", KEYS)
 @pytest.mark.parametrize("k", [1, 2, 3])
 def test_what_is_kept_in_all_tables_of_four_rows(k, key):
-    for rows in itertools.product(ROWS, repeat=4):
+    """In one order and its reverse: three rows are tried in all orders."""
+    for rows in itertools.combinations_with_replacement(ROWS, 4):
         check_table(rows, k, key)
+        check_table(rows[::-1], k, key)
 
 
 @pytest.mark.parametrize("k", [1, 2])
