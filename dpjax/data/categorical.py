@@ -85,14 +85,7 @@ class Categorical(abc.ABC):
         remember cells of records.
         """
         remembered = functools.lru_cache(_REMEMBERED, typed=True)(self.code)
-
-        def look_up(cell: Any) -> int | None:
-            try:
-                return remembered(cell)
-            except (TypeError, ValueError):  # not hashable
-                return self.code(cell)
-
-        return lambda cells: list(map(look_up, cells))
+        return functools.partial(_codes, self.code, remembered)
 
     def labels(self) -> Shaped[np.ndarray, " levels"]:
         """Return the levels as an array, of their type if all have the same type."""
@@ -132,3 +125,18 @@ class Categorical(abc.ABC):
         shown = number(cell)
         lacks_value = shown is not None and shown != shown
         return not (isinstance(cell, str) or lacks_value or self.is_outside(cell))
+
+
+def _codes(
+    code: Callable[[Any], int | None],
+    remembered: Callable[[Any], int | None],
+    cells: Sequence[Any],
+) -> list[int | None]:
+    """Apply `code` to cells, or the function that remembers its results."""
+    found = []
+    for cell in cells:
+        try:
+            found.append(remembered(cell))
+        except (TypeError, ValueError):  # not hashable
+            found.append(code(cell))
+    return found
