@@ -36,14 +36,14 @@ Newton = tuple[int, ...]
 
 def below_from(bits: Bits) -> Below:
     """Return a function that draws uniform integers below a bound from random bits."""
+    return functools.partial(_below, bits)
 
-    def below(bound: int) -> int:
-        width = (bound - 1).bit_length()
-        while (drawn := bits(width) if width else 0) >= bound:
-            pass
-        return drawn
 
-    return below
+def _below(bits: Bits, bound: int) -> int:
+    width = (bound - 1).bit_length()
+    while (drawn := bits(width) if width else 0) >= bound:
+        pass
+    return drawn
 
 
 def pick(weights: Iterable[int], below: Below) -> int:
