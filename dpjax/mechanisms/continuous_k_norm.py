@@ -89,7 +89,8 @@ class ContinuousKNorm(base.Mechanism):
     def noise(self, key: Key, shape: tuple[int, ...]) -> Float[Array, "..."]:
         """Draw noise of this shape, whose last axis has the statistic's numbers."""
         refuse_length(shape, self.statistic)
-        draws = self._simulation.draw(key, shape[:-1], jnp.asarray(self.epsilons))
+        budgets = jnp.asarray(self.epsilons).astype(float)
+        draws = self._simulation.draw(key, shape[:-1], budgets)
         return draws.reshape(shape)
 
     @cached_property
