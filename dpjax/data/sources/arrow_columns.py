@@ -38,21 +38,34 @@ def from_arrow(column: Any, name: str) -> Column:
         kind = array.type.value_type if types.is_dictionary(array.type) else array.type
         if types.is_timestamp(kind) and kind.tz is not None:
             raise ValueError(NO_CELLS.format(name))
-        if types.is_boolean(array.type) or types.is_integer(array.type):
-            found = None if array.null_count else dense(array.to_numpy(False))
+        integers = types.is_integer(array.type)
+        if (integers or types.is_boolean(array.type)) and not array.null_count:
+            found = dense(_numbers(array) if integers else array.to_numpy(False))
             if found is not None:
                 return found
         if not types.is_dictionary(array.type):
             array = array.dictionary_encode()
         array.validate(full=True)
-        values = list(array.dictionary.to_numpy(zero_copy_only=False))
+        values = _values(array.dictionary)
         places = array.indices
         if array.null_count:
             places = places.cast(pyarrow.int64()).fill_null(len(values))
     except pyarrow.ArrowException:
         raise ValueError(NO_CELLS.format(name)) from None
     missing = [None] if array.null_count else []
-    return Column(values + missing, places.to_numpy(zero_copy_only=False))
+    return Column(values + missing, _numbers(places))
+
+
+def _numbers(array: Any) -> np.ndarray:
+    """View integers without nulls; `to_numpy` would import pandas, which is slow."""
+    return np.from_dlpack(array)
+
+
+def _values(array: Any) -> list:
+    kinds = pyarrow.types
+    if kinds.is_string(array.type) or kinds.is_large_string(array.type):
+        return array.to_pylist()  # does not import pandas either
+    return list(array.to_numpy(zero_copy_only=False))
 
 
 def _in_one(column: Any) -> Any:

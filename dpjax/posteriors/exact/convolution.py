@@ -29,6 +29,7 @@ def valid(
     more = kernel.ndim - 2  # several kernels for each row of the series
     kernel = jnp.pad(kernel, ((0, missing), *((0, 0),) * (more + 1)))
     series = jnp.pad(series, ((missing, 0), (0, 0)))
+    series = jnp.expand_dims(series, range(1, 1 + more))
 
     def add(step, total):
         start = (steps - 1 - step) * shifts
@@ -36,8 +37,9 @@ def valid(
         weights = lax.dynamic_slice_in_dim(kernel, step * shifts, shifts)
         for shift in range(shifts):
             late = shifts - 1 - shift
-            met = jnp.expand_dims(part[late : late + length], range(1, 1 + more))
-            total = total + weights[shift][None] * met
+            # Slices of `lax` take less time to trace than those of arrays.
+            met = lax.slice_in_dim(part, late, late + length)
+            total += lax.slice_in_dim(weights, shift, shift + 1) * met
         return total
 
     return lax.fori_loop(0, steps, add, jnp.zeros((length, *kernel.shape[1:])))
