@@ -1,5 +1,6 @@
 """What importing does not do, and what is missing without the extras."""
 
+import os
 import pathlib
 import re
 import subprocess
@@ -71,6 +72,20 @@ USE = "[getattr(dpjax, name) for name in dpjax.__all__]\n"
 def test_importing_prints_and_changes_nothing_and_leaves_what_is_slow():
     assert run(QUIET + USE + SHOW.format(SLOW)) == "\n"
     assert run("import dpjax\n" + SHOW.format(SLOW | FAST)) == "\n"
+
+
+READ = """
+import dpjax as dp
+records = dp.Schema({"x": ["a", "b"]}).encode("table.csv")
+assert records.tolist() == [[0], [1], [0]]
+"""
+
+
+def test_reading_a_csv_file_leaves_pandas(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "table.csv").write_text("x\na\nb\na\n")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
+    assert run(READ + SHOW.format({"pandas", "pyarrow"})) == "pyarrow\n"
 
 
 LATE = """

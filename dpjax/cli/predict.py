@@ -43,7 +43,7 @@ def _classification(
     target = released.net.variables[released.net.index(options.target)]
     if options.level is not None:
         raise ValueError("`level` must be left out: this release is of a network.")
-    encoded = released.schema.encode(options.data, ignore="*", absent=options.target)
+    encoded = _encoded(released, options)
     if isinstance(released.mechanism, ParameterMechanism) and (
         options.prior is not None or options.increment != "none"
     ):
@@ -66,8 +66,14 @@ def _classification(
         )
     _say(fitted)
     predict = partial(fitted.predict_proba, target=options.target)
-    probabilities = _in_blocks(predict, np.asarray(encoded), _CLASSIFIED)
+    probabilities = _in_blocks(predict, encoded, _CLASSIFIED)
     return [f"p_{level}" for level in target.levels], probabilities
+
+
+@saying("predict", "reading the records")
+def _encoded(released: Released, options: argparse.Namespace) -> np.ndarray:
+    data, target = options.data, options.target
+    return np.asarray(released.schema.encode(data, ignore="*", absent=target))
 
 
 def _say(fitted: Posterior) -> None:
@@ -91,7 +97,7 @@ def _regression(
     target = statistic.variables[-1].name
     if options.target != target:
         raise ValueError(f"`target` must be {target!r}, got {options.target!r}.")
-    encoded = released.schema.encode(options.data, ignore="*", absent=target)
+    encoded = _encoded(released, options)
     with saying("predict", "inferring the posterior"):
         fitted: Any = posterior(released, noise_aware=not options.no_noise_aware)
     _say(fitted)
@@ -101,7 +107,7 @@ def _regression(
         lower, upper = fitted.interval(features, level)
         return np.stack([np.asarray(fitted.predict(features)), lower, upper], axis=1)
 
-    columns = _in_blocks(predict, np.asarray(encoded)[:, :-1], _REGRESSED)
+    columns = _in_blocks(predict, encoded[:, :-1], _REGRESSED)
     return ["mean", "lower", "upper"], columns.astype(np.float32)
 
 
