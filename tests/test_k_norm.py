@@ -24,6 +24,7 @@ from dpjax.privacy import PureDP, budget_of
 from dpjax.releases.file_format import InconsistentRelease
 from dpjax.statistics import Contrasts, NetworkCounts
 from dpjax.statistics.blocks import Block, blocks_of
+from dpjax.tables.counts import count
 from tests.helpers.cases import mostly_thorough
 from tests.helpers.neighbours import all_records, assert_spends_exactly
 from tests.helpers.networks import TINY, random_network, random_records
@@ -41,6 +42,10 @@ NETS = {
     "overlapping": dp.BayesNet.from_parents(
         {"a": TWO, "b": TWO, "c": THREE, "d": TWO, "e": TWO},
         {"a": [], "b": ["a"], "c": ["a", "b"], "d": ["b", "c"], "e": ["c"]},
+    ),
+    "two groups": dp.BayesNet.from_parents(
+        {"a": [*range(4)], "b": [*range(4)], "c": TWO, "d": TWO},
+        {"a": [], "b": ["a"], "c": [], "d": ["c"]},
     ),
 }
 SMALL = NETS["naive Bayes"]
@@ -134,8 +139,13 @@ def test_no_output_loses_more_than_epsilon(name, adjacency):
     assert_spends_exactly("1", worst)
 
 
-def test_probabilities_have_the_sum_one():
-    law = NormLaw((Simplex((0,)), Rows(((1,),))), (1, 2), Fraction(2))
+@pytest.mark.parametrize(
+    ("parts", "steps"),
+    [((Simplex((0,)), Rows(((1,),))), (1, 2)), ((Rows(((0,), (1,))),), (2,))],
+)
+def test_probabilities_have_the_sum_one(parts, steps):
+    law = NormLaw(parts, steps, Fraction(2))
+    law.certify()
     reach = range(-40, 41)
     total = sum(law.probability(z) for z in itertools.product(reach, repeat=2))
     assert 1 - 1e-12 < total < 1
@@ -167,8 +177,18 @@ def test_radii_beyond_one_block_of_words_go_on():
     whole = (1 << 64) - 1
     blocks = iter([0, *[whole << 64 * 3], *[0] * 99])
     drawn = []
-    law._failures(1, lambda k: drawn.append(k) or next(blocks))
+    words = law._failures(1, lambda k: drawn.append(k) or next(blocks))
     assert len(drawn) == 2
+    assert words == 64 + 3
+
+
+@pytest.mark.parametrize("wrong", [(1, 3), (2, 2), (1, -2)])
+def test_wrong_numbers_of_points_are_refused(wrong):
+    law = NormLaw((Simplex((0,)),), (1,), Fraction(1))
+    law.certify()
+    vars(law)["newton"] = wrong
+    with pytest.raises(ValueError, match="numbers of points"):
+        law.certify()
 
 
 @pytest.mark.parametrize("adjacency", BOTH)
@@ -212,6 +232,22 @@ def test_simulated_noise_has_the_moments_of_exact_noise(adjacency):
         assert np.all(np.abs(one.mean(axis=0) - other.mean(axis=0)) < 5.5 * error)
     both = np.corrcoef(exact.T) - np.corrcoef(simulated.T)
     assert np.abs(both).max() < 0.16
+
+
+@pytest.mark.parametrize("name", ["star", "two groups"])
+def test_the_noise_of_a_release_is_that_of_all_groups(name):
+    made = mechanism(name, "replace-one", "1/5")
+    drawn = []
+    for seed in range(60):
+        bits, wanted = seeded(seed), [0] * made.statistic.length
+        for law in made.laws:
+            for place, value in law.draw(bits):
+                wanted[place] = value
+        drawn.append(made.draw_noise(seeded(seed)).tolist())
+        assert drawn[-1] == wanted
+    # Each number is 0 with a probability below .3, and 1e-30 that often.
+    assert np.all(np.any(drawn, axis=0))
+    assert len(made.laws) == (2 if name == "two groups" else 1)
 
 
 def test_wide_rows_have_the_ranks_of_their_numbers(key):
@@ -302,6 +338,8 @@ def test_tables_are_those_of_the_records(seed, adjacency):
     statistic, counts = Contrasts.of_network(net, adjacency), NetworkCounts(net)
     n = 200 if adjacency == "replace-one" else None
     exact = statistic.measure(records)
+    on_host = np.asarray(count(records, statistic.counted))
+    np.testing.assert_array_equal(statistic.of_counts(on_host, n), exact)
     wanted = np.asarray(counts.tables(counts.measure(records)))
     np.testing.assert_allclose(statistic.tables(exact, n), wanted, atol=1e-3)
     moments = statistic.record_moments()

@@ -35,6 +35,7 @@ NOTICED = (
     "Failed: DID NOT RAISE",
     "jax.errors.KeyReuseError",
     "ValueError: the noise table must keep the ratio",  # the library's own certificate
+    "ValueError: `groups` must have the numbers of points",  # and that of K-norm noise
     "ValueError: `temperature` must be at least what epsilon",  # and its own price
 )
 PLUGIN = """import pathlib, dpjax
@@ -75,7 +76,7 @@ class Lab:
 
     def baseline(self, mutants: Sequence[Mutant]) -> str | None:
         """The first thing that fails although nothing is planted; None: nothing."""
-        copy = self._copy("sound")
+        copy = self._sound()
         tests = sorted({test for mutant in mutants for test in mutant.tests})
         audits = sorted({mutant.audit for mutant in mutants if mutant.audit})
         files = sorted({test.partition("::")[0] for test in tests})
@@ -99,8 +100,9 @@ class Lab:
 
     def _kill(self, mutant: Mutant, number: int) -> tuple[Mutant, float, str, str]:
         start = time.monotonic()
-        copy = self._copy(f"mutant{number}")
-        path = copy / "dpjax" / mutant.file
+        copy, path = self.folder / f"mutant{number}", pathlib.Path("dpjax", mutant.file)
+        mirror(self.folder / "sound", copy, path.parts)
+        path = copy / path
         path.write_text(mutant.planted(path.read_text()))
         killer = text = ""
         if mutant.audit:
@@ -112,12 +114,9 @@ class Lab:
         shutil.rmtree(copy)
         return mutant, time.monotonic() - start, killer, text or "all tests passed"
 
-    def _copy(self, name: str) -> pathlib.Path:
-        """Of what is installed; later of the first copy, whatever happens there."""
-        copy, sound = self.folder / name, self.folder / "sound"
-        if sound.exists():
-            shutil.copytree(sound, copy, ignore=shutil.ignore_patterns("report*.xml"))
-            return copy
+    def _sound(self) -> pathlib.Path:
+        """Copy what is installed and the tests, whatever happens to them later."""
+        copy = self.folder / "sound"
         shutil.copytree(PACKAGE, copy / "dpjax")
         shutil.copytree(ROOT / "tests", copy / "tests")
         shutil.copy(ROOT / "pyproject.toml", copy)
@@ -151,6 +150,24 @@ class Lab:
         """0 if the audit finds nothing, 1 if it finds a violation."""
         status, output = python(copy, ["dpjax", "audit", *arguments], _limit(copy))
         return status, f"status {status}: {output[-2000:]}"
+
+
+def mirror(folder: pathlib.Path, into: pathlib.Path, way: Sequence[str]) -> None:
+    """Make a folder of links to what is in another, but of copies on the way to a file.
+
+    Bytecode beside the file is copied too: that of the altered file is no other's.
+    """
+    into.mkdir()
+    for entry in folder.iterdir():
+        copy = into / entry.name
+        if entry.name == way[0] and len(way) > 1:
+            mirror(entry, copy, way[1:])
+        elif entry.name == way[0]:
+            shutil.copy2(entry, copy)
+        elif entry.name == "__pycache__":
+            shutil.copytree(entry, copy)
+        elif not entry.match("report*.xml"):
+            copy.symlink_to(entry)
 
 
 def _limit(copy: pathlib.Path) -> float | None:

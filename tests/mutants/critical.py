@@ -66,6 +66,22 @@ FUNCTIONS = {
         "block", "block_in", "_double_round", "_rotate", "_random_bits", "stream_in",
         "_split", "_fold_in", "release_key",
     ),
+    "noise/compositions.py": (
+        "_below", "pick", "points", "differences", "largest", "product",
+        "_times", "split", "gaps", "shuffled",
+    ),
+    "noise/norm_balls.py": (
+        "Simplex.newton", "Simplex.norm", "Simplex._by_positive", "Simplex.draw",
+        "_ByNonzero.draw", "_ByNonzero.draw_at", "Cells.newton", "Cells.norm",
+        "Cells.place", "Rows.newton", "Rows.norm", "Rows.place", "_distance", "_row",
+        "_by_negative", "_of_row", "Classes.newton", "Classes.norm", "Classes._each",
+        "Classes.place", "_largest_at",
+    ),
+    "noise/norm_law.py": (
+        "NormLaw.threshold", "NormLaw.newton", "NormLaw.points", "NormLaw._weights",
+        "NormLaw.norm", "NormLaw.probability", "NormLaw.certify", "NormLaw.draw",
+        "NormLaw._failures", "_points", "_newton",
+    ),
     "statistics/network_counts.py": (
         "NetworkCounts.sensitivity", "NetworkCounts.part_sensitivity",
     ),
@@ -77,6 +93,11 @@ FUNCTIONS = {
         "states", "largest_change_over_groups", "largest_change_of_order", "_terms",
         "_factor", "_eliminate", "_next", "_sum", "_compositions", "_polynomials",
         "_one", "_times", "elementary",
+    ),
+    "statistics/blocks.py": ("check_blocks",),
+    "statistics/contrasts.py": (
+        "Contrasts.shapes", "Contrasts.is_whole", "Contrasts.is_counts",
+        "Contrasts.of_counts",
     ),
     "statistics/sufficient.py": (
         "Sufficient.lowest", "Sufficient._measures_complement",
@@ -115,6 +136,12 @@ FUNCTIONS = {
         "SplitLaplace.calibrate", "SplitLaplace.of_tables", "SplitLaplace.sample",
         "SplitLaplace.draw",
         "SplitLaplace.guarantee", "_budget", "_rows",
+    ),
+    "mechanisms/k_norm.py": (
+        "KNorm.of", "KNorm.laws", "KNorm.draw", "KNorm.draw_noise", "KNorm.guarantee",
+    ),
+    "mechanisms/norm_groups.py": (
+        "Star.steps", "Star.rows_by_class", "Star.ball", "balls",
     ),
     "mechanisms/sampling_loss.py": (
         "limit_loss", "sample_loss", "_variable_loss", "_replaced", "_moved", "_added",
@@ -230,6 +257,15 @@ EXEMPT = {
     (_FOURIER + "_eliminate", "rest ="): _LOUD,
     (_FOURIER + "_next", "while True:"): _ORDER,
     (_FOURIER + "_next", "if variable in neighbours"): _ORDER,
+    ("noise/compositions.py:product", "if len(parts) < 2:"): _LOUD,
+    ("noise/norm_balls.py:Classes.place", "left = iter("): _LOUD,
+    ("statistics/blocks.py:check_blocks", "measured:"): _LOUD,
+    ("statistics/blocks.py:check_blocks", "for block in"): _LOUD,
+    ("statistics/contrasts.py:Contrasts.shapes", "sizes ="): _LOUD,
+    ("mechanisms/norm_groups.py:Star.steps", "counts ="): _LOUD,
+    ("mechanisms/norm_groups.py:Star.rows_by_class", "rest ="): _LOUD,
+    ("mechanisms/norm_groups.py:Star.ball", "statistic, place ="): _LOUD,
+    ("mechanisms/norm_groups.py:Star.ball", "if statistic.is_counts("): _LOUD,
     ("privacy/guarantee.py:Guarantee.from_description", "one_of("): (
         "a guarantee refuses an unknown adjacency itself"
     ),
