@@ -90,6 +90,22 @@ _FAULTS = (
     ),
     (
         "sensitivity halved",
+        "a table without margins is taken for one row",
+        _GROUPS,
+        "if statistic.is_counts(place):\n            places",
+        "if False:\n            places",
+        _ONE,
+    ),
+    (
+        "sensitivity halved",
+        "counts have half steps too",
+        _GROUPS,
+        "counts = self.statistic.is_counts(self.places[0])",
+        "counts = False",
+        _ONE,
+    ),
+    (
+        "sensitivity halved",
         "stars after the first have no noise",
         _GROUPS,
         "made = [Star(statistic, tuple(places)) for places in stars]",
