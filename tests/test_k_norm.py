@@ -245,7 +245,7 @@ def test_the_noise_of_a_release_is_that_of_all_groups(name):
                 wanted[place] = value
         drawn.append(made.draw_noise(seeded(seed)).tolist())
         assert drawn[-1] == wanted
-    # Each number is 0 with a probability below .3, and 1e-30 that often.
+    # A number is 0 with a probability below .1, and in all draws with one below 1e-60.
     assert np.all(np.any(drawn, axis=0))
     assert len(made.laws) == (2 if name == "two groups" else 1)
 

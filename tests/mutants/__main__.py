@@ -103,9 +103,9 @@ class Lab:
 
     def _kill(self, mutant: Mutant, number: int) -> tuple[Mutant, float, str, str]:
         start = time.monotonic()
-        copy, path = self.folder / f"mutant{number}", pathlib.Path("dpjax", mutant.file)
-        mirror(self.folder / "sound", copy, path.parts)
-        path = copy / path
+        copy, file = self.folder / f"mutant{number}", f"dpjax/{mutant.file}"
+        mirror(self.folder / "sound", copy, file.split("/"))
+        path = copy / file
         path.write_text(mutant.planted(path.read_text()))
         killer = text = ""
         if mutant.audit:
@@ -118,7 +118,7 @@ class Lab:
         return mutant, time.monotonic() - start, killer, text or "all tests passed"
 
     def _sound(self) -> pathlib.Path:
-        """Copy what is installed and the tests, whatever happens to them later."""
+        """Copy the installed package and the tests, so that later edits do no harm."""
         copy = self.folder / "sound"
         shutil.copytree(PACKAGE, copy / "dpjax")
         shutil.copytree(ROOT / "tests", copy / "tests")
