@@ -1,8 +1,11 @@
 """Simulation-based calibration: noise-aware intervals cover, the papers' do not."""
 
+import dataclasses
+import importlib
 import json
 
 import jax
+import jax.random as jr
 import numpy as np
 import pytest
 
@@ -10,13 +13,14 @@ import dpjax as dp
 from dpjax.cli.main import main
 from dpjax.study.coverage import Ranks
 
+coverage_module = importlib.import_module("dpjax.study.coverage")
+
 NET = dp.BayesNet.naive_bayes({f"x{i}": [0, 1] for i in range(4)}, "x0")
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(
-    ("n", "epsilon"), [(50, "0.1"), (50, "10"), (1000, "0.1"), (1000, "1")]
-)
+@pytest.mark.parametrize("n", [50, 1000])
+@pytest.mark.parametrize("epsilon", ["0.1", "1", "10"])
 def test_intervals_cover(n, epsilon, key):
     found = dp.study.coverage(key, NET, n, epsilon, "replace-one")
     assert 0.93 < found.noise_aware.coverage < 0.97
@@ -25,6 +29,26 @@ def test_intervals_cover(n, epsilon, key):
         assert found.naive.pvalue < 1e-6
     if epsilon != "10":
         assert found.naive.coverage < 0.9
+
+
+@pytest.mark.thorough
+def test_windows_that_are_too_narrow_are_widened(key, monkeypatch):
+    """The releases are drawn again with the same keys, and have the same ranks."""
+    asked = key, dp.BayesNet.naive_bayes({"y": [0, 1], "x": [0, 1]}, "y"), 9, "2"
+    wanted = dp.study.coverage(*asked, "replace-one", releases=50)
+    first = coverage_module._first_windows
+
+    def narrow(*given):
+        windows = first(*given)
+        return dataclasses.replace(windows, cells=windows.cells // 4)
+
+    monkeypatch.setattr(coverage_module, "_first_windows", narrow)
+    found = dp.study.coverage(jr.clone(key), *asked[1:], "replace-one", releases=50)
+    assert found.noise_aware.posterior == "noise-aware, exact"
+    np.testing.assert_allclose(
+        found.noise_aware.ranks, wanted.noise_aware.ranks, atol=1e-3
+    )
+    np.testing.assert_array_equal(found.naive.ranks, wanted.naive.ranks)
 
 
 def test_ranks_of_known_shape():

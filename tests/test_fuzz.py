@@ -43,11 +43,11 @@ def test_mutated_files_are_read_or_refused(format, request, tmp_path):
 def test_many_mutated_files_are_read_or_refused(format, request, tmp_path):
     """In a process without the type checker: as a user has it."""
     seed = 1000 + request.config.getoption("--seed")
-    tally = fuzz_in_processes(format, 1200, seed, tmp_path / "faults")
+    tally = fuzz_in_processes(format, 2500, seed, tmp_path / "faults")
     assert not tally.faults, f"kept in {tmp_path / 'faults'}"
-    assert tally.accepted > 12  # the mutations are not hopeless,
-    assert tally.refused > 120  # nor harmless
-    assert tally.accepted + tally.refused == 1200
+    assert tally.accepted > 25  # the mutations are not hopeless,
+    assert tally.refused > 250  # nor harmless
+    assert tally.accepted + tally.refused == 2500
 
 
 @pytest.mark.parametrize("path", CASE_FILES, ids=lambda x: f"{x.parent.name}/{x.name}")
@@ -104,7 +104,7 @@ CHANGES += ["replace-one", "all", [], [0, 1], {}, {"a": 1}]
 
 
 @pytest.mark.parametrize("name", RELEASES)
-@pytest.mark.parametrize("most", [12, pytest.param(600, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("most", [12, pytest.param(9999, marks=pytest.mark.thorough)])
 def test_a_change_of_one_entry_is_found_or_leaves_the_guarantee_true(
     name, most, tmp_path, rng
 ):
@@ -252,7 +252,7 @@ INPUTS = {
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.parametrize("inputs", [3, pytest.param(60, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("inputs", [3, pytest.param(150, marks=pytest.mark.thorough)])
 def test_a_command_refuses_a_bad_file_in_one_line_and_writes_nothing(
     command, inputs, request, tmp_path, monkeypatch, capsys
 ):

@@ -73,7 +73,7 @@ def steps(format, path):
 )
 def test_work_grows_no_faster_than_the_file(name, tmp_path):
     few = FAMILIES[name].size < 4000  # whose parts would hold next to nothing
-    assert_grows_no_faster(name, (4, 2, 1) if few else (128, 64, 32), tmp_path)
+    assert_grows_no_faster(name, (4, 2, 1) if few else (64, 32, 16), tmp_path)
 
 
 def assert_grows_no_faster(name, parts, folder):

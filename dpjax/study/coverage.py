@@ -211,7 +211,7 @@ def _ranks(
 ) -> tuple[np.ndarray, Windows | None]:
     """Return ranks for a block of releases, and windows wide enough for all of them."""
     while True:
-        ranks, omitted = _block(study, keys, windows)
+        ranks, omitted = _block(study, jr.clone(keys), windows)
         losses = np.asarray(omitted, float).max(axis=0)
         if windows is None or losses.sum() <= _TOLERANCE:
             return np.asarray(ranks, float), windows
