@@ -26,7 +26,7 @@ from dpjax.statistics import Contrasts, NetworkCounts
 from dpjax.statistics.blocks import Block, blocks_of
 from dpjax.tables.counts import count
 from tests.helpers.cases import mostly_thorough
-from tests.helpers.neighbours import all_records, assert_spends_exactly
+from tests.helpers.neighbours import assert_spends_exactly, changes
 from tests.helpers.networks import TINY, random_network, random_records
 from tests.helpers.release_files import rehashed
 from tests.helpers.statistical import ALPHA, chi_square_pvalue
@@ -70,18 +70,6 @@ def random_blocks(rng, net):
         given = tuple(int(i) for i in margin[: rng.integers(len(margin) + 1)])
         blocks.append(Block(given, tuple(i for i in family if i not in given)))
     return tuple(blocks)
-
-
-def changes(statistic):
-    """The differences of the statistics of all neighbours."""
-    net, layout = statistic.net, statistic.counted
-    cells = np.asarray(layout.cells(np.array(all_records(net), np.uint8)))
-    counts = np.zeros((len(cells), layout.length), np.int64)
-    np.put_along_axis(counts, cells, 1, axis=1)
-    vectors = np.array([statistic.of_counts(x, 1) for x in counts])
-    if statistic.adjacency == "add-remove":
-        return np.concatenate([vectors, -vectors]).tolist()
-    return np.concatenate([vectors - x for x in vectors]).tolist()
 
 
 def seeded(seed):

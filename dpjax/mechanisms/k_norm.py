@@ -4,7 +4,7 @@ __all__ = ["KNorm"]
 
 import hashlib
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
@@ -28,12 +28,13 @@ from dpjax.mechanisms.norm_groups import (
     are_small,
     balls,
     choose_groups,
+    groups_of_tables,
     shares,
 )
 from dpjax.noise.discrete_laplace import WIDEST
 from dpjax.noise.exact_choice import Bits, system_bits
 from dpjax.noise.norm_law import NormLaw
-from dpjax.privacy import Adjacency, Guarantee, PureDP, exact_epsilon
+from dpjax.privacy import Adjacency, Epsilon, Guarantee, PureDP, exact_epsilon
 from dpjax.statistics import Statistic
 from dpjax.statistics.contrasts import Contrasts
 
@@ -101,6 +102,30 @@ class KNorm(base.ExactMechanism):
         groups, _ = choose_groups(contrasts)
         each = tuple(cost.epsilon * share for share in shares(contrasts, groups))
         return cls(contrasts, groups, each)
+
+    @classmethod
+    def of_tables(
+        cls,
+        split: Mapping[Any, Epsilon],
+        statistic: Statistic,
+        adjacency: Adjacency,
+    ) -> "KNorm":
+        """Make the mechanism with given groups of tables and the budget of each.
+
+        Args:
+            split: from the tables of a group to its budget: see `groups_of_tables`. A
+                float means its shortest decimal.
+            statistic: the contrasts.
+            adjacency: that of the contrasts.
+
+        Raises:
+            ValueError: if the groups do not have each table once, or as for `KNorm`.
+        """
+        contrasts = contrasts_of(statistic)
+        contrasts.sensitivity(adjacency)  # raises for another adjacency
+        groups = groups_of_tables(contrasts, [*split])
+        budgets = tuple(exact_epsilon(x, "split") for x in split.values())
+        return cls(contrasts, groups, budgets)
 
     @cached_property
     def laws(self) -> tuple[NormLaw, ...]:

@@ -16,6 +16,7 @@ __all__ = [
     "are_small",
     "balls",
     "choose_groups",
+    "groups_of_tables",
     "shares",
     "unit_variances",
 ]
@@ -23,7 +24,7 @@ __all__ = [
 import functools
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -34,6 +35,7 @@ from jaxtyping import Float64, Int64
 from dpjax.noise.norm_balls import Ball, Cells, Classes, Rows, Simplex
 from dpjax.privacy import REPLACE_ONE
 from dpjax.statistics.contrasts import Contrasts
+from dpjax.tables.layout import maximal_groups
 
 Groups = tuple[tuple[tuple[int, ...], ...], ...]
 """For each group its stars, and for each star the places of its blocks."""
@@ -177,6 +179,41 @@ def choose_groups(statistic: Contrasts) -> tuple[Groups, float]:
     found = (_grouped(stars) for stars in (_merged(alone), alone))
     groups, variance = min(found, key=lambda x: x[1])
     return tuple(tuple(x.places for x in group) for group in groups), variance
+
+
+def groups_of_tables(
+    statistic: Contrasts, parts: Sequence[str | Sequence[str]]
+) -> Groups:
+    """Choose the stars of given groups of tables, of small total variance.
+
+    Args:
+        statistic: the statistic.
+        parts: for each group the names of its tables, which are those of the child
+            variables: in a sequence, or in a text with commas between them.
+
+    Raises:
+        ValueError: if the groups do not have each table of `statistic` once.
+    """
+    names, measured = statistic.net.names, maximal_groups(statistic.net.families)
+    tables = {names[group[-1]]: {*group} for group in measured}
+    blocks = [{*block.group} for block in statistic.blocks]
+    groups = [_names(part, tables) for part in parts]
+    if sorted(itertools.chain(*groups)) != sorted(tables):
+        raise ValueError(
+            "`split` must have each measured table once, alone or with others as in "
+            f"'x,y', and no other: {', '.join(tables)}; got {list(parts)!s:.200}."
+        )
+    found = []
+    for group in groups:
+        places = sorted(blocks.index(tables[name]) for name in group)
+        found.append(_merged([Star(statistic, (i,)) for i in places]))
+    return tuple(tuple(star.places for star in stars) for stars in found)
+
+
+def _names(part: str | Sequence[str], tables: Mapping[str, set[int]]) -> Sequence[str]:
+    if not isinstance(part, str):
+        return part
+    return [part] if part in tables else [name.strip() for name in part.split(",")]
 
 
 def _merged(stars: Sequence[Star]) -> list[Star]:

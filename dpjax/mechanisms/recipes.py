@@ -18,7 +18,7 @@ __all__ = [
 ]
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from dpjax.data.bayes_net import BayesNet
@@ -43,9 +43,37 @@ from dpjax.statistics import (
 )
 
 
+@dataclass(frozen=True)
+class _WithSplit(Recipe):
+    """A recipe whose parts can have budgets of their own."""
+
+    split: Mapping[Any, Epsilon] | None = None
+
+    def __post_init__(self):
+        if not (self.split is None or isinstance(self.split, Mapping)):
+            raise ValueError(
+                "`split` must be a mapping from tables to budgets, such as {'kind': "
+                f"'1/4', 'deaths': '3/4'}}, got {type(self.split).__name__}."
+            )
+
+    def per_record(self, contributions: int) -> Recipe:
+        """Return the recipe with 1 / `contributions` of the budget of each part."""
+        parts = (self.split or {}).items()
+        each = {x: exact_epsilon(e, "split") / contributions for x, e in parts}
+        return replace(self, split=each or self.split)
+
+
+def _refuse_another_total(noise: ExactMechanism, budget: Guarantee) -> None:
+    if noise.guarantee() != budget:
+        raise ValueError(
+            f"`split` must add up to the budget, {budget}, exactly, got "
+            f"{noise.guarantee()}, for one row."
+        )
+
+
 @RECIPES.add
 @dataclass(frozen=True)
-class Laplace(Recipe):
+class Laplace(_WithSplit):
     """Discrete Laplace noise on any statistic; for a network, on its counts.
 
     Args:
@@ -55,38 +83,19 @@ class Laplace(Recipe):
     """
 
     kind: ClassVar[str] = "laplace"
-    split: Mapping[str, Epsilon] | None = None
-
-    def __post_init__(self):
-        if not (self.split is None or isinstance(self.split, Mapping)):
-            raise ValueError(
-                "`split` must be a mapping from tables to budgets, such as {'kind': "
-                f"'1/4', 'deaths': '3/4'}}, got {type(self.split).__name__}."
-            )
 
     def accepts(self, statistic: Statistic) -> bool:
         """Return True, since noise fits any statistic."""
         return True
 
-    def per_record(self, contributions: int) -> "Laplace":
-        """Return the recipe with 1 / `contributions` of the budget of each part."""
-        k, parts = contributions, (self.split or {}).items()
-        each = {name: exact_epsilon(budget, "split") / k for name, budget in parts}
-        return Laplace(each or self.split)
-
     def mechanism(
         self, statistic: Statistic, budget: Guarantee, n: int | None
-    ) -> DiscreteLaplace | SplitLaplace:
+    ) -> ExactMechanism:
         """Make the mechanism for the statistic or, with `split`, for each part."""
         if self.split is None:
             return DiscreteLaplace.of(statistic, budget)
         noise = SplitLaplace.of_tables(self.split, statistic, budget.adjacency)
-        spent = noise.guarantee()
-        if spent != budget:
-            raise ValueError(
-                f"`split` must add up to the budget, {budget}, exactly, got {spent}, "
-                "for one row."
-            )
+        _refuse_another_total(noise, budget)
         return noise
 
 
@@ -119,11 +128,29 @@ class Fourier(_OfNetwork):
 
 
 @RECIPES.add
-class KNorm(_OfNetwork):
-    """Noise with the shape of one record's changes, on all tables of a network."""
+@dataclass(frozen=True)
+class KNorm(_WithSplit, _OfNetwork):
+    """Noise with the shape of one record's changes, on all tables of a network.
+
+    Args:
+        split: budgets with sum ε of groups of tables, which have one norm each, such as
+            {"kind": "1/4", ("deaths", "harmed"): "3/4"}; tables are named by child
+            variable, and a text may name several, as "deaths,harmed". None: groups and
+            budgets of small total variance, from the network alone.
+    """
 
     kind: ClassVar[str] = "k-norm"
     measured, made = Contrasts, k_norm.KNorm
+
+    def mechanism(
+        self, statistic: Statistic, budget: Guarantee, n: int | None
+    ) -> ExactMechanism:
+        """Make the mechanism for the statistic or, with `split`, for its groups."""
+        if self.split is None:
+            return super().mechanism(statistic, budget, n)
+        noise = k_norm.KNorm.of_tables(self.split, statistic, budget.adjacency)
+        _refuse_another_total(noise, budget)
+        return noise
 
 
 @dataclass(frozen=True)

@@ -124,3 +124,15 @@ def assert_spends_exactly(epsilon, worst):
     bound = Fraction(epsilon)
     assert worst <= tables.exp_lower_bound(bound), "more than ε is lost"
     assert worst >= tables._exp(bound * Fraction(99, 100)), "noise is wasted"
+
+
+def changes(statistic):
+    """The differences of the contrasts of all neighbours."""
+    net, layout = statistic.net, statistic.counted
+    cells = np.asarray(layout.cells(np.array(all_records(net), np.uint8)))
+    counts = np.zeros((len(cells), layout.length), np.int64)
+    np.put_along_axis(counts, cells, 1, axis=1)
+    vectors = np.array([statistic.of_counts(x, 1) for x in counts])
+    if statistic.adjacency == "add-remove":
+        return np.concatenate([vectors, -vectors]).tolist()
+    return np.concatenate([vectors - x for x in vectors]).tolist()

@@ -138,7 +138,8 @@ FUNCTIONS = {
         "SplitLaplace.guarantee", "_budget", "_rows",
     ),
     "mechanisms/k_norm.py": (
-        "KNorm.of", "KNorm.laws", "KNorm.draw", "KNorm.draw_noise", "KNorm.guarantee",
+        "KNorm.of", "KNorm.of_tables", "KNorm.laws", "KNorm.draw", "KNorm.draw_noise",
+        "KNorm.guarantee",
     ),
     "mechanisms/norm_groups.py": (
         "Star.steps", "Star.rows_by_class", "Star.ball", "balls",
@@ -180,7 +181,8 @@ FUNCTIONS = {
         "measured", "_refuse_more", "_few", "_of_multiples", "_in_pieces",
     ),
     "mechanisms/recipes.py": (
-        "Laplace.mechanism", "Laplace.per_record", "_OfNetwork.mechanism",
+        "Laplace.mechanism", "_WithSplit.per_record", "_refuse_another_total",
+        "_OfNetwork.mechanism", "KNorm.mechanism",
         "PosteriorSample.mechanism", "Map.mechanism", "MapCells.mechanism",
     ),
     "mechanisms/base.py": (
@@ -210,6 +212,7 @@ REFUSALS = (
     "mechanisms/discrete_laplace.py:DiscreteLaplace.sample",
     "mechanisms/discrete_laplace.py:_to_words",
     "mechanisms/split_laplace.py:SplitLaplace.calibrate",
+    "mechanisms/recipes.py:_refuse_another_total",
     "mechanisms/base.py:PosteriorSampler.__check_init__",
     "mechanisms/family_posterior_sampler.py:FamilyPosteriorSampler.scores",
     *("chains/price.py:price_of", "chains/price.py:table_width"),
@@ -297,12 +300,15 @@ EXEMPT = {
     ("releases/publish.py:release", "recipe = recipe.per_record("): (
         "a split of another sum than the budget of one row is refused"
     ),
-    ("mechanisms/recipes.py:Laplace.per_record", "k, parts ="): _LOUD,
-    ("mechanisms/recipes.py:Laplace.per_record", "each ="): (
+    ("mechanisms/recipes.py:_WithSplit.per_record", "parts ="): _LOUD,
+    ("mechanisms/recipes.py:_WithSplit.per_record", "each ="): (
         "a split of another sum than the budget of one row is refused"
     ),
-    ("mechanisms/recipes.py:Laplace.per_record", "return Laplace("): _LOUD,
+    ("mechanisms/recipes.py:_WithSplit.per_record", "return replace("): _LOUD,
     ("privacy/unit.py:per_row", "return cost"): _LOUD,
+    ("mechanisms/recipes.py:KNorm.mechanism", "noise ="): (
+        "a cost other than the budget, in ε or adjacency, is refused by the next line"
+    ),
     ("mechanisms/recipes.py:Laplace.mechanism", "noise ="): (
         "a cost other than the budget, in ε or adjacency, is refused by the next line"
     ),

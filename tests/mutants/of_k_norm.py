@@ -21,6 +21,7 @@ _LOSS = _IN + "test_the_loss_is_epsilon_and_not_much_less"
 _WORD = _IN + "test_a_word_below_the_threshold_prolongs_the_radius"
 _LAW_TEST = _IN + "test_draws_follow_the_law"
 _MOMENTS = _IN + "test_simulated_noise_has_the_moments_of_exact_noise"
+_SPLIT = "tests/test_k_norm_split.py::"
 _TABLES = _IN + "test_tables_are_those_of_the_records"
 
 MUTANTS = (
@@ -190,5 +191,21 @@ MUTANTS = (
             "tests/test_k_norm_posterior.py::"
             "test_intervals_of_many_releases_at_once_cover_the_truth",
         ),
+    ),
+    Mutant(
+        "ε doubled",
+        "K-norm: twice the budget of each group of a split",
+        _MECHANISM,
+        'exact_epsilon(x, "split") for x in split.values()',
+        '2 * exact_epsilon(x, "split") for x in split.values()',
+        (_SPLIT + "test_each_group_has_its_tables_and_its_budget",),
+    ),
+    Mutant(
+        "ε doubled",
+        "K-norm: budgets of a split in another order",
+        _MECHANISM,
+        'exact_epsilon(x, "split") for x in split.values()',
+        'exact_epsilon(x, "split") for x in reversed(split.values())',
+        (_SPLIT + "test_each_group_has_its_tables_and_its_budget",),
     ),
 )

@@ -46,6 +46,14 @@ MUTANTS = (
         (_IN_SAMPLING_DOORS + "test_a_mechanism_is_made_for_the_budget",),
     ),
     Mutant(
+        "ε doubled",
+        "recipes: K-norm noise without a split of twice the budget",
+        _RECIPES,
+        "return super().mechanism(statistic, budget, n)",
+        "return super().mechanism(statistic, budget.repeated(2), n)",
+        (_IN_SAMPLING_DOORS + "test_a_mechanism_is_made_for_the_budget",),
+    ),
+    Mutant(
         "sensitivity halved",
         "splits: half of a part's sensitivity",
         _SPLIT_LAPLACE,
@@ -57,8 +65,8 @@ MUTANTS = (
         "ε doubled",
         "recipes: a split of more than the budget",
         _RECIPES,
-        "        if spent != budget:\n",
-        "        if spent.bound < budget.bound:\n",
+        "    if noise.guarantee() != budget:\n",
+        "    if noise.guarantee().bound < budget.bound:\n",
         (_IN_SPLIT_LAPLACE + "test_a_wrong_split_is_one_line_and_costs_nothing",),
     ),
     Mutant(

@@ -33,8 +33,9 @@ def add(commands) -> None:
     command.many(
         "--split",
         "TABLE=EPSILON",
-        "for laplace on networks: the part of epsilon for the table of this variable "
-        "and its parents (once for each measured table)",
+        "laplace and k-norm on networks: the part of epsilon for the table of this "
+        "variable and its parents, once for each measured table; with k-norm, some may "
+        "share a part, as in x,y=1/2",
     )
     command.common("--adjacency", "--contributions")
     _add_columns(command)
