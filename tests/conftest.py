@@ -12,12 +12,16 @@ import jaxtyping
 import numpy as np
 import pytest
 
-from dpjax.noise.keys import study_key
+from tests.helpers import type_checks
+
+type_checks.install()  # before the library is imported
+
+from dpjax.noise.keys import study_key  # noqa: E402
 
 PROGRAMS = 1000  # compiled ones that a process keeps, of about 2 MB each
 LONG = 0.5  # seconds
 COMPILED = "/jax/core/compile/backend_compile_duration"
-OLDER = "--xla_cpu_use_fusion_emitters=false"  # code generator: compiles in half the time
+OLDER = "--xla_cpu_use_fusion_emitters=false"  # generator of code, which is faster
 
 gc.disable()  # until all tests are imported
 os.environ["DPJAX_CACHE"] = "off"  # tests run the command line in their processes
