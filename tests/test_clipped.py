@@ -124,7 +124,7 @@ def test_the_posterior_is_prior_times_likelihood():
 
 
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
-def test_clipped_times_give_the_rate_of_unclipped_ones(adjacency, rng):
+def test_clipped_times_give_the_rate_of_unclipped_ones(adjacency, rng, as_for_a_user):
     """Times of rate .5 within [0, 2] gave .802 ± .011, 27 standard deviations off."""
     statistic = statistic_of(Exponential(2.0), adjacency)
     covered = 0

@@ -73,7 +73,8 @@ def steps(format, path):
 )
 def test_work_grows_no_faster_than_the_file(name, tmp_path):
     few = FAMILIES[name].size < 4000  # whose parts would hold next to nothing
-    assert_grows_no_faster(name, (4, 2, 1) if few else (64, 32, 16), tmp_path)
+    parts = (8, 4, 2) if name in QUICK else (4, 2, 1) if few else (64, 32, 16)
+    assert_grows_no_faster(name, parts, tmp_path)
 
 
 def assert_grows_no_faster(name, parts, folder):

@@ -92,6 +92,7 @@ def start_two(*arguments):
 
 def test_eight_devices_give_the_bits_of_one():
     flags = "--xla_force_host_platform_device_count=8"
+    flags = f"{os.environ.get('XLA_FLAGS', '')} {flags}"
     process = run(EIGHT_DEVICES, XLA_FLAGS=flags)
     output, _ = process.communicate()
     assert output == "equal\n", output

@@ -22,6 +22,7 @@ import time
 from collections.abc import Iterator, Sequence
 from xml.etree import ElementTree
 
+import jax
 import pytest
 
 import dpjax
@@ -75,6 +76,8 @@ class Lab:
         os.environ["JAX_COMPILATION_CACHE_DIR"] = str(self.folder / "programs")
         os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
         os.environ["JAX_DISABLE_MOST_OPTIMIZATIONS"] = "1"  # compiles in less time
+        if jax.__version__.startswith("0.10."):  # another may not know the flag
+            os.environ["XLA_FLAGS"] = "--xla_cpu_use_fusion_emitters=false"
         self.pool = concurrent.futures.ThreadPoolExecutor(min(os.cpu_count() or 1, 8))
 
     def baseline(self, mutants: Sequence[Mutant]) -> str | None:
