@@ -1,6 +1,6 @@
 """Conversion of priors to one vector, and updates of priors with further records."""
 
-__all__ = ["Prior", "flat_prior", "flatten", "summed", "updated_prior"]
+__all__ = ["HIERARCHICAL", "Prior", "flat_prior", "flatten", "summed", "updated_prior"]
 
 from collections.abc import Mapping
 from typing import Any
@@ -18,6 +18,9 @@ from dpjax.releases.released import Released
 from dpjax.statistics import FamilyStatistic
 
 Prior = Scalar | Mapping[str, Array]
+
+HIERARCHICAL = "hierarchical"
+"""Name of the prior whose parameters are learned from the release."""
 
 
 def flat_prior(net: BayesNet, prior: Prior) -> Float[Array, " m"]:
