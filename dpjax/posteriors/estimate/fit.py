@@ -111,9 +111,9 @@ def _variational(problem: Problem, steps: int):
         logits, of_n = center + width * move[: size - 1], log_n + width_n * move[size - 1]
         return logits, of_n, _WIDTH * move[size:]
 
-    def objective(position, nodes):
+    def objective(position, nodes, early):
         def at(node):
-            return _log_posterior(problem, *place(position, node))
+            return _log_posterior(problem, *place(position, node), early)
 
         return -jnp.mean(jax.vmap(at)(nodes)) - jnp.sum(position[1])
 
@@ -121,15 +121,17 @@ def _variational(problem: Problem, steps: int):
     factors = multipliers(size + prior.size)
 
     def slope(position, step):
-        return jax.grad(objective)(position, normal_nodes(factors, step, _PAIRS))
+        nodes = normal_nodes(factors, step, _PAIRS)
+        return jax.grad(objective)(position, nodes, step < steps // 2)
 
     still = jnp.zeros((2, size + prior.size), center.dtype)
     position, average = descend(slope, still, steps)
     nodes = normal_nodes(factors, jnp.uint32(steps), 4 * _PAIRS)
     logits, log_n, unknown = jax.vmap(partial(place, position))(nodes)
-    theta = jax.vmap(lambda l: jnp.exp(_log_rows(net, l)))(logits).mean(axis=0)
+    log_theta = jax.vmap(partial(_log_rows, net))(logits)
+    theta = jnp.exp(log_theta).mean(axis=0)
     gradient = jnp.sqrt(jnp.mean((average[0] * jnp.exp(position[1])) ** 2))
-    cells = jax.vmap(prior.cells)(unknown).mean(axis=0) if prior.size else prior.centre
+    cells = jax.vmap(prior.cells)(log_theta, unknown).mean(axis=0)
     return (theta, log_n.mean(), cells), gradient
 
 
@@ -169,7 +171,7 @@ def _initial(problem: Problem) -> tuple[Array, Array]:
 
 
 def _log_posterior(
-    problem: Problem, logits: Array, log_n: Array, unknown: Array
+    problem: Problem, logits: Array, log_n: Array, unknown: Array, early: Array
 ) -> Array:
     """Composite log-posterior density of all coordinates, up to a constant."""
     net = problem.net
@@ -182,7 +184,7 @@ def _log_posterior(
     loose = (net.layout.row_sums(logits) / size) ** 2 / size
     # Flat prior of n in the coordinate log n; for a public n, any proper density.
     flat = -0.5 * (log_n - jnp.log(n)) ** 2 if problem.public_n else log_n
-    prior = problem.prior.log_prob(log_theta, unknown)
+    prior = problem.prior.log_prob(log_theta, unknown, early)
     return law.sum() + prior - 0.5 * loose.sum() + flat
 
 

@@ -7,6 +7,7 @@ standard normal distribution, or nearly so, where nothing is known.
 __all__ = ["FixedPrior", "LearnedPrior", "RowPrior"]
 
 import functools
+import math
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import NamedTuple
@@ -21,6 +22,7 @@ from dpjax.data.bayes_net import BayesNet
 from dpjax.tables.gathers import Gather, add, take
 from dpjax.tables.layout import TableLayout
 
+_SHARED = 0.5  # prior probability that the rows of a variable share a mean
 _LEVEL = 2.0  # Dirichlet parameter of the mean row, of each level
 
 
@@ -34,11 +36,11 @@ class FixedPrior(NamedTuple):
         """Number of unknown parameters."""
         return 0
 
-    def log_prob(self, log_theta: Array, unknown: Array) -> Array:
+    def log_prob(self, log_theta: Array, unknown: Array, early: Array) -> Array:
         """Return the log-density of the logits of all rows, up to a constant."""
         return (self.centre * log_theta).sum()
 
-    def cells(self, unknown: Array) -> Float[Array, " c"]:
+    def cells(self, log_theta: Array, unknown: Array) -> Float[Array, " c"]:
         """Return the Dirichlet parameter of every cell."""
         return self.centre
 
@@ -66,21 +68,44 @@ class LearnedPrior(NamedTuple):
         levels = _levels_of(self.net)
         return len(self.net.sizes) + levels.layout.length
 
-    def log_prob(self, log_theta: Array, unknown: Array) -> Array:
+    def log_prob(self, log_theta: Array, unknown: Array, early: Array) -> Array:
         """Return the log-density of the logits and the unknown parameters."""
         levels = _levels_of(self.net)
-        alpha, log_phi, logits = self._parameters(unknown)
-        rows, width = (jnp.asarray(x, alpha.dtype) for x in (levels.rows, levels.width))
-        each = alpha * _summed(levels, log_theta) - rows * gammaln(alpha)
-        each = each + rows * gammaln(levels.layout.row_sums(alpha)) / width
+        _, log_phi, logits = self._parameters(unknown)
+        shared, alone = self._both(log_theta, unknown)
+        both = jnp.where(early, shared, jnp.logaddexp(shared, alone))
+        rows = jnp.where(levels.several, both, alone)
         # Logits of φ are determined up to a constant: `loose` keeps it near 0.
+        width = jnp.asarray(levels.width, alone.dtype)
         loose = (levels.layout.row_sums(logits) / width) ** 2 / width
         spread = unknown[: len(self.net.sizes)]
-        return (each + _LEVEL * log_phi - loose / 2).sum() - (spread**2).sum() / 2
+        means = (_LEVEL * log_phi - loose / 2).sum()
+        return rows.sum() + means - (spread**2).sum() / 2
 
-    def cells(self, unknown: Array) -> Float[Array, " c"]:
-        """Return the Dirichlet parameter of every cell."""
-        return take(self._parameters(unknown)[0], _levels_of(self.net).place)
+    def cells(self, log_theta: Array, unknown: Array) -> Float[Array, " c"]:
+        """Return the expected Dirichlet parameter of every cell, given the tables."""
+        levels = _levels_of(self.net)
+        shared, alone = self._both(log_theta, unknown)
+        share = jnp.where(levels.several, jax.nn.sigmoid(shared - alone), 0.0)
+        share = _spread(levels, share)
+        alpha = self._parameters(unknown)[0]
+        centre = take(self.centre, levels.first)
+        return take(centre + share * (alpha - centre), levels.place)
+
+    def _both(self, log_theta: Array, unknown: Array) -> tuple[Array, Array]:
+        """By variable, log-densities of rows that share a mean, and that do not."""
+        levels = _levels_of(self.net)
+        sums = _summed(levels, log_theta)
+        rows = jnp.asarray(levels.rows, sums.dtype)
+        each = jnp.asarray(levels.rows[levels.heads], sums.dtype)
+
+        def density(alpha):
+            cells = _total(levels, alpha * sums - rows * gammaln(alpha))
+            return cells + each * gammaln(_total(levels, alpha))
+
+        shared = density(self._parameters(unknown)[0]) + math.log(_SHARED)
+        alone = density(take(self.centre, levels.first)) + math.log1p(-_SHARED)
+        return shared, alone
 
     def _parameters(self, unknown: Array) -> tuple[Array, Array, Array]:
         """Dirichlet parameters by level, log φ and the logits of φ."""
@@ -127,6 +152,16 @@ class _Levels:
     def rows(self) -> np.ndarray:
         """The number of rows of each level's variable."""
         return np.bincount(self.place)
+
+    @cached_property
+    def heads(self) -> np.ndarray:
+        """The first level of each variable."""
+        return np.asarray(self.layout.offsets[:-1])
+
+    @cached_property
+    def several(self) -> np.ndarray:
+        """Whether each variable has more than one row."""
+        return self.rows[self.heads] > 1
 
     @cached_property
     def width(self) -> np.ndarray:
@@ -181,4 +216,16 @@ def _spread(levels: _Levels, variables: Array) -> Array:
 _spread.defvjp(
     lambda levels, variables: (_spread(levels, variables), None),
     lambda levels, _, slope: (levels.by_variable(add, slope, 0),),
+)
+
+
+@partial(jax.custom_vjp, nondiff_argnums=(0,))
+def _total(levels: _Levels, each: Array) -> Array:
+    """Sums over the levels of each variable."""
+    return levels.by_variable(add, each, 0)
+
+
+_total.defvjp(
+    lambda levels, each: (_total(levels, each), None),
+    lambda levels, _, slope: (take(slope, levels.layout.rows.astype(np.uint32)),),
 )
