@@ -99,30 +99,28 @@ def fit(problem: Problem, steps: int) -> Fit:
 
 def _variational(problem: Problem, steps: int):
     """Posterior means of tables, of log n and prior, and the final gradient's size."""
-    net, prior = problem.net, problem.prior
+    net, prior, log_n = problem.net, problem.prior, jnp.log(problem.n)
     center, width = _initial(problem)
-    log_n = jnp.log(problem.n)
     noise = jnp.median(problem.scale) ** 2
     width_n = 1 / jnp.sqrt(1 + problem.n**2 / (problem.n + noise))
+    size = net.layout.length + 1
+    factors = multipliers(size + prior.size)
 
     def place(position, node):
         shift, log_width = position
         move = shift + jnp.exp(log_width) * node
-        logits, of_n = center + width * move[: size - 1], log_n + width_n * move[size - 1]
-        return logits, of_n, _WIDTH * move[size:]
+        logits, of_n, unknown = jnp.split(move, [size - 1, size])
+        return center + width * logits, log_n + width_n * of_n[0], _WIDTH * unknown
 
-    def objective(position, nodes, early):
+    def objective(position, nodes, shared):
         def at(node):
-            return _log_posterior(problem, *place(position, node), early)
+            return _log_posterior(problem, *place(position, node), shared)
 
         return -jnp.mean(jax.vmap(at)(nodes)) - jnp.sum(position[1])
 
-    size = net.layout.length + 1
-    factors = multipliers(size + prior.size)
-
     def slope(position, step):
         nodes = normal_nodes(factors, step, _PAIRS)
-        return jax.grad(objective)(position, nodes, step < steps // 2)
+        return jax.grad(objective)(position, nodes, 2 * step < steps)
 
     still = jnp.zeros((2, size + prior.size), center.dtype)
     position, average = descend(slope, still, steps)
@@ -171,7 +169,7 @@ def _initial(problem: Problem) -> tuple[Array, Array]:
 
 
 def _log_posterior(
-    problem: Problem, logits: Array, log_n: Array, unknown: Array, early: Array
+    problem: Problem, logits: Array, log_n: Array, unknown: Array, shared: Array
 ) -> Array:
     """Composite log-posterior density of all coordinates, up to a constant."""
     net = problem.net
@@ -184,7 +182,7 @@ def _log_posterior(
     loose = (net.layout.row_sums(logits) / size) ** 2 / size
     # Flat prior of n in the coordinate log n; for a public n, any proper density.
     flat = -0.5 * (log_n - jnp.log(n)) ** 2 if problem.public_n else log_n
-    prior = problem.prior.log_prob(log_theta, unknown, early)
+    prior = problem.prior.log_prob(log_theta, unknown, shared)
     return law.sum() + prior - 0.5 * loose.sum() + flat
 
 

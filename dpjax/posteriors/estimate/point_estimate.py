@@ -24,9 +24,9 @@ from dpjax.data.bayes_net import BayesNet
 from dpjax.posteriors.base import ReleasedPosterior
 from dpjax.posteriors.estimate.curvature import NormalLogits, covariance
 from dpjax.posteriors.estimate.fit import Fit, Problem, fit
-from dpjax.posteriors.estimate.row_prior import FixedPrior, LearnedPrior
+from dpjax.posteriors.estimate.row_prior import FixedPrior, SharedPrior
 from dpjax.posteriors.laws import laplace_scale, refuse_wide
-from dpjax.posteriors.priors import HIERARCHICAL, Prior, flat_prior
+from dpjax.posteriors.priors import Prior, flat_prior, is_hierarchical
 from dpjax.releases.released import Released
 from dpjax.statistics import TableStatistic
 from dpjax.statistics.record_moments import RecordMoments
@@ -130,10 +130,11 @@ def point_estimate(
             along leading axes are estimated together. If the number of records is
             private, it is estimated too, with a flat prior.
         prior: Dirichlet parameter of all cells, > 0; or a dictionary from variable name
-            to a table of parameters; or "hierarchical": the rows of a variable with
-            parents share an unknown mean row and an unknown concentration, which are
-            fitted with the tables, around 1/2 for each cell. Then the `prior` of the
-            result has the expected parameters.
+            to a table of parameters; or "hierarchical": the rows of each variable with
+            parents have either the parameter 1/2 for all cells, or an unknown mean row
+            and an unknown concentration in common, as the release itself makes likely.
+            Then the `prior` of the result, with which `update` goes on, has the
+            expected parameters.
         steps: number of gradient steps, at least 1.
 
     Privacy:
@@ -148,9 +149,9 @@ def point_estimate(
     whole(1, steps=steps)
     net = released.net
     check_estimate(released)
-    if learned := isinstance(prior, str) and prior == HIERARCHICAL:
-        prior = 0.5
-    return _estimate(released, flat_prior(net, prior), steps, learned)
+    learned = is_hierarchical(prior)
+    given = flat_prior(net, 0.5 if learned else prior)
+    return _estimate(released, given, steps, learned)
 
 
 def check_estimate(released: Released) -> None:
@@ -234,7 +235,7 @@ def _fit(
     else:
         number = jnp.maximum(jnp.asarray(n, float), 1e-3)
     centre = jnp.broadcast_to(jnp.asarray(prior, float), (net.layout.length,))
-    rows = LearnedPrior(net, centre) if learned else FixedPrior(centre)
+    rows = SharedPrior(net, centre) if learned else FixedPrior(centre)
     given = values, scale, rows, start, number
     return fit(Problem(moments, net, *given, n is not None, weights), steps)
 

@@ -1,10 +1,9 @@
 """Priors of the rows of a network's tables: known, or learned from the release itself.
 
-A prior may have unknown parameters, which are further coordinates of a fit. Each has a
-standard normal distribution, or nearly so, where nothing is known.
+A prior may have unknown parameters, which are further coordinates of a fit.
 """
 
-__all__ = ["FixedPrior", "LearnedPrior", "RowPrior"]
+__all__ = ["FixedPrior", "RowPrior", "SharedPrior"]
 
 import functools
 import math
@@ -16,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import gammaln
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from dpjax.data.bayes_net import BayesNet
 from dpjax.tables.gathers import Gather, add, take
@@ -36,7 +35,9 @@ class FixedPrior(NamedTuple):
         """Number of unknown parameters."""
         return 0
 
-    def log_prob(self, log_theta: Array, unknown: Array, early: Array) -> Array:
+    def log_prob(
+        self, log_theta: Array, unknown: Array, shared: Bool[Array, ""]
+    ) -> Array:
         """Return the log-density of the logits of all rows, up to a constant."""
         return (self.centre * log_theta).sum()
 
@@ -45,18 +46,23 @@ class FixedPrior(NamedTuple):
         return self.centre
 
 
-class LearnedPrior(NamedTuple):
-    r"""Dirichlet rows whose mean and concentration the rows of a variable share.
+class SharedPrior(NamedTuple):
+    r"""Dirichlet rows of which those of a variable may share mean and concentration.
 
-    The rows of a variable with parents have the distribution Dirichlet$(s \phi)$ with
-    unknown s and φ. The logarithm of s is normal around that of the sum of the centre's
-    parameters in a row, with standard deviation 1, and φ has a Dirichlet distribution
-    with parameter 2. A variable without parents has one row, with the centre's
-    parameters.
+    For each variable with parents there are two cases, each with probability 1/2. In
+    one, its rows are independent and have the parameters of the centre. In the other
+    one, they have the distribution Dirichlet$(s \phi)$ with unknown s and φ: the
+    logarithm of s is normal around that of the centre's sum over a row, with standard
+    deviation 1, and φ has the distribution Dirichlet(2, …, 2). A variable without
+    parents has one row, with the parameters of the centre.
+
+    Args:
+        net: the network.
+        centre: Dirichlet parameter of every cell; equal in all rows of a variable.
 
     Reference:
         Azzimonti, Corani & Zaffalon (2019), "Hierarchical estimation of parameters in
-        Bayesian networks", for the model without noise.
+        Bayesian networks", for rows with a common mean, without noise.
     """
 
     net: BayesNet
@@ -64,72 +70,78 @@ class LearnedPrior(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Number of unknown parameters: for each variable log s, then all of φ."""
-        levels = _levels_of(self.net)
-        return len(self.net.sizes) + levels.layout.length
+        """Number of unknown parameters: one for each level of each variable.
 
-    def log_prob(self, log_theta: Array, unknown: Array, early: Array) -> Array:
-        """Return the log-density of the logits and the unknown parameters."""
+        They are the logits of φ, up to their sum over the levels, which determines s.
+        """
+        return _levels_of(self.net).layout.length
+
+    def log_prob(
+        self, log_theta: Array, unknown: Array, shared: Bool[Array, ""]
+    ) -> Array:
+        """Return the log-density of logits and unknown parameters, up to a constant.
+
+        Args:
+            log_theta: logarithms of all probabilities.
+            unknown: the unknown parameters.
+            shared: whether the rows of all variables are taken to share a mean. A fit
+                that starts with the mixture finds no means to share.
+        """
         levels = _levels_of(self.net)
-        _, log_phi, logits = self._parameters(unknown)
-        shared, alone = self._both(log_theta, unknown)
-        both = jnp.where(early, shared, jnp.logaddexp(shared, alone))
-        rows = jnp.where(levels.several, both, alone)
-        # Logits of φ are determined up to a constant: `loose` keeps it near 0.
-        width = jnp.asarray(levels.width, alone.dtype)
-        loose = (levels.layout.row_sums(logits) / width) ** 2 / width
-        spread = unknown[: len(self.net.sizes)]
-        means = (_LEVEL * log_phi - loose / 2).sum()
-        return rows.sum() + means - (spread**2).sum() / 2
+        log_phi, scale = self._parameters(unknown)
+        together, alone = self._cases(log_theta, unknown)
+        both = jnp.where(shared, together, jnp.logaddexp(together, alone))
+        rows = jnp.where(levels.several, both, alone) - scale**2 / 2
+        return (_LEVEL * log_phi + rows / levels.width).sum()
 
     def cells(self, log_theta: Array, unknown: Array) -> Float[Array, " c"]:
         """Return the expected Dirichlet parameter of every cell, given the tables."""
         levels = _levels_of(self.net)
-        shared, alone = self._both(log_theta, unknown)
-        share = jnp.where(levels.several, jax.nn.sigmoid(shared - alone), 0.0)
-        share = _spread(levels, share)
-        alpha = self._parameters(unknown)[0]
+        together, alone = self._cases(log_theta, unknown)
+        share = jnp.where(levels.several, jax.nn.sigmoid(together - alone), 0)
         centre = take(self.centre, levels.first)
-        return take(centre + share * (alpha - centre), levels.place)
+        mixed = centre + share * (self._alpha(unknown) - centre)
+        return take(mixed, levels.place)
 
-    def _both(self, log_theta: Array, unknown: Array) -> tuple[Array, Array]:
-        """By variable, log-densities of rows that share a mean, and that do not."""
+    def _cases(self, log_theta: Array, unknown: Array) -> tuple[Array, Array]:
+        """Log-densities of all rows of each level's variable, in both cases."""
         levels = _levels_of(self.net)
-        sums = _summed(levels, log_theta)
-        rows = jnp.asarray(levels.rows, sums.dtype)
-        each = jnp.asarray(levels.rows[levels.heads], sums.dtype)
+        sums = _by_level(levels, log_theta)
 
-        def density(alpha):
-            cells = _total(levels, alpha * sums - rows * gammaln(alpha))
-            return cells + each * gammaln(_total(levels, alpha))
+        def density(alpha: Array) -> Array:
+            cells = levels.layout.row_sums(alpha * sums - levels.rows * gammaln(alpha))
+            return cells + levels.rows * gammaln(levels.layout.row_sums(alpha))
 
-        shared = density(self._parameters(unknown)[0]) + math.log(_SHARED)
-        alone = density(take(self.centre, levels.first)) + math.log1p(-_SHARED)
-        return shared, alone
+        together = density(self._alpha(unknown)) + math.log(_SHARED)
+        return together, density(take(self.centre, levels.first)) + math.log1p(-_SHARED)
 
-    def _parameters(self, unknown: Array) -> tuple[Array, Array, Array]:
-        """Dirichlet parameters by level, log φ and the logits of φ."""
-        levels, number = _levels_of(self.net), len(self.net.sizes)
-        layout, centre = levels.layout, take(self.centre, levels.first)
-        logits = unknown[number:]
-        shifted = logits - layout.row_maxima(logits)
-        log_phi = shifted - jnp.log(layout.row_sums(jnp.exp(shifted)))
-        log_s = jnp.log(layout.row_sums(centre)) + _spread(levels, unknown[:number])
-        alpha = jnp.where(levels.rows > 1, jnp.exp(log_s + log_phi), centre)
-        return alpha, log_phi, logits
+    def _parameters(self, unknown: Array) -> tuple[Array, Array]:
+        """Log φ, and log s in standard deviations, which is repeated for each level."""
+        levels = _levels_of(self.net)
+        shifted = unknown - levels.layout.row_maxima(unknown)
+        log_phi = shifted - jnp.log(levels.layout.row_sums(jnp.exp(shifted)))
+        return log_phi, levels.layout.row_sums(unknown) / np.sqrt(levels.width)
+
+    def _alpha(self, unknown: Array) -> Array:
+        """The Dirichlet parameters s φ by level."""
+        levels = _levels_of(self.net)
+        log_phi, scale = self._parameters(unknown)
+        total = levels.layout.row_sums(take(self.centre, levels.first))
+        return total * jnp.exp(log_phi + scale)
 
 
-RowPrior = FixedPrior | LearnedPrior
+RowPrior = FixedPrior | SharedPrior
 
 
 @dataclass(frozen=True)
 class _Levels:
-    """The levels of all variables of a network, in one vector, and their cells."""
+    """The levels of all variables of a network, in one vector."""
 
     net: BayesNet
 
     @cached_property
     def layout(self) -> TableLayout:
+        """One row for each variable."""
         sizes = self.net.sizes
         return TableLayout(sizes, tuple((i,) for i in range(len(sizes))))
 
@@ -137,9 +149,8 @@ class _Levels:
     def place(self) -> np.ndarray:
         """The level of each cell."""
         layout = self.net.layout
-        cells = np.arange(layout.length)
         table = np.repeat(np.arange(len(self.net.sizes)), np.diff(layout.offsets))
-        inside = cells - np.asarray(layout.offsets)[table]
+        inside = np.arange(layout.length) - np.asarray(layout.offsets)[table]
         level = inside % np.asarray(self.net.sizes)[table]
         return (np.asarray(self.layout.offsets)[table] + level).astype(np.uint32)
 
@@ -151,39 +162,24 @@ class _Levels:
     @cached_property
     def rows(self) -> np.ndarray:
         """The number of rows of each level's variable."""
-        return np.bincount(self.place)
-
-    @cached_property
-    def heads(self) -> np.ndarray:
-        """The first level of each variable."""
-        return np.asarray(self.layout.offsets[:-1])
+        return np.bincount(self.place).astype(np.float32)
 
     @cached_property
     def several(self) -> np.ndarray:
-        """Whether each variable has more than one row."""
-        return self.rows[self.heads] > 1
+        """Whether each level's variable has more than one row."""
+        return self.rows > 1
 
     @cached_property
     def width(self) -> np.ndarray:
         """The number of levels of each level's variable."""
-        return np.asarray(self.net.sizes)[self.layout.rows]
+        return np.repeat(self.net.sizes, self.net.sizes).astype(np.float32)
 
     @cached_property
-    def by_level(self) -> Gather:
+    def cells(self) -> Gather:
         """The cells of each level."""
         length = self.net.layout.length
-        return Gather.by_label(
-            self.place, np.arange(length), self.layout.length, length
-        )
-
-    @cached_property
-    def by_variable(self) -> Gather:
-        """The levels of each variable."""
-        length = self.layout.length
-        variables = len(self.net.sizes)
-        return Gather.by_label(
-            self.layout.rows, np.arange(length), variables, length
-        )
+        places = np.arange(length)
+        return Gather.by_label(self.place, places, self.layout.length, length)
 
 
 @functools.lru_cache(maxsize=64)
@@ -191,41 +187,15 @@ def _levels_of(net: BayesNet) -> _Levels:
     return _Levels(net)
 
 
-# The derivative of a gather is a sum over positions that may be equal, which adds in no
-# fixed order. These two are each other's derivative, and only gather.
-
-
 @partial(jax.custom_vjp, nondiff_argnums=(0,))
-def _summed(levels: _Levels, cells: Array) -> Array:
+def _by_level(levels: _Levels, cells: Array) -> Array:
     """Sums over the cells of each level."""
-    return levels.by_level(add, cells, 0)
+    return levels.cells(add, cells, 0)
 
 
-_summed.defvjp(
-    lambda levels, cells: (_summed(levels, cells), None),
+# The derivative of a gather adds at positions that may be equal, in no fixed order.
+# This one is a gather too.
+_by_level.defvjp(
+    lambda levels, cells: (_by_level(levels, cells), None),
     lambda levels, _, slope: (take(slope, levels.place),),
-)
-
-
-@partial(jax.custom_vjp, nondiff_argnums=(0,))
-def _spread(levels: _Levels, variables: Array) -> Array:
-    """For each level, the entry of its variable."""
-    return take(variables, levels.layout.rows.astype(np.uint32))
-
-
-_spread.defvjp(
-    lambda levels, variables: (_spread(levels, variables), None),
-    lambda levels, _, slope: (levels.by_variable(add, slope, 0),),
-)
-
-
-@partial(jax.custom_vjp, nondiff_argnums=(0,))
-def _total(levels: _Levels, each: Array) -> Array:
-    """Sums over the levels of each variable."""
-    return levels.by_variable(add, each, 0)
-
-
-_total.defvjp(
-    lambda levels, each: (_total(levels, each), None),
-    lambda levels, _, slope: (take(slope, levels.layout.rows.astype(np.uint32)),),
 )
