@@ -1,4 +1,4 @@
-"""The recipe "auto": K-norm noise where it leaves more information, and Laplace noise elsewhere."""
+"""The recipe "auto": the noise that leaves more information."""
 
 import jax.numpy as jnp
 import jax.random as jr
@@ -68,7 +68,7 @@ def test_the_statistic_of_a_model_gets_laplace_noise():
 
 
 @pytest.mark.parametrize("adjacency", BOTH)
-def test_the_choice_has_the_smaller_noise(adjacency, key):
+def test_the_choice_leaves_more_information(adjacency, key):
     """Total variance of the measured cells, of simulated noise on the star's tables."""
     chosen, other = recipes.Auto(), recipes.Laplace()
     errors = []
@@ -79,4 +79,4 @@ def test_the_choice_has_the_smaller_noise(adjacency, key):
         noise = made.for_studies().sample(jr.clone(key), exact)
         tables = statistic.tables(noise.astype(float), 0)
         errors.append(float((np.asarray(tables) ** 2).sum(axis=-1).mean()))
-    assert errors[0] < 0.3 * errors[1]
+    assert errors[0] < 0.45 * errors[1]
