@@ -40,6 +40,7 @@ COLUMNS = (
     "+ prior 1/2",
     "+ budget split",
     "K-norm noise",
+    "+ hierarchical",
 )
 POWER = 1 / 3  # least sum of variances: shares^-2 times cells, at a fixed sum
 AT_ONCE = 20  # data sets: arrays stay in cache
@@ -90,13 +91,13 @@ def noise_aware(statistic, truth, values, scale, n, prior):
 
 
 def shaped(truth: Truth, exact, epsilon: float, n: int):
-    """Loss of noise-aware estimates from K-norm noise, by data set."""
+    """Loss of noise-aware estimates from K-norm noise, by prior and data set."""
     statistic = Contrasts.of_network(truth.net, REPLACE_ONE)
     mechanism = KNorm.of(statistic, budget_of(epsilon, REPLACE_ONE))
     values = jax.jit(mechanism.sample)(study_key(n), exact)
     released = Released(values, statistic, mechanism, n)
-    theta = point_estimate(released, 0.5).theta
-    return jax.vmap(partial(loss, truth))(theta)
+    each = jax.vmap(partial(loss, truth))
+    return [each(point_estimate(released, x).theta) for x in (0.5, "hierarchical")]
 
 
 def losses(truth: Truth, exact, noise, epsilon: float, n: int, power: float):
@@ -118,7 +119,7 @@ def losses(truth: Truth, exact, noise, epsilon: float, n: int, power: float):
         noise_aware(maximal, truth, values, equal, total, whole),
         noise_aware(maximal, truth, values, equal, total, half),
         noise_aware(maximal, truth, shifted, split, total, half),
-        shaped(truth, exact[2], epsilon, n),
+        *shaped(truth, exact[2], epsilon, n),
     ]
     return np.stack([np.asarray(column, float) for column in found])
 

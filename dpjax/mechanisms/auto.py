@@ -20,12 +20,13 @@ _LESS = 0.9  # Laplace noise is kept for gains below a tenth: it has more poster
 @RECIPES.add
 @dataclass(frozen=True)
 class Auto(Recipe):
-    """K-norm noise on a network if it is smaller, and Laplace noise on all else.
+    """K-norm noise on a network if it leaves more information, else Laplace noise.
 
-    K-norm noise is chosen if the total variance of the cells of all measured tables is
-    below nine tenths of that of Laplace noise, no group of tables has more than 1,024
-    numbers, and the schema has no impossible combinations. None of this depends on
-    records or ε.
+    Laplace noise of scale b has the variance 2 b², but the Fisher information 1 / b² of
+    normal noise with variance b². K-norm noise is nearly normal in each cell. It is
+    chosen if the total variance of the cells of all measured tables is below nine
+    tenths of the sum of b², no group of tables has more than 1,024 numbers, and the
+    schema has no impossible combinations. None of this depends on records or ε.
     """
 
     kind: ClassVar[str] = "auto"
@@ -38,8 +39,8 @@ class Auto(Recipe):
         contrasts = Contrasts.of_network(net, adjacency)
         groups, variance = choose_groups(contrasts)
         scale = float(counts.sensitivity(adjacency).value)
-        smaller = variance < _LESS * 2 * scale**2 * counts.length
-        return contrasts if smaller and are_small(contrasts, groups) else counts
+        better = variance < _LESS * scale**2 * counts.length
+        return contrasts if better and are_small(contrasts, groups) else counts
 
     def accepts(self, statistic: Statistic) -> bool:
         """Return True, since one of both fits any statistic."""

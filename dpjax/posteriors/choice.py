@@ -12,6 +12,7 @@ from dpjax.noise.keys import study_key
 from dpjax.posteriors.base import Posterior
 from dpjax.posteriors.exact.windows import TooExpensive
 from dpjax.posteriors.methods import METHODS, InferenceMethod
+from dpjax.posteriors.priors import is_hierarchical
 from dpjax.releases.released import Released
 
 
@@ -62,7 +63,9 @@ def posterior(
     Args:
         released: a release of noisy statistics or of posterior samples.
         prior: for a network, the Dirichlet parameter of all cells, > 0, or a dictionary
-            from variable name to a table of parameters; by default 1. For a family, its
+            from variable name to a table of parameters; by default 1. With
+            "hierarchical", which needs the method "point-estimate", the rows of a
+            variable may share a mean that is learned. For a family, its
             conjugate parameters; by default weak parameters from the public bounds,
             weaker for "hidden-totals" than for "plug-in". A prior is not allowed with
             released samples, which were drawn with a prior already.
@@ -101,6 +104,8 @@ def posterior(
     key = study_key(0) if key is None else key
     refusal = None
     for tried in _candidates(released, method, noise_aware):
+        if is_hierarchical(prior) and not tried.learns_prior:
+            continue
         if not (plain or tried.takes_increment):
             raise ValueError(
                 "`increment` must come with noise_aware=False: noise-aware posteriors "
@@ -110,6 +115,11 @@ def posterior(
             return tried.infer(released, prior, key, increment)
         except TooExpensive as error:
             refusal = error
+    if is_hierarchical(prior) and refusal is None:
+        raise ValueError(
+            "`prior` must be left out, a number or tables for this release or method: "
+            "'hierarchical' is for point estimates of a network."
+        )
     raise refusal or _none_suits(released)
 
 

@@ -52,6 +52,9 @@ class InferenceMethod(abc.ABC):
     takes_increment: ClassVar[bool] = False
     """Whether the method accepts an `increment` other than 0."""
 
+    learns_prior: ClassVar[bool] = False
+    """Whether the method accepts the prior "hierarchical"."""
+
     @classmethod
     @abc.abstractmethod
     def suits(cls, released: Released) -> bool:
@@ -117,11 +120,12 @@ def _add(
     function: Callable[..., Posterior],
     chains: bool = False,
     slow: Callable[[Released], bool] = lambda released: False,
+    learns: bool = False,
 ) -> None:
     """Add a method that calls `function`, with a key as first argument if `chains`."""
 
     class Checked(InferenceMethod):
-        kind, rank = name, place
+        kind, rank, learns_prior = name, place, learns
 
         @classmethod
         def suits(cls, released: Released) -> bool:
@@ -145,7 +149,7 @@ _add("exact", 10, check_exact, exact_posterior)
 _add("exact-tree", 20, check_tree, tree_posterior)
 _add("exact-proportions", 30, check_proportions, proportions_posterior)
 _add("exact-clipped", 35, check_clipped, clipped_posterior)
-_add("point-estimate", 40, check_estimate, point_estimate, slow=is_slow)
+_add("point-estimate", 40, check_estimate, point_estimate, slow=is_slow, learns=True)
 _add("separate-tables", 45, check_separate_tables, separate_tables)
 _add("hidden-totals", 50, check_family, family_posterior, chains=True)
 _add("gibbs", None, check_gibbs, gibbs_posterior, chains=True)

@@ -1,6 +1,13 @@
 """Conversion of priors to one vector, and updates of priors with further records."""
 
-__all__ = ["Prior", "flat_prior", "flatten", "summed", "updated_prior"]
+__all__ = [
+    "Prior",
+    "flat_prior",
+    "flatten",
+    "is_hierarchical",
+    "summed",
+    "updated_prior",
+]
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from dpjax._checks import positive
+from dpjax._checks import brief, positive
 from dpjax._types import Scalar
 from dpjax.data.bayes_net import BayesNet
 from dpjax.data.records import as_records
@@ -18,6 +25,11 @@ from dpjax.releases.released import Released
 from dpjax.statistics import FamilyStatistic
 
 Prior = Scalar | Mapping[str, Array]
+
+
+def is_hierarchical(prior: Any) -> bool:
+    """Return whether it is the name of the prior that is learned from the release."""
+    return isinstance(prior, str) and prior == "hierarchical"
 
 
 def flat_prior(net: BayesNet, prior: Prior) -> Float[Array, " m"]:
@@ -30,8 +42,8 @@ def flat_prior(net: BayesNet, prior: Prior) -> Float[Array, " m"]:
         flat = jnp.asarray(prior, float)
     else:
         raise ValueError(
-            "`prior` must be a number, or a table for each variable by name, got "
-            f"{type(prior).__name__}."
+            "`prior` must be a number, a table for each variable by name, or, for a "
+            f"point estimate, 'hierarchical', got {brief(prior)}."
         )
     positive(prior=flat)
     return jnp.broadcast_to(flat, (net.layout.length,))

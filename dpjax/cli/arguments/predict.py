@@ -2,6 +2,8 @@
 
 __all__ = ["add"]
 
+import argparse
+
 from dpjax.cli.arguments.parser import DATA_HELP
 
 
@@ -22,8 +24,9 @@ def add(commands) -> None:
     command.add_argument("--target", required=True, help="variable to predict")
     command.number(
         "--prior",
-        "Dirichlet parameter of a cell (default: 1; samples have their own)",
-        kind=float,
+        "Dirichlet parameter of a cell, or hierarchical: rows of a table may share a "
+        "mean, which is learned (default: 1; samples have their own)",
+        kind=_prior,
     )
     command.flag(
         "--no-noise-aware",
@@ -41,3 +44,14 @@ def add(commands) -> None:
         "for a regression: probability of the interval (default: 0.95)",
         kind=float,
     )
+
+
+def _prior(text: str) -> float | str:
+    if text == "hierarchical":
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"must be a number or hierarchical, got {text!r:.80}"
+        ) from None

@@ -32,6 +32,7 @@ from dpjax.posteriors.estimate.number_law import (
     normal_log_prob,
     number_log_prob,
 )
+from dpjax.posteriors.estimate.row_prior import RowPrior
 from dpjax.statistics.record_moments import RecordMoments
 from dpjax.tables.marginals import expected_tables
 
@@ -40,6 +41,7 @@ _Adam = tuple[Array, Any]
 _PAIRS = 4  # number of pairs of opposite nodes in each step
 _RATE = 0.2  # step size of the first step, in posterior standard deviations
 _SWEEPS = 25  # iterations of conjugate gradients
+_WIDTH = 0.5  # initial standard deviation of the unknown parameters of a prior
 _FAR = 12.0  # limit of logits: probabilities are at least about e^-24
 
 
@@ -53,7 +55,7 @@ class Problem(NamedTuple):
     net: BayesNet
     values: Float[Array, " m"]  # the released numbers
     scale: Float[Array, " m"]  # scale of the Laplace noise, or of normal noise
-    prior: Float[Array, " c"]  # Dirichlet parameter of every cell
+    prior: RowPrior  # of the rows of all tables
     start: Float[Array, " c"]  # initial counts of all node tables
     n: Float[Array, ""]  # number of records; initial value if it is not public
     public_n: bool
@@ -81,51 +83,54 @@ class Fit(NamedTuple):
     # Root mean square of the evidence bound's gradient at the end, in posterior
     # standard deviations.
     gradient: Float[Array, ""]
+    prior: Float[Array, " c"]  # Dirichlet parameter of every cell, given or learned
 
 
 def fit(problem: Problem, steps: int) -> Fit:
     """Estimate all tables of a network from one release, in `steps` gradient steps."""
     layout = problem.net.layout
-    (theta, log_n), gradient = _variational(problem, steps)
+    (theta, log_n, prior), gradient = _variational(problem, steps)
     n = problem.n if problem.public_n else jnp.exp(log_n)
     counts = _expected_counts(problem, theta, n)
     n = n if problem.public_n else counts[: layout.offsets[1]].sum()
-    updated = problem.prior + counts
-    return Fit(updated / layout.row_sums(updated), counts, n, gradient)
+    updated = prior + counts
+    return Fit(updated / layout.row_sums(updated), counts, n, gradient, prior)
 
 
 def _variational(problem: Problem, steps: int):
-    """Posterior mean of the tables and of log n, and the final gradient's size."""
-    net = problem.net
+    """Posterior means of tables, of log n and prior, and the final gradient's size."""
+    net, prior, log_n = problem.net, problem.prior, jnp.log(problem.n)
     center, width = _initial(problem)
-    log_n = jnp.log(problem.n)
     noise = jnp.median(problem.scale) ** 2
     width_n = 1 / jnp.sqrt(1 + problem.n**2 / (problem.n + noise))
+    size = net.layout.length + 1
+    factors = multipliers(size + prior.size)
 
     def place(position, node):
         shift, log_width = position
         move = shift + jnp.exp(log_width) * node
-        return center + width * move[:-1], log_n + width_n * move[-1]
+        logits, of_n, unknown = jnp.split(move, [size - 1, size])
+        return center + width * logits, log_n + width_n * of_n[0], _WIDTH * unknown
 
-    def objective(position, nodes):
+    def objective(position, nodes, shared):
         def at(node):
-            logits, log_n = place(position, node)
-            return _log_posterior(problem, logits, log_n)
+            return _log_posterior(problem, *place(position, node), shared)
 
         return -jnp.mean(jax.vmap(at)(nodes)) - jnp.sum(position[1])
 
-    factors = multipliers(net.layout.length + 1)
-
     def slope(position, step):
-        return jax.grad(objective)(position, normal_nodes(factors, step, _PAIRS))
+        nodes = normal_nodes(factors, step, _PAIRS)
+        return jax.grad(objective)(position, nodes, 2 * step < steps)
 
-    still = jnp.zeros((2, net.layout.length + 1), center.dtype)
+    still = jnp.zeros((2, size + prior.size), center.dtype)
     position, average = descend(slope, still, steps)
     nodes = normal_nodes(factors, jnp.uint32(steps), 4 * _PAIRS)
-    logits, log_n = jax.vmap(partial(place, position))(nodes)
-    theta = jax.vmap(lambda l: jnp.exp(_log_rows(net, l)))(logits).mean(axis=0)
+    logits, log_n, unknown = jax.vmap(partial(place, position))(nodes)
+    log_theta = jax.vmap(partial(_log_rows, net))(logits)
+    theta = jnp.exp(log_theta).mean(axis=0)
     gradient = jnp.sqrt(jnp.mean((average[0] * jnp.exp(position[1])) ** 2))
-    return (theta, log_n.mean()), gradient
+    cells = jax.vmap(prior.cells)(log_theta, unknown).mean(axis=0)
+    return (theta, log_n.mean(), cells), gradient
 
 
 def descend(slope, start: Array, steps: int) -> tuple[Array, Array]:
@@ -154,16 +159,19 @@ def descend(slope, start: Array, steps: int) -> tuple[Array, Array]:
 def _initial(problem: Problem) -> tuple[Array, Array]:
     layout = problem.net.layout
     scale = jnp.median(problem.scale)
-    smooth = problem.prior + 0.5 * jnp.minimum(scale, problem.n) + problem.start
+    centre = problem.prior.centre
+    smooth = centre + 0.5 * jnp.minimum(scale, problem.n) + problem.start
     information = problem.start**2 / (problem.start + scale**2)
     logits = jnp.log(smooth)
     size = layout.row_sums(jnp.ones_like(logits))
     centered = logits - layout.row_sums(logits) / size
-    return centered, 1 / jnp.sqrt(problem.prior + information)
+    return centered, 1 / jnp.sqrt(centre + information)
 
 
-def _log_posterior(problem: Problem, logits: Array, log_n: Array) -> Array:
-    """Composite log-posterior density of the logits and log n, up to a constant."""
+def _log_posterior(
+    problem: Problem, logits: Array, log_n: Array, unknown: Array, shared: Array
+) -> Array:
+    """Composite log-posterior density of all coordinates, up to a constant."""
     net = problem.net
     log_theta = _log_rows(net, logits)
     n = problem.n if problem.public_n else jnp.exp(log_n)
@@ -174,7 +182,8 @@ def _log_posterior(problem: Problem, logits: Array, log_n: Array) -> Array:
     loose = (net.layout.row_sums(logits) / size) ** 2 / size
     # Flat prior of n in the coordinate log n; for a public n, any proper density.
     flat = -0.5 * (log_n - jnp.log(n)) ** 2 if problem.public_n else log_n
-    return law.sum() + (problem.prior * log_theta).sum() - 0.5 * loose.sum() + flat
+    prior = problem.prior.log_prob(log_theta, unknown, shared)
+    return law.sum() + prior - 0.5 * loose.sum() + flat
 
 
 def _log_rows(net: BayesNet, logits: Array) -> Array:

@@ -24,8 +24,9 @@ from dpjax.data.bayes_net import BayesNet
 from dpjax.posteriors.base import ReleasedPosterior
 from dpjax.posteriors.estimate.curvature import NormalLogits, covariance
 from dpjax.posteriors.estimate.fit import Fit, Problem, fit
+from dpjax.posteriors.estimate.row_prior import FixedPrior, SharedPrior
 from dpjax.posteriors.laws import laplace_scale, refuse_wide
-from dpjax.posteriors.priors import Prior, flat_prior
+from dpjax.posteriors.priors import Prior, flat_prior, is_hierarchical
 from dpjax.releases.released import Released
 from dpjax.statistics import TableStatistic
 from dpjax.statistics.record_moments import RecordMoments
@@ -105,7 +106,7 @@ class PointEstimate(ReleasedPosterior):
 
 
 def point_estimate(
-    released: Released, prior: Prior = 1.0, *, steps: int = 200
+    released: Released, prior: Prior | str = 1.0, *, steps: int = 200
 ) -> PointEstimate:
     r"""Compute an approximate posterior mean of a network's tables, given a release.
 
@@ -129,11 +130,16 @@ def point_estimate(
             along leading axes are estimated together. If the number of records is
             private, it is estimated too, with a flat prior.
         prior: Dirichlet parameter of all cells, > 0; or a dictionary from variable name
-            to a table of parameters.
+            to a table of parameters; or "hierarchical": the rows of each variable with
+            parents have either the parameter 1/2 for all cells, or an unknown mean row
+            and an unknown concentration in common, as the release itself makes likely.
+            Then the `prior` of the result, with which `update` goes on, has the
+            expected parameters.
         steps: number of gradient steps, at least 1.
 
     Privacy:
-        Post-processing has no privacy cost, and may be repeated with other priors.
+        Post-processing has no privacy cost, and may be repeated with other priors. A
+        hierarchical prior is learned from the release alone.
 
     Raises:
         ValueError: if the release is not of a network's counts or coefficients, its
@@ -143,7 +149,9 @@ def point_estimate(
     whole(1, steps=steps)
     net = released.net
     check_estimate(released)
-    return _estimate(released, flat_prior(net, prior), steps)
+    learned = is_hierarchical(prior)
+    given = flat_prior(net, 0.5 if learned else prior)
+    return _estimate(released, given, steps, learned)
 
 
 def check_estimate(released: Released) -> None:
@@ -212,10 +220,12 @@ def point_estimate_of(
     values = jnp.asarray(values, float)
     scale = jnp.broadcast_to(jnp.asarray(scale, float), values.shape)
     numbers = statistic.record_moments(), values, scale, None
-    return _fit(statistic, numbers, values, n, prior, steps)
+    return _fit(statistic, numbers, values, n, prior, steps, False)
 
 
-def _fit(statistic, numbers: Numbers, vector, n, prior, steps: int) -> Fit:
+def _fit(
+    statistic, numbers: Numbers, vector, n, prior, steps: int, learned: bool
+) -> Fit:
     """Fit tables to the numbers that were computed from a released vector."""
     net = _network(statistic)
     moments, values, scale, weights = numbers
@@ -224,8 +234,9 @@ def _fit(statistic, numbers: Numbers, vector, n, prior, steps: int) -> Fit:
         number = jnp.maximum(start[: net.layout.offsets[1]].sum(), 1)
     else:
         number = jnp.maximum(jnp.asarray(n, float), 1e-3)
-    prior = jnp.broadcast_to(jnp.asarray(prior, float), (net.layout.length,))
-    given = values, scale, prior, start, number
+    centre = jnp.broadcast_to(jnp.asarray(prior, float), (net.layout.length,))
+    rows = SharedPrior(net, centre) if learned else FixedPrior(centre)
+    given = values, scale, rows, start, number
     return fit(Problem(moments, net, *given, n is not None, weights), steps)
 
 
@@ -247,7 +258,9 @@ def _consistent(statistic, values, scale, n):
     return statistic.tables(project(layout, values, n, precision=precision))
 
 
-def _estimate(released: Released, prior: Array, steps: int) -> PointEstimate:
+def _estimate(
+    released: Released, prior: Array, steps: int, learned: bool = False
+) -> PointEstimate:
     moments, *numbers = _numbers(released)
     vector, n = jnp.asarray(released.values, float), released.n
     batch = vector.shape[:-1]
@@ -255,8 +268,9 @@ def _estimate(released: Released, prior: Array, steps: int) -> PointEstimate:
     if n is not None:
         n = jnp.broadcast_to(jnp.asarray(n, float), batch)
     given = (*_over(batch, numbers), vector, n, prior)
-    found = _fit_all(released.counted, moments, given, steps)
-    return PointEstimate(released, prior, found.theta, found.n, found.gradient, steps)
+    found = _fit_all(released.counted, moments, given, steps, learned)
+    result = found.theta, found.n, found.gradient
+    return PointEstimate(released, found.prior, *result, steps)
 
 
 def _over(batch: tuple[int, ...], numbers: list) -> list:
@@ -264,13 +278,14 @@ def _over(batch: tuple[int, ...], numbers: list) -> list:
     return jax.tree.map(lambda x: jnp.broadcast_to(x, (*batch, x.shape[-1])), numbers)
 
 
-@partial(jax.jit, static_argnames=("statistic", "moments", "steps"))
-def _fit_all(statistic, moments, given, steps) -> Fit:
+@partial(jax.jit, static_argnames=("statistic", "moments", "steps", "learned"))
+def _fit_all(statistic, moments, given, steps, learned) -> Fit:
     batch = given[-1].shape[:-1]
 
     def one(given):
         *numbers, vector, n, prior = given
-        return _fit(statistic, (moments, *numbers), vector, n, prior, steps)
+        numbers = moments, *numbers
+        return _fit(statistic, numbers, vector, n, prior, steps, learned)
 
     if not batch:
         return one(given)
