@@ -17,11 +17,6 @@ import jaxtyping
 from beartype import BeartypeConf, beartype
 from jaxtyping import TypeCheckError
 
-try:
-    from jaxtyping._decorator import _make_fn_with_signature
-except ImportError:  # of another version: generators are checked as before
-    _make_fn_with_signature = None
-
 _thorough = jaxtyping.jaxtyped
 _check = beartype(conf=BeartypeConf(violation_type=TypeCheckError))
 
@@ -40,8 +35,7 @@ def _jaxtyped(function: Any = None, *, typechecker: Any = None) -> Any:
 
 
 def _checked(function: Callable) -> Callable:
-    lazy = inspect.isgeneratorfunction(function)
-    found = _at_once(function) if lazy else _check(function)
+    found = _check(function)
     if found is function:  # nothing is annotated
         return function
 
@@ -54,27 +48,9 @@ def _checked(function: Callable) -> Callable:
     return call
 
 
-def _at_once(function: Callable) -> Callable:
-    """A generator whose arguments are checked when it is called, not when it runs."""
-    if not function.__annotations__:
-        return function
-    name, signature = function.__name__, inspect.signature(function)
-    parts = name, function.__qualname__, function.__module__, signature
-    made, output = _make_fn_with_signature(*parts, output=True)
-    check = _check(made)
-
-    def call(*args, **kwargs):
-        return check(*args, **kwargs, **{output: function(*args, **kwargs)})
-
-    return call
-
-
 def _is_plain(function: Callable) -> bool:
-    """Whether no annotation is text or of jaxtyping."""
-    generates = inspect.isgeneratorfunction(function)
-    if generates and _make_fn_with_signature is None:
-        return False
-    if inspect.iscoroutinefunction(function):
+    """Whether it is no generator, and no annotation is text or has a shape."""
+    if inspect.isgeneratorfunction(function) or inspect.iscoroutinefunction(function):
         return False
     if getattr(function, "__no_type_check__", False):
         return False
