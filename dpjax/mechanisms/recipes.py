@@ -28,6 +28,7 @@ from dpjax.mechanisms.auto import Auto
 from dpjax.mechanisms.base import ExactMechanism, all_tables, tables_of
 from dpjax.mechanisms.cell_mass import CellMass
 from dpjax.mechanisms.discrete_laplace import DiscreteLaplace
+from dpjax.mechanisms.family_k_norm import FamilyKNorm
 from dpjax.mechanisms.family_posterior_sampler import FamilyPosteriorSampler
 from dpjax.mechanisms.network_posterior_sampler import NetworkPosteriorSampler
 from dpjax.mechanisms.parameter_grid import Prior
@@ -120,10 +121,21 @@ class Fourier(_OfNetwork):
 
 @RECIPES.add
 class KNorm(_OfNetwork):
-    """Noise with the shape of one record's changes, on all tables of a network."""
+    """Noise with the shape of one record's changes, on all tables or on a family."""
 
     kind: ClassVar[str] = "k-norm"
     measured, made = Contrasts, k_norm.KNorm
+
+    def accepts(self, statistic: Statistic) -> bool:
+        """Return whether it is contrasts of a network or the sums of a family."""
+        return isinstance(statistic, FamilyStatistic) or super().accepts(statistic)
+
+    def mechanism(
+        self, statistic: Statistic, budget: Guarantee, n: int | None
+    ) -> ExactMechanism:
+        """Make the mechanism for the network or for the family."""
+        of_family = isinstance(statistic, FamilyStatistic)
+        return (FamilyKNorm if of_family else self.made).of(statistic, budget)
 
 
 @dataclass(frozen=True)
