@@ -14,6 +14,7 @@ from fractions import Fraction
 from functools import cached_property
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
@@ -112,15 +113,18 @@ class ContinuousFamilyKNorm(base.MechanismWithJointLaw):
     def joint_log_prob(
         self, released: Real[Array, "*batch m"], exact: Real[Array, "*batch m"]
     ) -> Float[Array, "*batch"]:
-        """Return the log-density of all numbers together."""
+        """Return the log-density of all numbers together.
+
+        Its derivative is that of a smooth approximation (see `_largest`).
+        """
         sums = self._sums(released.astype(float) - exact.astype(float))
-        sizes, epsilon = jnp.asarray(self.sizes, float), jnp.asarray(self.epsilon)
-        norm = (sums / sizes).max(axis=-1)
+        sizes, epsilon = (jnp.asarray(x, float) for x in (self.sizes, self.epsilon))
+        loss = _largest(epsilon[..., None] * sums / sizes)
         counts = jnp.asarray(self._counts, float)
         volumes = counts * jnp.log(2 * sizes) - gammaln(counts + 1)
         length = counts.sum()
         scale = length * jnp.log(epsilon) - gammaln(length + 1)
-        return scale - volumes.sum(axis=-1) - epsilon * norm
+        return scale - volumes.sum(axis=-1) - loss
 
     @property
     def _counts(self) -> Int[np.ndarray, " p"]:
@@ -136,6 +140,23 @@ class ContinuousFamilyKNorm(base.MechanismWithJointLaw):
     def guarantee(self) -> PureDP:
         """Return ε-DP; `epsilon` must not be traced or stacked."""
         return PureDP(exact_epsilon(float(self.epsilon)), self.adjacency)
+
+
+@jax.custom_jvp
+def _largest(values: Float[Array, "*batch p"]) -> Float[Array, "*batch"]:
+    """Return the largest value on the last axis, with the derivative of log-sum-exp.
+
+    Hamiltonian Monte Carlo accepts or rejects by values: its draws follow the density,
+    whichever derivative its steps follow. A smooth one allows for longer steps.
+    """
+    return values.max(axis=-1)
+
+
+@_largest.defjvp
+def _tangent(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Array]:
+    (values,), (moved,) = primals, tangents
+    weights = jax.nn.softmax(values, axis=-1)
+    return values.max(axis=-1), (weights * moved).sum(axis=-1)
 
 
 def parts_of(statistic: FamilyStatistic) -> Changes:
