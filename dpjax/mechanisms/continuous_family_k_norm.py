@@ -44,8 +44,8 @@ class ContinuousFamilyKNorm(base.MechanismWithJointLaw):
         statistic: the statistic, with its adjacency.
         places: the places of the numbers of each part.
         sizes: the number b of each part, on the last axis; traced.
-        epsilon: the privacy loss, > 0. Traced, for `vmap`; leading axes of `epsilon`
-            and `sizes` make a stack of mechanisms, for `sweep`.
+        epsilon: the privacy loss, > 0; traced. Leading axes of `epsilon` and `sizes`
+            make a stack of mechanisms, for `vmap` and `sweep`.
 
     Privacy:
         ε-DP in real arithmetic, if one record changes no part by more than its b in L1
@@ -106,8 +106,8 @@ class ContinuousFamilyKNorm(base.MechanismWithJointLaw):
         rest = jr.exponential(key_rest, (*batch, len(self.places)))
         shape = jnp.asarray(length + 1, float), jnp.asarray(self.epsilon, float)
         radius = draw_gamma(key_radius, shape, tuple(batch))
-        scales = radius[..., None] * jnp.asarray(self.sizes, float)
-        scales = scales / (self._sums(point) + rest)
+        sizes = jnp.broadcast_to(jnp.asarray(self.sizes, float), rest.shape)
+        scales = radius[..., None] * sizes / (self._sums(point) + rest)
         return exact.astype(float) + point * scales[..., self._part_of]
 
     def joint_log_prob(
@@ -119,12 +119,11 @@ class ContinuousFamilyKNorm(base.MechanismWithJointLaw):
         """
         sums = self._sums(released.astype(float) - exact.astype(float))
         sizes, epsilon = (jnp.asarray(x, float) for x in (self.sizes, self.epsilon))
-        loss = _largest(epsilon[..., None] * sums / sizes)
-        counts = jnp.asarray(self._counts, float)
+        loss = _largest(epsilon * sums / jnp.broadcast_to(sizes, sums.shape))
+        counts, length = jnp.asarray(self._counts, float), self.statistic.length
         volumes = counts * jnp.log(2 * sizes) - gammaln(counts + 1)
-        length = counts.sum()
-        scale = length * jnp.log(epsilon) - gammaln(length + 1)
-        return scale - volumes.sum(axis=-1) - loss
+        peak = length * jnp.log(epsilon) - math.lgamma(length + 1) - volumes.sum()
+        return peak - loss
 
     @property
     def _counts(self) -> Int[np.ndarray, " p"]:
