@@ -39,6 +39,7 @@ TINY = {
         MultivariateGaussian((-1.0, 0.0), (1.0, 5.0)), "replace-one", 1
     ),
     "one side": sufficient(FAMILIES["one side"], "replace-one", 3),
+    "one side of odd units": sufficient(FAMILIES["one side"], "replace-one", 7),
     "exponential": sufficient(Exponential(2.0, 1.0), "replace-one", 6),
     "categorical": sufficient(Categorical(3), "replace-one"),
     "categorical, n private": sufficient(Categorical(3), "add-remove"),
@@ -207,7 +208,14 @@ def test_the_variance_is_never_more_than_of_laplace_noise(name, adjacency):
 
 
 def test_steps_are_fine_for_every_epsilon():
-    """A step of the radius loses 1/32 at most, if the units allow for it."""
+    """A step of the radius loses little, if the units allow for it."""
+    odd = sufficient(FAMILIES["one side"], "replace-one", 7)  # changes 6, 7 and 7
+    for epsilon in ("1", "3", "20"):
+        mechanism = made(odd, epsilon)
+        pairs = zip(mechanism.parts, odd.changes, strict=True)
+        assert all(b <= c <= b + mechanism.steps for (_, c), (_, b) in pairs)
+        assert mechanism.law.epsilon == Fraction(epsilon) / mechanism.steps
+    assert {size for _, size in odd.changes} == {6, 7}
     for epsilon in ("1/1000", "1", "7/3", "20"):
         mechanism = made(SPACE, epsilon)
         assert mechanism.law.epsilon == Fraction(epsilon) / mechanism.steps
