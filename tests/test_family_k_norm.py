@@ -48,6 +48,7 @@ PLANE = Sufficient.of("gaussian", (Interval("x", -3, 3),), "add-remove")
 SPACE = Sufficient.of(
     "multivariate-gaussian", tuple(Interval(x, -3, 3) for x in "abc"), "add-remove"
 )
+REPLACED = Sufficient.of("multivariate-gaussian", SPACE.over, "replace-one")
 
 
 def made(statistic, epsilon="1"):
@@ -168,15 +169,18 @@ def test_norms_of_draws_follow_the_law(statistic):
 
 
 @pytest.mark.parametrize("epsilon", ["1/10", "3"])
-@pytest.mark.parametrize("statistic", [PLANE, SPACE], ids=["plane", "space"])
+@pytest.mark.parametrize(
+    ("statistic", "share"), [(PLANE, 0.56), (SPACE, 0.25), (REPLACED, 0.63)]
+)
 def test_the_noise_has_the_stated_variance_which_is_less_than_of_laplace_noise(
-    statistic, epsilon, key
+    statistic, share, epsilon, key
 ):
     """Of exact and of simulated draws, within 5.5 standard errors."""
     mechanism, bits = made(statistic, epsilon), seeded(7)
     stated = unit_variance(mechanism.parts) / float(Fraction(epsilon)) ** 2
-    scale = float(statistic.sensitivity("add-remove").value / Fraction(epsilon))
-    assert stated < 0.6 * 2 * statistic.length * scale**2
+    most = statistic.sensitivity(statistic.adjacency).value
+    scale = float(most / Fraction(epsilon))
+    assert stated < share * 2 * statistic.length * scale**2
     drawn = np.array([mechanism.draw_noise(bits) for _ in range(2_000)])
     zeros = jnp.zeros((20_000, statistic.length), jnp.int32)
     simulated = np.asarray(mechanism.sample(jr.clone(key), zeros))
@@ -205,6 +209,18 @@ def test_the_variance_is_never_more_than_of_laplace_noise(name, adjacency):
     if FAMILIES[name].dimension == 1 or FAMILIES[name].categorical:
         assert len(parts) == 1
         assert stated == laplace
+
+
+class Wide(Sufficient):
+    """Whose numbers are said to change by more than all of them do together."""
+
+    changes = tuple(((k,), 10**6) for k in range(10))
+
+
+def test_all_numbers_are_one_part_if_that_has_less_noise():
+    statistic = Wide(SPACE.family, SPACE.over, "add-remove")
+    most = int(statistic.sensitivity("add-remove").value)
+    assert parts_of(statistic) == ((tuple(range(10)), most),)
 
 
 def test_steps_are_fine_for_every_epsilon():

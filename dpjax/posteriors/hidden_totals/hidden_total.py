@@ -16,7 +16,7 @@ from jaxtyping import Array, Float, Int
 
 from dpjax._types import Scalar
 from dpjax.families.exact_totals import FamilyWithLaw
-from dpjax.mechanisms import MechanismWithJointLaw
+from dpjax.mechanisms import MechanismWithJointLaw, MechanismWithLaw
 from dpjax.posteriors.hidden_totals.default_prior import DefaultPrior
 from dpjax.privacy import REPLACE_ONE
 from dpjax.statistics import FamilyStatistic
@@ -101,6 +101,11 @@ class HiddenTotal(eqx.Module):
     def noise_scale(self) -> _Exact:
         """Scale of Laplace noise that is about as wide as each number's noise."""
         return self.mechanism.noise_scale(self.noisy)
+
+    @property
+    def independent(self) -> bool:
+        """Whether the noise of each number is independent of that of the others."""
+        return isinstance(self.mechanism, MechanismWithLaw)
 
     @property
     def kinds(self) -> int:
