@@ -23,6 +23,7 @@ from dpjax.noise.norm_law import NormLaw
 from dpjax.privacy import PureDP, budget_of
 from dpjax.releases.file_format import InconsistentRelease
 from dpjax.statistics import NetworkCounts, Sufficient
+from dpjax.study.experiments.regression import RegressionExperiment
 from tests.helpers.cases import mostly_thorough
 from tests.helpers.families import FAMILIES, random_records, records_on_grid
 from tests.helpers.neighbours import assert_spends_exactly
@@ -385,3 +386,20 @@ def test_the_law_of_one_number_is_the_laplace_law():
     for z in (0, 1, 5, 30):
         log = laplace.log_prob(jnp.asarray([z]), jnp.asarray([0]))
         assert math.log(mechanism.probability([z])) == pytest.approx(float(log[0]))
+
+
+def test_an_experiment_has_more_error_the_smaller_epsilon_is(key, rng):
+    columns = tuple(Interval(name, -3, 3) for name in "xyz")
+    statistic = Sufficient.of("linear-regression", columns, "add-remove")
+    features = rng.uniform(-1, 1, (2_000, 2))
+    data = np.c_[features, features.sum(axis=1)]
+    experiment = RegressionExperiment(statistic, training=1_900)
+    trial = experiment.prepare(jr.clone(key), jnp.asarray(data, float))
+    learner = experiment.learner("k-norm", ["1/100", 100])
+    keys = jr.split(jr.clone(key), 20)
+
+    def error(one):
+        return jax.vmap(lambda key: experiment(key, one, trial)["mse"])(keys).mean()
+
+    small, large = jax.vmap(error)(learner)
+    assert float(large) < 0.01 < 0.1 < float(small)
