@@ -7,7 +7,6 @@ import pytest
 
 import dpjax as dp
 from dpjax.data.intervals import Interval
-from dpjax.families import Gaussian
 from dpjax.mechanisms import recipes
 from dpjax.mechanisms.norm_groups import choose_groups
 from dpjax.privacy import budget_of
@@ -58,13 +57,24 @@ def test_less_noise_that_leaves_less_information_is_not_taken(rng):
     assert released(net, rng).mechanism.kind == "discrete-laplace"
 
 
-def test_the_statistic_of_a_model_gets_laplace_noise():
-    variables = (Interval("age", 0.0, 100.0),)
-    what = Sufficient(Gaussian(0.0, 100.0), variables, "add-remove")
+@pytest.mark.parametrize(
+    ("family", "columns", "adjacency", "kind"),
+    [
+        ("gaussian", 1, "add-remove", "family-k-norm"),
+        ("gaussian", 1, "replace-one", "discrete-laplace"),
+        ("exponential", 1, "add-remove", "discrete-laplace"),
+        ("multivariate-gaussian", 3, "replace-one", "family-k-norm"),
+        ("linear-regression", 3, "add-remove", "family-k-norm"),
+        ("multivariate-gaussian", 45, "replace-one", "discrete-laplace"),
+    ],
+)
+def test_a_model_gets_the_noise_of_less_variance(family, columns, adjacency, kind):
+    """Laplace noise for one number, for gains below a tenth and for many numbers."""
+    variables = tuple(Interval(f"x{i}", 0.0, 100.0) for i in range(columns))
+    what = Sufficient.of(family, variables, adjacency)
     recipe = recipes.Auto()
     assert recipe.accepts(what)
-    made = recipe.mechanism(what, budget_of(1, "add-remove"), None)
-    assert made.kind == "discrete-laplace"
+    assert recipe.mechanism(what, budget_of(1, adjacency), None).kind == kind
 
 
 @pytest.mark.parametrize("adjacency", BOTH)

@@ -20,6 +20,7 @@ from dpjax.data.intervals import Interval
 from dpjax.families import Family, Gaussian, Poisson
 from dpjax.mechanisms import (
     DiscreteLaplace,
+    FamilyKNorm,
     KNorm,
     Laplace,
     MechanismWithLaw,
@@ -112,11 +113,25 @@ def _split(epsilon: Fraction, adjacency: Adjacency) -> Subject:
 
 
 def _k_norm(epsilon: Fraction, adjacency: Adjacency) -> Subject:
-    """All outputs near 0, as vectors: the noise of the numbers is dependent."""
     statistic = Contrasts.of_network(NAIVE_BAYES, adjacency)
     mechanism = KNorm.of(statistic, PureDP(epsilon, adjacency))
-    pairs = list(neighbouring(NAIVE_BAYES.sizes, 1, adjacency))
-    outputs = list(itertools.product(range(-1, 2), repeat=statistic.length))
+    return _jointly(mechanism, list(neighbouring(NAIVE_BAYES.sizes, 1, adjacency)), 1)
+
+
+def _k_norm_sums(epsilon: Fraction, adjacency: Adjacency) -> Subject:
+    variables = (Interval("x", -1.0, 1.0),)
+    statistic = Sufficient.of("gaussian", variables, adjacency, 2)
+    mechanism = FamilyKNorm.of(statistic, PureDP(epsilon, adjacency))
+    return _jointly(mechanism, list(_records((-1.0, 1.0), adjacency)), 5)
+
+
+def _jointly(
+    mechanism: KNorm | FamilyKNorm, pairs: Sequence[Pair], reach: int
+) -> Subject:
+    """All outputs near 0, as vectors: the noise of the numbers is dependent."""
+    statistic = mechanism.statistic
+    near = range(-reach, reach + 1)
+    outputs = list(itertools.product(near, repeat=statistic.length))
     known, measure = cache(mechanism.probability), jax.jit(statistic.measure)
 
     @cache
@@ -169,6 +184,7 @@ NOISY_CASES = cases(
         "fourier-mixed": partial(_fourier, _MIXED),
         "sums-poisson": partial(_sums, Poisson(3), 3),
         "sums-gaussian": partial(_sums, Gaussian(-1.0, 1.0), 4),
+        "k-norm-sums": _k_norm_sums,
     },
 )
 """Audit cases for discrete noise, whose releases can be published."""

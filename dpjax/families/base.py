@@ -130,15 +130,16 @@ class Family(abc.ABC):
         scaled = self.scaled_statistics(array_of(records, "records"))
         return scaled * jnp.asarray(self.scales())[None, :]
 
+    def ranges(self) -> tuple[tuple[float, float], ...]:
+        """Return bounds of each component of S(x) / `scales`, the lower one first."""
+        return ((-1.0, 1.0),) * self.dimension
+
     @abc.abstractmethod
     def diameter(self, scaled: bool = False) -> Bound:
-        """Supremum of ‖S(x) - S(x')‖₁, the sensitivity of the sum under replace-one.
+        """Supremum of ‖S(x) - S(x')‖₁ (Foulds et al., equation 17), for replace-one.
 
         Args:
             scaled: whether every component of S is divided by its entry of `scales`.
-
-        Reference:
-            Foulds et al. (UAI-16), equation 17.
         """
 
     @abc.abstractmethod

@@ -42,6 +42,10 @@ class SumFamily(FamilyWithLaw):
         """The largest S(x), as a tuple of one number."""
         return (self.span[1],)
 
+    def ranges(self) -> tuple[tuple[float, float], ...]:
+        """Return the least S(x), divided by the largest one, and 1."""
+        return ((self.span[0] / self.span[1], 1.0),)
+
     def diameter(self, scaled: bool = False) -> Bound:
         """Largest minus least S(x), divided by the largest S(x) if `scaled`."""
         least, most = self.span

@@ -134,6 +134,10 @@ class Categorical(FamilyWithLaw):
         levels = jnp.arange(self.levels).astype(float)
         return (codes[:, None] == levels[None, :]).astype(float)
 
+    def ranges(self) -> tuple[tuple[float, float], ...]:
+        """Return 0 and 1, the values of the indicator of each level."""
+        return ((0.0, 1.0),) * self.levels
+
     def diameter(self, scaled: bool = False) -> Bound:
         """2, since a replaced record moves 1 from one count to another count."""
         return Bound(2.0)

@@ -66,6 +66,18 @@ class MomentFamily(FamilyWithLaw):
         products = t[:, rows] * t[:, columns]
         return jnp.concatenate([t, products], axis=1) if self.linear else products
 
+    def ranges(self) -> tuple[tuple[float, float], ...]:
+        """Return the exact range of each moment of columns scaled by half widths."""
+        triples = zip(self.bounds, self.centre, self.half_widths, strict=True)
+        ends = [[(x - c) / h for x in pair] for pair, c, h in triples]
+        first = [(low, high) for low, high in ends] if self.linear else []
+        second = []
+        for i, j in zip(*np.triu_indices(len(ends)), strict=True):
+            corners = [x * y for x in ends[i] for y in ends[j]]
+            low = 0.0 if i == j and min(ends[i]) <= 0 <= max(ends[i]) else min(corners)
+            second.append((low, max(corners)))
+        return (*first, *second)
+
     def diameter(self, scaled: bool = False) -> Bound:
         """Return the exact replace-one sensitivity, with `largest_change`."""
         return Bound(largest_change(self._widths(scaled), self.linear))

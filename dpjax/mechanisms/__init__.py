@@ -3,14 +3,17 @@
 __all__ = [
     "MECHANISMS",
     "CellMass",
+    "ContinuousFamilyKNorm",
     "ContinuousKNorm",
     "DiscreteLaplace",
     "ExactMechanism",
+    "FamilyKNorm",
     "FamilyPosteriorSampler",
     "GaussianSample",
     "KNorm",
     "Laplace",
     "Mechanism",
+    "MechanismWithJointLaw",
     "MechanismWithLaw",
     "NetworkPosteriorSampler",
     "ParameterMechanism",
@@ -25,12 +28,15 @@ from dpjax.mechanisms.base import (
     MECHANISMS,
     ExactMechanism,
     Mechanism,
+    MechanismWithJointLaw,
     MechanismWithLaw,
     ParameterMechanism,
 )
 from dpjax.mechanisms.cell_mass import CellMass
+from dpjax.mechanisms.continuous_family_k_norm import ContinuousFamilyKNorm
 from dpjax.mechanisms.continuous_k_norm import ContinuousKNorm
 from dpjax.mechanisms.discrete_laplace import DiscreteLaplace
+from dpjax.mechanisms.family_k_norm import FamilyKNorm
 from dpjax.mechanisms.family_posterior_sampler import FamilyPosteriorSampler
 from dpjax.mechanisms.family_samples import GaussianSample, RegressionSample
 from dpjax.mechanisms.k_norm import KNorm

@@ -1,4 +1,4 @@
-"""The recipe that chooses between K-norm and Laplace noise, from the network alone."""
+"""The recipe that chooses between K-norm and Laplace noise, from public facts alone."""
 
 __all__ = ["Auto"]
 
@@ -7,12 +7,14 @@ from typing import ClassVar
 
 from dpjax.data.bayes_net import BayesNet
 from dpjax.mechanisms.base import ExactMechanism
+from dpjax.mechanisms.continuous_family_k_norm import parts_of, unit_variance
 from dpjax.mechanisms.discrete_laplace import DiscreteLaplace
+from dpjax.mechanisms.family_k_norm import FamilyKNorm
 from dpjax.mechanisms.k_norm import KNorm
-from dpjax.mechanisms.norm_groups import are_small, choose_groups
+from dpjax.mechanisms.norm_groups import MOST, are_small, choose_groups
 from dpjax.mechanisms.recipe import RECIPES, Recipe
 from dpjax.privacy import Adjacency, Guarantee
-from dpjax.statistics import Contrasts, NetworkCounts, Statistic
+from dpjax.statistics import Contrasts, FamilyStatistic, NetworkCounts, Statistic
 
 _LESS = 0.9  # Laplace noise is kept for gains below a tenth: it has more posteriors
 
@@ -20,13 +22,16 @@ _LESS = 0.9  # Laplace noise is kept for gains below a tenth: it has more poster
 @RECIPES.add
 @dataclass(frozen=True)
 class Auto(Recipe):
-    """K-norm noise on a network if it leaves more information, else Laplace noise.
+    """K-norm noise on a network or a family if it is better, otherwise Laplace noise.
 
-    Laplace noise of scale b has the variance 2 b², but the Fisher information 1 / b² of
-    normal noise with variance b². K-norm noise is nearly normal in each cell. It is
-    chosen if the total variance of the cells of all measured tables is below nine
-    tenths of the sum of b², no group of tables has more than 1,024 numbers, and the
-    schema has no impossible combinations. None of this depends on records or ε.
+    For a network, K-norm noise is chosen if the total variance of the cells of all
+    measured tables is below nine tenths of half of that of Laplace noise: Laplace noise
+    of scale b has the variance 2 b², but the Fisher information 1 / b² of normal noise
+    with variance b², and K-norm noise is nearly normal in each cell. For a family, it
+    is chosen if the total variance of all sums is below nine tenths of that of Laplace
+    noise, since sums of many records vary more than by the noise. Laplace noise is kept
+    for more than 1,024 numbers in a group, and for a schema with impossible
+    combinations. None of this depends on records or ε.
     """
 
     kind: ClassVar[str] = "auto"
@@ -50,5 +55,13 @@ class Auto(Recipe):
         self, statistic: Statistic, budget: Guarantee, n: int | None
     ) -> ExactMechanism:
         """Make the mechanism for the statistic, at the cost `budget`."""
+        if isinstance(statistic, FamilyStatistic) and _gains(statistic):
+            return FamilyKNorm.of(statistic, budget)
         shaped = statistic.kind == Contrasts.kind
         return (KNorm if shaped else DiscreteLaplace).of(statistic, budget)
+
+
+def _gains(statistic: FamilyStatistic) -> bool:
+    scale = float(statistic.sensitivity(statistic.adjacency).value)
+    most = _LESS * 2 * scale**2 * statistic.length
+    return statistic.length <= MOST and unit_variance(parts_of(statistic)) < most

@@ -9,6 +9,7 @@ __all__ = [
     "ExactMechanism",
     "Integers",
     "Mechanism",
+    "MechanismWithJointLaw",
     "MechanismWithLaw",
     "NormalNumbers",
     "ParameterMechanism",
@@ -85,8 +86,29 @@ class Mechanism(eqx.Module):
         """
         return None
 
+    def for_studies(self) -> "Mechanism":
+        """Return a mechanism to simulate this one, with every number in an array.
 
-class MechanismWithLaw(Mechanism):
+        Those for several budgets can be stacked, and share one compiled program.
+        """
+        return self
+
+
+class MechanismWithJointLaw(Mechanism):
+    """A mechanism whose numbers together have a known distribution."""
+
+    @abc.abstractmethod
+    def joint_log_prob(
+        self, released: Real[Array, "*batch m"], exact: Real[Array, "*batch m"]
+    ) -> Float[Array, "*batch"]:
+        """Return the log-probability, or log-density, of all numbers together."""
+
+    @abc.abstractmethod
+    def noise_scale(self, released: Real[Array, "*batch m"]) -> Float[Array, "..."]:
+        """Return the scale of Laplace noise that is about as wide, for each number."""
+
+
+class MechanismWithLaw(MechanismWithJointLaw):
     """A mechanism whose releases have a known distribution, given by `log_prob`."""
 
     @abc.abstractmethod
@@ -94,6 +116,17 @@ class MechanismWithLaw(Mechanism):
         self, released: Real[Array, "*shape"], exact: Real[Array, "*shape"]
     ) -> Float[Array, "*shape"]:
         """Return the log-probability of each released number, given `exact`."""
+
+    def joint_log_prob(
+        self, released: Real[Array, "*batch m"], exact: Real[Array, "*batch m"]
+    ) -> Float[Array, "*batch"]:
+        """Return the sum of `log_prob`, since the noise is independent."""
+        return self.log_prob(released, exact).sum(axis=-1)
+
+    def noise_scale(self, released: Real[Array, "*batch m"]) -> Float[Array, "..."]:
+        """Return the distance over which each number's density falls by a factor e."""
+        here = self.log_prob(released, released)
+        return 1 / (here - self.log_prob(released, released + 1))
 
     def noise(self, shape: tuple[int, ...]) -> NoiseLaw | None:
         """Return the distribution of the noise on released numbers of this shape.
@@ -167,13 +200,6 @@ class ExactMechanism(Mechanism):
     def derived_facts(self) -> dict[str, Any]:
         """Return facts that a file states although its other entries determine them."""
         return {}
-
-    def for_studies(self) -> Mechanism:
-        """Return a mechanism to simulate this one, with every number in an array.
-
-        Those for several budgets can be stacked, and share one compiled program.
-        """
-        return self
 
     def summary(self) -> dict[str, Any]:
         """Return the facts about the mechanism that the command line prints."""

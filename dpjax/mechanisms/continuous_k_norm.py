@@ -135,7 +135,7 @@ def contrasts_of(statistic: Statistic) -> Contrasts:
     return cast(Contrasts, statistic)
 
 
-def refuse_length(shape: tuple[int, ...], statistic: Contrasts) -> None:
+def refuse_length(shape: tuple[int, ...], statistic: Statistic) -> None:
     """Raise `ValueError` unless the last axis has the numbers of the statistic."""
     if shape[-1:] != (statistic.length,):
         raise ValueError(

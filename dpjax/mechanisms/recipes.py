@@ -28,6 +28,7 @@ from dpjax.mechanisms.auto import Auto
 from dpjax.mechanisms.base import ExactMechanism, all_tables, tables_of
 from dpjax.mechanisms.cell_mass import CellMass
 from dpjax.mechanisms.discrete_laplace import DiscreteLaplace
+from dpjax.mechanisms.family_k_norm import FamilyKNorm
 from dpjax.mechanisms.family_posterior_sampler import FamilyPosteriorSampler
 from dpjax.mechanisms.network_posterior_sampler import NetworkPosteriorSampler
 from dpjax.mechanisms.parameter_grid import Prior
@@ -130,22 +131,29 @@ class Fourier(_OfNetwork):
 @RECIPES.add
 @dataclass(frozen=True)
 class KNorm(_WithSplit, _OfNetwork):
-    """Noise with the shape of one record's changes, on all tables of a network.
+    """Noise with the shape of one record's changes, on all tables or on a family.
 
     Args:
-        split: budgets with sum ε of groups of tables, which have one norm each, such as
-            {"kind": "1/4", ("deaths", "harmed"): "3/4"}; tables are named by child
-            variable, and a text may name several, as "deaths,harmed". None: groups and
-            budgets of small total variance, from the network alone.
+        split: for a network, budgets with sum ε of groups of tables, which have one
+            norm each, such as {"kind": "1/4", ("deaths", "harmed"): "3/4"}; tables are
+            named by child variable, and a text may name several, as "deaths,harmed".
+            None: groups and budgets of small total variance, from the network alone.
     """
 
     kind: ClassVar[str] = "k-norm"
     measured, made = Contrasts, k_norm.KNorm
 
+    def accepts(self, statistic: Statistic) -> bool:
+        """Return whether it is contrasts of a network or the sums of a family."""
+        return isinstance(statistic, FamilyStatistic) or super().accepts(statistic)
+
     def mechanism(
         self, statistic: Statistic, budget: Guarantee, n: int | None
     ) -> ExactMechanism:
-        """Make the mechanism for the statistic or, with `split`, for its groups."""
+        """Make the mechanism for a family, a network or, with `split`, its groups."""
+        if isinstance(statistic, FamilyStatistic):
+            _refuse("an exponential family", split=self.split)
+            return FamilyKNorm.of(statistic, budget)
         if self.split is None:
             return super().mechanism(statistic, budget, n)
         noise = k_norm.KNorm.of_tables(self.split, statistic, budget.adjacency)

@@ -54,7 +54,7 @@ class NormLaw:
         if not SMALLEST <= self.epsilon <= LARGEST:
             other = "larger" if self.epsilon < SMALLEST else "smaller"
             raise ValueError(
-                "`epsilon` must give each group of tables a budget from 2^-20 to 30, "
+                "`epsilon` must give each group of numbers a budget from 2^-20 to 30, "
                 f"got {float(self.epsilon):.3g} for one: use a {other} epsilon."
             )
 

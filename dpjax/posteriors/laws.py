@@ -1,11 +1,18 @@
 """Checks of a release's noise distribution and statistic, for inference."""
 
-__all__ = ["laplace_law", "laplace_scale", "law_of", "network_counts", "refuse_wide"]
+__all__ = [
+    "joint_law_of",
+    "laplace_law",
+    "laplace_scale",
+    "law_of",
+    "network_counts",
+    "refuse_wide",
+]
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from dpjax.mechanisms import MechanismWithLaw
+from dpjax.mechanisms import MechanismWithJointLaw, MechanismWithLaw
 from dpjax.noise import LaplaceLaw
 from dpjax.releases.released import Released
 from dpjax.statistics import TableStatistic
@@ -25,6 +32,25 @@ def law_of(released: Released) -> MechanismWithLaw:
         raise ValueError(
             "`released` must be of a mechanism with a law for its output, "
             f"such as DiscreteLaplace or Laplace, got {type(mechanism).__name__}."
+        )
+    return mechanism
+
+
+def joint_law_of(released: Released) -> MechanismWithJointLaw:
+    """Return a mechanism for the joint distribution of a release's numbers.
+
+    Its budget is an array, so that releases at several budgets share a program.
+
+    Raises:
+        ValueError: if the joint distribution is not known, or as for `law_of`.
+    """
+    refuse_wide(released)
+    mechanism = released.mechanism.for_studies()
+    if not isinstance(mechanism, MechanismWithJointLaw):
+        raise ValueError(
+            "`released` must be of a mechanism with a law for its output, "
+            "such as DiscreteLaplace or FamilyKNorm, got "
+            f"{type(released.mechanism).__name__}."
         )
     return mechanism
 

@@ -72,8 +72,8 @@ def release(
             of a recipe with default options. "laplace" adds noise to the statistic;
             "fourier" adds noise to Fourier coefficients of counts, so that all tables
             agree; "k-norm" adds noise with the shape of one record's changes to all
-            tables of a network, which is less noise for most networks; "auto" takes
-            "k-norm" if it has less noise for the network, and otherwise "laplace";
+            tables of a network or to the sums of a family, which is less noise for most
+            of them; "auto" takes "k-norm" if it has less noise, otherwise "laplace";
             "posterior-sample" draws from the truncated and tempered posterior; "map"
             draws near the posterior mode with utility given by the joint probability;
             "map-cells" draws near the posterior mode with utility given by the

@@ -2,6 +2,7 @@
 
 __all__ = [
     "STATISTICS",
+    "Changes",
     "Columns",
     "FamilyStatistic",
     "NodeTableStatistic",
@@ -29,6 +30,9 @@ from dpjax.tables.layout import TableLayout
 
 Columns = tuple[Categorical, ...] | tuple[Interval, ...]
 """Variables of the columns of records: all categorical or all numeric."""
+
+Changes = tuple[tuple[tuple[int, ...], int], ...]
+"""Disjoint sets of the places of a vector's numbers, with a bound for each set."""
 
 
 class Statistic(abc.ABC):
@@ -246,6 +250,11 @@ class FamilyStatistic(Statistic):
     @abc.abstractmethod
     def lowest(self) -> int:
         """Smallest value of the first component of one record's rounded statistic."""
+
+    @property
+    @abc.abstractmethod
+    def changes(self) -> Changes:
+        """Sets of places, and the most by which one record changes their L1 norm."""
 
     @abc.abstractmethod
     def decode(

@@ -17,7 +17,7 @@ from dpjax.data.categorical import Categorical
 from dpjax.data.intervals import Interval
 from dpjax.families import FAMILIES, Family
 from dpjax.privacy import ADJACENCIES, REPLACE_ONE, Adjacency, Sensitivity
-from dpjax.statistics.base import STATISTICS, Columns, FamilyStatistic
+from dpjax.statistics.base import STATISTICS, Changes, Columns, FamilyStatistic
 
 _UNITS = 1 << 10
 _MOST_UNITS = 1 << 16
@@ -215,6 +215,29 @@ class Sufficient(FamilyStatistic):
             return Sensitivity(units - least, adjacency, exact)
         slack = family.dimension * (1 + 2 * error)
         return Sensitivity(math.floor(units * change + slack), adjacency, False)
+
+    @property
+    def changes(self) -> Changes:
+        """Sets of places, and the most by which one record changes their L1 norm.
+
+        Each number has a set of its own, by the range of its statistic after rounding,
+        except for the number added for n and component c: together they are `units`.
+        Counts of levels form one set.
+        """
+        family, units, length = self.family, self.steps, self.length
+        if family.complement is None:
+            whole = int(self.sensitivity(self.adjacency).value)
+            return ((tuple(range(length)), whole),)
+        far = 0.5 + units * 2.0**-20  # rounding, and the error of float32
+        ends = [
+            (math.ceil(units * low - far), math.floor(units * high + far))
+            for low, high in family.ranges()
+        ]
+        if self.adjacency == REPLACE_ONE:
+            return tuple(((k,), max(b - a, 1)) for k, (a, b) in enumerate(ends))
+        both = family.complement, length - 1
+        others = (((k,), max(-a, b, 1)) for k, (a, b) in enumerate(ends))
+        return ((both, units), *(x for x in others if x[0] != both[:1]))
 
     def decode(
         self, vector: Flat, n: Scalar | None = None

@@ -101,7 +101,7 @@ FUNCTIONS = {
     ),
     "statistics/sufficient.py": (
         "Sufficient.lowest", "Sufficient._measures_complement",
-        "Sufficient._round", "Sufficient.sensitivity",
+        "Sufficient._round", "Sufficient.sensitivity", "Sufficient.changes",
     ),
     "privacy/rounding.py": (
         "exact_epsilon", "rounded_up", "exponential_above", "logarithm_above",
@@ -141,6 +141,12 @@ FUNCTIONS = {
         "KNorm.of", "KNorm.of_tables", "KNorm.laws", "KNorm.draw", "KNorm.draw_noise",
         "KNorm.guarantee",
     ),
+    "mechanisms/family_k_norm.py": (
+        "FamilyKNorm.of", "FamilyKNorm.law", "FamilyKNorm.draw",
+        "FamilyKNorm.draw_noise", "FamilyKNorm.guarantee",
+    ),
+    "mechanisms/continuous_family_k_norm.py": ("parts_of", "steps_and_parts"),
+    "families/moments.py": ("MomentFamily.ranges",),
     "mechanisms/norm_groups.py": (
         "Star.steps", "Star.rows_by_class", "Star.ball", "balls",
     ),

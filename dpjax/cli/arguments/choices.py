@@ -10,8 +10,8 @@ import importlib.metadata
 ADJACENCIES = ("replace-one", "add-remove")
 AUDITED = (
     *("counts", "split-counts", "k-norm", "fourier", "fourier-mixed"),
-    "sums-poisson",
-    *("sums-gaussian", "posterior-grid", "map-grid", "map-cells", "poisson-grid"),
+    *("sums-poisson", "sums-gaussian", "k-norm-sums"),
+    *("posterior-grid", "map-grid", "map-cells", "poisson-grid"),
     *("gaussian-grid", "posterior-sample", "regression-sample", "release-counts"),
     *("release-persons", "release-samples", "paid-chain", "paid-choice"),
     *("paid-barker", "paid-table", "paid-hmm", "simulated-laplace"),

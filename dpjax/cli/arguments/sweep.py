@@ -42,8 +42,8 @@ def _add_study(command: Parser) -> None:
         default=("laplace", "non-private"),
         metavar="A,B,…",
         help="for bayes-net: laplace, projected, fourier, k-norm, posterior-sample, "
-        "non-private; for linear-regression: laplace, posterior-sample, non-private; "
-        "for hmm: laplace, non-private (default: laplace,non-private)",
+        "non-private; for linear-regression: laplace, k-norm, posterior-sample, "
+        "non-private; for hmm: laplace, non-private (default: laplace,non-private)",
     )
     command.add_argument(
         "--epsilons",

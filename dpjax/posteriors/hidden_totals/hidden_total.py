@@ -16,7 +16,7 @@ from jaxtyping import Array, Float, Int
 
 from dpjax._types import Scalar
 from dpjax.families.exact_totals import FamilyWithLaw
-from dpjax.mechanisms import MechanismWithLaw
+from dpjax.mechanisms import MechanismWithJointLaw, MechanismWithLaw
 from dpjax.posteriors.hidden_totals.default_prior import DefaultPrior
 from dpjax.privacy import REPLACE_ONE
 from dpjax.statistics import FamilyStatistic
@@ -34,7 +34,7 @@ class HiddenTotal(eqx.Module):
 
     Args:
         noisy: released numbers, as floats.
-        mechanism: the mechanism, of which only `log_prob` is used.
+        mechanism: the mechanism, of which only the distribution is used.
         n: number of records; None if it is private.
         prior: conjugate parameters, as arrays, or the default prior, which has unknown
             hyperparameters.
@@ -43,7 +43,7 @@ class HiddenTotal(eqx.Module):
     """
 
     noisy: _Exact
-    mechanism: MechanismWithLaw
+    mechanism: MechanismWithJointLaw
     n: Scalar | None
     prior: Any
     statistic: FamilyStatistic = eqx.field(static=True)
@@ -95,13 +95,17 @@ class HiddenTotal(eqx.Module):
         possible = jnp.all(jnp.abs(in_units) <= n * slack) & (n >= self.family.fewest)
         law = self.log_prior(hyper, total, n)
         law = jnp.where(jnp.isnan(law), -jnp.inf, law)
-        noise = self.mechanism.log_prob(self.noisy, exact).sum()
+        noise = self.mechanism.joint_log_prob(self.noisy, exact)
         return jnp.where(possible, law + noise, -jnp.inf)
 
     def noise_scale(self) -> _Exact:
-        """Distance over which each number's noise density falls by a factor of e."""
-        here = self.mechanism.log_prob(self.noisy, self.noisy)
-        return 1 / (here - self.mechanism.log_prob(self.noisy, self.noisy + 1))
+        """Scale of Laplace noise that is about as wide as each number's noise."""
+        return self.mechanism.noise_scale(self.noisy)
+
+    @property
+    def independent(self) -> bool:
+        """Whether the noise of each number is independent of that of the others."""
+        return isinstance(self.mechanism, MechanismWithLaw)
 
     @property
     def kinds(self) -> int:

@@ -17,8 +17,8 @@ from jaxtyping import Array, Float, Int
 from dpjax._types import Key
 from dpjax.posteriors.hidden_totals.hidden_total import HiddenTotal
 
-_STEPS = 32  # average number of steps of a proposal
-_WANTED = 0.8  # accepted share of proposals
+_USUAL = 32, 0.8  # average number of steps of a proposal, accepted share of proposals
+_JOINT = 64, 0.65  # where the slope of the noise jumps from number to number
 _PerChain = Float[Array, " chains"]
 _Points = Float[Array, "chains k"]
 
@@ -51,6 +51,7 @@ def moment_walks(
 
     The first two axes are chains and draws, but for the shares chains and 1.
     """
+    steps, wanted = _USUAL if hidden.independent else _JOINT
     shares = hidden.noise_share() * jnp.linspace(0.02, 0.3, chains)
     points = jax.vmap(hidden.point)(shares)
 
@@ -59,12 +60,13 @@ def moment_walks(
         turn, gain = now
         key, key_now = jr.split(key)
         points, slopes, chances, accepted = _moved(key_now, hidden, points, fit, turn)
-        fit = _fitted(fit, points, slopes, chances, gain)
+        gained = gain * (chances.mean() - wanted)
+        fit = _fitted(fit, points, slopes, gained, gain)
         return (key, points, fit), (points, accepted)
 
     index = np.arange(warmup + draws)
     # Shares of a sequence that fills the unit interval evenly
-    turns = 1 + np.floor(2 * _STEPS * (index * (5**0.5 - 1) / 2 % 1)).astype(int)
+    turns = 1 + np.floor(2 * steps * (index * (5**0.5 - 1) / 2 % 1)).astype(int)
     gains = np.where(index < warmup, (1 + index / 10) ** -0.6, 0)
     start = key, points, _first_fit(hidden, points)
     each = jnp.asarray(turns), jnp.asarray(gains, float)
@@ -130,11 +132,11 @@ def _fitted(
     fit: _Fit,
     points: _Points,
     slopes: _Points,
-    chances: _PerChain,
+    longer: Float[Array, ""],
     gain: Float[Array, ""],
 ) -> _Fit:
     """Return the fit after a sweep; `gain` is 0 after the warm-up."""
-    log_length = fit.log_length + gain * (chances.mean() - _WANTED)
+    log_length = fit.log_length + longer
     weight = jnp.minimum(gain ** (5 / 3), 1) / 3
     off = jnp.stack([points, slopes]) - fit.means[:, None, :]
     means = fit.means + weight * off.mean(axis=1)

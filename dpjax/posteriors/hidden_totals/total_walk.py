@@ -20,7 +20,7 @@ from dpjax.families.exact_totals import FamilyWithLaw
 from dpjax.posteriors.hidden_totals.default_prior import DefaultPrior
 from dpjax.posteriors.hidden_totals.hidden_total import HiddenTotal, nearest
 from dpjax.posteriors.hidden_totals.moment_walk import moment_walks
-from dpjax.posteriors.laws import law_of
+from dpjax.posteriors.laws import joint_law_of
 from dpjax.releases.released import Released
 from dpjax.statistics import FamilyStatistic
 
@@ -44,7 +44,8 @@ def infer(
         prior = family.posterior(prior).parameters
     _check_number(released, family.fewest)
     noisy = released.values.astype(float)
-    hidden = HiddenTotal(noisy, law_of(released), released.n, prior, statistic, family)
+    law = joint_law_of(released)
+    hidden = HiddenTotal(noisy, law, released.n, prior, statistic, family)
     return family, prior, _all_walks(key, hidden, chains, warmup, draws)
 
 
@@ -54,7 +55,7 @@ def check_family(released: Released) -> tuple[FamilyStatistic, FamilyWithLaw]:
     Raises:
         ValueError: if `family_posterior` does not accept the release.
     """
-    law_of(released)
+    joint_law_of(released)
     statistic = released.statistic
     if not isinstance(statistic, FamilyStatistic):
         raise ValueError(

@@ -21,13 +21,18 @@ from dpjax._checks import array_of, one_of, positive, whole
 from dpjax._private import Unpickled
 from dpjax._types import Key, Scalars
 from dpjax.families import KnownNoiseParameters, conjugate_posterior
-from dpjax.mechanisms import DiscreteLaplace, RegressionSample
+from dpjax.mechanisms import (
+    ContinuousFamilyKNorm,
+    DiscreteLaplace,
+    Mechanism,
+    RegressionSample,
+)
 from dpjax.privacy import REPLACE_ONE, Epsilon
 from dpjax.statistics import Sufficient
 from dpjax.study.experiments.learners import Experiment, repeated, stacked
 from dpjax.study.experiments.splits import split
 
-MECHANISMS = ("laplace", "posterior-sample", "non-private")
+MECHANISMS = ("laplace", "k-norm", "posterior-sample", "non-private")
 
 
 class RegressionTrial(Unpickled, eqx.Module):
@@ -56,7 +61,7 @@ class ReleasedWeights(WeightLearner):
     """Predict by the mean weights of the posterior, given noisy projected totals."""
 
     statistic: Sufficient = eqx.field(static=True)  # of "linear-regression"
-    noise: DiscreteLaplace | None  # added to the statistic; None: no privacy
+    noise: Mechanism | None  # added to the statistic; None: no privacy
     prior_precision: Scalars  # of every weight; one for each budget if stacked
     noise_precision: Scalars  # of a target about its expectation
     n: int | None = eqx.field(static=True)  # number of records, if it is public
@@ -97,8 +102,9 @@ class RegressionExperiment(Experiment):
     them at random into training and held-out records, equally for all mechanisms and
     budgets. For each mechanism and budget, the weights are then fitted once. The score
     is `mse`, the mean squared error of the predicted held-out targets. The mechanisms
-    are "laplace" (noise on the sufficient statistic), "posterior-sample" (a sample from
-    the posterior, tempered for ε) and "non-private".
+    are "laplace" (noise on the sufficient statistic), "k-norm" (noise with the shape of
+    one record's changes; always in floats), "posterior-sample" (a sample from the
+    posterior, tempered for ε) and "non-private".
 
     Args:
         statistic: statistic of the family "linear-regression"; it gives the adjacency.
@@ -157,12 +163,15 @@ class RegressionExperiment(Experiment):
                 for epsilon in epsilons
             ]
             return SampledWeights(stacked(laws))
-        change = self.statistic.sensitivity(adjacency)
+        noise = None
+        if name == "laplace":
+            change = self.statistic.sensitivity(adjacency)
+            noise = DiscreteLaplace.calibrate_many(epsilons, change)
+        elif name == "k-norm":
+            noise = ContinuousFamilyKNorm.calibrate_many(epsilons, self.statistic)
         return ReleasedWeights(
             self.statistic,
-            DiscreteLaplace.calibrate_many(epsilons, change)
-            if name == "laplace"
-            else None,
+            noise,
             repeated(self.prior_precision, len(epsilons)),
             repeated(self.noise_precision, len(epsilons)),
             n,
