@@ -252,9 +252,14 @@ class FamilyStatistic(Statistic):
         """Smallest value of the first component of one record's rounded statistic."""
 
     @property
-    @abc.abstractmethod
     def changes(self) -> Changes:
-        """Sets of places, and the most by which one record changes their L1 norm."""
+        """Sets of places, and the most by which one record changes their L1 norm.
+
+        By default all places are one set, which has the sensitivity. A subclass may
+        know that one record changes each of several sets by less.
+        """
+        most = int(self.sensitivity(self.adjacency).value)
+        return ((tuple(range(self.length)), most),)
 
     @abc.abstractmethod
     def decode(

@@ -224,10 +224,9 @@ class Sufficient(FamilyStatistic):
         except for the number added for n and component c: together they are `units`.
         Counts of levels form one set.
         """
-        family, units, length = self.family, self.steps, self.length
+        family, units = self.family, self.steps
         if family.complement is None:
-            whole = int(self.sensitivity(self.adjacency).value)
-            return ((tuple(range(length)), whole),)
+            return super().changes
         far = 0.5 + units * 2.0**-20  # rounding, and the error of float32
         ends = [
             (math.ceil(units * low - far), math.floor(units * high + far))
@@ -235,7 +234,7 @@ class Sufficient(FamilyStatistic):
         ]
         if self.adjacency == REPLACE_ONE:
             return tuple(((k,), max(b - a, 1)) for k, (a, b) in enumerate(ends))
-        both = family.complement, length - 1
+        both = family.complement, self.length - 1
         others = (((k,), max(-a, b, 1)) for k, (a, b) in enumerate(ends))
         return ((both, units), *(x for x in others if x[0] != both[:1]))
 

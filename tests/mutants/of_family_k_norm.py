@@ -143,8 +143,8 @@ MUTANTS = tuple(
             "sensitivity halved",
             "counts of levels change by half as much",
             _STATISTIC,
-            "return ((tuple(range(length)), whole),)",
-            "return ((tuple(range(length)), max(1, whole // 2)),)",
+            "return super().changes",
+            "return (((*range(self.length),), 1),)",
             _PARTS,
         ),
         (
