@@ -80,7 +80,7 @@ def estimated(statistic):
         n = jnp.asarray(100.0, FLOAT)
         moments = statistic.record_moments()
         given = values, values, None, values, n, prior
-        return point_estimate._fit_all(statistic, moments, given, 20)
+        return point_estimate._fit_all(statistic, moments, given, 20, False)
 
     return fit, values, prior
 

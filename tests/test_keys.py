@@ -251,6 +251,7 @@ def canary():
     ],
 )
 @pytest.mark.parametrize("form", [lambda key: key, jr.key_data], ids=["typed", "words"])
+@pytest.mark.usefixtures("as_for_a_user")
 def test_no_error_shows_a_key_that_is_in_the_wrong_place(call, form):
     with pytest.raises((ValueError, TypeError)) as error:
         call(form(canary()))
