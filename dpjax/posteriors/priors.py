@@ -32,7 +32,7 @@ def is_hierarchical(prior: Any) -> bool:
     return isinstance(prior, str) and prior == "hierarchical"
 
 
-def flat_prior(net: BayesNet, prior: Prior) -> Float[Array, " m"]:
+def flat_prior(net: BayesNet, prior: Prior | str) -> Float[Array, " m"]:
     """Return the Dirichlet parameter of every cell, in the order of `net.layout`."""
     if isinstance(prior, Mapping):
         flat = flatten(net, prior, "prior")

@@ -103,18 +103,18 @@ def _variational(problem: Problem, steps: int):
     center, width = _initial(problem)
     noise = jnp.median(problem.scale) ** 2
     width_n = 1 / jnp.sqrt(1 + problem.n**2 / (problem.n + noise))
-    size = net.layout.length + 1
-    factors = multipliers(size + prior.size)
+    factors = multipliers(net.layout.length + 1 + prior.size)
 
     def place(position, node):
         shift, log_width = position
         move = shift + jnp.exp(log_width) * node
-        logits, of_n, unknown = jnp.split(move, [size - 1, size])
+        logits, of_n, unknown = jnp.split(move, np.array([0, 1]) + net.layout.length)
         return center + width * logits, log_n + width_n * of_n[0], _WIDTH * unknown
 
     def objective(position, nodes, shared):
         def at(node):
-            return _log_posterior(problem, *place(position, node), shared)
+            logits, log_n, unknown = place(position, node)
+            return _log_posterior(problem, logits, log_n, unknown, shared)
 
         return -jnp.mean(jax.vmap(at)(nodes)) - jnp.sum(position[1])
 
@@ -122,7 +122,7 @@ def _variational(problem: Problem, steps: int):
         nodes = normal_nodes(factors, step, _PAIRS)
         return jax.grad(objective)(position, nodes, 2 * step < steps)
 
-    still = jnp.zeros((2, size + prior.size), center.dtype)
+    still = jnp.zeros((2, factors.size), center.dtype)
     position, average = descend(slope, still, steps)
     nodes = normal_nodes(factors, jnp.uint32(steps), 4 * _PAIRS)
     logits, log_n, unknown = jax.vmap(partial(place, position))(nodes)

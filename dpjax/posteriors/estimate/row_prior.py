@@ -9,7 +9,7 @@ import functools
 import math
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import jax
 import jax.numpy as jnp
@@ -106,7 +106,7 @@ class SharedPrior(NamedTuple):
     def _cases(self, log_theta: Array, unknown: Array) -> tuple[Array, Array]:
         """Log-densities of all rows of each level's variable, in both cases."""
         levels = _levels_of(self.net)
-        sums = _by_level(levels, log_theta)
+        sums = cast(Array, _by_level(levels, log_theta))
 
         def density(alpha: Array) -> Array:
             cells = levels.layout.row_sums(alpha * sums - levels.rows * gammaln(alpha))
