@@ -12,16 +12,15 @@ import jaxtyping
 import numpy as np
 import pytest
 
-from tests.helpers import type_checks
+from tests.helpers import compiling, type_checks
 
 type_checks.install()  # before the library is imported
 
-from dpjax.noise.keys import study_key  # noqa: E402
+from dpjax.noise.keys import study_key  # noqa: E402  (checked from its import on)
 
 PROGRAMS = 1000  # compiled ones that a process keeps, of about 2 MB each
 LONG = 0.5  # seconds
 COMPILED = "/jax/core/compile/backend_compile_duration"
-OLDER = "--xla_cpu_use_fusion_emitters=false"  # generator of code, which is faster
 
 gc.disable()  # until all tests are imported
 os.environ["DPJAX_CACHE"] = "off"  # tests run the command line in their processes
@@ -32,18 +31,6 @@ def pytest_addoption(parser):
     parser.addoption("--seed", type=int, default=0, help="re-roll every random test")
 
 
-def compile_sooner():
-    """Programs take less time to compile and more to run, here and in subprocesses.
-
-    XLA ends a process that sets a flag which it does not know; it may forget this one.
-    """
-    os.environ["JAX_DISABLE_MOST_OPTIMIZATIONS"] = "1"
-    jax.config.update("jax_disable_most_optimizations", True)
-    flags = os.environ.get("XLA_FLAGS", "")
-    if jax.__version__.startswith("0.10.") and OLDER not in flags:  # workers have it
-        os.environ["XLA_FLAGS"] = f"{flags} {OLDER}".strip()
-
-
 def pytest_configure(config):
     """The plain pass is spared what XLA takes long for: most of it is compilation.
 
@@ -51,7 +38,8 @@ def pytest_configure(config):
     of the few programs that take long, such as noise; for others it would not pay.
     """
     if "not thorough" in config.getoption("markexpr"):
-        compile_sooner()
+        os.environ.update(compiling.sooner())
+        jax.config.update("jax_disable_most_optimizations", True)
     if jax.config.values["jax_compilation_cache_dir"] is None:  # workers have one
         folder = tempfile.TemporaryDirectory()
         config.add_cleanup(folder.cleanup)

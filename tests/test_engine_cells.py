@@ -42,13 +42,12 @@ def network(declared, name="x"):
 
 def counted(net, table, ignore="y"):
     """The counts, or None if the table is refused in one line."""
-    exact, refused = None, []
     try:
-        exact = measured(NetworkCounts(net), table, Rows(ignore=ignore))[0].tolist()
+        return measured(NetworkCounts(net), table, Rows(ignore=ignore))[0].tolist()
     except ValueError as error:
-        refused.append(str(error))
-    assert all(re.fullmatch(r"`table` must [^\n]+", text) for text in refused)
-    return exact
+        refusal = str(error)
+    assert re.fullmatch(r"`table` must [^\n]+", refusal)
+    return None
 
 
 def of_sqlite(kind, cells, encoding="UTF-8"):

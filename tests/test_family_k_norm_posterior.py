@@ -17,15 +17,9 @@ from dpjax.posteriors import family_posterior
 from dpjax.privacy import budget_of
 from dpjax.releases.released import Released
 from dpjax.statistics import Sufficient
-from tests.helpers import coverage
 from tests.helpers.statistical import ALPHA
 
-from .test_noise_aware_coverage import (
-    CASES,
-    N,
-    assert_calibrated,
-    assert_not_calibrated,
-)
+from .test_noise_aware_coverage import CASES, N, assert_only_the_noise_covers
 
 PRIOR = NormalInverseGammaParameters(0.5, 2.0, 5.0, 5.0)
 COLUMN = (Interval("x", -8, 9),)
@@ -84,14 +78,7 @@ def test_intervals_cover_and_those_for_other_noise_do_not(key, rng, adjacency, f
     statistic = Sufficient.of(family, variables, adjacency)
     values = release_many(rng, statistic, records, epsilon)
     infer = infer_many(statistic, prior, epsilon)
-    aware, naive = infer(key, values, epsilon)
-    for name, truth in truths.items():
-        assert_calibrated(coverage.places(aware, name, truth))
-        assert_not_calibrated(coverage.places(naive, name, truth))
-    name, truth = next(iter(truths.items()))
-    for factor in (0.5, 2.0):
-        wrong, _ = infer(key, values, epsilon * factor)
-        assert_not_calibrated(coverage.places(wrong, name, truth))
+    assert_only_the_noise_covers(infer, key, values, epsilon, truths)
 
 
 def test_chains_have_the_means_of_an_integral_over_all_totals(key):

@@ -68,13 +68,16 @@ def steps(format, path):
     return number
 
 
-@pytest.mark.parametrize(
-    "name", [*QUICK, *(pytest.param(x, marks=pytest.mark.thorough) for x in SLOW)]
-)
+@pytest.mark.parametrize("name", QUICK)
+def test_work_grows_no_faster_than_a_small_file(name, tmp_path):
+    assert_grows_no_faster(name, (8, 4, 2), tmp_path)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", [*QUICK, *SLOW])
 def test_work_grows_no_faster_than_the_file(name, tmp_path):
     few = FAMILIES[name].size < 4000  # whose parts would hold next to nothing
-    parts = (8, 4, 2) if name in QUICK else (4, 2, 1) if few else (64, 32, 16)
-    assert_grows_no_faster(name, parts, tmp_path)
+    assert_grows_no_faster(name, (4, 2, 1) if few else (64, 32, 16), tmp_path)
 
 
 def assert_grows_no_faster(name, parts, folder):

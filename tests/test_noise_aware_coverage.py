@@ -103,11 +103,15 @@ def test_calibrated_where_taking_the_release_at_its_word_is_not(
     statistic = Sufficient.of(family, variables, adjacency)
     values = coverage.release_many(rng, statistic, records, epsilon)
     infer = coverage.infer_many(statistic, prior, N)
+    assert_only_the_noise_covers(infer, key, values, epsilon, truths)
+
+
+def assert_only_the_noise_covers(infer, key, values, epsilon, truths):
+    """Neither no noise nor half or twice as much as there is, as a fault would have."""
     aware, naive = infer(key, values, epsilon)
     for name, truth in truths.items():
         assert_calibrated(coverage.places(aware, name, truth))
         assert_not_calibrated(coverage.places(naive, name, truth))
-    # mutants: as if the noise were twice, or half as large as it is
     name, truth = next(iter(truths.items()))
     for factor in (0.5, 2.0):
         wrong, _ = infer(key, values, epsilon * factor)

@@ -102,9 +102,9 @@ def posterior(
     at_least_zero(increment=increment)
     plain = isinstance(increment, int | float) and increment == 0
     key = study_key(0) if key is None else key
-    refusal = None
+    refusal, learned = None, is_hierarchical(prior)
     for tried in _candidates(released, method, noise_aware):
-        if is_hierarchical(prior) and not tried.learns_prior:
+        if learned and not tried.learns_prior:
             continue
         if not (plain or tried.takes_increment):
             raise ValueError(
@@ -115,12 +115,7 @@ def posterior(
             return tried.infer(released, prior, key, increment)
         except TooExpensive as error:
             refusal = error
-    if is_hierarchical(prior) and refusal is None:
-        raise ValueError(
-            "`prior` must be left out, a number or tables for this release or method: "
-            "'hierarchical' is for point estimates of a network."
-        )
-    raise refusal or _none_suits(released)
+    raise refusal or (_not_learned() if learned else _none_suits(released))
 
 
 def _candidates(
@@ -169,6 +164,13 @@ def _slow_ones_last(
 
 def _suitable(released: Released) -> str:
     return ", ".join(kind for kind in METHODS if METHODS[kind].suits(released))
+
+
+def _not_learned() -> ValueError:
+    return ValueError(
+        "`prior` must be left out, a number or tables for this release or method: "
+        "'hierarchical' is for point estimates of a network."
+    )
 
 
 def _none_suits(released: Released) -> ValueError:

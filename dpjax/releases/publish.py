@@ -73,7 +73,7 @@ def release(
             "fourier" adds noise to Fourier coefficients of counts, so that all tables
             agree; "k-norm" adds noise with the shape of one record's changes to all
             tables of a network or to the sums of a family, which is less noise for most
-            of them; "auto" takes "k-norm" if it has less noise, otherwise "laplace";
+            of them; "auto" takes the better one of both by public facts;
             "posterior-sample" draws from the truncated and tempered posterior; "map"
             draws near the posterior mode with utility given by the joint probability;
             "map-cells" draws near the posterior mode with utility given by the

@@ -22,10 +22,10 @@ import time
 from collections.abc import Iterator, Sequence
 from xml.etree import ElementTree
 
-import jax
 import pytest
 
 import dpjax
+from tests.helpers import compiling
 from tests.mutants.catalogue import MUTANTS
 from tests.mutants.child import python
 from tests.mutants.mutant import Mutant
@@ -75,9 +75,7 @@ class Lab:
         self.folder = folder
         os.environ["JAX_COMPILATION_CACHE_DIR"] = str(self.folder / "programs")
         os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
-        os.environ["JAX_DISABLE_MOST_OPTIMIZATIONS"] = "1"  # compiles in less time
-        if jax.__version__.startswith("0.10."):  # another may not know the flag
-            os.environ["XLA_FLAGS"] = "--xla_cpu_use_fusion_emitters=false"
+        os.environ.update(compiling.sooner())
         self.pool = concurrent.futures.ThreadPoolExecutor(min(os.cpu_count() or 1, 8))
 
     def baseline(self, mutants: Sequence[Mutant]) -> str | None:
