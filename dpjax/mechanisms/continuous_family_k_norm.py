@@ -99,16 +99,20 @@ class ContinuousFamilyKNorm(base.MechanismWithJointLaw):
     def sample(self, key: Key, exact: Int[Array, "*batch m"]) -> Float[Array, "..."]:
         """Add noise to `exact`, independently for each vector on the last axis."""
         typed_key(key=key)
-        refuse_length(exact.shape, self.statistic)
+        return exact.astype(float) + self.noise(key, exact.shape)
+
+    def noise(self, key: Key, shape: tuple[int, ...]) -> Float[Array, "..."]:
+        """Draw noise of this shape, whose last axis has the statistic's numbers."""
+        refuse_length(shape, self.statistic)
         key_point, key_rest, key_radius = jr.split(key, 3)
-        *batch, length = exact.shape
-        point = jr.laplace(key_point, exact.shape)
+        *batch, length = shape
+        point = jr.laplace(key_point, shape)
         rest = jr.exponential(key_rest, (*batch, len(self.places)))
-        shape = jnp.asarray(length + 1, float), jnp.asarray(self.epsilon, float)
-        radius = draw_gamma(key_radius, shape, tuple(batch))
+        order = jnp.asarray(length + 1, float), jnp.asarray(self.epsilon, float)
+        radius = draw_gamma(key_radius, order, tuple(batch))
         sizes = jnp.broadcast_to(jnp.asarray(self.sizes, float), rest.shape)
         scales = radius[..., None] * sizes / (self._sums(point) + rest)
-        return exact.astype(float) + point * scales[..., self._part_of]
+        return point * scales[..., self._part_of]
 
     def joint_log_prob(
         self, released: Real[Array, "*batch m"], exact: Real[Array, "*batch m"]

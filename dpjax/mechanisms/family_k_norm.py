@@ -2,8 +2,6 @@
 
 __all__ = ["FamilyKNorm"]
 
-import hashlib
-from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
@@ -11,28 +9,25 @@ from typing import Any, ClassVar
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Int
 
-from dpjax._types import Described, Key
+from dpjax._types import Described
 from dpjax.mechanisms import base
 from dpjax.mechanisms.continuous_family_k_norm import (
     ContinuousFamilyKNorm,
     family_of,
     steps_and_parts,
 )
-from dpjax.mechanisms.continuous_k_norm import refuse_length
 from dpjax.mechanisms.norm_groups import MOST
-from dpjax.noise.discrete_laplace import WIDEST
-from dpjax.noise.exact_choice import Bits, system_bits
+from dpjax.mechanisms.norm_mechanism import NormMechanism, digest
 from dpjax.noise.norm_balls import Cells
 from dpjax.noise.norm_law import NormLaw
-from dpjax.privacy import Adjacency, Guarantee, PureDP
+from dpjax.privacy import Guarantee, PureDP
 from dpjax.statistics import FamilyStatistic, Statistic
 from dpjax.statistics.base import Changes
 
 
 @base.MECHANISMS.add
-class FamilyKNorm(base.ExactMechanism):
+class FamilyKNorm(NormMechanism):
     r"""Release $T(D) + Z$ with $P(Z = z) \propto x^{\lceil q \|z\| \rceil}$.
 
     T has the sums of an exponential family. The norm is $\max_p \|z_p\|_1 / b_p$ over
@@ -61,10 +56,6 @@ class FamilyKNorm(base.ExactMechanism):
     """
 
     kind: ClassVar[str] = "family-k-norm"
-    format_version: ClassVar[int] = 2
-    additive: ClassVar[bool] = True
-    largest: ClassVar[int] = WIDEST
-
     statistic: FamilyStatistic = eqx.field(static=True)
     epsilon: Fraction = eqx.field(static=True)
 
@@ -104,26 +95,10 @@ class FamilyKNorm(base.ExactMechanism):
         widths = tuple(size // self.steps for _, size in self.parts)
         return NormLaw(balls, widths, self.epsilon / self.steps)
 
-    @property
-    def adjacency(self) -> Adjacency:
-        """The adjacency of the statistic."""
-        return self.statistic.adjacency
-
-    def accepts(self, statistic: Statistic) -> bool:
-        """Return whether it is the statistic that the mechanism was made for."""
-        return statistic == self.statistic
-
-    def sample(self, key: Key, exact: Int[Array, "*shape"]) -> Int[Array, "*shape"]:
-        """Add noise to `exact` for a study, by floating point; pure.
-
-        The noise is that of `for_studies`, rounded to whole numbers. To publish, use
-        `draw`.
-
-        Privacy:
-            The guarantee holds for real numbers, and not for floats.
-        """
-        noise = self.for_studies().sample(key, jnp.zeros_like(exact))
-        return exact + jnp.round(noise).astype(exact.dtype)
+    @cached_property
+    def laws(self) -> tuple[NormLaw, ...]:
+        """The distribution of the noise, which is that of one group."""
+        return (self.law,)
 
     def for_studies(self) -> ContinuousFamilyKNorm:
         """Return the mechanism in real arithmetic, whose budget is an array."""
@@ -134,35 +109,14 @@ class FamilyKNorm(base.ExactMechanism):
             self.statistic, places, np.array(sizes, kind), budget
         )
 
-    def draw(self, exact: base.Integers) -> Int[np.ndarray, " m"]:
-        """Add noise to `exact` with random bits from the operating system.
-
-        The results are clipped to ±2^53.
-        """
-        refuse_length(exact.shape, self.statistic)
-        sums = base.on_host(exact).astype(np.int64)
-        return np.clip(sums + self.draw_noise(system_bits), -WIDEST, WIDEST)
-
-    def draw_noise(self, bits: Bits) -> Int[np.ndarray, " m"]:
-        """Draw the noise from given random bits."""
-        noise = np.zeros(self.statistic.length, np.int64)
-        for place, value in self.law.draw(bits):
-            noise[place] = value
-        return noise
-
-    def probability(self, noise: Sequence[int]) -> Fraction:
-        """Return the probability of one vector of noise, exactly."""
-        return self.law.probability(noise)
-
     def describe(self) -> dict[str, Any]:
         """Return kind, steps, parts with their b, and a hash of numbers of points."""
-        digest = hashlib.sha256(",".join(map(str, self.law.newton)).encode())
         parts = [{"numbers": [*places], "change": b} for places, b in self.parts]
         return {
             "kind": self.kind,
             "steps": self.steps,
             "parts": parts,
-            "points": digest.hexdigest(),
+            "points": digest(self.law),
         }
 
     @classmethod
@@ -179,10 +133,6 @@ class FamilyKNorm(base.ExactMechanism):
             "steps": f"{self.steps} of the radius for one record",
             "certificate": "every ratio of neighbouring probabilities ≤ exp(epsilon)",
         }
-
-    def is_possible_output(self, values: np.ndarray, length: int) -> bool:
-        """Return whether `values` are `length` integers from -2^53 to 2^53."""
-        return values.shape == (length,) and bool(np.all(np.abs(values) <= WIDEST))
 
     def guarantee(self) -> PureDP:
         """Return the exact ε-DP guarantee."""

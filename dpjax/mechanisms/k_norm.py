@@ -2,9 +2,7 @@
 
 __all__ = ["KNorm"]
 
-import hashlib
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
@@ -12,15 +10,13 @@ from typing import Any, ClassVar
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Int, Real
+from jaxtyping import Array, Real
 
-from dpjax._checks import typed_key
-from dpjax._types import Described, Key, Scalar
+from dpjax._types import Described, Scalar
 from dpjax.mechanisms import base
 from dpjax.mechanisms.continuous_k_norm import (
     ContinuousKNorm,
     contrasts_of,
-    refuse_length,
 )
 from dpjax.mechanisms.norm_groups import (
     MOST,
@@ -31,8 +27,7 @@ from dpjax.mechanisms.norm_groups import (
     groups_of_tables,
     shares,
 )
-from dpjax.noise.discrete_laplace import WIDEST
-from dpjax.noise.exact_choice import Bits, system_bits
+from dpjax.mechanisms.norm_mechanism import NormMechanism, digest
 from dpjax.noise.norm_law import NormLaw
 from dpjax.privacy import Adjacency, Epsilon, Guarantee, PureDP, exact_epsilon
 from dpjax.statistics import Statistic
@@ -40,7 +35,7 @@ from dpjax.statistics.contrasts import Contrasts
 
 
 @base.MECHANISMS.add
-class KNorm(base.ExactMechanism):
+class KNorm(NormMechanism):
     r"""Release $T(D) + Z$ with $P(Z = z) \propto \prod_g x_g^{\lceil \|z\|_g \rceil}$.
 
     T has the counts of all tables of a network without known margins (`Contrasts`). One
@@ -67,10 +62,6 @@ class KNorm(base.ExactMechanism):
     """
 
     kind: ClassVar[str] = "k-norm"
-    format_version: ClassVar[int] = 2
-    additive: ClassVar[bool] = True
-    largest: ClassVar[int] = WIDEST
-
     statistic: Contrasts = eqx.field(static=True)
     groups: Groups = eqx.field(static=True)
     epsilons: tuple[Fraction, ...] = eqx.field(static=True)
@@ -133,28 +124,6 @@ class KNorm(base.ExactMechanism):
         pairs = zip(self.groups, self.epsilons, strict=True)
         return tuple(NormLaw(*balls(self.statistic, x), e) for x, e in pairs)
 
-    @property
-    def adjacency(self) -> Adjacency:
-        """The adjacency of the statistic."""
-        return self.statistic.adjacency
-
-    def accepts(self, statistic: Statistic) -> bool:
-        """Return whether it is the statistic that the mechanism was made for."""
-        return statistic == self.statistic
-
-    def sample(self, key: Key, exact: Int[Array, "*shape"]) -> Int[Array, "*shape"]:
-        """Add noise to `exact` for a study, by floating point; pure.
-
-        The noise is that of `for_studies`, rounded to whole numbers. To publish, use
-        `draw`.
-
-        Privacy:
-            The guarantee holds for real numbers, and not for floats.
-        """
-        typed_key(key=key)
-        noise = self.for_studies().noise(key, exact.shape)
-        return exact + jnp.round(noise).astype(exact.dtype)
-
     def for_studies(self) -> ContinuousKNorm:
         """Return the mechanism in real arithmetic, whose budgets are an array."""
         return self._for_studies
@@ -164,28 +133,6 @@ class KNorm(base.ExactMechanism):
         budgets = np.array([float(x) for x in self.epsilons])
         budgets = budgets.astype(jnp.result_type(float))
         return ContinuousKNorm(self.statistic, self.groups, budgets)
-
-    def draw(self, exact: base.Integers) -> Int[np.ndarray, " m"]:
-        """Add noise to `exact` with random bits from the operating system.
-
-        The results are clipped to ±2^53.
-        """
-        refuse_length(exact.shape, self.statistic)
-        counts = base.on_host(exact).astype(np.int64)
-        return np.clip(counts + self.draw_noise(system_bits), -WIDEST, WIDEST)
-
-    def draw_noise(self, bits: Bits) -> Int[np.ndarray, " m"]:
-        """Draw the noise from given random bits."""
-        noise = np.zeros(self.statistic.length, np.int64)
-        for law in self.laws:
-            for place, value in law.draw(bits):
-                noise[place] = value
-        return noise
-
-    def probability(self, noise: Sequence[int]) -> Fraction:
-        """Return the probability of one vector of noise, exactly."""
-        each = (law.probability(noise) for law in self.laws)
-        return math.prod(each, start=Fraction(1))
 
     def normal_numbers(
         self, values: Real[Array, "*batch m"], n: Scalar | None
@@ -197,13 +144,12 @@ class KNorm(base.ExactMechanism):
         """Return kind and, for each group, budget, stars and numbers of points."""
         groups = []
         for law, stars in zip(self.laws, self.groups, strict=True):
-            digest = hashlib.sha256(",".join(map(str, law.newton)).encode())
             groups.append(
                 {
                     "epsilon": str(law.epsilon),
                     "stars": [list(star) for star in stars],
                     "dimension": law.dimension,
-                    "points": digest.hexdigest(),
+                    "points": digest(law),
                 }
             )
         return {"kind": self.kind, "groups": groups}
@@ -227,10 +173,6 @@ class KNorm(base.ExactMechanism):
             "groups": "; ".join(groups),
             "certificate": "every ratio of neighbouring probabilities ≤ exp(epsilon)",
         }
-
-    def is_possible_output(self, values: np.ndarray, length: int) -> bool:
-        """Return whether `values` are `length` integers from -2^53 to 2^53."""
-        return values.shape == (length,) and bool(np.all(np.abs(values) <= WIDEST))
 
     def guarantee(self) -> PureDP:
         """Return ε-DP with ε the sum of the budgets of the groups."""

@@ -138,12 +138,13 @@ FUNCTIONS = {
         "SplitLaplace.guarantee", "_budget", "_rows",
     ),
     "mechanisms/k_norm.py": (
-        "KNorm.of", "KNorm.of_tables", "KNorm.laws", "KNorm.draw", "KNorm.draw_noise",
-        "KNorm.guarantee",
+        "KNorm.of", "KNorm.of_tables", "KNorm.laws", "KNorm.guarantee",
+    ),
+    "mechanisms/norm_mechanism.py": (
+        "NormMechanism.draw", "NormMechanism.draw_noise",
     ),
     "mechanisms/family_k_norm.py": (
-        "FamilyKNorm.of", "FamilyKNorm.law", "FamilyKNorm.draw",
-        "FamilyKNorm.draw_noise", "FamilyKNorm.guarantee",
+        "FamilyKNorm.of", "FamilyKNorm.law", "FamilyKNorm.guarantee",
     ),
     "mechanisms/continuous_family_k_norm.py": ("parts_of", "steps_and_parts"),
     "families/moments.py": ("MomentFamily.ranges",),

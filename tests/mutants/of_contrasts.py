@@ -7,6 +7,7 @@ from tests.mutants.mutant import fault
 _BLOCKS = "statistics/blocks.py"
 _STATISTIC = "statistics/contrasts.py"
 _GROUPS = "mechanisms/norm_groups.py"
+_NOISE = "mechanisms/norm_mechanism.py"
 _MECHANISM = "mechanisms/k_norm.py"
 _IN = "tests/test_k_norm.py::"
 _ONE = _IN + "test_one_record_changes_each_group_by_norm_one_at_most"
@@ -139,7 +140,7 @@ _FAULTS = (
     (
         "sensitivity halved",
         "groups after the first have no noise",
-        _MECHANISM,
+        _NOISE,
         "for law in self.laws:\n            for place, value",
         "for law in self.laws[:1]:\n            for place, value",
         _DRAWS,
@@ -147,7 +148,7 @@ _FAULTS = (
     (
         "law changed",
         "noise is not below 0",
-        _MECHANISM,
+        _NOISE,
         "noise[place] = value",
         "noise[place] = abs(value)",
         _DRAWS,
@@ -155,7 +156,7 @@ _FAULTS = (
     (
         "law changed",
         "noise starts at 1",
-        _MECHANISM,
+        _NOISE,
         "noise = np.zeros(self.statistic.length, np.int64)",
         "noise = np.ones(self.statistic.length, np.int64)",
         _DRAWS,

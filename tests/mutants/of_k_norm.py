@@ -8,6 +8,7 @@ _BALLS = "noise/norm_balls.py"
 _COUNTS = "noise/compositions.py"
 _LAW = "noise/norm_law.py"
 _GROUPS = "mechanisms/norm_groups.py"
+_NOISE = "mechanisms/norm_mechanism.py"
 _MECHANISM = "mechanisms/k_norm.py"
 _DRAWS = "mechanisms/continuous_k_norm.py"
 _STATISTIC = "statistics/contrasts.py"
@@ -132,7 +133,7 @@ MUTANTS = (
     Mutant(
         "float noise",
         "K-norm: `draw` takes the simulation",
-        _MECHANISM,
+        _NOISE,
         "return np.clip(counts + self.draw_noise(system_bits), -WIDEST, WIDEST)",
         "key = __import__('jax').random.key(0)\n"
         "        return np.asarray(self.sample(key, jnp.asarray(exact, jnp.int32)))",
