@@ -457,4 +457,4 @@ def test_each_mistake_gets_a_message():
         mechanism("naive Bayes", "replace-one").draw(np.zeros(2, int))
     with pytest.raises(ValueError, match="`mechanism` must be one for"):
         dp.release(counts, RECORDS, epsilon=1, adjacency=BOTH[0], mechanism="k-norm")
-    assert statistic.blocks == blocks_of(SMALL)
+    assert statistic.blocks == blocks_of(SMALL.sizes, SMALL.families)

@@ -122,7 +122,7 @@ def test_each_package_has_one_room(package, rooms):
 
 
 NOUNS = {  # abstract classes, and what users hold: any room may ask for them
-    *("Statistic", "TableStatistic", "FamilyStatistic"),
+    *("Statistic", "TableStatistic", "FamilyStatistic", "BlockStatistic"),
     *("FamilyWithLaw", "ClippedFamily"),
     *("ExactMechanism", "ParameterMechanism", "Recipe"),
     *("MechanismWithLaw", "MechanismWithJointLaw"),

@@ -18,7 +18,8 @@ from dpjax.data.encoding import of_one_kind
 from dpjax.data.schema import Schema
 from dpjax.event_logs import check_states, declared_cells, event_network
 from dpjax.families import FAMILIES
-from dpjax.statistics import Sufficient
+from dpjax.mechanisms.recipes import recipe_of
+from dpjax.statistics import Statistic, Sufficient
 
 
 class Model(NamedTuple):
@@ -45,8 +46,8 @@ def chosen_model(options: argparse.Namespace, models: Mapping[str, Model]) -> Mo
     return models[options.model]
 
 
-def model_of(options: argparse.Namespace, schema: Schema) -> BayesNet | Sufficient:
-    """Return the network or the statistic of a family that `dpjax release` measures."""
+def model_of(options: argparse.Namespace, schema: Schema) -> BayesNet | Statistic:
+    """Return the network or the statistic that `dpjax release` measures."""
     model = chosen_model(options, MODELS)
     if options.prior is not None and options.model != "bayes-net":
         raise ValueError("`prior` must be left out: this option is for networks.")
@@ -55,6 +56,11 @@ def model_of(options: argparse.Namespace, schema: Schema) -> BayesNet | Sufficie
 
 def _network(options: argparse.Namespace, schema: Schema) -> BayesNet:
     return network_of(options.network, schema)
+
+
+def _marginals(options: argparse.Namespace, schema: Schema) -> Statistic:
+    recipe = recipe_of(options.mechanism)
+    return recipe.marginals(schema, options.order, options.adjacency)
 
 
 def _events(options: argparse.Namespace, schema: Schema) -> BayesNet:
@@ -93,6 +99,7 @@ def _sufficient(
 
 MODELS = {
     "bayes-net": Model(_network, ("network",)),
+    "marginals": Model(_marginals, ("order",)),
     **{name: Model(_family) for name in FAMILIES},
     "linear-regression": Model(regression_of, ("target",)),
     "gaussian-mean": Model(_family, ("variance",)),

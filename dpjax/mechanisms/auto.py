@@ -2,6 +2,7 @@
 
 __all__ = ["Auto"]
 
+import contextlib
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -14,7 +15,16 @@ from dpjax.mechanisms.k_norm import KNorm
 from dpjax.mechanisms.norm_groups import MOST, are_small, choose_groups
 from dpjax.mechanisms.recipe import RECIPES, Recipe
 from dpjax.privacy import Adjacency, Guarantee
-from dpjax.statistics import Contrasts, FamilyStatistic, NetworkCounts, Statistic
+from dpjax.statistics import (
+    Contrasts,
+    FamilyStatistic,
+    FourierCoefficients,
+    MarginalContrasts,
+    NetworkCounts,
+    Statistic,
+)
+from dpjax.statistics.block_statistic import BlockStatistic
+from dpjax.statistics.marginal_contrasts import Variables, variables_with_levels
 
 _LESS = 0.9  # Laplace noise is kept for gains below a tenth: it has more posteriors
 
@@ -29,9 +39,10 @@ class Auto(Recipe):
     of scale b has the variance 2 b², but the Fisher information 1 / b² of normal noise
     with variance b², and K-norm noise is nearly normal in each cell. For a family, it
     is chosen if the total variance of all sums is below nine tenths of that of Laplace
-    noise, since sums of many records vary more than by the noise. Laplace noise is kept
-    for more than 1,024 numbers in a group, and for a schema with impossible
-    combinations. None of this depends on records or ε.
+    noise, since sums of many records vary more than by the noise. Marginal tables get
+    K-norm noise or, if they are too many, Laplace noise on their Fourier coefficients.
+    Laplace noise is kept for more than 1,024 numbers in a group, and for a schema with
+    impossible combinations. None of this depends on records or ε.
     """
 
     kind: ClassVar[str] = "auto"
@@ -47,6 +58,18 @@ class Auto(Recipe):
         better = variance < _LESS * scale**2 * counts.length
         return contrasts if better and are_small(contrasts, groups) else counts
 
+    def marginals(
+        self, schema: Variables, order: int, adjacency: Adjacency
+    ) -> Statistic:
+        """Return contrasts for K-norm noise or, of too many, Fourier coefficients."""
+        over = variables_with_levels(schema)
+        with contextlib.suppress(ValueError):  # for too many tables
+            contrasts = MarginalContrasts.of_order(over, order, adjacency)
+            groups, _ = choose_groups(contrasts)
+            if are_small(contrasts, groups):
+                return contrasts
+        return FourierCoefficients(over, adjacency, order=order)
+
     def accepts(self, statistic: Statistic) -> bool:
         """Return True, since one of both fits any statistic."""
         return True
@@ -57,7 +80,7 @@ class Auto(Recipe):
         """Make the mechanism for the statistic, at the cost `budget`."""
         if isinstance(statistic, FamilyStatistic) and _gains(statistic):
             return FamilyKNorm.of(statistic, budget)
-        shaped = statistic.kind == Contrasts.kind
+        shaped = isinstance(statistic, BlockStatistic)
         return (KNorm if shaped else DiscreteLaplace).of(statistic, budget)
 
 

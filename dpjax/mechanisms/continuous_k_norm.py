@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -30,8 +30,8 @@ from dpjax.mechanisms.norm_groups import (
 from dpjax.mechanisms.row_draws import power, row_groups
 from dpjax.privacy import Adjacency, Epsilon, PureDP, exact_epsilon
 from dpjax.statistics import Statistic
+from dpjax.statistics.block_statistic import BlockStatistic
 from dpjax.statistics.contrast_moments import CellsBeyondMargins
-from dpjax.statistics.contrasts import Contrasts
 from dpjax.tables.gathers import Gather, add, take
 
 
@@ -57,7 +57,7 @@ class ContinuousKNorm(base.Mechanism):
         Hardt & Talwar (STOC 2010), the K-norm mechanism.
     """
 
-    statistic: Contrasts = eqx.field(static=True)
+    statistic: BlockStatistic = eqx.field(static=True)
     groups: Groups = eqx.field(static=True)
     epsilons: Float[Array | np.ndarray, "*stack g"]
 
@@ -125,14 +125,14 @@ class ContinuousKNorm(base.Mechanism):
         return PureDP(sum(budgets, Fraction(0)), self.adjacency)
 
 
-def contrasts_of(statistic: Statistic) -> Contrasts:
-    """Return the statistic if it is `Contrasts`; raise `ValueError` for others."""
-    if statistic.kind != Contrasts.kind:
+def contrasts_of(statistic: Statistic) -> BlockStatistic:
+    """Return a statistic of blocks of tables; raise `ValueError` for others."""
+    if not isinstance(statistic, BlockStatistic):
         raise ValueError(
-            "`statistic` must be contrasts of a network for K-norm noise, got "
+            "`statistic` must be contrasts of tables for K-norm noise, got "
             f"{statistic.kind}."
         )
-    return cast(Contrasts, statistic)
+    return statistic
 
 
 def refuse_length(shape: tuple[int, ...], statistic: Statistic) -> None:
@@ -171,7 +171,7 @@ class _Simulation:
 
     def __init__(
         self,
-        statistic: Contrasts,
+        statistic: BlockStatistic,
         groups: Sequence[Sequence[Sequence[int]]],
     ):
         self._statistic = statistic

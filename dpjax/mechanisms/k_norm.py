@@ -1,4 +1,4 @@
-"""K-norm noise on a network's tables: all are measured at once, with one radius."""
+"""K-norm noise on contingency tables: all are measured at once, with one radius."""
 
 __all__ = ["KNorm"]
 
@@ -31,16 +31,17 @@ from dpjax.mechanisms.norm_mechanism import NormMechanism, digest
 from dpjax.noise.norm_law import NormLaw
 from dpjax.privacy import Adjacency, Epsilon, Guarantee, PureDP, exact_epsilon
 from dpjax.statistics import Statistic
-from dpjax.statistics.contrasts import Contrasts
+from dpjax.statistics.block_statistic import BlockStatistic
 
 
 @base.MECHANISMS.add
 class KNorm(NormMechanism):
     r"""Release $T(D) + Z$ with $P(Z = z) \propto \prod_g x_g^{\lceil \|z\|_g \rceil}$.
 
-    T has the counts of all tables of a network without known margins (`Contrasts`). One
-    record changes T by norm at most 1 in each group g of tables. The ratio $x_g$ is the
-    least multiple of $2^{-64}$ that is proved to be at least $e^{-\epsilon_g}$.
+    T has the counts of tables without known margins, of a network (`Contrasts`) or not
+    (`MarginalContrasts`). One record changes T by norm at most 1 in each group g of
+    tables. The ratio $x_g$ is the least multiple of $2^{-64}$ that is proved to be at
+    least $e^{-\epsilon_g}$.
 
     Args:
         statistic: the contrasts, with their adjacency.
@@ -62,7 +63,7 @@ class KNorm(NormMechanism):
     """
 
     kind: ClassVar[str] = "k-norm"
-    statistic: Contrasts = eqx.field(static=True)
+    statistic: BlockStatistic = eqx.field(static=True)
     groups: Groups = eqx.field(static=True)
     epsilons: tuple[Fraction, ...] = eqx.field(static=True)
 

@@ -34,8 +34,7 @@ from jaxtyping import Float64, Int64
 
 from dpjax.noise.norm_balls import Ball, Cells, Classes, Rows, Simplex
 from dpjax.privacy import REPLACE_ONE
-from dpjax.statistics.contrasts import Contrasts
-from dpjax.tables.layout import maximal_groups
+from dpjax.statistics.block_statistic import BlockStatistic
 
 Groups = tuple[tuple[tuple[int, ...], ...], ...]
 """For each group its stars, and for each star the places of its blocks."""
@@ -53,7 +52,7 @@ class Star:
         places: the blocks; one alone, or several with common known margins.
     """
 
-    statistic: Contrasts
+    statistic: BlockStatistic
     places: tuple[int, ...]
 
     def __post_init__(self):
@@ -70,7 +69,7 @@ class Star:
     @cached_property
     def classes(self) -> int:
         """The number of combinations of the levels of `common`."""
-        sizes = self.statistic.net.sizes
+        sizes = self.statistic.sizes
         return math.prod(sizes[i] for i in self.common)
 
     @property
@@ -81,7 +80,7 @@ class Star:
 
     def rows_by_class(self, place: int) -> np.ndarray:
         """The rows of a block in each class, as a matrix."""
-        sizes, given = self.statistic.net.sizes, self.statistic.blocks[place].given
+        sizes, given = self.statistic.sizes, self.statistic.blocks[place].given
         levels = np.arange(math.prod(sizes[i] for i in given))
         levels = levels.reshape([sizes[i] for i in given])
         first = [given.index(i) for i in self.common]
@@ -157,20 +156,22 @@ def _of_simplex(k: int) -> float:
     return float(total / sum(ways)) / k
 
 
-def balls(statistic: Contrasts, stars: Sequence[Sequence[int]]) -> tuple[tuple, tuple]:
+def balls(
+    statistic: BlockStatistic, stars: Sequence[Sequence[int]]
+) -> tuple[tuple, tuple]:
     """Return the unit balls of the stars of a group, and the steps of their radii."""
     made = [Star(statistic, tuple(places)) for places in stars]
     return tuple(star.ball() for star in made), tuple(star.steps for star in made)
 
 
-def are_small(statistic: Contrasts, groups: Groups) -> bool:
+def are_small(statistic: BlockStatistic, groups: Groups) -> bool:
     """Return whether every group has at most `MOST` numbers."""
     sizes = [rows * inner for rows, _, inner in statistic.shapes]
     return all(sum(sizes[i] for star in x for i in star) <= MOST for x in groups)
 
 
 @functools.lru_cache(maxsize=16)
-def choose_groups(statistic: Contrasts) -> tuple[Groups, float]:
+def choose_groups(statistic: BlockStatistic) -> tuple[Groups, float]:
     """Choose stars and groups of small noise; return them and the variance at ε = 1.
 
     The variance is the sum over all cells of the blocks.
@@ -182,7 +183,7 @@ def choose_groups(statistic: Contrasts) -> tuple[Groups, float]:
 
 
 def groups_of_tables(
-    statistic: Contrasts, parts: Sequence[str | Sequence[str]]
+    statistic: BlockStatistic, parts: Sequence[str | Sequence[str]]
 ) -> Groups:
     """Choose the stars of given groups of tables, of small total variance.
 
@@ -194,9 +195,8 @@ def groups_of_tables(
     Raises:
         ValueError: if the groups do not have each table of `statistic` once.
     """
-    names, measured = statistic.net.names, maximal_groups(statistic.net.families)
-    tables = {names[group[-1]]: {*group} for group in measured}
-    blocks = [{*block.group} for block in statistic.blocks]
+    tables = statistic.names_of_tables
+    blocks = [frozenset(block.group) for block in statistic.blocks]
     groups = [_names(part, tables) for part in parts]
     if sorted(itertools.chain(*groups)) != sorted(tables):
         raise ValueError(
@@ -210,7 +210,7 @@ def groups_of_tables(
     return tuple(tuple(star.places for star in stars) for stars in found)
 
 
-def _names(part: str | Sequence[str], tables: Mapping[str, set[int]]) -> Sequence[str]:
+def _names(part: str | Sequence[str], tables: Mapping[str, object]) -> Sequence[str]:
     if not isinstance(part, str):
         return part
     return [part] if part in tables else [name.strip() for name in part.split(",")]
@@ -267,7 +267,7 @@ def _grouped(stars: Sequence[Star]) -> tuple[list[list[Star]], float]:
 
 
 def shares(
-    statistic: Contrasts, groups: Sequence[Sequence[Sequence[int]]]
+    statistic: BlockStatistic, groups: Sequence[Sequence[Sequence[int]]]
 ) -> list[Fraction]:
     """Return the groups' shares of the budget, of least total variance, with sum 1."""
     costs = []
@@ -280,7 +280,7 @@ def shares(
 
 
 def unit_variances(
-    statistic: Contrasts, groups: Sequence[Sequence[Sequence[int]]]
+    statistic: BlockStatistic, groups: Sequence[Sequence[Sequence[int]]]
 ) -> tuple[Float64[np.ndarray, " blocks"], Int64[np.ndarray, " blocks"]]:
     """Return the variance of a cell of each block at budget 1, and the block's group.
 

@@ -13,6 +13,7 @@ from dpjax.data.bayes_net import BayesNet
 from dpjax.mechanisms.base import ExactMechanism
 from dpjax.privacy import Adjacency, Guarantee
 from dpjax.statistics import NetworkCounts, Statistic
+from dpjax.statistics.marginal_contrasts import Variables
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,14 @@ class Recipe(abc.ABC):
     def statistic(self, net: BayesNet, adjacency: Adjacency) -> Statistic:
         """Return the statistic to measure for a network: its counts."""
         return NetworkCounts(net)
+
+    def marginals(
+        self, schema: Variables, order: int, adjacency: Adjacency
+    ) -> Statistic:
+        """Return the statistic for all tables of `order` variables, if it has one."""
+        raise ValueError(
+            f"`mechanism` must be auto, k-norm or fourier for marginals, got {self}."
+        )
 
     @abc.abstractmethod
     def accepts(self, statistic: Statistic) -> bool:

@@ -39,9 +39,12 @@ from dpjax.statistics import (
     Contrasts,
     FamilyStatistic,
     FourierCoefficients,
+    MarginalContrasts,
     NetworkCounts,
     Statistic,
 )
+from dpjax.statistics.block_statistic import BlockStatistic
+from dpjax.statistics.marginal_contrasts import Variables, variables_with_levels
 
 
 @dataclass(frozen=True)
@@ -64,12 +67,13 @@ class _WithSplit(Recipe):
         return replace(self, split=each or self.split)
 
 
-def _refuse_another_total(noise: ExactMechanism, budget: Guarantee) -> None:
+def _of_cost(budget: Guarantee, noise: ExactMechanism) -> ExactMechanism:
     if noise.guarantee() != budget:
         raise ValueError(
             f"`split` must add up to the budget, {budget}, exactly, got "
             f"{noise.guarantee()}, for one row."
         )
+    return noise
 
 
 @RECIPES.add
@@ -96,69 +100,76 @@ class Laplace(_WithSplit):
         if self.split is None:
             return DiscreteLaplace.of(statistic, budget)
         noise = SplitLaplace.of_tables(self.split, statistic, budget.adjacency)
-        _refuse_another_total(noise, budget)
-        return noise
+        return _of_cost(budget, noise)
 
 
-@dataclass(frozen=True)
-class _OfNetwork(Recipe):
-    measured: ClassVar[Any]  # the class of the statistic
-    made: ClassVar[Any]  # the class of the mechanism
+@RECIPES.add
+class Fourier(Recipe):
+    """Discrete Laplace noise on Fourier coefficients, so that noisy tables agree."""
+
+    kind: ClassVar[str] = "fourier"
 
     def statistic(self, net: BayesNet, adjacency: Adjacency) -> Statistic:
-        """Return the statistic that determines the tables of a network."""
-        return self.measured.of_network(net, adjacency)
+        """Return the coefficients that determine the tables of a network."""
+        return FourierCoefficients.of_network(net, adjacency)
+
+    def marginals(
+        self, schema: Variables, order: int, adjacency: Adjacency
+    ) -> Statistic:
+        """Return the coefficients of at most `order` variables."""
+        levels = variables_with_levels(schema)
+        return FourierCoefficients(levels, adjacency, order=order)
 
     def accepts(self, statistic: Statistic) -> bool:
-        """Return whether it is a statistic of this kind."""
-        return statistic.kind == self.measured.kind
+        """Return whether it is Fourier coefficients."""
+        return statistic.kind == FourierCoefficients.kind
 
     def mechanism(
         self, statistic: Statistic, budget: Guarantee, n: int | None
     ) -> ExactMechanism:
         """Make the mechanism for the statistic, at the cost `budget`."""
-        return self.made.of(statistic, budget)
-
-
-@RECIPES.add
-class Fourier(_OfNetwork):
-    """Discrete Laplace noise on Fourier coefficients, so that noisy tables agree."""
-
-    kind: ClassVar[str] = "fourier"
-    measured, made = FourierCoefficients, DiscreteLaplace
+        return DiscreteLaplace.of(statistic, budget)
 
 
 @RECIPES.add
 @dataclass(frozen=True)
-class KNorm(_WithSplit, _OfNetwork):
+class KNorm(_WithSplit):
     """Noise with the shape of one record's changes, on all tables or on a family.
 
     Args:
-        split: for a network, budgets with sum ε of groups of tables, which have one
-            norm each, such as {"kind": "1/4", ("deaths", "harmed"): "3/4"}; tables are
-            named by child variable, and a text may name several, as "deaths,harmed".
-            None: groups and budgets of small total variance, from the network alone.
+        split: budgets with sum ε of groups of tables, which have one norm each, such
+            as {"kind": "1/4", ("deaths", "harmed"): "3/4"}. Tables of a network are
+            named by child variable, others as in "kind*deaths"; a text may name
+            several, as "deaths,harmed". None: groups of small total variance.
     """
 
     kind: ClassVar[str] = "k-norm"
-    measured, made = Contrasts, k_norm.KNorm
+
+    def statistic(self, net: BayesNet, adjacency: Adjacency) -> Statistic:
+        """Return the contrasts that determine the tables of a network."""
+        return Contrasts.of_network(net, adjacency)
+
+    def marginals(
+        self, schema: Variables, order: int, adjacency: Adjacency
+    ) -> Statistic:
+        """Return the contrasts of all tables of `order` variables."""
+        return MarginalContrasts.of_order(schema, order, adjacency)
 
     def accepts(self, statistic: Statistic) -> bool:
-        """Return whether it is contrasts of a network or the sums of a family."""
-        return isinstance(statistic, FamilyStatistic) or super().accepts(statistic)
+        """Return whether it is contrasts of tables or the sums of a family."""
+        return isinstance(statistic, FamilyStatistic | BlockStatistic)
 
     def mechanism(
         self, statistic: Statistic, budget: Guarantee, n: int | None
     ) -> ExactMechanism:
-        """Make the mechanism for a family, a network or, with `split`, its groups."""
+        """Make the mechanism for a family, or for tables and groups of them."""
         if isinstance(statistic, FamilyStatistic):
             _refuse("an exponential family", split=self.split)
             return FamilyKNorm.of(statistic, budget)
         if self.split is None:
-            return super().mechanism(statistic, budget, n)
+            return k_norm.KNorm.of(statistic, budget)
         noise = k_norm.KNorm.of_tables(self.split, statistic, budget.adjacency)
-        _refuse_another_total(noise, budget)
-        return noise
+        return _of_cost(budget, noise)
 
 
 @dataclass(frozen=True)
@@ -285,5 +296,5 @@ class MapCells(_OfAllTables):
 
 
 def _refuse(what: str, **options: object) -> None:
-    for name in (name for name, value in options.items() if value is not None):
+    for name in [name for name, value in options.items() if value is not None]:
         raise ValueError(f"`{name}` must be left out for {what}.")

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from dpjax.statistics.contrasts import Contrasts
+from dpjax.statistics.block_statistic import BlockStatistic
 
 _COMPARED = 64  # cells of a row: more are sorted
 
@@ -76,7 +76,7 @@ def power(
     return jnp.exp(-exponential(uniform) / dimension)
 
 
-def row_groups(statistic: Contrasts) -> list[RowGroup]:
+def row_groups(statistic: BlockStatistic) -> list[RowGroup]:
     """Return all rows of a statistic's tables, in groups; few, for any network."""
     found: dict[tuple, list[np.ndarray]] = {}
     start = 0

@@ -5,6 +5,7 @@ __all__ = [
     "Contrasts",
     "FamilyStatistic",
     "FourierCoefficients",
+    "MarginalContrasts",
     "NetworkCounts",
     "Statistic",
     "Sufficient",
@@ -15,5 +16,6 @@ __all__ = [
 from dpjax.statistics.base import STATISTICS, FamilyStatistic, Statistic, TableStatistic
 from dpjax.statistics.contrasts import Contrasts
 from dpjax.statistics.fourier import FourierCoefficients
+from dpjax.statistics.marginal_contrasts import MarginalContrasts
 from dpjax.statistics.network_counts import NetworkCounts, exact_counts
 from dpjax.statistics.sufficient import Sufficient

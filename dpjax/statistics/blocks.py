@@ -1,4 +1,4 @@
-"""Tables of a network as blocks, each measured only beyond a margin that is known."""
+"""Tables as blocks, each measured only beyond a margin that is known."""
 
 __all__ = ["Block", "blocks_of", "check_blocks"]
 
@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dpjax.data.bayes_net import BayesNet
 from dpjax.tables.layout import maximal_groups
 
 Group = tuple[int, ...]
@@ -31,14 +30,13 @@ class Block:
         return (*self.given, *self.rest)
 
 
-def blocks_of(net: BayesNet) -> tuple[Block, ...]:
-    """Choose blocks that determine the table of each variable with its parents.
+def blocks_of(sizes: Sequence[int], groups: Sequence[Group]) -> tuple[Block, ...]:
+    """Choose blocks that determine the tables of all `groups` of variables.
 
     The first block is the largest table. Each next one is the table that has the fewest
     new cells for each combination of the levels of its known variables.
     """
-    sizes = net.sizes
-    left: dict[Group, Group] = {group: () for group in maximal_groups(net.families)}
+    left: dict[Group, Group] = {group: () for group in maximal_groups(groups)}
     blocks: list[Block] = []
     while left:
         group = min(left, key=lambda g: _order(g, left[g], sizes, bool(blocks)))
@@ -63,8 +61,8 @@ def _order(
     return _cells(new, sizes) if started else 0, -_cells(group, sizes)
 
 
-def check_blocks(blocks: Sequence[Block], net: BayesNet) -> None:
-    """Raise `ValueError` unless blocks determine all tables of the network."""
+def check_blocks(blocks: Sequence[Block], groups: Sequence[Group]) -> None:
+    """Raise `ValueError` unless blocks determine the tables of all `groups`."""
     measured: list[set[int]] = []
     for block in blocks:
         group, given = {*block.group}, {*block.given}
@@ -76,7 +74,5 @@ def check_blocks(blocks: Sequence[Block], net: BayesNet) -> None:
                 "earlier block, with a margin that an earlier block determines."
             )
         measured.append(group)
-    if any(
-        not any({*family} <= other for other in measured) for family in net.families
-    ):
+    if any(not any({*group} <= other for other in measured) for group in groups):
         raise ValueError("`blocks` must contain each variable with its parents.")

@@ -128,8 +128,8 @@ def assert_spends_exactly(epsilon, worst):
 
 def changes(statistic):
     """The differences of the contrasts of all neighbours."""
-    net, layout = statistic.net, statistic.counted
-    cells = np.asarray(layout.cells(np.array(all_records(net), np.uint8)))
+    layout = statistic.counted
+    cells = np.asarray(layout.cells(np.array(all_records(statistic), np.uint8)))
     counts = np.zeros((len(cells), layout.length), np.int64)
     np.put_along_axis(counts, cells, 1, axis=1)
     vectors = np.array([statistic.of_counts(x, 1) for x in counts])

@@ -95,9 +95,9 @@ FUNCTIONS = {
         "_one", "_times", "elementary",
     ),
     "statistics/blocks.py": ("check_blocks",),
-    "statistics/contrasts.py": (
-        "Contrasts.shapes", "Contrasts.is_whole", "Contrasts.is_counts",
-        "Contrasts.of_counts",
+    "statistics/block_statistic.py": (
+        "BlockStatistic.shapes", "BlockStatistic.is_whole", "BlockStatistic.is_counts",
+        "BlockStatistic.of_counts",
     ),
     "statistics/sufficient.py": (
         "Sufficient.lowest", "Sufficient._measures_complement",
@@ -188,8 +188,8 @@ FUNCTIONS = {
         "measured", "_refuse_more", "_few", "_of_multiples", "_in_pieces",
     ),
     "mechanisms/recipes.py": (
-        "Laplace.mechanism", "_WithSplit.per_record", "_refuse_another_total",
-        "_OfNetwork.mechanism", "KNorm.mechanism",
+        "Laplace.mechanism", "_WithSplit.per_record", "_of_cost",
+        "Fourier.mechanism", "KNorm.mechanism",
         "PosteriorSample.mechanism", "Map.mechanism", "MapCells.mechanism",
     ),
     "mechanisms/base.py": (
@@ -219,7 +219,7 @@ REFUSALS = (
     "mechanisms/discrete_laplace.py:DiscreteLaplace.sample",
     "mechanisms/discrete_laplace.py:_to_words",
     "mechanisms/split_laplace.py:SplitLaplace.calibrate",
-    "mechanisms/recipes.py:_refuse_another_total",
+    "mechanisms/recipes.py:_of_cost",
     "mechanisms/base.py:PosteriorSampler.__check_init__",
     "mechanisms/family_posterior_sampler.py:FamilyPosteriorSampler.scores",
     *("chains/price.py:price_of", "chains/price.py:table_width"),
@@ -267,11 +267,12 @@ EXEMPT = {
     (_FOURIER + "_eliminate", "rest ="): _LOUD,
     (_FOURIER + "_next", "while True:"): _ORDER,
     (_FOURIER + "_next", "if variable in neighbours"): _ORDER,
+    ("mechanisms/recipes.py:_of_cost", "return noise"): _LOUD,
     ("noise/compositions.py:product", "if len(parts) < 2:"): _LOUD,
     ("noise/norm_balls.py:Classes.place", "left = iter("): _LOUD,
     ("statistics/blocks.py:check_blocks", "measured:"): _LOUD,
     ("statistics/blocks.py:check_blocks", "for block in"): _LOUD,
-    ("statistics/contrasts.py:Contrasts.shapes", "sizes ="): _LOUD,
+    ("statistics/block_statistic.py:BlockStatistic.shapes", "found ="): _LOUD,
     ("mechanisms/norm_groups.py:Star.rows_by_class", "rest ="): _LOUD,
     ("mechanisms/norm_groups.py:Star.ball", "statistic, place ="): (
         "a star of counts has one block"

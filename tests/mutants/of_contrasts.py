@@ -5,7 +5,7 @@ __all__ = ["MUTANTS"]
 from tests.mutants.mutant import fault
 
 _BLOCKS = "statistics/blocks.py"
-_STATISTIC = "statistics/contrasts.py"
+_STATISTIC = "statistics/block_statistic.py"
 _GROUPS = "mechanisms/norm_groups.py"
 _NOISE = "mechanisms/norm_mechanism.py"
 _MECHANISM = "mechanisms/k_norm.py"
@@ -16,7 +16,33 @@ _DRAWS = _IN + "test_the_noise_of_a_release_is_that_of_all_groups"
 _TABLES = _IN + "test_tables_are_those_of_the_records"
 _REFUSED = _IN + "test_blocks_must_determine_the_tables"
 
+_MARGINALS = "statistics/marginal_contrasts.py"
+_OF_MARGINALS = "tests/test_marginal_contrasts.py::"
 _FAULTS = (
+    (
+        "law changed",
+        "marginals: a file may have blocks of any margin",
+        _MARGINALS,
+        "        check_blocks(self.blocks, ())\n",
+        "",
+        _OF_MARGINALS + "test_files_with_other_blocks_are_refused",
+    ),
+    (
+        "law changed",
+        "marginals: tables of one variable less",
+        _MARGINALS,
+        "itertools.combinations(range(number), order)",
+        "itertools.combinations(range(number), max(1, order - 1))",
+        _OF_MARGINALS + "test_the_tables_are_all_of_an_order_or_those_that_are_named",
+    ),
+    (
+        "bound loosened",
+        "marginals: noise on impossible combinations",
+        _MARGINALS,
+        "    if schema.impossible:\n",
+        "    if not schema:\n",
+        _OF_MARGINALS + "test_the_command_line_refuses_schemas_that_do_not_fit",
+    ),
     (
         "law changed",
         "differences without the last but one cell",

@@ -39,18 +39,20 @@ MUTANTS = (
     ),
     Mutant(
         "ε doubled",
-        "recipes: Fourier and K-norm noise of twice the budget",
+        "recipes: Fourier noise of twice the budget",
         _RECIPES,
-        "return self.made.of(statistic, budget)",
-        "return self.made.of(statistic, budget.repeated(2))",
+        '"""Make the mechanism for the statistic, at the cost `budget`."""\n'
+        "        return DiscreteLaplace.of(statistic, budget)",
+        '"""Make the mechanism for the statistic, at the cost `budget`."""\n'
+        "        return DiscreteLaplace.of(statistic, budget.repeated(2))",
         (_IN_SAMPLING_DOORS + "test_a_mechanism_is_made_for_the_budget",),
     ),
     Mutant(
         "ε doubled",
         "recipes: K-norm noise without a split of twice the budget",
         _RECIPES,
-        "return super().mechanism(statistic, budget, n)",
-        "return super().mechanism(statistic, budget.repeated(2), n)",
+        "return k_norm.KNorm.of(statistic, budget)",
+        "return k_norm.KNorm.of(statistic, budget.repeated(2))",
         (_IN_SAMPLING_DOORS + "test_a_mechanism_is_made_for_the_budget",),
     ),
     Mutant(

@@ -95,7 +95,7 @@ def facts(name):
 def mean(name, noise_aware=False):
     """Of the posterior; of a release that is of no model, its tables."""
     what = released(name)
-    if name.startswith("fourier-order"):
+    if name.startswith(("fourier-order", "marginals")):
         return what.counts()
     made = posterior(what, noise_aware=noise_aware)
     found = made.mean() if callable(made.mean) else made.mean

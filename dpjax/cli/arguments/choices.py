@@ -29,7 +29,7 @@ _RECIPES = (
 
 def models() -> tuple[str, ...]:
     """Return the models of `dpjax release`, with the families of other packages."""
-    return ("bayes-net", *_FAMILIES, *_installed("families"), "hmm")
+    return ("bayes-net", "marginals", *_FAMILIES, *_installed("families"), "hmm")
 
 
 def recipes() -> list[str]:

@@ -26,6 +26,9 @@ def add_model_options(command: Parser) -> None:
         help='for bayes-net: a BIF file, a JSON file {"parents": {"x": ["y"]}}, or '
         "naive-bayes:TARGET",
     )
+    command.number(
+        "--order", "for marginals: number of variables of each table; all are released"
+    )
     command.add_argument("--target", help="for linear-regression: variable to predict")
     command.number("--variance", "for gaussian-mean: the public variance", kind=float)
     command.number(
