@@ -27,6 +27,7 @@ from dpjax.posteriors import point_estimate, point_estimate_of
 from dpjax.privacy import REPLACE_ONE, budget_of
 from dpjax.releases import Released
 from dpjax.statistics import Contrasts, NetworkCounts
+from dpjax.study import plan
 from dpjax.tables.projection import project
 
 RECORDS = (1000, 10_000)
@@ -223,6 +224,29 @@ def report(
     ]
 
 
+def compare_with_plan(truth: Truth, n: int, epsilons: list[float], found: np.ndarray):
+    """Print what `plan` expects of two columns, and by how much that is off.
+
+    `plan` gets the true tables as its guess, and draws records and noise of its own.
+    """
+    net = truth.net
+    tables = dict(zip(net.names, net.layout.split(truth.theta), strict=True))
+    pairs = ("laplace", "+ prior 1/2"), ("k-norm", "K-norm noise")
+    names = {f"{name}, noise-aware": column for name, column in pairs}
+    print(f"{'ε':<6}{'mechanism':<24}{'found':>9}{'planned':>18}{'off by':>9}")
+    for epsilon, kl in zip(epsilons, found.mean(-1), strict=True):
+        options = {"prior": 0.5, "repeats": 64, "tables": tables}
+        planned = plan(net, n, epsilon, REPLACE_ONE, key=study_key(7), **options)
+        for outlook in planned.outlooks:
+            if outlook.name in names:
+                known = kl[COLUMNS.index(names[outlook.name])]
+                print(
+                    f"{epsilon:<6}{outlook.name:<24}{known:>9.4f}"
+                    f"{outlook.divergence:>9.4f} ± {outlook.divergence_se:.4f}"
+                    f"{outlook.divergence / known - 1:>+9.1%}"
+                )
+
+
 def main() -> None:
     """Study every network named; write what was found if asked to."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -232,6 +256,7 @@ def main() -> None:
     parser.add_argument("--records", type=int, nargs="+", default=RECORDS)
     parser.add_argument("--epsilons", type=float, nargs="+", default=EPSILONS)
     parser.add_argument("--power", type=float, default=POWER, help="of the split")
+    parser.add_argument("--plan", action="store_true", help="compare with `plan`")
     parser.add_argument("--quick", action="store_true", help="asia, 20 data sets")
     parser.add_argument("--out", type=pathlib.Path, help="JSON file to write")
     arguments = parser.parse_args()
@@ -249,6 +274,8 @@ def main() -> None:
                 [losses(truth, exact, noise, e, n, arguments.power) for e in progress]
             )
             rows += report(name, n, np.asarray(arguments.epsilons), found, uniform)
+            if arguments.plan:
+                compare_with_plan(truth, n, arguments.epsilons, found)
     if arguments.out:
         arguments.out.write_text(json.dumps(rows, indent=1) + "\n")
 

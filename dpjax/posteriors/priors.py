@@ -49,7 +49,7 @@ def flat_prior(net: BayesNet, prior: Prior | str) -> Float[Array, " m"]:
     return jnp.broadcast_to(flat, (net.layout.length,))
 
 
-def flatten(net: BayesNet, tables: Mapping[str, Array], argument: str) -> Array:
+def flatten(net: BayesNet, tables: Mapping[str, Any], argument: str) -> Array:
     """Convert tables by variable name to one vector, in the order of `net.layout`."""
     unknown = [name for name in tables if name not in net.names]
     if unknown:
@@ -66,7 +66,7 @@ def flatten(net: BayesNet, tables: Mapping[str, Array], argument: str) -> Array:
 
 
 @jax.jit
-def _join(tables: list[Array]) -> Float[Array, " m"]:
+def _join(tables: list[Any]) -> Float[Array, " m"]:
     return jnp.concatenate([jnp.ravel(jnp.asarray(x, float)) for x in tables])
 
 

@@ -1,28 +1,33 @@
 """Expected error of each mechanism, by simulation without any data.
 
-A repeat draws tables uniformly, records from them, and a release by each mechanism.
+A repeat draws tables uniformly, unless a public guess of them is given, then records
+from them, and a release by each mechanism.
 """
 
 __all__ = ["Outlook", "Plan", "plan"]
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
+from jax.scipy.special import xlogy
 from jaxtyping import Array
 
 from dpjax._checks import one_of, typed_key, whole
-from dpjax._types import Key
+from dpjax._types import Cells, Key
 from dpjax.data.bayes_net import BayesNet
-from dpjax.mechanisms import KNorm, Laplace, NetworkPosteriorSampler
+from dpjax.mechanisms import KNorm, Laplace, Mechanism, NetworkPosteriorSampler
 from dpjax.mechanisms.recipes import Recipe, recipe_of
+from dpjax.posteriors.estimate.point_estimate import check_estimate, is_slow
 from dpjax.posteriors.prediction import sample_records
+from dpjax.posteriors.priors import flatten
 from dpjax.privacy import (
     ADJACENCIES,
     REPLACE_ONE,
@@ -32,7 +37,13 @@ from dpjax.privacy import (
     exact_epsilon,
     rows_of,
 )
-from dpjax.statistics import Contrasts, FourierCoefficients, NetworkCounts
+from dpjax.releases.released import Released
+from dpjax.statistics import (
+    Contrasts,
+    FourierCoefficients,
+    NetworkCounts,
+    TableStatistic,
+)
 from dpjax.study.experiments.learners import (
     ReleasedTables,
     SampledTables,
@@ -42,13 +53,24 @@ from dpjax.study.experiments.learners import (
 from dpjax.study.metrics import table_errors
 from dpjax.tables.counts import count
 
+_ESTIMATES = {
+    "": "plug-in",
+    ", consistent": "projected",
+    ", noise-aware": "noise-aware",
+}
+_FRESH = 1 << 14  # further records, from which the weights of rows are estimated
+_AT_ONCE = 16  # repeats
+_ROUNDING = 1e-3  # of the sum of a row
+
 
 @dataclass(frozen=True)
 class Outlook:
     """Expected errors of one mechanism's tables, and standard errors over repeats.
 
     The total variation and KL(true ‖ learned), in nats, are averaged over the rows of
-    all tables, and over random tables, records and noise.
+    all tables. The divergence is KL(true ‖ learned) of the distribution of a record:
+    the sum of the KL of all rows, each weighted by the probability of its parents'
+    levels. All are averaged over tables, records and noise.
     """
 
     name: str  # the mechanism's name in `release`, or a method compared with it
@@ -56,7 +78,18 @@ class Outlook:
     total_variation_se: float
     kl: float
     kl_se: float
+    divergence: float
+    divergence_se: float
     choices: dict[str, float | list[float]]  # noise scale, budgets, ω, temperature
+
+    @classmethod
+    def of(
+        cls, name: str, mean: list[float], se: list[float], choices: dict
+    ) -> "Outlook":
+        """Make the outlook from means and standard errors, in this class's order."""
+        (variation, kl, divergence), (variation_se, kl_se, divergence_se) = mean, se
+        rows = variation, variation_se, kl, kl_se
+        return cls(name, *rows, divergence, divergence_se, choices)
 
 
 @dataclass(frozen=True)
@@ -72,7 +105,7 @@ class Plan:
 
     @property
     def preferred(self) -> str:
-        """The mechanism with the smallest expected total variation."""
+        """The mechanism with the smallest expected divergence."""
         return self.outlooks[0].name
 
 
@@ -87,8 +120,14 @@ def plan(
     repeats: int = 32,
     prior: float = 1.0,
     mechanisms: Sequence[str | Recipe] = (),
+    tables: Mapping[str, Any] | None = None,
 ) -> Plan:
-    """Estimate the expected error of each mechanism under uniformly drawn tables.
+    """Estimate the expected error of each mechanism.
+
+    Noise on counts or coefficients is followed by the plug-in posterior mean, and by
+    the point estimate that accounts for the noise ("laplace, noise-aware"), which is
+    left out where it would be slow, and for coefficients of variables that are not
+    binary.
 
     Args:
         net: the network.
@@ -103,6 +142,8 @@ def plan(
         mechanisms: further recipes to compare, or their names. All mechanisms except
             "map-cells", which is for networks with few rows, are compared anyway, and
             "k-norm" where it can be made for the tables and ε.
+        tables: public guess of the table of each variable, by name, such as the mean
+            of an earlier posterior. None: tables are drawn uniformly.
 
     Privacy:
         No data is used, so no privacy is lost.
@@ -121,14 +162,15 @@ def plan(
         recipe = recipe.per_record(rows) if rows > 1 else recipe
         learner = of_recipe(recipe, net, each, n, prior)
         candidates[str(recipe)] = learner, {}
+    key_data, key_noise = jr.split(jr.clone(key))
+    data = _simulated(key_data, net, n, repeats, _guess(net, tables))
     outlooks = []
     for name, (learner, choices) in candidates.items():
-        same = jr.clone(key)  # the same simulated records for all
-        errors = np.asarray(_errors(same, net, n, learner, repeats))
+        same = jr.clone(key_noise)
+        errors = np.asarray(_errors(same, net, learner, data))
         mean, se = errors.mean(axis=0), errors.std(axis=0, ddof=1) / repeats**0.5
-        (variation, kl), (variation_se, kl_se) = mean.tolist(), se.tolist()
-        outlooks.append(Outlook(name, variation, variation_se, kl, kl_se, choices))
-    private = sorted(outlooks[1:], key=lambda outlook: outlook.total_variation)
+        outlooks.append(Outlook.of(name, mean.tolist(), se.tolist(), choices))
+    private = sorted(outlooks[1:], key=lambda outlook: outlook.divergence)
     found = (*private, outlooks[0])
     return Plan(str(budget), adjacency, n, repeats, found, rows)
 
@@ -141,21 +183,23 @@ def _candidates(
     public = n if adjacency == REPLACE_ONE else None
     plain = ReleasedTables(counts, None, flat, public)
     candidates: dict[str, tuple[TableLearner, dict]] = {"non-private": (plain, {})}
-    for name, statistic in (
-        ("laplace", counts),
-        ("laplace, consistent", counts),
-        ("fourier", FourierCoefficients.of_network(net, adjacency)),
-    ):
+
+    def add(name: str, statistic: TableStatistic, noise: Mechanism, **choices) -> None:
+        for suffix, estimate in _ESTIMATES.items():
+            if _is_of_interest(estimate, statistic, noise, public):
+                learner = ReleasedTables(statistic, noise, flat, public, estimate)
+                candidates[name + suffix] = learner, choices
+
+    fourier = FourierCoefficients.of_network(net, adjacency)
+    for name, statistic in (("laplace", counts), ("fourier", fourier)):
         sensitivity = statistic.sensitivity(adjacency)
         noise = Laplace(jnp.asarray(float(epsilon)), sensitivity)
-        projected = name == "laplace, consistent"
-        learner = ReleasedTables(statistic, noise, flat, public, projected)
-        candidates[name] = learner, {"scale": float(noise.scale)}
+        add(name, statistic, noise, scale=float(noise.scale))
     with contextlib.suppress(ValueError):  # for too large a table or budget
         shaped = Contrasts.of_network(net, adjacency)
         noise = KNorm.of(shaped, PureDP(epsilon, adjacency))
-        learner = ReleasedTables(shaped, noise.for_studies(), flat, public)
-        candidates["k-norm"] = learner, {"groups": [float(x) for x in noise.epsilons]}
+        groups = [float(x) for x in noise.epsilons]
+        add("k-norm", shaped, noise.for_studies(), groups=groups)
     for name, make in (
         ("posterior-sample", NetworkPosteriorSampler.posterior),
         ("map", NetworkPosteriorSampler.map),
@@ -169,19 +213,68 @@ def _candidates(
     return candidates
 
 
-@eqx.filter_jit  # learners that differ only in numbers share a program
-def _errors(
-    key: Key, net: BayesNet, n: int, learner: TableLearner, repeats: int
-) -> Array:
-    """Total variation and KL, averaged over rows, of shape (repeats, 2)."""
+def _is_of_interest(
+    estimate: str, statistic: TableStatistic, noise: Mechanism, n: int | None
+) -> bool:
+    """Return whether a way to estimate tables differs from others and is quick."""
+    if estimate == "projected":
+        return statistic.measured is not None  # other tables agree as released
+    if estimate == "plug-in":
+        return True
+    coefficients = statistic.kind == FourierCoefficients.kind
+    if coefficients and any(variable.size > 2 for variable in statistic.variables):
+        return False  # known to be much less accurate than counts
+    released = Released(jnp.zeros(statistic.length), statistic, noise, n)
+    if is_slow(released):
+        return False
+    with contextlib.suppress(ValueError):
+        check_estimate(released)
+        return True
+    return False
+
+
+def _guess(net: BayesNet, tables: Mapping[str, Any] | None) -> Cells | None:
+    """Return a guess of all tables in one vector, or None if there is none."""
+    if tables is None:
+        return None
+    flat = flatten(net, tables, "tables")
+    sums = net.layout.row_sums(flat)
+    if not bool(jnp.all((flat >= 0) & (jnp.abs(sums - 1) < _ROUNDING))):
+        raise ValueError("`tables` must have rows of probabilities with sum 1.")
+    return flat / sums
+
+
+@eqx.filter_jit
+def _simulated(
+    key: Key, net: BayesNet, n: int, repeats: int, tables: Cells | None
+) -> tuple[Array, Array, Array]:
+    """True tables, exact counts, and the weight of each cell's row, by repeat."""
     layout, measured = net.layout, NetworkCounts(net).measured
 
     def one(key):
-        key_tables, key_records, key_noise = jr.split(key, 3)
-        truth = layout.normalise(jr.exponential(key_tables, (layout.length,)))
-        records = sample_records(key_records, truth, net, n)
-        learned = learner.fit(key_noise, count(records, measured))
-        errors = table_errors(layout, truth, learned)
-        return jnp.stack([errors["total_variation"], errors["kl"]])
+        key_tables, key_records, key_fresh = jr.split(key, 3)
+        truth = tables
+        if truth is None:
+            truth = layout.normalise(jr.exponential(key_tables, (layout.length,)))
+        counts = count(sample_records(key_records, truth, net, n), measured)
+        fresh = count(sample_records(key_fresh, truth, net, _FRESH), layout)
+        return truth, counts, layout.row_sums(fresh.astype(float)) / _FRESH
 
     return jax.lax.map(one, jr.split(key, repeats))
+
+
+@eqx.filter_jit  # learners that differ only in numbers share a program
+def _errors(
+    key: Key, net: BayesNet, learner: TableLearner, data: tuple[Array, Array, Array]
+) -> Array:
+    """Total variation and KL, averaged over rows, and divergence, (repeats, 3)."""
+
+    def one(each):
+        key, truth, counts, weights = each
+        learned = learner.fit(key, counts)
+        errors = table_errors(net.layout, truth, learned)
+        divergence = jnp.sum(weights * (xlogy(truth, truth) - xlogy(truth, learned)))
+        return jnp.stack([errors["total_variation"], errors["kl"], divergence])
+
+    keys = jr.split(key, len(data[0]))
+    return jax.lax.map(one, (keys, *data), batch_size=_AT_ONCE)

@@ -11,8 +11,9 @@ def add(commands) -> None:
         "plan",
         help="expected error of each mechanism, without any data",
         description="Draw tables uniformly and records from them, apply every "
-        "mechanism, and show the error of the learned tables: mean total variation and "
-        "KL of a row of the conditional probability tables. Uses no data.",
+        "mechanism, and show the error of the learned tables: KL of the distribution "
+        "of a record, and mean KL and total variation of a row of the conditional "
+        "probability tables. Uses no data.",
     )
     command.common("--schema")
     command.common("--network", required=True)
@@ -24,6 +25,12 @@ def add(commands) -> None:
         default=[],
         choices=recipes(),
         help="a further one to compare, with its defaults (may be repeated)",
+    )
+    command.add_argument(
+        "--like",
+        metavar="RELEASE",
+        help="earlier release of the same network, whose tables are those to expect; "
+        "costs nothing",
     )
     command.number("--repeats", "simulated data sets", 32)
     command.common("--seed", "--json")

@@ -41,9 +41,10 @@ def _add_study(command: Parser) -> None:
         type=_words,
         default=("laplace", "non-private"),
         metavar="A,B,…",
-        help="for bayes-net: laplace, projected, fourier, k-norm, posterior-sample, "
-        "non-private; for linear-regression: laplace, k-norm, posterior-sample, "
-        "non-private; for hmm: laplace, non-private (default: laplace,non-private)",
+        help="for bayes-net: laplace, projected, noise-aware, fourier, k-norm, "
+        "k-norm-noise-aware, posterior-sample, non-private; for linear-regression: "
+        "laplace, k-norm, posterior-sample, non-private; for hmm: laplace, "
+        "non-private (default: laplace,non-private)",
     )
     command.add_argument(
         "--epsilons",

@@ -24,7 +24,9 @@ from dpjax._types import Cells, Key, Scalars
 from dpjax.data.bayes_net import BayesNet
 from dpjax.mechanisms import Mechanism, ParameterMechanism, PosteriorSample
 from dpjax.mechanisms.recipes import Recipe
+from dpjax.posteriors import point_estimate
 from dpjax.privacy import REPLACE_ONE, Epsilon, Guarantee
+from dpjax.releases.released import Released
 from dpjax.statistics import NetworkCounts, TableStatistic
 from dpjax.tables.gathers import add, marginals
 from dpjax.tables.projection import project
@@ -72,7 +74,11 @@ class TableLearner(eqx.Module):
 
 
 class ReleasedTables(TableLearner):
-    """Estimate tables by released parameters or by the mean of a plug-in posterior.
+    """Estimate tables by released parameters, or from released counts.
+
+    From counts, the estimate is the mean of a plug-in posterior ("plug-in"), the same
+    after the noisy tables are made consistent by least squares ("projected"), or
+    `dpjax.posteriors.point_estimate` ("noise-aware").
 
     Raises:
         ValueError: if the statistic is not of tables that node tables determine.
@@ -82,8 +88,7 @@ class ReleasedTables(TableLearner):
     mechanism: Mechanism | None  # makes the statistic private; None: no privacy
     prior: Scalars  # Dirichlet parameter of each cell; one for each budget if stacked
     n: int | None = eqx.field(static=True)  # number of records, if it is public
-    # Whether noisy tables are first made consistent by least squares:
-    projected: bool = eqx.field(static=True, default=False)
+    estimate: str = eqx.field(static=True, default="plug-in")
 
     def __check_init__(self):
         net = self.statistic.network
@@ -103,12 +108,16 @@ class ReleasedTables(TableLearner):
         if statistic.counted != measured:
             counts = marginals(measured, statistic.counted)(add, counts, 0)
         values = statistic.of_counts(counts, self.n or 0)
-        if self.mechanism is not None:
-            values = self.mechanism.sample(key, values)
-        if isinstance(self.mechanism, ParameterMechanism):
-            return self.mechanism.parameters(jnp.atleast_2d(values)).mean(axis=0)
+        mechanism = self.mechanism
+        if mechanism is not None:
+            values = mechanism.sample(key, values)
+        if isinstance(mechanism, ParameterMechanism):
+            return mechanism.parameters(jnp.atleast_2d(values)).mean(axis=0)
         values = values.astype(float)
-        if self.projected:
+        if mechanism is not None and self.estimate == "noise-aware":
+            released = Released(values, statistic, mechanism, self.n)
+            return point_estimate(released, jnp.asarray(self.prior, float)).theta
+        if self.estimate == "projected":
             values = project(statistic.counted, values, self.n)
         tables = jnp.clip(statistic.tables(values, self.n), 0, self.n)
         return statistic.layout.normalise(tables + jnp.asarray(self.prior, float))

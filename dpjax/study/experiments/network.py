@@ -51,7 +51,7 @@ from dpjax.study.metrics import accuracy, log_loss, roc_auc, table_errors
 from dpjax.tables.counts import count
 
 MECHANISMS = (
-    *("laplace", "projected", "fourier", "k-norm"),
+    *("laplace", "projected", "noise-aware", "fourier", "k-norm", "k-norm-noise-aware"),
     *("posterior-sample", "non-private"),
 )
 PREDICTIVE = ("accuracy", "auc", "log_loss", "log_likelihood")
@@ -83,8 +83,9 @@ class NetworkExperiment(Experiment):
 
     The mechanisms are "laplace" (noise on all node tables that no other node table
     contains; negative counts become 0), "projected" (the same noise, and projection to
-    consistent tables by least squares), "fourier" (noise on Fourier coefficients),
-    "k-norm" (noise with the shape of one record's changes; always in floats),
+    consistent tables by least squares), "noise-aware" (the same noise, and a point
+    estimate that accounts for it), "fourier" (noise on Fourier coefficients), "k-norm"
+    and "k-norm-noise-aware" (noise with the shape of one record's changes; in floats),
     "posterior-sample" (a sample from a truncated and tempered posterior),
     "non-private", and recipes (`dpjax.mechanisms.recipes`) whose mechanisms for
     different budgets differ only in numbers.
@@ -147,7 +148,7 @@ class NetworkExperiment(Experiment):
             return SampledTables(counts, stacked([law.in_reals() for law in laws]))
         statistic, noise = self._released(name, counts, epsilons)
         prior = repeated(self.prior, len(epsilons))
-        return ReleasedTables(statistic, noise, prior, public, name == "projected")
+        return ReleasedTables(statistic, noise, prior, public, _estimate_of(name))
 
     def _released(
         self, name: str, counts: NetworkCounts, epsilons: Sequence[Epsilon]
@@ -155,7 +156,7 @@ class NetworkExperiment(Experiment):
         """Return the statistic that is measured, and the noise on it if any."""
         if name == "non-private":
             return counts, None
-        if name == "k-norm":
+        if name.startswith("k-norm"):
             contrasts = Contrasts.of_network(self.net, self.adjacency)
             return contrasts, ContinuousKNorm.calibrate_many(epsilons, contrasts)
         if name == "fourier":
@@ -211,6 +212,13 @@ _OF_TARGET: dict[str, Callable[[Array, Array], Array]] = {
     "auc": lambda law, levels: roc_auc(law[:, 1], levels),
     "log_loss": log_loss,
 }
+
+
+def _estimate_of(name: str) -> str:
+    """Return how the mechanism `name` estimates tables, for `ReleasedTables`."""
+    if name.endswith("noise-aware"):
+        return "noise-aware"
+    return "projected" if name == "projected" else "plug-in"
 
 
 def _chosen(
