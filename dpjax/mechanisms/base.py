@@ -41,6 +41,7 @@ from dpjax.statistics.record_moments import RecordMoments
 from dpjax.tables.layout import TableLayout
 
 Integers = Int[Array, "..."] | Int[np.ndarray, "..."]
+Vector = Real[Array, "*batch m"]
 
 
 class NormalNumbers(NamedTuple):
@@ -98,14 +99,17 @@ class MechanismWithJointLaw(Mechanism):
     """A mechanism whose numbers together have a known distribution."""
 
     @abc.abstractmethod
-    def joint_log_prob(
-        self, released: Real[Array, "*batch m"], exact: Real[Array, "*batch m"]
-    ) -> Float[Array, "*batch"]:
+    def joint_log_prob(self, released: Vector, exact: Vector) -> Float[Array, "*batch"]:
         """Return the log-probability, or log-density, of all numbers together."""
 
     @abc.abstractmethod
     def noise_scale(self, released: Real[Array, "*batch m"]) -> Float[Array, "..."]:
         """Return the scale of Laplace noise that is about as wide, for each number."""
+
+    def gain(self, released: Vector, exact: Vector, other: Vector) -> Any:
+        """Return what `joint_log_prob` gains if numbers are `other`, not `exact`."""
+        new = self.joint_log_prob(released, other)
+        return new - self.joint_log_prob(released, exact)
 
 
 class MechanismWithLaw(MechanismWithJointLaw):
@@ -117,11 +121,14 @@ class MechanismWithLaw(MechanismWithJointLaw):
     ) -> Float[Array, "*shape"]:
         """Return the log-probability of each released number, given `exact`."""
 
-    def joint_log_prob(
-        self, released: Real[Array, "*batch m"], exact: Real[Array, "*batch m"]
-    ) -> Float[Array, "*batch"]:
+    def joint_log_prob(self, released: Vector, exact: Vector) -> Float[Array, "*batch"]:
         """Return the sum of `log_prob`, since the noise is independent."""
         return self.log_prob(released, exact).sum(axis=-1)
+
+    def gain(self, released: Vector, exact: Vector, other: Vector) -> Any:
+        """Return the sum of gains, so that equal numbers cancel without rounding."""
+        new = self.log_prob(released, other)
+        return (new - self.log_prob(released, exact)).sum(axis=-1)
 
     def noise_scale(self, released: Real[Array, "*batch m"]) -> Float[Array, "..."]:
         """Return the distance over which each number's density falls by a factor e."""

@@ -1,6 +1,6 @@
 """Floating-point draws of K-norm noise within the rows of tables."""
 
-__all__ = ["RowGroup", "power", "row_groups"]
+__all__ = ["RowGroup", "log_factorial", "power", "row_groups"]
 
 import math
 from collections.abc import Sequence
@@ -62,6 +62,29 @@ class RowGroup:
             points, radius = above - below, sums.sum(axis=0)
         missing = self.width - self.nonzero
         return jnp.pad(points, ((0, 0), (0, missing))), radius
+
+    def norms(self, cells: Float[Array, "*batch r w"]) -> Float[Array, "*batch r"]:
+        """Return the norm of each row, known up to a constant if it has a margin."""
+        if self.law is None:  # of the distances from a median
+            order, half = jnp.sort(cells, axis=-1), self.width // 2
+            return order[..., self.width - half :].sum(-1) - order[..., :half].sum(-1)
+        above, below = jnp.maximum(cells, 0).sum(-1), jnp.maximum(-cells, 0).sum(-1)
+        return jnp.maximum(above, below) if self.largest else above + below
+
+    @property
+    def log_points(self) -> Float[np.ndarray, " r"]:
+        """Logarithm of the volume of each row's unit ball, times d! for dimension d."""
+        if self.law is None:
+            ways = self.width * math.comb(self.width - 1, (self.width - 1) // 2)
+        else:
+            k = self.nonzero
+            ways = math.comb(2 * k, k) if self.largest else 1 << k
+        return np.full(len(self.rows), math.log(ways))
+
+
+def log_factorial(number: Float[np.ndarray, " k"]) -> Float[np.ndarray, " k"]:
+    """Return the logarithms of the factorials of whole numbers."""
+    return np.array([math.lgamma(x + 1) for x in number])
 
 
 def exponential(uniform: Float[Array, "*shape"]) -> Float[Array, "*shape"]:

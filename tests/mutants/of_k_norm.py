@@ -10,7 +10,9 @@ _LAW = "noise/norm_law.py"
 _GROUPS = "mechanisms/norm_groups.py"
 _NOISE = "mechanisms/norm_mechanism.py"
 _MECHANISM = "mechanisms/k_norm.py"
-_DRAWS = "mechanisms/continuous_k_norm.py"
+_DRAWS = "mechanisms/norm_simulation.py"
+_SIMULATED = "mechanisms/continuous_k_norm.py"
+_JOINT = "tests/test_k_norm_law.py::"
 _STATISTIC = "statistics/block_statistic.py"
 _POINTS = "tests/test_norm_balls.py::test_numbers_of_points_are_those_of_an_enumeration"
 _NORMS = "tests/test_norm_balls.py::test_the_norm_is_that_of_its_definition"
@@ -141,6 +143,46 @@ MUTANTS = (
     ),
     Mutant(
         "law changed",
+        "K-norm: norms of a chain without the steps",
+        _DRAWS,
+        "stars = stars / jnp.broadcast_to(_like(self._steps), stars.shape)",
+        "stars = stars / jnp.ones_like(stars)",
+        (_JOINT + "test_norms_are_those_of_the_exact_law",),
+    ),
+    Mutant(
+        "law changed",
+        "K-norm: norms of a chain are sums over groups",
+        _DRAWS,
+        "return self._groups.members(_largest, stars, 0)",
+        "return self._groups.members(add, stars, 0)",
+        (_JOINT + "test_norms_are_those_of_the_exact_law",),
+    ),
+    Mutant(
+        "law changed",
+        "K-norm: norms of a chain by the mean of a row",
+        "mechanisms/row_draws.py",
+        "return order[..., self.width - half :].sum(-1) - order[..., :half].sum(-1)",
+        "return jnp.abs(cells - cells.mean(-1, keepdims=True)).sum(-1)",
+        (_JOINT + "test_norms_are_those_of_the_exact_law",),
+    ),
+    Mutant(
+        "law changed",
+        "K-norm: norms of whole numbers are not rounded up",
+        _SIMULATED,
+        "        norms = jnp.ceil(norms)\n",
+        "        norms = norms + 0\n",
+        (_JOINT + "test_ratios_of_integers_are_those_of_the_exact_law",),
+    ),
+    Mutant(
+        "law changed",
+        "K-norm: the volume of a simplex is that of a ball",
+        "mechanisms/row_draws.py",
+        "ways = math.comb(2 * k, k) if self.largest else 1 << k",
+        "ways = 1 << k",
+        (_JOINT + "test_volumes_are_those_of_the_exact_balls",),
+    ),
+    Mutant(
+        "law changed",
         "K-norm: the simulation forgets the classes",
         _DRAWS,
         "whole = self._stars.members(add, spread * within, 0)",
@@ -150,7 +192,7 @@ MUTANTS = (
     Mutant(
         "ε doubled",
         "K-norm: in a stack each group has all of ε",
-        _DRAWS,
+        _SIMULATED,
         "each = np.outer(budgets, parts).astype",
         "each = np.outer(budgets, np.ones(len(parts))).astype",
         (_IN + "test_a_stack_for_studies_has_the_budgets_and_the_noise_of_each",),

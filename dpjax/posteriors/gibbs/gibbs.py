@@ -23,7 +23,7 @@ from dpjax.posteriors.gibbs.latent_records import (
     highest_total,
     law_scale,
 )
-from dpjax.posteriors.laws import law_of
+from dpjax.posteriors.laws import joint_law_of
 from dpjax.posteriors.priors import Prior, flat_prior
 from dpjax.releases.released import Released
 from dpjax.statistics import TableStatistic
@@ -61,8 +61,8 @@ def gibbs_posterior(
 
     Args:
         key: typed JAX key.
-        released: noisy counts or Fourier coefficients of a network. Releases stacked
-            along leading axes need `vmap`.
+        released: noisy counts, contrasts or Fourier coefficients of a network, by
+            Laplace or K-norm noise. Releases stacked along leading axes need `vmap`.
         prior: Dirichlet parameter of all cells, > 0; or a dictionary from variable name
             to a table of parameters. Under add-remove, the number n of records has a
             flat prior on n ≥ 0.
@@ -111,7 +111,7 @@ def check_gibbs(released: Released) -> tuple[BayesNet, TableStatistic]:
 
     A release that `gibbs_posterior` does not accept raises `ValueError`.
     """
-    law_of(released)
+    joint_law_of(released)
     return released.net, released.counted
 
 

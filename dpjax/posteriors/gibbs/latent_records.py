@@ -33,14 +33,12 @@ from dpjax.posteriors.gibbs.replacement import (
     over_blocks,
     replace_records,
 )
-from dpjax.posteriors.laws import law_of
+from dpjax.posteriors.laws import joint_law_of
 from dpjax.posteriors.plug_in import draw_tables
 from dpjax.posteriors.prediction import sample_records
 from dpjax.privacy import ADD_REMOVE
 from dpjax.releases.released import Released
 from dpjax.statistics import TableStatistic
-
-_FAR = 1 << 20  # distance at which the log-density of the noise is linear
 
 
 class LatentRecords(eqx.Module):
@@ -100,7 +98,7 @@ def gibbs_start(
     """
     typed_key(key=key)
     check_capacity(capacity, released)
-    law_of(released)
+    joint_law_of(released)
     statistic, net = released.counted, released.net
     key_theta, key_records, key_n = jr.split(key, 3)
     concentration = jnp.broadcast_to(prior, (net.layout.length,))
@@ -251,7 +249,7 @@ def highest_total(released: Released, scales: int) -> Float[Array, ""]:
 
 
 def law_scale(released: Released) -> Float[Array, " s"]:
-    """Distance over which each noise density falls by a factor of e in its tail."""
-    near = jnp.zeros(released.statistic.length)
-    law = law_of(released)
-    return _FAR / (law.log_prob(near, near) - law.log_prob(near + _FAR, near))
+    """Scale of Laplace noise that is about as wide as each number's."""
+    shape = jnp.shape(released.values)
+    scale = joint_law_of(released).noise_scale(jnp.asarray(released.values, float))
+    return jnp.broadcast_to(scale, shape)

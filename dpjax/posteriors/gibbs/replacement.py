@@ -19,7 +19,7 @@ from jaxtyping import Array
 
 from dpjax._platforms import Sizes, by_platform
 from dpjax._types import Key
-from dpjax.posteriors.laws import law_of
+from dpjax.posteriors.laws import joint_law_of
 from dpjax.posteriors.prediction import sample_records
 from dpjax.releases.released import Released
 from dpjax.statistics import TableStatistic
@@ -102,15 +102,12 @@ def decide(
         inputs: for each record its move, and what the gain in the log-density of the
             released numbers must exceed.
     """
-    law = law_of(released)
+    law = joint_law_of(released)
     moves, _ = inputs
 
     def accepts(total: Array, inputs: tuple[Array, Array]) -> Array:
         move, threshold = inputs
-        # By component: unchanged components cancel without rounding errors.
-        gains = law.log_prob(released.values, total + move)
-        gains = gains - law.log_prob(released.values, total)
-        return threshold < gains.sum()
+        return threshold < law.gain(released.values, total, total + move)
 
     def one(total: Array, inputs: tuple[Array, Array]) -> Decisions:
         taken = accepts(total, inputs)
@@ -167,4 +164,4 @@ def contributions(statistic: TableStatistic, records: Array) -> Array:
 
 def log_law(released: Released, total: Array) -> Array:
     """Log-density of the released numbers, given the exact statistic."""
-    return law_of(released).log_prob(released.values, total).sum()
+    return joint_law_of(released).joint_log_prob(released.values, total)
