@@ -3,23 +3,27 @@
 __all__ = ["FamilyPosterior", "NetworkPosterior", "Posterior", "ReleasedPosterior"]
 
 import abc
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import jax.random as jr
 from jaxtyping import Array, Float, Int
 
 from dpjax._checks import typed_key, whole
 from dpjax._types import Key, Records
 from dpjax.data.bayes_net import BayesNet
+from dpjax.data.evidence import completed, evidence_of, has_unknown
 from dpjax.data.impossible import refuse_undecided
 from dpjax.data.records import as_records
-from dpjax.data.sources import Table
+from dpjax.data.sources import Table, is_array
 from dpjax.families.conjugate_base import FamilyPosterior, Posterior, probability
+from dpjax.noise.keys import study_key
 from dpjax.posteriors import prediction
 from dpjax.posteriors.priors import flatten
+from dpjax.posteriors.queries import complete, log_joint, refuse_contradictions
 from dpjax.releases.released import Released
 from dpjax.tables.counts import count
 
@@ -114,7 +118,9 @@ class NetworkPosterior(Posterior):
         Args:
             records: encoded records, or a table (see `Schema.encode`). A table's
                 column for `target` may be absent and is not used, nor are columns that
-                are not variables of the network.
+                are not variables of the network. Other columns may be absent or have
+                missing cells, and indices may be -1: these levels are unknown, and
+                summed out as by `query`.
             target: name of any variable of the network.
 
         Returns:
@@ -125,10 +131,80 @@ class NetworkPosterior(Posterior):
                 every level of the target is impossible in one of them.
         """
         index = self.net.index(target)
-        found = self._predict(self._encode(records, absent=target), index)
+        if is_array(records) and not has_unknown(records):
+            encoded, known = self._encode(records, absent=target), None
+        else:
+            encoded, known = completed(self.net, records, target)
+        found = self._predict(encoded, index)
+        if known is not None:
+            rest = self.query(target, known)
+            found = jnp.where((known < 0).sum(axis=1)[:, None] > 1, rest, found)
         if self.net.impossible:
             refuse_undecided(found, target)
         return found
+
+    def query(
+        self,
+        target: str | Sequence[str],
+        evidence: Records | Table | Mapping[str, Any] | None = None,
+        *,
+        draws: int = 0,
+        key: Key | None = None,
+    ) -> Float[Array, "*shape"]:
+        """Joint probabilities of some variables, given the levels of some others.
+
+        Variables that are neither targets nor known are summed out exactly, by a
+        junction tree. All patterns of known levels share one compiled program.
+
+        Args:
+            target: name of a variable, or of several.
+            evidence: records with known levels: a table, whose columns may be absent
+                and whose cells may be missing; a dictionary from name to level, for
+                one record; or an array of level indices, -1 where not known. None: one
+                record of which nothing is known.
+            draws: number of tables to draw from the posterior. With 0, the tables are
+                the posterior mean, or the average over all draws of a sample.
+            key: key of the draws. None means a fixed key.
+
+        Returns:
+            For each record, with one axis for each target, and with `draws` as the
+            first axis if it is not 0.
+
+        Raises:
+            ValueError: if a target is unknown or given twice, evidence does not fit the
+                network or has probability 0, or the network has too many paths between
+                its variables for a junction tree.
+        """
+        whole(0, draws=draws)
+        names = [target] if isinstance(target, str) else [*target]
+        group = tuple(self.net.index(name) for name in names)
+        if not group or len({*group}) < len(group):
+            raise ValueError(f"`target` must be different variables, got {names}.")
+        known = evidence_of(self.net, evidence)
+        if draws:
+            keys = jr.split(study_key(0) if key is None else key, draws)
+            tables = jax.vmap(self._draw)(keys)
+            logs = jnp.stack([log_joint(x, known, self.net, group) for x in tables])
+        else:
+            logs = self._log_joint(known, group)
+        refuse_contradictions(logs)
+        sizes = [self.net.sizes[i] for i in group]
+        return jax.nn.softmax(logs, axis=-1).reshape(*logs.shape[:-1], *sizes)
+
+    def most_probable(
+        self, evidence: Records | Table | Mapping[str, Any] | None = None
+    ) -> Int[Array, "n d"]:
+        """Return the most probable records that have the known levels.
+
+        This is the most probable explanation of the evidence, under the posterior mean
+        of the tables. The argument and errors are those of `query`.
+
+        Returns:
+            Level indices, which `Schema.decode` converts to levels.
+        """
+        known = evidence_of(self.net, evidence)
+        refuse_contradictions(log_joint(self._mean(), known, self.net, (0,)))
+        return complete(study_key(0), self._mean(), known, self.net, largest=True)
 
     def predict(self, records: Records | Table, target: str) -> Int[Array, " n"]:
         """Return the index of the most probable level of `target` in each record."""
@@ -138,8 +214,15 @@ class NetworkPosterior(Posterior):
         """Return the log of the posterior predictive probability of each record."""
         return self._score(self._encode(records))
 
-    def sample_records(self, key: Key, n: int) -> Int[Array, "n d"]:
+    def sample_records(
+        self, key: Key, n: int, given: Mapping[str, Any] | None = None
+    ) -> Int[Array, "n d"]:
         """Draw all tables once from the posterior, then n synthetic records from them.
+
+        Args:
+            key: typed JAX key.
+            n: number of records.
+            given: levels that all records have, by name of the variable.
 
         Returns:
             Level indices, which `Schema.decode` converts to levels.
@@ -148,6 +231,11 @@ class NetworkPosterior(Posterior):
         whole(0, n=n)
         key_tables, key_records = jr.split(key)
         theta = self._draw(key_tables)
+        if given:
+            known = evidence_of(self.net, given)
+            refuse_contradictions(log_joint(theta, known, self.net, (0,)))
+            known = jnp.broadcast_to(known, (n, known.shape[1]))
+            return complete(key_records, theta, known, self.net, largest=False)
         return prediction.sample_records(key_records, theta, self.net, n)
 
     def update(
@@ -171,6 +259,11 @@ class NetworkPosterior(Posterior):
 
     def _score(self, records: Array) -> Float[Array, " n"]:
         return prediction.log_likelihood(self._mean(), records, self.net)
+
+    def _log_joint(
+        self, known: Int[Array, "n d"], group: tuple[int, ...]
+    ) -> Float[Array, "n k"]:
+        return log_joint(self._mean(), known, self.net, group)
 
     def _encode(self, records: Records | Table, absent: str | None = None) -> Array:
         return as_records(records, self.net.schema, absent, ignore="*")

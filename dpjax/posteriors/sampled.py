@@ -18,6 +18,7 @@ from dpjax.data.bayes_net import BayesNet
 from dpjax.families.conjugate_base import FamilyPosterior, probability
 from dpjax.posteriors import prediction
 from dpjax.posteriors.base import NetworkPosterior
+from dpjax.posteriors.queries import log_joint
 
 _NO_DENSITY = "`mean`, `sd` or `quantile`, or a release of noisy counts"
 _NO_UPDATE = (
@@ -55,6 +56,10 @@ class DrawnPosterior(NetworkPosterior):
 
     def _score(self, records: Array) -> Array:
         return _score(self._draws, records, self.net)
+
+    def _log_joint(self, known: Array, group: tuple[int, ...]) -> Array:
+        each = jax.lax.map(lambda x: log_joint(x, known, self.net, group), self._draws)
+        return jax.nn.logsumexp(each, axis=0) - jnp.log(float(len(each)))
 
 
 class SampledPosterior(DrawnPosterior):

@@ -243,7 +243,8 @@ def encode_column(
         used[places] = True
         outside = [values[i] for i in np.flatnonzero(used) if codes[i] is None]
     filled = [0 if code is None else code for code in codes]
-    return _replaced(places, filled, variable.size), outside
+    size = max(variable.size, max(filled, default=0) + 1)
+    return _replaced(places, filled, size), outside
 
 
 def _replaced(places: np.ndarray, codes: Sequence[int], size: int) -> np.ndarray:

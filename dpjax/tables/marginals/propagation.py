@@ -5,8 +5,9 @@ indices from the host. A compiled program grows with the depth of the tree, not 
 number of tables.
 """
 
-__all__ = ["expected_tables", "log_partition"]
+__all__ = ["expected_tables", "log_partition", "log_tables"]
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -68,6 +69,26 @@ def expected_tables(
     return steps.wanted(add, jnp.exp(_distribute(steps, beliefs, messages)), 0.0)
 
 
+def log_tables(
+    layout: TableLayout, log_factors: Float[Array, " m"], *, largest: bool = False
+) -> Float[Array, " m"]:
+    r"""Compute the log of a sum for each cell of all groups.
+
+    The sum is that of $\exp \sum_g f_g(x_g)$ over all joint configurations x that have
+    the cell. If `largest`, it is the largest term instead of the sum. Arguments,
+    notation and errors are those of `log_partition`.
+    """
+    _check(layout, log_factors)
+    steps, reduce = _steps(layout), _greatest if largest else log_add
+    beliefs, messages, total = _collect(steps, log_factors, reduce)
+    found = _distribute(steps, beliefs, messages, reduce)
+    return steps.wanted(reduce, found, -np.inf) + total
+
+
+def _greatest(matrix: Array) -> Array:
+    return matrix.max(axis=-1)
+
+
 def _check(layout: TableLayout, log_factors: Array) -> None:
     if jnp.shape(log_factors) != (layout.length,):
         raise ValueError(
@@ -101,7 +122,9 @@ class _Steps:
     wanted: Gather
 
 
-def _collect(steps: _Steps, log_factors: Array) -> tuple[list, list, Array]:
+def _collect(
+    steps: _Steps, log_factors: Array, reduce: Callable[[Array], Array] = log_add
+) -> tuple[list, list, Array]:
     """Return the beliefs and messages towards the roots, and the log total sum."""
     beliefs, messages, below = [], [], None
     potentials = steps.assigned(add, log_factors, 0.0)
@@ -111,15 +134,20 @@ def _collect(steps: _Steps, log_factors: Array) -> tuple[list, list, Array]:
             belief = belief + level.received(add, below, 0.0)
         beliefs.append(belief)
         if level.from_own is not None:
-            below = level.from_own(log_add, belief, -np.inf)
+            below = level.from_own(reduce, belief, -np.inf)
             messages.append(below)
-    total = steps.roots(log_add, beliefs[-1], -np.inf)
+    total = steps.roots(reduce, beliefs[-1], -np.inf)
     return beliefs[::-1], messages[::-1], total.sum()
 
 
-def _distribute(steps: _Steps, beliefs: list, messages: list) -> Array:
+def _distribute(
+    steps: _Steps,
+    beliefs: list,
+    messages: list,
+    reduce: Callable[[Array], Array] = log_add,
+) -> Array:
     """Return the log-probabilities of all cliques' cells, from the roots down."""
-    total = steps.roots(log_add, beliefs[0], -np.inf)
+    total = steps.roots(reduce, beliefs[0], -np.inf)
     above = beliefs[0] - take(total, steps.component)
     found = [above]
     for level, belief, message in zip(
@@ -127,7 +155,7 @@ def _distribute(steps: _Steps, beliefs: list, messages: list) -> Array:
     ):
         if level.from_above is None or level.down is None:
             continue
-        gained = level.from_above(log_add, above, -np.inf) - message
+        gained = level.from_above(reduce, above, -np.inf) - message
         above = belief + take(gained, level.down)
         found.append(above)
     return jnp.concatenate(found)

@@ -1,0 +1,127 @@
+"""Probabilities under a network's tables, given the levels of some of its variables.
+
+Unknown levels are summed out by a junction tree. The levels that are known enter as
+factors of single variables, so that one compiled program serves all patterns of them.
+"""
+
+__all__ = ["complete", "log_joint", "refuse_contradictions"]
+
+from functools import lru_cache, partial
+
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+from jax import lax
+from jaxtyping import Array, Float, Int32
+
+from dpjax._platforms import each
+from dpjax._types import Key
+from dpjax.data.bayes_net import BayesNet
+from dpjax.tables.gathers import take
+from dpjax.tables.layout import TableLayout
+from dpjax.tables.marginals import JunctionTree, log_tables
+
+_NEVER = -1e6  # logarithm that stands for the probability 0
+
+
+@partial(jax.jit, static_argnames=("net", "group"))
+def log_joint(
+    theta: Float[Array, " c"],
+    evidence: Int32[Array, "n d"],
+    net: BayesNet,
+    group: tuple[int, ...],
+) -> Float[Array, "n k"]:
+    """Log-probabilities of each record's known levels with each cell of a group.
+
+    Args:
+        theta: probabilities of all tables, in the order of `net.layout`.
+        evidence: level indices, or -1 where they are not known.
+        net: the network.
+        group: the variables whose joint levels are the cells.
+    """
+    layout = _layout(net, group)
+
+    def one(record):
+        return log_tables(layout, _factors(theta, net, layout, record))[-cells:]
+
+    cells = int(np.diff(layout.offsets)[-1])
+    return each(one, evidence, partial(_at_once, layout))
+
+
+@partial(jax.jit, static_argnames=("net", "largest"))
+def complete(
+    key: Key,
+    theta: Float[Array, " c"],
+    evidence: Int32[Array, "n d"],
+    net: BayesNet,
+    *,
+    largest: bool,
+) -> Int32[Array, "n d"]:
+    """Fill in unknown levels, one variable after the other.
+
+    If `largest`, the records are the most probable ones with the known levels.
+    Otherwise they are drawn from their joint distribution given the known levels.
+    """
+    layout, families = _layout(net, ()), len(net.families)
+    offsets = np.asarray(layout.offsets[families:-1], np.int32)
+    singles, widest = layout.length - offsets[0], max(net.sizes)
+    levels = jnp.arange(widest, dtype=jnp.int32)
+    places = jnp.minimum(offsets[:, None] - offsets[0] + levels[None], singles - 1)
+    allowed = levels[None] < np.asarray(net.sizes)[:, None]
+
+    def one(given):
+        record, noise = given
+
+        def step(record, i):
+            factors = _factors(theta, net, layout, record)
+            tables = log_tables(layout, factors, largest=largest)[offsets[0] :]
+            logs = jnp.where(allowed[i], tables[places[i]], -jnp.inf)
+            chosen = jnp.argmax(logs if largest else logs + noise[i])
+            level = jnp.where(record[i] < 0, chosen.astype(jnp.int32), record[i])
+            return record.at[i].set(level), None
+
+        order = jnp.arange(len(net.names), dtype=jnp.int32)
+        return lax.scan(step, record, order)[0]
+
+    noise = jr.gumbel(key, (len(evidence), len(net.names), widest))
+    return each(one, (evidence, noise), partial(_at_once, layout))
+
+
+def refuse_contradictions(log_joint: Float[Array, "*shape k"]) -> None:
+    """Raise `ValueError` if the known levels of a record have the probability 0."""
+    try:
+        impossible = np.asarray(log_joint).max(axis=-1) < _NEVER / 2
+    except jax.errors.TracerArrayConversionError:
+        return
+    if impossible.any():
+        raise ValueError(
+            "`evidence` must be possible under the tables of the posterior, "
+            f"{impossible.sum()} of {impossible.size} records are not: leave some of "
+            "their levels unknown."
+        )
+
+
+@lru_cache(maxsize=64)
+def _layout(net: BayesNet, group: tuple[int, ...]) -> TableLayout:
+    """Node tables, the tables of single variables, and that of a group if any."""
+    singles = tuple((i,) for i in range(len(net.sizes)))
+    groups = (*net.families, *singles, *((group,) if group else ()))
+    return TableLayout(net.sizes, groups)
+
+
+def _at_once(layout: TableLayout, sizes) -> int:
+    cliques = TableLayout(layout.sizes, JunctionTree.of(layout).cliques)
+    return max(1, sizes.numbers // (8 * cliques.length))
+
+
+def _factors(theta: Array, net: BayesNet, layout: TableLayout, record: Array) -> Array:
+    """Logarithms of all tables of `layout`, given the known levels of one record."""
+    variables = np.repeat(np.arange(len(net.sizes), dtype=np.uint32), net.sizes)
+    levels = np.concatenate([np.arange(size, dtype=np.int32) for size in net.sizes])
+    known = take(record, variables)
+    agrees = (known < 0) | (known == jnp.asarray(levels))
+    tables = jnp.maximum(jnp.log(theta), _NEVER)
+    singles = jnp.where(agrees, 0, _NEVER).astype(tables.dtype)
+    rest = layout.length - tables.size - singles.size
+    return jnp.concatenate([tables, singles, jnp.zeros(rest, tables.dtype)])
