@@ -390,7 +390,6 @@ def test_bad_increments_are_one_clear_line(increment, message, folder, capsys):
     ("data", "more", "message"),
     [
         ("outside.csv", ["--target", "t"], "column 'x'"),
-        ("narrow.csv", ["--target", "t"], "got no 'y'"),
         ("data.csv", ["--target", "z"], "'z'"),
         ("data.csv", ["--target", "t", "--prior", "0"], "`prior` must be positive"),
         ("data.csv", ["--target", "t", "--increment", "5"], "--no-noise-aware"),
@@ -406,6 +405,16 @@ def test_a_table_that_does_not_fit_is_not_predicted(
     assert message in output.err
     assert output.err.count("\n") == 1
     assert output.out == ""
+
+
+def test_an_absent_column_is_summed_out(folder, capsys):
+    release()
+    capsys.readouterr()
+    assert main(["predict", "r.json", "narrow.csv", "--target", "t"]) == 0
+    fitted = dp.posterior(dp.load("r.json"))
+    found = np.loadtxt(capsys.readouterr().out.splitlines()[1:], delimiter=",")
+    known = pd.read_csv("narrow.csv").drop(columns="t")
+    np.testing.assert_allclose(found, fitted.query("t", known), rtol=1e-5)
 
 
 def test_extra_columns_may_be_ignored(folder):

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import dpjax as dp
+from dpjax.cli.main import main
 from dpjax.data.evidence import encode_evidence
 from dpjax.posteriors.queries import complete, log_joint
 from tests.helpers.cases import mostly_thorough
@@ -239,3 +240,57 @@ def test_one_program_serves_all_patterns_of_evidence(rng):
     for pattern in itertools.product((-1, 0), repeat=4):
         log_joint(theta, jnp.asarray([pattern], jnp.int32), NET, (1, 2))
     assert log_joint._cache_size() == before + 1
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory, module_rng):
+    folder = tmp_path_factory.mktemp("query")
+    records = module_rng.integers(0, NET.sizes, (300, 4)).astype("u1")
+    released = dp.release(NET, records, epsilon=2, adjacency="replace-one")
+    released.save(folder / "r.json")
+    (folder / "gaps.csv").write_text("a,d\nyes,x\n,z\n", "utf-8")
+    return folder
+
+
+def numbers(text):
+    return [float(line.rpartition(",")[2]) for line in text.splitlines()[1:]]
+
+
+def test_the_command_line_asks(files, capsys):
+    path, made = str(files / "r.json"), dp.posterior(dp.load(files / "r.json"))
+    command = ["query", path, "--target", "d", "--target", "c", "--given", "a=yes"]
+    assert main(command) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("d,c,probability\nx,0,")
+    wanted = np.ravel(made.query(["d", "c"], {"a": "yes"}))
+    np.testing.assert_allclose(numbers(out), wanted, rtol=1e-5)
+    assert main(["query", path, str(files / "gaps.csv"), "--target", "c"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("p_0,p_1\n")
+    wanted = made.query("c", str(files / "gaps.csv"))[:, 1]
+    np.testing.assert_allclose(numbers(out), wanted, rtol=1e-5)
+
+
+def test_the_command_line_predicts_records_with_gaps(files, capsys):
+    path, made = str(files / "r.json"), dp.posterior(dp.load(files / "r.json"))
+    assert main(["predict", path, str(files / "gaps.csv"), "--target", "b"]) == 0
+    wanted = made.predict_proba(str(files / "gaps.csv"), "b")[:, 2]
+    found = numbers(capsys.readouterr().out)
+    np.testing.assert_allclose(found, wanted, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ([], "`target` must be given"),
+        (["--target", "z"], "`target` must be one of"),
+        (["--target", "a", "--given", "b"], "`given` must be NAME=LEVEL"),
+        (["--target", "a", "--given", "z=1"], "`evidence` must name variables"),
+        (["gaps.csv", "--target", "c", "--given", "a=yes"], "`given` must be left out"),
+    ],
+)
+def test_the_command_line_refuses_in_one_line(options, message, files, capsys):
+    assert main(["query", str(files / "r.json"), *options]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1

@@ -13,6 +13,7 @@ from dpjax.cli.arguments import (
     demo,
     plan,
     predict,
+    query,
     release,
     sample,
     schema,
@@ -22,7 +23,7 @@ from dpjax.cli.arguments import (
 from dpjax.cli.arguments.parser import Parser
 
 COMMANDS = (
-    *(schema, release, verify, predict, sample),
+    *(schema, release, verify, predict, query, sample),
     *(audit, coverage, demo, plan, sweep),
 )
 """Modules whose `add` declares a command."""

@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import ArrayLike
 
 from dpjax.cli.options import saying
+from dpjax.data.evidence import encode_evidence
 from dpjax.mechanisms import ParameterMechanism
 from dpjax.noise.keys import study_key
 from dpjax.posteriors import Posterior, posterior
@@ -43,7 +44,8 @@ def _classification(
     target = released.net.variables[released.net.index(options.target)]
     if options.level is not None:
         raise ValueError("`level` must be left out: this release is of a network.")
-    encoded = _encoded(released, options)
+    with saying("predict", "reading the records"):
+        encoded = encode_evidence(options.data, released.schema, options.target)
     if isinstance(released.mechanism, ParameterMechanism) and (
         options.prior is not None or options.increment != "none"
     ):

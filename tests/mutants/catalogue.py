@@ -77,6 +77,7 @@ MUTANTS = (
     *of_persons.MUTANTS,
     *of_prices.MUTANTS,
     *of_programs.MUTANTS,
+    *of_queries.MUTANTS,
     *of_releases.MUTANTS,
     *of_samplers.MUTANTS,
     *of_samples.MUTANTS,

@@ -19,7 +19,10 @@ def add(commands) -> None:
     )
     command.add_argument("release", metavar="RELEASE", help="release file")
     command.add_argument(
-        "data", metavar="DATA", help=f"{DATA_HELP}; the target may be absent"
+        "data",
+        metavar="DATA",
+        help=f"{DATA_HELP}; the target may be absent, and for a network other columns "
+        "and cells too",
     )
     command.add_argument("--target", required=True, help="variable to predict")
     command.number(

@@ -1,0 +1,50 @@
+"""`dpjax query`: probabilities of some variables, given the levels of others."""
+
+__all__ = ["run"]
+
+import argparse
+import csv
+import itertools
+import sys
+from typing import Any
+
+import numpy as np
+
+from dpjax.cli.options import saying
+from dpjax.posteriors import posterior
+from dpjax.releases.released import load
+
+
+def run(options: argparse.Namespace) -> None:
+    """Run `dpjax query` with the given options."""
+    if not options.target:
+        raise ValueError("`target` must be given: --target NAME.")
+    released = load(options.release)
+    net = released.net
+    evidence: Any = options.data
+    if options.given:
+        if evidence is not None:
+            raise ValueError("`given` must be left out with a table of evidence.")
+        evidence = dict(_pair(text) for text in options.given)
+    variables = [net.variables[net.index(name)] for name in options.target]
+    with saying("query", "inferring the posterior"):
+        fitted: Any = posterior(released)
+        found = np.asarray(fitted.query(options.target, evidence))
+    print(f"dpjax: posterior by method {fitted.method}", file=sys.stderr)
+    cells = [*itertools.product(*(variable.levels for variable in variables))]
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    rows = found.reshape(len(found), -1)
+    if options.data is None:
+        writer.writerow([*options.target, "probability"])
+        writer.writerows([*cell, p] for cell, p in zip(cells, rows[0], strict=True))
+    else:
+        writer.writerow(["p_" + "_".join(map(str, cell)) for cell in cells])
+        writer.writerows(rows)
+    sys.stdout.flush()
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, level = text.partition("=")
+    if not (name and equals):
+        raise ValueError(f"`given` must be NAME=LEVEL, got {text!r:.80}.")
+    return name, level
