@@ -36,6 +36,7 @@ from tests.mutants import (
     of_persons,
     of_prices,
     of_programs,
+    of_queries,
     of_releases,
     of_samplers,
     of_samples,
