@@ -68,8 +68,8 @@ def has_unknown(records: Any) -> bool:
     if not np.issubdtype(records.dtype, np.signedinteger):
         return False
     try:
-        return bool((np.asarray(records) < 0).any())
-    except jax.errors.TracerArrayConversionError:
+        return bool((records < 0).any())
+    except jax.errors.ConcretizationTypeError:
         return False
 
 
