@@ -657,7 +657,7 @@ def test_a_plan_is_for_a_person(key, monkeypatch):
         asked.append(epsilon)
         return {"non-private": (None, {}), "laplace": (None, {})}
 
-    monkeypatch.setattr(module, "_errors", lambda *_: np.zeros((2, 2)))
+    monkeypatch.setattr(module, "_errors", lambda *_: np.zeros((2, 3)))
     monkeypatch.setattr(module, "_candidates", candidates)
     monkeypatch.setattr(module, "of_recipe", of_recipe)
     planned = dp.plan(
