@@ -65,9 +65,9 @@ def complete(
     """
     layout, families = _layout(net, ()), len(net.families)
     offsets = np.asarray(layout.offsets[families:-1], np.int32)
-    singles, widest = layout.length - offsets[0], max(net.sizes)
+    last, widest = int(layout.length - offsets[0]) - 1, max(net.sizes)
     levels = jnp.arange(widest, dtype=jnp.int32)
-    places = jnp.minimum(offsets[:, None] - offsets[0] + levels[None], singles - 1)
+    places = jnp.minimum(offsets[:, None] - offsets[0] + levels[None], last)
     allowed = levels[None] < np.asarray(net.sizes)[:, None]
 
     def one(given):
