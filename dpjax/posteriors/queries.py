@@ -68,7 +68,7 @@ def complete(
     last, widest = int(layout.length - offsets[0]) - 1, max(net.sizes)
     levels = jnp.arange(widest, dtype=jnp.int32)
     places = jnp.minimum(offsets[:, None] - offsets[0] + levels[None], last)
-    allowed = levels[None] < np.asarray(net.sizes)[:, None]
+    allowed = levels[None] < np.asarray(net.sizes, np.int32)[:, None]
 
     def one(given):
         record, noise = given
