@@ -1,6 +1,5 @@
 """The joint law of K-norm noise on tables, and Gibbs sampling by it."""
 
-import functools
 import math
 
 import jax
@@ -20,15 +19,9 @@ from tests.helpers.enumeration import Enumerated
 from tests.helpers.networks import TINY, random_network
 
 from .test_gibbs_posterior import assert_averages
-from .test_k_norm import BOTH, NETS, random_blocks
+from .test_k_norm import BOTH, NETS, mechanism, random_blocks
 
 TWO, THREE = [0, 1], [0, 1, 2]
-
-
-@functools.cache
-def mechanism(name, adjacency, epsilon="1"):
-    statistic = Contrasts.of_network(NETS[name], adjacency)
-    return KNorm.of(statistic, budget_of(epsilon, adjacency))
 
 
 @pytest.mark.parametrize("adjacency", BOTH)
