@@ -3,20 +3,25 @@
     python -m benchmarks.accelerator tests
     python -m benchmarks.accelerator programs --out accelerator.jsonl
 
-`tests` runs the tests that are marked `device`. `programs` runs the programs of
-`benchmarks.programs`, each in a process of its own: at a small size on the device and
-on the CPU, where exact results must have equal bits, and at its size for the time,
-beside a copy of as many bytes. The same command again goes on with the programs that
-are not in its file. `--small` rehearses it where there is only a CPU.
+`tests` runs the tests that are marked `device`. `programs` compares and times the
+programs of `benchmarks.programs`. It first compiles them, several beside one another,
+and compares their results at a small size with the CPU's: exact results must have equal
+bits. Then it times one after another at its size, beside a copy of as many bytes, while
+nothing else runs. The same command again goes on with the programs that are not in its
+file. `--small` rehearses it where there is only a CPU.
 """
 
 import argparse
 import json
+import os
 import pathlib
+import signal
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import jax
@@ -27,61 +32,71 @@ from benchmarks.program import Drawn, Program
 from benchmarks.programs import NAMED, named
 from benchmarks.record import put_between_marks
 from benchmarks.report import figure
-from benchmarks.runner import answer
+from benchmarks.runner import answer, answers
 from benchmarks.targets import TARGETS
-from benchmarks.timing import first_call, medians
+from benchmarks.timing import QUEUED, first_call, medians, queued
 
 LIMIT = 590.0  # seconds of a command
-TESTS = ("-m", "pytest", "-q", "-m", "device and not thorough", "-p", "no:xdist")
-QUIET = ("-o", "addopts=--strict-markers")
-ENVIRONMENT = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
+ROOT = pathlib.Path(__file__).parents[1]
+TESTS = ("-m", "pytest", "-q", "-m", "device and not thorough")
+OPTIONS = ("-n", "auto", "--maxprocesses", "8", "-o", "addopts=--strict-markers")
+ENVIRONMENT = {
+    "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
+    "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+}
 
 
-def placed(program: Program, size: int, devices: list[Any]) -> tuple[Any, list[Any]]:
-    """The compiled program and its arguments on the devices."""
-    call, arguments = program.prepared(size)
-    given = []
-    for argument in arguments:
+def given(program: Program, size: int, devices: list[Any]) -> list[jax.Array]:
+    """The arguments, on the devices."""
+
+    def placed(argument: Any) -> jax.Array:
         where = program.sharding(argument, devices)
         if isinstance(argument, Drawn):
-            given.append(jax.jit(argument.array, out_shardings=where)())
-        else:
-            given.append(jax.device_put(argument, where))
-    return jax.jit(call), given
+            return jax.jit(argument.array, out_shardings=where)()
+        return jax.device_put(argument, where)
+
+    return [placed(x) for x in program.prepared(size)[1]]
 
 
-def difference(program: Program) -> tuple[bool, float]:
-    """Whether results on the device and the CPU are equal; largest relative difference.
+def compare(program: Program, small: bool) -> dict[str, Any]:
+    """Whether results on the device and the CPU are equal, and seconds to compile.
 
-    They are compared at the small size.
+    Results are compared at the small size; a difference is relative to the largest.
     """
     leaves = []
     for devices in (jax.devices(), jax.devices("cpu")):
-        call, given = placed(program, program.small, devices[: program.devices])
-        leaves.append([np.asarray(x) for x in jax.tree.leaves(call(*given))])
+        devices = devices[: program.devices]
+        compiled = program.lowered(devices, program.small).compile()
+        results = compiled(*given(program, program.small, devices))
+        leaves.append([np.asarray(x) for x in jax.tree.leaves(results)])
     pairs = list(zip(*leaves, strict=True))
     equal = all(np.array_equal(a, b, equal_nan=a.dtype.kind == "f") for a, b in pairs)
-    return equal, max(
+    largest = max(
         float(np.max(np.abs(a - b), initial=0) / np.max(np.abs(b), initial=1e-30))
         for a, b in ((x.astype(float), y.astype(float)) for x, y in pairs)
     )
-
-
-def run_one(program: Program, small: bool) -> dict[str, Any]:
-    """Seconds of a call, seconds to compile, bytes, and the difference from the CPU."""
-    equal, largest = difference(program)
     size = program.small if small else program.size
-    call, given = placed(program, size, jax.devices()[: program.devices])
-    first = first_call(lambda: call(*given))
-    seconds = medians({"call": lambda: call(*given)}, rounds=5)["call"]
-    leaves = [*given, *jax.tree.leaves(call(*given))]
-    shared = min(program.devices, jax.device_count())
+    lowered = program.lowered(jax.devices()[: program.devices], size)
+    seconds = first_call(lowered.compile)
+    return {"compile_seconds": seconds, "equal": equal, "difference": largest}
+
+
+def measure(program: Program, small: bool) -> dict[str, Any]:
+    """Seconds of a call, and of one among many that are queued; bytes of a device."""
+    size = program.small if small else program.size
+    devices = jax.devices()[: program.devices]
+    arguments = given(program, size, devices)
+    compiled = program.lowered(devices, size).compile()
+
+    def call() -> Any:
+        return compiled(*arguments)
+
+    seconds = medians({"call": call, "queued": queued(call)}, rounds=5)
+    leaves = [*arguments, *jax.tree.leaves(call())]
     return {
-        "seconds": seconds,
-        "first_call": first,
-        "bytes": sum(x.nbytes for x in leaves) / shared,
-        "equal": equal,
-        "difference": largest,
+        "seconds": seconds["call"],
+        "queued_seconds": seconds["queued"] / QUEUED,
+        "bytes": sum(x.nbytes for x in leaves) / len(devices),
         "size": size,
     }
 
@@ -91,13 +106,17 @@ def shown(row: dict[str, Any]) -> str:
     if "failed" in row:
         return f"{row['name']:<50} FAILED: {row['failed']}"
     device = row["device"]
-    copies = row["seconds"] * device["copy_bytes_per_second"] / row["bytes"]
+    seconds = row["queued_seconds"]
+    copies = seconds * device["copy_bytes_per_second"] / row["bytes"]
     peaks = [x.bandwidth for x in TARGETS.values() if x.kind == device["kind"]]
-    roofs = [f"{figure(row['seconds'] * x / row['bytes'])} × roofline" for x in peaks]
+    roofs = [f"{figure(seconds * x / row['bytes'])} × roofline" for x in peaks]
     same = "equal bits" if row["equal"] else f"differs by {figure(row['difference'])}"
     verdict = "  MISSED" if missed(row) else ""
-    ratios = ", ".join([f"{figure(copies)} × a copy", *roofs, same])
-    return f"{row['name']:<50} {figure(1e3 * row['seconds']):>9} ms, {ratios}{verdict}"
+    alone = f"{figure(1e3 * row['seconds'])} alone"
+    ratios = ", ".join([alone, f"{figure(copies)} × a copy", *roofs, same])
+    compiled = f"compiled in {figure(row['compile_seconds'])} s"
+    start = f"{row['name']:<50} {figure(1e3 * seconds):>9} ms"
+    return f"{start}, {ratios}, {compiled}{verdict}"
 
 
 def missed(row: dict[str, Any]) -> bool:
@@ -107,22 +126,20 @@ def missed(row: dict[str, Any]) -> bool:
 
 def run_programs(chosen: argparse.Namespace) -> int:
     """Those that are not in the file, until time is over."""
-    start, path, rows = time.monotonic(), chosen.out, []
+    end, path, rows = time.monotonic() + chosen.within, chosen.out, []
     if path.exists():
         rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     done = {row["name"] for row in rows}
     left = [x.name for x in named(chosen.only) if x.name not in done]
     about = {"device": machine.device(), "versions": machine.versions()}
-    while left and time.monotonic() - start < LIMIT - chosen.limit:
-        command = ["benchmarks.accelerator", "one", "--only", name := left.pop(0)]
-        command += ["--small"] if chosen.small else []
-        found = answer(command, chosen.limit, ENVIRONMENT)
-        rows.append({"name": name, **about, **machine.commit(), **found})
+    about |= machine.commit()
+    for name, found in found_of(left, chosen, end):
+        rows.append({"name": name, **about, **found})
         print(shown(rows[-1]), flush=True)
         with path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(rows[-1], ensure_ascii=False) + "\n")
-    if left:
-        print(f"{len(left)} are left: give the same command again")
+    if rest := len(done) + len(left) - len(rows):
+        print(f"{rest} are left: give the same command again")
     if chosen.update_readme:
         mark = f"programs on {about['device'].get('kind')}"
         put_between_marks(mark, ["```text", *map(shown, rows), "```"])
@@ -131,13 +148,47 @@ def run_programs(chosen: argparse.Namespace) -> int:
     return int(wrong > 0)
 
 
-def run_tests() -> int:
+def found_of(
+    names: list[str], chosen: argparse.Namespace, end: float
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Names of programs, and what is found of each before the end."""
+    small = ["--small"] if chosen.small else []
+    with tempfile.TemporaryDirectory() as cache:
+        environment = {**ENVIRONMENT, "JAX_COMPILATION_CACHE_DIR": cache}
+
+        def compared(name: str) -> dict[str, Any]:
+            left = min(chosen.limit, end - time.monotonic() - chosen.limit)
+            command = ["benchmarks.accelerator", "compare", *small, "--only", name]
+            return answer(command, left, environment) if left > 0 else {}
+
+        with ThreadPoolExecutor(chosen.beside) as threads:
+            found = dict(zip(names, threads.map(compared, names), strict=True))
+        yield from ((x, y) for x, y in found.items() if "failed" in y)
+        timed = [x for x, y in found.items() if "equal" in y]
+        command = ["benchmarks.accelerator", "measure", *small]
+        for name, times in answers(command, timed, chosen.limit, end, environment):
+            yield name, found[name] | times
+
+
+def each_of(chosen: argparse.Namespace) -> None:
+    """Print what is found of each program, which ends the process if it takes long."""
+    work = {"compare": compare, "measure": measure}[chosen.what]
+    for name in chosen.only:
+        signal.setitimer(signal.ITIMER_REAL, chosen.limit)
+        print(json.dumps(work(NAMED[name], chosen.small)), flush=True)
+
+
+def run_tests(within: float) -> int:
     """Of what must hold on every device."""
-    command = [sys.executable, *TESTS, *QUIET]
+    paths = sorted((ROOT / "tests").glob("test_*.py"))
+    files = [str(x) for x in paths if "mark.device" in x.read_text("utf-8")]
+    command = [sys.executable, *TESTS, *OPTIONS, *files]
+    environment = {**os.environ, **ENVIRONMENT}
     try:
-        return subprocess.run(command, timeout=LIMIT, check=False).returncode
+        done = subprocess.run(command, timeout=within, check=False, env=environment)
+        return done.returncode
     except subprocess.TimeoutExpired:
-        print(f"the tests took longer than {LIMIT:g} s")
+        print(f"the tests took longer than {within:g} s")
         return 1
 
 
@@ -148,19 +199,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description=(__doc__ or "").split("\n")[0],
     )
     add = parser.add_argument
-    add("what", choices=("tests", "programs", "one"))
+    add("what", choices=("tests", "programs", "compare", "measure"))
     add("--only", nargs="+", default=[""], metavar="WORD", help="names with a WORD")
     add("--small", action="store_true", help="at small sizes")
     add("--limit", type=float, default=120, help="seconds of a program (default: 120)")
+    text = f"seconds of the command (default: {LIMIT:g})"
+    add("--within", type=float, default=LIMIT, help=text)
+    text = "programs to compile beside one another (default: half of the cores)"
+    add("--beside", type=int, default=max(1, (os.cpu_count() or 1) // 2), help=text)
     add("--out", type=pathlib.Path, default=pathlib.Path("accelerator.jsonl"))
     text = "put the lines into benchmarks/README.md, between the device's marks"
     add("--update-readme", action="store_true", help=text)
     chosen = parser.parse_args(arguments)
     if chosen.what == "tests":
-        return run_tests()
+        return run_tests(chosen.within)
     if chosen.what == "programs":
         return run_programs(chosen)
-    print(json.dumps(run_one(NAMED[chosen.only[0]], chosen.small)))
+    each_of(chosen)
     return 0
 
 

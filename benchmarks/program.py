@@ -8,6 +8,7 @@ import jax
 import numpy as np
 from jax import lax
 from jax.sharding import NamedSharding, PartitionSpec, Sharding, SingleDeviceSharding
+from jax.stages import Lowered
 
 Call = tuple[Callable[..., Any], tuple[Any, ...]]  # a function and its arguments
 _PRIMES = (0x9E3779B1, 0x85EBCA77)
@@ -96,9 +97,9 @@ class Program:
         axes = ("devices",) if isinstance(argument, Drawn) else ()
         return NamedSharding(mesh, PartitionSpec(*axes))
 
-    def lowered(self, devices: list[Any]) -> jax.stages.Lowered:
-        """The program at its size, for these devices."""
-        call, arguments = self.prepared(self.size)
+    def lowered(self, devices: list[Any], size: int | None = None) -> Lowered:
+        """The program at a size, for these devices; None is its own size."""
+        call, arguments = self.prepared(self.size if size is None else size)
         shapes = [
             jax.ShapeDtypeStruct(
                 x.shape,

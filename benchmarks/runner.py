@@ -116,6 +116,45 @@ def answer(
     return json.loads(lines[-1])
 
 
+def answers(
+    arguments: list[str],
+    names: list[str],
+    limit: float,
+    end: float,
+    environment: Mapping[str, str],
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """What `python -m` with these arguments prints of each name: a line of JSON.
+
+    One process answers for all names. If it ends early, the name in hand is
+    `{"failed": why}`, and another process goes on with the others.
+
+    Args:
+        arguments: those before `--limit` and `--only`.
+        names: that are asked for.
+        limit: seconds of each.
+        end: the monotonic time at which the process is ended, and nothing more given.
+        environment: variables that are added.
+    """
+    names = list(names)
+    while names and (left := end - time.monotonic()) > 0:
+        more = ["--limit", str(limit), "--only", *names]
+        command = [sys.executable, "-m", *arguments, *more]
+        with tempfile.TemporaryFile("w+") as errors:
+            late = threading.Event()
+            with (
+                _started(command, errors, environment) as process,
+                _alarm(left, process, late),
+            ):
+                assert process.stdout is not None
+                for line in process.stdout:
+                    yield names.pop(0), json.loads(line)
+                process.wait()
+            if late.is_set():
+                return
+            if names:
+                yield names.pop(0), {"failed": _why(process, errors) or "no answer"}
+
+
 def _has_rows(path: pathlib.Path) -> bool:
     """Read, not imported: a benchmark that cannot be imported is one that fails."""
     body = ast.parse(path.read_text(encoding="utf-8")).body
@@ -123,7 +162,9 @@ def _has_rows(path: pathlib.Path) -> bool:
 
 
 @contextlib.contextmanager
-def _started(command: list[str], errors: IO[str]) -> Iterator[subprocess.Popen[str]]:
+def _started(
+    command: list[str], errors: IO[str], environment: Mapping[str, str] | None = None
+) -> Iterator[subprocess.Popen[str]]:
     """A process in a group of its own, which does not outlive the block."""
     process = subprocess.Popen(
         command,
@@ -131,6 +172,7 @@ def _started(command: list[str], errors: IO[str]) -> Iterator[subprocess.Popen[s
         stderr=errors,
         text=True,
         start_new_session=True,
+        env={**os.environ, **(environment or {})},
     )
     try:
         yield process

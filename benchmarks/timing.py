@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 import jax
 import numpy as np
 
+QUEUED = 10
 _PARTS = {
     "jaxpr_trace_duration": "tracing",
     "jaxpr_to_mlir_module_duration": "lowering",
@@ -27,6 +28,17 @@ def medians(
             jax.block_until_ready(candidate())
             seconds[name].append(time.perf_counter() - start)
     return {name: statistics.median(times) for name, times in seconds.items()}
+
+
+def queued(candidate: Callable[[], object]) -> Callable[[], object]:
+    """`QUEUED` calls, of which only the last is awaited."""
+
+    def calls() -> object:
+        for _ in range(QUEUED - 1):
+            candidate()
+        return candidate()
+
+    return calls
 
 
 def compilation_parts() -> dict[str, float]:

@@ -7,10 +7,20 @@ them in compiled programs. Integers and random bits do not depend on the sizes; 
 may differ by their rounding.
 """
 
-__all__ = ["ACCELERATOR", "CPU", "TPU", "Sizes", "by_platform", "each", "sizes_here"]
+__all__ = [
+    "ACCELERATOR",
+    "CPU",
+    "TPU",
+    "Sizes",
+    "by_platform",
+    "each",
+    "on_cpu",
+    "sizes_here",
+]
 
 import math
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -120,6 +130,18 @@ def sizes_here(mesh: Mesh | None = None) -> Sizes:
     """
     platform = mesh.devices.flat[0].platform if mesh else jax.default_backend()
     return CPU if platform == "cpu" else ACCELERATOR
+
+
+def on_cpu() -> AbstractContextManager:
+    """Return a context in which programs run on the CPU, if JAX has one.
+
+    The noise of a release is needed on the host, and its program takes eight times as
+    long to compile for an accelerator as for a CPU.
+    """
+    try:
+        return jax.default_device(jax.local_devices(backend="cpu")[0])
+    except RuntimeError:  # JAX was told to use other platforms alone
+        return nullcontext()
 
 
 def each(

@@ -100,7 +100,8 @@ def run(folder, commands):
 
 
 def kept(folder):
-    return {path.name: path.read_bytes() for path in (folder / "programs").iterdir()}
+    paths = (x for x in (folder / "programs").rglob("*") if x.is_file())
+    return {path.name: path.read_bytes() for path in paths}
 
 
 def contents(folder):

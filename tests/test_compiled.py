@@ -1,13 +1,15 @@
 """What is read from an optimised program's text, and how it is held to its budgets."""
 
 import dataclasses
+import functools
 import itertools
+import time
 
 import jax
 import numpy as np
 import pytest
 
-from benchmarks import accelerator, compiled, machine, record
+from benchmarks import accelerator, compiled, machine, record, runner
 from benchmarks.hlo import Module
 from benchmarks.program import Drawn
 from benchmarks.programs import NAMED, PROGRAMS
@@ -211,7 +213,8 @@ def test_programs_differ_and_name_each_other():
 @pytest.mark.parametrize("program", SMALL, ids=lambda program: program.name)
 def test_programs_lower_for_gpus_and_tpus(program):
     call, arguments = program.prepared(program.small)
-    shapes = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in arguments]
+    known = functools.partial(jax.dtypes.canonicalize_dtype, allow_extended_dtype=True)
+    shapes = [jax.ShapeDtypeStruct(x.shape, known(x.dtype)) for x in arguments]
     assert not faults(call, *shapes)
 
 
@@ -237,8 +240,10 @@ def test_the_table_in_the_readme_is_that_of_the_record(tmp_path):
 
 def test_a_device_is_compared_with_the_cpu():
     program = NAMED["counts, 17 binary, 10^8 packed"]
-    found = accelerator.run_one(program, small=True)
-    assert (found["equal"], found["difference"], found["size"]) == (True, 0, 2**16)
+    found = accelerator.compare(program, small=True)
+    assert (found["equal"], found["difference"]) == (True, 0)
+    found = accelerator.measure(program, small=True)
+    assert found["size"] == 2**16
     assert found["bytes"] == 17 * 2**16 / 8 + 4 + 4 * 16 * 4
     built = itertools.count(1)
 
@@ -247,19 +252,27 @@ def test_a_device_is_compared_with_the_cpu():
         return lambda x: x + offset, (Drawn((n,), "int32", 1),)
 
     other = dataclasses.replace(program, build=build)
-    assert accelerator.difference(other) == (False, 0.5)
+    found = accelerator.compare(other, small=True)
+    assert not found["equal"]
+    assert found["difference"] > 0
 
 
 def test_the_same_command_goes_on_where_it_ended(tmp_path, monkeypatch, capsys):
-    fast = {"seconds": 1e-3, "bytes": 5e6, "equal": True, "difference": 0}
+    times = {"seconds": 2e-3, "queued_seconds": 1e-3, "bytes": 5e6}
     device = {"kind": "NVIDIA H200", "copy_bytes_per_second": 4e9}
     asked = []
 
     def answer(arguments, limit, environment):
         asked.append(arguments[-1])
-        return {"failed": "no"} if "int32" in arguments[-1] else fast
+        if "int32" in arguments[-1]:
+            return {"failed": "no"}
+        return {"compile_seconds": 3, "equal": True, "difference": 0}
+
+    def answers(arguments, names, *_):
+        yield from ((name, times) for name in names)
 
     monkeypatch.setattr(accelerator, "answer", answer)
+    monkeypatch.setattr(accelerator, "answers", answers)
     monkeypatch.setattr(machine, "device", lambda: device)
     out = ["--out", str(tmp_path / "found.jsonl")]
     words = ["--only", "walsh", "posterior"]
@@ -268,7 +281,26 @@ def test_the_same_command_goes_on_where_it_ended(tmp_path, monkeypatch, capsys):
     assert "6 are left" in capsys.readouterr().out
     assert accelerator.main(first) == 1
     printed = capsys.readouterr().out
-    assert "1 ms, 0.8 × a copy, 960 × roofline, equal bits\n" in printed
+    line = "1 ms, 2 alone, 0.8 × a copy, 960 × roofline, equal bits, compiled in 3 s\n"
+    assert line in printed
     assert printed.endswith("missed: 2\n")
     assert accelerator.main(first) == 1
     assert len(asked) == 6
+
+
+def test_one_process_answers_until_it_fails(tmp_path):
+    (tmp_path / "asked.py").write_text(
+        "import json, os, sys\n"
+        "for name in sys.argv[sys.argv.index('--only') + 1:]:\n"
+        "    if name == 'b':\n"
+        "        sys.exit('no b')\n"
+        "    print(json.dumps({name: os.getpid()}), flush=True)\n"
+    )
+    path = {"PYTHONPATH": str(tmp_path)}
+    found = dict(
+        runner.answers(["asked"], list("abcd"), 9, time.monotonic() + 60, path)
+    )
+    assert list(found) == list("abcd")
+    assert found["b"] == {"failed": "no b"}
+    assert found["a"]["a"] != found["c"]["c"] == found["d"]["d"]
+    assert not list(runner.answers(["asked"], ["a"], 9, time.monotonic() - 1, path))

@@ -127,7 +127,8 @@ def test_what_is_missing_is_the_middle():
     family = LinearRegression((0.0,), (4.0,), (1.0, 5.0), intercept=False)
     np.testing.assert_allclose(family.statistics(nothing), [[4, 6, 9]])
     assert Exponential(4.0).statistics(nothing[:, :1])[0, 0] == 2
-    assert Poisson(7).statistics(nothing[:, :1])[0, 0] == 3
+    middle = Poisson(7).statistics(nothing[:, :1])
+    np.testing.assert_allclose(middle, [[3]], rtol=1e-6)
 
 
 @every_family

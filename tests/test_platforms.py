@@ -8,7 +8,7 @@ from jax import export
 
 import dpjax as dp
 from dpjax import _platforms
-from dpjax._platforms import ACCELERATOR, CPU, by_platform, each
+from dpjax._platforms import ACCELERATOR, CPU, by_platform, each, on_cpu
 from dpjax.posteriors.exact.exact_posterior import sums_of
 from dpjax.posteriors.exact.windows import Windows
 
@@ -29,7 +29,21 @@ def test_an_exported_program_has_the_sizes_of_its_platform(platform, sizes):
 
 @pytest.mark.parametrize("function", [words, jax.jit(words), jax.vmap(words)])
 def test_a_program_of_this_machine_has_the_sizes_of_a_cpu(function):
-    assert (function(jnp.zeros(3, jnp.int32)) == CPU.words).all()
+    with jax.default_device(jax.devices("cpu")[0]):
+        assert (function(jnp.zeros(3, jnp.int32)) == CPU.words).all()
+
+
+def test_programs_run_on_the_cpu_or_where_jax_runs_them(monkeypatch):
+    with on_cpu():
+        (device,) = jnp.zeros(3).devices()
+    assert device.platform == "cpu"
+
+    def none(backend):
+        raise RuntimeError(f"Unknown backend {backend}")
+
+    monkeypatch.setattr(jax, "local_devices", none)
+    with on_cpu():
+        assert jnp.zeros(3).devices() == {jax.devices()[0]}
 
 
 @pytest.mark.parametrize("size", [0, 1, 3, 7, 100])

@@ -68,11 +68,14 @@ sweep(repeats=int(repeats), mesh=device_mesh(), checkpoint=checkpoint).save(out)
 """
 
 
+CPUS = {"JAX_PLATFORMS": "cpu"}
+
+
 def run(script, *arguments, **environment):
     return subprocess.Popen(
         [sys.executable, "-c", SWEEP + script, *map(str, arguments)],
         cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+        env={**os.environ, "PYTHONPATH": str(ROOT), **CPUS, **environment},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Real, UInt32
 
 from dpjax._checks import typed_key, whole
+from dpjax._platforms import on_cpu
 from dpjax._types import Described, Key, Scalar
 from dpjax.mechanisms import base
 from dpjax.noise import LaplaceLaw, discrete_laplace, tables
@@ -131,7 +132,8 @@ class DiscreteLaplace(base.MechanismWithLaw, base.ExactMechanism):
         counts = base.on_host(exact).astype(np.int64)
         block = max(_SHORTEST, 1 << max(counts.size.bit_length() - 4, 0))
         drawn = -(-counts.size // block) * block
-        noise = np.asarray(_limbs(release_key(), self.padded_table(), (drawn,)))
+        with on_cpu():
+            noise = np.asarray(_limbs(release_key(), self.padded_table(), (drawn,)))
         return discrete_laplace.add_wide(counts, noise[:, : counts.size])
 
     def accepts(self, statistic: Statistic) -> bool:

@@ -171,8 +171,9 @@ def _packed_at_once(records: Integer[Array, "n d"], bits: int) -> UInt32[Array, 
     words = -(-n // 32)
     records = jnp.pad(records, ((0, 32 * words - n), (0, 0))).reshape(1, words, 32, d)
     bit = np.arange(bits, dtype=records.dtype)[:, None, None, None]
-    planes = _packed_as(jnp.uint32, (records >> bit) & 1)
-    return planes.transpose(0, 2, 1).reshape(bits * d, words)
+    planes = _packed_as(jnp.uint32, (records >> bit) & 1).transpose(0, 2, 1)
+    # A vector has one order in memory: here, words of a plane are beside one another.
+    return lax.optimization_barrier(planes.reshape(-1)).reshape(bits * d, words)
 
 
 def _packed(
