@@ -2,13 +2,15 @@
 
     python -m benchmarks.accelerator tests
     python -m benchmarks.accelerator programs --out accelerator.jsonl
+    python -m benchmarks.accelerator table --out accelerator.jsonl
 
 `tests` runs the tests that are marked `device`. `programs` compares and times the
 programs of `benchmarks.programs`. It first compiles them, several beside one another,
 and compares their results at a small size with the CPU's: exact results must have equal
-bits. Then it times one after another at its size, beside a copy of as many bytes, while
-nothing else runs. The same command again goes on with the programs that are not in its
-file. `--small` rehearses it where there is only a CPU.
+bits. Then it times one after another at its size, beside a read of as many bytes at the
+bandwidth that the device's maker states, or a copy of them, while nothing else runs.
+The same command again goes on with the programs that are not in its file, and `table`
+puts that file into `benchmarks/README.md`. `--small` rehearses it on a CPU.
 """
 
 import argparse
@@ -27,7 +29,8 @@ from typing import Any
 import jax
 import numpy as np
 
-from benchmarks import machine
+from benchmarks import compiled, machine
+from benchmarks.compiled import RECORD
 from benchmarks.program import Drawn, Program
 from benchmarks.programs import NAMED, named
 from benchmarks.record import put_between_marks
@@ -66,8 +69,8 @@ def compare(program: Program, small: bool) -> dict[str, Any]:
     leaves = []
     for devices in (jax.devices(), jax.devices("cpu")):
         devices = devices[: program.devices]
-        compiled = program.lowered(devices, program.small).compile()
-        results = compiled(*given(program, program.small, devices))
+        run = program.lowered(devices, program.small).compile()
+        results = run(*given(program, program.small, devices))
         leaves.append([np.asarray(x) for x in jax.tree.leaves(results)])
     pairs = list(zip(*leaves, strict=True))
     equal = all(np.array_equal(a, b, equal_nan=a.dtype.kind == "f") for a, b in pairs)
@@ -86,10 +89,10 @@ def measure(program: Program, small: bool) -> dict[str, Any]:
     size = program.small if small else program.size
     devices = jax.devices()[: program.devices]
     arguments = given(program, size, devices)
-    compiled = program.lowered(devices, size).compile()
+    run = program.lowered(devices, size).compile()
 
     def call() -> Any:
-        return compiled(*arguments)
+        return run(*arguments)
 
     seconds = medians({"call": call, "queued": queued(call)}, rounds=5)
     leaves = [*arguments, *jax.tree.leaves(call())]
@@ -105,18 +108,31 @@ def shown(row: dict[str, Any]) -> str:
     """One line."""
     if "failed" in row:
         return f"{row['name']:<50} FAILED: {row['failed']}"
-    device = row["device"]
-    seconds = row["queued_seconds"]
-    copies = seconds * device["copy_bytes_per_second"] / row["bytes"]
-    peaks = [x.bandwidth for x in TARGETS.values() if x.kind == device["kind"]]
-    roofs = [f"{figure(seconds * x / row['bytes'])} × roofline" for x in peaks]
-    same = "equal bits" if row["equal"] else f"differs by {figure(row['difference'])}"
+    device, seconds = row["device"], row["queued_seconds"]
+    target = next((x for x, y in TARGETS.items() if y.kind == device["kind"]), "")
+    bandwidth, limit = device["copy_bytes_per_second"], "a copy"
+    if target:
+        bandwidth, limit = TARGETS[target].bandwidth, "roofline"
+    wanted = row["name"], target
+    models = {(x["name"], x["target"]): x.get("model") for x in compiled.read(RECORD)}
+    facts = [
+        f"{figure(1e3 * seconds):>8} ms, {figure(1e3 * row['seconds']):>6} alone",
+        f"{figure(seconds * bandwidth / row['bytes']):>8} × {limit}",
+        *(f"{figure(seconds / x):>5} × model" for x in [models.get(wanted)] if x),
+        f"compiled in {figure(row['compile_seconds']):>6} s",
+        "equal bits" if row["equal"] else f"differs by {figure(row['difference'])}",
+    ]
     verdict = "  MISSED" if missed(row) else ""
-    alone = f"{figure(1e3 * row['seconds'])} alone"
-    ratios = ", ".join([alone, f"{figure(copies)} × a copy", *roofs, same])
-    compiled = f"compiled in {figure(row['compile_seconds'])} s"
-    start = f"{row['name']:<50} {figure(1e3 * seconds):>9} ms"
-    return f"{start}, {ratios}, {compiled}{verdict}"
+    return f"{row['name']:<50} {', '.join(facts)}{verdict}"
+
+
+def lines(rows: list[dict[str, Any]]) -> Iterator[str]:
+    """Of the README: where, by which versions, and a line a program."""
+    for key in ("jax", "jaxlib", "python"):
+        yield f"{key} {', '.join(sorted({row['versions'][key] for row in rows}))}"
+    revisions = {f"{x['revision']}{' with changes' * x['dirty']}" for x in rows}
+    yield f"commit {', '.join(sorted(revisions))}"
+    yield from ("", "```text", *map(shown, rows), "```")
 
 
 def missed(row: dict[str, Any]) -> bool:
@@ -126,9 +142,8 @@ def missed(row: dict[str, Any]) -> bool:
 
 def run_programs(chosen: argparse.Namespace) -> int:
     """Those that are not in the file, until time is over."""
-    end, path, rows = time.monotonic() + chosen.within, chosen.out, []
-    if path.exists():
-        rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    end, path = time.monotonic() + chosen.within, chosen.out
+    rows = read(path) if path.exists() else []
     done = {row["name"] for row in rows}
     left = [x.name for x in named(chosen.only) if x.name not in done]
     about = {"device": machine.device(), "versions": machine.versions()}
@@ -140,12 +155,14 @@ def run_programs(chosen: argparse.Namespace) -> int:
             file.write(json.dumps(rows[-1], ensure_ascii=False) + "\n")
     if rest := len(done) + len(left) - len(rows):
         print(f"{rest} are left: give the same command again")
-    if chosen.update_readme:
-        mark = f"programs on {about['device'].get('kind')}"
-        put_between_marks(mark, ["```text", *map(shown, rows), "```"])
     wrong = sum(map(missed, rows))
     print(f"missed: {wrong}")
     return int(wrong > 0)
+
+
+def read(path: pathlib.Path) -> list[dict[str, Any]]:
+    """The rows of a file."""
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
 def found_of(
@@ -199,7 +216,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description=(__doc__ or "").split("\n")[0],
     )
     add = parser.add_argument
-    add("what", choices=("tests", "programs", "compare", "measure"))
+    add("what", choices=("tests", "programs", "table", "compare", "measure"))
     add("--only", nargs="+", default=[""], metavar="WORD", help="names with a WORD")
     add("--small", action="store_true", help="at small sizes")
     add("--limit", type=float, default=120, help="seconds of a program (default: 120)")
@@ -208,11 +225,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     text = "programs to compile beside one another (default: half of the cores)"
     add("--beside", type=int, default=max(1, (os.cpu_count() or 1) // 2), help=text)
     add("--out", type=pathlib.Path, default=pathlib.Path("accelerator.jsonl"))
-    text = "put the lines into benchmarks/README.md, between the device's marks"
-    add("--update-readme", action="store_true", help=text)
     chosen = parser.parse_args(arguments)
     if chosen.what == "tests":
         return run_tests(chosen.within)
+    if chosen.what == "table":
+        rows = read(chosen.out)
+        put_between_marks(f"programs on {rows[0]['device']['kind']}", lines(rows))
+        return 0
     if chosen.what == "programs":
         return run_programs(chosen)
     each_of(chosen)

@@ -178,18 +178,6 @@ def study(fits: int) -> Call:
     return all_blocks, (inputs, np.arange(0, grid.repeats, block, dtype=np.int32))
 
 
-def release(n: int) -> Call:
-    """Exact counts, and the noise that is added on the host."""
-    statistic = NetworkCounts(naive_bayes())
-    mechanism = DiscreteLaplace.calibrate("1", statistic.sensitivity("replace-one"))
-
-    def both(key: Any, table: Any, records: Any) -> Any:
-        measured = statistic.measure(records)
-        return measured, discrete_laplace.limbs(key, table, (4096,))
-
-    return both, (key_of("ChaCha20"), mechanism.padded_table(), Drawn((n, 17)))
-
-
 def predictions(n: int) -> Call:
     net = naive_bayes()
     theta = jnp.full(net.layout.length, 0.5)
@@ -258,10 +246,9 @@ PROGRAMS = (
             turns=60),
     Program("sd of a point estimate, 37 variables", deviations, 37, 5, turns=60),
     Program("Gibbs, a sweep of 4 chains, 1,000 records", gibbs, 1000, 50, 200,
-            turns=5),  # as chains of a naive Bayes network of 8 features at ε = 1 take
-    Program("sweep of 210,000 fits", study, 210_000, 21 * 256, 400, turns=6,
+            turns=5,  # as chains of a naive Bayes network of 8 features take at ε = 1
             guarded=True),
-    Program("release of 10^6 bytes", release, 10**6, 10_000, 80, exact=True,
+    Program("sweep of 210,000 fits", study, 210_000, 21 * 256, 400, turns=6,
             guarded=True),
     Program("predict_proba, 10^6", predictions, 10**6, 10_000, 8),
     Program("predict_proba, 8·10^6 on 8 devices", predictions, 8 * 10**6, 80_000, 8,

@@ -1,7 +1,8 @@
 """Normal approximation of a posterior, from the expected information about logits."""
 
-__all__ = ["NormalLogits", "covariance"]
+__all__ = ["NormalEstimate", "NormalLogits", "covariance"]
 
+import abc
 from functools import partial
 
 import equinox as eqx
@@ -16,25 +17,28 @@ from jaxtyping import Array, Float
 from dpjax._products import matmul
 from dpjax._types import Key
 from dpjax.data.bayes_net import BayesNet
+from dpjax.posteriors.base import NetworkPosterior
 from dpjax.statistics.record_moments import RecordMoments
 from dpjax.tables.marginals import expected_tables
 
 
-@partial(jax.jit, static_argnums=(0, 1, 6))
+@partial(jax.jit, static_argnums=(0, 1, 7))
 def covariance(
     moments: RecordMoments,
     net: BayesNet,
     theta: Float[Array, " c"],
     prior: Float[Array, " c"],
     scale: Float[Array, " m"],
-    n: Float[Array, ""],
+    in_table: Float[Array, "t m"],
+    n: Float[Array, " t"],
     public_n: bool,
 ) -> Float[Array, "c c"]:
     """Approximate the posterior covariance of the logits of all probabilities `theta`.
 
     The covariance of the released numbers is approximated by that of the exact numbers
     under the network, plus scale² on the diagonal, the inverse of the Fisher
-    information of Laplace noise.
+    information of Laplace noise. Numbers of different tables of records, of which there
+    are t, are independent.
     """
     together, log_theta = _together(net, theta), jnp.log(theta)
     tables = partial(expected_tables, net.layout)
@@ -46,17 +50,20 @@ def covariance(
     # The Jacobian of the tables is a covariance, hence symmetric: forward mode has no
     # scatter.
     slopes = jax.vmap(lambda x: jax.jvp(tables, (log_theta,), (x,))[1])(weights)
-    spread = n * jax.vmap(moments.mean)(slopes)
-    moved = n * (slopes - matmul(slopes, together) * theta[None])
+    in_table, sizes = jnp.asarray(in_table, theta.dtype), n[:, None] * in_table
+    sums = matmul(in_table.T, sizes)  # for two numbers of one table, its n; else 0
+    spread = sums * jax.vmap(moments.mean)(slopes)
+    of_number = sizes.sum(axis=0)[:, None]
+    moved = of_number * (slopes - matmul(slopes, together) * theta[None])
     strength = matmul(prior, together)[:, None] * together
     within = jnp.diag(jnp.diag(strength) * theta)
     information = within - strength * theta[:, None] * theta[None]
     # Logits of a row are determined up to a constant, on which nothing depends.
     information = information + together
     if not public_n:
-        spread = spread + n * mean[:, None] * mean[None]
-        moved = jnp.concatenate([moved, n * mean[:, None]], axis=1)
-        information = jnp.pad(information, (0, 1))
+        spread = spread + sums * mean[:, None] * mean[None]
+        moved = jnp.concatenate([moved, (sizes * mean[None]).T], axis=1)
+        information = jnp.pad(information, (0, len(n)))
     spread = spread + jnp.diag(scale**2)
     information = information + matmul(moved.T, cho_solve(cho_factor(spread), moved))
     unit = jnp.eye(len(information), dtype=theta.dtype)
@@ -112,6 +119,40 @@ class NormalLogits(eqx.Module):
     def quantile(self, q: Float[Array, ""]) -> Float[Array, " c"]:
         """The q-quantile of each probability, if its logit is normal."""
         return _quantiles(self.theta, self.sd(), q)
+
+
+class NormalEstimate(NetworkPosterior):
+    """Estimate of a network's tables, whose logits have a normal approximation.
+
+    Args:
+        theta: all estimated probabilities, in the order of `net.layout`.
+    """
+
+    theta: Float[Array, "*batch c"]
+
+    @property
+    def method(self) -> str:
+        """Name of the inference method in `dpjax.posteriors.METHODS`."""
+        return "point-estimate"
+
+    @abc.abstractmethod
+    def _law(self) -> NormalLogits:
+        """Distribution of the logits of all tables."""
+
+    def _mean(self) -> Array:
+        return self.theta
+
+    def _sd(self) -> Array:
+        return self._law().sd()
+
+    def _quantile(self, q: float) -> Array:
+        return self._law().quantile(jnp.asarray(q, float))
+
+    def _draw(self, key: Key) -> Array:
+        return self._law().draw(key)
+
+    def _log_density(self, theta: Array) -> Array:
+        return self._law().log_prob(theta)
 
 
 @jax.jit

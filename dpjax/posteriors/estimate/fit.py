@@ -12,21 +12,20 @@ Each row of a probability table is the softmax of logits. The fit has three step
    posterior mean if there is no noise.
 """
 
-__all__ = ["Fit", "Problem", "descend", "fit", "multipliers", "normal_nodes"]
+__all__ = ["Fit", "Problem", "fit"]
 
 from functools import partial
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax.scipy.special import ndtri
 from jaxtyping import Array, Float
 
-from dpjax._later import optax
 from dpjax._products import matmul
 from dpjax.data.bayes_net import BayesNet
+from dpjax.posteriors.estimate.descent import descend, multipliers, normal_nodes
 from dpjax.posteriors.estimate.number_law import (
     LEAST_NOISE,
     normal_log_prob,
@@ -36,28 +35,27 @@ from dpjax.posteriors.estimate.row_prior import RowPrior
 from dpjax.statistics.record_moments import RecordMoments
 from dpjax.tables.marginals import expected_tables
 
-_Adam = tuple[Array, Any]
-
 _PAIRS = 4  # number of pairs of opposite nodes in each step
-_RATE = 0.2  # step size of the first step, in posterior standard deviations
 _SWEEPS = 25  # iterations of conjugate gradients
 _WIDTH = 0.5  # initial standard deviation of the unknown parameters of a prior
 _FAR = 12.0  # limit of logits: probabilities are at least about e^-24
 
 
 class Problem(NamedTuple):
-    """A release of a network's statistic, its noise and a prior.
+    """Released numbers of one table of records or of several, their noise and a prior.
 
-    Lengths are m for the numbers of the statistic and c for the cells of all tables.
+    Lengths are t for the tables of records, m for all released numbers, and c for the
+    cells of all the network's tables. No record is in two tables.
     """
 
-    moments: RecordMoments  # moments of the statistic
+    moments: RecordMoments  # moments of all numbers, if one table had them all
+    in_table: Float[np.ndarray, "t m"]  # 1 where a number is of a table, else 0
     net: BayesNet
     values: Float[Array, " m"]  # the released numbers
     scale: Float[Array, " m"]  # scale of the Laplace noise, or of normal noise
     prior: RowPrior  # of the rows of all tables
     start: Float[Array, " c"]  # initial counts of all node tables
-    n: Float[Array, ""]  # number of records; initial value if it is not public
+    n: Float[Array, " t"]  # numbers of records; initial values if they are not public
     public_n: bool
     weights: Float[Array, " m"] | None = None  # for normal noise: see `NormalNumbers`
 
@@ -71,7 +69,12 @@ class Problem(NamedTuple):
     def mean_and_variance(self, tables: Array, n: Array) -> tuple[Array, Array]:
         """Mean and variance of the exact numbers, given all marginal tables and n."""
         first, second = self.moments.mean(tables), self.moments.second(tables)
+        n = self.of_numbers(n[:, None])
         return n * first, n * (second - (first * first if self.public_n else 0))
+
+    def of_numbers(self, values: Array) -> Array:
+        """Of values (t, m), or (t, 1), those of each number's table."""
+        return jnp.sum(jnp.asarray(self.in_table, values.dtype) * values, axis=0)
 
 
 class Fit(NamedTuple):
@@ -79,7 +82,7 @@ class Fit(NamedTuple):
 
     theta: Float[Array, " c"]  # estimated tables
     counts: Float[Array, " c"]  # estimated counts of all node tables
-    n: Float[Array, ""]  # number of records, public or estimated
+    n: Float[Array, " t"]  # numbers of records, public or estimated
     # Root mean square of the evidence bound's gradient at the end, in posterior
     # standard deviations.
     gradient: Float[Array, ""]
@@ -87,12 +90,13 @@ class Fit(NamedTuple):
 
 
 def fit(problem: Problem, steps: int) -> Fit:
-    """Estimate all tables of a network from one release, in `steps` gradient steps."""
+    """Estimate all tables of a network from releases, in `steps` gradient steps."""
     layout = problem.net.layout
     (theta, log_n, prior), gradient = _variational(problem, steps)
     n = problem.n if problem.public_n else jnp.exp(log_n)
     counts = _expected_counts(problem, theta, n)
-    n = n if problem.public_n else counts[: layout.offsets[1]].sum()
+    n = n if problem.public_n else counts[:, : layout.offsets[1]].sum(axis=1)
+    counts = counts.sum(axis=0)
     updated = prior + counts
     return Fit(updated / layout.row_sums(updated), counts, n, gradient, prior)
 
@@ -103,13 +107,14 @@ def _variational(problem: Problem, steps: int):
     center, width = _initial(problem)
     noise = jnp.median(problem.scale) ** 2
     width_n = 1 / jnp.sqrt(1 + problem.n**2 / (problem.n + noise))
-    factors = multipliers(net.layout.length + 1 + prior.size)
+    ends = net.layout.length + np.array([0, log_n.size])
+    factors = multipliers(net.layout.length + log_n.size + prior.size)
 
     def place(position, node):
         shift, log_width = position
         move = shift + jnp.exp(log_width) * node
-        logits, of_n, unknown = jnp.split(move, np.array([0, 1]) + net.layout.length)
-        return center + width * logits, log_n + width_n * of_n[0], _WIDTH * unknown
+        logits, of_n, unknown = jnp.split(move, ends)
+        return center + width * logits, log_n + width_n * of_n, _WIDTH * unknown
 
     def objective(position, nodes, shared):
         def at(node):
@@ -130,37 +135,14 @@ def _variational(problem: Problem, steps: int):
     theta = jnp.exp(log_theta).mean(axis=0)
     gradient = jnp.sqrt(jnp.mean((average[0] * jnp.exp(position[1])) ** 2))
     cells = jax.vmap(prior.cells)(log_theta, unknown).mean(axis=0)
-    return (theta, log_n.mean(), cells), gradient
-
-
-def descend(slope, start: Array, steps: int) -> tuple[Array, Array]:
-    """Run Adam with a cosine schedule; return the last position and mean gradient.
-
-    Reference:
-        Kingma & Ba (ICLR 2015), Algorithm 1.
-    """
-    adam = optax.scale_by_adam()
-    rate = optax.cosine_decay_schedule(_RATE, steps)
-
-    def improve(state: _Adam, step: Array):
-        position, memory = state
-        found = slope(position, step)
-        with jax.numpy_dtype_promotion("standard"):  # optax mixes dtypes
-            move, memory = cast(_Adam, adam.update(found, memory))
-            position = position - jnp.asarray(rate(step) * move, start.dtype)
-        return (position, memory), None
-
-    state = start, adam.init(start)
-    each = jnp.arange(steps, dtype=jnp.uint32)
-    (position, memory), _ = lax.scan(improve, state, each)
-    return position, cast(Array, memory.mu)
+    return (theta, log_n.mean(axis=0), cells), gradient
 
 
 def _initial(problem: Problem) -> tuple[Array, Array]:
     layout = problem.net.layout
     scale = jnp.median(problem.scale)
     centre = problem.prior.centre
-    smooth = centre + 0.5 * jnp.minimum(scale, problem.n) + problem.start
+    smooth = centre + 0.5 * jnp.minimum(scale, problem.n.sum()) + problem.start
     information = problem.start**2 / (problem.start + scale**2)
     logits = jnp.log(smooth)
     size = layout.row_sums(jnp.ones_like(logits))
@@ -183,7 +165,7 @@ def _log_posterior(
     # Flat prior of n in the coordinate log n; for a public n, any proper density.
     flat = -0.5 * (log_n - jnp.log(n)) ** 2 if problem.public_n else log_n
     prior = problem.prior.log_prob(log_theta, unknown, shared)
-    return law.sum() + prior - 0.5 * loose.sum() + flat
+    return law.sum() + prior - 0.5 * loose.sum() + flat.sum()
 
 
 def _log_rows(net: BayesNet, logits: Array) -> Array:
@@ -216,26 +198,34 @@ def _covariance(net: BayesNet, log_theta: Array, direction: Array) -> Array:
 
 
 def _expected_counts(problem: Problem, theta: Array, n: Array) -> Array:
-    """Estimated counts of all node tables given the release and the tables.
+    """Estimated counts of all node tables, (t, c), given releases and probabilities.
 
     The estimate is linear in the residuals, with the covariance of the numbers under
-    the network and the variances from `_effective_noise`.
+    the network and the variances from `_effective_noise`. Numbers of different tables
+    of records are independent.
     """
     net, log_theta, observe = problem.net, jnp.log(theta), problem.moments.mean
     tables = expected_tables(net.layout, log_theta)
     mean, variance = problem.mean_and_variance(tables, n)
     noise = _effective_noise(problem, mean, variance)
 
-    def spread(vector):
+    def spread_one(vector, n):
         (direction,) = jax.linear_transpose(observe, tables)(vector)
         moved = n * _covariance(net, log_theta, direction)
         if problem.public_n:
             return moved
         return moved + n * tables * matmul(tables, direction)
 
+    def spread(vector):
+        apart = jnp.asarray(problem.in_table, vector.dtype) * vector[None]
+        return jax.vmap(spread_one)(apart, n)
+
+    def image(counts):
+        return problem.of_numbers(jax.vmap(observe)(counts))
+
     residual = problem.values - mean
-    moved = _conjugate_gradients(spread, observe, noise, residual, variance + noise)
-    return jnp.maximum(n * tables + moved, 0)
+    moved = _conjugate_gradients(spread, image, noise, residual, variance + noise)
+    return jnp.maximum(n[:, None] * tables[None] + moved, 0)
 
 
 def _effective_noise(problem: Problem, mean: Array, variance: Array) -> Array:
@@ -280,21 +270,3 @@ def _conjugate_gradients(spread, observe, noise, residual, diagonal):
 
     state = still, residual, scaled, matmul(residual, scaled)
     return lax.fori_loop(0, _SWEEPS, improve, state)[0]
-
-
-def multipliers(size: int) -> np.ndarray:
-    """Return odd multipliers for `normal_nodes`, one a coordinate."""
-    numbers = np.arange(1, size + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    numbers ^= numbers >> np.uint64(30)
-    numbers *= np.uint64(0xBF58476D1CE4E5B9)
-    numbers ^= numbers >> np.uint64(27)
-    return (numbers >> np.uint64(32)).astype(np.uint32) | np.uint32(1)
-
-
-def normal_nodes(factors: np.ndarray, step: Array, pairs: int) -> Array:
-    """Normal nodes of a Weyl sequence, then their negatives, (2 pairs, size)."""
-    index = step * jnp.uint32(pairs) + jnp.arange(1, pairs + 1, dtype=jnp.uint32)
-    bits = index[:, None] * jnp.asarray(factors)[None]
-    uniforms = ((bits >> jnp.uint32(9)).astype(float) + 0.5) / (1 << 23)
-    points = ndtri(uniforms)
-    return jnp.concatenate([points, -points])

@@ -3,7 +3,10 @@
 __all__ = [
     "PointEstimate",
     "check_estimate",
+    "consistent_counts",
     "is_slow",
+    "number_of",
+    "numbers_of",
     "point_estimate",
     "point_estimate_of",
 ]
@@ -22,7 +25,11 @@ from dpjax._platforms import each
 from dpjax._types import Key, Scalar
 from dpjax.data.bayes_net import BayesNet
 from dpjax.posteriors.base import ReleasedPosterior
-from dpjax.posteriors.estimate.curvature import NormalLogits, covariance
+from dpjax.posteriors.estimate.curvature import (
+    NormalEstimate,
+    NormalLogits,
+    covariance,
+)
 from dpjax.posteriors.estimate.fit import Fit, Problem, fit
 from dpjax.posteriors.estimate.row_prior import FixedPrior, SharedPrior
 from dpjax.posteriors.laws import laplace_scale, refuse_wide
@@ -40,7 +47,7 @@ weights of numbers with normal noise, or None for Laplace noise."""
 _MOST_CELLS = 1 << 12  # of all cliques, which take about 5 seconds
 
 
-class PointEstimate(ReleasedPosterior):
+class PointEstimate(NormalEstimate, ReleasedPosterior):
     r"""Estimate of a network's probability tables, with its approximate uncertainty.
 
     The function `point_estimate` makes this object. For stacked releases, all arrays
@@ -67,41 +74,21 @@ class PointEstimate(ReleasedPosterior):
         Post-processing of a release has no privacy cost.
     """
 
-    theta: Float[Array, "*batch c"]
     n: Real[Array, "*batch"]
     gradient: Float[Array, "*batch"]
     steps: int = eqx.field(static=True)
-
-    @property
-    def method(self) -> str:
-        """Name of the inference method in `dpjax.posteriors.METHODS`."""
-        return "point-estimate"
-
-    def _mean(self) -> Array:
-        return self.theta
-
-    def _sd(self) -> Array:
-        return self._law().sd()
-
-    def _quantile(self, q: float) -> Array:
-        return self._law().quantile(jnp.asarray(q, float))
-
-    def _draw(self, key: Key) -> Array:
-        return self._law().draw(key)
-
-    def _log_density(self, theta: Array) -> Array:
-        return self._law().log_prob(theta)
 
     def _updated(self, counts: Array, key: Key | None) -> "PointEstimate":
         return _estimate(self.released, self.prior + counts, self.steps)
 
     def _law(self) -> NormalLogits:
         released, net = self.released, self.net
-        moments, _, scale, weights = _numbers(released)
+        moments, _, scale, weights = numbers_of(released)
         if weights is not None:
             scale = scale / jnp.sqrt(weights)
-        n, public = jnp.asarray(self.n, float), released.n is not None
-        found = covariance(moments, net, self.theta, self.prior, scale, n, public)
+        n, public = jnp.asarray(self.n, float)[None], released.n is not None
+        every, given = jnp.ones((1, scale.size)), (self.theta, self.prior, scale)
+        found = covariance(moments, net, *given, every, n, public)
         return NormalLogits(net, self.theta, found)
 
 
@@ -156,11 +143,11 @@ def point_estimate(
 
 def check_estimate(released: Released) -> None:
     """Raise `ValueError` unless `point_estimate` accepts the release."""
-    _numbers(released)
+    numbers_of(released)
     _network(released.counted)
 
 
-def _numbers(released: Released) -> Numbers:
+def numbers_of(released: Released) -> Numbers:
     """Return the numbers from which tables are estimated, with the law of their noise.
 
     Raises:
@@ -229,15 +216,20 @@ def _fit(
     """Fit tables to the numbers that were computed from a released vector."""
     net = _network(statistic)
     moments, values, scale, weights = numbers
-    start = _consistent(statistic, vector, scale, n)
-    if n is None:
-        number = jnp.maximum(start[: net.layout.offsets[1]].sum(), 1)
-    else:
-        number = jnp.maximum(jnp.asarray(n, float), 1e-3)
+    start = consistent_counts(statistic, vector, scale, n)
+    number, every = number_of(net, start, n)[None], np.ones((1, scale.size))
     centre = jnp.broadcast_to(jnp.asarray(prior, float), (net.layout.length,))
     rows = SharedPrior(net, centre) if learned else FixedPrior(centre)
     given = values, scale, rows, start, number
-    return fit(Problem(moments, net, *given, n is not None, weights), steps)
+    found = fit(Problem(moments, every, net, *given, n is not None, weights), steps)
+    return found._replace(n=found.n[0])
+
+
+def number_of(net: BayesNet, start: Array, n: Scalar | None) -> Float[Array, ""]:
+    """Return the public number of records, or that of consistent counts."""
+    if n is None:
+        return jnp.maximum(start[: net.layout.offsets[1]].sum(), 1)
+    return jnp.maximum(jnp.asarray(n, float), 1e-3)
 
 
 def _network(statistic: TableStatistic) -> BayesNet:
@@ -250,7 +242,10 @@ def _network(statistic: TableStatistic) -> BayesNet:
     return net
 
 
-def _consistent(statistic, values, scale, n):
+def consistent_counts(
+    statistic: TableStatistic, values: Array, scale: Array, n: Scalar | None
+) -> Float[Array, " c"]:
+    """Return consistent counts of a network's tables, to start a fit."""
     layout = statistic.measured
     if layout is None:
         return project(statistic.layout, statistic.tables(values, n), n)
@@ -261,7 +256,7 @@ def _consistent(statistic, values, scale, n):
 def _estimate(
     released: Released, prior: Array, steps: int, learned: bool = False
 ) -> PointEstimate:
-    moments, *numbers = _numbers(released)
+    moments, *numbers = numbers_of(released)
     vector, n = jnp.asarray(released.values, float), released.n
     batch = vector.shape[:-1]
     prior = jnp.broadcast_to(prior, (*batch, prior.shape[-1]))

@@ -20,7 +20,7 @@ from jaxtyping import Array, Float
 
 from dpjax._checks import whole
 from dpjax.noise.keys import study_key
-from dpjax.posteriors.estimate.fit import descend
+from dpjax.posteriors.estimate.descent import descend
 from dpjax.posteriors.estimate.number_law import number_log_prob
 from dpjax.posteriors.estimate.table_levels import TableLevels
 from dpjax.posteriors.laws import laplace_scale
